@@ -1,0 +1,48 @@
+# Every target sets up .venv first; set-up runs again only when the lock or this package's metadata changes.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: serve test check site translated lock clean
+
+serve: $(READY)
+	$(BIN)/mkdocs serve --livereload
+
+test: $(READY)
+	$(BIN)/ruff check && $(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+check: $(READY)
+	$(BIN)/ruff check && $(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest -m "not site"
+
+site: $(READY)
+	$(BIN)/mkdocs build
+
+# Declare that a Chinese page goes with its English twin as that one now is: make translated PAGE=scaling
+translated: $(READY)
+	$(BIN)/python -m attention_docs.site.twins $(PAGE)
+
+# After a change of dependencies in pyproject.toml. Torch pins its own GPU libraries on Linux;
+# a CPU build has none, so they stay out of the lock.
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --prerelease disallow \
+	    --fork-strategy fewest --no-annotate --no-header --upgrade --extra dev pyproject.toml \
+	    | grep -Ev '^(attention-docs|-e|cuda-|nvidia-|triton)' > requirements.lock
+
+clean:
+	rm -rf .venv .cache site
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Python 3.11 or newer is needed, $$($(PYTHON) --version 2>&1) was found; try: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "set-up failed: no virtual environment (on Debian: apt install python3-venv)" >&2; exit 1; }
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements.lock || \
+	    { echo "set-up failed: requirements.lock could not be installed; pip's message is above" >&2; exit 1; }
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e . || \
+	    { echo "set-up failed: this package could not be installed; pip's message is above" >&2; exit 1; }
+	@touch $@

@@ -1,0 +1,224 @@
+"""The events of mkdocs, in the order in which they come.
+
+Everything is parsed, compared and run before mkdocs writes its first file, so that a fault in a
+page leaves the old site alone. What later steps find is gathered too; the build fails at its end,
+whatever its flags. Under `mkdocs serve` nothing stops: the page shows what is wrong.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jieba
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import Abort
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
+
+from attention_docs.site import formulas, numbers, twins
+from attention_docs.site.execute import Executor, Results, versions
+from attention_docs.site.failure import Failure
+from attention_docs.site.source import Source, read_page
+from attention_docs.site.weave import Woven
+
+log = logging.getLogger("mkdocs.attention_docs")
+LANGUAGES = ("en", "zh")
+LINK_WARNING = re.compile(r"Doc file '(?P<page>[^']+)' contains an? .*?link '(?P<link>[^']+)'")
+
+
+class Collector(logging.Handler):
+    """Keeps what mkdocs and its plugins warn about: a warning is a fault of the site."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the message, unless it is one of ours."""
+        if record.name != log.name:
+            self.messages.append(record.getMessage())
+
+
+class Build:
+    """What one build knows; the next one starts afresh."""
+
+    def __init__(self, root: Path, site: Path) -> None:
+        self.root = root
+        self.site = site  # where the finished site goes
+        self.pages: dict[Path, Source] = {}
+        self.results = Results()
+        self.failures: list[Failure] = []
+        self.woven: dict[str, Woven] = {}
+        self.records: dict[str, list[dict[str, Any]]] = {}
+
+    def prepare(self) -> None:
+        """Read all pages, compare the twins, run what must run."""
+        for lang in LANGUAGES:
+            for path in sorted((self.root / "docs" / lang).rglob("*.md")):
+                self.pages[path] = read_page(path, self.root)
+                self.failures += self.pages[path].failures
+        self._compare()
+        cache = Path(os.environ.get("ATTENTION_DOCS_CACHE", self.root / ".cache" / "results"))
+        executor = Executor(self.root, cache, log.warning)
+        self.results = executor.run(list(self.pages.values()))
+        self.failures += self.results.failures
+        for page in self.pages.values():
+            page.failures += [f for f in self.results.failures if f.path == page.path]
+
+    def _compare(self) -> None:
+        english, chinese = (self.root / "docs" / lang for lang in LANGUAGES)
+        for path, page in self.pages.items():
+            ours = path.is_relative_to(english)
+            here, there = (english, chinese) if ours else (chinese, english)
+            twin = self.pages.get(there / path.relative_to(here))
+            if twin is None:
+                wanted = (there / path.relative_to(here)).relative_to(self.root).as_posix()
+                self.failures.append(Failure(page.path, 1, f"has no twin {wanted}"))
+            elif ours:
+                faults = twins.compare(page, twin)
+                self.failures += faults
+                for fault in faults:
+                    (page if fault.path == page.path else twin).failures.append(fault)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the site holds, counted once for both languages: `{{ site.blocks }}` and so on."""
+        english = [p for p in self.pages.values() if p.path.startswith("docs/en/")]
+        return {
+            "pages": len(english),
+            "blocks": sum(len(page.blocks) for page in english),
+            "values": sum(len(page.values) for page in english),
+        }
+
+    def weave(self, page: Page, config: MkDocsConfig) -> Woven | None:
+        """The woven form of a page, or None for a page that is not in a language folder."""
+        source = self.pages.get(Path(page.file.abs_src_path or ""))
+        if source is None:
+            return None
+        lang = source.path.split("/")[1]
+        prefix = "" if lang == LANGUAGES[0] else f"{lang}/"
+        return Woven(
+            source,
+            lang,
+            self.results.records[source.path],
+            self.counts,
+            api=get_relative_url(f"{prefix}api/", page.url),
+            listings=get_relative_url("listings/", page.url),
+            repository=(config.repo_url or "").rstrip("/"),
+            versions=versions(),
+        )
+
+
+command = "build"
+collector = Collector()
+current = Build(Path(), Path())
+
+
+def on_startup(command: str, dirty: bool) -> None:
+    """Listen to warnings even where -q would silence them."""
+    globals()["command"] = command
+    mkdocs_log = logging.getLogger("mkdocs")
+    if collector not in mkdocs_log.handlers:
+        mkdocs_log.addHandler(collector)
+    if mkdocs_log.level > logging.WARNING:  # -q
+        for handler in mkdocs_log.handlers:
+            if handler is not collector:
+                handler.setLevel(mkdocs_log.level)
+        mkdocs_log.setLevel(logging.WARNING)
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Offer "edit this page" only where there is a repository."""
+    jieba.setLogLevel(logging.WARNING)
+    if not config.repo_url:
+        config.edit_uri = None
+
+
+def on_pre_build(config: MkDocsConfig) -> None:
+    """Prepare all languages before the first one is built."""
+    if _nested(config):
+        return
+    collector.messages.clear()
+    root = Path(config.config_file_path or "mkdocs.yml").resolve().parent
+    globals()["current"] = Build(root, Path(config.site_dir))
+    current.prepare()
+    _stop_on(current.failures)
+    if command == "build":
+        # mkdocs writes beside the old site; only a whole new one takes its place.
+        config.site_dir = f"{config.site_dir}.part"
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put code, outputs and values into the Markdown."""
+    woven = current.weave(page, config)
+    if woven is None:
+        return markdown
+    current.woven[page.file.src_uri] = woven
+    current.records[page.url] = numbers.records("/" + page.url, woven)
+    return woven.markdown()
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Render formulas and put in what is HTML."""
+    woven = current.woven.get(page.file.src_uri)
+    if woven is None:
+        return content
+
+    def fail(tex: str, message: str) -> None:
+        line = _line_of(woven.source, tex.strip().split("\n")[0])
+        current.failures.append(Failure(woven.source.path, line, f"formula: {message}"))
+
+    return woven.content(formulas.replace(content, woven.bare, fail))
+
+
+@event_priority(-200)  # after the last language is built
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write numbers.json, say what ran, and publish if nothing is wrong."""
+    if _nested(config):
+        return
+    found = (record for url in sorted(current.records) for record in current.records[url])
+    built = Path(config.site_dir)
+    (built / "numbers.json").write_text(numbers.document(found, versions()), encoding="utf-8")
+    log.info("Numbers: %d blocks ran, %d reused", current.results.ran, current.results.reused)
+    config.site_dir = str(current.site)
+    try:
+        _stop_on(current.failures + [_located(message) for message in collector.messages])
+    except Abort:
+        shutil.rmtree(built)
+        raise
+    if built != current.site:
+        shutil.rmtree(current.site, ignore_errors=True)
+        built.rename(current.site)
+
+
+def _nested(config: MkDocsConfig) -> bool:
+    """Whether this is the inner build of a further language."""
+    return bool(getattr(config.plugins.get("i18n"), "building", False))
+
+
+def _stop_on(failures: list[Failure]) -> None:
+    """Report every fault; stop the build, but not the server."""
+    for failure in sorted(set(failures)):
+        log.error(str(failure))
+    if failures and command == "build":
+        raise Abort(f"{len(set(failures))} faults; nothing was published")
+
+
+def _located(message: str) -> Failure:
+    """A warning of mkdocs as a fault of the line that holds the link."""
+    match = LINK_WARNING.search(message)
+    for source in current.pages.values():
+        if match and source.path == f"docs/{match['page']}":
+            return Failure(source.path, _line_of(source, f"({match['link']}"), message)
+    return Failure("mkdocs.yml", 1, message)
+
+
+def _line_of(source: Source, text: str) -> int:
+    return next((n for n, line in enumerate(source.lines, start=1) if text in line), 1)

@@ -1,0 +1,257 @@
+"""Run one page's code, in a process of its own, and catch what it prints.
+
+The code is compiled under its listing's name and line numbers, so a traceback shows real lines.
+Whatever is rounded for the reader is watched: a digit that a tiny change would alter is reported.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import inspect
+import io
+import linecache
+import sys
+import traceback
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attention_docs.text import observers, step, text
+
+PACKAGE_FOLDER = str(Path(__file__).parents[1])
+SUPPORT = ("attention_docs.site.", "attention_docs.text.", "attention_docs.checks.")
+"""Modules that take part in everything and explain nothing."""
+
+STEPS = 16
+"""A digit must survive a change of its value by this many rounding steps of its dtype."""
+
+
+@dataclass
+class Code:
+    """One section to run: code, listing, first line."""
+
+    code: str
+    listing: str
+    first_line: int
+
+
+@dataclass
+class Job:
+    """A page: its blocks, and the inline values (expression, spec) after each number of blocks."""
+
+    blocks: list[list[Code]]
+    values: dict[int, list[tuple[str, str]]]
+    torch: bool = False
+
+
+@dataclass
+class Outcome:
+    """What one block gave: text, figure, who took part; or the error that stopped it."""
+
+    text: str = ""
+    figure: dict[str, dict[str, str]] | None = None
+    functions: list[str] = field(default_factory=list)
+    seeds: list[str] = field(default_factory=list)
+    fragile: list[str] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+def run_page(job: Job) -> list[dict[str, Any]]:
+    """Run the blocks in order; the list ends with the first one that fails.
+
+    Element 0 is the state before any block; element n is block n and the values after it.
+    """
+    warnings.simplefilter("error")  # a warning in a published block is a fault in it
+    module = types.ModuleType("listing")
+    sys.modules["listing"] = module  # dataclasses and pickles of a listing look themselves up there
+    seeds: list[str] = []
+    _record_seeds(seeds, with_torch=job.torch)
+    outcomes: list[dict[str, Any]] = []
+    for number in range(len(job.blocks) + 1):
+        outcome = Outcome()
+        watch = Watch(outcome.fragile)
+        observers[:] = [watch.observe]
+        module.__dict__.update(print=watch.print, __observed__=watch.formatted)
+        if number:
+            _run_block(job.blocks[number - 1], module.__dict__, outcome, seeds)
+        if not outcome.errors:
+            for expression, spec in job.values.get(number, []):
+                _evaluate(expression, spec, module.__dict__, outcome)
+        outcomes.append(asdict(outcome))
+        if "" in outcome.errors:
+            break
+    return outcomes
+
+
+def _run_block(
+    block: list[Code], namespace: dict[str, Any], outcome: Outcome, seeds: list[str]
+) -> None:
+    printed = io.StringIO()
+    functions: set[str] = set()
+    before = len(seeds)
+    shown: Any = None
+    try:
+        with contextlib.redirect_stdout(printed), _tracing(functions):
+            for code in block:
+                shown = _run_section(code, namespace)
+        if hasattr(shown, "svg") and hasattr(shown, "alt"):
+            outcome.figure = {"svg": dict(shown.svg), "alt": dict(shown.alt)}
+    except BaseException as error:
+        outcome.errors[""] = describe(error)
+    outcome.text = printed.getvalue().rstrip("\n")
+    outcome.functions = sorted(functions)
+    outcome.seeds = seeds[before:]
+
+
+def _run_section(code: Code, namespace: dict[str, Any]) -> Any:
+    """Execute a section; the value of its last line where that is an expression."""
+    # Blank lines in front give every statement the line number that it has in the listing.
+    tree = ast.parse("\n" * (code.first_line - 1) + code.code, code.listing)
+    linecache.checkcache(code.listing)
+    tree = ast.fix_missing_locations(Observe().visit(tree))
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, code.listing, "exec"), namespace)
+    if last is None:
+        return None
+    assert isinstance(last, ast.Expr)
+    return eval(compile(ast.Expression(last.value), code.listing, "eval"), namespace)
+
+
+def _evaluate(expression: str, spec: str, namespace: dict[str, Any], outcome: Outcome) -> None:
+    try:
+        value = eval(compile(expression, "<inline value>", "eval"), namespace)
+        if not spec:
+            _refuse_floats(value)
+        outcome.values[f"{expression}:{spec}"] = text(value, spec) if spec else str(value)
+    except BaseException as error:
+        outcome.errors[f"{expression}:{spec}"] = describe(error)
+
+
+def describe(error: BaseException) -> str:
+    """The error in one line, then the traceback from the listing inwards."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename != __file__ and "/site/run.py" not in frame.filename
+    ]
+    head = "".join(traceback.format_exception_only(error)).strip()
+    return head + "\n" + "".join(traceback.format_list(frames)).rstrip()
+
+
+class Observe(ast.NodeTransformer):
+    """Let every number that an f-string formats pass through `Watch.formatted`."""
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
+        """Wrap the value; the format spec stays what it was."""
+        self.generic_visit(node)
+        if node.conversion == -1:
+            spec = node.format_spec or ast.Constant("")
+            call = ast.Call(ast.Name("__observed__", ast.Load()), [node.value, spec], [])
+            node.value = ast.copy_location(call, node.value)
+        return node
+
+
+class Watch:
+    """Sees what is rounded for the reader; notes each digit that might not hold elsewhere."""
+
+    def __init__(self, fragile: list[str]) -> None:
+        self.fragile = fragile
+
+    def observe(self, value: Any, spec: str, rounding_step: float) -> None:
+        """Note the value if a change by a few rounding steps would print something else."""
+        if not _is_float(value) or value in (float("inf"), -float("inf")) or value == 0:
+            return
+        value, slack = float(value), STEPS * rounding_step * max(1.0, abs(float(value)))
+        shown = {format(near, spec) for near in (value - slack, value, value + slack)}
+        if len(shown) > 1:
+            self.fragile.append(f"{value!r} as {spec}: {' or '.join(sorted(shown))}")
+
+    def formatted(self, value: Any, spec: str) -> Any:
+        """What an f-string formats: a float needs a format spec."""
+        if not spec:
+            _refuse_floats(value)
+        elif _is_float(value):
+            self.observe(value, spec, step(value))
+        return value
+
+    def print(self, *values: Any, **options: Any) -> None:
+        """The `print` of a block: a float needs a stated number of digits."""
+        for value in values:
+            _refuse_floats(value)
+        builtins.print(*values, **options)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) or "float" in str(getattr(value, "dtype", ""))
+
+
+def _refuse_floats(value: Any) -> None:
+    if isinstance(value, list | tuple | set):
+        for one in value:
+            _refuse_floats(one)
+    elif isinstance(value, dict):
+        _refuse_floats([*value, *value.values()])
+    elif _is_float(value):
+        raise TypeError(
+            "floats are printed with a stated number of digits: "
+            f'text(x, ".4f") or f"{{x:.4f}}"; got {type(value).__name__}'
+        )
+
+
+@contextlib.contextmanager
+def _tracing(functions: set[str]) -> Iterator[None]:
+    """Collect the package's public functions that are called."""
+
+    def profile(frame: types.FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        # Without CO_OPTIMIZED it is the body of a module or a class.
+        if event != "call" or not code.co_flags & inspect.CO_OPTIMIZED:
+            return
+        if code.co_filename.startswith(PACKAGE_FOLDER):
+            name = f"{frame.f_globals.get('__name__')}.{code.co_qualname}"
+            hidden = any(part.startswith(("_", "<")) for part in name.split("."))
+            if not hidden and not name.startswith(SUPPORT):
+                functions.add(name)
+
+    sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+def _record_seeds(seeds: list[str], with_torch: bool) -> None:
+    """Note every seed that is set, and refuse a generator without one."""
+    import numpy as np
+
+    make: Callable[..., Any] = np.random.default_rng
+
+    def default_rng(seed: Any = None) -> Any:
+        if seed is None:
+            raise ValueError("a published block states its seed: default_rng(0), got default_rng()")
+        seeds.append(f"numpy.random.default_rng({seed})")
+        return make(seed)
+
+    np.random.default_rng = default_rng
+    if with_torch:
+        import torch
+
+        seed_all, plain = torch.manual_seed, torch.Generator
+
+        def manual_seed(seed: int) -> Any:
+            seeds.append(f"torch.manual_seed({seed})")
+            return seed_all(seed)
+
+        class Generator(plain):  # type: ignore[misc]
+            def manual_seed(self, seed: int) -> Any:
+                seeds.append(f"torch.Generator().manual_seed({seed})")
+                return super().manual_seed(seed)
+
+        torch.manual_seed = manual_seed
+        torch.Generator = Generator  # type: ignore[misc]

@@ -1,0 +1,82 @@
+"""Numbers as text: the one place where this package rounds for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+observers: list[Callable[[Any, str, float], None]] = []
+"""Called with every number, its spec and the rounding step of its dtype.
+
+The site uses it to find digits that might not hold on another machine.
+"""
+
+_STEPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23}
+
+
+def step(array: Any) -> float:
+    """The rounding step at 1 of an array's dtype; that of float64 for anything else."""
+    return _STEPS.get(str(getattr(array, "dtype", "")).removeprefix("torch."), 2.0**-52)
+
+
+def number(value: Any, spec: str) -> str:
+    """One number in a format spec, such as ".4f" or ".4e", without a sign on zero.
+
+    Examples:
+        >>> number(2 / 3, ".4f"), number(-1e-9, ".2f"), number(6.0337e-06, ".2e")
+        ('0.6667', '0.00', '6.03e-06')
+    """
+    return _number(value, spec, step(value))
+
+
+def _number(value: Any, spec: str, rounding_step: float) -> str:
+    for observe in observers:
+        observe(value, spec, rounding_step)
+    formatted = format(value, spec)
+    is_zero = formatted.startswith("-") and not formatted.strip("-0.%")
+    return formatted[1:] if is_zero else formatted
+
+
+def text(values: Any, spec: str) -> str:
+    """A number, vector, matrix or stack of matrices as text, the columns aligned.
+
+    Args:
+        values: a number, an array, a tensor, or nested sequences of numbers.
+        spec: the format of one number, such as ".4f".
+
+    Examples:
+        >>> print(text([[2, 4, 4], [4, 16, 12]], "d"))
+        [[2,  4,  4],
+         [4, 16, 12]]
+        >>> text([0.5, 0.25], ".2f")
+        '[0.50, 0.25]'
+    """
+    nested = values.tolist() if hasattr(values, "tolist") else values
+    rounding_step = step(values)
+    cells = _map(nested, lambda value: _number(value, spec, rounding_step))
+    if isinstance(cells, str):
+        return cells
+    widths = [max(len(cell) for cell in column) for column in zip(*_rows(cells), strict=True)]
+    return _lines(cells, widths, indent=1)
+
+
+def _map(nested: Any, function: Callable[[Any], str]) -> Any:
+    if isinstance(nested, list | tuple):
+        return [_map(one, function) for one in nested]
+    return function(nested)
+
+
+def _rows(cells: list[Any]) -> list[list[str]]:
+    if isinstance(cells[0], str):
+        return [cells]
+    return [row for block in cells for row in _rows(block)]
+
+
+def _lines(cells: list[Any], widths: list[int], indent: int) -> str:
+    if isinstance(cells[0], str):
+        padded = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
+        return f"[{', '.join(padded)}]"
+    deeper = [_lines(block, widths, indent + 1) for block in cells]
+    # A blank line between matrices, none between rows.
+    gap = ",\n" + "\n" * (not isinstance(cells[0][0], str)) + " " * indent
+    return f"[{gap.join(deeper)}]"

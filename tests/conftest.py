@@ -1,0 +1,120 @@
+"""The built site, and what a test reads from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup, Tag
+
+from attention_docs.site.numbers import NUMBER
+
+ROOT = Path(__file__).parents[1]
+LANGUAGES = ("en", "zh")
+
+
+def mkdocs_build(
+    root: Path, target: Path, *flags: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run `mkdocs build` as a user would, in a project folder, with that folder's package."""
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-d", str(target), *flags],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root), "NO_MKDOCS_2_WARNING": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the whole site, built once for all tests."""
+    target = tmp_path_factory.mktemp("site") / "site"
+    done = mkdocs_build(ROOT, target)
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if not line.startswith("INFO")]
+        pytest.fail("mkdocs build failed:\n" + "\n".join(errors), pytrace=False)
+    return target
+
+
+class Page:
+    """One built page."""
+
+    def __init__(self, path: Path) -> None:
+        self.soup = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+        article = self.soup.find("article")
+        assert isinstance(article, Tag), path
+        self.article = article
+
+    def output(self, id: str) -> str:
+        """The text that block `id` printed."""
+        frame = self.article.find(id=f"out-{id}")
+        assert isinstance(frame, Tag), f"no output out-{id}"
+        return "\n".join(pre.get_text().rstrip("\n") for pre in frame.find_all("pre"))
+
+    def numbers(self, id: str) -> list[float]:
+        """Every number that block `id` printed."""
+        return [float(number) for number in NUMBER.findall(self.output(id))]
+
+    def array(self, id: str, number: int = 0) -> np.ndarray:
+        """The bracketed array with this number, counted from 0, that block `id` printed."""
+        arrays, depth, start = [], 0, 0
+        text = self.output(id)
+        for position, character in enumerate(text):
+            if character == "[":
+                start = start if depth else position
+                depth += 1
+            elif character == "]" and depth:
+                depth -= 1
+                if not depth:
+                    arrays.append(text[start : position + 1])
+        return np.array(json.loads(arrays[number]), dtype=float)
+
+    @property
+    def text(self) -> str:
+        """What a reader sees, without formulas."""
+        copy = BeautifulSoup(str(self.article), "lxml")
+        for formula in copy.select(".katex"):
+            formula.decompose()
+        return copy.get_text()
+
+    def values(self, section: str) -> list[str]:
+        """The inline values of the section with this heading id, in order."""
+        heading = self.article.find(id=section)
+        assert isinstance(heading, Tag), f"no heading #{section}"
+        found = []
+        for element in heading.find_all_next():
+            if element.name in {f"h{n}" for n in range(1, int(heading.name[1]) + 1)}:
+                break
+            if "value" in (element.get("class") or []):
+                found.append(element.get_text())
+        return found
+
+
+@pytest.fixture(scope="session")
+def page(site: Path) -> Callable[[str, str], Page]:
+    """`page(lang, slug)`: a page of the built site."""
+    pages: dict[tuple[str, str], Page] = {}
+
+    def read(lang: str, slug: str) -> Page:
+        if (lang, slug) not in pages:
+            folder = site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
+            pages[lang, slug] = Page(folder / "index.html")
+        return pages[lang, slug]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def numbers_json(site: Path) -> dict[str, Any]:
+    """What the site says of its numbers to machines."""
+    document: dict[str, Any] = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
+    return document

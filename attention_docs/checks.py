@@ -27,8 +27,12 @@ def floats(**arrays: Array) -> Any:
             raise TypeError(
                 f"{name} must be a NumPy array or a torch tensor, got {type(array).__name__}"
             )
-    xp = array_namespace(*arrays.values())
     first_name, first = next(iter(arrays.items()))
+    xp = array_namespace(first)
+    for name, array in arrays.items():
+        if array_namespace(array) is not xp:
+            got = f"{type(first).__name__} and {type(array).__name__}"
+            raise TypeError(f"{first_name} and {name} must be of one library, got {got}")
     for name, array in arrays.items():
         if not xp.isdtype(array.dtype, "real floating"):
             raise TypeError(f"{name} must hold real floats, got {array.dtype}")

@@ -32,8 +32,17 @@ def number(value: Any, spec: str) -> str:
 def _number(value: Any, spec: str, rounding_step: float) -> str:
     for observe in observers:
         observe(value, spec, rounding_step)
-    formatted = format(value, spec)
-    is_zero = formatted.startswith("-") and not formatted.strip("-0.%")
+    return unsigned_zero(format(value, spec))
+
+
+def unsigned_zero(formatted: str) -> str:
+    """The text of a number; "-0.00" becomes "0.00": its sign is noise of a rounding.
+
+    Examples:
+        >>> unsigned_zero("-0.00"), unsigned_zero("-0.01"), unsigned_zero("-0.0e+00")
+        ('0.00', '-0.01', '0.0e+00')
+    """
+    is_zero = formatted.startswith("-") and not formatted.split("e")[0].strip("-0.%")
     return formatted[1:] if is_zero else formatted
 
 

@@ -54,20 +54,20 @@ class Page:
         assert isinstance(article, Tag), path
         self.article = article
 
-    def output(self, id: str) -> str:
-        """The text that block `id` printed."""
-        frame = self.article.find(id=f"out-{id}")
-        assert isinstance(frame, Tag), f"no output out-{id}"
+    def output(self, block: str) -> str:
+        """The text that a block printed."""
+        frame = self.article.find(id=f"out-{block}")
+        assert isinstance(frame, Tag), f"no output out-{block}"
         return "\n".join(pre.get_text().rstrip("\n") for pre in frame.find_all("pre"))
 
-    def numbers(self, id: str) -> list[float]:
-        """Every number that block `id` printed."""
-        return [float(number) for number in NUMBER.findall(self.output(id))]
+    def numbers(self, block: str) -> list[float]:
+        """Every number that a block printed."""
+        return [float(number) for number in NUMBER.findall(self.output(block))]
 
-    def array(self, id: str, number: int = 0) -> np.ndarray:
-        """The bracketed array with this number, counted from 0, that block `id` printed."""
+    def array(self, block: str, number: int = 0) -> np.ndarray:
+        """The bracketed array with this number, counted from 0, that a block printed."""
         arrays, depth, start = [], 0, 0
-        text = self.output(id)
+        text = self.output(block)
         for position, character in enumerate(text):
             if character == "[":
                 start = start if depth else position
@@ -118,3 +118,11 @@ def numbers_json(site: Path) -> dict[str, Any]:
     """What the site says of its numbers to machines."""
     document: dict[str, Any] = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
     return document
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Any:
+    """A small project of two pages that a test may break."""
+    from tests.mini import Project
+
+    return Project(tmp_path)

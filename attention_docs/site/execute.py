@@ -32,6 +32,11 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in VERSIONED}
 
 
+def public_versions() -> dict[str, str]:
+    """The versions as a reader needs them: without "+cpu" and the like."""
+    return {name: number.split("+")[0] for name, number in versions().items()}
+
+
 @dataclass
 class Chain:
     """Pages that hold the same code, and what is known of it."""
@@ -149,15 +154,17 @@ class Executor:
                 return
             if old is not None:
                 if (old["text"], old["figure"]) != (outcome["text"], outcome["figure"]):
-                    message = "printed something else than before although nothing changed"
-                    results.failures += [
-                        Failure(page.path, page.blocks[number - 1].line, message)
-                        for page in chain.pages
-                    ]
+                    results.failures += [_changed(page, number) for page in chain.pages]
                     continue
                 outcome["values"] = old["values"] | outcome["values"]
             self.store.put(chain.keys[number], outcome)
             chain.records[number] = outcome
+
+
+def _changed(page: Source, number: int) -> Failure:
+    block = page.blocks[number - 1]
+    message = f'block "{block.id}" printed something else than before although nothing changed'
+    return Failure(page.path, block.line, message)
 
 
 def _failures(page: Source, number: int, errors: dict[str, str]) -> list[Failure]:

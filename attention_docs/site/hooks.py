@@ -23,8 +23,9 @@ from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
 from attention_docs.site import formulas, numbers, twins
-from attention_docs.site.execute import Executor, Results, versions
+from attention_docs.site.execute import Executor, Results, public_versions
 from attention_docs.site.failure import Failure
+from attention_docs.site.run import STEPS
 from attention_docs.site.source import Source, read_page
 from attention_docs.site.weave import Woven
 
@@ -95,6 +96,7 @@ class Build:
             "pages": len(english),
             "blocks": sum(len(page.blocks) for page in english),
             "values": sum(len(page.values) for page in english),
+            "steps": STEPS,
         }
 
     def weave(self, page: Page, config: MkDocsConfig) -> Woven | None:
@@ -112,7 +114,7 @@ class Build:
             api=get_relative_url(f"{prefix}api/", page.url),
             listings=get_relative_url("listings/", page.url),
             repository=(config.repo_url or "").rstrip("/"),
-            versions=versions(),
+            versions=public_versions(),
         )
 
 
@@ -172,10 +174,17 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         return content
 
     def fail(tex: str, message: str) -> None:
-        line = _line_of(woven.source, tex.strip().split("\n")[0])
-        current.failures.append(Failure(woven.source.path, line, f"formula: {message}"))
+        # Inline values in the formula are filled in, so its first line may match in part only.
+        start = tex.strip().split("\n")[0]
+        line = next(
+            (n for i in range(len(start)) if (n := _line_of(woven.source, start[: -i or None]))), 0
+        )
+        failure = Failure(woven.source.path, line, f"formula: {message}")
+        current.failures.append(failure)
+        woven.source.failures.append(failure)
 
-    return woven.content(formulas.replace(content, woven.bare, fail))
+    content = formulas.replace(content, woven.bare, fail)
+    return woven.content(content)
 
 
 @event_priority(-200)  # after the last language is built
@@ -185,7 +194,9 @@ def on_post_build(config: MkDocsConfig) -> None:
         return
     found = (record for url in sorted(current.records) for record in current.records[url])
     built = Path(config.site_dir)
-    (built / "numbers.json").write_text(numbers.document(found, versions()), encoding="utf-8")
+    (built / "numbers.json").write_text(
+        numbers.document(found, public_versions()), encoding="utf-8"
+    )
     log.info("Numbers: %d blocks ran, %d reused", current.results.ran, current.results.reused)
     config.site_dir = str(current.site)
     try:
@@ -221,4 +232,4 @@ def _located(message: str) -> Failure:
 
 
 def _line_of(source: Source, text: str) -> int:
-    return next((n for n, line in enumerate(source.lines, start=1) if text in line), 1)
+    return next((n for n, line in enumerate(source.lines, start=1) if text in line), 0)

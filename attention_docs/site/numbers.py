@@ -27,7 +27,8 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
                 "line": first.first_line,
                 "functions": record["functions"],
                 "seeds": record["seeds"],
-                **_content(record["text"] or figure_text(record, woven.lang)),
+                "figure": figure_text(record, woven.lang),
+                **_content(record["text"]),
             }
         )
     for number, value in enumerate(woven.source.values, start=1):

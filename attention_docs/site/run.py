@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attention_docs.text import observers, step, text
+from attention_docs.text import observers, step, text, unsigned_zero
 
 PACKAGE_FOLDER = str(Path(__file__).parents[1])
 SUPPORT = ("attention_docs.site.", "attention_docs.text.", "attention_docs.checks.")
@@ -163,12 +163,18 @@ class Watch:
     def __init__(self, fragile: list[str]) -> None:
         self.fragile = fragile
 
-    def observe(self, value: Any, spec: str, rounding_step: float) -> None:
+    def observe(
+        self,
+        value: Any,
+        spec: str,
+        rounding_step: float,
+        show: Callable[[str], str] = unsigned_zero,
+    ) -> None:
         """Note the value if a change by a few rounding steps would print something else."""
         if not _is_float(value) or value in (float("inf"), -float("inf")) or value == 0:
             return
         value, slack = float(value), STEPS * rounding_step * max(1.0, abs(float(value)))
-        shown = {format(near, spec) for near in (value - slack, value, value + slack)}
+        shown = {show(format(near, spec)) for near in (value - slack, value, value + slack)}
         if len(shown) > 1:
             self.fragile.append(f"{value!r} as {spec}: {' or '.join(sorted(shown))}")
 
@@ -177,7 +183,7 @@ class Watch:
         if not spec:
             _refuse_floats(value)
         elif _is_float(value):
-            self.observe(value, spec, step(value))
+            self.observe(value, spec, step(value), show=str)  # an f-string keeps the sign of zero
         return value
 
     def print(self, *values: Any, **options: Any) -> None:

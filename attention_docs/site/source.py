@@ -19,7 +19,7 @@ INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*
 MARKER = re.compile(r"^# --8<-- \[(?P<kind>start|end):(?P<name>[\w-]+)\]$")
 OPTION = re.compile(r'(\w+)="([^"]*)"')
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
-VALUE = re.compile(r"\{\{ (?P<inner>.+?) \}\}")
+VALUE = re.compile(r"\{\{ (?P<inner>(?:(?!\{\{).)+?) \}\}")
 FRONT_MATTER = re.compile(r"\A---\n.*?^---\n", re.S | re.M)
 ALLOWED = {"exec": {"1"}, "source": {"above", "none"}}
 
@@ -168,6 +168,9 @@ def _block(page: Source, fence: re.Match[str], line: int, end: int, listings: Pa
 
 def _values(page: Source, number: int, line: str) -> None:
     masked = CODE_SPAN.sub(lambda span: " " * len(span[0]), line)
+    if line.startswith("#") and VALUE.search(masked):
+        message = "a heading holds no inline value: it is also a title, an address, a search result"
+        page.failures.append(Failure(page.path, number, message))
     for match in VALUE.finditer(masked):
         try:
             expression, spec = split_spec(match["inner"])

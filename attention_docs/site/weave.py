@@ -35,8 +35,8 @@ WORDS = {
         "no functions": "none of this package",
         "seeds": "Random generators",
         "versions": "Run with",
-        "scroll": "Output of block",
         "error": "This block failed",
+        "faults": "This page does not build",
     },
     "zh": {
         "origin": "这些数字从哪里来？",
@@ -45,8 +45,8 @@ WORDS = {
         "no functions": "没有用到本包的函数",
         "seeds": "随机数生成器",
         "versions": "运行环境",
-        "scroll": "代码块输出",
         "error": "这个代码块运行失败",
+        "faults": "本页无法构建",
     },
 }
 
@@ -105,10 +105,18 @@ class Woven:
 
     def content(self, rendered: str) -> str:
         """The page's HTML with every mark replaced."""
-        rendered = FRAME_MARK.sub(self._frame, rendered)
+        rendered = self._faults() + FRAME_MARK.sub(self._frame, rendered)
         # In an attribute or a formula a value is its bare text.
         rendered = TAG.sub(lambda tag: self.bare(tag[0]), rendered)
         return VALUE_MARK.sub(r'<span class="value" id="value-\1">\2</span>', rendered)
+
+    def _faults(self) -> str:
+        """A box with everything that is wrong with the page; only `mkdocs serve` gets this far."""
+        if not self.source.failures:
+            return ""
+        items = "".join(f"<pre>{html.escape(str(f))}</pre>" for f in sorted(self.source.failures))
+        title = f'<p class="admonition-title">{WORDS[self.lang]["faults"]}</p>'
+        return f'<div class="admonition failure">{title}{items}</div>'
 
     @staticmethod
     def bare(text: str) -> str:

@@ -1,0 +1,148 @@
+"""A small project of two pages with a copy of the real package, for tests that break things."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import ROOT, mkdocs_build
+
+CONSTANTS = "docs/listings/constants.py"
+WEIGHTS = "docs/listings/weights.py"
+
+FILES = {
+    CONSTANTS: '''"""A listing on a package module of this test."""
+
+# --8<-- [start:constant]
+from attention_docs.mini import CONSTANT
+
+name = "constants"
+print(name, CONSTANT)
+# --8<-- [end:constant]
+''',
+    WEIGHTS: '''"""A listing on softmax."""
+
+# --8<-- [start:setup]
+import numpy as np
+
+from attention_docs.softmax import softmax
+from attention_docs.text import text
+
+scores = np.array([2.0, 4.0, 4.0])
+# --8<-- [end:setup]
+
+# --8<-- [start:weights]
+name = "weights"
+weights = softmax(scores)
+print(name, text(weights, ".4f"))
+# --8<-- [end:weights]
+''',
+    "attention_docs/mini.py": '"""A module of the test project."""\n\nCONSTANT = 7\n',
+    "docs/en/index.md": """---
+title: Constants
+description: A test page.
+---
+
+# Constants { #index }
+
+```python exec="1"
+--8<-- "constants.py:constant"
+```
+
+The constant is {{ CONSTANT }}.
+""",
+    "docs/en/weights.md": """---
+title: Weights
+description: A test page.
+---
+
+# Weights { #weights }
+
+```python exec="1"
+--8<-- "weights.py:setup"
+```
+
+## The weights { #the-weights }
+
+```python exec="1"
+--8<-- "weights.py:weights"
+```
+
+The first weight is {{ weights[0]:.4f }}, [the next](#weights "{{ weights[1]:.2f }}"),
+$w = {{ weights[2]:.3f }}$.
+
+| name | weight |
+|---|---|
+| {{ name }} | {{ weights[0]:.2f }} |
+""",
+    "docs/assets/figures.css": "",
+    "docs/assets/site.css": "",
+    "docs/assets/katex/katex.min.css": "",
+}
+
+
+class Project:
+    """The folder of the small project."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        skip = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / "attention_docs", root / "attention_docs", ignore=skip)
+        config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+        nav = "nav:\n  - index.md\n  - weights.md\n\n"
+        self.write("mkdocs.yml", re.sub(r"^nav:\n.*?\n\n", nav, config, flags=re.S | re.M))
+        for path, content in FILES.items():
+            self.write(path, content)
+            if path.startswith("docs/en/"):
+                self.write(path.replace("/en/", "/zh/"), content)
+        self.stamp()
+
+    def write(self, path: str, content: str) -> None:
+        """Write a file of the project."""
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content, encoding="utf-8")
+
+    def read(self, path: str) -> str:
+        """Read a file of the project."""
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def edit(self, path: str, old: str, new: str, *, both: bool = False) -> None:
+        """Replace text in a file, which must hold it; with `both`, in both languages, stamped."""
+        for one in (path, path.replace("/en/", "/zh/")) if both else (path,):
+            content = self.read(one)
+            assert old in content, (one, old)
+            self.write(one, content.replace(old, new))
+        if both:
+            self.stamp()
+
+    def stamp(self) -> None:
+        """Declare the Chinese pages up to date."""
+        pages = [path.stem for path in (self.root / "docs" / "en").glob("*.md")]
+        subprocess.run(
+            [sys.executable, "-m", "attention_docs.site.twins", *pages],
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": str(self.root)},
+            check=True,
+        )
+
+    def build(
+        self, *flags: str, site: str = "site", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """`mkdocs build` in the project."""
+        return mkdocs_build(self.root, self.root / site, *flags, **environment)
+
+    def html(self, page: str, site: str = "site") -> str:
+        """A built page, such as "zh/weights"."""
+        return self.read(f"{site}/{page}/index.html")
+
+
+def ran(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:
+    """How many blocks ran and how many were reused, as the build said."""
+    match = re.search(r"Numbers: (\d+) blocks ran, (\d+) reused", done.stderr)
+    assert match, done.stderr
+    return int(match[1]), int(match[2])

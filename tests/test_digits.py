@@ -1,0 +1,119 @@
+"""Digits hold elsewhere: no printed digit sits on an edge; threads and processors change none."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attention_docs.site.execute import Executor, Results
+from attention_docs.site.run import Code, Job, run_page
+from attention_docs.site.source import Source, read_page
+from tests.conftest import ROOT, mkdocs_build
+
+OTHER_MACHINES = {
+    "one thread": {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+    "three threads": {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "3", "MKL_NUM_THREADS": "3"},
+    "older processor": {
+        "OPENBLAS_CORETYPE": "Prescott",
+        "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX",
+        "ATEN_CPU_CAPABILITY": "default",
+        "MKL_CBWR": "COMPATIBLE",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def pages() -> list[Source]:
+    return [read_page(path, ROOT) for path in sorted((ROOT / "docs").glob("*/*.md"))]
+
+
+@pytest.fixture(scope="module")
+def results(pages: list[Source], site: Path) -> Results:
+    """What the site's build kept."""
+    return Executor(ROOT, ROOT / ".cache" / "results", print).run(pages)
+
+
+@pytest.mark.site
+def test_no_published_digit_sits_on_a_rounding_edge(pages: list[Source], results: Results) -> None:
+    fragile = [
+        f"{page.path}:{block.line}: {block.id}: {digits}"
+        for page in pages
+        for block, record in zip(page.blocks, results.records[page.path][1:], strict=True)
+        for digits in record["fragile"]
+    ]
+    assert not fragile
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("machine", OTHER_MACHINES)
+def test_other_threads_and_processors_print_the_same(
+    machine: str, numbers_json: dict[str, Any], tmp_path: Path
+) -> None:
+    done = mkdocs_build(
+        ROOT,
+        tmp_path / "site",
+        "-q",
+        ATTENTION_DOCS_CACHE=str(tmp_path / "cache"),
+        **OTHER_MACHINES[machine],
+    )
+    assert done.returncode == 0, done.stderr
+    theirs = json.loads((tmp_path / "site" / "numbers.json").read_text(encoding="utf-8"))
+    changed = [
+        (record["page"], record["id"], record["text"], other["text"])
+        for record, other in zip(numbers_json["records"], theirs["records"], strict=True)
+        if (record["text"], record.get("figure")) != (other["text"], other.get("figure"))
+    ]
+    assert not changed
+
+
+@pytest.fixture
+def run() -> Iterator[Any]:
+    """Run one piece of code as a block, here in this process, and give its outcome."""
+    import warnings
+
+    import numpy as np
+
+    from attention_docs import text
+
+    make = np.random.default_rng
+
+    def block(code: str, *values: tuple[str, str]) -> dict[str, Any]:
+        job = Job([[Code(code, os.devnull, 1)]], {1: list(values)})
+        return run_page(job)[1]
+
+    with warnings.catch_warnings():
+        yield block
+    text.observers.clear()
+    np.random.default_rng = make
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'x = 0.125\nprint(f"{x:.2f}")',
+        'from attention_docs.text import text\nprint(text([0.3, 2.5], ".0f"))',
+        'from attention_docs.text import number\nprint(number(-1e-17, ".2f"), f"{-1e-17:.1f}")',
+        'error = 3.3e-16\nprint(f"{error:.1e}")',
+        'import numpy as np\nx = np.float32(0.12345)\nprint(f"{x:.4f}")',
+    ],
+)
+def test_a_digit_on_a_rounding_edge_is_noted(run: Any, code: str) -> None:
+    outcome = run(code)
+    assert not outcome["errors"]
+    assert len(outcome["fragile"]) == 1
+    assert " or " in outcome["fragile"][0]
+
+
+def test_an_inline_value_on_a_rounding_edge_is_noted(run: Any) -> None:
+    assert run("x = 0.375", ("x", ".2f"))["fragile"] == ["0.375 as .2f: 0.37 or 0.38"]
+
+
+def test_a_digit_away_from_the_edge_is_not_noted(run: Any) -> None:
+    code = 'x = 0.1234\nprint(f"{x:.2f} {0.0:.2f} {2.0:.1f} {1e-9:.1e} {7} {x > 0}")'
+    assert run(code)["fragile"] == []

@@ -1,0 +1,249 @@
+"""What holds for every page: true sources, whole listings, links that lead somewhere, no leaks."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib.util
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attention_docs.site.source import CODE_SPAN, FENCE, VALUE, Source, read_listing, read_page
+from attention_docs.site.twins import compare, parts
+from tests.conftest import LANGUAGES, ROOT
+
+SLUGS = sorted(path.stem for path in (ROOT / "docs" / "en").glob("*.md"))
+LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
+SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in SLUGS]
+MATRIX = re.compile(r"tensor\(\[|array\(\[|\[\[\s*-?\d|\[\s*-?\d[\d.e+-]*\s*,\s*-?\d")
+DECIMAL = re.compile(r"(?<![\w.§])-?\d+\.\d+(?:e-?\d+)?(?![\w.]*\.\d)")
+TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|arXiv:\S+")
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def sections(path: Path) -> Source:
+    return read_page(path, ROOT)
+
+
+# --- sources --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_two_languages_are_twins(slug: str) -> None:
+    english, chinese = (sections(ROOT / "docs" / lang / f"{slug}.md") for lang in LANGUAGES)
+    assert not [*map(str, english.failures + chinese.failures + compare(english, chinese))]
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
+    """A tensor never stands in a page; a decimal only where that page printed it."""
+    page = sections(path)
+    lang, slug = path.parent.name, path.stem
+    url = f"/{'' if lang == 'en' else 'zh/'}{'' if slug == 'index' else slug + '/'}"
+    printed = " ".join(r["text"] for r in numbers_json["records"] if r["page"] == url)
+    allowed = set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed))
+    pasted = []
+    for part in parts(page):
+        for line in part.text.split("\n"):
+            typed = TARGET.sub(" ", VALUE.sub(" ", line))
+            prose = CODE_SPAN.sub(" ", typed)
+            if MATRIX.search(typed):
+                pasted.append(f"{page.path}: {line!r} holds a tensor")
+            pasted += [
+                f"{page.path}: {decimal} in {line!r} was typed, not printed"
+                for decimal in DECIMAL.findall(prose)
+                if decimal.lstrip("-") not in allowed
+            ]
+    assert not pasted
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_plain_fence_holds_no_output(path: Path) -> None:
+    page = sections(path)
+    executed = {n for block in page.blocks for n in range(block.line, block.last_line + 1)}
+    inside, pasted = False, []
+    for number, line in enumerate(page.lines, start=1):
+        if number not in executed and FENCE.match(line):
+            inside = not inside
+        elif inside and (MATRIX.search(line) or DECIMAL.search(line)):
+            pasted.append(f"{page.path}:{number}: {line}")
+    assert not pasted
+
+
+@pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
+def test_a_page_shows_its_whole_listing_in_order(listing: Path) -> None:
+    page = sections(ROOT / "docs" / "en" / f"{listing.stem}.md")
+    shown = [s.name for block in page.blocks for s in block.sections if s.listing == listing]
+    assert shown == list(read_listing(listing))
+
+
+@pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
+def test_all_code_of_a_listing_stands_in_sections(listing: Path) -> None:
+    lines = listing.read_text(encoding="utf-8").splitlines()
+    inside = {
+        number
+        for section in read_listing(listing).values()
+        for number in range(section.first_line, section.first_line + section.code.count("\n") + 1)
+    }
+    tree = ast.parse("\n".join(lines))
+    assert ast.get_docstring(tree)
+    outside = [lines[s.lineno - 1] for s in tree.body[1:] if s.lineno not in inside]
+    assert not outside
+
+
+@cache
+def printed_by(listing: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, listing], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
+def test_a_listing_is_a_script_that_prints_what_the_page_shows(
+    listing: Path, numbers_json: dict[str, Any]
+) -> None:
+    url = "/" if listing.stem == "index" else f"/{listing.stem}/"
+    outputs = [
+        record["text"]
+        for record in numbers_json["records"]
+        if record["page"] == url and record["kind"] == "output"
+    ]
+    assert printed_by(listing).split() == "\n".join(outputs).split()
+
+
+@pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
+def test_doctests_of_a_listing(listing: Path) -> None:
+    spec = importlib.util.spec_from_file_location("listing", listing)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert doctest.testmod(module).failed == 0
+
+
+# --- the built site ----------------------------------------------------------------------------
+
+
+@pytest.mark.site
+def test_both_languages_show_the_same_outputs(numbers_json: dict[str, Any]) -> None:
+    outputs: dict[str, list[tuple[str, str]]] = {lang: [] for lang in LANGUAGES}
+    for record in numbers_json["records"]:
+        if record["kind"] == "output":
+            lang = "zh" if record["page"].startswith("/zh/") else "en"
+            page = record["page"].removeprefix("/zh")
+            outputs[lang].append((page + record["id"], record["text"]))
+    assert outputs["en"] == outputs["zh"] != []
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("slug", SLUGS)
+def test_headings_have_the_same_ids(slug: str, page: Any) -> None:
+    def ids(lang: str) -> list[tuple[str, str]]:
+        found = page(lang, slug).article.find_all(re.compile("^h[1-6]$"))
+        return [(heading.name, heading.get("id")) for heading in found]
+
+    assert ids("en") == ids("zh") != []
+    assert all(heading_id for _, heading_id in ids("en"))
+    assert page("en", slug).soup.html["lang"] == "en"
+    assert page("zh", slug).soup.html["lang"] == "zh"
+
+
+def html_files(site: Path) -> list[Path]:
+    return sorted(site.rglob("*.html"))
+
+
+@pytest.mark.site
+def test_every_link_leads_to_a_file_and_an_anchor(site: Path) -> None:
+    soups = {p: BeautifulSoup(p.read_text(encoding="utf-8"), "lxml") for p in html_files(site)}
+    ids = {p: {tag["id"] for tag in soup.find_all(id=True)} for p, soup in soups.items()}
+    broken = []
+    for path, soup in soups.items():
+        if path.name == "404.html":
+            continue  # its links start at the address where the site will be
+        here = f"/{path.relative_to(site).as_posix()}"
+        for tag in soup.find_all(["a", "link", "script", "img"]):
+            address = urlsplit(urljoin(here, tag.get("href") or tag.get("src") or ""))
+            if address.scheme or address.netloc:
+                continue
+            target = site / unquote(address.path).lstrip("/")
+            target = target / "index.html" if target.is_dir() else target
+            if not target.is_file():
+                broken.append(f"{here}: {address.path}")
+            elif (
+                address.fragment and target in ids and unquote(address.fragment) not in ids[target]
+            ):
+                broken.append(f"{here}: {address.path}#{address.fragment}")
+    assert not sorted(set(broken))
+
+
+@pytest.mark.site
+def test_no_page_asks_another_host(site: Path) -> None:
+    asking = []
+    for path in html_files(site):
+        soup = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+        for tag in soup.find_all(["script", "link", "img", "iframe", "source", "video", "object"]):
+            address = tag.get("src") or tag.get("href") or tag.get("data") or ""
+            rel = tag.get("rel") or []
+            if urlsplit(address).netloc and "alternate" not in rel and "canonical" not in rel:
+                asking.append(f"{path}: {address}")
+    for path in site.rglob("*.css"):
+        found = re.findall(r"(?:@import|url\()\s*['\"]?(https?:[^'\")]*)", path.read_text())
+        asking += [f"{path}: {address}" for address in found]
+    assert not asking
+
+
+@pytest.mark.site
+def test_no_mark_of_the_build_is_left(site: Path) -> None:
+    marks = re.compile("[\ue000\ue001]|--8<--|\\{\\{ (?!this)|⚠")
+    for path in html_files(site):
+        soup = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+        for code in soup.find_all("code"):
+            if not code.find_parent("pre"):
+                code.decompose()  # a page may quote the syntax
+        assert not marks.search(str(soup)), path
+    assert "\ue000" not in (site / "search" / "search_index.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.site
+def test_formulas_are_rendered_at_build_time(site: Path) -> None:
+    rendered = 0
+    for path in html_files(site):
+        text = path.read_text(encoding="utf-8")
+        assert "arithmatex" not in text, path
+        rendered += text.count('class="katex-mathml"')
+    assert rendered > 100
+
+
+@pytest.mark.site
+def test_numbers_json_and_the_pages_say_the_same(site: Path, numbers_json: dict[str, Any]) -> None:
+    records = numbers_json["records"]
+    assert {"python", "numpy", "torch"} <= set(numbers_json["versions"])
+    soups: dict[str, BeautifulSoup] = {}
+    for record in records:
+        if record["page"] not in soups:
+            html = (site / record["page"].strip("/") / "index.html").read_text(encoding="utf-8")
+            soups[record["page"]] = BeautifulSoup(html, "lxml")
+        tag = soups[record["page"]].find(id=record["id"])
+        if record["kind"] == "output":
+            assert tag, record
+            assert record["text"] in "\n".join(p.get_text() for p in tag.find_all("pre"))
+            assert tag.find("details", class_="origin"), record
+        elif tag:  # a value inside a formula or an attribute has no element of its own
+            assert tag.get_text() == record["text"]
+    shown = sum(len(soup.select(".output")) for soup in soups.values())
+    assert shown == sum(record["kind"] == "output" for record in records)

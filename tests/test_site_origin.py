@@ -1,0 +1,101 @@
+"""Where does this number come from? For a reader who asks, and for machines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+
+from tests.conftest import ROOT
+from tests.mini import WEIGHTS, Project
+
+pytestmark = pytest.mark.site
+
+
+def origin(project: Project, page: str, block: str) -> Tag:
+    frame = BeautifulSoup(project.html(page), "lxml").find(id=f"out-{block}")
+    assert isinstance(frame, Tag)
+    details = frame.find("details", class_="origin")
+    assert isinstance(details, Tag)  # a details element opens by click and by keyboard, no script
+    assert details.summary
+    return details
+
+
+def test_an_output_names_its_listing_functions_versions_and_seed(project: Project) -> None:
+    project.edit(WEIGHTS, "softmax(scores)\n", "softmax(np.random.default_rng(42).random(3))\n")
+    assert project.build(REPO_URL="https://example.org/a/b").returncode == 0
+    details = origin(project, "weights", "weights")
+    first_line = project.read(WEIGHTS).splitlines().index('name = "weights"') + 1
+    links = {a.get_text(): a["href"] for a in details.find_all("a")}
+    listing = f"https://example.org/a/b/blob/main/{WEIGHTS}#L{first_line}"
+    assert links == {
+        f"weights.py:{first_line}": listing,
+        "softmax.softmax": "../api/#attention_docs.softmax.softmax",
+    }
+    text = details.get_text(" ")
+    for wanted in ("numpy.random.default_rng(42)", "python 3.", "numpy 2.", "torch 2.13.0"):
+        assert wanted in text
+    assert "这些数字从哪里来" in origin(project, "zh/weights", "weights").get_text()
+
+
+def test_without_a_repository_the_listing_is_on_the_site(project: Project) -> None:
+    assert project.build().returncode == 0
+    link = origin(project, "zh/weights", "weights").find("a")
+    assert isinstance(link, Tag)
+    assert link["href"] == "../../listings/weights.py"
+    assert (project.root / "site" / "listings" / "weights.py").is_file()
+
+
+def test_a_block_without_package_code_and_a_torch_seed(project: Project) -> None:
+    code = "import torch\n\ntorch.manual_seed(7)\ntorch.Generator().manual_seed(8)\n"
+    code += "weights = [0.5] * 3\n"
+    project.edit(WEIGHTS, "weights = softmax(scores)\n", code)
+    project.edit(WEIGHTS, 'print(name, text(weights, ".4f"))', "print(name)")
+    assert project.build().returncode == 0
+    text = origin(project, "weights", "weights").get_text(" ")
+    assert "none of this package" in text
+    assert "torch.manual_seed(7)" in text
+    assert "torch.Generator().manual_seed(8)" in text
+
+
+def test_inline_values_work_in_prose_tables_attributes_and_formulas(project: Project) -> None:
+    assert project.build().returncode == 0
+    for page in ("weights", "zh/weights"):
+        soup = BeautifulSoup(project.html(page), "lxml")
+        link = soup.find("a", string="the next")
+        assert isinstance(link, Tag)
+        assert soup.find(id="value-1").get_text() == "0.0634"  # type: ignore[union-attr]
+        assert link["title"] == "0.47"
+        assert "<mn>0.468</mn>" in project.html(page)
+        assert [cell.get_text() for cell in soup.find_all("td")] == ["weights", "0.06"]
+
+
+def test_numbers_json_has_one_record_per_output_and_value(project: Project) -> None:
+    assert project.build().returncode == 0
+    document: dict[str, Any] = json.loads(project.read("site/numbers.json"))
+    records = {(r["page"], r["id"]): r for r in document["records"]}
+    assert len(records) == len(document["records"]) == 2 * (3 + 6)
+    output = records["/zh/weights/", "out-weights"]
+    assert output["text"] == "weights [0.0634, 0.4683, 0.4683]"
+    assert output["values"] == [0.0634, 0.4683, 0.4683]
+    assert output["sha256"] == hashlib.sha256(output["text"].encode()).hexdigest()
+    assert output["listing"] == WEIGHTS
+    assert output["functions"] == ["attention_docs.softmax.softmax"]
+    value = records["/weights/", "value-1"]
+    assert (value["text"], value["values"]) == ("0.0634", [0.0634])
+    assert (value["source"], value["line"]) == ("docs/en/weights.md", 18)
+    assert (value["expression"], value["format"]) == ("weights[0]", ".4f")
+
+
+def test_the_numbers_page_counts_what_is_there(page: Any, numbers_json: dict[str, Any]) -> None:
+    english = [r for r in numbers_json["records"] if not r["page"].startswith("/zh/")]
+    wanted = [
+        len(list((ROOT / "docs" / "en").glob("*.md"))),
+        sum(record["kind"] == "output" for record in english),
+        sum(record["kind"] == "inline" for record in english),
+    ]
+    for lang in ("en", "zh"):
+        assert page(lang, "numbers").values("numbers")[:3] == [str(n) for n in wanted]

@@ -1,0 +1,196 @@
+"""Results: whose state they come from, when they are reused, and that they never change alone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.mini import CONSTANTS, WEIGHTS, Project, ran
+
+pytestmark = pytest.mark.site
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file of a site but the times in its sitemap."""
+    files = (path for path in folder.rglob("*") if path.is_file() and "sitemap" not in path.name)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_a_block_of_both_languages_runs_once_and_is_then_reused(project: Project) -> None:
+    assert ran(project.build()) == (3, 0)
+    assert ran(project.build()) == (0, 3)
+    assert "weights [0.0634, 0.4683, 0.4683]" in project.html("weights")
+    assert "weights [0.0634, 0.4683, 0.4683]" in project.html("zh/weights")
+
+
+def test_prose_reruns_nothing_and_a_module_only_what_depends_on_it(project: Project) -> None:
+    project.build()
+    project.edit("docs/en/weights.md", "The first weight is", "So the first weight is", both=True)
+    assert ran(project.build()) == (0, 3)
+    project.edit("attention_docs/mini.py", "7", "8")
+    assert ran(project.build()) == (1, 2)
+    assert "The constant is" in project.html("zh")
+    assert 'id="value-1">8</span>' in project.html("zh")
+    project.edit("attention_docs/checks.py", '"""Checks', '"""These checks')  # behind softmax
+    assert ran(project.build()) == (2, 1)
+
+
+def test_a_block_depends_on_the_blocks_before_it(project: Project) -> None:
+    project.build()
+    project.edit(WEIGHTS, "2.0, 4.0, 4.0", "2.0, 4.0, 5.0")
+    assert ran(project.build()) == (2, 1)
+    assert "0.0634" not in project.html("weights")
+    project.edit(WEIGHTS, 'name = "weights"', 'name = "Weights"')
+    assert ran(project.build()) == (1, 2)
+
+
+def test_versions_belong_to_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    from attention_docs.site import execute
+    from attention_docs.site.source import read_page
+
+    page = read_page(ROOT / "docs" / "en" / "scaling.md", ROOT)
+    executor = execute.Executor(ROOT, ROOT / ".cache" / "unused", print)
+    before = executor._chains([page])[0].keys
+    execute.versions.cache_clear()
+    monkeypatch.setattr(execute, "version", lambda name: f"{name} of tomorrow")
+    after = executor._chains([page])[0].keys
+    execute.versions.cache_clear()
+    assert not set(before) & set(after)
+
+
+def test_pages_that_use_one_name_differently_do_not_meet(project: Project) -> None:
+    project.build()
+    assert "constants 7" in project.html("")
+    assert "<td><span" in project.html("weights")
+    assert ">weights</span></td>" in project.html("weights")
+    project.edit(CONSTANTS, "print(name, CONSTANT)", "print(name, 'scores' in globals())")
+    project.build()
+    assert "constants False" in project.html("")
+
+
+def test_state_of_libraries_does_not_pass_to_another_page(project: Project) -> None:
+    project.edit(
+        CONSTANTS,
+        'name = "constants"',
+        'import numpy as np\n\nnp.set_printoptions(precision=1)\nname = "constants"',
+    )
+    project.edit(
+        WEIGHTS, "print(name, text", "print(np.get_printoptions()['precision'])\nprint(name, text"
+    )
+    project.build()
+    assert ">8\nweights [0.0634" in project.html("weights")
+
+
+def test_any_order_of_pages_gives_the_same_pages(project: Project) -> None:
+    project.build(site="one", ATTENTION_DOCS_CACHE=str(project.root / "a"))
+    nav = "  - index.md\n  - weights.md\n"
+    project.edit("mkdocs.yml", nav, "  - weights.md\n  - index.md\n")
+    project.build(site="two", ATTENTION_DOCS_CACHE=str(project.root / "b"))
+    article = [
+        project.html("weights", site).split("<article")[1].split("</article")[0]
+        for site in ("one", "two")
+    ]
+    assert article[0] == article[1]
+
+
+def test_cold_warm_and_any_hash_seed_give_the_same_bytes(project: Project) -> None:
+    project.build(site="cold", PYTHONHASHSEED="1")
+    project.build(site="warm", PYTHONHASHSEED="2")
+    project.build(
+        site="other", PYTHONHASHSEED="3", ATTENTION_DOCS_CACHE=str(project.root / "empty")
+    )
+    cold = content(project.root / "cold")
+    assert cold == content(project.root / "warm")
+    assert cold == content(project.root / "other")
+
+
+def test_torch_and_numpy_are_not_imported_when_nothing_runs(project: Project) -> None:
+    project.edit(WEIGHTS, "import numpy as np", "import numpy as np\nimport torch")
+    project.build()
+    code = (
+        "import sys; from mkdocs.__main__ import cli\n"
+        "try: cli(['build', '-q'])\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "print([name for name in ('torch', 'numpy') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project.root,
+        env={"PYTHONPATH": str(project.root), "PATH": "/usr/bin:/bin", "HOME": str(project.root)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_failure_is_not_kept(project: Project) -> None:
+    project.edit(
+        "attention_docs/mini.py", "CONSTANT = 7", "import os\n\nCONSTANT = int(os.environ['N'])"
+    )
+    assert project.build().returncode
+    assert ran(project.build(N="5")) == (1, 2)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.001, 0.3, 0.7, 0.999])
+def test_a_truncated_record_means_a_warning_and_a_rerun(project: Project, part: float) -> None:
+    project.build(site="whole")
+    records = sorted((project.root / ".cache" / "results").rglob("*.json"))
+    for record in records:
+        whole = record.read_bytes()
+        record.write_bytes(whole[: int(len(whole) * part)])
+    done = project.build(site="again")
+    assert done.returncode == 0, done.stderr
+    assert set(re.findall(r"(\S+\.json) is damaged", done.stderr)) == set(map(str, records))
+    assert ran(done) == (3, 0)
+    assert content(project.root / "whole") == content(project.root / "again")
+
+
+def test_every_length_of_a_truncated_record_is_refused(tmp_path: Path) -> None:
+    from attention_docs.site.store import Store
+
+    warnings: list[str] = []
+    store = Store(tmp_path, warnings.append)
+    store.put("ab" * 32, {"text": "0.0634", "values": {}})
+    (path,) = tmp_path.rglob("*.json")
+    whole = path.read_bytes()
+    assert store.get("ab" * 32) == {"text": "0.0634", "values": {}}
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        assert store.get("ab" * 32) is None
+    path.write_bytes(whole.replace(b"0.0634", b"0.0635"))
+    assert store.get("ab" * 32) is None
+    assert len(warnings) == len(whole) + 1
+
+
+def test_two_builds_at_once_do_not_hurt_each_other(project: Project) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d"]
+    environment = {"PYTHONPATH": str(project.root), "PATH": "/usr/bin:/bin", "HOME": "/tmp"}
+    builds = [
+        subprocess.Popen([*command, str(project.root / name)], cwd=project.root, env=environment)
+        for name in ("one", "two")
+    ]
+    assert [build.wait() for build in builds] == [0, 0]
+    assert content(project.root / "one") == content(project.root / "two")
+    assert not list((project.root / ".cache").rglob("*.part"))
+
+
+def test_a_result_that_changes_though_nothing_did_is_a_fault(project: Project) -> None:
+    # Block 2 reads a file, which no key can know of; block 3 is new, so block 2 runs again.
+    (project.root / "secret").write_text("1")
+    project.edit(
+        WEIGHTS,
+        "print(name, text",
+        f"print(open({str(project.root / 'secret')!r}).read())\nprint(name, text",
+    )
+    assert project.build().returncode == 0
+    (project.root / "secret").write_text("2")
+    project.edit("docs/en/weights.md", "{{ weights[0]:.2f }}", "{{ weights[0]:.1f }}", both=True)
+    done = project.build()
+    assert done.returncode
+    assert 'docs/en/weights.md:14: block "weights" printed something else' in done.stderr

@@ -1,0 +1,111 @@
+"""`mkdocs serve`: a save shows its numbers, a fault shows in place, the server lives on."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.mini import WEIGHTS, Project
+
+pytestmark = pytest.mark.site
+PATIENCE = 60  # seconds before a test gives up; nothing is asserted of the time that it takes
+
+
+class Server:
+    """A running `mkdocs serve` of the small project."""
+
+    def __init__(self, project: Project) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.log = project.root / "serve.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "mkdocs", "serve", "-a", f"127.0.0.1:{self.port}"],
+                cwd=project.root,
+                env={**os.environ, "PYTHONPATH": str(project.root), "NO_MKDOCS_2_WARNING": "1"},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def wait_for(self, page: str, wanted: str) -> str:
+        """The page's HTML as soon as it holds the text."""
+        html, end = "", time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            assert self.process.poll() is None, self.log.read_text()
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{page}") as answer:
+                    html = answer.read().decode()
+            except OSError:
+                html = ""
+            if wanted in html:
+                return html
+            time.sleep(0.2)
+        pytest.fail(f"{wanted!r} never came:\n{html}\n{self.log.read_text()}")
+
+    def wait_for_log(self, wanted: str) -> str:
+        """The log as soon as it holds the pattern."""
+        end = time.monotonic() + PATIENCE
+        while not re.search(wanted, self.log.read_text()) and time.monotonic() < end:
+            time.sleep(0.1)
+        return self.log.read_text()
+
+
+@pytest.fixture
+def server(project: Project) -> Iterator[Server]:
+    running = Server(project)
+    running.wait_for("weights/", "0.0634")
+    running.wait_for_log("Serving on")
+    time.sleep(1)  # the watcher starts a moment after the server answers
+    yield running
+    running.process.terminate()
+    running.process.wait()
+
+
+def counts(log: str) -> list[tuple[str, str]]:
+    return re.findall(r"Numbers: (\d+) blocks ran, (\d+) reused", log)
+
+
+def test_a_saved_module_listing_or_page_shows_at_once(project: Project, server: Server) -> None:
+    project.edit("attention_docs/mini.py", "7", "8")
+    server.wait_for("", "constants 8")
+    server.wait_for("zh/", "constants 8")
+    project.edit(WEIGHTS, "[2.0, 4.0, 4.0]", "[1.0, 1.0, 5.0]")
+    server.wait_for("weights/", "[0.0177, 0.0177, 0.9647]")
+    project.edit("docs/en/weights.md", "The first weight is", "Now the first weight is")
+    server.wait_for("weights/", "Now the first weight is")
+    log = server.wait_for_log(r"(?s)(Numbers.*){4}")
+    assert counts(log)[:4] == [("3", "0"), ("1", "2"), ("2", "1"), ("0", "3")]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "shown"),
+    [
+        (WEIGHTS, "softmax(scores)\n", "softmax(scores, axis=3)\n", "ValueError: axis must name"),
+        ("docs/en/weights.md", "weights[0]:.4f", "wieghts[0]:.4f", "NameError"),
+        ("docs/en/weights.md", ":weights", ":weight", "no section"),
+        ("docs/en/weights.md", "$w = ", "$\\frac{w = ", "KaTeX parse error"),
+    ],
+)
+def test_a_fault_shows_in_place_and_the_next_save_recovers(
+    project: Project, server: Server, path: str, old: str, new: str, shown: str
+) -> None:
+    project.edit(path, old, new)
+    html = server.wait_for("weights/", shown)
+    assert "admonition failure" in html
+    project.edit(path, new, old)
+    end = time.monotonic() + PATIENCE
+    while "admonition failure" in html and time.monotonic() < end:
+        html = server.wait_for("weights/", "<article")
+    assert "admonition failure" not in html
+    assert "0.0634" in html
+    assert Path(f"/proc/{server.process.pid}").exists() or server.process.poll() is None

@@ -93,7 +93,7 @@ class Project:
         skip = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "attention_docs", root / "attention_docs", ignore=skip)
         config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-        nav = "nav:\n  - index.md\n  - weights.md\n\n"
+        nav = "nav:\n  - Home: index.md\n  - weights.md\n\n"
         self.write("mkdocs.yml", re.sub(r"^nav:\n.*?\n\n", nav, config, flags=re.S | re.M))
         for path, content in FILES.items():
             self.write(path, content)

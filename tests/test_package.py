@@ -29,7 +29,7 @@ def modules() -> list[str]:
     return [
         ".".join(name.parts).removesuffix(".__init__")
         for name in names
-        if "site" not in name.parts and name.name != "nn"
+        if not {"site", "nn"} & set(name.parts)
     ]
 
 

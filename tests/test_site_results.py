@@ -88,8 +88,8 @@ def test_state_of_libraries_does_not_pass_to_another_page(project: Project) -> N
 
 def test_any_order_of_pages_gives_the_same_pages(project: Project) -> None:
     project.build(site="one", ATTENTION_DOCS_CACHE=str(project.root / "a"))
-    nav = "  - index.md\n  - weights.md\n"
-    project.edit("mkdocs.yml", nav, "  - weights.md\n  - index.md\n")
+    nav = "  - Home: index.md\n  - weights.md\n"
+    project.edit("mkdocs.yml", nav, "  - weights.md\n  - Home: index.md\n")
     project.build(site="two", ATTENTION_DOCS_CACHE=str(project.root / "b"))
     article = [
         project.html("weights", site).split("<article")[1].split("</article")[0]

@@ -27,7 +27,7 @@ from attention_docs.site.execute import Executor, Results, public_versions
 from attention_docs.site.failure import Failure
 from attention_docs.site.run import STEPS
 from attention_docs.site.source import Source, read_page
-from attention_docs.site.weave import Woven
+from attention_docs.site.weave import Woven, shows
 
 log = logging.getLogger("mkdocs.attention_docs")
 LANGUAGES = ("en", "zh")
@@ -90,11 +90,13 @@ class Build:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the site holds, counted once for both languages: `{{ site.blocks }}` and so on."""
+        """What the site holds, counted once for both languages: `{{ site.outputs }}` and so on."""
         english = [p for p in self.pages.values() if p.path.startswith("docs/en/")]
+        records = [r for page in english for r in self.results.records[page.path][1:]]
         return {
             "pages": len(english),
             "blocks": sum(len(page.blocks) for page in english),
+            "outputs": sum(map(shows, records)),
             "values": sum(len(page.values) for page in english),
             "steps": STEPS,
         }

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from attention_docs.site.weave import Woven
+from attention_docs.site.weave import Woven, shows
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])")
 
@@ -17,6 +17,8 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
     """One record per output and per inline value of a page, in the order of the page."""
     found = []
     for block, record in zip(woven.source.blocks, woven.records[1:], strict=False):
+        if not shows(record):
+            continue
         first = block.sections[0]
         found.append(
             {

@@ -51,6 +51,11 @@ WORDS = {
 }
 
 
+def shows(record: Record) -> bool:
+    """Whether the block has an output: many only prepare what later ones use."""
+    return bool(record["text"] or record["figure"])
+
+
 @dataclass
 class Woven:
     """A page whose results are known, on its way to HTML."""
@@ -89,10 +94,13 @@ class Woven:
         return "⚠"
 
     def _block(self, number: int, block: Block) -> str:
-        text = self.records[number]["text"] if number < len(self.records) else self._error(block)
-        output = f"{OPEN}open {number}{CLOSE}\n\n"
-        output += code_block("text", text) + "\n\n" if text else ""
-        output += f"{OPEN}close {number}{CLOSE}\n"
+        known = number < len(self.records)
+        text = self.records[number]["text"] if known else self._error(block)
+        output = ""
+        if not known or shows(self.records[number]):
+            output = f"{OPEN}open {number}{CLOSE}\n\n"
+            output += code_block("text", text) + "\n\n" if text else ""
+            output += f"{OPEN}close {number}{CLOSE}\n"
         if not block.show_source:
             return output
         return add_source(

@@ -1,0 +1,119 @@
+"""The worked example of the eight steps: three inputs of size 4, projected to size 3.
+
+The numbers are those of Raimi Karim's "Illustrated: Self-Attention" (2019): small integers, so
+that every product up to the scores can be checked with a pencil.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+
+
+def _constant(rows: list[list[int]]) -> Float[np.ndarray, "n d"]:
+    array = np.array(rows, dtype=np.float64)
+    array.setflags(write=False)  # shared by every chapter that uses the example
+    return array
+
+
+INPUTS = _constant([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
+"""Three inputs of size 4, one a row."""
+
+W_KEY = _constant([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]])
+"""Parameters (4, 3) that turn an input into its key."""
+
+W_QUERY = _constant([[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]])
+"""Parameters (4, 3) that turn an input into its query."""
+
+W_VALUE = _constant([[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]])
+"""Parameters (4, 3) that turn an input into its value."""
+
+
+def weighted_values(
+    weights: Float[Array, "... n_q n_k"], value: Float[Array, "... n_k d_v"]
+) -> Float[Array, "... n_q n_k d_v"]:
+    r"""Every value times every weight that it gets: step 6, before the sum of step 7.
+
+    $$u_{ij} = a_{ij}\, v_j, \qquad o_i = \sum_j u_{ij}$$
+
+    Args:
+        weights: (..., n_q, n_k), real floats, dimensionless; row i holds the weights of query i.
+        value: (..., n_k, d_v), same dtype.
+
+    Returns:
+        Weighted values (..., n_q, n_k, d_v), in units of the values. Their sum over the keys, the
+        axis before the last, is the output.
+
+    Raises:
+        TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: fewer than 2 axes, an empty axis, different numbers of keys, or batch axes that
+            do not broadcast.
+
+    Source:
+        Bahdanau et al. 2015, §3.1, equation 5, the terms of its sum.
+
+    Examples:
+        Step 6 with weights in tenths: 0.0 · [1, 2, 3], 0.5 · [2, 8, 0] and 0.5 · [2, 6, 3].
+
+        >>> from attention_docs.text import text
+        >>> weights = np.array([[0.0, 0.5, 0.5]])
+        >>> value = np.array([[1.0, 2, 3], [2, 8, 0], [2, 6, 3]])
+        >>> print(text(weighted_values(weights, value), ".1f"))
+        [[[0.0, 0.0, 0.0],
+          [1.0, 4.0, 0.0],
+          [1.0, 3.0, 1.5]]]
+    """
+    floats(weights=weights, value=value)
+    matrices(weights=weights, value=value)
+    if weights.shape[-1] != value.shape[-2]:
+        raise ValueError(
+            f"weights and value must share their number of keys, "
+            f"got {shape(weights)} and {shape(value)}"
+        )
+    broadcastable(weights=shape(weights)[:-2], value=shape(value)[:-2])
+    return weights[..., :, :, None] * value[..., None, :, :]
+
+
+def round_weights(
+    weights: Float[np.ndarray, "... n_k"], digits: int = 1
+) -> Float[np.ndarray, "... n_k"]:
+    r"""Round weights to some decimals so that every row still sums to 1 (largest remainder).
+
+    Every weight is cut to its decimals; the units that are then missing from the sum go to the
+    weights that lost most. Of all rows in those decimals that sum to 1, the result is the nearest.
+
+    Args:
+        weights: (..., n_k), dimensionless, not negative; every row sums to 1.
+        digits: decimals that are kept.
+
+    Returns:
+        Weights of the same shape, dimensionless.
+
+    Raises:
+        ValueError: a weight is negative, or a row does not sum to 1.
+
+    Source:
+        Balinski and Young 1982, "Fair Representation", Hamilton's method.
+
+    Examples:
+        Row 1 of the eight steps. Each weight on its own would become 0.1, 0.5 and 0.5, and those
+        sum to 1.1.
+
+        >>> from attention_docs.text import text
+        >>> text(round_weights(np.array([0.0634, 0.4683, 0.4683])), ".1f")
+        '[0.0, 0.5, 0.5]'
+    """
+    sums = weights.sum(axis=-1)
+    if np.any(weights < 0) or not np.allclose(sums, 1):
+        raise ValueError(
+            f"weights must be at least 0 and each row must sum to 1, "
+            f"got a smallest weight of {weights.min()} and sums of {sums}"
+        )
+    units = weights * 10**digits
+    whole = np.floor(units)
+    missing = 10**digits - whole.sum(axis=-1, keepdims=True)
+    rank = np.argsort(np.argsort(whole - units, axis=-1, kind="stable"), axis=-1)
+    rounded: Float[np.ndarray, "... n_k"] = (whole + (rank < missing)) / 10**digits
+    return rounded

@@ -1,0 +1,730 @@
+"""Figures: what they show, what they say, and that they are the same wherever they are made."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from attention_docs import text as text_module
+from attention_docs.figures import (
+    Figure,
+    bar_chart,
+    flow,
+    heatmap,
+    histogram,
+    line_chart,
+    numbered,
+    product,
+)
+from attention_docs.figures.parts import COLOURS, ROLES, text_width
+
+ROOT = Path(__file__).parent.parent
+CSS = (ROOT / "docs/assets/figures.css").read_text()
+HAN = re.compile(r"[\u4e00-\u9fff]")
+LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
+
+A = [[0.0634, 0.4683, 0.4683], [0.25, 0.5, 0.25]]
+B = [[1.0, 2.0, 3.0, 5.0], [2.0, 8.0, 0.0, 7.0], [2.0, 6.0, 3.0, -4.0]]
+C = (np.array(A) @ np.array(B)).tolist()
+
+
+def examples() -> dict[str, Figure]:
+    """One of each kind, with sizes that differ and labels of both kinds."""
+    rng = np.random.default_rng(7)
+    x = [4, 16, 64, 256, 1024]
+    return {
+        "heatmap": heatmap(
+            A,
+            rows=numbered("query", 2),
+            columns=numbered("key", 3),
+            name="weights",
+            spec=".4f",
+            row_axis="queries",
+            column_axis="keys",
+            highlight=[(0, None), (1, 2)],
+        ),
+        "shades": heatmap(
+            rng.normal(size=(7, 31)), numbers=False, role="neutral", name="positions", spec=".1f"
+        ),
+        "product": product(
+            A,
+            B,
+            C,
+            names=("weights", "values", "outputs"),
+            roles=("weight", "value", "output"),
+            row=0,
+            column=3,
+            spec=(".4f", ".0f", ".4f"),
+            rows=numbered("query", 2),
+        ),
+        "flow": flow(
+            [
+                ("inputs", "input", [[1, 0, 1, 0], [0, 2, 0, 2]], "d"),
+                [
+                    ({"en": "key 1 and 2", "zh": "键 1 和键 2"}, "key", [[1, 2], [3, 4]], "d"),
+                    ("values", "value", [[5.5, 6.5, 7.5], [8.5, 9.5, 0.5]], ".1f"),
+                ],
+                ("scores", "score", [11, 13], "d"),
+                ("output 1", "output", [[0.125, 17, 19]], ".3f", ["query 1"]),
+            ],
+            arrows=[(0, 1, "× W_k"), (0, 2), (1, 3), (3, 4, "softmax"), (2, 4, "×")],
+            title={"en": "From inputs to output 1", "zh": "从输入到输出 1"},
+        ),
+        "lines": line_chart(
+            x,
+            [
+                ({"en": "simulated", "zh": "模拟"}, [4.1, 15.7, 65.3, 251.9, 1031.2]),
+                ("d_k", x),
+            ],
+            band={"simulated": ([3.9, 15, 63, 245, 1010], [4.3, 16.4, 67.6, 259, 1052])},
+            xlabel="d_k",
+            ylabel="variance",
+            title={
+                "en": "The variance of the scores grows with d_k",
+                "zh": "分数的方差随 d_k 增大",
+            },
+            log_x=True,
+            log_y=True,
+        ),
+        "many points": line_chart(
+            np.arange(41) / 10,
+            {"weights": np.exp(-np.arange(41) / 7), "scores": np.cos(np.arange(41))},
+            xlabel="score",
+            ylabel="weight",
+            roles=["weight", "score"],
+        ),
+        "bars": bar_chart(
+            [*numbered("key", 3), "d_k = 64"],
+            {"raw": [0.0174, 0.0174, 0.9479, -0.3], "/√d_k": [0.11, 0.12, 0.13, 0.14]},
+            xlabel="key",
+            ylabel="weight",
+            spec=".4f",
+        ),
+        "histogram": histogram(
+            {"raw": rng.normal(size=2000) * 8, "/√d_k": rng.normal(size=2000)},
+            np.linspace(-20, 20, 41),
+            xlabel="score",
+        ),
+    }
+
+
+FIGURES = examples()
+EACH = pytest.mark.parametrize("kind", FIGURES)
+
+
+def texts(figure: Figure, lang: str) -> list[str]:
+    """The text elements of a drawing."""
+    root = etree.fromstring(figure.svg[lang])
+    return ["".join(one.itertext()) for one in root.iterfind(".//{*}text")]
+
+
+def fingerprint() -> str:
+    """A hash of every example."""
+    joined = "".join(f"{f.svg}{f.alt}" for f in FIGURES.values())
+    return hashlib.sha256(joined.encode()).hexdigest()
+
+
+# The same input gives the same bytes.
+
+
+def test_same_bytes_twice():
+    for kind, figure in examples().items():
+        assert figure == FIGURES[kind]
+
+
+@pytest.mark.parametrize("seed", ["0", "4242"])
+def test_same_bytes_in_another_process(tmp_path, seed):
+    settings_of_the_machine = tmp_path / "matplotlibrc"
+    settings_of_the_machine.write_text("axes.linewidth: 9\nlines.scale_dashes: False\n")
+    out = subprocess.run(
+        [sys.executable, "-c", "from tests.test_figures import fingerprint; print(fingerprint())"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONHASHSEED": seed, "MATPLOTLIBRC": str(settings_of_the_machine)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert out.stdout.strip() == fingerprint()
+
+
+def test_matplotlib_is_imported_late_and_left_as_it_was():
+    code = """
+import sys
+from attention_docs.figures import heatmap, line_chart
+heatmap([[1.0]])
+assert "matplotlib" not in sys.modules and "torch" not in sys.modules
+import matplotlib
+matplotlib.rcParams["font.size"] = 23
+line_chart([1, 2], {"a": [3, 4]}, xlabel="x", ylabel="y")
+assert matplotlib.rcParams["font.size"] == 23
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT, check=True)
+
+
+# The SVG is fit for a page.
+
+
+@EACH
+@LANGUAGES
+def test_svg_is_one_well_formed_element_with_its_alternative_text(kind, lang):
+    svg = FIGURES[kind].svg[lang]
+    root = etree.fromstring(svg)
+    assert svg.startswith("<svg ")
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == FIGURES[kind].alt[lang] != ""
+    assert root.get("width") is None
+    assert root.get("height") is None
+    assert len(root.get("viewBox").split()) == 4
+
+
+@EACH
+@LANGUAGES
+def test_svg_needs_nothing_from_elsewhere_and_names_nothing_twice(kind, lang):
+    svg = FIGURES[kind].svg[lang]
+    root = etree.fromstring(svg)
+    # Without ids two figures on a page cannot collide, not even the same one twice.
+    assert root.xpath("//@id") == []
+    assert re.findall(r"\w+://[^\"]*", svg) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"url\(|href|@import|<script|<style|<image", svg)
+    assert {etree.QName(one).localname for one in root.iter()} <= {
+        "svg", "g", "path", "rect", "text", "tspan"
+    }  # fmt: skip
+
+
+@EACH
+@LANGUAGES
+def test_every_colour_is_a_custom_property(kind, lang):
+    svg = FIGURES[kind].svg[lang]
+    for name, fallback in re.findall(r"var\(--([\w-]+),(#\w+)\)", svg):
+        assert COLOURS[name] == fallback
+    assert "#" not in re.sub(r"var\(--[\w-]+,#\w+\)", "", svg)
+    fills = {one.get("fill") for one in etree.fromstring(svg).iter()} - {None, "none"}
+    assert all(fill == "currentColor" or fill.startswith("var(--") for fill in fills)
+
+
+@EACH
+@LANGUAGES
+def test_text_stays_inside_the_drawing_and_is_large_enough(kind, lang):
+    root = etree.fromstring(FIGURES[kind].svg[lang])
+    width, height = (float(n) for n in root.get("viewBox").split()[2:])
+    assert root.findall(".//{*}text")
+    for one in root.iterfind(".//{*}text"):
+        x, y, size = (float(one.get(name)) for name in ("x", "y", "font-size"))
+        long = text_width("".join(one.itertext()), size)
+        left = x - {"start": 0, "middle": long / 2, "end": long}[one.get("text-anchor")]
+        assert left >= -1
+        assert left + long <= width + 1
+        assert size <= y <= height
+        assert size >= 14  # 10.5 px where the drawing is at its smallest
+    smallest = float(re.search(r"min-width:(\d+)px", root.get("style")).group(1))
+    assert smallest >= 0.74 * width
+
+
+@LANGUAGES
+def test_labels_are_escaped(lang):
+    figure = heatmap([[1.0]], name='<b> & "c"', rows=["a<b"])
+    assert texts(figure, lang)[:2] == ['<b> & "c"', "a<b"]
+    assert '<b> & "c"' in etree.fromstring(figure.svg[lang]).get("aria-label").replace("“", "")
+
+
+# Matrices.
+
+
+@LANGUAGES
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), n=st.integers(1, 5), m=st.integers(1, 7))
+def test_every_number_is_in_the_drawing_and_in_the_text(lang, data, n, m):
+    numbers = st.lists(st.floats(-99, 99), min_size=m, max_size=m)
+    matrix = data.draw(st.lists(numbers, min_size=n, max_size=n))
+    figure = heatmap(matrix, role="score", spec=".3f", rows=numbered("query", n))
+    wanted = [f"{value:.3f}".replace("-0.000", "0.000") for row in matrix for value in row]
+    assert texts(figure, lang)[n:] == wanted
+    assert re.findall(r"-?\d+\.\d{3}", figure.alt[lang]) == wanted
+
+
+def test_alternative_text_of_a_matrix():
+    figure = heatmap(
+        [[0.0634, 0.4683, 0.4683], [6e-6, 0.982, 0.018]],
+        rows=numbered("query", 2),
+        columns=["key 1", "key 2", {"en": "last", "zh": "最后"}],
+        name="weights",
+        highlight=[(1, None)],
+    )
+    assert figure.alt["en"] == repr(figure) == (
+        "Matrix weights, 2 rows and 3 columns. Columns: key 1, key 2, last. "
+        "query 1: 0.06, 0.47, 0.47. query 2: 0.00, 0.98, 0.02. Outlined: query 2."
+    )  # fmt: skip
+    assert figure.alt["zh"] == (
+        "矩阵“权重”，2 行 3 列。各列：键 1、键 2、最后。"
+        "查询 1：0.06、0.47、0.47。查询 2：0.00、0.98、0.02。框出：查询 2。"
+    )
+
+
+def test_vectors_infinities_and_booleans():
+    assert heatmap([2, 4, 4], spec="d", name="scores").alt["en"] == "Vector scores: 2, 4, 4."
+    assert heatmap([1.5, float("-inf")], spec=".1f").alt["zh"] == "向量：1.5、−∞。"
+    assert heatmap([True, False], spec="").alt["en"] == "Vector: True, False."
+
+
+def test_large_matrix_without_numbers_tells_its_extremes():
+    figure = heatmap([[0.5, -1.25, 0], [3, 0, 1]], numbers=False, spec=".2f", name="positions")
+    assert figure.alt["en"] == (
+        "Matrix positions, 2 rows and 3 columns. Its values are shades: the smallest is -1.25 "
+        "(row 1, column 2), the largest is 3.00 (row 2, column 1)."
+    )
+    assert texts(figure, "zh") == ["位置", "-1.25", "3.00"]
+
+
+def squares(figure: Figure) -> dict[tuple[float, float], float]:
+    """The opacity of every cell by its upper left corner, row by row."""
+    root = etree.fromstring(figure.svg["en"])
+    found = {
+        (float(y), float(x)): float(one.get("fill-opacity"))
+        for one in root.iterfind(".//{*}path[@fill-opacity]")
+        for x, y in re.findall(r"M([\d.]+) ([\d.]+)h", one.get("d"))
+    }
+    return dict(sorted(found.items()))
+
+
+def test_larger_values_are_shaded_more_strongly():
+    shades = list(squares(heatmap([[0.1, 0.9, 0.4], [0.7, 0.0, 1.0]])).values())
+    assert [sorted(shades).index(shade) for shade in shades] == [1, 4, 2, 3, 0, 5]
+    assert (min(shades), max(shades)) == (0.06, 1.0)
+
+
+def test_scale_is_shared_between_figures():
+    low, high = (list(squares(heatmap([[n]], scale=(0, 1))).values()) for n in (0.5, 1.0))
+    assert low == [0.53]
+    assert high == [1.0]
+
+
+def test_masked_scores_stay_blank():
+    shades = list(squares(heatmap([[-2.0, float("-inf"), 4.0]], role="score")).values())
+    assert shades == [0.06, 0.06, 1.0]
+
+
+# The product.
+
+
+def outlines(figure: Figure) -> list[list[str]]:
+    """The numbers inside each outline."""
+    root = etree.fromstring(figure.svg["en"])
+    found = []
+    for rect in root.iterfind(".//{*}rect"):
+        x, y, w, h = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
+        found.append(
+            [
+                one.text
+                for one in root.iterfind(".//{*}text")
+                if x < float(one.get("x")) < x + w and y < float(one.get("y")) < y + h
+            ]
+        )
+    return found
+
+
+def test_product_picks_out_row_column_and_cell():
+    assert outlines(FIGURES["product"]) == [
+        ["0.0634", "0.4683", "0.4683"],
+        ["5", "7", "-4"],
+        ["1.7219"],  # 0.0634·5 + 0.4683·7 − 0.4683·4 = 0.317 + 1.4049
+    ]
+    worked = "0.0634 × 5 + 0.4683 × 7 + 0.4683 × (-4) = 1.7219"
+    for lang in ("en", "zh"):
+        assert worked in " ".join(texts(FIGURES["product"], lang))
+        assert worked in FIGURES["product"].alt[lang]
+
+
+def test_product_of_rounded_numbers_is_marked_as_approximate():
+    third = [[1 / 3, 2 / 3]]
+    figure = product(third, [[3.0], [3.0]], [[3.0]], row=0, column=0, spec=(".2f", ".0f", ".0f"))
+    assert texts(figure, "en")[-1] == "0.33 × 3 + 0.67 × 3 ≈ 3"
+
+
+def test_product_with_only_a_row():
+    figure = product([[1, 2]], [[3, 4, 5], [6, 7, 8]], [[15, 18, 21]], row=0, spec="d")
+    assert outlines(figure) == [["1", "2"], ["15", "18", "21"]]
+    assert figure.alt["en"].endswith("Outlined: row 1 of A, and the row of C that it gives.")
+
+
+# The flow.
+
+
+@LANGUAGES
+def test_flow_holds_every_number_and_arrow(lang):
+    figure = FIGURES["flow"]
+    inputs, keys = list("10100202"), list("1234")
+    values = ["5.5", "6.5", "7.5", "8.5", "9.5", "0.5"]
+    numbers = [*inputs, *keys, *values, "11", "13", "0.125", "17.000", "19.000"]
+    shown = [one for one in texts(figure, lang) if re.fullmatch(r"[\d.]+", one)]
+    assert shown == numbers
+    heads = etree.fromstring(figure.svg[lang]).findall(".//{*}path[@stroke='none']")
+    assert len(heads) == 5
+    wanted = {
+        "en": "from scores to output 1 (softmax); from values to output 1 (×).",
+        "zh": "从“分数”到“输出 1”（softmax）；从“值”到“输出 1”（×）。",
+    }
+    assert figure.alt[lang].endswith(wanted[lang])
+
+
+def test_labels_of_neighbouring_arrows_do_not_meet():
+    figure = flow(
+        [
+            [("query 1", "query", [1, 0, 2, 2], "d"), ("key 2", "key", [1, 1, 1, 1], "d")],
+            [("a", "query", [1], "d"), ("b", "key", [2], "d")],
+        ],
+        arrows=[(0, 2, "times W_q"), (1, 3, "times W_k")],
+    )
+    root = etree.fromstring(figure.svg["en"])
+    one, other = (t for t in root.iterfind(".//{*}text") if "times" in "".join(t.itertext()))
+    ends = {"start": (0, 1), "end": (-1, 0)}
+    spans = []
+    for label in (one, other):
+        long = text_width("".join(label.itertext()), 14)
+        spans.append([float(label.get("x")) + k * long for k in ends[label.get("text-anchor")]])
+    assert spans[0][1] < spans[1][0] or spans[1][1] < spans[0][0]
+
+
+def test_flow_without_arrows_joins_neighbours():
+    figure = flow([("a", "key", [1], "d"), [("b", "key", [2], "d"), ("c", "key", [3], "d")]])
+    assert figure.alt["en"].endswith("Arrows: from a to b; from a to c.")
+
+
+# Charts.
+
+
+def points(figure: Figure, stroke: str) -> list[tuple[float, float]]:
+    """The points of the first line in a colour."""
+    root = etree.fromstring(figure.svg["en"])
+    colour = f"var(--{stroke},{COLOURS[stroke]})"
+    line = root.find(f".//{{*}}path[@stroke='{colour}'][@fill='none']")
+    return [(float(x), float(y)) for x, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", line.get("d"))]
+
+
+def test_line_passes_through_its_points():
+    x, y = [1, 2, 3, 6], [10.0, 30.0, 20.0, 40.0]
+    figure = line_chart(x, {"a": y}, xlabel="n", ylabel="y", roles=["query"])
+    at = {
+        one.text: (float(one.get("x")), float(one.get("y")) - 5)  # a label hangs 5 below its line
+        for one in etree.fromstring(figure.svg["en"]).iterfind(".//{*}text")
+    }
+    start, unit = at["1"][0], (at["6"][0] - at["1"][0]) / 5
+    floor, ten = at["10"][1], (at["40"][1] - at["10"][1]) / 3
+    wanted = [
+        (start + (a - 1) * unit, floor + (b / 10 - 1) * ten) for a, b in zip(x, y, strict=True)
+    ]
+    drawn = points(figure, "role-query")
+    assert np.array(drawn) == pytest.approx(np.array(wanted), abs=0.05)
+    assert unit > 10
+    assert ten < -10
+
+
+def test_markers_sit_on_the_line():
+    figure = line_chart([1, 2, 5], {"": [3.0, 9.0, 4.0]}, xlabel="n", ylabel="y", roles=["query"])
+    root = etree.fromstring(figure.svg["en"])
+    (markers,) = (one.get("d") for one in root.iter("{*}path") if "query" in one.get("fill"))
+    centres = []
+    for marker in markers.split("z")[:-1]:
+        found = re.findall(r"(-?[\d.]+) (-?[\d.]+)", marker)
+        xs, ys = zip(*((float(x), float(y)) for x, y in found), strict=True)
+        centres.append(((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2))
+    assert np.array(centres) == pytest.approx(np.array(points(figure, "role-query")), abs=0.05)
+
+
+def test_logarithmic_axes_put_equal_ratios_at_equal_distances():
+    figure = line_chart([4, 16, 64], {"a": [1, 10, 100]}, xlabel="d_k", ylabel="y",
+                        log_x=True, log_y=True, roles=["key"])  # fmt: skip
+    (x0, y0), (x1, y1), (x2, y2) = points(figure, "role-key")
+    assert x1 - x0 == pytest.approx(x2 - x1, abs=0.05)
+    assert y0 - y1 == pytest.approx(y1 - y2, abs=0.05)
+    assert {"4", "16", "64", "1", "10", "100"} <= set(texts(figure, "en"))
+
+
+def test_alternative_text_of_lines():
+    assert FIGURES["lines"].alt["en"] == (
+        "Line chart: The variance of the scores grows with d_k. Horizontal axis: d_k "
+        "(logarithmic), from 4 to 1024. Vertical axis: variance (logarithmic), from 4 to 1030. "
+        "simulated: 4.1 at 4; 15.7 at 16; 65.3 at 64; 252 at 256; 1030 at 1024. Its band: from "
+        "3.9 to 4.3 at the first point, from 1010 to 1052 at the last. "
+        "d_k: 4 at 4; 16 at 16; 64 at 64; 256 at 256; 1024 at 1024."
+    )
+    assert (
+        FIGURES["lines"]
+        .alt["zh"]
+        .startswith(
+            "折线图：分数的方差随 d_k 增大。横轴：d_k（对数刻度），从 4 到 1024。"
+            "纵轴：方差（对数刻度），从 4 到 1030。“模拟”：4 对应 4.1；16 对应 15.7；"
+        )
+    )
+    # e^(-40/7) = 0.00330; with many points, the ends and the extremes.
+    assert (
+        "weights: 1 at score = 0, 0.0033 at score = 4; smallest 0.0033 (at 4), largest 1 (at 0)."
+        in FIGURES["many points"].alt["en"]
+    )
+
+
+def test_numbers_in_charts_are_written_without_e():
+    figure = line_chart([1, 2], {"a": [1022.7, 6.0337e-6]}, xlabel="n", ylabel="y", log_y=True)
+    assert "a: 1020 at 1; 6.03 × 10⁻⁶ at 2." in figure.alt["en"]
+    assert "10⁻⁵" in texts(figure, "en")
+
+
+def test_lines_differ_in_more_than_colour():
+    figure = line_chart([1, 2, 3], {c: [i, i, i + 1] for i, c in enumerate("abcdef")},
+                        xlabel="n", ylabel="y", roles=["key"] * 6)  # fmt: skip
+    root = etree.fromstring(figure.svg["en"])
+    dashes = [one.get("stroke-dasharray") for one in root.iter("{*}path")
+              if one.get("stroke-width") == "2"]  # fmt: skip
+    assert len(set(dashes)) == 6
+
+
+@LANGUAGES
+def test_every_bar_has_its_value(lang):
+    figure = FIGURES["bars"]
+    values = ["0.0174", "0.0174", "0.9479", "-0.3000", "0.1100", "0.1200", "0.1300", "0.1400"]
+    assert [one for one in texts(figure, lang) if re.fullmatch(r"-?0\.\d{4}", one)] == values
+    assert sorted(re.findall(r"-?0\.\d{4}", figure.alt[lang])) == sorted(values)
+
+
+def test_bars_are_as_long_as_their_values():
+    figure = bar_chart(["a", "b"], {"": [2.0, 3.0]}, ylabel="y", roles=["score"])
+    root = etree.fromstring(figure.svg["en"])
+    (bars,) = (one.get("d") for one in root.iter("{*}path") if "role-score" in one.get("fill"))
+    lengths = []
+    for bar in bars.split("z")[:-1]:
+        xs = [float(x) for x in re.findall(r"[ML]([\d.]+) ", bar)]
+        lengths.append(max(xs) - min(xs))
+    assert lengths[0] / lengths[1] == pytest.approx(2 / 3, abs=1e-3)
+
+
+def test_alternative_text_of_bars():
+    figure = bar_chart(numbered("key", 2), {"": [0.25, 0.75]}, ylabel="weight", xlabel="key")
+    assert figure.alt["en"] == (
+        "Bar chart. Bars: weight. Groups: key. 0.25 for key 1; 0.75 for key 2."
+    )
+    assert figure.alt["zh"] == "条形图。条的长度：权重。分组：键。键 1 为 0.25；键 2 为 0.75。"
+
+
+def test_histogram_counts_and_says_what_it_leaves_out():
+    samples = {"raw": [0.5, 0.75, 1.5, 7.0]}
+    figure = histogram(samples, [0, 1, 2, 3], xlabel="score")
+    assert figure.alt["en"].endswith(
+        "raw: 4 samples, spread from 0 to 2, the fullest bin from 0 to 1 with a share of 0.5; "
+        "1 sample lies outside the axis."
+    )
+    counted = histogram({"raw": [2, 1, 0]}, [0, 1, 2, 3], counts=True, xlabel="score")
+    assert counted.alt["zh"].endswith(
+        "“raw”：3 个样本，分布在 0 到 2 之间，最高的一格从 0 到 1，占 0.667。"
+    )
+
+
+def test_histogram_bars_are_as_high_as_their_shares():
+    figure = histogram({"": [1, 3, 2]}, [0, 1, 2, 4], counts=True, xlabel="x", roles=["value"])
+    root = etree.fromstring(figure.svg["en"])
+    (filled,) = (one for one in root.iter("{*}path") if "role-value" in one.get("fill"))
+    ys = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", filled.get("d"))]
+    floor = max(ys)
+    heights = sorted({round(floor - y, 2) for y in ys} - {0.0})
+    assert [h / heights[-1] for h in heights] == pytest.approx([1 / 3, 2 / 3, 1], abs=1e-3)
+
+
+# Languages.
+
+
+@EACH
+def test_english_holds_no_chinese_and_chinese_is_set_as_chinese(kind):
+    figure = FIGURES[kind]
+    assert not HAN.search(figure.svg["en"])
+    assert not re.search(r"\b(query|key|weights|values|inputs|outputs?|variance)\b",
+                         " ".join(texts(figure, "zh")))  # fmt: skip
+    assert HAN.search(figure.alt["zh"])
+    assert not re.search(r"[\u4e00-\u9fff][0-9A-Za-z]|[0-9A-Za-z][\u4e00-\u9fff]", figure.alt["zh"])
+    assert not re.search(r"[\u4e00-\u9fff] *[,;:!?()]|[\u4e00-\u9fff] [\u4e00-\u9fff]",
+                         figure.alt["zh"])  # fmt: skip
+    assert "italic" not in figure.svg["zh"]
+
+
+@EACH
+def test_both_languages_have_the_same_geometry(kind):
+    def shapes(lang: str) -> list[str]:
+        root = etree.fromstring(FIGURES[kind].svg[lang])
+        return [one.get("d") for one in root.iter("{*}path")] + [root.get("viewBox")]
+
+    assert shapes("en") == shapes("zh")
+
+
+def test_terms_are_put_into_chinese_and_other_labels_are_not():
+    figure = heatmap([[1.0, 2.0]], columns=["query 12", "saw"], name={"en": "x", "zh": "甲"})
+    assert texts(figure, "zh")[:3] == ["甲", "查询 12", "saw"]
+    assert texts(figure, "en")[:3] == ["x", "query 12", "saw"]
+
+
+def test_subscripts():
+    figure = heatmap([[1.0]], name="W_k", rows=["max_length"])
+    root = etree.fromstring(figure.svg["en"])
+    assert [one.text for one in root.iter("{*}tspan")][:1] == ["k"]
+    assert texts(figure, "en")[:2] == ["Wk", "max_length"]
+
+
+# Inputs.
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_tensors_arrays_and_lists_give_the_same_figure(dtype):
+    values = [[0.5, 0.25, 2.0], [1.0, -3.0, 0.75]]  # exact in every dtype
+    tensor = torch.tensor(values, dtype=dtype, requires_grad=True)
+    assert heatmap(tensor) == heatmap(values) == heatmap(np.array(values))
+    x, y = torch.tensor([1, 2]), torch.tensor([0.5, 4.0], dtype=dtype)
+    lists = line_chart([1, 2], {"a": [0.5, 4.0]}, xlabel="x", ylabel="y")
+    assert line_chart(x, {"a": y}, xlabel="x", ylabel="y") == lists
+
+
+@pytest.mark.parametrize(("dtype", "step"), [("float64", 2.0**-52), ("float32", 2.0**-23)])
+def test_every_number_passes_the_one_place_that_rounds(monkeypatch, dtype, step):
+    seen = []
+    monkeypatch.setattr(text_module, "observers", [lambda *call: seen.append(call)])
+    heatmap(np.array([[0.5, 0.25]], dtype=dtype), spec=".3f")
+    assert seen == [(0.5, ".3f", step), (0.25, ".3f", step)]
+
+
+M = [[1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: heatmap([[1, 2], [3]]), r"rows of one length, got lengths \[2, 1\]"),
+        (lambda: heatmap([]), r"must be a matrix or a vector, got \[\]"),
+        (lambda: heatmap(np.zeros((2, 3, 5))), "at most 2 axes, got more"),
+        (lambda: heatmap(M, name="scores", rows=["a"]), "scores must have 2 labels for its rows"),
+        (lambda: heatmap(M, columns=list("abc")), "must have 2 labels for its columns, got 3"),
+        (lambda: heatmap(M, role="head"), "role must be one of input, key, .*, got 'head'"),
+        (lambda: heatmap(M, name={"en": "x"}), r"languages en and zh, got \['en'\]"),
+        (lambda: heatmap(M, highlight=[(2, 0)]), r"must lie inside \(2, 2\), got \(2, 0\)"),
+        (lambda: heatmap([[0.5]], spec="d"), "spec 'd' must have integers, got 0.5"),
+        (lambda: product(M, [[1, 2, 3]], M), r"\(n, m\), \(m, p\) and \(n, p\), got"),
+        (lambda: product(M, M, M), "c must be a × b, got 1.0 at row 0, column 0, wanted 7.0"),
+        (lambda: product(M, M, M, names=("A", "B")), "names must be 3, one a matrix, got 2"),
+        (lambda: flow([]), "flow must have stages with boxes, got 0 stages"),
+        (
+            lambda: flow([("a", "key", [1], "d"), ("b", "key", [1], "d")], arrows=[(1, 0)]),
+            "one of 2 boxes to a later stage, got 1 to 0",
+        ),
+        (
+            lambda: line_chart([1, 2, 3], {"a": [1, 2]}, xlabel="x", ylabel="y"),
+            "series 'a' must have 3 values, one for each of x, got 2",
+        ),
+        (lambda: line_chart([2, 1], {"a": M[0]}, xlabel="x", ylabel="y"), r"x must rise, got"),
+        (
+            lambda: line_chart([0, 1], {"a": M[0]}, xlabel="x", ylabel="y", log_x=True),
+            "x must be positive on a logarithmic axis, got 0",
+        ),
+        (
+            lambda: line_chart([1, 2], {"a": [1, float("nan")]}, xlabel="x", ylabel="y"),
+            "series 'a' must be finite, got nan",
+        ),
+        (
+            lambda: line_chart([1, 2], {"a": M[0]}, band={"b": M}, xlabel="x", ylabel="y"),
+            r"one of the series \['a'\], got 'b'",
+        ),
+        (
+            lambda: line_chart([1, 2], {"a": M[0]}, band={"a": (M[0], [3])}, xlabel="", ylabel=""),
+            "must have 2 low and high ends, got 2 and 1",
+        ),
+        (
+            lambda: line_chart([1], {str(i): [i] for i in range(7)}, xlabel="x", ylabel="y"),
+            "1 to 6 series, got 7",
+        ),
+        (
+            lambda: bar_chart(["a", "b"], {"c": [1, 2, 3]}, ylabel="y"),
+            "series 'c' must have 2 values, one for each of the labels, got 3",
+        ),
+        (
+            lambda: bar_chart(["a"], {"c": [1]}, ylabel="y", roles=["key", "key"]),
+            "roles must be 1, one a series, got 2",
+        ),
+        (lambda: histogram({"a": [1]}, [1, 0], xlabel="x"), r"2 and rise, got \[1.0, 0.0\]"),
+        (
+            lambda: histogram({"a": [5]}, [0, 1], xlabel="x"),
+            "series 'a' must have samples between 0.0 and 1.0, got 0",
+        ),
+        (
+            lambda: histogram({"a": [5]}, [0, 1, 2], counts=True, xlabel="x"),
+            "series 'a' must have 2 values, one for each of the bins, got 1",
+        ),
+    ],
+)  # fmt: skip
+def test_errors_say_wanted_and_got(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# Contrast, from the style sheet's own values.
+
+
+def palette(scheme: str) -> dict[str, str]:
+    """The colours of a scheme."""
+    start = CSS.index({"light": ":root", "dark": '[data-md-color-scheme="slate"]'}[scheme])
+    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", CSS[start : CSS.index("}", start)]))
+
+
+def rgb(colour: str) -> list[float]:
+    return [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+
+
+def luminance(colour: list[float]) -> float:
+    """WCAG 2.2, "relative luminance"."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """WCAG 2.2, "contrast ratio"."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_is_computed_as_wcag_does():
+    assert contrast(rgb("#000000"), rgb("#ffffff")) == pytest.approx(21)
+    assert contrast(rgb("#777777"), rgb("#ffffff")) == pytest.approx(4.48, abs=0.005)
+
+
+def test_style_sheet_and_fallback_agree():
+    assert palette("light") == COLOURS
+    assert set(palette("dark")) == set(COLOURS)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("role", ROLES)
+def test_numbers_are_legible_on_every_shade(scheme, role):
+    colours = {name: rgb(value) for name, value in palette(scheme).items()}
+    page, fill = colours["figure-page"], colours[f"role-{role}-fill"]
+    for opacity in np.linspace(0, 1, 21):
+        cell = [opacity * f + (1 - opacity) * p for f, p in zip(fill, page, strict=True)]
+        assert contrast(colours["figure-ink"], cell) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "name", [name for name in COLOURS if not name.endswith(("-fill", "-page"))]
+)
+def test_lines_stand_out_from_the_page(scheme, name):
+    colours = palette(scheme)
+    assert contrast(rgb(colours[name]), rgb(colours["figure-page"])) >= 3
+
+
+def test_a_page_in_the_dark_has_the_theme_s_colour():
+    # mkdocs-material's slate is hsl(225, 15 %, 14 %).
+    assert palette("dark")["figure-page"] == "#1e2129"

@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: serve test check site update translated lock clean
+.PHONY: serve test check site bench update translated lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
@@ -21,6 +21,10 @@ check: $(READY)
 
 site: $(READY)
 	$(BIN)/mkdocs build
+
+# Ratios of build and refresh times; nothing is asserted. Takes about ten minutes.
+bench: $(READY)
+	$(BIN)/python tests/bench.py
 
 # After numbers have changed and the change is meant: rewrite what the tests compare with.
 update: $(READY)

@@ -13,11 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup, Tag
+from hypothesis import settings
 
 from attention_docs.site.numbers import NUMBER
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ("en", "zh")
+
+# The same examples every time, and no deadline: a loaded machine is no fault.
+settings.register_profile("project", deadline=None, derandomize=True)
+settings.load_profile("project")
 
 
 def mkdocs_build(

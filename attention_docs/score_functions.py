@@ -1,0 +1,234 @@
+"""Score functions: how well does a query match a key?"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from jaxtyping import Float
+
+from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+
+
+def dot(
+    query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
+) -> Float[Array, "... n_q n_k"]:
+    r"""Dot-product scores of every query with every key.
+
+    $$S = QK^\top, \qquad s_{ij} = q_i \cdot k_j$$
+
+    Args:
+        query: (..., n_q, d_k), real floats. Axes before the last two are batch and heads.
+        key: (..., n_k, d_k), same dtype.
+
+    Returns:
+        Scores (..., n_q, n_k), in units of query times key; row i holds the scores of query i.
+
+    Raises:
+        TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: fewer than 2 axes, an empty axis, different d_k, or batch axes that do not
+            broadcast.
+
+    Source:
+        Luong et al. 2015, §3.1, score "dot".
+
+    Examples:
+        Step 4 of the eight steps: query 1 with the three keys, 1·0 + 0·1 + 2·1 = 2 and so on.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> keys = np.array([[0.0, 1, 1], [4, 4, 0], [2, 3, 1]])
+        >>> text(dot(np.array([[1.0, 0, 2]]), keys), ".0f")
+        '[[2, 4, 4]]'
+    """
+    xp = floats(query=query, key=key)
+    matrices(query=query, key=key)
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"query and key must share d_k, got {shape(query)} and {shape(key)}")
+    broadcastable(query=shape(query)[:-2], key=shape(key)[:-2])
+    return query @ xp.matrix_transpose(key)
+
+
+def scaled_dot(
+    query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
+) -> Float[Array, "... n_q n_k"]:
+    r"""Dot-product scores divided by $\sqrt{d_k}$, so that their spread does not grow with $d_k$.
+
+    $$S = \frac{QK^\top}{\sqrt{d_k}}$$
+
+    Args:
+        query: (..., n_q, d_k), real floats; d_k is read from its last axis.
+        key: (..., n_k, d_k), same dtype.
+
+    Returns:
+        Scores (..., n_q, n_k), in units of query times key.
+
+    Raises:
+        TypeError: as for `dot`.
+        ValueError: as for `dot`.
+
+    Source:
+        Vaswani et al. 2017, "Attention Is All You Need", §3.2.1.
+
+    Examples:
+        [2, 4, 4] / √3.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> keys = np.array([[0.0, 1, 1], [4, 4, 0], [2, 3, 1]])
+        >>> text(scaled_dot(np.array([[1.0, 0, 2]]), keys), ".4f")
+        '[[1.1547, 2.3094, 2.3094]]'
+    """
+    return dot(query, key) / sqrt(query.shape[-1])
+
+
+def cosine(
+    query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
+) -> Float[Array, "... n_q n_k"]:
+    r"""Cosine of the angle between every query and every key.
+
+    $$s_{ij} = \frac{q_i \cdot k_j}{\lVert q_i \rVert \, \lVert k_j \rVert}$$
+
+    A vector of zeros has no angle: its scores are defined as 0. Each vector is divided by its
+    largest absolute component before it is squared, so that its norm neither overflows nor
+    vanishes.
+
+    Args:
+        query: (..., n_q, d_k), real floats.
+        key: (..., n_k, d_k), same dtype.
+
+    Returns:
+        Scores (..., n_q, n_k), dimensionless, from -1 to 1 up to rounding. An infinite component
+        gives NaN.
+
+    Raises:
+        TypeError: as for `dot`.
+        ValueError: as for `dot`.
+
+    Source:
+        Graves et al. 2014, "Neural Turing Machines", §3.3.1.
+
+    Examples:
+        q·k = 8, 5 and 6; the query has norm 3, the keys 5, 2 and 3: 8/15, 5/6 and 2/3.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> keys = np.array([[0.0, 3, 0, 4], [1, 1, 1, 1], [0, -2, 1, 2]])
+        >>> text(cosine(np.array([[1.0, 0, 2, 2]]), keys), ".4f")
+        '[[0.5333, 0.8333, 0.6667]]'
+    """
+    floats(query=query, key=key)
+    matrices(query=query, key=key)
+    return dot(_unit(query), _unit(key))
+
+
+def _unit(vectors: Float[Array, "... n d"]) -> Float[Array, "... n d"]:
+    """Every vector divided by its norm; zeros stay zeros."""
+    xp = floats(vectors=vectors)
+    largest = xp.max(xp.abs(vectors), axis=-1, keepdims=True)
+    scaled = vectors / xp.where(largest == 0, xp.ones_like(largest), largest)
+    square = xp.sum(scaled * scaled, axis=-1, keepdims=True)  # from 1 to d, or 0
+    # The replacement comes before the root: the root's derivative at 0 is infinite.
+    return scaled / xp.sqrt(xp.where(square == 0, xp.ones_like(square), square))
+
+
+def bilinear(
+    query: Float[Array, "... n_q d_q"],
+    key: Float[Array, "... n_k d_k"],
+    W: Float[Array, "d_q d_k"],
+) -> Float[Array, "... n_q n_k"]:
+    r"""Bilinear scores: a matrix of parameters between query and key.
+
+    $$S = Q W K^\top, \qquad s_{ij} = q_i W k_j^\top$$
+
+    Args:
+        query: (..., n_q, d_q), real floats.
+        key: (..., n_k, d_k), same dtype; d_k may differ from d_q.
+        W: (d_q, d_k), same dtype, the parameters.
+
+    Returns:
+        Scores (..., n_q, n_k), in units of query times W times key.
+
+    Raises:
+        TypeError: not arrays of real floats, or of different dtypes.
+        ValueError: fewer than 2 axes, an empty axis, a W of another shape, or batch axes that do
+            not broadcast.
+
+    Source:
+        Luong et al. 2015, §3.1, score "general".
+
+    Examples:
+        [1, 0, 2, 2] W = [2, 1, 2, -2]; its products with the keys are 3 - 8, 3 and -2 + 2 - 4.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> keys = np.array([[0.0, 3, 0, 4], [1, 1, 1, 1], [0, -2, 1, 2]])
+        >>> W = np.array([[0.0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, -1]])
+        >>> text(bilinear(np.array([[1.0, 0, 2, 2]]), keys, W), ".0f")
+        '[[-5, 3, -4]]'
+    """
+    floats(query=query, key=key, W=W)
+    matrices(query=query, key=key)
+    _parameters("W", W, d_q=query.shape[-1], d_k=key.shape[-1])
+    return dot(query @ W, key)
+
+
+def additive(
+    query: Float[Array, "... n_q d_q"],
+    key: Float[Array, "... n_k d_k"],
+    W_q: Float[Array, "d_q d_a"],
+    W_k: Float[Array, "d_k d_a"],
+    w: Float[Array, " d_a"],
+) -> Float[Array, "... n_q n_k"]:
+    r"""Additive scores: a network with one hidden layer looks at query and key.
+
+    $$s_{ij} = w \cdot \tanh(q_i W_q + k_j W_k)$$
+
+    The hidden layer is held for all pairs at once: (..., n_q, n_k, d_a) numbers.
+
+    Args:
+        query: (..., n_q, d_q), real floats.
+        key: (..., n_k, d_k), same dtype; d_k may differ from d_q.
+        W_q: (d_q, d_a), same dtype, parameters that bring the query to size d_a.
+        W_k: (d_k, d_a), same dtype, parameters that bring the key to size d_a.
+        w: (d_a,), same dtype, parameters that make one number of the hidden layer.
+
+    Returns:
+        Scores (..., n_q, n_k), in units of w, between -sum(abs(w)) and sum(abs(w)).
+
+    Raises:
+        TypeError: not arrays of real floats, or of different dtypes.
+        ValueError: fewer than 2 axes, an empty axis, parameters of another shape, or batch axes
+            that do not broadcast.
+
+    Source:
+        Bahdanau et al. 2015, §3.1 and appendix A.1.2; Luong et al. 2015, §3.1, score "concat".
+
+    Examples:
+        q W_q + k W_k is [1, 0] + [1, 2] = [2, 2]: the score is 2 tanh 2 + tanh 2 = 3 · 0.9640.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> query, key = np.array([[1.0, 0, 2, 2]]), np.array([[1.0, 1, 1, 1]])
+        >>> W_q = np.array([[1.0, 0], [0, 1], [0, 1], [0, -1]])
+        >>> W_k = np.array([[0.0, 1], [1, 0], [1, 1], [-1, 0]])
+        >>> text(additive(query, key, W_q, W_k, np.array([2.0, 1.0])), ".4f")
+        '[[2.8921]]'
+    """
+    xp = floats(query=query, key=key, W_q=W_q, W_k=W_k, w=w)
+    matrices(query=query, key=key)
+    if w.ndim != 1 or 0 in shape(w):
+        raise ValueError(f"w must have shape (d_a,) with d_a at least 1, got {shape(w)}")
+    _parameters("W_q", W_q, d_q=query.shape[-1], d_a=w.shape[0])
+    _parameters("W_k", W_k, d_k=key.shape[-1], d_a=w.shape[0])
+    broadcastable(query=shape(query)[:-2], key=shape(key)[:-2])
+    queries = (query @ W_q)[..., :, None, :]  # (..., n_q, 1, d_a)
+    keys = (key @ W_k)[..., None, :, :]  # (..., 1, n_k, d_a)
+    return xp.tanh(queries + keys) @ w
+
+
+def _parameters(name: str, array: Array, **sizes: int) -> None:
+    """ValueError unless the parameters have the named sizes."""
+    wanted = tuple(int(size) for size in sizes.values())
+    if shape(array) != wanted:
+        names = ", ".join(sizes)
+        raise ValueError(f"{name} must have shape ({names}) = {wanted}, got {shape(array)}")

@@ -1,0 +1,306 @@
+"""How fast the site builds and refreshes, as ratios measured in one run. Run by `make bench`.
+
+    python tests/bench.py [runs]
+
+Nothing is asserted: the table goes into the README with its date. Every figure is the median of
+several runs; the two commands of a ratio run in turn, on the same machine.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from attention_docs.site.execute import Executor  # noqa: E402
+from attention_docs.site.hooks import Build  # noqa: E402
+from attention_docs.site.source import read_page  # noqa: E402
+from attention_docs.site.weave import CLOSE, OPEN, VALUE_MARK, Woven  # noqa: E402
+
+RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+FRAME = re.compile(f"^ *{OPEN}(?:open|close) \\d+{CLOSE}\n", re.M)
+PAGE, LISTING, MARK = "docs/en/scaling.md", "docs/listings/scaling.py", "attention_docs/mark.py"
+NEVER = float("inf")
+
+
+# --- variants of the project ----------------------------------------------------------------
+
+
+def copy(target: Path) -> Path:
+    """The project with one more output, which shows a listing's and a module's edit."""
+    skip = shutil.ignore_patterns(".git", ".venv", ".cache", "site.part", "__pycache__")
+    shutil.copytree(ROOT, target, ignore=skip)
+    shutil.rmtree(target / "site", ignore_errors=True)
+    (target / MARK).write_text("MARK = 0\n")
+    setup = "# --8<-- [start:setup]\n"
+    mark = f'{setup}from attention_docs.mark import MARK\n\nprint("mark", MARK, "listing", 0)\n\n'
+    replace(target / LISTING, setup, mark)
+    return target
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    if old not in text:
+        sys.exit(f"{old!r} is not in {path}")
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def without_execution(target: Path) -> Path:
+    """The same pages with code, outputs and numbers as plain text: nothing is left to run."""
+    copy(target)
+    paths = sorted((target / "docs").glob("*/*.md"))
+    pages = {path: read_page(path, target) for path in paths}
+    results = Executor(target, target / ".cache" / "results", print).run(list(pages.values()))
+    counts = Build(target, target).counts
+    for path, page in pages.items():
+        woven = Woven(page, path.parent.name, results.records[page.path], counts).markdown()
+        head = "\n".join(page.lines[: page.body_line])
+        body = VALUE_MARK.sub(r"\2", FRAME.sub("", woven))
+        path.write_text(f"{head}\n{body}", encoding="utf-8")
+    stamp(target)
+    return target
+
+
+def stock(target: Path) -> Path:
+    """The pages without execution, built by mkdocs and its plugins without this project's hooks."""
+    without_execution(target)
+    config = (target / "mkdocs.yml").read_text(encoding="utf-8")
+    (target / "mkdocs.yml").write_text(re.sub(r"^hooks:\n(?:  .*\n)+", "", config, flags=re.M))
+    return target
+
+
+def stock_executed(target: Path) -> Path:
+    """The pages as markdown-exec and snippets run them: a session per page and language."""
+    copy(target)
+    config = (target / "mkdocs.yml").read_text(encoding="utf-8")
+    config = re.sub(r"^hooks:\n(?:  .*\n)+", "", config, flags=re.M)
+    config = config.replace(
+        "plugins:\n", "plugins:\n  - markdown-exec:\n      languages: [python]\n"
+    )
+    snippets = "markdown_extensions:\n  - pymdownx.snippets:\n      base_path: [docs/listings]\n"
+    (target / "mkdocs.yml").write_text(config.replace("markdown_extensions:\n", snippets))
+    for path in (target / "docs").glob("*/*.md"):
+        session = f'exec="1" source="above" result="text" session="{path.parent.name}-{path.stem}"'
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r"\{\{ .+? \}\}", "a value", text)
+        path.write_text(text.replace('exec="1"', session), encoding="utf-8")
+    return target
+
+
+def grown(target: Path, times: int) -> Path:
+    """The project with every chapter that runs code there `times` times."""
+    copy(target)
+    nav = ""
+    for listing in sorted((target / "docs" / "listings").glob("*.py")):
+        for number in range(1, times):
+            slug = f"{listing.stem}-{number}"
+            code = listing.read_text(encoding="utf-8")
+            setup = (
+                "# --8<-- [start:setup]\n"  # other code, so that no copy reuses another's result
+            )
+            code = code.replace(setup, f"{setup}copy = {number}\n", 1)
+            listing.with_name(f"{slug}.py").write_text(code, encoding="utf-8")
+            for lang in ("en", "zh"):
+                page = target / "docs" / lang / f"{listing.stem}.md"
+                text = page.read_text(encoding="utf-8").replace(f'"{listing.name}:', f'"{slug}.py:')
+                page.with_name(f"{slug}.md").write_text(text, encoding="utf-8")
+            nav += f"  - {slug}.md\n"
+    replace(target / "mkdocs.yml", "nav:\n", "nav:\n" + nav)
+    stamp(target)
+    return target
+
+
+def stamp(project: Path) -> None:
+    """Declare the Chinese pages of a changed copy up to date."""
+    pages = [path.stem for path in (project / "docs" / "en").glob("*.md")]
+    command = [sys.executable, "-m", "attention_docs.site.twins", *pages]
+    subprocess.run(command, cwd=project, check=True, env=environment(project))
+
+
+# --- builds ---------------------------------------------------------------------------------
+
+
+def environment(project: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(project), "NO_MKDOCS_2_WARNING": "1"}
+
+
+def build(project: Path) -> tuple[float, float]:
+    """Seconds, and megabytes of the largest process, of one `mkdocs build`."""
+    measure = (
+        "import resource, subprocess, sys; code = subprocess.call(sys.argv[1:]);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024); sys.exit(code)"
+    )
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(project / "site")]
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", measure, *command],
+        cwd=project, env=environment(project), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    seconds = time.perf_counter() - start
+    if done.returncode:
+        sys.exit(f"the build in {project} failed:\n{done.stderr}")
+    return seconds, float(done.stdout.split()[-1])
+
+
+def nothing(_: Path, __: int) -> None:
+    """Leave the project as it is: a warm build."""
+
+
+def forget(project: Path, _: int) -> None:
+    """Throw all results away: a cold build."""
+    shutil.rmtree(project / ".cache", ignore_errors=True)
+
+
+def edit_package(project: Path, number: int) -> None:
+    """Change one module of the package, which one chapter uses."""
+    path = project / "attention_docs" / "scaling.py"
+    text = path.read_text(encoding="utf-8").split("\n# edit")[0]
+    path.write_text(f"{text}\n# edit {time.time()} {number}\n", encoding="utf-8")
+
+
+def ratio(
+    project: Path, other: Path, before: Callable[[Path, int], None], runs: int = RUNS
+) -> tuple[str, str]:
+    """The median of the pairs' ratios, and the median seconds of both."""
+    pairs = []
+    for number in range(runs):
+        before(project, number)
+        pairs.append((build(project)[0], build(other)[0]))
+    a, b = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return f"{statistics.median(a / b for a, b in pairs):.2f}", f"{a:.1f} s / {b:.1f} s"
+
+
+# --- serve ----------------------------------------------------------------------------------
+
+
+class Server:
+    """A running `mkdocs serve`, and the time from a save to the page that shows it."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        command = [sys.executable, "-m", "mkdocs", "serve", "-q", "-a", self.address]
+        self.process = subprocess.Popen(
+            command, cwd=project, env=environment(project), stderr=subprocess.DEVNULL
+        )
+        self.wait("<article", 600)
+        time.sleep(3)  # the watcher starts after the server answers
+
+    def wait(self, shown: str, patience: float) -> float:
+        """Seconds until the page shows the text; infinity where it does not."""
+        start = time.perf_counter()
+        while time.perf_counter() - start < patience:
+            try:
+                with urllib.request.urlopen(f"http://{self.address}/scaling/") as answer:
+                    if shown in answer.read().decode():
+                        return time.perf_counter() - start
+            except OSError:
+                pass
+            time.sleep(0.01)
+        return NEVER
+
+    def edits(self, path: str, pattern: str, new: str, shown: str) -> float:
+        """The median over saves that replace the pattern; `{}` stands for the number of the edit."""
+        seconds = []
+        for number in range(1, RUNS + 1):
+            file = self.project / path
+            text = re.sub(pattern, new.format(number), file.read_text(encoding="utf-8"), count=1)
+            file.write_text(text, encoding="utf-8")
+            seconds.append(self.wait(shown.format(number), 30))
+            if seconds[-1] == NEVER:
+                return NEVER
+        return statistics.median(seconds)
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+
+SAVES = {
+    "prose": (PAGE, r"(?m)^title: .*", "title: Edit {}", "<title>Edit {}"),
+    "listing": (LISTING, r'"listing", \d+', '"listing", {}', "listing {}"),
+    "package": (MARK, r"MARK = \d+", "MARK = {}", "mark {}"),
+}
+
+
+def saves(project: Path, names: list[str]) -> dict[str, float]:
+    with Server(project) as server:
+        return {name: server.edits(*SAVES[name]) for name in names}
+
+
+def compared(ours: float, theirs: float) -> tuple[str, str]:
+    if theirs == NEVER:
+        return "–", f"{ours:.2f} s / never"
+    return f"{ours / theirs:.2f}", f"{ours:.2f} s / {theirs:.2f} s"
+
+
+# --- the table ------------------------------------------------------------------------------
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        ours, plain = copy(base / "ours"), without_execution(base / "plain")
+        rows: list[tuple[str, tuple[str, str]]] = []
+        memory = {"cold": build(ours)[1], "warm": build(ours)[1], "plain": build(plain)[1]}
+        rows.append(("cold build / no execution", ratio(ours, plain, forget)))
+        rows.append(("warm build / no execution", ratio(ours, plain, nothing)))
+        rows.append(("build after a package edit / no execution", ratio(ours, plain, edit_package)))
+        for kind in ("cold", "warm"):
+            figures = f"{memory[kind]:.0f} MB / {memory['plain']:.0f} MB"
+            share = f"{memory[kind] / memory['plain']:.2f}"
+            rows.append((f"peak memory, {kind} / no execution", (share, figures)))
+        bare, executed = stock(base / "stock"), stock_executed(base / "executed")
+        mine = saves(ours, list(SAVES))
+        theirs, markdown_exec = saves(bare, ["prose"]), saves(executed, list(SAVES))
+        rows.append(("prose edit to page / stock without execution",
+                     compared(mine["prose"], theirs["prose"])))  # fmt: skip
+        rows += [
+            (
+                f"{name} edit to page / stock markdown-exec",
+                compared(mine[name], markdown_exec[name]),
+            )
+            for name in SAVES
+        ]
+        for times in (4, 16):
+            large = grown(base / f"grown{times}", times)
+            rows.append((f"cold build, {times} × the chapters / 1 ×", both_cold(large, ours)))
+            rows.append(
+                (f"warm build, {times} × the chapters / 1 ×", ratio(large, ours, nothing, 1))
+            )
+            shutil.rmtree(large)
+    print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()},", end=" ")
+    print(f"{os.cpu_count()} cores, medians of {RUNS} runs\n")
+    print("| what | ratio | seconds or megabytes |\n|---|---|---|")
+    for what, (share, figures) in rows:
+        print(f"| {what} | {share} | {figures} |")
+
+
+def both_cold(large: Path, small: Path) -> tuple[str, str]:
+    forget(large, 0)
+    forget(small, 0)
+    a, b = build(large)[0], build(small)[0]
+    return f"{a / b:.2f}", f"{a:.1f} s / {b:.1f} s"
+
+
+if __name__ == "__main__":
+    main()

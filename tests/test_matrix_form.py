@@ -1,0 +1,540 @@
+"""The matrix form: published numbers by hand, in fractions, with mpmath and torch."""
+
+import contextlib
+import io
+import runpy
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn.functional import cosine_similarity, scaled_dot_product_attention
+
+from attention_docs.attention_function import attention
+from attention_docs.matrix_form import (
+    angles,
+    column_attention,
+    permutation_matrix,
+    projections,
+)
+
+mpmath.mp.dps = 40
+
+# Typed from the eight steps, which compute them by hand.
+X = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
+W_K = [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]]
+W_Q = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
+Q = [[1, 0, 2], [2, 2, 2], [2, 1, 3]]
+K = [[0, 1, 1], [4, 4, 0], [2, 3, 1]]
+V = [[1, 2, 3], [2, 8, 0], [2, 6, 3]]
+PRODUCTS = [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
+# The search: titles as words, contents as minutes and sugar.
+CARDS = [[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]]
+CONTENTS = [[50, 0], [45, 1], [90, 12]]
+
+LISTING = Path(__file__).parents[1] / "docs" / "listings" / "matrix-form.py"
+LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
+SIZES = st.tuples(*[st.integers(1, 6)] * 4)  # n_q, n_k, d_k, d_v
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def transpose(a):
+    return [list(row) for row in zip(*a, strict=True)]
+
+
+def product(a, b):
+    columns = transpose(b)
+    return [[sum(x * y for x, y in zip(row, col, strict=True)) for col in columns] for row in a]
+
+
+def softmax_rows(scores):
+    """By the definition, to 40 digits."""
+    rows = []
+    for row in scores:
+        exponentials = [mpmath.exp(s) for s in row]
+        rows.append([one / sum(exponentials) for one in exponentials])
+    return rows
+
+
+def scaled(products, d_k):
+    return [[s / mpmath.sqrt(d_k) for s in row] for row in products]
+
+
+WEIGHTS = softmax_rows(scaled(PRODUCTS, 3))
+OUTPUTS = product(WEIGHTS, V)
+
+
+def printed(got, exact, decimals):
+    """Every printed digit is the exact number's own."""
+    wanted = np.array(exact, dtype=float)
+    assert np.shape(got) == wanted.shape
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=0.5001 * 10.0**-decimals)
+
+
+def norm(vector):
+    return mpmath.sqrt(sum(x * x for x in vector))
+
+
+def dot(a, b):
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def degrees(a, b):
+    return mpmath.degrees(mpmath.acos(dot(a, b) / norm(a) / norm(b)))
+
+
+def random(sizes, seed):
+    """Query, key and value of these sizes."""
+    n_q, n_k, d_k, d_v = sizes
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=size) for size in ((n_q, d_k), (n_k, d_k), (n_k, d_v))]
+
+
+def by_torch(query, key, value):
+    tensors = [torch.from_numpy(np.ascontiguousarray(a)) for a in (query, key, value)]
+    return scaled_dot_product_attention(*tensors).numpy()
+
+
+@pytest.fixture(scope="module")
+def listing():
+    """The names of the listing, run from top to bottom."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return runpy.run_path(str(LISTING))
+
+
+# Properties of the functions.
+
+
+@settings(deadline=None)
+@given(SIZES, SEEDS)
+def test_loop_agrees_with_torch(listing, sizes, seed):
+    arrays = random(sizes, seed)
+    outputs, weights = listing["attention_loop"](*arrays)
+    np.testing.assert_allclose(outputs, by_torch(*arrays), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=0, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(SIZES, SEEDS)
+def test_column_attention_agrees_with_torch(sizes, seed):
+    query, key, value = random(sizes, seed)
+    outputs, weights = column_attention(query.T, key.T, value.T)
+    np.testing.assert_allclose(outputs.T, by_torch(query, key, value), rtol=0, atol=1e-12)
+    # With the identity as values, the outputs of attention are its weights.
+    identity = by_torch(query, key, np.eye(len(key)))
+    np.testing.assert_allclose(weights.T, identity, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_column_attention_takes_tensors(dtype):
+    query, key, value = (torch.from_numpy(a).to(dtype) for a in random((2, 5, 3, 7), 1))
+    query.requires_grad_()
+    outputs, weights = column_attention(query.mT, key.mT, value.mT)
+    wanted = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(outputs.mT, wanted)
+    assert weights.shape == (5, 2)
+    (got,) = torch.autograd.grad(outputs.square().sum(), query)
+    (gradient,) = torch.autograd.grad(wanted.square().sum(), query)
+    torch.testing.assert_close(got, gradient)
+
+
+@settings(deadline=None)
+@given(SIZES, SEEDS)
+def test_dot_is_norms_times_cosine(sizes, seed):
+    query, key, _ = random(sizes, seed)
+    wanted = query @ key.T
+    lengths_q, lengths_k = np.linalg.norm(query, axis=1), np.linalg.norm(key, axis=1)
+    cosines = np.cos(np.radians(angles(query, key)))
+    scale = np.outer(lengths_q, lengths_k)
+    assert np.abs(scale * cosines - wanted).max() < 1e-12 * scale.max()
+    shadows = projections(query, key)
+    assert np.abs(lengths_q[:, None] * shadows - wanted).max() < 1e-12 * scale.max()
+    torch_q, torch_k = torch.from_numpy(query), torch.from_numpy(key)
+    by_torch = cosine_similarity(torch_q[:, None], torch_k[None], dim=-1).numpy()
+    np.testing.assert_allclose(cosines, by_torch, rtol=0, atol=1e-12)
+
+
+def test_angles_have_batches_and_take_tensors():
+    rng = np.random.default_rng(2)
+    query, key = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 5, 4))
+    got = angles(torch.from_numpy(query), torch.from_numpy(key))
+    assert got.shape == (2, 3, 5)
+    wanted = float(degrees(query[1, 2].tolist(), key[1, 4].tolist()))
+    assert abs(float(got[1, 2, 4]) - wanted) < 1e-12
+    assert abs(angles(query[1], key[1])[2, 4] - wanted) < 1e-12
+
+
+def test_parallel_vectors_have_an_angle():
+    """Rounding can push their cosine beyond 1."""
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(200, 7))
+    cosines = (vectors * vectors).sum(axis=1) / np.linalg.norm(vectors, axis=1) ** 2
+    assert cosines.max() > 1
+    found = angles(vectors, vectors)
+    assert np.isfinite(found).all()
+    assert np.diag(found).max() < 1e-5
+    assert np.isfinite(angles(vectors, -vectors)).all()
+
+
+@settings(deadline=None)
+@given(SIZES, SEEDS, st.randoms(use_true_random=False))
+def test_permutation_equivariance(sizes, seed, chance):
+    n, d_model, d_k, d_v = sizes
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d_model))
+    w_q, w_k, w_v = (rng.normal(size=(d_model, d)) for d in (d_k, d_k, d_v))
+    order = chance.sample(range(n), n)
+    P = permutation_matrix(order)
+    np.testing.assert_array_equal(P @ x, x[order])
+    np.testing.assert_array_equal(P.T @ P, np.eye(n))
+    outputs, weights = attention(x @ w_q, x @ w_k, x @ w_v)
+    moved = x[order]
+    moved_outputs, moved_weights = attention(moved @ w_q, moved @ w_k, moved @ w_v)
+    np.testing.assert_allclose(moved_outputs, outputs[order], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(moved_weights, weights[order][:, order], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        by_torch(moved @ w_q, moved @ w_k, moved @ w_v), outputs[order], rtol=0, atol=1e-10
+    )
+
+
+def test_equal_inputs_have_equal_outputs():
+    rng = np.random.default_rng(4)
+    x, w = rng.normal(size=(5, 3)), rng.normal(size=(3, 3, 4))
+    x[3] = x[1]
+    outputs, _ = attention(x @ w[0], x @ w[1], x @ w[2])
+    np.testing.assert_allclose(outputs[3], outputs[1], rtol=0, atol=1e-12)
+    assert np.abs(outputs[2] - outputs[1]).max() > 1e-3
+
+
+ONES = np.ones((3, 2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((np.ones(3), ONES, ONES), ValueError, r"query must have 2 axes .*got \(3,\)"),
+        ((ONES, np.ones((1, 3, 2)), ONES), ValueError, r"key must have 2 .*got \(1, 3, 2\)"),
+        ((ONES, ONES, np.ones((0, 2))), ValueError, r"value must have 2 .*got \(0, 2\)"),
+        ((np.ones((4, 2)), ONES, ONES), ValueError, r"share d_k, got \(4, 2\) and \(3, 2\)"),
+        (
+            (ONES, ONES, np.ones((3, 5))),
+            ValueError,
+            r"key and value must share .*got \(3, 2\) and \(3, 5\)",
+        ),
+        ((np.ones((3, 2), dtype=int), ONES, ONES), TypeError, "query must hold .*got int64"),
+        (([[1.0]], ONES, ONES), TypeError, "query must be .*got list"),
+    ],
+)
+def test_column_attention_errors(arguments, error, message):
+    with pytest.raises(error, match=message):
+        column_attention(*arguments)
+
+
+@pytest.mark.parametrize("function", [angles, projections])
+def test_zero_vectors_have_no_direction(function):
+    with pytest.raises(ValueError, match="query must have no vector of zeros, got 1 of them"):
+        function(np.zeros((1, 2)), ONES)
+    with pytest.raises(ValueError, match=r"share d_k, got \(3, 2\) and \(2, 3\)"):
+        function(ONES, ONES.T)
+    with pytest.raises(TypeError, match=r"key must be .*got list"):
+        function(ONES, [[1.0, 2.0]])
+
+
+def test_zero_keys():
+    keys = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0]])
+    with pytest.raises(ValueError, match="key must have no vector of zeros, got 2 of them"):
+        angles(ONES[:1], keys)
+    np.testing.assert_allclose(projections(np.array([[0.0, 2.0]]), keys), [[0, 4, 0]])
+
+
+@pytest.mark.parametrize("order", [[], [0, 2], [1, 1, 0], [1, 2, 3]])
+def test_permutation_matrix_errors(order):
+    with pytest.raises(ValueError, match=r"order must hold every number .*got \["):
+        permutation_matrix(order)
+
+
+# The published numbers.
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_search(page, lang):
+    site = page(lang, "matrix-form")
+    printed(site.array("words"), CARDS, 0)
+    printed(site.array("words", 1), CONTENTS, 0)
+    query = [1, 0, 1, 0]
+    counts = [dot(query, card) for card in CARDS]
+    assert counts == [2, 1, 0]
+    printed(site.array("search"), [counts], 0)
+    weights = softmax_rows(scaled([counts], 4))
+    printed(site.array("search", 1), weights, 4)
+    printed(site.array("search", 2), product(weights, CONTENTS), 4)
+    weights = softmax_rows(scaled([[f * c for c in counts] for f in (1, 4, 16)], 4))
+    printed(site.array("sharper"), weights, 4)
+    printed(site.array("sharper", 1), product(weights, CONTENTS), 2)
+    assert site.values("search")[-2:] == ["0.3837", "145"]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_no_such_card(page, lang):
+    site = page(lang, "matrix-form")
+    assert site.output("no-such-card").startswith("False\n")
+    weights = softmax_rows(scaled([[1, 0, 1]], 4))
+    printed(site.array("no-such-card"), weights, 4)
+    printed(site.array("no-such-card", 1), product(weights, CONTENTS), 4)
+    # Two best titles share the weight for ever; the third loses its own.
+    limit = scaled_dot_product_attention(
+        1e6 * torch.tensor([[1.0, 0, 0, 1]]),
+        torch.tensor(CARDS, dtype=torch.float),
+        torch.eye(3),
+    )
+    assert limit.tolist() == [[0.5, 0.0, 0.5]]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_scores_as_weights(page, lang):
+    # 2·50 + 1·45 minutes and 1·1 spoon: beyond every card, so no average.
+    printed(page(lang, "matrix-form").array("scores-as-weights"), [[145, 1]], 0)
+    assert max(minutes for minutes, _ in CONTENTS) < 145
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_loop(page, lang):
+    site = page(lang, "matrix-form")
+    for number, exact in enumerate((Q, K, V)):
+        printed(site.array("example", number), exact, 0)
+    printed(site.array("loop"), WEIGHTS, 4)
+    printed(site.array("loop", 1), OUTPUTS, 4)
+    # Typed from CONTENT's facts on the seeds.
+    np.testing.assert_array_equal(site.array("loop")[0], [0.1361, 0.4319, 0.4319])
+    np.testing.assert_array_equal(site.array("loop", 1)[0], [1.8639, 6.3194, 1.7042])
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_matrix(page, lang):
+    site = page(lang, "matrix-form")
+    printed(site.array("matrix"), OUTPUTS, 4)
+    printed(site.array("torch"), OUTPUTS, 4)
+    assert site.output("torch").endswith("\nTrue True")
+    assert site.output("sizes") == "(2, 7) (2, 5)\nTrue True"
+    assert site.values("matrix") == ["12", "2", "5"]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_columns(page, lang):
+    site = page(lang, "matrix-form")
+    assert product(Q, transpose(K)) == PRODUCTS
+    printed(site.array("columns"), transpose(Q[:2]), 0)
+    printed(site.array("columns", 1), product(K, transpose(Q[:2])), 0)
+    printed(site.array("columns", 1), transpose(PRODUCTS[:2]), 0)
+    assert site.output("columns").endswith("True")
+    printed(site.array("columns-whole"), transpose(WEIGHTS[:2]), 4)
+    printed(site.array("columns-whole", 1), transpose(OUTPUTS[:2]), 4)
+    assert site.output("columns-whole").endswith("True True")
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_one_column(page, lang):
+    site = page(lang, "matrix-form")
+    weights = softmax_rows(PRODUCTS[:1])
+    printed(site.array("b-1"), [2, 4, 4], 0)
+    printed(site.array("b-1", 1), weights[0], 4)
+    printed(site.array("b-1", 2), product(weights, V)[0], 4)
+    # Seeds 000 and 004 print this output.
+    np.testing.assert_array_equal(site.array("b-1", 2), [1.9366, 6.6831, 1.5951])
+    assert site.values("one-column") == ["[1.9366, 6.6831, 1.5951]", "[1.8639, 6.3194, 1.7042]"]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_linear(page, lang):
+    layer = torch.nn.Linear(4, 3, bias=False)
+    assert page(lang, "matrix-form").output("linear") == f"{tuple(layer.weight.shape)}\nTrue"
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor(W_Q).T)
+        assert layer(torch.tensor(X, dtype=torch.float)).tolist() == Q
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_norms_held_and_varying(page, lang):
+    site = page(lang, "matrix-form")
+    turned = [0, 45, 90, 135, 180]
+    held = [2 * mpmath.cos(mpmath.radians(angle)) for angle in turned]
+    printed(site.array("held"), [turned], 0)
+    printed(site.array("held", 1), [held], 4)
+    lengths = [Fraction(1), 3, 2, 1, Fraction(1, 2)]
+    varying = [mpmath.mpf(float(r)) * d for r, d in zip(lengths, held, strict=True)]
+    printed(site.array("varying"), [turned], 0)
+    printed(site.array("varying", 1), [varying], 4)
+    # Held, the order is that of the angles; varying, it is not, at either end.
+    assert sorted(held, reverse=True) == held
+    assert varying.index(max(varying)) == 1
+    assert varying.index(min(varying)) == 3
+    assert set(site.values("norms")[:3]) == {"[1.0, 3.0, 2.0, 1.0, 0.5]", "4.2426", "45"}
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_query_1(page, lang):
+    site = page(lang, "matrix-form")
+    printed(site.array("query-1"), [norm(key) for key in K], 4)
+    printed(site.array("query-1", 1), [degrees(Q[0], key) for key in K], 1)
+    printed(site.array("query-1", 2), [dot(Q[0], key) / norm(Q[0]) for key in K], 4)
+    printed(site.array("query-1", 3), [2, 4, 4], 0)
+    assert site.output("query-1").endswith("True")
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_gram(page, lang):
+    site = page(lang, "matrix-form")
+    gram = product(X, transpose(X))
+    assert gram == [[2, 0, 2], [0, 8, 4], [2, 4, 4]]
+    printed(site.array("gram"), gram, 0)
+    printed(site.array("gram", 1), [[dot(a, b) / norm(a) / norm(b) for b in X] for a in X], 4)
+    shadows = [[dot(a, b) / norm(a) for b in X] for a in X]
+    printed(site.array("gram", 2), shadows, 4)
+    # By hand: √2 in row 1, for input 1 and for input 3 alike.
+    assert mpmath.almosteq(shadows[0][0], mpmath.sqrt(2))
+    assert mpmath.almosteq(shadows[0][2], mpmath.sqrt(2))
+    assert shadows[0][2] != shadows[2][0]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_between(page, lang):
+    site = page(lang, "matrix-form")
+    M = product(W_Q, transpose(W_K))
+    printed(site.array("between"), M, 0)
+    assert product(product(X, M), transpose(X)) == PRODUCTS
+    assert transpose(PRODUCTS) == PRODUCTS
+    assert transpose(M) != M
+    assert site.output("between").endswith("\nTrue\nFalse True")
+    four = [*X, [0, 0, 1, 0]]
+    products = product(product(four, M), transpose(four))
+    assert site.output("fourth") == f"{products[0][3]} {products[3][0]}" == "0 1"
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_order(page, lang):
+    site = page(lang, "matrix-form")
+    order = [2, 0, 1]
+    printed(site.array("order"), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], 0)
+    printed(site.array("order", 1), [X[i] for i in order], 0)
+    printed(site.array("order", 2), [OUTPUTS[i] for i in order], 4)
+    assert site.output("order").endswith("\nTrue\nTrue")
+    assert site.values("order") == [f"{float(WEIGHTS[2][1]):.4f}"]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_keys_are_a_set(page, lang):
+    assert page(lang, "matrix-form").output("keys-moved") == "True"
+    order = [2, 0, 1]
+    query, key, value = (np.array(a, dtype=float) for a in (Q, K, V))
+    np.testing.assert_allclose(
+        by_torch(query, key[order], value[order]), by_torch(query, key, value), atol=1e-12
+    )
+    assert np.abs(by_torch(query, key[order], value) - by_torch(query, key, value)).max() > 1
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_angle_is_not_the_order(page, lang):
+    """Seed 001: "the larger θ, the smaller the dot product"; here it is the other way round."""
+    site = page(lang, "matrix-form")
+    cosines = [dot(Q[0], key) / norm(Q[0]) / norm(key) for key in K]
+    by_cosine = sorted(range(3), key=lambda j: -cosines[j])
+    by_product = sorted(range(3), key=lambda j: -PRODUCTS[0][j])
+    assert by_cosine != by_product
+    printed(site.array("by-angle"), [j + 1 for j in by_cosine], 0)
+    printed(site.array("by-angle", 1), [j + 1 for j in by_product], 0)
+    printed(site.array("by-angle", 2), softmax_rows([cosines])[0], 4)
+    printed(site.array("by-angle", 3), WEIGHTS[0], 4)
+    assert site.values("mistake-angle") == ["1", "0.3867", "0.1361"]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_longer_key(page, lang):
+    site = page(lang, "matrix-form")
+    assert site.output("longer-key").startswith("True\n")
+    printed(site.array("longer-key"), [[4, 4, 4]], 0)
+    printed(site.array("longer-key", 1), [[Fraction(1, 3)] * 3], 4)
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_equal_norms(page, lang):
+    site = page(lang, "matrix-form")
+    scores = [dot(Q[0], key) / norm(key) for key in K]
+    printed(site.array("equal-norms"), scores, 4)
+    order = sorted(range(1, 4), key=lambda j: degrees(Q[0], K[j - 1]))
+    assert site.array("equal-norms", 1).tolist() == order == [1, 3, 2]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_wrong_axis(page, lang):
+    site = page(lang, "matrix-form")
+    wrong = transpose(softmax_rows(transpose(scaled(PRODUCTS, 3))))
+    printed(site.array("wrong-axis"), wrong, 4)
+    printed(site.array("wrong-axis", 1), product(wrong, V), 4)
+    assert site.output("wrong-axis").endswith("True")  # the shape says nothing
+    sums = [sum(row) for row in wrong]
+    printed(site.array("row-sums"), sums, 4)
+    printed(site.array("row-sums", 1), [1, 1, 1], 4)
+    assert site.values("mistake-axis")[2:] == [
+        f"{float(product(wrong, V)[1][1]):.4f}",
+        "8",
+        *(f"{float(s):.4f}" for s in sums[:2]),
+        "3",
+    ]
+    assert site.numbers("row-sums")[3::4] == [3, 3]
+    assert product(wrong, V)[1][1] > 8  # the largest second component of a value
+    assert all(abs(s - 1) > 0.2 for s in sums)
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_one_query(page, lang):
+    site = page(lang, "matrix-form")
+    printed(site.array("one-query"), [[1, 1, 1]], 4)
+    printed(site.array("one-query", 1), WEIGHTS[:1], 4)
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_exercises(page, lang):
+    site = page(lang, "matrix-form")
+    printed(site.array("exercise-1"), product(transpose(Q), K), 0)
+    assert site.output("exercise-1").endswith("(3, 3) (2, 2)")
+    assert site.output("exercise-2").startswith("True\n")
+    printed(site.array("exercise-2"), softmax_rows(scaled([[4, 8, 8]], 3)), 4)
+    printed(site.array("exercise-2", 1), WEIGHTS[:1], 4)
+    assert site.output("exercise-3") == "False True"
+
+
+def test_a_causal_mask_breaks_equivariance():
+    """What exercise 3 prints, with torch's own function: True takes part there too."""
+    order = [2, 0, 1]
+    query, key, value = (torch.tensor(a, dtype=torch.float64) for a in (Q, K, V))
+    causal = torch.ones(3, 3, dtype=torch.bool).tril()
+    wanted = scaled_dot_product_attention(query, key, value, causal)[order]
+    moved = query[order], key[order], value[order]
+    stays = scaled_dot_product_attention(*moved, causal)
+    moves = scaled_dot_product_attention(*moved, causal[order][:, order])
+    assert (stays - wanted).abs().max() > 1
+    torch.testing.assert_close(moves, wanted)

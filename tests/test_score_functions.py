@@ -1,0 +1,686 @@
+"""Score functions: properties, agreement with torch, and the chapter's published numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.flop_counter import FlopCounterMode
+
+from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
+
+# Of rounding, relative to the size of the terms that are summed.
+TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 8e-2}
+DTYPES = list(TOLERANCE)
+LANGUAGES = ["en", "zh"]
+
+both_languages = pytest.mark.parametrize("lang", LANGUAGES)
+all_dtypes = pytest.mark.parametrize("dtype", DTYPES, ids=str)
+
+
+def examples(count: int, **more: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
+    """Run a test with random seeds and `count` sizes, no two of them equal."""
+    sizes = st.lists(st.integers(1, 9), min_size=count, max_size=count, unique=True)
+    drawn = given(seed=st.integers(0, 2**31), sizes=sizes, **more)
+    return lambda test: settings(deadline=None, max_examples=50)(drawn(test))
+
+
+def normal(seed: int, *shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def close(ours: torch.Tensor, theirs: torch.Tensor, dtype: torch.dtype, scale: float) -> None:
+    """Our scores in a dtype against float64 scores of the same (already rounded) arrays."""
+    assert ours.dtype == dtype
+    assert ours.shape == theirs.shape
+    assert (ours.double() - theirs).abs().max() <= TOLERANCE[dtype] * max(scale, 1)
+
+
+# Properties
+
+
+@all_dtypes
+@examples(4)
+def test_cosine_agrees_with_torch(dtype: torch.dtype, seed: int, sizes: list[int]) -> None:
+    batch, n_q, n_k, d = sizes
+    query, key = normal(seed, batch, n_q, d, dtype=dtype), normal(seed + 1, n_k, d, dtype=dtype)
+    pairs = query.double()[:, :, None, :], key.double()[None, None, :, :]
+    close(cosine(query, key), F.cosine_similarity(*pairs, dim=-1), dtype, 1)
+
+
+@all_dtypes
+@examples(5)
+def test_bilinear_agrees_with_torch(dtype: torch.dtype, seed: int, sizes: list[int]) -> None:
+    batch, n_q, n_k, d_q, d_k = sizes
+    query = normal(seed, batch, n_q, d_q, dtype=dtype)
+    key = normal(seed + 1, n_k, d_k, dtype=dtype)
+    parameters = normal(seed + 2, d_q, d_k, dtype=dtype)
+    layer = torch.nn.Bilinear(d_q, d_k, 1, bias=False, dtype=torch.float64)
+    with torch.no_grad():
+        layer.weight.copy_(parameters.double()[None])
+        left = query.double()[:, :, None, :].expand(batch, n_q, n_k, d_q).contiguous()
+        right = key.double()[None, None].expand(batch, n_q, n_k, d_k).contiguous()
+        theirs = layer(left, right)[..., 0]
+        scale = (query.double().abs() @ parameters.double().abs() @ key.double().abs().mT).max()
+    close(bilinear(query, key, parameters), theirs, dtype, scale.item())
+
+
+@all_dtypes
+@examples(6)
+def test_additive_agrees_with_torch(dtype: torch.dtype, seed: int, sizes: list[int]) -> None:
+    batch, n_q, n_k, d_q, d_k, d_a = sizes
+    query = normal(seed, batch, n_q, d_q, dtype=dtype)
+    key = normal(seed + 1, n_k, d_k, dtype=dtype)
+    W_q, W_k = normal(seed + 2, d_q, d_a, dtype=dtype), normal(seed + 3, d_k, d_a, dtype=dtype)
+    w = normal(seed + 4, d_a, dtype=dtype)
+    layers = [torch.nn.Linear(*s, bias=False).double() for s in ((d_q, d_a), (d_k, d_a), (d_a, 1))]
+    with torch.no_grad():
+        for layer, parameters in zip(layers, (W_q.mT, W_k.mT, w[None]), strict=True):
+            layer.weight.copy_(parameters.double())
+        to_query, to_key, to_score = layers
+        left, right = query.double()[:, :, None, :], key.double()[None, None, :, :]
+        theirs = to_score(torch.tanh(to_query(left) + to_key(right)))[..., 0]
+        inside = query.double().abs().amax() * W_q.double().abs().sum(0).amax()
+        inside += key.double().abs().amax() * W_k.double().abs().sum(0).amax()
+        scale = w.double().abs().sum() * max(1, inside.item())
+    close(additive(query, key, W_q, W_k, w), theirs, dtype, scale.item())
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16], ids=str)
+def test_numpy_and_torch_agree(dtype: torch.dtype) -> None:
+    query, key = normal(1, 2, 3, 5, dtype=dtype), normal(2, 7, 5, dtype=dtype)
+    long_key, W = normal(3, 7, 6, dtype=dtype), normal(4, 5, 6, dtype=dtype)
+    W_q, W_k = normal(5, 5, 4, dtype=dtype), normal(6, 6, 4, dtype=dtype)
+    w = normal(7, 4, dtype=dtype)
+    for score, *arrays in (
+        (dot, query, key),
+        (scaled_dot, query, key),
+        (cosine, query, key),
+        (bilinear, query, long_key, W),
+        (additive, query, long_key, W_q, W_k, w),
+    ):
+        theirs, ours = score(*arrays), score(*(array.numpy() for array in arrays))
+        assert isinstance(ours, np.ndarray)
+        assert ours.shape == theirs.shape == (2, 3, 7)
+        assert str(theirs.dtype) == f"torch.{ours.dtype}"
+        np.testing.assert_allclose(ours, theirs.numpy(), rtol=0, atol=20 * TOLERANCE[dtype])
+
+
+@examples(3)
+def test_bilinear_with_identity_is_dot(seed: int, sizes: list[int]) -> None:
+    n_q, n_k, d = sizes
+    query, key = normal(seed, n_q, d), normal(seed + 1, n_k, d)
+    identity = torch.eye(d, dtype=torch.float64)
+    assert torch.allclose(bilinear(query, key, identity), query @ key.mT, rtol=0, atol=1e-12)
+    scaled = bilinear(query, key, identity / d**0.5)
+    assert torch.allclose(scaled, scaled_dot(query, key), rtol=0, atol=1e-12)
+
+
+@examples(4)
+def test_projected_dot_is_bilinear(seed: int, sizes: list[int]) -> None:
+    n_q, n_k, d_model, d_k = sizes
+    x, y = normal(seed, n_q, d_model), normal(seed + 1, n_k, d_model)
+    W_q, W_k = normal(seed + 2, d_model, d_k), normal(seed + 3, d_model, d_k)
+    merged = W_q @ W_k.mT
+    assert torch.allclose(dot(x @ W_q, y @ W_k), bilinear(x, y, merged), rtol=0, atol=1e-10)
+    assert torch.linalg.matrix_rank(merged) <= d_k
+
+
+@examples(3, factor=st.floats(1e-3, 1e3))
+def test_cosine_ignores_lengths(seed: int, sizes: list[int], factor: float) -> None:
+    n_q, n_k, d = sizes
+    query, key = normal(seed, n_q, d), normal(seed + 1, n_k, d)
+    longer = cosine(factor * query, key)
+    assert torch.allclose(longer, cosine(query, key), rtol=0, atol=1e-13)
+    assert torch.allclose(cosine(query, -key), -longer, rtol=0, atol=1e-13)
+    assert longer.abs().max() <= 1 + 1e-14
+    on_themselves = cosine(query, query).diagonal()
+    assert torch.allclose(on_themselves, torch.ones_like(on_themselves), rtol=0, atol=1e-14)
+
+
+@examples(5)
+def test_concat_is_additive(seed: int, sizes: list[int]) -> None:
+    n_q, n_k, d_q, d_k, d_a = sizes
+    query, key = normal(seed, n_q, d_q), normal(seed + 1, n_k, d_k)
+    stacked, w = normal(seed + 2, d_q + d_k, d_a), normal(seed + 3, d_a)
+    left = query[:, None, :].expand(n_q, n_k, d_q)
+    right = key[None, :, :].expand(n_q, n_k, d_k)
+    concat = torch.tanh(torch.cat([left, right], dim=-1) @ stacked) @ w
+    ours = additive(query, key, stacked[:d_q], stacked[d_q:], w)
+    assert torch.allclose(ours, concat, rtol=0, atol=1e-12)
+    assert ours.abs().max() <= w.abs().sum()
+
+
+def test_gradients() -> None:
+    query, key = normal(1, 2, 3, 4).requires_grad_(), normal(2, 5, 4).requires_grad_()
+    long_key = normal(3, 5, 6).requires_grad_()
+    W, w = normal(4, 4, 6).requires_grad_(), normal(5, 7).requires_grad_()
+    W_q, W_k = normal(6, 4, 7).requires_grad_(), normal(7, 6, 7).requires_grad_()
+    for score in (dot, scaled_dot, cosine):
+        assert torch.autograd.gradcheck(score, (query, key))
+    assert torch.autograd.gradcheck(bilinear, (query, long_key, W))
+    assert torch.autograd.gradcheck(additive, (query, long_key, W_q, W_k, w))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16], ids=str)
+def test_cosine_of_extremes(dtype: torch.dtype) -> None:
+    largest, smallest = torch.finfo(dtype).max, torch.finfo(dtype).smallest_normal
+    vectors = torch.tensor([[largest, 0.75 * largest], [smallest, 2 * smallest]], dtype=dtype)
+    zeros = torch.zeros(1, 2, dtype=dtype)
+    expected = torch.tensor([[1, 2 / 5**0.5], [2 / 5**0.5, 1]], dtype=torch.float64)
+    close(cosine(vectors, vectors), expected, dtype, 1)
+    assert (cosine(zeros, vectors) == 0).all()
+    assert (cosine(vectors, zeros) == 0).all()
+
+
+def test_gradient_at_a_zero_vector_is_finite() -> None:
+    query = torch.zeros(1, 3, dtype=torch.float64, requires_grad=True)
+    key = normal(1, 2, 3).requires_grad_()
+    cosine(query, key).sum().backward()
+    assert query.grad is not None
+    assert torch.isfinite(query.grad).all()
+    assert key.grad is not None
+    assert (key.grad == 0).all()
+
+
+def test_nothing_is_changed_in_place() -> None:
+    arrays = [normal(n, *s) for n, s in enumerate(((2, 3), (4, 5), (3, 6), (5, 6), (6,), (3, 5)))]
+    before = [array.clone() for array in arrays]
+    query, key, W_q, W_k, w, W = arrays
+    additive(query, key, W_q, W_k, w)
+    bilinear(query, key, W)
+    cosine(query, query)
+    assert all(map(torch.equal, arrays, before))
+
+
+def ones(*shape: int, dtype: Any = float) -> np.ndarray:
+    return np.ones(shape, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: cosine(ones(2, 3), ones(4, 5)),
+            ValueError,
+            "query and key must share d_k, got (2, 3) and (4, 5)",
+        ),
+        (
+            lambda: cosine(ones(3), ones(4, 3)),
+            ValueError,
+            "query must have at least 2 axes (..., n, d), got shape (3,)",
+        ),
+        (
+            lambda: cosine(ones(2, 0), ones(4, 0)),
+            ValueError,
+            "query must not be empty, got shape (2, 0)",
+        ),
+        (
+            lambda: cosine(ones(2, 3, dtype=int), ones(4, 3, dtype=int)),
+            TypeError,
+            "query must hold real floats, got int64",
+        ),
+        (
+            lambda: bilinear(ones(2, 3), ones(4, 5), ones(5, 3)),
+            ValueError,
+            "W must have shape (d_q, d_k) = (3, 5), got (5, 3)",
+        ),
+        (
+            lambda: bilinear(ones(2, 3), ones(4, 5), ones(3, 5, dtype=np.float32)),
+            TypeError,
+            "query and W must share a dtype, got float64 and float32",
+        ),
+        (
+            lambda: bilinear(ones(2, 6, 3), ones(7, 4, 5), ones(3, 5)),
+            ValueError,
+            "query and key must broadcast together, got (2,) and (7,)",
+        ),
+        (
+            lambda: bilinear(ones(2, 3), [[1.0]], ones(3, 5)),
+            TypeError,
+            "key must be a NumPy array or a torch tensor, got list",
+        ),
+        (
+            lambda: additive(ones(2, 3), ones(4, 5), ones(3, 6), ones(5, 6), ones(6, 1)),
+            ValueError,
+            "w must have shape (d_a,) with d_a at least 1, got (6, 1)",
+        ),
+        (
+            lambda: additive(ones(2, 3), ones(4, 5), ones(3, 0), ones(5, 0), ones(0)),
+            ValueError,
+            "w must have shape (d_a,) with d_a at least 1, got (0,)",
+        ),
+        (
+            lambda: additive(ones(2, 3), ones(4, 5), ones(6, 3), ones(5, 6), ones(6)),
+            ValueError,
+            "W_q must have shape (d_q, d_a) = (3, 6), got (6, 3)",
+        ),
+        (
+            lambda: additive(ones(2, 3), ones(4, 5), ones(3, 6), ones(3, 6), ones(6)),
+            ValueError,
+            "W_k must have shape (d_k, d_a) = (5, 6), got (3, 6)",
+        ),
+        (
+            lambda: additive(ones(2, 6, 3), ones(7, 4, 5), ones(3, 6), ones(5, 6), ones(6)),
+            ValueError,
+            "query and key must broadcast together, got (2,) and (7,)",
+        ),
+    ],
+)
+def test_error_messages(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+@examples(5)
+def test_torch_counts_the_same_products(seed: int, sizes: list[int]) -> None:
+    """torch counts 2mnk for a product; the chapter's formulas count 2mnk - mn."""
+
+    n_q, n_k, d_q, d_k, d_a = sizes
+
+    def counted(score: Any, *arrays: torch.Tensor) -> int:
+        with FlopCounterMode(display=False) as counter:
+            score(*arrays)
+        return counter.get_total_flops()
+
+    query, key, short = (
+        normal(seed, n_q, d_q),
+        normal(seed, n_k, d_k),
+        normal(seed, n_q, d_k),
+    )
+    assert counted(dot, short, key) == n_q * n_k * 2 * d_k
+    two_products = n_q * d_k * 2 * d_q + n_q * n_k * 2 * d_k
+    assert counted(bilinear, query, key, normal(4, d_q, d_k)) == two_products
+    parameters = normal(5, d_q, d_a), normal(6, d_k, d_a), normal(7, d_a)
+    projections = n_q * d_a * 2 * d_q + n_k * d_a * 2 * d_k  # torch leaves vectors out
+    assert counted(additive, query, key, *parameters) == projections
+
+
+# The chapter's published numbers, from integers, fractions and mpmath.
+
+QUERIES = [[1, 0, 2, 2], [2, 1, 0, 2]]
+KEYS = [[0, 3, 0, 4], [1, 1, 1, 1], [0, -2, 1, 2]]
+LONG_KEYS = [[0, 3, 0, 4, 1, 0], [1, 1, 1, 1, -1, 2], [0, -2, 1, 2, 2, 1]]
+BILINEAR = [[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, -1]]
+LONG_BILINEAR = [[0, 1, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1], [1, 0, 1, 0, 0, 0], [0, 0, 0, -1, 0, 0]]
+ADD_Q = [[1, 0], [0, 1], [0, 1], [0, -1]]
+ADD_K = [[0, 1], [1, 0], [1, 1], [-1, 0]]
+LONG_ADD_K = [*ADD_K, [1, -1], [0, -1]]
+ADD = [2, 1]
+
+INPUTS = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
+W_QUERY = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
+W_KEY = [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]]
+
+Rows = list[list[Any]]
+
+
+def times(a: Rows, b: Rows) -> Rows:
+    return [
+        [sum(x * y for x, y in zip(r, c, strict=True)) for c in zip(*b, strict=True)] for r in a
+    ]
+
+
+def transpose(a: Rows) -> Rows:
+    return [list(column) for column in zip(*a, strict=True)]
+
+
+def exact_dot(q: Rows, k: Rows) -> Rows:
+    return times(q, transpose(k))
+
+
+def exact_cosine(q: Rows, k: Rows) -> Rows:
+    squares_q, squares_k = ([sum(x * x for x in v) for v in vs] for vs in (q, k))
+    return [
+        [s / mpmath.sqrt(squares_q[i] * squares_k[j]) for j, s in enumerate(row)]
+        for i, row in enumerate(exact_dot(q, k))
+    ]
+
+
+def exact_additive(q: Rows, k: Rows, W_q: Rows, W_k: Rows, w: list[int]) -> Rows:
+    left, right = times(q, W_q), times(k, W_k)
+    return [
+        [
+            mpmath.fsum(c * mpmath.tanh(x + y) for c, x, y in zip(w, a, b, strict=True))
+            for b in right
+        ]
+        for a in left
+    ]
+
+
+def exact_softmax(row: list[Any]) -> list[Any]:
+    exponentials = [mpmath.exp(s) for s in row]
+    return [x / mpmath.fsum(exponentials) for x in exponentials]
+
+
+def shown(rows: Any, digits: int = 4) -> np.ndarray:
+    """Rounded as a page shows it."""
+    if isinstance(rows, list):
+        return np.array([shown(row, digits) for row in rows])
+    return np.array(float(mpmath.nstr(mpmath.mpf(rows), 30)).__round__(digits))
+
+
+def rank(matrix: Rows) -> int:
+    """By elimination in fractions."""
+    rows = [[Fraction(x) for x in row] for row in matrix]
+    found = 0
+    for column in range(len(rows[0])):
+        pivot = next((r for r in rows[found:] if r[column]), None)
+        if pivot is None:
+            continue
+        rows.remove(pivot)
+        rows.insert(found, pivot)
+        found += 1
+        rows[found:] = [
+            [x - r[column] / pivot[column] * p for x, p in zip(r, pivot, strict=True)]
+            for r in rows[found:]
+        ]
+    return found
+
+
+@pytest.fixture
+def chapter(page: Any, lang: str) -> Any:
+    return page(lang, "score-functions")
+
+
+@pytest.mark.site
+@both_languages
+def test_example(chapter: Any) -> None:
+    assert (chapter.array("example", 0) == QUERIES).all()
+    assert (chapter.array("example", 1) == KEYS).all()
+
+
+@pytest.mark.site
+@both_languages
+def test_dot(chapter: Any) -> None:
+    expected = exact_dot(QUERIES, KEYS)
+    assert expected == [[8, 5, 6], [11, 5, 2]]
+    assert (chapter.array("dot") == expected).all()
+    lines = chapter.output("dot").splitlines()
+    assert lines[0] == "q1·k1 = 1·0 + 0·3 + 2·0 + 2·4 = 8"
+    assert [int(line.split()[-1]) for line in lines[:3]] == expected[0]
+
+
+@pytest.mark.site
+@both_languages
+def test_scaled_dot(chapter: Any) -> None:
+    expected = [[Fraction(s, 2) for s in row] for row in exact_dot(QUERIES, KEYS)]
+    assert (chapter.array("scaled-dot") == np.array(expected, dtype=float)).all()
+    fractions = [line.split(" = ")[1] for line in chapter.output("scaled-dot").splitlines()[:3]]
+    assert [Fraction(f) for f in fractions] == expected[0]
+    theirs = torch.tensor(QUERIES, dtype=torch.float64), torch.tensor(KEYS, dtype=torch.float64)
+    weights = F.scaled_dot_product_attention(*theirs, torch.eye(3, dtype=torch.float64))
+    shown_weights = chapter.array("side-by-side", 3)
+    assert (shown_weights == np.round(weights[0].numpy(), 4)).all()
+
+
+@pytest.mark.site
+@both_languages
+def test_cosine(chapter: Any) -> None:
+    fractions = [line.split(" = ")[1] for line in chapter.output("cosine").splitlines()[1:4]]
+    assert [Fraction(f) for f in fractions] == [Fraction(8, 15), Fraction(5, 6), Fraction(2, 3)]
+    assert (chapter.array("cosine", 0) == [3, 3]).all()
+    assert (chapter.array("cosine", 1) == [5, 2, 3]).all()
+    assert (chapter.array("cosine", 2) == shown(exact_cosine(QUERIES, KEYS))).all()
+
+
+@pytest.mark.site
+@both_languages
+def test_bilinear(chapter: Any) -> None:
+    expected = exact_dot(times(QUERIES, BILINEAR), KEYS)
+    assert expected == [[-5, 3, -4], [-2, 1, -7]]
+    assert (chapter.array("bilinear", 1) == expected).all()
+    assert (chapter.array("bilinear", 0) == times(QUERIES, BILINEAR)[0]).all()
+
+
+@pytest.mark.site
+@both_languages
+def test_additive(chapter: Any) -> None:
+    expected = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
+    tanh_1, tanh_2 = mpmath.tanh(1), mpmath.tanh(2)
+    assert expected[0] == pytest.approx([0, 3 * tanh_2, tanh_1 - 2 * tanh_2])  # by hand
+    assert (chapter.array("additive", 10) == shown(expected)).all()
+    by_hand = [line.split(" = ")[1] for line in chapter.output("additive").splitlines()[2:7:2]]
+    assert (np.array(by_hand, dtype=float) == shown(expected[0])).all()
+    assert chapter.values("additive") == ["2.8921", "-3", "3"]
+
+
+def example_scores() -> list[Rows]:
+    dots = exact_dot(QUERIES, KEYS)
+    return [
+        dots,
+        [[mpmath.mpf(s) / 2 for s in row] for row in dots],
+        exact_cosine(QUERIES, KEYS),
+        exact_dot(times(QUERIES, BILINEAR), KEYS),
+        exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD),
+    ]
+
+
+@pytest.mark.site
+@both_languages
+def test_side_by_side(chapter: Any) -> None:
+    for number, scores in enumerate(example_scores()):
+        assert (chapter.array("side-by-side", 2 * number) == shown(scores[0])).all()
+        weights = chapter.array("side-by-side", 2 * number + 1)
+        assert (weights == shown(exact_softmax(scores[0]))).all()
+    order = [np.argsort(chapter.array("side-by-side", n)).tolist() for n in (0, 4)]
+    assert order[0] == order[1][::-1]  # dot and cosine
+    assert chapter.values("side-by-side") == ["8", "0.5333", "5", "2"]
+    drawn = chapter.article.find(id="out-weights-figure").find("svg")["aria-label"]
+    assert "0.9322" in drawn
+
+
+@pytest.mark.site
+@both_languages
+def test_identity(chapter: Any) -> None:
+    assert chapter.output("identity").split() == ["True", "True"]
+
+
+@pytest.mark.site
+@both_languages
+def test_projected(chapter: Any) -> None:
+    merged = times(W_QUERY, transpose(W_KEY))
+    scores = exact_dot(times(INPUTS, W_QUERY), times(INPUTS, W_KEY))
+    assert scores == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]  # seed 000
+    assert times(times(INPUTS, merged), transpose(INPUTS)) == scores
+    assert (chapter.array("projected", 0) == merged).all()
+    assert (chapter.array("projected", 1) == scores).all()
+    ranks = f"rank {rank(merged)} at most d_k = 3\nrank of W above {rank(BILINEAR)}"
+    assert ranks in chapter.output("projected")
+    assert chapter.output("projected").endswith("True")
+
+
+@pytest.mark.site
+@both_languages
+def test_temperature(chapter: Any) -> None:
+    for number, temperature in enumerate((1, 2, 4, 8)):
+        row = [mpmath.mpf(s) / temperature for s in (8, 5, 6)]
+        assert (chapter.array("temperature", number) == shown(exact_softmax(row))).all()
+    assert chapter.output("temperature").endswith("True")
+
+
+@pytest.mark.site
+@both_languages
+def test_unit(chapter: Any) -> None:
+    assert chapter.output("unit").startswith("True")
+    assert (chapter.array("unit", 0) == [8, 50, 6]).all()
+    assert (chapter.array("unit", 1) == shown(exact_cosine(QUERIES, KEYS)[0])).all()
+
+
+@pytest.mark.site
+@both_languages
+def test_concat(chapter: Any) -> None:
+    assert chapter.output("concat") == "(8, 2)\nTrue"
+
+
+@pytest.mark.site
+@both_languages
+def test_bound(chapter: Any) -> None:
+    def bound(n: int, beta: int = 1) -> Any:
+        best = exact_softmax([beta] + [-beta] * (n - 1))  # the best case, written out
+        return best[0]
+
+    peak = chapter.array("bound")
+    assert (peak == shown([exact_softmax([1, -1, -1])])).all()
+    printed = [float(line.split()[-1]) for line in chapter.output("bound").splitlines()[1:]]
+    expected = [bound(3), bound(32), bound(512), bound(512, 5)]
+    assert (np.array(printed) == shown(expected)).all()
+    assert [float(v) for v in chapter.values("cosine-factor")[1:]] == printed[2:]
+
+
+@pytest.mark.site
+@both_languages
+def test_robust(chapter: Any) -> None:
+    results = [
+        [word.strip(",") for word in line.split(": ")[1].split()[1::2]]
+        for line in chapter.output("robust").splitlines()
+    ]
+    naive, here, theirs = zip(*results, strict=True)
+    assert set(naive) == {"nan"}
+    assert here == ("1.00", "1.00", "0.00", "0.00")  # 25 / (5 · 5), twice; by definition, twice
+    assert theirs == ("1.00", "0.00", "0.00", "nan")
+
+
+@pytest.mark.site
+@both_languages
+def test_different_sizes(chapter: Any) -> None:
+    expected = exact_dot(times(QUERIES, LONG_BILINEAR), LONG_KEYS)
+    assert expected == [[-4, 2, -2], [0, 1, -2]]
+    assert (chapter.array("mistake-sizes") == LONG_KEYS).all()
+    assert (chapter.array("different-sizes", 0) == expected).all()
+    scores = exact_additive(QUERIES, LONG_KEYS, ADD_Q, LONG_ADD_K, ADD)
+    assert (chapter.array("different-sizes", 1) == shown(scores)).all()
+    refused = chapter.output("mistake-sizes").splitlines()[3:]
+    message = "query and key must share d_k, got (2, 4) and (3, 6)"
+    assert refused == [f"{name}: {message}" for name in ("dot", "scaled_dot", "cosine")]
+
+
+@pytest.mark.site
+@both_languages
+def test_cut(chapter: Any) -> None:
+    cut = chapter.array("mistake-cut", 0)
+    assert (cut == exact_dot(QUERIES, KEYS)).all()
+    assert "True" in chapter.output("mistake-cut")
+    changed = [LONG_KEYS[0], [1, 1, 1, 1, 9, 2], LONG_KEYS[2]]
+    right = exact_dot(times(QUERIES, LONG_BILINEAR), changed)
+    assert (chapter.array("mistake-cut", 1) == right).all()
+    assert (chapter.array("mistake-cut", 1) != chapter.array("different-sizes", 0)).any()
+    assert chapter.values("mistake-sizes") == ["9", "2", str(right[0][1])]
+
+
+@pytest.mark.site
+@both_languages
+def test_no_tanh(chapter: Any) -> None:
+    left, right = times(QUERIES, ADD_Q), times(KEYS, ADD_K)
+    flat = [
+        [sum(c * (x + y) for c, x, y in zip(ADD, a, b, strict=True)) for b in right] for a in left
+    ]
+    assert (chapter.array("mistake-no-tanh", 0) == flat).all()
+    wrong = chapter.array("mistake-no-tanh", 1)
+    assert (wrong == shown([exact_softmax(row) for row in flat])).all()
+    assert (wrong[0] == wrong[1]).all()
+    scores = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
+    weights = chapter.array("additive-weights")
+    assert (weights == shown([exact_softmax(row) for row in scores])).all()
+    assert (weights[0] != weights[1]).all()
+
+
+@pytest.mark.site
+@both_languages
+def test_parameters(chapter: Any) -> None:
+    layers = [torch.nn.Linear(*s, bias=False) for s in ((4, 2), (6, 2), (2, 1))]
+    additive_count = sum(p.numel() for layer in layers for p in layer.parameters())
+    bilinear_count = torch.nn.Bilinear(4, 6, 1, bias=False).weight.numel()
+    expected = [0, 0, 0, 0, 0, 0, bilinear_count, bilinear_count, additive_count, additive_count]
+    assert chapter.numbers("parameters") == expected
+
+
+@pytest.mark.site
+@both_languages
+def test_operations(chapter: Any) -> None:
+    # 2 queries, 3 keys: (multiplications, additions, roots, divisions, tanh) by hand
+    by_hand = {
+        "dot": (6 * 4, 6 * 3, 0, 0, 0),
+        "scaled dot": (6 * 4, 6 * 3, 1, 6, 0),
+        "cosine": (5 * 4 + 6 * 4, 5 * 3 + 6 * 3, 5, 5 * 4, 0),
+        "bilinear": (2 * 6 * 4 + 6 * 6, 2 * 6 * 3 + 6 * 5, 0, 0, 0),
+        "additive": (2 * 2 * 4 + 3 * 2 * 6 + 6 * 2, 2 * 2 * 3 + 3 * 2 * 5 + 6 * (2 + 1), 0, 0, 12),
+    }
+    lines = chapter.output("operations").splitlines()
+    for (name, counts), line, detail in zip(by_hand.items(), lines[::2], lines[1::2], strict=True):
+        total = sum(counts)
+        assert line.split(" counted ")[0].strip() == name
+        assert line.split("counted")[1].split() == [f"{total},", "formula", f"{total},", "True"]
+        found = ast.literal_eval(detail.strip())
+        symbols = ("·", "+", "sqrt", "/", "tanh")
+        assert tuple(found.get(symbol, 0) for symbol in symbols) == counts
+
+
+@pytest.mark.site
+@both_languages
+def test_large(chapter: Any) -> None:
+    n, d = 512, 64
+    pairs, product = n * n, 2 * d - 1
+    expected = {
+        "dot": (0, pairs * product, pairs),
+        "scaled dot": (0, pairs * product + pairs + 1, pairs),
+        "cosine": (0, pairs * product + 2 * n * (product + 1 + d), pairs),
+        "bilinear": (d * d, n * d * product + pairs * product, pairs),
+        "additive": (
+            2 * d * d + d,
+            2 * n * d * product + pairs * (d + d + product),
+            pairs * d,
+        ),
+    }
+    lines = chapter.output("large").splitlines()
+    for number, (name, row) in enumerate(expected.items()):
+        assert lines[2 * number].startswith(name)
+        found = " ".join(lines[2 * number : 2 * number + 2]).removeprefix(name).split()
+        numbers = [int(x.replace(",", "")) for x in found if x[0].isdigit()]
+        assert tuple(numbers) == row
+    assert lines[-2].startswith(f"{pairs * d:,d} ")
+    ratio = Fraction(expected["additive"][1], expected["dot"][1])
+    assert lines[-1].endswith(f"{float(ratio):.2f}")
+    in_table = [v for row in expected.values() for v in row[row[0] == 0 :]]
+    values = [v.replace(",", "") for v in chapter.values("operations")]
+    assert values == [*map(str, in_table), f"{float(ratio):.2f}", str(d)]
+    assert chapter.output("original") == f"{1000 * 1000 + 2000 * 1000 + 1000:,d}"
+
+
+@pytest.mark.site
+@both_languages
+def test_torch_and_gradients_agree(chapter: Any) -> None:
+    for block, lines in (("torch", 3), ("gradients", 5)):
+        output = chapter.output(block).splitlines()
+        assert len(output) == lines
+        assert all(line.endswith("True") for line in output)
+
+
+@pytest.mark.site
+@both_languages
+def test_exercises(chapter: Any) -> None:
+    tripled = [[3, 0, 6, 6]]
+    assert (chapter.array("exercise-1", 0) == exact_dot(tripled, KEYS)).all()
+    assert (chapter.array("exercise-1", 1) == shown(exact_cosine(tripled, KEYS))).all()
+    assert (chapter.array("exercise-1", 2) == exact_dot(times(tripled, BILINEAR), KEYS)).all()
+    additive_scores = exact_additive(tripled, KEYS, ADD_Q, ADD_K, ADD)
+    assert (chapter.array("exercise-1", 3) == shown(additive_scores)).all()
+    R, inverse = [[1, 1, 0], [0, 1, 0], [0, 2, 1]], [[1, -1, 0], [0, 1, 0], [0, -2, 1]]
+    assert times(R, inverse) == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    keys = times(times(INPUTS, W_KEY), transpose(inverse))
+    assert (chapter.array("exercise-2", 0) == keys).all()
+    assert (chapter.array("exercise-2", 1) == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]).all()
+    least = next(d_a for d_a in range(1, 100) if d_a * 64 + d_a * 64 + d_a > 64 * 64)
+    assert chapter.output("exercise-3").splitlines()[0].endswith(f" {least}")
+    assert chapter.values("exercises") == [str(least)]

@@ -22,11 +22,12 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-from attention_docs.site import formulas, numbers, twins
+from attention_docs.site import formulas, numbers, tables, terms, twins
 from attention_docs.site.execute import Executor, Results, public_versions
 from attention_docs.site.failure import Failure
 from attention_docs.site.run import STEPS
 from attention_docs.site.source import Source, read_page
+from attention_docs.site.store import Record
 from attention_docs.site.weave import Woven, shows
 
 log = logging.getLogger("mkdocs.attention_docs")
@@ -101,6 +102,15 @@ class Build:
             "steps": STEPS,
         }
 
+    def results_of(self, lang: str) -> tables.Pages:
+        """Look a page of this language up by its name, with what its blocks printed."""
+
+        def page(slug: str) -> tuple[Source, list[Record]]:
+            source = self.pages[self.root / "docs" / lang / f"{slug}.md"]
+            return source, self.results.records[source.path]
+
+        return page
+
     def weave(self, page: Page, config: MkDocsConfig) -> Woven | None:
         """The woven form of a page, or None for a page that is not in a language folder."""
         source = self.pages.get(Path(page.file.abs_src_path or ""))
@@ -166,7 +176,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return markdown
     current.woven[page.file.src_uri] = woven
     current.records[page.url] = numbers.records("/" + page.url, woven)
-    return woven.markdown()
+    try:
+        return tables.expand(
+            woven.markdown(), woven.lang, current.root / "docs", current.results_of(woven.lang)
+        )
+    except Failure as failure:
+        current.failures.append(failure)
+        return woven.markdown()
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -185,8 +201,8 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         current.failures.append(failure)
         woven.source.failures.append(failure)
 
-    content = formulas.replace(content, woven.bare, fail)
-    return woven.content(content)
+    content = _explained(content, page, woven)
+    return woven.content(formulas.replace(content, woven.bare, fail))
 
 
 @event_priority(-200)  # after the last language is built
@@ -209,6 +225,26 @@ def on_post_build(config: MkDocsConfig) -> None:
     if built != current.site:
         shutil.rmtree(current.site, ignore_errors=True)
         built.rename(current.site)
+
+
+def _explained(content: str, page: Page, woven: Woven) -> str:
+    """Link terms and symbols; on the pages that hold their entries, name the rows."""
+    folder = current.root / "docs" / woven.lang
+    slug = Path(woven.source.path).stem
+    entries = {
+        name: terms.read(path, int(name == "glossary" and woven.lang == "zh"))
+        for name in ("glossary", "notation")
+        if (path := folder / f"{name}.md").is_file()
+    }
+    if slug in entries:
+        return terms.name_rows(content, entries[slug])
+    prefix = "" if woven.lang == LANGUAGES[0] else f"{woven.lang}/"
+    return terms.link(
+        content,
+        entries.get("glossary", []),
+        entries.get("notation", []),
+        lambda name: get_relative_url(f"{prefix}{name}/", page.url),
+    )
 
 
 def _nested(config: MkDocsConfig) -> bool:

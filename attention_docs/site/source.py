@@ -79,6 +79,12 @@ class Source:
         return self.text.split("\n")
 
     @cached_property
+    def title(self) -> str:
+        """The title in the front matter."""
+        found = re.search(r"^title: *(.+)$", self.text, re.M)
+        return found[1].strip("\"'") if found else Path(self.path).stem
+
+    @cached_property
     def body_line(self) -> int:
         """The number of lines that the front matter takes."""
         front = FRONT_MATTER.match(self.text)

@@ -1,0 +1,453 @@
+"""The attention function: its properties, and the numbers that the chapter prints."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention as sdpa
+
+from attention_docs.attention_function import attention, drop
+
+both_languages = pytest.mark.parametrize("lang", ["en", "zh"])
+few = settings(max_examples=40, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+ROOT = Path(__file__).parents[1]
+
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+BOUNDS = dict(zip(DTYPES, [2e-2, 2e-1, 1e-5, 1e-12], strict=True))
+SHAPES = [
+    ((4, 3), (6, 3), (6, 5)),
+    ((2, 4, 3), (2, 6, 3), (2, 6, 5)),
+    ((2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 4)),
+    ((5, 2, 3, 1, 4), (5, 2, 3, 6, 4), (5, 2, 3, 6, 7)),
+    ((2, 1, 5, 4), (2, 3, 7, 4), (2, 3, 7, 6)),
+]
+
+# Queries, keys and values of the eight steps, worked out by hand.
+Q = np.array([[1.0, 0, 2], [2, 2, 2], [2, 1, 3]])
+K = np.array([[0.0, 1, 1], [4, 4, 0], [2, 3, 1]])
+V = np.array([[1.0, 2, 3], [2, 8, 0], [2, 6, 3]])
+
+
+def exact_weights(keep: list[list[int]], size: int = 3) -> np.ndarray:
+    """Weights of the eight steps, scaled by the root of a size, with 30 digits."""
+    with mpmath.workdps(30):
+        rows = []
+        for q, row in zip(Q.tolist(), keep, strict=True):
+            scores = [mpmath.mpf(sum(a * b for a, b in zip(q, k, strict=True))) for k in K.tolist()]
+            powers = [
+                ok * mpmath.exp(s / mpmath.sqrt(size)) for s, ok in zip(scores, row, strict=True)
+            ]
+            rows.append([float(p / sum(powers)) for p in powers])
+    return np.array(rows)
+
+
+ALL = [[1, 1, 1]] * 3
+
+
+def close(found: Any, wanted: Any) -> bool:
+    """Equal to the four decimals that are printed."""
+    return bool(np.allclose(found, wanted, rtol=0, atol=0.51e-4))
+
+
+def make(
+    shapes: Any, dtype: torch.dtype, seed: int = 0, grad: bool = False
+) -> tuple[torch.Tensor, ...]:
+    """Standard normal tensors."""
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(
+        torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_(grad)
+        for shape in shapes
+    )
+
+
+def make_mask(kind: str, n_q: int, n_k: int, dtype: torch.dtype) -> torch.Tensor | None:
+    generator = torch.Generator().manual_seed(1)
+    keep = torch.rand(n_q, n_k, generator=generator) < 0.6
+    keep[:, 1] = True
+    if kind == "none":
+        return None
+    if kind == "float":
+        shifts = torch.randn(n_q, n_k, generator=generator, dtype=torch.float64)
+        return shifts.masked_fill(~keep, -torch.inf).to(dtype)
+    if kind == "causal":
+        return torch.ones(n_q, n_k, dtype=torch.bool).tril()
+    if kind == "empty row":
+        keep[0] = False
+    return keep
+
+
+# ------------------------------------------------------------------ the function
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["none", "bool", "float", "causal", "empty row"])
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_same_as_sdpa(shapes: Any, kind: str, dtype: torch.dtype) -> None:
+    """Outputs and gradients are PyTorch's, in every dtype and under every mask."""
+    leaves = make(shapes, dtype, grad=True)
+    mask = make_mask(kind, shapes[0][-2], shapes[1][-2], dtype)
+    ours, weights = attention(*leaves, mask)
+    theirs = sdpa(*leaves, attn_mask=mask)
+    assert ours.dtype == weights.dtype == dtype
+    assert ours.shape == theirs.shape
+    (upstream,) = make([theirs.shape], dtype, seed=2)
+    gradients = [torch.autograd.grad(one, leaves, upstream) for one in (ours, theirs)]
+    for a, b in [(ours, theirs), *zip(*gradients, strict=True)]:
+        assert (a - b).detach().abs().max() < BOUNDS[dtype]
+
+
+@pytest.mark.parametrize("kind", ["none", "bool", "float", "causal", "empty row"])
+@pytest.mark.parametrize("shapes", SHAPES[:3])
+@pytest.mark.parametrize("dropping", [False, True])
+def test_gradcheck(shapes: Any, kind: str, dropping: bool) -> None:
+    leaves = make(shapes, torch.float64, seed=3, grad=True)
+    n_q, n_k = shapes[0][-2], shapes[1][-2]
+    keep = torch.rand(n_q, n_k, generator=torch.Generator().manual_seed(4)) < 0.7
+    dropout = partial(drop, keep=keep, p=0.3) if dropping else None
+    mask = make_mask(kind, n_q, n_k, torch.float64)
+    assert torch.autograd.gradcheck(lambda *a: attention(*a, mask=mask, dropout=dropout)[0], leaves)
+
+
+@few
+@given(
+    sizes=st.permutations([2, 3, 5, 7]),
+    lead=st.lists(st.integers(1, 3), max_size=2),
+    seed=seeds,
+)
+def test_weights_are_a_convex_combination(sizes: list[int], lead: list[int], seed: int) -> None:
+    n_q, n_k, d_k, d_v = sizes
+    rng = np.random.default_rng(seed)
+    q, k, v = (rng.normal(size=(*lead, *s)) for s in ((n_q, d_k), (n_k, d_k), (n_k, d_v)))
+    output, weights = attention(q, k, v)
+    assert output.shape == (*lead, n_q, d_v)
+    assert weights.shape == (*lead, n_q, n_k)
+    assert (weights > 0).all()
+    assert np.allclose(weights.sum(axis=-1), 1, rtol=0, atol=1e-12)
+    assert (output <= v.max(axis=-2, keepdims=True) + 1e-12).all()
+    assert (output >= v.min(axis=-2, keepdims=True) - 1e-12).all()
+
+
+def test_numpy_and_torch_give_the_same() -> None:
+    tensors = make(SHAPES[2], torch.float64)
+    ours, weights = attention(*(t.numpy() for t in tensors))
+    theirs, other = attention(*tensors)
+    assert isinstance(ours, np.ndarray)
+    assert np.allclose(ours, theirs.numpy(), rtol=0, atol=1e-13)
+    assert np.allclose(weights, other.numpy(), rtol=0, atol=1e-13)
+
+
+def test_returned_weights_are_those_before_dropout() -> None:
+    tensors = make(SHAPES[2], torch.float64)
+    _, before = attention(*tensors)
+    output, weights = attention(*tensors, dropout=nn.Dropout(p=1.0))  # drops everything
+    assert torch.equal(weights, before)
+    assert (output == 0).all()
+    output, _ = attention(*tensors, dropout=nn.Dropout(p=1.0).eval())
+    assert torch.equal(output, attention(*tensors)[0])
+
+
+@few
+@given(
+    parts=st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    p=st.fractions(0, Fraction(9, 10), max_denominator=10),
+)
+def test_drop_keeps_the_expectation(parts: list[int], p: Fraction) -> None:
+    """Summed over every keep mask with its probability, drop gives the weights back."""
+    weights = np.array([parts]) / sum(parts)
+    total = np.zeros_like(weights)
+    for keep in product((True, False), repeat=len(parts)):
+        probability = (1 - p) ** sum(keep) * p ** (len(parts) - sum(keep))
+        total += float(probability) * drop(weights, np.array([keep]), float(p))
+    assert np.allclose(total, weights, rtol=1e-12, atol=0)
+
+
+def test_drop_gives_no_nan() -> None:
+    weights = np.array([[0.5, np.inf]])
+    assert drop(weights, np.array([True, False]), 0.5).tolist() == [[1.0, 0.0]]
+
+
+def test_errors_say_wanted_and_got() -> None:
+    q, k, v = np.ones((2, 3, 4)), np.ones((2, 5, 4)), np.ones((2, 5, 6))
+    with pytest.raises(ValueError, match=r"share d_k, got \(2, 3, 4\) and \(2, 5, 7\)"):
+        attention(q, np.ones((2, 5, 7)), v)
+    with pytest.raises(ValueError, match=r"number of tokens, got \(2, 5, 4\) and \(2, 3, 6\)"):
+        attention(q, k, v[:, :3])
+    with pytest.raises(ValueError, match=r"got \(2,\) and \(3,\) and \(2,\)"):
+        attention(q, np.ones((3, 5, 4)), v)
+    with pytest.raises(ValueError, match=r"at least 2 axes .* got shape \(4,\)"):
+        attention(q[0, 0], k, v)
+    with pytest.raises(TypeError, match=r"share a dtype, got float64 and float32"):
+        attention(q, k.astype(np.float32), v)
+    with pytest.raises(TypeError, match=r"real floats, got int64"):
+        attention(q.astype(np.int64), k, v)
+    weights, keep = np.ones((2, 3)), np.ones((2, 3), bool)
+    with pytest.raises(ValueError, match=r"at least 0 and below 1, got 1"):
+        drop(weights, keep, 1)
+    with pytest.raises(ValueError, match=r"at least 0 and below 1, got -0.1"):
+        drop(weights, keep, -0.1)
+    with pytest.raises(TypeError, match=r"booleans of the weights' library, got float64"):
+        drop(weights, np.ones((2, 3)), 0.5)
+    with pytest.raises(TypeError, match=r"got torch.bool"):
+        drop(weights, torch.ones(2, 3, dtype=torch.bool), 0.5)
+    with pytest.raises(ValueError, match=r"shape \(2, 3\), got \(4, 2, 3\)"):
+        drop(weights, np.ones((4, 2, 3), bool), 0.5)
+
+
+# ------------------------------------------------------------ the published numbers
+
+
+def rows(page: Any, block: str) -> list[str]:
+    """The lines of an output."""
+    lines: list[str] = page.output(block).splitlines()
+    return lines
+
+
+def row(line: str) -> list[float]:
+    """The numbers of the bracketed vector in a line."""
+    found = re.search(r"\[([^\[\]]*)\]", line)
+    assert found, line
+    return [float(x) for x in found[1].split(",")]
+
+
+@pytest.mark.site
+@both_languages
+def test_example(page: Callable[[str, str], Any], lang: str) -> None:
+    chapter = page(lang, "attention-function")
+    weights = exact_weights([[1, 0, 0], [1, 1, 0], [1, 1, 1]])
+    assert close(chapter.array("example"), weights)
+    assert close(chapter.array("example", 1), weights @ V)
+    assert chapter.values("idea") == [f"[{', '.join(f'{x:.4f}' for x in (weights @ V)[2])}]"]
+
+
+@pytest.mark.site
+@both_languages
+def test_shapes(page: Callable[[str, str], Any], lang: str) -> None:
+    lines = rows(page(lang, "attention-function"), "shapes")
+    assert {line[:15].strip(): line[16:] for line in lines} == {
+        "query": "(2, 3, 5, 4)",
+        "key": "(2, 3, 7, 4)",
+        "key transposed": "(2, 3, 4, 7)",
+        "weights": "(2, 3, 5, 7)",
+        "value": "(2, 3, 7, 6)",
+        "output": "(2, 3, 5, 6)",
+    }
+
+
+@pytest.mark.site
+@both_languages
+def test_loop(page: Callable[[str, str], Any], lang: str) -> None:
+    assert rows(page(lang, "attention-function"), "loop") == ["True", "(2, 3, 5, 6) True"]
+
+
+@pytest.mark.site
+@both_languages
+def test_sizes(page: Callable[[str, str], Any], lang: str) -> None:
+    lines = rows(page(lang, "attention-function"), "sizes")
+    tokens = "key and value must share their number of tokens, got"
+    d_k = "query and key must share d_k, got"
+    assert dict(line.split(" = 9: ") for line in lines) == {
+        "n_q": "output (9, 6)",
+        "n_k": f"{tokens} (9, 4) and (7, 6)",
+        "n_v": f"{tokens} (7, 4) and (9, 6)",
+        "d_q": f"{d_k} (5, 9) and (7, 4)",
+        "d_k": f"{d_k} (5, 4) and (7, 9)",
+        "d_v": "output (5, 9)",
+        "n_k and n_v": "output (5, 6)",
+        "d_q and d_k": "output (5, 6)",
+    }
+
+
+A = [Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)]
+P = Fraction(1, 4)
+
+
+def all_samples() -> list[tuple[tuple[int, ...], Fraction, list[Fraction]]]:
+    """Keep mask, probability and weights after dropout, by hand."""
+    found = []
+    for keep in product((1, 0), repeat=3):
+        probability = Fraction(3 ** sum(keep), 4**3)
+        found.append(
+            (keep, probability, [a * m * Fraction(4, 3) for a, m in zip(A, keep, strict=True)])
+        )
+    return found
+
+
+@pytest.mark.site
+@both_languages
+def test_dropout_expectation(page: Callable[[str, str], Any], lang: str) -> None:
+    chapter = page(lang, "attention-function")
+    lines = rows(chapter, "dropout")
+    samples = all_samples()
+    for line, (keep, probability, weights) in zip(lines[:8], samples, strict=True):
+        mask, rest = line.split(" probability ")
+        fractions = [Fraction(x) for x in re.findall(r"\d+(?:/\d+)?", rest)]
+        assert ast.literal_eval(mask) == keep
+        assert fractions == [probability, *weights, sum(weights)]
+    assert lines[8] == "probabilities sum to 1"
+    expected = [Fraction(x) for x in lines[9].split()[2:]]
+    assert expected == A
+    assert expected == [sum(p * w[j] for _, p, w in samples) for j in range(3)]
+    assert lines[10] == "expected sum 1"
+    sums = [sum(w) for _, _, w in samples]
+    assert chapter.values("dropout")[:2] == [str(min(sums)), str(max(sums))]
+
+
+@pytest.mark.site
+@both_languages
+def test_dropout_output(page: Callable[[str, str], Any], lang: str) -> None:
+    lines = rows(page(lang, "attention-function"), "dropout-output")
+    values = [[8, 0], [0, 8], [8, 8]]
+    for line, (_, _, weights) in zip(lines[:8], all_samples(), strict=True):
+        output = [sum(w * v[c] for w, v in zip(weights, values, strict=True)) for c in (0, 1)]
+        assert close(row(line), [float(x) for x in output])
+    assert row(lines[8]) == row(lines[9]) == [6, 7]
+    assert row(lines[10]) == [float(a) for a in A]
+
+
+@pytest.mark.site
+@both_languages
+def test_modes(page: Callable[[str, str], Any], lang: str) -> None:
+    lines = rows(page(lang, "attention-function"), "modes")
+    assert [line.split()[-1] for line in lines] == ["True", "True", "False", "True"]
+
+
+@pytest.mark.site
+@both_languages
+def test_agreement(page: Callable[[str, str], Any], lang: str) -> None:
+    chapter = page(lang, "attention-function")
+    head, *table = rows(chapter, "agreement")
+    assert head == f"torch {torch.__version__.split('+')[0]} - 6 shapes each"
+    found = {}
+    for line in table:
+        dtype, mask = line[:9].strip(), line[10:20].strip()
+        bounds = re.fullmatch(r"forward < (\S+)  backward < (\S+)", line[21:])
+        assert bounds, line  # a difference above the bound is printed without "<"
+        found[dtype, mask] = float(bounds[1]), float(bounds[2])
+    names = {torch.float64: "float64", torch.float32: "float32"}
+    names |= {torch.float16: "float16", torch.bfloat16: "bfloat16"}
+    assert found == {
+        (name, mask): (BOUNDS[dtype],) * 2
+        for dtype, name in names.items()
+        for mask in ("none", "bool", "float", "causal", "empty row")
+    }
+    assert [line.split()[-1] for line in rows(chapter, "control")] == ["True"] * 4
+    assert rows(chapter, "gradcheck") == ["gradcheck passed 30 times"]
+
+
+@pytest.mark.site
+@both_languages
+def test_annotated(page: Callable[[str, str], Any], lang: str) -> None:
+    same, theirs, ours = rows(page(lang, "attention-function"), "annotated")
+    assert same.endswith("True")
+    assert close(row(theirs), [1 / 7] * 7)
+    assert row(ours) == [0] * 7
+
+
+@pytest.mark.site
+@both_languages
+def test_whole_function(page: Callable[[str, str], Any], lang: str) -> None:
+    """What the page shows is the package's code, and fits a screen."""
+    chapter = page(lang, "attention-function")
+    shown = chapter.output("whole")
+    module = ast.parse((ROOT / "attention_docs" / "attention_function.py").read_text("utf-8"))
+    (wanted,) = (
+        node
+        for node in module.body
+        if isinstance(node, ast.FunctionDef) and node.name == "attention"
+    )
+    wanted.body = wanted.body[1:]  # without the docstring
+    assert ast.unparse(ast.parse(shown)) == ast.unparse(wanted)
+    assert "# over the keys" in shown
+    assert chapter.values("whole") == [str(len(shown.splitlines()))]
+    assert len(shown.splitlines()) <= 30
+
+
+@pytest.mark.site
+@both_languages
+def test_transpose(page: Callable[[str, str], Any], lang: str) -> None:
+    chapter = page(lang, "attention-function")
+    lines = rows(chapter, "mistake-transpose")
+    assert lines[0].endswith("(4, 7, 3, 2)")
+    assert lines[1].endswith("(2, 3, 4, 7)")
+    assert lines[2].endswith("ValueError")
+    three = [[[(9 * b + 3 * i + c) % 4 for c in range(3)] for i in range(3)] for b in range(3)]
+    right = [
+        [sum(three[0][i][c] * three[0][j][c] for c in range(3)) for j in range(3)] for i in range(3)
+    ]
+    # .T turns (b, n, d) into (d, n, b): entry [0][c][j] is component 0 of token c of sequence j.
+    wrong = [
+        [sum(three[0][i][c] * three[j][c][0] for c in range(3)) for j in range(3)] for i in range(3)
+    ]
+    assert chapter.array("mistake-transpose").tolist() == wrong
+    assert chapter.array("mistake-transpose", 1).tolist() == right
+    assert wrong != right
+    assert lines[-1] == "torch: UserWarning"
+
+
+@pytest.mark.site
+@both_languages
+def test_plot(page: Callable[[str, str], Any], lang: str) -> None:
+    chapter = page(lang, "attention-function")
+    weights = exact_weights(ALL)
+    dropped = weights * [[1, 1, 0], [1, 0, 1], [1, 1, 1]] * 4 / 3
+    arrays = [chapter.array("mistake-plot", n) for n in range(6)]
+    for found, wanted in zip(
+        arrays,
+        [dropped, dropped.sum(axis=1), weights, np.ones(3), np.zeros(3), np.ones(3)],
+        strict=True,
+    ):
+        assert close(found, wanted)
+    assert [line.split()[1] for line in rows(chapter, "mistake-plot")[-2:]] == [
+        "training=True",
+        "training=False",
+    ]
+    assert chapter.values("mistake-plot")[0] == f"{dropped[2, 1]:.4f}"
+
+
+@pytest.mark.site
+@both_languages
+def test_wrong_scale(page: Callable[[str, str], Any], lang: str) -> None:
+    lines = rows(page(lang, "attention-function"), "mistake-sizes")
+    right = exact_weights(ALL)[0] @ V
+    for line, size in zip(lines, (3, 2), strict=True):
+        wrong_part, right_part = line.split("right")
+        assert close(row(right_part), right[:size])
+        assert close(row(wrong_part), (exact_weights(ALL, size)[0] @ V)[:size])
+    assert row(lines[1].split("right")[0]) != row(lines[1].split("right")[1])
+
+
+@pytest.mark.site
+@both_languages
+def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
+    chapter = page(lang, "attention-function")
+    for c, line in enumerate(rows(chapter, "exercise-1")):
+        values = [[8, 0, 8], [0, 8, 8]][c]
+        variance = sum(a**2 * v**2 for a, v in zip(A, values, strict=True)) / 3  # p/(1-p) = 1/3
+        mean = sum(a * v for a, v in zip(A, values, strict=True))
+        assert line == f"component {c + 1}: mean {mean}, variance {variance}, formula {variance}"
+    expected, wanted = rows(chapter, "exercise-2")
+    sums = [
+        sum(
+            (p * w[j] / sum(w) for _, p, w in all_samples() if sum(w)),
+            start=Fraction(0),
+        )
+        for j in range(3)
+    ]
+    assert [Fraction(x) for x in expected.split()[2:]] == sums
+    assert [Fraction(x) for x in wanted.split()[1:]] == A
+    assert [line.split()[-1] for line in rows(chapter, "exercise-3")] == ["True", "False"]

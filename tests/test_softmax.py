@@ -1,5 +1,6 @@
 """Softmax: against torch in every float type, by hand in fractions, and with mpmath."""
 
+import json
 import re
 from fractions import Fraction
 
@@ -127,6 +128,17 @@ def test_no_overflow(dtype):
     weights = package.softmax(scores).double()
     third = [[0.5, 0.5, 0], [1 / 3] * 3]
     np.testing.assert_allclose(weights.numpy(), third, atol=tolerance(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_minus_infinity_is_weight_0(dtype):
+    low = -torch.inf
+    scores = torch.tensor([[low, 2.0, low, 1.0], [low, low, low, low]], dtype=dtype)
+    weights = package.softmax(scores)
+    wanted = torch.softmax(scores[0].double(), -1)
+    assert (weights[0].double() - wanted).abs().max() <= tolerance(dtype)
+    assert weights[0, [0, 2]].tolist() == [0, 0]
+    assert weights[1].tolist() == [0, 0, 0, 0]  # torch's own gives NaN
 
 
 @given(tensors(dtypes=[torch.float32, torch.float64]), st.floats(0.25, 8))
@@ -298,6 +310,8 @@ def test_shift(page, lang):
     for number in range(3):
         eighths = [Fraction(1, 8), Fraction(2, 8), Fraction(5, 8)]
         printed(softmax.array("shift", number), eighths, 4)
+    shifts = re.findall(r"^s +([+-]\d+):", softmax.output("shift"), re.M)
+    assert shifts == ["-3", "+0", "+100"]
     doubled = [Fraction(1, 30), Fraction(4, 30), Fraction(25, 30)]
     printed(softmax.array("shift", 3), doubled, 4)
     assert softmax.output("shift").count("True") == 3
@@ -314,8 +328,7 @@ def test_limits(page, lang):
     ]
     output = page(lang, "softmax").output("limits")
     for line, number in zip(output.splitlines(), largest, strict=True):
-        shown, logarithm = re.findall(r"number (\S+), its ln (\S+)", line)[0]
-        assert shown == f"{float(number):.3e}"
+        logarithm = line.split("largest number = e^")[1]
         assert logarithm == f"{float(mpmath.log(number)):.2f}"
 
 
@@ -324,6 +337,8 @@ def test_limits(page, lang):
 def test_overflow(page, lang):
     lines = page(lang, "softmax").output("overflow").splitlines()
     assert [line.strip() for line in lines[1::3]] == ["without the shift [0.00, nan]"] * 4
+    pairs = [re.findall(r"\d+", line.split(" ", 1)[1]) for line in lines[::3]]
+    assert pairs == [["10", "12"], ["88", "90"], ["88", "90"], ["708", "710"]]
     sigmoid = 1 / (1 + mpmath.exp(-2))
     for line in lines[2::3]:
         printed(line_numbers(line, "with the shift"), [1 - sigmoid, sigmoid], 2)
@@ -431,20 +446,25 @@ def test_dominates(page, lang):
         output = product([weights], VALUES)[0]
         distance = norm([[o - v for o, v in zip(output, VALUES[m], strict=True)]])
         spread = max(norm([[x - y for x, y in zip(v, VALUES[m], strict=True)]]) for v in VALUES)
-        assert lines[3 * i].endswith(f"gap {gap}")
+        shown = ", ".join(str(s) for s in scores)
+        assert lines[3 * i] == f"query {i + 1}: [{shown}], gap {gap}"
         printed(
             line_numbers(lines[3 * i + 1], "others"),
             [rest, 2 * mpmath.exp(-gap)],
             4,
         )
         printed(line_numbers(lines[3 * i + 2], "|o - v|"), [distance, rest * spread], 4)
+        if i == 1:
+            said = [1 / (1 + (n - 1) * mpmath.exp(-4)) for n in (2, 1024)]
+            said += [gap, rest, distance]
+            printed([float(v) for v in softmax.values("dominates")], said, 4)
 
 
 @pytest.mark.site
 @LANGUAGES
 def test_saturation(page, lang):
     softmax = page(lang, "softmax")
-    factors = []
+    factors, norms = [], {}
     for line in softmax.output("saturation").splitlines()[1:]:
         c, others, size, bound = (float(x) for x in line.split())
         factors.append(c)
@@ -453,7 +473,11 @@ def test_saturation(page, lang):
         exact_norm = norm(exact_jacobian(weights))
         printed_e([others, size, bound], [exact_others, exact_norm, 2 * exact_others])
         assert exact_norm <= 2 * exact_others
+        norms[c] = exact_norm
     assert factors == [0, 0.25, 0.5, 1, 2, 4]
+    assert softmax.values("saturation")[0] == str(EXAMPLE)
+    said = [float(v) for v in softmax.values("saturation")[1:4]]  # the last is in the caption
+    printed_e(said, [norms[1], norms[4], norms[4]])
 
     for line in softmax.output("lower-bound").splitlines()[1:]:
         R, low, smallest, stretch = (float(x) for x in line.split())
@@ -472,7 +496,7 @@ def test_vanish(page, lang):
     lines = softmax.output("vanish").splitlines()
     found = {}
     for start, ahead in ((0, 16), (3, 2)):
-        assert lines[start] == f"q·k = [0, 0, 0, {ahead}]".replace("[0, 0, 0, 2]", "[0, 0, 0, 2]")
+        assert lines[start] == f"q·k = [0, 0, 0, {ahead}]"
         keys = torch.full((4, 64), -1.0, dtype=torch.float64)
         for j, score in enumerate((0, 0, 0, ahead)):
             keys[j, : 32 + score // 2] = 1
@@ -490,6 +514,9 @@ def test_vanish(page, lang):
     assert found[16, "raw"] < 1e-4 * found[16, "/ √d_k"]  # the claim is true here
     assert found[2, "raw"] > 2 * found[2, "/ √d_k"]  # and false here
 
+    said = [float(v) for v in softmax.values("claim-scaling")]
+    printed_e(said, [found[16, "raw"], found[16, "/ √d_k"], found[2, "raw"], found[2, "/ √d_k"]])
+
     grown = exact([0, 0, 0, 16])
     assert softmax.array("vanish-again").tolist() == [0, 0, 0, 16]
     printed_e([softmax.numbers("vanish-again")[-1]], [norm(exact_jacobian(grown))])
@@ -505,6 +532,7 @@ def test_two_keys(page, lang):
     }
     for line in output.splitlines():
         h = ratio[line.split()[0]]
+        assert line.split(maxsplit=1)[1].startswith("h(1)·h(1) = ")
         got = [float(x) for x in re.findall(r"= (\d+\.\d+)", line)]
         printed(got, [h(1) ** 2, h(2)], 3)
         assert (got[0] == got[1]) == line.startswith("exponential")
@@ -519,7 +547,8 @@ def test_alternatives(page, lang):
         total = sum(parts)
         return [Fraction(part, total) for part in parts] if total else None
 
-    lines = page(lang, "softmax").output("alternatives").splitlines()
+    softmax = page(lang, "softmax")
+    lines = softmax.output("alternatives").splitlines()
     for number, row in enumerate(rows):
         block = lines[6 * number : 6 * number + 6]
         assert block[0].startswith(str(row))
@@ -537,6 +566,12 @@ def test_alternatives(page, lang):
                 assert inside == "[nan, nan, nan]"
             else:
                 printed(line_numbers(inside, "["), one, 4)
+
+    said = softmax.values("alternatives")
+    printed(json.loads(said[0]), shares([-1, 2, 1]), 4)
+    printed(json.loads(said[1]), shares([1, 4, 1]), 4)
+    assert said[2] == "[nan, nan, nan]"
+    printed(json.loads(said[3]), [Fraction(s, 3) for s in (2, 4, 4)], 4)
 
 
 @pytest.mark.site
@@ -577,9 +612,8 @@ def test_wrong_axis(page, lang):
     root = mpmath.sqrt(3)
 
     def across(scores):
-        return list(
-            zip(*(exact(column, root) for column in zip(*scores, strict=True)), strict=True)
-        )
+        columns = [exact(column, root) for column in zip(*scores, strict=True)]
+        return list(zip(*columns, strict=True))
 
     wrong = across(SCORES)
     printed(softmax.array("wrong-axis", 0), wrong, 4)
@@ -597,8 +631,7 @@ def test_wrong_axis(page, lang):
     first = product(across(other), VALUES)[0]
     moved = max(abs(x - y) for x, y in zip(first, outputs[0], strict=True))
     # With a causal mask output 1 is its only weight, that of key 1, times value 1.
-    hidden = (exact([row[0] for row in scores], root)[0] for scores in (SCORES, other))
-    before, after = hidden
+    before, after = (exact([row[0] for row in scores], root)[0] for scores in (SCORES, other))
     leaked = abs(after - before) * max(VALUES[0])
     numbers = [float(x) for x in re.findall(r": +(\S+)", softmax.output("wrong-axis-leak"))]
     printed(numbers, [moved, 0, leaked], 4)
@@ -612,8 +645,10 @@ def test_exercises(page, lang):
     assert softmax.array("exercise-1").tolist() == gained
     assert "True" in softmax.output("exercise-1")
     for number, tau in enumerate((1, Fraction(1, 2), Fraction(1, 10))):
+        assert f"τ = {float(tau):.1f}:" in softmax.output("exercise-2")
         divisor = mpmath.mpf(tau.numerator) / tau.denominator
         printed(softmax.array("exercise-2", number), exact([2, 4, 4], divisor), 4)
     gaps = [float(x) for x in re.findall(r"gap (\S+),", softmax.output("exercise-3"))]
     printed(gaps, [mpmath.log(99 * 7), mpmath.log(99 * 1023)], 2)
+    assert re.findall(r"n = (\d+):", softmax.output("exercise-3")) == ["8", "1024"]
     assert re.findall(r"weight (\S+)", softmax.output("exercise-3")) == ["0.9900"] * 2

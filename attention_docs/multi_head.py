@@ -1,0 +1,222 @@
+"""Several heads: split the projections, attend in every head, join, mix with W_O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from jaxtyping import Float
+
+from attention_docs.attention_function import attention
+from attention_docs.checks import Array, floats, matrices, shape
+
+
+class Parameters(NamedTuple):
+    """The parameters of multi-head attention, the heads side by side: W_Q = [W_Q^1 … W_Q^h].
+
+    Attributes:
+        W_q: (d_query, h · d_k): columns (r - 1)·d_k + 1 to r·d_k belong to head r.
+        W_k: (d_key, h · d_k).
+        W_v: (d_value, h · d_v).
+        W_o: (h · d_v, d_out): rows (r - 1)·d_v + 1 to r·d_v belong to head r.
+        b_q: bias (h · d_k,), or None for no bias; so are b_k, b_v (h · d_v,) and b_o (d_out,).
+        b_k: bias of the keys.
+        b_v: bias of the values.
+        b_o: bias of the outputs.
+    """
+
+    W_q: Array
+    W_k: Array
+    W_v: Array
+    W_o: Array
+    b_q: Array | None = None
+    b_k: Array | None = None
+    b_v: Array | None = None
+    b_o: Array | None = None
+
+
+def split_heads(x: Float[Array, "... n d"], num_heads: int) -> Float[Array, "... h n d_head"]:
+    r"""Cut every row into one piece a head.
+
+    $$(X_r)_{ic} = X_{i,\,(r-1)\,d_\text{head} + c}, \qquad d_\text{head} = d / h$$
+
+    Args:
+        x: (..., n, d), real floats: queries, keys or values of all heads side by side.
+        num_heads: h, which must divide d.
+
+    Returns:
+        (..., h, n, d / h), same dtype and units: the axis of the heads stands where `attention`
+        takes it for a batch axis.
+
+    Raises:
+        TypeError: x is no array of real floats.
+        ValueError: fewer than 2 axes, an empty axis, or a number of heads that does not divide d.
+
+    Source:
+        Vaswani et al. 2017, "Attention Is All You Need", §3.2.2.
+
+    Examples:
+        Token 1 holds 11 to 14, token 2 holds 21 to 24: each head gets half of every token.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> print(text(split_heads(np.array([[11.0, 12, 13, 14], [21, 22, 23, 24]]), 2), ".0f"))
+        [[[11, 12],
+          [21, 22]],
+        <BLANKLINE>
+         [[13, 14],
+          [23, 24]]]
+    """
+    xp = floats(x=x)
+    matrices(x=x)
+    d = shape(x)[-1]
+    if num_heads < 1 or d % num_heads:
+        raise ValueError(
+            f"num_heads must divide the last axis, got {num_heads} heads and shape {shape(x)}"
+        )
+    pieces = xp.reshape(x, (*shape(x)[:-1], num_heads, d // num_heads))  # (..., n, h, d_head)
+    return xp.moveaxis(pieces, -2, -3)  # reshape cuts rows; only this brings the heads forward
+
+
+def join_heads(x: Float[Array, "... h n d_head"]) -> Float[Array, "... n d"]:
+    r"""Put the pieces of every token side by side again: the inverse of `split_heads`.
+
+    $$X = [X_1 \; X_2 \; \dots \; X_h]$$
+
+    Args:
+        x: (..., h, n, d_head), real floats.
+
+    Returns:
+        (..., n, h · d_head), same dtype and units.
+
+    Raises:
+        TypeError: x is no array of real floats.
+        ValueError: fewer than 3 axes, or an empty axis.
+
+    Source:
+        Vaswani et al. 2017, §3.2.2, "Concat".
+
+    Examples:
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> heads = np.array([[[11.0, 12], [21, 22]], [[13, 14], [23, 24]]])
+        >>> print(text(join_heads(heads), ".0f"))
+        [[11, 12, 13, 14],
+         [21, 22, 23, 24]]
+    """
+    xp = floats(x=x)
+    matrices(x=x)
+    if x.ndim < 3:
+        raise ValueError(f"x must have at least 3 axes (..., h, n, d_head), got shape {shape(x)}")
+    tokens = xp.moveaxis(x, -3, -2)  # (..., n, h, d_head)
+    return xp.reshape(tokens, (*shape(tokens)[:-2], -1))
+
+
+def multi_head_attention(
+    query: Float[Array, "... n_q d_query"],
+    key: Float[Array, "... n_k d_key"],
+    value: Float[Array, "... n_k d_value"],
+    parameters: Parameters,
+    num_heads: int,
+    mask: Any = None,
+    dropout: Callable[[Array], Array] | None = None,
+) -> tuple[Float[Array, "... n_q d_out"], Float[Array, "... h n_q n_k"]]:
+    r"""Multi-head attention, all heads at once.
+
+    $$O_r = \operatorname{Attention}(X_Q W_Q^r,\; X_K W_K^r,\; X_V W_V^r), \qquad
+      Y = [O_1 \; \dots \; O_h]\, W_O$$
+
+    Args:
+        query: (..., n_q, d_query), real floats: what the queries are made of.
+        key: (..., n_k, d_key), same dtype; in self-attention the same as query.
+        value: (..., n_k, d_value), same dtype; in self-attention the same as query.
+        parameters: matrices and biases, same dtype.
+        num_heads: h, which must divide the columns of W_q, W_k and W_v.
+        mask: None, or (n_q, n_k) for all heads, or with all the axes of the weights, such as
+            (batch, 1, n_q, n_k) for one mask a sequence. Booleans: True takes part. Floats: added
+            to the scores.
+        dropout: a function from weights to weights, or None, as for `attention`.
+
+    Returns:
+        The outputs (..., n_q, d_out) and the weights (..., h, n_q, n_k), one map a head, before
+        dropout, dimensionless. A query whose keys are all masked out gets weights 0.
+
+    Raises:
+        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
+        ValueError: shapes that do not fit, a number of heads that does not divide, or a mask with
+            another number of axes: with (batch, n_q, n_k) it would be unclear what the first is.
+
+    Source:
+        Vaswani et al. 2017, "Attention Is All You Need", §3.2.2.
+
+    Examples:
+        Two heads of size 1 and two tokens whose queries and keys are 0: every weight is 1/2. Head 1
+        averages the first components, (2 + 4)/2, head 2 the second ones, (10 + 30)/2, and W_O
+        takes head 2 minus head 1: 20 - 3.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> x, zero, one = np.array([[2.0, 10], [4, 30]]), np.zeros((2, 2)), np.eye(2)
+        >>> parameters = Parameters(zero, zero, one, np.array([[-1.0], [1]]))
+        >>> output, weights = multi_head_attention(x, x, x, parameters, num_heads=2)
+        >>> text(output, ".0f").split(), weights.shape
+        (['[[17],', '[17]]'], (2, 2, 2))
+    """
+    p = parameters
+    q = split_heads(_linear("q", query, p.W_q, p.b_q), num_heads)  # (..., h, n_q, d_k)
+    k = split_heads(_linear("k", key, p.W_k, p.b_k), num_heads)  # (..., h, n_k, d_k)
+    v = split_heads(_linear("v", value, p.W_v, p.b_v), num_heads)  # (..., h, n_k, d_v)
+    if mask is not None and getattr(mask, "ndim", 2) > 2 and mask.ndim != q.ndim:
+        raise ValueError(
+            f"mask must have 2 axes (n_q, n_k) or {q.ndim} (..., heads, n_q, n_k), "
+            f"got shape {shape(mask)}"
+        )
+    heads, weights = attention(q, k, v, mask, dropout)  # (..., h, n_q, d_v)
+    return _linear("o", join_heads(heads), p.W_o, p.b_o), weights
+
+
+def _linear(name: str, x: Array, W: Array, b: Array | None) -> Array:
+    """X W + b, the shapes checked; the name says which of the four it is."""
+    arrays = {f"W_{name}": W} if b is None else {f"W_{name}": W, f"b_{name}": b}
+    floats(x=x, **arrays)
+    matrices(x=x)
+    if W.ndim != 2 or W.shape[0] != x.shape[-1]:
+        raise ValueError(f"W_{name} must have {x.shape[-1]} rows, got shape {shape(W)}")
+    if b is not None and shape(b) != shape(W)[1:]:
+        raise ValueError(f"b_{name} must have shape {shape(W)[1:]}, got {shape(b)}")
+    return x @ W if b is None else x @ W + b
+
+
+def parameter_count(d_model: int, num_heads: int, bias: bool = True) -> int:
+    r"""Numbers that multi-head attention learns, with d_k = d_v = d_model / h.
+
+    $$\underbrace{h \cdot 3\,(d\, d_\text{head} + d_\text{head})}_{\text{queries, keys, values}}
+      + \underbrace{d^2 + d}_{\text{output}} = 4d^2 + 4d$$
+
+    Args:
+        d_model: d, size of inputs and outputs.
+        num_heads: h, which must divide d.
+        bias: whether the four maps have biases; without them 4d² are left.
+
+    Returns:
+        The count, dimensionless; h drops out.
+
+    Raises:
+        ValueError: h does not divide d.
+
+    Source:
+        Vaswani et al. 2017, §3.2.2.
+
+    Examples:
+        4·64² + 4·64 = 16384 + 256.
+
+        >>> [parameter_count(64, heads) for heads in (1, 8, 64)]
+        [16640, 16640, 16640]
+        >>> parameter_count(64, 8, bias=False)
+        16384
+    """
+    if num_heads < 1 or d_model < 1 or d_model % num_heads:
+        raise ValueError(f"num_heads must divide d_model, got {num_heads} and {d_model}")
+    d_head = d_model // num_heads
+    one_head = 3 * (d_model * d_head + bias * d_head)
+    return num_heads * one_head + d_model * d_model + bias * d_model

@@ -1,0 +1,757 @@
+"""Several heads: parity with torch, and the published numbers by hand, exactly or with mpmath."""
+
+import math
+import re
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from attention_docs.attention_function import drop
+from attention_docs.multi_head import (
+    Parameters,
+    join_heads,
+    multi_head_attention,
+    parameter_count,
+    split_heads,
+)
+from attention_docs.nn import MultiHeadAttention
+
+mpmath.mp.dps = 40
+LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
+SEEDS = st.integers(0, 10**6)
+
+# The package's functions.
+
+
+@given(seed=SEEDS, batch=st.sampled_from([(), (2,), (3, 2)]), heads=st.sampled_from([1, 2, 5]))
+def test_split_and_join(seed, batch, heads):
+    """Every number by its place, and back again."""
+    n, d_head = 3, 4
+    x = np.random.default_rng(seed).normal(size=(*batch, n, heads * d_head))
+    split = split_heads(x, heads)
+    assert split.shape == (*batch, heads, n, d_head)
+    for r in range(heads):
+        for c in range(d_head):
+            assert (split[..., r, :, c] == x[..., :, r * d_head + c]).all()
+    assert (join_heads(split) == x).all()
+    for ours, theirs in (
+        (split_heads(torch.tensor(x), heads), split),
+        (join_heads(torch.tensor(split)), x),
+    ):
+        assert isinstance(ours, torch.Tensor)
+        assert (ours.numpy() == theirs).all()
+
+
+def draw(seed, d=12, bias=True, sizes=None):
+    """Parameters with inputs, heads and outputs of different sizes, as torch tensors."""
+    generator = torch.Generator().manual_seed(seed)
+    d_q, d_k, d_v, out = sizes or (5, 7, 11, 13)
+    shapes = [(d_q, d), (d_k, d), (d_v, d // 3 * 2), (d // 3 * 2, out)]
+    matrices = [torch.randn(s, generator=generator, dtype=torch.float64) for s in shapes]
+    biases = [torch.randn(s[1], generator=generator, dtype=torch.float64) for s in shapes]
+    return Parameters(*matrices, *(biases if bias else [None] * 4)), generator
+
+
+@given(seed=SEEDS, heads=st.sampled_from([1, 2, 4]), bias=st.booleans())
+def test_sum_over_heads(seed, heads, bias):
+    """Free sizes, head by head with torch's own attention, summed instead of joined."""
+    p, generator = draw(seed, bias=bias)
+    query, key, value = (
+        torch.randn(s, generator=generator, dtype=torch.float64)
+        for s in ((2, 3, 5), (2, 4, 7), (2, 4, 11))
+    )
+    d_k, d_v = 12 // heads, 8 // heads
+    wanted = torch.zeros(2, 3, 13, dtype=torch.float64)
+    for r in range(heads):
+        k, v = slice(r * d_k, (r + 1) * d_k), slice(r * d_v, (r + 1) * d_v)
+        parts = [query @ p.W_q[:, k], key @ p.W_k[:, k], value @ p.W_v[:, v]]
+        if bias:
+            parts = [a + b for a, b in zip(parts, (p.b_q[k], p.b_k[k], p.b_v[v]), strict=True)]
+        wanted += nn.functional.scaled_dot_product_attention(*parts) @ p.W_o[v]
+    if bias:
+        wanted += p.b_o
+    outputs, weights = multi_head_attention(query, key, value, p, heads)
+    assert weights.shape == (2, heads, 3, 4)
+    torch.testing.assert_close(outputs, wanted, rtol=0, atol=1e-12)
+    as_numpy = Parameters(*(None if one is None else one.numpy() for one in p))
+    arrays = (query.numpy(), key.numpy(), value.numpy())
+    ours, maps = multi_head_attention(*arrays, as_numpy, heads)
+    np.testing.assert_allclose(ours, wanted.numpy(), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(maps, weights.numpy(), rtol=0, atol=1e-12)
+
+
+TOLERANCE = {
+    torch.float64: 1e-12,
+    torch.float32: 1e-4,
+    torch.float16: 3e-2,
+    torch.bfloat16: 2e-1,
+}
+
+
+def random_mask(kind, generator, shape, dtype):
+    """(batch, heads, n_q, n_k) or smaller, True takes part; every query keeps the first key."""
+    batch, heads, n_q, n_k = shape
+    keep = {
+        "pairs": (n_q, n_k),
+        "sequences": (batch, 1, 1, n_k),
+        "heads": (batch, heads, n_q, n_k),
+        "float": (n_q, n_k),
+    }.get(kind)
+    if keep is None:
+        return None
+    if kind == "float":
+        return torch.randn(keep, generator=generator).to(dtype)
+    mask = torch.rand(keep, generator=generator) < 0.6
+    mask[..., 0] = True
+    return mask
+
+
+def torch_masks(kind, mask, shape):
+    """The same mask as nn.MultiheadAttention wants it: True is masked out."""
+    batch, heads, n_q, n_k = shape
+    if kind == "pairs":
+        return {"attn_mask": ~mask}
+    if kind == "float":
+        return {"attn_mask": mask}
+    if kind == "sequences":
+        return {"key_padding_mask": ~mask[:, 0, 0]}
+    if kind == "heads":
+        return {"attn_mask": ~mask.reshape(batch * heads, n_q, n_k)}
+    return {}
+
+
+def random_module(seed, heads, d_head, bias, dtype):
+    torch.manual_seed(seed)
+    d = heads * d_head
+    theirs = nn.MultiheadAttention(d, heads, bias=bias, batch_first=True, dtype=dtype)
+    with torch.no_grad():
+        for name, parameter in theirs.named_parameters():
+            if "bias" in name:
+                parameter.normal_()
+    return theirs
+
+
+@settings(deadline=None)
+@given(
+    seed=SEEDS,
+    heads=st.sampled_from([1, 2, 3, 5]),
+    d_head=st.sampled_from([1, 2, 4]),
+    bias=st.booleans(),
+    dtype=st.sampled_from(list(TOLERANCE)),
+    kind=st.sampled_from(["none", "pairs", "sequences", "heads", "float"]),
+)
+def test_module_agrees_with_torch(seed, heads, d_head, bias, dtype, kind):
+    theirs = random_module(seed, heads, d_head, bias, dtype)
+    ours = MultiHeadAttention.from_torch(theirs)
+    batch, n_q, n_k, d = 2, 3, 7, heads * d_head
+    generator = torch.Generator().manual_seed(seed)
+    query = torch.randn(batch, n_q, d, generator=generator).to(dtype)
+    key, value = torch.randn(2, batch, n_k, d, generator=generator).to(dtype)
+    shape = (batch, heads, n_q, n_k)
+    mask = random_mask(kind, generator, shape, dtype)
+    inputs = [one.requires_grad_() for one in (query, key, value)]
+    loss = torch.randn(batch, n_q, d, generator=generator).to(dtype)
+    found = []
+    for layer, options in (
+        (ours, {"mask": mask}),
+        (theirs, {"average_attn_weights": False, **torch_masks(kind, mask, shape)}),
+    ):
+        out, weights = layer(*inputs, **options)
+        for one in inputs:
+            one.grad = None
+        (out * loss).sum().backward()
+        found.append([out, weights, *(one.grad for one in inputs)])
+    maps = (ours.query, ours.key, ours.value, ours.output)
+    wanted = [*theirs.in_proj_weight.grad.chunk(3), theirs.out_proj.weight.grad]
+    found[0] += [one.weight.grad for one in maps]
+    found[1] += wanted
+    if bias:
+        found[0] += [one.bias.grad for one in maps]
+        found[1] += [*theirs.in_proj_bias.grad.chunk(3), theirs.out_proj.bias.grad]
+    for a, b in zip(*found, strict=True):
+        assert a.dtype == b.dtype == dtype
+        scale = max(1.0, float(b.detach().abs().max()))
+        torch.testing.assert_close(a, b, rtol=0, atol=TOLERANCE[dtype] * scale)
+
+
+def test_key_bias_has_no_gradient():
+    """In torch's module: softmax takes away what all scores of a row share."""
+    theirs = random_module(7, 2, 3, True, torch.float64)
+    x = torch.randn(2, 5, 6, dtype=torch.float64)
+    out, _ = theirs(x, x, x)
+    (out * torch.randn_like(out)).sum().backward()
+    query, key, value = theirs.in_proj_bias.grad.chunk(3)
+    assert key.abs().max() < 1e-12
+    assert query.abs().max() > 1e-3
+    assert value.abs().max() > 1e-3
+
+
+def test_a_mask_the_other_way_round_is_noticed():
+    """The parity test would fail if both read True alike."""
+    theirs = random_module(3, 2, 3, True, torch.float64)
+    x = torch.randn(1, 4, 6, dtype=torch.float64)
+    mask = torch.tensor([True, True, True, False]).expand(4, 4)
+    out, _ = MultiHeadAttention.from_torch(theirs)(x, mask=mask)
+    wrong, _ = theirs(x, x, x, attn_mask=mask)
+    assert (out - wrong).abs().max() > 1e-3
+
+
+def test_module_without_a_batch_and_its_defaults():
+    layer = MultiHeadAttention(6, 2, dtype=torch.float64)
+    query, key, value = (torch.randn(n, 6, dtype=torch.float64) for n in (3, 5, 5))
+    assert layer(query)[1].shape == (2, 3, 3)
+    torch.testing.assert_close(layer(query)[0], layer(query, query, query)[0])
+    torch.testing.assert_close(layer(query, key)[0], layer(query, key, key)[0])
+    one, _ = layer(query, key, value)
+    many, _ = layer(query[None], key[None], value[None])
+    torch.testing.assert_close(many[0], one)
+
+
+def test_a_query_without_keys_gets_the_output_bias():
+    layer = MultiHeadAttention(6, 3, dtype=torch.float64)
+    nn.init.normal_(layer.output.bias)
+    x = torch.randn(1, 2, 6, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[True, True], [False, False]])
+    out, weights = layer(x, mask=mask)
+    assert (weights[0, :, 1] == 0).all()
+    torch.testing.assert_close(out[0, 1], layer.output.bias)
+    out.sum().backward()
+    assert torch.isfinite(x.grad).all()
+
+
+def test_dropout_acts_on_the_weights_while_training_only():
+    layer = MultiHeadAttention(6, 2, dropout=0.5, dtype=torch.float64)
+    x = torch.randn(2, 40, 6, dtype=torch.float64)
+    assert (layer(x)[0] - layer(x)[0]).abs().max() > 1e-6
+    torch.testing.assert_close(layer(x)[1], layer.eval()(x)[1])  # returned before dropout
+    assert (layer(x)[0] == layer(x)[0]).all()
+    p, generator = draw(4, sizes=(5, 5, 5, 5))
+    x = torch.randn(3, 5, generator=generator, dtype=torch.float64)
+    keep = torch.tensor([True, False, True])
+    dropped, _ = multi_head_attention(
+        x, x, x, p, 2, dropout=lambda weights: drop(weights, keep.expand(2, 3, 3), 0.25)
+    )
+    _, weights = multi_head_attention(x, x, x, p, 2)
+    kept = weights * keep / 0.75
+    v = (x @ p.W_v + p.b_v).reshape(3, 2, 4).transpose(0, 1)
+    wanted = (kept @ v).transpose(0, 1).reshape(3, 8) @ p.W_o + p.b_o
+    torch.testing.assert_close(dropped, wanted)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_from_torch_copies_and_takes_over_the_settings(bias):
+    theirs = nn.MultiheadAttention(6, 3, bias=bias, dropout=0.25, dtype=torch.float64).eval()
+    ours = MultiHeadAttention.from_torch(theirs)
+    assert (ours.num_heads, ours.dropout.p, ours.training) == (3, 0.25, False)
+    assert ours.query.weight.dtype == torch.float64
+    assert (ours.query.bias is None) is not bias
+    before = ours.value.weight.clone()
+    with torch.no_grad():
+        theirs.in_proj_weight.zero_()
+    assert (ours.value.weight == before).all()
+    assert (before != 0).any()
+
+
+def test_state_travels():
+    one, other = (MultiHeadAttention(6, 2, dtype=torch.float64) for _ in range(2))
+    x = torch.randn(3, 6, dtype=torch.float64)
+    assert (one(x)[0] - other(x)[0]).abs().max() > 1e-6
+    other.load_state_dict(one.state_dict())
+    assert (one(x)[0] == other(x)[0]).all()
+
+
+def test_initial_parameters():
+    """Xavier: uniform up to √(6 / 2d), so with variance 1/d; biases 0."""
+    torch.manual_seed(5)
+    layer = MultiHeadAttention(128, 4)
+    for linear in (layer.query, layer.key, layer.value, layer.output):
+        assert linear.weight.abs().max() <= math.sqrt(6 / 256)
+        assert abs(float(linear.weight.detach().var()) * 128 - 1) < 0.05
+        assert (linear.bias == 0).all()
+
+
+@given(seed=SEEDS)
+def test_gradients_by_finite_differences(seed):
+    p, generator = draw(seed, sizes=(2, 2, 2, 2))
+    x = torch.randn(3, 2, generator=generator, dtype=torch.float64)
+
+    def run(x, *matrices):
+        return multi_head_attention(x, x, x, Parameters(*matrices), 2)[0]
+
+    inputs = [one.clone().requires_grad_() for one in (x, *p)]
+    assert torch.autograd.gradcheck(run, inputs)
+
+
+def test_nothing_of_the_callers_is_changed():
+    p, generator = draw(1, sizes=(5, 5, 5, 5))
+    x = torch.randn(3, 5, generator=generator, dtype=torch.float64)
+    copies = [one.clone() for one in (x, *p)]
+    multi_head_attention(x, x, x, p, 2, mask=torch.ones(3, 3, dtype=torch.bool))
+    assert all((a == b).all() for a, b in zip((x, *p), copies, strict=True))
+
+
+@given(heads=st.integers(1, 12), d_head=st.integers(1, 12), bias=st.booleans())
+def test_parameter_count(heads, d_head, bias):
+    d = heads * d_head
+    theirs = nn.MultiheadAttention(d, heads, bias=bias)
+    ours = MultiHeadAttention(d, heads, bias=bias)
+    wanted = sum(one.numel() for one in theirs.parameters())
+    assert parameter_count(d, heads, bias) == wanted
+    assert sum(one.numel() for one in ours.parameters()) == wanted
+
+
+X = np.ones((3, 4))
+GOOD = Parameters(np.ones((4, 6)), np.ones((4, 6)), np.ones((4, 8)), np.ones((8, 5)))
+WRONG = [
+    (
+        lambda: split_heads(X, 3),
+        r"num_heads must divide the last axis, got 3 heads and shape \(3, 4\)",
+    ),
+    (lambda: split_heads(X, 0), "num_heads must divide the last axis, got 0 heads"),
+    (lambda: split_heads(np.ones(4), 2), r"x must have at least 2 axes .*, got shape \(4,\)"),
+    (lambda: split_heads(np.ones((0, 4)), 2), r"x must not be empty, got shape \(0, 4\)"),
+    (lambda: join_heads(X), r"x must have at least 3 axes .*, got shape \(3, 4\)"),
+    (
+        lambda: multi_head_attention(X, X, X, GOOD._replace(W_k=np.ones((3, 6))), 2),
+        r"W_k must have 4 rows, got shape \(3, 6\)",
+    ),
+    (
+        lambda: multi_head_attention(X, X, X, GOOD._replace(W_o=np.ones((6, 5))), 2),
+        r"W_o must have 8 rows, got shape \(6, 5\)",
+    ),
+    (
+        lambda: multi_head_attention(X, X, X, GOOD._replace(b_v=np.ones(6)), 2),
+        r"b_v must have shape \(8,\), got \(6,\)",
+    ),
+    (
+        lambda: multi_head_attention(X, X, X, GOOD._replace(W_q=np.ones((4, 8))), 2),
+        "query and key must share d_k",
+    ),
+    (lambda: multi_head_attention(X, X, X, GOOD, 4), "num_heads must divide the last axis, got 4"),
+    (
+        lambda: multi_head_attention(
+            X[None], X[None], X[None], GOOD, 2, np.ones((2, 3, 3), dtype=bool)
+        ),
+        r"mask must have 2 axes \(n_q, n_k\) or 4 \(..., heads, n_q, n_k\), got shape \(2, 3, 3\)",
+    ),
+    (lambda: parameter_count(10, 3), "num_heads must divide d_model, got 3 and 10"),
+    (lambda: MultiHeadAttention(10, 3), "num_heads must divide d_model, got 3 and 10"),
+    (lambda: MultiHeadAttention(10, 0), "num_heads must divide d_model, got 0 and 10"),
+    (
+        lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(6, 2, kdim=4)),
+        "other must have kdim = vdim = embed_dim .*, got 4, 6, 6, False and False",
+    ),
+    (
+        lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(6, 2, add_bias_kv=True)),
+        "neither add_bias_kv nor add_zero_attn, got 6, 6, 6, True and False",
+    ),
+    (
+        lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(6, 2, add_zero_attn=True)),
+        "got 6, 6, 6, False and True",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_error_messages(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_type_errors():
+    with pytest.raises(TypeError, match="x must hold real floats, got int64"):
+        split_heads(np.ones((3, 4), dtype=np.int64), 2)
+    mixed = GOOD._replace(W_v=np.ones((4, 8), dtype=np.float32))
+    with pytest.raises(TypeError, match="x and W_v must share a dtype, got float64 and float32"):
+        multi_head_attention(X, X, X, mixed, 2)
+    with pytest.raises(TypeError, match="mask must hold booleans"):
+        multi_head_attention(X, X, X, GOOD, 2, mask=np.ones((3, 3), dtype=np.int64))
+
+
+@given(seed=SEEDS)
+def test_one_head_is_an_average(seed):
+    """The bound of the proof, with a head of torch's: between the smallest and the largest f."""
+    generator = torch.Generator().manual_seed(seed)
+    W_q, W_k, W_v = torch.randn(3, 4, 7, generator=generator, dtype=torch.float64)
+    b_v, w_o = torch.randn(2, 7, generator=generator, dtype=torch.float64)
+    s, t = (100 * torch.randn(2, generator=generator, dtype=torch.float64)).tolist()
+    x = torch.tensor([[1, 0, 0, s], [0, 0, 1, 0], [0, 1, 0, t]], dtype=torch.float64)
+    sdpa = nn.functional.scaled_dot_product_attention
+    y = (sdpa(x @ W_q, x @ W_k, x @ W_v + b_v) @ w_o)[1]
+    f = (x @ W_v + b_v) @ w_o
+    assert f.min() - 1e-8 <= y <= f.max() + 1e-8
+
+
+@given(q=st.lists(st.integers(-9, 9), min_size=1), k=st.permutations(range(-4, 4)))
+def test_size_1_has_two_favourites(q, k):
+    """Exactly, in whole numbers."""
+    favourites = set()
+    for one in q:
+        scores = [one * other for other in k]
+        if scores.count(max(scores)) == 1:
+            favourites.add(scores.index(max(scores)))
+    assert favourites <= {k.index(max(k)), k.index(min(k))}
+
+
+# The published numbers.
+
+
+def near(got, wanted, decimals=4):
+    wanted = np.array([[float(one) for one in row] for row in wanted])
+    assert np.shape(got) == wanted.shape
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=0.5001 * 10.0**-decimals)
+
+
+HIGH = mpmath.exp(6 / mpmath.sqrt(2))  # of the token that is looked for
+LARGE, SMALL = HIGH / (HIGH + 2), 1 / (HIGH + 2)
+LOOKED_FOR = {1: [1, 0, 1], 2: [2, 2, 0]}  # by she, outran, him, in head 1 and head 2
+SPEEDS = [7, 0, 5]
+
+
+def one_map(head):
+    return [[LARGE if j == to else SMALL for j in range(3)] for to in LOOKED_FOR[head]]
+
+
+def one_output(head):
+    return [sum(a * v for a, v in zip(row, SPEEDS, strict=True)) for row in one_map(head)]
+
+
+DIFFERENCE = [a - b for a, b in zip(one_output(1), one_output(2), strict=True)]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_verb(page, lang):
+    lines = page(lang, "multi-head").numbers("verb")
+    scores, weights = lines[1:4], lines[5:8]  # after the "1" of "head 1"
+    near([scores], [[6 / mpmath.sqrt(2), 0, 0]])
+    near([weights], [[LARGE, SMALL, SMALL]])
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_parameters_of_the_sentence(page, lang):
+    chapter = page(lang, "multi-head")
+    assert chapter.array("sentence").tolist() == [[1, 0, 0, 7], [0, 0, 1, 0], [0, 1, 0, 5]]
+    found = [chapter.array("parameters", i).tolist() for i in range(5)]
+    assert found[0] == [[0, 6], [6, 0], [0, 6]]
+    assert found[1] == [[1, 0], [0, 1], [0, 0]]
+    assert found[2] == [[6, 0], [6, 0], [0, 6]]
+    assert found[3] == [[0, 1], [0, 0], [1, 0]]
+    assert found[4] == [[7], [0], [5]]
+    for head in (1, 2):  # the largest dot product is where LOOKED_FOR says
+        queries, keys = found[2 * head - 2], found[2 * head - 1]
+        for query, to in zip(queries, LOOKED_FOR[head], strict=True):
+            scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
+            assert scores == [6 if j == to else 0 for j in range(3)]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_heads(page, lang):
+    chapter = page(lang, "multi-head")
+    for head in (1, 2):
+        near(chapter.array(f"head-{head}"), one_map(head))
+        near(chapter.array(f"head-{head}", 1), [[one] for one in one_output(head)])
+    values = chapter.values("two-relations")
+    near([[float(one) for one in values]], [[LARGE, LARGE, one_output(1)[1], one_output(2)[1]]])
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_joined(page, lang):
+    chapter = page(lang, "multi-head")
+    near(chapter.array("join"), list(zip(one_output(1), one_output(2), strict=True)))
+    near(chapter.array("join", 1), [[one] for one in DIFFERENCE])
+    near([[float(one) for one in chapter.values("join")]], [[DIFFERENCE[1], 2]])
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_bounds(page, lang):
+    """r_1 = 20, r_2 = 0, r_3 = -20, in whole numbers."""
+    chapter = page(lang, "multi-head")
+    wanted = []
+    for beta in (1, -1):
+        for large in (10, 100):
+            s, t = (0, large) if beta > 0 else (large, 0)
+            f = [20 + beta * s, 0, -20 + beta * t]
+            wanted += [beta, s, t, min(f), max(f), s - t]
+            inside = min(f) <= s - t <= max(f)
+            assert inside is (large == 10)
+    assert chapter.numbers("bounds") == wanted
+    assert re.findall("True|False", chapter.output("bounds")) == ["True", "False"] * 2
+    assert chapter.numbers("random-heads") == [1000, 1000]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_exact(page, lang):
+    chapter = page(lang, "multi-head")
+    first, *lines = chapter.output("exact").splitlines()
+    epsilon, rest = re.findall(r"\d\.\d{4}", first)
+    near([[float(epsilon), float(rest)]], [[SMALL, 1 - 3 * SMALL]])
+    assert len(lines) == 5
+    for line in lines:
+        hers, his, got = re.fullmatch(r" *(-?\d+) - +(\d+) = +(\S+)  True", line).groups()
+        assert float(got) == int(hers) - int(his)
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_split(page, lang):
+    chapter = page(lang, "multi-head")
+    tokens = [[10 * i + c for c in (1, 2, 3, 4)] for i in (1, 2, 3)]
+    assert chapter.array("split").tolist() == tokens
+    halves = [[row[:2] for row in tokens], [row[2:] for row in tokens]]
+    assert chapter.array("split", 1).tolist() == halves
+    assert chapter.array("split", 2).tolist() == tokens
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_batched(page, lang):
+    chapter = page(lang, "multi-head")
+    assert chapter.output("batched") == "(2, 5, 12) (2, 3, 5, 5)\nTrue\nTrue"
+    assert chapter.values("batched") == ["5", "12", "3", "4"]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_sum(page, lang):
+    chapter = page(lang, "multi-head")
+    assert chapter.output("sum") == "True"
+    assert chapter.output("routes") == "True\n[4, 4, 4]"
+    assert chapter.output("key-bias") == "b_k True\nb_q False"
+    assert chapter.output("two-steps") == "True"
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_torch_sentence(page, lang):
+    chapter = page(lang, "multi-head")
+    theirs = nn.MultiheadAttention(4, 2, bias=False)
+    lines = chapter.output("torch-sentence").splitlines()
+    for line, (name, parameter) in zip(lines, theirs.named_parameters(), strict=False):
+        assert line.split(maxsplit=1) == [name, str(tuple(parameter.shape))]
+    near(chapter.array("torch-sentence"), [[0, 0, 0, one] for one in DIFFERENCE])
+    assert lines[-2:] == ["True", "True"]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_agreement(page, lang):
+    lines = page(lang, "multi-head").output("torch-table").splitlines()
+    assert lines[0] == f"torch {torch.__version__.split('+')[0]}"
+    assert len(lines) == 2 + 7 * 2
+    for line in lines[2:]:
+        assert re.search(r"(loop|module) +1e-(12|4) +True +True +True *$", line), line
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_count(page, lang):
+    lines = page(lang, "multi-head").output("count").splitlines()
+    assert len(lines) == 7
+    for line, heads in zip(lines, (1, 2, 4, 8, 16, 32, 64), strict=True):
+        wanted = [heads, 64 // heads, *[4 * 64**2 + 4 * 64] * 3]
+        assert [int(one) for one in re.findall(r"\d+", line)] == wanted
+    assert page(lang, "multi-head").values("parameters") == ["16640"]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_trade(page, lang):
+    """Counted product by product, with n = 16 and d = 64."""
+    chapter = page(lang, "multi-head")
+    n, d = 16, 64
+    wanted = []
+    for heads in (1, 2, 4, 8, 16, 32, 64):
+        size = d // heads
+        products = [(n, d, size)] * 3 + [(n, size, n), (n, n, size)]  # of one head
+        work = heads * sum(a * b * c for a, b, c in products) + n * d * d
+        wanted += [heads, size, heads, min(n, size), work, heads * n * n]
+    assert chapter.numbers("trade") == wanted
+    assert chapter.output("trade").endswith("True")
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_sizes(page, lang):
+    chapter = page(lang, "multi-head")
+    assert chapter.output("size-1") == "[2 2 2 4 4 4 4 4]"
+    first, second = chapter.output("size-2").splitlines()[:2]
+    assert first == "[1 2 3 4 5 6 7 8]"
+    angles = [2 * mpmath.pi * j / 8 for j in range(8)]
+    terms = [mpmath.exp(25 * mpmath.cos(one) / mpmath.sqrt(2)) for one in angles]
+    near([[float(second.split()[0])]], [[terms[0] / sum(terms)]])
+    assert second.split()[1] == "True"
+    rank, alpha, same = chapter.output("size-7").split()
+    near([[float(alpha)]], [[mpmath.log(Fraction(9, 10) / (Fraction(1, 10) / 7))]])
+    assert (rank, same) == (str(exact_rank(8)), "True")
+
+
+def exact_rank(n):
+    """Of I - 1/n, by elimination in fractions."""
+    rows = [[Fraction(int(i == j)) - Fraction(1, n) for j in range(n)] for i in range(n)]
+    rank = 0
+    for column in range(n):
+        pivot = next((r for r in range(rank, n) if rows[r][column]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        for r in range(rank + 1, n):
+            factor = rows[r][column] / rows[rank][column]
+            rows[r] = [a - factor * b for a, b in zip(rows[r], rows[rank], strict=True)]
+        rank += 1
+    return rank
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_published(page, lang):
+    chapter = page(lang, "multi-head")
+    # heads, size, perplexity, BLEU: table 3 of the paper, base and (A)
+    rows = [[1, 512, 5.29, 24.9], [4, 128, 5.00, 25.5], [8, 64, 4.92, 25.8]]
+    rows += [[16, 32, 4.91, 25.8], [32, 16, 5.01, 25.4]]
+    assert chapter.numbers("published") == [one for row in rows for one in row]
+    assert chapter.values("measured") == ["0.9", "64", "64", "128", "0.3"]
+
+
+def tag(sequence, token, component):
+    return 100 * sequence + 10 * token + component
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_reshape_alone(page, lang):
+    """Number by number in the order of memory."""
+    lines = page(lang, "multi-head").output("mistake-reshape").splitlines()
+    memory = [tag(s, t, c) for s in (1, 2) for t in (1, 2, 3, 4) for c in (1, 2, 3, 4)]
+    wrong, right = [], []
+    for line in lines:
+        if line.startswith("head"):
+            head, sequence = (int(one) for one in re.findall(r"\d", line))
+            token = 0
+            continue
+        token += 1
+        numbers = [int(one) for one in re.findall(r"\d+", line)]
+        wrong += numbers[:2]
+        assert numbers[2:] == [tag(sequence, token, 2 * head - 2 + c) for c in (1, 2)]
+        right += numbers[2:]
+    assert wrong == memory
+    assert sorted(right) == memory
+    assert right != memory
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_moved(page, lang):
+    """Which outputs share a block of memory with token 4 of sequence 1."""
+    chapter = page(lang, "multi-head")
+    lines = chapter.output("mistake-moved").splitlines()
+    found = [re.findall(r"\[(.*?)\]", line) for line in lines]
+    assert found == [["1, 2, 3, 4", ""], ["3, 4", ""], ["", "1, 2, 3, 4"]]
+    assert chapter.output("mistake-filed") == "['head 1, sequence 2']"
+    # By torch, with the published class's own two lines: tokens 1 and 2 do not see token 4.
+    x = torch.randn(2, 4, 4, dtype=torch.float64, requires_grad=True)
+    q = x.reshape(-1, 2, 4, 2)
+    out = nn.functional.scaled_dot_product_attention(q, q, q).reshape(2, 4, -1)
+    (gradient,) = torch.autograd.grad(out[0, :2].sum(), x)
+    assert (gradient[0, 2:] == 0).all()
+    assert (gradient[1] == 0).all()
+    assert (gradient[0, :2] != 0).any()
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_import(page, lang):
+    wanted = "NameError: name 'nn' is not defined"
+    assert page(lang, "multi-head").output("mistake-import") == wanted
+    with pytest.raises(NameError, match="name 'nn' is not defined"):
+        exec("import torch.nn\nnn.Linear", {})
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_wrong_join(page, lang):
+    chapter = page(lang, "multi-head")
+    numbers = [*one_output(1), *one_output(2)]
+    pairs = [numbers[0:2], numbers[2:4], numbers[4:6]]
+    near(chapter.array("mistake-join", 1), pairs)
+    near([chapter.array("mistake-join", 2)], [[a - b for a, b in pairs]])
+    near([chapter.array("mistake-join", 3)], [DIFFERENCE])
+    values = [float(one) for one in chapter.values("mistake-join")]
+    near([values], [[pairs[1][0] - pairs[1][1], DIFFERENCE[1]]])
+    assert abs(values[0] - values[1]) > 1
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_leak(page, lang):
+    chapter = page(lang, "multi-head")
+    lines = chapter.output("mistake-leak").splitlines()
+    assert len(lines) == 2
+    for line, his in zip(lines, (5, 9), strict=True):
+        heads = []
+        for head in (1, 2):
+            outputs = []
+            for i, to in enumerate(LOOKED_FOR[head]):
+                raw = [HIGH if j == to else mpmath.mpf(1) for j in range(i + 1)]
+                speeds = [7, 0, his][: i + 1]
+                mean = sum(a * v for a, v in zip(raw, speeds, strict=True)) / sum(raw)
+                outputs.append(mean)
+            heads.append(outputs)
+        flat = heads[0] + heads[1]
+        wrong = [flat[0] - flat[1], flat[2] - flat[3]]
+        right = [a - b for a, b in zip(heads[0][:2], heads[1][:2], strict=True)]
+        got = [float(one) for one in re.findall(r"-?\d+\.\d{4}", line)]
+        near([got], [wrong + right])
+    assert lines[0].split("wrong")[1] != lines[1].split("wrong")[1]
+    assert lines[0].split("right")[1] == lines[1].split("right")[1]
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_scale(page, lang):
+    chapter = page(lang, "multi-head")
+    for i, divisor in enumerate((1, 2, mpmath.sqrt(2))):
+        high = mpmath.exp(6 / mpmath.mpf(divisor))
+        row = [high / (high + 2), 1 / (high + 2), 1 / (high + 2)]
+        near([chapter.array("mistake-scale", i)], [row])
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_average(page, lang):
+    chapter = page(lang, "multi-head")
+    pairs = zip(one_map(1), one_map(2), strict=True)
+    mean = [[(a + b) / 2 for a, b in zip(*rows, strict=True)] for rows in pairs]
+    near(chapter.array("mistake-average"), mean)
+    assert mean[1][0] == mean[1][2]  # neither relation shows
+    assert chapter.output("mistake-average").endswith("True")
+
+
+@pytest.mark.site
+@LANGUAGES
+def test_exercises(page, lang):
+    chapter = page(lang, "multi-head")
+    near([chapter.array("exercise-1")], [[5 * one for one in one_output(1)]])
+    assert chapter.output("exercise-1").endswith("True")
+    lines = chapter.output("exercise-2").splitlines()
+    for line, heads in zip(lines, (1, 4, 8, 16), strict=True):
+        size = 64 * heads
+        maps = [nn.Linear(512, size, bias=False)] * 3 + [nn.Linear(size, 512, bias=False)]
+        count, whole = sum(one.weight.numel() for one in maps), 4 * 512 * 512
+        got = re.fullmatch(r" *(\d+) heads of size 64: +(\d+), 4d² = (\d+)", line).groups()
+        assert [int(one) for one in got] == [heads, count, whole]
+        assert (count == whole) is (heads == 8)
+    exact = [one / (1 - 3 * SMALL) for one in DIFFERENCE]
+    near([chapter.array("exercise-3")], [[-one for one in exact]])
+    near([chapter.array("exercise-3", 1)], [exact])

@@ -1,0 +1,236 @@
+"""Positions: sinusoids, learned tables, and rotated queries and keys (RoPE)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+
+Pairing = Literal["interleaved", "half-split"]
+"""Which components make pair i (both counted from 0): 2i and 2i + 1, or i and i + d/2."""
+
+
+def frequencies(d: int, base: float = 10000.0) -> Float[np.ndarray, " d_half"]:
+    r"""One frequency for each pair of components.
+
+    $$\omega_i = \text{base}^{-2i/d}, \qquad i = 0, \ldots, d/2 - 1$$
+
+    Args:
+        d: the number of components, even: i counts pairs, and 2i is the first component of pair i.
+        base: sets the lowest frequency, which is just above 1/base.
+
+    Returns:
+        Frequencies (d/2,), float64, in radians per position; the first is 1.
+
+    Raises:
+        ValueError: d is odd or below 2, or base is not positive.
+
+    Source:
+        Vaswani et al. 2017, "Attention Is All You Need", §3.5.
+
+    Examples:
+        10000^0 and 10000^(-2/4) = 1/100.
+
+        >>> from attention_docs.text import text
+        >>> text(frequencies(4), ".2f")
+        '[1.00, 0.01]'
+    """
+    if d < 2 or d % 2:
+        raise ValueError(f"d must be even and at least 2, since components come in pairs, got {d}")
+    if base <= 0:
+        raise ValueError(f"base must be positive, got {base}")
+    omega: Float[np.ndarray, " d_half"] = base ** (-2 * np.arange(d // 2) / d)
+    return omega
+
+
+def sinusoids(
+    positions: Float[Array, "..."], d: int, base: float = 10000.0
+) -> Float[Array, "... d"]:
+    r"""The sinusoidal encoding: a sine and a cosine for each frequency.
+
+    $$p_{t,\,2i} = \sin(\omega_i t), \qquad p_{t,\,2i+1} = \cos(\omega_i t)$$
+
+    Args:
+        positions: (...), real floats, counted in tokens; they need be neither whole nor in order.
+            float16 cannot tell 2048 from 2049.
+        d: the size of the encoding, even.
+        base: as in `frequencies`.
+
+    Returns:
+        Encodings (..., d), dimensionless, in the dtype of the positions.
+
+    Raises:
+        TypeError: positions are no array of real floats.
+        ValueError: d is odd or below 2, or base is not positive.
+
+    Source:
+        Vaswani et al. 2017, §3.5.
+
+    Examples:
+        sin 0, cos 0, and then sin 1, cos 1, sin 0.01, cos 0.01.
+
+        >>> from attention_docs.text import text
+        >>> print(text(sinusoids(np.array([0.0, 1.0]), 4), ".6f"))
+        [[0.000000, 1.000000, 0.000000, 1.000000],
+         [0.841471, 0.540302, 0.010000, 0.999950]]
+    """
+    xp = floats(positions=positions)
+    angles = _angles(xp, positions, d, base)
+    return _joined(xp, xp.sin(angles), xp.cos(angles), "interleaved")
+
+
+def rotation(
+    offset: float, d: int, base: float = 10000.0, pairing: Pairing = "interleaved"
+) -> Float[np.ndarray, "d d"]:
+    r"""The matrix R_s that turns pair i of a row counterclockwise by the angle ω_i s.
+
+    $$R_s = \begin{bmatrix} R(\omega_0 s) & & \\ & R(\omega_1 s) & \\ & & \ddots \end{bmatrix},
+      \qquad R(\alpha) = \begin{bmatrix} \cos\alpha & \sin\alpha \\
+      -\sin\alpha & \cos\alpha \end{bmatrix}$$
+
+    Args:
+        offset: s, in tokens; negative turns clockwise.
+        d: the number of components, even.
+        base: as in `frequencies`.
+        pairing: which components make a pair.
+
+    Returns:
+        A matrix (d, d), float64, dimensionless. Its transpose is its inverse.
+
+    Raises:
+        ValueError: d is odd or below 2, base is not positive, or an unknown pairing.
+
+    Source:
+        Su et al. 2021, "RoFormer", §3.2.2, equation 15, transposed: rows instead of columns.
+
+    Examples:
+        One pair, turned by one radian: cos 1 and sin 1 above, -sin 1 and cos 1 below.
+
+        >>> from attention_docs.text import text
+        >>> print(text(rotation(1, 2), ".4f"))
+        [[ 0.5403, 0.8415],
+         [-0.8415, 0.5403]]
+    """
+    frequencies(d, base)  # says what is wrong with d, before a matrix is made
+    matrix: Float[np.ndarray, "d d"] = rope(np.eye(d), np.array(float(offset)), base, pairing)
+    return matrix
+
+
+def rope(
+    x: Float[Array, "... n d"],
+    positions: Float[Array, "..."],
+    base: float = 10000.0,
+    pairing: Pairing = "interleaved",
+) -> Float[Array, "... n d"]:
+    r"""Rotary position embedding: turn each pair of a query or key by its position's angle.
+
+    $$\tilde x_t = x_t\, R_t, \qquad \tilde q_t \cdot \tilde k_u = q\, R_{t-u}\, k^\top$$
+
+    $R_t$ is the matrix `rotation(t, d)`.
+
+    Args:
+        x: (..., n, d), queries or keys, real floats, d even.
+        positions: broadcastable to (..., n), real floats of the same library, counted in tokens;
+            the angles are computed in their dtype. Give float32 or more even where x has less.
+        base: as in `frequencies`.
+        pairing: which components make a pair; the same for queries and keys, and the one with
+            which the parameters were trained.
+
+    Returns:
+        Rows (..., n, d) of the same lengths, in the units and dtype of x.
+
+    Raises:
+        TypeError: not arrays of real floats, or of two libraries.
+        ValueError: d is odd, fewer than 2 axes, an empty axis, positions that do not broadcast to
+            (..., n), base not positive, or an unknown pairing.
+
+    Source:
+        Su et al. 2021, "RoFormer", §3.4.2, equation 34 (interleaved); Black et al. 2022,
+        "GPT-NeoX-20B", in its code (half-split).
+
+    Examples:
+        Position 1 turns the first pair by 1 and the second by 0.01 radian.
+
+        >>> from attention_docs.text import text
+        >>> x = np.array([[1.0, 0, 0, 1]])
+        >>> text(rope(x, np.array([1.0])), ".6f")
+        '[[0.540302, 0.841471, -0.010000, 0.999950]]'
+    """
+    xp = floats(x=x)
+    matrices(x=x)
+    if floats(positions=positions) is not xp:
+        got = f"{type(x).__name__} and {type(positions).__name__}"
+        raise TypeError(f"x and positions must be of one library, got {got}")
+    wanted = shape(x)[:-1]
+    if broadcastable(positions=shape(positions), x=wanted) != wanted:
+        raise ValueError(f"positions must broadcast to {wanted}, got {shape(positions)}")
+    angles = _angles(xp, positions, x.shape[-1], base)
+    cos, sin = (xp.astype(function(angles), x.dtype) for function in (xp.cos, xp.sin))
+    first, second = _pairs(x, pairing)
+    return _joined(xp, first * cos - second * sin, first * sin + second * cos, pairing)
+
+
+def learned(table: Float[Array, "n_max d"], positions: Sequence[int]) -> Float[Array, "n d"]:
+    r"""Learned encodings: position t gets row t of a table of parameters.
+
+    $$p_t = E_t, \qquad E \in \mathbb{R}^{n_\text{max} \times d}$$
+
+    Args:
+        table: (n_max, d), real floats, n_max·d parameters.
+        positions: whole numbers from 0 to n_max - 1.
+
+    Returns:
+        Encodings (n, d), in units of the table.
+
+    Raises:
+        TypeError: the table is no array of real floats.
+        ValueError: the table is no matrix, or a position has no row. NumPy and torch would take a
+            negative one from the end.
+
+    Source:
+        Gehring et al. 2017, "Convolutional Sequence to Sequence Learning", §3.1; Devlin et al.
+        2019, "BERT", §3.
+
+    Examples:
+        >>> from attention_docs.text import text
+        >>> text(learned(np.array([[1.0, 2], [3, 4], [5, 6]]), [2, 0]), ".0f")
+        '[[5, 6],\n [1, 2]]'
+    """
+    floats(table=table)
+    matrices(table=table)
+    if table.ndim != 2:
+        raise ValueError(f"table must be a matrix (n_max, d), got shape {shape(table)}")
+    for position in positions:
+        if not 0 <= position < table.shape[0]:
+            raise ValueError(
+                f"positions must be from 0 to {table.shape[0] - 1}, one for each row of the "
+                f"table, got {position}"
+            )
+    return table[list(positions)]
+
+
+def _angles(xp: Any, positions: Array, d: int, base: float) -> Array:
+    """Position times frequency, (..., n, d/2), in the positions' dtype."""
+    omega = xp.asarray(frequencies(d, base), dtype=positions.dtype, device=positions.device)
+    return positions[..., None] * omega
+
+
+def _pairs(x: Array, pairing: str) -> tuple[Array, Array]:
+    """The first and the second components of all pairs, (..., d/2) each."""
+    if pairing == "interleaved":
+        return x[..., 0::2], x[..., 1::2]
+    if pairing == "half-split":
+        half = x.shape[-1] // 2
+        return x[..., :half], x[..., half:]
+    raise ValueError(f"pairing must be 'interleaved' or 'half-split', got {pairing!r}")
+
+
+def _joined(xp: Any, first: Array, second: Array, pairing: str) -> Array:
+    """The components back in their places, (..., d)."""
+    if pairing == "half-split":
+        return xp.concat([first, second], axis=-1)
+    return xp.reshape(xp.stack([first, second], axis=-1), (*first.shape[:-1], -1))

@@ -1,0 +1,576 @@
+"""The chapter "positions": its functions against mpmath, complex numbers and torch."""
+
+from __future__ import annotations
+
+import cmath
+from math import cos, exp, pi, sin, sqrt
+from typing import Any
+
+import hypothesis.strategies as st
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+
+from attention_docs.positions import frequencies, learned, rope, rotation, sinusoids
+
+both_languages = pytest.mark.parametrize("lang", ["en", "zh"])
+seeds = st.integers(0, 2**32 - 1)
+sizes = st.sampled_from([2, 4, 6, 10, 16])
+PAIRINGS = ("interleaved", "half-split")
+AT_OFFSET_2 = ((2, 0), (7, 5), (102, 100))
+
+
+# The formulas, written down once more: nothing below comes from the package.
+
+
+def exact(t: float, d: int) -> list[float]:
+    """One row of the encoding, in 40 digits."""
+    with mpmath.workdps(40):
+        row = []
+        for i in range(d // 2):
+            angle = mpmath.mpf(t) / mpmath.power(10000, mpmath.mpf(2 * i) / d)
+            row += [float(mpmath.sin(angle)), float(mpmath.cos(angle))]
+        return row
+
+
+def partner_places(d: int, pairing: str) -> list[tuple[int, int]]:
+    half = d // 2
+    if pairing == "interleaved":
+        return [(2 * i, 2 * i + 1) for i in range(half)]
+    return [(i, i + half) for i in range(half)]
+
+
+def turned(x: list[float], t: float, pairing: str = "interleaved") -> list[float]:
+    """RoPE by complex multiplication."""
+    out = [0.0] * len(x)
+    for i, (a, b) in enumerate(partner_places(len(x), pairing)):
+        z = complex(x[a], x[b]) * cmath.exp(1j * t * 10000 ** (-2 * i / len(x)))
+        out[a], out[b] = z.real, z.imag
+    return out
+
+
+def inner(a: list[float], b: list[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+# The functions.
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 5000), min_size=1, max_size=5), sizes)
+def test_sinusoids_against_mpmath(positions: list[int], d: int) -> None:
+    wanted = np.array([exact(t, d) for t in positions])
+    np.testing.assert_allclose(sinusoids(np.array(positions, float), d), wanted, atol=1e-11)
+    got = sinusoids(torch.tensor(positions, dtype=torch.float32).reshape(1, -1), d)
+    assert got.dtype == torch.float32
+    np.testing.assert_allclose(got[0], wanted, atol=5e-3)
+
+
+@settings(deadline=None)
+@given(sizes, st.sampled_from([10.0, 500.0, 10000.0]))
+def test_frequencies(d: int, base: float) -> None:
+    omega = frequencies(d, base)
+    assert omega.shape == (d // 2,)
+    for i, one in enumerate(omega):
+        with mpmath.workdps(40):
+            wanted = float(mpmath.power(base, -mpmath.mpf(2 * i) / d))
+        assert one == pytest.approx(wanted, rel=1e-13)
+
+
+@settings(deadline=None)
+@given(st.integers(-50, 50), st.integers(0, 300), sizes)
+def test_shift_is_a_rotation(offset: int, t: int, d: int) -> None:
+    shifted = np.array(exact(t, d)) @ rotation(-offset, d)
+    np.testing.assert_allclose(shifted, exact(t + offset, d), atol=1e-11)
+
+
+@settings(deadline=None)
+@given(seeds, sizes, st.sampled_from(PAIRINGS))
+def test_rotation_keeps_lengths_and_undoes_itself(seed: int, d: int, pairing: Any) -> None:
+    s, u = np.random.default_rng(seed).uniform(-30, 30, 2)
+    matrix = rotation(s, d, pairing=pairing)
+    np.testing.assert_allclose(matrix @ matrix.T, np.eye(d), atol=1e-12)
+    np.testing.assert_allclose(matrix.T, rotation(-s, d, pairing=pairing), atol=1e-12)
+    both = matrix @ rotation(u, d, pairing=pairing)
+    np.testing.assert_allclose(both, rotation(s + u, d, pairing=pairing), atol=1e-11)
+
+
+@settings(deadline=None)
+@given(seeds, sizes, st.sampled_from(PAIRINGS))
+def test_rope_against_complex_numbers(seed: int, d: int, pairing: Any) -> None:
+    rng = np.random.default_rng(seed)
+    x, positions = rng.normal(size=(3, d)), rng.integers(0, 500, 3).astype(float)
+    wanted = [turned(list(row), t, pairing) for row, t in zip(x, positions, strict=True)]
+    np.testing.assert_allclose(rope(x, positions, pairing=pairing), wanted, atol=1e-10)
+    matrices = [row @ rotation(t, d, pairing=pairing) for row, t in zip(x, positions, strict=True)]
+    np.testing.assert_allclose(matrices, wanted, atol=1e-10)
+
+
+@settings(deadline=None)
+@given(seeds, sizes)
+def test_rope_against_torch_complex(seed: int, d: int) -> None:
+    """The form of the original Llama code, over batch and heads, with its gradient."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(2, 3, 5, d, dtype=torch.float64, generator=generator).requires_grad_()
+    t = torch.arange(5, dtype=torch.float64) + 7
+    omega = torch.pow(10000.0, -torch.arange(0, d, 2, dtype=torch.float64) / d)
+    angles = torch.outer(t, omega)
+    z = torch.view_as_complex(x.reshape(2, 3, 5, -1, 2)) * torch.polar(
+        torch.ones_like(angles), angles
+    )
+    wanted = torch.view_as_real(z).flatten(3)
+    got = rope(x, t)
+    torch.testing.assert_close(got, wanted, rtol=0, atol=1e-12)
+    up = torch.randn(wanted.shape, dtype=torch.float64, generator=generator)
+    (gradient,) = torch.autograd.grad(got, x, up, retain_graph=True)
+    (expected,) = torch.autograd.grad(wanted, x, up)
+    torch.testing.assert_close(gradient, expected, rtol=0, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(seeds, sizes, st.integers(0, 200), st.sampled_from(PAIRINGS))
+def test_scores_depend_on_the_offset_only(seed: int, d: int, shift: int, pairing: Any) -> None:
+    rng = np.random.default_rng(seed)
+    q, k = rng.normal(size=(4, d)), rng.normal(size=(3, d))
+    t, u = rng.integers(0, 50, 4).astype(float), rng.integers(0, 50, 3).astype(float)
+    here = rope(q, t, pairing=pairing) @ rope(k, u, pairing=pairing).T
+    there = rope(q, t + shift, pairing=pairing) @ rope(k, u + shift, pairing=pairing).T
+    np.testing.assert_allclose(here, there, atol=1e-10)
+
+
+@settings(deadline=None)
+@given(seeds, sizes)
+def test_pairings_differ_by_a_reordering(seed: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, t = rng.normal(size=(3, d)), np.array([1.0, 5, 9])
+    order = [*range(0, d, 2), *range(1, d, 2)]
+    got = rope(x[:, order], t, pairing="half-split")
+    np.testing.assert_allclose(got, rope(x, t)[:, order], atol=1e-12)
+    if d > 2:
+        assert np.abs(rope(x, t, pairing="half-split") - rope(x, t)).max() > 1e-3
+
+
+def test_rope_computes_angles_in_the_positions_dtype() -> None:
+    x = torch.ones(1, 4, dtype=torch.bfloat16)
+    t = torch.tensor([257.0])  # bfloat16 would make it 256
+    got = rope(x, t)
+    assert got.dtype == torch.bfloat16
+    np.testing.assert_allclose(got.float()[0], turned([1.0] * 4, 257), atol=2e-2)
+    assert abs(turned([1.0] * 4, 257)[0] - turned([1.0] * 4, 256)[0]) > 0.4
+
+
+def test_rope_leaves_its_input_alone_and_broadcasts() -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    one = rope(x, np.array([[5.0]]))
+    assert x.tolist() == np.arange(24.0).reshape(2, 3, 4).tolist()
+    np.testing.assert_allclose(one, x @ rotation(5, 4), atol=1e-12)
+
+
+@settings(deadline=None)
+@given(seeds, st.lists(st.integers(0, 6), max_size=9))
+def test_learned_is_torch_embedding(seed: int, positions: list[int]) -> None:
+    table = torch.randn(7, 3, generator=torch.Generator().manual_seed(seed))
+    wanted = torch.nn.functional.embedding(torch.tensor(positions, dtype=torch.int64), table)
+    assert torch.equal(learned(table, positions), wanted)
+    assert learned(table.numpy(), positions).tolist() == wanted.tolist()
+
+
+@settings(deadline=None)
+@given(seeds, st.permutations(range(5)))
+def test_torch_attention_is_equivariant(seed: int, order: list[int]) -> None:
+    """torch's own layer: without positions it follows the order, with added ones it does not."""
+    generator = torch.Generator().manual_seed(seed)
+    layer = torch.nn.MultiheadAttention(6, 2, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.normal_(generator=generator)
+        x = torch.randn(1, 5, 6, dtype=torch.float64, generator=generator)
+        p = sinusoids(torch.arange(5, dtype=torch.float64), 6)
+        plain, moved = (layer(y, y, y)[0] for y in (x, x[:, order]))
+        torch.testing.assert_close(moved, plain[:, order], rtol=0, atol=1e-9)
+        placed, replaced = (layer(y, y, y)[0] for y in (x + p, x[:, order] + p))
+        if order != sorted(order):
+            assert (replaced - placed[:, order]).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("d", [5, 1, 0, -2])
+def test_odd_sizes_are_refused(d: int) -> None:
+    wanted = f"d must be even and at least 2, since components come in pairs, got {d}"
+    for call in (
+        lambda: frequencies(d),
+        lambda: sinusoids(np.arange(3.0), d),
+        lambda: rotation(1, d),
+    ):
+        with pytest.raises(ValueError, match=wanted):
+            call()
+
+
+def test_errors_say_what_they_want() -> None:
+    x, t = np.ones((3, 4)), np.arange(3.0)
+    with pytest.raises(ValueError, match="base must be positive, got -1"):
+        frequencies(4, -1)
+    with pytest.raises(ValueError, match=r"d must be even and at least 2.*got 5"):
+        rope(np.ones((3, 5)), t)
+    with pytest.raises(ValueError, match="'interleaved' or 'half-split', got 'halves'"):
+        rope(x, t, pairing="halves")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"must broadcast together, got \(4,\) and \(3,\)"):
+        rope(x, np.arange(4.0))
+    with pytest.raises(ValueError, match=r"positions must broadcast to \(3,\), got \(2, 3\)"):
+        rope(x, np.ones((2, 3)))
+    with pytest.raises(TypeError, match="of one library, got ndarray and Tensor"):
+        rope(x, torch.arange(3.0))
+    with pytest.raises(TypeError, match="positions must hold real floats, got int64"):
+        rope(x, np.arange(3))
+    with pytest.raises(TypeError, match="positions must hold real floats, got int64"):
+        sinusoids(np.arange(3), 4)
+    with pytest.raises(ValueError, match=r"at least 2 axes \(\.\.\., n, d\), got shape \(4,\)"):
+        rope(np.ones(4), np.array(1.0))
+
+
+@pytest.mark.parametrize("position", [3, -1])
+def test_learned_wants_a_row(position: int) -> None:
+    with pytest.raises(ValueError, match=f"from 0 to 2, one for each row.*got {position}"):
+        learned(np.ones((3, 2)), [0, position])
+    with pytest.raises(ValueError, match=r"a matrix \(n_max, d\), got shape \(2, 3, 2\)"):
+        learned(np.ones((2, 3, 2)), [0])
+
+
+# The published numbers.
+
+
+def eight_steps(inputs: torch.Tensor) -> torch.Tensor:
+    """torch's attention with the parameters of the eight steps."""
+    W_k = torch.tensor([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]], dtype=torch.float64)
+    W_q = torch.tensor([[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]], dtype=torch.float64)
+    W_v = torch.tensor([[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]], dtype=torch.float64)
+    return torch.nn.functional.scaled_dot_product_attention(
+        inputs @ W_q, inputs @ W_k, inputs @ W_v
+    )
+
+
+THREE = torch.tensor([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]], dtype=torch.float64)
+COUNT = torch.tensor([[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 2]], dtype=torch.float64)
+BACK = [2, 1, 0]
+
+
+@pytest.mark.site
+@both_languages
+def test_order(page, lang):
+    chapter = page(lang, "positions")
+    there = eight_steps(THREE).numpy()
+    assert chapter.array("order") == pytest.approx(there, abs=6e-5)
+    assert chapter.array("order", 1) == pytest.approx(there[BACK], abs=6e-5)
+    assert chapter.array("order", 1).tolist() == chapter.array("order").tolist()[::-1]
+    assert chapter.output("order").endswith("in the new order: True")
+
+
+@pytest.mark.site
+@both_languages
+def test_broken(page, lang):
+    chapter = page(lang, "positions")
+    there = eight_steps(THREE + COUNT).numpy()
+    turned_round = eight_steps(THREE[BACK] + COUNT).numpy()
+    assert chapter.array("broken") == pytest.approx(there, abs=6e-5)
+    assert chapter.array("broken", 1) == pytest.approx(turned_round, abs=6e-5)
+    difference = abs(there[1] - turned_round[1]).max()
+    assert chapter.numbers("broken")[-1] == pytest.approx(difference, abs=6e-5)
+    assert difference > 1
+    assert chapter.output("together").endswith("True")
+
+
+@pytest.mark.site
+@both_languages
+def test_sinusoids(page, lang):
+    chapter = page(lang, "positions")
+    wanted = np.array([exact(t, 4) for t in range(4)])
+    assert chapter.array("package") == pytest.approx(wanted, abs=6e-7)
+    for t in range(4):
+        assert chapter.array("by-hand", t) == pytest.approx(wanted[t], abs=6e-7)
+    assert chapter.array("frequencies").tolist() == [1, 0.1, 0.01, 0.001]
+    waves = [2 * pi * 10**i for i in range(4)]
+    assert chapter.array("frequencies", 1) == pytest.approx(waves, abs=6e-3)
+    longest = chapter.numbers("frequencies")[-1]
+    assert longest == round(float(2 * mpmath.pi * mpmath.power(10000, mpmath.mpf(510) / 512)))
+    assert longest < 2 * pi * 10000
+
+
+@pytest.mark.site
+@both_languages
+def test_distinct(page, lang):
+    lines = page(lang, "positions").output("distinct").splitlines()
+    for d, line in zip((2, 4, 8), lines, strict=True):
+        # Between two points of a circle at angle a lies the chord 2 sin(a/2).
+        chords = [2 * sin(44 * 10000 ** (-2 * i / d) / 2) for i in range(d // 2)]
+        assert float(line.split()[-1]) == pytest.approx(sqrt(inner(chords, chords)), abs=6e-5)
+
+
+@pytest.mark.site
+@both_languages
+def test_shift(page, lang):
+    chapter = page(lang, "positions")
+    wanted = np.zeros((4, 4))
+    for i, angle in enumerate((3, 3 / 100)):
+        wanted[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [
+            [cos(angle), -sin(angle)],
+            [sin(angle), cos(angle)],
+        ]
+    assert chapter.array("shift") == pytest.approx(wanted, abs=6e-5)
+    assert chapter.output("shift").endswith("997 positions: True")
+
+
+@pytest.mark.site
+@both_languages
+def test_gram(page, lang):
+    chapter = page(lang, "positions")
+    rows = [exact(t, 4) for t in range(6)]
+    wanted = np.array([[inner(a, b) for b in rows] for a in rows])
+    assert chapter.array("gram") == pytest.approx(wanted, abs=6e-5)
+    assert chapter.array("gram")[0, 0] == 4 / 2
+    lines = chapter.output("gram").splitlines()[-4:]
+    for offset in range(3):
+        assert float(lines[offset].split()[-1]) == chapter.array("gram")[1, 1 + offset]
+    assert lines[3].endswith("True")
+
+
+@pytest.mark.site
+@both_languages
+def test_gram_lines(page, lang):
+    chapter = page(lang, "positions")
+    shares = {}
+    for i, d in enumerate((2, 8, 64)):
+        shares[d] = [inner(exact(0, d), exact(t, d)) / (d / 2) for t in range(7)]
+        assert chapter.array("gram-lines", i) == pytest.approx(shares[d], abs=6e-4)
+    far, near = (float(value) for value in chapter.values("gram"))
+    assert far == pytest.approx(shares[8][6], abs=6e-4)
+    assert near == pytest.approx(shares[8][2], abs=6e-4)
+    assert far > near
+
+
+@pytest.mark.site
+@both_languages
+def test_projections(page, lang):
+    chapter = page(lang, "positions")
+    lines = chapter.output("projections").splitlines()
+    assert [line.split()[-1] for line in lines[:3]] == ["True", "True", "False"]
+    squares = [sin(t) ** 2 for t in range(3)]
+    assert chapter.array("projections") == pytest.approx(squares, abs=6e-5)
+
+
+@pytest.mark.site
+@both_languages
+def test_learned(page, lang):
+    chapter = page(lang, "positions")
+    assert chapter.array("learned").tolist() == [[5, 1], [2, 0], [1, 4]]
+    assert chapter.output("learned").endswith("one for each row of the table, got 4")
+    for (n_max, d), line in zip(
+        ((512, 768), (1024, 768)), chapter.output("learned-size").splitlines(), strict=True
+    ):
+        table = torch.nn.Embedding(n_max, d, device="meta")
+        assert line.endswith(f": {table.weight.numel()} parameters")
+    assert chapter.output("untrained") == "all outputs the same: True"
+    # The gradient of an unused row is 0, as the page says.
+    rows = torch.tensor([[5.0, 1], [2, 0], [1, 4], [0, 2]], requires_grad=True)
+    x = torch.tensor([[1.0, 0], [0, 1], [1, 1]]) + rows[:3]
+    torch.nn.functional.scaled_dot_product_attention(x, x, x).square().sum().backward()
+    assert rows.grad is not None
+    assert rows.grad[3].tolist() == [0, 0]
+    assert (rows.grad[:3] != 0).any()
+
+
+Q, K = [1.0, 2, 3, 4], [2.0, 0, 1, 1]
+
+
+@pytest.mark.site
+@both_languages
+def test_rope(page, lang):
+    chapter = page(lang, "positions")
+    lines = chapter.output("rope").splitlines()
+    for (t, u), line in zip(((0, 0), *AT_OFFSET_2, (0, 2)), lines[:-1], strict=True):
+        assert line.startswith(f"t = {t}, u = {u}:")
+        wanted = inner(turned(Q, t), turned(K, u))
+        assert float(line.split()[-1]) == pytest.approx(wanted, abs=6e-5)
+    values = [float(line.split()[-1]) for line in lines]
+    assert values[0] == inner(Q, K) == 9
+    assert values[1] == values[2] == values[3] != values[4]
+    assert values[5] == 1 + 4 + 9 + 16
+    first, second, total = chapter.numbers("rope-by-hand")
+    assert first == pytest.approx(2 * cos(2) - 4 * sin(2), abs=6e-5)
+    assert second == pytest.approx(7 * cos(2 / 100) - sin(2 / 100), abs=6e-5)
+    assert total == values[1]
+
+
+@pytest.mark.site
+@both_languages
+def test_rope_map(page, lang):
+    assert page(lang, "positions").output("rope-map").splitlines()[:2] == [
+        "depends on the offset only: True",
+        "each looks 3 tokens back: True",
+    ]
+    q = [1.0] * 16
+    for t in range(3, 24):
+        scores = [inner(turned(q, t), turned(turned(q, 3), u)) for u in range(24)]
+        assert scores.index(max(scores)) == t - 3
+
+
+@pytest.mark.site
+@both_languages
+def test_pairings(page, lang):
+    chapter = page(lang, "positions")
+    for i, pairing in enumerate(PAIRINGS):
+        wanted = turned(Q, 1, pairing)
+        assert chapter.array("pairings", i)[0] == pytest.approx(wanted, abs=6e-5)
+    assert chapter.output("pairings").endswith("after reordering: True")
+
+
+CONTENT = {"I": ("saw", 1), "saw": ("I", 1), "a": ("saw", 2)}  # who looks for whom
+WORDS = ["I", "saw", "a", "saw"]
+KINDS = ["I", "saw", "a"]
+
+
+def softmaxed(scores: list[float]) -> list[float]:
+    total = sum(exp(score) for score in scores)
+    return [exp(score) / total for score in scores]
+
+
+def received(weights: list[float]) -> list[float]:
+    """What I, saw and a get in all."""
+    return [sum(w for w, word in zip(weights, WORDS, strict=True) if word == k) for k in KINDS]
+
+
+@pytest.mark.site
+@both_languages
+def test_saw(page, lang):
+    chapter = page(lang, "positions")
+    scores = [
+        [
+            CONTENT[word][1] * (other == CONTENT[word][0]) + 2 * cos(t - 1 - u)
+            for u, other in enumerate(WORDS)
+        ]
+        for t, word in enumerate(WORDS)
+    ]
+    weights = [softmaxed(row) for row in scores]
+    assert chapter.array("saw") == pytest.approx(np.array(scores), abs=6e-5)
+    assert chapter.array("saw-weights") == pytest.approx(np.array(weights), abs=6e-5)
+    tags = {"I": [1, 0, 0, 0], "saw": [0, 1, 0, 1], "a": [0, 0, 1, 0]}
+    lines = chapter.output("saw-tags").splitlines()
+    for i, (word, row) in enumerate(zip(WORDS, weights, strict=True)):
+        got_i, _, got_a = received(row)
+        wanted = np.array(tags[word]) + np.array([0, got_i, 0, got_a])
+        assert chapter.array("saw-tags", i) == pytest.approx(wanted, abs=6e-5)
+        assert lines[i].split()[-1] == ["pronoun", "verb", "determiner", "noun"][i]
+    assert [float(value) for value in chapter.values("saw")] == pytest.approx(
+        [scores[3][0], weights[1][0], weights[3][2]], abs=6e-5
+    )
+
+
+@pytest.mark.site
+@both_languages
+def test_saw_rope(page, lang):
+    chapter = page(lang, "positions")
+    query, key = [2.0, 0, 0, 0], {"I": [1.0, 0, 0, 0], "saw": [0.0, 1, 0, 0], "a": [0.0] * 4}
+    plain = [received(softmaxed([inner(query, key[w]) / 2 for w in WORDS]))] * 2
+    rotated = [
+        received(
+            softmaxed([inner(turned(query, t), turned(key[w], u)) / 2 for u, w in enumerate(WORDS)])
+        )
+        for t in (1, 3)
+    ]
+    assert chapter.array("saw-rope") == pytest.approx(np.array(plain), abs=6e-5)
+    assert chapter.array("saw-rope", 1) == pytest.approx(np.array(rotated), abs=6e-5)
+    first, second = chapter.array("saw-rope", 1)
+    assert abs(first - second).max() > 0.1
+
+
+@pytest.mark.site
+@both_languages
+def test_mistake_exponent(page, lang):
+    chapter = page(lang, "positions")
+    exponents = {
+        "2i/d": [0, 0, 2 / 4, 2 / 4],
+        "2c/d": [0, 2 / 4, 4 / 4, 6 / 4],
+        "c/d": [0, 1 / 4, 2 / 4, 3 / 4],
+        "i/d": [0, 0, 1 / 4, 1 / 4],
+    }
+    circle = {}
+    for n, (name, row) in enumerate(exponents.items()):
+        assert chapter.array("mistake-exponent", 2 * n).tolist() == row
+        squares = [
+            sum((cos if c % 2 else sin)(t / 10000**e) ** 2 for c, e in enumerate(row))
+            for t in range(4)
+        ]
+        assert chapter.array("mistake-exponent", 2 * n + 1) == pytest.approx(squares, abs=6e-5)
+        lines = chapter.output("mistake-exponent").splitlines()
+        assert lines[3 * n].startswith(f"{name} ")
+        circle[name] = lines[3 * n + 2].endswith("True")
+    assert circle == {"2i/d": True, "2c/d": False, "c/d": False, "i/d": True}
+    assert chapter.values("mistake-exponent") == ["0.10", "0.01"]
+    assert chapter.array("mistake-exponent-right").tolist() == [2, 2, 2, 2]
+    assert chapter.output("mistake-exponent-right").endswith("2i/d: True")
+
+
+@pytest.mark.site
+@both_languages
+def test_mistake_odd(page, lang):
+    chapter = page(lang, "positions")
+    alone = [2 + sin(t / 10000 ** (4 / 5)) ** 2 for t in (0, 1000, 2000, 3000)]
+    assert chapter.array("mistake-odd") == pytest.approx(alone, abs=6e-5)
+    assert chapter.output("mistake-odd").endswith("False")
+    right = chapter.output("mistake-odd-right").splitlines()
+    assert right[0].startswith("ValueError: d must be even")
+    assert right[0].endswith("got 5")
+    assert chapter.array("mistake-odd-right").tolist() == [3, 3, 3, 3]
+    assert right[2].endswith("True")
+
+
+def mixed(x: list[float], t: float) -> list[float]:
+    """Partners (0, 2) and (1, 3); each component turns by the angle of its place in pairs."""
+    angles = [t, t, t / 100, t / 100]
+    partners = [-x[2], -x[3], x[0], x[1]]
+    return [a * cos(g) + b * sin(g) for a, b, g in zip(x, partners, angles, strict=True)]
+
+
+@pytest.mark.site
+@both_languages
+def test_mistake_pairing(page, lang):
+    chapter = page(lang, "positions")
+    lines = chapter.output("mistake-pairing").splitlines()
+    wrong = [float(line.split()[-1]) for line in lines]
+    wanted = [inner(mixed(Q, t), mixed(K, u)) for t, u in AT_OFFSET_2]
+    assert wrong[:3] == pytest.approx(wanted, abs=6e-5)
+    assert len({round(value, 1) for value in wanted}) == 3
+    assert wrong[3] == pytest.approx(inner(mixed(Q, 7), mixed(Q, 7)), abs=6e-5)
+    assert abs(wrong[3] - inner(Q, Q)) > 0.5
+    right = [
+        inner(turned(Q, t, pairing), turned(K, u, pairing))
+        for pairing in PAIRINGS
+        for t, u in AT_OFFSET_2
+    ]
+    got = [chapter.array("mistake-pairing-right", i)[0, 0] for i in range(6)]
+    assert got == pytest.approx(right, abs=6e-5)
+    assert len(set(got[:3])) == len(set(got[3:])) == 1
+    two = [inner(turned(Q, t), turned(K, u, "half-split")) for t, u in AT_OFFSET_2]
+    assert chapter.array("mistake-two") == pytest.approx(two, abs=6e-5)
+    assert chapter.array("mistake-two")[0] == got[0]
+
+
+@pytest.mark.site
+@both_languages
+def test_exercises(page, lang):
+    chapter = page(lang, "positions")
+    lines = chapter.output("exercise-1").splitlines()
+    assert lines[0].endswith("alike: True")
+    for (t, u), line in zip(((1, 0), (0, 1)), lines[1:], strict=True):
+        wanted = inner(turned(Q, t), turned(K, u))
+        assert float(line.split()[-1]) == pytest.approx(wanted, abs=6e-5)
+    rows = [exact(t, 8) for t in range(12)]
+    aims = [[inner(exact(t + 2, 8), row) for row in rows] for t in range(12)]
+    best = [row.index(max(row)) for row in aims]
+    assert chapter.array("exercise-2").tolist() == best
+    assert best[:10] == list(range(2, 12))
+    assert torch.tensor(2049.0).half() == torch.tensor(2048.0).half()
+    assert chapter.output("exercise-3").splitlines() == [
+        "float16: the same encoding: True",
+        "float32: the same encoding: False",
+    ]

@@ -23,9 +23,16 @@ from tests.conftest import LANGUAGES, ROOT
 SLUGS = sorted(path.stem for path in (ROOT / "docs" / "en").glob("*.md"))
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
 SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in SLUGS]
-MATRIX = re.compile(r"tensor\(\[|array\(\[|\[\[\s*-?\d|\[\s*-?\d[\d.e+-]*\s*,\s*-?\d")
-DECIMAL = re.compile(r"(?<![\w.§])-?\d+\.\d+(?:e-?\d+)?(?![\w.]*\.\d)")
+TENSOR = re.compile(r"tensor\(\[|array\(\[")
+VECTOR = re.compile(r"\[[\s\d.,e+-]*\d[\s\d.,e+-]*,[\s\d.,e+-]*\d[\s\d.,e+-]*\]")
+MATRIX = re.compile(r"\\begin\{[bp]matrix\}([-\s\d.&\\]+)\\end")
+DECIMAL = re.compile(r"(?<![\w.§])(?<!Python )-?\d+\.\d+(?:e-?\d+)?(?![\w.]*\.\d)")
 TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|arXiv:\S+")
+
+
+def bare(text: str) -> str:
+    """Rows of numbers without white space and without the dots of whole floats."""
+    return re.sub(r"\s|(?<=\d)\.0*(?=[],\s])", "", text)
 
 
 def name_of(path: Path) -> str:
@@ -48,23 +55,39 @@ def test_the_two_languages_are_twins(slug: str) -> None:
 @pytest.mark.site
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
-    """A tensor never stands in a page; a decimal only where that page printed it."""
+    """Vectors, matrices and decimals stand in a page only where its blocks hold or print them."""
     page = sections(path)
     lang, slug = path.parent.name, path.stem
     url = f"/{'' if lang == 'en' else 'zh/'}{'' if slug == 'index' else slug + '/'}"
     printed = " ".join(r["text"] for r in numbers_json["records"] if r["page"] == url)
     allowed = set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed))
+    code = " ".join(section.code for block in page.blocks for section in block.sections)
+    vectors = bare(f"{printed} {code}")
     pasted = []
     for part in parts(page):
         for line in part.text.split("\n"):
             typed = TARGET.sub(" ", VALUE.sub(" ", line))
             prose = CODE_SPAN.sub(" ", typed)
-            if MATRIX.search(typed):
+            if TENSOR.search(typed):
                 pasted.append(f"{page.path}: {line!r} holds a tensor")
+            pasted += [
+                f"{page.path}: {vector} in {line!r} was typed, not printed"
+                for vector in VECTOR.findall(typed)
+                if bare(vector) not in vectors
+            ]
             pasted += [
                 f"{page.path}: {decimal} in {line!r} was typed, not printed"
                 for decimal in DECIMAL.findall(prose)
                 if decimal.lstrip("-") not in allowed
+            ]
+        for matrix in MATRIX.findall(part.text):
+            rows = [
+                "[" + row.replace("&", ",") + "]" for row in re.split(r"\\\\(?:\[\dpt\])?", matrix)
+            ]
+            pasted += [
+                f"{page.path}: the matrix row {row} in #{part.id} was typed, not printed"
+                for row in rows
+                if "," in row and bare(row) not in vectors
             ]
     assert not pasted
 
@@ -77,7 +100,7 @@ def test_a_plain_fence_holds_no_output(path: Path) -> None:
     for number, line in enumerate(page.lines, start=1):
         if number not in executed and FENCE.match(line):
             inside = not inside
-        elif inside and (MATRIX.search(line) or DECIMAL.search(line)):
+        elif inside and (TENSOR.search(line) or VECTOR.search(line) or DECIMAL.search(line)):
             pasted.append(f"{page.path}:{number}: {line}")
     assert not pasted
 

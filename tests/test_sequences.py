@@ -359,7 +359,7 @@ def test_content_only(page, lang):
 def test_positions(page, lang):
     chapter = page(lang, "sequences")
     for i in range(4):
-        assert chapter.array("positions", i).tolist() == [*WORDS[i], *CIRCLE[i]]
+        assert chapter.array("positions", i + 1).tolist() == [*WORDS[i], *CIRCLE[i]]
         # The query's place is that before its own, times 4; the key's is its own.
         x, y = CIRCLE[i - 1]
         assert chapter.array("position-queries", 2 * i)[2:].tolist() == [4 * x, 4 * y]

@@ -48,6 +48,12 @@ def test_a_symbol_is_linked_around_its_whole_formula() -> None:
     assert html == f"<h2>{formula}</h2><p>a {first}, {formula}.</p>"
 
 
+def test_a_displayed_formula_is_left_alone() -> None:
+    formula = r'<div class="arithmatex">\[a_\text{score}\]</div>'
+    assert linked(f"{formula}<p>score</p>", SCORE) == ["score→../glossary/#entry-score"]
+    assert formula in link(f"{formula}<p>score</p>", [SCORE], [], str)
+
+
 def test_a_single_han_character_needs_its_english_beside_it() -> None:
     content = "<p>键盘和关键。键（key）与位置编码。</p>"
     assert linked(content, KEY, POSITION) == [

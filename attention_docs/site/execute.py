@@ -186,6 +186,9 @@ def _failures(page: Source, number: int, errors: dict[str, str]) -> list[Failure
 def _pool(jobs: int, libraries: set[str]) -> ProcessPoolExecutor:
     """A fresh process for every page. Where the system can fork, the libraries load once."""
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    # Pages run side by side, one core each; more threads a page would only get in each other's way.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context(method)
     if method == "forkserver":
         context.set_forkserver_preload(["__main__", *sorted(libraries)])

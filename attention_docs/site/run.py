@@ -220,9 +220,8 @@ def _tracing(functions: set[str]) -> Iterator[None]:
         if event != "call" or not code.co_flags & inspect.CO_OPTIMIZED:
             return
         if code.co_filename.startswith(PACKAGE_FOLDER):
-            name = f"{frame.f_globals.get('__name__')}.{code.co_qualname}"
-            hidden = any(part.startswith(("_", "<")) for part in name.split("."))
-            if not hidden and not name.startswith(SUPPORT):
+            name = _public_name(str(frame.f_globals["__name__"]), code.co_qualname)
+            if name and not name.startswith(SUPPORT):
                 functions.add(name)
 
     sys.setprofile(profile)
@@ -230,6 +229,20 @@ def _tracing(functions: set[str]) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(None)
+
+
+def _public_name(module: str, qualname: str) -> str:
+    """The name that the API page documents, or "" for what it does not.
+
+    A module of a package inside this one (figures, nn) is documented by what the package exports.
+    """
+    if any(part.startswith(("_", "<")) for part in qualname.split(".")):
+        return ""
+    package = module.rsplit(".", 1)[0]
+    if "." not in package:
+        return f"{module}.{qualname}"
+    exported = getattr(sys.modules.get(package), "__all__", ())
+    return f"{package}.{qualname}" if qualname.split(".")[0] in exported else ""
 
 
 def _record_seeds(seeds: list[str], with_torch: bool) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 CELL = re.compile(r"(?<!\\)\|")
 HAN = "\u4e00-\u9fff"
 TOKEN = re.compile(r"<!--.*?-->|<(?P<close>/?)(?P<tag>[a-zA-Z][\w-]*)[^>]*>|[^<]+", re.S)
-MATH = '<span class="arithmatex">'
+MATH, DISPLAY = '<span class="arithmatex">', '<div class="arithmatex">'
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 SKIPPED = {"a", "button", "code", "figure", "h1", "h2", "h3", "h4", "math", "pre", "script"}
 SKIPPED |= {"summary", "svg", "table"}
@@ -122,7 +122,7 @@ def link(
                     out[-1] = anchor("notation", entry, MATH + token[0] + "</span>")
                     out.append("\0")
                     continue
-            else:
+            elif not out or out[-1] != DISPLAY:
                 out.append(pattern.sub(one, token[0]))
                 continue
         if out and out[-1] == "\0":  # the end of a formula that is linked already

@@ -232,64 +232,6 @@ apis = {
 }
 # --8<-- [end:torch]
 
-# --8<-- [start:polarity]
-kinds = {
-    "bool  0 1 0": torch.tensor([False, True, False]),
-    "float 0 -inf 0": torch.tensor([0.0, -torch.inf, 0.0], dtype=Q.dtype),
-    "float 0 1 0": torch.tensor([0.0, 1.0, 0.0], dtype=Q.dtype),
-    "int   0 1 0": torch.tensor([0, 1, 0]),
-}
-polarity = {}  # the weights of query 1
-print("torch", version)
-for kind, m in kinds.items():
-    for name, api in apis.items():
-        try:
-            polarity[kind, name] = text(api(m)[0, 0], ".4f")
-        except (TypeError, RuntimeError, AssertionError) as error:
-            polarity[kind, name] = type(error).__name__
-        print(f"{kind:15} {name:21} {polarity[kind, name]}")
-# --8<-- [end:polarity]
-
-# --8<-- [start:polarity-layers]
-torch.manual_seed(SEED)
-options = {"dropout": 0.0, "batch_first": True, "dtype": torch.float64}
-encoder = nn.TransformerEncoderLayer(4, 2, 8, **options)
-decoder = nn.TransformerDecoderLayer(4, 2, 8, **options)
-source, target, memory = torch.randn(3, 1, 3, 4, dtype=torch.float64)
-
-
-def first_output(argument, m, x):
-    """Output 1 of the layer that has this argument, with x where the mask looks."""
-    whole = {argument: m[None] if "padding" in argument else m.expand(3, 3)}
-    if argument.startswith("src"):
-        return encoder(x, **whole)[0, 0]
-    if argument.startswith("tgt"):
-        return decoder(x, memory, **whole)[0, 0]
-    return decoder(target, x, **whole)[0, 0]
-
-
-def seen(argument, m):
-    """Which of tokens 2 and 3 move output 1 when they change."""
-    before = first_output(argument, m, source)
-    moved = []
-    for t in (1, 2):
-        other = source.clone()
-        other[0, t, 0] += 1
-        if not torch.allclose(first_output(argument, m, other), before):
-            moved.append(t + 1)
-    return moved
-
-
-reach = {}
-print("torch", version)
-for end in ("mask", "key_padding_mask"):
-    for argument in (f"src_{end}", f"tgt_{end}", f"memory_{end}"):
-        found = [seen(argument, m) for m in list(kinds.values())[:2]]
-        reach[argument] = found
-        print(f"{argument:24} bool 0 1 0 sees {found[0]}", end="   ")
-        print(f"float 0 -inf 0 sees {found[1]}")
-# --8<-- [end:polarity-layers]
-
 # --8<-- [start:empty-table]
 
 
@@ -362,6 +304,64 @@ poisoned["package"] = int(gradient.isnan().sum())
 found = f"{poisoned['package']} of {gradient.numel()}"
 print("package                NaN in the gradient:", found)
 # --8<-- [end:empty-gradient]
+
+# --8<-- [start:polarity]
+kinds = {
+    "bool  0 1 0": torch.tensor([False, True, False]),
+    "float 0 -inf 0": torch.tensor([0.0, -torch.inf, 0.0], dtype=Q.dtype),
+    "float 0 1 0": torch.tensor([0.0, 1.0, 0.0], dtype=Q.dtype),
+    "int   0 1 0": torch.tensor([0, 1, 0]),
+}
+polarity = {}  # the weights of query 1
+print("torch", version)
+for kind, m in kinds.items():
+    for name, api in apis.items():
+        try:
+            polarity[kind, name] = text(api(m)[0, 0], ".4f")
+        except (TypeError, RuntimeError, AssertionError) as error:
+            polarity[kind, name] = type(error).__name__
+        print(f"{kind:15} {name:21} {polarity[kind, name]}")
+# --8<-- [end:polarity]
+
+# --8<-- [start:polarity-layers]
+torch.manual_seed(SEED)
+options = {"dropout": 0.0, "batch_first": True, "dtype": torch.float64}
+encoder = nn.TransformerEncoderLayer(4, 2, 8, **options)
+decoder = nn.TransformerDecoderLayer(4, 2, 8, **options)
+source, target, memory = torch.randn(3, 1, 3, 4, dtype=torch.float64)
+
+
+def first_output(argument, m, x):
+    """Output 1 of the layer that has this argument, with x where the mask looks."""
+    whole = {argument: m[None] if "padding" in argument else m.expand(3, 3)}
+    if argument.startswith("src"):
+        return encoder(x, **whole)[0, 0]
+    if argument.startswith("tgt"):
+        return decoder(x, memory, **whole)[0, 0]
+    return decoder(target, x, **whole)[0, 0]
+
+
+def seen(argument, m):
+    """Which of tokens 2 and 3 move output 1 when they change."""
+    before = first_output(argument, m, source)
+    moved = []
+    for t in (1, 2):
+        other = source.clone()
+        other[0, t, 0] += 1
+        if not torch.allclose(first_output(argument, m, other), before):
+            moved.append(t + 1)
+    return moved
+
+
+reach = {}
+print("torch", version)
+for end in ("mask", "key_padding_mask"):
+    for argument in (f"src_{end}", f"tgt_{end}", f"memory_{end}"):
+        found = [seen(argument, m) for m in list(kinds.values())[:2]]
+        reach[argument] = found
+        print(f"{argument:24} bool 0 1 0 sees {found[0]}", end="   ")
+        print(f"float 0 -inf 0 sees {found[1]}")
+# --8<-- [end:polarity-layers]
 
 # --8<-- [start:is-causal]
 one, five = torch.zeros(1, 1, 3), torch.zeros(1, 5, 3)  # equal scores everywhere

@@ -258,6 +258,7 @@ for count in (1, 2, 3):
 
 # --8<-- [start:positions]
 placed = x + POSITIONS
+print(text(POSITIONS[:, 3:], ".0f"))  # the two free components
 for word, row in zip(SENTENCE, placed, strict=True):
     print(f"{word:4}", text(row, "2.0f"))
 # --8<-- [end:positions]

@@ -1,4 +1,4 @@
-"""The tests. `check` checks annotations; an int may stand for a float, as Python's typing has it."""
+"""The tests. `check` checks annotations; an int may stand for a float."""
 
 import os
 

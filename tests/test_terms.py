@@ -55,11 +55,15 @@ def test_a_displayed_formula_is_left_alone() -> None:
 
 
 def test_a_single_han_character_needs_its_english_beside_it() -> None:
-    content = "<p>键盘和关键。键（key）与位置编码。</p>"
+    content = "<p>键盘和关键。查询和键（key）与位置编码。</p>"
     assert linked(content, KEY, POSITION) == [
         "键→../glossary/#entry-key",
         "位置编码→../glossary/#entry-position",
     ]
+
+
+def test_a_single_han_character_may_be_a_whole_bold_word() -> None:
+    assert linked("<p>键盘，<strong>键</strong>（key）</p>", KEY) == ["键→../glossary/#entry-key"]
 
 
 def test_rows_get_the_ids_that_the_links_use(tmp_path: Path) -> None:

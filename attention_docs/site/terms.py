@@ -69,7 +69,7 @@ def _pattern(terms: tuple[str, ...]) -> re.Pattern[str]:
     parts = []
     for term in sorted(terms, key=len, reverse=True):
         if re.fullmatch(f"[{HAN}]", term):
-            parts.append(f"(?<![{HAN}]){term}(?=（)")
+            parts.append(rf"{term}(?=（[a-z])|\A{term}\Z")
         elif re.search(f"[{HAN}]", term):
             parts.append(re.escape(term))
         else:

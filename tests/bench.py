@@ -216,7 +216,7 @@ class Server:
         return NEVER
 
     def edits(self, path: str, pattern: str, new: str, shown: str) -> float:
-        """The median over saves that replace the pattern; `{}` stands for the number of the edit."""
+        """The median over saves that replace the pattern; `{}` is the number of the edit."""
         seconds = []
         for number in range(1, RUNS + 1):
             file = self.project / path

@@ -370,6 +370,23 @@ def test_saturation(page, lang):
 
 @pytest.mark.site
 @LANGUAGES
+def test_widths(page, lang):
+    chapter = page(lang, "scaling")
+    found = dict(rows(chapter.output("widths")))
+    assert list(found) == WIDTHS
+    for d in (8, 32, 128, 512):  # what the table of test_saturation lacks
+        for part, scale in ((0, 1), (1, math.sqrt(d))):
+            both = pm(found[d])[part::2]  # largest weight, entropy
+            for (value, error), (mean, own) in zip(both, torch_measures(d, scale), strict=False):
+                assert abs(value - mean) <= 2 * (error + own), (d, scale)
+    table = published(chapter, "saturation")
+    for d in SPREAD:
+        raw, scaled = (pm(table[d, divisor]) for divisor in ("1", "√d_k"))
+        assert pm(found[d]) == [raw[0], scaled[0], raw[1], scaled[1]]
+
+
+@pytest.mark.site
+@LANGUAGES
 def test_gradient(page, lang):
     found = published(page(lang, "scaling"), "gradient")
     # torch differentiates softmax(qKᵀ / divisor) by q for 1,500 queries of its own.

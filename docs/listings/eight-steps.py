@@ -15,6 +15,7 @@ from attention_docs.eight_steps import (
     weighted_values,
 )
 from attention_docs.figures import flow, heatmap, numbered, product
+from attention_docs.figures.steps import eight_steps
 from attention_docs.score_functions import dot
 from attention_docs.softmax import softmax
 from attention_docs.text import number, text
@@ -199,6 +200,20 @@ flow(
     arrows=[(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (4, 5), (5, 6), (3, 6)],
 )
 # --8<-- [end:whole]
+
+# --8<-- [start:stepper]
+eight_steps(
+    inputs=x,
+    parameters=(W_KEY, W_QUERY, W_VALUE),
+    keys=keys,
+    queries=queries,
+    values=values,
+    scores=scores,
+    weights=weights,
+    weighted=weighted,
+    outputs=outputs,
+)
+# --8<-- [end:stepper]
 
 # --8<-- [start:scaled]
 scaled_outputs, scaled_weights = attention(queries, keys, values)

@@ -8,7 +8,8 @@ from math import floor, log10, sqrt
 import numpy as np
 
 from attention_docs.eight_steps import INPUTS, W_QUERY
-from attention_docs.figures import bar_chart, histogram, line_chart
+from attention_docs.figures import bar_chart, heatmap, histogram, line_chart
+from attention_docs.figures.stepper import Frame, slider
 from attention_docs.scaling import (
     dot_distribution,
     dot_variance,
@@ -310,14 +311,20 @@ for d_k in (4, 16):
 
 
 # --8<-- [start:saturation]
+drawn = {}  # d_k: the scores of every query, not divided
+
+
 def measure(d_k, queries=4_000, keys=8):
     """For each divisor: largest weights, entropies, ‖∂a/∂s‖ and ‖∂a/∂q‖."""
     found = {"1": [], "√d_k": [], "d_k": []}
+    drawn[d_k] = np.empty((0, keys))
     for _ in range(queries // 500):
         q = rng.standard_normal((500, 1, d_k))
         k = rng.standard_normal((500, keys, d_k))
+        s = dot(q, k)[:, 0, :]  # (500, keys)
+        drawn[d_k] = np.concatenate([drawn[d_k], s])
         for name, divisor in zip(found, (1, sqrt(d_k), d_k), strict=True):
-            a = softmax(dot(q, k)[:, 0, :] / divisor)  # (500, keys)
+            a = softmax(s / divisor)  # (500, keys)
             J = softmax_jacobian(a)  # (500, keys, keys)
             by_score = np.sqrt((J**2).sum(axis=(-2, -1)))
             by_query = np.sqrt(((J @ k / divisor) ** 2).sum(axis=(-2, -1)))
@@ -363,6 +370,72 @@ line_chart(spread, largest, xlabel="d_k", ylabel="largest weight", log_x=True)
 norm = {"en": "norm of the Jacobian", "zh": "雅可比矩阵的范数"}
 line_chart(spread, averages(2), xlabel="d_k", ylabel=norm, log_x=True)
 # --8<-- [end:jacobian-figure]
+
+# --8<-- [start:widths]
+widths = [4 * 2**i for i in range(9)]  # 4, 8, … 1024
+rng = np.random.default_rng(SEED + 1)  # new draws for the widths in between
+for d_k in widths:
+    if d_k not in measured:
+        measured[d_k] = measure(d_k)
+
+
+def averaged(d_k, which):
+    """Mean ± error of a measurement: not scaled, divided by √d_k."""
+    values = (measured[d_k][name][which] for name in ("1", "√d_k"))
+    return [plus_minus(*mean_interval(one)) for one in values]
+
+
+print(f"{'':11} {'largest weight':>31} {'entropy':>31}")
+print(f"{'':11} {'not scaled':>15} {'by √d_k':>15} {'not scaled':>15} {'by √d_k':>15}")
+for d_k in widths:
+    cells = [f"{one:>15}" for one in averaged(d_k, 0) + averaged(d_k, 1)]
+    print(f"d_k = {d_k:4d} ", *cells)
+# --8<-- [end:widths]
+
+
+# --8<-- [start:slider]
+def drawings(d_k):
+    """All scores, and the mean weights from the largest to the smallest."""
+    scores = [(divisors[0][1], drawn[d_k]), (divisors[1][1], drawn[d_k] / sqrt(d_k))]
+    yield histogram(
+        [(label, s.ravel()) for label, s in scores],
+        edges=np.arange(-40, 41),  # the same at every width
+        xlabel="score",
+        roles=["score", "score"],
+        same_scale=True,
+    )
+    for label, s in scores:
+        ranked = np.sort(softmax(s))[:, ::-1]  # each row from its largest weight
+        yield heatmap(
+            ranked.mean(axis=0),
+            name={"en": f"weights, {label['en']}", "zh": f"权重，{label['zh']}"},
+            spec=".2f",
+            scale=(0, 1),
+        )
+
+
+def frame(place, d_k):
+    """What the slider shows at a width."""
+    (raw, scaled), (mixed, kept) = averaged(d_k, 0), averaged(d_k, 1)
+    sigma = number(sqrt(d_k), ".4g")
+    label = dict.fromkeys(("en", "zh"), f"d_k = {d_k}")
+    says = {
+        "en": f"d_k = {d_k}: largest weight {raw} not scaled, {scaled} divided by √d_k",
+        "zh": f"d_k = {d_k}：最大权重，不缩放 {raw}，除以 √d_k 后 {scaled}",
+    }
+    caption = {
+        "en": f"The standard deviation of the scores is {sigma}, and 1 after the division. "
+        f"Mean of the largest weight: {raw} not scaled, {scaled} divided by √d_k. "
+        f"Mean of the entropy: {mixed} not scaled, {kept} divided by √d_k.",
+        "zh": f"分数的标准差是 {sigma}，除以 √d_k 以后是 1。"
+        f"最大权重的均值：不缩放 {raw}，除以 √d_k 以后 {scaled}。"
+        f"熵的均值：不缩放 {mixed}，除以 √d_k 以后 {kept}。",
+    }
+    return Frame((str(place),), label, tuple(drawings(d_k)), caption, says)
+
+
+slider("d_k", [frame(i, d_k) for i, d_k in enumerate(widths)], start=widths.index(64))
+# --8<-- [end:slider]
 
 # --8<-- [start:gradient]
 stuck = {}

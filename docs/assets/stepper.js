@@ -1,0 +1,52 @@
+// Steppers and sliders (attention_docs/figures/stepper.py). The page holds every frame and its
+// controls; this shows the frame that the controls name, and moves the controls.
+(() => {
+  const inputs = (box) => [...box.querySelectorAll(".stepper-bar input")];
+  const frames = (box) => [...box.querySelectorAll(".frame")];
+  const chosen = (box) =>
+    inputs(box).filter((one) => one.type === "range" || one.checked).map((one) => one.value).join(" ");
+  const place = (box) => frames(box).findIndex((one) => one.dataset.at === chosen(box));
+
+  const show = (box) => {
+    const all = frames(box), n = place(box), label = all[n].querySelector("strong");
+    const says = all[n].dataset.says ?? label.textContent;
+    all.forEach((one, i) => one.classList.toggle("shown", i === n));
+    for (const button of box.querySelectorAll("[data-by]"))
+      button.setAttribute("aria-disabled", !all[n + Number(button.dataset.by)]);
+    for (const one of inputs(box)) if (one.type === "range") one.setAttribute("aria-valuetext", says);
+    for (const one of box.querySelectorAll(".stepper-now")) one.innerHTML = label.innerHTML;
+    return says;
+  };
+
+  const move = (box, by) => {
+    const target = frames(box)[place(box) + by];
+    if (!target) return;
+    const values = target.dataset.at.split(" ");
+    const names = [...new Set(inputs(box).map((one) => one.name))];
+    for (const one of inputs(box)) one.checked = one.value === values[names.indexOf(one.name)];
+    box.classList.add("moved");
+    // A radio button says itself where it stands; after a button the status does.
+    box.querySelector("[role=status]").textContent = show(box);
+  };
+
+  const within = (event, selector) => event.target.closest?.(`.stepper ${selector}`);
+  document.addEventListener("input", (event) => {
+    const box = within(event, "input")?.closest(".stepper");
+    if (!box) return;
+    box.classList.add("moved");
+    show(box);
+  });
+  document.addEventListener("click", (event) => {
+    const button = within(event, "[data-by]");
+    if (button) move(button.closest(".stepper"), Number(button.dataset.by));
+  });
+  document.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const button = within(event, "[data-by]");
+    if (!by || !button || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    move(button.closest(".stepper"), by);
+  });
+  // A browser may have kept the controls as they were at the last visit.
+  addEventListener("pageshow", () => document.querySelectorAll(".stepper").forEach(show));
+})();

@@ -1,0 +1,628 @@
+"""The stepper of the eight steps and the slider of the widths: content, and use in a browser."""
+
+import http.server
+import itertools
+import json
+import os
+import re
+import shutil
+import threading
+import warnings
+from fractions import Fraction
+from functools import partial
+from html.parser import HTMLParser
+from math import prod
+
+import mpmath
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_docs.figures import heatmap
+from attention_docs.figures.parts import text_width
+from attention_docs.figures.stepper import Frame, slider, stepper
+from attention_docs.figures.steps import eight_steps
+from tests.conftest import LANGUAGES, ROOT
+
+mpmath.mp.dps = 40
+
+# Typed from Karim's article, as in test_eight_steps.
+X = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
+W_K = [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]]
+W_Q = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
+W_V = [[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]]
+PLACES = [f"{i} {step}" for i in (1, 2, 3) for step in range(1, 9)]
+HAN = re.compile("[\u4e00-\u9fff]")
+
+each_language = pytest.mark.parametrize("lang", LANGUAGES)
+
+
+def times(a, b):
+    return [[sum(map(prod, zip(row, col, strict=True))) for col in zip(*b)] for row in a]  # noqa: B905
+
+
+def by_hand(x, w_k, w_q, w_v):
+    """All tensors: integers up to the scores, then 40 digits."""
+    keys, queries, values = (times(x, w) for w in (w_k, w_q, w_v))
+    scores = times(queries, list(zip(*keys, strict=True)))
+    powers = [[mpmath.exp(s) for s in row] for row in scores]
+    weights = [[p / sum(row) for p in row] for row in powers]
+    weighted = [
+        [[a * v for v in value] for a, value in zip(row, values, strict=True)] for row in weights
+    ]
+    outputs = [[sum(column) for column in zip(*block, strict=True)] for block in weighted]
+    return {
+        "keys": keys,
+        "queries": queries,
+        "values": values,
+        "scores": scores,
+        "powers": powers,
+        "weights": weights,
+        "weighted": weighted,
+        "outputs": outputs,
+    }
+
+
+TENSORS = by_hand(X, W_K, W_Q, W_V)
+
+
+def floats(nested):
+    return np.array(nested, dtype=float)
+
+
+def figure_of(x=X, parameters=(W_K, W_Q, W_V), **changed):
+    tensors = by_hand(x, *parameters) | changed
+    del tensors["powers"]
+    return eight_steps(
+        inputs=floats(x),
+        parameters=[floats(w) for w in parameters],
+        **{name: floats(tensor) for name, tensor in tensors.items()},
+    )
+
+
+STEPS = figure_of()
+
+
+def frames(figure, lang):
+    """Every frame by its place."""
+    soup = BeautifulSoup(figure.svg[lang], "lxml")
+    return {one["data-at"]: one for one in soup.select(".frame")}
+
+
+def alts(frame):
+    return " ".join(svg["aria-label"] for svg in frame.select("svg"))
+
+
+def fixed(values, spec):
+    return [format(float(value), spec) for value in values]
+
+
+def flat(nested):
+    return [one for row in nested for one in row]
+
+
+# What the stepper holds.
+
+
+@each_language
+def test_every_step_of_every_input_has_a_figure_and_a_caption(lang):
+    found = frames(STEPS, lang)
+    assert list(found) == PLACES
+    titles = set()
+    for place, frame in found.items():
+        i, step = place.split()
+        title = frame.figcaption.strong.get_text()
+        wanted = {"en": f"Input {i}, step {step}: ", "zh": f"输入 {i}，第 {step} 步："}[lang]
+        assert title.startswith(wanted)
+        titles.add(title.removeprefix(wanted))
+        assert len(frame.figcaption.get_text()) > len(title) + 10
+        (svg,) = frame.select("svg")
+        assert svg["role"] == "img"
+        assert alts(frame) in STEPS.alt[lang]
+    assert len(titles) == 8
+    assert len({frame.figcaption.get_text() for frame in found.values()}) == 24
+    assert [place for place in found if "shown" in found[place]["class"]] == ["1 1"]
+
+
+def wanted_numbers(i, step):
+    """What the alternative text of a step must hold, from the tensors by hand."""
+    t = TENSORS
+    dots = [
+        " + ".join(f"{a} × {b}" for a, b in zip(t["queries"][i], key, strict=True))
+        + f" = {t['scores'][i][j]}"
+        for j, key in enumerate(t["keys"])
+    ]
+    return [
+        map(str, flat(X)),
+        map(str, flat(W_K + W_Q + W_V)),
+        map(str, [*X[i], *t["keys"][i], *t["queries"][i], *t["values"][i]]),
+        [*map(str, [*t["queries"][i], *t["scores"][i]]), *dots],
+        [
+            *fixed([*t["powers"][i], sum(t["powers"][i])], ".4f"),
+            *fixed(t["weights"][i], ".4e"),
+        ],
+        [*fixed(t["weights"][i] + flat(t["weighted"][i]), ".4f"), *map(str, flat(t["values"]))],
+        fixed(flat(t["weighted"][i]) + t["outputs"][i], ".4f"),
+        fixed(flat(t["weights"][: i + 1] + t["outputs"][: i + 1]), ".4f"),
+    ][step]
+
+
+@each_language
+def test_alternative_texts_hold_their_numbers(lang):
+    found = frames(STEPS, lang)
+    for i, step in itertools.product(range(3), range(8)):
+        told = alts(found[f"{i + 1} {step + 1}"])
+        for number in wanted_numbers(i, step):
+            assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.]*\d)", told), (i, step, number)
+
+
+@each_language
+def test_what_is_drawn_is_told(lang):
+    for place, frame in frames(STEPS, lang).items():
+        drawn = " ".join(one.get_text() for one in frame.select("text"))
+        numbers = set(re.findall(r"\d+(?:\.\d+)?(?:e-\d+)?", drawn))
+        assert numbers
+        assert numbers <= set(re.findall(r"\d+(?:\.\d+)?(?:e-\d+)?", alts(frame))), place
+
+
+@each_language
+def test_captions_hold_the_results(lang):
+    def vector(values, spec="d"):
+        shown = [format(v if spec == "d" else float(v), spec) for v in values]
+        return f"[{', '.join(shown)}]"
+
+    found, t = frames(STEPS, lang), TENSORS
+    for i in range(3):
+        results = [
+            [vector(X[i])],
+            [vector(X[i])],
+            [vector(t[name][i]) for name in ("keys", "queries", "values")],
+            [vector(t["scores"][i])],
+            [vector(t["weights"][i], ".4e")],
+            fixed([max(t["weights"][i])], ".4f"),
+            [vector(t["outputs"][i], ".4f")],
+            [],
+        ]
+        for step, wanted in enumerate(results, start=1):
+            caption = found[f"{i + 1} {step}"].figcaption.get_text()
+            assert all(result in caption for result in wanted), caption
+    sixth = [found[f"{i} 6"].figcaption.get_text() for i in (1, 2, 3)]
+    both = {"en": "Value 2 and value 3 get most", "zh": "值 2 和值 3 的权重并列最大"}[lang]
+    one = {"en": "Value 2 gets most", "zh": "值 2 的权重最大"}[lang]
+    assert [both in sixth[0], one in sixth[1], one in sixth[2]] == [True] * 3
+
+
+def test_step_8_leaves_open_what_is_still_to_come():
+    for i in range(3):
+        told = alts(frames(STEPS, "en")[f"{i + 1} 8"])
+        later = set(fixed(flat(TENSORS["outputs"][i + 1 :]), ".4f"))
+        assert not later & set(re.findall(r"\d\.\d{4}", told)) - {"0.0000"}
+    captions = [frames(STEPS, "en")[f"{i} 8"].figcaption.get_text() for i in (1, 2, 3)]
+    assert "Inputs 2 and 3 still go" in captions[0]
+    assert "Input 3 still goes" in captions[1]
+    assert "All 3 rows are done" in captions[2]
+
+
+def test_each_language_is_its_own():
+    assert not HAN.search(STEPS.svg["en"] + STEPS.alt["en"])
+    soup = BeautifulSoup(STEPS.svg["zh"], "lxml")
+    seen = soup.get_text() + STEPS.alt["zh"]
+    assert not re.search(r"\b(query|key|value|weights?|input|output|step|row|sum)\b", seen)
+    for text in [one.figcaption.get_text() for one in frames(STEPS, "zh").values()]:
+        assert not re.search(r"[\u4e00-\u9fff][0-9A-Za-z\[]|[0-9A-Za-z\]][\u4e00-\u9fff]", text)
+
+
+@each_language
+def test_all_drawings_have_one_size_and_hold_their_text(lang):
+    boxes = set()
+    for frame in frames(STEPS, lang).values():
+        boxes.add(frame.svg["viewbox"])
+        width, height = (float(n) for n in frame.svg["viewbox"].split()[2:])
+        for one in frame.select("text"):
+            x, y, size = (float(one[name]) for name in ("x", "y", "font-size"))
+            long = text_width(one.get_text(), size)
+            left = x - {"start": 0, "middle": long / 2, "end": long}[one["text-anchor"]]
+            assert left >= -1
+            assert left + long <= width + 1
+            assert size <= y <= height
+    assert len(boxes) == 1
+    # At 390 px an output is 339 px wide; a drawing shrinks to 3/4.
+    assert 0.75 * width <= 339
+
+
+@settings(max_examples=10)
+@given(st.data())
+def test_other_sizes(data):
+    n, d_model, d_k, d_v = (data.draw(st.integers(2, 4)) for _ in range(4))
+    small = st.integers(0, 2)
+
+    def draw(rows, columns):
+        row = st.lists(small, min_size=columns, max_size=columns)
+        return data.draw(st.lists(row, min_size=rows, max_size=rows))
+
+    x, parameters = draw(n, d_model), [draw(d_model, d) for d in (d_k, d_k, d_v)]
+    figure = figure_of(x, parameters)
+    assert len(frames(figure, "zh")) == 8 * n
+    outputs = by_hand(x, *parameters)["outputs"]
+    last = alts(frames(figure, "en")[f"{n} 7"]).partition(f"Vector output {n}:")[2]
+    told = [float(number) for number in re.findall(r"\d+\.\d{4}", last)]
+    np.testing.assert_allclose(told, floats(outputs[-1]), rtol=0, atol=5.01e-5)
+
+
+class Nesting(HTMLParser):
+    """Fails where an element is closed that is not the open one."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attributes):
+        names = [name for name, _ in attributes]
+        assert len(names) == len(set(names)), (tag, names)
+        if tag != "input":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def example_slider():
+    shown = [
+        Frame(
+            (str(i),),
+            {"en": f"d_k = {d}", "zh": f"d_k = {d}"},
+            (heatmap([[d]], spec="d"),),
+            {"en": "a < b & c", "zh": "甲"},
+            {"en": f'largest "{d}"', "zh": f"最大“{d}”"},
+        )
+        for i, d in enumerate((4, 8, 16))
+    ]
+    return shown, slider("d_k", shown, start=1)
+
+
+@each_language
+@pytest.mark.parametrize("kind", ["steps", "slider"])
+def test_markup_is_balanced_and_names_nothing_twice(kind, lang):
+    figure = {"steps": STEPS, "slider": example_slider()[1]}[kind]
+    parser = Nesting()
+    parser.feed(figure.svg[lang])
+    assert not parser.open
+    soup = BeautifulSoup(figure.svg[lang], "lxml")
+    assert not soup.find_all(id=True)
+    assert not soup.find_all("script")
+    assert soup.select_one(".stepper-bar").has_attr("hidden")
+    for control in soup.select("input"):
+        assert control.find_parent("label").get_text(strip=True)
+
+
+def test_controls_lead_to_every_frame():
+    soup = BeautifulSoup(STEPS.svg["en"], "lxml")
+    groups = {}
+    for radio in soup.select("input[type=radio]"):
+        groups.setdefault(radio["name"], []).append(radio)
+    assert [len(group) for group in groups.values()] == [3, 8]
+    values = [[one["value"] for one in group] for group in groups.values()]
+    assert [" ".join(pair) for pair in itertools.product(*values)] == PLACES
+    for group in groups.values():
+        assert [one.has_attr("checked") for one in group] == [True] + [False] * (len(group) - 1)
+    names = [one.find_parent("label").get_text() for one in soup.select("input")]
+    assert names[:4] == ["1", "2", "3", "1: input"]
+    assert [one.get_text() for one in soup.select("legend")] == ["Input", "Step"]
+
+
+def test_slider_says_where_it_stands():
+    shown, figure = example_slider()
+    for lang in LANGUAGES:
+        soup = BeautifulSoup(figure.svg[lang], "lxml")
+        control = soup.select_one("input[type=range]")
+        assert (control["min"], control["max"], control["value"]) == ("0", "2", "1")
+        assert control["aria-valuetext"] == shown[1].says[lang]
+        assert [one["data-says"] for one in soup.select(".frame")] == [f.says[lang] for f in shown]
+        assert [one["data-at"] for one in soup.select(".frame.shown")] == ["1"]
+        assert "d<sub>k</sub> = 8" in figure.svg[lang]
+    assert "a &lt; b &amp; c" in figure.svg["en"]
+
+
+def changed(name):
+    """The tensors with one number of one of them moved a little."""
+    moved = floats(TENSORS[name])
+    moved.flat[-1] += 0.01
+    return {name: moved}
+
+
+@pytest.mark.parametrize(
+    "name", ["keys", "queries", "values", "scores", "weights", "weighted", "outputs"]
+)
+def test_a_tensor_that_does_not_follow_is_refused(name):
+    with pytest.raises(ValueError, match=rf"^{name} must be \[\[.*\]\], got \[\["):
+        figure_of(**changed(name))
+
+
+def test_errors_say_wanted_and_got():
+    shown, _ = example_slider()
+    with pytest.raises(ValueError, match=r"frames must be at \[\('0',\)\], got \[\('2',\)\]"):
+        slider("d_k", shown[2:])
+    with pytest.raises(ValueError, match="start must be one of 3 frames, got 3"):
+        slider("d_k", shown, start=3)
+    with pytest.raises(ValueError, match=r"frames must be at \[\('1',\), \('2',\)\], got"):
+        stepper("a", [("key", ["b", "c"])], shown)
+
+
+def test_the_script_is_small_and_brings_nothing():
+    script = (ROOT / "docs" / "assets" / "stepper.js").read_text(encoding="utf-8")
+    assert len(script.encode()) < 4096
+    assert not re.search(r"import|require|fetch|https?:", script)
+
+
+# On the site.
+
+
+@pytest.mark.site
+@each_language
+def test_the_page_holds_the_stepper(page, lang):
+    chapter = page(lang, "eight-steps")
+    (box,) = chapter.article.select(".stepper")
+    assert box.find_parent(id="out-stepper")
+    assert [one["data-at"] for one in box.select(".frame")] == PLACES
+    assert [svg["aria-label"] for svg in box.select("svg")] == [
+        alts(one) for one in frames(STEPS, lang).values()
+    ]
+    ids = [one["id"] for one in chapter.soup.find_all(id=True)]
+    assert len(ids) == len(set(ids))
+    (script,) = chapter.soup.select('script[src$="assets/stepper.js"]')
+    assert script.has_attr("defer")
+
+
+@pytest.mark.site
+def test_search_does_not_hold_every_number_of_every_frame(site):
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    sections = {one["location"]: one["text"].replace("\u200b", "") for one in index["docs"]}
+    for prefix in ("", "zh/"):
+        steps, widths = (
+            sections[f"{prefix}{where}"] for where in ("eight-steps/#stepper", "scaling/#slider")
+        )
+        assert "eight_steps(" in steps
+        assert "8886110" not in steps
+        assert not re.search("step 8|第 8 步|Next|下一步", steps)
+        assert not re.search("占样本的比例|share of the samples", widths)
+        assert re.search("ordered for each query|再取平均", widths)
+        assert re.search(r"dark green|输出深绿", steps)
+
+
+@pytest.mark.site
+@each_language
+def test_the_slider_and_the_table_say_the_same(page, lang):
+    chapter = page(lang, "scaling")
+    found = {one["data-at"]: one for one in chapter.article.select("#out-slider .frame")}
+    table = re.findall(r"^d_k = +(\d+) +(.*)$", chapter.output("widths"), re.M)
+    assert [int(d) for d, _ in table] == [4 * 2**i for i in range(9)]
+    for place, (d, row) in enumerate(table):
+        frame = found[str(place)]
+        raw, scaled, mixed, kept = re.findall(r"\S+ ± \S+", row)
+        caption = frame.figcaption.get_text()
+        assert frame.figcaption.strong.get_text() == f"d_k = {d}".replace("_", "")
+        order = [caption.index(one) for one in (raw, scaled, mixed, kept)]
+        assert order == sorted(order)
+        sigma = mpmath.nstr(mpmath.sqrt(int(d)), 4, strip_zeros=True).removesuffix(".0")
+        assert re.search(rf"(is|是) {sigma}[,，]", caption)
+        assert raw in frame["data-says"]
+        assert scaled in frame["data-says"]
+        spread, *ranked = (svg["aria-label"] for svg in frame.select("svg"))
+        assert spread.count("32000") == 2
+        for mean, told in zip((raw, scaled), ranked, strict=True):
+            weights = [float(one) for one in re.findall(r"\d\.\d\d", told)]
+            assert len(weights) == 8
+            assert weights == sorted(weights, reverse=True)
+            assert abs(Fraction(sum(map(Fraction, map(str, weights)))) - 1) <= Fraction(4, 100)
+            assert weights[0] == pytest.approx(float(mean.split()[0]), abs=0.0051)
+
+
+# In a browser.
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+if BROWSER is None:
+    warnings.warn("no browser found: the stepper and the slider are not tried", stacklevel=1)
+
+
+def in_browser(test):
+    """Leave the test out where there is no browser; with REQUIRE_BROWSER it fails there."""
+    return pytest.mark.site(test) if BROWSER or os.environ.get("REQUIRE_BROWSER") else None
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """The site on a local server."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=site)
+    ) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    assert BROWSER, "REQUIRE_BROWSER is set, and no browser was found"
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium, address):
+    """`visit(path, **context)`: a page in a context of its own."""
+    contexts = []
+
+    def open_page(path, **options):
+        contexts.append(chromium.new_context(viewport={"width": 1280, "height": 900}, **options))
+        tab = contexts[-1].new_page()
+        tab.goto(address + path)
+        return tab
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def seen(tab):
+    """The places of the frames that show."""
+    return tab.locator(".frame").evaluate_all(
+        "all => all.filter(one => one.checkVisibility({visibilityProperty: true}))"
+        ".map(one => one.dataset.at)"
+    )
+
+
+def status(tab):
+    return tab.locator(".stepper [role=status]").text_content()
+
+
+@in_browser
+def test_buttons_go_through_all_steps_of_all_inputs(visit):
+    tab = visit("/eight-steps/")
+    assert seen(tab) == ["1 1"]
+    back, on = (tab.get_by_role("button", name=name) for name in ("‹ Back", "Next ›"))
+    for place in PLACES[1:]:
+        on.click()
+        assert seen(tab) == [place]
+        i, step = place.split()
+        assert status(tab).startswith(f"Input {i}, step {step}: ")
+        assert tab.locator(f'input[name="steps-2"][value="{step}"]').is_checked()
+        assert tab.locator(f'input[name="steps-1"][value="{i}"]').is_checked()
+        assert back.get_attribute("aria-disabled") == "false"
+    assert on.get_attribute("aria-disabled") == "true"
+    on.click(force=True)  # playwright itself waits for aria-disabled to end
+    assert seen(tab) == ["3 8"]
+    back.click()
+    assert seen(tab) == ["3 7"]
+
+
+@in_browser
+def test_keys_alone_are_enough(visit):
+    tab = visit("/zh/eight-steps/")
+    tab.locator('input[name="steps-1"][value="1"]').focus()
+    tab.keyboard.press("ArrowRight")
+    assert seen(tab) == ["2 1"]
+    assert status(tab) == ""  # a radio button speaks for itself
+    tab.keyboard.press("Tab")
+    for _ in range(3):
+        tab.keyboard.press("ArrowRight")
+    assert seen(tab) == ["2 4"]
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("ArrowLeft")  # on the button "back"
+    assert seen(tab) == ["2 3"]
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Space")
+    assert seen(tab) == ["2 6"]
+    assert status(tab) == "输入 2，第 6 步：加权后的值"
+    assert tab.evaluate("document.activeElement.textContent") == "下一步 ›"
+    tab.keyboard.press("Alt+ArrowDown")
+    assert seen(tab) == ["2 6"]
+
+
+@in_browser
+@each_language
+def test_without_javascript_everything_shows(visit, lang):
+    prefix = "" if lang == "en" else "/zh"
+    tab = visit(f"{prefix}/eight-steps/", java_script_enabled=False)
+    bar = tab.locator(".stepper-bar")
+    assert tab.locator(".frame >> visible=true").count() == 24
+    assert not bar.is_visible()
+    boxes = [one.bounding_box() for one in tab.locator(".frame").all()]
+    assert all(a["y"] + a["height"] <= b["y"] for a, b in itertools.pairwise(boxes))
+    tab.goto(tab.url.replace("eight-steps", "scaling"))
+    assert tab.locator(".frame >> visible=true").count() == 9
+    assert not bar.is_visible()
+
+
+@in_browser
+def test_on_paper_everything_shows(visit):
+    tab = visit("/eight-steps/")
+    tab.emulate_media(media="print")
+    assert seen(tab) == PLACES
+    assert not tab.locator(".stepper-bar").is_visible()
+
+
+@in_browser
+@pytest.mark.parametrize(("motion", "name"), [("reduce", "none"), ("no-preference", "turn")])
+def test_reduced_motion_is_respected(visit, motion, name):
+    tab = visit("/eight-steps/", reduced_motion=motion)
+    animation = "getComputedStyle(document.querySelector('.shown .turn')).animationName"
+    tab.locator('input[name="steps-2"][value="4"]').check()
+    assert seen(tab) == ["1 4"]
+    assert tab.evaluate(animation) == name
+    moving = tab.evaluate("document.getAnimations().length")
+    assert (moving > 0) == (motion != "reduce")
+
+
+@in_browser
+@pytest.mark.parametrize("path", ["/eight-steps/", "/zh/eight-steps/", "/scaling/", "/zh/scaling/"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
+    tab = visit(path, color_scheme="dark" if width == 390 else "light")
+    tab.set_viewport_size({"width": width, "height": 900})
+    frames_box = tab.locator(".stepper-frames")
+    controls = tab.locator(".stepper-bar input, .stepper-bar button")
+    before = frames_box.bounding_box()
+    for value in ("2", "3", "6"):
+        if "scaling" in path:
+            tab.locator("input[type=range]").fill(value)
+        else:
+            tab.locator(f'input[name="steps-2"][value="{value}"]').check()
+        after = frames_box.bounding_box()
+        assert after["height"] == before["height"]
+        assert after["width"] == before["width"]
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    drawing = tab.locator(".drawing:has(.stepper)")
+    assert drawing.evaluate("one => one.scrollWidth - one.clientWidth") == 0
+    for control in controls.all():
+        size = control.bounding_box()
+        assert size["width"] >= 24
+        assert size["height"] >= 24
+
+
+@in_browser
+@each_language
+def test_the_slider_is_moved_by_keys(visit, lang):
+    tab = visit("/scaling/" if lang == "en" else "/zh/scaling/")
+    control = tab.locator("input[type=range]")
+    assert seen(tab) == ["4"]
+    control.focus()
+    for key, place, d_k in (
+        ("ArrowRight", "5", 128),
+        ("End", "8", 1024),
+        ("ArrowLeft", "7", 512),
+        ("Home", "0", 4),
+    ):
+        tab.keyboard.press(key)
+        assert seen(tab) == [place]
+        assert tab.locator(".stepper-now").text_content() == f"dk = {d_k}"
+        told = control.get_attribute("aria-valuetext")
+        word = {"en": "largest weight", "zh": "最大权重"}[lang]
+        assert told.startswith(f"d_k = {d_k}")
+        assert word in told
+        assert told == tab.locator(".frame.shown").get_attribute("data-says")
+
+
+@in_browser
+def test_controls_that_the_browser_kept_and_the_frame_agree(visit):
+    tab = visit("/eight-steps/")
+    tab.evaluate("document.querySelector('[name=steps-2][value=\"5\"]').checked = true")
+    tab.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))")
+    assert seen(tab) == ["1 5"]

@@ -8,5 +8,9 @@ execute  decides what must run, runs it, gathers every failure
 weave    puts the results into the page
 formulas TeX to HTML at build time
 twins    compares the two languages
+plain    a page as plain Markdown, with code and results apart
+takeaway notebooks, Markdown copies, llms.txt
+offline  the whole site as a zip that opens from disk
+found    hreflang, what is shown where a page is shared, sitemap, the page for 404
 hooks    the events of mkdocs, in order
 """

@@ -11,23 +11,27 @@ import logging
 import os
 import re
 import shutil
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jieba
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import Files
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-from attention_docs.site import formulas, numbers, tables, terms, twins
+from attention_docs.site import formulas, found, numbers, offline, tables, terms, twins
 from attention_docs.site.execute import Executor, Results, public_versions
 from attention_docs.site.failure import Failure
 from attention_docs.site.run import STEPS
 from attention_docs.site.source import Source, read_page
-from attention_docs.site.store import Record
+from attention_docs.site.store import Record, Store
+from attention_docs.site.takeaway import ZIP, Copy, Kit
 from attention_docs.site.weave import Woven, shows
 
 log = logging.getLogger("mkdocs.attention_docs")
@@ -59,6 +63,9 @@ class Build:
         self.failures: list[Failure] = []
         self.woven: dict[str, Woven] = {}
         self.records: dict[str, list[dict[str, Any]]] = {}
+        self.order: list[str] = []  # the pages as the navigation has them
+        self.copies: dict[str, Copy] = {}
+        self.cache = Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache" / "results"))
 
     def prepare(self) -> None:
         """Read all pages, compare the twins, run what must run."""
@@ -67,8 +74,7 @@ class Build:
                 self.pages[path] = read_page(path, self.root)
                 self.failures += self.pages[path].failures
         self._compare()
-        cache = Path(os.environ.get("ATTENTION_DOCS_CACHE", self.root / ".cache" / "results"))
-        executor = Executor(self.root, cache, log.warning)
+        executor = Executor(self.root, self.cache, log.warning)
         self.results = executor.run(list(self.pages.values()))
         self.failures += self.results.failures
         for page in self.pages.values():
@@ -110,6 +116,28 @@ class Build:
             return source, self.results.records[source.path]
 
         return page
+
+    def expand(self, markdown: str, lang: str) -> str:
+        """Put in the parts that the page asks for."""
+        return tables.expand(markdown, lang, self.root / "docs", self.results_of(lang))
+
+    @cached_property
+    def card(self) -> found.Card | None:
+        """The picture shown where a page is shared; none under `mkdocs serve`."""
+        return found.card(self.root, Store(self.cache, log.warning)) if command == "build" else None
+
+    def copy(self, page: Page, woven: Woven, config: MkDocsConfig) -> Copy:
+        """What the copies of a page are made from."""
+        slug = Path(woven.source.path).stem
+        return Copy(
+            woven,
+            lambda line: self.expand(line, woven.lang),
+            page.url,
+            title=str(page.meta.get("title", page.title)),
+            description=str(page.meta.get("description", config.site_description)),
+            site_name=config.site_name,
+            own_listing=(self.root / "docs" / "listings" / f"{slug}.py").is_file(),
+        )
 
     def weave(self, page: Page, config: MkDocsConfig) -> Woven | None:
         """The woven form of a page, or None for a page that is not in a language folder."""
@@ -177,9 +205,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     current.woven[page.file.src_uri] = woven
     current.records[page.url] = numbers.records("/" + page.url, woven)
     try:
-        return tables.expand(
-            woven.markdown(), woven.lang, current.root / "docs", current.results_of(woven.lang)
-        )
+        return current.expand(woven.markdown(), woven.lang)
     except Failure as failure:
         current.failures.append(failure)
         return woven.markdown()
@@ -202,7 +228,31 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         woven.source.failures.append(failure)
 
     content = _explained(content, page, woven)
-    return woven.content(formulas.replace(content, woven.bare, fail))
+    copy = current.copies[page.file.src_uri] = current.copy(page, woven, config)
+    home = copy.url in found.addresses("").values() and command == "build"
+    return woven.content(formulas.replace(content, woven.bare, fail)) + copy.line(zipped=home)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Say in the head what the page is, in which languages, and what to show of it."""
+    copy = current.copies.get(page.file.src_uri)
+    if copy is None:
+        return output
+    card = current.card if config.site_url else None
+    return found.head(output, copy, config.site_url or "", card)
+
+
+def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
+    """One page for 404, for both languages."""
+    if template_name == "404.html":
+        return "" if _nested(config) else found.not_found(output, config.site_url or "")
+    return output
+
+
+@event_priority(-200)  # after the languages are taken apart
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> None:
+    """Remember the order of the pages."""
+    current.order += [page.file.src_uri for page in nav.pages]
 
 
 @event_priority(-200)  # after the last language is built
@@ -210,11 +260,13 @@ def on_post_build(config: MkDocsConfig) -> None:
     """Write numbers.json, say what ran, and publish if nothing is wrong."""
     if _nested(config):
         return
-    found = (record for url in sorted(current.records) for record in current.records[url])
+    shown = (record for url in sorted(current.records) for record in current.records[url])
     built = Path(config.site_dir)
     (built / "numbers.json").write_text(
-        numbers.document(found, public_versions()), encoding="utf-8"
+        numbers.document(shown, public_versions()), encoding="utf-8"
     )
+    if not current.failures:
+        _copies(built, config)
     log.info("Numbers: %d blocks ran, %d reused", current.results.ran, current.results.reused)
     config.site_dir = str(current.site)
     try:
@@ -238,6 +290,8 @@ def _explained(content: str, page: Page, woven: Woven) -> str:
     }
     if slug in entries:
         return terms.name_rows(content, entries[slug])
+    if slug == "api":  # docstrings are English and name what they explain
+        return content
     prefix = "" if woven.lang == LANGUAGES[0] else f"{woven.lang}/"
     return terms.link(
         content,
@@ -245,6 +299,18 @@ def _explained(content: str, page: Page, woven: Woven) -> str:
         entries.get("notation", []),
         lambda name: get_relative_url(f"{prefix}{name}/", page.url),
     )
+
+
+def _copies(built: Path, config: MkDocsConfig) -> None:
+    """Write what can be taken away, and what others find the site by."""
+    site_url, repository = config.site_url or "", (config.repo_url or "").rstrip("/")
+    copies = [current.copies[name] for name in current.order if name in current.copies]
+    Kit(copies, current.root, site_url, repository).write(built)
+    found.sitemap(built, site_url, [copy.url for copy in copies])
+    if command == "build":  # a refresh under `mkdocs serve` does not wait for these
+        if site_url and current.card:
+            (built / found.CARD).write_bytes(current.card.png)
+        offline.pack(built, built / ZIP, urlsplit(site_url).path or "/")
 
 
 def _nested(config: MkDocsConfig) -> bool:

@@ -1,0 +1,376 @@
+"""What surrounds attention: embedding, residual connection, LayerNorm, feed-forward network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from array_api_compat import array_namespace, is_array_api_obj
+from jaxtyping import Float, Int
+
+from attention_docs.checks import Array, floats, matrices, shape
+from attention_docs.multi_head import Parameters, _linear, multi_head_attention, parameter_count
+
+
+class BlockParameters(NamedTuple):
+    """The parameters of one encoder block.
+
+    Attributes:
+        attention: matrices and biases of multi-head attention; W_o has d_model columns.
+        W_1: (d_model, d_ff), of the feed-forward network.
+        W_2: (d_ff, d_model).
+        b_1: bias (d_ff,), or None for no bias.
+        b_2: bias (d_model,), or None.
+        gamma_1: scale (d_model,) of the LayerNorm that belongs to attention, or None for ones.
+        beta_1: its shift (d_model,), or None for zeros.
+        gamma_2: scale of the LayerNorm that belongs to the feed-forward network.
+        beta_2: its shift.
+    """
+
+    attention: Parameters
+    W_1: Array
+    W_2: Array
+    b_1: Array | None = None
+    b_2: Array | None = None
+    gamma_1: Array | None = None
+    beta_1: Array | None = None
+    gamma_2: Array | None = None
+    beta_2: Array | None = None
+
+
+def embed(
+    ids: Int[Array, "... n"],
+    table: Float[Array, "vocabulary d_model"],
+    positions: Float[Array, "n_max d_model"] | None = None,
+    scale: float = 1.0,
+) -> Float[Array, "... n d_model"]:
+    r"""Token ids to vectors: a row of the table for each token, plus a row for its place.
+
+    $$x_i = c\, E_{t_i} + p_i$$
+
+    Args:
+        ids: (..., n), integers t from 0 to the size of the vocabulary - 1.
+        table: E (vocabulary, d_model), real floats, one row a token id.
+        positions: p (n_max, d_model), same dtype, one row a place, or None for no positions.
+        scale: the factor c of the table's rows; Vaswani et al. take the root of d_model.
+
+    Returns:
+        Inputs (..., n, d_model), in units of the table.
+
+    Raises:
+        TypeError: ids are no integers of the table's library, or table and positions no floats.
+        ValueError: an id without a row, more tokens than n_max, or shapes that do not fit.
+
+    Source:
+        Vaswani et al. 2017, "Attention Is All You Need", §3.4 and §3.5.
+
+    Examples:
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> table = np.array([[1.0, 0], [0, 2], [3, 3]])
+        >>> text(embed(np.array([2, 0]), table, np.array([[0.0, 1], [0, 5]])), ".0f")
+        '[[3, 4],\n [1, 5]]'
+    """
+    xp = floats(table=table) if positions is None else floats(table=table, positions=positions)
+    matrices(table=table)
+    if not is_array_api_obj(ids) or array_namespace(ids) is not xp or not _integers(xp, ids):
+        got = getattr(ids, "dtype", type(ids).__name__)
+        raise TypeError(f"ids must hold integers of the table's library, got {got}")
+    if table.ndim != 2 or ids.ndim < 1 or 0 in shape(ids):
+        raise ValueError(
+            f"table must be (vocabulary, d_model) and ids (..., n) with n at least 1, "
+            f"got {shape(table)} and {shape(ids)}"
+        )
+    if bool(xp.any((ids < 0) | (ids >= table.shape[0]))):
+        raise ValueError(f"ids must be from 0 to {table.shape[0] - 1}, got {ids.tolist()}")
+    n, d_model = shape(ids)[-1], shape(table)[-1]
+    rows = xp.take(table, xp.reshape(ids, (-1,)), axis=0)
+    x = xp.reshape(rows, (*shape(ids), d_model)) * scale
+    if positions is None:
+        return x
+    if positions.ndim != 2 or positions.shape[-1] != d_model or positions.shape[0] < n:
+        raise ValueError(
+            f"positions must be (n_max, {d_model}) with n_max at least {n}, got {shape(positions)}"
+        )
+    return x + positions[:n, :]
+
+
+def _integers(xp: Any, ids: Array) -> bool:
+    return bool(xp.isdtype(ids.dtype, "integral"))
+
+
+def layer_norm(
+    x: Float[Array, "... d"],
+    gamma: Float[Array, " d"] | None = None,
+    beta: Float[Array, " d"] | None = None,
+    eps: float = 1e-5,
+) -> Float[Array, "... d"]:
+    r"""Layer normalisation: every row gets mean 0 and variance 1, then a scale and a shift.
+
+    $$\operatorname{LN}(x)_c = \gamma_c\, \frac{x_c - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_c,
+      \qquad \mu = \frac{1}{d} \sum_c x_c, \qquad \sigma^2 = \frac{1}{d} \sum_c (x_c - \mu)^2$$
+
+    The variance is the biased one, divided by d and not by d - 1, and ε stands inside the root.
+
+    Args:
+        x: (..., d), real floats; each row is normalised by itself.
+        gamma: γ (d,), same dtype, or None for ones.
+        beta: β (d,), same dtype, or None for zeros.
+        eps: ε, at least 0, in units of x squared. It keeps a constant row from dividing by 0.
+
+    Returns:
+        The same shape and dtype, dimensionless where γ and β are.
+
+    Raises:
+        TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: x has no axis or an empty last one, γ or β is not (d,), or ε is below 0.
+
+    Source:
+        Ba, Kiros and Hinton 2016, "Layer Normalization", §3.1; ε as in PyTorch.
+
+    Examples:
+        Mean 1/4, variance 1/4 - 1/16 = 3/16, and (1 - 1/4) / √(3/16) = √3 = 1.732.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> text(layer_norm(np.array([1.0, 0, 0, 0])), ".3f")
+        '[1.732, -0.577, -0.577, -0.577]'
+    """
+    parts = {"gamma": gamma, "beta": beta}
+    given = {name: one for name, one in parts.items() if one is not None}
+    xp = floats(x=x, **given)
+    if x.ndim < 1 or x.shape[-1] == 0:
+        raise ValueError(f"x must have a last axis that is not empty, got shape {shape(x)}")
+    for name, one in given.items():
+        if shape(one) != shape(x)[-1:]:
+            raise ValueError(f"{name} must have shape {shape(x)[-1:]}, got {shape(one)}")
+    if not eps >= 0:
+        raise ValueError(f"eps must be at least 0, got {eps}")
+    centred = x - xp.mean(x, axis=-1, keepdims=True)
+    variance = xp.mean(centred * centred, axis=-1, keepdims=True)  # divided by d
+    normal = centred / xp.sqrt(variance + eps)
+    scaled = normal if gamma is None else normal * gamma
+    return scaled if beta is None else scaled + beta
+
+
+def relu(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""What is negative becomes 0: $\max(0, x)$, component by component.
+
+    Args:
+        x: any shape, real floats.
+
+    Returns:
+        The same shape, dtype and units.
+
+    Raises:
+        TypeError: x is no array of real floats.
+
+    Source:
+        Nair and Hinton 2010, "Rectified Linear Units Improve Restricted Boltzmann Machines".
+
+    Examples:
+        >>> import numpy as np
+        >>> relu(np.array([-2.0, 0.0, 3.0]))
+        array([0., 0., 3.])
+    """
+    xp = floats(x=x)
+    return xp.where(x > 0, x, xp.zeros_like(x))
+
+
+def feed_forward(
+    x: Float[Array, "... n d_model"],
+    W_1: Float[Array, "d_model d_ff"],
+    W_2: Float[Array, "d_ff d_out"],
+    b_1: Float[Array, " d_ff"] | None = None,
+    b_2: Float[Array, " d_out"] | None = None,
+    activation: Callable[[Array], Array] = relu,
+    dropout: Callable[[Array], Array] | None = None,
+) -> Float[Array, "... n d_out"]:
+    r"""The feed-forward network: two linear maps with a bend between them, token by token.
+
+    $$\operatorname{FFN}(x) = \varphi(x W_1 + b_1)\, W_2 + b_2, \qquad \varphi = \max(0, \cdot)$$
+
+    Args:
+        x: (..., n, d_model), real floats; no token sees another one here.
+        W_1: (d_model, d_ff), same dtype.
+        W_2: (d_ff, d_out), same dtype; in a block d_out is d_model.
+        b_1: bias (d_ff,), or None.
+        b_2: bias (d_out,), or None.
+        activation: φ, a function of each component; `relu` or, say, torch's `gelu`.
+        dropout: a function such as `nn.Dropout(p)`, used on the hidden components, or None.
+
+    Returns:
+        (..., n, d_out), same dtype.
+
+    Raises:
+        TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: shapes that do not fit.
+
+    Source:
+        Vaswani et al. 2017, "Attention Is All You Need", §3.3, equation 2.
+
+    Examples:
+        The distance of two components, |x₁ - x₂| = max(0, x₁ - x₂) + max(0, x₂ - x₁).
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> W_1, W_2 = np.array([[1.0, -1], [-1, 1]]), np.array([[1.0], [1]])
+        >>> text(feed_forward(np.array([[3.0, 1], [1, 3], [2, 2]]), W_1, W_2), ".0f").split()
+        ['[[2],', '[2],', '[0]]']
+    """
+    hidden = activation(_linear("1", x, W_1, b_1))  # (..., n, d_ff)
+    hidden = hidden if dropout is None else dropout(hidden)
+    return _linear("2", hidden, W_2, b_2)
+
+
+def encoder_block(
+    x: Float[Array, "... n d_model"],
+    parameters: BlockParameters,
+    num_heads: int,
+    mask: Any = None,
+    norm_first: bool = False,
+    activation: Callable[[Array], Array] = relu,
+    dropout: Callable[[Array], Array] | None = None,
+    eps: float = 1e-5,
+) -> Float[Array, "... n d_model"]:
+    r"""One Transformer block: attention, then a feed-forward network, each with a way around it.
+
+    $$\begin{aligned}
+      \text{post-norm:} \quad z &= \operatorname{LN}_1(x + \operatorname{MHA}(x)),
+      & y &= \operatorname{LN}_2(z + \operatorname{FFN}(z)) \\
+      \text{pre-norm:} \quad z &= x + \operatorname{MHA}(\operatorname{LN}_1(x)),
+      & y &= z + \operatorname{FFN}(\operatorname{LN}_2(z))
+      \end{aligned}$$
+
+    Args:
+        x: (..., n, d_model), real floats.
+        parameters: matrices, biases, scales and shifts, same dtype.
+        num_heads: h, which must divide d_model.
+        mask: as for `multi_head_attention`. Booleans: True takes part.
+        norm_first: False is post-norm, True is pre-norm.
+        activation: of the feed-forward network.
+        dropout: a function such as `nn.Dropout(p)` or None. Used on the attention weights, on the
+            hidden components, and on what attention and network give before it is added to x.
+        eps: ε of both LayerNorms.
+
+    Returns:
+        (..., n, d_model), same dtype.
+
+    Raises:
+        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
+        ValueError: shapes that do not fit; attention or network that change the shape of x.
+
+    Source:
+        Post-norm: Vaswani et al. 2017, "Attention Is All You Need", §3.1. Pre-norm: Xiong et al.
+        2020, "On Layer Normalization in the Transformer Architecture", table 1.
+
+    Examples:
+        Parameters of 0 leave the way around alone: pre-norm gives x back, post-norm normalises it.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> zero = np.zeros((4, 4))
+        >>> parameters = BlockParameters(Parameters(zero, zero, zero, zero), zero, zero)
+        >>> x = np.array([[1.0, 0, 0, 0]])
+        >>> text(encoder_block(x, parameters, num_heads=2, norm_first=True), ".3f")
+        '[[1.000, 0.000, 0.000, 0.000]]'
+        >>> text(encoder_block(x, parameters, num_heads=2), ".3f")
+        '[[1.732, -0.577, -0.577, -0.577]]'
+    """
+    p = parameters
+
+    def norm_1(z: Array) -> Array:
+        return layer_norm(z, p.gamma_1, p.beta_1, eps)
+
+    def norm_2(z: Array) -> Array:
+        return layer_norm(z, p.gamma_2, p.beta_2, eps)
+
+    def attend(z: Array) -> Array:
+        out, _ = multi_head_attention(z, z, z, p.attention, num_heads, mask, dropout)
+        return _same_shape("attention", x, out if dropout is None else dropout(out))
+
+    def feed(z: Array) -> Array:
+        out = feed_forward(z, p.W_1, p.W_2, p.b_1, p.b_2, activation, dropout)
+        return _same_shape("the feed-forward network", x, out if dropout is None else dropout(out))
+
+    if norm_first:
+        x = x + attend(norm_1(x))
+        return x + feed(norm_2(x))
+    x = norm_1(x + attend(x))
+    return norm_2(x + feed(x))
+
+
+def _same_shape(name: str, x: Array, out: Array) -> Array:
+    """The output; ValueError unless it can be added to x without broadcasting."""
+    if shape(out) != shape(x):
+        raise ValueError(f"{name} must give back the shape {shape(x)}, got {shape(out)}")
+    return out
+
+
+def block_parameter_count(d_model: int, d_ff: int, bias: bool = True) -> int:
+    r"""Numbers that one block learns.
+
+    $$\underbrace{4d^2 + 4d}_{\text{attention}} + \underbrace{2\,d\,d_\text{ff} + d_\text{ff} + d}
+      _{\text{feed-forward}} + \underbrace{2 \cdot 2d}_{\text{LayerNorm}}
+      \;\overset{d_\text{ff} = 4d}{=}\; 12d^2 + 13d$$
+
+    Args:
+        d_model: d, size of inputs and outputs.
+        d_ff: size of the hidden layer.
+        bias: whether linear maps have biases and LayerNorms have shifts; without them
+            4d² + 2·d·d_ff + 2d are left.
+
+    Returns:
+        The count, dimensionless; the number of heads drops out.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Source:
+        The shapes in Vaswani et al. 2017, §3.2.2 and §3.3.
+
+    Examples:
+        The Transformer's base model: 12·512² + 13·512 = 3145728 + 6656.
+
+        >>> block_parameter_count(512, 2048)
+        3152384
+    """
+    if d_model < 1 or d_ff < 1:
+        raise ValueError(f"d_model and d_ff must be at least 1, got {d_model} and {d_ff}")
+    network = 2 * d_model * d_ff + bias * (d_ff + d_model)
+    return parameter_count(d_model, 1, bias) + network + 2 * (1 + bias) * d_model
+
+
+def block_flops(n: int, d_model: int, d_ff: int) -> int:
+    r"""Floating-point operations of the matrix products of one block, for one sequence.
+
+    $$\underbrace{4 \cdot 2nd^2}_{W_Q, W_K, W_V, W_O} + \underbrace{2n^2d}_{\text{scores}}
+      + \underbrace{2n^2d}_{\text{weighted sums}} + \underbrace{2 \cdot 2n\,d\,d_\text{ff}}
+      _{W_1, W_2} = 8nd^2 + 4n^2d + 4n\,d\,d_\text{ff}$$
+
+    A product of (a, b) and (b, c) takes a·b·c multiplications and as many additions. Softmax,
+    LayerNorm, activation, biases and sums are left out.
+
+    Args:
+        n: number of tokens.
+        d_model: d, size of inputs and outputs.
+        d_ff: size of the hidden layer.
+
+    Returns:
+        The count, dimensionless; the number of heads drops out.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Source:
+        Kaplan et al. 2020, "Scaling Laws for Neural Language Models", table 1.
+
+    Examples:
+        8·3·4² + 4·3²·4 + 4·3·4·5 = 384 + 144 + 240.
+
+        >>> block_flops(3, 4, 5)
+        768
+    """
+    if n < 1 or d_model < 1 or d_ff < 1:
+        raise ValueError(f"n, d_model and d_ff must be at least 1, got {n}, {d_model} and {d_ff}")
+    return 8 * n * d_model**2 + 4 * n**2 * d_model + 4 * n * d_model * d_ff

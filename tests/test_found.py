@@ -1,0 +1,223 @@
+"""Being found: languages, sitemap, card, the page for 404, "Edit this page"."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import math
+import re
+import struct
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.mini import Project
+
+ADDRESS = "https://example.org/attention/"
+REPOSITORY = "https://example.org/you/attention"
+PAGES = ("", "weights/", "zh/", "zh/weights/")
+HREFLANG = "{http://www.w3.org/1999/xhtml}link"
+LOC = "{http://www.sitemaps.org/schemas/sitemap/0.9}loc"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The small project, built with an address and a repository."""
+    return built(
+        Project(tmp_path_factory.mktemp("published")), SITE_URL=ADDRESS, REPO_URL=REPOSITORY
+    )
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The small project, built without."""
+    return built(Project(tmp_path_factory.mktemp("bare")), SITE_URL="", REPO_URL="")
+
+
+def built(project: Project, **environment: str) -> Project:
+    for lang, title, about in (
+        ("en", "Weights", "What weights are."),
+        ("zh", "权重", "什么是权重。"),
+    ):
+        path = f"docs/{lang}/weights.md"
+        project.edit(
+            path,
+            "title: Weights\ndescription: A test page.",
+            f"title: {title}\ndescription: {about}",
+        )
+    project.edit("docs/en/index.md", "title: Constants", "title: Attention, derived and executed")
+    project.stamp()
+    done = project.build(**environment)
+    assert done.returncode == 0, done.stderr
+    return project
+
+
+def soup(project: Project, url: str) -> BeautifulSoup:
+    return BeautifulSoup(project.read(f"site/{url}index.html"), "lxml")
+
+
+def meta(page: BeautifulSoup) -> dict[str, str]:
+    tags = page.select("meta[content]")
+    return {str(tag.get("property") or tag.get("name")): str(tag["content"]) for tag in tags}
+
+
+def languages(page: BeautifulSoup) -> dict[str, str]:
+    tags = page.select('link[rel~="alternate"][hreflang]')
+    assert len({tag["hreflang"] for tag in tags}) == len(tags)
+    return {str(tag["hreflang"]): str(tag["href"]) for tag in tags}
+
+
+def twins(url: str) -> dict[str, str]:
+    english = url.removeprefix("zh/")
+    found = {"en": english, "zh": f"zh/{english}", "x-default": english}
+    return {code: ADDRESS + where for code, where in found.items()}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("url", PAGES)
+def test_languages_and_address(published: Project, url: str) -> None:
+    page = soup(published, url)
+    assert languages(page) == twins(url)
+    assert [str(tag["href"]) for tag in page.select("link[rel=canonical]")] == [ADDRESS + url]
+    assert [html["lang"] for html in page.select("html")] == ["zh" if "zh" in url else "en"]
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("url", PAGES)
+def test_nothing_absolute_without_an_address(bare: Project, url: str) -> None:
+    page = soup(bare, url)
+    assert not languages(page)
+    assert not page.select("link[rel=canonical], link[rel=edit], a[rel=edit]")
+    assert not meta(page).keys() & {"og:url", "og:image", "twitter:card"}
+    assert not list((bare.root / "site").glob("sitemap*")) + list(
+        (bare.root / "site").glob("*.png")
+    )
+
+
+@pytest.mark.site
+def test_sitemap(published: Project) -> None:
+    content = (published.root / "site" / "sitemap.xml").read_bytes()
+    assert gzip.decompress((published.root / "site" / "sitemap.xml.gz").read_bytes()) == content
+    found = {}
+    for entry in ElementTree.fromstring(content):
+        links = {link.attrib["hreflang"]: link.attrib["href"] for link in entry.findall(HREFLANG)}
+        assert all(link.attrib["rel"] == "alternate" for link in entry.findall(HREFLANG))
+        found[entry.findtext(LOC)] = links
+        assert {child.tag for child in entry} == {LOC, HREFLANG}  # no date
+    assert found == {ADDRESS + url: twins(url) for url in PAGES}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize(
+    ("url", "title", "description", "locale"),
+    [
+        ("weights/", "Weights", "What weights are.", "en_GB"),
+        ("zh/weights/", "权重", "什么是权重。", "zh_CN"),
+    ],
+)
+def test_title_and_description(
+    published: Project, url: str, title: str, description: str, locale: str
+) -> None:
+    page = soup(published, url)
+    said = meta(page)
+    titles = [tag.get_text() for tag in page.select("head title")]
+    assert titles == [f"{title} - {said['og:site_name']}"]
+    assert said["description"] == said["og:description"] == description
+    assert (said["og:title"], said["og:locale"], said["og:type"]) == (title, locale, "article")
+    assert said["og:url"] == ADDRESS + url
+
+
+@pytest.mark.site
+def test_the_home_page_says_its_name_once(published: Project) -> None:
+    page = soup(published, "")
+    titles = [tag.get_text() for tag in page.select("head title")]
+    assert titles == ["Attention, derived and executed"]
+    assert meta(page)["og:type"] == "website"
+
+
+@pytest.mark.site
+def test_card(published: Project) -> None:
+    content = (published.root / "site" / "card.png").read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", content[16:24]) == (1200, 630)
+    assert len(content) < 300_000  # some places take no larger picture
+    # By hand: the scores of the eight steps, divided by √3, through softmax.
+    rows = []
+    for scores in ((2, 4, 4), (4, 16, 12), (4, 12, 10)):
+        powers = [math.exp(score / math.sqrt(3)) for score in scores]
+        rows.append("[" + ", ".join(f"{power / sum(powers):.4f}" for power in powers) + "]")
+    for url in ("weights/", "zh/weights/"):
+        said = meta(soup(published, url))
+        assert said["og:image"] == ADDRESS + "card.png"
+        assert (said["og:image:width"], said["og:image:height"]) == ("1200", "630")
+        assert re.findall(r"\[.*?\]", said["og:image:alt"]) == rows
+        assert said["twitter:card"] == "summary_large_image"
+
+
+@pytest.mark.site
+def test_the_card_is_drawn_once(published: Project) -> None:
+    """A second build takes it from the store; a changed module makes a new one."""
+    cards = []
+    for change in (False, True):
+        if change:
+            published.edit("attention_docs/site/found.py", "1200, 630", "600, 315")
+        assert published.build(SITE_URL=ADDRESS, site="again").returncode == 0
+        cards.append((published.root / "again" / "card.png").read_bytes())
+    published.edit("attention_docs/site/found.py", "600, 315", "1200, 630")
+    assert cards[0] == (published.root / "site" / "card.png").read_bytes()
+    assert struct.unpack(">II", cards[1][16:24]) == (600, 315)
+
+
+@pytest.mark.site
+def test_page_not_found(published: Project, bare: Project) -> None:
+    for project, base in ((published, "/attention/"), (bare, "/")):
+        page = BeautifulSoup(project.read("site/404.html"), "lxml")
+        article = page.select_one("article")
+        assert article
+        assert [h1.get_text() for h1 in article.select("h1")] == ["This page does not exist"]
+        assert [part.h2.get_text() for part in article.select('[lang="zh"]')] == ["没有这个页面"]
+        assert [html["lang"] for html in page.select("html")] == ["en"]
+        assert {str(link["href"]) for link in article.select("a")} == {base, f"{base}zh/"}
+        assert not languages(page)
+        assert meta(page)["robots"] == "noindex"
+        relative = [
+            str(tag.get("href") or tag.get("src"))
+            for tag in page.select("link[href], script[src], img[src]")
+        ]
+        assert len(relative) > 4
+        assert all(link.startswith("/") for link in relative)
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("url", PAGES)
+def test_edit_this_page(published: Project, url: str) -> None:
+    lang = "zh" if url.startswith("zh/") else "en"
+    name = url.removeprefix("zh/").strip("/") or "index"
+    (link,) = soup(published, url).select("a[rel=edit]")
+    assert link["href"] == f"{REPOSITORY}/edit/main/docs/{lang}/{name}.md"
+    assert (published.root / "docs" / lang / f"{name}.md").is_file()
+
+
+@pytest.mark.site
+def test_the_same_site_on_another_day(published: Project) -> None:
+    """Dates stand nowhere: not in the sitemap, not in an archive."""
+    sites = []
+    for day in ("86400", "1700000000"):
+        done: subprocess.CompletedProcess[str] = published.build(
+            SITE_URL=ADDRESS, REPO_URL=REPOSITORY, SOURCE_DATE_EPOCH=day, site=f"day{day}"
+        )
+        assert done.returncode == 0, done.stderr
+        sites.append(hashes(published.root / f"day{day}"))
+    assert sites[0] == sites[1]
+    assert {"sitemap.xml.gz", "attention-docs.zip", "card.png", "llms.txt"} <= sites[0].keys()
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

@@ -1,0 +1,373 @@
+"""Copies to take away: they hold what the pages hold, and they work on their own."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from tests.conftest import LANGUAGES, ROOT, Page
+from tests.mini import Project
+
+CHAPTERS = sorted(
+    path.stem
+    for path in (ROOT / "docs" / "en").glob("*.md")
+    if (ROOT / "docs" / "listings" / f"{path.stem}.py").is_file()
+)
+PAGES = sorted(path.stem for path in (ROOT / "docs" / "en").glob("*.md"))
+
+# Runs cells as a kernel does: one namespace; the value of a last expression is the cell's result.
+KERNEL = """
+import ast, contextlib, io, json, sys
+space, done = {"__name__": "__main__"}, []
+for code in json.load(sys.stdin):
+    tree, printed, value = ast.parse(code), io.StringIO(), None
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    with contextlib.redirect_stdout(printed):
+        exec(compile(tree, "<cell>", "exec"), space)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), space)
+    done.append([printed.getvalue(), dict(getattr(value, "svg", {}))])
+json.dump(done, sys.stdout)
+"""
+
+
+def folder(site: Path, lang: str, slug: str) -> Path:
+    return site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
+
+
+def notebook(site: Path, lang: str, slug: str) -> dict[str, Any]:
+    path = site / "notebooks" / lang / f"{slug}.ipynb"
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return document
+
+
+def code_cells(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in document["cells"] if cell["cell_type"] == "code"]
+
+
+def printed(cell: dict[str, Any]) -> str:
+    return "".join("".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream")
+
+
+def drawn(cell: dict[str, Any]) -> str:
+    data = [o["data"] for o in cell["outputs"] if o["output_type"] == "execute_result"]
+    return "".join(data[0]["image/svg+xml"]) if data else ""
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_notebooks_run_and_give_what_the_site_shows(
+    slug: str, site: Path, page: Callable[[str, str], Page]
+) -> None:
+    notebooks = {lang: code_cells(notebook(site, lang, slug)) for lang in LANGUAGES}
+    codes = {lang: ["".join(cell["source"]) for cell in notebooks[lang]] for lang in LANGUAGES}
+    assert codes["en"] == codes["zh"] != []
+    run = subprocess.run(
+        [sys.executable, "-c", KERNEL],
+        input=json.dumps(codes["en"]),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    for lang, cells in notebooks.items():
+        shown = {}
+        for cell, (text, figures) in zip(cells, json.loads(run.stdout), strict=True):
+            block = cell["id"].removeprefix("code-")
+            assert printed(cell).rstrip("\n") == text.rstrip("\n"), block
+            assert drawn(cell) == figures.get(lang, ""), block
+            if cell["outputs"]:
+                shown[f"out-{block}"] = text.rstrip("\n")
+        frames = page(lang, slug).article.select(".output[id]")
+        on_page = {f["id"]: page(lang, slug).output(str(f["id"])[4:]) for f in frames}
+        assert shown == on_page
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_notebooks_have_the_form_of_nbformat(lang: str, slug: str, site: Path) -> None:
+    """The schema of nbformat 4.5, as far as these notebooks use it."""
+    document = notebook(site, lang, slug)
+    assert document.keys() == {"cells", "metadata", "nbformat", "nbformat_minor"}
+    assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
+    ids = [cell["id"] for cell in document["cells"]]
+    assert len(set(ids)) == len(ids)
+    for cell in document["cells"]:
+        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", cell["id"])
+        assert isinstance(cell["metadata"], dict)
+        assert all(isinstance(line, str) for line in cell["source"])
+        keys = {"cell_type", "id", "metadata", "source"}
+        if cell["cell_type"] == "markdown":
+            assert cell.keys() == keys
+            continue
+        assert cell["cell_type"] == "code"
+        assert cell.keys() == keys | {"execution_count", "outputs"}
+        for output in cell["outputs"]:
+            if output["output_type"] == "stream":
+                assert output.keys() == {"output_type", "name", "text"}
+                assert output["name"] == "stdout"
+            else:
+                assert output["output_type"] == "execute_result"
+                assert output.keys() == {"output_type", "data", "metadata", "execution_count"}
+                assert output["execution_count"] == cell["execution_count"]
+                # On its own a picture needs its namespace to be drawn.
+                assert 'xmlns="http://www.w3.org/2000/svg"' in output["data"]["image/svg+xml"][0]
+    counts = [cell["execution_count"] for cell in code_cells(document)]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+def prose(document: dict[str, Any]) -> str:
+    cells = (c for c in document["cells"] if c["cell_type"] == "markdown")
+    return "\n\n".join("".join(cell["source"]) for cell in cells)
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("slug", PAGES)
+def test_copies_hold_all_of_the_page(
+    lang: str, slug: str, site: Path, page: Callable[[str, str], Page]
+) -> None:
+    built = page(lang, slug)
+    source = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+    copy = (folder(site, lang, slug) / "index.html.md").read_text(encoding="utf-8")
+    texts = [copy]
+    if slug in CHAPTERS:
+        texts.append(prose(notebook(site, lang, slug)))
+    values = [value.get_text() for value in built.article.select("span.value")]
+    for text in texts:
+        position = 0
+        for value in values:  # in the order of the page
+            position = text.index(value, position)
+        anchors = re.findall(r'<a id="([\w-]+)"></a>', text)
+        assert set(re.findall(r"^##+ .* \{ #([\w-]+) \}$", source, re.M)) <= set(anchors)
+        outside = re.sub(r"^(`{3,}).*?^\1$|`[^`\n]*`", "", text, flags=re.S | re.M)
+        assert not re.search(
+            r"\{\{ |--8<--|^\?\?\?|^!!!|\{ [.#]|^:::|[\ue000\ue001]", outside, re.M
+        )
+        assert outside.count("$$") % 2 == 0
+        titles = re.findall(r'^ *(?:\?{3}|!{3}) \w+ "(.*)"$', source, re.M)
+        assert all(title in text for title in titles)
+    for frame in built.article.select(".output[id]"):
+        assert built.output(str(frame["id"])[4:]) in copy
+        for drawing in frame.select("svg[aria-label]"):
+            assert str(drawing["aria-label"]) in copy
+
+
+@pytest.mark.site
+def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
+    copies = [*site.rglob("*.html.md"), *site.rglob("*.ipynb"), site / "llms.txt"]
+    assert len(copies) == 2 * len(PAGES) + 2 * len(CHAPTERS) + 1
+    for path in copies:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".ipynb":
+            text = prose(json.loads(text))
+        text = re.sub(r"\$[^$]*\$|`[^`\n]*`", "", text)
+        for link in re.findall(r'\]\(([^)\s]+)\)|href="([^"]+)"', text):
+            target, _, anchor = (link[0] or link[1]).partition("#")
+            if target.startswith("http"):
+                continue
+            other = path.parent / target if target else path
+            assert other.is_file(), (path, target)
+            if anchor and other.suffix == ".md":
+                assert f'<a id="{anchor}"></a>' in other.read_text(encoding="utf-8")
+
+
+@pytest.mark.site
+def test_llms_txt_lists_every_page_in_both_languages(site: Path) -> None:
+    title, _, summary, *rest = (site / "llms.txt").read_text(encoding="utf-8").split("\n")
+    assert re.fullmatch("# .+", title)
+    assert re.fullmatch("> .+", summary)
+    found: dict[str, list[str]] = {}
+    for line in rest:
+        if line.startswith("## "):
+            found[line[3:]] = []
+        elif line.startswith("- "):
+            match = re.fullmatch(r"- \[.+\]\((.+)\): .+", line)
+            assert match, line
+            found[list(found)[-1]].append(match[1])
+    assert list(found) == ["English", "中文"]
+    for lang, links in zip(LANGUAGES, found.values(), strict=True):
+        wanted = {folder(site, lang, slug).relative_to(site) / "index.html.md" for slug in PAGES}
+        assert {Path(link) for link in links} == wanted
+        assert len(links) == len(wanted)
+
+
+@pytest.mark.site
+@pytest.mark.parametrize(("lang", "words"), [("en", "Take it with you"), ("zh", "带走本页")])
+def test_every_page_offers_its_copies(
+    lang: str, words: str, site: Path, page: Callable[[str, str], Page]
+) -> None:
+    for slug in PAGES:
+        (line,) = page(lang, slug).article.select("p.takeaway")
+        assert line.get_text().startswith(words)
+        ends = [Path(str(link["href"])).name for link in line.select("a")]
+        chapter = [f"{slug}.ipynb", f"{slug}.py"] if slug in CHAPTERS else []
+        home = ["attention-docs.zip"] if slug == "index" else []
+        assert ends == [*chapter, "index.html.md", *home]
+        for link in line.select("a"):
+            assert (folder(site, lang, slug) / str(link["href"])).is_file()
+
+
+class Links(HTMLParser):
+    """The links and ids of a page. Full addresses are left out: they stand for search engines."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(content)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.add(value)
+            if name in ("href", "src") and value and not re.match(r"[a-z]+:", value):
+                self.links.append(value)
+
+
+def check_zip(path: Path) -> set[str]:
+    """Every link within the zip names a file in it; the names of its files."""
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+        pages = {n: Links(archive.read(n).decode()) for n in names if n.endswith(".html")}
+    assert len(pages) >= 4
+    for name, page in pages.items():
+        for link in page.links:
+            target, _, anchor = link.partition("#")
+            goal = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(target)))
+            goal = goal if target else name
+            assert not target.startswith("/"), (name, link)
+            assert goal in names, (name, link)
+            if anchor and goal == name:
+                assert unquote(anchor) in page.ids, (name, link)
+    assert len({name.split("/")[0] for name in names}) == 1  # it unpacks into one folder
+    assert not any(name.endswith((".zip", ".map", "404.html")) for name in names)
+    return {name.partition("/")[2] for name in names}
+
+
+@pytest.mark.site
+def test_zip_opens_from_disk(site: Path) -> None:
+    names = check_zip(site / "attention-docs.zip")
+    for lang in LANGUAGES:
+        for slug in PAGES:
+            assert (folder(site, lang, slug) / "index.html").relative_to(site).as_posix() in names
+        assert {f"notebooks/{lang}/{slug}.ipynb" for slug in CHAPTERS} <= names
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("address", ["", "https://example.org/attention/"])
+def test_zip_of_a_site_with_and_without_an_address(project: Project, address: str) -> None:
+    for lang in LANGUAGES:  # the page that origins link to
+        project.write(
+            f"docs/{lang}/api.md",
+            "---\ntitle: API\ndescription: A test page.\n---\n\n# API { #api }\n\n"
+            "::: attention_docs.softmax\n",
+        )
+    project.edit("mkdocs.yml", "  - weights.md", "  - weights.md\n  - api.md")
+    project.stamp()
+    done = project.build(SITE_URL=address)
+    assert done.returncode == 0, done.stderr
+    check_zip(project.root / "site" / "attention-docs.zip")
+
+
+@pytest.mark.site
+def test_links_to_the_web_where_there_is_an_address(project: Project) -> None:
+    for lang in LANGUAGES:
+        project.edit(f"docs/{lang}/weights.md", "The first", "[Home](index.md#index): the first")
+    project.stamp()
+    done = project.build(SITE_URL="https://example.org/a/", REPO_URL="https://example.org/r")
+    assert done.returncode == 0, done.stderr
+    text = prose(notebook(project.root / "site", "zh", "weights"))
+    assert "[Weights](https://example.org/a/zh/weights/)" in text
+    assert "[Home](https://example.org/a/zh/#index): the first" in text
+    assert 'pip install "attention-docs @ git+https://example.org/r"' in text
+
+
+BOXES = """
+??? question "A question"
+
+    Asked, with a fence:
+
+    ```text
+    ??? not a box
+    ```
+
+    ??? success "An answer"
+
+        Answered.
+
+        ```python exec="1"
+        --8<-- "weights.py:answer"
+        ```
+
+        More. `{{ not a value }}` and `[no](link.md)`.
+
+!!! note "A note"
+
+    Noted.
+
+After.
+
+## Last { #last }
+"""
+
+WANTED = """### A question
+
+Asked, with a fence:
+
+```text
+??? not a box
+```
+
+#### An answer
+
+Answered.
+
+```python
+answer = 6 * 7
+print(answer)
+```
+
+```text
+42
+```
+
+More. `{{ not a value }}` and `[no](link.md)`.
+
+**A note**
+
+Noted.
+
+After.
+
+<a id="last"></a>
+
+## Last
+"""
+
+
+@pytest.mark.site
+def test_plain_markdown_of_boxes(project: Project) -> None:
+    listing = project.read("docs/listings/weights.py")
+    section = "\n# --8<-- [start:answer]\nanswer = 6 * 7\nprint(answer)\n# --8<-- [end:answer]\n"
+    project.write("docs/listings/weights.py", listing + section)
+    for lang in LANGUAGES:
+        path = f"docs/{lang}/weights.md"
+        project.write(path, project.read(path) + BOXES)
+    project.stamp()
+    done = project.build()
+    assert done.returncode == 0, done.stderr
+    assert WANTED in project.read("site/zh/weights/index.html.md")

@@ -163,20 +163,44 @@ def multi_head_attention(
         (['[[17],', '[17]]'], (2, 2, 2))
     """
     p = parameters
-    q = split_heads(_linear("q", query, p.W_q, p.b_q), num_heads)  # (..., h, n_q, d_k)
-    k = split_heads(_linear("k", key, p.W_k, p.b_k), num_heads)  # (..., h, n_k, d_k)
-    v = split_heads(_linear("v", value, p.W_v, p.b_v), num_heads)  # (..., h, n_k, d_v)
+    q = split_heads(linear("q", query, p.W_q, p.b_q), num_heads)  # (..., h, n_q, d_k)
+    k = split_heads(linear("k", key, p.W_k, p.b_k), num_heads)  # (..., h, n_k, d_k)
+    v = split_heads(linear("v", value, p.W_v, p.b_v), num_heads)  # (..., h, n_k, d_v)
     if mask is not None and getattr(mask, "ndim", 2) > 2 and mask.ndim != q.ndim:
         raise ValueError(
             f"mask must have 2 axes (n_q, n_k) or {q.ndim} (..., heads, n_q, n_k), "
             f"got shape {shape(mask)}"
         )
     heads, weights = attention(q, k, v, mask, dropout)  # (..., h, n_q, d_v)
-    return _linear("o", join_heads(heads), p.W_o, p.b_o), weights
+    return linear("o", join_heads(heads), p.W_o, p.b_o), weights
 
 
-def _linear(name: str, x: Array, W: Array, b: Array | None) -> Array:
-    """X W + b, the shapes checked; the name says which of the four it is."""
+def linear(name: str, x: Array, W: Array, b: Array | None) -> Array:
+    r"""A linear map with a bias: $XW + b$.
+
+    Args:
+        name: which map it is, such as "Q" or "O"; errors speak of W_Q and b_Q.
+        x: (..., n, d_in), real floats.
+        W: (d_in, d_out), parameters.
+        b: (d_out,), parameters, or None for none.
+
+    Returns:
+        (..., n, d_out).
+
+    Raises:
+        TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: W or b of another shape.
+
+    Source:
+        Vaswani et al. 2017, §3.2.2: the projections of multi-head attention.
+
+    Examples:
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> W = np.array([[1.0, 0], [2, 1]])
+        >>> text(linear("Q", np.array([[1.0, 1]]), W, np.array([5.0, 7])), ".0f")
+        '[[8, 8]]'
+    """
     arrays = {f"W_{name}": W} if b is None else {f"W_{name}": W, f"b_{name}": b}
     floats(x=x, **arrays)
     matrices(x=x)

@@ -9,7 +9,7 @@ from array_api_compat import array_namespace, is_array_api_obj
 from jaxtyping import Float, Int
 
 from attention_docs.checks import Array, floats, matrices, shape
-from attention_docs.multi_head import Parameters, _linear, multi_head_attention, parameter_count
+from attention_docs.multi_head import Parameters, linear, multi_head_attention, parameter_count
 
 
 class BlockParameters(NamedTuple):
@@ -218,9 +218,9 @@ def feed_forward(
         >>> text(feed_forward(np.array([[3.0, 1], [1, 3], [2, 2]]), W_1, W_2), ".0f").split()
         ['[[2],', '[2],', '[0]]']
     """
-    hidden = activation(_linear("1", x, W_1, b_1))  # (..., n, d_ff)
+    hidden = activation(linear("1", x, W_1, b_1))  # (..., n, d_ff)
     hidden = hidden if dropout is None else dropout(hidden)
-    return _linear("2", hidden, W_2, b_2)
+    return linear("2", hidden, W_2, b_2)
 
 
 def encoder_block(

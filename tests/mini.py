@@ -81,6 +81,9 @@ $w = {{ weights[2]:.3f }}$.
 """,
     "docs/assets/figures.css": "",
     "docs/assets/site.css": "",
+    "docs/assets/print.css": "",
+    "docs/assets/stepper.css": "",
+    "docs/assets/stepper.js": "",
     "docs/assets/katex/katex.min.css": "",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -102,6 +103,13 @@ class Figure:
 
     def __repr__(self) -> str:
         return self.alt["en"]
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What a notebook shows: the drawing, in the language of the reader's machine."""
+        chinese = (locale.getlocale()[0] or "").lower().startswith(("zh", "chinese"))
+        lang = "zh" if chinese else "en"
+        kind = "image/svg+xml" if self.svg[lang].startswith("<svg") else "text/html"
+        return {kind: self.svg[lang], "text/plain": self.alt[lang]}
 
 
 def numbered(name: str, n: int) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -40,10 +41,10 @@ def file_of(module: str, root: Path) -> Path | None:
     return None
 
 
-def modules(code: str, root: Path) -> dict[str, Path]:
+def modules(codes: Iterable[str], root: Path) -> dict[str, Path]:
     """All project modules behind the code: name to file, parents of packages included."""
     found: dict[str, Path] = {}
-    waiting = set(imported(code))
+    waiting = set().union(*map(imported, codes))
     while waiting:
         name = waiting.pop()
         if name in found or name.split(".")[0] != PACKAGE or not (path := file_of(name, root)):
@@ -56,16 +57,16 @@ def modules(code: str, root: Path) -> dict[str, Path]:
     return found
 
 
-def digest(code: str, root: Path) -> str:
+def digest(codes: Iterable[str], root: Path) -> str:
     """A hash of the content of all project modules behind the code."""
     total = hashlib.sha256()
-    for name, path in sorted(modules(code, root).items()):
+    for name, path in sorted(modules(codes, root).items()):
         total.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()
 
 
-def third_party(code: str, root: Path, wanted: tuple[str, ...]) -> set[str]:
+def third_party(codes: list[str], root: Path, wanted: tuple[str, ...]) -> set[str]:
     """Which of the wanted top-level packages the code imports, directly or through this project."""
-    sources = [code, *(p.read_text(encoding="utf-8") for p in modules(code, root).values())]
+    sources = [*codes, *(p.read_text(encoding="utf-8") for p in modules(codes, root).values())]
     tops = {name.split(".")[0] for source in sources for name in imported(source)}
     return tops & set(wanted)

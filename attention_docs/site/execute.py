@@ -91,7 +91,7 @@ class Executor:
         return results
 
     def _chains(self, pages: list[Source]) -> list[Chain]:
-        environment = [depends.digest("import attention_docs.site.run", self.root)]
+        environment = [depends.digest(["import attention_docs.site.run"], self.root)]
         environment += [f"{name} {number}" for name, number in versions().items()]
         chains: dict[tuple[str, ...], Chain] = {}
         for page in pages:
@@ -99,7 +99,7 @@ class Executor:
             if codes not in chains:
                 keys = []
                 for n in range(len(codes) + 1):
-                    modules = depends.digest("\n".join(codes[:n]), self.root)
+                    modules = depends.digest(codes[:n], self.root)
                     keys.append(key_of(*environment, modules, *codes[:n]))
                 values: dict[int, set[tuple[str, str]]] = {n: set() for n in range(len(keys))}
                 chains[codes] = Chain([], page.blocks, keys, values)
@@ -116,9 +116,10 @@ class Executor:
         jobs = [self._job(chain) for chain in chains]
         libraries = {"numpy"}.union(
             *(
-                depends.third_party(block.code, self.root, ("torch", "matplotlib"))
+                depends.third_party(
+                    [block.code for block in chain.blocks], self.root, ("torch", "matplotlib")
+                )
                 for chain in chains
-                for block in chain.blocks
             )
         )
         with _pool(len(jobs), libraries) as pool:
@@ -126,14 +127,14 @@ class Executor:
             return [_result(future) for future in futures]
 
     def _job(self, chain: Chain) -> Job:
-        code = "\n".join(block.code for block in chain.blocks)
+        codes = [block.code for block in chain.blocks]
         return Job(
             blocks=[
                 [Code(s.code, str(s.listing), s.first_line) for s in block.sections]
                 for block in chain.blocks
             ],
             values={n: sorted(values) for n, values in chain.values.items()},
-            torch=bool(depends.third_party(code, self.root, ("torch",))),
+            torch=bool(depends.third_party(codes, self.root, ("torch",))),
         )
 
     def _take(self, chain: Chain, outcomes: list[dict[str, Any]] | str, results: Results) -> None:

@@ -193,7 +193,7 @@ class Kit:
     def _about(self, copy: Copy) -> str:
         words = WORDS[copy.woven.lang]
         code = "\n".join(block.code for block in copy.woven.source.blocks)
-        needs = sorted(depends.third_party(code, self.root, ("matplotlib", "torch")))
+        needs = sorted(depends.third_party([code], self.root, ("matplotlib", "torch")))
         package = "."
         if self.repository:
             package = f'"attention-docs @ git+{self.repository}"'
@@ -243,7 +243,9 @@ def _code(woven: Woven, number: int, count: int) -> dict[str, Any]:
     if record["figure"]:
         svg, alt = (record["figure"][what][woven.lang] for what in ("svg", "alt"))
         data = {
-            "image/svg+xml": svg.splitlines(keepends=True),
+            ("image/svg+xml" if svg.startswith("<svg") else "text/html"): svg.splitlines(
+                keepends=True
+            ),
             "text/plain": alt.splitlines(keepends=True),
         }
         outputs.append(

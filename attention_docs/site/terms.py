@@ -105,14 +105,19 @@ def link(
 
     out: list[str] = []
     open_tags: list[str] = []
+    skipping = 0  # how many of them are skipped
     for token in TOKEN.finditer(content):
-        tag, skipped = (token["tag"] or "").lower(), bool(SKIPPED & set(open_tags))
+        tag = (token["tag"] or "").lower()
         if tag and token["close"]:
-            while open_tags and open_tags.pop() != tag:
-                pass
+            while open_tags:
+                closed = open_tags.pop()
+                skipping -= closed in SKIPPED
+                if closed == tag:
+                    break
         elif tag and tag not in VOID and not token[0].endswith("/>"):
             open_tags.append(tag)
-        elif not tag and not skipped and not token[0].startswith("<!--"):
+            skipping += tag in SKIPPED
+        elif not tag and not skipping and not token[0].startswith("<!--"):
             if out and out[-1] == MATH:
                 entry = by_symbol.get(
                     html.unescape(token[0]).removeprefix(r"\(").removesuffix(r"\)")

@@ -41,10 +41,10 @@ def file_of(module: str, root: Path) -> Path | None:
     return None
 
 
-def modules(codes: Iterable[str], root: Path) -> dict[str, Path]:
-    """All project modules behind the code: name to file, parents of packages included."""
+def modules(names: Iterable[str], root: Path) -> dict[str, Path]:
+    """All project modules behind the imported names, with their files; parents included."""
     found: dict[str, Path] = {}
-    waiting = set().union(*map(imported, codes))
+    waiting = set(names)
     while waiting:
         name = waiting.pop()
         if name in found or name.split(".")[0] != PACKAGE or not (path := file_of(name, root)):
@@ -57,16 +57,17 @@ def modules(codes: Iterable[str], root: Path) -> dict[str, Path]:
     return found
 
 
-def digest(codes: Iterable[str], root: Path) -> str:
-    """A hash of the content of all project modules behind the code."""
+def digest(names: Iterable[str], root: Path) -> str:
+    """A hash of the content of all project modules behind the imported names."""
     total = hashlib.sha256()
-    for name, path in sorted(modules(codes, root).items()):
+    for name, path in sorted(modules(names, root).items()):
         total.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()
 
 
-def third_party(codes: list[str], root: Path, wanted: tuple[str, ...]) -> set[str]:
+def third_party(code: str, root: Path, wanted: tuple[str, ...]) -> set[str]:
     """Which of the wanted top-level packages the code imports, directly or through this project."""
-    sources = [*codes, *(p.read_text(encoding="utf-8") for p in modules(codes, root).values())]
-    tops = {name.split(".")[0] for source in sources for name in imported(source)}
-    return tops & set(wanted)
+    names = set(imported(code))
+    for path in modules(names, root).values():
+        names |= imported(path.read_text(encoding="utf-8"))
+    return {name.split(".")[0] for name in names} & set(wanted)

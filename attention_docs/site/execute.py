@@ -47,6 +47,11 @@ class Chain:
     values: dict[int, set[tuple[str, str]]]
     records: list[Record | None] = field(default_factory=list)
 
+    @property
+    def code(self) -> str:
+        """All blocks as one script."""
+        return "\n".join(block.code for block in self.blocks)
+
     def missing(self) -> bool:
         """Whether anything of the chain must run."""
         return any(
@@ -91,16 +96,20 @@ class Executor:
         return results
 
     def _chains(self, pages: list[Source]) -> list[Chain]:
-        environment = [depends.digest(["import attention_docs.site.run"], self.root)]
+        environment = [depends.digest(["attention_docs.site.run"], self.root)]
         environment += [f"{name} {number}" for name, number in versions().items()]
         chains: dict[tuple[str, ...], Chain] = {}
+        digests: dict[frozenset[str], str] = {}
         for page in pages:
             codes = tuple(block.code for block in page.blocks)
             if codes not in chains:
                 keys = []
+                names: frozenset[str] = frozenset()  # all that the code so far imports
                 for n in range(len(codes) + 1):
-                    modules = depends.digest(codes[:n], self.root)
-                    keys.append(key_of(*environment, modules, *codes[:n]))
+                    names |= depends.imported(codes[n - 1]) if n else names
+                    if names not in digests:
+                        digests[names] = depends.digest(names, self.root)
+                    keys.append(key_of(*environment, digests[names], *codes[:n]))
                 values: dict[int, set[tuple[str, str]]] = {n: set() for n in range(len(keys))}
                 chains[codes] = Chain([], page.blocks, keys, values)
             chains[codes].pages.append(page)
@@ -116,9 +125,7 @@ class Executor:
         jobs = [self._job(chain) for chain in chains]
         libraries = {"numpy"}.union(
             *(
-                depends.third_party(
-                    [block.code for block in chain.blocks], self.root, ("torch", "matplotlib")
-                )
+                depends.third_party(chain.code, self.root, ("torch", "matplotlib"))
                 for chain in chains
             )
         )
@@ -127,14 +134,13 @@ class Executor:
             return [_result(future) for future in futures]
 
     def _job(self, chain: Chain) -> Job:
-        codes = [block.code for block in chain.blocks]
         return Job(
             blocks=[
                 [Code(s.code, str(s.listing), s.first_line) for s in block.sections]
                 for block in chain.blocks
             ],
             values={n: sorted(values) for n, values in chain.values.items()},
-            torch=bool(depends.third_party(codes, self.root, ("torch",))),
+            torch=bool(depends.third_party(chain.code, self.root, ("torch",))),
         )
 
     def _take(self, chain: Chain, outcomes: list[dict[str, Any]] | str, results: Results) -> None:

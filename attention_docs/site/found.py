@@ -128,7 +128,7 @@ class Card:
 
 def card(root: Path, store: Store) -> Card:
     """The card, drawn once as long as nothing that it depends on has changed."""
-    code = depends.digest(["import attention_docs.site.found"], root)
+    code = depends.digest(["attention_docs.site.found"], root)
     key = key_of("card", code, version("matplotlib"), version("numpy"))
     record = store.get(key)
     if record is None:

@@ -1,6 +1,6 @@
 """How fast the site builds and refreshes, as ratios measured in one run. Run by `make bench`.
 
-    python tests/bench.py [runs]
+    RUNS=5 python tests/bench.py
 
 Nothing is asserted: the table goes into the README with its date. Every figure is the median of
 several runs; the two commands of a ratio run in turn, on the same machine.
@@ -31,7 +31,7 @@ from attention_docs.site.hooks import Build  # noqa: E402
 from attention_docs.site.source import read_page  # noqa: E402
 from attention_docs.site.weave import CLOSE, OPEN, VALUE_MARK, Woven  # noqa: E402
 
-RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+RUNS = int(os.environ.get("RUNS", "3"))
 FRAME = re.compile(f"^ *{OPEN}(?:open|close) \\d+{CLOSE}\n", re.M)
 PAGE, LISTING, MARK = "docs/en/scaling.md", "docs/listings/scaling.py", "attention_docs/mark.py"
 NEVER = float("inf")

@@ -139,6 +139,18 @@ def table(kind: str, lang: str, sources: Iterable[tuple[str, Source]]) -> str:
     return "\n".join(rows)
 
 
+def titled(page: str, heading: str, lang: str) -> str:
+    """A heading with the title of its page before it.
+
+    Examples:
+        >>> titled("Why?", "The idea", "en"), titled("掩码", "基本想法", "zh")
+        ('Why? The idea', '掩码：基本想法')
+    """
+    if page.endswith(("?", "？")):
+        return f"{page} {heading}" if lang == "en" else page + heading
+    return page + ("：" if lang == "zh" else ": ") + heading
+
+
 def reports(
     lang: str, sources: Iterable[tuple[str, Source]], mistakes: Iterable[dict[str, Any]]
 ) -> str:
@@ -147,12 +159,11 @@ def reports(
         (f"[{entry[lang]}](mistakes.md#{entry['id']})", entry.get(f"report_{lang}", ""))
         for entry in mistakes
     ]
-    colon = "：" if lang == "zh" else ": "
     chapters = [(slug, source, part) for slug, source in sources for part in parts(source)]
     # The lists of sources name again what the chapters' text links to, so they come last.
     for slug, source, part in sorted(chapters, key=lambda place: place[2].id == "sources"):
         heading = HEADING.match(source.lines[part.line - 1]) if part.level else None
-        title = f"{source.title}{colon}{heading['title']}" if heading else source.title
+        title = titled(source.title, heading["title"], lang) if heading else source.title
         texts.append((f"[{title}]({slug}.md#{part.id or slug})", part.text))
     words = WORDS[lang]
     rows = [f"| {words['place']} | {words['report']} |", "|---|---|"]

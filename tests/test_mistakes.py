@@ -1,0 +1,339 @@
+"""The gallery of mistakes: nothing is missing, and it shows what the chapters show."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attention_docs.site import tables
+from attention_docs.site.failure import Failure
+from attention_docs.site.source import Source, read_listing, read_page
+from attention_docs.site.store import Record
+from attention_docs.site.twins import NUMERAL
+from tests.conftest import LANGUAGES, ROOT, Page
+
+Entry = dict[str, Any]
+ENTRIES: list[Entry] = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
+IDS = [entry["id"] for entry in ENTRIES]
+NOTES = tomllib.loads((ROOT / "docs/seeds.toml").read_text("utf-8"))["entry"]
+PROSE = ("why", "check", "report")
+each = pytest.mark.parametrize("entry", ENTRIES, ids=IDS)
+
+
+def names(field: Any) -> list[str]:
+    return [field] if isinstance(field, str) else list(field or [])
+
+
+def blocks(entry: Entry) -> list[str]:
+    return [name for kind in ("claim", "wrong", "right") for name in names(entry.get(kind))]
+
+
+def places(entry: Entry) -> list[str]:
+    return [entry["place"], *names(entry.get("also"))]
+
+
+def chapter(entry: Entry) -> str:
+    return str(entry["place"]).split("#")[0]
+
+
+def ids_of(lang: str, slug: str) -> list[str]:
+    text = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+    return re.findall(r"^#{1,6} .*\{ #([\w-]+) \}$", text, re.M)
+
+
+# --- the list is whole ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_mistake_of_a_chapter_has_an_entry(lang: str) -> None:
+    slugs = [path.stem for path in (ROOT / "docs" / lang).glob("*.md")]
+    wanted = {
+        f"{slug}#{name}"
+        for slug in slugs
+        for name in ids_of(lang, slug)
+        if name.startswith("mistake-")
+    }
+    assert len(wanted) > 30
+    assert not wanted - {place for entry in ENTRIES for place in places(entry)}
+
+
+def test_every_fault_of_the_notes_has_an_entry() -> None:
+    # The rows that are marked ✗ in the list of what the notes hold.
+    faults = {"000.6", "001.3", "001.4", "001.6", "001.9", "003.2", "003.7", "004.3", "004.4"}
+    assert {row["id"] for row in NOTES if row.get("wrong")} == faults
+    assert not faults - {row for entry in ENTRIES for row in names(entry.get("seed"))}
+
+
+def test_no_entry_names_a_row_that_is_not_there() -> None:
+    rows = {row["id"] for row in NOTES}
+    assert not {row for entry in ENTRIES for row in names(entry.get("seed"))} - rows
+
+
+def test_ids_are_unique() -> None:
+    assert len(IDS) == len(set(IDS))
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_group_stands_once_on_the_page(lang: str) -> None:
+    text = (ROOT / "docs" / lang / "mistakes.md").read_text(encoding="utf-8")
+    groups = re.findall(r"^<!-- gallery: ([\w-]+) -->$", text, re.M)
+    assert Counter(groups) == dict.fromkeys((entry["group"] for entry in ENTRIES), 1)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_mistake_has_a_symptom(lang: str) -> None:
+    text = (ROOT / "docs" / lang / "mistakes.md").read_text(encoding="utf-8")
+    rows = [line for line in text.split("\n") if line.startswith("| ")]
+    assert set(IDS) <= set(re.findall(r"\]\(#([\w-]+)\)", "\n".join(rows)))
+
+
+# --- every entry is sound ------------------------------------------------------------------------
+
+
+@each
+def test_an_entry_is_written_in_both_languages(entry: Entry) -> None:
+    """The twins check pages; what stands in the list is checked here by the same rules."""
+    for field in ("en", "why_en", "check_en"):
+        assert entry[field].strip()
+        assert re.search("[一-鿿]", entry[field.replace("en", "zh")])
+    assert ("report_en" in entry) == ("report_zh" in entry)
+    for field in ("", *(f"{name}_" for name in PROSE)):
+        english, chinese = (entry.get(f"{field}{lang}", "") for lang in LANGUAGES)
+        assert re.findall(r"\]\(([^)]*)\)", english) == re.findall(r"\]\(([^)]*)\)", chinese)
+        bare = [re.sub(r"\[[^]]*\]\([^)]*\)|`[^`]*`", " ", text) for text in (english, chinese)]
+        assert Counter(NUMERAL.findall(bare[0])) == Counter(NUMERAL.findall(bare[1]))
+        assert not re.search(r"\d\.\d", " ".join(bare)), "a number comes from the chapter"
+
+
+@each
+def test_every_place_exists_in_both_languages(entry: Entry) -> None:
+    for place in places(entry):
+        slug, heading = place.split("#")
+        for lang in LANGUAGES:
+            assert heading in ids_of(lang, slug)
+
+
+@each
+def test_every_named_block_exists(entry: Entry) -> None:
+    slug = chapter(entry)
+    listing = read_listing(ROOT / "docs" / "listings" / f"{slug}.py")
+    assert blocks(entry)
+    for name in blocks(entry):
+        assert name in listing
+        for lang in LANGUAGES:
+            text = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+            assert f'--8<-- "{slug}.py:{name}"' in text
+
+
+@each
+def test_every_named_test_exists(entry: Entry) -> None:
+    path, _, name = entry["test"].partition("::")
+    assert path == f"tests/test_{chapter(entry).replace('-', '_')}.py"
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+# --- the built page ------------------------------------------------------------------------------
+
+
+def output(document: dict[str, Any], entry: Entry, name: str) -> list[str]:
+    """What a block printed, from numbers.json."""
+    page, block = f"/{chapter(entry)}/", f"out-{name}"
+    for record in document["records"]:
+        if record["page"] == page and record["id"] == block:
+            return str(record["text"]).splitlines()
+    return []
+
+
+def boxes(page: Page, entry: Entry) -> list[Any]:
+    """The boxes of an entry on the built page."""
+    heading = page.article.find("h3", id=entry["id"])
+    assert heading, entry["id"]
+    found = []
+    for element in heading.find_next_siblings():
+        if element.name in ("h2", "h3"):
+            break
+        if "admonition" in (element.get("class") or []):
+            found.append(element)
+    return found
+
+
+def unmarked(code: str) -> str:
+    return re.sub(r"  # [✗✓]$", "", code, flags=re.M).strip("\n")
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+@each
+def test_the_gallery_shows_what_the_chapters_show(
+    entry: Entry, lang: str, page: Callable[[str, str], Page], numbers_json: dict[str, Any]
+) -> None:
+    found = boxes(page(lang, "mistakes"), entry)
+    listing = read_listing(ROOT / "docs" / "listings" / f"{chapter(entry)}.py")
+    assert len(found) == len(blocks(entry))
+    for box, name in zip(found, blocks(entry), strict=True):
+        code, *printed = [pre.get_text() for pre in box.find_all("pre")]
+        assert unmarked(code) == listing[name].code.strip("\n")
+        wanted = output(numbers_json, entry, name)
+        got = "\n".join(printed).removesuffix("\n").splitlines()
+        if any(line.startswith(("✗ ", "✓ ")) for line in got):
+            got = [line[2:] for line in got]
+        assert got == wanted
+
+
+@pytest.mark.site
+@each
+def test_wrong_and_right_differ(entry: Entry, numbers_json: dict[str, Any]) -> None:
+    """No line of a wrong output is a line of the right one; or two values in one line differ."""
+    if "claim" in entry:
+        assert any(output(numbers_json, entry, name) for name in names(entry["claim"]))
+        return
+    if "both" in entry:
+        value = r"\s*(\[[^\]]*\]|[^,\s]+)"
+        pairs = [
+            [re.search(re.escape(label) + value, line) for label in entry["both"]]
+            for line in output(numbers_json, entry, entry["wrong"])
+        ]
+        assert any(a[1] != b[1] for a, b in pairs if a and b)
+        return
+    marks, wrong, right = names(entry.get("marks")), set(), set()
+    for number, name in enumerate(blocks(entry)):
+        lines = output(numbers_json, entry, name)
+        default = "x" if name in names(entry["wrong"]) else "+"
+        signs = marks[number] if number < len(marks) and marks[number] else default * len(lines)
+        wrong |= {line for sign, line in zip(signs, lines, strict=True) if sign == "x"}
+        right |= {line for sign, line in zip(signs, lines, strict=True) if sign == "+"}
+    assert wrong
+    assert right or "right" in entry
+    assert not wrong & right
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page], site: Path) -> None:
+    gallery = page(lang, "mistakes")
+    for entry in ENTRIES:
+        kinds = [kind for kind in ("claim", "wrong", "right") for _ in names(entry.get(kind))]
+        for box, kind in zip(boxes(gallery, entry), kinds, strict=True):
+            shown = set(box["class"])
+            assert ({"failure", "no-copy"} <= shown) == (kind == "wrong")
+            title = box.find(class_="admonition-title").get_text()
+            assert bool(re.search("do not copy|请勿照抄", title)) == (kind == "wrong")
+            code = box.find("pre").get_text()
+            assert code.count("# ✗") >= (len(names(entry.get("bad"))) > 0) * (kind == "wrong")
+    # The theme's script is what puts the buttons there; it must know the class.
+    (script,) = (site / "assets" / "javascripts").glob("bundle.*.min.js")
+    assert ".no-copy" in script.read_text(encoding="utf-8")
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_an_entry_links_to_its_chapter_and_its_numbers(
+    lang: str, page: Callable[[str, str], Page], numbers_json: dict[str, Any]
+) -> None:
+    gallery = page(lang, "mistakes")
+    for entry in ENTRIES:
+        heading = gallery.article.find("h3", id=entry["id"])
+        assert heading
+        links = {a.get("href") for a in heading.find_next("ul").find_all("a")}
+        wanted = {"../{}/#{}".format(*place.split("#")) for place in places(entry)}
+        wanted |= {
+            f"../{chapter(entry)}/index.html#out-{name}"
+            for name in blocks(entry)
+            if output(numbers_json, entry, name)
+        }
+        assert wanted <= links
+
+
+# --- faults of the list --------------------------------------------------------------------------
+
+GOOD = """
+[[entry]]
+id = "first"
+group = "all"
+en = "First"
+zh = "第一"
+why_en = "Because."
+why_zh = "因为。"
+place = "page#mistake"
+wrong = "bad"
+right = "fine"
+bad = ["x = 1"]
+test = "tests/test_page.py::test_it"
+check_en = "Look."
+check_zh = "看。"
+"""
+
+
+@pytest.fixture
+def expand(tmp_path: Path) -> Callable[..., str]:
+    """Expand the request for a gallery of one entry in a small project."""
+    docs = tmp_path / "docs"
+    (docs / "en").mkdir(parents=True)
+    (docs / "listings").mkdir()
+    sections = {"bad": "x = 1\nprint(x)\nprint('y')", "fine": "x = 2\nprint(x)"}
+    (docs / "listings" / "page.py").write_text(
+        "\n".join(f"# --8<-- [start:{k}]\n{v}\n# --8<-- [end:{k}]" for k, v in sections.items())
+    )
+    fences = "\n\n".join(f'```python exec="1"\n--8<-- "page.py:{k}"\n```' for k in sections)
+    path = docs / "en" / "page.md"
+    path.write_text(
+        f"---\ntitle: Page\n---\n\n# Page {{ #page }}\n\n## M {{ #mistake }}\n\n{fences}"
+    )
+    records = [{"text": text, "figure": None} for text in ("", "1\ny", "2")]
+
+    def pages(slug: str) -> tuple[Source, list[Record]]:
+        return {"page": (read_page(path, tmp_path), records)}[slug]
+
+    def run(change: tuple[str, str] = ("", ""), request: str = "<!-- gallery: all -->") -> str:
+        assert change[0] in GOOD
+        (docs / "mistakes.toml").write_text(GOOD.replace(*change), encoding="utf-8")
+        (docs / "seeds.toml").write_text('[[entry]]\nid = "1"\nen = "a"\nplaces = ["page#no"]\n')
+        return tables.expand(f"before\n\n{request}\n\nafter", "en", docs, pages)
+
+    return run
+
+
+def test_an_entry_becomes_a_heading_two_boxes_and_facts(expand: Callable[..., str]) -> None:
+    text = expand()
+    assert text.startswith("before\n\n### First { #first }\n\nBecause.")
+    assert '!!! failure wrong no-copy "Wrong: do not copy"' in text
+    assert "    x = 1  # ✗\n    print(x)" in text
+    assert "    ✗ 1\n    ✗ y" in text
+    assert "    ```text\n    2\n    ```" in text
+    assert text.index("!!! success") < text.index("[Page: M](page.md#mistake)")
+
+
+WRONG = [
+    (('wrong = "bad"', 'wrong = "none"'), 'docs/en/page.md has no block "none"'),
+    (('"page#mistake"', '"page#none"'), "docs/en/page.md has no heading #none"),
+    (('"page#mistake"', '"none#mistake"'), "there is no page none"),
+    (('["x = 1"]', '["z = 1"]'), "no line of its blocks begins with 'z = 1'"),
+    (('right = "fine"', 'right = "fine"\nmarks = "x"'), '"bad" prints 2 lines, got 1 marks'),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_a_fault_of_an_entry_names_its_line(
+    change: tuple[str, str], message: str, expand: Callable[..., str]
+) -> None:
+    with pytest.raises(Failure) as failure:
+        expand(change)
+    assert str(failure.value) == f"docs/mistakes.toml:3: first: {message}"
+
+
+def test_a_group_without_an_entry_is_a_fault(expand: Callable[..., str]) -> None:
+    with pytest.raises(Failure, match='no entry has the group "none"'):
+        expand(request="<!-- gallery: none -->")
+
+
+def test_a_row_of_the_notes_without_its_heading_is_a_fault(expand: Callable[..., str]) -> None:
+    with pytest.raises(Failure, match=r"docs/seeds.toml:2: 1: .* has no heading #no"):
+        expand(request="<!-- seeds -->")

@@ -1,0 +1,154 @@
+"""The page of sources: every work and report that the site names, and where the notes went."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from attention_docs.site import works
+from attention_docs.site.failure import Failure
+from tests.conftest import LANGUAGES, ROOT, Page
+
+NOTES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/seeds.toml").read_text("utf-8"))["entry"]
+MISTAKES = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
+ROWS = {"000": 11, "001": 9, "002": 2, "003": 9, "004": 4}  # what the notes hold, counted by hand
+ISSUE = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
+WORKS = ("papers", "lectures", "documentation")
+
+
+def text_of(lang: str, slug: str) -> str:
+    return (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+
+
+def slugs(lang: str) -> list[str]:
+    return sorted(path.stem for path in (ROOT / "docs" / lang).glob("*.md"))
+
+
+def section(lang: str, slug: str, name: str) -> str:
+    """The text below a heading, cut without the package's own reader."""
+    _, found, rest = text_of(lang, slug).partition(f"{{ #{name} }}\n")
+    return re.split(r"^#+ ", rest, maxsplit=1, flags=re.M)[0] if found else ""
+
+
+def rows(page: Page, heading: str) -> list[Any]:
+    """The rows of the table below a heading of the built page."""
+    found = page.article.find(id=heading)
+    assert found
+    return list(found.find_next("table").find("tbody").find_all("tr"))
+
+
+def works_of(page: Page) -> list[tuple[str, str]]:
+    """Kind and address (or citation) of every work listed."""
+    found = []
+    for kind in WORKS:
+        for row in rows(page, kind):
+            cell = row.find("td")
+            link = cell.find("a")
+            found.append((kind, link["href"] if link else cell.get_text()))
+    return found
+
+
+# --- works and reports ---------------------------------------------------------------------------
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
+    listed = Counter(address for _, address in works_of(page(lang, "sources")))
+    assert len(listed) > 50
+    assert max(listed.values()) == 1
+    chapters = 0
+    for slug in slugs(lang):
+        items = re.findall(r"^- (.+)$", section(lang, slug, "sources"), re.M)
+        chapters += bool(items)
+        for item in items:
+            address = re.search(r"\]\((https?://[^)]+)\)", item)
+            if address and ISSUE.match(address[1]):
+                continue
+            if address:
+                assert address[1] in listed, item
+            else:
+                citation = re.split("[:：]", item)[0]
+                assert citation in listed, item
+    assert chapters > 10
+
+
+@pytest.mark.site
+def test_both_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
+    english, chinese = (page(lang, "sources") for lang in LANGUAGES)
+    addresses = [
+        sorted(entry for entry in works_of(one) if entry[1].startswith("http"))
+        for one in (english, chinese)
+    ]
+    assert addresses[0] == addresses[1]
+    for kind in (*WORKS, "reports", "seeds"):
+        assert len(rows(english, kind)) == len(rows(chinese, kind)) > 2
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
+    links = [a["href"] for row in rows(page(lang, "sources"), "reports") for a in row.find_all("a")]
+    listed = [link for link in links if ISSUE.match(link)]
+    told = {found for slug in slugs(lang) for found in ISSUE.findall(text_of(lang, slug))}
+    told |= {found for m in MISTAKES for found in ISSUE.findall(m.get(f"report_{lang}", ""))}
+    assert Counter(listed) == dict.fromkeys(told, 1)
+    assert len(told) > 50
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_oldest_work_comes_first(lang: str, page: Callable[[str, str], Page]) -> None:
+    years = [
+        int(re.findall(r"(\d{4})[)）]", row.find("td").get_text())[0])
+        for row in rows(page(lang, "sources"), "papers")
+    ]
+    assert years == sorted(years)
+    assert years[0] < 1900
+
+
+def test_an_unknown_kind_of_work_is_a_fault() -> None:
+    with pytest.raises(Failure, match='wanted one of papers, lectures, documentation, got "books"'):
+        works.table("books", "en", [])
+
+
+# --- the notes -----------------------------------------------------------------------------------
+
+
+def test_no_row_of_the_notes_is_missing() -> None:
+    wanted = [f"{note}.{row}" for note, count in ROWS.items() for row in range(1, count + 1)]
+    assert [entry["id"] for entry in NOTES] == wanted
+
+
+@pytest.mark.parametrize("entry", NOTES, ids=[entry["id"] for entry in NOTES])
+def test_every_place_of_the_notes_exists(entry: dict[str, Any]) -> None:
+    mistakes = {m["id"] for m in MISTAKES}
+    assert entry["places"]
+    for place in entry["places"]:
+        slug, heading = place.split("#")
+        for lang in LANGUAGES:
+            known = re.findall(r"^#{1,6} .*\{ #([\w-]+) \}$", text_of(lang, slug), re.M)
+            assert heading in known or (slug == "mistakes" and heading in mistakes)
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_table_of_the_notes(lang: str, page: Callable[[str, str], Page]) -> None:
+    """Each row is ticked with links to headings that the built pages have in this language."""
+    for row, entry in zip(rows(page(lang, "sources"), "seeds"), NOTES, strict=True):
+        name, left, now = row.find_all("td")
+        assert name.get_text() == entry["id"]
+        assert name.find(id=f"seed-{entry['id'].replace('.', '-')}")
+        assert ("✗" in left.get_text()) == entry.get("wrong", False)
+        assert now.get_text().count("✓") == len(entry["places"])
+        links = [a["href"] for a in now.find_all("a")]
+        assert links == ["../{}/#{}".format(*place.split("#")) for place in entry["places"]]
+        for place in entry["places"]:
+            slug, heading = place.split("#")
+            assert page(lang, slug).article.find(re.compile("^h[1-6]$"), id=heading)
+            assert f" {place}" in now.get_text()

@@ -12,12 +12,12 @@ serve: $(READY)
 test: $(READY)
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -m "not site"
+	$(BIN)/pytest -n auto -m "not site"
 
 site: $(READY)
 	$(BIN)/mkdocs build

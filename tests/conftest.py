@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup, Tag
+from filelock import FileLock
 from hypothesis import settings
 
 from attention_docs.site.numbers import NUMBER
@@ -40,12 +41,16 @@ def mkdocs_build(
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the whole site, built once for all tests."""
-    target = tmp_path_factory.mktemp("site") / "site"
-    done = mkdocs_build(ROOT, target)
-    if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if not line.startswith("INFO")]
+def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The folder of the whole site, built once for all tests and all their processes."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base if worker_id == "master" else base.parent
+    target, log = shared / "site", shared / "site.log"
+    with FileLock(shared / "site.lock"):
+        if not log.is_file():
+            log.write_text(mkdocs_build(ROOT, target).stderr, encoding="utf-8")
+    if not target.is_dir():
+        errors = [line for line in log.read_text().splitlines() if not line.startswith("INFO")]
         pytest.fail("mkdocs build failed:\n" + "\n".join(errors), pytrace=False)
     return target
 

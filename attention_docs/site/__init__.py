@@ -8,6 +8,12 @@ execute  decides what must run, runs it, gathers every failure
 weave    puts the results into the page
 formulas TeX to HTML at build time
 twins    compares the two languages
+terms    the first use of a term or symbol links to its entry
+gallery  the mistakes, with code and outputs of their chapters
+works    the works and reports that the pages name
+tables   puts the gallery, the works and the notes where a page asks for them
+numbers  numbers.json: every output and inline value, for machines
+review   what each chapter prints, for a reviewer's diff
 plain    a page as plain Markdown, with code and results apart
 takeaway notebooks, Markdown copies, llms.txt
 offline  the whole site as a zip that opens from disk

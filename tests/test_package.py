@@ -49,9 +49,7 @@ def test_shapes_in_signatures_hold_for_every_example() -> None:
     """The doctests run once more with jaxtyping and beartype checking every annotation."""
     topics = [str(p) for p in sorted((ROOT / "attention_docs").glob("*.py"))]
     topics.append(str(ROOT / "attention_docs" / "nn"))
-    done = python(
-        "-m", "pytest", "-q", "--jaxtyping-packages=attention_docs,tests.check", *topics
-    )
+    done = python("-m", "pytest", "-q", "--jaxtyping-packages=attention_docs,tests.check", *topics)
     assert done.returncode == 0, done.stdout
 
 

@@ -548,8 +548,8 @@ def test_robust(chapter: Any) -> None:
     ]
     naive, here, theirs = zip(*results, strict=True)
     assert set(naive) == {"nan"}
-    assert here == ("1.00", "1.00", "0.00", "0.00")  # 25 / (5 · 5), twice; by definition, twice
-    assert theirs == ("1.00", "0.00", "0.00", "nan")
+    assert here == ("1.0", "1.0", "0.0", "0.0")  # 25 / (5 · 5), twice; by definition, twice
+    assert theirs == ("1.0", "0.0", "0.0", "nan")
 
 
 @pytest.mark.site

@@ -96,10 +96,16 @@ def heatmap(
 
 
 def _extremes(box: Box, spec: str) -> list[tuple[str, int, int]]:
-    """The smallest and the largest value, and where they first stand."""
+    """The smallest and the largest value, and where they first stand.
+
+    Values that differ by rounding alone count as equal: which of them is the largest would depend
+    on the processor.
+    """
     cells = [(value, i, j) for i, row in enumerate(box.values) for j, value in enumerate(row)]
-    smallest = min(cells, key=lambda cell: cell[0])
-    largest = max(cells, key=lambda cell: cell[0])
+    low, high = min(cells)[0], max(cells)[0]
+    near = 1e-9 * max(1.0, abs(low), abs(high))
+    smallest = next(cell for cell in cells if cell[0] <= low + near)
+    largest = next(cell for cell in cells if cell[0] >= high - near)
     return [(shown(value, spec), i, j) for value, i, j in (smallest, largest)]
 
 

@@ -230,8 +230,8 @@ for name, v in cases.items():
     robust[name] = cosine(v[None], v[None])[0, 0]
     tensor = torch.from_numpy(v)
     from_torch = cosine_similarity(tensor, tensor, dim=0)
-    print(f"{name}: naive {wrong:.2f}, here {robust[name]:.2f}", end=", ")
-    print(f"torch {from_torch.item():.2f}")
+    print(f"{name}: naive {wrong:.1f}, here {robust[name]:.1f}", end=", ")
+    print("torch", number(from_torch.item(), ".1f"))
 # --8<-- [end:robust]
 
 # --8<-- [start:mistake-sizes]

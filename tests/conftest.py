@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +21,25 @@ from attention_docs.site.numbers import NUMBER
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ("en", "zh")
+
+# What not every machine has. A run that goes on without it says so at its end.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+VNU_JAR = os.environ.get("VNU_JAR", "")
+collect_ignore = [] if BROWSER or os.environ.get("REQUIRE_BROWSER") else ["test_browser.py"]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what did not run."""
+    if collect_ignore:
+        terminalreporter.write_line(
+            f"Browser tests did not run: none of {', '.join(BROWSERS)} was found."
+        )
+    if not VNU_JAR:
+        terminalreporter.write_line(
+            "The HTML checker of the W3C did not run: VNU_JAR does not name its jar."
+        )
+
 
 # The same examples every time, and no deadline: a loaded machine is no fault.
 settings.register_profile("project", deadline=None, derandomize=True)

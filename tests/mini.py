@@ -82,6 +82,8 @@ $w = {{ weights[2]:.3f }}$.
     "docs/assets/figures.css": "",
     "docs/assets/site.css": "",
     "docs/assets/print.css": "",
+    "docs/assets/site.js": "",
+    "docs/assets/search.js": "",
     "docs/assets/stepper.css": "",
     "docs/assets/stepper.js": "",
     "docs/assets/katex/katex.min.css": "",

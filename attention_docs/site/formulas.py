@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,6 +14,10 @@ KATEX = Path(__file__).parent / "katex" / "katex.min.js"
 FORMULA = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\(?P<open>[(\[])(?P<tex>.*?)\\[)\]]</(?P=tag)>', re.S
 )
+NEQ = r"\html@mathml{\mathrel{{=}\mathllap{/\mskip2.5mu}}}{\mathrel{\char`≠}}"
+INVISIBLE = re.compile("<mo>\u2061</mo>(?=</msu[bp]>)")  # a_{\min} has two parts, not three
+
+OPERATOR = re.compile(r"<mo\b[^>]*>(?P<inner>(?=<m))?|</mo>")  # <mo> holds text: elements are a row
 
 
 @lru_cache(maxsize=1)
@@ -21,12 +26,15 @@ def _context() -> Any:
 
     context = MiniRacer()
     context.eval(KATEX.read_text(encoding="utf-8"))
+    # KaTeX's own \neq is a character of no public meaning; this is an equals sign and a slash.
+    context.eval(f"const NEQ = {json.dumps(NEQ)}")
     # An error comes back as a value: its text is for the reader, not for a stack trace.
     context.eval("""
         function render(tex, display) {
           try {
             return ["", katex.renderToString(tex, {
-              displayMode: display, throwOnError: true, strict: "error", output: "htmlAndMathml"})];
+              displayMode: display, throwOnError: true, strict: "error", output: "htmlAndMathml",
+              macros: {"\\\\neq": NEQ}})];
           } catch (error) { return [error.message, ""]; }
         }""")
     return context
@@ -38,7 +46,20 @@ def render(tex: str, display: bool) -> str:
     error, rendered = _context().call("render", tex, display)
     if error:
         raise ValueError(error)
-    return str(rendered)
+    return _valid(rendered)
+
+
+def _valid(rendered: str) -> str:
+    """KaTeX's MathML as the standard has it."""
+    rows: list[bool] = []
+
+    def row(tag: re.Match[str]) -> str:
+        if tag[0] == "</mo>":
+            return "</mrow>" if rows.pop() else tag[0]
+        rows.append(tag["inner"] is not None)
+        return "<mrow>" if rows[-1] else tag[0]
+
+    return OPERATOR.sub(row, INVISIBLE.sub("", rendered))
 
 
 def replace(content: str, bare: Callable[[str], str], fail: Callable[[str, str], None]) -> str:
@@ -55,8 +76,8 @@ def replace(content: str, bare: Callable[[str], str], fail: Callable[[str, str],
         except ValueError as error:
             fail(tex, str(error))
             return f'<code class="failure">{match["tex"]}</code>'
-        if display:  # a long derivation scrolls in its box, also by keyboard
-            return f'<div class="formula" tabindex="0" role="group">{rendered}</div>'
+        if display:  # a long derivation scrolls in its box
+            return f'<div class="formula">{rendered}</div>'
         return rendered
 
     return FORMULA.sub(one, content)

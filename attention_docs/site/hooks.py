@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import jieba
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort
 from mkdocs.plugins import event_priority
@@ -25,7 +24,17 @@ from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-from attention_docs.site import formulas, found, numbers, offline, tables, terms, twins
+from attention_docs.site import (
+    formulas,
+    found,
+    mend,
+    numbers,
+    offline,
+    search,
+    tables,
+    terms,
+    twins,
+)
 from attention_docs.site.execute import Executor, Results, public_versions
 from attention_docs.site.failure import Failure
 from attention_docs.site.run import STEPS
@@ -63,6 +72,7 @@ class Build:
         self.failures: list[Failure] = []
         self.woven: dict[str, Woven] = {}
         self.records: dict[str, list[dict[str, Any]]] = {}
+        self.searchable: dict[str, list[search.Entry]] = {lang: [] for lang in LANGUAGES}
         self.order: list[str] = []  # the pages as the navigation has them
         self.copies: dict[str, Copy] = {}
         self.cache = Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache" / "results"))
@@ -178,7 +188,6 @@ def on_startup(command: str, dirty: bool) -> None:
 
 def on_config(config: MkDocsConfig) -> None:
     """Offer "edit this page" only where there is a repository."""
-    jieba.setLogLevel(logging.WARNING)
     if not config.repo_url:
         config.edit_uri = None
 
@@ -203,6 +212,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if woven is None:
         return markdown
     current.woven[page.file.src_uri] = woven
+    page.meta["search"] = {"exclude": True}  # from the theme's own index
     current.records[page.url] = numbers.records("/" + page.url, woven)
     try:
         return current.expand(woven.markdown(), woven.lang)
@@ -230,11 +240,16 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
     content = _explained(content, page, woven)
     copy = current.copies[page.file.src_uri] = current.copy(page, woven, config)
     home = copy.url in found.addresses("").values() and command == "build"
-    return woven.content(formulas.replace(content, woven.bare, fail)) + copy.line(zipped=home)
+    content = woven.content(formulas.replace(content, woven.bare, fail))
+    # The addresses in an index are relative to the first page of its language.
+    url = page.url.removeprefix(f"{woven.lang}/")
+    current.searchable[woven.lang] += search.entries(url, content)
+    return content + copy.line(zipped=home)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Say in the head what the page is, in which languages, and what to show of it."""
+    """Put right what the theme lacks; say in the head what the page is, and in which languages."""
+    output = _mended(output, page.url)
     copy = current.copies.get(page.file.src_uri)
     if copy is None:
         return output
@@ -245,6 +260,7 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
     """One page for 404, for both languages."""
     if template_name == "404.html":
+        output = _mended(output, "")
         return "" if _nested(config) else found.not_found(output, config.site_url or "")
     return output
 
@@ -265,6 +281,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     (built / "numbers.json").write_text(
         numbers.document(shown, public_versions()), encoding="utf-8"
     )
+    search.write(built, current.searchable)
     if not current.failures:
         _copies(built, config)
     log.info("Numbers: %d blocks ran, %d reused", current.results.ran, current.results.reused)
@@ -311,6 +328,14 @@ def _copies(built: Path, config: MkDocsConfig) -> None:
         if site_url and current.card:
             (built / found.CARD).write_bytes(current.card.png)
         offline.pack(built, built / ZIP, urlsplit(site_url).path or "/")
+
+
+def _mended(output: str, url: str) -> str:
+    output, missing = mend.mended(output, url)
+    for piece in missing:
+        failure = Failure("attention_docs/site/mend.py", 1, f"not in the theme's HTML: {piece}")
+        current.failures.append(failure)
+    return output
 
 
 def _nested(config: MkDocsConfig) -> bool:

@@ -15,7 +15,8 @@ FOLDER = "attention-docs"
 LINK = re.compile(r'(?P<before>\s(?:href|src)=")(?P<path>[^"#?:]*)(?P<rest>[^":]*")')
 OFFER = re.compile(rf'{re.escape(GAP)}<a href="[^"]*{re.escape(ZIP)}"[^>]*>[^<]*</a>')
 LEFT_OUT = re.compile(
-    r"(404\.html|sitemap\.xml.*|search/.*|assets/javascripts/(lunr|workers)/.*|.*\.map|.*\.zip)$"
+    r"(404\.html|sitemap\.xml.*|(zh/)?search/.*|assets/search\.js|assets/javascripts/(lunr|workers)/.*"
+    r"|.*\.map|.*\.zip)$"
 )
 """What makes no sense on a disk. A browser does not let a page on disk read the search index."""
 

@@ -1,0 +1,118 @@
+/* The search: finds what a reader typed, as it stands, in titles and text. A web worker that speaks
+   the theme's protocol. It cuts nothing into words, so a Chinese phrase from the middle of a
+   sentence is found like any other. The index is written by attention_docs/site/search.py. */
+"use strict";
+
+const [SETUP, READY, QUERY, RESULT] = [0, 1, 2, 3];
+const HAN = "\\p{Script=Han}";
+const SHOWN = 150; // characters of a paragraph around a match
+let docs = [];
+
+addEventListener("message", ({ data: { type, data } }) => {
+  if (type === SETUP) {
+    docs = data.docs;
+    postMessage({ type: READY });
+  } else if (type === QUERY) {
+    postMessage({ type: RESULT, data: { items: search(data) } });
+  }
+});
+
+/* A term as a pattern: at the start of a word, spaces between Chinese and Latin as you like. */
+function pattern(term) {
+  const escaped = term.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  const loose = escaped.replace(
+    new RegExp(`(?<=${HAN})(?!${HAN}|\\s)|(?<!${HAN}|\\s|^)(?=${HAN})`, "gu"), "\\s*");
+  const start = /^[\p{L}\d]/u.test(term) && !new RegExp(`^${HAN}`, "u").test(term);
+  return new RegExp((start ? "(?<![\\p{L}\\d])(?<!\\d\\.)" : "") + loose, "giu");
+}
+
+const occurs = (term) => docs.some(({ title, text }) => `${title}\n${text}`.search(pattern(term)) >= 0);
+
+/* The terms of a query. One that occurs nowhere gives way to its parts: Chinese in pairs of
+   characters, a Latin word without its ending. */
+function terms(query) {
+  const found = query.split(/\s+/).filter(Boolean).flatMap((term) => {
+    if (occurs(term)) return [term];
+    const parts = term.match(new RegExp(`${HAN}+|[^\\p{Script=Han}]+`, "gu"));
+    return parts.flatMap((part) => {
+      if (occurs(part)) return [part];
+      const letters = [...part];
+      if (new RegExp(HAN, "u").test(part)) return letters.slice(1).map((b, i) => letters[i] + b);
+      for (let end = letters.length - 1; end >= 4; end--) {
+        if (occurs(part.slice(0, end))) return [part.slice(0, end)];
+      }
+      return [part];
+    });
+  });
+  return [...new Set(found.map((term) => term.toLowerCase()))];
+}
+
+function search(query) {
+  const wanted = terms(query.trim());
+  if (!wanted.length) return [];
+  const patterns = wanted.map(pattern);
+  const phrase = pattern(query.trim().replace(/\s+/g, " "));
+  const groups = new Map();
+  for (const doc of docs) {
+    const page = doc.location.split("#")[0];
+    const result = rate(doc, wanted, patterns, phrase);
+    if (!groups.has(page)) groups.set(page, { first: doc, results: [], score: 0 });
+    if (result) groups.get(page).results.push(result);
+  }
+  const found = [...groups.values()].filter(({ results }) => results.length);
+  for (const group of found) {
+    group.results.sort((a, b) => b.score - a.score);
+    // The best section decides; what else the page says of it decides between equals.
+    const rest = group.results.slice(1).reduce((sum, { score }) => sum + score, 0);
+    group.score = group.results[0].score + rest / 10;
+    if (!group.results.some(({ location }) => location === group.first.location)) {
+      group.results.push({ ...group.first, text: "", score: 0, terms: {} });
+    }
+  }
+  return found.sort((a, b) => b.score - a.score).map(({ results }) => results);
+}
+
+/* How well a section answers, and what of it is shown; null where nothing was found. */
+function rate(doc, wanted, patterns, phrase) {
+  let score = 0;
+  const own = !doc.location.includes("#"); // the heading of a page says more than one of a section
+  const hit = {};
+  patterns.forEach((one, index) => {
+    const inText = (doc.text.match(one) ?? []).length;
+    const inTitle = (doc.title.match(one) ?? []).length;
+    hit[wanted[index]] = inText + inTitle > 0;
+    score += Math.log2(1 + inText);
+    if (inTitle) score += (6 + 6 * (wanted[index].length / doc.title.length)) * (own ? 1.5 : 1);
+  });
+  if (!score) return null;
+  const share = Object.values(hit).filter(Boolean).length / wanted.length;
+  score *= share ** 2;
+  if (wanted.length > 1) {
+    score += (doc.title.search(phrase) >= 0 ? 12 : 0) + (doc.text.search(phrase) >= 0 ? 6 : 0);
+  }
+  score *= doc.boost ?? 1;
+  const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "giu");
+  return { ...doc, score, terms: hit, title: marked(doc.title, any), text: excerpt(doc.text, any) };
+}
+
+/* The first two paragraphs with a match, cut around it. */
+function excerpt(text, any) {
+  const found = text.split("\n").filter((line) => line.search(any) >= 0).slice(0, 2);
+  return found.map((line) => {
+    const start = Math.max(0, line.search(any) - SHOWN / 3);
+    const cut = line.slice(start, start + SHOWN);
+    const before = start > 0 ? "…" : "";
+    const after = start + SHOWN < line.length ? "…" : "";
+    return `<p>${before}${marked(cut, any)}${after}</p>`;
+  }).join("");
+}
+
+function marked(text, any) {
+  const escape = (part) => part.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  let out = "", end = 0;
+  for (const match of text.matchAll(any)) {
+    out += `${escape(text.slice(end, match.index))}<mark>${escape(match[0])}</mark>`;
+    end = match.index + match[0].length;
+  }
+  return out + escape(text.slice(end));
+}

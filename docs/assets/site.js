@@ -1,0 +1,100 @@
+/* What the theme's script lacks. Runs before it: see attention_docs/site/theme/main.html. */
+"use strict";
+
+(() => {
+  const chinese = document.documentElement.lang.startsWith("zh");
+  const all = (selector) => document.querySelectorAll(selector);
+  const query = document.querySelector("[data-md-component=search-query]");
+
+  // The search index weighs more than a chapter: it loads once a reader turns to the search.
+  let turn;
+  const turned = new Promise((resolve) => { turn = resolve; });
+  query?.addEventListener("focus", turn);
+  if (/[?&][hq]=/.test(location.search)) turn();
+  const { open, send } = XMLHttpRequest.prototype;
+  XMLHttpRequest.prototype.open = function (method, url, ...rest) {
+    this.waits = String(url).endsWith("/search_index.json");
+    return open.call(this, method, url, ...rest);
+  };
+  XMLHttpRequest.prototype.send = function (body) {
+    if (this.waits) turned.then(() => send.call(this, body));
+    else send.call(this, body);
+  };
+
+  // Single letters are no shortcuts (WCAG 2.1.4); Ctrl+K opens the search.
+  addEventListener("keydown", (event) => {
+    const modified = event.ctrlKey || event.metaKey;
+    if (modified && event.key === "k" && query) {
+      event.preventDefault();
+      if (!open_("search")) toggle("search").click();
+      query.focus();
+    } else if (!modified && "pn,.fs/".includes(event.key) && !open_("search")) {
+      if (!event.target.closest?.("input, textarea, select, [contenteditable]")) {
+        event.stopImmediatePropagation();
+      }
+    }
+  }, true);
+
+  // Labels that open the drawer and the search become buttons, so that the keyboard reaches them.
+  function toggle(name) { return document.getElementById(`__${name}`); }
+  function open_(name) { return toggle(name)?.checked; }
+  const NAMES = chinese ? { drawer: "导航", search: "搜索" } : { drawer: "Navigation", search: "Search" };
+  for (const [name, text] of Object.entries(NAMES)) {
+    const label = document.querySelector(`label.md-header__button[for=__${name}]`);
+    if (!label) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = label.className;
+    button.setAttribute("for", label.htmlFor); // the theme's styles and script know it by this
+    button.setAttribute("aria-label", text);
+    button.setAttribute("aria-expanded", "false");
+    button.append(...label.childNodes);
+    button.addEventListener("click", () => toggle(name).click());
+    toggle(name).addEventListener("change", () => {
+      button.setAttribute("aria-expanded", String(open_(name)));
+    });
+    label.replaceWith(button);
+  }
+  // Of the colour schemes only the one in use has a button to be seen.
+  const palette = document.querySelector("[data-md-component=palette]");
+  palette?.addEventListener("focusin", ({ target }) => {
+    const shown = palette.querySelector("label:not([hidden])")?.previousElementSibling;
+    if (shown && shown !== target) shown.focus();
+  });
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && open_("drawer")) {
+      toggle("drawer").click();
+      document.querySelector("button[for=__drawer]").focus();
+    }
+  });
+
+  // What scrolls sideways takes keyboard focus and has a name; what fits stays out of the way.
+  const SCROLLING = {
+    ".output pre > code": ["Output", "输出"],
+    "pre > code": ["Code", "代码"],
+    ".formula": ["Formula", "公式"],
+    ".drawing": ["Figure", "图"],
+    ".md-typeset__scrollwrap": ["Table", "表格"],
+  };
+  const names = new Map();
+  const watch = new ResizeObserver((entries) => entries.forEach(({ target }) => mark(target)));
+  function mark(box) {
+    const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+    const wanted = { tabindex: "0", role: "group", "aria-label": names.get(box) };
+    for (const [key, value] of Object.entries(wanted)) {
+      if (scrolls) box.setAttribute(key, value);
+      else box.removeAttribute(key);
+    }
+  }
+  addEventListener("load", () => {
+    for (const [selector, [english, other]] of Object.entries(SCROLLING)) {
+      for (const box of all(`article ${selector}`)) {
+        if (names.has(box)) continue;
+        names.set(box, chinese ? other : english);
+        watch.observe(box);
+      }
+    }
+    // Each code block's buttons stand in a <nav>: dozens of landmarks without a name.
+    for (const nav of all("nav.md-code__nav")) nav.setAttribute("role", "none");
+  });
+})();

@@ -1,0 +1,185 @@
+"""The rules for Chinese text, over every Chinese page and every Chinese string of the package."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from attention_docs.site.source import CODE_SPAN, FENCE, FRONT_MATTER, VALUE
+from attention_docs.site.twins import INLINE
+from tests.conftest import ROOT
+
+PAGES = sorted((ROOT / "docs" / "zh").glob("*.md"))
+HAN = "\u3400-\u9fff"
+WIDE = "，。；：？！、（）《》“”‘’…"  # full-width punctuation stands without a space
+INSERT = "\ue010"  # stands for inline code, an inline formula or an inline value
+LATIN = rf"A-Za-z0-9\u0370-\u03ff√{INSERT}"
+
+TEX_TEXT = re.compile(r"\\text\{([^{}]*)\}")
+NOT_TEXT = re.compile(r"<!--.*?-->|<[^<>]*>|\{:?\s*[.#][^{}]*\}|\[\^[^\]]*\]|https?://\S+")
+LINK = re.compile(r"!?\[(?P<text>[^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+TITLED = re.compile(r'^\s*(?:!!!|\?\?\?\+?)\s+[\w ]+"(?P<title>.*)"\s*$')
+ITALIC = re.compile(r"(?<!\*)\*(?!\*)([^*]+)\*(?!\*)|(?<!\w)_([^_]+)_(?!\w)")
+STRUCTURE = re.compile(r"\s*(?:[-*+>|#{$`~<]|\d+\.|!!!|\?\?\?|$)")
+COMPLETE = re.compile(r"\s*(?:[|#]|!!!|\?\?\?)")
+
+RULES = (
+    (rf"[{HAN}][{LATIN}]|[{LATIN}%][{HAN}]", "a half-width space belongs here"),
+    (rf"[{HAN}{LATIN}] {{2,}}[{HAN}{LATIN}]", "one space, not more"),
+    (rf"[{HAN}] [{HAN}]", "no space between Chinese characters"),
+    (
+        rf"[{WIDE}] +[{HAN}{LATIN}]|[{HAN}{LATIN}] +[{WIDE}]",
+        "no space beside full-width punctuation",
+    ),
+    (rf"[{HAN}]\s*[,;:!?]|[,;!?]\s*[{HAN}]|[{HAN}]\.(?!\w)", "full-width punctuation"),
+    (rf"[{HAN}]\(|\)[{HAN}]|\([^()]*[{HAN}][^()]*\)", "full-width brackets （）"),
+    (rf"[「」『』]|[{HAN}]\s*[\"']|[\"']\s*[{HAN}]", "quotes are “”"),
+    (rf"[{HAN}]\.\.\.|\.\.\.[{HAN}]|[{HAN}]--", "…… and ——"),
+    (r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]", "half-width letters and digits"),
+    (r"非常简单|显然|不难看出|让我们|得分|令牌|！", "a phrase that STYLE rules out"),
+    (r"进行[^，。；：、]{0,8}操作", "进行……操作"),
+    (r"被[^，。；：、]{1,10}所[^以有谓在]", "被……所……"),
+)
+
+
+def faults_of(text: str) -> Iterator[str]:
+    """What is wrong with a line of text in which inserts stand for code, formulas and values."""
+    for pattern, message in RULES:
+        for match in re.finditer(pattern, text):
+            around = text[max(0, match.start() - 8) : match.end() + 8]
+            yield f"{message}: {around.replace(INSERT, '▯')}"
+
+
+def text_of(line: str) -> str:
+    """The line as a reader sees it, with inserts; a boundary of cells is a line break."""
+    if titled := TITLED.match(line):
+        line = titled["title"]
+    line = re.sub(r"^(\s*)(?:[-*+]|\d+\.|#{1,6}|>)\s+", r"\1", line)
+    line = CODE_SPAN.sub(INSERT, VALUE.sub(INSERT, line))
+    line = INLINE.sub(INSERT, line).replace("|", "\n")
+    return NOT_TEXT.sub("", LINK.sub(lambda link: link["text"], line))
+
+
+def faults_of_line(line: str, after: str) -> Iterator[str]:
+    """What is wrong with a line of prose; `after` is the next line of the page."""
+    text = text_of(line)
+    yield from faults_of(re.sub(r"\*\*|__", "", text))
+    for slanted in ITALIC.finditer(text.replace("**", "")):
+        if re.search(f"[{HAN}]", slanted[0]):
+            yield f"Chinese is not slanted: {slanted[0]}"
+    goes_on = not (COMPLETE.match(line) or STRUCTURE.match(after))
+    if goes_on and re.search(f"[{HAN}{WIDE}]$", line):
+        yield "a line break inside a paragraph shows as a space"
+
+
+def prose(markdown: str) -> Iterator[tuple[int, str, str]]:
+    """The lines outside of fences and display formulas: number, line, next line."""
+    lines = [*markdown.split("\n"), ""]
+    front = FRONT_MATTER.match(markdown)
+    closing, formula = "", False
+    for number, line in enumerate(lines[:-1], start=1):
+        if front and number <= front[0].count("\n"):
+            continue
+        if closing:
+            closing = "" if line.strip() == closing else closing
+        elif fence := FENCE.match(line):
+            closing = fence["ticks"]
+        elif line.count("$$") == 1:
+            formula = not formula
+        elif not formula and "$$" not in line:
+            yield number, line, lines[number]
+
+
+def check(markdown: str, path: str) -> list[str]:
+    """Every fault of a page as `path:line: what is wrong`."""
+    found: list[tuple[int, str]] = []
+    for number, line in enumerate(markdown.split("\n"), start=1):
+        words = TEX_TEXT.findall(line) + re.findall(r"^(?:title|description): *(.*)", line)
+        for text in words:
+            found += [(number, fault) for fault in faults_of(INLINE.sub(INSERT, text.strip('"')))]
+    for number, line, after in prose(markdown):
+        found += [(number, fault) for fault in faults_of_line(line, after)]
+    return [f"{path}:{number}: {fault}" for number, fault in sorted(set(found))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_a_chinese_page_keeps_the_rules(page: Path) -> None:
+    faults = check(page.read_text(encoding="utf-8"), page.relative_to(ROOT).as_posix())
+    assert not faults, "\n" + "\n".join(faults)
+
+
+def strings(path: Path) -> Iterator[tuple[int, str]]:
+    """The Chinese strings of a module, docstrings included; placeholders are inserts."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and re.search(f"[{HAN}]", str(node.value)):
+            yield node.lineno, re.sub(r"\{[^{}]*\}", INSERT, str(node.value))
+
+
+def test_chinese_words_of_the_package_keep_the_rules() -> None:
+    faults = []
+    for path in sorted((ROOT / "attention_docs").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        for number, text in strings(path):
+            faults += [f"{name}:{number}: {fault}" for fault in faults_of(text)]
+    assert not faults, "\n" + "\n".join(faults)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "自注意力（self-attention）有 $n$ 个输入，每个大小为 `d_model`。",
+        "第 1 步：除以 $\\sqrt{d_k}$，得到 {{ scores[0]:.4f }}。",
+        "- **查询**（query）$q_i$：用来打量别的输入；",
+        "[自注意力八步](eight-steps.md#step-1)把“得到的数”算一遍[^1]。",
+        "| 章 | `softmax` 的问题 |",
+        '??? question "练习 1：缩放"',
+        "$$ a = b && \\text{（第 3 步：查询、键、值）} $$",
+        "Vaswani, A. 等（2017）：*Attention Is All You Need*，第 3.2 节。",
+        "```text\n自注意力is fine here,因为这是代码\n```",
+        "一句。\n\n另一句。",
+        "softmax(2, 4, 4) 什么时候等于 (0, 0.5, 0.5)？",
+        "图一共 2 张。\n{ .caption }",
+    ],
+)
+def test_what_is_right_passes(line: str) -> None:
+    assert check(line, "p.md") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("注意力attention", "half-width space"),
+        ("除以$d_k$", "half-width space"),
+        ("`softmax`之前", "half-width space"),
+        ("得到 {{ x:.2f }}个数", "half-width space"),
+        ("第1步", "half-width space"),
+        ("**softmax**之前", "half-width space"),
+        ("注意力  attention", "one space"),
+        ("注意 力", "no space between"),
+        ("注意力， softmax", "no space beside"),
+        ("注意力,分数", "full-width punctuation"),
+        ("这是分数.", "full-width punctuation"),
+        ("分数:softmax 之前", "full-width punctuation"),
+        ("分数(score)", "full-width brackets"),
+        ("「分数」", "quotes"),
+        ('这叫"分数"', "quotes"),
+        ("分数...", "……"),
+        ("共有３个", "half-width letters and digits"),
+        ("显然如此", "STYLE rules out"),
+        ("让我们看看", "STYLE rules out"),
+        ("进行缩放操作", "进行……操作"),
+        ("被分数所决定", "被……所……"),
+        ("这是*重点*。", "not slanted"),
+        ("$$ a && \\text{得分} $$", "STYLE rules out"),
+        ("---\ntitle: 分数(score)\n---\n", "full-width brackets"),
+        ("一句话断在\n这里。", "line break"),
+    ],
+)
+def test_what_is_wrong_is_found(line: str, message: str) -> None:
+    faults = check(line, "p.md")
+    assert any(message in fault for fault in faults), faults
+    assert all(re.match(r"p\.md:\d+: ", fault) for fault in faults)

@@ -5,9 +5,7 @@ import itertools
 import json
 import os
 import re
-import shutil
 import threading
-import warnings
 from fractions import Fraction
 from functools import partial
 from html.parser import HTMLParser
@@ -24,7 +22,7 @@ from attention_docs.figures import heatmap
 from attention_docs.figures.parts import text_width
 from attention_docs.figures.stepper import Frame, slider, stepper
 from attention_docs.figures.steps import eight_steps
-from tests.conftest import LANGUAGES, ROOT
+from tests.conftest import BROWSER, LANGUAGES, ROOT
 
 mpmath.mp.dps = 40
 
@@ -423,12 +421,6 @@ def test_the_slider_and_the_table_say_the_same(page, lang):
 
 
 # In a browser.
-
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-if BROWSER is None:
-    warnings.warn("no browser found: the stepper and the slider are not tried", stacklevel=1)
 
 
 def in_browser(test):

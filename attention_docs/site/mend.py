@@ -1,7 +1,7 @@
 """What the theme's HTML lacks, put right once a page is rendered.
 
-The theme's templates are not copied: a copy hides what differs and goes stale. Each entry of
-`MENDS` is a piece of the theme's HTML and what takes its place. A piece that is no longer there
+The theme's templates are not copied: a copy hides what differs and goes stale. Each entry is a
+piece of the theme's HTML and what takes its place. A piece of `ALWAYS` that is no longer there
 fails the build, so a new version of the theme cannot undo a mend unnoticed.
 """
 
@@ -19,14 +19,14 @@ WORDS = {
 ALWAYS = (
     # HTML: `autocomplete` is for text fields, `tabindex` is a number.
     (r'( type="checkbox" id="__(?:drawer|search)") autocomplete="off"', r"\1"),
-    (r'(<label class="md-nav__link"[^>]*) tabindex=""', r"\1"),
     # A dialog has a name; how many results there are is spoken when it changes.
     (r'(data-md-component="search" role="dialog")', r'\1 aria-label="{search}"'),
     (r'(<div class="md-search-result__meta")', r'\1 role="status"'),
+)
+WHERE_PRESENT = (
     # The search worker is ours: docs/assets/search.js.
     (r'("search": "[./]*/?)assets/javascripts/workers/[^"]*', r"\1assets/search.js"),
-)
-WITH_SECTIONS = (
+    (r'(<label class="md-nav__link"[^>]*) tabindex=""', r"\1"),
     # The parts of a table of contents are lists, not landmarks.
     (r'<nav class="md-nav" aria-label="[^"]*">', '<nav class="md-nav" role="none">'),
     # The theme speaks English here.
@@ -40,7 +40,7 @@ def mended(html: str, url: str) -> tuple[str, list[str]]:
     """The page at this address with every piece replaced, and the pieces that were not found."""
     lang = "zh" if url.startswith("zh/") else "en"
     missing = []
-    for old, new in ALWAYS + WITH_SECTIONS:
+    for old, new in ALWAYS + WHERE_PRESENT:
         html, count = re.subn(old, new.format(**WORDS[lang]), html)
         if not count and (old, new) in ALWAYS:
             missing.append(old)

@@ -95,7 +95,7 @@ def cited(citation: str) -> list[tuple[str, str, str]]:
     if not links:
         return [(citation, citation, "")]
     if len(links) == 1:
-        inside = re.sub(r"^(and |及)", "", citation[links[0].end() :].strip(" ,，"))
+        inside = re.sub("^and |^及", "", citation[links[0].end() :].strip(" ,，"))
         return [(links[0]["address"], citation[: links[0].end()], inside)]
     author = citation[: links[0].start()]
     found = [(links[0]["address"], author + links[0][0], "")]
@@ -143,8 +143,8 @@ def titled(page: str, heading: str, lang: str) -> str:
     """A heading with the title of its page before it.
 
     Examples:
-        >>> titled("Why?", "The idea", "en"), titled("掩码", "基本想法", "zh")
-        ('Why? The idea', '掩码：基本想法')
+        >>> titled("Why?", "The idea", "en")
+        'Why? The idea'
     """
     if page.endswith(("?", "？")):
         return f"{page} {heading}" if lang == "en" else page + heading

@@ -87,6 +87,8 @@ $w = {{ weights[2]:.3f }}$.
     "docs/assets/stepper.css": "",
     "docs/assets/stepper.js": "",
     "docs/assets/katex/katex.min.css": "",
+    "docs/assets/katex/fonts/KaTeX_Main-Regular.woff2": "",
+    "docs/assets/katex/fonts/KaTeX_Math-Italic.woff2": "",
 }
 
 

@@ -87,6 +87,39 @@ def test_a_saved_module_listing_or_page_shows_at_once(project: Project, server: 
     assert counts(log)[:4] == [("3", "0"), ("1", "2"), ("2", "1"), ("0", "3")]
 
 
+def test_a_page_that_a_save_leaves_alone_stays_whole(project: Project, server: Server) -> None:
+    addresses = ["zh/weights/", "search/search_index.json", "numbers.json", "weights/index.html.md"]
+    before = [server.wait_for(address, "0.0634") for address in addresses]
+    project.edit("docs/en/index.md", "The constant is", "Now the constant is", both=True)
+    server.wait_for("zh/", "Now the constant is")
+    server.wait_for("search/search_index.json", "Now the constant is")
+    after = [server.wait_for(address, "0.0634") for address in addresses]
+    stamped = re.compile(r"livereload\(\d+, \d+\)")
+    assert stamped.sub("", after[0]) == stamped.sub("", before[0])
+    assert after[1] == before[1].replace("The constant is", "Now the constant is") != before[1]
+    assert after[2:] == before[2:]
+
+
+def test_a_page_shows_what_changed_elsewhere(project: Project, server: Server) -> None:
+    row = "| weight | 权重 | What a key counts. |"
+    page = f"""---
+title: Glossary
+description: A test page.
+---
+
+# Glossary {{ #glossary }}
+
+| term | 中文 | meaning |
+|---|---|---|
+{row}
+"""
+    for lang in ("en", "zh"):
+        project.write(f"docs/{lang}/glossary.md", page)
+    server.wait_for("weights/", 'title="What a key counts."')
+    project.edit("docs/en/glossary.md", "What a key counts.", "After softmax.")
+    server.wait_for("weights/", 'title="After softmax."')
+
+
 @pytest.mark.parametrize(
     ("path", "old", "new", "shown"),
     [

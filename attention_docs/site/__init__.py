@@ -17,6 +17,7 @@ review   what each chapter prints, for a reviewer's diff
 plain    a page as plain Markdown, with code and results apart
 takeaway notebooks, Markdown copies, llms.txt
 offline  the whole site as a zip that opens from disk
+refresh  what an unchanged page was rendered to, kept between refreshes of `mkdocs serve`
 found    hreflang, what is shown where a page is shared, sitemap, the page for 404
 hooks    the events of mkdocs, in order
 """

@@ -62,15 +62,16 @@ def _valid(rendered: str) -> str:
     return OPERATOR.sub(row, INVISIBLE.sub("", rendered))
 
 
-def replace(content: str, bare: Callable[[str], str], fail: Callable[[str, str], None]) -> str:
-    """Render every formula of a page.
+def each(content: str, change: Callable[[str], str]) -> str:
+    """The page with every formula changed, which is still TeX."""
+    return FORMULA.sub(lambda match: change(match[0]), content)
 
-    `bare` takes the marks of inline values off; `fail(tex, message)` hears of each formula that
-    does not parse.
-    """
+
+def replace(content: str, fail: Callable[[str, str], None]) -> str:
+    """Render every formula of a page; `fail(tex, message)` hears of each that does not parse."""
 
     def one(match: re.Match[str]) -> str:
-        tex, display = bare(html.unescape(match["tex"])), match["open"] == "["
+        tex, display = html.unescape(match["tex"]), match["open"] == "["
         try:
             rendered = render(tex.strip(), display)
         except ValueError as error:

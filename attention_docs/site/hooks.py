@@ -30,6 +30,7 @@ from attention_docs.site import (
     mend,
     numbers,
     offline,
+    refresh,
     search,
     tables,
     terms,
@@ -75,6 +76,7 @@ class Build:
         self.searchable: dict[str, list[search.Entry]] = {lang: [] for lang in LANGUAGES}
         self.order: list[str] = []  # the pages as the navigation has them
         self.copies: dict[str, Copy] = {}
+        self.keys: dict[str, tuple[str, int]] = {}  # of `rendered`, and the warnings before
         self.cache = Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache" / "results"))
 
     def prepare(self) -> None:
@@ -170,6 +172,7 @@ class Build:
 
 command = "build"
 collector = Collector()
+rendered: dict[str, refresh.Rendered] = {}  # by page; only `mkdocs serve` lives long enough
 current = Build(Path(), Path())
 
 
@@ -215,10 +218,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     page.meta["search"] = {"exclude": True}  # from the theme's own index
     current.records[page.url] = numbers.records("/" + page.url, woven)
     try:
-        return current.expand(woven.markdown(), woven.lang)
+        markdown = current.expand(woven.markdown(), woven.lang)
     except Failure as failure:
         current.failures.append(failure)
         return woven.markdown()
+    if command == "serve":
+        key = refresh.key(markdown, woven, (file.src_uri for file in files), current.root)
+        current.keys[page.file.src_uri] = key, len(collector.messages)
+        known = rendered.get(page.file.src_uri)
+        if known and known.key == key:
+            refresh.reuse(page, known)
+    return markdown
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -226,6 +236,21 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
     woven = current.woven.get(page.file.src_uri)
     if woven is None:
         return content
+
+    copy = current.copies[page.file.src_uri] = current.copy(page, woven, config)
+    home = copy.url in found.addresses("").values() and command == "build"
+    key, messages = current.keys.get(page.file.src_uri, ("", 0))
+    known = rendered.get(page.file.src_uri)
+    if not known or known.key != key:
+        known = _rendered(content, page, woven, key)
+        if key and not woven.source.failures and messages == len(collector.messages):
+            rendered[page.file.src_uri] = known
+    current.searchable[woven.lang] += known.entries
+    return known.content + copy.line(zipped=home)
+
+
+def _rendered(content: str, page: Page, woven: Woven, key: str) -> refresh.Rendered:
+    """The page's HTML, whole, and what of it is searched."""
 
     def fail(tex: str, message: str) -> None:
         # Inline values in the formula are filled in, so its first line may match in part only.
@@ -237,14 +262,11 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         current.failures.append(failure)
         woven.source.failures.append(failure)
 
-    content = _explained(content, page, woven)
-    copy = current.copies[page.file.src_uri] = current.copy(page, woven, config)
-    home = copy.url in found.addresses("").values() and command == "build"
-    content = woven.content(formulas.replace(content, woven.bare, fail))
+    content = woven.content(formulas.each(_explained(content, page, woven), woven.bare))
     # The addresses in an index are relative to the first page of its language.
-    url = page.url.removeprefix(f"{woven.lang}/")
-    current.searchable[woven.lang] += search.entries(url, content)
-    return content + copy.line(zipped=home)
+    entries = search.entries(page.url.removeprefix(f"{woven.lang}/"), content)
+    content = formulas.replace(content, fail)
+    return refresh.keep(key, page, woven.faults() + content, entries)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

@@ -16,8 +16,9 @@ from typing import Any
 
 BLOCKS = {"article", "dd", "dt", "figcaption", "li", "p", "summary", "tr"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-SKIPPED_TAGS = {"button", "mrow", "pre", "script", "style", "svg"}  # mrow: TeX stands beside it
-SKIPPED_CLASSES = {"doc-labels", "drawing", "formula", "headerlink", "katex-html", "origin"}
+SKIPPED_TAGS = {"button", "pre", "script", "style", "svg"}
+SKIPPED_CLASSES = {"doc-labels", "drawing", "headerlink", "origin"}
+FORMULA = "arithmatex"  # TeX that is not yet rendered; a displayed one is a <div>
 REFERENCE = {"api/", "glossary/", "notation/", "numbers/", "sources/"}
 VOID = {"br", "col", "hr", "img", "input", "wbr"}
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
@@ -47,6 +48,7 @@ class Sections(HTMLParser):
         given = {key: value or "" for key, value in attrs}
         classes = set(given.get("class", "").split())
         skipped = self.skipping or tag in SKIPPED_TAGS or bool(classes & SKIPPED_CLASSES)
+        skipped |= tag == "div" and FORMULA in classes
         if "id" in given and (tag in HEADINGS or tag == "tr"):
             self.flush()
             anchor = "" if tag == "h1" else f"#{given['id']}"
@@ -58,7 +60,7 @@ class Sections(HTMLParser):
             self.flush()
         elif tag in {"td", "th"}:
             self.text.append(" ")
-        self.open.append((tag, skipped))
+        self.open.append((FORMULA if FORMULA in classes else tag, skipped))
 
     def handle_endtag(self, tag: str) -> None:
         """End what is open."""
@@ -74,7 +76,7 @@ class Sections(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Keep the text."""
         if not self.skipping:
-            tex = any(name == "annotation" for name, _ in self.open)
+            tex = bool(self.open) and self.open[-1][0] == FORMULA
             self.text.append(plain(data) if tex else data)
 
     @property
@@ -94,15 +96,16 @@ def plain(tex: str) -> str:
     r"""A short formula as a reader would type it.
 
     Examples:
-        >>> plain(r"\sqrt{d_k}"), plain(r"d_\text{model} \times n")
+        >>> plain(r"\(\sqrt{d_k}\)"), plain(r"\(d_\text{model} \times n\)")
         ('√d_k', 'd_model × n')
     """
-    bare = FONT.sub("", ROOT.sub(r"√\1", tex))
+    inner = tex.strip().removeprefix(r"\(").removesuffix(r"\)")
+    bare = FONT.sub("", ROOT.sub(r"√\1", inner))
     return COMMAND.sub(lambda name: SIGNS.get(name[1], name[1]) + " ", bare)
 
 
 def entries(url: str, content: str) -> list[Entry]:
-    r"""The sections of a page, each with its address, title and text.
+    r"""The sections of a page, each with its address, title and text; its formulas are still TeX.
 
     Examples:
         >>> entries("a/", '<h1 id="a">Why √d_k</h1><p>Scores <b>grow</b>.</p><p>So do sums.</p>')

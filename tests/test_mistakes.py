@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
+import itertools
+import math
 import re
 import tomllib
 from collections import Counter
@@ -10,7 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
 
 from attention_docs.site import tables
 from attention_docs.site.failure import Failure
@@ -337,3 +344,91 @@ def test_a_group_without_an_entry_is_a_fault(expand: Callable[..., str]) -> None
 def test_a_row_of_the_notes_without_its_heading_is_a_fault(expand: Callable[..., str]) -> None:
     with pytest.raises(Failure, match=r"docs/seeds.toml:2: 1: .* has no heading #no"):
         expand(request="<!-- seeds -->")
+
+
+# --- the six checks ------------------------------------------------------------------------------
+
+# What each check finds, worked out on paper: 1 by hand, 2 equal values, 3 one query alone,
+# 4 the last token changed, 5 the other sequence changed, 6 a query without keys.
+FINDS = {
+    "softmax-axis": [1, 2, 3, 4],  # one query alone has the weights 1; later queries take weight
+    "softmax-batch": [1, 2, 5],
+    "no-scale": [1],
+    "wrong-divisor": [1],
+    "scale-after-softmax": [1, 2],  # the rows sum to 1/2
+    "mask-upside-down": [1, 2, 4, 6],  # all is forbidden by hand, and query 3 sees no key
+    "scores-times-mask": [4, 6],  # a forbidden score is 0, not −∞
+    "mask-after-softmax": [2, 4],  # the rows that see less than all sum to less than 1
+    "empty-row": [6],
+    "minus-1e9": [6],
+}
+
+
+def listing() -> dict[str, Any]:
+    """The names that the listing of this page defines."""
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec((ROOT / "docs/listings/mistakes.py").read_text(encoding="utf-8"), names)
+    return names
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_checks_find_mistakes(lang: str, page: Callable[[str, str], Page]) -> None:
+    printed = dict(line.split(": ") for line in page(lang, "mistakes").output("table").split("\n"))
+    assert printed.pop("attention") == "[]"
+    assert {name: ast.literal_eval(checks) for name, checks in printed.items()} == FINDS
+    known = set(FINDS) - {"softmax-batch", "minus-1e9"}
+    assert known <= set(IDS), "the names are those of the gallery"
+
+
+def test_checks_pass_torch() -> None:
+    """What is right passes: PyTorch's function, which shares no code with the package."""
+    names = listing()
+
+    def sdpa(*arrays: np.ndarray) -> np.ndarray:
+        query, key, value, mask = (torch.from_numpy(np.array(array)) for array in arrays)
+        out = scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return out.numpy()
+
+    assert len(names["CHECKS"]) == 7
+    assert all(check(sdpa) < 1e-12 for check in names["CHECKS"])
+
+
+def test_by_hand() -> None:
+    """1/4 and 3/4 of the values 0 and 4 are 3; the weights of the scores 0 and ln 3 are these."""
+    assert math.exp(math.log(3)) / (math.exp(0) + math.exp(math.log(3))) == pytest.approx(3 / 4)
+    given: list[np.ndarray] = []
+
+    def three(*arrays: np.ndarray) -> np.ndarray:
+        given.extend(arrays)
+        return np.full((1, 1, 1), 3.0)
+
+    assert listing()["by_hand"](three) == 0
+    query, key, value, _ = given
+    assert query[0, 0] @ key[0].T / 4**0.5 == pytest.approx([0, math.log(3)])
+    assert value[0].tolist() == [[0], [4]]
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_exercises(lang: str, page: Callable[[str, str], Page]) -> None:
+    gallery = page(lang, "mistakes")
+    alone = [name for name, checks in FINDS.items() if checks == [1]]
+    sets = [
+        [
+            chosen
+            for chosen in itertools.combinations(range(1, 7), size)
+            if all(set(chosen) & set(checks) for checks in FINDS.values())
+        ]
+        for size in (1, 2, 3)
+    ]
+    first = [line.split(": ")[1] for line in gallery.output("exercise-1").split("\n")]
+    assert [ast.literal_eval(text) for text in first] == [alone, *sets]
+    assert gallery.output("exercise-2").split("\n") == ["[]", "[7]", "[]"]
+    pairs, by_hand, empty = gallery.output("exercise-3").split("\n")
+    assert ast.literal_eval(pairs) == [("no-scale", "wrong-divisor"), ("empty-row", "minus-1e9")]
+    # 9/10 of 4 is 3.6; √3 / (1 + √3) of 4 is 2.5359.
+    assert by_hand.endswith(f"[{3.6 - 3:.4f}, {3 - 4 * 3**0.5 / (1 + 3**0.5):.4f}]")
+    assert empty.endswith("[inf, 1.0000]")
+    assert gallery.values("exercises") == ["3.6", "2.5359"]

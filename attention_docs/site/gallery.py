@@ -35,10 +35,12 @@ WORDS: dict[str, dict[str, str]] = {
         "right": "Right",
         "claim": "The claim, put to the test",
         "check": "**What catches it.** {}",
-        "common": "**How common.** {}",
-        "own": "It stands in one of the five notes: row [{}](sources.md#seed-{}).",
+        "common": "**Where it was seen.** {}",
+        "own": "One of the five notes has it: row [{}](sources.md#seed-{}).",
         "chapter": "**In the chapter.** {}. Its numbers: {}, tested by `{}`.",
         "and": "; ",
+        "comma": ", ",
+        "space": " ",
     },
     "zh": {
         "wrong": "错误写法，请勿照抄",
@@ -46,10 +48,12 @@ WORDS: dict[str, dict[str, str]] = {
         "right": "正确写法",
         "claim": "把这个说法拿来检验",
         "check": "**怎样发现。** {}",
-        "common": "**有多常见。** {}",
-        "own": "五份笔记之一就是这样写的：第 [{}](sources.md#seed-{}) 行。",
+        "common": "**在哪里出现过。** {}",
+        "own": "五份笔记之一有这个问题：第 [{}](sources.md#seed-{}) 行。",
         "chapter": "**所在章节。** {}。数字出自 {}，测试是 `{}`。",
         "and": "；",
+        "comma": "、",
+        "space": "",
     },
 }
 
@@ -89,14 +93,16 @@ def _mistake(entry: Entry, lang: str, docs: Path, pages: Pages) -> str:
     common = [words["own"].format(row, row.replace(".", "-")) for row in listed(entry.get("seed"))]
     common += listed(entry.get(f"report_{lang}"))
     if common:
-        facts.append(words["common"].format(" ".join(common)))
+        facts.append(words["common"].format(words["space"].join(common)))
     outputs = [
         f'<a href="../{chapter}/index.html#out-{name}"><code>{name}</code></a>'
         for _, name in _blocks(entry)
         if _block(name, source, records)[1]
     ]
     test = entry["test"].removeprefix("tests/")
-    facts.append(words["chapter"].format(words["and"].join(links), ", ".join(outputs), test))
+    facts.append(
+        words["chapter"].format(words["and"].join(links), words["comma"].join(outputs), test)
+    )
     heading = f"### {entry[lang]} {{ #{entry['id']} }}"
     boxes = _boxes(entry, lang, source, records)
     return "\n\n".join([heading, entry[f"why_{lang}"], *boxes, "- " + "\n- ".join(facts)])

@@ -25,7 +25,7 @@ FRAME_MARK = re.compile(
     r'(?:\s*<p class="caption">(?P<caption>.*?)</p>)?',
     re.S,
 )
-TAG = re.compile(r"<[^<>]*>")
+MARKED_TAG = re.compile(f"<[^<>{OPEN}]*{OPEN}[^<>]*>")
 
 WORDS = {
     "en": {
@@ -113,12 +113,12 @@ class Woven:
 
     def content(self, rendered: str) -> str:
         """The page's HTML with every mark replaced."""
-        rendered = self._faults() + FRAME_MARK.sub(self._frame, rendered)
+        rendered = FRAME_MARK.sub(self._frame, rendered)
         # In an attribute or a formula a value is its bare text.
-        rendered = TAG.sub(lambda tag: self.bare(tag[0]), rendered)
+        rendered = MARKED_TAG.sub(lambda tag: self.bare(tag[0]), rendered)
         return VALUE_MARK.sub(r'<span class="value" id="value-\1">\2</span>', rendered)
 
-    def _faults(self) -> str:
+    def faults(self) -> str:
         """A box with everything that is wrong with the page; only `mkdocs serve` gets this far."""
         if not self.source.failures:
             return ""

@@ -1,0 +1,173 @@
+"""Six checks for an attention function, and the mistakes that each of them finds."""
+
+# --8<-- [start:setup]
+import warnings
+from itertools import combinations
+from math import inf, log
+
+import numpy as np
+
+from attention_docs.attention_function import attention
+from attention_docs.figures import heatmap
+from attention_docs.masking import apply_mask, causal_mask
+from attention_docs.score_functions import dot, scaled_dot
+from attention_docs.softmax import softmax
+from attention_docs.text import text
+
+SEED = 0
+rng = np.random.default_rng(SEED)
+query = rng.normal(size=(2, 3, 4))  # (batch, n, d_k)
+key = rng.normal(size=(2, 3, 4))  # (batch, n, d_k)
+value = rng.normal(size=(2, 3, 5))  # (batch, n, d_v)
+causal = causal_mask(3)  # True takes part
+# --8<-- [end:setup]
+
+# --8<-- [start:checks]
+# attend(query, key, value, mask) gives outputs;
+# a check gives how far they are from what they must be.
+
+
+def by_hand(attend):
+    """Weights 1/4 and 3/4 of the values 0 and 4: the output is 3."""
+    # The dot products are 0 and 2 ln 3, and √d_k is 2.
+    q = np.array([[[2 * log(3), 0, 0, 0]]])
+    k = np.array([[[0.0, 0, 0, 0], [1, 0, 0, 0]]])
+    v = np.array([[[0.0], [4.0]]])
+    return distance(attend(q, k, v, np.array([[True, True]])), 3.0)
+
+
+def equal_values(attend):
+    """All values are the same: so is every output."""
+    same = np.broadcast_to(value[:, :1], value.shape)
+    return distance(attend(query, key, same, causal), same)
+
+
+def one_query(attend):
+    """A query alone gets the output that it gets among the others."""
+    alone = attend(query[:, -1:], key, value, causal[-1:])
+    return distance(alone, attend(query, key, value, causal)[:, -1:])
+
+
+def last_token(attend):
+    """Token 3 changes, which only query 3 may see: outputs 1 and 2 stay."""
+    q, k, v = query.copy(), key.copy(), value.copy()
+    for x in (q, k, v):
+        x[:, -1] += 1
+    after = attend(q, k, v, causal)
+    return distance(after[:, :-1], attend(query, key, value, causal)[:, :-1])
+
+
+def other_sequence(attend):
+    """Sequence 2 changes: the outputs of sequence 1 stay."""
+    q, k, v = (np.concatenate([x[:1], x[1:] + 1]) for x in (query, key, value))
+    return distance(attend(q, k, v, causal)[0], attend(query, key, value, causal)[0])
+
+
+def empty_row(attend):
+    """A query without a key: its output is a number, whatever the values are."""
+    nobody = np.zeros((3, 3), dtype=bool)
+    after = attend(query, key, value + 1, nobody)
+    return distance(after, attend(query, key, value, nobody))
+
+
+def distance(got, wanted):
+    """The largest difference; infinite where one is not a number."""
+    difference = np.abs(got - wanted).max()
+    return inf if np.isnan(difference) else difference
+
+
+CHECKS = [by_hand, equal_values, one_query, last_token, other_sequence, empty_row]
+# --8<-- [end:checks]
+
+
+# --8<-- [start:wrong]
+# The package's softmax gives a query without keys the weights 0. Most functions do not:
+def bare_softmax(scores):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+WRONG = {
+    "softmax-axis": lambda q, k, v, m: softmax(apply_mask(scaled_dot(q, k), m), axis=-2) @ v,
+    "softmax-batch": lambda q, k, v, m: softmax(apply_mask(scaled_dot(q, k), m), axis=0) @ v,
+    "no-scale": lambda q, k, v, m: softmax(apply_mask(dot(q, k), m)) @ v,
+    "wrong-divisor": lambda q, k, v, m: softmax(apply_mask(dot(q, k) / q.shape[-1], m)) @ v,
+    "scale-after-softmax": lambda q, k, v, m: (
+        softmax(apply_mask(dot(q, k), m)) / q.shape[-1] ** 0.5 @ v
+    ),
+    "mask-upside-down": lambda q, k, v, m: softmax(apply_mask(scaled_dot(q, k), ~m)) @ v,
+    "scores-times-mask": lambda q, k, v, m: softmax(scaled_dot(q, k) * m) @ v,
+    "mask-after-softmax": lambda q, k, v, m: softmax(scaled_dot(q, k)) * m @ v,
+    "empty-row": lambda q, k, v, m: bare_softmax(np.where(m, scaled_dot(q, k), -np.inf)) @ v,
+    "minus-1e9": lambda q, k, v, m: bare_softmax(np.where(m, scaled_dot(q, k), -1e9)) @ v,
+}
+# --8<-- [end:wrong]
+
+
+# --8<-- [start:table]
+def failed(attend):
+    """The checks that a function does not pass, counted from 1."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # NaN is expected
+        return [i for i, check in enumerate(CHECKS, 1) if check(attend) > 1e-9]
+
+
+found = {name: failed(attend) for name, attend in WRONG.items()}
+alone = sum(len(checks) == 1 for checks in found.values())
+print("attention:", failed(lambda *arrays: attention(*arrays)[0]))
+for name, checks in found.items():
+    print(f"{name}:", checks)
+# --8<-- [end:table]
+
+# --8<-- [start:table-figure]
+caught = np.array([[i in checks for i in range(1, 7)] for checks in found.values()])
+columns = [
+    {"en": "by hand", "zh": "手算"},
+    {"en": "values", "zh": "值相同"},
+    {"en": "one query", "zh": "单个查询"},
+    {"en": "last token", "zh": "末尾词元"},
+    {"en": "sequence", "zh": "别的序列"},
+    {"en": "empty row", "zh": "空行"},
+]
+heatmap(caught.astype(float), rows=list(found), columns=columns, role="score", spec=".0f")
+# --8<-- [end:table-figure]
+
+# --8<-- [start:exercise-1]
+missed = [name for name, checks in found.items() if checks == [1]]
+print("without check 1:", missed)
+for size in (1, 2, 3):
+    sets = combinations(range(1, 7), size)
+    enough = [s for s in sets if all(set(s) & set(checks) for checks in found.values())]
+    print(f"{size} checks find all ten:", enough)
+# --8<-- [end:exercise-1]
+
+
+# --8<-- [start:exercise-2]
+def no_shift(q, k, v, m):
+    e = np.exp(scaled_dot(q, k)) * m  # overflows
+    total = e.sum(axis=-1, keepdims=True)
+    return e / np.where(total == 0, 1, total) @ v
+
+
+def large_scores(attend):
+    """Two equal keys share the weight, however large their scores are: the output is 2."""
+    q, k = np.array([[[2000.0, 0, 0, 0]]]), np.array([[[1.0, 0, 0, 0], [1, 0, 0, 0]]])
+    return distance(attend(q, k, np.array([[[0.0], [4.0]]]), np.array([[True, True]])), 2.0)
+
+
+print(failed(no_shift))
+CHECKS.append(large_scores)
+print(failed(no_shift))
+print(failed(lambda *arrays: attention(*arrays)[0]))
+# --8<-- [end:exercise-2]
+
+# --8<-- [start:exercise-3]
+apart_by_hand = [by_hand(WRONG[name]) for name in ("no-scale", "wrong-divisor")]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", RuntimeWarning)
+    apart_empty = [empty_row(WRONG[name]) for name in ("empty-row", "minus-1e9")]
+alike = [tuple(other for other in found if found[other] == found[name]) for name in found]
+print([names for names in dict.fromkeys(alike) if len(names) > 1])
+print("by hand:  ", text(apart_by_hand, ".4f"))
+print("empty row:", text(apart_empty, ".4f"))
+# --8<-- [end:exercise-3]

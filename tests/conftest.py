@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,7 @@ from attention_docs.site.numbers import NUMBER
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ("en", "zh")
+SLUGS = sorted(path.stem for path in (ROOT / "docs" / "en").glob("*.md"))
 
 # What not every machine has. A run that goes on without it says so at its end.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -128,6 +133,19 @@ class Page:
         return found
 
 
+def rows(page: Any, block: str) -> list[str]:
+    """The lines of an output."""
+    lines: list[str] = page.output(block).splitlines()
+    return lines
+
+
+def row(line: str) -> list[float]:
+    """The numbers of the bracketed vector in a line."""
+    found = re.search(r"\[([^\[\]]*)\]", line)
+    assert found, line
+    return [float(x) for x in found[1].split(",")]
+
+
 @pytest.fixture(scope="session")
 def page(site: Path) -> Callable[[str, str], Page]:
     """`page(lang, slug)`: a page of the built site."""
@@ -155,3 +173,57 @@ def project(tmp_path: Path) -> Any:
     from tests.mini import Project
 
     return Project(tmp_path)
+
+
+# --- in a browser ---------------------------------------------------------------------------------
+
+
+def in_browser(test: Callable[..., None]) -> Callable[..., None] | None:
+    """Leave the test out where there is no browser; with REQUIRE_BROWSER it fails there."""
+    return pytest.mark.site(test) if BROWSER or os.environ.get("REQUIRE_BROWSER") else None
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """The built site, with its page for 404, and no log."""
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """The address of the built site on a local server."""
+    handler = partial(Handler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A browser without a window."""
+    from playwright.sync_api import sync_playwright
+
+    assert BROWSER, "REQUIRE_BROWSER is set, and no browser was found"
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """`visit(path, width=1280, **context)`: a page, or none yet, in a context of its own."""
+    contexts = []
+
+    def open_page(path: str = "", width: int = 1280, **options: Any) -> Any:
+        contexts.append(chromium.new_context(viewport={"width": width, "height": 900}, **options))
+        tab = contexts[-1].new_page()
+        if path:
+            tab.goto(address + path)
+        return tab
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -21,6 +21,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
+from tests.conftest import row, rows
 
 both_languages = pytest.mark.parametrize("lang", ["en", "zh"])
 few = settings(max_examples=40, deadline=None)
@@ -209,19 +210,6 @@ def test_errors_say_wanted_and_got() -> None:
 
 
 # ------------------------------------------------------------ the published numbers
-
-
-def rows(page: Any, block: str) -> list[str]:
-    """The lines of an output."""
-    lines: list[str] = page.output(block).splitlines()
-    return lines
-
-
-def row(line: str) -> list[float]:
-    """The numbers of the bracketed vector in a line."""
-    found = re.search(r"\[([^\[\]]*)\]", line)
-    assert found, line
-    return [float(x) for x in found[1].split(",")]
 
 
 @pytest.mark.site

@@ -14,7 +14,7 @@ import html5lib
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from tests.conftest import VNU_JAR
+from tests.conftest import LANGUAGES, SLUGS, VNU_JAR
 
 pytestmark = pytest.mark.site
 
@@ -56,12 +56,17 @@ def faults(html: str) -> list[str]:
     return found
 
 
-def test_every_page_is_valid(site: Path) -> None:
-    found = []
-    for path in sorted(site.rglob("*.html")):
-        html = path.read_text(encoding="utf-8")
-        found += [f"{path.relative_to(site)}: {fault}" for fault in faults(html)]
-    assert not found, "\n" + "\n".join(found)
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_page_is_valid(lang: str, slug: str, site: Path) -> None:
+    folder = site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
+    found = faults((folder / "index.html").read_text(encoding="utf-8"))
+    assert not found, "\n".join(found)
+
+
+def test_the_page_for_404_is_valid_and_no_page_is_left_out(site: Path) -> None:
+    assert not faults((site / "404.html").read_text(encoding="utf-8"))
+    assert len(list(site.rglob("*.html"))) == len(LANGUAGES) * len(SLUGS) + 1
 
 
 @pytest.mark.parametrize(

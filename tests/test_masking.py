@@ -21,6 +21,7 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from attention_docs.attention_function import attention
 from attention_docs.masking import apply_mask, causal_mask, padding_mask, truncate_and_pad
 from attention_docs.softmax import softmax
+from tests.conftest import row, rows
 
 both_languages = pytest.mark.parametrize("lang", ["en", "zh"])
 seeds = st.integers(0, 2**32 - 1)
@@ -92,8 +93,8 @@ def test_causal_mask_is_tril(n_q: int, n_k: int, offset: int) -> None:
 def test_padding_mask_counts(lengths: list[int]) -> None:
     mask = padding_mask(np.array(lengths), 6)
     assert mask.shape == (len(lengths), 1, 6)
-    for row, length in zip(mask[:, 0], lengths, strict=True):
-        assert row.tolist() == [True] * length + [False] * (6 - length)
+    for marks, length in zip(mask[:, 0], lengths, strict=True):
+        assert marks.tolist() == [True] * length + [False] * (6 - length)
     heads = padding_mask(torch.tensor(lengths)[:, None], 6)
     assert heads.shape == (len(lengths), 1, 1, 6)
     assert np.array_equal(heads[:, 0].numpy(), mask)
@@ -111,9 +112,9 @@ def test_truncate_and_pad_keeps_the_beginning(sizes: list[int], longest: int, se
     batch, lengths = truncate_and_pad(sequences, longest, padding=-5)
     assert lengths.tolist() == [min(n, longest) for n in sizes]
     assert batch.shape == (len(sizes), max(lengths), 3)
-    for row, sequence, n in zip(batch, sequences, lengths, strict=True):
-        assert np.array_equal(row[:n], sequence[:n])
-        assert (row[n:] == -5).all()
+    for padded, sequence, n in zip(batch, sequences, lengths, strict=True):
+        assert np.array_equal(padded[:n], sequence[:n])
+        assert (padded[n:] == -5).all()
 
 
 @few
@@ -196,19 +197,6 @@ def test_apply_mask_leaves_its_arguments_alone() -> None:
 
 
 # ------------------------------------------------------------ the published numbers
-
-
-def rows(page: Any, block: str) -> list[str]:
-    """The lines of an output."""
-    lines: list[str] = page.output(block).splitlines()
-    return lines
-
-
-def row(line: str) -> list[float]:
-    """The numbers of the bracketed vector in a line."""
-    found = re.search(r"\[([^\[\]]*)\]", line)
-    assert found, line
-    return [float(x) for x in found[1].split(",")]
 
 
 @pytest.mark.site

@@ -1,13 +1,9 @@
 """The stepper of the eight steps and the slider of the widths: content, and use in a browser."""
 
-import http.server
 import itertools
 import json
-import os
 import re
-import threading
 from fractions import Fraction
-from functools import partial
 from html.parser import HTMLParser
 from math import prod
 
@@ -22,7 +18,7 @@ from attention_docs.figures import heatmap
 from attention_docs.figures.parts import text_width
 from attention_docs.figures.stepper import Frame, slider, stepper
 from attention_docs.figures.steps import eight_steps
-from tests.conftest import BROWSER, LANGUAGES, ROOT
+from tests.conftest import LANGUAGES, ROOT, in_browser
 
 mpmath.mp.dps = 40
 
@@ -420,54 +416,6 @@ def test_the_slider_and_the_table_say_the_same(page, lang):
 
 
 # In a browser.
-
-
-def in_browser(test):
-    """Leave the test out where there is no browser; with REQUIRE_BROWSER it fails there."""
-    return pytest.mark.site(test) if BROWSER or os.environ.get("REQUIRE_BROWSER") else None
-
-
-@pytest.fixture(scope="module")
-def address(site):
-    """The site on a local server."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Quiet, directory=site)
-    ) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    assert BROWSER, "REQUIRE_BROWSER is set, and no browser was found"
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(chromium, address):
-    """`visit(path, **context)`: a page in a context of its own."""
-    contexts = []
-
-    def open_page(path, **options):
-        contexts.append(chromium.new_context(viewport={"width": 1280, "height": 900}, **options))
-        tab = contexts[-1].new_page()
-        tab.goto(address + path)
-        return tab
-
-    yield open_page
-    for context in contexts:
-        context.close()
 
 
 def seen(tab):

@@ -21,6 +21,9 @@
     else send.call(this, body);
   };
 
+  // The theme searches when a key goes up; what is pasted, dictated or composed comes without one.
+  query?.addEventListener("input", () => query.dispatchEvent(new KeyboardEvent("keyup")));
+
   // Single letters are no shortcuts (WCAG 2.1.4); Ctrl+K opens the search.
   addEventListener("keydown", (event) => {
     const modified = event.ctrlKey || event.metaKey;
@@ -77,9 +80,25 @@
     ".md-typeset__scrollwrap": ["Table", "表格"],
   };
   const names = new Map();
-  const watch = new ResizeObserver((entries) => entries.forEach(({ target }) => mark(target)));
+  // Measuring lays a box out: a few at a time, when nothing else is to be done.
+  const waiting = new Set();
+  const watch = new ResizeObserver((entries) => {
+    if (!waiting.size) idle(work);
+    entries.forEach(({ target }) => waiting.add(target));
+  });
+  function idle(job) { (window.requestIdleCallback ?? setTimeout)(job); }
+  function work(deadline) {
+    for (const box of waiting) {
+      mark(box);
+      waiting.delete(box);
+      if (deadline?.timeRemaining?.() < 2) break;
+    }
+    if (waiting.size) idle(work);
+  }
   function mark(box) {
+    box.style.contentVisibility = "visible"; // what is not laid out has no width
     const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+    box.style.contentVisibility = "";
     const wanted = { tabindex: "0", role: "group", "aria-label": names.get(box) };
     for (const [key, value] of Object.entries(wanted)) {
       if (scrolls) box.setAttribute(key, value);

@@ -1,0 +1,309 @@
+"""The site in a browser: loading, search, languages, keyboard, and reading without scripts."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+
+from tests.conftest import LANGUAGES, ROOT, SLUGS, in_browser
+
+CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
+WEIGHT = 350_000  # bytes of a chapter's first view, compressed
+
+Visit = Callable[..., Any]
+each_language = pytest.mark.parametrize("lang", LANGUAGES)
+each_page = pytest.mark.parametrize("slug", SLUGS)
+
+
+def path_of(lang: str, slug: str) -> str:
+    return ("/" if lang == "en" else "/zh/") + ("" if slug == "index" else f"{slug}/")
+
+
+# --- every page ----------------------------------------------------------------------------------
+
+
+@in_browser
+@each_language
+@each_page
+def test_a_page_loads_alone_and_light(lang: str, slug: str, visit: Visit, address: str) -> None:
+    tab = visit()
+    said: list[str] = []
+    answers: list[Any] = []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("requestfailed", lambda request: said.append(f"failed: {request.url}"))
+    tab.on("response", lambda answer: answers.append(answer))
+    tab.add_init_script(SHIFTS)
+    tab.goto(address + path_of(lang, slug), wait_until="networkidle")
+    assert not said
+    assert {answer.status for answer in answers} == {200}
+    assert all(answer.url.startswith((address, "data:", "blob:")) for answer in answers)
+    assert tab.evaluate("document.documentElement.lang") == lang
+    assert tab.evaluate("window.shifted") < 0.01
+    if slug in CHAPTERS:
+        assert sum(compressed(answer) for answer in answers) < WEIGHT
+
+
+# What moved while the page loaded, as browsers score it (0.1 is their limit for good).
+SHIFTS = """
+window.shifted = 0;
+new PerformanceObserver((list) => list.getEntries().forEach((one) => { shifted += one.value; }))
+  .observe({ type: "layout-shift", buffered: true });
+"""
+
+
+def compressed(answer: Any) -> int:
+    """Bytes of an answer as a server that compresses text sends it."""
+    body = answer.body()
+    return min(len(body), len(gzip.compress(body)))
+
+
+# Colours are the same in both languages: these share the work, and each gets both widths.
+WINDOWS = {"en": [(1280, "light"), (390, "dark")], "zh": [(1280, "dark"), (390, "light")]}
+
+
+@in_browser
+@each_language
+@each_page
+def test_everyone_can_use_a_page(lang: str, slug: str, visit: Visit) -> None:
+    """No rule of WCAG 2.2 AA or of good practice is broken, and nothing sticks out."""
+    faults = []
+    for width, scheme in WINDOWS[lang]:
+        tab = visit(path_of(lang, slug), width=width, color_scheme=scheme)
+        if tab.evaluate("document.documentElement.scrollWidth") > width:
+            faults.append("the page is wider than its window")
+        tab.evaluate(AXE_SCRIPT)
+        faults += [f"{width} px, {scheme}: {fault}" for fault in tab.evaluate(AXE)]
+    assert not faults, "\n".join(faults)
+
+
+# Axe walks through every element, and nine of ten are the insides of formulas, pictures and code.
+# A formula becomes its TeX and a picture nothing, in a box of the same size; code becomes plain
+# where all its colours on their ground were met before.
+AXE = """async () => {
+  const focusable = () => document.querySelectorAll("[tabindex='0']").length;
+  for (let same = 0, before = -1; same < 3; ) { // the script marks what scrolls, bit by bit
+    await new Promise((done) => requestIdleCallback(() => setTimeout(done, 50)));
+    same = before === focusable() ? same + 1 : 0;
+    before = focusable();
+  }
+  const whole = [...document.querySelectorAll(".katex, svg[role=img]")];
+  const sizes = whole.map((one) => one.getBoundingClientRect());
+  whole.forEach((one, i) => {
+    const { width, height } = sizes[i];
+    one.replaceChildren(one.querySelector("annotation")?.textContent ?? "");
+    one.style.cssText += `; display: inline-block; width: ${width}px; height: ${height}px; ` +
+      "overflow: hidden";
+  });
+  const met = new Set();
+  for (const code of document.querySelectorAll(".highlight code")) {
+    const ground = code.closest(".highlight").parentElement.closest("[class]").className;
+    const kinds = [...code.querySelectorAll("span")].map((one) => `${ground} ${one.className}`);
+    if (kinds.every((kind) => met.has(kind))) code.textContent = code.textContent;
+    kinds.forEach((kind) => met.add(kind));
+  }
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const { violations } = await axe.run(
+    { runOnly: tags, resultTypes: ["violations"], preload: false });
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.slice(0, 5).map((node) => `${id}: ${node.html.slice(0, 200)} ${node.failureSummary}`));
+}"""
+
+
+# --- search, typed by hand -----------------------------------------------------------------------
+
+# What is typed, and the page that explains it. The last of each language is from inside a sentence.
+SEARCHES = [
+    ("en", "variance", "scaling"),
+    ("en", "softmax", "softmax"),
+    ("en", "√d_k", "scaling"),
+    ("en", "scaled dot product", "glossary"),
+    ("en", "layer normalisation", "transformer-block"),
+    ("en", "keeps no entry for a place", "sequences"),
+    ("zh", "缩放点积", "score-functions"),
+    ("zh", "加权平均", "glossary"),
+    ("zh", "方差", "scaling"),
+    ("zh", "softmax", "softmax"),
+    ("zh", "√d_k", "scaling"),
+    ("zh", "每个词元占多大比重", "sequences"),
+]
+
+
+def type_query(tab: Any, query: str) -> list[str]:
+    """Open the search by its shortcut, type, and give the addresses of what was found, in order."""
+    tab.keyboard.press("Control+k")
+    tab.keyboard.type(query)
+    found: list[str] = []
+    for _ in range(50):  # every letter is a query: wait for the answer to the last
+        tab.wait_for_timeout(400)
+        links = tab.locator("a.md-search-result__link")
+        before, found = found, links.evaluate_all("links => links.map((link) => link.href)")
+        if found and found == before:
+            return found
+    pytest.fail(f"no answer to {query!r}")
+
+
+@in_browser
+@pytest.mark.parametrize(("lang", "query", "slug"), SEARCHES)
+def test_a_search_finds_its_page_first(
+    lang: str, query: str, slug: str, visit: Visit, address: str
+) -> None:
+    tab = visit(path_of(lang, "sources"))
+    found = [link.removeprefix(address).split("?")[0] for link in type_query(tab, query)]
+    assert found[0].split("#")[0] == path_of(lang, slug)
+    assert {link.startswith("/zh/") for link in found} == {lang == "zh"}
+    assert tab.locator(".md-search-result__item").first.locator("mark").all_text_contents()
+
+
+@in_browser
+def test_what_is_pasted_is_searched(visit: Visit) -> None:
+    tab = visit("/")
+    type_query(tab, "softmax")
+    tab.keyboard.press("Control+a")
+    tab.keyboard.insert_text("variance")  # no key goes up
+    first = "document.querySelector('a.md-search-result__link').href.includes('/scaling/')"
+    tab.wait_for_function(first)
+
+
+@in_browser
+@each_language
+def test_a_result_leads_to_its_section_by_keys(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "index"))
+    type_query(tab, {"en": "variance", "zh": "方差"}[lang])
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/scaling/**")
+    assert tab.evaluate("document.documentElement.lang") == lang
+
+
+@in_browser
+def test_nothing_found_is_said(visit: Visit) -> None:
+    tab = visit("/")
+    tab.keyboard.press("Control+k")
+    tab.keyboard.type("zzzzqqqq")
+    said = tab.locator(".md-search-result__meta")
+    tab.wait_for_function(
+        "text => document.querySelector('.md-search-result__meta').textContent.includes(text)",
+        arg="No matching",
+    )
+    assert said.get_attribute("role") == "status"
+
+
+# --- languages and colours -----------------------------------------------------------------------
+
+
+@in_browser
+@each_language
+def test_the_language_switch_keeps_the_page(lang: str, visit: Visit, address: str) -> None:
+    other = "zh" if lang == "en" else "en"
+    for slug in ("index", "scaling", "glossary"):
+        tab = visit(path_of(lang, slug))
+        tab.locator(".md-select button").focus()
+        tab.keyboard.press("Tab")
+        tab.locator(f".md-select a[hreflang={other}]").click()
+        tab.wait_for_url(address + path_of(other, slug))
+        assert tab.evaluate("document.documentElement.lang") == other
+
+
+@in_browser
+@each_language
+def test_dark_mode_is_kept(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "scaling"), color_scheme="light")
+    assert brightness(tab) > 200
+    tab.locator("[data-md-component=palette] label:not([hidden])").click()
+    assert brightness(tab) < 80
+    assert brightness(tab, "color") > 150
+    tab.goto(tab.url.replace("scaling", "softmax"))
+    assert brightness(tab) < 80
+
+
+@in_browser
+def test_the_reader_s_own_scheme_comes_first(visit: Visit) -> None:
+    assert brightness(visit("/", color_scheme="dark")) < 80
+    assert brightness(visit("/", color_scheme="light")) > 200
+
+
+def brightness(tab: Any, what: str = "backgroundColor") -> float:
+    """The mean of red, green and blue of the page's ground or text."""
+    colour = tab.evaluate(f"getComputedStyle(document.body).{what}")
+    return sum(map(float, re.findall(r"[\d.]+", colour)[:3])) / 3
+
+
+# --- keyboard ------------------------------------------------------------------------------------
+
+
+@in_browser
+@each_language
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "eight-steps"))
+    reached, unseen = [], []
+    for _ in range(600):
+        tab.keyboard.press("Tab")
+        at = tab.evaluate(FOCUS)
+        if at["tag"] == "BODY":
+            break
+        reached.append(at["tag"])
+        if not at["seen"]:
+            unseen.append(at["html"])
+    assert not unseen, "\n".join(unseen)
+    wanted = tab.evaluate(FOCUSABLE)
+    assert len(reached) == wanted
+    assert {"A", "BUTTON", "INPUT", "SUMMARY"} <= set(reached)
+
+
+FOCUS = """() => {
+  const at = document.activeElement;
+  const drawn = at.matches(".md-option") ? at.nextElementSibling : at; // a radio behind its label
+  const style = getComputedStyle(drawn), box = drawn.getBoundingClientRect();
+  const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+  const shown = box.width > 0 && box.height > 0;
+  return { tag: at.tagName, html: at.outerHTML.slice(0, 150), seen: ring && shown };
+}"""
+FOCUSABLE = """() => new Set([...document.querySelectorAll(
+    "a[href], button, input, select, textarea, summary, [tabindex='0']")]
+  .filter(one => one.tabIndex >= 0 && !one.disabled)
+  .filter(one => one.checkVisibility({ visibilityProperty: true }))
+  .map(one => one.type === "radio" ? one.name : one)).size"""  # a group of radios is one stop
+
+
+@in_browser
+def test_the_first_tab_skips_to_the_text(visit: Visit) -> None:
+    tab = visit("/scaling/")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    assert tab.url.endswith("#scaling")
+
+
+@in_browser
+@each_language
+def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "learning"), width=390)
+    tab.wait_for_function("() => document.querySelectorAll('.formula[tabindex]').length > 3")
+    box = tab.locator(".formula[tabindex='0']").first
+    box.focus()
+    assert box.get_attribute("aria-label")
+    tab.keyboard.press("ArrowRight")
+    tab.wait_for_function("() => document.activeElement.scrollLeft > 0")
+
+
+# --- without scripts -----------------------------------------------------------------------------
+
+
+@in_browser
+@each_language
+def test_without_javascript_a_page_is_whole(
+    lang: str, visit: Visit, page: Callable[[str, str], Any]
+) -> None:
+    for slug in ("scaling", "masking"):
+        tab = visit(path_of(lang, slug), java_script_enabled=False)
+        hidden = tab.locator("article pre, article .katex, article svg, article table")
+        assert hidden.count() == len(page(lang, slug).article.select("pre, .katex, svg, table"))
+        for one in tab.locator("article > .formula, article > p, article > .output").all()[:40]:
+            assert one.is_visible()
+        fonts = tab.locator(".katex").first.evaluate("one => getComputedStyle(one).fontFamily")
+        assert "KaTeX_Main" in fonts

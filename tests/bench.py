@@ -19,20 +19,18 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from attention_docs.site.execute import Executor  # noqa: E402
 from attention_docs.site.hooks import Build  # noqa: E402
-from attention_docs.site.source import read_page  # noqa: E402
 from attention_docs.site.weave import CLOSE, OPEN, VALUE_MARK, Woven  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
-FRAME = re.compile(f"^ *{OPEN}(?:open|close) \\d+{CLOSE}\n", re.M)
+FRAME = re.compile(f"^(?P<indent> *){OPEN}(?P<kind>open|close) (?P<number>\\d+){CLOSE}\n", re.M)
 PAGE, LISTING, MARK = "docs/en/scaling.md", "docs/listings/scaling.py", "attention_docs/mark.py"
 NEVER = float("inf")
 
@@ -60,19 +58,37 @@ def replace(path: Path, old: str, new: str) -> None:
 
 
 def without_execution(target: Path) -> Path:
-    """The same pages with code, outputs and numbers as plain text: nothing is left to run."""
+    """The same pages with code, outputs, figures and numbers as text: nothing is left to run."""
     copy(target)
-    paths = sorted((target / "docs").glob("*/*.md"))
-    pages = {path: read_page(path, target) for path in paths}
-    results = Executor(target, target / ".cache" / "results", print).run(list(pages.values()))
-    counts = Build(target, target).counts
-    for path, page in pages.items():
-        woven = Woven(page, path.parent.name, results.records[page.path], counts).markdown()
-        head = "\n".join(page.lines[: page.body_line])
-        body = VALUE_MARK.sub(r"\2", FRAME.sub("", woven))
-        path.write_text(f"{head}\n{body}", encoding="utf-8")
+    command = [sys.executable, "tests/bench.py", "flatten"]  # with the package of the copy
+    subprocess.run(command, cwd=target, check=True, env=environment(target))
     stamp(target)
     return target
+
+
+def flatten(project: Path) -> None:
+    """Put what the blocks of a project print into its pages."""
+    state = Build(project, project)
+    state.prepare()
+    if state.failures:
+        sys.exit("\n".join(map(str, state.failures)))
+    for path, page in state.pages.items():
+        woven = Woven(page, path.parent.name, state.results.records[page.path], state.counts)
+        text = woven.markdown()
+        if path.stem == "mistakes":  # the gallery holds outputs; other lists are of titles
+            text = state.expand(text, woven.lang)
+        text = FRAME.sub(lambda mark, woven=woven: drawing(mark, woven), text)
+        head, body = page.lines[: page.body_line], VALUE_MARK.sub(r"\2", text)
+        path.write_text("\n".join([*head, body]), encoding="utf-8")
+
+
+def drawing(mark: re.Match[str], woven: Woven) -> str:
+    """What stands for a mark around an output: its figure as raw HTML, or nothing."""
+    figure = woven.records[int(mark["number"])]["figure"]
+    if mark["kind"] == "open" or not figure:
+        return ""
+    lines = figure["svg"][woven.lang].splitlines()
+    return "\n".join(f"{mark['indent']}{line}" for line in ["<figure>", *lines, "</figure>", ""])
 
 
 def stock(target: Path) -> Path:
@@ -222,7 +238,7 @@ class Server:
             file = self.project / path
             text = re.sub(pattern, new.format(number), file.read_text(encoding="utf-8"), count=1)
             file.write_text(text, encoding="utf-8")
-            seconds.append(self.wait(shown.format(number), 30))
+            seconds.append(self.wait(shown.format(number), 120))
             if seconds[-1] == NEVER:
                 return NEVER
         return statistics.median(seconds)
@@ -257,42 +273,42 @@ def compared(ours: float, theirs: float) -> tuple[str, str]:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        base = Path(folder)
-        ours, plain = copy(base / "ours"), without_execution(base / "plain")
-        rows: list[tuple[str, tuple[str, str]]] = []
-        memory = {"cold": build(ours)[1], "warm": build(ours)[1], "plain": build(plain)[1]}
-        rows.append(("cold build / no execution", ratio(ours, plain, forget)))
-        rows.append(("warm build / no execution", ratio(ours, plain, nothing)))
-        rows.append(("build after a package edit / no execution", ratio(ours, plain, edit_package)))
-        for kind in ("cold", "warm"):
-            figures = f"{memory[kind]:.0f} MB / {memory['plain']:.0f} MB"
-            share = f"{memory[kind] / memory['plain']:.2f}"
-            rows.append((f"peak memory, {kind} / no execution", (share, figures)))
-        bare, executed = stock(base / "stock"), stock_executed(base / "executed")
-        mine = saves(ours, list(SAVES))
-        theirs, markdown_exec = saves(bare, ["prose"]), saves(executed, list(SAVES))
-        rows.append(("prose edit to page / stock without execution",
-                     compared(mine["prose"], theirs["prose"])))  # fmt: skip
-        rows += [
-            (
-                f"{name} edit to page / stock markdown-exec",
-                compared(mine[name], markdown_exec[name]),
-            )
-            for name in SAVES
-        ]
-        for times in (4, 16):
-            large = grown(base / f"grown{times}", times)
-            rows.append((f"cold build, {times} × the chapters / 1 ×", both_cold(large, ours)))
-            rows.append(
-                (f"warm build, {times} × the chapters / 1 ×", ratio(large, ours, nothing, 1))
-            )
-            shutil.rmtree(large)
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()},", end=" ")
     print(f"{os.cpu_count()} cores, medians of {RUNS} runs\n")
-    print("| what | ratio | seconds or megabytes |\n|---|---|---|")
-    for what, (share, figures) in rows:
-        print(f"| {what} | {share} | {figures} |")
+    print("| what | ratio | seconds or megabytes |\n|---|---|---|", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for what, (share, figures) in rows(Path(folder)):
+            print(f"| {what} | {share} | {figures} |", flush=True)
+
+
+def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
+    """What is measured, one row after the other: its name, the ratio, the figures."""
+    ours, plain = copy(base / "ours"), without_execution(base / "plain")
+    memory = {"cold": build(ours)[1], "warm": build(ours)[1], "plain": build(plain)[1]}
+    yield "cold build / no execution", ratio(ours, plain, forget)
+    yield "warm build / no execution", ratio(ours, plain, nothing)
+    yield "build after a package edit / no execution", ratio(ours, plain, edit_package)
+    for kind in ("cold", "warm"):
+        figures = f"{memory[kind]:.0f} MB / {memory['plain']:.0f} MB"
+        yield (
+            f"peak memory, {kind} / no execution",
+            (f"{memory[kind] / memory['plain']:.2f}", figures),
+        )
+    bare, executed = stock(base / "stock"), stock_executed(base / "executed")
+    mine = saves(ours, list(SAVES))
+    theirs = saves(bare, ["prose"])["prose"]
+    yield "prose edit to page / stock without execution", compared(mine["prose"], theirs)
+    markdown_exec = saves(executed, list(SAVES))
+    for name in SAVES:
+        yield (
+            f"{name} edit to page / stock markdown-exec",
+            compared(mine[name], markdown_exec[name]),
+        )
+    for times in (4, 16):
+        large = grown(base / f"grown{times}", times)
+        yield f"cold build, {times} × the chapters / 1 ×", both_cold(large, ours)
+        yield f"warm build, {times} × the chapters / 1 ×", ratio(large, ours, nothing, 1)
+        shutil.rmtree(large)
 
 
 def both_cold(large: Path, small: Path) -> tuple[str, str]:
@@ -303,4 +319,4 @@ def both_cold(large: Path, small: Path) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    main()
+    flatten(Path.cwd()) if sys.argv[1:] == ["flatten"] else main()

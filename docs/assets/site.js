@@ -96,9 +96,7 @@
     if (waiting.size) idle(work);
   }
   function mark(box) {
-    box.style.contentVisibility = "visible"; // what is not laid out has no width
     const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
-    box.style.contentVisibility = "";
     const wanted = { tabindex: "0", role: "group", "aria-label": names.get(box) };
     for (const [key, value] of Object.entries(wanted)) {
       if (scrolls) box.setAttribute(key, value);

@@ -25,7 +25,8 @@ from attention_docs.site.numbers import NUMBER
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ("en", "zh")
-SLUGS = sorted(path.stem for path in (ROOT / "docs" / "en").glob("*.md"))
+PAGES = ROOT / "docs" / "en"
+SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
 
 # What not every machine has. A run that goes on without it says so at its end.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

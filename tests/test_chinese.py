@@ -13,7 +13,7 @@ from attention_docs.site.source import CODE_SPAN, FENCE, FRONT_MATTER, VALUE
 from attention_docs.site.twins import INLINE
 from tests.conftest import ROOT
 
-PAGES = sorted((ROOT / "docs" / "zh").glob("*.md"))
+PAGES = sorted((ROOT / "docs" / "zh").rglob("*.md"))
 HAN = "\u3400-\u9fff"
 WIDE = "，。；：？！、（）《》“”‘’…"  # full-width punctuation stands without a space
 INSERT = "\ue010"  # stands for inline code, an inline formula or an inline value

@@ -18,9 +18,8 @@ from bs4 import BeautifulSoup
 
 from attention_docs.site.source import CODE_SPAN, FENCE, VALUE, Source, read_listing, read_page
 from attention_docs.site.twins import compare, parts
-from tests.conftest import LANGUAGES, ROOT
+from tests.conftest import LANGUAGES, ROOT, SLUGS
 
-SLUGS = sorted(path.stem for path in (ROOT / "docs" / "en").glob("*.md"))
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
 SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in SLUGS]
 TENSOR = re.compile(r"tensor\(\[|array\(\[")
@@ -57,7 +56,7 @@ def test_the_two_languages_are_twins(slug: str) -> None:
 def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
     """Vectors, matrices and decimals stand in a page only where its blocks hold or print them."""
     page = sections(path)
-    lang, slug = path.parent.name, path.stem
+    lang, slug = page.path.split("/")[1], page.slug
     url = f"/{'' if lang == 'en' else 'zh/'}{'' if slug == 'index' else slug + '/'}"
     printed = " ".join(r["text"] for r in numbers_json["records"] if r["page"] == url)
     allowed = set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed))
@@ -157,6 +156,22 @@ def test_doctests_of_a_listing(listing: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_module_has_its_page_in_the_api(lang: str) -> None:
+    """All but the checks, which only raise, and the layer that builds the site."""
+    package = ROOT / "attention_docs"
+    names = {path.stem for path in package.glob("*.py")} | {"nn", "figures"}
+    wanted = {name.replace("_", "-"): name for name in names - {"__init__", "checks"}}
+    overview = (ROOT / "docs" / lang / "api.md").read_text(encoding="utf-8")
+    listed = dict(
+        re.findall(r"^\| \[`attention_docs\.(\w+)`\]\(api/([\w-]+)\.md\) \|", overview, re.M)
+    )
+    assert {slug: name for name, slug in listed.items()} == wanted
+    for slug, name in wanted.items():
+        page = (ROOT / "docs" / lang / "api" / f"{slug}.md").read_text(encoding="utf-8")
+        assert re.findall(r"^::: (.+)$", page, re.M) == [f"attention_docs.{name}"]
 
 
 # --- the built site ----------------------------------------------------------------------------

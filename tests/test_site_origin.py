@@ -34,7 +34,7 @@ def test_an_output_names_its_listing_functions_versions_and_seed(project: Projec
     listing = f"https://example.org/a/b/blob/main/{WEIGHTS}#L{first_line}"
     assert links == {
         f"weights.py:{first_line}": listing,
-        "softmax.softmax": "../api/#attention_docs.softmax.softmax",
+        "softmax.softmax": "../api/softmax/#attention_docs.softmax.softmax",
     }
     text = details.get_text(" ")
     for wanted in ("numpy.random.default_rng(42)", "python 3.", "numpy 2.", "torch 2.13.0"):
@@ -94,7 +94,7 @@ def test_numbers_json_has_one_record_per_output_and_value(project: Project) -> N
 def test_the_numbers_page_counts_what_is_there(page: Any, numbers_json: dict[str, Any]) -> None:
     english = [r for r in numbers_json["records"] if not r["page"].startswith("/zh/")]
     wanted = [
-        len(list((ROOT / "docs" / "en").glob("*.md"))),
+        len(list((ROOT / "docs" / "en").rglob("*.md"))),
         sum(len(read_page(p, ROOT).blocks) for p in (ROOT / "docs" / "en").glob("*.md")),
         sum(record["kind"] == "output" for record in english),
         sum(record["kind"] == "inline" for record in english),

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.conftest import LANGUAGES, ROOT, Page
+from tests.conftest import LANGUAGES, ROOT, SLUGS, Page
 from tests.mini import Project
 
 CHAPTERS = sorted(
@@ -24,7 +24,6 @@ CHAPTERS = sorted(
     for path in (ROOT / "docs" / "en").glob("*.md")
     if (ROOT / "docs" / "listings" / f"{path.stem}.py").is_file()
 )
-PAGES = sorted(path.stem for path in (ROOT / "docs" / "en").glob("*.md"))
 
 # Runs cells as a kernel does: one namespace; the value of a last expression is the cell's result.
 KERNEL = """
@@ -144,7 +143,7 @@ def prose(document: dict[str, Any]) -> str:
 
 @pytest.mark.site
 @pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("slug", PAGES)
+@pytest.mark.parametrize("slug", SLUGS)
 def test_copies_hold_all_of_the_page(
     lang: str, slug: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
@@ -177,7 +176,7 @@ def test_copies_hold_all_of_the_page(
 @pytest.mark.site
 def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
     copies = [*site.rglob("*.html.md"), *site.rglob("*.ipynb"), site / "llms.txt"]
-    assert len(copies) == 2 * len(PAGES) + 2 * len(CHAPTERS) + 1
+    assert len(copies) == 2 * len(SLUGS) + 2 * len(CHAPTERS) + 1
     for path in copies:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".ipynb":
@@ -208,7 +207,7 @@ def test_llms_txt_lists_every_page_in_both_languages(site: Path) -> None:
             found[list(found)[-1]].append(match[1])
     assert list(found) == ["English", "中文"]
     for lang, links in zip(LANGUAGES, found.values(), strict=True):
-        wanted = {folder(site, lang, slug).relative_to(site) / "index.html.md" for slug in PAGES}
+        wanted = {folder(site, lang, slug).relative_to(site) / "index.html.md" for slug in SLUGS}
         assert {Path(link) for link in links} == wanted
         assert len(links) == len(wanted)
 
@@ -218,7 +217,7 @@ def test_llms_txt_lists_every_page_in_both_languages(site: Path) -> None:
 def test_every_page_offers_its_copies(
     lang: str, words: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
-    for slug in PAGES:
+    for slug in SLUGS:
         (line,) = page(lang, slug).article.select("p.takeaway")
         assert line.get_text().startswith(words)
         ends = [Path(str(link["href"])).name for link in line.select("a")]
@@ -270,7 +269,7 @@ def check_zip(path: Path) -> set[str]:
 def test_zip_opens_from_disk(site: Path) -> None:
     names = check_zip(site / "attention-docs.zip")
     for lang in LANGUAGES:
-        for slug in PAGES:
+        for slug in SLUGS:
             assert (folder(site, lang, slug) / "index.html").relative_to(site).as_posix() in names
         assert {f"notebooks/{lang}/{slug}.ipynb" for slug in CHAPTERS} <= names
 
@@ -280,11 +279,11 @@ def test_zip_opens_from_disk(site: Path) -> None:
 def test_zip_of_a_site_with_and_without_an_address(project: Project, address: str) -> None:
     for lang in LANGUAGES:  # the page that origins link to
         project.write(
-            f"docs/{lang}/api.md",
+            f"docs/{lang}/api/softmax.md",
             "---\ntitle: API\ndescription: A test page.\n---\n\n# API { #api }\n\n"
             "::: attention_docs.softmax\n",
         )
-    project.edit("mkdocs.yml", "  - weights.md", "  - weights.md\n  - api.md")
+    project.edit("mkdocs.yml", "  - weights.md", "  - weights.md\n  - api/softmax.md")
     project.stamp()
     done = project.build(SITE_URL=address)
     assert done.returncode == 0, done.stderr

@@ -140,7 +140,6 @@ class Build:
 
     def copy(self, page: Page, woven: Woven, config: MkDocsConfig) -> Copy:
         """What the copies of a page are made from."""
-        slug = Path(woven.source.path).stem
         return Copy(
             woven,
             lambda line: self.expand(line, woven.lang),
@@ -148,7 +147,7 @@ class Build:
             title=str(page.meta.get("title", page.title)),
             description=str(page.meta.get("description", config.site_description)),
             site_name=config.site_name,
-            own_listing=(self.root / "docs" / "listings" / f"{slug}.py").is_file(),
+            own_listing=(self.root / "docs" / "listings" / f"{woven.source.slug}.py").is_file(),
         )
 
     def weave(self, page: Page, config: MkDocsConfig) -> Woven | None:
@@ -321,7 +320,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 def _explained(content: str, page: Page, woven: Woven) -> str:
     """Link terms and symbols; on the pages that hold their entries, name the rows."""
     folder = current.root / "docs" / woven.lang
-    slug = Path(woven.source.path).stem
+    slug = woven.source.slug
     entries = {
         name: terms.read(path, int(name == "glossary" and woven.lang == "zh"))
         for name in ("glossary", "notation")
@@ -329,7 +328,7 @@ def _explained(content: str, page: Page, woven: Woven) -> str:
     }
     if slug in entries:
         return terms.name_rows(content, entries[slug])
-    if slug == "api":  # docstrings are English and name what they explain
+    if slug.startswith("api/"):  # docstrings are English and name what they explain
         return content
     prefix = "" if woven.lang == LANGUAGES[0] else f"{woven.lang}/"
     return terms.link(

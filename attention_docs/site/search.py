@@ -19,7 +19,7 @@ HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 SKIPPED_TAGS = {"button", "pre", "script", "style", "svg"}
 SKIPPED_CLASSES = {"doc-labels", "drawing", "headerlink", "origin"}
 FORMULA = "arithmatex"  # TeX that is not yet rendered; a displayed one is a <div>
-REFERENCE = {"api/", "glossary/", "notation/", "numbers/", "sources/"}
+REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "sources/")
 VOID = {"br", "col", "hr", "img", "input", "wbr"}
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
 FONT = re.compile(r"\\(?:text|mathrm|operatorname|mathbf|hat|bar)\b|\\[,;!:]|[{}$]")
@@ -53,7 +53,7 @@ class Sections(HTMLParser):
             self.flush()
             anchor = "" if tag == "h1" else f"#{given['id']}"
             self.entries.append({"location": self.url + anchor, "title": "", "text": ""})
-            if self.url in REFERENCE:  # what looks up comes after what explains
+            if self.url.startswith(REFERENCE):  # what looks up comes after what explains
                 self.entries[-1]["boost"] = 0.5 if tag == "tr" else 0.2
             self.heading = "td" if tag == "tr" else tag
         elif tag in BLOCKS and not skipped:

@@ -78,11 +78,16 @@ class Source:
         """The lines of the file, front matter included: line n is `lines[n - 1]`."""
         return self.text.split("\n")
 
+    @property
+    def slug(self) -> str:
+        """The page's name, the same in both languages: "scaling", "api/scaling"."""
+        return self.path.split("/", 2)[2].removesuffix(".md")
+
     @cached_property
     def title(self) -> str:
         """The title in the front matter."""
         found = re.search(r"^title: *(.+)$", self.text, re.M)
-        return found[1].strip("\"'") if found else Path(self.path).stem
+        return found[1].strip("\"'") if found else self.slug
 
     @cached_property
     def body_line(self) -> int:

@@ -70,7 +70,7 @@ class Copy:
     @property
     def slug(self) -> str:
         """The page's name, the same in both languages."""
-        return PurePosixPath(self.woven.source.path).stem
+        return self.woven.source.slug
 
     @property
     def markdown(self) -> str:
@@ -90,10 +90,11 @@ class Copy:
     def line(self, zipped: bool) -> str:
         """The line at the end of the page that offers the copies."""
         words = WORDS[self.woven.lang]
+        name = PurePosixPath(self.slug).name
         offers = [
-            (self.notebook, f"{self.slug}.ipynb", words["notebook"]),
-            (self.listing, f"{self.slug}.py", words["listing"]),
-            (self.markdown, f"{self.slug}.md", words["markdown"]),
+            (self.notebook, f"{name}.ipynb", words["notebook"]),
+            (self.listing, f"{name}.py", words["listing"]),
+            (self.markdown, f"{name}.md", words["markdown"]),
             (ZIP if zipped else "", ZIP, words["zip"]),
         ]
         links = [

@@ -182,7 +182,7 @@ def _stale(english: Source, chinese: Source, ours: list[Part]) -> list[Failure]:
             chinese.path,
             line,
             f"the English text changed in {names or 'its sections'}: bring this page up to date, "
-            f"then run `make translated PAGE={Path(chinese.path).stem}`",
+            f"then run `make translated PAGE={chinese.slug}`",
         )
     ]
 

@@ -153,11 +153,8 @@ class Woven:
         """What a reader who asks is told: listing and line, functions, seeds, versions."""
         words = WORDS[self.lang]
         rows = {words["listing"]: ", ".join(self._place(section) for section in block.sections)}
-        functions = [
-            f'<a href="{self.api}#{name}"><code>{name.removeprefix("attention_docs.")}</code></a>'
-            for name in record["functions"]
-        ]
-        rows[words["functions"]] = ", ".join(functions) or words["no functions"]
+        functions = ", ".join(map(self._function, record["functions"]))
+        rows[words["functions"]] = functions or words["no functions"]
         if record["seeds"]:
             seeds = (f"<code>{html.escape(seed)}</code>" for seed in record["seeds"])
             rows[words["seeds"]] = ", ".join(seeds)
@@ -165,6 +162,12 @@ class Woven:
         items = "".join(f"<dt>{key}</dt><dd>{row}</dd>" for key, row in rows.items())
         summary = f"<summary>{words['origin']}</summary>"
         return f'<details class="origin">{summary}<dl>{items}</dl></details>'
+
+    def _function(self, name: str) -> str:
+        """A link to a function on its module's page: attention_docs.score_functions.dot."""
+        inner = name.removeprefix("attention_docs.")
+        page = inner.split(".")[0].replace("_", "-")
+        return f'<a href="{self.api}{page}/#{name}"><code>{inner}</code></a>'
 
     def _place(self, section: Any) -> str:
         name = section.listing.name

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
+import yaml
 from bs4 import BeautifulSoup
 
 from attention_docs.site.source import CODE_SPAN, FENCE, VALUE, Source, read_listing, read_page
@@ -186,6 +187,17 @@ def test_both_languages_show_the_same_outputs(numbers_json: dict[str, Any]) -> N
             page = record["page"].removeprefix("/zh")
             outputs[lang].append((page + record["id"], record["text"]))
     assert outputs["en"] == outputs["zh"] != []
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_page_says_what_it_is(path: Path, page: Any) -> None:
+    """A front matter that does not parse is dropped by mkdocs without a word."""
+    source = sections(path)
+    front = yaml.safe_load(source.text.split("---\n")[1])
+    soup = page(source.path.split("/")[1], source.slug).soup
+    assert soup.title.string.startswith(front["title"])
+    assert soup.find("meta", attrs={"name": "description"})["content"] == front["description"]
 
 
 @pytest.mark.site

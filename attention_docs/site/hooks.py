@@ -288,8 +288,10 @@ def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> s
 
 @event_priority(-200)  # after the languages are taken apart
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> None:
-    """Remember the order of the pages."""
-    current.order += [page.file.src_uri for page in nav.pages]
+    """Remember the order of the pages; those that are not in the navigation come last."""
+    listed = [page.file.src_uri for page in nav.pages]
+    others = {file.src_uri for file in files.documentation_pages()} - {*listed}
+    current.order += listed + sorted(others)
 
 
 @event_priority(-200)  # after the last language is built

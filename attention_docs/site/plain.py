@@ -120,7 +120,7 @@ def fenced(text: str, language: str) -> str:
 
 
 def reference(name: str, root: Path) -> str:
-    """What `::: name` stands for on a page of the API: signatures and docstrings, read and not run."""
+    """What `::: name` stands for: signatures and docstrings, read and not run."""
     path = file_of(name, root)
     if path is None:
         return f"`{name}`"

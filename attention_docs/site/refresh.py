@@ -47,7 +47,7 @@ def key(markdown: str, woven: Woven, pages: Iterable[str], root: Path) -> str:
 
 
 def keep(key: str, page: Page, content: str, entries: list[Entry]) -> Rendered:
-    """Remember a page whose content is whole."""
+    """What is to be remembered of a page whose content is whole."""
     return Rendered(key, content, entries, {name: getattr(page, name) for name in FOUND})
 
 

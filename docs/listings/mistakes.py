@@ -123,7 +123,7 @@ for name, checks in found.items():
 caught = np.array([[i in checks for i in range(1, 7)] for checks in found.values()])
 columns = [
     {"en": "by hand", "zh": "手算"},
-    {"en": "values", "zh": "值相同"},
+    {"en": "equal values", "zh": "值相同"},
     {"en": "one query", "zh": "单个查询"},
     {"en": "last token", "zh": "末尾词元"},
     {"en": "sequence", "zh": "别的序列"},

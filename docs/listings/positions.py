@@ -159,7 +159,7 @@ for d in (2, 8, 64):
 line_chart(
     offsets,
     {f"d = {d}": line for d, line in lines.items()},
-    xlabel={"en": "offset in tokens", "zh": "偏移（词元）"},
+    xlabel={"en": "offset in tokens", "zh": "偏移量（词元）"},
     ylabel={"en": "inner product / (d/2)", "zh": "内积 / (d/2)"},
 )
 # --8<-- [end:gram-lines]

@@ -117,9 +117,10 @@ AXE = """async (colours) => {
     kinds.forEach((kind) => met.add(kind));
   }
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const rules = Object.fromEntries(
+    ["color-contrast", "link-in-text-block"].map((rule) => [rule, { enabled: colours }]));
   const { violations } = await axe.run(
-    { runOnly: tags, resultTypes: ["violations"], preload: false,
-      rules: { "color-contrast": { enabled: colours }, "link-in-text-block": { enabled: colours } } });
+    { runOnly: tags, resultTypes: ["violations"], preload: false, rules });
   return violations.flatMap(({ id, nodes }) =>
     nodes.slice(0, 5).map((node) => `${id}: ${node.html.slice(0, 200)} ${node.failureSummary}`));
 }"""

@@ -129,7 +129,10 @@ class Project:
 
     def stamp(self) -> None:
         """Declare the Chinese pages up to date."""
-        pages = [path.stem for path in (self.root / "docs" / "en").glob("*.md")]
+        folder = self.root / "docs" / "en"
+        pages = [
+            path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.md")
+        ]
         subprocess.run(
             [sys.executable, "-m", "attention_docs.site.twins", *pages],
             cwd=self.root,

@@ -29,6 +29,12 @@ WHERE_PRESENT = (
     (r'(<label class="md-nav__link"[^>]*) tabindex=""', r"\1"),
     # The parts of a table of contents are lists, not landmarks.
     (r'<nav class="md-nav" aria-label="[^"]*">', '<nav class="md-nav" role="none">'),
+    # The theme's script wraps a table, which moves what follows: wrapped from the start, the second
+    # wrapping shows nothing (docs/assets/site.css).
+    (
+        r"(?s)(<table>.*?</table>)",
+        r'<div class="md-typeset__scrollwrap"><div class="md-typeset__table">\1</div></div>',
+    ),
     # The corner of a table that heads nothing is no heading.
     (r"<th([^>]*)></th>", r"<td\1></td>"),
     # The theme speaks English here.
@@ -46,6 +52,8 @@ def mended(html: str, url: str) -> tuple[str, list[str]]:
         html, count = re.subn(old, new.format(**WORDS[lang]), html)
         if not count and (old, new) in ALWAYS:
             missing.append(old)
+    if 'id="__toc"' not in html:  # the navigation does not hold this page
+        html = html.replace(' for="__toc"', "")
     if lang != "en":
         # The index of a language lies beside its first page. Docstrings are English.
         html = BASE.sub(get_relative_url(f"{lang}/", url), html, count=1)

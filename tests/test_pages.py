@@ -166,9 +166,7 @@ def test_every_module_has_its_page_in_the_api(lang: str) -> None:
     names = {path.stem for path in package.glob("*.py")} | {"nn", "figures"}
     wanted = {name.replace("_", "-"): name for name in names - {"__init__", "checks"}}
     overview = (ROOT / "docs" / lang / "api.md").read_text(encoding="utf-8")
-    listed = dict(
-        re.findall(r"^\| \[`(\w+)`\]\(api/([\w-]+)\.md\) \|", overview, re.M)
-    )
+    listed = dict(re.findall(r"^\| \[`(\w+)`\]\(api/([\w-]+)\.md\) \|", overview, re.M))
     assert {slug: name for name, slug in listed.items()} == wanted
     for slug, name in wanted.items():
         page = (ROOT / "docs" / lang / "api" / f"{slug}.md").read_text(encoding="utf-8")

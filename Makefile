@@ -22,7 +22,7 @@ check: $(READY)
 site: $(READY)
 	$(BIN)/mkdocs build
 
-# Ratios of build and refresh times; nothing is asserted. Takes about half an hour.
+# Ratios of build and refresh times; nothing is asserted. Takes half an hour to an hour.
 bench: $(READY)
 	$(BIN)/python tests/bench.py
 

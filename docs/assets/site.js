@@ -58,18 +58,27 @@
     });
     label.replaceWith(button);
   }
-  // Of the colour schemes only the one in use has a button to be seen.
-  const palette = document.querySelector("[data-md-component=palette]");
-  palette?.addEventListener("focusin", ({ target }) => {
-    const shown = palette.querySelector("label:not([hidden])")?.previousElementSibling;
-    if (shown && shown !== target) shown.focus();
-  });
   addEventListener("keydown", (event) => {
     if (event.key === "Escape" && open_("drawer")) {
       toggle("drawer").click();
       document.querySelector("button[for=__drawer]").focus();
     }
   });
+
+  // Code can be copied. The theme's script does the copying; where it sets the buttons too, between
+  // one measurement and the next, the page is laid out anew for each of them.
+  for (const code of all("article pre > code")) {
+    if (code.closest(".no-copy")) continue;
+    const buttons = document.createElement("div");
+    const copy = buttons.appendChild(document.createElement("button"));
+    buttons.className = "md-code__nav";
+    copy.type = "button";
+    copy.className = "md-code__button";
+    copy.title = chinese ? "复制" : "Copy to clipboard";
+    copy.dataset.mdType = "copy";
+    copy.dataset.clipboardText = code.textContent.trimEnd();
+    code.before(buttons);
+  }
 
   // What scrolls sideways takes keyboard focus and has a name; what fits stays out of the way.
   const SCROLLING = {
@@ -111,7 +120,5 @@
         watch.observe(box);
       }
     }
-    // Each code block's buttons stand in a <nav>: dozens of landmarks without a name.
-    for (const nav of all("nav.md-code__nav")) nav.setAttribute("role", "none");
   });
 })();

@@ -16,6 +16,24 @@ FORMULA = re.compile(
 )
 NEQ = r"\html@mathml{\mathrel{{=}\mathllap{/\mskip2.5mu}}}{\mathrel{\char`≠}}"
 INVISIBLE = re.compile("<mo>\u2061</mo>(?=</msu[bp]>)")  # a_{\min} has two parts, not three
+# The fonts of KaTeX's style sheet, and the classes that ask for them.
+FONTS = {
+    "Main-Regular": "katex",
+    "Math-Italic": "mathnormal",
+    "Main-Bold": "mathbf",
+    "Main-Italic": "mathit",
+    "Math-BoldItalic": "boldsymbol",
+    "AMS-Regular": "amsrm|mathbb",
+    "Caligraphic-Regular": "mathcal",
+    "Script-Regular": "mathscr",
+    "SansSerif-Regular": "mathsf|textsf",
+    "Typewriter-Regular": "mathtt|texttt",
+    "Size1-Regular": "delimsizing size1|delim-size1|small-op",
+    "Size2-Regular": "delimsizing size2|large-op",
+    "Size3-Regular": "delimsizing size3",
+    "Size4-Regular": "delimsizing size4|delim-size4",
+}
+FOLDED = re.compile(r"<details\b(?! open).*?</details>", re.S)  # moves nothing: not shown yet
 
 OPERATOR = re.compile(r"<mo\b[^>]*>(?P<inner>(?=<m))?|</mo>")  # <mo> holds text: elements are a row
 
@@ -82,3 +100,19 @@ def replace(content: str, fail: Callable[[str, str], None]) -> str:
         return rendered
 
     return FORMULA.sub(one, content)
+
+
+def preload(html: str, folder: str) -> str:
+    """Ask for the page's fonts in its head: one that comes late moves the lines it is used in."""
+    seen = FOLDED.sub("", html)
+    used = [
+        name
+        for name, classes in FONTS.items()
+        if re.search(rf'class="(?:[^"]* )?(?:{classes})[" ]', seen)
+    ]
+    links = "".join(
+        f'<link rel="preload" href="{folder}KaTeX_{name}.woff2" as="font" type="font/woff2" '
+        "crossorigin>"
+        for name in used
+    )
+    return html.replace("</head>", f"{links}</head>", 1)

@@ -33,6 +33,13 @@ FONTS = {
     "Size3-Regular": "delimsizing size3",
     "Size4-Regular": "delimsizing size4|delim-size4",
 }
+WAIT = """<script>{
+  const { classList } = document.documentElement;
+  const show = () => classList.remove("waits"); // see site.css
+  classList.add("waits");
+  Promise.all(FONTS.map((font) => document.fonts.load(font))).then(show, show);
+  setTimeout(show, 1000);
+}</script>"""
 FOLDED = re.compile(r"<details\b(?! open).*?</details>", re.S)  # moves nothing: not shown yet
 
 OPERATOR = re.compile(r"<mo\b[^>]*>(?P<inner>(?=<m))?|</mo>")  # <mo> holds text: elements are a row
@@ -103,16 +110,29 @@ def replace(content: str, fail: Callable[[str, str], None]) -> str:
 
 
 def preload(html: str, folder: str) -> str:
-    """Ask for the page's fonts in its head: one that comes late moves the lines it is used in."""
+    """Ask for the page's fonts in its head, and show the text once they are there.
+
+    A font that comes late moves the lines it is used in. After a second the text waits no longer.
+    """
     seen = FOLDED.sub("", html)
     used = [
         name
         for name, classes in FONTS.items()
         if re.search(rf'class="(?:[^"]* )?(?:{classes})[" ]', seen)
     ]
+    if not used:
+        return html
     links = "".join(
         f'<link rel="preload" href="{folder}KaTeX_{name}.woff2" as="font" type="font/woff2" '
         "crossorigin>"
         for name in used
     )
-    return html.replace("</head>", f"{links}</head>", 1)
+    wait = WAIT.replace("FONTS", json.dumps([*map(_css, used)]))
+    return html.replace("</head>", f"{links}{wait}</head>", 1)
+
+
+def _css(name: str) -> str:
+    """A font as CSS writes it: `italic 1em KaTeX_Math`."""
+    family, face = name.split("-")
+    style = [word for word in ("italic", "bold") if word in face.lower()]
+    return " ".join([*style, "1em", f"KaTeX_{family}"])

@@ -35,6 +35,8 @@ WHERE_PRESENT = (
         r"(?s)(<table>.*?</table>)",
         r'<div class="md-typeset__scrollwrap"><div class="md-typeset__table">\1</div></div>',
     ),
+    # A plain name or a blank in code looks like no span at all: a tenth of a chapter's elements.
+    (r'<span class="[nw]">([^<]*)</span>', r"\1"),
     # The corner of a table that heads nothing is no heading.
     (r"<th([^>]*)></th>", r"<td\1></td>"),
     # The theme speaks English here.

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from attention_docs.site.formulas import FONTS
 from tests.conftest import ROOT, mkdocs_build
 
 CONSTANTS = "docs/listings/constants.py"
@@ -87,8 +88,7 @@ $w = {{ weights[2]:.3f }}$.
     "docs/assets/stepper.css": "",
     "docs/assets/stepper.js": "",
     "docs/assets/katex/katex.min.css": "",
-    "docs/assets/katex/fonts/KaTeX_Main-Regular.woff2": "",
-    "docs/assets/katex/fonts/KaTeX_Math-Italic.woff2": "",
+    **{f"docs/assets/katex/fonts/KaTeX_{name}.woff2": "" for name in FONTS},
 }
 
 

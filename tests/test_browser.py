@@ -76,7 +76,7 @@ def load(tab: Any, url: str, own: str) -> tuple[list[str], int]:
     fonts = [one.url for one in answers if one.url.endswith(".woff2")]
     found += [f"not asked for in the head: {url}" for url in fonts if url not in asked]
     shifted = tab.evaluate("window.shifted")
-    if shifted >= 0.005:
+    if shifted >= 0.02:
         movers = [mover[:200] for mover in tab.evaluate("window.movers")]
         found.append("\n  ".join([f"layout shift {shifted}", *movers]))
     return found, sum(map(compressed, answers))

@@ -224,7 +224,7 @@ def test_wrong_and_right_differ(entry: Entry, numbers_json: dict[str, Any]) -> N
 
 @pytest.mark.site
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page], site: Path) -> None:
+def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> None:
     gallery = page(lang, "mistakes")
     for entry in ENTRIES:
         kinds = [kind for kind in ("claim", "wrong", "right") for _ in names(entry.get(kind))]

@@ -1,0 +1,54 @@
+"""The words of each language that no page holds: those of the build layer and of the figures.
+
+A language is a file beside this one, named after it: `en.toml`, `zh.toml`. Its tables follow the
+modules that use them: `[site.blocks]`, `[figures.heatmap]`. The first language is English: what a
+listing writes as a plain label is English, and `[terms]` of another language translates it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+
+
+class Words(Mapping[str, Any]):
+    """The words of one language; what is missing is named with the file that lacks it.
+
+    Examples:
+        >>> words("en")["name"], words("zh")["name"]
+        ('English', '中文')
+        >>> words("en")["site"]["nothing"]
+        Traceback (most recent call last):
+        KeyError: 'attention_docs/words/en.toml has no [site] nothing'
+    """
+
+    def __init__(self, table: Mapping[str, Any], lang: str, path: tuple[str, ...] = ()) -> None:
+        self.table, self.lang, self.path = table, lang, path
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.table:
+            where = f"[{'.'.join(self.path)}] " if self.path else ""
+            raise KeyError(f"attention_docs/words/{self.lang}.toml has no {where}{name}")
+        value = self.table[name]
+        return Words(value, self.lang, (*self.path, name)) if isinstance(value, dict) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+@lru_cache
+def words(lang: str) -> Words:
+    """The words of a language, or ValueError where there is no file of them."""
+    path = FOLDER / f"{lang}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.toml")))
+        raise ValueError(f"a language must have a file of words ({known}), got {lang!r}")
+    return Words(tomllib.loads(path.read_text(encoding="utf-8")), lang)

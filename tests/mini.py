@@ -134,7 +134,7 @@ class Project:
             path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.md")
         ]
         subprocess.run(
-            [sys.executable, "-m", "attention_docs.site.twins", *pages],
+            [sys.executable, "-m", "attention_docs.site.read.twins", *pages],
             cwd=self.root,
             env={**os.environ, "PYTHONPATH": str(self.root)},
             check=True,

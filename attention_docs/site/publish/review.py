@@ -1,6 +1,6 @@
 """What each chapter prints, as one text file per chapter, for a reviewer to read in a diff.
 
-    python -m attention_docs.site.review site/numbers.json tests/outputs
+    python -m attention_docs.site.publish.review site/numbers.json tests/outputs
 
 The build never reads these files; a test compares them with the site.
 """
@@ -16,13 +16,15 @@ HEAD = "What this chapter prints. Rewritten by `make update`; the build never re
 
 
 def chapters(document: dict[str, Any]) -> dict[str, str]:
-    """The content of the file of each chapter, from the site's numbers.json (its English pages)."""
+    """The content of the file of each chapter, from the site's numbers.json.
+
+    The pages of the first language; the others show the same.
+    """
     texts: dict[str, str] = {}
     for record in document["records"]:
-        page = record["page"].strip("/")
-        if page == "zh" or page.startswith("zh/"):
+        lang, slug = record["lang"], record["slug"]
+        if lang != document["languages"][0]:
             continue
-        slug = page or "index"
         texts.setdefault(slug, HEAD)
         if record["kind"] == "output":
             if record["text"]:

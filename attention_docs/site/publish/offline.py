@@ -9,13 +9,13 @@ import zipfile
 from pathlib import Path
 from urllib.parse import unquote
 
-from attention_docs.site.takeaway import GAP, ZIP
+from attention_docs.site.publish.copies import GAP, ZIP
 
 FOLDER = "attention-docs"
 LINK = re.compile(r'(?P<before>\s(?:href|src)=")(?P<path>[^"#?:]*)(?P<rest>[^":]*")')
 OFFER = re.compile(rf'{re.escape(GAP)}<a href="[^"]*{re.escape(ZIP)}"[^>]*>[^<]*</a>')
 LEFT_OUT = re.compile(
-    r"(404\.html|sitemap\.xml.*|(zh/)?search/.*|assets/search\.js|assets/javascripts/(lunr|workers)/.*"
+    r"(404\.html|sitemap\.xml.*|(\w[\w-]*/)?search/.*|assets/search\.js|assets/javascripts/(lunr|workers)/.*"
     r"|.*\.map|.*\.zip)$"
 )
 """What makes no sense on a disk. A browser does not let a page on disk read the search index."""
@@ -26,16 +26,17 @@ STORED = {".png", ".woff2", ".woff", ".gz", ".jpg"}
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold: the same site, the same bytes
 
 
+def files(built: Path) -> list[str]:
+    """What the archive holds of a site."""
+    names = (path.relative_to(built).as_posix() for path in built.rglob("*") if path.is_file())
+    return sorted(name for name in names if not LEFT_OUT.match(name))
+
+
 def pack(built: Path, target: Path, base: str) -> None:
     """Write the site in `built` as a zip; `base` is the path of the site's own address."""
-    files = {
-        path.relative_to(built).as_posix(): path for path in built.rglob("*") if path.is_file()
-    }
     with zipfile.ZipFile(target, "w") as archive:
-        for name in sorted(files):
-            if LEFT_OUT.match(name):
-                continue
-            content = files[name].read_bytes()
+        for name in files(built):
+            content = (built / name).read_bytes()
             if name.endswith(".html"):
                 content = page(content.decode(), name, built, base).encode()
             entry = zipfile.ZipInfo(f"{FOLDER}/{name}", DATE)

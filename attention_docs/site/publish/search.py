@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 BLOCKS = {"article", "dd", "dt", "figcaption", "li", "p", "summary", "tr"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 SKIPPED_TAGS = {"button", "pre", "script", "style", "svg"}
 SKIPPED_CLASSES = {"doc-labels", "drawing", "headerlink", "origin"}
-FORMULA = "arithmatex"  # TeX that is not yet rendered; a displayed one is a <div>
 REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "sources/")
 VOID = {"br", "col", "hr", "img", "input", "wbr"}
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
@@ -48,7 +47,8 @@ class Sections(HTMLParser):
         given = {key: value or "" for key, value in attrs}
         classes = set(given.get("class", "").split())
         skipped = self.skipping or tag in SKIPPED_TAGS or bool(classes & SKIPPED_CLASSES)
-        skipped |= tag == "div" and FORMULA in classes
+        if tag == "math" and not skipped and given.get("display") != "block":
+            self.text.append(plain(given.get("data-tex", "")))
         if "id" in given and (tag in HEADINGS or tag == "tr"):
             self.flush()
             anchor = "" if tag == "h1" else f"#{given['id']}"
@@ -60,7 +60,7 @@ class Sections(HTMLParser):
             self.flush()
         elif tag in {"td", "th"}:
             self.text.append(" ")
-        self.open.append((FORMULA if FORMULA in classes else tag, skipped))
+        self.open.append((tag, skipped or tag == "math"))
 
     def handle_endtag(self, tag: str) -> None:
         """End what is open."""
@@ -76,8 +76,7 @@ class Sections(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Keep the text."""
         if not self.skipping:
-            tex = bool(self.open) and self.open[-1][0] == FORMULA
-            self.text.append(plain(data) if tex else data)
+            self.text.append(data)
 
     @property
     def skipping(self) -> bool:
@@ -96,16 +95,15 @@ def plain(tex: str) -> str:
     r"""A short formula as a reader would type it.
 
     Examples:
-        >>> plain(r"\(\sqrt{d_k}\)"), plain(r"\(d_\text{model} \times n\)")
+        >>> plain(r"\sqrt{d_k}"), plain(r"d_\text{model} \times n")
         ('√d_k', 'd_model × n')
     """
-    inner = tex.strip().removeprefix(r"\(").removesuffix(r"\)")
-    bare = FONT.sub("", ROOT.sub(r"√\1", inner))
+    bare = FONT.sub("", ROOT.sub(r"√\1", tex))
     return COMMAND.sub(lambda name: SIGNS.get(name[1], name[1]) + " ", bare)
 
 
 def entries(url: str, content: str) -> list[Entry]:
-    r"""The sections of a page, each with its address, title and text; its formulas are still TeX.
+    r"""The sections of a page, each with its address, title and text.
 
     Examples:
         >>> entries("a/", '<h1 id="a">Why √d_k</h1><p>Scores <b>grow</b>.</p><p>So do sums.</p>')
@@ -118,12 +116,15 @@ def entries(url: str, content: str) -> list[Entry]:
     return sections.entries
 
 
-def write(site: Path, found: dict[str, list[Entry]]) -> None:
-    """Write an index for each language, beside that language's first page."""
-    for lang, docs in found.items():
-        path = (site if lang == "en" else site / lang) / "search" / "search_index.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # The theme marks what was found on the page that a result leads to, word by word.
-        index = {"config": {"lang": [lang], "separator": r"\s+"}, "docs": docs}
-        text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
-        path.write_text(text, encoding="utf-8")
+def as_lines(found: Iterable[Entry]) -> str:
+    """Entries as JSON, one a line."""
+    return ",\n".join(
+        json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in found
+    )
+
+
+def index(lang: str, pages: Iterable[str]) -> str:
+    """The index of a language from the lines of its pages."""
+    # The theme marks what was found on the page that a result leads to, word by word.
+    config = json.dumps({"lang": [lang], "separator": r"\s+"})
+    return f'{{"config":{config},"docs":[\n' + ",\n".join(filter(None, pages)) + "\n]}\n"

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-from attention_docs.site.failure import Failure
-from attention_docs.site.source import Source
-from attention_docs.site.twins import HEADING, parts
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import Page
+from attention_docs.site.render.chapters import Chapters, titled
 
 LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<address>https?://[^)\s]+)\)")
 # What may hold a colon that does not end the citation.
@@ -27,16 +25,6 @@ LECTURES = ("towardsdatascience.com", "speech.ee.ntu.edu.tw", "nlp.seas.harvard.
 DOCUMENTATION = ("docs.pytorch.org", "data-apis.org", "IEEESTD", "github.com", "docs.python.org")
 JOINING = ("", "and", "和", "与")
 KINDS = ("papers", "lectures", "documentation")
-
-WORDS = {
-    "en": {
-        "work": "Work",
-        "use": "What it is used for",
-        "report": "Reports",
-        "place": "What about",
-    },
-    "zh": {"work": "文献", "use": "用在哪里", "report": "报告", "place": "关于什么"},
-}
 
 
 @dataclass
@@ -60,9 +48,9 @@ def kind_of(key: str) -> str:
     return "documentation" if any(host in key for host in DOCUMENTATION) else "papers"
 
 
-def items(source: Source) -> list[str]:
+def items(page: Page) -> list[str]:
     """The items under a page's heading #sources."""
-    text = "".join(part.text for part in parts(source) if part.id == "sources")
+    text = "".join(passage.text for passage in page.passages if passage.id == "sources")
     return [line[2:].strip() for line in text.split("\n") if line.startswith("- ")]
 
 
@@ -106,11 +94,12 @@ def cited(citation: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def collect(lang: str, sources: Iterable[tuple[str, Source]]) -> dict[str, Work]:
+def collect(chapters: Chapters) -> dict[str, Work]:
     """Every work that a page names, by its address, or by its citation where it has none."""
     found: dict[str, Work] = {}
-    for slug, source in sources:
-        for item in items(source):
+    colon = chapters.words["site"]["marks"]["colon"]
+    for slug, page in _chapters(chapters):
+        for item in items(page):
             citation, use = split(item)
             if not LINK.search(citation) and REPORT.search(item):
                 continue  # a list of reports, under the name of a tracker
@@ -119,54 +108,44 @@ def collect(lang: str, sources: Iterable[tuple[str, Source]]) -> dict[str, Work]
                     continue
                 work = found.setdefault(key, Work(label))
                 work.citation = max(work.citation, label, key=len)
-                colon = "：" if lang == "zh" else ": "
                 told = colon.join(filter(None, [inside, use])).rstrip(".。")
-                link = f"[{source.title}]({slug}.md#sources)"
+                link = f"[{page.title}]({slug}.md#sources)"
                 before = work.uses.get(slug, link)
                 work.uses[slug] = f"{before}{colon}{told}" if told else before
     return found
 
 
-def table(kind: str, lang: str, sources: Iterable[tuple[str, Source]]) -> str:
+def _chapters(chapters: Chapters) -> list[tuple[str, Page]]:
+    """The pages that name sources: all but those of modules."""
+    return sorted((slug, page) for slug, page in chapters.pages.items() if "/" not in slug)
+
+
+def works(kind: str, chapters: Chapters) -> str:
     """The works of one kind, the oldest first."""
     if kind not in KINDS:
         raise Failure("docs", 1, f'works: wanted one of {", ".join(KINDS)}, got "{kind}"')
-    works = [(work, key) for key, work in collect(lang, sources).items() if kind_of(key) == kind]
-    words = WORDS[lang]
+    found = [(work, key) for key, work in collect(chapters).items() if kind_of(key) == kind]
+    words = chapters.words["site"]["citations"]
     rows = [f"| {words['work']} | {words['use']} |", "|---|---|"]
-    for work, _ in sorted(works, key=lambda pair: (pair[0].year, pair[1])):
+    for work, _ in sorted(found, key=lambda pair: (pair[0].year, pair[1])):
         rows.append(f"| {work.citation} | {'<br>'.join(work.uses.values())} |")
     return "\n".join(rows)
 
 
-def titled(page: str, heading: str, lang: str) -> str:
-    """A heading with the title of its page before it.
-
-    Examples:
-        >>> titled("Why?", "The idea", "en")
-        'Why? The idea'
-    """
-    if page.endswith(("?", "？")):
-        return f"{page} {heading}" if lang == "en" else page + heading
-    return page + ("：" if lang == "zh" else ": ") + heading
-
-
-def reports(
-    lang: str, sources: Iterable[tuple[str, Source]], mistakes: Iterable[dict[str, Any]]
-) -> str:
+def reports(chapters: Chapters) -> str:
     """Every public report that the gallery or a chapter links to, once, by what it is about."""
+    words, lang = chapters.words, chapters.lang
     texts = [
         (f"[{entry[lang]}](mistakes.md#{entry['id']})", entry.get(f"report_{lang}", ""))
-        for entry in mistakes
+        for entry in chapters.records("mistakes")
     ]
-    chapters = [(slug, source, part) for slug, source in sources for part in parts(source)]
+    passages = [(slug, page, part) for slug, page in _chapters(chapters) for part in page.passages]
     # The lists of sources name again what the chapters' text links to, so they come last.
-    for slug, source, part in sorted(chapters, key=lambda place: place[2].id == "sources"):
-        heading = HEADING.match(source.lines[part.line - 1]) if part.level else None
-        title = titled(source.title, heading["title"], lang) if heading else source.title
+    for slug, page, part in sorted(passages, key=lambda place: place[2].id == "sources"):
+        title = titled(page.title, part.title, words) if part.level else page.title
         texts.append((f"[{title}]({slug}.md#{part.id or slug})", part.text))
-    words = WORDS[lang]
-    rows = [f"| {words['place']} | {words['report']} |", "|---|---|"]
+    heads = words["site"]["citations"]
+    rows = [f"| {heads['place']} | {heads['report']} |", "|---|---|"]
     seen: set[tuple[str, str]] = set()
     for place, text in texts:
         new = {(found["repo"], found["number"]): found[0] for found in REPORT.finditer(text)}

@@ -19,13 +19,14 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from attention_docs.site.run.result import Code, Drawing, Job, Result
 from attention_docs.text import observers, step, text, unsigned_zero
 
-PACKAGE_FOLDER = str(Path(__file__).parents[1])
+PACKAGE_FOLDER = str(Path(__file__).parents[2])
 SUPPORT = ("attention_docs.site.", "attention_docs.text.", "attention_docs.checks.")
 """Modules that take part in everything and explain nothing."""
 
@@ -33,82 +34,47 @@ STEPS = 16
 """A digit must survive a change of its value by this many rounding steps of its dtype."""
 
 
-@dataclass
-class Code:
-    """One section to run: code, listing, first line."""
-
-    code: str
-    listing: str
-    first_line: int
-
-
-@dataclass
-class Job:
-    """A page: its blocks, and the inline values (expression, spec) after each number of blocks."""
-
-    blocks: list[list[Code]]
-    values: dict[int, list[tuple[str, str]]]
-    torch: bool = False
-
-
-@dataclass
-class Outcome:
-    """What one block gave: text, figure, who took part; or the error that stopped it."""
-
-    text: str = ""
-    figure: dict[str, dict[str, str]] | None = None
-    functions: list[str] = field(default_factory=list)
-    seeds: list[str] = field(default_factory=list)
-    fragile: list[str] = field(default_factory=list)
-    values: dict[str, str] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
-
-
-def run_page(job: Job) -> list[dict[str, Any]]:
-    """Run the blocks in order; the list ends with the first one that fails.
-
-    Element 0 is the state before any block; element n is block n and the values after it.
-    """
+def run_page(job: Job) -> list[Result]:
+    """Run the blocks in order; the list ends with the first one that fails."""
     warnings.simplefilter("error")  # a warning in a published block is a fault in it
     module = types.ModuleType("listing")
     sys.modules["listing"] = module  # dataclasses and pickles of a listing look themselves up there
     seeds: list[str] = []
     _record_seeds(seeds, with_torch=job.torch)
-    outcomes: list[dict[str, Any]] = []
-    for number in range(len(job.blocks) + 1):
-        outcome = Outcome()
-        watch = Watch(outcome.fragile)
+    results: list[Result] = []
+    for block, values in zip(job.blocks, job.values, strict=True):
+        seeds.clear()
+        fragile: list[str] = []
+        watch = Watch(fragile)
         observers[:] = [watch.observe]
         module.__dict__.update(print=watch.print, __observed__=watch.formatted)
-        if number:
-            _run_block(job.blocks[number - 1], module.__dict__, outcome, seeds)
-        if not outcome.errors:
-            for expression, spec in job.values.get(number, []):
-                _evaluate(expression, spec, module.__dict__, outcome)
-        outcomes.append(asdict(outcome))
-        if "" in outcome.errors:
+        result = _run_block(block, module.__dict__, job.languages)
+        result = replace(result, seeds=tuple(seeds))
+        if not result.error:
+            shown, errors = _evaluated(values, module.__dict__)
+            result = replace(result, values=shown, value_errors=errors)
+        results.append(replace(result, fragile=tuple(fragile)))
+        if result.error:
             break
-    return outcomes
+    return results
 
 
-def _run_block(
-    block: list[Code], namespace: dict[str, Any], outcome: Outcome, seeds: list[str]
-) -> None:
+def _run_block(block: list[Code], namespace: dict[str, Any], languages: tuple[str, ...]) -> Result:
     printed = io.StringIO()
     functions: set[str] = set()
-    before = len(seeds)
+    figure: dict[str, Drawing] = {}
+    error = ""
     shown: Any = None
     try:
         with contextlib.redirect_stdout(printed), _tracing(functions):
             for code in block:
                 shown = _run_section(code, namespace)
         if hasattr(shown, "svg") and hasattr(shown, "alt"):
-            outcome.figure = {"svg": dict(shown.svg), "alt": dict(shown.alt)}
-    except BaseException as error:
-        outcome.errors[""] = describe(error)
-    outcome.text = printed.getvalue().rstrip("\n")
-    outcome.functions = sorted(functions)
-    outcome.seeds = seeds[before:]
+            figure = {lang: Drawing(shown.svg[lang], shown.alt[lang]) for lang in languages}
+    except BaseException as raised:
+        error = describe(raised)
+    text = printed.getvalue().rstrip("\n")
+    return Result(text=text, figure=figure, functions=tuple(sorted(functions)), error=error)
 
 
 def _run_section(code: Code, namespace: dict[str, Any]) -> Any:
@@ -125,14 +91,20 @@ def _run_section(code: Code, namespace: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(last.value), code.listing, "eval"), namespace)
 
 
-def _evaluate(expression: str, spec: str, namespace: dict[str, Any], outcome: Outcome) -> None:
-    try:
-        value = eval(compile(expression, "<inline value>", "eval"), namespace)
-        if not spec:
-            _refuse_floats(value)
-        outcome.values[f"{expression}:{spec}"] = text(value, spec) if spec else str(value)
-    except BaseException as error:
-        outcome.errors[f"{expression}:{spec}"] = describe(error)
+def _evaluated(
+    values: list[tuple[str, str]], namespace: dict[str, Any]
+) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+    """Inline values as text, and what went wrong, by expression and format."""
+    shown, errors = {}, {}
+    for expression, spec in values:
+        try:
+            value = eval(compile(expression, "<inline value>", "eval"), namespace)
+            if not spec:
+                _refuse_floats(value)
+            shown[expression, spec] = text(value, spec) if spec else str(value)
+        except BaseException as error:
+            errors[expression, spec] = describe(error)
+    return shown, errors
 
 
 def describe(error: BaseException) -> str:
@@ -140,7 +112,7 @@ def describe(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename != __file__ and "/site/run.py" not in frame.filename
+        if frame.filename != __file__ and "/site/run/worker.py" not in frame.filename
     ]
     head = "".join(traceback.format_exception_only(error)).strip()
     return head + "\n" + "".join(traceback.format_list(frames)).rstrip()

@@ -1,0 +1,59 @@
+"""The site as `mkdocs.yml` has it: its languages, its names, the order of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML whose tags mean something to others (`!ENV`)."""
+
+
+_Loader.add_multi_constructor("!", lambda loader, suffix, node: None)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What this project needs to know of `mkdocs.yml`.
+
+    Attributes:
+        text: the file.
+        languages: the codes of the languages that are built, that of the originals first.
+        names: the name of the site in each of them.
+        order: the pages of the navigation.
+    """
+
+    text: str
+    languages: tuple[str, ...]
+    names: dict[str, str]
+    order: tuple[str, ...]
+
+
+def settings(root: Path) -> Settings:
+    """Read `mkdocs.yml`."""
+    text = (root / "mkdocs.yml").read_text(encoding="utf-8")
+    found = yaml.load(text, _Loader)
+    plugins = [plugin for plugin in found.get("plugins", []) if isinstance(plugin, dict)]
+    entries = [one for p in plugins for one in (p.get("i18n") or {}).get("languages", [])]
+    built = [one for one in entries if one.get("build", True)]
+    built.sort(key=lambda one: not one.get("default", False))
+    names = {one["locale"]: one.get("site_name", found["site_name"]) for one in built}
+    return Settings(text, tuple(names), names, tuple(_pages(found.get("nav", []))))
+
+
+def languages(root: Path) -> tuple[str, ...]:
+    """The codes of the languages that are built, that of the originals first."""
+    return settings(root).languages
+
+
+def _pages(nav: Any) -> Iterator[str]:
+    """The names of the pages in a part of the navigation."""
+    if isinstance(nav, str):
+        yield nav.removesuffix(".md")
+    for inner in nav.values() if isinstance(nav, dict) else nav if isinstance(nav, list) else ():
+        yield from _pages(inner)

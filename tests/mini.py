@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from attention_docs.site.formulas import FONTS
 from tests.conftest import ROOT, mkdocs_build
 
 CONSTANTS = "docs/listings/constants.py"
@@ -80,15 +79,6 @@ $w = {{ weights[2]:.3f }}$.
 |---|---|
 | {{ name }} | {{ weights[0]:.2f }} |
 """,
-    "docs/assets/figures.css": "",
-    "docs/assets/site.css": "",
-    "docs/assets/print.css": "",
-    "docs/assets/site.js": "",
-    "docs/assets/search.js": "",
-    "docs/assets/stepper.css": "",
-    "docs/assets/stepper.js": "",
-    "docs/assets/katex/katex.min.css": "",
-    **{f"docs/assets/katex/fonts/KaTeX_{name}.woff2": "" for name in FONTS},
 }
 
 
@@ -98,7 +88,8 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root = root
         skip = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / "attention_docs", root / "attention_docs", ignore=skip)
+        for folder in ("attention_docs", "docs/assets"):
+            shutil.copytree(ROOT / folder, root / folder, ignore=skip)
         config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
         nav = "nav:\n  - Home: index.md\n  - weights.md\n\n"
         self.write("mkdocs.yml", re.sub(r"^nav:\n.*?\n\n", nav, config, flags=re.S | re.M))
@@ -156,3 +147,9 @@ def ran(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:
     match = re.search(r"Numbers: (\d+) blocks ran, (\d+) reused", done.stderr)
     assert match, done.stderr
     return int(match[1]), int(match[2])
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file of a site."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

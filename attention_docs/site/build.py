@@ -223,9 +223,10 @@ class Build:
             page.text,
             self.executor.key(page),
             self._explained[page.lang],
-            self.executor.modules.everything() if documents else "",
+            self.executor.modules.everything if documents else "",
             *(woven.requested.values() if woven else ()),
             json.dumps(woven.counts if woven else {}),
+            *(str(failure) for failure in self.failures if failure.path == page.path),
         )
 
     def printed_key(self, page: Page, made_key: str) -> str:

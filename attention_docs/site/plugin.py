@@ -39,6 +39,7 @@ from attention_docs.site.publish.place import Place, write
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.page import Reader, Request
+from attention_docs.site.read.settings import settings
 from attention_docs.site.render import blocks, theme
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.shelf import Made, Shelf
@@ -140,20 +141,16 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg]  # it has no settings
             return
         self.listener.messages.clear()
         root = Path(config.config_file_path or "mkdocs.yml").resolve().parent
-        if self.served:  # mkdocs has put its own address there
-            config.site_url = config.user_configs[0].get("site_url") or ""
-        target = Target(
-            config.site_url or "",
-            (config.repo_url or "").rstrip("/"),
-            str(config.edit_uri),
-            self.served,
-        )
+        known = settings(root)
+        config.site_url = known.site_url  # under `serve` mkdocs has put its own there
+        target = Target(known.site_url, known.repo_url, str(config.edit_uri), self.served)
         if self.reader is None or self.reader.root != root:
             self.reader = Reader(root)
         makers = [f"mkdocs {mkdocs_version}", *(f"{name} {version(name)}" for name in MAKERS)]
         build = self.build = Build(root, log.warning, target, self.reader, makers)
         self.turns: dict[str, Turn] = {}  # by the path of the page's file
         self.failures: list[Failure] = []
+        self.stopped = False  # a block failed: no further page is made
         self.place = Place(Path(config.site_dir), build.cache)
         self.store = Store(build.cache / "pages", log.warning)
         if self.shelf is None or self.shelf.store.folder != self.store.folder:
@@ -184,6 +181,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg]  # it has no settings
         source = self._source(page.file)
         if source is None or self.shelf is None:
             return markdown
+        if self.stopped:
+            return ""
         page.meta["search"] = {"exclude": True}  # from the theme's own index
         turn = self.turns[page.file.src_uri] = self._turn(source)
         finished = self._stands(page, turn) or self.shelf.has_printed(turn.printed_key)
@@ -194,8 +193,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg]  # it has no settings
             return markdown
         turn.fresh = True
         turn.woven = self.extension.woven = turn.woven or self.build.weave(source)
-        if turn.woven.failures:
-            self._stop_on(self.build.failures + self.build.executor.finish())
+        self.stopped = bool(turn.woven.failures) and not self.served
         turn.warnings = len(self.listener.messages)
         return turn.woven.markdown()
 
@@ -208,7 +206,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg]  # it has no settings
         woven, folder = turn.woven, self.build.addresses.folder(turn.source.lang)
         turn.made = made(page, blocks.faults(woven) + html, woven, folder)
         self.failures += woven.failures
-        turn.clean = not woven.failures and turn.warnings == len(self.listener.messages)
+        known = set(self.build.failures_of(turn.source))
+        turn.clean = known >= set(woven.failures) and turn.warnings == len(self.listener.messages)
         if turn.clean:
             self.shelf.keep(turn.made_key, turn.made)
         return turn.made.content
@@ -218,6 +217,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg]  # it has no settings
         self, env: jinja2.Environment, *, config: MkDocsConfig, files: Files
     ) -> jinja2.Environment:
         """Have pages go through the theme's templates only where that gives something new."""
+        if self.stopped:  # what runs is waited for, so that all that failed is told at once
+            self._stop_on(self.build.failures + self.build.executor.finish())
 
         def render(template: jinja2.Template, context: Mapping[str, Any]) -> str:
             page = context.get("page")
@@ -225,6 +226,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg]  # it has no settings
             turn = self.turns.get(page.file.src_uri) if isinstance(page, Page) else None
             return self._printed(page, turn, fresh, config) if page and turn else fresh()
 
+        compiled = self.build.cache / "templates"
+        compiled.mkdir(parents=True, exist_ok=True)
+        env.bytecode_cache = jinja2.FileSystemBytecodeCache(str(compiled))
         env.template_class = type("KeptTemplate", (jinja2.Template,), {"render": render})
         return env
 
@@ -330,7 +334,12 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg]  # it has no settings
         files = None if turn.fresh else self.shelf.printed(turn.printed_key)
         if files is None:
             html = self._mended(fresh(), turn.source.lang, page.url)
-            self.failures += survivors(html, turn.source.path)
+            left = {text for _, text in survivors(html)}
+            self.failures += [
+                Failure(turn.source.path, turn.source.line_of(text), f"left in the page: {text}")
+                for text in left
+            ]
+            turn.clean = turn.clean and not left
             files = {page.file.dest_uri: html} | self._copies(turn)
             if turn.clean:
                 self.shelf.keep_printed(turn.printed_key, files)

@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from html.parser import HTMLParser
 from typing import Any
+
+from lxml.html import HtmlElement, fragment_fromstring
 
 BLOCKS = {"article", "dd", "dt", "figcaption", "li", "p", "summary", "tr"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 SKIPPED_TAGS = {"button", "pre", "script", "style", "svg"}
 SKIPPED_CLASSES = {"doc-labels", "drawing", "headerlink", "origin"}
 REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "sources/")
-VOID = {"br", "col", "hr", "img", "input", "wbr"}
+CELLS = {"td", "th"}
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
 FONT = re.compile(r"\\(?:text|mathrm|operatorname|mathbf|hat|bar)\b|\\[,;!:]|[{}$]")
 COMMAND = re.compile(r"\\([a-zA-Z]+) ?")
@@ -29,59 +30,57 @@ SIGNS |= {"sigma": "σ", "sum": "Σ", "times": "×", "top": "ᵀ"}
 Entry = dict[str, Any]
 
 
-class Sections(HTMLParser):
+class _Sections:
     """Cuts a page at its headings; every paragraph, list item or row is a line of text."""
 
     def __init__(self, url: str) -> None:
-        super().__init__()
         self.url = url
         self.entries: list[Entry] = []
-        self.open: list[tuple[str, bool]] = []  # tag, and whether its text is skipped
         self.text: list[str] = []
-        self.heading = ""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Start a section or a line, or skip what nobody searches for."""
-        if tag in VOID:
+    def walk(self, element: HtmlElement) -> None:
+        """Read an element, from its first word to its last."""
+        tag = element.tag
+        name = element.get("id")
+        heads = bool(name) and (tag in HEADINGS or tag == "tr")
+        if not isinstance(tag, str) or tag in SKIPPED_TAGS or self._skipped(element):
             return
-        given = {key: value or "" for key, value in attrs}
-        classes = set(given.get("class", "").split())
-        skipped = self.skipping or tag in SKIPPED_TAGS or bool(classes & SKIPPED_CLASSES)
-        if tag == "math" and not skipped and given.get("display") != "block":
-            self.text.append(plain(given.get("data-tex", "")))
-        if "id" in given and (tag in HEADINGS or tag == "tr"):
+        if tag == "math":
+            if element.get("display") != "block":
+                self.text.append(plain(element.get("data-tex", "")))
+            return
+        if heads:
+            self.begin(tag, name)
+        elif tag in BLOCKS:
             self.flush()
-            anchor = "" if tag == "h1" else f"#{given['id']}"
-            self.entries.append({"location": self.url + anchor, "title": "", "text": ""})
-            if self.url.startswith(REFERENCE):  # what looks up comes after what explains
-                self.entries[-1]["boost"] = 0.5 if tag == "tr" else 0.2
-            self.heading = "td" if tag == "tr" else tag
-        elif tag in BLOCKS and not skipped:
-            self.flush()
-        elif tag in {"td", "th"}:
+        elif tag in CELLS:
             self.text.append(" ")
-        self.open.append((tag, skipped or tag == "math"))
-
-    def handle_endtag(self, tag: str) -> None:
-        """End what is open."""
-        if tag in VOID or not self.open:
-            return
-        _, skipped = self.open.pop()
-        if tag == self.heading:
-            self.entries[-1]["title"] = " ".join("".join(self.text).split())
-            self.text, self.heading = [], ""
-        elif tag in BLOCKS and not skipped:
+        self.text.append(element.text or "")
+        for number, child in enumerate(element):
+            self.walk(child)
+            if heads and tag == "tr" and not number:  # the term; what follows explains it
+                self.title()
+            self.text.append(child.tail or "")
+        if heads and tag != "tr":
+            self.title()
+        elif tag in BLOCKS:
             self.flush()
 
-    def handle_data(self, data: str) -> None:
-        """Keep the text."""
-        if not self.skipping:
-            self.text.append(data)
+    def _skipped(self, element: HtmlElement) -> bool:
+        return not SKIPPED_CLASSES.isdisjoint(element.get("class", "").split())
 
-    @property
-    def skipping(self) -> bool:
-        """Whether what comes is inside of something that is left out."""
-        return bool(self.open) and self.open[-1][1]
+    def begin(self, tag: str, name: str) -> None:
+        """A section starts."""
+        self.flush()
+        anchor = "" if tag == "h1" else f"#{name}"
+        self.entries.append({"location": self.url + anchor, "title": "", "text": ""})
+        if self.url.startswith(REFERENCE):  # what looks up comes after what explains
+            self.entries[-1]["boost"] = 0.5 if tag == "tr" else 0.2
+
+    def title(self) -> None:
+        """What was read is the section's title."""
+        self.entries[-1]["title"] = " ".join("".join(self.text).split())
+        self.text = []
 
     def flush(self) -> None:
         """End a line: what was read since the last one belongs to the last heading."""
@@ -109,9 +108,8 @@ def entries(url: str, content: str) -> list[Entry]:
         >>> entries("a/", '<h1 id="a">Why √d_k</h1><p>Scores <b>grow</b>.</p><p>So do sums.</p>')
         [{'location': 'a/', 'title': 'Why √d_k', 'text': 'Scores grow.\nSo do sums.'}]
     """
-    sections = Sections(url)
-    sections.feed(content)
-    sections.close()
+    sections = _Sections(url)
+    sections.walk(fragment_fromstring(content, create_parent="article"))
     sections.flush()
     return sections.entries
 

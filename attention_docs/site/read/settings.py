@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml_env_tag import add_env_tag
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads YAML whose tags mean something to others (`!ENV`)."""
+    """Reads YAML that names environment variables (`!ENV`), as mkdocs does."""
 
 
-_Loader.add_multi_constructor("!", lambda loader, suffix, node: None)
+add_env_tag(_Loader)
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,16 @@ class Settings:
         languages: the codes of the languages that are built, that of the originals first.
         names: the name of the site in each of them.
         order: the pages of the navigation.
+        site_url: the address that the site will have, or "".
+        repo_url: the address of the repository, or "".
     """
 
     text: str
     languages: tuple[str, ...]
     names: dict[str, str]
     order: tuple[str, ...]
+    site_url: str = ""
+    repo_url: str = ""
 
 
 def settings(root: Path) -> Settings:
@@ -43,7 +48,9 @@ def settings(root: Path) -> Settings:
     built = [one for one in entries if one.get("build", True)]
     built.sort(key=lambda one: not one.get("default", False))
     names = {one["locale"]: one.get("site_name", found["site_name"]) for one in built}
-    return Settings(text, tuple(names), names, tuple(_pages(found.get("nav", []))))
+    site_url, repo_url = (str(found.get(name) or "") for name in ("site_url", "repo_url"))
+    order = tuple(_pages(found.get("nav", [])))
+    return Settings(text, tuple(names), names, order, site_url, repo_url.rstrip("/"))
 
 
 def languages(root: Path) -> tuple[str, ...]:

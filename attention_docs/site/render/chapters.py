@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ class Chapters:
     docs: Path
     pages: Mapping[str, Page]
     results: Callable[[Page], Sequence[Result]]
+    lists: dict[str, list[Record]] = field(default_factory=dict)
 
     def page(self, slug: str) -> Page:
         """A page by its name."""
@@ -56,9 +57,10 @@ class Chapters:
 
     def records(self, name: str) -> list[Record]:
         """The entries of `docs/<name>.toml`."""
-        path = self.docs / f"{name}.toml"
-        found: list[Record] = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
-        return found
+        if name not in self.lists:
+            path = self.docs / f"{name}.toml"
+            self.lists[name] = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
+        return self.lists[name]
 
     def located(self, name: str, entry: Record, failure: Failure) -> Failure:
         """A fault of an entry, at the line of `docs/<name>.toml` that names it."""

@@ -45,7 +45,13 @@ class SiteExtension(Extension):
         return language == "python" and "exec" in options and self.woven is not None
 
     def lay_out(
-        self, source: str, language: str, class_name: str, options: object, md: Markdown, **_: object
+        self,
+        source: str,
+        language: str,
+        class_name: str,
+        options: object,
+        md: Markdown,
+        **_: object,
     ) -> str:
         """The code of a block; the tree puts its output after it."""
         assert self.woven

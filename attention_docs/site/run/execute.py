@@ -14,6 +14,7 @@ import platform
 import tomllib
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import version
@@ -179,12 +180,13 @@ class Executor:
         if not running:
             return chain
         try:
-            results = running.result()
+            results = self._result(chain, running)
         except Exception as error:
             logging.getLogger(__name__).debug("page process", exc_info=True)
             message = f"the process that ran this page died: {error}"
-            first = chain.blocks[0].line
-            chain.failures += [Failure(page.path, first, message) for page in chain.pages]
+            chain.failures += [
+                Failure(one.path, one.blocks[0].line, message) for one in chain.pages
+            ]
             return chain
         for number, result in enumerate(results):
             for one in chain.pages:
@@ -192,6 +194,14 @@ class Executor:
             if not result.error:
                 self._take(chain, number, result)
         return chain
+
+    def _result(self, chain: Chain, running: Future[list[Result]]) -> list[Result]:
+        """What a chain gave; where another one took all processes down, it runs again, alone."""
+        try:
+            return running.result()
+        except BrokenProcessPool:
+            with _pool(1, {"numpy"} | self._heavy(chain)) as alone:
+                return alone.submit(run_page, self._job(chain)).result()
 
     def _take(self, chain: Chain, number: int, result: Result) -> None:
         """Keep a result; one that differs from what was kept is a fault."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 PACKAGE = "attention_docs"
@@ -72,6 +72,7 @@ class Modules:
             total.update(name.encode() + b"\0" + code.encode() + b"\0")
         return total.hexdigest()
 
+    @cached_property
     def everything(self) -> str:
         """A hash of all modules of the project."""
         files = sorted((self.root / PACKAGE).rglob("*.py"))

@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pytest
-from attention_docs.site.read.page import read_page
 from bs4 import BeautifulSoup, Tag
 
+from attention_docs.site.read.page import read_page
 from tests.conftest import ROOT
 from tests.mini import WEIGHTS, Project
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import jinja2
@@ -26,6 +26,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 from mkdocs.structure.toc import AnchorLink, TableOfContents
+from mkdocs.utils.templates import TemplateContext
 
 from attention_docs.site.addresses import relative
 from attention_docs.site.build import Build, Target
@@ -93,7 +94,7 @@ class Turn:
     clean: bool = True
 
 
-class SitePlugin(BasePlugin):  # type: ignore[type-arg]  # it has no settings
+class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it has no settings
     """One build at a time; what outlives it is known by what it was made of."""
 
     def __init__(self) -> None:
@@ -233,25 +234,27 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg]  # it has no settings
         return env
 
     def on_page_context(
-        self, context: dict[str, Any], *, page: Page, config: MkDocsConfig, nav: Navigation
-    ) -> dict[str, Any]:
+        self, context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation
+    ) -> TemplateContext:
         """What the templates in theme/ say of a page."""
         turn = self.turns.get(page.file.src_uri)
         if turn and not self._stands(page, turn):
             copied, build = self.build.copied[turn.source.path], self.build
-            context["about"] = head(copied, build.addresses, build.target.site_url, self._card())
-            context["takeaway"] = copied.line(build.zipped(turn.source))
+            extra = cast("dict[str, Any]", context)
+            extra["about"] = head(copied, build.addresses, build.target.site_url, self._card())
+            extra["takeaway"] = copied.line(build.zipped(turn.source))
         return context
 
     def on_template_context(
-        self, context: dict[str, Any], *, template_name: str, config: MkDocsConfig
-    ) -> dict[str, Any]:
+        self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
+    ) -> TemplateContext:
         """What the templates in theme/ say of the site: the sitemap, the page for 404."""
         build = self.build
         url = build.target.site_url
-        context["sitemap"] = sitemap(build.copies.pages, build.addresses, url)
+        extra = cast("dict[str, Any]", context)
+        extra["sitemap"] = sitemap(build.copies.pages, build.addresses, url)
         base = urlsplit(url).path or "/"
-        context["lost"] = [
+        extra["lost"] = [
             (lang, words(lang)["site"]["lost"], base + build.addresses.folder(lang))
             for lang in build.languages
         ]

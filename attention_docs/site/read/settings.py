@@ -39,10 +39,16 @@ class Settings:
     repo_url: str = ""
 
 
+def configuration(root: Path) -> dict[str, Any]:
+    """All of `mkdocs.yml`."""
+    found: dict[str, Any] = yaml.load((root / "mkdocs.yml").read_text(encoding="utf-8"), _Loader)
+    return found
+
+
 def settings(root: Path) -> Settings:
     """Read `mkdocs.yml`."""
     text = (root / "mkdocs.yml").read_text(encoding="utf-8")
-    found = yaml.load(text, _Loader)
+    found = configuration(root)
     plugins = [plugin for plugin in found.get("plugins", []) if isinstance(plugin, dict)]
     entries = [one for p in plugins for one in (p.get("i18n") or {}).get("languages", [])]
     built = [one for one in entries if one.get("build", True)]

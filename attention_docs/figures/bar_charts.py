@@ -55,7 +55,7 @@ class BarChart(Drawn):
         room = 10 + widest(told for one in self.series for told in one.texts)
         x = Scale(low, high or 1.0, left + room * (low < 0), WIDTH - room - 8)
         body = []
-        for k, one in enumerate(self.series):
+        for k in range(len(self.series)):
             top = head.height + (deep - len(self.series) * BAR) / 2 + k * BAR
             body.append(self._bars(k, x, [top + g * deep for g in range(len(labels))]))
         body.append(path(outline("M", x(0), head.height, "V", bottom), stroke=INK, stroke_width=1))
@@ -84,10 +84,11 @@ class BarChart(Drawn):
 
     def tell(self, lang: Language) -> str:
         """Every bar."""
+        groups = lang.label(self.xlabel)
         sentences = [
             tell_kind(lang, "bar_charts", self.title),
             lang.say("bar_charts", "bars", name=lang.label(self.ylabel)),
-            self.xlabel and lang.say("bar_charts", "groups", name=lang.label(self.xlabel)),
+            groups and lang.say("bar_charts", "groups", name=groups),
         ]
         for one in self.series:
             bars = [

@@ -10,7 +10,6 @@ from attention_docs.figures.figure import Label, Language, Wording, checked_labe
 from attention_docs.figures.numbers import charted, finite
 from attention_docs.figures.svg import (
     INK,
-    LABEL,
     checked_role,
     colour,
     outline,
@@ -90,7 +89,7 @@ class Head:
             x += wide
         y += 21 * bool(self.legend) + 6 * bool(self.legend or self.title)
         self.axis_top = y
-        self.height = y + 19 * len(self.axis) + 6
+        self.height = y + 19 * len(self.axis) + 10
 
     def draw(self) -> str:
         """Its text."""
@@ -102,9 +101,7 @@ class Head:
             text(x + SAMPLE + 6, y + 5, label)
             for (x, y), label in zip(self.samples, self.legend, strict=True)
         ]
-        lines += [
-            text(10, self.axis_top + 14 + 19 * i, line) for i, line in enumerate(self.axis)
-        ]
+        lines += [text(10, self.axis_top + 14 + 19 * i, line) for i, line in enumerate(self.axis)]
         return "".join(lines)
 
 

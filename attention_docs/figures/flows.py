@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from attention_docs.figures.figure import Drawing, Drawn, Figure, Label, Language, Wording, checked_label
+from attention_docs.figures.figure import (
+    Drawing,
+    Drawn,
+    Figure,
+    Label,
+    Language,
+    Wording,
+    checked_label,
+)
 from attention_docs.figures.matrix import Box, Matrix, checked_matrix
 from attention_docs.figures.svg import INK, colour, group, outline, path, text, text_width
 

@@ -65,13 +65,13 @@ class Heatmap(Drawn):
     def tell(self, lang: Language) -> str:
         """Its numbers, or the smallest and the largest; its axes; what is outlined."""
         box = Box(self.matrix, lang)
+        rows, columns = lang.label(self.row_axis), lang.label(self.column_axis)
         return lang.join(
             "paragraph",
             [
                 self._tell_extremes(box, lang) if self.extremes else box.tell(),
-                self.row_axis and lang.say("heatmaps", "rows", name=lang.label(self.row_axis)),
-                self.column_axis
-                and lang.say("heatmaps", "columns", name=lang.label(self.column_axis)),
+                rows and lang.say("heatmaps", "rows", name=rows),
+                columns and lang.say("heatmaps", "columns", name=columns),
                 box.tell_outlined(self.marked),
             ],
         )
@@ -157,4 +157,6 @@ def _scale(x: float, y: float, role: str, low: str, high: str) -> str:
     ]
     frame = path(rectangle(start, y, 12 * SHADES, 14), fill="none", stroke=tint)
     end = start + 12 * SHADES + 8
-    return text(x, y + 12, low) + group("".join(shades), fill=tint) + frame + text(end, y + 12, high)
+    return (
+        text(x, y + 12, low) + group("".join(shades), fill=tint) + frame + text(end, y + 12, high)
+    )

@@ -72,7 +72,8 @@ class Histogram(Drawn):
         left = 18 + widest(charted(tick, "g") for one in up for tick in one)
         head = Head(lang, self.title, [], self.names[1])
         x = Scale(self.edges[0], self.edges[-1], left, WIDTH - EDGE)
-        body, bottom = [], head.height
+        body: list[str] = []
+        bottom = head.height
         for panel, top, heights in zip(self.panels, tops, up, strict=True):
             bottom += DEEP
             y = Scale(0, top, bottom - 6, bottom - 6 - PANEL)

@@ -48,15 +48,13 @@ from attention_docs.figures.svg import (
 PLOT = 230  # height
 SHORT = 8  # with at most so many points, all of them are told
 DASHES = (None, "14 6", "4 5", "18 6 4 6", "8 3", "24 8")
-R, A = 3.25, 6.5 / 3  # half the size of a marker; an arm of the cross
-MARKERS: tuple[tuple[str | float, ...], ...] = (  # from the middle
-    ("m", -R, 0, "a", R, R, 0, 0, 1, 2 * R, 0, "a", R, R, 0, 0, 1, -2 * R, 0, "z"),
-    ("m", -R, -R, "h", 2 * R, "v", 2 * R, "h", -2 * R, "z"),
-    ("m", 0, -R, "l", R, 2 * R, "h", -2 * R, "z"),
-    ("m", 0, -4.6, "l", 4.6, 4.6, "l", -4.6, 4.6, "l", -4.6, -4.6, "z"),
-    ("m", 0, R, "l", R, -2 * R, "h", -2 * R, "z"),
-    ("m", -R / 3, -R, *("h", A, "v", A) * 2, *("h", -A, "v", A), "h", -A)
-    + ("v", -A, "h", -A, "v", -A, "h", A, "z"),
+MARKERS = (  # from the middle: circle, square, triangle, diamond, triangle, cross
+    "m-3.25 0a3.25 3.25 0 0 1 6.5 0a3.25 3.25 0 0 1-6.5 0z",
+    "m-3.25-3.25h6.5v6.5h-6.5z",
+    "m0-3.25l3.25 6.5h-6.5z",
+    "m0-4.6l4.6 4.6l-4.6 4.6l-4.6-4.6z",
+    "m0 3.25l3.25-6.5h-6.5z",
+    "m-1.08-3.25h2.16v2.17h2.17v2.16h-2.17v2.17h-2.16v-2.17h-2.17v-2.16h2.17z",
 )
 
 
@@ -196,7 +194,7 @@ def _styled(
         stroke_width=2,
         stroke_dasharray=DASHES[i],
     )
-    markers = "".join(outline("M", x, y, *MARKERS[i]) for x, y in marked)
+    markers = "".join(outline("M", x, y) + MARKERS[i] for x, y in marked)
     fill = colour("figure-page" if i % 2 else tint)
     return line + path(markers, fill=fill, stroke=colour(tint), stroke_width=1.5)
 

@@ -53,7 +53,8 @@ class Matrix:
         value, (low, high) = self.values[i][j], self.scale
         if i >= self.done or not isfinite(value):
             return 0
-        return round(20 * min(1, max(0, (value - low) / ((high - low) or 1)))) / 20
+        share = (float(value) - low) / ((high - low) or 1.0)
+        return round(20 * min(1.0, max(0.0, share))) / 20
 
     def checked_cells(self, cells: Iterable[Cell]) -> tuple[Cell, ...]:
         """Cells to outline, or ValueError where the matrix has no such cell."""
@@ -204,7 +205,9 @@ class Box:
             sentences.append(lang.say("matrix", "columns", columns=lang.join("list", columns)))
         for i, row in enumerate(texts):
             start = self.row(i) if self.rows else lang.say("matrix", "row_first", n=i + 1)
-            sentences.append(lang.say("matrix", "numbers", row=start, numbers=lang.join("list", row)))
+            sentences.append(
+                lang.say("matrix", "numbers", row=start, numbers=lang.join("list", row))
+            )
         return lang.join("paragraph", sentences)
 
     def tell_size(self) -> str:

@@ -28,6 +28,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
+        """The place of a number."""
         if self.log:
             share = log10(value / self.low) / log10(self.high / self.low)
         else:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import product
 
-from attention_docs.figures.figure import Figure, Label, Language, Phrase, checked_label
+from attention_docs.figures.figure import Figure, Language, Wording, checked_label
 
 # The search ends an excluded element at the first closing tag of its kind, so there is none inside.
 UNSOUGHT = "data-search-exclude"
@@ -32,10 +32,10 @@ class Frame:
     """
 
     at: tuple[str, ...]
-    label: Label | Phrase
+    label: Wording
     drawings: tuple[Figure, ...]
-    caption: Label | Phrase
-    says: Label | Phrase | None = None
+    caption: Wording
+    says: Wording = None
 
     def __post_init__(self) -> None:
         for label in (self.label, self.caption, self.says):
@@ -89,7 +89,7 @@ class Stepper(_Frames):
     """Frames with a group of radio buttons for every control."""
 
     name: str
-    groups: tuple[tuple[Label | Phrase, tuple[Label | Phrase, ...]], ...]
+    groups: tuple[tuple[Wording, tuple[Wording, ...]], ...]
 
     def controls(self, lang: Language) -> str:
         """The groups of buttons, then the buttons to go back and on."""
@@ -114,7 +114,7 @@ class Stepper(_Frames):
 class Slider(_Frames):
     """Frames with a slider, one position for each."""
 
-    label: Label | Phrase
+    label: Wording
 
     def controls(self, lang: Language) -> str:
         """The slider, between what it sets and where it stands."""
@@ -130,7 +130,7 @@ class Slider(_Frames):
 
 def stepper(
     name: str,
-    controls: Sequence[tuple[Label | Phrase, Sequence[Label | Phrase]]],
+    controls: Sequence[tuple[Wording, Sequence[Wording]]],
     frames: Sequence[Frame],
 ) -> Figure:
     """Frames with a group of radio buttons for every control, and buttons to go back and on.
@@ -152,7 +152,7 @@ def stepper(
     return Stepper(tuple(frames), 0, name, groups)
 
 
-def slider(label: Label, frames: Sequence[Frame], start: int = 0) -> Figure:
+def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:
     """Frames with a slider, one position for each.
 
     Args:
@@ -176,7 +176,7 @@ def _check_places(frames: Sequence[Frame], wanted: list[tuple[str, ...]]) -> Non
         raise ValueError(f"frames must be at {wanted}, got {got}")
 
 
-def _unseen(choice: Label | Phrase, lang: Language) -> str:
+def _unseen(choice: Wording, lang: Language) -> str:
     """The rest of a choice's label, for those who do not see the figure."""
     label = lang.label(choice)
     rest = label and lang.say("steppers", "choice", label=escape(label))

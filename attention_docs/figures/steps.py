@@ -17,7 +17,10 @@ from attention_docs.text import text as vector
 
 Numbers = list[list[float]]
 NAMES = ("W_K", "W_Q", "W_V")
-INTEGER, DECIMALS = ".0f", ".4f"  # whole numbers up to the scores, four decimals from the weights on
+INTEGER, DECIMALS = (
+    ".0f",
+    ".4f",
+)  # whole numbers up to the scores, four decimals from the weights on
 
 
 @dataclass(frozen=True)
@@ -114,8 +117,9 @@ def eight_steps(
         for i, of_input in enumerate(steps)
         for k, step in enumerate(of_input)
     ]
-    groups = [(phrase("steps", "inputs"), [""] * n), (phrase("steps", "steps"), titles)]
-    return stepper("steps", groups, frames)
+    unnamed: list[Wording] = [None] * n
+    controls = ((phrase("steps", "inputs"), unnamed), (phrase("steps", "steps"), titles))
+    return stepper("steps", controls, frames)
 
 
 @dataclass(frozen=True)
@@ -145,16 +149,15 @@ def _parameters(t: Tensors, i: int) -> Step:
 
 def _projected(t: Tensors, i: int) -> Step:
     made = {"key": t.keys[i], "query": t.queries[i], "value": t.values[i]}
-    boxes = [
-        Part(_matrix(f"{name} {i + 1}", name, [row]), turn)
-        for turn, (name, row) in enumerate(made.items(), start=1)
-    ]
-    arrows = [
-        Part(f"↓ × {name}", box.turn, over=box.what) for name, box in zip(NAMES, boxes, strict=True)
-    ]
+    matrices = [_matrix(f"{name} {i + 1}", name, [row]) for name, row in made.items()]
     source = Part(_matrix(f"input {i + 1}", "input", [t.inputs[i]]))
+    arrows = [
+        Part(f"↓ × {name}", turn, over=matrix)
+        for turn, (name, matrix) in enumerate(zip(NAMES, matrices, strict=True), start=1)
+    ]
+    parts = [Part(matrix, turn) for turn, matrix in enumerate(matrices, start=1)]
     vectors = {name: vector(row, INTEGER) for name, row in made.items()}
-    return Step([[source], arrows, boxes], phrase("steps", "on_projected", i=i + 1, **vectors))
+    return Step([[source], arrows, parts], phrase("steps", "on_projected", i=i + 1, **vectors))
 
 
 def _scored(t: Tensors, i: int) -> Step:
@@ -169,7 +172,9 @@ def _scored(t: Tensors, i: int) -> Step:
     ]
     lines = []
     for j, key in enumerate(t.keys):
-        terms = [f"{shown(a, INTEGER)} × {shown(b, INTEGER)}" for a, b in zip(query, key, strict=True)]
+        terms = [
+            f"{shown(a, INTEGER)} × {shown(b, INTEGER)}" for a, b in zip(query, key, strict=True)
+        ]
         dot = f"q_{i + 1} · k_{j + 1} = {' + '.join(terms)} = {shown(t.scores[i][j], INTEGER)}"
         lines.append([Part(dot, j + 1, told=phrase("sentences", "sentence", text=dot))])
     scores = vector(t.scores[i], INTEGER)

@@ -91,7 +91,7 @@ def rectangle(x: float, y: float, width: float, height: float) -> str:
     return outline("M", x, y, "h", width, "v", height, "h", -width, "z")
 
 
-def element(name: str, body: str = "", **attributes: str | float | None) -> str:
+def element(name: str, body: str = "", /, **attributes: str | float | None) -> str:
     """An SVG element; attributes that are None are left out.
 
     Examples:
@@ -111,7 +111,7 @@ def path(d: str, **attributes: str | float | None) -> str:
     return d and element("path", d=d, **attributes)
 
 
-def group(body: str, **attributes: str | float | None) -> str:
+def group(body: str, /, **attributes: str | float | None) -> str:
     """A group that gives its attributes to everything in it."""
     return element("g", body, **attributes)
 

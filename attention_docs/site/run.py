@@ -103,7 +103,10 @@ def _run_block(
             for code in block:
                 shown = _run_section(code, namespace)
         if hasattr(shown, "svg") and hasattr(shown, "alt"):
-            outcome.figure = {"svg": dict(shown.svg), "alt": dict(shown.alt)}
+            outcome.figure = {
+                "svg": {lang: shown.svg(lang) for lang in ("en", "zh")},
+                "alt": {lang: shown.alt(lang) for lang in ("en", "zh")},
+            }
     except BaseException as error:
         outcome.errors[""] = describe(error)
     outcome.text = printed.getvalue().rstrip("\n")

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from attention_docs.site.formulas import FONTS
 from tests.conftest import ROOT, mkdocs_build
 
 CONSTANTS = "docs/listings/constants.py"
@@ -88,7 +87,6 @@ $w = {{ weights[2]:.3f }}$.
     "docs/assets/stepper.css": "",
     "docs/assets/stepper.js": "",
     "docs/assets/katex/katex.min.css": "",
-    **{f"docs/assets/katex/fonts/KaTeX_{name}.woff2": "" for name in FONTS},
 }
 
 
@@ -99,6 +97,8 @@ class Project:
         self.root = root
         skip = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "attention_docs", root / "attention_docs", ignore=skip)
+        fonts = "docs/assets/katex/fonts"
+        shutil.copytree(ROOT / fonts, root / fonts)
         config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
         nav = "nav:\n  - Home: index.md\n  - weights.md\n\n"
         self.write("mkdocs.yml", re.sub(r"^nav:\n.*?\n\n", nav, config, flags=re.S | re.M))

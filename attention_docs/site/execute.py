@@ -23,7 +23,7 @@ from attention_docs.site.run import Code, Job, run_page
 from attention_docs.site.source import Block, Source
 from attention_docs.site.store import Record, Store, key_of
 
-VERSIONED = ("numpy", "torch", "matplotlib", "array-api-compat")
+VERSIONED = ("numpy", "torch", "array-api-compat")
 
 
 @lru_cache
@@ -124,10 +124,7 @@ class Executor:
             return []
         jobs = [self._job(chain) for chain in chains]
         libraries = {"numpy"}.union(
-            *(
-                depends.third_party(chain.code, self.root, ("torch", "matplotlib"))
-                for chain in chains
-            )
+            *(depends.third_party(chain.code, self.root, ("torch",)) for chain in chains)
         )
         with _pool(len(jobs), libraries) as pool:
             futures = [pool.submit(run_page, job) for job in jobs]

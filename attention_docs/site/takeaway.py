@@ -194,7 +194,7 @@ class Kit:
     def _about(self, copy: Copy) -> str:
         words = WORDS[copy.woven.lang]
         code = "\n".join(block.code for block in copy.woven.source.blocks)
-        needs = sorted(depends.third_party(code, self.root, ("matplotlib", "torch")))
+        needs = sorted(depends.third_party(code, self.root, ("torch",)))
         package = "."
         if self.repository:
             package = f'"attention-docs @ git+{self.repository}"'

@@ -3,13 +3,16 @@
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `steppers`, `steps`. Below them:
 
-figure   what every figure has; labels and sentences in a language (attention_docs/words)
-matrix   a matrix as a box of cells
-rows     matrices and lines of text in rows
-chart    series, title, legend and axes
-scale    places and round numbers along an axis
-numbers  tensors as lists, numbers as text
-svg      colours, paths and text
+- `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
+- `matrix`: a matrix as a box of cells
+- `rows`: matrices and lines of text in rows
+- `chart`: series, title, legend and axes
+- `scale`: places and round numbers along an axis
+- `numbers`: tensors as lists, numbers as text
+- `svg`: colours, paths and text
+
+`card` draws the picture for places where a page is shared, and is the one module that needs more
+than NumPy.
 """
 
 from attention_docs.figures.bar_charts import bar_chart

@@ -41,7 +41,7 @@ class Frame:
         for label in (self.label, self.caption, self.says):
             checked_label(label)
 
-    def html(self, lang: Language, showing: bool) -> str:
+    def _html(self, lang: Language, showing: bool) -> str:
         """The frame with its caption."""
         drawings = "".join(drawing.show(lang) for drawing in self.drawings)
         says = f' data-says="{escape(lang.label(self.says))}"' if self.says else ""
@@ -68,7 +68,7 @@ class _Frames(Figure):
 
     def show(self, lang: Language) -> str:
         """The controls and all frames, as HTML that holds an SVG for each drawing."""
-        frames = "".join(one.html(lang, i == self.first) for i, one in enumerate(self.frames))
+        frames = "".join(one._html(lang, i == self.first) for i, one in enumerate(self.frames))
         return (
             f'<div class="stepper"><div class="stepper-bar" {UNSOUGHT} hidden>'
             f'{self.controls(lang)}</div><div class="stepper-frames">{frames}</div></div>'

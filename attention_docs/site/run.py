@@ -26,7 +26,7 @@ from typing import Any
 from attention_docs.text import observers, step, text, unsigned_zero
 
 PACKAGE_FOLDER = str(Path(__file__).parents[1])
-SUPPORT = ("attention_docs.site.", "attention_docs.text.", "attention_docs.checks.")
+SUPPORT = tuple(f"attention_docs.{name}." for name in ("site", "text", "checks", "words"))
 """Modules that take part in everything and explain nothing."""
 
 STEPS = 16

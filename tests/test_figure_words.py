@@ -207,6 +207,15 @@ def test_a_third_language_looks_labels_up_by_their_english_text(german: str) -> 
         other.alt(german)
 
 
+def test_a_template_that_asks_for_something_else_is_named(german: str) -> None:
+    path = words.FOLDER / "de.toml"
+    content = path.read_text(encoding="utf-8").replace('"Vector {name}', '"Vektor {nmae}')
+    path.write_text(content, encoding="utf-8")
+    message = r"de\.toml: \[figures\.matrix\] vector must ask for \['name', 'numbers'\], got 'nmae'"
+    with pytest.raises(ValueError, match=message):
+        heatmap([1.0], name="weights").alt(german)
+
+
 @pytest.mark.parametrize("kind", ["shades", "product", "many points", "bars", "histogram"])
 def test_a_third_language_draws_other_kinds_too(german: str, kind: str) -> None:
     assert FIGURES[kind].svg(german).startswith("<svg ")

@@ -110,7 +110,12 @@ class Language:
         template = self.words["figures"][table][key]
         if not isinstance(template, str):
             template = template["one" if parts["n"] == 1 and "one" in template else "other"]
-        return self._spaced(template.format(**{key: self._part(one) for key, one in parts.items()}))
+        texts = {name: self._part(one) for name, one in parts.items()}
+        try:
+            return self._spaced(template.format(**texts))
+        except KeyError as error:
+            where = f"attention_docs/words/{self.name}.toml: [figures.{table}] {key}"
+            raise ValueError(f"{where} must ask for {sorted(texts)}, got {error}") from None
 
     def _part(self, part: Any) -> Any:
         """What fills a place of a template: a tuple is enumerated, "1, 2 and 3"."""

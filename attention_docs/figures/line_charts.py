@@ -45,6 +45,8 @@ from attention_docs.figures.svg import (
     widest,
 )
 
+Point = tuple[float, float]
+
 PLOT = 230  # height
 SHORT = 8  # with at most so many points, all of them are told
 DASHES = (None, "14 6", "4 5", "18 6 4 6", "8 3", "24 8")
@@ -67,14 +69,83 @@ class Band:
     told: dict[str, str]
 
 
+@dataclass(frozen=True)
+class Line:
+    """A series, its band, and which of the looks it has."""
+
+    series: Series
+    band: Band | None
+    look: int
+
+    @property
+    def extent(self) -> list[float]:
+        """All values that the axis must hold."""
+        band = self.band
+        return self.series.values + (band.low + band.high if band else [])
+
+    def draw_band(self, xs: list[float], x: Scale, y: Scale) -> str:
+        """The band, under all lines."""
+        if not self.band:
+            return ""
+        low, high = (list(zip(xs, end, strict=True)) for end in (self.band.low, self.band.high))
+        around = [(x(a), y(b)) for a, b in low + high[::-1]]
+        return path(polyline(around) + "z", fill=colour(self.series.colour), fill_opacity=0.2)
+
+    def draw(self, xs: list[float], x: Scale, y: Scale) -> str:
+        """The edges of the band, which show in print; the line and at most 12 markers."""
+        edges = [self.band.low, self.band.high] if self.band else []
+        *drawn, points = (
+            [(x(a), y(b)) for a, b in zip(xs, values, strict=True)]
+            for values in [*edges, self.series.values]
+        )
+        thin = {"fill": "none", "stroke": colour(self.series.colour), "stroke-width": "0.75"}
+        every = -(-len(points) // 12)
+        return path("".join(map(polyline, drawn)), **thin) + self._styled(points, points[::every])
+
+    def sample(self, x: float, y: float) -> str:
+        """The line in the legend."""
+        return self._styled([(x, y), (x + SAMPLE, y)], [(x + SAMPLE / 2, y)])
+
+    def _styled(self, points: list[Point], marked: list[Point]) -> str:
+        """Points joined in colour and dashes, and markers: every second line has hollow ones."""
+        look, tint = self.look, colour(self.series.colour)
+        dashes = DASHES[look]
+        line = path(
+            polyline(points), fill="none", stroke=tint, stroke_width=2, stroke_dasharray=dashes
+        )
+        markers = "".join(outline("M", x, y) + MARKERS[look] for x, y in marked)
+        fill = colour("figure-page") if look % 2 else tint
+        return line + path(markers, fill=fill, stroke=tint, stroke_width=1.5)
+
+    def tell(self, lang: Language, xlabel: Wording, x_texts: list[str]) -> str:
+        """All of the points, or the ends and extremes; then the band."""
+        name = self.series.named(lang) or lang.say("line_charts", "without_name")
+        pairs = list(zip(x_texts, self.series.texts, strict=True))
+        if len(pairs) <= SHORT:
+            points = [lang.say("line_charts", "point", x=x, y=y) for x, y in pairs]
+            told = lang.say("line_charts", "points", name=name, points=lang.join("clauses", points))
+        else:
+            values = self.series.values
+            at = {
+                "first": 0,
+                "last": -1,
+                "lowest": values.index(min(values)),
+                "highest": values.index(max(values)),
+            }
+            ys = {which: pairs[i][1] for which, i in at.items()}
+            xs = {f"x_{which}": pairs[i][0] for which, i in at.items()}
+            told = lang.say("line_charts", "ends", name=name, x=lang.label(xlabel), **xs, **ys)
+        band = lang.say("line_charts", "band", **self.band.told) if self.band else ""
+        return lang.join("paragraph", [told, band])
+
+
 @dataclass(frozen=True, repr=False)
 class LineChart(Drawn):
-    """Lines over one x, some with a band; `bands` has a place for each line."""
+    """Lines over one x."""
 
     xs: list[float]
     x_texts: list[str]
-    lines: list[Series]
-    bands: list[Band | None]
+    lines: list[Line]
     band_name: Wording
     names: tuple[Wording, Wording]  # of the axes: across, up
     title: Wording
@@ -82,127 +153,63 @@ class LineChart(Drawn):
 
     def draw(self, lang: Language) -> Drawing:
         """Rules, bands, lines, axis, legend."""
-        values = [value for line in self.lines for value in line.values]
-        values += [end for band in self.bands if band for end in band.low + band.high]
-        low, high = widened(values, self.logs[1])
-        if not self.logs[1] and 0 <= min(values) <= max(values) / 2:
-            low = 0
+        low, high = self._ends()
         up = ticks(low, high, self.logs[1])
         labels = [charted(tick, "g") for tick in up]
         left = 18 + widest(labels)
-        shaded = self.band_name if any(self.bands) else None
-        legend = [*(line.label for line in self.lines), shaded]
+        legend = [*(line.series.label for line in self.lines), self.band_name]
         head = Head(lang, self.title, legend, self.names[1])
         bottom = head.height + PLOT
         x = Scale(*widened(self.xs, self.logs[0]), left, WIDTH - EDGE, self.logs[0])
         y = Scale(low, high, bottom, head.height, self.logs[1])
-        ruled, y_labels = rules([y(tick) for tick in up], labels, left)
-        own = self.xs
-        if len(own) > 9:
-            own = ticks(own[0], own[-1], self.logs[0], 6)
-        axis, x_labels = across([x(n) for n in own], [charted(n, "g") for n in own], bottom)
+        own = self.xs if len(self.xs) <= 9 else ticks(self.xs[0], self.xs[-1], self.logs[0], 6)
         name = lang.label(self.names[0])
         # It stands under the middle of the axis, but a long one must not stick out.
         middle = min((left + WIDTH - EDGE) / 2, WIDTH - 8 - text_width(name) / 2)
         body = [
-            ruled,
-            *(_band(self.xs, one, x, y, line.colour) for one, line in self._banded()),
-            *(self._line(i, x, y) for i in range(len(self.lines))),
+            *rules([y(tick) for tick in up], labels, left),
+            *(line.draw_band(self.xs, x, y) for line in self.lines),
+            *(line.draw(self.xs, x, y) for line in self.lines),
             baseline(left, bottom),
-            axis,
-            self._legend(head, lang),
-            y_labels,
-            x_labels,
+            *across([x(n) for n in own], [charted(n, "g") for n in own], bottom),
+            self._samples(head, lang),
             head.draw(),
             text(middle, bottom + 41, name, "middle"),
         ]
         return Drawing(WIDTH, bottom + 48, "".join(body), 520)
 
-    def _banded(self) -> list[tuple[Band, Series]]:
-        return [(b, line) for b, line in zip(self.bands, self.lines, strict=True) if b]
+    def _ends(self) -> tuple[float, float]:
+        """The ends of the vertical axis: 0 is on it where that costs at most half of it."""
+        values = [value for line in self.lines for value in line.extent]
+        low, high = widened(values, self.logs[1])
+        from_zero = not self.logs[1] and 0 <= min(values) <= max(values) / 2
+        return (0.0 if from_zero else low), high
 
-    def _line(self, i: int, x: Scale, y: Scale) -> str:
-        line, band = self.lines[i], self.bands[i]
-        points = [(x(a), y(b)) for a, b in zip(self.xs, line.values, strict=True)]
-        edges = [] if band is None else [band.low, band.high]
-        drawn = "".join(  # the edges of a band show in print
-            polyline((x(a), y(b)) for a, b in zip(self.xs, edge, strict=True)) for edge in edges
-        )
-        drawn = path(drawn, fill="none", stroke=colour(line.colour), stroke_width=0.75)
-        return drawn + _styled(i, line.colour, points, points[:: max(1, -(-len(points) // 12))])
-
-    def _legend(self, head: Head, lang: Language) -> str:
-        """A sample of every line, and of the bands."""
-        named = [(i, line.colour) for i, line in enumerate(self.lines) if lang.label(line.label)]
-        samples = [
-            _styled(i, tint, [(x, y), (x + SAMPLE, y)], [(x + SAMPLE / 2, y)])
-            for (i, tint), (x, y) in zip(named, head.samples, strict=False)
-        ]
-        if any(self.bands):
+    def _samples(self, head: Head, lang: Language) -> str:
+        """A sample of every line that has a name, and of the bands."""
+        named = [line for line in self.lines if lang.label(line.series.label)]
+        samples = [line.sample(*at) for line, at in zip(named, head.samples, strict=False)]
+        if self.band_name:
             x, y = head.samples[-1]
             shape = rectangle(x, y - 6, SAMPLE, 12)
             samples.append(path(shape, fill=colour("role-neutral"), fill_opacity=0.3))
         return "".join(samples)
 
     def tell(self, lang: Language) -> str:
-        """The axes, then every line: all of its points, or its ends and extremes."""
-        ends = [one for line in self.lines for one in zip(line.values, line.texts, strict=True)]
-        across_, up = self.names
+        """The axes, then every line."""
+        xlabel, ylabel = self.names
+        told = [
+            end
+            for line in self.lines
+            for end in zip(line.series.values, line.series.texts, strict=True)
+        ]
         sentences = [
             tell_kind(lang, "line_charts", self.title),
-            tell_axis(lang, "across", across_, self.x_texts[0], self.x_texts[-1], self.logs[0]),
-            tell_axis(lang, "up", up, min(ends)[1], max(ends)[1], self.logs[1]),
+            tell_axis(lang, "across", xlabel, self.x_texts[0], self.x_texts[-1], self.logs[0]),
+            tell_axis(lang, "up", ylabel, min(told)[1], max(told)[1], self.logs[1]),
+            *(line.tell(lang, xlabel, self.x_texts) for line in self.lines),
         ]
-        for line, band in zip(self.lines, self.bands, strict=True):
-            sentences.append(self._tell_line(line, lang))
-            sentences.append(lang.say("line_charts", "band", **band.told) if band else "")
         return lang.join("paragraph", sentences)
-
-    def _tell_line(self, line: Series, lang: Language) -> str:
-        name = line.named(lang) or lang.say("line_charts", "without_name")
-        pairs = list(zip(self.x_texts, line.texts, strict=True))
-        if len(pairs) <= SHORT:
-            points = [lang.say("line_charts", "point", x=x, y=y) for x, y in pairs]
-            return lang.say("line_charts", "points", name=name, points=lang.join("clauses", points))
-        low, high = (line.values.index(end(line.values)) for end in (min, max))
-        (x_first, first), (x_last, last) = pairs[0], pairs[-1]
-        (x_low, lowest), (x_high, highest) = pairs[low], pairs[high]
-        return lang.say(
-            "line_charts",
-            "ends",
-            name=name,
-            x=lang.label(self.names[0]),
-            x_first=x_first,
-            first=first,
-            x_last=x_last,
-            last=last,
-            x_low=x_low,
-            lowest=lowest,
-            x_high=x_high,
-            highest=highest,
-        )
-
-
-def _styled(
-    i: int, tint: str, points: list[tuple[float, float]], marked: list[tuple[float, float]]
-) -> str:
-    """A line in its colour and dashes, and its markers: every second line has hollow ones."""
-    line = path(
-        polyline(points),
-        fill="none",
-        stroke=colour(tint),
-        stroke_width=2,
-        stroke_dasharray=DASHES[i],
-    )
-    markers = "".join(outline("M", x, y) + MARKERS[i] for x, y in marked)
-    fill = colour("figure-page" if i % 2 else tint)
-    return line + path(markers, fill=fill, stroke=colour(tint), stroke_width=1.5)
-
-
-def _band(xs: list[float], band: Band, x: Scale, y: Scale, tint: str) -> str:
-    low, high = (list(zip(xs, end, strict=True)) for end in (band.low, band.high))
-    around = [(x(a), y(b)) for a, b in low + high[::-1]]
-    return path(polyline(around) + "z", fill=colour(tint), fill_opacity=0.2)
 
 
 def line_chart(
@@ -246,10 +253,11 @@ def line_chart(
     xs = finite("x", x)
     if any(b <= a for a, b in pairwise(xs)):
         raise ValueError(f"x must rise, got {xs}")
-    lines = checked_series(series, len(xs), roles, spec, "x")
-    bands = _checked_bands(band or {}, lines, spec)
-    values = [value for line in lines for value in line.values]
-    values += [end for one in bands if one for end in one.low + one.high]
+    all_series = checked_series(series, len(xs), roles, spec, "x")
+    bands = _checked_bands(band or {}, all_series, spec)
+    pairs = zip(all_series, bands, strict=True)
+    lines = [Line(one, its_band, look) for look, (one, its_band) in enumerate(pairs)]
+    values = [value for line in lines for value in line.extent]
     for name, numbers, log in (("x", xs, log_x), ("values", values, log_y)):
         if log and min(numbers) <= 0:
             raise ValueError(f"{name} must be positive on a logarithmic axis, got {min(numbers)}")
@@ -258,8 +266,7 @@ def line_chart(
         xs,
         [charted(value, x_spec) for value in xs],
         lines,
-        bands,
-        checked_label(band_name or phrase("line_charts", "range")),
+        checked_label(band_name or phrase("line_charts", "range")) if band else None,
         (checked_label(xlabel), checked_label(ylabel)),
         checked_label(title),
         (log_x, log_y),
@@ -267,16 +274,16 @@ def line_chart(
 
 
 def _checked_bands(
-    given: Mapping[str, tuple[Any, Any]], lines: list[Series], spec: str
+    given: Mapping[str, tuple[Any, Any]], series: list[Series], spec: str
 ) -> list[Band | None]:
-    """The band of every line, or ValueError."""
-    known = [english(line.label) for line in lines]
-    bands: list[Band | None] = [None] * len(lines)
+    """The band of every series, or ValueError."""
+    known = [english(one.label) for one in series]
+    length = len(series[0].values)
+    bands: list[Band | None] = [None] * len(series)
     for label, ends in given.items():
         if label not in known:
             raise ValueError(f"band must be of one of the series {known}, got {label!r}")
         low, high = (finite(f"band of {label!r}", end) for end in ends)
-        length = len(lines[0].values)
         if (len(low), len(high)) != (length, length):
             raise ValueError(
                 f"band of {label!r} must have {length} low and high ends, "

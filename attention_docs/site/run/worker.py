@@ -27,7 +27,7 @@ from attention_docs.site.run.result import Code, Drawing, Job, Result
 from attention_docs.text import observers, step, text, unsigned_zero
 
 PACKAGE_FOLDER = str(Path(__file__).parents[2])
-SUPPORT = ("attention_docs.site.", "attention_docs.text.", "attention_docs.checks.")
+SUPPORT = tuple(f"attention_docs.{name}." for name in ("site", "text", "checks", "words"))
 """Modules that take part in everything and explain nothing."""
 
 STEPS = 16
@@ -70,7 +70,7 @@ def _run_block(block: list[Code], namespace: dict[str, Any], languages: tuple[st
             for code in block:
                 shown = _run_section(code, namespace)
         if hasattr(shown, "svg") and hasattr(shown, "alt"):
-            figure = {lang: Drawing(shown.svg[lang], shown.alt[lang]) for lang in languages}
+            figure = {lang: Drawing(shown.svg(lang), shown.alt(lang)) for lang in languages}
     except BaseException as raised:
         error = describe(raised)
     text = printed.getvalue().rstrip("\n")

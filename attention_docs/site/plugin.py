@@ -242,6 +242,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             copied, build = self.build.copied[turn.source.path], self.build
             extra = cast("dict[str, Any]", context)
             extra["about"] = head(copied, build.addresses, build.target.site_url, self._card())
+            extra["script"] = dict(words(turn.source.lang)["site"]["script"])
             extra["takeaway"] = copied.line(build.zipped(turn.source))
         return context
 
@@ -254,6 +255,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         extra = cast("dict[str, Any]", context)
         extra["sitemap"] = sitemap(build.copies.pages, build.addresses, url)
         base = urlsplit(url).path or "/"
+        extra["script"] = dict(words(_language(config))["site"]["script"])
         extra["lost"] = [
             (lang, words(lang)["site"]["lost"], base + build.addresses.folder(lang))
             for lang in build.languages

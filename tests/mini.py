@@ -82,6 +82,11 @@ $w = {{ weights[2]:.3f }}$.
 }
 
 
+def environment(root: Path, **more: str) -> dict[str, str]:
+    """The environment in which commands use the package of a project."""
+    return {**os.environ, "PYTHONPATH": str(root), "NO_MKDOCS_2_WARNING": "1", **more}
+
+
 class Project:
     """The folder of the small project."""
 
@@ -127,7 +132,7 @@ class Project:
         subprocess.run(
             [sys.executable, "-m", "attention_docs.site.read.twins", *pages],
             cwd=self.root,
-            env={**os.environ, "PYTHONPATH": str(self.root)},
+            env=environment(self.root),
             check=True,
         )
 

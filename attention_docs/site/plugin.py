@@ -18,7 +18,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 import jinja2
-from mkdocs import __version__ as mkdocs_version
+import mkdocs
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort
 from mkdocs.plugins import BasePlugin, event_priority
@@ -109,16 +109,17 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
     def on_startup(self, *, command: str, dirty: bool) -> None:
         """Listen to warnings even where -q would silence them."""
         self.served = command == "serve"
-        mkdocs_log = logging.getLogger("mkdocs")
-        mkdocs_log.addHandler(self.listener)
-        if mkdocs_log.level > logging.WARNING:  # -q
-            for handler in mkdocs_log.handlers:
-                if handler is not self.listener:
-                    handler.setLevel(mkdocs_log.level)
-            mkdocs_log.setLevel(logging.WARNING)
-        logging.getLogger("mkdocs.commands.build").addFilter(
-            lambda record: UNCHANGED not in record.getMessage()
-        )
+        for name in {"mkdocs", mkdocs.__name__}:  # a successor goes by its own name
+            root = logging.getLogger(name)
+            root.addHandler(self.listener)
+            if root.level > logging.WARNING:  # -q
+                for handler in root.handlers:
+                    if handler is not self.listener:
+                        handler.setLevel(root.level)
+                root.setLevel(logging.WARNING)
+            logging.getLogger(f"{name}.commands.build").addFilter(
+                lambda record: UNCHANGED not in record.getMessage()
+            )
 
     @event_priority(-200)  # after the language is set
     def on_config(self, config: MkDocsConfig) -> None:
@@ -147,7 +148,10 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         target = Target(known.site_url, known.repo_url, str(config.edit_uri), self.served)
         if self.reader is None or self.reader.root != root:
             self.reader = Reader(root)
-        makers = [f"mkdocs {mkdocs_version}", *(f"{name} {version(name)}" for name in MAKERS)]
+        makers = [
+            f"{mkdocs.__name__} {mkdocs.__version__}",
+            *(f"{name} {version(name)}" for name in MAKERS),
+        ]
         build = self.build = Build(root, log.warning, target, self.reader, makers)
         self.turns: dict[str, Turn] = {}  # by the path of the page's file
         self.failures: list[Failure] = []

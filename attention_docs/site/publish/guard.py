@@ -10,48 +10,20 @@ from __future__ import annotations
 
 import re
 import sys
-from html.parser import HTMLParser
+from collections.abc import Iterator
 from pathlib import Path
 
-SURVIVOR = re.compile(
-    r"\{\{.*?\}\}|--8<--|[\ue000-\uf8ff]|^:::\s|<!-- (?:gallery|works|notes)", re.M
-)
-SHOWN = {"code", "pre", "script", "style"}  # what they hold is told, not meant
+from lxml import html as lxml
+from lxml.etree import _Comment
 
+INCLUDE = r"--8<--"
+REQUEST = r"<!-- (?:gallery|works|reports|notes)"
+SURVIVOR = re.compile(rf"\{{\{{.*?\}}\}}|{INCLUDE}|[\ue000-\uf8ff]|^::: |{REQUEST}")
+HINT = re.compile(rf"\{{\{{|--8(?:<|&lt;)--|[\ue000-\uf8ff]|:::|{REQUEST}")
+"""What a page holds at least that is not as it should be."""
 
-class _Text(HTMLParser):
-    """The text and the attributes of a page, but for code and scripts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[int, str]] = []
-        self.inside: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at the attributes."""
-        if tag in SHOWN:
-            self.inside.append(tag)
-        for _, value in attrs:
-            self._look(value or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        """Leave code."""
-        if self.inside and tag == self.inside[-1]:
-            self.inside.pop()
-
-    def handle_data(self, data: str) -> None:
-        """Look at text; an include line is wrong in code too."""
-        if not self.inside:
-            self._look(data)
-        elif "script" not in self.inside and re.search(r"^\s*--8<-- \"", data, re.M):
-            self.found.append((self.getpos()[0], "--8<--"))
-
-    def handle_comment(self, data: str) -> None:
-        """Look at comments: one of them may have asked for something."""
-        self._look(f"<!--{data}")
-
-    def _look(self, text: str) -> None:
-        self.found += [(self.getpos()[0], match[0]) for match in SURVIVOR.finditer(text)]
+TOLD = {"code", "pre"}  # what they hold is told, not meant; but for an include line that starts one
+LEFT_OUT = {"script", "style"}
 
 
 def survivors(html: str) -> list[tuple[int, str]]:
@@ -61,12 +33,28 @@ def survivors(html: str) -> list[tuple[int, str]]:
         >>> survivors("<p>is {{x}}</p><code>{{x}}</code>")
         [(1, '{{x}}')]
     """
-    if not SURVIVOR.search(html):  # nearly always, and a hundred times faster
+    if not HINT.search(html):  # nearly always, and a hundred times faster
         return []
-    text = _Text()
-    text.feed(html)
-    text.close()
-    return text.found
+    return list(_found(lxml.document_fromstring(html), told=False))
+
+
+def _found(element: lxml.HtmlElement, told: bool) -> Iterator[tuple[int, str]]:
+    """What is left in an element, from its start to its end."""
+    line = element.sourceline or 0
+    if isinstance(element, _Comment):
+        yield from ((line, left) for left in SURVIVOR.findall(f"<!--{element.text}"))
+        return
+    if element.tag in LEFT_OUT:
+        return
+    told = told or element.tag in TOLD
+    texts = [*element.values(), *([] if told else [element.text or ""])]
+    texts += [] if told else [child.tail or "" for child in element]
+    yield from ((line, left) for text in texts for left in SURVIVOR.findall(text))
+    if told and re.match(rf'\s*{INCLUDE} "', element.text_content()):
+        yield line, INCLUDE
+        return
+    for child in element:
+        yield from _found(child, told)
 
 
 def main(site: Path) -> int:

@@ -271,7 +271,6 @@ def _rendered(content: str, page: Page, woven: Woven, key: str) -> refresh.Rende
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Put right what the theme lacks; say in the head what the page is, and in which languages."""
     output = _mended(output, page.url)
-    output = formulas.preload(output, get_relative_url("assets/katex/fonts/", page.url))
     copy = current.copies.get(page.file.src_uri)
     if copy is None:
         return output

@@ -11,7 +11,7 @@ from PIL import Image
 from attention_docs.figures.card import card_png
 from tests.conftest import ROOT
 
-FONTS = ROOT / "docs" / "assets" / "katex" / "fonts"
+FONTS = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
 WEIGHTS = [[0.1361, 0.4319, 0.432], [0.0009, 0.9088, 0.0903], [0.0074, 0.7547, 0.2379]]
 CELL, LEFT, TOP = 150, 695, 115
 

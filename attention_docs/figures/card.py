@@ -17,8 +17,8 @@ from attention_docs.text import number
 if TYPE_CHECKING:
     from PIL import ImageDraw, ImageFont
 
-Piece = tuple[str, str, float, float]
-"""A text, its font, its size, and how high above the line it stands."""
+Piece = tuple[str, float, float]
+"""A text, its size, and how high above the line it stands."""
 
 SIZE = (1200, 630)
 INK = COLOURS["figure-ink"]
@@ -28,27 +28,27 @@ CELL, LEFT, TOP = 150, 695, 115  # of the map
 
 
 class Pen:
-    """Draws texts in the fonts of KaTeX, in pixels."""
+    """Draws texts in the font of the formulas, in pixels."""
 
-    def __init__(self, draw: ImageDraw.ImageDraw, fonts: Path) -> None:
-        self.draw, self.fonts = draw, fonts
+    def __init__(self, draw: ImageDraw.ImageDraw, font: Path) -> None:
+        self.draw, self.path = draw, font
 
-    def font(self, name: str, size: float) -> ImageFont.FreeTypeFont:
-        """A font by its name without KaTeX_, such as "Main-Regular"."""
+    def font(self, size: float) -> ImageFont.FreeTypeFont:
+        """The font in a size."""
         from PIL import ImageFont
 
         # Pillow's other engine is not on every machine and sets letters a little differently.
         basic = ImageFont.Layout.BASIC
-        return ImageFont.truetype(self.fonts / f"KaTeX_{name}.woff2", size, layout_engine=basic)
+        return ImageFont.truetype(self.path, size, layout_engine=basic)
 
     def width(self, pieces: Sequence[Piece]) -> float:
         """How wide pieces of text are together."""
-        return sum(self.font(font, size).getlength(text) for text, font, size, _ in pieces)
+        return sum(self.font(size).getlength(text) for text, size, _ in pieces)
 
     def write(self, x: float, y: float, pieces: Sequence[Piece]) -> float:
         """The pieces one after another on a line at y; where they end."""
-        for text, font, size, up in pieces:
-            face = self.font(font, size)
+        for text, size, up in pieces:
+            face = self.font(size)
             self.draw.text((x, y - up), text, fill=INK, font=face, anchor="ls")
             x += face.getlength(text)
         return x
@@ -62,13 +62,13 @@ class Pen:
         self.draw.rectangle((round(x), round(y), round(end), round(y) + 2), fill=INK)
 
 
-def card_png(weights: Sequence[Sequence[float]], fonts: Path) -> bytes:
-    """The card with these weights, (3, 3); `fonts` is the folder of KaTeX's fonts."""
+def card_png(weights: Sequence[Sequence[float]], font: Path) -> bytes:
+    """The card with these weights, (3, 3); `font` is the file of the formulas' font."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", SIZE, COLOURS["figure-page"])
     draw = ImageDraw.Draw(image)
-    pen = Pen(draw, fonts)
+    pen = Pen(draw, font)
     _formula(pen)
     for i, row in enumerate(weights):
         along = (i + 0.5) * CELL
@@ -79,27 +79,33 @@ def card_png(weights: Sequence[Sequence[float]], fonts: Path) -> bytes:
             edge = COLOURS["role-weight"]
             draw.rectangle((x, y, x + CELL, y + CELL), _shade(weight), edge, width=2)
             told = number(weight, ".4f")
-            pen.centre(x + CELL / 2, y + CELL / 2 + 12, [(told, "Main-Regular", 36, 0)])
+            pen.centre(x + CELL / 2, y + CELL / 2 + 12, [(told, 36, 0)])
     drawn = io.BytesIO()
     image.save(drawn, "PNG", optimize=True)
     return drawn.getvalue()
 
 
+def _italic(letters: str) -> str:
+    """Letters as variables are set."""
+    starts = {True: 0x1D434 - ord("A"), False: 0x1D44E - ord("a")}  # capitals, small letters
+    return "".join(chr(starts[letter.isupper()] + ord(letter)) for letter in letters)
+
+
 def _indexed(letter: str, index: int | str, size: float) -> list[Piece]:
     """A letter with an index."""
-    font = "Main-Regular" if isinstance(index, int) else "Math-Italic"
-    return [(letter, "Math-Italic", size, 0), (str(index), font, 0.7 * size, -0.15 * size)]
+    below = str(index) if isinstance(index, int) else _italic(index)
+    return [(_italic(letter), size, 0), (below, 0.7 * size, -0.15 * size)]
 
 
 def _formula(pen: Pen) -> None:
     """softmax(QKᵀ / √d_k) V."""
-    name: list[Piece] = [("softmax", "Main-Regular", EM, 0)]
-    opening: list[Piece] = [("(", "Size3-Regular", EM, 0)]
-    closing: list[Piece] = [(")", "Size3-Regular", EM, 0)]
-    above: list[Piece] = [("QK", "Math-Italic", EM, 0), ("⊤", "Main-Regular", 0.7 * EM, 0.4 * EM)]
-    root: list[Piece] = [("√", "Main-Regular", EM, 0)]
+    name: list[Piece] = [("softmax", EM, 0)]
+    opening: list[Piece] = [("(", 2.4 * EM, -0.35 * EM)]
+    closing: list[Piece] = [(")", 2.4 * EM, -0.35 * EM)]
+    above: list[Piece] = [(_italic("QK"), EM, 0), ("⊤", 0.7 * EM, 0.4 * EM)]
+    root: list[Piece] = [("√", EM, 0.77 * EM)]
     below = _indexed("d", "k", EM)
-    value: list[Piece] = [("V", "Math-Italic", EM, 0)]
+    value: list[Piece] = [(_italic("V"), EM, 0)]
     across = max(pen.width(above), pen.width(root + below)) + 0.1 * EM
     axis = MIDDLE[1]
     x = MIDDLE[0] - (pen.width(name + opening + closing + value) + across) / 2

@@ -6,7 +6,9 @@ store    results on disk, each under a key of everything that it depends on
 run      runs one page's code and catches what it prints (in a process of its own)
 execute  decides what must run, runs it, gathers every failure
 weave    puts the results into the page
-formulas TeX to HTML at build time
+formulas TeX to MathML at build time
+mathml   what Temml renders, as a page wants it
+mathfont makes the font of the formulas, by hand
 twins    compares the two languages
 terms    the first use of a term or symbol links to its entry
 gallery  the mistakes, with code and outputs of their chapters

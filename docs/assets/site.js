@@ -79,6 +79,33 @@
     code.before(buttons);
   }
 
+  // A formula is copied as its TeX, between dollars.
+  addEventListener("copy", (event) => {
+    const selection = getSelection();
+    const copied = document.createElement("div");
+    for (let i = 0; i < selection.rangeCount; i += 1) {
+      const range = selection.getRangeAt(i).cloneRange();
+      const [first, last] = [range.startContainer, range.endContainer].map(
+        (node) => (node.closest ? node : node.parentElement)?.closest("math"));
+      if (first) range.setStartBefore(first); // half a formula is the whole
+      if (last) range.setEndAfter(last);
+      copied.append(range.cloneContents());
+    }
+    const formulas = copied.querySelectorAll("math");
+    if (!formulas.length) return;
+    for (const formula of formulas) {
+      const dollars = formula.getAttribute("display") === "block" ? "$$" : "$";
+      formula.replaceWith(dollars + formula.getAttribute("data-tex") + dollars);
+    }
+    copied.className = "md-typeset"; // on the page, out of sight, its text has its lines
+    copied.style.cssText = "position: fixed; opacity: 0; pointer-events: none";
+    document.body.append(copied);
+    event.clipboardData.setData("text/plain", copied.innerText);
+    event.clipboardData.setData("text/html", copied.innerHTML);
+    copied.remove();
+    event.preventDefault();
+  });
+
   // What scrolls sideways takes keyboard focus and has a name; what fits stays out of the way.
   const SCROLLING = {
     ".output pre > code": words.output,

@@ -18,7 +18,7 @@ from attention_docs.site.store import Store, key_of
 from attention_docs.words import words
 
 NAME = "card.png"
-FONTS = "docs/assets/katex/fonts"
+FONT = "docs/assets/fonts/attention-math.woff2"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def card(root: Path, languages: Iterable[str], store: Store) -> Card:
     key = key_of("card", code, version("pillow"), version("numpy"))
     record = store.get(key)
     if record is None:
-        png = card_png(_weights().tolist(), root / FONTS)
+        png = card_png(_weights().tolist(), root / FONT)
         record = {"png": base64.b64encode(png).decode()}
         store.put(key, record)
     alt = {lang: _alt(lang) for lang in languages}

@@ -1,0 +1,251 @@
+"""Temml's MathML as a page wants it: few elements, no style sheet of its own, TeX's spaces.
+
+What stands in MathML Core (https://www.w3.org/TR/mathml-core/) browsers draw themselves. Temml
+serves older ones too, with classes and styles that are not needed here, and leaves to the browser
+what TeX does otherwise: no space around operators in scripts, a script at a bracket no higher than
+at a letter, a thin space around the name of a function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+ROWS = {"math", "mrow", "mtd", "msqrt", "mstyle"}  # their children stand side by side
+FRACTIONS = {"mfrac": 2, "mroot": 2}
+ATTACHED = {"mover": 2, "msub": 2, "msubsup": 3, "msup": 2, "munder": 2, "munderover": 3}
+PARTS = FRACTIONS | ATTACHED
+CORE = ROWS | {*PARTS} | {"mi", "mn", "mo", "mspace", "mtable", "mtext", "mtr"}
+KEPT = {
+    "math": {"display"},
+    "mi": {"mathvariant"},
+    "mo": {"class", "form", "lspace", "movablelimits", "rspace", "stretchy"},
+    "mover": {"accent"},
+    "mrow": {"style"},
+    "mspace": {"depth", "height", "width"},
+    "mstyle": {"displaystyle", "scriptlevel"},
+    "mtable": {"class", "displaystyle"},
+    "mtr": {"style"},
+    "munder": {"accentunder"},
+}
+APPLIED = "\u2061"  # after a function's name; Firefox sets a space there even before a bracket
+LARGE = {*"∑∏∫⋃⋂⨁⨂"}
+DOTS = {*"…⋯"}
+TIMES = {*"⋅×∘"}
+SIGNS = {*"−+±"}
+OPENING = {*"([{⌊⌈⟨"}
+SIZES = {"1.2em": "big", "1.8em": "Big", "2.4em": "bigg", "3em": "Bigg"}
+# How far a letter leans over what stands above and to the right of it, in steps of 0.07 em.
+LEANING = {1: "CEHIKSXZfζνχΞΠ", 2: "FJMNPTUWτΓΥΨ", 3: "VY"}
+LEANS = {letter: step for step, letters in LEANING.items() for letter in letters}
+THIN, MEDIUM = 0.1667, 0.2222  # em
+OWN_SPACE = "0.1667em"  # one that Temml sets by itself; what `\\,` stands for is in formulas.py
+ACCENTS = {"~": "\u02dc", "‾": "\u00af"}  # Temml takes signs that are as wide as a letter
+LENGTH = re.compile(r"(-?[\d.]+)(pt|em)")
+
+
+def mended(rendered: str, tex: str, gaps: Iterable[list[float | None]]) -> str:
+    """What Temml rendered from `tex`, for a page.
+
+    `gaps` has, for each table, the space that TeX asks for below its rows, in points: Temml forgets
+    it. Raises ValueError for what MathML Core cannot say.
+    """
+    root = ElementTree.fromstring(rendered)
+    for element in root.iter():
+        if element.tag not in CORE or len(element) != PARTS.get(element.tag, len(element)):
+            raise ValueError(f"<{element.tag}> of {len(element)} parts is not in MathML Core")
+    for table, below in zip(root.iter("mtable"), gaps, strict=True):
+        _say_once(table, below)
+    _mend(root, in_script=False)
+    for element in root.iter():
+        if element.tag in ROWS:
+            element[:] = _spaced([*element])
+    root.set("data-tex", tex)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _say_once(table: Element, gaps: list[float | None]) -> None:
+    """Say for a table and its rows what Temml says for each cell."""
+    cells = {cell.get("class") for cell in table.iter("mtd")}
+    if table.get("class") == "tml-jot":
+        table.set("class", "aligned")
+    elif cells == {"tml-left"}:
+        table.set("class", "cases")
+    elif cells == {None}:
+        table.attrib.pop("class", None)
+    else:
+        raise ValueError("a table is aligned, cases or a matrix")
+    for row, gap in zip(table, [*gaps, None], strict=False):
+        if gap:
+            row.set("style", f"--gap:{gap / 10:g}em")  # TeX's points are those of 10 pt type
+        if table.get("class") != "aligned":  # Chromium has a row no higher than its ink
+            row[0].insert(0, Element("mspace", height="0.84em", depth="0.36em"))
+
+
+def _mend(element: Element, *, in_script: bool) -> None:
+    """Mend an element and what is inside it."""
+    attached = element.tag in ATTACHED
+    if attached and "math-depth" in element[1].get("style", ""):  # an accent, or a brace
+        element.set("accent" if element.tag == "mover" else "accentunder", "true")
+        element[1].text = ACCENTS.get(element[1].text or "", element[1].text)
+    for place, child in enumerate(element):
+        _mend(child, in_script=in_script or (attached and place > 0))
+    if element.tag in ROWS:
+        element[:] = _flat(element)
+    elif element.tag in PARTS:
+        element[:] = map(_part, element)
+    elif element.tag == "mo":
+        _mend_operator(element, in_script=in_script)
+    if element.tag == "mspace" and "height" in element.attrib:
+        element.attrib |= {key: f"{_em(value):g}em" for key, value in element.attrib.items()}
+    kept = KEPT.get(element.tag, set())
+    element.attrib = {name: value for name, value in element.attrib.items() if name in kept}
+    if element.tag in {"msup", "msubsup"} and element[0].text in LEANS:
+        element[-1].set("class", f"lean-{LEANS[element[0].text]}")
+
+
+def _mend_operator(operator: Element, *, in_script: bool) -> None:
+    """Size and space as TeX has them, where a browser has others."""
+    operator.attrib.pop("class", None)
+    if "minsize" in operator.attrib:  # \bigl( and \bigr) stand between other things
+        operator.attrib |= {"class": SIZES[operator.attrib["minsize"]], "stretchy": "false"}
+        operator.set("form", "prefix" if operator.text in OPENING else "postfix")
+    elif (
+        in_script and operator.text not in LARGE and not operator.attrib.keys() & {"form", "lspace"}
+    ):
+        operator.attrib |= {"lspace": "0em", "rspace": "0em"}
+
+
+def _part(part: Element) -> Element:
+    """A part of a fraction, or a script: a row only where it is more than one thing."""
+    if part.tag == "mrow" and len(part) and part[-1].text == APPLIED:
+        part.remove(part[-1])
+    return part[0] if part.tag == "mrow" and len(part) == 1 else part
+
+
+def _flat(row: Element) -> Iterator[Element]:
+    """The children of a row, and those of each row inside it that looks the same without it."""
+    for child in row:
+        if child.get("width") == OWN_SPACE or (child.tag == "mo" and not child.text):
+            continue  # the second stands where \\left or \\right has no bracket
+        if child.tag == "mrow" and "style" in child.attrib:  # a space of less than nothing
+            yield Element("mspace", width=child.attrib["style"].split(":")[1].rstrip(";"))
+        elif child.tag == "mrow" and (len(row) == 1 or _dissolves(child)):
+            yield from child
+        elif child.tag in ATTACHED and _is_closing(child[0][-1:]):
+            yield from child[0][:-1]  # TeX sets a script at the bracket alone
+            child[0] = child[0][-1]
+            yield child
+        else:
+            yield child
+
+
+def _dissolves(row: Element) -> bool:
+    """Whether no bracket grows with this row, and no sign at its ends depends on being there."""
+    ends = [_core(one) for one in (*row[:1], *row[-1:])]
+    return len(row) == 1 or not (
+        any(one.get("stretchy") == "true" for one in row)
+        or any(one.tag == "mo" and one.text != APPLIED and not _form(one) for one in ends)
+    )
+
+
+def _core(element: Element) -> Element:
+    """What decides on the spaces around an element: of a sum with limits, the sum."""
+    return _core(element[0]) if element.tag in ATTACHED else element
+
+
+def _form(operator: Element) -> str:
+    return operator.get("form", "")
+
+
+def _is_closing(last: Iterable[Element]) -> bool:
+    """Whether a row ends in a bracket of fixed size."""
+    return any(_form(one) == "postfix" and one.get("stretchy") == "false" for one in last)
+
+
+def _spaced(row: list[Element]) -> list[Element]:
+    """A row with TeX's spaces."""
+    out: list[Element] = []
+    space = 0.0
+    before: Element | None = None
+    for place, one in enumerate(row):
+        if _is_space(one):
+            space += _em(one.get("width", "0em"))
+            continue
+        after = next((other for other in row[place + 1 :] if not _is_space(other)), None)
+        if one.text == APPLIED:
+            space += THIN if _begins_plain(after) or _is(after, LARGE) else 0
+            before = one
+            continue
+        apart = _is(after, {APPLIED}) or _grows(one) or (before is not None and _grows(before))
+        if apart and _ends_plain(before) and _begins_plain(one):
+            space += THIN
+        _mend_spaces(_core(one), before, after)
+        out += [*_space(space), one]
+        space, before = 0.0, one
+    return [*out, *_space(space)]
+
+
+def _mend_spaces(operator: Element, before: Element | None, after: Element | None) -> None:
+    """The spaces of a sum, of three dots and of a product, which are not the browsers'."""
+    if operator.tag != "mo" or "lspace" in operator.attrib:
+        return
+    left, right = _ends_plain(before), _begins_plain(after)
+    if operator.text in LARGE:
+        right = right or _is(after, LARGE)
+    elif operator.text in DOTS:
+        right = right or _is(after, {","})
+    elif operator.text in TIMES:  # between two things; else it stands for itself
+        left = right = left and (right or _is(after, LARGE | OPENING | DOTS))
+    else:
+        return
+    size = MEDIUM if operator.text in TIMES else THIN
+    operator.set("lspace", f"{size if left else 0}em")
+    operator.set("rspace", f"{size if right else 0}em")
+
+
+def _is(element: Element | None, signs: set[str]) -> bool:
+    return element is not None and _core(element).text in signs
+
+
+def _is_space(one: Element) -> bool:
+    return one.tag == "mspace" and "height" not in one.attrib
+
+
+def _space(width: float) -> Iterator[Element]:
+    if width >= 0.001:
+        yield Element("mspace", width=f"{width:.4g}em")
+    elif width <= -0.001:  # a width is never negative
+        yield Element("mrow", style=f"margin-left:{width:.4g}em")
+
+
+def _grows(one: Element) -> bool:
+    """Whether this is a row in brackets of its height, or such a row with a script."""
+    row = _core(one)
+    return row.tag == "mrow" and any(first.get("stretchy") == "true" for first in row[:1])
+
+
+def _ends_plain(element: Element | None) -> bool:
+    """Whether what stands to the left leaves no space, where TeX may want one."""
+    if element is None or element.tag == "mspace":
+        return False
+    core = _core(element)
+    signed = _form(core) == "prefix" and core.text in SIGNS
+    return core.tag != "mo" or _form(core) == "postfix" or signed
+
+
+def _begins_plain(element: Element | None) -> bool:
+    """The same for what stands to the right."""
+    if element is None or element.tag == "mspace":
+        return False
+    core = _core(element)
+    return core.tag != "mo" or (_form(core) == "prefix" and core.text in SIGNS)
+
+
+def _em(length: str) -> float:
+    found = LENGTH.fullmatch(length)
+    if not found:
+        raise ValueError(f"a space of {length} is not in em or pt")
+    return float(found[1]) / (10 if found[2] == "pt" else 1)

@@ -1,4 +1,4 @@
-"""Makes the font of the formulas: the part of New Computer Modern Math that they need.
+r"""Makes the font of the formulas: the part of New Computer Modern Math that they need.
 
     python -m attention_docs.site.render.mathfont NewCMMath-Book.otf
 

@@ -10,16 +10,16 @@ from markdown import Markdown
 
 from attention_docs.site.read.page import Page, Piece, lines_as_pieces, read_page
 from attention_docs.site.render.extension import SiteExtension
-from attention_docs.site.render.terms import Entry, entries
+from attention_docs.site.render.terms import Term, entries
 from attention_docs.site.render.weave import Links, Woven
 from attention_docs.words import words
 from tests.conftest import LANGUAGES, ROOT
 
-WEIGHT = Entry("attention weight", "a share", "entry-weight")
-SCORE = Entry("score", "before softmax", "entry-score")
-SYMBOL = Entry("d_k", "size of a key", "entry-d-k")
-KEY = Entry("键", "被比较的向量", "entry-key")
-POSITION = Entry("位置编码", "位置的向量", "entry-position")
+WEIGHT = Term("attention weight", "a share", "entry-weight")
+SCORE = Term("score", "before softmax", "entry-score")
+SYMBOL = Term("d_k", "size of a key", "entry-d-k")
+KEY = Term("键", "被比较的向量", "entry-key")
+POSITION = Term("位置编码", "位置的向量", "entry-position")
 
 
 def source(text: str, slug: str = "test") -> Page:
@@ -27,7 +27,7 @@ def source(text: str, slug: str = "test") -> Page:
     return Page(f"docs/en/{slug}.md", text, pieces)
 
 
-def rendered(text: str, *terms: Entry, slug: str = "test") -> BeautifulSoup:
+def rendered(text: str, *terms: Term, slug: str = "test") -> BeautifulSoup:
     """Markdown as HTML, with these terms and one symbol."""
     extension = SiteExtension()
     extension.woven = Woven(
@@ -45,7 +45,7 @@ def rendered(text: str, *terms: Entry, slug: str = "test") -> BeautifulSoup:
     return BeautifulSoup(md.convert(text), "lxml")
 
 
-def linked(text: str, *terms: Entry) -> list[str]:
+def linked(text: str, *terms: Term) -> list[str]:
     links = rendered(text, *terms).find_all("a", class_="term")
     return [f"{link.get_text()}→{link['href']}" for link in links]
 
@@ -110,7 +110,7 @@ def test_a_single_han_character_may_be_a_whole_bold_word() -> None:
 def test_rows_get_the_ids_that_the_links_use() -> None:
     text = "| English | 中文 | m |\n|---|---|---|\n| dot product | 点积 | a sum |\n"
     (entry,) = entries(source(text), 0)
-    assert entry == Entry("dot product", "a sum", "entry-dot-product")
+    assert entry == Term("dot product", "a sum", "entry-dot-product")
     rows = rendered(text, entry, slug="glossary").select("tr")
     assert [row.get("id") for row in rows] == [None, "entry-dot-product"]
 

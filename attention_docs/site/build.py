@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from attention_docs.site.addresses import Addresses, relative
-from attention_docs.site.publish.copies import Copied, Copies
+from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.read import twins
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page, Reader, Reference, Request
@@ -134,7 +134,7 @@ class Build:
         }
 
     @cached_property
-    def entries(self) -> dict[str, dict[str, list[terms.Entry]]]:
+    def entries(self) -> dict[str, dict[str, list[terms.Term]]]:
         """The entries of glossary and notation of each language."""
         first = self.languages[0]
         return {
@@ -188,22 +188,22 @@ class Build:
         )
 
     @cached_property
-    def copies(self) -> Copies:
-        """The copies of all pages in the order of the navigation; what it leaves out comes last."""
+    def catalogue(self) -> Catalogue:
+        """All pages in the order of the navigation; what it leaves out comes last."""
         places = {name: number for number, name in enumerate(self.settings.order)}
-        copied = []
+        placed = []
         for lang, pages in self.pages.items():
             listed = sorted(pages, key=lambda slug: (places.get(slug, len(places)), slug))
             for page in map(pages.__getitem__, listed):
                 own = (self.root / "docs" / "listings" / f"{page.slug}.py").is_file()
                 name = self.settings.names[lang]
-                copied.append(Copied(page, self.address(page), words(lang), name, own))
-        return Copies(copied, self.root, self.target.site_url, self.target.repository)
+                placed.append(Placed(page, self.address(page), words(lang), name, own))
+        return Catalogue(placed, self.root, self.target.site_url, self.target.repository)
 
     @cached_property
-    def copied(self) -> dict[str, Copied]:
+    def placed(self) -> dict[str, Placed]:
         """The same by the paths of the pages."""
-        return {one.page.path: one for one in self.copies.pages}
+        return {one.page.path: one for one in self.catalogue.pages}
 
     def zipped(self, page: Page) -> bool:
         """Whether a page offers the archive, which a refresh does not wait for."""
@@ -257,7 +257,7 @@ class Build:
     @cached_property
     def _around(self) -> dict[str, str]:
         """What the pages of a language show of each other: titles, and which have a notebook."""
-        listings = [one.listing for one in self.copies.pages]
+        listings = [one.listing for one in self.catalogue.pages]
         return {
             lang: key_of(*(page.title for page in pages.values()), *listings)
             for lang, pages in self.pages.items()

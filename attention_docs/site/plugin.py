@@ -31,7 +31,6 @@ from mkdocs.utils.templates import TemplateContext
 from attention_docs.site.addresses import relative
 from attention_docs.site.build import Build, Target
 from attention_docs.site.publish import card, numbers, search, site
-from attention_docs.site.publish.copies import Copy
 from attention_docs.site.publish.guard import survivors
 from attention_docs.site.publish.head import head, sitemap
 from attention_docs.site.publish.markdown import markdown as markdown_copy
@@ -243,11 +242,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         """What the templates in theme/ say of a page."""
         turn = self.turns.get(page.file.src_uri)
         if turn and not self._stands(page, turn):
-            copied, build = self.build.copied[turn.source.path], self.build
+            placed, build = self.build.placed[turn.source.path], self.build
             extra = cast("dict[str, Any]", context)
-            extra["about"] = head(copied, build.addresses, build.target.site_url, self._card())
+            extra["about"] = head(placed, build.addresses, build.target.site_url, self._card())
             extra["script"] = dict(words(turn.source.lang)["site"]["script"])
-            extra["takeaway"] = copied.line(build.zipped(turn.source))
+            extra["takeaway"] = placed.line(build.zipped(turn.source))
         return context
 
     def on_template_context(
@@ -257,7 +256,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build = self.build
         url = build.target.site_url
         extra = cast("dict[str, Any]", context)
-        extra["sitemap"] = sitemap(build.copies.pages, build.addresses, url)
+        extra["sitemap"] = sitemap(build.catalogue.pages, build.addresses, url)
         base = urlsplit(url).path or "/"
         extra["script"] = dict(words(_language(config))["site"]["script"])
         extra["lost"] = [
@@ -289,11 +288,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self._stop_on(self.failures + [self._located(text) for text in self.listener.messages])
         by_path = {turn.source.path: turn for turn in self.turns.values()}
         pages = [
-            site.Finished(copied, turn.made)
-            for copied in build.copies.pages
-            if (turn := by_path.get(copied.page.path)) and turn.made
+            site.Finished(placed, turn.made)
+            for placed in build.catalogue.pages
+            if (turn := by_path.get(placed.page.path)) and turn.made
         ]
-        site.beside(self.place.stage, build.languages, pages, build.copies)
+        site.beside(self.place.stage, build.languages, pages, build.catalogue)
         if self.served:
             self._refresh(pages)
         else:
@@ -359,11 +358,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
     def _copies(self, turn: Turn) -> dict[str, str]:
         """The Markdown copy and the notebook of a page, by their places."""
         woven = turn.woven or self.build.weave(turn.source)
-        copied = self.build.copied[turn.source.path]
-        copy = Copy(copied, woven, self.build.copies)
-        found = {copied.markdown: markdown_copy(copy)}
-        if copied.notebook:
-            found[copied.notebook] = notebook(copy)
+        placed = self.build.placed[turn.source.path]
+        about = (woven, placed, self.build.catalogue)
+        found = {placed.markdown: markdown_copy(*about)}
+        if placed.notebook:
+            found[placed.notebook] = notebook(*about)
         return found
 
     def _card(self) -> card.Card | None:
@@ -385,8 +384,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         kept = set()
         for name, turn in self.turns.items():
             if self.shown.get(name) == turn.printed_key:
-                copied = self.build.copied[turn.source.path]
-                kept |= {f"{copied.url}index.html", copied.markdown, copied.notebook}
+                placed = self.build.placed[turn.source.path]
+                kept |= {f"{placed.url}index.html", placed.markdown, placed.notebook}
         self.place.refresh(kept)
         self.shown = {name: turn.printed_key for name, turn in self.turns.items() if turn.clean}
 

@@ -11,7 +11,7 @@ from typing import Any
 from attention_docs.figures.card import SIZE
 from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish import card
-from attention_docs.site.publish.copies import MARKDOWN, Copied
+from attention_docs.site.publish.catalogue import MARKDOWN, Placed
 from attention_docs.words import words
 
 REL = "alternate "
@@ -20,7 +20,7 @@ would ask for a sitemap beside each page that such a link names."""
 
 
 def head(
-    of: Copied, addresses: Addresses, site_url: str, drawn: card.Card | None
+    of: Placed, addresses: Addresses, site_url: str, drawn: card.Card | None
 ) -> dict[str, Any]:
     """The links and properties of a page's head."""
     lang = of.page.lang
@@ -57,7 +57,7 @@ def alternates(slug: str, addresses: Addresses, site_url: str) -> list[tuple[str
     return [(code, site_url + url) for code, url in found]
 
 
-def sitemap(pages: Iterable[Copied], addresses: Addresses, site_url: str) -> list[dict[str, Any]]:
+def sitemap(pages: Iterable[Placed], addresses: Addresses, site_url: str) -> list[dict[str, Any]]:
     """All pages with their twins; no dates, which would differ from day to day."""
     return [
         {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import indent
 
-from attention_docs.site.publish.copies import Copy
+from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.read.page import (
     CODE_SPAN,
     Attributes,
@@ -25,17 +25,18 @@ from attention_docs.site.read.page import (
     Request,
     lines_as_pieces,
 )
+from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.imports import file_of
 
 LINK = re.compile(r'(?P<before>\]\(|\bhref=")(?P<target>[\w./-]+\.\w+)(?=[)\s"#])')
 
 
-def markdown(copy: Copy) -> str:
+def markdown(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     """The page with code and outputs, as plain Markdown; a figure is told in words."""
-    words, woven = copy.of.words["site"]["copies"], copy.woven
-    link = copy.among.linker(copy.of.url, lambda one: one.markdown)
+    words = woven.words["site"]["copies"]
+    link = catalogue.linker(placed.url, lambda one: one.markdown)
     found = []
-    for part in parts(copy, link):
+    for part in parts(woven, placed, catalogue.root, link):
         if isinstance(part, str):
             found.append(part)
             continue
@@ -50,30 +51,31 @@ def markdown(copy: Copy) -> str:
     if woven.page.blocks:
         versions = ", ".join(f"{name} {number}" for name, number in woven.versions.items())
         found.append(words["made"].format(versions=versions))
-    if listing := copy.of.listing:
-        stop = copy.of.words["site"]["marks"]["stop"]
+    if listing := placed.listing:
+        stop = woven.words["site"]["marks"]["stop"]
         found.append(f"{words['script']}[{Path(listing).name}]({link(listing)}){stop}")
-    if copy.among.site_url:
-        found.append(f"<{copy.among.site_url}{copy.of.url}>")
+    if catalogue.site_url:
+        found.append(f"<{catalogue.site_url}{placed.url}>")
     return "\n\n".join(found) + "\n"
 
 
-def parts(copy: Copy, link: Callable[[str], str]) -> list[str | Block]:
+def parts(
+    woven: Woven, placed: Placed, root: Path, link: Callable[[str], str]
+) -> list[str | Block]:
     """The page in order: Markdown as text, and its blocks.
 
     `link` turns a path of the site or a page of `docs/` ("numbers.json", "en/softmax.md") into what
     the copy is to hold.
     """
-    plain = _Plain(copy, link)
-    for line, piece in _lines(copy):
+    plain = _Plain(woven, placed.url, root, link)
+    for line, piece in _lines(woven):
         plain.add(line, piece)
     plain.flush()
     return plain.found
 
 
-def _lines(copy: Copy) -> Iterator[tuple[str, object]]:
+def _lines(woven: Woven) -> Iterator[tuple[str, object]]:
     """The lines of the page with inline values as text, each with what it is."""
-    woven = copy.woven
     lines = woven.filled(woven.value)
     for piece in woven.page.pieces:
         if isinstance(piece, Request) and piece.line in woven.requested:
@@ -87,14 +89,13 @@ def _lines(copy: Copy) -> Iterator[tuple[str, object]]:
 class _Plain:
     """What has been written of a copy, and how deep in boxes it is."""
 
-    def __init__(self, copy: Copy, link: Callable[[str], str]) -> None:
+    def __init__(self, woven: Woven, url: str, root: Path, link: Callable[[str], str]) -> None:
         self.found: list[str | Block] = []
         self.text: list[str] = []
         self.boxes: list[int] = []  # how far the content of each open box is indented
         self.level = 1
-        self.root = copy.among.root
-        self.link, self.url = link, copy.of.url
-        self.folder = posixpath.dirname(copy.woven.page.path.removeprefix("docs/"))
+        self.root, self.url, self.link = root, url, link
+        self.folder = posixpath.dirname(woven.page.path.removeprefix("docs/"))
 
     def flush(self) -> None:
         """End the text: a block follows, or nothing."""

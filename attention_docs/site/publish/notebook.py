@@ -7,28 +7,29 @@ from typing import Any
 import nbformat
 from nbformat import v4
 
-from attention_docs.site.publish.copies import Copy
+from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.markdown import fenced, parts
 from attention_docs.site.read.page import Block
+from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.imports import Modules
 
 
-def notebook(copy: Copy) -> str:
+def notebook(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     """The page as a notebook (nbformat 4.5)."""
-    base = copy.among.site_url
-    link = copy.among.linker(
-        f"notebooks/{copy.of.page.lang}/",
+    base = catalogue.site_url
+    link = catalogue.linker(
+        f"notebooks/{woven.page.lang}/",
         lambda one: one.url if base else one.notebook or f"{one.url}index.html",
         base,
     )
-    cells = [v4.new_markdown_cell(_about(copy), id="about")]
+    cells = [v4.new_markdown_cell(_about(woven, placed, catalogue), id="about")]
     count = 0
-    for number, part in enumerate(parts(copy, link), start=1):
+    for number, part in enumerate(parts(woven, placed, catalogue.root, link), start=1):
         if isinstance(part, str):
             cells.append(v4.new_markdown_cell(part, id=f"text-{number}"))
         else:
             count += 1
-            cells.append(_code(copy, part, count))
+            cells.append(_code(woven, part, count))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     document = v4.new_notebook(
         cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
@@ -38,31 +39,31 @@ def notebook(copy: Copy) -> str:
     return f"{nbformat.writes(document)}\n"
 
 
-def _about(copy: Copy) -> str:
+def _about(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     """What the notebook is, and what it needs."""
-    words, of = copy.of.words["site"]["copies"], copy.of
-    needs = sorted(Modules(copy.among.root).third_party(of.page.code, ("torch",)))
+    words, page = woven.words["site"]["copies"], woven.page
+    needs = sorted(Modules(catalogue.root).third_party(page.code, ("torch",)))
     package = "."
-    if copy.among.repository:
-        package = f'"attention-docs @ git+{copy.among.repository}"'
+    if catalogue.repository:
+        package = f'"attention-docs @ git+{catalogue.repository}"'
     command = " ".join(["pip install", *needs, package])
-    if not copy.among.repository:
+    if not catalogue.repository:
         command += f"  # {words['project']}"
-    title = of.page.title
-    if copy.among.site_url:
-        title = f"[{title}]({copy.among.site_url}{of.url})"
-    told = words["runs"].format(title=title, site=of.site_name)
+    title = page.title
+    if catalogue.site_url:
+        title = f"[{title}]({catalogue.site_url}{placed.url})"
+    told = words["runs"].format(title=title, site=placed.site_name)
     return f"{told}\n\n{fenced(command, 'sh')}"
 
 
-def _code(copy: Copy, block: Block, count: int) -> Any:
+def _code(woven: Woven, block: Block, count: int) -> Any:
     """A block as a cell, with what it printed and drew."""
-    result = copy.woven.result(block)
+    result = woven.result(block)
     outputs = []
     if result and result.text:
         outputs.append(v4.new_output("stream", name="stdout", text=result.text + "\n"))
     if result and result.figure:
-        drawing = result.figure[copy.woven.page.lang]
+        drawing = result.figure[woven.page.lang]
         kind = "image/svg+xml" if drawing.svg.startswith("<svg") else "text/html"
         data = {kind: drawing.svg, "text/plain": drawing.alt}
         outputs.append(v4.new_output("execute_result", data=data, execution_count=count))

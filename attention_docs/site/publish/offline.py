@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 from urllib.parse import unquote
 
-from attention_docs.site.publish.copies import GAP, ZIP
+from attention_docs.site.publish.catalogue import GAP, ZIP
 
 FOLDER = "attention-docs"
 LINK = re.compile(r'(?P<before>\s(?:href|src)=")(?P<path>[^"#?:]*)(?P<rest>[^":]*")')

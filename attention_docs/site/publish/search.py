@@ -27,7 +27,7 @@ COMMAND = re.compile(r"\\([a-zA-Z]+) ?")
 SIGNS = {"approx": "≈", "cdot": "·", "ge": "≥", "infty": "∞", "le": "≤", "mu": "μ", "ne": "≠"}
 SIGNS |= {"sigma": "σ", "sum": "Σ", "times": "×", "top": "ᵀ"}
 
-Entry = dict[str, Any]
+SearchEntry = dict[str, Any]
 
 
 class _Sections:
@@ -35,7 +35,7 @@ class _Sections:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.entries: list[Entry] = []
+        self.entries: list[SearchEntry] = []
         self.text: list[str] = []
 
     def walk(self, element: HtmlElement) -> None:
@@ -101,7 +101,7 @@ def plain(tex: str) -> str:
     return COMMAND.sub(lambda name: SIGNS.get(name[1], name[1]) + " ", bare)
 
 
-def entries(url: str, content: str) -> list[Entry]:
+def entries(url: str, content: str) -> list[SearchEntry]:
     r"""The sections of a page, each with its address, title and text.
 
     Examples:
@@ -114,7 +114,7 @@ def entries(url: str, content: str) -> list[Entry]:
     return sections.entries
 
 
-def as_lines(found: Iterable[Entry]) -> str:
+def as_lines(found: Iterable[SearchEntry]) -> str:
     """Entries as JSON, one a line."""
     return ",\n".join(
         json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attention_docs.site.publish import card, numbers, offline, search
-from attention_docs.site.publish.copies import ZIP, Copied, Copies
+from attention_docs.site.publish.catalogue import ZIP, Catalogue, Placed
 from attention_docs.site.publish.place import compress, write
 from attention_docs.site.render.shelf import Made
 from attention_docs.site.run.execute import public_versions
@@ -21,24 +21,24 @@ from attention_docs.site.store import Store, key_of
 class Finished:
     """A page that is whole."""
 
-    copied: Copied
+    placed: Placed
     made: Made
 
 
 def beside(
-    built: Path, languages: Sequence[str], pages: Iterable[Finished], copies: Copies
+    built: Path, languages: Sequence[str], pages: Iterable[Finished], catalogue: Catalogue
 ) -> None:
     """Write what machines and searches read; `pages` are in the order of the navigation."""
     pages = list(pages)
-    by_url = sorted(pages, key=lambda page: page.copied.url)
+    by_url = sorted(pages, key=lambda page: page.placed.url)
     lines = (page.made.numbered for page in by_url)
     write(built / "numbers.json", numbers.document(languages, public_versions(), lines))
     for number, lang in enumerate(languages):
-        found = (page.made.searched for page in pages if page.copied.page.lang == lang)
+        found = (page.made.searched for page in pages if page.placed.page.lang == lang)
         folder = built / lang if number else built
         write(folder / "search" / "search_index.json", search.index(lang, found))
-    write(built / "llms.txt", copies.llms())
-    if copies.site_url:
+    write(built / "llms.txt", catalogue.llms())
+    if catalogue.site_url:
         compress(built / "sitemap.xml")
 
 

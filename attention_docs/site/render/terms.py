@@ -18,7 +18,7 @@ HAN = "\u4e00-\u9fff"
 
 
 @dataclass(frozen=True)
-class Entry:
+class Term:
     """A row: the term or the TeX of a symbol, its explanation as plain text, the id of its row."""
 
     term: str
@@ -26,10 +26,10 @@ class Entry:
     id: str
 
 
-def entries(page: Page, id_column: int) -> list[Entry]:
+def entries(page: Page, id_column: int) -> list[Term]:
     """The rows of all tables of a page; ids come from one column, the same in all languages."""
     return [
-        Entry(cells[0].strip("$"), _plain(cells[-1]), _slug(cells[id_column]))
+        Term(cells[0].strip("$"), _plain(cells[-1]), _slug(cells[id_column]))
         for cells in page.rows()
     ]
 
@@ -46,7 +46,7 @@ def _slug(text: str) -> str:
     return "entry-" + re.sub(r"[^\w]+", "-", text).strip("-")
 
 
-def name_rows(root: Element, found: Iterable[Entry]) -> None:
+def name_rows(root: Element, found: Iterable[Term]) -> None:
     """Give the rows of a glossary's tables their ids."""
     rows = (row for body in root.iter("tbody") for row in body.iter("tr"))
     for row, entry in zip(rows, found, strict=False):
@@ -74,7 +74,7 @@ class Explainer:
     """
 
     def __init__(
-        self, terms: Sequence[Entry], symbols: Sequence[Entry], glossary: str, notation: str
+        self, terms: Sequence[Term], symbols: Sequence[Term], glossary: str, notation: str
     ) -> None:
         self.terms = {entry.term.lower(): entry for entry in terms}
         self.symbols = {entry.term: entry for entry in symbols}
@@ -104,7 +104,7 @@ class Explainer:
             return None
         return self._link(self.notation, entry)
 
-    def _link(self, page: str, entry: Entry) -> Element:
+    def _link(self, page: str, entry: Term) -> Element:
         self.used.add(entry.id)
         href = f"{page}#{entry.id}"
         return Element("a", {"class": "term", "href": href, "title": entry.meaning})

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Block, Page, Request, Value
-from attention_docs.site.render.terms import Entry
+from attention_docs.site.render.terms import Term
 from attention_docs.site.run.result import Result
 from attention_docs.words import Words
 
@@ -59,8 +59,8 @@ class Woven:
     counts: Mapping[str, int] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     expand: Callable[[Request], str | None] = lambda request: None
-    glossary: Sequence[Entry] = ()
-    notation: Sequence[Entry] = ()
+    glossary: Sequence[Term] = ()
+    notation: Sequence[Term] = ()
     links: Links = field(default_factory=Links)
     versions: Mapping[str, str] = field(default_factory=dict)
 

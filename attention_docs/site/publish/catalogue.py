@@ -1,4 +1,4 @@
-"""A page as others take it: what its copies are named, and the line that offers them."""
+"""Where each page and its copies stand, and the line that offers them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 
 from attention_docs.site.addresses import relative
 from attention_docs.site.read.page import Page
-from attention_docs.site.render.weave import Woven
 from attention_docs.words import Words
 
 MARKDOWN = "index.html.md"  # the name that llmstxt.org gives to the copy of a page at ".../"
@@ -17,8 +16,8 @@ GAP = ' <span aria-hidden="true">·</span> '
 
 
 @dataclass(frozen=True)
-class Copied:
-    """A page of which copies are made, and where they stand."""
+class Placed:
+    """A page, its address, and where its copies stand."""
 
     page: Page
     url: str
@@ -65,16 +64,16 @@ class Copied:
 
 
 @dataclass(frozen=True)
-class Copies:
-    """All pages of which copies are made, and what their links need."""
+class Catalogue:
+    """All pages with their places, in the order of the navigation, and what their links need."""
 
-    pages: Sequence[Copied]
+    pages: Sequence[Placed]
     root: Path
     site_url: str
     repository: str
 
     def linker(
-        self, start: str, named: Callable[[Copied], str], base: str = ""
+        self, start: str, named: Callable[[Placed], str], base: str = ""
     ) -> Callable[[str], str]:
         """How links are written in a copy in folder `start`; with `base` they are absolute.
 
@@ -94,7 +93,7 @@ class Copies:
         """llms.txt, in the form of llmstxt.org: what the site is, and its pages as Markdown."""
         base = self.site_url
         first = self.pages[0]
-        by_lang: dict[str, list[Copied]] = {}
+        by_lang: dict[str, list[Placed]] = {}
         for one in self.pages:
             by_lang.setdefault(one.page.lang, []).append(one)
         names = [ones[0].words["name"] for ones in by_lang.values()]
@@ -110,12 +109,3 @@ class Copies:
                 f"- [{one.page.title}]({base}{one.markdown}): {one.description}" for one in ones
             ]
         return "\n".join(lines) + "\n"
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A page with its results, about to be copied."""
-
-    of: Copied
-    woven: Woven
-    among: Copies

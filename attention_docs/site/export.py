@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import yaml
 from attention_docs.site.build import Build
 from attention_docs.site.publish.markdown import fenced, reference
 from attention_docs.site.publish.place import write
-from attention_docs.site.read.page import CODE_SPAN, DISPLAY, INLINE, Block, Fence, Page, Reference
+from attention_docs.site.read.page import CODE_SPAN, DISPLAY, INLINE, Block, Fence, Reference
 from attention_docs.site.read.settings import configuration
 from attention_docs.site.render import formulas
 from attention_docs.site.render.weave import Woven
@@ -31,25 +32,38 @@ TEXT = re.compile(r">[^<]+<")
 KEPT = ("site_name", "site_description", "copyright", "nav", "markdown_extensions", "extra_css")
 
 
-def markdown(woven: Woven, root: Path) -> str:
-    """A page as Markdown in which everything is in place."""
+def markdown(
+    woven: Woven,
+    prose: Callable[[str], str] = str,
+    documentation: Callable[[str], str] = "::: {}".format,
+) -> str:
+    """A page as Markdown in which everything that runs is in place.
+
+    `prose` is done to running text, `documentation` to the name of a module that is documented.
+    """
     page = woven.page
     lines = woven.filled(woven.value)
     found = lines[: page.body_line]
-    prose: list[str] = []
+    text: list[str] = []
+
+    def put(*others: str) -> None:
+        found.extend([prose("\n".join(text)), *others] if text else others)
+        text.clear()
+
     for piece in page.pieces:
         match piece:
             case Block():
-                found += [_formulas(prose), *_block(piece, woven)]
+                put(*_block(piece, woven))
             case Fence():
-                found += [_formulas(prose), *lines[piece.line - 1 : piece.last_line]]
+                put(*lines[piece.line - 1 : piece.last_line])
             case Reference():
-                found += [_formulas(prose), reference(piece.name, root)]
+                put(documentation(piece.name))
             case _ if piece.line in woven.requested:
-                found += [_formulas(prose), woven.requested[piece.line]]
+                put(woven.requested[piece.line])
             case _:
-                prose.append(lines[piece.line - 1])
-    return "\n".join([*found, _formulas(prose)])
+                text.append(lines[piece.line - 1])
+    put()
+    return "\n".join(found)
 
 
 def _block(block: Block, woven: Woven) -> list[str]:
@@ -65,16 +79,18 @@ def _block(block: Block, woven: Woven) -> list[str]:
     return [block.indent + line if line else "" for line in text]
 
 
-def _formulas(prose: list[str]) -> str:
-    """Running text with its formulas as MathML, which Markdown leaves alone; takes the lines."""
-    text = "\n".join(prose)
-    prose.clear()
+def _formulas(text: str) -> str:
+    """Running text with its formulas as MathML, which Markdown leaves alone."""
     text = DISPLAY.sub(lambda tex: _mathml(tex[1], display=True), text)
-    spans, start, out = CODE_SPAN.finditer(text), 0, ""
-    for span in spans:
-        out += INLINE.sub(lambda tex: _mathml(tex[1], False), text[start : span.start()]) + span[0]
+    start, out = 0, ""
+    for span in CODE_SPAN.finditer(text):
+        out += INLINE.sub(_inline, text[start : span.start()]) + span[0]
         start = span.end()
-    return out + INLINE.sub(lambda tex: _mathml(tex[1], display=False), text[start:])
+    return out + INLINE.sub(_inline, text[start:])
+
+
+def _inline(tex: re.Match[str]) -> str:
+    return _mathml(tex[1], display=False)
 
 
 def _mathml(tex: str, display: bool) -> str:
@@ -88,9 +104,17 @@ def settings(build: Build, lang: str) -> dict[str, Any]:
     known = configuration(build.root)
     found = {name: known[name] for name in KEPT if name in known}
     found["site_name"] = build.settings.names[lang]
+    found["nav"] = _translated(known["nav"], build.settings.sections[lang])
     found["theme"] = {"name": "material", "language": lang, "font": False}
     found["use_directory_urls"] = True
     return found
+
+
+def _translated(nav: Any, words: Mapping[str, str]) -> Any:
+    """A part of the navigation, its sections named in a language."""
+    if isinstance(nav, dict):
+        return {words.get(name, name): _translated(inner, words) for name, inner in nav.items()}
+    return [_translated(inner, words) for inner in nav] if isinstance(nav, list) else nav
 
 
 def export(build: Build, folder: Path) -> None:
@@ -98,16 +122,12 @@ def export(build: Build, folder: Path) -> None:
     for lang, pages in build.pages.items():
         target = folder / lang
         for page in pages.values():
-            write(target / "docs" / f"{page.slug}.md", text(build, page))
+            text = markdown(build.weave(page), _formulas, lambda name: reference(name, build.root))
+            write(target / "docs" / f"{page.slug}.md", text)
         for name in ("assets", "listings"):
             shutil.copytree(build.root / "docs" / name, target / "docs" / name, dirs_exist_ok=True)
         settings_text = yaml.safe_dump(settings(build, lang), allow_unicode=True, sort_keys=False)
         write(target / "mkdocs.yml", settings_text)
-
-
-def text(build: Build, page: Page) -> str:
-    """A page of a build as woven Markdown."""
-    return markdown(build.weave(page), build.root)
 
 
 def main(folder: Path) -> int:

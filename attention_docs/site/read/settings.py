@@ -26,6 +26,7 @@ class Settings:
         text: the file.
         languages: the codes of the languages that are built, that of the originals first.
         names: the name of the site in each of them.
+        sections: what the sections of the navigation are called in each of them.
         order: the pages of the navigation.
         site_url: the address that the site will have, or "".
         repo_url: the address of the repository, or "".
@@ -34,6 +35,7 @@ class Settings:
     text: str
     languages: tuple[str, ...]
     names: dict[str, str]
+    sections: dict[str, dict[str, str]]
     order: tuple[str, ...]
     site_url: str = ""
     repo_url: str = ""
@@ -54,9 +56,10 @@ def settings(root: Path) -> Settings:
     built = [one for one in entries if one.get("build", True)]
     built.sort(key=lambda one: not one.get("default", False))
     names = {one["locale"]: one.get("site_name", found["site_name"]) for one in built}
+    sections = {one["locale"]: one.get("nav_translations", {}) for one in built}
     site_url, repo_url = (str(found.get(name) or "") for name in ("site_url", "repo_url"))
     order = tuple(_pages(found.get("nav", [])))
-    return Settings(text, tuple(names), names, order, site_url, repo_url.rstrip("/"))
+    return Settings(text, tuple(names), names, sections, order, site_url, repo_url.rstrip("/"))
 
 
 def languages(root: Path) -> tuple[str, ...]:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import nbformat
-from nbformat import v4
-
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.markdown import fenced, parts
 from attention_docs.site.read.page import Block
@@ -16,6 +13,9 @@ from attention_docs.site.run.imports import Modules
 
 def notebook(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     """The page as a notebook (nbformat 4.5)."""
+    import nbformat  # takes long to load, and few builds make a notebook anew
+    from nbformat import v4
+
     base = catalogue.site_url
     link = catalogue.linker(
         f"notebooks/{woven.page.lang}/",
@@ -58,6 +58,8 @@ def _about(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
 
 def _code(woven: Woven, block: Block, count: int) -> Any:
     """A block as a cell, with what it printed and drew."""
+    from nbformat import v4
+
     result = woven.result(block)
     outputs = []
     if result and result.text:

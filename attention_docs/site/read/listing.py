@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
@@ -21,6 +22,7 @@ class Section:
     code: str
 
 
+@lru_cache(maxsize=1024)  # a page asks for the same listing once for each of its blocks
 def sections(path: Path, text: str) -> dict[str, Section]:
     """The sections of a listing by name, in the order of the file."""
     found: dict[str, Section] = {}

@@ -18,6 +18,8 @@ PACKAGE = "attention_docs"
 def imported(code: str, module: str = "") -> frozenset[str]:
     """Dotted names that the code may import; `module` is where relative imports start."""
     names: set[str] = set()
+    if "import" not in code:  # most blocks: nothing to parse
+        return frozenset()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
@@ -48,6 +50,7 @@ class Modules:
         self.root = root
         self.codes: dict[str, str | None] = {}
         self.behind: dict[frozenset[str], dict[str, str]] = {}
+        self.digests: dict[frozenset[str], str] = {}
 
     def needed(self, names: Iterable[str]) -> dict[str, str]:
         """All project modules behind the imported names, with their code; parents included."""
@@ -67,10 +70,14 @@ class Modules:
 
     def digest(self, names: Iterable[str]) -> str:
         """A hash of the content of all project modules behind the imported names."""
-        total = hashlib.sha256()
-        for name, code in sorted(self.needed(names).items()):
-            total.update(name.encode() + b"\0" + code.encode() + b"\0")
-        return total.hexdigest()
+        needed = self.needed(names)
+        which = frozenset(needed)
+        if which not in self.digests:
+            total = hashlib.sha256()
+            for name, code in sorted(needed.items()):
+                total.update(name.encode() + b"\0" + code.encode() + b"\0")
+            self.digests[which] = total.hexdigest()
+        return self.digests[which]
 
     @cached_property
     def everything(self) -> str:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from attention_docs.site.formulas import FONTS
 from tests.conftest import ROOT, mkdocs_build
 
 CONSTANTS = "docs/listings/constants.py"
@@ -87,8 +86,8 @@ $w = {{ weights[2]:.3f }}$.
     "docs/assets/search.js": "",
     "docs/assets/stepper.css": "",
     "docs/assets/stepper.js": "",
-    "docs/assets/katex/katex.min.css": "",
-    **{f"docs/assets/katex/fonts/KaTeX_{name}.woff2": "" for name in FONTS},
+    "docs/assets/math.css": "",
+    "docs/assets/fonts/attention-math.woff2": "",
 }
 
 

@@ -81,7 +81,12 @@ FAULTS = {
         "## The {{ name }}",
         "en/weights.md:12: a heading holds no inline value",
     ),
-    "formula": (PAGE, "$w = ", "$\\frac{w = ", "en/weights.md:19: formula: KaTeX parse error"),
+    "formula": (
+        PAGE,
+        "$w = ",
+        "$\\frac{w = ",
+        "en/weights.md:19: formula: Unexpected end of input",
+    ),
     "broken link": (
         PAGE,
         "(#weights ",

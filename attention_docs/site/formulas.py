@@ -83,6 +83,6 @@ def replace(content: str, fail: Callable[[str, str], None]) -> str:
             return f'<code class="failure">{match["tex"]}</code>'
         if display:  # a long derivation scrolls in its box
             return f'<div class="formula">{rendered}</div>'
-        return rendered
+        return mathml.breakable(rendered)
 
     return FORMULA.sub(one, content)

@@ -104,6 +104,13 @@ def test_a_table_says_once_how_it_is_aligned() -> None:
     assert "<mtable><mtr>" in formulas.render(r"\begin{bmatrix} a & b \end{bmatrix}", True)
 
 
+def test_a_letter_that_leans_says_so_or_moves_its_script() -> None:
+    assert '<mi class="leans-3">V</mi>' in formulas.render("(V)", False)
+    assert '<msub><mi>W</mi><mi class="leans-1">K</mi></msub>' in formulas.render("W_K", False)
+    assert '<msup><mi>V</mi><mi class="lean-3">⊤</mi></msup>' in formulas.render(r"V^\top", False)
+    assert "class" not in formulas.render("x^2 + d_k", False)
+
+
 def test_a_bracket_of_a_fixed_size_does_not_stretch() -> None:
     rendered = formulas.render(r"f\Bigl(\sum_i x\Bigr)", False)
     assert '<mo form="prefix" class="Big" stretchy="false">(</mo>' in ordered(rendered)

@@ -20,7 +20,7 @@ PARTS = FRACTIONS | ATTACHED
 CORE = ROWS | {*PARTS} | {"mi", "mn", "mo", "mspace", "mtable", "mtext", "mtr"}
 KEPT = {
     "math": {"display"},
-    "mi": {"mathvariant"},
+    "mi": {"class", "mathvariant"},
     "mo": {"class", "form", "lspace", "movablelimits", "rspace", "stretchy"},
     "mover": {"accent"},
     "mrow": {"style"},
@@ -39,7 +39,7 @@ OPENING = {*"([{⌊⌈⟨"}
 BREAKS = {*"=≠≈≤≥<>∈→←⇒+−"}
 PART, LONG = 4, 16  # characters: of what a line may end with, of a formula that may be broken
 SIZES = {"1.2em": "big", "1.8em": "Big", "2.4em": "bigg", "3em": "Bigg"}
-# How far a letter leans over what stands above and to the right of it, in steps of 0.07 em.
+# How far a letter leans over what stands to the right of it, in steps of 0.07 em.
 LEANING = {1: "CEHIKSXZfζνχΞΠ", 2: "FJMNPTUWτΓΥΨ", 3: "VY"}
 LEANS = {letter: step for step, letters in LEANING.items() for letter in letters}
 THIN, MEDIUM = 0.1667, 0.2222  # em
@@ -139,8 +139,15 @@ def _mend(element: Element, *, in_script: bool) -> None:
         element.attrib |= {key: f"{_em(value):g}em" for key, value in element.attrib.items()}
     kept = KEPT.get(element.tag, set())
     element.attrib = {name: value for name, value in element.attrib.items() if name in kept}
-    if element.tag in {"msup", "msubsup"} and element[0].text in LEANS:
-        element[-1].set("class", f"lean-{LEANS[element[0].text]}")
+    if element.tag == "mi":
+        element.attrib.pop("class", None)
+        if element.text in LEANS and "mathvariant" not in element.attrib:
+            element.set("class", f"leans-{LEANS[element.text]}")
+    elif attached and element[0].tag == "mi":  # below it stands a script, and one above is moved
+        step = element[0].attrib.pop("class", "")
+        if step and element.tag in {"msup", "msubsup"}:
+            own = element[-1].get("class", "")
+            element[-1].set("class", f"{own} {step.replace('leans', 'lean')}".strip())
 
 
 def _mend_operator(operator: Element, *, in_script: bool) -> None:

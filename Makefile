@@ -29,11 +29,11 @@ bench: $(READY)
 # After numbers have changed and the change is meant: rewrite what the tests compare with.
 update: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
-	$(BIN)/python -m attention_docs.site.review .cache/site/numbers.json tests/outputs
+	$(BIN)/python -m attention_docs.site.publish.review .cache/site/numbers.json tests/outputs
 
 # Declare that a Chinese page goes with its English twin as that one now is: make translated PAGE=scaling
 translated: $(READY)
-	$(BIN)/python -m attention_docs.site.twins $(PAGE)
+	$(BIN)/python -m attention_docs.site.read.twins $(PAGE)
 
 # After a change of dependencies in pyproject.toml. Torch pins its own GPU libraries on Linux;
 # a CPU build has none, so they stay out of the lock.

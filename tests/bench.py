@@ -26,11 +26,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from attention_docs.site.hooks import Build  # noqa: E402
-from attention_docs.site.weave import CLOSE, OPEN, VALUE_MARK, Woven  # noqa: E402
+from attention_docs.site.build import Build  # noqa: E402
+from attention_docs.site.export import markdown  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
-FRAME = re.compile(f"^(?P<indent> *){OPEN}(?P<kind>open|close) (?P<number>\\d+){CLOSE}\n", re.M)
 PAGE, LISTING, MARK = "docs/en/scaling.md", "docs/listings/scaling.py", "attention_docs/mark.py"
 NEVER = float("inf")
 
@@ -68,42 +67,35 @@ def without_execution(target: Path) -> Path:
 
 def flatten(project: Path) -> None:
     """Put what the blocks of a project print into its pages."""
-    state = Build(project, project)
-    state.prepare()
-    if state.failures:
-        sys.exit("\n".join(map(str, state.failures)))
-    for path, page in state.pages.items():
-        woven = Woven(page, path.parent.name, state.results.records[page.path], state.counts)
-        text = woven.markdown()
-        if path.stem == "mistakes":  # the gallery holds outputs; other lists are of titles
-            text = state.expand(text, woven.lang)
-        text = FRAME.sub(lambda mark, woven=woven: drawing(mark, woven), text)
-        head, body = page.lines[: page.body_line], VALUE_MARK.sub(r"\2", text)
-        path.write_text("\n".join([*head, body]), encoding="utf-8")
-
-
-def drawing(mark: re.Match[str], woven: Woven) -> str:
-    """What stands for a mark around an output: its figure as raw HTML, or nothing."""
-    figure = woven.records[int(mark["number"])]["figure"]
-    if mark["kind"] == "open" or not figure:
-        return ""
-    lines = figure["svg"][woven.lang].splitlines()
-    return "\n".join(f"{mark['indent']}{line}" for line in ["<figure>", *lines, "</figure>", ""])
+    build = Build(project, print)
+    build.read()
+    build.executor.start(build.all)
+    failures = build.failures + build.executor.finish()
+    if failures:
+        sys.exit("\n".join(map(str, failures)))
+    for page in build.all:
+        path = project / page.path
+        path.write_text(markdown(build.weave(page)), encoding="utf-8")
 
 
 def stock(target: Path) -> Path:
-    """The pages without execution, built by mkdocs and its plugins without this project's hooks."""
+    """The pages without execution, built by mkdocs and its plugins without this project's own."""
     without_execution(target)
-    config = (target / "mkdocs.yml").read_text(encoding="utf-8")
-    (target / "mkdocs.yml").write_text(re.sub(r"^hooks:\n(?:  .*\n)+", "", config, flags=re.M))
+    without_plugin(target)
     return target
+
+
+def without_plugin(target: Path) -> None:
+    config = (target / "mkdocs.yml").read_text(encoding="utf-8")
+    ours = re.compile(r"^  (?:- attention-docs|custom_dir:).*\n", re.M)
+    (target / "mkdocs.yml").write_text(ours.sub("", config))
 
 
 def stock_executed(target: Path) -> Path:
     """The pages as markdown-exec and snippets run them: a session per page and language."""
     copy(target)
+    without_plugin(target)
     config = (target / "mkdocs.yml").read_text(encoding="utf-8")
-    config = re.sub(r"^hooks:\n(?:  .*\n)+", "", config, flags=re.M)
     config = config.replace(
         "plugins:\n", "plugins:\n  - markdown-exec:\n      languages: [python]\n"
     )
@@ -143,7 +135,7 @@ def grown(target: Path, times: int) -> Path:
 def stamp(project: Path) -> None:
     """Declare the Chinese pages of a changed copy up to date."""
     pages = [path.stem for path in (project / "docs" / "en").glob("*.md")]
-    command = [sys.executable, "-m", "attention_docs.site.twins", *pages]
+    command = [sys.executable, "-m", "attention_docs.site.read.twins", *pages]
     subprocess.run(command, cwd=project, check=True, env=environment(project))
 
 
@@ -191,10 +183,14 @@ def edit_package(project: Path, number: int) -> None:
 def ratio(
     project: Path, other: Path, before: Callable[[Path, int], None], runs: int = RUNS
 ) -> tuple[str, str]:
-    """The median of the pairs' ratios, and the median seconds of both."""
+    """The median of the pairs' ratios, and the median seconds of both.
+
+    What is compared with has kept nothing: all of its pages are made anew.
+    """
     pairs = []
     for number in range(runs):
         before(project, number)
+        forget(other, number)
         pairs.append((build(project)[0], build(other)[0]))
     a, b = (statistics.median(column) for column in zip(*pairs, strict=True))
     return f"{statistics.median(a / b for a, b in pairs):.2f}", f"{a:.1f} s / {b:.1f} s"
@@ -215,7 +211,7 @@ class Server:
         self.process = subprocess.Popen(
             command, cwd=project, env=environment(project), stderr=subprocess.DEVNULL
         )
-        self.wait("<article", 600)
+        self.up = self.wait("<article", 600)
         time.sleep(3)  # the watcher starts after the server answers
 
     def wait(self, shown: str, patience: float) -> float:
@@ -252,15 +248,16 @@ class Server:
 
 
 SAVES = {
-    "prose": (PAGE, r"(?m)^title: .*", "title: Edit {}", "<title>Edit {}"),
+    "prose": (PAGE, r"(\{ #scaling \}\n\n)(?:Edit x\d+\. )?", r"\1Edit x{}. ", "Edit x{}."),
     "listing": (LISTING, r'"listing", \d+', '"listing", {}', "listing {}"),
     "package": (MARK, r"MARK = \d+", "MARK = {}", "mark {}"),
 }
 
 
 def saves(project: Path, names: list[str]) -> dict[str, float]:
+    """Seconds until the server answers, and from each kind of save to the page."""
     with Server(project) as server:
-        return {name: server.edits(*SAVES[name]) for name in names}
+        return {"up": server.up} | {name: server.edits(*SAVES[name]) for name in names}
 
 
 def compared(ours: float, theirs: float) -> tuple[str, str]:
@@ -284,9 +281,11 @@ def main() -> None:
 def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
     """What is measured, one row after the other: its name, the ratio, the figures."""
     ours, plain = copy(base / "ours"), without_execution(base / "plain")
+    bare, executed = stock(base / "stock"), stock_executed(base / "executed")
     memory = {"cold": build(ours)[1], "warm": build(ours)[1], "plain": build(plain)[1]}
     yield "cold build / no execution", ratio(ours, plain, forget)
     yield "warm build / no execution", ratio(ours, plain, nothing)
+    yield "warm build / stock without execution", ratio(ours, bare, nothing)
     yield "build after a package edit / no execution", ratio(ours, plain, edit_package)
     for kind in ("cold", "warm"):
         figures = f"{memory[kind]:.0f} MB / {memory['plain']:.0f} MB"
@@ -294,10 +293,11 @@ def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
             f"peak memory, {kind} / no execution",
             (f"{memory[kind] / memory['plain']:.2f}", figures),
         )
-    bare, executed = stock(base / "stock"), stock_executed(base / "executed")
     mine = saves(ours, list(SAVES))
-    theirs = saves(bare, ["prose"])["prose"]
-    yield "prose edit to page / stock without execution", compared(mine["prose"], theirs)
+    theirs = saves(bare, ["prose"])
+    yield "`serve` up / stock without execution", compared(mine["up"], theirs["up"])
+    prose = compared(mine["prose"], theirs["prose"])
+    yield "prose edit to page / stock without execution", prose
     markdown_exec = saves(executed, list(SAVES))
     for name in SAVES:
         yield (
@@ -307,8 +307,15 @@ def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
     for times in (4, 16):
         large = grown(base / f"grown{times}", times)
         yield f"cold build, {times} × the chapters / 1 ×", both_cold(large, ours)
-        yield f"warm build, {times} × the chapters / 1 ×", ratio(large, ours, nothing, 1)
+        yield f"warm build, {times} × the chapters / 1 ×", both_warm(large, ours)
+        again = saves(large, ["prose"])["prose"]
+        yield f"prose edit to page, {times} × the chapters / 1 ×", compared(again, mine["prose"])
         shutil.rmtree(large)
+
+
+def both_warm(large: Path, small: Path) -> tuple[str, str]:
+    a, b = build(large)[0], build(small)[0]
+    return f"{a / b:.2f}", f"{a:.1f} s / {b:.1f} s"
 
 
 def both_cold(large: Path, small: Path) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from bs4 import BeautifulSoup, Tag
 from filelock import FileLock
 from hypothesis import settings
 
-from attention_docs.site.numbers import NUMBER
+from attention_docs.site.publish.numbers import NUMBER
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ("en", "zh")

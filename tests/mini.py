@@ -79,16 +79,12 @@ $w = {{ weights[2]:.3f }}$.
 |---|---|
 | {{ name }} | {{ weights[0]:.2f }} |
 """,
-    "docs/assets/figures.css": "",
-    "docs/assets/site.css": "",
-    "docs/assets/print.css": "",
-    "docs/assets/site.js": "",
-    "docs/assets/search.js": "",
-    "docs/assets/stepper.css": "",
-    "docs/assets/stepper.js": "",
-    "docs/assets/math.css": "",
-    "docs/assets/fonts/attention-math.woff2": "",
 }
+
+
+def environment(root: Path, **more: str) -> dict[str, str]:
+    """The environment in which commands use the package of a project."""
+    return {**os.environ, "PYTHONPATH": str(root), "NO_MKDOCS_2_WARNING": "1", **more}
 
 
 class Project:
@@ -97,7 +93,8 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root = root
         skip = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / "attention_docs", root / "attention_docs", ignore=skip)
+        for folder in ("attention_docs", "docs/assets"):
+            shutil.copytree(ROOT / folder, root / folder, ignore=skip)
         config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
         nav = "nav:\n  - Home: index.md\n  - weights.md\n\n"
         self.write("mkdocs.yml", re.sub(r"^nav:\n.*?\n\n", nav, config, flags=re.S | re.M))
@@ -133,9 +130,9 @@ class Project:
             path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.md")
         ]
         subprocess.run(
-            [sys.executable, "-m", "attention_docs.site.twins", *pages],
+            [sys.executable, "-m", "attention_docs.site.read.twins", *pages],
             cwd=self.root,
-            env={**os.environ, "PYTHONPATH": str(self.root)},
+            env=environment(self.root),
             check=True,
         )
 
@@ -155,3 +152,9 @@ def ran(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:
     match = re.search(r"Numbers: (\d+) blocks ran, (\d+) reused", done.stderr)
     assert match, done.stderr
     return int(match[1]), int(match[2])
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file of a site."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from attention_docs.site.source import CODE_SPAN, FENCE, FRONT_MATTER, VALUE
 from attention_docs.site.twins import INLINE
+
 from tests.conftest import ROOT
 
 PAGES = sorted((ROOT / "docs" / "zh").rglob("*.md"))

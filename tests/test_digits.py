@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from attention_docs.site.execute import Executor, Results
-from attention_docs.site.run import Code, Job, run_page
 from attention_docs.site.source import Source, read_page
+
+from attention_docs.site.run import Code, Job, run_page
 from tests.conftest import ROOT
 
 OTHER_MACHINES = {

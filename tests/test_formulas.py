@@ -12,13 +12,11 @@ import pytest
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
-from attention_docs.site import formulas, mathfont, mathml
+from attention_docs.site.render import formulas, mathfont, mathml
 from tests.conftest import ROOT
 
 FONT = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
-HINT = (
-    "see the docstring of attention_docs/site/mathfont.py: add them there and make the font again"
-)
+HINT = "see the docstring of attention_docs/site/render/mathfont.py: how the font is made again"
 
 
 @pytest.mark.parametrize(

@@ -163,10 +163,10 @@ def test_the_card_is_drawn_once(published: Project) -> None:
     cards = []
     for change in (False, True):
         if change:
-            published.edit("attention_docs/site/found.py", "1200, 630", "600, 315")
+            published.edit("attention_docs/figures/card.py", "1200, 630", "600, 315")
         assert published.build(SITE_URL=ADDRESS, site="again").returncode == 0
         cards.append((published.root / "again" / "card.png").read_bytes())
-    published.edit("attention_docs/site/found.py", "600, 315", "1200, 630")
+    published.edit("attention_docs/figures/card.py", "600, 315", "1200, 630")
     assert cards[0] == (published.root / "site" / "card.png").read_bytes()
     assert struct.unpack(">II", cards[1][16:24]) == (600, 315)
 

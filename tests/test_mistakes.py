@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from attention_docs.site.failure import Failure
+from attention_docs.site.source import Source, read_listing, read_page
+from attention_docs.site.twins import NUMERAL
 from torch.nn.functional import scaled_dot_product_attention
 
 from attention_docs.site import tables
-from attention_docs.site.failure import Failure
-from attention_docs.site.source import Source, read_listing, read_page
 from attention_docs.site.store import Record
-from attention_docs.site.twins import NUMERAL
 from tests.conftest import LANGUAGES, ROOT, Page
 
 Entry = dict[str, Any]

@@ -15,10 +15,10 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup
-
 from attention_docs.site.source import CODE_SPAN, FENCE, VALUE, Source, read_listing, read_page
 from attention_docs.site.twins import compare, parts
+from bs4 import BeautifulSoup
+
 from tests.conftest import LANGUAGES, ROOT, SLUGS
 
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))

@@ -4,152 +4,197 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 
+from attention_docs.site.build import Build
 from tests.mini import CONSTANTS, WEIGHTS, Project
 
-pytestmark = pytest.mark.site
 FLAGS = [tuple(filter(None, flags)) for flags in itertools.product(("", "-q"), ("", "--strict"))]
-PAGE = "docs/en/weights.md"
 
-FAULTS = {
-    # name: (file, old, new, what the message must hold)
-    "missing section": (
-        PAGE,
-        "weights.py:weights",
-        "weights.py:weight",
-        'en/weights.md:15: docs/listings/weights.py has no section "weight"',
-    ),
-    "missing listing": (
-        PAGE,
-        "weights.py:weights",
-        "wights.py:weights",
-        "en/weights.md:15: wights.py",
-    ),
-    "malformed option": (
-        PAGE,
-        'exec="1"\n--8<-- "weights.py:w',
-        'exec="1" source="abov"\n--8<-- "weights.py:w',
-        'en/weights.md:14: option source="abov" is none of',
-    ),
-    "unknown option": (
-        PAGE,
-        'exec="1"\n--8<-- "weights.py:w',
-        'exec="1" sesion="a"\n--8<-- "weights.py:w',
-        'en/weights.md:14: option sesion="a" is none of',
-    ),
-    "another language": (
-        PAGE,
-        '```python exec="1"\n--8<-- "weights.py:w',
-        '```bash exec="1"\n--8<-- "weights.py:w',
-        'en/weights.md:14: wanted ```python exec="1"',
-    ),
-    "code in a page": (
-        PAGE,
-        '--8<-- "weights.py:weights"',
-        "print(1)",
-        "en/weights.md:15: a block holds include lines alone",
-    ),
-    "failing value": (
-        PAGE,
-        "{{ weights[0]:.4f }}",
-        "{{ wieghts[0]:.4f }}",
-        "en/weights.md:18: inline value {{ wieghts[0] }} failed: NameError",
-    ),
-    "value without digits": (
-        PAGE,
-        "{{ weights[0]:.4f }}",
-        "{{ weights[0] }}",
-        "en/weights.md:18: inline value {{ weights[0] }} failed: TypeError: floats are printed",
-    ),
-    "malformed value": (
-        PAGE,
-        "{{ weights[0]:.4f }}",
-        "{{ weights[0:.4f }}",
-        "en/weights.md:18: wanted {{ expression:spec }}",
-    ),
-    "unclosed value": (
-        PAGE,
-        "{{ weights[0]:.4f }}",
-        "{{ weights[0]:.4f }",
-        "en/weights.md:18: an inline value",
-    ),
-    "value in a heading": (
-        PAGE,
-        "## The weights",
-        "## The {{ name }}",
-        "en/weights.md:12: a heading holds no inline value",
-    ),
-    "formula": (
-        PAGE,
-        "$w = ",
-        "$\\frac{w = ",
-        "en/weights.md:19: formula: Unexpected end of input",
-    ),
-    "broken link": (
-        PAGE,
-        "(#weights ",
-        "(nowhere.md ",
-        "en/weights.md:18: Doc file 'en/weights.md' contains a link 'nowhere.md'",
-    ),
-    "broken anchor": (
-        PAGE,
-        "(#weights ",
-        "(#nowhere ",
-        "en/weights.md:18: Doc file 'en/weights.md' contains a link '#nowhere'",
-    ),
-    "heading without id": (
-        PAGE,
-        " { #the-weights }",
-        "",
-        "en/weights.md:12: this heading has no { #id }",
-    ),
-    "unpaired marker": (
-        WEIGHTS,
-        "# --8<-- [end:setup]\n",
-        "",
-        "en/weights.md:9: docs/listings/weights.py:11: [start:weights] does not pair",
-    ),
-    "raw float": (
-        WEIGHTS,
-        'text(weights, ".4f")',
-        "weights",
-        'en/weights.md:14: block "weights" of docs/listings/weights.py failed: TypeError',
-    ),
-    "raw float in an f-string": (
-        WEIGHTS,
-        'text(weights, ".4f")',
-        'f"{weights[0]}"',
-        'en/weights.md:14: block "weights" of docs/listings/weights.py failed: TypeError',
-    ),
-    "warning": (
-        WEIGHTS,
-        "weights = softmax(scores)",
-        "weights = softmax(scores)\nnp.log(np.zeros(1))",
-        "failed: RuntimeWarning: divide by zero",
-    ),
-    "generator without seed": (
-        WEIGHTS,
-        "weights = softmax(scores)",
-        "weights = softmax(scores)\nnp.random.default_rng()",
-        "failed: ValueError: a published block states its seed",
-    ),
+# By the step that finds them: name: (old, new, line, what the message must hold). A fault of the
+# listing is told at the line of the block, or of the include line.
+PAGE = {
+    "reading": {
+        "missing section": (
+            ":weights",
+            ":weight",
+            15,
+            'docs/listings/missing-section.py has no section "weight"',
+        ),
+        "missing listing": (
+            '"missing-listing.py:weights',
+            '"wights.py:weights',
+            15,
+            "wights.py:1: there is no listing",
+        ),
+        "malformed option": (
+            'exec="1"\n--8<-- "malformed-option.py:w',
+            'exec="1" source="abov"\n--8<-- "malformed-option.py:w',
+            14,
+            'option source="abov" is none of',
+        ),
+        "unknown option": (
+            'exec="1"\n--8<-- "unknown-option.py:w',
+            'exec="1" sesion="a"\n--8<-- "unknown-option.py:w',
+            14,
+            'option sesion="a" is none of',
+        ),
+        "another language": (
+            '```python exec="1"\n--8<-- "another-language.py:w',
+            '```bash exec="1"\n--8<-- "another-language.py:w',
+            14,
+            'wanted ```python exec="1"',
+        ),
+        "code in a page": (
+            '--8<-- "code-in-a-page.py:weights"',
+            "print(1)",
+            15,
+            "a block holds include lines alone",
+        ),
+        "malformed value": (
+            "{{ weights[0]:.4f }}",
+            "{{ weights[0:.4f }}",
+            18,
+            "wanted {{ expression:spec }}",
+        ),
+        "unclosed value": (
+            "{{ weights[0]:.4f }}",
+            "{{ weights[0]:.4f }",
+            18,
+            "an inline value",
+        ),
+        "value in a heading": (
+            "## The weights",
+            "## The {{ name }}",
+            12,
+            "a heading holds no inline value",
+        ),
+        "value before any block": (
+            "# Weights {",
+            "{{ name }}\n\n# Weights {",
+            6,
+            "stands before any block: nothing has run yet",
+        ),
+        "heading without id": (" { #the-weights }", "", 12, "this heading has no { #id }"),
+        "fence without end": (
+            "| name | weight |",
+            "```text\n| name | weight |",
+            21,
+            "this fence is never closed",
+        ),
+    },
+    "running": {
+        "failing value": (
+            "{{ weights[0]:.4f }}",
+            "{{ wieghts[0]:.4f }}",
+            18,
+            "inline value {{ wieghts[0] }} failed: NameError",
+        ),
+        "value without digits": (
+            "{{ weights[0]:.4f }}",
+            "{{ weights[0] }}",
+            18,
+            "inline value {{ weights[0] }} failed: TypeError: floats are printed",
+        ),
+    },
+    "rendering": {
+        "formula": ("$w = ", "$\\frac{w = ", 19, "formula: "),
+        "unknown command": ("$w = ", "$\\nothing w = ", 19, "formula: "),
+        "broken link": ("(#weights ", "(nowhere.md ", 18, "contains a link 'nowhere.md'"),
+        "broken anchor": ("(#weights ", "(#nowhere ", 18, "contains a link '#nowhere'"),
+        "value without blanks": (
+            "{{ weights[0]:.4f }}",
+            "{{weights[0]:.4f}}",
+            18,
+            "left in the page: {{weights[0]:.4f}}",
+        ),
+    },
+}
+LISTING = {
+    "reading": {
+        "unpaired marker": (
+            "# --8<-- [end:setup]\n",
+            "",
+            9,
+            "docs/listings/unpaired-marker.py:11: [start:weights] does not pair",
+        ),
+    },
+    "running": {
+        "raw float": ('text(weights, ".4f")', "weights", 14, "failed: TypeError"),
+        "raw float in an f-string": (
+            'text(weights, ".4f")',
+            'f"{weights[0]}"',
+            14,
+            "failed: TypeError",
+        ),
+        "warning": (
+            "weights = softmax(scores)",
+            "weights = softmax(scores)\nnp.log(np.zeros(1))",
+            14,
+            "failed: RuntimeWarning: divide by zero",
+        ),
+        "generator without seed": (
+            "weights = softmax(scores)",
+            "weights = softmax(scores)\nnp.random.default_rng()",
+            14,
+            "failed: ValueError: a published block states its seed",
+        ),
+        "process that dies": (
+            "weights = softmax(scores)",
+            "import os\n\nos._exit(3)",
+            8,
+            "the process that ran this page died",
+        ),
+    },
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_stops_the_build_and_names_its_place(project: Project, name: str) -> None:
+def spoil(project: Project, step: str) -> list[tuple[str, str]]:
+    """A page of its own for every fault of a step; where each is told, and how."""
+    wanted = []
+    for path, faults in (("page", PAGE[step]), ("listing", LISTING.get(step, {}))):
+        for name, (old, new, line, message) in faults.items():
+            slug = name.lower().replace(" ", "-")
+            listing = project.read(WEIGHTS)
+            page = project.read("docs/en/weights.md").replace("weights.py", f"{slug}.py")
+            if path == "listing":
+                assert old in listing, name
+                listing = listing.replace(old, new)
+            else:
+                assert old in page, name
+                page = page.replace(old, new)
+            project.write(f"docs/listings/{slug}.py", f"{listing}\nfault = {name!r}\n")
+            for lang in ("en", "zh"):
+                project.write(f"docs/{lang}/{slug}.md", page)
+            wanted.append((f"docs/en/{slug}.md:{line}: ", message))
+    nav = "".join(f"  - {Path(place).stem}.md\n" for place, _ in wanted)
+    project.edit("mkdocs.yml", "  - weights.md\n", f"  - weights.md\n{nav}")
+    project.stamp()
+    return wanted
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("step", PAGE)
+def test_every_fault_of_a_step_stops_the_build_and_names_its_place(
+    project: Project, step: str
+) -> None:
     assert project.build().returncode == 0
     published = project.html("weights")
-    path, old, new, message = FAULTS[name]
-    project.edit(path, old, new, both="/en/" in path)
+    wanted = spoil(project, step)
     done = project.build("-q")
     assert done.returncode == 1
-    assert message in done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+    for place, message in wanted:
+        assert [line for line in lines if place in line and message in line], (place, done.stderr)
+    named = {re.findall(r"docs/\w\w/([\w-]+)\.md", line)[0] for line in lines}
+    assert named == {Path(place.split(":")[0]).stem for place, _ in wanted}  # and no other page
     assert project.html("weights") == published
+    assert not list(project.root.glob("site.*"))
 
 
+@pytest.mark.site
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
 def test_a_block_that_raises_fails_under_every_flag(
     project: Project, flags: tuple[str, ...]
@@ -170,37 +215,35 @@ def test_a_block_that_raises_fails_under_every_flag(
     assert re.search(
         r'attention_docs/checks.py", line \d+, in floats\n +raise TypeError', done.stderr
     )
-    assert "site/run.py" not in done.stderr
+    assert "site/run" not in done.stderr
+
+
+def read(project: Project) -> list[str]:
+    """What reading and comparing the pages finds, without mkdocs."""
+    build = Build(project.root, print)
+    build.read()
+    return [str(failure) for failure in build.failures]
 
 
 def test_all_faults_are_reported_and_not_the_first_alone(project: Project) -> None:
-    project.edit(CONSTANTS, "print(name, CONSTANT)", "1 / 0")
-    project.edit("docs/en/weights.md", "{{ name }}", "{{ nome }}", both=True)
-    project.edit("docs/zh/weights.md", "(#weights ", "(#nothing ")
     project.edit("docs/zh/weights.md", ":setup", ":sett")
-    done = project.build()
-    assert done.returncode == 1
-    for message in (
-        "docs/en/index.md:8: block",
-        "ZeroDivisionError",
-        "en/weights.md:23: inline value {{ nome }}",
-        "docs/zh/weights.md:10: docs/listings/weights.py has no section",
-    ):
-        assert message in done.stderr
+    project.edit("docs/zh/index.md", "{{ CONSTANT }}", "{{ CONSTANT }")
+    found = "\n".join(read(project))
+    assert "docs/zh/weights.md:10: docs/listings/weights.py has no section" in found
+    assert "docs/zh/index.md:13: an inline value" in found
 
 
 def test_a_page_without_twin_and_a_stale_translation(project: Project) -> None:
     project.write("docs/zh/alone.md", "---\ntitle: x\n---\n\n# x { #alone }\n")
+    project.write("docs/en/lonely.md", "---\ntitle: x\n---\n\n# x { #lonely }\n")
     project.edit("docs/en/weights.md", "The first weight is", "Now the first weight is")
-    done = project.build()
-    assert done.returncode == 1
-    assert "docs/zh/alone.md:1: has no twin docs/en/alone.md" in done.stderr
-    stale = "docs/zh/weights.md:13: the English text changed in #the-weights: bring this page"
-    assert stale in done.stderr
+    found = "\n".join(read(project))
+    assert "docs/zh/alone.md:1: has no twin docs/en/alone.md" in found
+    assert "docs/en/lonely.md:1: has no twin docs/zh/lonely.md" in found
+    assert "docs/zh/weights.md:13: the English text changed in #the-weights: bring this" in found
 
 
-def test_a_process_that_dies_is_a_fault_of_its_page(project: Project) -> None:
-    project.edit(CONSTANTS, "print(name, CONSTANT)", "import os\n\nos._exit(3)")
-    done = project.build()
-    assert done.returncode == 1
-    assert "docs/en/index.md:8: the process that ran this page died" in done.stderr
+def test_a_good_project_has_no_fault(project: Project) -> None:
+    assert read(project) == []
+    project.edit(CONSTANTS, "name = ", "# A comment.\nname = ")
+    assert read(project) == []

@@ -9,16 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.mini import CONSTANTS, WEIGHTS, Project, ran
+from attention_docs.site.build import Build
+from attention_docs.site.run import execute
+from tests.mini import CONSTANTS, WEIGHTS, Project, content, ran
 
 pytestmark = pytest.mark.site
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    """Every file of a site but the times in its sitemap."""
-    files = (path for path in folder.rglob("*") if path.is_file() and "sitemap" not in path.name)
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def test_a_block_of_both_languages_runs_once_and_is_then_reused(project: Project) -> None:
@@ -49,18 +44,19 @@ def test_a_block_depends_on_the_blocks_before_it(project: Project) -> None:
     assert ran(project.build()) == (1, 2)
 
 
-def test_versions_belong_to_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    from attention_docs.site import execute
-    from attention_docs.site.source import read_page
+def test_versions_belong_to_the_key(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def key() -> str:
+        execute.versions.cache_clear()
+        build = Build(project.root, print)
+        build.read()
+        return build.executor.key(build.pages["en"]["weights"])
 
-    page = read_page(ROOT / "docs" / "en" / "scaling.md", ROOT)
-    executor = execute.Executor(ROOT, ROOT / ".cache" / "unused", print)
-    before = executor._chains([page])[0].keys
-    execute.versions.cache_clear()
+    before = key()
+    assert key() == before
     monkeypatch.setattr(execute, "version", lambda name: f"{name} of tomorrow")
-    after = executor._chains([page])[0].keys
-    execute.versions.cache_clear()
-    assert not set(before) & set(after)
+    assert key() != before
+    monkeypatch.undo()
+    assert key() == before
 
 
 def test_pages_that_use_one_name_differently_do_not_meet(project: Project) -> None:
@@ -137,18 +133,21 @@ def test_a_failure_is_not_kept(project: Project) -> None:
     assert ran(project.build(N="5")) == (1, 2)
 
 
-@pytest.mark.parametrize("part", [0.0, 0.001, 0.3, 0.7, 0.999])
-def test_a_truncated_record_means_a_warning_and_a_rerun(project: Project, part: float) -> None:
+def test_truncated_records_mean_a_warning_and_are_made_again(project: Project) -> None:
+    """Of results, of pages and of finished pages, each cut at a place of its own."""
     project.build(site="whole")
-    records = sorted((project.root / ".cache" / "results").rglob("*.json"))
-    for record in records:
+    records = sorted((project.root / ".cache").rglob("*.json"))
+    assert len(records) == 3 + 3 * 4  # three blocks, four pages
+    for number, record in enumerate(records):
         whole = record.read_bytes()
-        record.write_bytes(whole[: int(len(whole) * part)])
+        record.write_bytes(whole[: len(whole) * number // len(records)])
     done = project.build(site="again")
     assert done.returncode == 0, done.stderr
-    assert set(re.findall(r"(\S+\.json) is damaged", done.stderr)) == set(map(str, records))
+    damaged = set(re.findall(r"(\S+\.json) is damaged", done.stderr))
+    assert {record.parts[-3] for record in map(Path, damaged)} == {"results", "pages"}
     assert ran(done) == (3, 0)
     assert content(project.root / "whole") == content(project.root / "again")
+    assert not any("is damaged" in line for line in project.build().stderr.splitlines())
 
 
 def test_every_length_of_a_truncated_record_is_refused(tmp_path: Path) -> None:
@@ -160,12 +159,14 @@ def test_every_length_of_a_truncated_record_is_refused(tmp_path: Path) -> None:
     (path,) = tmp_path.rglob("*.json")
     whole = path.read_bytes()
     assert store.get("ab" * 32) == {"text": "0.0634", "values": {}}
+    assert store.has("ab" * 32)
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
         assert store.get("ab" * 32) is None
+        assert not store.has("ab" * 32)
     path.write_bytes(whole.replace(b"0.0634", b"0.0635"))
     assert store.get("ab" * 32) is None
-    assert len(warnings) == len(whole) + 1
+    assert len(warnings) == 2 * len(whole) + 1
 
 
 def test_two_builds_at_once_do_not_hurt_each_other(project: Project) -> None:

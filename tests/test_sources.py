@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from attention_docs.site.failure import Failure
 
 from attention_docs.site import works
-from attention_docs.site.failure import Failure
 from tests.conftest import LANGUAGES, ROOT, Page
 
 NOTES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/seeds.toml").read_text("utf-8"))["entry"]

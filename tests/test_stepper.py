@@ -13,12 +13,11 @@ import pytest
 from bs4 import BeautifulSoup
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml import etree
 
-from attention_docs.figures import heatmap
-from attention_docs.figures.parts import text_width
-from attention_docs.figures.stepper import Frame, slider, stepper
-from attention_docs.figures.steps import eight_steps
+from attention_docs.figures import Frame, eight_steps, heatmap, slider, stepper
 from tests.conftest import LANGUAGES, ROOT, in_browser
+from tests.drawings import assert_text_fits
 
 mpmath.mp.dps = 40
 
@@ -81,7 +80,7 @@ STEPS = figure_of()
 
 def frames(figure, lang):
     """Every frame by its place."""
-    soup = BeautifulSoup(figure.svg[lang], "lxml")
+    soup = BeautifulSoup(figure.svg(lang), "lxml")
     return {one["data-at"]: one for one in soup.select(".frame")}
 
 
@@ -102,7 +101,7 @@ def flat(nested):
 
 @each_language
 def test_every_step_of_every_input_has_a_figure_and_a_caption(lang):
-    found = frames(STEPS, lang)
+    found, told = frames(STEPS, lang), STEPS.alt(lang)
     assert list(found) == PLACES
     titles = set()
     for place, frame in found.items():
@@ -114,7 +113,7 @@ def test_every_step_of_every_input_has_a_figure_and_a_caption(lang):
         assert len(frame.figcaption.get_text()) > len(title) + 10
         (svg,) = frame.select("svg")
         assert svg["role"] == "img"
-        assert alts(frame) in STEPS.alt[lang]
+        assert alts(frame) in told
     assert len(titles) == 8
     assert len({frame.figcaption.get_text() for frame in found.values()}) == 24
     assert [place for place in found if "shown" in found[place]["class"]] == ["1 1"]
@@ -200,9 +199,9 @@ def test_step_8_leaves_open_what_is_still_to_come():
 
 
 def test_each_language_is_its_own():
-    assert not HAN.search(STEPS.svg["en"] + STEPS.alt["en"])
-    soup = BeautifulSoup(STEPS.svg["zh"], "lxml")
-    seen = soup.get_text() + STEPS.alt["zh"]
+    assert not HAN.search(STEPS.svg("en") + STEPS.alt("en"))
+    soup = BeautifulSoup(STEPS.svg("zh"), "lxml")
+    seen = soup.get_text() + STEPS.alt("zh")
     assert not re.search(r"\b(query|key|value|weights?|input|output|step|row|sum)\b", seen)
     for text in [one.figcaption.get_text() for one in frames(STEPS, "zh").values()]:
         assert not re.search(r"[\u4e00-\u9fff][0-9A-Za-z\[]|[0-9A-Za-z\]][\u4e00-\u9fff]", text)
@@ -210,20 +209,13 @@ def test_each_language_is_its_own():
 
 @each_language
 def test_all_drawings_have_one_size_and_hold_their_text(lang):
-    boxes = set()
-    for frame in frames(STEPS, lang).values():
-        boxes.add(frame.svg["viewbox"])
-        width, height = (float(n) for n in frame.svg["viewbox"].split()[2:])
-        for one in frame.select("text"):
-            x, y, size = (float(one[name]) for name in ("x", "y", "font-size"))
-            long = text_width(one.get_text(), size)
-            left = x - {"start": 0, "middle": long / 2, "end": long}[one["text-anchor"]]
-            assert left >= -1
-            assert left + long <= width + 1
-            assert size <= y <= height
-    assert len(boxes) == 1
+    drawings = [etree.fromstring(svg) for svg in re.findall("<svg.*?</svg>", STEPS.svg(lang))]
+    assert len(drawings) == 24
+    for drawing in drawings:
+        assert_text_fits(drawing, 14)
+    (box,) = {drawing.get("viewBox") for drawing in drawings}
     # At 390 px an output is 339 px wide; a drawing shrinks to 3/4.
-    assert 0.75 * width <= 339
+    assert 0.75 * float(box.split()[2]) <= 339
 
 
 @settings(max_examples=10)
@@ -284,9 +276,9 @@ def example_slider():
 def test_markup_is_balanced_and_names_nothing_twice(kind, lang):
     figure = {"steps": STEPS, "slider": example_slider()[1]}[kind]
     parser = Nesting()
-    parser.feed(figure.svg[lang])
+    parser.feed(figure.svg(lang))
     assert not parser.open
-    soup = BeautifulSoup(figure.svg[lang], "lxml")
+    soup = BeautifulSoup(figure.svg(lang), "lxml")
     assert not soup.find_all(id=True)
     assert not soup.find_all("script")
     assert soup.select_one(".stepper-bar").has_attr("hidden")
@@ -295,7 +287,7 @@ def test_markup_is_balanced_and_names_nothing_twice(kind, lang):
 
 
 def test_controls_lead_to_every_frame():
-    soup = BeautifulSoup(STEPS.svg["en"], "lxml")
+    soup = BeautifulSoup(STEPS.svg("en"), "lxml")
     groups = {}
     for radio in soup.select("input[type=radio]"):
         groups.setdefault(radio["name"], []).append(radio)
@@ -312,14 +304,14 @@ def test_controls_lead_to_every_frame():
 def test_slider_says_where_it_stands():
     shown, figure = example_slider()
     for lang in LANGUAGES:
-        soup = BeautifulSoup(figure.svg[lang], "lxml")
+        soup = BeautifulSoup(figure.svg(lang), "lxml")
         control = soup.select_one("input[type=range]")
         assert (control["min"], control["max"], control["value"]) == ("0", "2", "1")
         assert control["aria-valuetext"] == shown[1].says[lang]
         assert [one["data-says"] for one in soup.select(".frame")] == [f.says[lang] for f in shown]
         assert [one["data-at"] for one in soup.select(".frame.shown")] == ["1"]
-        assert "d<sub>k</sub> = 8" in figure.svg[lang]
-    assert "a &lt; b &amp; c" in figure.svg["en"]
+        assert "d<sub>k</sub> = 8" in figure.svg(lang)
+    assert "a &lt; b &amp; c" in figure.svg("en")
 
 
 def changed(name):
@@ -345,6 +337,10 @@ def test_errors_say_wanted_and_got():
         slider("d_k", shown, start=3)
     with pytest.raises(ValueError, match=r"frames must be at \[\('1',\), \('2',\)\], got"):
         stepper("a", [("key", ["b", "c"])], shown)
+    with pytest.raises(ValueError, match='a label must have a text in English, "en"'):
+        Frame(("0",), {"zh": "甲"}, shown[0].drawings, "")
+    with pytest.raises(ValueError, match='a label must have a text in English, "en"'):
+        stepper("a", [("key", [{"zh": "乙"}])], shown)
 
 
 def test_the_script_is_small_and_brings_nothing():

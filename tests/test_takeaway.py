@@ -36,7 +36,8 @@ for code in json.load(sys.stdin):
         exec(compile(tree, "<cell>", "exec"), space)
         if last is not None:
             value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), space)
-    done.append([printed.getvalue(), dict(getattr(value, "svg", {}))])
+    drawn = {lang: value.svg(lang) for lang in ("en", "zh")} if hasattr(value, "svg") else {}
+    done.append([printed.getvalue(), drawn])
 json.dump(done, sys.stdout)
 """
 

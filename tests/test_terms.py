@@ -2,84 +2,125 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from markdown import Markdown
 
-from attention_docs.site.terms import Entry, link, name_rows, read
+from attention_docs.site.read.page import Page, Piece, lines_as_pieces, read_page
+from attention_docs.site.render.extension import SiteExtension
+from attention_docs.site.render.terms import Term, entries
+from attention_docs.site.render.weave import Links, Woven
+from attention_docs.words import words
 from tests.conftest import LANGUAGES, ROOT
 
-WEIGHT = Entry("attention weight", "a share", "entry-weight")
-SCORE = Entry("score", "before softmax", "entry-score")
-SYMBOL = Entry("d_k", "size of a key", "entry-d-k")
-KEY = Entry("键", "被比较的向量", "entry-key")
-POSITION = Entry("位置编码", "位置的向量", "entry-position")
+WEIGHT = Term("attention weight", "a share", "entry-weight")
+SCORE = Term("score", "before softmax", "entry-score")
+SYMBOL = Term("d_k", "size of a key", "entry-d-k")
+KEY = Term("键", "被比较的向量", "entry-key")
+POSITION = Term("位置编码", "位置的向量", "entry-position")
 
 
-def linked(content: str, *terms: Entry, symbols: tuple[Entry, ...] = (SYMBOL,)) -> list[str]:
-    html = link(content, list(terms), list(symbols), lambda page: f"../{page}/")
-    soup = BeautifulSoup(html, "lxml")
-    text = BeautifulSoup(content, "lxml").get_text()
-    assert soup.get_text() == text  # nothing is lost
-    return [f"{a.get_text()}→{a['href']}" for a in soup.find_all("a", class_="term")]
+def source(text: str, slug: str = "test") -> Page:
+    pieces: list[Piece] = [piece for _, piece in lines_as_pieces(text)]
+    return Page(f"docs/en/{slug}.md", text, pieces)
+
+
+def rendered(text: str, *terms: Term, slug: str = "test") -> BeautifulSoup:
+    """Markdown as HTML, with these terms and one symbol."""
+    extension = SiteExtension()
+    extension.woven = Woven(
+        source(text, slug),
+        [],
+        words("en"),
+        glossary=terms,
+        notation=[SYMBOL],
+        links=Links(glossary="glossary.md", notation="notation.md"),
+    )
+    extensions = ["tables", "md_in_html", "pymdownx.arithmatex", "pymdownx.superfences", extension]
+    md = Markdown(
+        extensions=extensions, extension_configs={"pymdownx.arithmatex": {"generic": True}}
+    )
+    return BeautifulSoup(md.convert(text), "lxml")
+
+
+def linked(text: str, *terms: Term) -> list[str]:
+    links = rendered(text, *terms).find_all("a", class_="term")
+    return [f"{link.get_text()}→{link['href']}" for link in links]
 
 
 def test_the_first_use_is_linked_and_the_second_is_not() -> None:
-    content = "<p>Scores, then a score. The Attention weights. Underscores.</p>"
-    assert linked(content, SCORE, WEIGHT) == [
-        "Scores→../glossary/#entry-score",
-        "Attention weights→../glossary/#entry-weight",
+    text = "Scores, then a score. The Attention weights. Underscores.\n\nA score."
+    assert linked(text, SCORE, WEIGHT) == [
+        "Scores→glossary.md#entry-score",
+        "Attention weights→glossary.md#entry-weight",
     ]
+    assert rendered(text, SCORE, WEIGHT).get_text().split() == text.split()  # nothing is lost
 
 
-@pytest.mark.parametrize("tag", ["h2", "code", "pre", "a", "table", "figure", "summary"])
-def test_code_headings_links_tables_and_figures_are_left_alone(tag: str) -> None:
-    assert linked(f"<{tag}>score</{tag}><p>a <em>score</em><br>score</p>", SCORE) == [
-        "score→../glossary/#entry-score"
-    ]
+@pytest.mark.parametrize(
+    "alone",
+    [
+        "## A score",
+        "`score`",
+        "```python\nscore = 1\n```",
+        "[a score](https://example.org)",
+        "| a | b |\n|---|---|\n| score | c |",
+        "<figure markdown='block'>\n\nA score.\n\n</figure>",
+        "<details markdown='block'><summary markdown='span'>score</summary></details>",
+    ],
+)
+def test_code_headings_links_tables_and_figures_are_left_alone(alone: str) -> None:
+    text = f"{alone}\n\na *score*, a score"
+    (link,) = rendered(text, SCORE).find_all("a", class_="term")
+    assert link.parent.name == "em"
 
 
 def test_a_symbol_is_linked_around_its_whole_formula() -> None:
-    formula = r'<span class="arithmatex">\(d_k\)</span>'
-    html = link(f"<h2>{formula}</h2><p>a {formula}, {formula}.</p>", [], [SYMBOL], str)
-    first = f'<a class="term" href="notation#entry-d-k" title="size of a key">{formula}</a>'
-    assert html == f"<h2>{formula}</h2><p>a {first}, {formula}.</p>"
+    html = rendered("## In $d_k$\n\na $d_k$, $d_k$.")
+    links = html.find_all("a", class_="term")
+    assert [(link["href"], link["title"]) for link in links] == [
+        ("notation.md#entry-d-k", "size of a key")
+    ]
+    assert links[0].find("math")
+    assert links[0].parent.name == "p"
+    assert len(html.find_all("math")) == 3
 
 
 def test_a_displayed_formula_is_left_alone() -> None:
-    formula = r'<div class="arithmatex">\[a_\text{score}\]</div>'
-    assert linked(f"{formula}<p>score</p>", SCORE) == ["score→../glossary/#entry-score"]
-    assert formula in link(f"{formula}<p>score</p>", [SCORE], [], str)
+    html = rendered("$$a_\\text{score}$$\n\nscore", SCORE)
+    (link,) = html.find_all("a", class_="term")
+    assert link.get_text() == "score"
+    assert link.parent.name == "p"
+    assert html.select_one("div.formula math")
 
 
 def test_a_single_han_character_needs_its_english_beside_it() -> None:
-    content = "<p>键盘和关键。查询和键（key）与位置编码。</p>"
-    assert linked(content, KEY, POSITION) == [
-        "键→../glossary/#entry-key",
-        "位置编码→../glossary/#entry-position",
+    assert linked("键盘和关键。查询和键（key）与位置编码。", KEY, POSITION) == [
+        "键→glossary.md#entry-key",
+        "位置编码→glossary.md#entry-position",
     ]
 
 
 def test_a_single_han_character_may_be_a_whole_bold_word() -> None:
-    assert linked("<p>键盘，<strong>键</strong>（key）</p>", KEY) == ["键→../glossary/#entry-key"]
+    assert linked("键盘，**键**（key）", KEY) == ["键→glossary.md#entry-key"]
 
 
-def test_rows_get_the_ids_that_the_links_use(tmp_path: Path) -> None:
-    page = tmp_path / "glossary.md"
-    page.write_text("| English | 中文 | m |\n|---|---|---|\n| dot product | 点积 | a sum |\n")
-    entries = read(page, 0)
-    assert entries == [Entry("dot product", "a sum", "entry-dot-product")]
-    rows = name_rows("<tr>\n<th>x</th></tr><tr>\n<td>dot product</td></tr>", entries)
-    assert rows.count('<tr id="entry-dot-product">') == 1
+def test_rows_get_the_ids_that_the_links_use() -> None:
+    text = "| English | 中文 | m |\n|---|---|---|\n| dot product | 点积 | a sum |\n"
+    (entry,) = entries(source(text), 0)
+    assert entry == Term("dot product", "a sum", "entry-dot-product")
+    rows = rendered(text, entry, slug="glossary").select("tr")
+    assert [row.get("id") for row in rows] == [None, "entry-dot-product"]
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("slug", ["glossary", "notation"])
 def test_no_term_has_two_rows(lang: str, slug: str) -> None:
     column = 1 if (lang, slug) == ("zh", "glossary") else 0
-    ids = [entry.id for entry in read(ROOT / "docs" / lang / f"{slug}.md", column)]
+    page_ = read_page(ROOT / "docs" / lang / f"{slug}.md", ROOT)
+    ids = [entry.id for entry in entries(page_, column)]
     assert len(ids) == len(set(ids)) > 30
 
 

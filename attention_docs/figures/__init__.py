@@ -1,18 +1,41 @@
-"""Tensors to figures: inline SVG with an alternative text, in every language of the site."""
+"""Tensors to figures: inline SVG with an alternative text, in any language that has words.
 
-from attention_docs.figures.bars import bar_chart, histogram
-from attention_docs.figures.charts import line_chart
+A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
+`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `steppers`, `steps`. Below them:
+
+- `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
+- `matrix`: a matrix as a box of cells
+- `rows`: matrices and lines of text in rows
+- `chart`: series, title, legend and axes
+- `scale`: places and round numbers along an axis
+- `numbers`: tensors as lists, numbers as text
+- `svg`: colours, paths and text
+
+`card` draws the picture for places where a page is shared, and is the one module that needs more
+than NumPy.
+"""
+
+from attention_docs.figures.bar_charts import bar_chart
+from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
-from attention_docs.figures.parts import Figure, numbered
-from attention_docs.figures.tensors import heatmap, product
+from attention_docs.figures.heatmaps import heatmap
+from attention_docs.figures.histograms import histogram
+from attention_docs.figures.line_charts import line_chart
+from attention_docs.figures.products import product
+from attention_docs.figures.steppers import Frame, slider, stepper
+from attention_docs.figures.steps import eight_steps
 
 __all__ = [
     "Figure",
+    "Frame",
     "bar_chart",
+    "eight_steps",
     "flow",
     "heatmap",
     "histogram",
     "line_chart",
     "numbered",
     "product",
+    "slider",
+    "stepper",
 ]

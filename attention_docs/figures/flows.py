@@ -3,15 +3,175 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from attention_docs.figures import words
-from attention_docs.figures.boxes import SMALL, Box, draw, make_box, text
-from attention_docs.figures.parts import LANGUAGES, Figure, Label, both, colour, label_width, svg
+from attention_docs.figures.figure import (
+    Drawing,
+    Drawn,
+    Figure,
+    Label,
+    Language,
+    Wording,
+    checked_label,
+)
+from attention_docs.figures.matrix import Box, Matrix, checked_matrix
+from attention_docs.figures.svg import INK, colour, group, outline, path, text, text_width
 
-Link = tuple[int, int, dict[str, str]]  # from a box, to a box, with a label
 BESIDE, BETWEEN = 28, 48  # between boxes of a stage; between stages
+LANE = 16  # between two lines that pass stages
+EDGE = 12
+
+
+class Link(NamedTuple):
+    """An arrow from a box to a box of a later stage."""
+
+    start: int
+    end: int
+    label: Wording = None
+
+
+class Curve(NamedTuple):
+    """An arrow as it is drawn, and the place of its label."""
+
+    arrow: str
+    x: float
+    y: float
+    anchor: str
+    label: str
+
+
+class Placed:
+    """A box at its place."""
+
+    def __init__(self, box: Box, x: float, y: float) -> None:
+        self.box, self.x, self.y = box, x, y
+        self.cells = x + box.indent, x + box.indent + box.grid[0]  # their left and right edge
+        self.middle = x + box.indent + box.grid[0] / 2  # where arrows start and end
+        self.bottom = y + box.height
+
+
+@dataclass(frozen=True, repr=False)
+class Flow(Drawn):
+    """Matrices in stages from top to bottom, and the arrows between them."""
+
+    matrices: list[Matrix]
+    stage: list[int]  # of each matrix
+    links: list[Link]
+    title: Wording
+
+    def draw(self, lang: Language) -> Drawing:
+        """The boxes, the arrows, then their labels over both."""
+        boxes = self._placed(lang)
+        curves: list[Curve] = []
+        lanes: list[float] = []
+        for link in self.links:
+            if self.stage[link.end] == self.stage[link.start] + 1:
+                curves.append(self._down(boxes, link, lang))
+            else:
+                lane = self._lane(boxes, link, lanes)
+                lanes.append(lane)
+                curves.append(_past(boxes[link.start], boxes[link.end], lane, lang, link))
+        spans = [(0.0, max(one.x + one.box.width for one in boxes) + EDGE)]
+        for curve in curves:
+            wide = text_width(curve.label)
+            if curve.anchor == "start":
+                spans.append((0, curve.x + wide + EDGE))
+            elif wide:
+                spans.append((curve.x - wide - EDGE, 0))
+        left, right = min(span[0] for span in spans), max(span[1] for span in spans)
+        arrows = group("".join(one.arrow for one in curves), stroke=INK, stroke_width=1.5)
+        # An outline in the page's colour keeps a label legible where a line passes under it.
+        halo = {"stroke": colour("figure-page"), "stroke-width": "4", "style": "paint-order:stroke"}
+        labels = group("".join(text(c.x, c.y, c.label, c.anchor) for c in curves), **halo)
+        body = "".join(one.box.draw(one.x, one.y) for one in boxes) + arrows + labels
+        shift = f"translate({-left:g})" if left else None
+        height = max(one.bottom for one in boxes) + EDGE
+        return Drawing(right - left, height, group(body, transform=shift))
+
+    def _placed(self, lang: Language) -> list[Placed]:
+        """The boxes at their places, every stage in the middle of the drawing."""
+        boxes = [Box(matrix, lang) for matrix in self.matrices]
+        wide = [0.0] * len(boxes)  # of the labels at the arrows into each box
+        for link in self.links:
+            wide[link.end] = max(wide[link.end], text_width(lang.label(link.label)))
+        stages = [self._members(stage) for stage in range(self.stage[-1] + 1)]
+        lefts = []
+        for members in stages:
+            xs = [0.0]
+            for i, j in pairwise(members):
+                # Boxes stand so far apart that labels at their arrows do not meet.
+                apart = (boxes[i].width + boxes[j].width) / 2 + BESIDE
+                if wide[i] and wide[j]:
+                    apart = max(apart, wide[i] + wide[j] + 34)
+                xs.append(xs[-1] + (boxes[i].width - boxes[j].width) / 2 + apart)
+            lefts.append(xs)
+        widths = [xs[-1] + boxes[m[-1]].width for m, xs in zip(stages, lefts, strict=True)]
+        placed, y = [], 10.0
+        for members, xs, across in zip(stages, lefts, widths, strict=True):
+            start = EDGE + (max(widths) - across) / 2
+            placed += [Placed(boxes[i], start + x, y) for i, x in zip(members, xs, strict=True)]
+            y += max(boxes[i].height for i in members) + BETWEEN
+        return placed
+
+    def _members(self, stage: int) -> list[int]:
+        return [i for i, at in enumerate(self.stage) if at == stage]
+
+    def _down(self, boxes: list[Placed], link: Link, lang: Language) -> Curve:
+        """A curve to the next stage."""
+        start, end = boxes[link.start], boxes[link.end]
+        below = max(boxes[i].bottom for i in self._members(self.stage[link.start])) + 3
+        x, to_x, to_y = start.middle, end.middle, end.y - 2
+        bend = (below + to_y - 8) / 2
+        line = outline("M", x, start.bottom + 3, "V", below)
+        line += outline("C", x, bend, to_x, bend, to_x, to_y - 8)
+        arrow = path(line, fill="none")
+        arrow += path(outline("M", to_x, to_y, "l", -5, -9, "h", 10, "z"), stroke="none")
+        place = (to_x + 8, to_y - 8, "start") if x <= to_x else (to_x - 8, to_y - 8, "end")
+        return Curve(arrow, *place, lang.label(link.label))
+
+    def _lane(self, boxes: list[Placed], link: Link, taken: list[float]) -> float:
+        """Where a line passes the stages between: right of them, and beside other lines."""
+        first, last = self.stage[link.start], self.stage[link.end]
+        passed = [one for one, at in zip(boxes, self.stage, strict=True) if first < at <= last]
+        lane = max(one.x + one.box.width for one in passed) + 24
+        lane = max(lane, boxes[link.start].middle)
+        while any(abs(lane - other) < LANE for other in taken):
+            lane += LANE
+        return lane
+
+    def tell(self, lang: Language) -> str:
+        """The title, every box, every arrow."""
+        title = lang.label(self.title)
+        boxes = [Box(matrix, lang) for matrix in self.matrices]
+        arrows = []
+        for link in self.links:
+            ends = {"start": boxes[link.start].name, "end": boxes[link.end].name}
+            label = lang.label(link.label)
+            arrow = lang.say("flows", "arrow", **{k: lang.quoted(one) for k, one in ends.items()})
+            arrows.append(arrow + (label and lang.say("flows", "over", label=label)))
+        return lang.join(
+            "paragraph",
+            [
+                title and lang.say("flows", "title", title=title),
+                *(box.tell() for box in boxes),
+                lang.say("flows", "arrows", arrows=lang.join("clauses", arrows)),
+            ],
+        )
+
+
+def _past(start: Placed, end: Placed, lane: float, lang: Language, link: Link) -> Curve:
+    """A line past the stages between, in its own lane on the right."""
+    to_x = end.cells[1] + 3
+    to_y = end.y + end.box.top + end.box.grid[1] / 2
+    if lane == start.middle:
+        line = outline("M", lane, start.bottom + 3)
+    else:
+        line = outline("M", start.cells[1] + 3, start.bottom - 12, "H", lane)
+    arrow = path(line + outline("V", to_y, "H", to_x + 8), fill="none")
+    arrow += path(outline("M", to_x, to_y, "l", 9, -5, "v", 10, "z"), stroke="none")
+    return Curve(arrow, lane + 6, to_y - 8, "start", lang.label(link.label))
 
 
 def flow(
@@ -31,142 +191,32 @@ def flow(
 
     Raises:
         ValueError: no stage, an arrow that does not point down, an unknown role.
+
+    Examples:
+        >>> flow([("scores", "score", [1, 3], "d"), ("weights", "weight", [0.12, 0.88], ".2f")])
+        Vector scores: 1, 3. Vector weights: 0.12, 0.88. Arrows: from scores to weights.
     """
     levels = [stage if isinstance(stage, list) else [stage] for stage in stages]
     if not levels or not all(levels):
         raise ValueError(f"flow must have stages with boxes, got {len(levels)} stages")
-    boxes, level = [], []
-    for depth, stage in enumerate(levels):
-        for name, role, matrix, spec, *rows in stage:
-            boxes.append(make_box(matrix, role, spec, name, *rows))
-            level.append(depth)
-    links = _links(arrows, level)
-    places, size = _places(boxes, level, links)
-    return _drawn(boxes, level, places, links, size, both(title))
+    matrices, at = [], []
+    for i, level in enumerate(levels):
+        for name, role, matrix, spec, *rows in level:
+            matrices.append(checked_matrix(matrix, role, spec, name, *rows))
+            at.append(i)
+    return Flow(matrices, at, _checked_links(arrows, at), checked_label(title))
 
 
-def _places(
-    boxes: list[Box], level: list[int], links: list[Link]
-) -> tuple[list[tuple[float, float]], tuple[float, float]]:
-    """Where the boxes stand, every stage in the middle of the drawing; and its size."""
-    wide = [0.0] * len(boxes)  # of the labels at the arrows into each box
-    for _, end, label in links:
-        wide[end] = max(wide[end], label_width([label], SMALL))
-    rows = [[i for i, at in enumerate(level) if at == depth] for depth in range(max(level) + 1)]
-    lefts = []
-    for row in rows:
-        xs = [0.0]
-        for i, j in pairwise(row):
-            # Boxes stand so far apart that labels at their arrows do not meet.
-            room = (boxes[i].width + boxes[j].width) / 2 + BESIDE
-            apart = max(room, wide[i] + wide[j] + 34) if wide[i] and wide[j] else room
-            xs.append(xs[-1] + (boxes[i].width - boxes[j].width) / 2 + apart)
-        lefts.append(xs)
-    widths = [xs[-1] + boxes[row[-1]].width for row, xs in zip(rows, lefts, strict=True)]
-    places, y = [], 10.0
-    for row, xs, across in zip(rows, lefts, widths, strict=True):
-        places += [(12 + (max(widths) - across) / 2 + x, y) for x in xs]
-        y += max(boxes[i].height for i in row) + BETWEEN
-    return places, (max(widths) + 24, y - BETWEEN + 12)
-
-
-def _links(arrows: Sequence[Any] | None, level: list[int]) -> list[Link]:
-    """The arrows as (from, to, label), checked."""
+def _checked_links(arrows: Sequence[Any] | None, stage: list[int]) -> list[Link]:
+    """The arrows, or ValueError."""
     if arrows is None:
-        pairs = [(i, j) for i, a in enumerate(level) for j, b in enumerate(level) if b == a + 1]
-        return [(i, j, both(None)) for i, j in pairs]
-    links = [(arrow[0], arrow[1], both(arrow[2] if len(arrow) > 2 else None)) for arrow in arrows]
+        return [Link(i, j) for i, a in enumerate(stage) for j, b in enumerate(stage) if b == a + 1]
+    links = [Link(start, end, checked_label(*label)) for start, end, *label in arrows]
     for start, end, _ in links:
-        inside = all(0 <= i < len(level) for i in (start, end))
-        if not inside or level[start] >= level[end]:
+        inside = all(0 <= i < len(stage) for i in (start, end))
+        if not inside or stage[start] >= stage[end]:
             raise ValueError(
-                f"an arrow must point from one of {len(level)} boxes to a later stage, "
+                f"an arrow must point from one of {len(stage)} boxes to a later stage, "
                 f"got {start} to {end}"
             )
     return links
-
-
-def _drawn(
-    boxes: list[Box],
-    level: list[int],
-    places: list[tuple[float, float]],
-    links: list[Link],
-    size: tuple[float, float],
-    title: dict[str, str],
-) -> Figure:
-    """The boxes at their places, and the arrows between them."""
-    width, height = size
-    curves: list[tuple[str, float, float, str, dict[str, str]]] = []
-    lanes: list[float] = []
-    left = 0.0
-    for start, end, label in links:
-        wide = label_width([label], SMALL)
-        if level[end] == level[start] + 1:
-            members = [i for i, at in enumerate(level) if at == level[start]]
-            below = max(places[i][1] + boxes[i].height for i in members) + 3
-            path, x, y, anchor = _down(boxes, places, start, end, below)
-        else:
-            passed = [i for i, at in enumerate(level) if level[start] < at <= level[end]]
-            lane = max(places[i][0] + boxes[i].width for i in passed) + 24
-            lane = max(lane, _middle(boxes[start], places[start]))
-            while any(abs(lane - other) < 16 for other in lanes):
-                lane += 16
-            lanes.append(lane)
-            path, x, y, anchor = _past(boxes, places, start, end, lane)
-        if anchor == "start":
-            width = max(width, x + wide + 12)
-        elif wide:
-            left = max(left, wide + 12 - x)
-        curves.append((path, x, y, anchor, label))
-    width += left
-    drawn, alt = {}, {}
-    for lang in LANGUAGES:
-        body = f'<g transform="translate({left:g})">' if left else "<g>"
-        body += "".join(draw(box, *at, lang) for box, at in zip(boxes, places, strict=True))
-        body += '<g stroke="currentColor" stroke-width="1.5">'
-        body += "".join(path for path, *_ in curves) + "</g>"
-        # An outline in the page's colour keeps a label legible where a line passes under it.
-        body += f'<g stroke="{colour("figure-page")}" stroke-width="4" style="paint-order:stroke">'
-        body += "".join(text(x, y, label[lang], anchor) for _, x, y, anchor, label in curves)
-        body += "</g></g>"
-        alt[lang] = words.flow(boxes, links, title[lang], lang)
-        drawn[lang] = svg(width, height, body, alt[lang])
-    return Figure(drawn, alt)
-
-
-def _middle(box: Box, at: tuple[float, float]) -> float:
-    """Where arrows start and end: the middle of the cells."""
-    return at[0] + box.indent + box.grid[0] / 2
-
-
-def _down(
-    boxes: list[Box], places: list[tuple[float, float]], start: int, end: int, below: float
-) -> tuple[str, float, float, str]:
-    """A curve to the next stage, and the place of its label."""
-    x, y = _middle(boxes[start], places[start]), places[start][1] + boxes[start].height + 3
-    to_x, to_y = _middle(boxes[end], places[end]), places[end][1] - 2
-    bend = (below + to_y - 8) / 2
-    path = (
-        f'<path d="M{x:g} {y:g}V{below:g}C{x:g} {bend:g} {to_x:g} {bend:g} {to_x:g} {to_y - 8:g}" '
-        f'fill="none"/><path d="M{to_x:g} {to_y:g}l-5 -9h10z" stroke="none"/>'
-    )
-    return path, to_x + (8 if x <= to_x else -8), to_y - 8, "start" if x <= to_x else "end"
-
-
-def _past(
-    boxes: list[Box], places: list[tuple[float, float]], start: int, end: int, lane: float
-) -> tuple[str, float, float, str]:
-    """A line past the stages between, in its own lane on the right, and the place of its label."""
-    box, (left, top) = boxes[start], places[start]
-    last, (end_left, end_top) = boxes[end], places[end]
-    to_x = end_left + last.indent + last.grid[0] + 3
-    to_y = end_top + last.top + last.grid[1] / 2
-    if lane == _middle(box, places[start]):
-        begin = f"M{lane:g} {top + box.height + 3:g}"
-    else:
-        begin = f"M{left + box.indent + box.grid[0] + 3:g} {top + box.height - 12:g}H{lane:g}"
-    path = (
-        f'<path d="{begin}V{to_y:g}H{to_x + 8:g}" fill="none"/>'
-        f'<path d="M{to_x:g} {to_y:g}l9 -5v10z" stroke="none"/>'
-    )
-    return path, lane + 6, to_y - 8, "start"

@@ -2,75 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import exp, isclose
 from typing import Any
 
-from attention_docs.figures.boxes import Box, make_box
-from attention_docs.figures.drawings import Drawing, Part, drawn, size_of
-from attention_docs.figures.parts import Figure, Label, both, numbered, plain, shown
-from attention_docs.figures.stepper import Frame, stepper
+from attention_docs.figures.figure import Figure, Phrase, Wording, numbered, phrase
+from attention_docs.figures.matrix import Cell, Matrix, checked_matrix
+from attention_docs.figures.numbers import as_lists, shown
+from attention_docs.figures.rows import Part, Rows, Sheet
+from attention_docs.figures.steppers import Frame, stepper
 from attention_docs.text import number
 from attention_docs.text import text as vector
 
-Matrix = list[list[float]]
-
-TITLES: tuple[dict[str, str], ...] = (
-    {"en": "input", "zh": "输入"},
-    {"en": "parameters", "zh": "参数"},
-    {"en": "key, query, value", "zh": "键、查询、值"},
-    {"en": "scores", "zh": "分数"},
-    {"en": "softmax", "zh": "softmax"},
-    {"en": "weighted values", "zh": "加权后的值"},
-    {"en": "output", "zh": "输出"},
-    {"en": "repeat", "zh": "重复"},
-)
+Numbers = list[list[float]]
+NAMES = ("W_K", "W_Q", "W_V")
+INTEGER, DECIMALS = (
+    ".0f",
+    ".4f",
+)  # whole numbers up to the scores, four decimals from the weights on
 
 
 @dataclass(frozen=True)
 class Tensors:
     """All tensors of the eight steps as lists."""
 
-    inputs: Matrix
-    parameters: tuple[Matrix, Matrix, Matrix]  # W_K, W_Q, W_V
-    keys: Matrix
-    queries: Matrix
-    values: Matrix
-    scores: Matrix
-    weights: Matrix
-    weighted: list[Matrix]
-    outputs: Matrix
+    inputs: Numbers
+    parameters: tuple[Numbers, Numbers, Numbers]  # W_K, W_Q, W_V
+    keys: Numbers
+    queries: Numbers
+    values: Numbers
+    scores: Numbers
+    weights: Numbers
+    weighted: list[Numbers]
+    outputs: Numbers
 
     def check(self) -> None:
         """ValueError where a tensor does not follow from those before it."""
         w_key, w_query, w_value = self.parameters
         turned = [list(column) for column in zip(*self.keys, strict=True)]
-        exponentials = [[exp(score - max(row)) for score in row] for row in self.scores]
-        for name, got, wanted in (
-            ("keys", self.keys, _product(self.inputs, w_key)),
-            ("queries", self.queries, _product(self.inputs, w_query)),
-            ("values", self.values, _product(self.inputs, w_value)),
-            ("scores", self.scores, _product(self.queries, turned)),
-            ("weights", self.weights, [[x / sum(row) for x in row] for row in exponentials]),
-            (
-                "weighted",
-                [row for block in self.weighted for row in block],
-                [
-                    [weight * one for one in value]
-                    for row in self.weights
-                    for weight, value in zip(row, self.values, strict=True)
-                ],
-            ),
-            ("outputs", self.outputs, _product(self.weights, self.values)),
-        ):
-            same = [len(row) for row in got] == [len(row) for row in wanted] and all(
-                isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
-                for one, other in zip(got, wanted, strict=True)
-                for a, b in zip(one, other, strict=True)
-            )
-            if not same:
-                raise ValueError(f"{name} must be {wanted}, got {got}")
+        powers = [[exp(score - max(row)) for score in row] for row in self.scores]
+        weighted = [
+            [weight * one for one in value]
+            for row in self.weights
+            for weight, value in zip(row, self.values, strict=True)
+        ]
+        _check("keys", self.keys, _product(self.inputs, w_key))
+        _check("queries", self.queries, _product(self.inputs, w_query))
+        _check("values", self.values, _product(self.inputs, w_value))
+        _check("scores", self.scores, _product(self.queries, turned))
+        _check("weights", self.weights, [[x / sum(row) for x in row] for row in powers])
+        _check("weighted", [row for block in self.weighted for row in block], weighted)
+        _check("outputs", self.outputs, _product(self.weights, self.values))
+
+
+def _product(a: Numbers, b: Numbers) -> Numbers:
+    columns = list(zip(*b, strict=True))
+    return [[sum(x * y for x, y in zip(row, col, strict=True)) for col in columns] for row in a]
+
+
+def _check(name: str, got: Numbers, wanted: Numbers) -> None:
+    same = [len(row) for row in got] == [len(row) for row in wanted] and all(
+        isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
+        for one, other in zip(got, wanted, strict=True)
+        for a, b in zip(one, other, strict=True)
+    )
+    if not same:
+        raise ValueError(f"{name} must be {wanted}, got {got}")
 
 
 def eight_steps(
@@ -101,197 +99,163 @@ def eight_steps(
     Raises:
         ValueError: a tensor that does not follow from those before it.
     """
-    w_key, w_query, w_value = map(plain, parameters)
+    w_key, w_query, w_value = map(as_lists, parameters)
     given = (keys, queries, values, scores, weights, weighted, outputs)
-    tensors = Tensors(plain(inputs), (w_key, w_query, w_value), *map(plain, given))
+    tensors = Tensors(as_lists(inputs), (w_key, w_query, w_value), *map(as_lists, given))
     tensors.check()
     n = len(tensors.inputs)
-    steps = (_input, _parameters, _projected, _scored, _softmax, _weighted, _summed, _repeated)
-    drawings = [[step(tensors, i) for step in steps] for i in range(n)]
-    size = size_of([drawing for of_input in drawings for drawing in of_input])
-    frames = []
-    for i, of_input in enumerate(drawings):
-        for step, drawing in enumerate(of_input):
-            title = TITLES[step]
-            label = {
-                "en": f"Input {i + 1}, step {step + 1}: {title['en']}",
-                "zh": f"输入 {i + 1}，第 {step + 1} 步：{title['zh']}",
-            }
-            at = str(i + 1), str(step + 1)
-            frames.append(Frame(at, label, (drawn(drawing, size),), drawing.caption))
-    choices: tuple[Label, ...] = tuple({"en": "", "zh": ""} for _ in range(n))
-    controls = [({"en": "Input", "zh": "输入"}, choices), ({"en": "Step", "zh": "步骤"}, TITLES)]
+    steps = [[step(tensors, i) for step in STEPS.values()] for i in range(n)]
+    sheet = Sheet([step.rows for of_input in steps for step in of_input])
+    titles = [phrase("steps", title) for title in STEPS]
+    frames = [
+        Frame(
+            (str(i + 1), str(k + 1)),
+            phrase("steps", "frame", input=i + 1, step=k + 1, title=titles[k]),
+            (Rows(step.rows, sheet),),
+            step.caption,
+        )
+        for i, of_input in enumerate(steps)
+        for k, step in enumerate(of_input)
+    ]
+    unnamed: list[Wording] = [None] * n
+    controls = ((phrase("steps", "inputs"), unnamed), (phrase("steps", "steps"), titles))
     return stepper("steps", controls, frames)
 
 
-def _product(a: Matrix, b: Matrix) -> Matrix:
-    columns = list(zip(*b, strict=True))
-    return [[sum(x * y for x, y in zip(row, col, strict=True)) for col in columns] for row in a]
+@dataclass(frozen=True)
+class Step:
+    """What one step shows for one input."""
+
+    rows: list[list[Part]]
+    caption: Phrase
 
 
-# What the steps show. Whole numbers up to the scores, four decimals from the weights on.
+def _input(t: Tensors, i: int) -> Step:
+    inputs = _matrix("inputs", "input", t.inputs, rows=numbered("input", len(t.inputs)))
+    row = vector(t.inputs[i], INTEGER)
+    return Step([[Part(inputs, marked=[(i, None)])]], phrase("steps", "on_input", i=i + 1, row=row))
 
 
-def _input(t: Tensors, i: int) -> Drawing:
-    box = _box("inputs", "input", t.inputs, rows=numbered("input", len(t.inputs)))
-    row = vector(t.inputs[i], ".0f")
-    caption = {
-        "en": f"Input {i + 1} is row {i + 1} of the matrix: {row}.",
-        "zh": f"输入 {i + 1} 是矩阵的第 {i + 1} 行：{row}。",
-    }
-    return Drawing([[Part(box, 0, ((i, None),))]], caption)
-
-
-def _parameters(t: Tensors, i: int) -> Drawing:
-    used = tuple((j, None) for j, component in enumerate(t.inputs[i]) if component)
-    factors = [f"{shown(component, '.0f')} ×" for component in t.inputs[i]]
-    boxes = [
-        _box(name, "neutral", matrix, rows=None if k else factors)
-        for k, (name, matrix) in enumerate(zip(("W_K", "W_Q", "W_V"), t.parameters, strict=True))
+def _parameters(t: Tensors, i: int) -> Step:
+    used: list[Cell] = [(j, None) for j, component in enumerate(t.inputs[i]) if component]
+    factors = [f"{shown(component, INTEGER)} ×" for component in t.inputs[i]]
+    parts = [
+        Part(_matrix(name, "neutral", matrix, rows=None if k else factors), k, used)
+        for k, (name, matrix) in enumerate(zip(NAMES, t.parameters, strict=True))
     ]
-    row = vector(t.inputs[i], ".0f")
-    caption = {
-        "en": f"All inputs share the three parameter matrices. Input {i + 1} multiplies their rows "
-        f"by its components, {row}; the rows that count are outlined.",
-        "zh": f"三个参数矩阵由所有输入共用。输入 {i + 1} 用自己的分量 {row} "
-        "去乘它们的各行，起作用的行用框标出。",
-    }
-    return Drawing([[Part(box, k, used) for k, box in enumerate(boxes)]], caption)
+    row = vector(t.inputs[i], INTEGER)
+    return Step([parts], phrase("steps", "on_parameters", i=i + 1, row=row))
 
 
-def _projected(t: Tensors, i: int) -> Drawing:
-    made = [("key", t.keys), ("query", t.queries), ("value", t.values)]
-    boxes = [
-        Part(_box(f"{name} {i + 1}", name, [matrix[i]]), turn)
-        for turn, (name, matrix) in enumerate(made, start=1)
-    ]
+def _projected(t: Tensors, i: int) -> Step:
+    made = {"key": t.keys[i], "query": t.queries[i], "value": t.values[i]}
+    matrices = [_matrix(f"{name} {i + 1}", name, [row]) for name, row in made.items()]
+    source = Part(_matrix(f"input {i + 1}", "input", [t.inputs[i]]))
     arrows = [
-        Part(both(f"↓ × {name}"), box.turn, (), box.width)
-        for name, box in zip(("W_K", "W_Q", "W_V"), boxes, strict=True)
+        Part(f"↓ × {name}", turn, over=matrix)
+        for turn, (name, matrix) in enumerate(zip(NAMES, matrices, strict=True), start=1)
     ]
-    key, query, value = (vector(matrix[i], ".0f") for _, matrix in made)
-    caption = {
-        "en": f"Input {i + 1} times each parameter matrix gives key {key}, query {query} "
-        f"and value {value}.",
-        "zh": f"输入 {i + 1} 分别乘以三个参数矩阵，得到键 {key}、查询 {query} 和值 {value}。",
-    }
-    source = Part(_box(f"input {i + 1}", "input", [t.inputs[i]]))
-    return Drawing([[source], arrows, boxes], caption)
+    parts = [Part(matrix, turn) for turn, matrix in enumerate(matrices, start=1)]
+    vectors = {name: vector(row, INTEGER) for name, row in made.items()}
+    return Step([[source], arrows, parts], phrase("steps", "on_projected", i=i + 1, **vectors))
 
 
-def _scored(t: Tensors, i: int) -> Drawing:
-    n, query, scores = len(t.keys), t.queries[i], vector(t.scores[i], ".0f")
-    columns = [f"k_{j + 1}" for j in range(n)]
+def _scored(t: Tensors, i: int) -> Step:
+    query, columns = t.queries[i], [f"k_{j + 1}" for j in range(len(t.keys))]
     turned = [list(column) for column in zip(*t.keys, strict=True)]
     parts = [
-        Part(_box(f"query {i + 1}", "query", [query])),
-        Part(both("×")),
-        Part(_box("Kᵀ", "key", turned, columns=columns)),
-        Part(both("=")),
-        Part(_box("scores", "score", [t.scores[i]], columns=columns), n + 1),
+        Part(_matrix(f"query {i + 1}", "query", [query])),
+        Part("×"),
+        Part(_matrix("Kᵀ", "key", turned, columns=columns)),
+        Part("="),
+        Part(_matrix("scores", "score", [t.scores[i]], columns=columns), len(t.keys) + 1),
     ]
     lines = []
     for j, key in enumerate(t.keys):
-        terms = [f"{shown(a, '.0f')} × {shown(b, '.0f')}" for a, b in zip(query, key, strict=True)]
-        dot = f"q_{i + 1} · k_{j + 1} = {' + '.join(terms)} = {shown(t.scores[i][j], '.0f')}"
-        lines.append([Part(both(dot), j + 1)])
-    caption = {
-        "en": f"Query {i + 1} is compared with every key: the scores are {scores}.",
-        "zh": f"查询 {i + 1} 与每个键比较，分数为 {scores}。",
-    }
-    return Drawing([parts, *lines], caption)
+        terms = [
+            f"{shown(a, INTEGER)} × {shown(b, INTEGER)}" for a, b in zip(query, key, strict=True)
+        ]
+        dot = f"q_{i + 1} · k_{j + 1} = {' + '.join(terms)} = {shown(t.scores[i][j], INTEGER)}"
+        lines.append([Part(dot, j + 1, told=phrase("sentences", "sentence", text=dot))])
+    scores = vector(t.scores[i], INTEGER)
+    return Step([parts, *lines], phrase("steps", "on_scored", i=i + 1, scores=scores))
 
 
-def _softmax(t: Tensors, i: int) -> Drawing:
-    exponentials = [exp(score) for score in t.scores[i]]
-    total, weights = number(sum(exponentials), ".4f"), vector(t.weights[i], ".4e")
-    powers = {"en": "exponentials", "zh": "取指数"}
+def _softmax(t: Tensors, i: int) -> Step:
+    powers = [exp(score) for score in t.scores[i]]
+    total = number(sum(powers), DECIMALS)
+    divided, told = (phrase("steps", key, total=total) for key in ("divided", "divided_told"))
+    keys = numbered("key", len(t.keys))
     rows = [
-        [Part(_box("scores", "score", [t.scores[i]], columns=numbered("key", len(t.keys))))],
-        [Part({"en": "↓ exponential", "zh": "↓ 取指数"}, 1)],
-        [Part(_box(powers, "neutral", [exponentials], ".4f"), 1)],
-        [Part({"en": f"↓ divided by their sum, {total}", "zh": f"↓ 除以它们的和 {total}"}, 2)],
-        [Part(_box("weights", "weight", [t.weights[i]], ".4e"), 2)],
+        [Part(_matrix("scores", "score", [t.scores[i]], columns=keys))],
+        [Part(phrase("steps", "exponential"), 1)],
+        [Part(_matrix(phrase("steps", "powers"), "neutral", [powers], DECIMALS), 1)],
+        [Part(divided, 2, told=told)],
+        [Part(_matrix("weights", "weight", [t.weights[i]], ".4e"), 2)],
     ]
-    caption = {
-        "en": f"The weights of query {i + 1}: {weights}. They sum to 1.",
-        "zh": f"查询 {i + 1} 的权重：{weights}，和为 1。",
-    }
-    return Drawing(rows, caption)
+    weights = vector(t.weights[i], ".4e")
+    return Step(rows, phrase("steps", "on_softmax", i=i + 1, weights=weights))
 
 
-def _weighted(t: Tensors, i: int) -> Drawing:
+def _weighted(t: Tensors, i: int) -> Step:
+    parts = [
+        Part(_matrix("weights", "weight", [[one] for one in t.weights[i]], DECIMALS)),
+        Part("×"),
+        Part(_matrix("values", "value", t.values)),
+        Part("="),
+        Part(_matrix("weighted values", "weighted-value", t.weighted[i], DECIMALS), 1),
+    ]
     largest = max(t.weights[i])
     most = [j + 1 for j, one in enumerate(t.weights[i]) if isclose(one, largest, rel_tol=1e-9)]
-    parts = [
-        Part(_box("weights", "weight", [[one] for one in t.weights[i]], ".4f")),
-        Part(both("×")),
-        Part(_box("values", "value", t.values)),
-        Part(both("=")),
-        Part(_box("weighted values", "weighted-value", t.weighted[i], ".4f"), 1),
-    ]
-    english = " and ".join(f"value {j}" for j in most)
-    share = number(largest, ".4f")
-    caption = {
-        "en": f"Row by row, each value times its weight. {english[:1].upper()}{english[1:]} "
-        f"{'get' if len(most) > 1 else 'gets'} most: {share}.",
-        "zh": f"逐行相乘：每个值乘以自己的权重。{'和'.join(f'值 {j} ' for j in most)}"
-        f"{'的权重并列最大' if len(most) > 1 else '的权重最大'}：{share}。",
-    }
-    return Drawing([parts], caption)
+    share = number(largest, DECIMALS)
+    which = tuple(phrase("steps", "value" if k else "value_first", j=j) for k, j in enumerate(most))
+    caption = phrase("steps", "on_weighted", n=len(most), values=which, share=share)
+    return Step([parts], caption)
 
 
-def _summed(t: Tensors, i: int) -> Drawing:
-    output = vector(t.outputs[i], ".4f")
+def _summed(t: Tensors, i: int) -> Step:
     rows = [
-        [Part(_box("weighted values", "weighted-value", t.weighted[i], ".4f"))],
-        [Part({"en": "↓ sum of each column", "zh": "↓ 每列相加"}, 1)],
-        [Part(_box(f"output {i + 1}", "output", [t.outputs[i]], ".4f"), 1)],
+        [Part(_matrix("weighted values", "weighted-value", t.weighted[i], DECIMALS))],
+        [Part(phrase("steps", "sum_down"), 1)],
+        [Part(_matrix(f"output {i + 1}", "output", [t.outputs[i]], DECIMALS), 1)],
     ]
-    caption = {
-        "en": f"The weighted values, added column by column, are output {i + 1}: {output}.",
-        "zh": f"加权后的值逐列相加，就是输出 {i + 1}：{output}。",
-    }
-    return Drawing(rows, caption)
+    output = vector(t.outputs[i], DECIMALS)
+    return Step(rows, phrase("steps", "on_summed", i=i + 1, output=output))
 
 
-def _repeated(t: Tensors, i: int) -> Drawing:
-    n = len(t.outputs)
+def _repeated(t: Tensors, i: int) -> Step:
+    made = [("weights", "weight", t.weights), ("outputs", "output", t.outputs)]
     parts = [
-        Part(_until(_box(name, role, matrix, ".4f"), i + 1), k, ((i, None),))
-        for k, (name, role, matrix) in enumerate(
-            [("weights", "weight", t.weights), ("outputs", "output", t.outputs)]
-        )
+        Part(checked_matrix(matrix, role, DECIMALS, name, done=i + 1), k, [(i, None)])
+        for k, (name, role, matrix) in enumerate(made)
     ]
-    done, left = ([str(j + 1) for j in group] for group in (range(i + 1), range(i + 1, n)))
+    left = tuple(str(j + 1) for j in range(i + 1, len(t.outputs)))
     if left:
-        caption = {
-            "en": f"Row {i + 1} is done. Input{'s' * (len(left) > 1)} {' and '.join(left)} still "
-            f"{'go' if len(left) > 1 else 'goes'} through steps 4 to 7; keys and values stay.",
-            "zh": f"第 {i + 1} 行完成。输入 {'、'.join(left)} 还要走第 4 步到第 7 步，键和值不变。",
-        }
+        caption = phrase("steps", "on_repeated", i=i + 1, n=len(left), left=left)
     else:
-        caption = {
-            "en": f"All {len(done)} rows are done: the weights sum to 1 in each, "
-            "and each has its output.",
-            "zh": f"{len(done)} 行全部完成：每行的权重和为 1，每行都有自己的输出。",
-        }
-    return Drawing([parts], caption)
+        caption = phrase("steps", "on_finished", n=i + 1)
+    return Step([parts], caption)
 
 
-def _box(
-    name: Label,
+def _matrix(
+    name: Wording,
     role: str,
-    matrix: Matrix,
-    spec: str = ".0f",
-    rows: Sequence[Label] | None = None,
-    columns: Sequence[Label] | None = None,
-) -> Box:
-    return make_box(matrix, role, spec, name, rows, columns)
+    matrix: Numbers,
+    spec: str = INTEGER,
+    rows: Sequence[Wording] | None = None,
+    columns: Sequence[Wording] | None = None,
+) -> Matrix:
+    return checked_matrix(matrix, role, spec, name, rows, columns)
 
 
-def _until(box: Box, done: int) -> Box:
-    """The box with its first rows alone; what is still to come stays blank."""
-    texts = [row if i < done else [""] * len(row) for i, row in enumerate(box.texts)]
-    shades = [row if i < done else [0.0] * len(row) for i, row in enumerate(box.shades)]
-    return replace(box, texts=texts, shades=shades)
+STEPS: dict[str, Callable[[Tensors, int], Step]] = {
+    "input": _input,
+    "parameters": _parameters,
+    "projected": _projected,
+    "scored": _scored,
+    "softmax": _softmax,
+    "weighted": _weighted,
+    "summed": _summed,
+    "repeated": _repeated,
+}
+"""The name of each step in `[figures.steps]`, and what it shows."""

@@ -1,4 +1,4 @@
-"""Results on disk. A record is whole or it is not there; a damaged one counts as not there."""
+"""Records on disk. A record is whole or it is not there; a damaged one counts as not there."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import hashlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-Record = dict[str, Any]
+DAY = 86400.0
 
 
 def key_of(*parts: str) -> str:
-    """A key of everything that a result depends on; no two lists of parts share one."""
+    """A key of everything that a record depends on; no two lists of parts share one."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -24,12 +25,23 @@ class Store:
     def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
         self.folder = folder
         self.warn = warn
+        self.used: set[str] = set()
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"
 
-    def get(self, key: str) -> Record | None:
+    def get(self, key: str) -> dict[str, Any] | None:
         """The record, or None where there is none or its file is damaged."""
+        payload = self._whole(key)
+        record: dict[str, Any] | None = json.loads(payload) if payload is not None else None
+        return record
+
+    def has(self, key: str) -> bool:
+        """Whether there is a record that is whole."""
+        return self._whole(key) is not None
+
+    def _whole(self, key: str) -> bytes | None:
+        self.used.add(key)
         path = self._path(key)
         try:
             content = path.read_bytes()
@@ -37,13 +49,13 @@ class Store:
             return None
         checksum, _, payload = content.partition(b"\n")
         if hashlib.sha256(payload).hexdigest().encode() != checksum:
-            self.warn(f"{path} is damaged; the block runs again")
+            self.warn(f"{path} is damaged; it is made again")
             return None
-        record: Record = json.loads(payload)
-        return record
+        return payload
 
-    def put(self, key: str, record: Record) -> None:
+    def put(self, key: str, record: dict[str, Any]) -> None:
         """Write the record beside its place and move it there: no reader sees half of it."""
+        self.used.add(key)
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         payload = json.dumps(record, ensure_ascii=False, sort_keys=True).encode()
@@ -55,3 +67,12 @@ class Store:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+
+    def tidy(self) -> None:
+        """Throw away what has neither been used by this build nor been written for a day."""
+        for path in self.folder.glob("*/*"):
+            try:
+                if path.stem not in self.used and path.stat().st_mtime < time.time() - DAY:
+                    path.unlink()
+            except FileNotFoundError:  # another build was faster
+                continue

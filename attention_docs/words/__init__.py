@@ -1,7 +1,7 @@
 """The words of each language that no page holds: those of the build layer and of the figures.
 
 A language is a file beside this one, named after it: `en.toml`, `zh.toml`. Its tables follow the
-modules that use them: `[site.blocks]`, `[figures.heatmap]`. The first language is English: what a
+modules that use them: `[site.blocks]`, `[figures.heatmaps]`. The first language is English: what a
 listing writes as a plain label is English, and `[terms]` of another language translates it.
 """
 

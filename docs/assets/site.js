@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const chinese = document.documentElement.lang.startsWith("zh");
+  const words = JSON.parse(document.getElementById("__words").textContent); // [site.script]
   const all = (selector) => document.querySelectorAll(selector);
   const query = document.querySelector("[data-md-component=search-query]");
 
@@ -41,15 +41,14 @@
   // Labels that open the drawer and the search become buttons, so that the keyboard reaches them.
   function toggle(name) { return document.getElementById(`__${name}`); }
   function open_(name) { return toggle(name)?.checked; }
-  const NAMES = chinese ? { drawer: "导航", search: "搜索" } : { drawer: "Navigation", search: "Search" };
-  for (const [name, text] of Object.entries(NAMES)) {
+  for (const name of ["drawer", "search"]) {
     const label = document.querySelector(`label.md-header__button[for=__${name}]`);
     if (!label) continue;
     const button = document.createElement("button");
     button.type = "button";
     button.className = label.className;
     button.setAttribute("for", label.htmlFor); // the theme's styles and script know it by this
-    button.setAttribute("aria-label", text);
+    button.setAttribute("aria-label", words[name]);
     button.setAttribute("aria-expanded", "false");
     button.append(...label.childNodes);
     button.addEventListener("click", () => toggle(name).click());
@@ -74,7 +73,7 @@
     buttons.className = "md-code__nav";
     copy.type = "button";
     copy.className = "md-code__button";
-    copy.title = chinese ? "复制" : "Copy to clipboard";
+    copy.title = words.copy;
     copy.dataset.mdType = "copy";
     copy.dataset.clipboardText = code.textContent.trimEnd();
     code.before(buttons);
@@ -109,11 +108,11 @@
 
   // What scrolls sideways takes keyboard focus and has a name; what fits stays out of the way.
   const SCROLLING = {
-    ".output pre > code": ["Output", "输出"],
-    "pre > code": ["Code", "代码"],
-    ".formula": ["Formula", "公式"],
-    ".drawing": ["Figure", "图"],
-    ".md-typeset__scrollwrap": ["Table", "表格"],
+    ".output pre > code": words.output,
+    "pre > code": words.code,
+    ".formula": words.formula,
+    ".drawing": words.figure,
+    ".md-typeset__scrollwrap": words.table,
   };
   const names = new Map();
   // Measuring lays a box out: a few at a time, when nothing else is to be done.
@@ -140,10 +139,10 @@
     }
   }
   addEventListener("load", () => {
-    for (const [selector, [english, other]] of Object.entries(SCROLLING)) {
+    for (const [selector, name] of Object.entries(SCROLLING)) {
       for (const box of all(`article ${selector}`)) {
         if (names.has(box)) continue;
-        names.set(box, chinese ? other : english);
+        names.set(box, name);
         watch.observe(box);
       }
     }

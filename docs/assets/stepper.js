@@ -1,4 +1,4 @@
-// Steppers and sliders (attention_docs/figures/stepper.py). The page holds every frame and its
+// Steppers and sliders (attention_docs/figures/steppers.py). The page holds every frame and its
 // controls; this shows the frame that the controls name, and moves the controls.
 (() => {
   const inputs = (box) => [...box.querySelectorAll(".stepper-bar input")];

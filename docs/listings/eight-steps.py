@@ -14,8 +14,7 @@ from attention_docs.eight_steps import (
     round_weights,
     weighted_values,
 )
-from attention_docs.figures import flow, heatmap, numbered, product
-from attention_docs.figures.steps import eight_steps
+from attention_docs.figures import eight_steps, flow, heatmap, numbered, product
 from attention_docs.score_functions import dot
 from attention_docs.softmax import softmax
 from attention_docs.text import number, text

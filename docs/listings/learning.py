@@ -359,7 +359,7 @@ line_chart(
         ({"en": "training", "zh": "训练用的"}, [trained[t] for t in at]),
         ({"en": "kept back", "zh": "留出的"}, [tested[t] for t in at]),
     ],
-    xlabel="step",
+    xlabel={"en": "step", "zh": "步数"},
     ylabel="loss",
     spec=".2f",
 )
@@ -439,7 +439,7 @@ line_chart(
     ],
     band=range_of,
     band_name={"en": "shaded: lowest to highest", "zh": "阴影：最低到最高"},
-    xlabel="step",
+    xlabel={"en": "step", "zh": "步数"},
     ylabel="loss",
     spec=".2f",
 )

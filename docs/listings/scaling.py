@@ -8,8 +8,7 @@ from math import floor, log10, sqrt
 import numpy as np
 
 from attention_docs.eight_steps import INPUTS, W_QUERY
-from attention_docs.figures import bar_chart, heatmap, histogram, line_chart
-from attention_docs.figures.stepper import Frame, slider
+from attention_docs.figures import Frame, bar_chart, heatmap, histogram, line_chart, slider
 from attention_docs.scaling import (
     dot_distribution,
     dot_variance,
@@ -418,7 +417,6 @@ def frame(place, d_k):
     """What the slider shows at a width."""
     (raw, scaled), (mixed, kept) = averaged(d_k, 0), averaged(d_k, 1)
     sigma = number(sqrt(d_k), ".4g")
-    label = dict.fromkeys(("en", "zh"), f"d_k = {d_k}")
     says = {
         "en": f"d_k = {d_k}: largest weight {raw} not scaled, {scaled} divided by √d_k",
         "zh": f"d_k = {d_k}：最大权重，不缩放 {raw}，除以 √d_k 后 {scaled}",
@@ -431,7 +429,7 @@ def frame(place, d_k):
         f"最大权重的均值：不缩放 {raw}，除以 √d_k 以后 {scaled}。"
         f"熵的均值：不缩放 {mixed}，除以 √d_k 以后 {kept}。",
     }
-    return Frame((str(place),), label, tuple(drawings(d_k)), caption, says)
+    return Frame((str(place),), f"d_k = {d_k}", tuple(drawings(d_k)), caption, says)
 
 
 slider("d_k", [frame(i, d_k) for i, d_k in enumerate(widths)], start=widths.index(64))

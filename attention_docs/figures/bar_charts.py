@@ -1,0 +1,154 @@
+"""Lying bars for a few values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attention_docs.figures.chart import (
+    SAMPLE,
+    WIDTH,
+    Head,
+    Pairs,
+    Series,
+    checked_series,
+    tell_kind,
+)
+from attention_docs.figures.figure import (
+    Drawing,
+    Drawn,
+    Figure,
+    Label,
+    Language,
+    Wording,
+    checked_label,
+    checked_labels,
+)
+from attention_docs.figures.scale import Scale
+from attention_docs.figures.svg import INK, colour, outline, path, rectangle, text, widest, wrapped
+
+BAR, LINE = 20, 17  # height of a bar with its gap; of a line of a label
+LABELS = 150.0  # the most room for labels
+FILLS = (1.0, 0.0, 0.45)  # how strongly the bars of a series are filled: their edge is always there
+
+
+@dataclass(frozen=True, repr=False)
+class BarChart(Drawn):
+    """Bars in groups, one of each series."""
+
+    groups: tuple[Wording, ...]
+    series: list[Series]
+    ylabel: Wording
+    xlabel: Wording
+    title: Wording
+
+    def draw(self, lang: Language) -> Drawing:
+        """The bars of each series, their values, the labels of the groups."""
+        values = [value for one in self.series for value in one.values]
+        low, high = min([0.0, *values]), max([0.0, *values])
+        labels = [lang.label(group) for group in self.groups]
+        lines = [wrapped(label, LABELS) for label in labels]
+        deep = max(len(self.series) * BAR, *(LINE * len(one) for one in lines)) + 12
+        head = Head(lang, self.title, [one.label for one in self.series], self.xlabel)
+        bottom = head.height + deep * len(labels)
+        left = 18 + min(widest(labels), LABELS)
+        room = 10 + widest(told for one in self.series for told in one.texts)
+        x = Scale(low, high or 1.0, left + room * (low < 0), WIDTH - room - 8)
+        body = []
+        for k in range(len(self.series)):
+            top = head.height + (deep - len(self.series) * BAR) / 2 + k * BAR
+            body.append(self._bars(k, x, [top + g * deep for g in range(len(labels))]))
+        body.append(path(outline("M", x(0), head.height, "V", bottom), stroke=INK, stroke_width=1))
+        named = [k for k, one in enumerate(self.series) if lang.label(one.label)]
+        for k, (start, y) in zip(named, head.samples, strict=True):
+            body.append(_filled(rectangle(start + 6, y - 6, SAMPLE - 8, 12), k, self.series[k]))
+        body.append(head.draw())
+        for g, one_label in enumerate(lines):
+            middle = head.height + (g + 0.5) * deep - LINE * (len(one_label) - 1) / 2
+            for i, line in enumerate(one_label):
+                body.append(text(left - 8, middle + 5 + LINE * i, line, "end"))
+        body.append(text(x(0), bottom + 19, f"{lang.label(self.ylabel)} →"))
+        return Drawing(WIDTH, bottom + 30, "".join(body), 520)
+
+    def _bars(self, k: int, x: Scale, tops: list[float]) -> str:
+        """The bars of a series and the values at their tips."""
+        series = self.series[k]
+        bars, tips = "", ""
+        for value, told, top in zip(series.values, series.texts, tops, strict=True):
+            bars += rectangle(x(0), top + 2, x(value) - x(0), BAR - 4)
+            right = value >= 0
+            tips += text(
+                x(value) + (5 if right else -5), top + 15, told, "start" if right else "end"
+            )
+        return _filled(bars, k, series) + tips
+
+    def tell(self, lang: Language) -> str:
+        """Every bar."""
+        groups = lang.label(self.xlabel)
+        sentences = [
+            tell_kind(lang, "bar_charts", self.title),
+            lang.say("bar_charts", "bars", name=lang.label(self.ylabel)),
+            groups and lang.say("bar_charts", "groups", name=groups),
+        ]
+        for one in self.series:
+            bars = [
+                lang.say("bar_charts", "bar", group=lang.label(group), value=value)
+                for group, value in zip(self.groups, one.texts, strict=True)
+            ]
+            name = one.named(lang)
+            key = "series" if name else "series_without_name"
+            told = lang.join("clauses", bars)
+            sentences.append(lang.say("bar_charts", key, name=name, bars=told))
+        return lang.join("paragraph", sentences)
+
+
+def _filled(shape: str, k: int, series: Series) -> str:
+    """Bars of a series: full, empty or half full, then the same with dashed edges."""
+    fill, tint = FILLS[k % 3], colour(series.colour)
+    return path(
+        shape,
+        fill=tint if fill else "none",
+        fill_opacity=fill if 0 < fill < 1 else None,
+        stroke=tint,
+        stroke_width=1.75,
+        stroke_dasharray=None if k < 3 else "5.25 3.5",
+    )
+
+
+def bar_chart(
+    labels: Sequence[Label],
+    series: Pairs,
+    *,
+    ylabel: Label,
+    xlabel: Label | None = None,
+    title: Label | None = None,
+    roles: Sequence[str] | None = None,
+    spec: str = ".3g",
+) -> Figure:
+    """Lying bars, every value written at its bar.
+
+    Args:
+        labels: of the groups, from top to bottom.
+        series: label to values, one for each group; or pairs of a label and its values. A single
+            series with the label "" has no legend.
+        ylabel: what the values are.
+        xlabel: what the groups are. (The bars lie, so that long labels and every value have room.)
+        title: stands above.
+        roles: a role for every series, for their colours; without it, colours of no role.
+        spec: the format of the values.
+
+    Raises:
+        ValueError: a series of another length than the labels, numbers that are not finite, an
+            unknown role.
+
+    Examples:
+        >>> bar_chart(["key 1", "key 2"], {"": [0.25, 0.75]}, ylabel="weight")
+        Bar chart. Bars: weight. 0.25 for key 1; 0.75 for key 2.
+    """
+    return BarChart(
+        checked_labels(labels),
+        checked_series(series, len(labels), roles, spec, "the labels"),
+        checked_label(ylabel),
+        checked_label(xlabel),
+        checked_label(title),
+    )

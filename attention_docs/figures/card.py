@@ -1,0 +1,127 @@
+"""The picture that shows where a page is shared: the formula and a map of weights.
+
+A PNG, because such places draw no SVG. It needs Pillow, and the fonts of the site's formulas.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attention_docs.figures.matrix import opacity
+from attention_docs.figures.svg import COLOURS
+from attention_docs.text import number
+
+if TYPE_CHECKING:
+    from PIL import ImageDraw, ImageFont
+
+Piece = tuple[str, float, float]
+"""A text, its size, and how high above the line it stands."""
+
+SIZE = (1200, 630)
+INK = COLOURS["figure-ink"]
+MIDDLE = 310, 325  # of the formula
+EM = 62  # font size of the formula
+CELL, LEFT, TOP = 150, 695, 115  # of the map
+
+
+class Pen:
+    """Draws texts in the font of the formulas, in pixels."""
+
+    def __init__(self, draw: ImageDraw.ImageDraw, font: Path) -> None:
+        self.draw, self.path = draw, font
+
+    def font(self, size: float) -> ImageFont.FreeTypeFont:
+        """The font in a size."""
+        from PIL import ImageFont
+
+        # Pillow's other engine is not on every machine and sets letters a little differently.
+        basic = ImageFont.Layout.BASIC
+        return ImageFont.truetype(self.path, size, layout_engine=basic)
+
+    def width(self, pieces: Sequence[Piece]) -> float:
+        """How wide pieces of text are together."""
+        return sum(self.font(size).getlength(text) for text, size, _ in pieces)
+
+    def write(self, x: float, y: float, pieces: Sequence[Piece]) -> float:
+        """The pieces one after another on a line at y; where they end."""
+        for text, size, up in pieces:
+            face = self.font(size)
+            self.draw.text((x, y - up), text, fill=INK, font=face, anchor="ls")
+            x += face.getlength(text)
+        return x
+
+    def centre(self, x: float, y: float, pieces: Sequence[Piece]) -> None:
+        """The pieces in the middle around x."""
+        self.write(x - self.width(pieces) / 2, y, pieces)
+
+    def rule(self, x: float, y: float, end: float) -> None:
+        """The line of a fraction or of a root."""
+        self.draw.rectangle((round(x), round(y), round(end), round(y) + 2), fill=INK)
+
+
+def card_png(weights: Sequence[Sequence[float]], font: Path) -> bytes:
+    """The card with these weights, (3, 3); `font` is the file of the formulas' font."""
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", SIZE, COLOURS["figure-page"])
+    draw = ImageDraw.Draw(image)
+    pen = Pen(draw, font)
+    _formula(pen)
+    for i, row in enumerate(weights):
+        along = (i + 0.5) * CELL
+        pen.centre(LEFT - 45, TOP + along + 10, _indexed("q", i + 1, 44))
+        pen.centre(LEFT + along, TOP - 28, _indexed("k", i + 1, 44))
+        for j, weight in enumerate(row):
+            x, y = LEFT + j * CELL, TOP + i * CELL
+            edge = COLOURS["role-weight"]
+            draw.rectangle((x, y, x + CELL, y + CELL), _shade(weight), edge, width=2)
+            told = number(weight, ".4f")
+            pen.centre(x + CELL / 2, y + CELL / 2 + 12, [(told, 36, 0)])
+    drawn = io.BytesIO()
+    image.save(drawn, "PNG", optimize=True)
+    return drawn.getvalue()
+
+
+def _italic(letters: str) -> str:
+    """Letters as variables are set."""
+    starts = {True: 0x1D434 - ord("A"), False: 0x1D44E - ord("a")}  # capitals, small letters
+    return "".join(chr(starts[letter.isupper()] + ord(letter)) for letter in letters)
+
+
+def _indexed(letter: str, index: int | str, size: float) -> list[Piece]:
+    """A letter with an index."""
+    below = str(index) if isinstance(index, int) else _italic(index)
+    return [(_italic(letter), size, 0), (below, 0.7 * size, -0.15 * size)]
+
+
+def _formula(pen: Pen) -> None:
+    """softmax(QKᵀ / √d_k) V."""
+    name: list[Piece] = [("softmax", EM, 0)]
+    opening: list[Piece] = [("(", 2.4 * EM, -0.35 * EM)]
+    closing: list[Piece] = [(")", 2.4 * EM, -0.35 * EM)]
+    above: list[Piece] = [(_italic("QK"), EM, 0), ("⊤", 0.7 * EM, 0.4 * EM)]
+    root: list[Piece] = [("√", EM, 0.77 * EM)]
+    below = _indexed("d", "k", EM)
+    value: list[Piece] = [(_italic("V"), EM, 0)]
+    across = max(pen.width(above), pen.width(root + below)) + 0.1 * EM
+    axis = MIDDLE[1]
+    x = MIDDLE[0] - (pen.width(name + opening + closing + value) + across) / 2
+    x = pen.write(x, axis + 0.25 * EM, name)
+    x = pen.write(x, axis + 0.25 * EM, opening)
+    pen.rule(x, axis, x + across)
+    pen.centre(x + across / 2, axis - 0.3 * EM, above)
+    start = pen.write(x + (across - pen.width(root + below)) / 2, axis + EM, root)
+    pen.rule(start, axis + 0.2 * EM, pen.write(start, axis + EM, below))
+    x = pen.write(x + across, axis + 0.25 * EM, closing)
+    pen.write(x + 0.1 * EM, axis + 0.25 * EM, value)
+
+
+def _shade(weight: float) -> tuple[int, int, int]:
+    """The colour of a weight on the page."""
+    fill, page = (COLOURS[name] for name in ("role-weight-fill", "figure-page"))
+    pairs = [(int(fill[i : i + 2], 16), int(page[i : i + 2], 16)) for i in (1, 3, 5)]
+    red, green, blue = (round(b + opacity(weight) * (a - b)) for a, b in pairs)
+    return red, green, blue

@@ -1,0 +1,192 @@
+"""How samples spread over bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from attention_docs.figures.chart import (
+    EDGE,
+    WIDTH,
+    Head,
+    Pairs,
+    Series,
+    across,
+    baseline,
+    checked_series,
+    rules,
+    tell_axis,
+    tell_kind,
+)
+from attention_docs.figures.figure import (
+    Drawing,
+    Drawn,
+    Figure,
+    Label,
+    Language,
+    Wording,
+    checked_label,
+    english,
+    phrase,
+)
+from attention_docs.figures.numbers import charted, finite
+from attention_docs.figures.scale import Scale, ticks
+from attention_docs.figures.svg import colour, outline, path, text, widest
+
+PANEL, ABOVE = 92, 28  # height of a panel; of its name above it
+DEEP = PANEL + ABOVE + 6
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One series: the share of each bin, and what is told of it."""
+
+    label: Wording
+    colour: str
+    shares: list[float]
+    told: dict[str, Any]  # first, last, low, high, most, n
+    outside: int
+
+
+@dataclass(frozen=True, repr=False)
+class Histogram(Drawn):
+    """A panel for every series, over one horizontal axis."""
+
+    edges: list[float]
+    ends: tuple[str, str, str]  # lowest and highest edge, highest bar
+    panels: list[Panel]
+    names: tuple[Wording, Wording]  # of the axes: across, up
+    title: Wording
+    same_scale: bool
+
+    def draw(self, lang: Language) -> Drawing:
+        """The panels from top to bottom, then the axis."""
+        tops = [max(panel.shares) * 1.05 for panel in self.panels]
+        if self.same_scale:
+            tops = [max(tops)] * len(tops)
+        up = [ticks(0, top, count=3) for top in tops]
+        left = 18 + widest(charted(tick, "g") for one in up for tick in one)
+        head = Head(lang, self.title, [], self.names[1])
+        x = Scale(self.edges[0], self.edges[-1], left, WIDTH - EDGE)
+        body: list[str] = []
+        bottom = head.height
+        for panel, top, heights in zip(self.panels, tops, up, strict=True):
+            bottom += DEEP
+            y = Scale(0, top, bottom - 6, bottom - 6 - PANEL)
+            labels = [charted(tick, "g") for tick in heights]
+            body += rules([y(tick) for tick in heights], labels, left)
+            body += [
+                _stairs(self.edges, panel, x, y),
+                baseline(left, y(0)),
+                text(left, bottom - DEEP + 19, lang.label(panel.label), bold=True),
+            ]
+        bottom -= 6
+        wanted = ticks(self.edges[0], self.edges[-1], count=6)
+        body += across([x(n) for n in wanted], [charted(n, "g") for n in wanted], bottom)
+        below = lang.label(self.names[0])
+        body += [head.draw(), text((left + WIDTH - EDGE) / 2, bottom + 40, below, "middle")]
+        return Drawing(WIDTH, bottom + 46, "".join(body), 520)
+
+    def tell(self, lang: Language) -> str:
+        """The axes, then for every panel its number of samples, its fullest bin and its ends."""
+        low, high, most = self.ends
+        sentences = [
+            tell_kind(lang, "histograms", self.title),
+            tell_axis(lang, "across", self.names[0], low, high),
+            tell_axis(lang, "up", self.names[1], "0", most),
+        ]
+        for panel in self.panels:
+            out = lang.say("histograms", "outside", n=panel.outside) if panel.outside else ""
+            samples = lang.say("histograms", "samples", n=panel.told["n"])
+            name = lang.quoted(lang.label(panel.label))
+            parts = panel.told | {"name": name, "samples": samples, "outside": out}
+            sentences.append(lang.say("histograms", "panel", **parts))
+        return lang.join("paragraph", sentences)
+
+
+def _stairs(edges: list[float], panel: Panel, x: Scale, y: Scale) -> str:
+    """The outline of all bars together, and a light fill."""
+    steps: list[str | float] = ["M", x(edges[0]), y(0)]
+    for share, end in zip(panel.shares, edges[1:], strict=True):
+        steps += ["V", y(share), "H", x(end)]
+    d, tint = outline(*steps, "V", y(0)), colour(panel.colour)
+    return path(d, fill=tint, fill_opacity=0.35, stroke=tint, stroke_width=1.75)
+
+
+def histogram(
+    samples: Pairs,
+    edges: Any,
+    *,
+    xlabel: Label,
+    ylabel: Label | None = None,
+    title: Label | None = None,
+    roles: Sequence[str] | None = None,
+    counts: bool = False,
+    same_scale: bool = False,
+    spec: str = ".3g",
+) -> Figure:
+    """How samples spread over bins: a panel for every series, over one horizontal axis.
+
+    Args:
+        samples: label to samples; or pairs of a label and its samples.
+        edges: of the bins, rising; a bin has its lower edge and the last one both.
+        xlabel: what a sample is.
+        ylabel: what the height of a bar is; without it, "share of the samples".
+        title: stands above.
+        roles: a role for every series, for their colours; without it, colours of no role.
+        counts: the samples are counted already: one number for each bin.
+        same_scale: every panel reaches as high as the highest.
+        spec: the format of the numbers in the alternative text.
+
+    Raises:
+        ValueError: edges that do not rise, a wrong number of counts, no sample inside the edges.
+
+    Examples:
+        >>> histogram({"raw": [0.5, 0.7, 1.5, 7]}, [0, 1, 2, 3], xlabel="score")
+        Histogram. Horizontal axis: score, from 0 to 3. Vertical axis: share of the samples, from 0
+        to 0.5. raw: 4 samples, spread from 0 to 2, the fullest bin from 0 to 1 with a share of 0.5;
+        1 sample lies outside the axis.
+    """
+    ends = finite("edges", edges)
+    if len(ends) < 2 or any(b <= a for a, b in pairwise(ends)):
+        raise ValueError(f"edges must be at least 2 and rise, got {ends}")
+    series = checked_series(samples, len(ends) - 1 if counts else None, roles, None, "the bins")
+    panels = [_panel(one, ends, counts, spec) for one in series]
+    highest = max(max(panel.shares) for panel in panels)
+    return Histogram(
+        ends,
+        (charted(ends[0], spec), charted(ends[-1], spec), charted(highest, spec)),
+        panels,
+        (checked_label(xlabel), checked_label(ylabel or phrase("histograms", "share"))),
+        checked_label(title),
+        same_scale,
+    )
+
+
+def _panel(series: Series, edges: list[float], counts: bool, spec: str) -> Panel:
+    """The share of each bin, or ValueError where no sample is in any."""
+    tally = series.values if counts else np.histogram(series.values, edges)[0].tolist()
+    if sum(tally) <= 0 or min(tally) < 0:
+        raise ValueError(
+            f"series {english(series.label)!r} must have samples between {edges[0]} and "
+            f"{edges[-1]}, got {sum(tally)}"
+        )
+    total = sum(tally) if counts else len(series.values)
+    shares = [n / total for n in tally]
+    best = shares.index(max(shares))
+    filled = [i for i, share in enumerate(shares) if share > 0]
+    told = {
+        "first": edges[filled[0]],
+        "last": edges[filled[-1] + 1],
+        "low": edges[best],
+        "high": edges[best + 1],
+        "most": max(shares),
+    }
+    texts: dict[str, Any] = {name: charted(value, spec) for name, value in told.items()}
+    return Panel(
+        series.label, series.colour, shares, texts | {"n": int(total)}, int(total - sum(tally))
+    )

@@ -1,0 +1,297 @@
+"""Lines over a parameter, and their bands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from attention_docs.figures.chart import (
+    EDGE,
+    SAMPLE,
+    WIDTH,
+    Head,
+    Pairs,
+    Series,
+    across,
+    baseline,
+    checked_series,
+    rules,
+    tell_axis,
+    tell_kind,
+)
+from attention_docs.figures.figure import (
+    Drawing,
+    Drawn,
+    Figure,
+    Label,
+    Language,
+    Wording,
+    checked_label,
+    english,
+    phrase,
+)
+from attention_docs.figures.numbers import charted, finite
+from attention_docs.figures.scale import Scale, ticks, widened
+from attention_docs.figures.svg import (
+    colour,
+    outline,
+    path,
+    polyline,
+    rectangle,
+    text,
+    text_width,
+    widest,
+)
+
+Point = tuple[float, float]
+
+PLOT = 230  # height
+SHORT = 8  # with at most so many points, all of them are told
+DASHES = (None, "14 6", "4 5", "18 6 4 6", "8 3", "24 8")
+MARKERS = (  # from the middle: circle, square, triangle, diamond, triangle, cross
+    "m-3.25 0a3.25 3.25 0 0 1 6.5 0a3.25 3.25 0 0 1-6.5 0z",
+    "m-3.25-3.25h6.5v6.5h-6.5z",
+    "m0-3.25l3.25 6.5h-6.5z",
+    "m0-4.6l4.6 4.6l-4.6 4.6l-4.6-4.6z",
+    "m0 3.25l3.25-6.5h-6.5z",
+    "m-1.08-3.25h2.16v2.17h2.17v2.16h-2.17v2.17h-2.16v-2.17h-2.17v-2.16h2.17z",
+)
+
+
+@dataclass(frozen=True)
+class Band:
+    """The low and the high ends of a band, and how the outermost ones are told."""
+
+    low: list[float]
+    high: list[float]
+    told: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series, its band, and which of the looks it has."""
+
+    series: Series
+    band: Band | None
+    look: int
+
+    @property
+    def extent(self) -> list[float]:
+        """All values that the axis must hold."""
+        band = self.band
+        return self.series.values + (band.low + band.high if band else [])
+
+    def draw_band(self, xs: list[float], x: Scale, y: Scale) -> str:
+        """The band, under all lines."""
+        if not self.band:
+            return ""
+        low, high = (list(zip(xs, end, strict=True)) for end in (self.band.low, self.band.high))
+        around = [(x(a), y(b)) for a, b in low + high[::-1]]
+        return path(polyline(around) + "z", fill=colour(self.series.colour), fill_opacity=0.2)
+
+    def draw(self, xs: list[float], x: Scale, y: Scale) -> str:
+        """The edges of the band, which show in print; the line and at most 12 markers."""
+        edges = [self.band.low, self.band.high] if self.band else []
+        *drawn, points = (
+            [(x(a), y(b)) for a, b in zip(xs, values, strict=True)]
+            for values in [*edges, self.series.values]
+        )
+        thin = {"fill": "none", "stroke": colour(self.series.colour), "stroke-width": "0.75"}
+        every = -(-len(points) // 12)
+        return path("".join(map(polyline, drawn)), **thin) + self._styled(points, points[::every])
+
+    def sample(self, x: float, y: float) -> str:
+        """The line in the legend."""
+        return self._styled([(x, y), (x + SAMPLE, y)], [(x + SAMPLE / 2, y)])
+
+    def _styled(self, points: list[Point], marked: list[Point]) -> str:
+        """Points joined in colour and dashes, and markers: every second line has hollow ones."""
+        look, tint = self.look, colour(self.series.colour)
+        dashes = DASHES[look]
+        line = path(
+            polyline(points), fill="none", stroke=tint, stroke_width=2, stroke_dasharray=dashes
+        )
+        markers = "".join(outline("M", x, y) + MARKERS[look] for x, y in marked)
+        fill = colour("figure-page") if look % 2 else tint
+        return line + path(markers, fill=fill, stroke=tint, stroke_width=1.5)
+
+    def tell(self, lang: Language, xlabel: Wording, x_texts: list[str]) -> str:
+        """All of the points, or the ends and extremes; then the band."""
+        name = self.series.named(lang) or lang.say("line_charts", "without_name")
+        pairs = list(zip(x_texts, self.series.texts, strict=True))
+        if len(pairs) <= SHORT:
+            points = [lang.say("line_charts", "point", x=x, y=y) for x, y in pairs]
+            told = lang.say("line_charts", "points", name=name, points=lang.join("clauses", points))
+        else:
+            values = self.series.values
+            at = {
+                "first": 0,
+                "last": -1,
+                "lowest": values.index(min(values)),
+                "highest": values.index(max(values)),
+            }
+            ys = {which: pairs[i][1] for which, i in at.items()}
+            xs = {f"x_{which}": pairs[i][0] for which, i in at.items()}
+            told = lang.say("line_charts", "ends", name=name, x=lang.label(xlabel), **xs, **ys)
+        band = lang.say("line_charts", "band", **self.band.told) if self.band else ""
+        return lang.join("paragraph", [told, band])
+
+
+@dataclass(frozen=True, repr=False)
+class LineChart(Drawn):
+    """Lines over one x."""
+
+    xs: list[float]
+    x_texts: list[str]
+    lines: list[Line]
+    band_name: Wording
+    names: tuple[Wording, Wording]  # of the axes: across, up
+    title: Wording
+    logs: tuple[bool, bool]
+
+    def draw(self, lang: Language) -> Drawing:
+        """Rules, bands, lines, axis, legend."""
+        low, high = self._ends()
+        up = ticks(low, high, self.logs[1])
+        labels = [charted(tick, "g") for tick in up]
+        left = 18 + widest(labels)
+        legend = [*(line.series.label for line in self.lines), self.band_name]
+        head = Head(lang, self.title, legend, self.names[1])
+        bottom = head.height + PLOT
+        x = Scale(*widened(self.xs, self.logs[0]), left, WIDTH - EDGE, self.logs[0])
+        y = Scale(low, high, bottom, head.height, self.logs[1])
+        own = self.xs if len(self.xs) <= 9 else ticks(self.xs[0], self.xs[-1], self.logs[0], 6)
+        name = lang.label(self.names[0])
+        # It stands under the middle of the axis, but a long one must not stick out.
+        middle = min((left + WIDTH - EDGE) / 2, WIDTH - 8 - text_width(name) / 2)
+        body = [
+            *rules([y(tick) for tick in up], labels, left),
+            *(line.draw_band(self.xs, x, y) for line in self.lines),
+            *(line.draw(self.xs, x, y) for line in self.lines),
+            baseline(left, bottom),
+            *across([x(n) for n in own], [charted(n, "g") for n in own], bottom),
+            self._samples(head, lang),
+            head.draw(),
+            text(middle, bottom + 41, name, "middle"),
+        ]
+        return Drawing(WIDTH, bottom + 48, "".join(body), 520)
+
+    def _ends(self) -> tuple[float, float]:
+        """The ends of the vertical axis: 0 is on it where that costs at most half of it."""
+        values = [value for line in self.lines for value in line.extent]
+        low, high = widened(values, self.logs[1])
+        from_zero = not self.logs[1] and 0 <= min(values) <= max(values) / 2
+        return (0.0 if from_zero else low), high
+
+    def _samples(self, head: Head, lang: Language) -> str:
+        """A sample of every line that has a name, and of the bands."""
+        named = [line for line in self.lines if lang.label(line.series.label)]
+        samples = [line.sample(*at) for line, at in zip(named, head.samples, strict=False)]
+        if self.band_name:
+            x, y = head.samples[-1]
+            shape = rectangle(x, y - 6, SAMPLE, 12)
+            samples.append(path(shape, fill=colour("role-neutral"), fill_opacity=0.3))
+        return "".join(samples)
+
+    def tell(self, lang: Language) -> str:
+        """The axes, then every line."""
+        xlabel, ylabel = self.names
+        told = [
+            end
+            for line in self.lines
+            for end in zip(line.series.values, line.series.texts, strict=True)
+        ]
+        sentences = [
+            tell_kind(lang, "line_charts", self.title),
+            tell_axis(lang, "across", xlabel, self.x_texts[0], self.x_texts[-1], self.logs[0]),
+            tell_axis(lang, "up", ylabel, min(told)[1], max(told)[1], self.logs[1]),
+            *(line.tell(lang, xlabel, self.x_texts) for line in self.lines),
+        ]
+        return lang.join("paragraph", sentences)
+
+
+def line_chart(
+    x: Any,
+    series: Pairs,
+    *,
+    xlabel: Label,
+    ylabel: Label,
+    title: Label | None = None,
+    band: Mapping[str, tuple[Any, Any]] | None = None,
+    band_name: Label | None = None,
+    roles: Sequence[str] | None = None,
+    log_x: bool = False,
+    log_y: bool = False,
+    spec: str = ".3g",
+) -> Figure:
+    """Lines over a parameter, told apart by dashes and markers.
+
+    Args:
+        x: where the lines have their points, rising.
+        series: label to values, one for each x; or pairs of a label and its values.
+        xlabel: what x is.
+        ylabel: what the values are.
+        title: stands above.
+        band: the (English) label of a series to the low and the high end of its band.
+        band_name: what the band is, for the legend.
+        roles: a role for every series, for their colours; without it, colours of no role.
+        log_x: a logarithmic axis for x.
+        log_y: a logarithmic axis for the values.
+        spec: the format of the numbers in the alternative text.
+
+    Raises:
+        ValueError: a series or band of another length than x, numbers that are not finite, or not
+            positive on a logarithmic axis, an unknown role, a band of an unknown series.
+
+    Examples:
+        >>> line_chart([1, 2], {"theory": [0.5, 4]}, xlabel="d_k", ylabel="variance")
+        Line chart. Horizontal axis: d_k, from 1 to 2. Vertical axis: variance, from 0.5 to 4.
+        theory: 0.5 at 1; 4 at 2.
+    """
+    xs = finite("x", x)
+    if any(b <= a for a, b in pairwise(xs)):
+        raise ValueError(f"x must rise, got {xs}")
+    all_series = checked_series(series, len(xs), roles, spec, "x")
+    bands = _checked_bands(band or {}, all_series, spec)
+    pairs = zip(all_series, bands, strict=True)
+    lines = [Line(one, its_band, look) for look, (one, its_band) in enumerate(pairs)]
+    values = [value for line in lines for value in line.extent]
+    for name, numbers, log in (("x", xs, log_x), ("values", values, log_y)):
+        if log and min(numbers) <= 0:
+            raise ValueError(f"{name} must be positive on a logarithmic axis, got {min(numbers)}")
+    x_spec = "d" if all(value.is_integer() for value in xs) else spec
+    return LineChart(
+        xs,
+        [charted(value, x_spec) for value in xs],
+        lines,
+        checked_label(band_name or phrase("line_charts", "range")) if band else None,
+        (checked_label(xlabel), checked_label(ylabel)),
+        checked_label(title),
+        (log_x, log_y),
+    )
+
+
+def _checked_bands(
+    given: Mapping[str, tuple[Any, Any]], series: list[Series], spec: str
+) -> list[Band | None]:
+    """The band of every series, or ValueError."""
+    known = [english(one.label) for one in series]
+    length = len(series[0].values)
+    bands: list[Band | None] = [None] * len(series)
+    for label, ends in given.items():
+        if label not in known:
+            raise ValueError(f"band must be of one of the series {known}, got {label!r}")
+        low, high = (finite(f"band of {label!r}", end) for end in ends)
+        if (len(low), len(high)) != (length, length):
+            raise ValueError(
+                f"band of {label!r} must have {length} low and high ends, "
+                f"got {len(low)} and {len(high)}"
+            )
+        if any(a > b for a, b in zip(low, high, strict=True)):
+            raise ValueError(f"band of {label!r} must have its low end below its high end")
+        told = {"low": low[0], "high": high[0], "last_low": low[-1], "last_high": high[-1]}
+        texts = {name: charted(value, spec) for name, value in told.items()}
+        bands[known.index(label)] = Band(low, high, texts)
+    return bands

@@ -1,0 +1,247 @@
+"""A matrix as a box of shaded cells: its checks, its sizes, its drawing and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from attention_docs.figures.figure import Language, Wording, checked_label, checked_labels, english
+from attention_docs.figures.numbers import as_lists, shown
+from attention_docs.figures.svg import (
+    INK,
+    TEXT,
+    checked_role,
+    colour,
+    element,
+    group,
+    outline,
+    path,
+    rectangle,
+    text,
+    text_width,
+    widest,
+)
+
+HEIGHT = 32  # of a cell with a number
+NAME, HEADER = 22, 20  # height of the name above a matrix; of the labels of its columns
+Cell = tuple[int | None, int | None]
+"""Row and column from 0; None is the whole row or column."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix that can be drawn in any language."""
+
+    name: Wording
+    role: str
+    values: list[list[Any]]
+    texts: list[list[str]]  # of the numbers; empty where shades alone tell them
+    rows: tuple[Wording, ...]
+    columns: tuple[Wording, ...]
+    scale: tuple[float, float]  # the values of the lightest and of the strongest shade
+    done: int  # the first rows; those after them stay blank
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.values), len(self.values[0])
+
+    def shade(self, i: int, j: int) -> float:
+        """From 0 to 1 in steps of 1/20; what is not finite stays blank."""
+        value, (low, high) = self.values[i][j], self.scale
+        if i >= self.done or not isfinite(value):
+            return 0
+        share = (float(value) - low) / ((high - low) or 1.0)
+        return round(20 * min(1.0, max(0.0, share))) / 20
+
+    def checked_cells(self, cells: Iterable[Cell]) -> tuple[Cell, ...]:
+        """Cells to outline, or ValueError where the matrix has no such cell."""
+        marked = tuple(cells)
+        for cell in marked:
+            if any(i is not None and not 0 <= i < n for i, n in zip(cell, self.size, strict=True)):
+                raise ValueError(f"highlight must lie inside {self.size}, got {cell}")
+        return marked
+
+
+def checked_matrix(
+    given: Any,
+    role: str,
+    spec: str,
+    name: Wording = None,
+    rows: Sequence[Wording] | None = None,
+    columns: Sequence[Wording] | None = None,
+    scale: tuple[float, float] | None = None,
+    numbers: bool = True,
+    done: int | None = None,
+) -> Matrix:
+    """A matrix, or a vector as one row, with its numbers as text; or ValueError."""
+    what = english(checked_label(name)) or "matrix"
+    values = as_lists(given)
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"{what} must be a matrix or a vector, got {values!r}")
+    values = values if isinstance(values[0], list) else [values]
+    sizes = [len(row) if isinstance(row, list) else 0 for row in values]
+    if 0 in sizes or len(set(sizes)) != 1:
+        raise ValueError(f"{what} must have rows of one length, got lengths {sizes}")
+    if any(isinstance(value, list) for row in values for value in row):
+        raise ValueError(f"{what} must have at most 2 axes, got more")
+    for labels, wanted, axis in ((rows, len(values), "rows"), (columns, sizes[0], "columns")):
+        if labels is not None and len(labels) != wanted:
+            raise ValueError(f"{what} must have {wanted} labels for its {axis}, got {len(labels)}")
+    finite = [float(value) for row in values for value in row if isfinite(value)]
+    return Matrix(
+        checked_label(name),
+        checked_role(role),
+        values,
+        [[shown(value, spec) for value in row] for row in values] if numbers else [],
+        checked_labels(rows),
+        checked_labels(columns),
+        scale or (min([0.0, *finite]), max([0.0, *finite])),
+        len(values) if done is None else done,
+    )
+
+
+class Box:
+    """A matrix in one language: how large it is, how it looks, what it says.
+
+    Its cells start at `indent` from the left and at `top`, and are `grid` wide and high.
+    """
+
+    def __init__(self, matrix: Matrix, lang: Language, head: float = 0) -> None:
+        self.matrix, self.lang = matrix, lang
+        self.name = lang.label(matrix.name)
+        self.rows = [lang.label(label) for label in matrix.rows]
+        self.columns = [lang.label(label) for label in matrix.columns]
+        n, m = matrix.size
+        if matrix.texts:
+            number = max(widest(row, TEXT) for row in matrix.texts)
+            self.cell = max(HEIGHT, number + 12, widest(self.columns) + 8), float(HEIGHT)
+        else:
+            side = float(min(24, max(5, 416 // m)))
+            self.cell = side, side
+        self.grid = m * self.cell[0], n * self.cell[1]
+        self.top = head + NAME * bool(self.name) + HEADER * bool(self.columns)
+        self.height = self.top + self.grid[1]
+        # A name that is longer than the cells sticks out on both sides.
+        wide = text_width(self.name)
+        self.indent = max(widest(self.rows) + 8 * bool(self.rows), (wide - self.grid[0]) / 2)
+        self.width = self.indent + max(self.grid[0], (wide + self.grid[0]) / 2)
+
+    def draw(self, x: float, y: float, marked: Iterable[Cell] = ()) -> str:
+        """The box with its upper left corner at (x, y)."""
+        left, top = x + self.indent, y + self.top
+        (wide, _), (w, h) = self.grid, self.cell
+        numbers = [
+            text(left + (j + 0.5) * w, top + (i + 0.5) * h + 5.3, one, "middle", TEXT)
+            for i, row in enumerate(self.matrix.texts[: self.matrix.done])
+            for j, one in enumerate(row)
+        ]
+        return "".join(
+            [
+                self._shades(left, top),
+                self._edges(left, top),
+                *(self._outline(left, top, cell) for cell in marked),
+                text(left + wide / 2, y + 15, self.name, "middle", bold=True),
+                *(
+                    text(left + (j + 0.5) * w, top - 6, label, "middle")
+                    for j, label in enumerate(self.columns)
+                ),
+                *(
+                    text(left - 8, top + (i + 0.5) * h + 5, label, "end")
+                    for i, label in enumerate(self.rows)
+                ),
+                *numbers,
+            ]
+        )
+
+    def _shades(self, left: float, top: float) -> str:
+        """The shaded cells: one path for each shade."""
+        (n, m), (w, h) = self.matrix.size, self.cell
+        cells: dict[float, str] = {}
+        for i in range(n):
+            for j in range(m):
+                shade = self.matrix.shade(i, j)
+                cells[shade] = cells.get(shade, "") + rectangle(left + j * w, top + i * h, w, h)
+        paths = [path(d, fill_opacity=opacity(shade)) for shade, d in sorted(cells.items())]
+        # A colour that leaves numbers legible; without numbers, one that tells more shades apart.
+        name = f"role-{self.matrix.role}{'-fill' * bool(self.matrix.texts)}"
+        return group("".join(paths), fill=colour(name))
+
+    def _edges(self, left: float, top: float) -> str:
+        """The frame in the colour of the role, and lines between cells that hold numbers."""
+        (n, m), (wide, high), (w, h) = self.matrix.size, self.grid, self.cell
+        lines = [outline("M", left + j * w, top, "v", high) for j in range(1, m)]
+        lines += [outline("M", left, top + i * h, "h", wide) for i in range(1, n)]
+        inner = path("".join(lines), stroke_width=0.5) if self.matrix.texts else ""
+        frame = path(rectangle(left, top, wide, high), stroke_width=2)
+        return group(inner + frame, fill="none", stroke=colour(f"role-{self.matrix.role}"))
+
+    def _outline(self, left: float, top: float, cell: Cell) -> str:
+        (row, column), (wide, high), (w, h) = cell, self.grid, self.cell
+        x, width = (left, wide) if column is None else (left + column * w, w)
+        y, height = (top, high) if row is None else (top + row * h, h)
+        return element(
+            "rect",
+            x=x,
+            y=y,
+            width=width,
+            height=height,
+            rx=3,
+            fill="none",
+            stroke=INK,
+            stroke_width=3.5,
+        )
+
+    def tell(self) -> str:
+        """Every number, row by row."""
+        lang, texts = self.lang, self.matrix.texts[: self.matrix.done]
+        if len(texts) == 1 and not self.rows and not self.columns:
+            return self._named("vector", numbers=lang.join("list", texts[0]))
+        sentences = [self.tell_size()]
+        if self.columns:
+            columns = [self.column(j) for j in range(len(self.columns))]
+            sentences.append(lang.say("matrix", "columns", columns=lang.join("list", columns)))
+        for i, row in enumerate(texts):
+            start = self.row(i) if self.rows else lang.say("matrix", "row_first", n=i + 1)
+            sentences.append(
+                lang.say("matrix", "numbers", row=start, numbers=lang.join("list", row))
+            )
+        return lang.join("paragraph", sentences)
+
+    def tell_size(self) -> str:
+        """Name and size."""
+        m = self.matrix.size[1]
+        rows = self.lang.say("matrix", "rows", n=self.matrix.done)
+        return self._named("matrix", rows=rows, columns=self.lang.say("matrix", "of_columns", n=m))
+
+    def _named(self, what: str, **parts: str) -> str:
+        key = what if self.name else f"{what}_without_name"
+        return self.lang.say("matrix", key, name=self.lang.quoted(self.name), **parts)
+
+    def tell_outlined(self, marked: Iterable[Cell], labels: bool = True) -> str:
+        """The cells that are outlined, by the labels of their rows or by their numbers."""
+        places = []
+        for i, j in marked:
+            row = "" if i is None else self.row(i, labels)
+            column = "" if j is None else self.column(j)
+            both = self.lang.say("matrix", "cell", row=row, column=column)
+            places.append(both if row and column else row or column)
+        told = self.lang.join("clauses", places)
+        return told and self.lang.say("matrix", "outlined", places=told)
+
+    def row(self, i: int, labels: bool = True) -> str:
+        """The label of a row, or its number."""
+        label = self.rows[i] if self.rows and labels else ""
+        return label or self.lang.say("matrix", "row", n=i + 1)
+
+    def column(self, j: int) -> str:
+        """The label of a column, or its number."""
+        label = self.columns[j] if self.columns else ""
+        return label or self.lang.say("matrix", "column", n=j + 1)
+
+
+def opacity(shade: float) -> float:
+    """A shade from 0 to 1 as an opacity; even the smallest value shows its role's colour."""
+    return 0.06 + 0.94 * shade

@@ -1,0 +1,172 @@
+"""SVG as text: colours, paths, lines of text and their widths. Nothing here knows a language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+TEXT, LABEL = 15, 14  # font sizes: of a number in a cell or a line of text, of any other label
+
+COLOURS = {
+    "figure-ink": "#1b1f24",
+    "figure-page": "#ffffff",
+    "role-input": "#2e8b3d",
+    "role-input-fill": "#a6dfa9",
+    "role-key": "#c25a00",
+    "role-key-fill": "#ffb870",
+    "role-query": "#c62828",
+    "role-query-fill": "#f5a3a3",
+    "role-value": "#7b3fb5",
+    "role-value-fill": "#cfaeea",
+    "role-score": "#1565c0",
+    "role-score-fill": "#8fc1f0",
+    "role-weight": "#8d6b00",
+    "role-weight-fill": "#f7d046",
+    "role-weighted-value": "#8d6b00",
+    "role-weighted-value-fill": "#f7d046",
+    "role-output": "#1b5e20",
+    "role-output-fill": "#63a66d",
+    "role-neutral": "#5b6470",
+    "role-neutral-fill": "#c3c9d1",
+    "series-1": "#00747a",
+    "series-2": "#ad1f7a",
+    "series-3": "#7d5322",
+    "series-4": "#4a5464",
+    "series-5": "#3f51b5",
+    "series-6": "#5a7000",
+}
+"""The light colours, as a fallback where figures.css is not loaded (a notebook, say)."""
+
+ROLES = tuple(name[5:] for name in COLOURS if name.startswith("role-") and "-fill" not in name)
+INK = "currentColor"
+
+
+def colour(name: str) -> str:
+    """The CSS colour of a name in COLOURS."""
+    return f"var(--{name},{COLOURS[name]})"
+
+
+def checked_role(role: str) -> str:
+    """The role, or ValueError."""
+    if role not in ROLES:
+        raise ValueError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
+    return role
+
+
+def decimal(number: float) -> str:
+    """A number in SVG units, rounded to 1/100.
+
+    Examples:
+        >>> decimal(12.3456), decimal(-0.001), decimal(300.0)
+        ('12.35', '0', '300')
+    """
+    return f"{round(number, 2) + 0.0:.7g}"
+
+
+def outline(*parts: str | float) -> str:
+    """Commands and numbers as the outline of a path.
+
+    Examples:
+        >>> outline("M", 1.5, 2, "h", 3.004, "z")
+        'M1.5 2h3z'
+    """
+    texts = [part if isinstance(part, str) else decimal(part) for part in parts]
+    return re.sub(r" ?([A-Za-z]) ?", r"\1", " ".join(texts))
+
+
+def polyline(points: Iterable[tuple[float, float]]) -> str:
+    """The outline of a line through points.
+
+    Examples:
+        >>> polyline([(1, 2), (3, 4.5), (5, 6)])
+        'M1 2L3 4.5L5 6'
+    """
+    start, *rest = points
+    return outline("M", *start, *(part for point in rest for part in ("L", *point)))
+
+
+def rectangle(x: float, y: float, width: float, height: float) -> str:
+    """The outline of a rectangle by its upper left corner."""
+    return outline("M", x, y, "h", width, "v", height, "h", -width, "z")
+
+
+def element(name: str, body: str = "", /, **attributes: str | float | None) -> str:
+    """An SVG element; attributes that are None are left out.
+
+    Examples:
+        >>> element("path", d="M0 0h9", stroke_width=0.5, fill=None)
+        '<path d="M0 0h9" stroke-width="0.5"/>'
+    """
+    texts = "".join(
+        f' {key.replace("_", "-")}="{one if isinstance(one, str) else decimal(one)}"'
+        for key, one in attributes.items()
+        if one is not None
+    )
+    return f"<{name}{texts}>{body}</{name}>" if body else f"<{name}{texts}/>"
+
+
+def path(d: str, **attributes: str | float | None) -> str:
+    """A path; nothing where its outline is empty."""
+    return d and element("path", d=d, **attributes)
+
+
+def group(body: str, /, **attributes: str | float | None) -> str:
+    """A group that gives its attributes to everything in it."""
+    return element("g", body, **attributes)
+
+
+def text(
+    x: float, y: float, label: str, anchor: str = "start", size: float = LABEL, bold: bool = False
+) -> str:
+    """A line of text, or nothing for an empty label."""
+    weight = "600" if bold else None
+    return label and element(
+        "text", markup(label), x=x, y=y, font_size=size, text_anchor=anchor, font_weight=weight
+    )
+
+
+def markup(label: str) -> str:
+    """Escape a label for SVG; "d_k" gets its k as a subscript."""
+    return re.sub(
+        r"\b([^\W\d_])_([^\W_]+)(.?)",
+        r'\1<tspan dy=".25em" font-size=".75em">\2</tspan><tspan dy="-.19em">\3</tspan>',
+        escape(label, quote=False),
+    )
+
+
+def text_width(label: str, size: float = LABEL) -> float:
+    """A generous guess at the width of a text: a Chinese character is a square."""
+    return size * sum(1.0 if ord(c) >= 0x2E80 else 0.6 for c in label)
+
+
+def widest(labels: Iterable[str], size: float = LABEL) -> float:
+    """The width of the widest of some labels."""
+    return max((text_width(label, size) for label in labels), default=0.0)
+
+
+def wrapped(label: str, width: float, size: float = LABEL) -> list[str]:
+    """A label in lines: broken at spaces, and between Chinese characters."""
+    lines = [""]
+    for i, character in enumerate(label):
+        lines[-1] += character
+        if text_width(lines[-1], size) > width and i + 1 < len(label):
+            line = lines[-1]
+            cut = line.rfind(" ") + 1 or (len(line) if ord(line[-1]) >= 0x2E80 else 0)
+            if cut:
+                lines[-1:] = [line[:cut].rstrip(), line[cut:]]
+    return [line for line in lines if line]
+
+
+def document(width: float, height: float, body: str, largest: float | None, alt: str) -> str:
+    """The SVG element around a body; it shrinks to 3/4 and then its box scrolls."""
+    style = (
+        f"width:100%;max-width:{(largest or width):.0f}px;min-width:{0.75 * width:.0f}px;"
+        f"color:{colour('figure-ink')};background:{colour('figure-page')};"
+        "font-family:var(--figure-font,sans-serif);font-style:normal"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="attention-figure" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(alt)}" '
+        f'style="{style}" fill="currentColor">{body}</svg>'
+    )

@@ -1,0 +1,264 @@
+"""Pages in, woven pages out: everything that a build knows and does without a site generator.
+
+Nothing is global: two builds in one process do not meet. `plugin` calls this at the events of
+mkdocs; `export` writes the woven Markdown for a generator that knows nothing of this project.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from attention_docs.site.addresses import Addresses, relative
+from attention_docs.site.publish.catalogue import Catalogue, Placed
+from attention_docs.site.read import twins
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import Page, Reader, Reference, Request
+from attention_docs.site.read.settings import settings
+from attention_docs.site.render import terms
+from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.requests import expand
+from attention_docs.site.render.weave import Links, Woven
+from attention_docs.site.run.execute import Executor, public_versions
+from attention_docs.site.run.result import Result
+from attention_docs.site.run.worker import STEPS
+from attention_docs.site.store import key_of
+from attention_docs.words import words
+
+
+def cache_folder(root: Path) -> Path:
+    """Where a project keeps what it need not make again."""
+    return Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache"))
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a site will be: its own address, that of its repository, whether it is only served."""
+
+    site_url: str = ""
+    repository: str = ""
+    edit: str = ""
+    served: bool = False
+
+
+class Build:
+    """What one build knows; the next one starts afresh.
+
+    Attributes:
+        pages: of each language, by name.
+        failures: of reading, of comparing and of making; those of running are `executor`'s.
+        makers: names and versions of what else makes the HTML.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        warn: Callable[[str], None],
+        target: Target | None = None,
+        reader: Reader | None = None,
+        makers: Iterable[str] = (),
+    ) -> None:
+        self.root = root
+        self.target = target or Target()
+        self.settings = settings(root)
+        self.languages = self.settings.languages
+        self.addresses = Addresses(self.languages)
+        self.reader = reader or Reader(root)
+        self.makers = list(makers)
+        self.cache = cache_folder(root)
+        self.executor = Executor(root, self.languages, self.cache / "results", warn)
+        self.pages: dict[str, dict[str, Page]] = {}
+        self.failures: list[Failure] = []
+
+    def read(self) -> None:
+        """Read all pages, compare the twins, find out what each block depends on."""
+        for lang in self.languages:
+            folder = self.root / "docs" / lang
+            found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
+            self.pages[lang] = {page.slug: page for page in found}
+        for page in self.all:
+            self.failures += [*page.failures, *twins.nameless(page)]
+        self._compare()
+        self.executor.plan(self.all)
+
+    @property
+    def all(self) -> list[Page]:
+        """The pages of all languages."""
+        return [page for pages in self.pages.values() for page in pages.values()]
+
+    def _compare(self) -> None:
+        first, *others = self.languages
+        for lang in others:
+            originals, pages = self.pages[first], self.pages[lang]
+            for slug in sorted(originals.keys() | pages.keys()):
+                here, there = originals.get(slug), pages.get(slug)
+                if here and there:
+                    self.failures += twins.compare(here, there)
+                elif one := here or there:
+                    wanted = f"docs/{lang if here else first}/{slug}.md"
+                    self.failures.append(Failure(one.path, 1, f"has no twin {wanted}"))
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """What the site holds, counted in one language: `{{ site.outputs }}` and so on."""
+        pages = self.pages[self.languages[0]].values()
+        return {
+            "pages": len(pages),
+            "blocks": sum(len(page.blocks) for page in pages),
+            "outputs": sum(result.shows for page in pages for result in self.results(page)),
+            "values": sum(len(page.values) for page in pages),
+            "steps": STEPS,
+        }
+
+    def results(self, page: Page) -> Sequence[Result]:
+        """What the blocks of a page gave, as soon as they have run."""
+        return self.executor.results(page)
+
+    def failures_of(self, page: Page) -> list[Failure]:
+        """What is wrong with a page so far."""
+        found = [failure for failure in self.failures if failure.path == page.path]
+        return found + self.executor.failures(page)
+
+    @cached_property
+    def chapters(self) -> dict[str, Chapters]:
+        """The pages of each language, for parts that are made from several of them."""
+        docs = self.root / "docs"
+        return {
+            lang: Chapters(lang, words(lang), docs, pages, self.results)
+            for lang, pages in self.pages.items()
+        }
+
+    @cached_property
+    def entries(self) -> dict[str, dict[str, list[terms.Term]]]:
+        """The entries of glossary and notation of each language."""
+        first = self.languages[0]
+        return {
+            lang: {
+                # Ids come from the English term, which stands second in another language.
+                slug: terms.entries(pages[slug], int(slug == "glossary" and lang != first))
+                for slug in ("glossary", "notation")
+                if slug in pages
+            }
+            for lang, pages in self.pages.items()
+        }
+
+    def weave(self, page: Page) -> Woven:
+        """A page with its results."""
+        counted = any(value.counted for value in page.values)
+        entries = self.entries[page.lang]
+        return Woven(
+            page,
+            self.results(page),
+            words(page.lang),
+            counts=self.counts if counted else {},
+            failures=self.failures_of(page),
+            expand=lambda request: self._expand(page, request),
+            glossary=entries.get("glossary", ()),
+            notation=entries.get("notation", ()),
+            links=self.links(page),
+            versions=public_versions(),
+        )
+
+    def _expand(self, page: Page, request: Request) -> str | None:
+        """The part that a comment asks for; a fault in it is one of the build."""
+        try:
+            return expand(request, self.chapters[page.lang])
+        except Failure as failure:
+            self.failures.append(failure)
+            return None
+
+    def address(self, page: Page) -> str:
+        """Where a page stands on the site."""
+        return self.addresses.page(page.lang, page.slug)
+
+    def links(self, page: Page) -> Links:
+        """Where a page finds what it links to."""
+        here, folder = self.address(page), self.addresses.folder(page.lang)
+        return Links(
+            api=relative(f"{folder}api/", here),
+            listings=relative("listings/", here),
+            glossary=relative("glossary.md", page.slug),
+            notation=relative("notation.md", page.slug),
+            repository=self.target.repository,
+        )
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """All pages in the order of the navigation; what it leaves out comes last."""
+        places = {name: number for number, name in enumerate(self.settings.order)}
+        placed = []
+        for lang, pages in self.pages.items():
+            listed = sorted(pages, key=lambda slug: (places.get(slug, len(places)), slug))
+            for page in map(pages.__getitem__, listed):
+                own = (self.root / "docs" / "listings" / f"{page.slug}.py").is_file()
+                name = self.settings.names[lang]
+                placed.append(Placed(page, self.address(page), words(lang), name, own))
+        return Catalogue(placed, self.root, self.target.site_url, self.target.repository)
+
+    @cached_property
+    def placed(self) -> dict[str, Placed]:
+        """The same by the paths of the pages."""
+        return {one.page.path: one for one in self.catalogue.pages}
+
+    def zipped(self, page: Page) -> bool:
+        """Whether a page offers the archive, which a refresh does not wait for."""
+        return page.slug == "index" and not self.target.served
+
+    # --- what a page depends on
+
+    def made_key(self, page: Page, woven: Woven | None) -> str:
+        """What a page's HTML depends on, as one word.
+
+        A page that is made from others, or counts them, is woven before that can be said.
+        """
+        documents = any(isinstance(piece, Reference) for piece in page.pieces)
+        return key_of(
+            self._environment,
+            page.path,
+            page.text,
+            self.executor.key(page),
+            self._explained[page.lang],
+            self.executor.modules.everything if documents else "",
+            *(woven.requested.values() if woven else ()),
+            json.dumps(woven.counts if woven else {}),
+            *(str(failure) for failure in self.failures if failure.path == page.path),
+        )
+
+    def printed_key(self, page: Page, made_key: str) -> str:
+        """What a finished page with its copies depends on, as one word."""
+        target = self.target
+        zipped = "zip" if self.zipped(page) else ""
+        return key_of(made_key, self._around[page.lang], target.site_url, target.edit, zipped)
+
+    @cached_property
+    def _environment(self) -> str:
+        """What every page depends on: this package, the settings, what makes HTML, other pages."""
+        folders = (self.root / "attention_docs" / name for name in ("site", "words"))
+        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        digests = [
+            hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in files
+            if "__pycache__" not in path.parts
+        ]
+        versions = [f"{name} {number}" for name, number in public_versions().items()]
+        paths = [page.path for page in self.all]
+        repository = self.target.repository
+        return key_of(repository, self.settings.text, *self.makers, *versions, *digests, *paths)
+
+    @cached_property
+    def _explained(self) -> dict[str, str]:
+        return {lang: repr(entries) for lang, entries in self.entries.items()}
+
+    @cached_property
+    def _around(self) -> dict[str, str]:
+        """What the pages of a language show of each other: titles, and which have a notebook."""
+        listings = [one.listing for one in self.catalogue.pages]
+        return {
+            lang: key_of(*(page.title for page in pages.values()), *listings)
+            for lang, pages in self.pages.items()
+        }

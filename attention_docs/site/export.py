@@ -1,0 +1,148 @@
+"""The woven Markdown of every language, for a site generator that knows nothing of this project.
+
+    python -m attention_docs.site.export FOLDER
+
+FOLDER gets a project for each language, `en/mkdocs.yml` and `en/docs/`: pages with code, outputs,
+figures and values in place, formulas as MathML, documentation as signatures and docstrings. Nothing
+in it runs and no plugin is needed; what only this project's own build adds (explained terms, the
+copies, the search) is missing.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from attention_docs.site.build import Build
+from attention_docs.site.publish.markdown import fenced, reference
+from attention_docs.site.publish.place import write
+from attention_docs.site.read.page import CODE_SPAN, DISPLAY, INLINE, Block, Fence, Reference
+from attention_docs.site.read.settings import configuration
+from attention_docs.site.render import formulas
+from attention_docs.site.render.weave import Woven
+
+MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
+TEXT = re.compile(r">[^<]+<")
+KEPT = ("site_name", "site_description", "copyright", "nav", "markdown_extensions", "extra_css")
+
+
+def markdown(
+    woven: Woven,
+    prose: Callable[[str], str] = str,
+    documentation: Callable[[str], str] = "::: {}".format,
+) -> str:
+    """A page as Markdown in which everything that runs is in place.
+
+    `prose` is done to running text, `documentation` to the name of a module that is documented.
+    """
+    page = woven.page
+    lines = woven.filled(woven.value)
+    found = lines[: page.body_line]
+    text: list[str] = []
+
+    def put(*others: str) -> None:
+        found.extend([prose("\n".join(text)), *others] if text else others)
+        text.clear()
+
+    for piece in page.pieces:
+        match piece:
+            case Block():
+                put(*_block(piece, woven))
+            case Fence():
+                put(*lines[piece.line - 1 : piece.last_line])
+            case Reference():
+                put(documentation(piece.name))
+            case _ if piece.line in woven.requested:
+                put(woven.requested[piece.line])
+            case _:
+                text.append(lines[piece.line - 1])
+    put()
+    return "\n".join(found)
+
+
+def _block(block: Block, woven: Woven) -> list[str]:
+    """Code and output of a block; the text of its figure is that of its alternative text."""
+    result = woven.result(block)
+    parts = [fenced(block.code.strip("\n"), "python")] if block.show_source else []
+    if result and result.text:
+        parts.append(fenced(result.text, "text"))
+    if result and result.figure:
+        drawing = result.figure[woven.page.lang].svg
+        parts.append(f"<figure>{' '.join(drawing.split())}</figure>")
+    text = "\n\n".join(parts).split("\n")
+    return [block.indent + line if line else "" for line in text]
+
+
+def _formulas(text: str) -> str:
+    """Running text with its formulas as MathML, which Markdown leaves alone."""
+    text = DISPLAY.sub(lambda tex: _mathml(tex[1], display=True), text)
+    start, out = 0, ""
+    for span in CODE_SPAN.finditer(text):
+        out += INLINE.sub(_inline, text[start : span.start()]) + span[0]
+        start = span.end()
+    return out + INLINE.sub(_inline, text[start:])
+
+
+def _inline(tex: re.Match[str]) -> str:
+    return _mathml(tex[1], display=False)
+
+
+def _mathml(tex: str, display: bool) -> str:
+    """One formula on one line, in which no character means anything to Markdown."""
+    html = " ".join(formulas.render(tex.strip(), display).split())
+    return TEXT.sub(lambda text: MARKDOWN.sub(lambda c: f"&#{ord(c[0])};", text[0]), html)
+
+
+def settings(build: Build, lang: str) -> dict[str, Any]:
+    """`mkdocs.yml` for one language, without plugins."""
+    known = configuration(build.root)
+    found = {name: known[name] for name in KEPT if name in known}
+    found["site_name"] = build.settings.names[lang]
+    found["nav"] = _translated(known["nav"], build.settings.sections[lang])
+    found["theme"] = {"name": "material", "language": lang, "font": False}
+    found["use_directory_urls"] = True
+    return found
+
+
+def _translated(nav: Any, words: Mapping[str, str]) -> Any:
+    """A part of the navigation, its sections named in a language."""
+    if isinstance(nav, dict):
+        return {words.get(name, name): _translated(inner, words) for name, inner in nav.items()}
+    return [_translated(inner, words) for inner in nav] if isinstance(nav, list) else nav
+
+
+def export(build: Build, folder: Path) -> None:
+    """Write a project for every language."""
+    for lang, pages in build.pages.items():
+        target = folder / lang
+        for page in pages.values():
+            text = markdown(build.weave(page), _formulas, lambda name: reference(name, build.root))
+            write(target / "docs" / f"{page.slug}.md", text)
+        for name in ("assets", "listings"):
+            shutil.copytree(build.root / "docs" / name, target / "docs" / name, dirs_exist_ok=True)
+        settings_text = yaml.safe_dump(settings(build, lang), allow_unicode=True, sort_keys=False)
+        write(target / "mkdocs.yml", settings_text)
+
+
+def main(folder: Path) -> int:
+    """Read, run and write; nothing is written where something is wrong."""
+    build = Build(Path.cwd(), lambda warning: print(warning, file=sys.stderr))
+    build.read()
+    if not build.failures:
+        build.executor.start(build.all)
+    failures = build.failures + build.executor.finish()
+    for failure in sorted(set(failures)):
+        print(failure, file=sys.stderr)
+    if not failures:
+        export(build, folder)
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

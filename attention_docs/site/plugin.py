@@ -1,0 +1,463 @@
+"""The plugin for mkdocs: which step of a build happens at which event.
+
+Everything is read and compared before mkdocs writes its first file, and blocks run while pages are
+made. mkdocs writes beside the old site; only a whole new one without a fault takes its place,
+whatever the flags. Under `mkdocs serve` nothing stops: a page shows what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import jinja2
+import mkdocs
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import Abort
+from mkdocs.plugins import BasePlugin, event_priority
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
+from mkdocs.structure.pages import Page
+from mkdocs.structure.toc import AnchorLink, TableOfContents
+from mkdocs.utils.templates import TemplateContext
+
+from attention_docs.site.addresses import relative
+from attention_docs.site.build import Build, Target
+from attention_docs.site.publish import card, numbers, search, site
+from attention_docs.site.publish.guard import survivors
+from attention_docs.site.publish.head import head, sitemap
+from attention_docs.site.publish.markdown import markdown as markdown_copy
+from attention_docs.site.publish.notebook import notebook
+from attention_docs.site.publish.place import Place, write
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import Page as Source
+from attention_docs.site.read.page import Reader, Request
+from attention_docs.site.read.settings import settings
+from attention_docs.site.render import blocks, theme
+from attention_docs.site.render.extension import SiteExtension
+from attention_docs.site.render.shelf import Made, Shelf
+from attention_docs.site.render.weave import Woven
+from attention_docs.site.store import Store
+from attention_docs.words import words
+
+log = logging.getLogger("mkdocs.attention_docs")
+LINK_WARNING = re.compile(r"Doc file '(?P<page>[^']+)' contains an? .*?link '(?P<link>[^']+)'")
+UNCHANGED = "Generated empty output"  # what mkdocs says of a page that stays as it was
+MAKERS = (
+    "Markdown",
+    "Pygments",
+    "griffelib",
+    "markdown-exec",
+    "mkdocs-autorefs",
+    "mkdocs-material",
+    "mkdocs-static-i18n",
+    "mkdocstrings",
+    "mkdocstrings-python",
+    "nbformat",
+    "pymdown-extensions",
+)
+"""The distributions that have a say in what a page looks like."""
+
+
+class Listener(logging.Handler):
+    """Keeps what mkdocs and its plugins warn about: a warning is a fault of the site."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the message, unless it is one of ours."""
+        if record.name != log.name:
+            self.messages.append(record.getMessage())
+
+
+@dataclass
+class Turn:
+    """A page in this build: what it depends on, and what has become of it so far."""
+
+    source: Source
+    made_key: str
+    printed_key: str
+    made: Made | None = None
+    woven: Woven | None = None
+    fresh: bool = False  # made in this build
+    warnings: int = 0  # that had come before it
+    clean: bool = True
+
+
+class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it has no settings
+    """One build at a time; what outlives it is known by what it was made of."""
+
+    def __init__(self) -> None:
+        self.served = False
+        self.listener = Listener()
+        self.reader: Reader | None = None
+        self.shelf: Shelf | None = None
+        self.shown: dict[str, str] = {}  # under `serve`: the keys of the pages that stand there
+
+    # --- before anything is written
+
+    def on_startup(self, *, command: str, dirty: bool) -> None:
+        """Listen to warnings even where -q would silence them."""
+        self.served = command == "serve"
+        for name in {"mkdocs", mkdocs.__name__}:  # a successor goes by its own name
+            root = logging.getLogger(name)
+            root.addHandler(self.listener)
+            if root.level > logging.WARNING:  # -q
+                for handler in root.handlers:
+                    if handler is not self.listener:
+                        handler.setLevel(root.level)
+                root.setLevel(logging.WARNING)
+            logging.getLogger(f"{name}.commands.build").addFilter(
+                lambda record: UNCHANGED not in record.getMessage()
+            )
+
+    @event_priority(-200)  # after the language is set
+    def on_config(self, config: MkDocsConfig) -> None:
+        """Take part in Markdown; offer "edit this page" only where there is a repository."""
+        if not config.repo_url:
+            config.edit_uri = None
+        toc = config.mdx_configs.setdefault("toc", {})
+        toc["permalink_title"] = words(_language(config))["site"]["theme"]["permalink"]
+        if _nested(config):
+            return
+        self.extension = SiteExtension()
+        config.markdown_extensions.append(self.extension)  # type: ignore[arg-type]
+        superfences = config.mdx_configs.setdefault("pymdownx.superfences", {})
+        fence = {"name": "python", "class": "python"}
+        ours = {"validator": self.extension.fences, "format": self.extension.lay_out}
+        superfences["custom_fences"] = [*superfences.get("custom_fences", []), fence | ours]
+
+    def on_pre_build(self, *, config: MkDocsConfig) -> None:
+        """Prepare all languages before the first one is built."""
+        if _nested(config):
+            return
+        self.listener.messages.clear()
+        root = Path(config.config_file_path or "mkdocs.yml").resolve().parent
+        known = settings(root)
+        config.site_url = known.site_url  # under `serve` mkdocs has put its own there
+        target = Target(known.site_url, known.repo_url, str(config.edit_uri), self.served)
+        if self.reader is None or self.reader.root != root:
+            self.reader = Reader(root)
+        makers = [
+            f"{mkdocs.__name__} {mkdocs.__version__}",
+            *(f"{name} {version(name)}" for name in MAKERS),
+        ]
+        build = self.build = Build(root, log.warning, target, self.reader, makers)
+        self.turns: dict[str, Turn] = {}  # by the path of the page's file
+        self.failures: list[Failure] = []
+        self.stopped = False  # a block failed: no further page is made
+        self.place = Place(Path(config.site_dir), build.cache)
+        self.store = Store(build.cache / "pages", log.warning)
+        if self.shelf is None or self.shelf.store.folder != self.store.folder:
+            self.shelf = Shelf(self.store)
+        self.shelf.store = self.store
+        build.read()
+        self._stop_on(build.failures)
+        self.by_path = {root / page.path: page for page in build.all}
+        build.executor.start(page for page in build.all if waits(page) or not self._kept(page))
+        config.site_dir = str(self.place.stage)
+
+    @event_priority(-200)  # after the languages are taken apart
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
+        """Pages that need what other pages print come last: the others are made meanwhile."""
+        for file in files.documentation_pages():
+            source = self._source(file)
+            if source and waits(source):
+                files.remove(file)
+                files.append(file)
+        return files
+
+    # --- a page
+
+    def on_page_markdown(
+        self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files
+    ) -> str:
+        """Take a page as it was, or have it made from its Markdown and its results."""
+        source = self._source(page.file)
+        if source is None or self.shelf is None:
+            return markdown
+        if self.stopped:
+            return ""
+        page.meta["search"] = {"exclude": True}  # from the theme's own index
+        turn = self.turns[page.file.src_uri] = self._turn(source)
+        finished = self._stands(page, turn) or self.shelf.has_printed(turn.printed_key)
+        turn.made = self.shelf.made(turn.made_key, whole=not finished)
+        if turn.made:
+            page.render = partial(reuse, page, turn.made)  # type: ignore[method-assign]
+            register(page, turn.made, config)
+            return markdown
+        turn.fresh = True
+        turn.woven = self.extension.woven = turn.woven or self.build.weave(source)
+        self.stopped = bool(turn.woven.failures) and not self.served
+        turn.warnings = len(self.listener.messages)
+        return turn.woven.markdown()
+
+    def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+        """Keep what was made."""
+        self.extension.woven = None
+        turn = self.turns.get(page.file.src_uri)
+        if turn is None or turn.woven is None or not turn.fresh or self.shelf is None:
+            return html
+        woven, folder = turn.woven, self.build.addresses.folder(turn.source.lang)
+        turn.made = made(page, blocks.faults(woven) + html, woven, folder)
+        self.failures += woven.failures
+        known = set(self.build.failures_of(turn.source))
+        turn.clean = known >= set(woven.failures) and turn.warnings == len(self.listener.messages)
+        if turn.clean:
+            self.shelf.keep(turn.made_key, turn.made)
+        return turn.made.content
+
+    @event_priority(-200)
+    def on_env(
+        self, env: jinja2.Environment, *, config: MkDocsConfig, files: Files
+    ) -> jinja2.Environment:
+        """Have pages go through the theme's templates only where that gives something new."""
+        if self.stopped:  # what runs is waited for, so that all that failed is told at once
+            self._stop_on(self.build.failures + self.build.executor.finish())
+
+        def render(template: jinja2.Template, context: Mapping[str, Any]) -> str:
+            page = context.get("page")
+            fresh = partial(jinja2.Template.render, template, context)
+            turn = self.turns.get(page.file.src_uri) if isinstance(page, Page) else None
+            return self._printed(page, turn, fresh, config) if page and turn else fresh()
+
+        compiled = self.build.cache / "templates"
+        compiled.mkdir(parents=True, exist_ok=True)
+        env.bytecode_cache = jinja2.FileSystemBytecodeCache(str(compiled))
+        env.template_class = type("KeptTemplate", (jinja2.Template,), {"render": render})
+        return env
+
+    def on_page_context(
+        self, context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation
+    ) -> TemplateContext:
+        """What the templates in theme/ say of a page."""
+        turn = self.turns.get(page.file.src_uri)
+        if turn and not self._stands(page, turn):
+            placed, build = self.build.placed[turn.source.path], self.build
+            extra = cast("dict[str, Any]", context)
+            extra["about"] = head(placed, build.addresses, build.target.site_url, self._card())
+            extra["script"] = dict(words(turn.source.lang)["site"]["script"])
+            extra["takeaway"] = placed.line(build.zipped(turn.source))
+        return context
+
+    def on_template_context(
+        self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
+    ) -> TemplateContext:
+        """What the templates in theme/ say of the site: the sitemap, the page for 404."""
+        build = self.build
+        url = build.target.site_url
+        extra = cast("dict[str, Any]", context)
+        extra["sitemap"] = sitemap(build.catalogue.pages, build.addresses, url)
+        base = urlsplit(url).path or "/"
+        extra["script"] = dict(words(_language(config))["site"]["script"])
+        extra["lost"] = [
+            (lang, words(lang)["site"]["lost"], base + build.addresses.folder(lang))
+            for lang in build.languages
+        ]
+        return context
+
+    def on_post_template(
+        self, output_content: str, *, template_name: str, config: MkDocsConfig
+    ) -> str:
+        """Once for all languages; without an address there is nothing to list."""
+        if _nested(config) or (template_name == "sitemap.xml" and not self.build.target.site_url):
+            return ""
+        if template_name == "404.html":
+            return self._mended(output_content, self.build.languages[0], "")
+        return output_content
+
+    # --- after the last page
+
+    @event_priority(-200)  # after the last language is built
+    def on_post_build(self, *, config: MkDocsConfig) -> None:
+        """Write what stands beside the pages, and publish if nothing is wrong."""
+        if _nested(config):
+            return
+        build, executor = self.build, self.build.executor
+        self.failures += build.failures + executor.finish()
+        log.info("Numbers: %d blocks ran, %d reused", executor.ran, executor.reused)
+        self._stop_on(self.failures + [self._located(text) for text in self.listener.messages])
+        by_path = {turn.source.path: turn for turn in self.turns.values()}
+        pages = [
+            site.Finished(placed, turn.made)
+            for placed in build.catalogue.pages
+            if (turn := by_path.get(placed.page.path)) and turn.made
+        ]
+        site.beside(self.place.stage, build.languages, pages, build.catalogue)
+        if self.served:
+            self._refresh(pages)
+        else:
+            base = urlsplit(build.target.site_url).path or "/"
+            site.archive(self.place.stage, self._card(), base, self.store)
+            self.place.publish()
+        self.store.tidy()
+        executor.store.tidy()
+
+    def on_build_error(self, *, error: Exception) -> None:
+        """Leave nothing behind."""
+        if hasattr(self, "build"):
+            self.build.executor.close()
+        if hasattr(self, "place"):
+            self.place.discard()
+
+    # --- how
+
+    def _source(self, file: File) -> Source | None:
+        """The page behind a file, or None for one that lies in no folder of a language."""
+        return self.by_path.get(Path(file.abs_src_path or ""))
+
+    def _turn(self, source: Source) -> Turn:
+        woven = self.build.weave(source) if waits(source) else None
+        key = self.build.made_key(source, woven)
+        return Turn(source, key, self.build.printed_key(source, key), woven=woven)
+
+    def _kept(self, source: Source) -> bool:
+        """Whether a page is there, so that its results are not needed."""
+        key = self.build.made_key(source, None)
+        if self.shelf is None or not self.shelf.made(key, whole=False):
+            return False
+        printed = self.build.printed_key(source, key)
+        stands = printed in self.shown.values() or self.shelf.has_printed(printed)
+        return stands or self.shelf.made(key, whole=True) is not None
+
+    def _stands(self, page: Page, turn: Turn) -> bool:
+        """Whether the page stands where it is served, as it would be made now."""
+        return self.shown.get(page.file.src_uri) == turn.printed_key
+
+    def _printed(
+        self, page: Page, turn: Turn, fresh: Callable[[], str], config: MkDocsConfig
+    ) -> str:
+        """A page as readers get it, and its copies; "" for one that stands there already."""
+        if self._stands(page, turn) or self.shelf is None:
+            return ""
+        files = None if turn.fresh else self.shelf.printed(turn.printed_key)
+        if files is None:
+            html = self._mended(fresh(), turn.source.lang, page.url)
+            left = {text for _, text in survivors(html)}
+            self.failures += [
+                Failure(turn.source.path, turn.source.line_of(text), f"left in the page: {text}")
+                for text in left
+            ]
+            turn.clean = turn.clean and not left
+            files = {page.file.dest_uri: html} | self._copies(turn)
+            if turn.clean:
+                self.shelf.keep_printed(turn.printed_key, files)
+        for name, content in files.items():
+            write(Path(config.site_dir) / name, content)
+        return files[page.file.dest_uri]
+
+    def _copies(self, turn: Turn) -> dict[str, str]:
+        """The Markdown copy and the notebook of a page, by their places."""
+        woven = turn.woven or self.build.weave(turn.source)
+        placed = self.build.placed[turn.source.path]
+        about = (woven, placed, self.build.catalogue)
+        found = {placed.markdown: markdown_copy(*about)}
+        if placed.notebook:
+            found[placed.notebook] = notebook(*about)
+        return found
+
+    def _card(self) -> card.Card | None:
+        """The picture shown where a page is shared; only for a site that has an address."""
+        if self.served or not self.build.target.site_url:
+            return None
+        return card.card(self.build.root, self.build.languages, self.store)
+
+    def _mended(self, html: str, lang: str, url: str) -> str:
+        folder = self.build.addresses.folder(lang)
+        html, missing = theme.mended(html, words(lang), relative(folder, url) if folder else "")
+        for piece in missing:
+            failure = Failure("attention_docs/site/render/theme.py", 1, f"not in the HTML: {piece}")
+            self.failures.append(failure)
+        return html
+
+    def _refresh(self, pages: list[site.Finished]) -> None:
+        """Under `serve`: what is new joins what stands there."""
+        kept = set()
+        for name, turn in self.turns.items():
+            if self.shown.get(name) == turn.printed_key:
+                placed = self.build.placed[turn.source.path]
+                kept |= {f"{placed.url}index.html", placed.markdown, placed.notebook}
+        self.place.refresh(kept)
+        self.shown = {name: turn.printed_key for name, turn in self.turns.items() if turn.clean}
+
+    def _stop_on(self, failures: list[Failure]) -> None:
+        """Report every fault; stop the build, but not the server."""
+        for failure in sorted(set(failures)):
+            log.error(str(failure))
+        if failures and not self.served:
+            raise Abort(f"{len(set(failures))} faults; nothing was published")
+
+    def _located(self, message: str) -> Failure:
+        """A warning of mkdocs as a fault of the line that holds the link."""
+        match = LINK_WARNING.search(message)
+        for source in self.build.all:
+            if match and source.path == f"docs/{match['page']}":
+                return Failure(source.path, source.line_of(f"({match['link']}"), message)
+        return Failure("mkdocs.yml", 1, message)
+
+
+def _nested(config: MkDocsConfig) -> bool:
+    """Whether this is the inner build of a further language."""
+    return bool(getattr(config.plugins.get("i18n"), "building", False))
+
+
+def _language(config: MkDocsConfig) -> str:
+    """The language that is being built."""
+    code: str = config.plugins["i18n"].current_language  # type: ignore[attr-defined]
+    return code
+
+
+def waits(page: Source) -> bool:
+    """Whether a page shows or counts what other pages print."""
+    requests = any(isinstance(piece, Request) for piece in page.pieces)
+    return requests or any(value.counted for value in page.values)
+
+
+def made(page: Page, html: str, woven: Woven, folder: str) -> Made:
+    """What is to be kept of a page that mkdocs has rendered; `folder` is its language's."""
+
+    def listed(item: AnchorLink) -> list[Any]:
+        return [item.title, item.id, item.level, [listed(one) for one in item.children]]
+
+    entries = search.entries(page.url.removeprefix(folder), html)
+    return Made(
+        content=html,
+        contents=[listed(item) for item in page.toc],
+        anchors=sorted(page.present_anchor_ids or ()),
+        links={file.src_uri: dict(found) for file, found in (page.links_to_anchors or {}).items()},
+        searched=search.as_lines(entries),
+        numbered=numbers.as_lines(numbers.records(page.url, woven)),
+    )
+
+
+def reuse(page: Page, kept: Made, config: MkDocsConfig, files: Files) -> None:
+    """What mkdocs finds out while it renders a page, without rendering it."""
+
+    def item(found: list[Any]) -> AnchorLink:
+        title, name, level, children = found
+        link = AnchorLink(title, name, level)
+        link.children = [item(child) for child in children]
+        return link
+
+    page.content = kept.content
+    page.toc = TableOfContents([item(found) for found in kept.contents])
+    page.present_anchor_ids = set(kept.anchors)
+    targets = {files.get_file_from_path(name): found for name, found in kept.links.items()}
+    page.links_to_anchors = {file: dict(found) for file, found in targets.items() if file}
+
+
+def register(page: Page, kept: Made, config: MkDocsConfig) -> None:
+    """Tell the plugin for cross-references which functions this page documents."""
+    autorefs = config.plugins["autorefs"]
+    for anchor in kept.anchors:
+        if anchor.startswith("attention_docs"):
+            autorefs.register_anchor(page, anchor, primary=True)  # type: ignore[attr-defined]

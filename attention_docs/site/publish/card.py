@@ -1,0 +1,58 @@
+"""The picture shown where a page is shared: the formula and a map of weights.
+
+It holds no words itself, so one serves all languages and no Chinese font is needed.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from attention_docs.figures.card import card_png
+from attention_docs.site.run.imports import Modules
+from attention_docs.site.store import Store, key_of
+from attention_docs.words import words
+
+NAME = "card.png"
+FONT = "docs/assets/fonts/attention-math.woff2"
+
+
+@dataclass(frozen=True)
+class Card:
+    """The picture, and what it shows in words."""
+
+    png: bytes
+    alt: dict[str, str]
+
+
+def card(root: Path, languages: Iterable[str], store: Store) -> Card:
+    """The card, drawn once as long as nothing that it depends on has changed."""
+    code = Modules(root).digest(["attention_docs.site.publish.card"])
+    key = key_of("card", code, version("pillow"), version("numpy"))
+    record = store.get(key)
+    if record is None:
+        png = card_png(_weights().tolist(), root / FONT)
+        record = {"png": base64.b64encode(png).decode()}
+        store.put(key, record)
+    alt = {lang: _alt(lang) for lang in languages}
+    return Card(base64.b64decode(record["png"]), alt)
+
+
+def _alt(lang: str) -> str:
+    from attention_docs.text import text
+
+    site = words(lang)["site"]
+    rows = [text(row, ".4f") for row in _weights()]
+    alt: str = site["card"]["alt"].format(site["marks"]["comma"].join(rows))
+    return alt
+
+
+def _weights() -> Any:
+    from attention_docs.attention_function import attention
+    from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
+
+    return attention(INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE)[1]

@@ -1,0 +1,111 @@
+"""Where each page and its copies stand, and the line that offers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from attention_docs.site.addresses import relative
+from attention_docs.site.read.page import Page
+from attention_docs.words import Words
+
+MARKDOWN = "index.html.md"  # the name that llmstxt.org gives to the copy of a page at ".../"
+ZIP = "attention-docs.zip"
+GAP = ' <span aria-hidden="true">·</span> '
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A page, its address, and where its copies stand."""
+
+    page: Page
+    url: str
+    words: Words
+    site_name: str
+    own_listing: bool
+
+    @property
+    def description(self) -> str:
+        """What the page is, in one sentence."""
+        return str(self.page.meta.get("description", ""))
+
+    @property
+    def markdown(self) -> str:
+        """Where the Markdown copy stands."""
+        return self.url + MARKDOWN
+
+    @property
+    def notebook(self) -> str:
+        """Where the notebook stands; empty where there is none."""
+        return f"notebooks/{self.page.lang}/{self.page.slug}.ipynb" if self.own_listing else ""
+
+    @property
+    def listing(self) -> str:
+        """Where the listing stands; empty where there is none."""
+        return f"listings/{self.page.slug}.py" if self.own_listing else ""
+
+    def line(self, zipped: bool) -> str:
+        """The line at the end of the page that offers the copies."""
+        words = self.words["site"]["copies"]
+        name = PurePosixPath(self.page.slug).name
+        offers = [
+            (self.notebook, f"{name}.ipynb", words["notebook"]),
+            (self.listing, f"{name}.py", words["listing"]),
+            (self.markdown, f"{name}.md", words["markdown"]),
+            (ZIP if zipped else "", ZIP, words["zip"]),
+        ]
+        links = [
+            f'<a href="{relative(path, self.url)}" download="{name}">{text}</a>'
+            for path, name, text in offers
+            if path
+        ]
+        return f'<p class="takeaway"><small>{words["take"]}{GAP.join(links)}</small></p>'
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All pages with their places, in the order of the navigation, and what their links need."""
+
+    pages: Sequence[Placed]
+    root: Path
+    site_url: str
+    repository: str
+
+    def linker(
+        self, start: str, named: Callable[[Placed], str], base: str = ""
+    ) -> Callable[[str], str]:
+        """How links are written in a copy in folder `start`; with `base` they are absolute.
+
+        `named` says what stands for a page of `docs/` that the copy links to.
+        """
+        pages: Mapping[str, str] = {
+            one.page.path.removeprefix("docs/"): named(one) for one in self.pages
+        }
+
+        def link(path: str) -> str:
+            target = pages.get(path, path)
+            return base + target if base else relative(target, start)
+
+        return link
+
+    def llms(self) -> str:
+        """llms.txt, in the form of llmstxt.org: what the site is, and its pages as Markdown."""
+        base = self.site_url
+        first = self.pages[0]
+        by_lang: dict[str, list[Placed]] = {}
+        for one in self.pages:
+            by_lang.setdefault(one.page.lang, []).append(one)
+        names = [ones[0].words["name"] for ones in by_lang.values()]
+        lines = [f"# {first.site_name}", "", f"> {first.description}", ""]
+        lines += [
+            f"Each page exists in {', '.join(names[:-1])} and {names[-1]}, with the same code and "
+            "the same outputs. Every output and every number in a sentence, with the code that "
+            f"computed it, is also in [numbers.json]({base}numbers.json).",
+        ]
+        for ones in by_lang.values():
+            lines += ["", f"## {ones[0].words['name']}", ""]
+            lines += [
+                f"- [{one.page.title}]({base}{one.markdown}): {one.description}" for one in ones
+            ]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,187 @@
+"""A page as plain Markdown, which any reader of Markdown shows: no extensions of this site.
+
+Boxes become titled paragraphs, folded answers become sections, heading ids become anchors, inline
+values are filled in. Formulas stay as they are, between dollar signs.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import indent
+
+from attention_docs.site.publish.catalogue import Catalogue, Placed
+from attention_docs.site.read.page import (
+    CODE_SPAN,
+    Attributes,
+    Block,
+    Box,
+    Fence,
+    Heading,
+    Reference,
+    Request,
+    lines_as_pieces,
+)
+from attention_docs.site.render.weave import Woven
+from attention_docs.site.run.imports import file_of
+
+LINK = re.compile(r'(?P<before>\]\(|\bhref=")(?P<target>[\w./-]+\.\w+)(?=[)\s"#])')
+
+
+def markdown(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
+    """The page with code and outputs, as plain Markdown; a figure is told in words."""
+    words = woven.words["site"]["copies"]
+    link = catalogue.linker(placed.url, lambda one: one.markdown)
+    found = []
+    for part in parts(woven, placed, catalogue.root, link):
+        if isinstance(part, str):
+            found.append(part)
+            continue
+        result = woven.result(part)
+        if part.show_source:
+            found.append(fenced(part.code.strip("\n"), "python"))
+        if result and result.text:
+            found.append(fenced(result.text, "text"))
+        if result and result.figure:
+            found.append(words["figure"] + result.figure[woven.page.lang].alt)
+    found.append("---")
+    if woven.page.blocks:
+        versions = ", ".join(f"{name} {number}" for name, number in woven.versions.items())
+        found.append(words["made"].format(versions=versions))
+    if listing := placed.listing:
+        stop = woven.words["site"]["marks"]["stop"]
+        found.append(f"{words['script']}[{Path(listing).name}]({link(listing)}){stop}")
+    if catalogue.site_url:
+        found.append(f"<{catalogue.site_url}{placed.url}>")
+    return "\n\n".join(found) + "\n"
+
+
+def parts(
+    woven: Woven, placed: Placed, root: Path, link: Callable[[str], str]
+) -> list[str | Block]:
+    """The page in order: Markdown as text, and its blocks.
+
+    `link` turns a path of the site or a page of `docs/` ("numbers.json", "en/softmax.md") into what
+    the copy is to hold.
+    """
+    plain = _Plain(woven, placed.url, root, link)
+    for line, piece in _lines(woven):
+        plain.add(line, piece)
+    plain.flush()
+    return plain.found
+
+
+def _lines(woven: Woven) -> Iterator[tuple[str, object]]:
+    """The lines of the page with inline values as text, each with what it is."""
+    lines = woven.filled(woven.value)
+    for piece in woven.page.pieces:
+        if isinstance(piece, Request) and piece.line in woven.requested:
+            yield from lines_as_pieces(woven.requested[piece.line])
+        elif isinstance(piece, Fence):
+            yield from ((line, piece) for line in lines[piece.line - 1 : piece.last_line])
+        else:
+            yield lines[piece.line - 1], piece
+
+
+class _Plain:
+    """What has been written of a copy, and how deep in boxes it is."""
+
+    def __init__(self, woven: Woven, url: str, root: Path, link: Callable[[str], str]) -> None:
+        self.found: list[str | Block] = []
+        self.text: list[str] = []
+        self.boxes: list[int] = []  # how far the content of each open box is indented
+        self.level = 1
+        self.root, self.url, self.link = root, url, link
+        self.folder = posixpath.dirname(woven.page.path.removeprefix("docs/"))
+
+    def flush(self) -> None:
+        """End the text: a block follows, or nothing."""
+        if content := re.sub(r"\n{3,}", "\n\n", "\n".join(self.text)).strip("\n"):
+            self.found.append(content)
+        self.text.clear()
+
+    def add(self, line: str, piece: object) -> None:
+        """Write a line, which is a piece of the page or part of one."""
+        if line.strip():
+            while self.boxes and len(line) - len(line.lstrip()) < self.boxes[-1]:
+                self.boxes.pop()
+        line = line[self.boxes[-1] if self.boxes else 0 :]
+        match piece:
+            case Block():
+                self.flush()
+                self.found.append(piece)
+            case Fence():
+                self.text.append(line)
+            case Box(title=title, folded=folded):
+                marks = "#" * min(6, self.level + 1 + len(self.boxes))
+                self.text += ["", f"{marks} {title}" if folded else f"**{title}**", ""]
+                self.boxes.append((self.boxes[-1] if self.boxes else 0) + 4)
+            case Heading(level=level, title=title, id=name):
+                self.level = level
+                if name and level > 1:
+                    self.text += [f'<a id="{name}"></a>', ""]
+                self.text.append(f"{'#' * level} {title}")
+            case Reference(name=name):
+                self.text.append(reference(name, self.root))
+            case Attributes():
+                pass
+            case _:
+                self.text.append(_outside_code(line, self._relink))
+
+    def _relink(self, match: re.Match[str]) -> str:
+        base = self.url if "href" in match["before"] else self.folder
+        path = posixpath.normpath(posixpath.join(base, match["target"]))
+        return match["before"] + self.link(path)
+
+
+def _outside_code(line: str, relink: Callable[[re.Match[str]], str]) -> str:
+    changed, start = "", 0
+    for span in CODE_SPAN.finditer(line):
+        changed += LINK.sub(relink, line[start : span.start()]) + span[0]
+        start = span.end()
+    return changed + LINK.sub(relink, line[start:])
+
+
+def fenced(text: str, language: str) -> str:
+    """Text in a fence that is longer than any fence within it."""
+    ticks = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
+    return f"{ticks}{language}\n{text}\n{ticks}"
+
+
+def reference(name: str, root: Path) -> str:
+    """What `::: name` stands for: signatures and docstrings, read and not run."""
+    path = file_of(name, root)
+    if path is None:
+        return f"`{name}`"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    summary = ast.get_docstring(tree)
+    found = [f"`{name}`: {summary}" if summary else f"`{name}`"]
+    found += [fenced(_signature(node), "python") for node in _public(tree)]
+    for node in tree.body:  # what a package hands on from its modules
+        if path.name == "__init__.py" and isinstance(node, ast.ImportFrom) and node.module:
+            wanted = {alias.name for alias in node.names}
+            inner = file_of(node.module, root)
+            if inner:
+                offered = _public(ast.parse(inner.read_text(encoding="utf-8")))
+                found += [fenced(_signature(n), "python") for n in offered if n.name in wanted]
+    return "\n\n".join(found)
+
+
+def _public(node: ast.Module | ast.ClassDef) -> list[ast.FunctionDef | ast.ClassDef]:
+    return [
+        inner
+        for inner in node.body
+        if isinstance(inner, ast.FunctionDef | ast.ClassDef) and not inner.name.startswith("_")
+    ]
+
+
+def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
+    """A function or a class as Python would have it, docstring and no body."""
+    inner = [f'"""{docstring}"""'] if (docstring := ast.get_docstring(node)) else []
+    if isinstance(node, ast.ClassDef):
+        inner += [_signature(method) for method in _public(node)]
+    node.body = []
+    return ast.unparse(node) + "\n" + indent("\n\n".join(inner) or "...", "    ")

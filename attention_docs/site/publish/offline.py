@@ -1,0 +1,64 @@
+"""The whole site as one zip that opens from disk: every link names a file."""
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+import zipfile
+from pathlib import Path
+from urllib.parse import unquote
+
+from attention_docs.site.publish.catalogue import GAP, ZIP
+
+FOLDER = "attention-docs"
+LINK = re.compile(r'(?P<before>\s(?:href|src)=")(?P<path>[^"#?:]*)(?P<rest>[^":]*")')
+OFFER = re.compile(rf'{re.escape(GAP)}<a href="[^"]*{re.escape(ZIP)}"[^>]*>[^<]*</a>')
+LEFT_OUT = re.compile(
+    r"(404\.html|sitemap\.xml.*|(\w[\w-]*/)?search/.*|assets/search\.js|assets/javascripts/(lunr|workers)/.*"
+    r"|.*\.map|.*\.zip)$"
+)
+"""What makes no sense on a disk. A browser does not let a page on disk read the search index."""
+
+SEARCH = re.compile(r'(<form\b[^>]*) name="search"')  # by this name the theme's script finds it
+QUIET = '<style>[data-md-component="search"],[for="__search"]{display:none!important}</style>'
+STORED = {".png", ".woff2", ".woff", ".gz", ".jpg"}
+DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold: the same site, the same bytes
+
+
+def files(built: Path) -> list[str]:
+    """What the archive holds of a site."""
+    names = (path.relative_to(built).as_posix() for path in built.rglob("*") if path.is_file())
+    return sorted(name for name in names if not LEFT_OUT.match(name))
+
+
+def pack(built: Path, target: Path, base: str) -> None:
+    """Write the site in `built` as a zip; `base` is the path of the site's own address."""
+    with zipfile.ZipFile(target, "w") as archive:
+        for name in files(built):
+            content = (built / name).read_bytes()
+            if name.endswith(".html"):
+                content = page(content.decode(), name, built, base).encode()
+            entry = zipfile.ZipInfo(f"{FOLDER}/{name}", DATE)
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            stored = Path(name).suffix in STORED
+            entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content, compresslevel=6)
+
+
+def page(content: str, name: str, built: Path, base: str) -> str:
+    """A page for the disk: a link to a folder becomes a link to the page in it."""
+    folder = posixpath.dirname(name)
+
+    def one(match: re.Match[str]) -> str:
+        path = html.unescape(match["path"])
+        if not path or path.startswith("//"):
+            return match[0]
+        if path.startswith("/"):
+            path = posixpath.relpath(path.removeprefix(base) or ".", folder or ".")
+        if (built / folder / unquote(path)).is_dir():
+            path = posixpath.join(path, "index.html")
+        return match["before"] + html.escape(path) + match["rest"]
+
+    content = OFFER.sub("", SEARCH.sub(r"\1", LINK.sub(one, content)))
+    return content.replace("</head>", QUIET + "</head>", 1)

@@ -1,0 +1,50 @@
+"""What each chapter prints, as one text file per chapter, for a reviewer to read in a diff.
+
+    python -m attention_docs.site.publish.review site/numbers.json tests/outputs
+
+The build never reads these files; a test compares them with the site.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+HEAD = "What this chapter prints. Rewritten by `make update`; the build never reads it.\n"
+
+
+def chapters(document: dict[str, Any]) -> dict[str, str]:
+    """The content of the file of each chapter, from the site's numbers.json.
+
+    The pages of the first language; the others show the same.
+    """
+    texts: dict[str, str] = {}
+    for record in document["records"]:
+        lang, slug = record["lang"], record["slug"]
+        if lang != document["languages"][0]:
+            continue
+        texts.setdefault(slug, HEAD)
+        if record["kind"] == "output":
+            if record["text"]:
+                texts[slug] += f"\n== {record['id'].removeprefix('out-')}\n{record['text']}\n"
+        else:
+            spec = f":{record['format']}" if record["format"] else ""
+            texts[slug] += f"\n{{{{ {record['expression']}{spec} }}}} = {record['text']}\n"
+    return texts
+
+
+def write(document: dict[str, Any], folder: Path) -> None:
+    """Write the files, and remove those of chapters that are gone."""
+    folder.mkdir(exist_ok=True)
+    texts = chapters(document)
+    for old in folder.glob("*.txt"):
+        if old.stem not in texts:
+            old.unlink()
+    for slug, text in texts.items():
+        (folder / f"{slug}.txt").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), Path(sys.argv[2]))

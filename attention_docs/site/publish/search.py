@@ -1,0 +1,128 @@
+"""The search index of each language: titles and running text, as docs/assets/search.js reads them.
+
+An entry is a section, or a row of the glossary or of the notation, under its own address.
+
+The theme would put both languages into one file, with every formula three times and every printed
+tensor, and would have Chinese cut into words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from lxml.html import HtmlElement, fragment_fromstring
+
+BLOCKS = {"article", "dd", "dt", "figcaption", "li", "p", "summary", "tr"}
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+SKIPPED_TAGS = {"button", "pre", "script", "style", "svg"}
+SKIPPED_CLASSES = {"doc-labels", "drawing", "headerlink", "origin"}
+REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "sources/")
+CELLS = {"td", "th"}
+ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
+FONT = re.compile(r"\\(?:text|mathrm|operatorname|mathbf|hat|bar)\b|\\[,;!:]|[{}$]")
+COMMAND = re.compile(r"\\([a-zA-Z]+) ?")
+SIGNS = {"approx": "≈", "cdot": "·", "ge": "≥", "infty": "∞", "le": "≤", "mu": "μ", "ne": "≠"}
+SIGNS |= {"sigma": "σ", "sum": "Σ", "times": "×", "top": "ᵀ"}
+
+SearchEntry = dict[str, Any]
+
+
+class _Sections:
+    """Cuts a page at its headings; every paragraph, list item or row is a line of text."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.entries: list[SearchEntry] = []
+        self.text: list[str] = []
+
+    def walk(self, element: HtmlElement) -> None:
+        """Read an element, from its first word to its last."""
+        tag = element.tag
+        name = element.get("id")
+        heads = bool(name) and (tag in HEADINGS or tag == "tr")
+        if not isinstance(tag, str) or tag in SKIPPED_TAGS or self._skipped(element):
+            return
+        if tag == "math":
+            if element.get("display") != "block":
+                self.text.append(plain(element.get("data-tex", "")))
+            return
+        if heads:
+            self.begin(tag, name)
+        elif tag in BLOCKS:
+            self.flush()
+        elif tag in CELLS:
+            self.text.append(" ")
+        self.text.append(element.text or "")
+        for number, child in enumerate(element):
+            self.walk(child)
+            if heads and tag == "tr" and not number:  # the term; what follows explains it
+                self.title()
+            self.text.append(child.tail or "")
+        if heads and tag != "tr":
+            self.title()
+        elif tag in BLOCKS:
+            self.flush()
+
+    def _skipped(self, element: HtmlElement) -> bool:
+        return not SKIPPED_CLASSES.isdisjoint(element.get("class", "").split())
+
+    def begin(self, tag: str, name: str) -> None:
+        """A section starts."""
+        self.flush()
+        anchor = "" if tag == "h1" else f"#{name}"
+        self.entries.append({"location": self.url + anchor, "title": "", "text": ""})
+        if self.url.startswith(REFERENCE):  # what looks up comes after what explains
+            self.entries[-1]["boost"] = 0.5 if tag == "tr" else 0.2
+
+    def title(self) -> None:
+        """What was read is the section's title."""
+        self.entries[-1]["title"] = " ".join("".join(self.text).split())
+        self.text = []
+
+    def flush(self) -> None:
+        """End a line: what was read since the last one belongs to the last heading."""
+        text = " ".join("".join(self.text).split())
+        if text and self.entries:
+            self.entries[-1]["text"] += f"\n{text}" if self.entries[-1]["text"] else text
+        self.text = []
+
+
+def plain(tex: str) -> str:
+    r"""A short formula as a reader would type it.
+
+    Examples:
+        >>> plain(r"\sqrt{d_k}"), plain(r"d_\text{model} \times n")
+        ('√d_k', 'd_model × n')
+    """
+    bare = FONT.sub("", ROOT.sub(r"√\1", tex))
+    return COMMAND.sub(lambda name: SIGNS.get(name[1], name[1]) + " ", bare)
+
+
+def entries(url: str, content: str) -> list[SearchEntry]:
+    r"""The sections of a page, each with its address, title and text.
+
+    Examples:
+        >>> entries("a/", '<h1 id="a">Why √d_k</h1><p>Scores <b>grow</b>.</p><p>So do sums.</p>')
+        [{'location': 'a/', 'title': 'Why √d_k', 'text': 'Scores grow.\nSo do sums.'}]
+    """
+    sections = _Sections(url)
+    sections.walk(fragment_fromstring(content, create_parent="article"))
+    sections.flush()
+    return sections.entries
+
+
+def as_lines(found: Iterable[SearchEntry]) -> str:
+    """Entries as JSON, one a line."""
+    return ",\n".join(
+        json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in found
+    )
+
+
+def index(lang: str, pages: Iterable[str]) -> str:
+    """The index of a language from the lines of its pages."""
+    # The theme marks what was found on the page that a result leads to, word by word.
+    config = json.dumps({"lang": [lang], "separator": r"\s+"})
+    return f'{{"config":{config},"docs":[\n' + ",\n".join(filter(None, pages)) + "\n]}\n"

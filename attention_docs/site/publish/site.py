@@ -1,0 +1,59 @@
+"""What stands beside the pages of a site: numbers.json, the search, llms.txt, card and archive."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from attention_docs.site.publish import card, numbers, offline, search
+from attention_docs.site.publish.catalogue import ZIP, Catalogue, Placed
+from attention_docs.site.publish.place import compress, write
+from attention_docs.site.render.shelf import Made
+from attention_docs.site.run.execute import public_versions
+from attention_docs.site.store import Store, key_of
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A page that is whole."""
+
+    placed: Placed
+    made: Made
+
+
+def beside(
+    built: Path, languages: Sequence[str], pages: Iterable[Finished], catalogue: Catalogue
+) -> None:
+    """Write what machines and searches read; `pages` are in the order of the navigation."""
+    pages = list(pages)
+    by_url = sorted(pages, key=lambda page: page.placed.url)
+    lines = (page.made.numbered for page in by_url)
+    write(built / "numbers.json", numbers.document(languages, public_versions(), lines))
+    for number, lang in enumerate(languages):
+        found = (page.made.searched for page in pages if page.placed.page.lang == lang)
+        folder = built / lang if number else built
+        write(folder / "search" / "search_index.json", search.index(lang, found))
+    write(built / "llms.txt", catalogue.llms())
+    if catalogue.site_url:
+        compress(built / "sitemap.xml")
+
+
+def archive(built: Path, drawn: card.Card | None, base: str, store: Store) -> None:
+    """Write what takes long: the card, and the site as one zip, taken again where it is known."""
+    if drawn:
+        (built / card.NAME).write_bytes(drawn.png)
+    names = offline.files(built)
+    digests = (hashlib.sha256((built / name).read_bytes()).hexdigest() for name in names)
+    key = key_of("archive", base, *names, *digests)
+    kept = store.folder / "zip" / f"{key}.zip"
+    store.used.add(key)
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        part = kept.with_name(f"{key}.{os.getpid()}.part")
+        offline.pack(built, part, base)
+        part.replace(kept)
+    shutil.copyfile(kept, built / ZIP)

@@ -1,0 +1,1 @@
+"""Pages and listings as they stand on disk: read once, compared with their twins."""

@@ -1,0 +1,435 @@
+"""A page's Markdown, read once: front matter, headings, blocks, inline values, everything between.
+
+A block is a fence that holds include lines alone. An inline value is `{{ expression:spec }}`.
+Whoever needs to know what a line of a page is asks the page; nobody reads Markdown a second time.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.listing import Section, read_listing
+
+FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)^---\n", re.S | re.M)
+FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
+HEADING = re.compile(r"^(?P<level>#{1,6}) (?P<title>.*?)(?:\s*\{[^}]*#(?P<id>[\w-]+)[^}]*\})?\s*$")
+BOX = re.compile(r'^(?P<indent> *)(?P<mark>\?{3}\+?|!{3}) +[\w -]+?(?: +"(?P<title>.*)")?\s*$')
+ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
+REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
+REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?:: (?P<name>[\w-]+))? -->$")
+INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')
+OPTION = re.compile(r'(\w+)="([^"]*)"')
+CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+VALUE = re.compile(r"\{\{ (?P<inner>(?:(?!\{\{).)+?) \}\}")
+CELL = re.compile(r"(?<!\\)\|")
+DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.S)
+INLINE = re.compile(r"(?<![\\$])\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)")
+TEX_WORDS = re.compile(r"\\(?:text|textbf|textrm|operatorname|tag)\{[^{}]*\}")
+LINK_TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|\{[^}]*\}")
+NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
+ALLOWED = {"exec": {"1"}, "source": {"above", "none"}}
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading; one without an id has the id ""."""
+
+    line: int
+    level: int
+    title: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """An executable fence: lines `line` to `last_line` of the page."""
+
+    id: str
+    line: int
+    last_line: int
+    indent: str
+    show_source: bool
+    sections: tuple[Section, ...]
+
+    @property
+    def code(self) -> str:
+        """The code as the reader sees it."""
+        return "\n".join(section.code for section in self.sections)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A fence that shows what it holds: lines `line` to `last_line` of the page."""
+
+    line: int
+    last_line: int
+
+
+@dataclass(frozen=True)
+class Box:
+    """The head of a box; its content is indented below it."""
+
+    line: int
+    indent: str
+    title: str
+    folded: bool
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A line that stands for the documentation of a module."""
+
+    line: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """A comment that asks for a part that is made elsewhere: `<!-- gallery: masks -->`."""
+
+    line: int
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """A line of attributes alone: `{ .caption }`."""
+
+    line: int
+
+
+@dataclass(frozen=True)
+class Text:
+    """Any other line."""
+
+    line: int
+
+
+Piece = Heading | Block | Fence | Box | Reference | Request | Attributes | Text
+
+
+@dataclass(frozen=True)
+class Value:
+    """An inline value: where it stands, and how many blocks come before it."""
+
+    line: int
+    start: int
+    end: int
+    expression: str
+    spec: str
+    after: int
+
+    @property
+    def counted(self) -> bool:
+        """Whether the site itself answers it: `site.pages` and so on."""
+        return self.expression.startswith("site.")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A heading and what stands under it up to the next one, without fences.
+
+    What stands before the first heading has level 0 and no id.
+    """
+
+    line: int
+    level: int
+    title: str
+    id: str
+    text: str
+
+    def displays(self) -> list[str]:
+        """Display formulas, without the words in them and without white space."""
+        return [re.sub(r"\s|&&", "", TEX_WORDS.sub("", tex)) for tex in DISPLAY.findall(self.text)]
+
+    def values(self) -> Counter[str]:
+        """Inline values as written."""
+        return Counter(match["inner"].strip() for match in VALUE.finditer(self.text))
+
+    def numerals(self) -> Counter[str]:
+        """Numbers that the reader sees typed: in prose and in inline formulas."""
+        prose = DISPLAY.sub(" ", CODE_SPAN.sub(" ", VALUE.sub(" ", self.text)))
+        prose = TEX_WORDS.sub(" ", LINK_TARGET.sub("]", prose.replace("{,}", "")))
+        return Counter(n.replace(",", "") for n in NUMERAL.findall(prose))
+
+
+@dataclass
+class Page:
+    """A page as it stands on disk. What is wrong with it is in `failures`; nothing is raised."""
+
+    path: str
+    text: str
+    pieces: list[Piece] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the file, front matter included: line n is `lines[n - 1]`."""
+        return self.text.split("\n")
+
+    @property
+    def lang(self) -> str:
+        """The language: the folder of `docs/` that it lies in."""
+        return self.path.split("/")[1]
+
+    @property
+    def slug(self) -> str:
+        """The page's name, the same in all languages: "scaling", "api/scaling"."""
+        return self.path.split("/", 2)[2].removesuffix(".md")
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        """The front matter."""
+        front = FRONT_MATTER.match(self.text)
+        found = yaml.safe_load(front["yaml"]) if front else None
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def title(self) -> str:
+        """The title in the front matter."""
+        return str(self.meta.get("title", self.slug))
+
+    @cached_property
+    def body_line(self) -> int:
+        """The number of lines that the front matter takes."""
+        front = FRONT_MATTER.match(self.text)
+        return front[0].count("\n") if front else 0
+
+    @cached_property
+    def code(self) -> str:
+        """All blocks as one script."""
+        return "\n".join(block.code for block in self.blocks)
+
+    @cached_property
+    def passages(self) -> list[Passage]:
+        """The page cut at its headings."""
+        heads: list[Heading] = [Heading(self.body_line + 1, 0, "", "")]
+        texts: list[list[str]] = [[]]
+        for piece in self.pieces:
+            if isinstance(piece, Heading):
+                heads.append(piece)
+                texts.append([])
+            elif not isinstance(piece, Block | Fence):
+                texts[-1].append(self.lines[piece.line - 1])
+        return [
+            Passage(head.line, head.level, head.title, head.id, "".join(f"{x}\n" for x in lines))
+            for head, lines in zip(heads, texts, strict=True)
+        ]
+
+    @property
+    def headings(self) -> dict[str, str]:
+        """The titles of the headings by their ids."""
+        return {piece.id: piece.title for piece in self.pieces if isinstance(piece, Heading)}
+
+    def section(self, line: int) -> str:
+        """The id of the heading that a line stands under."""
+        return [passage.id for passage in self.passages if passage.line <= line][-1]
+
+    def rows(self) -> Iterator[list[str]]:
+        """The cells of every row of every table, heads left out."""
+        texts = [piece.line for piece in self.pieces if isinstance(piece, Text)]
+        for number in texts:
+            below = self.lines[number] if number < len(self.lines) else ""
+            line = self.lines[number - 1]
+            if line.startswith("| ") and not below.startswith("|--"):
+                yield [cell.strip() for cell in CELL.split(line)[1:-1]]
+
+    def line_of(self, text: str) -> int:
+        """The first line that holds the text, or 0."""
+        return next((n for n, line in enumerate(self.lines, start=1) if text in line), 0)
+
+
+class Reader:
+    """Reads the pages of a project, each again only when it or a listing of it has changed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.known: dict[Path, tuple[str, dict[Path, str], Page]] = {}
+
+    def page(self, path: Path) -> Page:
+        """The page at a path."""
+        text = path.read_text(encoding="utf-8")
+        if path in self.known:
+            before, listings, page = self.known[path]
+            if before == text and all(_text(one) == content for one, content in listings.items()):
+                return page
+        page = read_page(path, self.root)
+        names = {section.listing for block in page.blocks for section in block.sections}
+        self.known[path] = text, {one: _text(one) for one in names}, page
+        if page.failures:  # which file mends it cannot be said
+            del self.known[path]
+        return page
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def lines_as_pieces(markdown: str) -> Iterator[tuple[str, Piece]]:
+    """The lines of Markdown that stands on no page, each with what it is."""
+    lines = markdown.split("\n")
+    number = 0
+    while number < len(lines):
+        number += 1
+        if fence := FENCE.match(lines[number - 1]):
+            end = _end_of_fence(lines, number, fence["ticks"])
+            piece = Fence(number, end)
+            yield from ((line, piece) for line in lines[number - 1 : end])
+            number = end
+        else:
+            yield lines[number - 1], _piece(lines[number - 1], number)
+
+
+def read_page(path: Path, root: Path) -> Page:
+    """Read a page."""
+    page = Page(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
+    listings = root / "docs" / "listings"
+    number = page.body_line
+    while number < len(page.lines):
+        line = page.lines[number]
+        number += 1
+        if fence := FENCE.match(line):
+            end = _end_of_fence(page.lines, number, fence["ticks"])
+            if end > len(page.lines):
+                page.failures.append(Failure(page.path, number, "this fence is never closed"))
+            piece: Piece = Fence(number, end)
+            if "exec=" in fence["info"]:
+                try:
+                    piece = _block(page, fence, number, end, listings)
+                    page.blocks.append(piece)
+                except Failure as failure:
+                    page.failures.append(failure)
+            page.pieces.append(piece)
+            number = end
+        else:
+            page.pieces.append(_piece(line, number))
+            _values(page, number, line)
+    page.failures += _twice(page)
+    return page
+
+
+def _end_of_fence(lines: list[str], number: int, ticks: str) -> int:
+    """The number of the closing line of the fence that opens on line `number`."""
+    for end in range(number, len(lines)):
+        closing = lines[end].strip()
+        if closing.startswith(ticks) and not closing.strip(ticks[0]):
+            return end + 1
+    return len(lines) + 1
+
+
+def _piece(line: str, number: int) -> Piece:
+    """What a line outside of fences is."""
+    if heading := HEADING.match(line):
+        return Heading(number, len(heading["level"]), heading["title"], heading["id"] or "")
+    if box := BOX.match(line):
+        return Box(number, box["indent"], box["title"] or "", box["mark"].startswith("?"))
+    if reference := REFERENCE.match(line):
+        return Reference(number, reference["name"])
+    if request := REQUEST.match(line):
+        return Request(number, request["kind"], request["name"] or "")
+    return Attributes(number) if ATTRIBUTES.match(line) else Text(number)
+
+
+def _twice(page: Page) -> Iterator[Failure]:
+    seen: dict[str, int] = {}
+    for block in page.blocks:
+        if block.id in seen:
+            message = f'block "{block.id}" is on line {seen[block.id]} already'
+            yield Failure(page.path, block.line, message)
+        seen.setdefault(block.id, block.line)
+
+
+def _block(page: Page, fence: re.Match[str], line: int, end: int, listings: Path) -> Block:
+    info = fence["info"].strip()
+    options = dict(OPTION.findall(info))
+    left_over = OPTION.sub("", info).split()
+    if left_over != ["python"]:
+        raise Failure(page.path, line, f'wanted ```python exec="1", got ```{info}')
+    for key, value in options.items():
+        if value not in ALLOWED.get(key, ()):
+            wanted = ", ".join(f'{k}="{v}"' for k, vs in ALLOWED.items() for v in sorted(vs))
+            raise Failure(page.path, line, f'option {key}="{value}" is none of {wanted}')
+    included = [
+        _included(page, number, content, listings)
+        for number, content in enumerate(page.lines[line : end - 1], start=line + 1)
+    ]
+    if not included:
+        raise Failure(page.path, line, "a block without an include line")
+    return Block(
+        id=included[0].name,
+        line=line,
+        last_line=end,
+        indent=fence["indent"],
+        show_source=options.get("source", "above") == "above",
+        sections=tuple(included),
+    )
+
+
+def _included(page: Page, number: int, content: str, listings: Path) -> Section:
+    """The section that an include line names."""
+    include = INCLUDE.match(content)
+    if not include:
+        message = 'a block holds include lines alone (--8<-- "listing.py:section")'
+        raise Failure(page.path, number, f"{message}, got {content!r}")
+    try:
+        sections = read_listing(listings / include["listing"])
+    except Failure as failure:
+        raise Failure(page.path, number, str(failure)) from None
+    if include["section"] not in sections:
+        message = f'docs/listings/{include["listing"]} has no section "{include["section"]}"'
+        raise Failure(page.path, number, message)
+    return sections[include["section"]]
+
+
+def _values(page: Page, number: int, line: str) -> None:
+    if "{{" not in line:
+        return
+    masked = CODE_SPAN.sub(lambda span: " " * len(span[0]), line)
+    if line.startswith("#") and VALUE.search(masked):
+        message = "a heading holds no inline value: it is also a title, an address, a search result"
+        page.failures.append(Failure(page.path, number, message))
+    for match in VALUE.finditer(masked):
+        try:
+            expression, spec = split_spec(match["inner"])
+        except ValueError as error:
+            page.failures.append(Failure(page.path, number, str(error)))
+            continue
+        after = len(page.blocks)
+        value = Value(number, match.start(), match.end(), expression, spec, after)
+        if not after and not value.counted:
+            message = f"{{{{ {expression} }}}} stands before any block: nothing has run yet"
+            page.failures.append(Failure(page.path, number, message))
+        page.values.append(value)
+    if "{{ " in VALUE.sub("", masked):
+        page.failures.append(Failure(page.path, number, "an inline value {{ … }} is not closed"))
+
+
+def split_spec(inner: str) -> tuple[str, str]:
+    """Split "weights[0, 0]:.4f" into expression and format spec.
+
+    Examples:
+        >>> split_spec("weights[0, 0]:.4f"), split_spec("x[0:2]"), split_spec("x[0:2]:.1f")
+        (('weights[0, 0]', '.4f'), ('x[0:2]', ''), ('x[0:2]', '.1f'))
+    """
+    candidates = [(inner, "")]
+    candidates += [(inner[:i], inner[i + 1 :]) for i, c in enumerate(inner) if c == ":"]
+    for expression, spec in candidates:
+        try:
+            ast.parse(expression.strip(), mode="eval")
+        except SyntaxError:
+            continue
+        return expression.strip(), spec.strip()
+    raise ValueError(f"wanted {{{{ expression:spec }}}}, got {{{{ {inner} }}}}")

@@ -1,0 +1,139 @@
+"""Compare a page with its original: what must be alike, and whether the translation is up to date.
+
+Alike: headings and their ids, blocks, display formulas, and in every passage the numerals and the
+inline values. Up to date: a translation carries a stamp of the original that it goes with.
+
+    python -m attention_docs.site.read.twins scaling softmax
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+import sys
+from pathlib import Path
+
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import Page, Passage, read_page
+from attention_docs.site.read.settings import languages
+
+STAMP = re.compile(r'^english: *"?(?P<stamp>[\w-]*)"? *$', re.M)
+
+
+def stamp(page: Page) -> str:
+    """Four hex digits for each passage: which text this is, and where it changed."""
+    digests = []
+    starts = [passage.line for passage in page.passages] + [len(page.lines) + 1]
+    for start, end in itertools.pairwise(starts):
+        passage = " ".join("\n".join(page.lines[start - 1 : end - 1]).split())
+        digests.append(hashlib.sha256(passage.encode()).hexdigest()[:4])
+    return "-".join(digests)
+
+
+def compare(original: Page, page: Page) -> list[Failure]:
+    """Everything in which a page is not the twin of its original."""
+    heads = [[(p.level, p.id) for p in one.passages] for one in (original, page)]
+    if heads[0] != heads[1]:
+        number = next(
+            (n for n, (a, b) in enumerate(zip(*heads, strict=False)) if a != b),
+            min(map(len, heads)),
+        )
+        wanted = f"#{heads[0][number][1]}" if number < len(heads[0]) else "no more headings"
+        got = f"#{heads[1][number][1]}" if number < len(heads[1]) else "none"
+        line = page.passages[min(number, len(page.passages) - 1)].line
+        return [Failure(page.path, line, f"heading: wanted {wanted}, got {got}")]
+    faults = _blocks(original, page)
+    for their, our in zip(original.passages, page.passages, strict=True):
+        faults += _passage(original.path, page.path, their, our)
+    return faults + _stale(original, page)
+
+
+def nameless(page: Page) -> list[Failure]:
+    """Headings without an id: it is an address, the same in every language."""
+    return [
+        Failure(page.path, passage.line, "this heading has no { #id }")
+        for passage in page.passages
+        if passage.level and not passage.id
+    ]
+
+
+def _blocks(original: Page, page: Page) -> list[Failure]:
+    def placed(one: Page) -> list[tuple[str, str, bool, list[str]]]:
+        return [
+            (
+                one.section(block.line),
+                block.id,
+                block.show_source,
+                [f"{s.listing.name}:{s.name}" for s in block.sections],
+            )
+            for block in one.blocks
+        ]
+
+    wanted, got = placed(original), placed(page)
+    for number, (a, b) in enumerate(zip(wanted, got, strict=False)):
+        if a != b:
+            there = f"{original.path}:{original.blocks[number].line}"
+            message = f'block: wanted "{a[1]}" in #{a[0]} as in {there}, got "{b[1]}" in #{b[0]}'
+            return [Failure(page.path, page.blocks[number].line, message)]
+    if len(wanted) != len(got):
+        longer, other = (original, page) if len(wanted) > len(got) else (page, original)
+        block = longer.blocks[min(len(wanted), len(got))]
+        return [Failure(longer.path, block.line, f'block "{block.id}" is not in {other.path}')]
+    return []
+
+
+def _passage(original: str, path: str, their: Passage, our: Passage) -> list[Failure]:
+    faults = []
+    place = f"as in {original}:{their.line}"
+    theirs, ours = their.displays(), our.displays()
+    if theirs != ours:
+        a, b = next(
+            (pair for pair in zip(theirs, ours, strict=False) if pair[0] != pair[1]),
+            (f"{len(theirs)} formulas", f"{len(ours)} formulas"),
+        )
+        faults.append(Failure(path, our.line, f"formula in #{our.id}: wanted {a} {place}, got {b}"))
+    for what, wanted, got in (
+        ("inline values", their.values(), our.values()),
+        ("numbers", their.numerals(), our.numerals()),
+    ):
+        if wanted != got:
+            missing, extra = sorted((wanted - got).elements()), sorted((got - wanted).elements())
+            message = f"{what} in #{our.id}: missing {missing}, too many {extra} ({place})"
+            faults.append(Failure(path, our.line, message))
+    return faults
+
+
+def _stale(original: Page, page: Page) -> list[Failure]:
+    wanted, got = stamp(original), str(page.meta.get("english", ""))
+    if got == wanted:
+        return []
+    old, new = got.split("-"), wanted.split("-")
+    changed = [n for n, digest in enumerate(new) if n >= len(old) or old[n] != digest]
+    ids = [page.passages[n].id or "the opening" for n in changed]
+    names = ", ".join(name if name == "the opening" else f"#{name}" for name in ids)
+    line = page.passages[changed[0]].line if changed else 1
+    message = (
+        f"the English text changed in {names or 'its sections'}: bring this page up to date, "
+        f"then run `make translated PAGE={page.slug}`"
+    )
+    return [Failure(page.path, line, message)]
+
+
+def write_stamp(root: Path, slug: str) -> None:
+    """Declare that the translations of a page go with the original as it now is."""
+    first, *others = languages(root)
+    line = f"english: {stamp(read_page(root / 'docs' / first / f'{slug}.md', root))}"
+    for lang in others:
+        path = root / "docs" / lang / f"{slug}.md"
+        text = path.read_text(encoding="utf-8")
+        if STAMP.search(text):
+            text = STAMP.sub(line, text, count=1)
+        else:
+            text = text.replace("---\n", f"---\n{line}\n", 1)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        write_stamp(Path.cwd(), name)

@@ -1,0 +1,1 @@
+"""A page and its results as HTML, made inside of Markdown."""

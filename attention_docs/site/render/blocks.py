@@ -1,0 +1,112 @@
+"""A block on a page: its code, its output and what the output says of where it comes from.
+
+markdown-exec lays out code and printed text, with results that are already there.
+"""
+
+from __future__ import annotations
+
+import html
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown import Markdown
+from markdown_exec import base_format
+
+from attention_docs.site.read.listing import Section
+from attention_docs.site.read.page import Block
+from attention_docs.site.render.weave import Woven
+from attention_docs.site.run.result import Result
+
+
+class Layout:
+    """Code and printed text as HTML; what stands on the pages of all languages is laid out once."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, str], str] = {}
+
+    def __call__(self, text: str, language: str, md: Markdown) -> str:
+        """Text in a language ("python", or "text" for what was printed) as HTML."""
+        if (text, language) not in self.known:
+            self.known[text, language] = str(
+                base_format(
+                    language=language,
+                    run=lambda source, **_: source,
+                    code=text,
+                    result=language,
+                    md=md,
+                    update_toc=False,
+                )
+            )
+        return self.known[text, language]
+
+
+def output(
+    block: Block, woven: Woven, caption: Element | None, layout: Layout, md: Markdown
+) -> Element | None:
+    """What a block printed and drew, with its caption, or None for one that shows nothing."""
+    result = woven.result(block)
+    if result and not result.shows:
+        return None
+    frame = Element("div", {"class": "output", "id": f"out-{block.id}"})
+    text = result.text if result else woven.error(block)
+    if text:
+        _stashed(frame, "p", layout(text, "text", md), md)
+    drawing = result.figure.get(woven.page.lang) if result else None
+    if drawing:
+        figure = SubElement(frame, "figure")
+        _stashed(figure, "div", drawing.svg, md, {"class": "drawing"})
+        if caption is not None:
+            caption.tag = "figcaption"
+            caption.attrib.pop("class")
+            figure.append(caption)
+    elif caption is not None:
+        frame.append(caption)
+    if result:
+        _stashed(frame, "p", origin(block, result, woven), md)
+    return frame
+
+
+def _stashed(
+    parent: Element, tag: str, content: str, md: Markdown, attributes: dict[str, str] | None = None
+) -> None:
+    """Finished HTML at its place in the tree; a paragraph of it alone is left out by Markdown."""
+    element = SubElement(parent, tag, attributes or {})
+    element.text = md.htmlStash.store(content)
+
+
+def origin(block: Block, result: Result, woven: Woven) -> str:
+    """What a reader who asks is told: listing and line, functions, seeds, versions."""
+    words = woven.words["site"]["blocks"]
+    rows = {words["listing"]: ", ".join(_place(section, woven) for section in block.sections)}
+    functions = ", ".join(_function(name, woven) for name in result.functions)
+    rows[words["functions"]] = functions or words["no_functions"]
+    if result.seeds:
+        seeds = (f"<code>{html.escape(seed)}</code>" for seed in result.seeds)
+        rows[words["seeds"]] = ", ".join(seeds)
+    rows[words["versions"]] = ", ".join(f"{k} {v}" for k, v in woven.versions.items())
+    items = "".join(f"<dt>{key}</dt><dd>{row}</dd>" for key, row in rows.items())
+    summary = f"<summary>{words['origin']}</summary>"
+    return f'<details class="origin">{summary}<dl>{items}</dl></details>'
+
+
+def _function(name: str, woven: Woven) -> str:
+    """A link to a function on its module's page: attention_docs.score_functions.dot."""
+    inner = name.removeprefix("attention_docs.")
+    page = inner.split(".")[0].replace("_", "-")
+    return f'<a href="{woven.links.api}{page}/#{name}"><code>{inner}</code></a>'
+
+
+def _place(section: Section, woven: Woven) -> str:
+    name = section.listing.name
+    link = f"{woven.links.listings}{name}"
+    if woven.links.repository:
+        link = f"{woven.links.repository}/blob/main/docs/listings/{name}#L{section.first_line}"
+    return f'<a href="{link}">{name}:{section.first_line}</a>'
+
+
+def faults(woven: Woven) -> str:
+    """A box with everything that is wrong with the page; only `mkdocs serve` gets this far."""
+    if not woven.failures:
+        return ""
+    items = "".join(f"<pre>{html.escape(str(f))}</pre>" for f in sorted(woven.failures))
+    title = f'<p class="admonition-title">{woven.words["site"]["blocks"]["faults"]}</p>'
+    return f'<div class="admonition failure">{title}{items}</div>'

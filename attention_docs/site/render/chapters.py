@@ -1,0 +1,87 @@
+"""The pages of one language, for parts that are made from several of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import Block, Page
+from attention_docs.site.run.result import Result
+from attention_docs.words import Words
+
+Record = dict[str, Any]
+"""An entry of a list in `docs/`, as TOML has it."""
+
+
+@dataclass(frozen=True)
+class Chapters:
+    """Pages by their names, and what their blocks gave, as soon as somebody asks."""
+
+    lang: str
+    words: Words
+    docs: Path
+    pages: Mapping[str, Page]
+    results: Callable[[Page], Sequence[Result]]
+    lists: dict[str, list[Record]] = field(default_factory=dict)
+
+    def page(self, slug: str) -> Page:
+        """A page by its name."""
+        if slug not in self.pages:
+            raise Failure("", 1, f"there is no page {slug}")
+        return self.pages[slug]
+
+    def block(self, slug: str, name: str) -> tuple[Block, str]:
+        """A block of a page, and what it printed."""
+        page = self.page(slug)
+        numbers = {block.id: number for number, block in enumerate(page.blocks)}
+        if name not in numbers:
+            raise Failure("", 1, f'{page.path} has no block "{name}"')
+        results = self.results(page)
+        text = results[numbers[name]].text if numbers[name] < len(results) else ""
+        return page.blocks[numbers[name]], text
+
+    def link(self, place: str) -> str:
+        """A link to a heading, "scaling#proof", with the titles of its page and of itself."""
+        slug, _, heading = place.partition("#")
+        page = self.page(slug)
+        titles = page.headings
+        if slug == "mistakes":  # the headings of the gallery come from its entries
+            titles |= {entry["id"]: entry[self.lang] for entry in self.records("mistakes")}
+        if heading not in titles:
+            raise Failure("", 1, f"{page.path} has no heading #{heading}")
+        return f"[{titled(page.title, titles[heading], self.words)}]({slug}.md#{heading})"
+
+    def records(self, name: str) -> list[Record]:
+        """The entries of `docs/<name>.toml`."""
+        if name not in self.lists:
+            path = self.docs / f"{name}.toml"
+            self.lists[name] = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
+        return self.lists[name]
+
+    def located(self, name: str, entry: Record, failure: Failure) -> Failure:
+        """A fault of an entry, at the line of `docs/<name>.toml` that names it."""
+        lines = (self.docs / f"{name}.toml").read_text(encoding="utf-8").splitlines()
+        line = next((n for n, text in enumerate(lines, 1) if text == f'id = "{entry["id"]}"'), 1)
+        return Failure(f"docs/{name}.toml", line, f"{entry['id']}: {failure.message}")
+
+
+def titled(page: str, heading: str, words: Words) -> str:
+    """A heading with the title of its page before it.
+
+    Examples:
+        >>> from attention_docs.words import words
+        >>> titled("Why?", "The idea", words("en")), titled("Softmax", "The idea", words("en"))
+        ('Why? The idea', 'Softmax: The idea')
+    """
+    marks = words["site"]["marks"]
+    between = marks["space"] if page.endswith(("?", "？")) else marks["colon"]
+    return f"{page}{between}{heading}"
+
+
+def listed(value: str | list[str] | None) -> list[str]:
+    """A field that holds nothing, one name or several."""
+    return [value] if isinstance(value, str) else value or []

@@ -1,0 +1,216 @@
+"""What this site adds to Markdown: blocks, inline values, formulas, explained terms.
+
+All of it happens while Markdown makes a page, on its tree: nothing is looked for in finished HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown import Extension, Markdown
+from markdown.inlinepatterns import InlineProcessor
+from markdown.treeprocessors import Treeprocessor
+from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
+
+from attention_docs.site.read.page import Block
+from attention_docs.site.render import blocks, formulas, mathml
+from attention_docs.site.render.terms import Explainer, name_rows
+from attention_docs.site.render.weave import MARK, Woven
+
+FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
+UNEXPLAINED = {"a", "button", "code", "figure", "h1", "h2", "h3", "h4", "math", "pre", "script"}
+UNEXPLAINED |= {"summary", "svg", "table"}
+
+
+class SiteExtension(Extension):
+    """The extension; `woven` is the page that is being made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.woven: Woven | None = None
+        self.layout = blocks.Layout()
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's name
+        """Take part in the making of a page, or of a docstring on it."""
+        # Below code and formulas, where a mark is text; above links, whose titles hold bare text.
+        md.inlinePatterns.register(Values(md, self), "site-values", 185)
+        # After attribute lists, before mkdocs collects anchors and resolves links.
+        md.treeprocessors.register(Tree(md, self), "site-tree", 6)
+
+    # --- blocks: a custom fence of superfences
+
+    def fences(self, language: str, options: dict[str, str], *_: object) -> bool:
+        """Whether a fence is a block of the page."""
+        return language == "python" and "exec" in options and self.woven is not None
+
+    def lay_out(
+        self,
+        source: str,
+        language: str,
+        class_name: str,
+        options: object,
+        md: Markdown,
+        **_: object,
+    ) -> str:
+        """The code of a block; the tree puts its output after it."""
+        assert self.woven
+        wanted = source.split()
+        for block in self.woven.page.blocks:
+            inside = self.woven.page.lines[block.line : block.last_line - 1]
+            if " ".join(inside).split() == wanted:
+                return Laid(self.layout(block.code, "python", md), block)
+        return self.layout(source.strip("\n"), "text", md)  # a fault that the page has already
+
+
+class Laid(str):
+    """The HTML of a block's code, which knows its block."""
+
+    __slots__ = ("block",)
+    block: Block
+
+    def __new__(cls, html: str, block: Block) -> Laid:
+        """HTML with the block that it shows."""
+        laid = super().__new__(cls, html)
+        laid.block = block
+        return laid
+
+
+class Values(InlineProcessor):
+    """Inline values in running text; elsewhere their bare text is filled in."""
+
+    def __init__(self, md: Markdown, site: SiteExtension) -> None:
+        super().__init__(MARK.pattern, md)
+        self.site = site
+
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[Element, int, int]:  # type: ignore[override]  # noqa: N802
+        """A span with the number of the value, so that others find it."""
+        assert self.site.woven
+        span = Element("span", {"class": "value", "id": f"value-{m[1]}"})
+        span.text = AtomicString(self.site.woven.value(int(m[1])))
+        return span, m.start(), m.end()
+
+
+class Tree(Treeprocessor):
+    """Goes once through the tree of a page, from top to bottom."""
+
+    def __init__(self, md: Markdown, site: SiteExtension) -> None:
+        super().__init__(md)
+        self.site = site
+
+    def run(self, root: Element) -> None:
+        """Put outputs after their code, formulas and explanations into the text."""
+        woven = self.site.woven
+        if woven is None:
+            return
+        explainer = None
+        slug = woven.page.slug
+        if slug in ("glossary", "notation"):
+            name_rows(root, woven.glossary if slug == "glossary" else woven.notation)
+        elif not slug.startswith("api/"):  # docstrings are English and name what they explain
+            explainer = Explainer(
+                woven.glossary, woven.notation, woven.links.glossary, woven.links.notation
+            )
+        self.visit(root, woven, explainer)
+        self.outputs(root, woven)
+        self.tables(root)
+
+    def visit(self, element: Element, woven: Woven, explainer: Explainer | None) -> None:
+        """Build an element anew from its texts and children, in their order."""
+        explained = None if element.tag in UNEXPLAINED else explainer
+        children = list(element)
+        texts = [element.text, *(child.tail for child in children)]
+        element[:] = []
+        element.text = None
+        _text(element, texts[0], explained)
+        for child, tail in zip(children, texts[1:], strict=True):
+            child.tail = None
+            if "arithmatex" in child.get("class", "").split():
+                self.formula(element, child, woven, explained)
+            else:
+                element.append(child)
+                self.visit(child, woven, explainer if explained else None)
+            _text(element, tail, explained)
+
+    def formula(
+        self, parent: Element, holder: Element, woven: Woven, explainer: Explainer | None
+    ) -> None:
+        """A formula as MathML; around a symbol that comes for the first time, a link."""
+        found = FORMULA.fullmatch(holder.text or "")
+        assert found, holder.text
+        tex, display = woven.bare(found["tex"]).strip(), holder.tag == "div"
+        try:
+            html = formulas.render(tex, display)
+        except ValueError as error:
+            woven.fail(found["tex"], f"formula: {error}")
+            SubElement(parent, "code", {"class": "failure"}).text = AtomicString(tex)
+            return
+        placeholder = self.md.htmlStash.store(html if display else mathml.breakable(html))
+        link = explainer.symbol(tex) if explainer and not display else None
+        if display:  # a long derivation scrolls in its box
+            SubElement(parent, "div", {"class": "formula"}).text = placeholder
+        elif link is not None:
+            link.text = placeholder
+            parent.append(link)
+        else:
+            _append(parent, placeholder)
+
+    def outputs(self, root: Element, woven: Woven) -> None:
+        """After the code of each block its output, with the caption that follows it."""
+        for parent in list(root.iter()):
+            for child in list(parent):
+                block = self._block(child)
+                if block is None:
+                    continue
+                if not block.show_source:
+                    child.text = None
+                place = list(parent).index(child)
+                after = parent[place + 1] if place + 1 < len(parent) else None
+                caption = after if after is not None and _is_caption(after) else None
+                output = blocks.output(block, woven, caption, self.site.layout, self.md)
+                if output is not None:
+                    if caption is not None:
+                        parent.remove(caption)
+                    parent.insert(place + 1, output)
+                if not block.show_source:
+                    parent.remove(child)
+
+    def _block(self, element: Element) -> Block | None:
+        """The block whose code a paragraph stands for."""
+        found = HTML_PLACEHOLDER_RE.fullmatch(element.text or "") if element.tag == "p" else None
+        laid = self.md.htmlStash.rawHtmlBlocks[int(found[1])] if found else None
+        return laid.block if isinstance(laid, Laid) else None
+
+    def tables(self, root: Element) -> None:
+        """Wrap tables, so that the theme's script, which would, moves nothing (site.css)."""
+        for parent in list(root.iter()):
+            for place, child in enumerate(list(parent)):
+                if child.tag != "table":
+                    continue
+                outer = Element("div", {"class": "md-typeset__scrollwrap"})
+                outer.tail, child.tail = child.tail, None
+                SubElement(outer, "div", {"class": "md-typeset__table"}).append(child)
+                parent[place] = outer
+                for cell in child.iter("th"):
+                    if not len(cell) and not (cell.text or "").strip():
+                        cell.tag = "td"  # the corner of a table that heads nothing is no heading
+
+
+def _is_caption(element: Element) -> bool:
+    return element.tag == "p" and "caption" in element.get("class", "").split()
+
+
+def _text(parent: Element, text: str | None, explainer: Explainer | None) -> None:
+    """Add text to the end of an element, its terms explained."""
+    for piece in explainer.words(text) if explainer and text else [text or ""]:
+        if isinstance(piece, str):
+            _append(parent, piece)
+        else:
+            parent.append(piece)
+
+
+def _append(parent: Element, text: str) -> None:
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
+    else:
+        parent.text = (parent.text or "") + text

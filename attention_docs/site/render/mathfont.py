@@ -1,0 +1,198 @@
+r"""Makes the font of the formulas: the part of New Computer Modern Math that they need.
+
+    python -m attention_docs.site.render.mathfont NewCMMath-Book.otf
+
+docs/assets/fonts/LICENSE says where to get the original. A character that a formula needs goes
+into `CHARACTERS`. Mended on the way, because browsers do not do all that TeX does:
+
+- Scripts: the font has one depth for subscripts, the one that TeX keeps for a subscript below a
+  superscript. With it lines of text with $d_k$ would grow apart.
+- A prime stands high already; in a superscript it belongs lower and larger.
+- Chromium keeps as much room for a bracket or a root that stretches as its widest form takes. So
+  large forms are narrower here, and brackets of a fixed size (`\big(`, `\Big(` and so on) do not
+  stretch but are features, ss01 to ss04.
+- The height of a line is that of a bracket, not that of a page of text.
+"""
+
+from __future__ import annotations
+
+import string
+import sys
+from pathlib import Path
+
+from fontTools.feaLib.builder import addOpenTypeFeaturesFromString
+from fontTools.misc.transform import Transform
+from fontTools.pens.boundsPen import BoundsPen
+from fontTools.pens.t2CharStringPen import T2CharStringPen
+from fontTools.pens.transformPen import TransformPen
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
+
+TARGET = Path(__file__).parents[3] / "docs" / "assets" / "fonts" / "attention-math.woff2"
+NAME = "Attention Math"
+
+
+def _alphabet(upper: int, lower: int) -> str:
+    """The letters of one of Unicode's mathematical alphabets."""
+    return "".join(chr(start + i) for start in (upper, lower) for i in range(26))
+
+
+ITALIC = _alphabet(0x1D434, 0x1D44E).replace("\U0001d455", "ℎ")
+BOLD = _alphabet(0x1D400, 0x1D41A) + "".join(chr(0x1D7CE + i) for i in range(10))
+GREEK = "ΓΔΘΛΞΠΣΦΨΩαβγδεζηθικλμνξπρσςτυφχψωϵϑϕϱ"
+ITALIC_GREEK = "".join(chr(0x1D6FC + i) for i in range(0x1D71C - 0x1D6FC))
+SIGNS = (
+    "\u00a0\u2061–—‘’“”±·×÷¬°"  # text
+    "−∓∗∘∙⋅⊕⊖⊗⊙∧∨∩∪=≠≈∼≃≅≡∝<>≤≥≪≫∈∉∋⊂⊆⊃⊇∣∥⊤⊥"  # between two things
+    "→←↔⇒⇐⇔⟹⟸⟺⟶⟵↦↑↓"
+    "∀∃∅∞∂∇∑∏∫√ℓℝℕℤ𝔼𝟙ℒ𝒩…⋯⋮⋱′″"  # by themselves
+    "()[]{}|‖⟨⟩⌊⌋⌈⌉⏞⏟ˆ˜¯˙¨‾"  # what stretches, and accents
+)
+CHARACTERS = string.printable[:95] + ITALIC + BOLD + GREEK + ITALIC_GREEK + SIGNS
+BRACKETS = "()[]{}|‖⟨⟩⌊⌋⌈⌉"
+SIZES = (1200, 1800, 2400, 3000)  # \big, \Big, \bigg, \Bigg, in thousandths of an em
+OUTSIDE = 160  # of a large bracket's ink
+ROOT = 860  # as wide as the smallest, almost
+CONSTANTS = {  # those of TeX's own fonts; see appendix G of the TeXbook
+    "SubscriptShiftDown": 150,
+    "SubscriptBaselineDropMin": -50,  # 50 in TeX, which leaves it out below a single letter
+    "SuperscriptBaselineDropMax": 386,
+}
+
+
+def make(source: Path, target: Path) -> int:
+    """Write the font and give its size in bytes."""
+    font = TTFont(source, recalcTimestamp=False)
+    _mend_constants(font)
+    _mend_lines(font)
+    _mend_prime(font)
+    _narrow(font)
+    addOpenTypeFeaturesFromString(font, _sized(font))
+    options = Options(layout_features=["ss01", "ss02", "ss03", "ss04"], hinting=False)
+    options.name_IDs = [0, 1, 2, 3, 4, 5, 6, 13]
+    options.drop_tables += ["GPOS", "GDEF"]
+    subsetter = Subsetter(options)
+    subsetter.populate(text=CHARACTERS)
+    subsetter.subset(font)
+    _rename(font)
+    font.flavor = "woff2"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    font.save(target)
+    return target.stat().st_size
+
+
+def _mend_constants(font: TTFont) -> None:
+    for name, value in CONSTANTS.items():
+        getattr(font["MATH"].table.MathConstants, name).Value = value
+
+
+def _mend_lines(font: TTFont) -> None:
+    head, os2 = font["hhea"], font["OS/2"]
+    head.ascent = os2.sTypoAscender = 750
+    head.descent = os2.sTypoDescender = -250
+    head.lineGap = os2.sTypoLineGap = 0
+    os2.fsSelection |= 1 << 7  # use these, not the ink of the largest glyph
+
+
+def _narrow(font: TTFont) -> None:
+    """Take away room outside of large brackets, and make large roots as wide as a small one."""
+    widths, names = font["hmtx"], font.getBestCmap()
+    for left, right in zip("([{⌊⌈⟨", ")]}⌋⌉⟩", strict=True):
+        for form in _forms(font, names[ord(left)]):
+            excess = max(0, widths[form][1] - OUTSIDE)
+            _redraw(font, form, Transform(dx=-excess), widths[form][0] - excess)
+        for form in _forms(font, names[ord(right)]):
+            ink = _right_edge(font, form)
+            widths[form] = (min(widths[form][0], round(ink + OUTSIDE)), widths[form][1])
+    for form in _forms(font, names[ord("√")]):
+        width = min(ROOT, widths[form][0])
+        _redraw(font, form, Transform(xx=width / widths[form][0]), width)
+
+
+def _forms(font: TTFont, glyph: str) -> list[str]:
+    """The glyphs that a sign is drawn with where it stretches."""
+    variants = font["MATH"].table.MathVariants
+    place = variants.VertGlyphCoverage.glyphs.index(glyph)
+    construction = variants.VertGlyphConstruction[place]
+    parts = construction.GlyphAssembly.PartRecords if construction.GlyphAssembly else []
+    forms = [one.VariantGlyph for one in construction.MathGlyphVariantRecord]
+    return sorted({*forms, *(part.glyph for part in parts)})
+
+
+def _right_edge(font: TTFont, glyph: str) -> float:
+    glyphs = font.getGlyphSet()
+    pen = BoundsPen(glyphs)
+    glyphs[glyph].draw(pen)
+    return float(pen.bounds[2])
+
+
+def _redraw(font: TTFont, glyph: str, transform: Transform, width: int) -> None:
+    """Change a glyph's outline and width."""
+    glyphs, drawn = font.getGlyphSet(), font["CFF "].cff[0].CharStrings
+    pen = T2CharStringPen(None, glyphs)
+    glyphs[glyph].draw(TransformPen(pen, transform))
+    drawn[glyph] = pen.getCharString(drawn[glyph].private, drawn[glyph].globalSubrs)
+    bearing = round(transform.transformPoint((font["hmtx"][glyph][1], 0))[0])
+    font["hmtx"][glyph] = (width, bearing)
+
+
+def _mend_prime(font: TTFont) -> None:
+    """Draw a prime as the font would in a superscript."""
+    name = font.getBestCmap()[ord("′")]
+    drawn = _alternates(font, "ssty")[name][0]
+    for table in font["cmap"].tables:
+        table.cmap |= dict.fromkeys(table.cmap.keys() & {ord("′")}, drawn)
+
+
+def _alternates(font: TTFont, feature: str) -> dict[str, list[str]]:
+    """What a feature has for each glyph."""
+    gsub = font["GSUB"].table
+    lookups = {
+        index
+        for record in gsub.FeatureList.FeatureRecord
+        if record.FeatureTag == feature
+        for index in record.Feature.LookupListIndex
+    }
+    found: dict[str, list[str]] = {}
+    for index in sorted(lookups):
+        for table in gsub.LookupList.Lookup[index].SubTable:
+            found |= getattr(getattr(table, "ExtSubTable", table), "alternates", {})
+    return found
+
+
+def _sized(font: TTFont) -> str:
+    """Features that draw a bracket in the smallest form that is high enough."""
+    variants = font["MATH"].table.MathVariants
+    glyphs = variants.VertGlyphCoverage.glyphs
+    names = font.getBestCmap()
+    lines = []
+    for number, size in enumerate(SIZES, start=1):
+        lines.append(f"feature ss0{number} {{")
+        for bracket in BRACKETS:
+            construction = variants.VertGlyphConstruction[glyphs.index(names[ord(bracket)])]
+            forms = construction.MathGlyphVariantRecord
+            fit = next((one for one in forms if one.AdvanceMeasurement >= size - 10), forms[-1])
+            lines.append(f"sub {names[ord(bracket)]} by {fit.VariantGlyph};")
+        lines.append(f"}} ss0{number};")
+    return "\n".join(lines)
+
+
+def _rename(font: TTFont) -> None:
+    """Give a font that was changed a name of its own, as its licence asks."""
+    name = font["name"]
+    version = name.getDebugName(5)
+    for number, text in {
+        1: NAME,
+        2: "Regular",
+        3: f"{NAME}: a mended subset of New Computer Modern Math Book {version}",
+        4: NAME,
+        6: NAME.replace(" ", ""),
+    }.items():
+        name.setName(text, number, 3, 1, 0x409)
+    cff = font["CFF "].cff
+    cff.fontNames = [NAME.replace(" ", "")]
+    cff[0].rawDict |= {"FullName": NAME, "FamilyName": NAME}
+
+
+if __name__ == "__main__":
+    print(f"{TARGET.name}: {make(Path(sys.argv[1]), TARGET)} bytes")

@@ -1,0 +1,27 @@
+"""What a comment on a line of its own asks for.
+
+`<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->` and `<!-- notes -->` stand
+for parts that are made from the chapters and from two lists, `docs/mistakes.toml` and
+`docs/notes.toml`. Code, outputs, titles and sources come from the chapters: nothing is written
+twice. Any other comment is left alone.
+"""
+
+from __future__ import annotations
+
+from attention_docs.site.read.page import Request
+from attention_docs.site.render import citations, mistakes, notes
+from attention_docs.site.render.chapters import Chapters
+
+
+def expand(request: Request, chapters: Chapters) -> str | None:
+    """The part as Markdown, or None for a comment that asks for nothing."""
+    match request.kind:
+        case "gallery":
+            return mistakes.gallery(request.name, chapters)
+        case "works":
+            return citations.works(request.name, chapters)
+        case "reports":
+            return citations.reports(chapters)
+        case "notes":
+            return notes.table(chapters)
+    return None

@@ -1,0 +1,110 @@
+"""Hover explanations: the first use of a term or a symbol on a page links to its entry.
+
+The entries are the table rows of `glossary` and `notation` in the page's language: the first cell
+holds the term or the formula, the last one says what it means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from xml.etree.ElementTree import Element
+
+from attention_docs.site.read.page import Page
+
+HAN = "\u4e00-\u9fff"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A row: the term or the TeX of a symbol, its explanation as plain text, the id of its row."""
+
+    term: str
+    meaning: str
+    id: str
+
+
+def entries(page: Page, id_column: int) -> list[Term]:
+    """The rows of all tables of a page; ids come from one column, the same in all languages."""
+    return [
+        Term(cells[0].strip("$"), _plain(cells[-1]), _slug(cells[id_column]))
+        for cells in page.rows()
+    ]
+
+
+def _plain(markdown: str) -> str:
+    """Text for a tooltip: no links, no code marks, no TeX."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
+    text = re.sub(r"\\(?:text|mathrm|operatorname)\{([^{}]*)\}|\\([a-zA-Z]+)", r"\1\2", text)
+    return re.sub(r"[`$*{}\\]", "", text)
+
+
+def _slug(text: str) -> str:
+    """An id from a term or from TeX."""
+    return "entry-" + re.sub(r"[^\w]+", "-", text).strip("-")
+
+
+def name_rows(root: Element, found: Iterable[Term]) -> None:
+    """Give the rows of a glossary's tables their ids."""
+    rows = (row for body in root.iter("tbody") for row in body.iter("tr"))
+    for row, entry in zip(rows, found, strict=False):
+        row.set("id", entry.id)
+
+
+@lru_cache(maxsize=8)
+def _pattern(terms: tuple[str, ...]) -> re.Pattern[str]:
+    """All terms, the longest first; a single Han character only where its English follows."""
+    parts = []
+    for term in sorted(terms, key=len, reverse=True):
+        if re.fullmatch(f"[{HAN}]", term):
+            parts.append(rf"{term}(?=（[a-z])|\A{term}\Z")
+        elif re.search(f"[{HAN}]", term):
+            parts.append(re.escape(term))
+        else:
+            parts.append(rf"(?<![\w-]){re.escape(term)}(?:e?s)?(?![\w-])")
+    return re.compile("|".join(f"(?:{part})" for part in parts) or r"(?!)", re.I)
+
+
+class Explainer:
+    """Links the first use of every term and symbol of one page, and no later one.
+
+    `glossary` and `notation` are the addresses of the two pages.
+    """
+
+    def __init__(
+        self, terms: Sequence[Term], symbols: Sequence[Term], glossary: str, notation: str
+    ) -> None:
+        self.terms = {entry.term.lower(): entry for entry in terms}
+        self.symbols = {entry.term: entry for entry in symbols}
+        self.glossary, self.notation = glossary, notation
+        self.pattern = _pattern(tuple(self.terms))
+        self.used: set[str] = set()
+
+    def words(self, text: str) -> list[str | Element]:
+        """The text, with a link in place of each term that comes for the first time."""
+        pieces: list[str | Element] = []
+        start = 0
+        for match in self.pattern.finditer(text):
+            word = match[0].lower()
+            names = (word, word.removesuffix("s"), word.removesuffix("es"))
+            entry = next((self.terms[name] for name in names if name in self.terms), None)
+            if entry and entry.id not in self.used:
+                link = self._link(self.glossary, entry)
+                link.text = match[0]
+                pieces += [text[start : match.start()], link]
+                start = match.end()
+        return [*pieces, text[start:]]
+
+    def symbol(self, tex: str) -> Element | None:
+        """A link to put around a formula, if it is a symbol that comes for the first time."""
+        entry = self.symbols.get(tex)
+        if entry is None or entry.id in self.used:
+            return None
+        return self._link(self.notation, entry)
+
+    def _link(self, page: str, entry: Term) -> Element:
+        self.used.add(entry.id)
+        href = f"{page}#{entry.id}"
+        return Element("a", {"class": "term", "href": href, "title": entry.meaning})

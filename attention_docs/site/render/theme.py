@@ -1,0 +1,51 @@
+"""What the theme's HTML lacks, put right once a page is rendered.
+
+These are patterns over HTML because the HTML is the theme's, and its templates are not copied: a
+copy hides what differs and goes stale. Each entry is a piece of the theme's HTML and what takes its
+place. A piece of `ALWAYS` that is no longer there fails the build, so a new version of the theme
+cannot undo a mend unnoticed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attention_docs.words import Words
+
+ALWAYS = (
+    # HTML: `autocomplete` is for text fields, `tabindex` is a number.
+    (r'( type="checkbox" id="__(?:drawer|search)") autocomplete="off"', r"\1"),
+    # A dialog has a name; how many results there are is spoken when it changes.
+    (r'(data-md-component="search" role="dialog")', r'\1 aria-label="{search}"'),
+    (r'(<div class="md-search-result__meta")', r'\1 role="status"'),
+)
+WHERE_PRESENT = (
+    # The search worker is ours: docs/assets/search.js.
+    (r'("search": "[./]*/?)assets/javascripts/workers/[^"]*', r"\1assets/search.js"),
+    (r'(<label class="md-nav__link"[^>]*) tabindex=""', r"\1"),
+    # The parts of a table of contents are lists, not landmarks.
+    (r'<nav class="md-nav" aria-label="[^"]*">', '<nav class="md-nav" role="none">'),
+    # A plain name or a blank in code looks like no span at all: a tenth of a chapter's elements.
+    (r'<span class="[nw]">([^<]*)</span>', r"\1"),
+)
+BASE = re.compile(r'(?<="base": ")[^"]*(?=")')
+DOCSTRING = re.compile(r"<div (?=class=\"doc doc-object)")
+
+
+def mended(html: str, words: Words, index: str) -> tuple[str, list[str]]:
+    """The page with every piece replaced, and the pieces that were not found.
+
+    `index` leads to the folder that holds the search index of the page's language, where that is
+    not the root of the site.
+    """
+    missing = []
+    for old, new in ALWAYS + WHERE_PRESENT:
+        html, count = re.subn(old, new.format(search=words["site"]["theme"]["search"]), html)
+        if not count and (old, new) in ALWAYS:
+            missing.append(old)
+    if 'id="__toc"' not in html:  # the navigation does not hold this page
+        html = html.replace(' for="__toc"', "")
+    if index:
+        html = BASE.sub(index, html, count=1)
+        html = DOCSTRING.sub('<div lang="en" ', html)  # docstrings are English
+    return html, missing

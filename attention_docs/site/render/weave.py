@@ -1,0 +1,126 @@
+"""A page on its way to HTML: its Markdown, what its blocks gave, and what links on it need to know.
+
+Where an inline value belongs, the Markdown gets a short mark with its number, which no page holds:
+private-use characters. `extension` puts the value there once Markdown knows what surrounds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import Block, Page, Request, Value
+from attention_docs.site.render.terms import Term
+from attention_docs.site.run.result import Result
+from attention_docs.words import Words
+
+OPEN, CLOSE = "\ue000", "\ue001"
+MARK = re.compile(f"{OPEN}(\\d+){CLOSE}")
+LOST = "⚠"  # what stands for a value that is not there; the page says why
+
+
+@dataclass(frozen=True)
+class Links:
+    """Where a page finds what it links to.
+
+    Attributes:
+        api: address of the pages of modules, relative to the page's.
+        listings: address of the listings, relative to the page's.
+        glossary: path of that page, relative to this one's; the generator makes it an address.
+        notation: the same for the notation.
+        repository: address of the repository, or "".
+    """
+
+    api: str = "api/"
+    listings: str = "listings/"
+    glossary: str = "glossary.md"
+    notation: str = "notation.md"
+    repository: str = ""
+
+
+@dataclass
+class Woven:
+    """A page and its results.
+
+    Attributes:
+        failures: what is wrong with it; rendering adds to them.
+        counts: what `{{ site.… }}` stands for.
+        expand: what a comment asks for, as Markdown; None for a comment that asks for nothing.
+        terms: entries of the glossary and of the notation in the page's language.
+        versions: of Python and the libraries, as a reader needs them.
+    """
+
+    page: Page
+    results: Sequence[Result]
+    words: Words
+    counts: Mapping[str, int] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    expand: Callable[[Request], str | None] = lambda request: None
+    glossary: Sequence[Term] = ()
+    notation: Sequence[Term] = ()
+    links: Links = field(default_factory=Links)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def markdown(
+        self, shown: Callable[[int], str] = lambda number: f"{OPEN}{number}{CLOSE}"
+    ) -> str:
+        """The page's Markdown with marks for values and with the parts that it asks for."""
+        lines = self.filled(shown)
+        for piece in self.page.pieces:
+            if isinstance(piece, Request):
+                lines[piece.line - 1] = self.requested.get(piece.line, lines[piece.line - 1])
+        return "\n".join(lines[self.page.body_line :])
+
+    def filled(self, shown: Callable[[int], str]) -> list[str]:
+        """The lines of the file with what is shown for each inline value, counted from 1."""
+        lines = list(self.page.lines)
+        for number, value in reversed(list(enumerate(self.page.values, start=1))):
+            line = lines[value.line - 1]
+            lines[value.line - 1] = line[: value.start] + shown(number) + line[value.end :]
+        return lines
+
+    @cached_property
+    def requested(self) -> dict[int, str]:
+        """The parts that the page asks for, by the line that asks."""
+        parts = {
+            piece.line: self.expand(piece)
+            for piece in self.page.pieces
+            if isinstance(piece, Request)
+        }
+        return {line: part for line, part in parts.items() if part is not None}
+
+    def value(self, number: int) -> str:
+        """The text of inline value `number`, counted from 1."""
+        return self._text(self.page.values[number - 1])
+
+    def _text(self, value: Value) -> str:
+        if value.counted:
+            return str(self.counts.get(value.expression.removeprefix("site."), LOST))
+        if not 0 < value.after <= len(self.results):
+            return LOST
+        return self.results[value.after - 1].values.get((value.expression, value.spec), LOST)
+
+    def bare(self, text: str) -> str:
+        """Text in which every mark is replaced by the text of its value."""
+        return MARK.sub(lambda mark: self.value(int(mark[1])), text)
+
+    def result(self, block: Block) -> Result | None:
+        """What a block gave; None for one that failed or never ran."""
+        number = self.page.blocks.index(block)
+        return self.results[number] if number < len(self.results) else None
+
+    def error(self, block: Block) -> str:
+        """What to show in place of the output of a block that failed."""
+        failures = [f.message for f in self.failures if f.line == block.line]
+        return "\n".join([self.words["site"]["blocks"]["error"], *failures])
+
+    def fail(self, text: str, message: str) -> None:
+        """Note a fault of rendering, at the line that holds the text."""
+        # Inline values are filled in by now, so its first line may match in part only.
+        start = text.strip().split("\n")[0]
+        candidates = (self.page.line_of(start[: -i or None]) for i in range(len(start)))
+        line = next(filter(None, candidates), 0)
+        self.failures.append(Failure(self.page.path, line, message))

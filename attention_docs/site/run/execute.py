@@ -1,0 +1,260 @@
+"""Decide what must run, and run it while the pages are being made.
+
+A block that stands on the pages of all languages is one block: pages with the same code share a
+chain. Whoever wants the results of a page waits until its chain has run, and for no other.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import os
+import platform
+import tomllib
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import Block, Page
+from attention_docs.site.run import imports
+from attention_docs.site.run.result import Code, Job, Result
+from attention_docs.site.run.worker import run_page
+from attention_docs.site.store import Store, key_of
+
+VERSIONED = ("numpy", "torch", "array-api-compat")
+Formatted = tuple[str, str]  # an expression and its format
+
+
+@lru_cache
+def versions() -> dict[str, str]:
+    """The versions that a result depends on; read from metadata, so nothing is imported."""
+    return {"python": platform.python_version()} | {name: version(name) for name in VERSIONED}
+
+
+def public_versions() -> dict[str, str]:
+    """The versions as a reader needs them: without "+cpu" and the like."""
+    return {name: number.split("+")[0] for name, number in versions().items()}
+
+
+@dataclass
+class Chain:
+    """Pages that hold the same code, and what is known of each of its blocks."""
+
+    blocks: list[Block]
+    keys: list[str]
+    pages: list[Page] = field(default_factory=list)
+    values: list[set[Formatted]] = field(default_factory=list)
+    known: list[Result | None] | None = None  # not looked up yet
+    running: Future[list[Result]] | None = None
+    failures: list[Failure] = field(default_factory=list)
+    ran: int = 0
+
+    @property
+    def missing(self) -> bool:
+        """Whether anything of the chain must run."""
+        return any(
+            result is None or not wanted <= result.values.keys()
+            for result, wanted in zip(self.known or (), self.values, strict=True)
+        )
+
+
+class Executor:
+    """Runs pages, as few as possible, with a store of results and a pool of fresh processes."""
+
+    def __init__(
+        self, root: Path, languages: Iterable[str], cache: Path, warn: Callable[[str], None]
+    ) -> None:
+        self.languages = tuple(languages)
+        self.modules = imports.Modules(root)
+        self.words = [_figure_words(root, lang) for lang in self.languages]
+        self.store = Store(cache, warn)
+        self.chains: dict[tuple[str, ...], Chain] = {}
+        self.by_path: dict[str, Chain] = {}
+        self.pool: ProcessPoolExecutor | None = None
+
+    def plan(self, pages: Iterable[Page]) -> None:
+        """Find out what each block of the pages depends on; nothing is read or run."""
+        for page in pages:
+            codes = tuple(block.code for block in page.blocks)
+            if codes not in self.chains:
+                self.chains[codes] = Chain(
+                    page.blocks, list(self._keys(codes)), values=[set() for _ in codes]
+                )
+            chain = self.by_path[page.path] = self.chains[codes]
+            chain.pages.append(page)
+            for value in page.values:
+                if value.after and not value.counted:
+                    chain.values[value.after - 1].add((value.expression, value.spec))
+
+    def key(self, page: Page) -> str:
+        """What all results of a page depend on, as one word."""
+        return key_of(*self.by_path[page.path].keys[-1:])
+
+    def start(self, pages: Iterable[Page]) -> None:
+        """Look up what is known of these pages, and begin to run the rest."""
+        chains = {id(chain): chain for chain in (self.by_path[page.path] for page in pages)}
+        waiting = [chain for chain in chains.values() if self._lacking(chain)]
+        if waiting and not self.pool:
+            libraries = {"numpy"}.union(*map(self._heavy, waiting))
+            self.pool = _pool(len(waiting), libraries)
+        for chain in waiting:
+            assert self.pool
+            chain.running = self.pool.submit(run_page, self._job(chain))
+
+    def results(self, page: Page) -> list[Result]:
+        """The results of a page's blocks, once they are there; up to the first that failed."""
+        if self.by_path[page.path].known is None:
+            self.start([page])
+        chain = self._waited(page)
+        return [result for result in chain.known or () if result is not None]
+
+    def failures(self, page: Page) -> list[Failure]:
+        """What went wrong on a page, once it has run."""
+        return [failure for failure in self._waited(page).failures if failure.path == page.path]
+
+    def finish(self) -> list[Failure]:
+        """What went wrong on any page, once everything has run."""
+        found = [f for chain in self.chains.values() for f in self._waited(chain.pages[0]).failures]
+        self.close()
+        return found
+
+    def close(self) -> None:
+        """Let the processes go; what has not begun to run will not."""
+        if self.pool:
+            self.pool.shutdown(cancel_futures=True)
+            self.pool = None
+
+    @property
+    def ran(self) -> int:
+        """How many blocks ran."""
+        return sum(chain.ran for chain in self.chains.values())
+
+    @property
+    def reused(self) -> int:
+        """How many did not have to."""
+        return sum(len(chain.blocks) - chain.ran for chain in self.chains.values())
+
+    def _keys(self, codes: tuple[str, ...]) -> Iterable[str]:
+        """What each block depends on: the one before it, its code, the modules imported so far."""
+        runner = self.modules.digest(["attention_docs.site.run.worker", "attention_docs.words"])
+        libraries = [f"{name} {number}" for name, number in versions().items()]
+        key = key_of(runner, *libraries, *self.words, *self.languages)
+        names: frozenset[str] = frozenset()
+        for code in codes:
+            names |= imports.imported(code)
+            key = key_of(key, self.modules.digest(names), code)
+            yield key
+
+    def _lacking(self, chain: Chain) -> bool:
+        """Whether the chain must run; what is known of it is looked up first."""
+        if chain.known is None:
+            kept = [self.store.get(key) for key in chain.keys]
+            chain.known = [Result.loaded(record) if record else None for record in kept]
+            return chain.missing
+        return False
+
+    def _heavy(self, chain: Chain) -> set[str]:
+        return self.modules.third_party(chain.pages[0].code, ("torch",))
+
+    def _job(self, chain: Chain) -> Job:
+        return Job(
+            blocks=[
+                [Code(s.code, str(s.listing), s.first_line) for s in block.sections]
+                for block in chain.blocks
+            ],
+            values=[sorted(values) for values in chain.values],
+            languages=self.languages,
+            torch=bool(self._heavy(chain)),
+        )
+
+    def _waited(self, page: Page) -> Chain:
+        """The chain of a page, once it has run: what ran well is kept, the rest is a failure."""
+        chain = self.by_path[page.path]
+        running, chain.running = chain.running, None
+        if not running:
+            return chain
+        try:
+            results = self._result(chain, running)
+        except Exception as error:
+            logging.getLogger(__name__).debug("page process", exc_info=True)
+            message = f"the process that ran this page died: {error}"
+            chain.failures += [
+                Failure(one.path, one.blocks[0].line, message) for one in chain.pages
+            ]
+            return chain
+        for number, result in enumerate(results):
+            for one in chain.pages:
+                chain.failures += _failures(one, number, result)
+            if not result.error:
+                self._take(chain, number, result)
+        return chain
+
+    def _result(self, chain: Chain, running: Future[list[Result]]) -> list[Result]:
+        """What a chain gave; where another one took all processes down, it runs again, alone."""
+        try:
+            return running.result()
+        except BrokenProcessPool:
+            with _pool(1, {"numpy"} | self._heavy(chain)) as alone:
+                return alone.submit(run_page, self._job(chain)).result()
+
+    def _take(self, chain: Chain, number: int, result: Result) -> None:
+        """Keep a result; one that differs from what was kept is a fault."""
+        assert chain.known
+        old = chain.known[number]
+        if old is None:
+            chain.ran += 1
+        elif (old.text, old.figure) != (result.text, result.figure):
+            chain.failures += [_changed(page.path, page.blocks[number]) for page in chain.pages]
+            return
+        else:
+            result = replace(result, values={**old.values, **result.values})
+        self.store.put(chain.keys[number], result.stored())
+        chain.known[number] = result
+
+
+def _figure_words(root: Path, lang: str) -> str:
+    """The words that figures say in a language: data, which no import tells of."""
+    path = root / "attention_docs" / "words" / f"{lang}.toml"
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    return json.dumps([table.get(name) for name in ("terms", "labels", "figures")])
+
+
+def _changed(path: str, block: Block) -> Failure:
+    message = f'block "{block.id}" printed something else than before although nothing changed'
+    return Failure(path, block.line, message)
+
+
+def _failures(page: Page, number: int, result: Result) -> list[Failure]:
+    """What went wrong in a block and after it, as faults of this page, at its own lines."""
+    found = []
+    if result.error:
+        block = page.blocks[number]
+        listing = block.sections[0].listing.name
+        message = f'block "{block.id}" of docs/listings/{listing} failed: {result.error}'
+        found.append(Failure(page.path, block.line, message))
+    for value in page.values:
+        error = result.value_errors.get((value.expression, value.spec))
+        if error and value.after == number + 1:
+            message = f"inline value {{{{ {value.expression} }}}} failed: {error}"
+            found.append(Failure(page.path, value.line, message))
+    return found
+
+
+def _pool(jobs: int, libraries: set[str]) -> ProcessPoolExecutor:
+    """A fresh process for every page. Where the system can fork, the libraries load once."""
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    # Pages run side by side, one core each; more threads a page would only get in each other's way.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    context = multiprocessing.get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload(["__main__", *sorted(libraries)])
+    return ProcessPoolExecutor(
+        max_workers=min(jobs, os.cpu_count() or 1), mp_context=context, max_tasks_per_child=1
+    )

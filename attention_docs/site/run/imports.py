@@ -1,0 +1,100 @@
+"""Which modules of this project a piece of code imports, directly or not, and a hash of them.
+
+The imports are read from the syntax, so nothing is run and torch is never loaded to find out.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+PACKAGE = "attention_docs"
+
+
+@lru_cache(maxsize=8192)
+def imported(code: str, module: str = "") -> frozenset[str]:
+    """Dotted names that the code may import; `module` is where relative imports start."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = module.split(".")[: -node.level]
+                base = ".".join([*parents, *filter(None, [node.module])])
+            names.add(base)
+            # `from package import x`: x may be a module of its own.
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return frozenset(names)
+
+
+def file_of(module: str, root: Path) -> Path | None:
+    """The file of a module of this project, or None where there is none."""
+    path = root.joinpath(*module.split("."))
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+class Modules:
+    """The modules of a project as they are now; each is read once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.codes: dict[str, str | None] = {}
+        self.behind: dict[frozenset[str], dict[str, str]] = {}
+
+    def needed(self, names: Iterable[str]) -> dict[str, str]:
+        """All project modules behind the imported names, with their code; parents included."""
+        wanted = frozenset(name for name in names if name.split(".")[0] == PACKAGE)
+        if wanted not in self.behind:
+            found: dict[str, str] = {}
+            waiting = set(wanted)
+            while waiting:
+                name = waiting.pop()
+                if name in found or (code := self._code(name)) is None:
+                    continue
+                found[name] = code
+                waiting.update(name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1))
+                waiting.update(self._next(name, code))
+            self.behind[wanted] = found
+        return self.behind[wanted]
+
+    def digest(self, names: Iterable[str]) -> str:
+        """A hash of the content of all project modules behind the imported names."""
+        total = hashlib.sha256()
+        for name, code in sorted(self.needed(names).items()):
+            total.update(name.encode() + b"\0" + code.encode() + b"\0")
+        return total.hexdigest()
+
+    @cached_property
+    def everything(self) -> str:
+        """A hash of all modules of the project."""
+        files = sorted((self.root / PACKAGE).rglob("*.py"))
+        total = hashlib.sha256()
+        for path in files:
+            total.update(str(path.relative_to(self.root)).encode() + b"\0" + path.read_bytes())
+        return total.hexdigest()
+
+    def third_party(self, code: str, wanted: tuple[str, ...]) -> set[str]:
+        """Which of the wanted top-level packages the code imports, directly or through them."""
+        names = set(imported(code))
+        for name, inner in self.needed(names).items():
+            names |= self._next(name, inner)
+        return {name.split(".")[0] for name in names} & set(wanted)
+
+    def _code(self, name: str) -> str | None:
+        if name not in self.codes:
+            path = file_of(name, self.root) if name.split(".")[0] == PACKAGE else None
+            self.codes[name] = path.read_text(encoding="utf-8") if path else None
+        return self.codes[name]
+
+    def _next(self, name: str, code: str) -> frozenset[str]:
+        """What a module imports; the relative imports of a package start one level lower."""
+        is_package = self.root.joinpath(*name.split("."), "__init__.py").is_file()
+        return imported(code, f"{name}.__init__" if is_package else name)

@@ -1,0 +1,160 @@
+"""Pages that were made before: taken again as long as nothing that they depend on has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attention_docs.site.build import Build, Target
+from attention_docs.site.plugin import waits
+from attention_docs.site.render.shelf import Made, Shelf
+from attention_docs.site.store import Store
+from tests.mini import WEIGHTS, Project, content, ran
+
+PAGES = {"docs/en/index.md", "docs/en/weights.md", "docs/zh/index.md", "docs/zh/weights.md"}
+WEIGHT_PAGES = {path for path in PAGES if "weights" in path}
+CHINESE = {path for path in PAGES if "/zh/" in path}
+ADDRESS = Target("https://example.org/a/", "https://example.org/r", "edit/main/docs/")
+
+
+def keys(project: Project, target: Target = ADDRESS, maker: str = "x 1") -> dict[str, list[str]]:
+    """What each page depends on: as Markdown made it, and finished."""
+    build = Build(project.root, print, target, makers=[maker])
+    build.read()
+    found = {}
+    for page in build.all:
+        assert not waits(page)
+        key = build.made_key(page, None)
+        found[page.path] = [key, build.printed_key(page, key)]
+    return found
+
+
+def glossary(project: Project, meaning: str) -> None:
+    head = "---\ntitle: Glossary\ndescription: A test page.\n---\n\n# Glossary { #glossary }\n"
+    rows = "\n| term | English | meaning |\n|---|---|---|\n| weight | weight | {} |\n"
+    for lang in ("en", "zh"):
+        known = "What a key counts." if lang == "zh" else meaning
+        project.write(f"docs/{lang}/glossary.md", head + rows.format(known))
+    project.stamp()
+
+
+def append(path: str, text: str) -> Callable[[Project], None]:
+    return lambda project: project.write(path, project.read(path) + text)
+
+
+# What changes: who is made anew, and who goes through the template again.
+CHANGES: dict[str, tuple[Callable[[Project], None], set[str], set[str]]] = {
+    "nothing": (lambda project: None, set(), set()),
+    "prose of a page": (append("docs/zh/weights.md", "\nMore.\n"), {"docs/zh/weights.md"}, set()),
+    "title of a page": (
+        lambda project: project.edit("docs/zh/weights.md", "title: Weights", "title: Shares"),
+        {"docs/zh/weights.md"},
+        CHINESE,  # it stands in the navigation
+    ),
+    "listing": (
+        lambda project: project.edit(WEIGHTS, '"weights"', '"Weights"'),
+        WEIGHT_PAGES,
+        set(),
+    ),
+    "package": (append("attention_docs/softmax.py", "\n# changed\n"), WEIGHT_PAGES, set()),
+    "template": (append("attention_docs/site/theme/main.html", "{# changed #}"), PAGES, PAGES),
+    "code of the site": (append("attention_docs/site/render/blocks.py", "# changed"), PAGES, PAGES),
+    "words of the site": (
+        lambda project: project.edit("attention_docs/words/zh.toml", "运行环境", "环境"),
+        PAGES,
+        PAGES,
+    ),
+    "settings": (append("mkdocs.yml", "# changed\n"), PAGES, PAGES),
+    "glossary": (lambda project: glossary(project, "After softmax."), PAGES - CHINESE, set()),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_reaches_the_pages_that_depend_on_it_and_no_others(
+    project: Project, change: str
+) -> None:
+    glossary(project, "A share.")
+    before = keys(project)
+    apply, made, printed = CHANGES[change]
+    apply(project)
+    after = keys(project)
+    assert before.keys() == after.keys()
+    shown = {path for path in PAGES if before[path][0] != after[path][0]}
+    assert shown == made
+    finished = {path for path in PAGES if before[path][1] != after[path][1]}
+    assert finished == made | printed
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(ADDRESS, site_url="https://example.org/b/"),
+        replace(ADDRESS, repository="https://example.org/s"),
+        replace(ADDRESS, edit=""),
+    ],
+)
+def test_an_address_reaches_every_finished_page(project: Project, other: Target) -> None:
+    before, after = keys(project), keys(project, other)
+    assert all(before[path][1] != after[path][1] for path in PAGES)
+
+
+def test_a_page_that_came_or_went_and_a_version_reach_every_page(project: Project) -> None:
+    before = keys(project)
+    other = keys(project, maker="x 2")
+    glossary(project, "A share.")
+    new = keys(project)
+    assert all(before[path][0] != one[path][0] for path in PAGES for one in (other, new))
+
+
+def test_the_archive_is_offered_where_it_is_made(project: Project) -> None:
+    before, served = keys(project), keys(project, replace(ADDRESS, served=True))
+    finished = {path for path in PAGES if before[path][1] != served[path][1]}
+    assert finished == {"docs/en/index.md", "docs/zh/index.md"}
+
+
+def test_documentation_of_the_package_depends_on_all_of_it(project: Project) -> None:
+    page = "---\ntitle: API\ndescription: x\n---\n\n# API { #api }\n\n::: attention_docs.softmax\n"
+    for lang in ("en", "zh"):
+        project.write(f"docs/{lang}/api/softmax.md", page)
+    project.stamp()
+    before = keys(project)
+    project.write("attention_docs/mini.py", "CONSTANT = 7  # as before\n")
+    after = keys(project)
+    changed = {path for path in before if before[path] != after[path]}
+    assert changed == {
+        f"docs/{lang}/{slug}.md" for lang in ("en", "zh") for slug in ("index", "api/softmax")
+    }
+
+
+def test_a_shelf_gives_back_what_was_kept_whole_or_without_content(tmp_path: Path) -> None:
+    made = Made("<p>x</p>", [["T", "t", 1, [["U", "u", 2, []]]]], ["t", "u"], {"a.md": {"b": "c"}})
+    for shelf in (Shelf(Store(tmp_path, print)), Shelf(Store(tmp_path, print))):
+        if not list(tmp_path.iterdir()):
+            assert shelf.made("k", whole=True) is None
+            shelf.keep("k", made)
+        assert shelf.made("k", whole=True) == made
+        assert shelf.made("k", whole=False) == replace(made, content="")
+    content_record = next(p for p in tmp_path.rglob("*.json") if b"<p>x</p>" in p.read_bytes())
+    content_record.unlink()
+    assert Shelf(Store(tmp_path, print)).made("k", whole=True) is None
+
+
+@pytest.mark.site
+def test_what_was_kept_gives_the_same_site_as_a_build_from_nothing(project: Project) -> None:
+    """Edits of every kind, one after the other, each built on what the one before left."""
+    glossary(project, "A share.")
+    project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - glossary.md\n")
+    assert project.build().returncode == 0
+    for change in ("listing", "glossary", "title of a page"):
+        CHANGES[change][0](project)
+        project.stamp()
+        done = project.build(site="kept")
+        assert done.returncode == 0, done.stderr
+    done = project.build(site="new", ATTENTION_DOCS_CACHE=str(project.root / "empty"))
+    assert ran(done) == (3, 0)
+    assert content(project.root / "kept") == content(project.root / "new")
+    assert "Shares" in project.html("zh", "kept")
+    assert "After softmax." in project.html("weights", "kept")

@@ -1,0 +1,134 @@
+"""Languages are data: one more is a folder of pages, a file of words and an entry in mkdocs.yml."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attention_docs.site.addresses import Addresses
+from attention_docs.site.build import Build
+from attention_docs.site.read.settings import settings
+from tests.conftest import ROOT
+from tests.mini import WEIGHTS, Project, ran
+
+ADDRESS = "https://example.org/a/"
+ENTRY = """        - locale: fr
+          name: Français
+          build: true
+          site_name: Attention, démontrée et calculée
+"""
+FIGURE = """
+# --8<-- [start:figure]
+from attention_docs.figures import heatmap
+
+heatmap([[0.25, 0.75]], rows=["query 1"], name={"en": "shares", "zh": "份额"})
+# --8<-- [end:figure]
+"""
+FENCE = '\n```python exec="1"\n--8<-- "weights.py:figure"\n```\n\nThe shares.\n{ .caption }\n'
+
+
+def french(project: Project) -> None:
+    """Give the small project pages in French, and a figure."""
+    project.write(WEIGHTS, project.read(WEIGHTS) + FIGURE)
+    for lang in ("en", "zh"):
+        path = f"docs/{lang}/weights.md"
+        project.write(path, project.read(path) + FENCE)
+    shutil.copytree(project.root / "docs" / "en", project.root / "docs" / "fr")
+    words = project.read("attention_docs/words/en.toml")
+    for old, new in (
+        ('name = "English"', 'name = "Français"'),
+        ('locale = "en_GB"', 'locale = "fr_FR"'),
+        ('search = "Search"', 'search = "Rechercher"'),
+        ('listing = "Listing"', 'listing = "Code source"'),
+        ('title = "This page does not exist"', 'title = "Page introuvable"'),
+    ):
+        assert old in words
+        words = words.replace(old, new)
+    words += '\n[terms]\nquery = "requête"\n\n[labels]\nshares = "parts"\n'
+    project.write("attention_docs/words/fr.toml", words)
+    config = project.read("mkdocs.yml")
+    last = re.search(r"^  - autorefs:", config, re.M)
+    assert last
+    project.write("mkdocs.yml", config[: last.start()] + ENTRY + config[last.start() :])
+    project.stamp()
+
+
+@pytest.mark.site
+def test_a_third_language_is_a_folder_of_pages_and_a_file_of_words(project: Project) -> None:
+    french(project)
+    done = project.build(SITE_URL=ADDRESS)
+    assert done.returncode == 0, done.stderr
+    assert ran(done) == (4, 0)  # every block once, for three languages
+    page = BeautifulSoup(project.html("fr/weights"), "lxml")
+    assert page.html
+    assert page.html["lang"] == "fr"
+    hrefs = {str(a["hreflang"]): a["href"] for a in page.select("link[hreflang]")}
+    prefixes = {"en": "", "zh": "zh/", "fr": "fr/", "x-default": ""}
+    assert hrefs == {code: f"{ADDRESS}{one}weights/" for code, one in prefixes.items()}
+    assert [m["content"] for m in page.select('meta[property="og:locale"]')] == ["fr_FR"]
+    assert page.title
+    assert page.title.get_text() == "Weights - Attention, démontrée et calculée"
+    figure = page.select_one("#out-figure svg")
+    assert figure
+    assert "parts" in str(figure["aria-label"])
+    assert "requête 1" in str(figure["aria-label"])
+    assert page.select_one("#out-figure figcaption")
+    assert "Code source" in page.select_one("details.origin").get_text()  # type: ignore[union-attr]
+    assert page.find(id="value-1").get_text() == "0.0634"  # type: ignore[union-attr]
+    assert "份额" in project.html("zh/weights")
+    for folder, words in (("", "English"), ("fr/", "Français")):
+        index = json.loads(project.read(f"site/{folder}search/search_index.json"))
+        assert {doc["location"].split("#")[0] for doc in index["docs"]} == {"", "weights/"}, words
+    document = json.loads(project.read("site/numbers.json"))
+    assert document["languages"] == ["en", "zh", "fr"]
+    assert "## Français" in project.read("site/llms.txt")
+    lost = BeautifulSoup(project.read("site/404.html"), "lxml")
+    assert [part.h2.get_text() for part in lost.select('[lang="fr"]')] == ["Page introuvable"]
+    assert (project.root / "site/notebooks/fr/weights.ipynb").is_file()
+
+
+def faults(project: Project) -> str:
+    build = Build(project.root, print)
+    build.read()
+    return "\n".join(map(str, build.failures))
+
+
+def test_a_page_that_the_third_language_lacks_or_has_changed_is_a_fault(project: Project) -> None:
+    french(project)
+    assert faults(project) == ""
+    project.edit("docs/fr/index.md", "{ #index }", "{ #accueil }")
+    (project.root / "docs/fr/weights.md").unlink()
+    told = faults(project)
+    assert "docs/en/weights.md:1: has no twin docs/fr/weights.md" in told
+    assert "docs/fr/index.md:7: heading: wanted #index, got #accueil" in told
+
+
+@pytest.mark.site
+def test_a_label_without_a_text_in_the_language_says_where_to_add_it(project: Project) -> None:
+    french(project)
+    project.edit("attention_docs/words/fr.toml", 'shares = "parts"', "")
+    done = project.build("-q")
+    assert done.returncode == 1
+    wanted = "label 'shares' has no text in 'fr': give it one, or add it to [labels]"
+    assert wanted in done.stderr
+
+
+def test_a_language_without_words_is_told_by_name(project: Project) -> None:
+    french(project)
+    (project.root / "attention_docs/words/fr.toml").unlink()
+    with pytest.raises(FileNotFoundError, match=r"words/fr\.toml"):
+        Build(project.root, print)
+
+
+def test_the_site_has_the_languages_of_its_settings() -> None:
+    known = settings(ROOT)
+    assert known.languages == ("en", "zh")
+    assert set(known.languages) == {
+        path.stem for path in (ROOT / "attention_docs/words").glob("*.toml")
+    }
+    assert Addresses(known.languages).twins("index") == {"en": "", "zh": "zh/"}
+    assert known.order[:2] == ("index", "sequences")

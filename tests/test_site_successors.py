@@ -1,0 +1,116 @@
+"""Where the site can live when mkdocs and its theme are no longer kept up."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+from attention_docs.site.publish.guard import survivors
+from tests.conftest import ROOT
+from tests.mini import Project, content, environment
+
+GENERATOR = re.compile(rb'(<meta name="generator" content=")[^"]*')
+
+
+def run(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=project.root,
+        env=environment(project.root),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.site
+def test_properdocs_builds_the_same_site(project: Project) -> None:
+    for name in ("mkdocs", "properdocs"):
+        done = run(project, name, "build", "-f", "mkdocs.yml", "-d", str(project.root / name))
+        assert done.returncode == 0, done.stderr
+    theirs, ours = content(project.root / "properdocs"), content(project.root / "mkdocs")
+    theirs.pop("attention-docs.zip")  # its pages are compared below, one by one
+    ours.pop("attention-docs.zip")
+    assert theirs.keys() == ours.keys()
+    named = {name for name in ours if ours[name] != theirs[name]}
+    assert named == {name for name in ours if name.endswith(".html")}
+    for name in named:
+        assert GENERATOR.sub(rb"\1", ours[name]) == GENERATOR.sub(rb"\1", theirs[name])
+
+
+@pytest.mark.site
+def test_properdocs_fails_on_what_mkdocs_fails_on(project: Project) -> None:
+    project.edit("docs/en/weights.md", "(#weights ", "(#nowhere ", both=True)
+    done = run(project, "properdocs", "build", "-q", "-f", "mkdocs.yml")
+    assert done.returncode == 1
+    assert (
+        "docs/en/weights.md:18: Doc file 'en/weights.md' contains a link '#nowhere'" in done.stderr
+    )
+    assert not (project.root / "site").exists()
+
+
+@pytest.mark.site
+def test_the_woven_markdown_is_built_by_a_generator_that_knows_nothing(project: Project) -> None:
+    """What is published without our plugin shows the same numbers, and the guard finds nothing."""
+    done = run(project, "attention_docs.site.export", "woven")
+    assert done.returncode == 0, done.stderr
+    for lang in ("en", "zh"):
+        folder = project.root / "woven" / lang
+        assert "plugins" not in yaml.safe_load((folder / "mkdocs.yml").read_text(encoding="utf-8"))
+        command = ["mkdocs", "build", "-q", "-f", str(folder / "mkdocs.yml")]
+        assert run(project, *command).returncode == 0
+        html = (folder / "site" / "weights" / "index.html").read_text(encoding="utf-8")
+        assert survivors(html) == []
+        article = BeautifulSoup(html, "lxml").article
+        assert article
+        text = " ".join(article.get_text(" ").split())
+        assert "weights [0.0634, 0.4683, 0.4683]" in text
+        assert "The first weight is 0.0634" in text
+        assert article.find("a", string="the next")["title"] == "0.47"  # type: ignore[index]
+        assert [cell.get_text() for cell in article.find_all("td")] == ["weights", "0.06"]
+        math = article.find("math")
+        assert math
+        assert "0.468" in math.get_text()
+    assert run(project, "attention_docs.site.publish.guard", "woven").returncode == 0
+
+
+@pytest.mark.site
+def test_nothing_is_exported_where_something_is_wrong(project: Project) -> None:
+    project.edit("docs/listings/weights.py", "softmax(scores)\n", "1 / 0\n")
+    done = run(project, "attention_docs.site.export", "woven")
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
+    assert not (project.root / "woven").exists()
+
+
+PAGE = "<!doctype html><html><head><title>x</title></head><body>{}</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("<p>It is {{ x:.2f }}.</p>", ["{{ x:.2f }}"]),
+        ("<p>It is {{x}}.</p>", ["{{x}}"]),
+        ('<a title="{{ x }}">x</a>', ["{{ x }}"]),
+        ("<p>\ue0007\ue001</p>", ["\ue000", "\ue001"]),
+        ('<p>--8<-- "a.py:b"</p>', ["--8<--"]),
+        ('<pre><code>--8&lt;-- "a.py:b"</code></pre>', ["--8<--"]),
+        ("<!-- gallery: masks -->", ["<!-- gallery"]),
+        ("<p>::: attention_docs.softmax</p>", ["::: "]),
+        ("<p>A value is written <code>{{ x }}</code>.</p>", []),
+        ('<script>const x = {"a": {}};{{}}</script>', []),
+    ],
+)
+def test_what_survives_into_html_is_found(body: str, left: list[str], tmp_path: Path) -> None:
+    assert [text for _, text in survivors(PAGE.format(body))] == left
+    (tmp_path / "index.html").write_text(PAGE.format(body), encoding="utf-8")
+    command = [sys.executable, "-m", "attention_docs.site.publish.guard", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == bool(left)
+    assert all(text in done.stderr for text in left)

@@ -117,7 +117,7 @@ class Page:
     def text(self) -> str:
         """What a reader sees, without formulas."""
         copy = BeautifulSoup(str(self.article), "lxml")
-        for formula in copy.select(".katex"):
+        for formula in copy.select("math"):
             formula.decompose()
         return copy.get_text()
 

@@ -66,7 +66,6 @@ def load(tab: Any, url: str, own: str) -> tuple[list[str], int]:
     tab.on("requestfailed", lambda request: found.append(f"failed: {request.url}"))
     tab.on("response", lambda answer: answers.append(answer))
     tab.add_init_script(SHIFTS)
-    tab.add_init_script(PATIENCE)
     tab.goto(url, wait_until="networkidle")
     found += [f"{one.status}: {one.url}" for one in answers if one.status != 200]
     found += [
@@ -93,13 +92,6 @@ new PerformanceObserver((list) => list.getEntries().forEach(({ value, sources })
 """
 
 
-# The text waits for its fonts a second at most; here it waits as long as this machine takes.
-PATIENCE = """{
-  const later = window.setTimeout;
-  window.setTimeout = (job, ms, ...rest) => ms === 1000 ? 0 : later(job, ms, ...rest);
-}"""
-
-
 def compressed(answer: Any) -> int:
     """Bytes of an answer as a server that compresses text sends it."""
     body = answer.body()
@@ -116,11 +108,11 @@ AXE = """async (colours) => {
     same = before === focusable() ? same + 1 : 0;
     before = focusable();
   }
-  const whole = [...document.querySelectorAll(".katex, svg[role=img]")];
+  const whole = [...document.querySelectorAll("math, svg[role=img]")];
   const sizes = whole.map((one) => one.getBoundingClientRect());
   whole.forEach((one, i) => {
     const { width, height } = sizes[i];
-    one.replaceChildren(one.querySelector("annotation")?.textContent ?? "");
+    one.replaceChildren(one.getAttribute("data-tex") ?? "");
     one.style.cssText += `; display: inline-block; width: ${width}px; height: ${height}px; ` +
       "overflow: hidden";
   });
@@ -147,8 +139,12 @@ def test_the_text_shows_without_its_fonts(fate: str, visit: Visit, address: str)
     tab = visit()
     tab.route("**/*.woff2", lambda route: route.abort() if fate == "refused" else None)
     tab.goto(address + "/scaling/", wait_until="domcontentloaded")
-    shown = "getComputedStyle(document.querySelector('.md-content')).opacity === '1'"
-    tab.wait_for_function(shown, timeout=10_000)
+    tab.wait_for_function(SHOWN, timeout=10_000)
+
+
+SHOWN = """() => [...document.fonts].every((font) => font.display === "swap") &&
+  [...document.querySelectorAll("article > p, article > p math")].every(
+    (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))"""
 
 
 # --- search, typed by hand -----------------------------------------------------------------------
@@ -317,6 +313,34 @@ def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
     assert said.inner_text() == {"en": "Copied to clipboard", "zh": "已复制"}[lang]
 
 
+@in_browser
+@each_language
+def test_a_copied_formula_is_its_tex(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "scaling"))
+    assert "$\\sqrt{d_k}$" in copied(tab, "article > p")
+    block = ".formula > math"
+    assert copied(tab, block).strip() == "$$q \\cdot k = \\sum_{i=1}^{d_k} q_i k_i .$$"
+    assert copied(tab, f"{block} mn") == copied(tab, block)  # a part stands for the whole
+    assert "$\\sigma^2 = \\operatorname{Var}(X)" in copied(tab, "li:has(span[data-tex])")
+    code = tab.locator("article pre > code").first
+    assert copied(tab, "article pre > code").strip() == code.inner_text().strip()
+
+
+def copied(tab: Any, selector: str) -> str:
+    """What is on the clipboard once the first such element is selected and copied, as text."""
+    return tab.evaluate(COPY, selector)
+
+
+COPY = """(selector) => {
+  const data = new DataTransfer();
+  getSelection().selectAllChildren(document.querySelector(selector));
+  const options = { clipboardData: data, bubbles: true, cancelable: true };
+  const event = new ClipboardEvent("copy", options);
+  document.dispatchEvent(event);
+  return event.defaultPrevented ? data.getData("text/plain") : String(getSelection());
+}"""
+
+
 # --- keyboard ------------------------------------------------------------------------------------
 
 
@@ -383,9 +407,9 @@ def test_without_javascript_a_page_is_whole(
 ) -> None:
     for slug in ("scaling", "masking"):
         tab = visit(path_of(lang, slug), java_script_enabled=False)
-        hidden = tab.locator("article pre, article .katex, article svg, article table")
-        assert hidden.count() == len(page(lang, slug).article.select("pre, .katex, svg, table"))
+        hidden = tab.locator("article pre, article math, article svg, article table")
+        assert hidden.count() == len(page(lang, slug).article.select("pre, math, svg, table"))
         for one in tab.locator("article > .formula, article > p, article > .output").all()[:40]:
             assert one.is_visible()
-        fonts = tab.locator(".katex").first.evaluate("one => getComputedStyle(one).fontFamily")
-        assert "KaTeX_Main" in fonts
+        fonts = tab.locator("math").first.evaluate("one => getComputedStyle(one).fontFamily")
+        assert fonts.startswith('"Attention Math"')

@@ -1,6 +1,6 @@
 """The HTML of every page is valid.
 
-Parsed strictly by html5lib, and held against the rules that the theme or KaTeX once broke. The
+Parsed strictly by html5lib, and held against the rules that the theme or a formula once broke. The
 full checker of the W3C (vnu) needs Java: where VNU_JAR names its jar, it runs too.
 """
 
@@ -23,6 +23,7 @@ REFERENCES = ("aria-controls", "aria-describedby", "aria-labelledby", "for")
 PARTS = {"mfrac": 2, "mover": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2}
 PARTS |= {"msubsup": 3, "munderover": 3}
 TEXT_ONLY = ["mi", "mn", "mo", "ms", "mtext"]
+CORE = {*PARTS, *TEXT_ONLY, "mrow", "mspace", "msqrt", "mstyle", "mtable", "mtd", "mtr"}
 
 
 def children(tag: Tag) -> list[Tag]:
@@ -50,6 +51,8 @@ def faults(html: str) -> list[str]:
             found.append(f"{tag.name} has {PARTS[tag.name]} parts: {where}")
         if tag.name in TEXT_ONLY and children(tag):
             found.append(f"{tag.name} holds text alone: {where}")
+        if tag.find_parent("math") and tag.name not in CORE:
+            found.append(f"not in MathML Core: {where}")
         if tag.name == "img" and not tag.has_attr("alt"):
             found.append(f"a picture without words: {where}")
     found += [f"U+{ord(c):X} is private" for c in set(re.findall("[\ue000-\uf8ff]", html))]
@@ -80,6 +83,7 @@ def test_the_page_for_404_is_valid_and_no_page_is_left_out(site: Path) -> None:
         ("<label for='b'>x</label>", "leads nowhere"),
         ("<math><msub><mi>a</mi><mi>b</mi><mo>c</mo></msub></math>", "2 parts"),
         ("<math><mo><mi>a</mi></mo></math>", "text alone"),
+        ("<math><menclose><mi>a</mi></menclose></math>", "not in MathML Core"),
         ("<img src='a.png'>", "without words"),
         ("<p>\ue020</p>", "private"),
     ],

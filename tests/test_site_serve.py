@@ -126,7 +126,7 @@ description: A test page.
         (WEIGHTS, "softmax(scores)\n", "softmax(scores, axis=3)\n", "ValueError: axis must name"),
         ("docs/en/weights.md", "weights[0]:.4f", "wieghts[0]:.4f", "NameError"),
         ("docs/en/weights.md", ":weights", ":weight", "no section"),
-        ("docs/en/weights.md", "$w = ", "$\\frac{w = ", "KaTeX parse error"),
+        ("docs/en/weights.md", "$w = ", "$\\frac{w = ", "formula: Unexpected end of input"),
     ],
 )
 def test_a_fault_shows_in_place_and_the_next_save_recovers(

@@ -86,12 +86,12 @@
     for (let i = 0; i < selection.rangeCount; i += 1) {
       const range = selection.getRangeAt(i).cloneRange();
       const [first, last] = [range.startContainer, range.endContainer].map(
-        (node) => (node.closest ? node : node.parentElement)?.closest("math"));
+        (node) => (node.closest ? node : node.parentElement)?.closest("[data-tex]"));
       if (first) range.setStartBefore(first); // half a formula is the whole
       if (last) range.setEndAfter(last);
       copied.append(range.cloneContents());
     }
-    const formulas = copied.querySelectorAll("math");
+    const formulas = copied.querySelectorAll("[data-tex]");
     if (!formulas.length) return;
     for (const formula of formulas) {
       const dollars = formula.getAttribute("display") === "block" ? "$$" : "$";

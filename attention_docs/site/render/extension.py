@@ -14,7 +14,7 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
 from attention_docs.site.read.page import Block
-from attention_docs.site.render import blocks, formulas
+from attention_docs.site.render import blocks, formulas, mathml
 from attention_docs.site.render.terms import Explainer, name_rows
 from attention_docs.site.render.weave import MARK, Woven
 
@@ -145,7 +145,7 @@ class Tree(Treeprocessor):
             woven.fail(found["tex"], f"formula: {error}")
             SubElement(parent, "code", {"class": "failure"}).text = AtomicString(tex)
             return
-        placeholder = self.md.htmlStash.store(html)
+        placeholder = self.md.htmlStash.store(html if display else mathml.breakable(html))
         link = explainer.symbol(tex) if explainer and not display else None
         if display:  # a long derivation scrolls in its box
             SubElement(parent, "div", {"class": "formula"}).text = placeholder

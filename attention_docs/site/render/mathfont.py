@@ -2,14 +2,14 @@ r"""Makes the font of the formulas: the part of New Computer Modern Math that th
 
     python -m attention_docs.site.render.mathfont NewCMMath-Book.otf
 
-The font comes with TeX Live (newcomputermodern) or from CTAN; fontTools and brotli must be there.
-Mended on the way, because browsers do not do all that TeX does:
+docs/assets/fonts/LICENSE says where to get the original. A character that a formula needs goes
+into `CHARACTERS`. Mended on the way, because browsers do not do all that TeX does:
 
 - Scripts: the font has one depth for subscripts, the one that TeX keeps for a subscript below a
   superscript. With it lines of text with $d_k$ would grow apart.
 - A prime stands high already; in a superscript it belongs lower and larger.
 - Chromium keeps as much room for a bracket or a root that stretches as its widest form takes. So
-  large forms are narrower here, and brackets of a fixed size (`\\big(`, `\\Big(` and so on) do not
+  large forms are narrower here, and brackets of a fixed size (`\big(`, `\Big(` and so on) do not
   stretch but are features, ss01 to ss04.
 - The height of a line is that of a bracket, not that of a page of text.
 """
@@ -62,7 +62,7 @@ CONSTANTS = {  # those of TeX's own fonts; see appendix G of the TeXbook
 
 def make(source: Path, target: Path) -> int:
     """Write the font and give its size in bytes."""
-    font = TTFont(source)
+    font = TTFont(source, recalcTimestamp=False)
     _mend_constants(font)
     _mend_lines(font)
     _mend_prime(font)
@@ -109,14 +109,14 @@ def _narrow(font: TTFont) -> None:
         _redraw(font, form, Transform(xx=width / widths[form][0]), width)
 
 
-def _forms(font: TTFont, glyph: str) -> set[str]:
+def _forms(font: TTFont, glyph: str) -> list[str]:
     """The glyphs that a sign is drawn with where it stretches."""
     variants = font["MATH"].table.MathVariants
     place = variants.VertGlyphCoverage.glyphs.index(glyph)
     construction = variants.VertGlyphConstruction[place]
     parts = construction.GlyphAssembly.PartRecords if construction.GlyphAssembly else []
-    forms = {one.VariantGlyph for one in construction.MathGlyphVariantRecord}
-    return forms | {part.glyph for part in parts}
+    forms = [one.VariantGlyph for one in construction.MathGlyphVariantRecord]
+    return sorted({*forms, *(part.glyph for part in parts)})
 
 
 def _right_edge(font: TTFont, glyph: str) -> float:

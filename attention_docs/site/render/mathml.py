@@ -20,7 +20,7 @@ PARTS = FRACTIONS | ATTACHED
 CORE = ROWS | {*PARTS} | {"mi", "mn", "mo", "mspace", "mtable", "mtext", "mtr"}
 KEPT = {
     "math": {"display"},
-    "mi": {"mathvariant"},
+    "mi": {"class", "mathvariant"},
     "mo": {"class", "form", "lspace", "movablelimits", "rspace", "stretchy"},
     "mover": {"accent"},
     "mrow": {"style"},
@@ -36,12 +36,14 @@ DOTS = {*"…⋯"}
 TIMES = {*"⋅×∘"}
 SIGNS = {*"−+±"}
 OPENING = {*"([{⌊⌈⟨"}
+BREAKS = {*"=≠≈≤≥<>∈→←⇒+−"}
+PART, LONG = 4, 16  # characters: of what a line may end with, of a formula that may be broken
 SIZES = {"1.2em": "big", "1.8em": "Big", "2.4em": "bigg", "3em": "Bigg"}
-# How far a letter leans over what stands above and to the right of it, in steps of 0.07 em.
+# How far a letter leans over what stands to the right of it, in steps of 0.07 em.
 LEANING = {1: "CEHIKSXZfζνχΞΠ", 2: "FJMNPTUWτΓΥΨ", 3: "VY"}
 LEANS = {letter: step for step, letters in LEANING.items() for letter in letters}
 THIN, MEDIUM = 0.1667, 0.2222  # em
-OWN_SPACE = "0.1667em"  # one that Temml sets by itself; what `\\,` stands for is in formulas.py
+OWN_SPACE = "0.1667em"  # one that Temml sets by itself; what `\,` stands for is in formulas.py
 ACCENTS = {"~": "\u02dc", "‾": "\u00af"}  # Temml takes signs that are as wide as a letter
 LENGTH = re.compile(r"(-?[\d.]+)(pt|em)")
 
@@ -64,6 +66,41 @@ def mended(rendered: str, tex: str, gaps: Iterable[list[float | None]]) -> str:
             element[:] = _spaced([*element])
     root.set("data-tex", tex)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def breakable(rendered: str) -> str:
+    """A formula of a sentence, which may go on in the next line after `=` or `+`, as in TeX.
+
+    A browser breaks no formula: a long one becomes several, in a box that keeps the TeX.
+    """
+    root = ElementTree.fromstring(rendered)
+    parts: list[list[Element]] = [[]]
+    depth = 0
+    for child in root:
+        core = _core(child)
+        bracket = core.tag == "mo" and core.text not in SIGNS
+        depth += bracket * ((_form(core) == "prefix") - (_form(core) == "postfix"))
+        parts[-1].append(child)
+        breaks = depth == 0 and child.tag == "mo" and child.text in BREAKS and not _form(child)
+        if breaks and _length(parts[-1]) >= PART:
+            parts.append([])
+    if len(parts) > 1 and _length(parts[-1]) < PART:
+        last = parts.pop()
+        parts[-1] += last
+    if len(parts) == 1 or _length(root) < LONG:
+        return rendered
+    box = Element("span", {"data-tex": root.attrib["data-tex"]})
+    for number, part in enumerate(parts):
+        if number:
+            ElementTree.SubElement(box, "wbr")
+            parts[number - 1][-1].set("form", "infix")  # though nothing follows
+        ElementTree.SubElement(box, "math").extend(part)
+    return ElementTree.tostring(box, encoding="unicode").replace("<wbr />", "<wbr>")
+
+
+def _length(elements: Iterable[Element]) -> int:
+    """How many characters there are."""
+    return sum(len(text) for element in elements for text in element.itertext())
 
 
 def _say_once(table: Element, gaps: list[float | None]) -> None:
@@ -102,8 +139,15 @@ def _mend(element: Element, *, in_script: bool) -> None:
         element.attrib |= {key: f"{_em(value):g}em" for key, value in element.attrib.items()}
     kept = KEPT.get(element.tag, set())
     element.attrib = {name: value for name, value in element.attrib.items() if name in kept}
-    if element.tag in {"msup", "msubsup"} and element[0].text in LEANS:
-        element[-1].set("class", f"lean-{LEANS[element[0].text]}")
+    if element.tag == "mi":
+        element.attrib.pop("class", None)
+        if element.text in LEANS and "mathvariant" not in element.attrib:
+            element.set("class", f"leans-{LEANS[element.text]}")
+    elif attached and element[0].tag == "mi":  # below it stands a script, and one above is moved
+        step = element[0].attrib.pop("class", "")
+        if step and element.tag in {"msup", "msubsup"}:
+            own = element[-1].get("class", "")
+            element[-1].set("class", f"{own} {step.replace('leans', 'lean')}".strip())
 
 
 def _mend_operator(operator: Element, *, in_script: bool) -> None:

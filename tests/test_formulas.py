@@ -1,0 +1,206 @@
+"""Formulas: what is no TeX fails, what is drawn is MathML Core, the font has every character."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
+
+from attention_docs.site.render import formulas, mathfont, mathml
+from tests.conftest import ROOT
+
+FONT = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
+HINT = "see the docstring of attention_docs/site/render/mathfont.py: how the font is made again"
+
+
+@pytest.mark.parametrize(
+    ("tex", "message"),
+    [
+        (r"\frac{w = ", "Unexpected end of input"),
+        (r"\nosuch x", "Unsupported function name: \\nosuch"),
+        (r"\text{\nosuch}", "Unsupported function name: \\nosuch"),
+        (r"\left( x", r"Expected '\right'"),
+        ("x^a^b", "Double superscript"),
+        ("a & b", "Expected 'EOF', got '&'"),
+        (r"\begin{aligned} a \end{align}", "Mismatch"),
+        ("x_", "a part is missing"),
+        ("权重", "used in math mode"),
+        (r"a \\ b", r"\\ stands outside of an environment"),
+        (r"\cancel{x}", "not in MathML Core"),
+        (r"\begin{array}{lr} a & b \end{array}", "a table is aligned, cases or a matrix"),
+    ],
+)
+@pytest.mark.parametrize("display", [False, True])
+def test_what_is_no_tex_fails(tex: str, message: str, display: bool) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        formulas.render(tex, display)
+
+
+def test_a_formula_is_one_element_that_keeps_its_tex() -> None:
+    assert formulas.render("d_k", False) == (
+        '<math data-tex="d_k"><msub><mi>d</mi><mi>k</mi></msub></math>'
+    )
+    assert formulas.render('a < "b"', True).startswith(
+        '<math display="block" data-tex="a &lt; &quot;b&quot;"><mi>a</mi><mo>&lt;</mo>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("tex", "row"),
+    [
+        (r"2 \cos 2", "2 . cos . 2"),  # a name is set apart, but not from a bracket
+        (r"\ln(x)", "ln ( x )"),
+        (r"-\sin x", "− . sin . x"),
+        (r"\max_m\, (u)", "maxm . ( u )"),  # the author's own space
+        (r"\operatorname{f}\!\left(\frac12\right) V", "f (12) . V"),
+        (r"a \quad\; b", "a . b"),  # spaces side by side are one
+        (r"(x)^2", "( x )2"),  # the script is at the bracket
+        (r"s_{\max}", "smax"),
+    ],
+)
+def test_thin_spaces_are_those_of_tex(tex: str, row: str) -> None:
+    root = BeautifulSoup(formulas.render(tex, False), "lxml").find("math")
+    found = ["." if one.name == "mspace" else one.get_text() for one in children(root)]
+    assert " ".join(found) == row
+
+
+@pytest.mark.parametrize(
+    ("tex", "sign", "spaces"),
+    [
+        (r"= \sum_i x", "∑", ("0em", "0.1667em")),  # after = there is space already
+        (r"a \sum_i (x)", "∑", ("0.1667em", "0em")),
+        (r"1, \dots, n", "…", ("0em", "0.1667em")),
+        (r"q \cdot k", "⋅", ("0.2222em", "0.2222em")),
+        (r"\max(0, \cdot)", "⋅", ("0em", "0em")),  # stands for itself
+        (r"x_{i=1}", "=", ("0em", "0em")),  # no space in a script
+        (r"a = b", "=", (None, None)),  # as browsers have it
+    ],
+)
+def test_spaces_around_a_sign_are_those_of_tex(
+    tex: str, sign: str, spaces: tuple[str | None, str | None]
+) -> None:
+    soup = BeautifulSoup(formulas.render(tex, False), "lxml")
+    (found,) = [one for one in soup.find_all("mo") if one.get_text() == sign]
+    assert (found.get("lspace"), found.get("rspace")) == spaces
+
+
+def test_a_table_says_once_how_it_is_aligned() -> None:
+    derivation = formulas.render(
+        r"\begin{aligned} a &= b && \text{why} \\[4pt] &= c \end{aligned}", True
+    )
+    assert '<mtable displaystyle="true" class="aligned"><mtr style="--gap:0.4em">' in derivation
+    assert not re.search(r"<mtd [^/>]", derivation)
+    assert '<mtable class="cases">' in formulas.render(
+        r"\begin{cases} a & b \\ c & d \end{cases}", True
+    )
+    assert "<mtable><mtr>" in formulas.render(r"\begin{bmatrix} a & b \end{bmatrix}", True)
+
+
+def test_a_letter_that_leans_says_so_or_moves_its_script() -> None:
+    assert '<mi class="leans-3">V</mi>' in formulas.render("(V)", False)
+    assert '<msub><mi>W</mi><mi class="leans-1">K</mi></msub>' in formulas.render("W_K", False)
+    assert '<msup><mi>V</mi><mi class="lean-3">⊤</mi></msup>' in formulas.render(r"V^\top", False)
+    assert "class" not in formulas.render("x^2 + d_k", False)
+
+
+def test_a_bracket_of_a_fixed_size_does_not_stretch() -> None:
+    rendered = formulas.render(r"f\Bigl(\sum_i x\Bigr)", False)
+    assert '<mo form="prefix" class="Big" stretchy="false">(</mo>' in ordered(rendered)
+
+
+@pytest.mark.parametrize(
+    ("tex", "parts"),
+    [
+        (r"\operatorname{Var}(X) = \operatorname{E}[(X - \mu)^2]", ["Var(X)=", "E[(X−μ)2]"]),
+        (r"a + b = c + d", ["a+b=c+d"]),  # short
+        (r"(aaaa + bbbb + cccc + dddd)", ["(aaaa+bbbb+cccc+dddd)"]),  # a bracket holds together
+    ],
+)
+def test_a_long_formula_of_a_sentence_may_go_on_in_the_next_line(
+    tex: str, parts: list[str]
+) -> None:
+    soup = BeautifulSoup(mathml.breakable(formulas.render(tex, False)), "lxml")
+    assert [one.get_text() for one in soup.find_all("math")] == parts
+    (keeper,) = soup.select("[data-tex]")
+    assert keeper["data-tex"] == tex
+
+
+def children(tag: Any) -> list[Any]:
+    return [one for one in tag.children if one.name]
+
+
+def ordered(rendered: str) -> str:
+    """The attributes of every <mo>, in the order of their names less that of `form`."""
+    return re.sub(
+        r"<mo ([^>]*)>",
+        lambda tag: "<mo " + " ".join(sorted(tag[1].split(), key=lambda a: (a[0] != "f", a))) + ">",
+        rendered,
+    )
+
+
+# --- the font -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def font() -> TTFont:
+    return TTFont(FONT)
+
+
+def test_the_font_is_small_and_mathematical(font: TTFont) -> None:
+    assert FONT.stat().st_size <= 60_000
+    constants = font["MATH"].table.MathConstants
+    assert {
+        name: getattr(constants, name).Value for name in mathfont.CONSTANTS
+    } == mathfont.CONSTANTS
+    assert font["MATH"].table.MathVariants.VertGlyphConstruction
+    assert "New Computer Modern" not in font["name"].getDebugName(1)
+    assert (FONT.parent / "LICENSE").is_file()
+    css = (ROOT / "docs" / "assets" / "math.css").read_text(encoding="utf-8")
+    assert f'url("fonts/{FONT.name}")' in css
+
+
+def test_the_font_was_made_after_its_list_of_characters(font: TTFont) -> None:
+    assert not lacking(font, mathfont.CHARACTERS), HINT
+
+
+@pytest.mark.site
+def test_the_font_has_every_character_of_every_formula(font: TTFont, site: Path) -> None:
+    wanted = {sign for path in site.rglob("*.html") for sign in drawn(path)}
+    assert len(wanted) > 100
+    assert not lacking(font, wanted), HINT
+
+
+def test_a_character_without_a_glyph_is_found(font: TTFont) -> None:
+    assert lacking(font, "a⨌b力") == {"⨌"}
+
+
+def lacking(font: TTFont, text: Any) -> set[str]:
+    """What the font cannot draw; Chinese is drawn in the font of the text."""
+    known = font.getBestCmap()
+    return {c for c in text if ord(c) not in known and unicodedata.east_asian_width(c) not in "FW"}
+
+
+def drawn(path: Path) -> Iterator[str]:
+    """The characters of a page's formulas, as browsers draw them: a single letter is italic."""
+    soup = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+    for token in soup.select("math :is(mi, mn, mo, mtext)"):
+        text = token.get_text()
+        if token.name == "mi" and len(text) == 1 and not token.has_attr("mathvariant"):
+            text = italic(text)
+        yield from text
+
+
+def italic(letter: str) -> str:
+    """A letter in Unicode's mathematical italic; what has none stays."""
+    case = "CAPITAL" if letter.isupper() else "SMALL"
+    name = unicodedata.name(letter).split()[-1]
+    try:
+        return unicodedata.lookup(f"MATHEMATICAL ITALIC {case} {name}")
+    except KeyError:
+        return "ℎ" if letter == "h" else letter

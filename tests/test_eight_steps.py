@@ -225,6 +225,17 @@ def test_projections(page, lang):
 
 @pytest.mark.site
 @LANGUAGES
+def test_values_in_the_text(page, lang):
+    """Those of formulas too: a row of the product as a sum of weighted rows of W_K."""
+    chapter = page(lang, "eight-steps")
+    weighted_rows = [str(one) for pair in zip(X[0], W_K, strict=True) for one in pair]
+    seconds = [str(one[0][1]) for one in (KEYS, QUERIES, VALUES)]
+    assert chapter.values("step-3") == [*weighted_rows, str(KEYS[0]), *seconds]
+    assert chapter.values("step-5") == [f"{WEIGHTS[0][0]:.4f}", "1"]
+
+
+@pytest.mark.site
+@LANGUAGES
 def test_scores(page, lang):
     chapter = page(lang, "eight-steps")
     by_hand = chapter.output("scores-by-hand") + "\n" + chapter.output("repeat")

@@ -325,7 +325,7 @@ def test_matrix(page, lang):
     printed(site.array("torch"), OUTPUTS, 4)
     assert site.output("torch").endswith("\nTrue True")
     assert site.output("sizes") == "(2, 7) (2, 5)\nTrue True"
-    assert site.values("matrix") == ["12", "2", "5"]
+    assert site.values("matrix") == ["12", "2", "5", "3", "7"]
 
 
 @pytest.mark.site

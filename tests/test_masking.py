@@ -15,7 +15,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch.nn.attention.bias import causal_lower_right
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention
@@ -453,7 +452,9 @@ def test_corners(page: Callable[[str, str], Any], lang: str) -> None:
     assert [line for line in lines if "same" in line] == [
         "   the same keys as in torch: True True"
     ] * 2
-    # PyTorch warns of NaN and gives 0.
+    # PyTorch warns of NaN and gives 0. The module brings its compiler, which is slow to load.
+    from torch.nn.attention.bias import causal_lower_right
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bias = causal_lower_right(5, 2)

@@ -30,6 +30,8 @@ PAGES = ROOT / "docs" / "en"
 HEADING = re.compile(r"^(#{1,6}) .*\{ #([\w-]+) \}$")
 SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
 
+each_language = pytest.mark.parametrize("lang", LANGUAGES)
+
 # What not every machine has. A run that goes on without it says so at its end.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)

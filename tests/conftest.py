@@ -50,6 +50,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """First what needs no site, last what needs the whole: one process builds it meanwhile."""
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("site") is not None,
+            "site" in getattr(item, "fixturenames", ()),
+        )
+    )
+
+
 # The same examples every time, and no deadline: a loaded machine is no fault.
 settings.register_profile("project", deadline=None, derandomize=True)
 settings.load_profile("project")

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
-from tests.conftest import LANGUAGES, ROOT, SLUGS, in_browser
+from tests.conftest import ROOT, SLUGS, each_language, in_browser
 from tests.test_search import found
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
 WEIGHT = 350_000  # bytes of a chapter's first view, compressed
 
 Visit = Callable[..., Any]
-each_language = pytest.mark.parametrize("lang", LANGUAGES)
 each_page = pytest.mark.parametrize("slug", SLUGS)
 
 

@@ -18,7 +18,7 @@ import lxml.html
 import pytest
 from lxml import etree
 
-from tests.conftest import LANGUAGES, SLUGS, VNU_JAR, folder_of
+from tests.conftest import LANGUAGES, SLUGS, VNU_JAR, each_language, folder_of
 
 pytestmark = pytest.mark.site
 
@@ -63,7 +63,7 @@ def faults_of(tag: Any, ids: Container[str]) -> Iterator[str]:
         yield "a picture without words"
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_page_is_valid(lang: str, slug: str, site: Path) -> None:
     found = faults((folder_of(site, lang, slug) / "index.html").read_text(encoding="utf-8"))

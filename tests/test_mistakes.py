@@ -24,7 +24,7 @@ from attention_docs.site.failure import Failure
 from attention_docs.site.source import Source, read_listing, read_page
 from attention_docs.site.store import Record
 from attention_docs.site.twins import NUMERAL
-from tests.conftest import LANGUAGES, ROOT, Page
+from tests.conftest import LANGUAGES, ROOT, Page, each_language
 
 Entry = dict[str, Any]
 ENTRIES: list[Entry] = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -58,7 +58,7 @@ def ids_of(lang: str, slug: str) -> list[str]:
 # --- the list is whole ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_mistake_of_a_chapter_has_an_entry(lang: str) -> None:
     slugs = [path.stem for path in (ROOT / "docs" / lang).glob("*.md")]
     wanted = {
@@ -87,14 +87,14 @@ def test_ids_are_unique() -> None:
     assert len(IDS) == len(set(IDS))
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_group_stands_once_on_the_page(lang: str) -> None:
     text = (ROOT / "docs" / lang / "mistakes.md").read_text(encoding="utf-8")
     groups = re.findall(r"^<!-- gallery: ([\w-]+) -->$", text, re.M)
     assert Counter(groups) == dict.fromkeys((entry["group"] for entry in ENTRIES), 1)
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_mistake_has_a_symptom(lang: str) -> None:
     text = (ROOT / "docs" / lang / "mistakes.md").read_text(encoding="utf-8")
     rows = [line for line in text.split("\n") if line.startswith("| ")]
@@ -177,7 +177,7 @@ def unmarked(code: str) -> str:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 @each
 def test_the_gallery_shows_what_the_chapters_show(
     entry: Entry, lang: str, page: Callable[[str, str], Page], numbers_json: dict[str, Any]
@@ -223,7 +223,7 @@ def test_wrong_and_right_differ(entry: Entry, numbers_json: dict[str, Any]) -> N
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> None:
     gallery = page(lang, "mistakes")
     for entry in ENTRIES:
@@ -238,7 +238,7 @@ def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> No
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_an_entry_links_to_its_chapter_and_its_numbers(
     lang: str, page: Callable[[str, str], Page], numbers_json: dict[str, Any]
 ) -> None:
@@ -370,7 +370,7 @@ def listing() -> dict[str, Any]:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_checks_find_mistakes(lang: str, page: Callable[[str, str], Page]) -> None:
     printed = dict(line.split(": ") for line in page(lang, "mistakes").output("table").split("\n"))
     assert printed.pop("attention") == "[]"
@@ -408,7 +408,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_exercises(lang: str, page: Callable[[str, str], Page]) -> None:
     gallery = page(lang, "mistakes")
     alone = [name for name, checks in FINDS.items() if checks == [1]]

@@ -17,7 +17,7 @@ import yaml
 
 from attention_docs.site.source import CODE_SPAN, FENCE, VALUE, Source, read_listing, read_page
 from attention_docs.site.twins import compare, parts
-from tests.conftest import LANGUAGES, ROOT, SLUGS, Page, class_of, folder_of, tree_of
+from tests.conftest import LANGUAGES, ROOT, SLUGS, Page, class_of, each_language, folder_of, tree_of
 
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
 SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in SLUGS]
@@ -140,7 +140,7 @@ def test_a_listing_holds_no_example_that_nothing_runs(listing: Path) -> None:
     assert not doctest.DocTestParser().get_examples(listing.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_module_has_its_page_in_the_api(lang: str) -> None:
     """All but the checks, which only raise, and the layer that builds the site."""
     package = ROOT / "attention_docs"
@@ -255,7 +255,7 @@ def test_formulas_are_rendered_at_build_time(site: Path) -> None:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 @pytest.mark.parametrize("slug", SLUGS)
 def test_numbers_json_and_the_pages_say_the_same(
     slug: str, lang: str, site: Path, page: Callable[[str, str], Page]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from py_mini_racer import MiniRacer
 
-from tests.conftest import LANGUAGES
+from tests.conftest import each_language
 
 pytestmark = pytest.mark.site
 
@@ -70,6 +70,6 @@ def test_a_search_finds_its_page_first(lang: str, query: str, slug: str, site: P
     assert any("<mark>" in result["title"] + result["text"] for result in best)
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_nonsense_finds_nothing(lang: str, site: Path) -> None:
     assert found(site, lang, "zzzzqqqq") == []

@@ -13,7 +13,7 @@ import pytest
 
 from attention_docs.site import works
 from attention_docs.site.failure import Failure
-from tests.conftest import LANGUAGES, ROOT, Page, folder_of, tree_of
+from tests.conftest import LANGUAGES, ROOT, Page, each_language, folder_of, tree_of
 
 NOTES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/seeds.toml").read_text("utf-8"))["entry"]
 MISTAKES = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -58,7 +58,7 @@ def works_of(page: Page) -> list[tuple[str, str]]:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
     listed = Counter(address for _, address in works_of(page(lang, "sources")))
     assert len(listed) > 50
@@ -92,7 +92,7 @@ def test_both_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
     links = [a["href"] for row in rows(page(lang, "sources"), "reports") for a in row.find_all("a")]
     listed = [link for link in links if ISSUE.match(link)]
@@ -103,7 +103,7 @@ def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> 
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_the_oldest_work_comes_first(lang: str, page: Callable[[str, str], Page]) -> None:
     years = [
         int(re.findall(r"(\d{4})[)）]", row.find("td").get_text())[0])
@@ -138,7 +138,7 @@ def test_every_place_of_the_notes_exists(entry: dict[str, Any]) -> None:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_the_table_of_the_notes(lang: str, site: Path, page: Callable[[str, str], Page]) -> None:
     """Each row is ticked with links to headings that the built pages have in this language."""
     for row, entry in zip(rows(page(lang, "sources"), "seeds"), NOTES, strict=True):

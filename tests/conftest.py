@@ -11,10 +11,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import lxml.html
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup, Tag
@@ -22,11 +23,14 @@ from filelock import FileLock
 from hypothesis import settings
 
 from attention_docs.site.publish.numbers import NUMBER
+from attention_docs.site.read.page import read_page
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ("en", "zh")
 PAGES = ROOT / "docs" / "en"
 SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
+
+each_language = pytest.mark.parametrize("lang", LANGUAGES)
 
 # What not every machine has. A run that goes on without it says so at its end.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -44,6 +48,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             "The HTML checker of the W3C did not run: VNU_JAR does not name its jar."
         )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """First what needs no site, last what needs the whole: one process builds it meanwhile."""
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("site") is not None,
+            "site" in getattr(item, "fixturenames", ()),
+        )
+    )
 
 
 # The same examples every time, and no deadline: a loaded machine is no fault.
@@ -80,20 +94,46 @@ def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     return target
 
 
-class Page:
-    """One built page."""
+@cache
+def tree_of(path: Path) -> Any:
+    """A built page as lxml reads it; no test changes it."""
+    return lxml.html.document_fromstring(path.read_text(encoding="utf-8"))
 
-    def __init__(self, path: Path) -> None:
-        self.soup = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+
+def class_of(tag: Any) -> set[str]:
+    """The classes of an element of such a tree."""
+    return set(tag.get("class", "").split())
+
+
+class Page:
+    """One page: its numbers from the site's numbers.json, and its HTML for the tests of HTML.
+
+    That both say the same is tested in one place: test_numbers_json_and_the_pages_say_the_same.
+    """
+
+    def __init__(self, html: Path, markdown: Path, records: list[dict[str, Any]]) -> None:
+        self.html = html
+        self.markdown = markdown
+        self.outputs = {r["id"]: str(r["text"]) for r in records if r["kind"] == "output"}
+        self.inline = [
+            (r["line"], r["id"], str(r["text"])) for r in records if r["kind"] == "inline"
+        ]
+
+    @cached_property
+    def soup(self) -> BeautifulSoup:
+        """The page's HTML; no test changes it."""
+        return BeautifulSoup(self.html.read_text(encoding="utf-8"), "lxml")
+
+    @property
+    def article(self) -> Tag:
+        """The HTML of the text."""
         article = self.soup.find("article")
-        assert isinstance(article, Tag), path
-        self.article = article
+        assert isinstance(article, Tag), self.html
+        return article
 
     def output(self, block: str) -> str:
         """The text that a block printed."""
-        frame = self.article.find(id=f"out-{block}")
-        assert isinstance(frame, Tag), f"no output out-{block}"
-        return "\n".join(pre.get_text().rstrip("\n") for pre in frame.find_all("pre"))
+        return self.outputs[f"out-{block}"]
 
     def numbers(self, block: str) -> list[float]:
         """Every number that a block printed."""
@@ -113,25 +153,22 @@ class Page:
                     arrays.append(text[start : position + 1])
         return np.array(json.loads(arrays[number]), dtype=float)
 
-    @property
-    def text(self) -> str:
-        """What a reader sees, without formulas."""
-        copy = BeautifulSoup(str(self.article), "lxml")
-        for formula in copy.select("math"):
-            formula.decompose()
-        return copy.get_text()
-
     def values(self, section: str) -> list[str]:
-        """The inline values of the section with this heading id, in order."""
-        heading = self.article.find(id=section)
-        assert isinstance(heading, Tag), f"no heading #{section}"
-        found = []
-        for element in heading.find_all_next():
-            if element.name in {f"h{n}" for n in range(1, int(heading.name[1]) + 1)}:
-                break
-            if "value" in (element.get("class") or []):
-                found.append(element.get_text())
-        return found
+        """The inline values of the section with this heading id, subsections included, in order."""
+        ((first, level),) = [(n, level) for n, level, name in self.headings if name == section]
+        ends = (n for n, other, _ in self.headings if n > first and other <= level)
+        last = next(ends, float("inf"))
+        return [text for line, _, text in self.inline if first < line < last]
+
+    def section_of(self, line: int) -> str:
+        """The id of the last heading above a line of the Markdown."""
+        return [name for n, _, name in self.headings if n < line][-1]
+
+    @cached_property
+    def headings(self) -> list[tuple[int, int, str]]:
+        """Line, level and id of every heading of the Markdown."""
+        passages = read_page(self.markdown, ROOT).passages
+        return [(one.line, one.level, one.id) for one in passages if one.level]
 
 
 def rows(page: Any, block: str) -> list[str]:
@@ -148,24 +185,31 @@ def row(line: str) -> list[float]:
 
 
 @pytest.fixture(scope="session")
-def page(site: Path) -> Callable[[str, str], Page]:
-    """`page(lang, slug)`: a page of the built site."""
-    pages: dict[tuple[str, str], Page] = {}
-
-    def read(lang: str, slug: str) -> Page:
-        if (lang, slug) not in pages:
-            folder = site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
-            pages[lang, slug] = Page(folder / "index.html")
-        return pages[lang, slug]
-
-    return read
-
-
-@pytest.fixture(scope="session")
 def numbers_json(site: Path) -> dict[str, Any]:
     """What the site says of its numbers to machines."""
     document: dict[str, Any] = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
     return document
+
+
+def folder_of(site: Path, lang: str, slug: str) -> Path:
+    """Where a page of the built site lies."""
+    return site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
+
+
+@pytest.fixture(scope="session")
+def page(site: Path, numbers_json: dict[str, Any]) -> Callable[[str, str], Page]:
+    """`page(lang, slug)`: a page of the built site."""
+    records: dict[str, list[dict[str, Any]]] = {}
+    for record in numbers_json["records"]:
+        records.setdefault(record["page"].strip("/"), []).append(record)
+
+    @cache
+    def read(lang: str, slug: str) -> Page:
+        folder = folder_of(site, lang, slug)
+        own = records.get(folder.relative_to(site).as_posix().removeprefix("."), [])
+        return Page(folder / "index.html", ROOT / "docs" / lang / f"{slug}.md", own)
+
+    return read
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
-from tests.conftest import row, rows
+from tests.conftest import each_language, row, rows
+from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed
 
-both_languages = pytest.mark.parametrize("lang", ["en", "zh"])
 few = settings(max_examples=40, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 ROOT = Path(__file__).parents[1]
@@ -38,31 +38,13 @@ SHAPES = [
     ((2, 1, 5, 4), (2, 3, 7, 4), (2, 3, 7, 6)),
 ]
 
-# Queries, keys and values of the eight steps, worked out by hand.
-Q = np.array([[1.0, 0, 2], [2, 2, 2], [2, 1, 3]])
-K = np.array([[0.0, 1, 1], [4, 4, 0], [2, 3, 1]])
-V = np.array([[1.0, 2, 3], [2, 8, 0], [2, 6, 3]])
+ALL = [[1, 1, 1]] * 3
+V = np.array(VALUES)
 
 
 def exact_weights(keep: list[list[int]], size: int = 3) -> np.ndarray:
-    """Weights of the eight steps, scaled by the root of a size, with 30 digits."""
-    with mpmath.workdps(30):
-        rows = []
-        for q, row in zip(Q.tolist(), keep, strict=True):
-            scores = [mpmath.mpf(sum(a * b for a, b in zip(q, k, strict=True))) for k in K.tolist()]
-            powers = [
-                ok * mpmath.exp(s / mpmath.sqrt(size)) for s, ok in zip(scores, row, strict=True)
-            ]
-            rows.append([float(p / sum(powers)) for p in powers])
-    return np.array(rows)
-
-
-ALL = [[1, 1, 1]] * 3
-
-
-def close(found: Any, wanted: Any) -> bool:
-    """Equal to the four decimals that are printed."""
-    return bool(np.allclose(found, wanted, rtol=0, atol=0.51e-4))
+    """Weights of the eight steps, scaled by the root of a size."""
+    return np.array(attention_weights(QUERIES, KEYS, mpmath.sqrt(size), keep), dtype=float)
 
 
 def make(
@@ -213,17 +195,17 @@ def test_errors_say_wanted_and_got() -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_example(page: Callable[[str, str], Any], lang: str) -> None:
     chapter = page(lang, "attention-function")
     weights = exact_weights([[1, 0, 0], [1, 1, 0], [1, 1, 1]])
-    assert close(chapter.array("example"), weights)
-    assert close(chapter.array("example", 1), weights @ V)
+    printed(chapter.array("example"), weights)
+    printed(chapter.array("example", 1), weights @ V)
     assert chapter.values("idea") == [f"[{', '.join(f'{x:.4f}' for x in (weights @ V)[2])}]"]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_shapes(page: Callable[[str, str], Any], lang: str) -> None:
     lines = rows(page(lang, "attention-function"), "shapes")
     assert {line[:15].strip(): line[16:] for line in lines} == {
@@ -237,13 +219,13 @@ def test_shapes(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_loop(page: Callable[[str, str], Any], lang: str) -> None:
     assert rows(page(lang, "attention-function"), "loop") == ["True", "(2, 3, 5, 6) True"]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_sizes(page: Callable[[str, str], Any], lang: str) -> None:
     lines = rows(page(lang, "attention-function"), "sizes")
     tokens = "key and value must share their number of tokens, got"
@@ -276,7 +258,7 @@ def all_samples() -> list[tuple[tuple[int, ...], Fraction, list[Fraction]]]:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_dropout_expectation(page: Callable[[str, str], Any], lang: str) -> None:
     chapter = page(lang, "attention-function")
     lines = rows(chapter, "dropout")
@@ -296,26 +278,26 @@ def test_dropout_expectation(page: Callable[[str, str], Any], lang: str) -> None
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_dropout_output(page: Callable[[str, str], Any], lang: str) -> None:
     lines = rows(page(lang, "attention-function"), "dropout-output")
     values = [[8, 0], [0, 8], [8, 8]]
     for line, (_, _, weights) in zip(lines[:8], all_samples(), strict=True):
         output = [sum(w * v[c] for w, v in zip(weights, values, strict=True)) for c in (0, 1)]
-        assert close(row(line), [float(x) for x in output])
+        printed(row(line), [float(x) for x in output])
     assert row(lines[8]) == row(lines[9]) == [6, 7]
     assert row(lines[10]) == [float(a) for a in A]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_modes(page: Callable[[str, str], Any], lang: str) -> None:
     lines = rows(page(lang, "attention-function"), "modes")
     assert [line.split()[-1] for line in lines] == ["True", "True", "False", "True"]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_agreement(page: Callable[[str, str], Any], lang: str) -> None:
     chapter = page(lang, "attention-function")
     head, *table = rows(chapter, "agreement")
@@ -338,16 +320,16 @@ def test_agreement(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_annotated(page: Callable[[str, str], Any], lang: str) -> None:
     same, theirs, ours = rows(page(lang, "attention-function"), "annotated")
     assert same.endswith("True")
-    assert close(row(theirs), [1 / 7] * 7)
+    printed(row(theirs), [1 / 7] * 7)
     assert row(ours) == [0] * 7
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_whole_function(page: Callable[[str, str], Any], lang: str) -> None:
     """What the page shows is the package's code, and fits a screen."""
     chapter = page(lang, "attention-function")
@@ -366,7 +348,7 @@ def test_whole_function(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_transpose(page: Callable[[str, str], Any], lang: str) -> None:
     chapter = page(lang, "attention-function")
     lines = rows(chapter, "mistake-transpose")
@@ -388,7 +370,7 @@ def test_transpose(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_plot(page: Callable[[str, str], Any], lang: str) -> None:
     chapter = page(lang, "attention-function")
     weights = exact_weights(ALL)
@@ -399,7 +381,7 @@ def test_plot(page: Callable[[str, str], Any], lang: str) -> None:
         [dropped, dropped.sum(axis=1), weights, np.ones(3), np.zeros(3), np.ones(3)],
         strict=True,
     ):
-        assert close(found, wanted)
+        printed(found, wanted)
     assert [line.split()[1] for line in rows(chapter, "mistake-plot")[-2:]] == [
         "training=True",
         "training=False",
@@ -408,19 +390,19 @@ def test_plot(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_wrong_scale(page: Callable[[str, str], Any], lang: str) -> None:
     lines = rows(page(lang, "attention-function"), "mistake-sizes")
     right = exact_weights(ALL)[0] @ V
     for line, size in zip(lines, (3, 2), strict=True):
         wrong_part, right_part = line.split("right")
-        assert close(row(right_part), right[:size])
-        assert close(row(wrong_part), (exact_weights(ALL, size)[0] @ V)[:size])
+        printed(row(right_part), right[:size])
+        printed(row(wrong_part), (exact_weights(ALL, size)[0] @ V)[:size])
     assert row(lines[1].split("right")[0]) != row(lines[1].split("right")[1])
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
     chapter = page(lang, "attention-function")
     for c, line in enumerate(rows(chapter, "exercise-1")):

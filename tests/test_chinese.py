@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from attention_docs.site.source import CODE_SPAN, FENCE, FRONT_MATTER, VALUE
-from attention_docs.site.twins import INLINE
 
+from attention_docs.site.read.page import (
+    CODE_SPAN,
+    FRONT_MATTER,
+    INLINE,
+    VALUE,
+    Fence,
+    lines_as_pieces,
+)
 from tests.conftest import ROOT
 
 PAGES = sorted((ROOT / "docs" / "zh").rglob("*.md"))
@@ -80,15 +88,11 @@ def prose(markdown: str) -> Iterator[tuple[int, str, str]]:
     """The lines outside of fences and display formulas: number, line, next line."""
     lines = [*markdown.split("\n"), ""]
     front = FRONT_MATTER.match(markdown)
-    closing, formula = "", False
-    for number, line in enumerate(lines[:-1], start=1):
-        if front and number <= front[0].count("\n"):
+    formula = False
+    for number, (line, piece) in enumerate(lines_as_pieces(markdown), start=1):
+        if (front and number <= front[0].count("\n")) or isinstance(piece, Fence):
             continue
-        if closing:
-            closing = "" if line.strip() == closing else closing
-        elif fence := FENCE.match(line):
-            closing = fence["ticks"]
-        elif line.count("$$") == 1:
+        if line.count("$$") == 1:
             formula = not formula
         elif not formula and "$$" not in line:
             yield number, line, lines[number]
@@ -113,18 +117,32 @@ def test_a_chinese_page_keeps_the_rules(page: Path) -> None:
 
 
 def strings(path: Path) -> Iterator[tuple[int, str]]:
-    """The Chinese strings of a module, docstrings included; placeholders are inserts."""
+    """The Chinese strings of a module, examples left out; placeholders are inserts."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Constant) and re.search(f"[{HAN}]", str(node.value)):
-            yield node.lineno, re.sub(r"\{[^{}]*\}", INSERT, str(node.value))
+            text = re.sub(r"(?m)^ *>>> .*\n(?: *\S.*\n)*", "", str(node.value))
+            yield node.lineno, re.sub(r"\{[^{}]*\}", INSERT, text)
+
+
+def words(table: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
+    """The strings of a file of words, with the names that lead there."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from words(value, f"{place}{name}.")
+        else:
+            for text in value if isinstance(value, list) else [value]:
+                yield f"{place}{name}", re.sub(r"\{[^{}]*\}", INSERT, str(text))
 
 
 def test_chinese_words_of_the_package_keep_the_rules() -> None:
-    faults = []
+    found = []
     for path in sorted((ROOT / "attention_docs").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        for number, text in strings(path):
-            faults += [f"{name}:{number}: {fault}" for fault in faults_of(text)]
+        found += [(f"{name}:{number}", text) for number, text in strings(path)]
+    table = tomllib.loads((ROOT / "attention_docs/words/zh.toml").read_text(encoding="utf-8"))
+    in_tables = [(f"zh.toml: {place}", text) for place, text in words(table)]
+    assert in_tables
+    faults = [f"{place}: {fault}" for place, text in found + in_tables for fault in faults_of(text)]
     assert not faults, "\n" + "\n".join(faults)
 
 

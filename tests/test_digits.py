@@ -1,4 +1,8 @@
-"""Digits hold elsewhere: no printed digit sits on an edge; threads and processors change none."""
+"""Digits hold elsewhere: no printed digit sits on an edge; threads and processors change none.
+
+The second needs every listing to run once more. It runs as a script does, so that the same run
+shows that a reader who downloads a listing gets what the page shows.
+"""
 
 from __future__ import annotations
 
@@ -11,79 +15,86 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attention_docs.site.execute import Executor, Results
-from attention_docs.site.source import Source, read_page
 
-from attention_docs.site.run import Code, Job, run_page
+from attention_docs.site.build import Build
+from attention_docs.site.read.page import Page
+from attention_docs.site.run.result import Code, Job, Result
+from attention_docs.site.run.worker import run_page
 from tests.conftest import ROOT
 
-OTHER_MACHINES = {
-    "three threads": {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "3", "MKL_NUM_THREADS": "3"},
-    "older processor": {
-        "OPENBLAS_CORETYPE": "Prescott",
-        "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX",
-        "ATEN_CPU_CAPABILITY": "default",
-        "MKL_CBWR": "COMPATIBLE",
-        "ONEDNN_MAX_CPU_ISA": "SSE41",
-    },
+LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
+
+# Another machine, as far as this one can stand in for it: an older processor with three threads.
+ELSEWHERE = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "3"),
+    "OMP_WAIT_POLICY": "PASSIVE",  # threads that wait take no time from others
+    "OPENBLAS_CORETYPE": "Prescott",
+    "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX",
+    "ATEN_CPU_CAPABILITY": "default",
+    "MKL_CBWR": "COMPATIBLE",
+    "ONEDNN_MAX_CPU_ISA": "SSE41",
 }
 
 
 @pytest.fixture(scope="module")
-def pages() -> list[Source]:
-    return [read_page(path, ROOT) for path in sorted((ROOT / "docs").glob("*/*.md"))]
-
-
-@pytest.fixture(scope="module")
-def results(pages: list[Source], site: Path) -> Results:
+def build(site: Path) -> Build:
     """What the site's build kept."""
-    return Executor(ROOT, ROOT / ".cache" / "results", print).run(pages)
+    found = Build(ROOT, print)
+    found.read()
+    return found
 
 
 @pytest.mark.site
-def test_no_published_digit_sits_on_a_rounding_edge(pages: list[Source], results: Results) -> None:
+def test_no_published_digit_sits_on_a_rounding_edge(build: Build) -> None:
     fragile = [
         f"{page.path}:{block.line}: {block.id}: {digits}"
-        for page in pages
-        for block, record in zip(page.blocks, results.records[page.path][1:], strict=True)
-        for digits in record["fragile"]
+        for page in build.all
+        for block, result in zip(page.blocks, build.results(page), strict=True)
+        for digits in result.fragile
     ]
     assert not fragile
 
 
-RUN_AGAIN = """
-import json, sys
-from pathlib import Path
-from attention_docs.site.execute import Executor
-from attention_docs.site.source import read_page
-root, cache = map(Path, sys.argv[1:])
-pages = [read_page(path, root) for path in sorted((root / "docs" / "en").glob("*.md"))]
-results = Executor(root, cache, print).run(pages)
-assert not results.failures and not results.reused, results
-json.dump(results.records, sys.stdout)
-"""
+def job(listing: Path, pages: list[Page]) -> dict[str, Any]:
+    """A listing with the inline values that its pages ask for after each of its sections."""
+    blocks = pages[0].blocks
+    asked: list[set[tuple[str, str]]] = [set() for _ in blocks]
+    for page in pages:
+        for value in page.values:
+            if not value.counted:
+                asked[value.after - 1].add((value.expression, value.spec))
+    return {
+        "listing": str(listing),
+        "sections": [(s.code, s.first_line) for block in blocks for s in block.sections],
+        "values": [sorted(values) for values in asked],
+    }
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("machine", OTHER_MACHINES)
-def test_other_threads_and_processors_print_the_same(
-    machine: str, results: Results, tmp_path: Path
-) -> None:
-    """Results without a cache on another machine, as far as this one can stand in for it."""
+def test_a_listing_run_as_a_script_elsewhere_gives_what_the_pages_show(build: Build) -> None:
+    """Outputs, inline values and alternative texts, without the build's own runner."""
+    own = {
+        listing: [page for page in build.all if page.slug == listing.stem] for listing in LISTINGS
+    }
     done = subprocess.run(
-        [sys.executable, "-c", RUN_AGAIN, str(ROOT), str(tmp_path)],
-        env=os.environ | OTHER_MACHINES[machine],
+        [sys.executable, "-m", "tests.plain"],
+        input=json.dumps([job(listing, twins) for listing, twins in own.items()]),
+        cwd=ROOT,
+        env=os.environ | ELSEWHERE | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    for path, theirs in json.loads(done.stdout).items():
-        for ours, other in zip(results.records[path], theirs, strict=True):
-            assert (path, ours["text"]) == (path, other["text"])
-            assert ours["values"] == ours["values"] | other["values"]
-            for lang, alt in (ours["figure"] or {"alt": {}})["alt"].items():
-                assert alt == other["figure"]["alt"][lang]
+    for twins, elsewhere in zip(own.values(), json.loads(done.stdout), strict=True):
+        for page in twins:
+            for block, ours, other in zip(page.blocks, build.results(page), elsewhere, strict=True):
+                place = f"{page.path}:{block.line}: {block.id}"
+                values = {f"{name}:{spec}": text for (name, spec), text in ours.values.items()}
+                assert (place, ours.text) == (place, other["text"])
+                assert values == values | other["values"], place
+                alt = {lang: drawing.alt for lang, drawing in ours.figure.items()}
+                assert alt == other["alt"], place
 
 
 @pytest.fixture
@@ -97,9 +108,8 @@ def run() -> Iterator[Any]:
 
     make = np.random.default_rng
 
-    def block(code: str, *values: tuple[str, str]) -> dict[str, Any]:
-        job = Job([[Code(code, os.devnull, 1)]], {1: list(values)})
-        return run_page(job)[1]
+    def block(code: str, *values: tuple[str, str]) -> Result:
+        return run_page(Job([[Code(code, os.devnull, 1)]], [list(values)], ("en",)))[0]
 
     with warnings.catch_warnings():
         yield block
@@ -119,15 +129,15 @@ def run() -> Iterator[Any]:
 )
 def test_a_digit_on_a_rounding_edge_is_noted(run: Any, code: str) -> None:
     outcome = run(code)
-    assert not outcome["errors"]
-    assert len(outcome["fragile"]) == 1
-    assert " or " in outcome["fragile"][0]
+    assert not outcome.error
+    assert len(outcome.fragile) == 1
+    assert " or " in outcome.fragile[0]
 
 
 def test_an_inline_value_on_a_rounding_edge_is_noted(run: Any) -> None:
-    assert run("x = 0.375", ("x", ".2f"))["fragile"] == ["0.375 as .2f: 0.37 or 0.38"]
+    assert run("x = 0.375", ("x", ".2f")).fragile == ("0.375 as .2f: 0.37 or 0.38",)
 
 
 def test_a_digit_away_from_the_edge_is_not_noted(run: Any) -> None:
     code = 'x = 0.1234\nprint(f"{x:.2f} {0.0:.2f} {2.0:.1f} {1e-9:.1e} {7} {x > 0}")'
-    assert run(code)["fragile"] == []
+    assert run(code).fragile == ()

@@ -12,18 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import eight_steps
+from tests.conftest import each_language
+from tests.exact import (
+    KEYS,
+    QUERIES,
+    SCORES,
+    VALUES,
+    W_KEY,
+    W_QUERY,
+    W_VALUE,
+    X,
+    attention_weights,
+    printed,
+    printed_e,
+    product,
+    transpose,
+)
 
-mpmath.mp.dps = 40
-
-# Typed from Karim's article (seeds 000, 002 and 004), as integers.
-X = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
-W_K = [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]]
-W_Q = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
-W_V = [[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]]
-KEYS = [[0, 1, 1], [4, 4, 0], [2, 3, 1]]
-QUERIES = [[1, 0, 2], [2, 2, 2], [2, 1, 3]]
-VALUES = [[1, 2, 3], [2, 8, 0], [2, 6, 3]]
-SCORES = [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
+# Typed from Karim's article (seeds 000, 002 and 004).
 WEIGHTS = [
     [6.3379e-02, 4.6831e-01, 4.6831e-01],
     [6.0337e-06, 9.8201e-01, 1.7986e-02],
@@ -41,66 +47,40 @@ ROUNDED_OUTPUTS = [[2.0, 7.0, 1.5], [2.0, 8.0, 0.0], [2.0, 7.8, 0.3]]
 SCALED_WEIGHTS_1 = [0.1361, 0.4319, 0.4319]
 SCALED_OUTPUT_1 = [1.8639, 6.3194, 1.7042]
 
-LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
-
-
-def product(a, b):
-    """A matrix product by hand; exact where the numbers are."""
-    columns = transpose(b)
-    return [[sum(x * y for x, y in zip(row, col, strict=True)) for col in columns] for row in a]
-
-
-def transpose(a):
-    return [list(row) for row in zip(*a, strict=True)]
-
 
 def exact_weights(divisor=1):
-    """Softmax of the scores by its definition, to 40 digits."""
-    rows = []
-    for scores in SCORES:
-        exponentials = [mpmath.exp(mpmath.mpf(s) / divisor) for s in scores]
-        rows.append([one / sum(exponentials) for one in exponentials])
-    return rows
+    return attention_weights(QUERIES, KEYS, divisor)
 
 
 def exact_weighted():
     """Output, key, component."""
     return [
-        [[a * v for v in row] for a, row in zip(weights, VALUES, strict=True)]
-        for weights in exact_weights()
+        [[a * v for v in value] for a, value in zip(row, VALUES, strict=True)]
+        for row in exact_weights()
     ]
-
-
-def printed(got, exact, decimals):
-    """Every printed digit is the exact number's own."""
-    wanted = np.array(exact, dtype=float)
-    assert got.shape == wanted.shape
-    np.testing.assert_allclose(got, wanted, rtol=0, atol=0.5001 * 10.0**-decimals)
-
-
-def printed_scientific(got, exact):
-    wanted = np.array(exact, dtype=float)
-    assert got.shape == wanted.shape
-    unit = 10.0 ** (np.floor(np.log10(wanted)) - 4)
-    assert (np.abs(got - wanted) <= 0.5001 * unit).all()
 
 
 # The sources agree with each other before the site is compared with them.
 
 
 def test_seed_figures_are_the_exact_ones():
-    assert product(X, W_K) == KEYS
-    assert product(X, W_Q) == QUERIES
-    assert product(X, W_V) == VALUES
+    assert product(X, W_KEY) == KEYS
+    assert product(X, W_QUERY) == QUERIES
+    assert product(X, W_VALUE) == VALUES
     assert product(QUERIES, transpose(KEYS)) == SCORES
-    printed_scientific(np.array(WEIGHTS), exact_weights())
+    printed_e(WEIGHTS, exact_weights(), 4)
     printed(np.array(OUTPUTS), product(exact_weights(), VALUES), 4)
     tenths = [[Fraction(round(10 * one), 10) for one in row] for row in ROUNDED_WEIGHTS]
     assert product(tenths, VALUES) == [[Fraction(str(x)) for x in row] for row in ROUNDED_OUTPUTS]
 
 
 def test_the_example_is_karims():
-    for name, wanted in {"INPUTS": X, "W_KEY": W_K, "W_QUERY": W_Q, "W_VALUE": W_V}.items():
+    for name, wanted in {
+        "INPUTS": X,
+        "W_KEY": W_KEY,
+        "W_QUERY": W_QUERY,
+        "W_VALUE": W_VALUE,
+    }.items():
         got = getattr(eight_steps, name)
         assert got.tolist() == wanted
         assert got.dtype == np.float64
@@ -197,21 +177,21 @@ def test_round_weights_says_what_is_wrong(weights, message):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_inputs_and_parameters(page, lang):
     chapter = page(lang, "eight-steps")
     assert chapter.array("inputs").tolist() == X
-    for number, wanted in enumerate((W_K, W_Q, W_V)):
+    for number, wanted in enumerate((W_KEY, W_QUERY, W_VALUE)):
         assert chapter.array("parameters", number).tolist() == wanted
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_projections(page, lang):
     chapter = page(lang, "eight-steps")
     lines = re.findall(r"([kqv])1\[(\d)\] = (.*) = (\d+)", chapter.output("by-hand"))
     assert len(lines) == 9
-    matrices = {"k": W_K, "q": W_Q, "v": W_V}
+    matrices = {"k": W_KEY, "q": W_QUERY, "v": W_VALUE}
     for name, component, products, result in lines:
         column = [row[int(component) - 1] for row in matrices[name]]
         assert products == " + ".join(f"{a}·{b}" for a, b in zip(X[0], column, strict=True))
@@ -224,7 +204,18 @@ def test_projections(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
+def test_values_in_the_text(page, lang):
+    """Those of formulas too: a row of the product as a sum of weighted rows of W_K."""
+    chapter = page(lang, "eight-steps")
+    weighted_rows = [str(one) for pair in zip(X[0], W_KEY, strict=True) for one in pair]
+    seconds = [str(one[0][1]) for one in (KEYS, QUERIES, VALUES)]
+    assert chapter.values("step-3") == [*weighted_rows, str(KEYS[0]), *seconds]
+    assert chapter.values("step-5") == [f"{WEIGHTS[0][0]:.4f}", "1"]
+
+
+@pytest.mark.site
+@each_language
 def test_scores(page, lang):
     chapter = page(lang, "eight-steps")
     by_hand = chapter.output("scores-by-hand") + "\n" + chapter.output("repeat")
@@ -239,7 +230,7 @@ def test_scores(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_weights(page, lang):
     chapter = page(lang, "eight-steps")
     assert chapter.array("weights").tolist() == WEIGHTS
@@ -256,7 +247,7 @@ def test_weights(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_weighted_values(page, lang):
     chapter = page(lang, "eight-steps")
     exact = exact_weighted()
@@ -273,7 +264,7 @@ def test_weighted_values(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_outputs(page, lang):
     chapter = page(lang, "eight-steps")
     assert chapter.array("outputs").tolist() == OUTPUTS
@@ -289,7 +280,7 @@ def test_outputs(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_rounded(page, lang):
     chapter = page(lang, "eight-steps")
     assert chapter.array("rounded").tolist() == ROUNDED_WEIGHTS
@@ -298,7 +289,7 @@ def test_rounded(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_scaled(page, lang):
     chapter = page(lang, "eight-steps")
     root = mpmath.sqrt(3)
@@ -314,7 +305,7 @@ def test_scaled(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_side_by_side(page, lang):
     values = page(lang, "eight-steps").values("side-by-side")
     table = [re.findall(r"[\d.]+", one) for one in values[:9]]
@@ -326,7 +317,7 @@ def test_side_by_side(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_rounding_error(page, lang):
     chapter = page(lang, "eight-steps")
     exact = product(exact_weights(), VALUES)
@@ -339,7 +330,7 @@ def test_rounding_error(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_claimed_softmax_is_wrong(page, lang):
     chapter = page(lang, "eight-steps")
     errors = [abs(a - b) for a, b in zip([0, 0.5, 0.5], exact_weights()[0], strict=True)]
@@ -348,7 +339,7 @@ def test_claimed_softmax_is_wrong(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_rounded_alone(page, lang):
     chapter = page(lang, "eight-steps")
     tenths = [Fraction(int(mpmath.nint(10 * one)), 10) for one in exact_weights()[0]]
@@ -360,7 +351,7 @@ def test_rounded_alone(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_forgetting_the_scale(page, lang):
     chapter = page(lang, "eight-steps")
     plain, scaled = exact_weights(), exact_weights(mpmath.sqrt(3))
@@ -373,7 +364,7 @@ def test_forgetting_the_scale(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_itself(page, lang):
     chapter = page(lang, "eight-steps")
     weights = exact_weights()
@@ -389,7 +380,7 @@ def test_itself(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_exercises(page, lang):
     chapter = page(lang, "eight-steps")
     third = Fraction(1, 3)

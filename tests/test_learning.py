@@ -26,16 +26,12 @@ from attention_docs.learning import (
     finite_differences,
     self_attention_backward,
 )
+from tests.conftest import each_language
+from tests.exact import W_KEY, W_QUERY, W_VALUE, X, holds, pm, product, transpose
 
-LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
 few = settings(max_examples=60, deadline=None)
 SEED = 2017
 
-# Typed: the example of the eight steps.
-INPUTS = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
-W_KEY = [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]]
-W_QUERY = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
-W_VALUE = [[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]]
 ORDER = [0, 1, 2, 0, 1, 2]
 
 
@@ -50,17 +46,6 @@ def one_thread():
 
 def double(rows):
     return torch.tensor(rows, dtype=torch.float64)
-
-
-def pm(text):
-    """Every `value ± error` in a text."""
-    number = r"(-?\d+(?:\.\d+)?)"
-    return [(float(a), float(b)) for a, b in re.findall(rf"{number} ± {number}", text)]
-
-
-def holds(interval, truth, widths=2.5):
-    """The truth is no further off than 2.5 half widths, about 5 standard errors."""
-    return abs(interval[0] - truth) <= widths * interval[1]
 
 
 # ---------------------------------------------------------------- the package
@@ -238,14 +223,14 @@ def test_finite_differences():
 
 def eight_steps():
     """Inputs and parameters as tensors with gradients, the outputs, and half their squares."""
-    tensors = [double(m).requires_grad_() for m in (INPUTS, W_QUERY, W_KEY, W_VALUE)]
+    tensors = [double(m).requires_grad_() for m in (X, W_QUERY, W_KEY, W_VALUE)]
     x, w_q, w_k, w_v = tensors
     output = sdpa(x @ w_q, x @ w_k, x @ w_v)
     return tensors, output, 0.5 * (output**2).sum()
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_descent(page, lang):
     chapter = page(lang, "learning")
     tensors, _, loss = eight_steps()
@@ -263,7 +248,7 @@ def test_descent(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_rules(page, lang):
     lines = page(lang, "learning").output("rules").splitlines()
     wanted = {
@@ -282,7 +267,7 @@ def test_rules(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_simulation(page, lang):
     blocks = re.split(r"\n(?=\S)", page(lang, "learning").output("simulation"))
     truths = [32, Fraction(32, 2500), 1, Fraction(64, 48), 2]
@@ -308,7 +293,7 @@ def test_simulation(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_pytorch_start(page, lang):
     linear, mha = page(lang, "learning").output("pytorch").splitlines()
     assert holds(pm(linear)[0], 1 / 3)
@@ -319,7 +304,7 @@ def test_pytorch_start(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_functions_shown(page, lang):
     chapter = page(lang, "learning")
     assert "by_products = by_scores / sqrt(query.shape[-1])" in chapter.output("function")
@@ -328,7 +313,7 @@ def test_functions_shown(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_by_hand(page, lang):
     chapter = page(lang, "learning")
     # a = (1, 2, 5)/8 and g = (3, 1, 1): mean 10/8, a_j (g_j - 10/8) = 14/64, -4/64, -10/64.
@@ -352,7 +337,7 @@ def test_by_hand(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_checks(page, lang):
     lines = page(lang, "learning").output("checks").splitlines()
     names = ["no mask", "causal mask", "padding mask", "added mask", "shared keys"]
@@ -361,7 +346,7 @@ def test_checks(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_error_of_differences(page, lang):
     lines = page(lang, "learning").output("steps").splitlines()
     tensors, _, loss = eight_steps()
@@ -370,7 +355,7 @@ def test_error_of_differences(page, lang):
     def moved(i, j, h):
         w = double(W_QUERY)
         w[i, j] += h
-        x, k, v = double(INPUTS), double(W_KEY), double(W_VALUE)
+        x, k, v = double(X), double(W_KEY), double(W_VALUE)
         return 0.5 * float((sdpa(x @ w, x @ k, x @ v) ** 2).sum())
 
     for line, h in zip(lines, (1e-1, 1e-2, 1e-3), strict=True):
@@ -382,7 +367,7 @@ def test_error_of_differences(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_eight_steps_gradients(page, lang):
     chapter = page(lang, "learning")
     tensors, _, loss = eight_steps()
@@ -453,7 +438,7 @@ def evaluate(parameters, signs):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_task(page, lang):
     tokens, wanted, unit = page(lang, "learning").output("task").splitlines()
     shown = tokens.split()[1:]
@@ -466,7 +451,7 @@ def test_task(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_ideal(page, lang):
     lines = page(lang, "learning").output("ideal").splitlines()
     for line, m in zip(lines, (6, 3, 2, 1), strict=True):
@@ -478,7 +463,7 @@ def test_ideal(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_training(page, lang):
     chapter = page(lang, "learning")
     losses, first, last = trained()
@@ -495,7 +480,7 @@ def test_training(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_maps(page, lang):
     chapter = page(lang, "learning")
     _, first, last = trained()
@@ -514,7 +499,7 @@ def test_maps(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_learned(page, lang):
     chapter = page(lang, "learning")
     w_q, w_k, w_v = trained()[2]
@@ -547,7 +532,7 @@ def compared(d_k, eta, raw):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_no_scale(page, lang):
     chapter = page(lang, "learning")
     _, *lines = chapter.output("no-scale").splitlines()
@@ -570,7 +555,7 @@ def test_no_scale(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_first_steps(page, lang):
     lines = page(lang, "learning").output("first-steps").splitlines()
     training, _ = task_draws()
@@ -588,7 +573,7 @@ def test_first_steps(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_no_projections(page, lang):
     chapter = page(lang, "learning")
     lines = chapter.output("mistake-no-projections").splitlines()
@@ -610,7 +595,7 @@ def test_no_projections(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_diagonal(page, lang):
     chapter = page(lang, "learning")
     lines = chapter.output("mistake-diagonal").splitlines()
@@ -624,14 +609,14 @@ def test_diagonal(page, lang):
         assert abs(plain[0] - float(own)) <= 3 * plain[1]
         assert holds(projected, 1 / 8)  # random projections favour nobody
         assert not holds(plain, 1 / 8)
-    gram = [[sum(a * b for a, b in zip(p, q, strict=True)) for q in INPUTS] for p in INPUTS]
+    gram = product(X, transpose(X))
     np.testing.assert_array_equal(chapter.array("mistake-diagonal"), gram)
     assert gram[0][0] == gram[0][2]
     assert gram[2][2] == gram[2][1]
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_root_dropped(page, lang):
     chapter = page(lang, "learning")
     lines = chapter.output("mistake-gradient-scale").splitlines()
@@ -656,7 +641,7 @@ def test_root_dropped(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_exercises(page, lang):
     chapter = page(lang, "learning")
     training, _ = task_draws()

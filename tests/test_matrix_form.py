@@ -21,66 +21,39 @@ from attention_docs.matrix_form import (
     permutation_matrix,
     projections,
 )
+from tests.conftest import each_language
+from tests.exact import (
+    KEYS,
+    QUERIES,
+    SCORES,
+    VALUES,
+    W_KEY,
+    W_QUERY,
+    X,
+    attention_weights,
+    dot,
+    norm,
+    printed,
+    product,
+    softmax,
+    transpose,
+)
 
-mpmath.mp.dps = 40
-
-# Typed from the eight steps, which compute them by hand.
-X = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
-W_K = [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]]
-W_Q = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
-Q = [[1, 0, 2], [2, 2, 2], [2, 1, 3]]
-K = [[0, 1, 1], [4, 4, 0], [2, 3, 1]]
-V = [[1, 2, 3], [2, 8, 0], [2, 6, 3]]
-PRODUCTS = [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
 # The search: titles as words, contents as minutes and sugar.
 CARDS = [[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]]
 CONTENTS = [[50, 0], [45, 1], [90, 12]]
 
 LISTING = Path(__file__).parents[1] / "docs" / "listings" / "matrix-form.py"
-LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
 SIZES = st.tuples(*[st.integers(1, 6)] * 4)  # n_q, n_k, d_k, d_v
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def transpose(a):
-    return [list(row) for row in zip(*a, strict=True)]
+def softmax_rows(scores, divisor=1):
+    return [softmax(row, divisor) for row in scores]
 
 
-def product(a, b):
-    columns = transpose(b)
-    return [[sum(x * y for x, y in zip(row, col, strict=True)) for col in columns] for row in a]
-
-
-def softmax_rows(scores):
-    """By the definition, to 40 digits."""
-    rows = []
-    for row in scores:
-        exponentials = [mpmath.exp(s) for s in row]
-        rows.append([one / sum(exponentials) for one in exponentials])
-    return rows
-
-
-def scaled(products, d_k):
-    return [[s / mpmath.sqrt(d_k) for s in row] for row in products]
-
-
-WEIGHTS = softmax_rows(scaled(PRODUCTS, 3))
-OUTPUTS = product(WEIGHTS, V)
-
-
-def printed(got, exact, decimals):
-    """Every printed digit is the exact number's own."""
-    wanted = np.array(exact, dtype=float)
-    assert np.shape(got) == wanted.shape
-    np.testing.assert_allclose(got, wanted, rtol=0, atol=0.5001 * 10.0**-decimals)
-
-
-def norm(vector):
-    return mpmath.sqrt(sum(x * x for x in vector))
-
-
-def dot(a, b):
-    return sum(x * y for x, y in zip(a, b, strict=True))
+WEIGHTS = attention_weights(QUERIES, KEYS, mpmath.sqrt(3))
+OUTPUTS = product(WEIGHTS, VALUES)
 
 
 def degrees(a, b):
@@ -261,7 +234,7 @@ def test_permutation_matrix_errors(order):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_search(page, lang):
     site = page(lang, "matrix-form")
     printed(site.array("words"), CARDS, 0)
@@ -270,21 +243,21 @@ def test_search(page, lang):
     counts = [dot(query, card) for card in CARDS]
     assert counts == [2, 1, 0]
     printed(site.array("search"), [counts], 0)
-    weights = softmax_rows(scaled([counts], 4))
+    weights = softmax_rows([counts], mpmath.sqrt(4))
     printed(site.array("search", 1), weights, 4)
     printed(site.array("search", 2), product(weights, CONTENTS), 4)
-    weights = softmax_rows(scaled([[f * c for c in counts] for f in (1, 4, 16)], 4))
+    weights = softmax_rows([[f * c for c in counts] for f in (1, 4, 16)], mpmath.sqrt(4))
     printed(site.array("sharper"), weights, 4)
     printed(site.array("sharper", 1), product(weights, CONTENTS), 2)
     assert site.values("search")[-2:] == ["0.3837", "145"]
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_no_such_card(page, lang):
     site = page(lang, "matrix-form")
     assert site.output("no-such-card").startswith("False\n")
-    weights = softmax_rows(scaled([[1, 0, 1]], 4))
+    weights = softmax_rows([[1, 0, 1]], mpmath.sqrt(4))
     printed(site.array("no-such-card"), weights, 4)
     printed(site.array("no-such-card", 1), product(weights, CONTENTS), 4)
     # Two best titles share the weight for ever; the third loses its own.
@@ -297,7 +270,7 @@ def test_no_such_card(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_scores_as_weights(page, lang):
     # 2·50 + 1·45 minutes and 1·1 spoon: beyond every card, so no average.
     printed(page(lang, "matrix-form").array("scores-as-weights"), [[145, 1]], 0)
@@ -305,10 +278,10 @@ def test_scores_as_weights(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_loop(page, lang):
     site = page(lang, "matrix-form")
-    for number, exact in enumerate((Q, K, V)):
+    for number, exact in enumerate((QUERIES, KEYS, VALUES)):
         printed(site.array("example", number), exact, 0)
     printed(site.array("loop"), WEIGHTS, 4)
     printed(site.array("loop", 1), OUTPUTS, 4)
@@ -318,24 +291,24 @@ def test_loop(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_matrix(page, lang):
     site = page(lang, "matrix-form")
     printed(site.array("matrix"), OUTPUTS, 4)
     printed(site.array("torch"), OUTPUTS, 4)
     assert site.output("torch").endswith("\nTrue True")
     assert site.output("sizes") == "(2, 7) (2, 5)\nTrue True"
-    assert site.values("matrix") == ["12", "2", "5"]
+    assert site.values("matrix") == ["12", "2", "5", "3", "7"]
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_columns(page, lang):
     site = page(lang, "matrix-form")
-    assert product(Q, transpose(K)) == PRODUCTS
-    printed(site.array("columns"), transpose(Q[:2]), 0)
-    printed(site.array("columns", 1), product(K, transpose(Q[:2])), 0)
-    printed(site.array("columns", 1), transpose(PRODUCTS[:2]), 0)
+    assert product(QUERIES, transpose(KEYS)) == SCORES
+    printed(site.array("columns"), transpose(QUERIES[:2]), 0)
+    printed(site.array("columns", 1), product(KEYS, transpose(QUERIES[:2])), 0)
+    printed(site.array("columns", 1), transpose(SCORES[:2]), 0)
     assert site.output("columns").endswith("True")
     printed(site.array("columns-whole"), transpose(WEIGHTS[:2]), 4)
     printed(site.array("columns-whole", 1), transpose(OUTPUTS[:2]), 4)
@@ -343,30 +316,30 @@ def test_columns(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_one_column(page, lang):
     site = page(lang, "matrix-form")
-    weights = softmax_rows(PRODUCTS[:1])
+    weights = softmax_rows(SCORES[:1])
     printed(site.array("b-1"), [2, 4, 4], 0)
     printed(site.array("b-1", 1), weights[0], 4)
-    printed(site.array("b-1", 2), product(weights, V)[0], 4)
+    printed(site.array("b-1", 2), product(weights, VALUES)[0], 4)
     # Seeds 000 and 004 print this output.
     np.testing.assert_array_equal(site.array("b-1", 2), [1.9366, 6.6831, 1.5951])
     assert site.values("one-column") == ["[1.9366, 6.6831, 1.5951]", "[1.8639, 6.3194, 1.7042]"]
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_linear(page, lang):
     layer = torch.nn.Linear(4, 3, bias=False)
     assert page(lang, "matrix-form").output("linear") == f"{tuple(layer.weight.shape)}\nTrue"
     with torch.no_grad():
-        layer.weight.copy_(torch.tensor(W_Q).T)
-        assert layer(torch.tensor(X, dtype=torch.float)).tolist() == Q
+        layer.weight.copy_(torch.tensor(W_QUERY).T)
+        assert layer(torch.tensor(X, dtype=torch.float)).tolist() == QUERIES
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_norms_held_and_varying(page, lang):
     site = page(lang, "matrix-form")
     turned = [0, 45, 90, 135, 180]
@@ -385,18 +358,18 @@ def test_norms_held_and_varying(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_query_1(page, lang):
     site = page(lang, "matrix-form")
-    printed(site.array("query-1"), [norm(key) for key in K], 4)
-    printed(site.array("query-1", 1), [degrees(Q[0], key) for key in K], 1)
-    printed(site.array("query-1", 2), [dot(Q[0], key) / norm(Q[0]) for key in K], 4)
+    printed(site.array("query-1"), [norm(key) for key in KEYS], 4)
+    printed(site.array("query-1", 1), [degrees(QUERIES[0], key) for key in KEYS], 1)
+    printed(site.array("query-1", 2), [dot(QUERIES[0], key) / norm(QUERIES[0]) for key in KEYS], 4)
     printed(site.array("query-1", 3), [2, 4, 4], 0)
     assert site.output("query-1").endswith("True")
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_gram(page, lang):
     site = page(lang, "matrix-form")
     gram = product(X, transpose(X))
@@ -412,13 +385,13 @@ def test_gram(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_between(page, lang):
     site = page(lang, "matrix-form")
-    M = product(W_Q, transpose(W_K))
+    M = product(W_QUERY, transpose(W_KEY))
     printed(site.array("between"), M, 0)
-    assert product(product(X, M), transpose(X)) == PRODUCTS
-    assert transpose(PRODUCTS) == PRODUCTS
+    assert product(product(X, M), transpose(X)) == SCORES
+    assert transpose(SCORES) == SCORES
     assert transpose(M) != M
     assert site.output("between").endswith("\nTrue\nFalse True")
     four = [*X, [0, 0, 1, 0]]
@@ -427,7 +400,7 @@ def test_between(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_order(page, lang):
     site = page(lang, "matrix-form")
     order = [2, 0, 1]
@@ -439,11 +412,11 @@ def test_order(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_keys_are_a_set(page, lang):
     assert page(lang, "matrix-form").output("keys-moved") == "True"
     order = [2, 0, 1]
-    query, key, value = (np.array(a, dtype=float) for a in (Q, K, V))
+    query, key, value = (np.array(a, dtype=float) for a in (QUERIES, KEYS, VALUES))
     np.testing.assert_allclose(
         by_torch(query, key[order], value[order]), by_torch(query, key, value), atol=1e-12
     )
@@ -451,13 +424,13 @@ def test_keys_are_a_set(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_angle_is_not_the_order(page, lang):
     """Seed 001: "the larger θ, the smaller the dot product"; here it is the other way round."""
     site = page(lang, "matrix-form")
-    cosines = [dot(Q[0], key) / norm(Q[0]) / norm(key) for key in K]
+    cosines = [dot(QUERIES[0], key) / norm(QUERIES[0]) / norm(key) for key in KEYS]
     by_cosine = sorted(range(3), key=lambda j: -cosines[j])
-    by_product = sorted(range(3), key=lambda j: -PRODUCTS[0][j])
+    by_product = sorted(range(3), key=lambda j: -SCORES[0][j])
     assert by_cosine != by_product
     printed(site.array("by-angle"), [j + 1 for j in by_cosine], 0)
     printed(site.array("by-angle", 1), [j + 1 for j in by_product], 0)
@@ -467,7 +440,7 @@ def test_angle_is_not_the_order(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_longer_key(page, lang):
     site = page(lang, "matrix-form")
     assert site.output("longer-key").startswith("True\n")
@@ -476,39 +449,39 @@ def test_longer_key(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_equal_norms(page, lang):
     site = page(lang, "matrix-form")
-    scores = [dot(Q[0], key) / norm(key) for key in K]
+    scores = [dot(QUERIES[0], key) / norm(key) for key in KEYS]
     printed(site.array("equal-norms"), scores, 4)
-    order = sorted(range(1, 4), key=lambda j: degrees(Q[0], K[j - 1]))
+    order = sorted(range(1, 4), key=lambda j: degrees(QUERIES[0], KEYS[j - 1]))
     assert site.array("equal-norms", 1).tolist() == order == [1, 3, 2]
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_wrong_axis(page, lang):
     site = page(lang, "matrix-form")
-    wrong = transpose(softmax_rows(transpose(scaled(PRODUCTS, 3))))
+    wrong = transpose(softmax_rows(transpose(SCORES), mpmath.sqrt(3)))
     printed(site.array("wrong-axis"), wrong, 4)
-    printed(site.array("wrong-axis", 1), product(wrong, V), 4)
+    printed(site.array("wrong-axis", 1), product(wrong, VALUES), 4)
     assert site.output("wrong-axis").endswith("True")  # the shape says nothing
     sums = [sum(row) for row in wrong]
     printed(site.array("row-sums"), sums, 4)
     printed(site.array("row-sums", 1), [1, 1, 1], 4)
     assert site.values("mistake-axis")[2:] == [
-        f"{float(product(wrong, V)[1][1]):.4f}",
+        f"{float(product(wrong, VALUES)[1][1]):.4f}",
         "8",
         *(f"{float(s):.4f}" for s in sums[:2]),
         "3",
     ]
     assert site.numbers("row-sums")[3::4] == [3, 3]
-    assert product(wrong, V)[1][1] > 8  # the largest second component of a value
+    assert product(wrong, VALUES)[1][1] > 8  # the largest second component of a value
     assert all(abs(s - 1) > 0.2 for s in sums)
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_one_query(page, lang):
     site = page(lang, "matrix-form")
     printed(site.array("one-query"), [[1, 1, 1]], 4)
@@ -516,13 +489,13 @@ def test_one_query(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_exercises(page, lang):
     site = page(lang, "matrix-form")
-    printed(site.array("exercise-1"), product(transpose(Q), K), 0)
+    printed(site.array("exercise-1"), product(transpose(QUERIES), KEYS), 0)
     assert site.output("exercise-1").endswith("(3, 3) (2, 2)")
     assert site.output("exercise-2").startswith("True\n")
-    printed(site.array("exercise-2"), softmax_rows(scaled([[4, 8, 8]], 3)), 4)
+    printed(site.array("exercise-2"), softmax_rows([[4, 8, 8]], mpmath.sqrt(3)), 4)
     printed(site.array("exercise-2", 1), WEIGHTS[:1], 4)
     assert site.output("exercise-3") == "False True"
 
@@ -530,7 +503,7 @@ def test_exercises(page, lang):
 def test_a_causal_mask_breaks_equivariance():
     """What exercise 3 prints, with torch's own function: True takes part there too."""
     order = [2, 0, 1]
-    query, key, value = (torch.tensor(a, dtype=torch.float64) for a in (Q, K, V))
+    query, key, value = (torch.tensor(a, dtype=torch.float64) for a in (QUERIES, KEYS, VALUES))
     causal = torch.ones(3, 3, dtype=torch.bool).tril()
     wanted = scaled_dot_product_attention(query, key, value, causal)[order]
     moved = query[order], key[order], value[order]

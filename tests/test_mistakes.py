@@ -17,19 +17,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from attention_docs.site.failure import Failure
-from attention_docs.site.source import Source, read_listing, read_page
-from attention_docs.site.twins import NUMERAL
 from torch.nn.functional import scaled_dot_product_attention
 
-from attention_docs.site import tables
-from attention_docs.site.store import Record
-from tests.conftest import LANGUAGES, ROOT, Page
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.listing import read_listing
+from attention_docs.site.read.page import NUMERAL, Request, read_page
+from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.requests import expand as expanded
+from attention_docs.site.run.result import Result
+from attention_docs.words import words
+from tests.conftest import LANGUAGES, ROOT, Page, each_language
 
 Entry = dict[str, Any]
 ENTRIES: list[Entry] = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
 IDS = [entry["id"] for entry in ENTRIES]
-NOTES = tomllib.loads((ROOT / "docs/seeds.toml").read_text("utf-8"))["entry"]
+NOTES = tomllib.loads((ROOT / "docs/notes.toml").read_text("utf-8"))["entry"]
 PROSE = ("why", "check", "report")
 each = pytest.mark.parametrize("entry", ENTRIES, ids=IDS)
 
@@ -58,7 +60,7 @@ def ids_of(lang: str, slug: str) -> list[str]:
 # --- the list is whole ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_mistake_of_a_chapter_has_an_entry(lang: str) -> None:
     slugs = [path.stem for path in (ROOT / "docs" / lang).glob("*.md")]
     wanted = {
@@ -75,26 +77,26 @@ def test_every_fault_of_the_notes_has_an_entry() -> None:
     # The rows that are marked ✗ in the list of what the notes hold.
     faults = {"000.6", "001.3", "001.4", "001.6", "001.9", "003.2", "003.7", "004.3", "004.4"}
     assert {row["id"] for row in NOTES if row.get("wrong")} == faults
-    assert not faults - {row for entry in ENTRIES for row in names(entry.get("seed"))}
+    assert not faults - {row for entry in ENTRIES for row in names(entry.get("note"))}
 
 
 def test_no_entry_names_a_row_that_is_not_there() -> None:
     rows = {row["id"] for row in NOTES}
-    assert not {row for entry in ENTRIES for row in names(entry.get("seed"))} - rows
+    assert not {row for entry in ENTRIES for row in names(entry.get("note"))} - rows
 
 
 def test_ids_are_unique() -> None:
     assert len(IDS) == len(set(IDS))
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_group_stands_once_on_the_page(lang: str) -> None:
     text = (ROOT / "docs" / lang / "mistakes.md").read_text(encoding="utf-8")
     groups = re.findall(r"^<!-- gallery: ([\w-]+) -->$", text, re.M)
     assert Counter(groups) == dict.fromkeys((entry["group"] for entry in ENTRIES), 1)
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_mistake_has_a_symptom(lang: str) -> None:
     text = (ROOT / "docs" / lang / "mistakes.md").read_text(encoding="utf-8")
     rows = [line for line in text.split("\n") if line.startswith("| ")]
@@ -177,7 +179,7 @@ def unmarked(code: str) -> str:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 @each
 def test_the_gallery_shows_what_the_chapters_show(
     entry: Entry, lang: str, page: Callable[[str, str], Page], numbers_json: dict[str, Any]
@@ -223,7 +225,7 @@ def test_wrong_and_right_differ(entry: Entry, numbers_json: dict[str, Any]) -> N
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> None:
     gallery = page(lang, "mistakes")
     for entry in ENTRIES:
@@ -238,7 +240,7 @@ def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> No
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_an_entry_links_to_its_chapter_and_its_numbers(
     lang: str, page: Callable[[str, str], Page], numbers_json: dict[str, Any]
 ) -> None:
@@ -291,23 +293,27 @@ def expand(tmp_path: Path) -> Callable[..., str]:
     path.write_text(
         f"---\ntitle: Page\n---\n\n# Page {{ #page }}\n\n## M {{ #mistake }}\n\n{fences}"
     )
-    records = [{"text": text, "figure": None} for text in ("", "1\ny", "2")]
+    pages = {"page": read_page(path, tmp_path)}
+    results = [Result(text="1\ny"), Result(text="2")]
 
-    def pages(slug: str) -> tuple[Source, list[Record]]:
-        return {"page": (read_page(path, tmp_path), records)}[slug]
-
-    def run(change: tuple[str, str] = ("", ""), request: str = "<!-- gallery: all -->") -> str:
+    def run(change: tuple[str, str] = ("", ""), request: str = "gallery: all") -> str:
         assert change[0] in GOOD
         (docs / "mistakes.toml").write_text(GOOD.replace(*change), encoding="utf-8")
-        (docs / "seeds.toml").write_text('[[entry]]\nid = "1"\nen = "a"\nplaces = ["page#no"]\n')
-        return tables.expand(f"before\n\n{request}\n\nafter", "en", docs, pages)
+        (docs / "notes.toml").write_text('[[entry]]\nid = "1"\nen = "a"\nplaces = ["page#no"]\n')
+        kind, _, name = request.partition(": ")
+        chapters = Chapters("en", words("en"), docs, pages, lambda page: results)
+        return str(expanded(Request(1, kind, name), chapters))
 
     return run
 
 
+def test_a_comment_that_asks_for_nothing_is_left_alone(expand: Callable[..., str]) -> None:
+    assert expand(request="a remark") == "None"
+
+
 def test_an_entry_becomes_a_heading_two_boxes_and_facts(expand: Callable[..., str]) -> None:
     text = expand()
-    assert text.startswith("before\n\n### First { #first }\n\nBecause.")
+    assert text.startswith("### First { #first }\n\nBecause.")
     assert '!!! failure wrong no-copy "Wrong: do not copy"' in text
     assert "    x = 1  # ✗\n    print(x)" in text
     assert "    ✗ 1\n    ✗ y" in text
@@ -335,12 +341,12 @@ def test_a_fault_of_an_entry_names_its_line(
 
 def test_a_group_without_an_entry_is_a_fault(expand: Callable[..., str]) -> None:
     with pytest.raises(Failure, match='no entry has the group "none"'):
-        expand(request="<!-- gallery: none -->")
+        expand(request="gallery: none")
 
 
 def test_a_row_of_the_notes_without_its_heading_is_a_fault(expand: Callable[..., str]) -> None:
-    with pytest.raises(Failure, match=r"docs/seeds.toml:2: 1: .* has no heading #no"):
-        expand(request="<!-- seeds -->")
+    with pytest.raises(Failure, match=r"docs/notes.toml:2: 1: .* has no heading #no"):
+        expand(request="notes")
 
 
 # --- the six checks ------------------------------------------------------------------------------
@@ -370,7 +376,7 @@ def listing() -> dict[str, Any]:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_checks_find_mistakes(lang: str, page: Callable[[str, str], Page]) -> None:
     printed = dict(line.split(": ") for line in page(lang, "mistakes").output("table").split("\n"))
     assert printed.pop("attention") == "[]"
@@ -408,7 +414,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_exercises(lang: str, page: Callable[[str, str], Page]) -> None:
     gallery = page(lang, "mistakes")
     alone = [name for name, checks in FINDS.items() if checks == [1]]

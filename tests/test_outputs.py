@@ -6,8 +6,8 @@ import difflib
 from typing import Any
 
 import pytest
-from attention_docs.site.review import chapters, write
 
+from attention_docs.site.publish.review import chapters, write
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "outputs"

@@ -6,20 +6,20 @@ import ast
 import doctest
 import importlib.util
 import re
-import subprocess
-import sys
-from functools import cache
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 import yaml
-from attention_docs.site.source import CODE_SPAN, FENCE, VALUE, Source, read_listing, read_page
-from attention_docs.site.twins import compare, parts
-from bs4 import BeautifulSoup
 
-from tests.conftest import LANGUAGES, ROOT, SLUGS
+from attention_docs.site.read.listing import read_listing
+from attention_docs.site.read.page import CODE_SPAN, VALUE, Fence, read_page
+from attention_docs.site.read.page import Page as Source
+from attention_docs.site.read.twins import compare, nameless
+from tests.conftest import LANGUAGES, ROOT, SLUGS, Page, class_of, each_language, folder_of, tree_of
 
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
 SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in SLUGS]
@@ -27,6 +27,7 @@ TENSOR = re.compile(r"tensor\(\[|array\(\[")
 VECTOR = re.compile(r"\[[\s\d.,e+-]*\d[\s\d.,e+-]*,[\s\d.,e+-]*\d[\s\d.,e+-]*\]")
 MATRIX = re.compile(r"\\begin\{[bp]matrix\}([-\s\d.&\\]+)\\end")
 DECIMAL = re.compile(r"(?<![\w.§])(?<!Python )-?\d+\.\d+(?:e-?\d+)?(?![\w.]*\.\d)")
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|arXiv:\S+")
 
 
@@ -49,7 +50,8 @@ def sections(path: Path) -> Source:
 @pytest.mark.parametrize("slug", SLUGS)
 def test_the_two_languages_are_twins(slug: str) -> None:
     english, chinese = (sections(ROOT / "docs" / lang / f"{slug}.md") for lang in LANGUAGES)
-    assert not [*map(str, english.failures + chinese.failures + compare(english, chinese))]
+    faults = [fault for page in (english, chinese) for fault in page.failures + nameless(page)]
+    assert not [*map(str, faults + compare(english, chinese))]
 
 
 @pytest.mark.site
@@ -64,7 +66,7 @@ def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
     code = " ".join(section.code for block in page.blocks for section in block.sections)
     vectors = bare(f"{printed} {code}")
     pasted = []
-    for part in parts(page):
+    for part in page.passages:
         for line in part.text.split("\n"):
             typed = TARGET.sub(" ", VALUE.sub(" ", line))
             prose = CODE_SPAN.sub(" ", typed)
@@ -95,13 +97,12 @@ def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_a_plain_fence_holds_no_output(path: Path) -> None:
     page = sections(path)
-    executed = {n for block in page.blocks for n in range(block.line, block.last_line + 1)}
-    inside, pasted = False, []
-    for number, line in enumerate(page.lines, start=1):
-        if number not in executed and FENCE.match(line):
-            inside = not inside
-        elif inside and (TENSOR.search(line) or VECTOR.search(line) or DECIMAL.search(line)):
-            pasted.append(f"{page.path}:{number}: {line}")
+    pasted = []
+    for piece in page.pieces:
+        if isinstance(piece, Fence):
+            text = "\n".join(page.lines[piece.line : piece.last_line - 1])
+            if TENSOR.search(text) or VECTOR.search(text) or DECIMAL.search(text):
+                pasted.append(f"{page.path}:{piece.line}: {text}")
     assert not pasted
 
 
@@ -126,40 +127,22 @@ def test_all_code_of_a_listing_stands_in_sections(listing: Path) -> None:
     assert not outside
 
 
-@cache
-def printed_by(listing: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, listing], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.site
 @pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
-def test_a_listing_is_a_script_that_prints_what_the_page_shows(
-    listing: Path, numbers_json: dict[str, Any]
-) -> None:
-    url = "/" if listing.stem == "index" else f"/{listing.stem}/"
-    outputs = [
-        record["text"]
-        for record in numbers_json["records"]
-        if record["page"] == url and record["kind"] == "output"
-    ]
-    assert printed_by(listing).split() == "\n".join(outputs).split()
+def test_a_listing_is_a_script_that_hides_no_module(listing: Path) -> None:
+    """Its folder is the first that Python searches, so its name must be nobody else's.
+
+    That its code runs from top to bottom is shown where digits are: tests/test_digits.py.
+    """
+    compile(listing.read_text(encoding="utf-8"), listing, "exec")
+    assert not listing.stem.isidentifier() or importlib.util.find_spec(listing.stem) is None
 
 
 @pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
-def test_doctests_of_a_listing(listing: Path) -> None:
-    spec = importlib.util.spec_from_file_location("listing", listing)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert doctest.testmod(module).failed == 0
+def test_a_listing_holds_no_example_that_nothing_runs(listing: Path) -> None:
+    assert not doctest.DocTestParser().get_examples(listing.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_module_has_its_page_in_the_api(lang: str) -> None:
     """All but the checks, which only raise, and the layer that builds the site."""
     package = ROOT / "attention_docs"
@@ -189,48 +172,41 @@ def test_both_languages_show_the_same_outputs(numbers_json: dict[str, Any]) -> N
 
 @pytest.mark.site
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_a_page_says_what_it_is(path: Path, page: Any) -> None:
+def test_a_page_says_what_it_is(path: Path, site: Path) -> None:
     """A front matter that does not parse is dropped by mkdocs without a word."""
     source = sections(path)
     front = yaml.safe_load(source.text.split("---\n")[1])
-    soup = page(source.path.split("/")[1], source.slug).soup
-    assert soup.title.string.startswith(front["title"])
-    assert soup.find("meta", attrs={"name": "description"})["content"] == front["description"]
+    tree = tree_of(folder_of(site, source.path.split("/")[1], source.slug) / "index.html")
+    assert tree.findtext(".//title").startswith(front["title"])
+    assert tree.xpath("//meta[@name='description']/@content") == [front["description"]]
 
 
 @pytest.mark.site
 @pytest.mark.parametrize("slug", SLUGS)
-def test_headings_have_the_same_ids(slug: str, page: Any) -> None:
-    def ids(lang: str) -> list[tuple[str, str]]:
-        found = page(lang, slug).article.find_all(re.compile("^h[1-6]$"))
-        return [(heading.name, heading.get("id")) for heading in found]
-
-    assert ids("en") == ids("zh") != []
-    assert all(heading_id for _, heading_id in ids("en"))
-    assert page("en", slug).soup.html["lang"] == "en"
-    assert page("zh", slug).soup.html["lang"] == "zh"
+def test_headings_have_the_same_ids(slug: str, site: Path) -> None:
+    trees = {lang: tree_of(folder_of(site, lang, slug) / "index.html") for lang in LANGUAGES}
+    headings = [
+        [(one.tag, one.get("id")) for one in tree.find(".//article").iter(*HEADINGS)]
+        for tree in trees.values()
+    ]
+    assert headings[0] == headings[1] != []
+    assert all(heading_id for _, heading_id in headings[0])
+    assert [tree.get("lang") for tree in trees.values()] == list(trees)
 
 
 def html_files(site: Path) -> list[Path]:
     return sorted(site.rglob("*.html"))
 
 
-@cache
-def soup_of(path: Path) -> BeautifulSoup:
-    """A parsed page; no test changes it."""
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
-
-
 @pytest.mark.site
 def test_every_link_leads_to_a_file_and_an_anchor(site: Path) -> None:
-    soups = {path: soup_of(path) for path in html_files(site)}
-    ids = {p: {tag["id"] for tag in soup.find_all(id=True)} for p, soup in soups.items()}
+    ids = {path: set(tree_of(path).xpath("//@id")) for path in html_files(site)}
     broken = []
-    for path, soup in soups.items():
+    for path in ids:
         if path.name == "404.html":
             continue  # its links start at the address where the site will be
         here = f"/{path.relative_to(site).as_posix()}"
-        for tag in soup.find_all(["a", "link", "script", "img"]):
+        for tag in tree_of(path).iter("a", "link", "script", "img"):
             address = urlsplit(urljoin(here, tag.get("href") or tag.get("src") or ""))
             if address.scheme or address.netloc:
                 continue
@@ -249,11 +225,10 @@ def test_every_link_leads_to_a_file_and_an_anchor(site: Path) -> None:
 def test_no_page_asks_another_host(site: Path) -> None:
     asking = []
     for path in html_files(site):
-        soup = soup_of(path)
-        for tag in soup.find_all(["script", "link", "img", "iframe", "source", "video", "object"]):
+        tags = ("script", "link", "img", "iframe", "source", "video", "object")
+        for tag in tree_of(path).iter(*tags):
             address = tag.get("src") or tag.get("href") or tag.get("data") or ""
-            rel = tag.get("rel") or []
-            if urlsplit(address).netloc and "alternate" not in rel and "canonical" not in rel:
+            if urlsplit(address).netloc and tag.get("rel") not in ("alternate", "canonical"):
                 asking.append(f"{path}: {address}")
     for path in site.rglob("*.css"):
         found = re.findall(r"(?:@import|url\()\s*['\"]?(https?:[^'\")]*)", path.read_text())
@@ -282,19 +257,58 @@ def test_formulas_are_rendered_at_build_time(site: Path) -> None:
 
 
 @pytest.mark.site
-def test_numbers_json_and_the_pages_say_the_same(site: Path, numbers_json: dict[str, Any]) -> None:
-    records = numbers_json["records"]
+@each_language
+@pytest.mark.parametrize("slug", SLUGS)
+def test_numbers_json_and_the_pages_say_the_same(
+    slug: str, lang: str, site: Path, page: Callable[[str, str], Page]
+) -> None:
+    """Every output and every inline value, in order and section by section."""
+    one = page(lang, slug)
+    article = tree_of(folder_of(site, lang, slug) / "index.html").find(".//article")
+    frames = [tag for tag in article.iter("div") if "output" in class_of(tag)]
+    assert {tag.get("id"): printed_in(tag) for tag in frames} == one.outputs
+    assert [tag.get("id") for tag in frames] == list(one.outputs)
+    assert all(tag.xpath("count(.//details[@class='origin'])") == 1 for tag in frames)
+    told = [(one.section_of(line), name, text) for line, name, text in one.inline]
+    shown, formulas = values_in(article)
+    elements = {name for _, name, _ in shown}
+    assert shown == [value for value in told if value[1] in elements]
+    for section, name, text in told:  # in a formula a value is its bare text
+        if name not in elements:
+            before, found, formulas[section] = formulas[section].partition(squeezed(text))
+            assert found, (section, name, text, before)
+
+
+@pytest.mark.site
+def test_numbers_json_has_one_record_for_each_place_of_a_known_page(
+    numbers_json: dict[str, Any],
+) -> None:
     assert {"python", "numpy", "torch"} <= set(numbers_json["versions"])
-    soups: dict[str, BeautifulSoup] = {}
-    for record in records:
-        if record["page"] not in soups:
-            soups[record["page"]] = soup_of(site / record["page"].strip("/") / "index.html")
-        tag = soups[record["page"]].find(id=record["id"])
-        if record["kind"] == "output":
-            assert tag, record
-            assert record["text"] in "\n".join(p.get_text() for p in tag.find_all("pre"))
-            assert tag.find("details", class_="origin"), record
-        elif tag:  # a value inside a formula or an attribute has no element of its own
-            assert tag.get_text() == record["text"]
-    shown = sum(len(soup.select(".output")) for soup in soups.values())
-    assert shown == sum(record["kind"] == "output" for record in records)
+    places = [(record["page"].strip("/"), record["id"]) for record in numbers_json["records"]]
+    assert len(places) == len(set(places)) > 0
+    known = {folder_of(Path(), lang, slug).as_posix() for lang in LANGUAGES for slug in SLUGS}
+    assert {page or "." for page, _ in places} <= known
+
+
+def printed_in(frame: Any) -> str:
+    """What an output shows as text."""
+    return "\n".join(pre.text_content().rstrip("\n") for pre in frame.iter("pre"))
+
+
+def values_in(article: Any) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
+    """The values of a page as (section, id, text), and the text of each section's formulas."""
+    section, values = "", []
+    formulas: dict[str, str] = defaultdict(str)
+    for tag in article.iter(*HEADINGS, "span", "math"):
+        if tag.tag in HEADINGS:
+            section = tag.get("id")
+        elif tag.tag == "math":
+            formulas[section] += squeezed(tag.text_content())
+        elif "value" in class_of(tag):
+            values.append((section, tag.get("id"), tag.text_content()))
+    return values, formulas
+
+
+def squeezed(text: str) -> str:
+    """Without spaces, and with the hyphen for a minus sign: formulas set both their own way."""
+    return re.sub(r"\s", "", text).replace("−", "-")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import cmath
-from math import cos, exp, pi, sin, sqrt
+from math import cos, pi, sin, sqrt
 from typing import Any
 
 import hypothesis.strategies as st
@@ -14,8 +14,9 @@ import torch
 from hypothesis import given, settings
 
 from attention_docs.positions import frequencies, learned, rope, rotation, sinusoids
+from tests.conftest import each_language
+from tests.exact import W_KEY, W_QUERY, W_VALUE, X, dot, printed, softmax
 
-both_languages = pytest.mark.parametrize("lang", ["en", "zh"])
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.sampled_from([2, 4, 6, 10, 16])
 PAIRINGS = ("interleaved", "half-split")
@@ -49,10 +50,6 @@ def turned(x: list[float], t: float, pairing: str = "interleaved") -> list[float
         z = complex(x[a], x[b]) * cmath.exp(1j * t * 10000 ** (-2 * i / len(x)))
         out[a], out[b] = z.real, z.imag
     return out
-
-
-def inner(a: list[float], b: list[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True))
 
 
 # The functions.
@@ -242,46 +239,42 @@ def test_learned_wants_a_row(position: int) -> None:
 
 def eight_steps(inputs: torch.Tensor) -> torch.Tensor:
     """torch's attention with the parameters of the eight steps."""
-    W_k = torch.tensor([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]], dtype=torch.float64)
-    W_q = torch.tensor([[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]], dtype=torch.float64)
-    W_v = torch.tensor([[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]], dtype=torch.float64)
-    return torch.nn.functional.scaled_dot_product_attention(
-        inputs @ W_q, inputs @ W_k, inputs @ W_v
-    )
+    parameters = [torch.tensor(w, dtype=torch.float64) for w in (W_QUERY, W_KEY, W_VALUE)]
+    return torch.nn.functional.scaled_dot_product_attention(*(inputs @ w for w in parameters))
 
 
-THREE = torch.tensor([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]], dtype=torch.float64)
+THREE = torch.tensor(X, dtype=torch.float64)
 COUNT = torch.tensor([[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 2]], dtype=torch.float64)
 BACK = [2, 1, 0]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_order(page, lang):
     chapter = page(lang, "positions")
     there = eight_steps(THREE).numpy()
-    assert chapter.array("order") == pytest.approx(there, abs=6e-5)
-    assert chapter.array("order", 1) == pytest.approx(there[BACK], abs=6e-5)
+    printed(chapter.array("order"), there)
+    printed(chapter.array("order", 1), there[BACK])
     assert chapter.array("order", 1).tolist() == chapter.array("order").tolist()[::-1]
     assert chapter.output("order").endswith("in the new order: True")
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_broken(page, lang):
     chapter = page(lang, "positions")
     there = eight_steps(THREE + COUNT).numpy()
     turned_round = eight_steps(THREE[BACK] + COUNT).numpy()
-    assert chapter.array("broken") == pytest.approx(there, abs=6e-5)
-    assert chapter.array("broken", 1) == pytest.approx(turned_round, abs=6e-5)
+    printed(chapter.array("broken"), there)
+    printed(chapter.array("broken", 1), turned_round)
     difference = abs(there[1] - turned_round[1]).max()
-    assert chapter.numbers("broken")[-1] == pytest.approx(difference, abs=6e-5)
+    printed(chapter.numbers("broken")[-1], difference)
     assert difference > 1
     assert chapter.output("together").endswith("True")
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_sinusoids(page, lang):
     chapter = page(lang, "positions")
     wanted = np.array([exact(t, 4) for t in range(4)])
@@ -297,17 +290,17 @@ def test_sinusoids(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_distinct(page, lang):
     lines = page(lang, "positions").output("distinct").splitlines()
     for d, line in zip((2, 4, 8), lines, strict=True):
         # Between two points of a circle at angle a lies the chord 2 sin(a/2).
         chords = [2 * sin(44 * 10000 ** (-2 * i / d) / 2) for i in range(d // 2)]
-        assert float(line.split()[-1]) == pytest.approx(sqrt(inner(chords, chords)), abs=6e-5)
+        printed(float(line.split()[-1]), sqrt(dot(chords, chords)))
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_shift(page, lang):
     chapter = page(lang, "positions")
     wanted = np.zeros((4, 4))
@@ -316,17 +309,17 @@ def test_shift(page, lang):
             [cos(angle), -sin(angle)],
             [sin(angle), cos(angle)],
         ]
-    assert chapter.array("shift") == pytest.approx(wanted, abs=6e-5)
+    printed(chapter.array("shift"), wanted)
     assert chapter.output("shift").endswith("997 positions: True")
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_gram(page, lang):
     chapter = page(lang, "positions")
     rows = [exact(t, 4) for t in range(6)]
-    wanted = np.array([[inner(a, b) for b in rows] for a in rows])
-    assert chapter.array("gram") == pytest.approx(wanted, abs=6e-5)
+    wanted = np.array([[dot(a, b) for b in rows] for a in rows])
+    printed(chapter.array("gram"), wanted)
     assert chapter.array("gram")[0, 0] == 4 / 2
     lines = chapter.output("gram").splitlines()[-4:]
     for offset in range(3):
@@ -335,12 +328,12 @@ def test_gram(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_gram_lines(page, lang):
     chapter = page(lang, "positions")
     shares = {}
     for i, d in enumerate((2, 8, 64)):
-        shares[d] = [inner(exact(0, d), exact(t, d)) / (d / 2) for t in range(7)]
+        shares[d] = [dot(exact(0, d), exact(t, d)) / (d / 2) for t in range(7)]
         assert chapter.array("gram-lines", i) == pytest.approx(shares[d], abs=6e-4)
     far, near = (float(value) for value in chapter.values("gram"))
     assert far == pytest.approx(shares[8][6], abs=6e-4)
@@ -349,17 +342,17 @@ def test_gram_lines(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_projections(page, lang):
     chapter = page(lang, "positions")
     lines = chapter.output("projections").splitlines()
     assert [line.split()[-1] for line in lines[:3]] == ["True", "True", "False"]
     squares = [sin(t) ** 2 for t in range(3)]
-    assert chapter.array("projections") == pytest.approx(squares, abs=6e-5)
+    printed(chapter.array("projections"), squares)
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_learned(page, lang):
     chapter = page(lang, "positions")
     assert chapter.array("learned").tolist() == [[5, 1], [2, 0], [1, 4]]
@@ -383,26 +376,26 @@ Q, K = [1.0, 2, 3, 4], [2.0, 0, 1, 1]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_rope(page, lang):
     chapter = page(lang, "positions")
     lines = chapter.output("rope").splitlines()
     for (t, u), line in zip(((0, 0), *AT_OFFSET_2, (0, 2)), lines[:-1], strict=True):
         assert line.startswith(f"t = {t}, u = {u}:")
-        wanted = inner(turned(Q, t), turned(K, u))
-        assert float(line.split()[-1]) == pytest.approx(wanted, abs=6e-5)
+        wanted = dot(turned(Q, t), turned(K, u))
+        printed(float(line.split()[-1]), wanted)
     values = [float(line.split()[-1]) for line in lines]
-    assert values[0] == inner(Q, K) == 9
+    assert values[0] == dot(Q, K) == 9
     assert values[1] == values[2] == values[3] != values[4]
     assert values[5] == 1 + 4 + 9 + 16
     first, second, total = chapter.numbers("rope-by-hand")
-    assert first == pytest.approx(2 * cos(2) - 4 * sin(2), abs=6e-5)
-    assert second == pytest.approx(7 * cos(2 / 100) - sin(2 / 100), abs=6e-5)
+    printed(first, 2 * cos(2) - 4 * sin(2))
+    printed(second, 7 * cos(2 / 100) - sin(2 / 100))
     assert total == values[1]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_rope_map(page, lang):
     assert page(lang, "positions").output("rope-map").splitlines()[:2] == [
         "depends on the offset only: True",
@@ -410,17 +403,17 @@ def test_rope_map(page, lang):
     ]
     q = [1.0] * 16
     for t in range(3, 24):
-        scores = [inner(turned(q, t), turned(turned(q, 3), u)) for u in range(24)]
+        scores = [dot(turned(q, t), turned(turned(q, 3), u)) for u in range(24)]
         assert scores.index(max(scores)) == t - 3
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_pairings(page, lang):
     chapter = page(lang, "positions")
     for i, pairing in enumerate(PAIRINGS):
         wanted = turned(Q, 1, pairing)
-        assert chapter.array("pairings", i)[0] == pytest.approx(wanted, abs=6e-5)
+        printed(chapter.array("pairings", i)[0], wanted)
     assert chapter.output("pairings").endswith("after reordering: True")
 
 
@@ -429,18 +422,13 @@ WORDS = ["I", "saw", "a", "saw"]
 KINDS = ["I", "saw", "a"]
 
 
-def softmaxed(scores: list[float]) -> list[float]:
-    total = sum(exp(score) for score in scores)
-    return [exp(score) / total for score in scores]
-
-
 def received(weights: list[float]) -> list[float]:
     """What I, saw and a get in all."""
     return [sum(w for w, word in zip(weights, WORDS, strict=True) if word == k) for k in KINDS]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_saw(page, lang):
     chapter = page(lang, "positions")
     scores = [
@@ -450,41 +438,42 @@ def test_saw(page, lang):
         ]
         for t, word in enumerate(WORDS)
     ]
-    weights = [softmaxed(row) for row in scores]
-    assert chapter.array("saw") == pytest.approx(np.array(scores), abs=6e-5)
-    assert chapter.array("saw-weights") == pytest.approx(np.array(weights), abs=6e-5)
+    weights = [softmax(row) for row in scores]
+    printed(chapter.array("saw"), scores)
+    printed(chapter.array("saw-weights"), weights)
     tags = {"I": [1, 0, 0, 0], "saw": [0, 1, 0, 1], "a": [0, 0, 1, 0]}
     lines = chapter.output("saw-tags").splitlines()
     for i, (word, row) in enumerate(zip(WORDS, weights, strict=True)):
         got_i, _, got_a = received(row)
         wanted = np.array(tags[word]) + np.array([0, got_i, 0, got_a])
-        assert chapter.array("saw-tags", i) == pytest.approx(wanted, abs=6e-5)
+        printed(chapter.array("saw-tags", i), wanted)
         assert lines[i].split()[-1] == ["pronoun", "verb", "determiner", "noun"][i]
-    assert [float(value) for value in chapter.values("saw")] == pytest.approx(
-        [scores[3][0], weights[1][0], weights[3][2]], abs=6e-5
+    printed(
+        [float(value) for value in chapter.values("saw")],
+        [scores[3][0], weights[1][0], weights[3][2]],
     )
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_saw_rope(page, lang):
     chapter = page(lang, "positions")
     query, key = [2.0, 0, 0, 0], {"I": [1.0, 0, 0, 0], "saw": [0.0, 1, 0, 0], "a": [0.0] * 4}
-    plain = [received(softmaxed([inner(query, key[w]) / 2 for w in WORDS]))] * 2
+    plain = [received(softmax([dot(query, key[w]) / 2 for w in WORDS]))] * 2
     rotated = [
         received(
-            softmaxed([inner(turned(query, t), turned(key[w], u)) / 2 for u, w in enumerate(WORDS)])
+            softmax([dot(turned(query, t), turned(key[w], u)) / 2 for u, w in enumerate(WORDS)])
         )
         for t in (1, 3)
     ]
-    assert chapter.array("saw-rope") == pytest.approx(np.array(plain), abs=6e-5)
-    assert chapter.array("saw-rope", 1) == pytest.approx(np.array(rotated), abs=6e-5)
+    printed(chapter.array("saw-rope"), plain)
+    printed(chapter.array("saw-rope", 1), rotated)
     first, second = chapter.array("saw-rope", 1)
     assert abs(first - second).max() > 0.1
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_mistake_exponent(page, lang):
     chapter = page(lang, "positions")
     exponents = {
@@ -500,7 +489,7 @@ def test_mistake_exponent(page, lang):
             sum((cos if c % 2 else sin)(t / 10000**e) ** 2 for c, e in enumerate(row))
             for t in range(4)
         ]
-        assert chapter.array("mistake-exponent", 2 * n + 1) == pytest.approx(squares, abs=6e-5)
+        printed(chapter.array("mistake-exponent", 2 * n + 1), squares)
         lines = chapter.output("mistake-exponent").splitlines()
         assert lines[3 * n].startswith(f"{name} ")
         circle[name] = lines[3 * n + 2].endswith("True")
@@ -511,11 +500,11 @@ def test_mistake_exponent(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_mistake_odd(page, lang):
     chapter = page(lang, "positions")
     alone = [2 + sin(t / 10000 ** (4 / 5)) ** 2 for t in (0, 1000, 2000, 3000)]
-    assert chapter.array("mistake-odd") == pytest.approx(alone, abs=6e-5)
+    printed(chapter.array("mistake-odd"), alone)
     assert chapter.output("mistake-odd").endswith("False")
     right = chapter.output("mistake-odd-right").splitlines()
     assert right[0].startswith("ValueError: d must be even")
@@ -532,40 +521,40 @@ def mixed(x: list[float], t: float) -> list[float]:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_mistake_pairing(page, lang):
     chapter = page(lang, "positions")
     lines = chapter.output("mistake-pairing").splitlines()
     wrong = [float(line.split()[-1]) for line in lines]
-    wanted = [inner(mixed(Q, t), mixed(K, u)) for t, u in AT_OFFSET_2]
-    assert wrong[:3] == pytest.approx(wanted, abs=6e-5)
+    wanted = [dot(mixed(Q, t), mixed(K, u)) for t, u in AT_OFFSET_2]
+    printed(wrong[:3], wanted)
     assert len({round(value, 1) for value in wanted}) == 3
-    assert wrong[3] == pytest.approx(inner(mixed(Q, 7), mixed(Q, 7)), abs=6e-5)
-    assert abs(wrong[3] - inner(Q, Q)) > 0.5
+    printed(wrong[3], dot(mixed(Q, 7), mixed(Q, 7)))
+    assert abs(wrong[3] - dot(Q, Q)) > 0.5
     right = [
-        inner(turned(Q, t, pairing), turned(K, u, pairing))
+        dot(turned(Q, t, pairing), turned(K, u, pairing))
         for pairing in PAIRINGS
         for t, u in AT_OFFSET_2
     ]
     got = [chapter.array("mistake-pairing-right", i)[0, 0] for i in range(6)]
-    assert got == pytest.approx(right, abs=6e-5)
+    printed(got, right)
     assert len(set(got[:3])) == len(set(got[3:])) == 1
-    two = [inner(turned(Q, t), turned(K, u, "half-split")) for t, u in AT_OFFSET_2]
-    assert chapter.array("mistake-two") == pytest.approx(two, abs=6e-5)
+    two = [dot(turned(Q, t), turned(K, u, "half-split")) for t, u in AT_OFFSET_2]
+    printed(chapter.array("mistake-two"), two)
     assert chapter.array("mistake-two")[0] == got[0]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_exercises(page, lang):
     chapter = page(lang, "positions")
     lines = chapter.output("exercise-1").splitlines()
     assert lines[0].endswith("alike: True")
     for (t, u), line in zip(((1, 0), (0, 1)), lines[1:], strict=True):
-        wanted = inner(turned(Q, t), turned(K, u))
-        assert float(line.split()[-1]) == pytest.approx(wanted, abs=6e-5)
+        wanted = dot(turned(Q, t), turned(K, u))
+        printed(float(line.split()[-1]), wanted)
     rows = [exact(t, 8) for t in range(12)]
-    aims = [[inner(exact(t + 2, 8), row) for row in rows] for t in range(12)]
+    aims = [[dot(exact(t + 2, 8), row) for row in rows] for t in range(12)]
     best = [row.index(max(row)) for row in aims]
     assert chapter.array("exercise-2").tolist() == best
     assert best[:10] == list(range(2, 12))

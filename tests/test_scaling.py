@@ -1,5 +1,6 @@
 """Scaling: the published numbers by hand, in fractions, with mpmath and with torch."""
 
+import functools
 import itertools
 import math
 import re
@@ -14,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import scaling
+from tests.conftest import each_language
+from tests.exact import dot, holds, pm, printed, softmax
 
-mpmath.mp.dps = 40
-
-LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
 WIDTHS = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
 SPREAD = [4, 16, 64, 256, 1024]
 DIVISORS = ["1", "√d_k", "d_k"]
@@ -31,7 +31,7 @@ JACOBIAN_1024 = [0.043, 0.366]
 
 def moments(pairs):
     """Mean and variance of q·k over (q, k, probability), as E[x²] - E[x]²."""
-    pairs = [(sum(Fraction(a) * b for a, b in zip(q, k, strict=True)), p) for q, k, p in pairs]
+    pairs = [(Fraction(dot(q, k)), p) for q, k, p in pairs]
     assert sum(p for _, p in pairs) == 1
     mean = sum(x * p for x, p in pairs)
     return mean, sum(x * x * p for x, p in pairs) - mean**2
@@ -49,22 +49,10 @@ def independent(queries, keys):
     return [(q, k, p * r) for (q, p), (k, r) in itertools.product(queries, keys)]
 
 
-def pm(text):
-    """Every `value ± error` in a text."""
-    number = r"(-?\d+(?:\.\d+)?)"
-    return [(float(a), float(b)) for a, b in re.findall(rf"{number} ± {number}", text)]
-
-
 def rows(output):
     """The lines `d_k = 64 …` of an output, by d_k."""
     found = [re.match(r"d_k = +(\d+)(.*)", line) for line in output.splitlines()]
     return [(int(match[1]), match[2]) for match in found if match]
-
-
-def holds(interval, truth, widths=2.5):
-    """The truth is no further off than 2.5 half widths, about 5 standard errors."""
-    estimate, error = interval
-    return abs(estimate - truth) <= widths * error
 
 
 # ---------------------------------------------------------------- the package
@@ -150,28 +138,23 @@ def test_errors_say_wanted_and_got():
 # ------------------------------------------------------------ published numbers
 
 
-def exact_softmax(scores):
-    exponentials = [mpmath.e**s for s in scores]
-    return [float(e / sum(exponentials)) for e in exponentials]
-
-
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_example(page, lang):
     chapter = page(lang, "scaling")
     raw = chapter.array("example")
     np.testing.assert_allclose(raw, SEED_WEIGHTS, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(raw, exact_softmax([1, 1, 1, 5]), rtol=0, atol=5e-5)
+    printed(raw, softmax([1, 1, 1, 5]))
     for number, d_k in enumerate([4, 16, 64], start=1):
-        exact = exact_softmax([mpmath.mpf(s) / mpmath.sqrt(d_k) for s in (1, 1, 1, 5)])
-        np.testing.assert_allclose(chapter.array("example", number), exact, rtol=0, atol=5e-5)
+        exact = softmax([1, 1, 1, 5], mpmath.sqrt(d_k))
+        printed(chapter.array("example", number), exact)
     assert chapter.values("idea")[:3] == ["0.9479", "0.7112", "0.3547"]
     for weight in ("0.0963", "0.7112", "0.1749", "0.4754", "0.2151", "0.3547"):
         assert weight in chapter.output("example")
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_standardisation(page, lang):
     chapter = page(lang, "scaling")
     assert chapter.numbers("signs") == [0, 1]
@@ -186,7 +169,7 @@ def test_standardisation(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_enumeration(page, lang):
     chapter = page(lang, "scaling")
     scores = Counter(a * c + b * d for a, b, c, d in itertools.product((-1, 1), repeat=4))
@@ -207,7 +190,7 @@ def test_enumeration(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_general_by_counting(page, lang):
     found = rows(page(lang, "scaling").output("enumeration-general"))
     q, k = {0: Fraction(1, 2), 2: Fraction(1, 2)}, {-1: Fraction(1, 2), 3: Fraction(1, 2)}
@@ -218,7 +201,7 @@ def test_general_by_counting(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_symbols(page, lang):
     found = rows(page(lang, "scaling").output("symbols"))
     assert [d for d, _ in found] == [1, 2, 3, 4]
@@ -229,7 +212,7 @@ def test_symbols(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_simulation(page, lang):
     chapter = page(lang, "scaling")
     found = rows(chapter.output("simulate"))
@@ -250,7 +233,7 @@ def test_simulation(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_general_by_simulation(page, lang):
     output = page(lang, "scaling").output("simulate-general")
     for interval, theory, line in zip(pm(output), (1024, 192), output.splitlines(), strict=True):
@@ -259,7 +242,7 @@ def test_general_by_simulation(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_distributions(page, lang):
     found = pm(page(lang, "scaling").output("distributions"))
     assert len(found) == 5
@@ -267,7 +250,7 @@ def test_distributions(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_dropped(page, lang):
     chapter = page(lang, "scaling")
     coins = free(COIN, 4)
@@ -287,7 +270,7 @@ def test_dropped(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_initialisation(page, lang):
     mean, variance = pm(page(lang, "scaling").output("initialisation"))
     assert holds(mean, 0)
@@ -296,7 +279,7 @@ def test_initialisation(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_fixed_query(page, lang):
     *lines, average = page(lang, "scaling").output("fixed-query").splitlines()
     for q, line in zip(([1, 0, 2], [2, 2, 2], [2, 1, 3]), lines, strict=True):
@@ -305,7 +288,7 @@ def test_fixed_query(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_layernorm(page, lang):
     chapter = page(lang, "scaling")
     found = rows(chapter.output("layernorm"))
@@ -325,6 +308,7 @@ def test_layernorm(page, lang):
     assert not holds(pm(lines[0])[0], 4)
 
 
+@functools.cache
 def torch_measures(d, scale, queries=20_000):
     """The same experiment with torch: its generator, its softmax, its derivative."""
     generator = torch.Generator().manual_seed(1)
@@ -351,7 +335,7 @@ def published(chapter, name):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_saturation(page, lang):
     found = published(page(lang, "scaling"), "saturation")
     for (d, divisor), values in found.items():
@@ -369,7 +353,7 @@ def test_saturation(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_widths(page, lang):
     chapter = page(lang, "scaling")
     found = dict(rows(chapter.output("widths")))
@@ -386,7 +370,7 @@ def test_widths(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_gradient(page, lang):
     found = published(page(lang, "scaling"), "gradient")
     # torch differentiates softmax(qKᵀ / divisor) by q for 1,500 queries of its own.
@@ -414,7 +398,7 @@ def test_gradient(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_claimed_sigma_is_wrong(page, lang):
     lines = page(lang, "scaling").output("mistake-sigma").splitlines()
     assert lines == [
@@ -424,7 +408,7 @@ def test_claimed_sigma_is_wrong(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_divisors(page, lang):
     blocks = page(lang, "scaling").output("mistake-divisor").split("\n    divided by ")
     left = [Fraction(re.search(r"variance (\S+)", block)[1]) for block in blocks[1:]]
@@ -437,7 +421,7 @@ def test_divisors(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_terms(page, lang):
     lines = page(lang, "scaling").output("mistake-terms").splitlines()
     assert lines[0].endswith(": 4")  # 1·4 + 0·4 + 2·0
@@ -447,7 +431,7 @@ def test_terms(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_claimed_split_is_wrong(page, lang):
     numbers = [
         Fraction(line.split()[-1])
@@ -464,7 +448,7 @@ def test_claimed_split_is_wrong(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_t5(page, lang):
     first, second = page(lang, "scaling").output("t5").splitlines()
     assert first == "variance of q_i: 1/64 of k_i: 1 of q·k: 1"
@@ -473,7 +457,7 @@ def test_t5(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_exercises(page, lang):
     chapter = page(lang, "scaling")
     assert chapter.numbers("exercise-1") == [144, 12]

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
+from tests.conftest import each_language
+from tests.exact import W_KEY, W_QUERY, X, norm, product, rank, softmax, transpose
 
 # Of rounding, relative to the size of the terms that are summed.
 TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 8e-2}
 DTYPES = list(TOLERANCE)
-LANGUAGES = ["en", "zh"]
-
-both_languages = pytest.mark.parametrize("lang", LANGUAGES)
 all_dtypes = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 
 
@@ -319,37 +318,22 @@ ADD_K = [[0, 1], [1, 0], [1, 1], [-1, 0]]
 LONG_ADD_K = [*ADD_K, [1, -1], [0, -1]]
 ADD = [2, 1]
 
-INPUTS = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
-W_QUERY = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
-W_KEY = [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]]
-
 Rows = list[list[Any]]
 
 
-def times(a: Rows, b: Rows) -> Rows:
-    return [
-        [sum(x * y for x, y in zip(r, c, strict=True)) for c in zip(*b, strict=True)] for r in a
-    ]
-
-
-def transpose(a: Rows) -> Rows:
-    return [list(column) for column in zip(*a, strict=True)]
-
-
 def exact_dot(q: Rows, k: Rows) -> Rows:
-    return times(q, transpose(k))
+    return product(q, transpose(k))
 
 
 def exact_cosine(q: Rows, k: Rows) -> Rows:
-    squares_q, squares_k = ([sum(x * x for x in v) for v in vs] for vs in (q, k))
     return [
-        [s / mpmath.sqrt(squares_q[i] * squares_k[j]) for j, s in enumerate(row)]
-        for i, row in enumerate(exact_dot(q, k))
+        [score / norm(one) / norm(other) for score, other in zip(row, k, strict=True)]
+        for row, one in zip(exact_dot(q, k), q, strict=True)
     ]
 
 
 def exact_additive(q: Rows, k: Rows, W_q: Rows, W_k: Rows, w: list[int]) -> Rows:
-    left, right = times(q, W_q), times(k, W_k)
+    left, right = product(q, W_q), product(k, W_k)
     return [
         [
             mpmath.fsum(c * mpmath.tanh(x + y) for c, x, y in zip(w, a, b, strict=True))
@@ -359,34 +343,11 @@ def exact_additive(q: Rows, k: Rows, W_q: Rows, W_k: Rows, w: list[int]) -> Rows
     ]
 
 
-def exact_softmax(row: list[Any]) -> list[Any]:
-    exponentials = [mpmath.exp(s) for s in row]
-    return [x / mpmath.fsum(exponentials) for x in exponentials]
-
-
 def shown(rows: Any, digits: int = 4) -> np.ndarray:
     """Rounded as a page shows it."""
     if isinstance(rows, list):
         return np.array([shown(row, digits) for row in rows])
     return np.array(float(mpmath.nstr(mpmath.mpf(rows), 30)).__round__(digits))
-
-
-def rank(matrix: Rows) -> int:
-    """By elimination in fractions."""
-    rows = [[Fraction(x) for x in row] for row in matrix]
-    found = 0
-    for column in range(len(rows[0])):
-        pivot = next((r for r in rows[found:] if r[column]), None)
-        if pivot is None:
-            continue
-        rows.remove(pivot)
-        rows.insert(found, pivot)
-        found += 1
-        rows[found:] = [
-            [x - r[column] / pivot[column] * p for x, p in zip(r, pivot, strict=True)]
-            for r in rows[found:]
-        ]
-    return found
 
 
 @pytest.fixture
@@ -395,14 +356,14 @@ def chapter(page: Any, lang: str) -> Any:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_example(chapter: Any) -> None:
     assert (chapter.array("example", 0) == QUERIES).all()
     assert (chapter.array("example", 1) == KEYS).all()
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_dot(chapter: Any) -> None:
     expected = exact_dot(QUERIES, KEYS)
     assert expected == [[8, 5, 6], [11, 5, 2]]
@@ -413,7 +374,7 @@ def test_dot(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_scaled_dot(chapter: Any) -> None:
     expected = [[Fraction(s, 2) for s in row] for row in exact_dot(QUERIES, KEYS)]
     assert (chapter.array("scaled-dot") == np.array(expected, dtype=float)).all()
@@ -426,7 +387,7 @@ def test_scaled_dot(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_cosine(chapter: Any) -> None:
     fractions = [line.split(" = ")[1] for line in chapter.output("cosine").splitlines()[1:4]]
     assert [Fraction(f) for f in fractions] == [Fraction(8, 15), Fraction(5, 6), Fraction(2, 3)]
@@ -436,16 +397,16 @@ def test_cosine(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_bilinear(chapter: Any) -> None:
-    expected = exact_dot(times(QUERIES, BILINEAR), KEYS)
+    expected = exact_dot(product(QUERIES, BILINEAR), KEYS)
     assert expected == [[-5, 3, -4], [-2, 1, -7]]
     assert (chapter.array("bilinear", 1) == expected).all()
-    assert (chapter.array("bilinear", 0) == times(QUERIES, BILINEAR)[0]).all()
+    assert (chapter.array("bilinear", 0) == product(QUERIES, BILINEAR)[0]).all()
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_additive(chapter: Any) -> None:
     expected = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
     tanh_1, tanh_2 = mpmath.tanh(1), mpmath.tanh(2)
@@ -462,18 +423,18 @@ def example_scores() -> list[Rows]:
         dots,
         [[mpmath.mpf(s) / 2 for s in row] for row in dots],
         exact_cosine(QUERIES, KEYS),
-        exact_dot(times(QUERIES, BILINEAR), KEYS),
+        exact_dot(product(QUERIES, BILINEAR), KEYS),
         exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD),
     ]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_side_by_side(chapter: Any) -> None:
     for number, scores in enumerate(example_scores()):
         assert (chapter.array("side-by-side", 2 * number) == shown(scores[0])).all()
         weights = chapter.array("side-by-side", 2 * number + 1)
-        assert (weights == shown(exact_softmax(scores[0]))).all()
+        assert (weights == shown(softmax(scores[0]))).all()
     order = [np.argsort(chapter.array("side-by-side", n)).tolist() for n in (0, 4)]
     assert order[0] == order[1][::-1]  # dot and cosine
     assert chapter.values("side-by-side") == ["8", "0.5333", "5", "2"]
@@ -482,18 +443,18 @@ def test_side_by_side(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_identity(chapter: Any) -> None:
     assert chapter.output("identity").split() == ["True", "True"]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_projected(chapter: Any) -> None:
-    merged = times(W_QUERY, transpose(W_KEY))
-    scores = exact_dot(times(INPUTS, W_QUERY), times(INPUTS, W_KEY))
+    merged = product(W_QUERY, transpose(W_KEY))
+    scores = exact_dot(product(X, W_QUERY), product(X, W_KEY))
     assert scores == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]  # seed 000
-    assert times(times(INPUTS, merged), transpose(INPUTS)) == scores
+    assert product(product(X, merged), transpose(X)) == scores
     assert (chapter.array("projected", 0) == merged).all()
     assert (chapter.array("projected", 1) == scores).all()
     ranks = f"rank {rank(merged)} at most d_k = 3\nrank of W above {rank(BILINEAR)}"
@@ -502,16 +463,16 @@ def test_projected(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_temperature(chapter: Any) -> None:
     for number, temperature in enumerate((1, 2, 4, 8)):
         row = [mpmath.mpf(s) / temperature for s in (8, 5, 6)]
-        assert (chapter.array("temperature", number) == shown(exact_softmax(row))).all()
+        assert (chapter.array("temperature", number) == shown(softmax(row))).all()
     assert chapter.output("temperature").endswith("True")
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_unit(chapter: Any) -> None:
     assert chapter.output("unit").startswith("True")
     assert (chapter.array("unit", 0) == [8, 50, 6]).all()
@@ -519,20 +480,20 @@ def test_unit(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_concat(chapter: Any) -> None:
     assert chapter.output("concat") == "(8, 2)\nTrue"
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_bound(chapter: Any) -> None:
     def bound(n: int, beta: int = 1) -> Any:
-        best = exact_softmax([beta] + [-beta] * (n - 1))  # the best case, written out
+        best = softmax([beta] + [-beta] * (n - 1))  # the best case, written out
         return best[0]
 
     peak = chapter.array("bound")
-    assert (peak == shown([exact_softmax([1, -1, -1])])).all()
+    assert (peak == shown([softmax([1, -1, -1])])).all()
     printed = [float(line.split()[-1]) for line in chapter.output("bound").splitlines()[1:]]
     expected = [bound(3), bound(32), bound(512), bound(512, 5)]
     assert (np.array(printed) == shown(expected)).all()
@@ -540,7 +501,7 @@ def test_bound(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_robust(chapter: Any) -> None:
     results = [
         [word.strip(",") for word in line.split(": ")[1].split()[1::2]]
@@ -553,9 +514,9 @@ def test_robust(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_different_sizes(chapter: Any) -> None:
-    expected = exact_dot(times(QUERIES, LONG_BILINEAR), LONG_KEYS)
+    expected = exact_dot(product(QUERIES, LONG_BILINEAR), LONG_KEYS)
     assert expected == [[-4, 2, -2], [0, 1, -2]]
     assert (chapter.array("mistake-sizes") == LONG_KEYS).all()
     assert (chapter.array("different-sizes", 0) == expected).all()
@@ -567,37 +528,37 @@ def test_different_sizes(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_cut(chapter: Any) -> None:
     cut = chapter.array("mistake-cut", 0)
     assert (cut == exact_dot(QUERIES, KEYS)).all()
     assert "True" in chapter.output("mistake-cut")
     changed = [LONG_KEYS[0], [1, 1, 1, 1, 9, 2], LONG_KEYS[2]]
-    right = exact_dot(times(QUERIES, LONG_BILINEAR), changed)
+    right = exact_dot(product(QUERIES, LONG_BILINEAR), changed)
     assert (chapter.array("mistake-cut", 1) == right).all()
     assert (chapter.array("mistake-cut", 1) != chapter.array("different-sizes", 0)).any()
     assert chapter.values("mistake-sizes") == ["9", "2", str(right[0][1])]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_no_tanh(chapter: Any) -> None:
-    left, right = times(QUERIES, ADD_Q), times(KEYS, ADD_K)
+    left, right = product(QUERIES, ADD_Q), product(KEYS, ADD_K)
     flat = [
         [sum(c * (x + y) for c, x, y in zip(ADD, a, b, strict=True)) for b in right] for a in left
     ]
     assert (chapter.array("mistake-no-tanh", 0) == flat).all()
     wrong = chapter.array("mistake-no-tanh", 1)
-    assert (wrong == shown([exact_softmax(row) for row in flat])).all()
+    assert (wrong == shown([softmax(row) for row in flat])).all()
     assert (wrong[0] == wrong[1]).all()
     scores = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
     weights = chapter.array("additive-weights")
-    assert (weights == shown([exact_softmax(row) for row in scores])).all()
+    assert (weights == shown([softmax(row) for row in scores])).all()
     assert (weights[0] != weights[1]).all()
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_parameters(chapter: Any) -> None:
     layers = [torch.nn.Linear(*s, bias=False) for s in ((4, 2), (6, 2), (2, 1))]
     additive_count = sum(p.numel() for layer in layers for p in layer.parameters())
@@ -607,7 +568,7 @@ def test_parameters(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_operations(chapter: Any) -> None:
     # 2 queries, 3 keys: (multiplications, additions, roots, divisions, tanh) by hand
     by_hand = {
@@ -628,7 +589,7 @@ def test_operations(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_large(chapter: Any) -> None:
     n, d = 512, 64
     pairs, product = n * n, 2 * d - 1
@@ -659,7 +620,7 @@ def test_large(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_torch_and_gradients_agree(chapter: Any) -> None:
     for block, lines in (("torch", 3), ("gradients", 5)):
         output = chapter.output(block).splitlines()
@@ -668,17 +629,17 @@ def test_torch_and_gradients_agree(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_exercises(chapter: Any) -> None:
     tripled = [[3, 0, 6, 6]]
     assert (chapter.array("exercise-1", 0) == exact_dot(tripled, KEYS)).all()
     assert (chapter.array("exercise-1", 1) == shown(exact_cosine(tripled, KEYS))).all()
-    assert (chapter.array("exercise-1", 2) == exact_dot(times(tripled, BILINEAR), KEYS)).all()
+    assert (chapter.array("exercise-1", 2) == exact_dot(product(tripled, BILINEAR), KEYS)).all()
     additive_scores = exact_additive(tripled, KEYS, ADD_Q, ADD_K, ADD)
     assert (chapter.array("exercise-1", 3) == shown(additive_scores)).all()
     R, inverse = [[1, 1, 0], [0, 1, 0], [0, 2, 1]], [[1, -1, 0], [0, 1, 0], [0, -2, 1]]
-    assert times(R, inverse) == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    keys = times(times(INPUTS, W_KEY), transpose(inverse))
+    assert product(R, inverse) == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    keys = product(product(X, W_KEY), transpose(inverse))
     assert (chapter.array("exercise-2", 0) == keys).all()
     assert (chapter.array("exercise-2", 1) == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]).all()
     least = next(d_a for d_a in range(1, 100) if d_a * 64 + d_a * 64 + d_a > 64 * 64)

@@ -20,8 +20,10 @@ from attention_docs.sequences import (
     windows,
 )
 from attention_docs.softmax import softmax
+from tests.conftest import each_language
+from tests.exact import printed
+from tests.exact import softmax as exact_softmax
 
-both_languages = pytest.mark.parametrize("lang", ["en", "zh"])
 seeds = st.integers(0, 2**32 - 1)
 
 # The example, written down once more: nothing below reads it from the package.
@@ -29,11 +31,6 @@ PRO, SAW, A = (1, 0, 0), (0, 1, 0), (0, 0, 1)  # "I", "saw", "a"
 WORDS = [PRO, SAW, A, SAW]
 CIRCLE = [(1, 0), (0, 1), (-1, 0), (0, -1)]
 RIGHT = ["pronoun", "verb", "determiner", "noun"]
-
-
-def softmaxed(scores: list[int]) -> list[float]:
-    total = sum(exp(score) for score in scores)
-    return [exp(score) / total for score in scores]
 
 
 def content_scores() -> list[list[int]]:
@@ -197,7 +194,7 @@ def test_equal_tokens_have_equal_outputs(seed: int, sentence: list[int]) -> None
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_three_kinds(page, lang):
     chapter = page(lang, "sequences")
     assert chapter.array("inputs").tolist() == [[1, 0], [0, 1], [2, 2]]
@@ -216,7 +213,7 @@ def test_three_kinds(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_per_token(page, lang):
     chapter = page(lang, "sequences")
     for i, word in enumerate(WORDS):
@@ -228,7 +225,7 @@ def test_per_token(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_window_layer(page, lang):
     chapter = page(lang, "sequences")
     nothing = (0, 0, 0)
@@ -247,7 +244,7 @@ def test_window_layer(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_window_parameters(page, lang):
     chapter = page(lang, "sequences")
     printed = chapter.numbers("window-parameters")
@@ -263,7 +260,7 @@ def test_window_parameters(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_products(page, lang):
     """Every product of numbers, counted as torch multiplies the matrices."""
     n, d = 100, 64
@@ -275,7 +272,7 @@ def test_products(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_any_length(page, lang):
     lines = page(lang, "sequences").output("look").splitlines()
     assert lines[0] == f"parameters: {5 * 4 + 5 * 4 + 5 * 3}"
@@ -283,20 +280,18 @@ def test_any_length(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_reach(page, lang):
     chapter = page(lang, "sequences")
     # [2, 1] = a·[4, 0] + b·[0, 4] + (1 - a - b)·[0, 0]
     a, b = Fraction(2, 4), Fraction(1, 4)
     assert chapter.array("reach").tolist() == [1 - a - b, a, b]
-    assert chapter.array("reach", 1) == pytest.approx(
-        [log(1 / 4), log(1 / 2), log(1 / 4)], abs=6e-5
-    )
+    printed(chapter.array("reach", 1), [log(1 / 4), log(1 / 2), log(1 / 4)])
     assert chapter.array("reach", 2).tolist() == [2, 1]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_outside(page, lang):
     chapter = page(lang, "sequences")
     a, b = Fraction(3, 4), Fraction(3, 4)
@@ -308,7 +303,7 @@ def test_outside(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_corner(page, lang):
     lines = page(lang, "sequences").output("corner").splitlines()
     distances = []
@@ -321,17 +316,17 @@ def test_corner(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_path(page, lang):
     chapter = page(lang, "sequences")
     for t, row in zip((-4, 0, 4), chapter.array("path"), strict=True):
         total = 1 + exp(2 * t) + exp(t)
-        assert row == pytest.approx([4 * exp(2 * t) / total, 4 * exp(t) / total], abs=6e-5)
+        printed(row, [4 * exp(2 * t) / total, 4 * exp(t) / total])
     assert "all below the edge: True" in chapter.output("path")
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_content_only(page, lang):
     chapter = page(lang, "sequences")
     numbers = np.array(chapter.numbers("parameters"))
@@ -343,19 +338,19 @@ def test_content_only(page, lang):
         assert chapter.array("content-queries", 3 * i + 2).tolist() == list(word)
     assert numbers[40:].reshape(5, 3).tolist() == [[*PRO], [*SAW], [*A], [0] * 3, [0] * 3]
     assert chapter.array("content-scores").tolist() == content_scores()
-    weights = [softmaxed(row) for row in content_scores()]
-    assert chapter.array("content-weights") == pytest.approx(np.array(weights), abs=6e-5)
+    weights = [exact_softmax(row) for row in content_scores()]
+    printed(chapter.array("content-weights"), weights)
     outputs = chapter.array("content-outputs")
-    assert outputs == pytest.approx(np.array([mixed(row) for row in weights]), abs=6e-5)
+    printed(outputs, [mixed(row) for row in weights])
     assert outputs[1].tolist() == outputs[3].tolist()
-    assert outputs[1, 0] == pytest.approx(exp(1) / (exp(1) + 3), abs=6e-5)
+    printed(outputs[1, 0], exp(1) / (exp(1) + 3))
     assert "rows 2 and 4 are equal: True" in chapter.output("content-outputs")
     lines = chapter.output("content-random").splitlines()
     assert lines == [f"rounds: {n}, rows 2 and 4 equal in 1000 of 1000" for n in (1, 2, 3)]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_positions(page, lang):
     chapter = page(lang, "sequences")
     for i in range(4):
@@ -365,41 +360,41 @@ def test_positions(page, lang):
         assert chapter.array("position-queries", 2 * i)[2:].tolist() == [4 * x, 4 * y]
         assert chapter.array("position-queries", 2 * i + 1)[2:].tolist() == list(CIRCLE[i])
     assert chapter.array("position-queries", 8).tolist() == placed_scores()
-    weights = [softmaxed(row) for row in placed_scores()]
-    assert chapter.array("position-weights") == pytest.approx(np.array(weights), abs=6e-5)
+    weights = [exact_softmax(row) for row in placed_scores()]
+    printed(chapter.array("position-weights"), weights)
     outputs = np.array([mixed(row) for row in weights])
-    assert chapter.array("position-outputs") == pytest.approx(outputs, abs=6e-5)
+    printed(chapter.array("position-outputs"), outputs)
     difference = np.abs(outputs[1] - outputs[3]).max()
-    assert chapter.numbers("position-outputs")[-1] == pytest.approx(difference, abs=6e-5)
+    printed(chapter.numbers("position-outputs")[-1], difference)
     assert difference > 0.5
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_position_random(page, lang):
     lines = page(lang, "sequences").output("position-random").splitlines()
     assert lines == ["rows 2 and 4 differ in 1000 of 1000", "equal again: True"]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_alternate(page, lang):
     chapter = page(lang, "sequences")
-    expected = tag_rows([mixed(softmaxed(row)) for row in placed_scores()])
+    expected = tag_rows([mixed(exact_softmax(row)) for row in placed_scores()])
     got = np.array([chapter.array("alternate", i) for i in range(4)])
-    assert got == pytest.approx(expected, abs=6e-5)
+    printed(got, expected)
     lines = chapter.output("alternate").splitlines()
     assert [line.split()[-1] for line in lines] == RIGHT
     assert expected.argmax(axis=1).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_mistake(page, lang):
     chapter = page(lang, "sequences")
-    expected = tag_rows([mixed(softmaxed(row)) for row in content_scores()])
+    expected = tag_rows([mixed(exact_softmax(row)) for row in content_scores()])
     got = np.array([chapter.array("mistake-wrong", i) for i in range(4)])
-    assert got == pytest.approx(expected, abs=6e-5)
+    printed(got, expected)
     wrong = chapter.output("mistake-wrong").splitlines()
     right = chapter.output("mistake-right").splitlines()
     assert wrong[1] == wrong[3]
@@ -412,7 +407,7 @@ def test_mistake(page, lang):
 
 
 @pytest.mark.site
-@both_languages
+@each_language
 def test_exercises(page, lang):
     chapter = page(lang, "sequences")
     sentence = [None, None, *(["I", "saw", "a", "saw"] * 2), None, None]
@@ -422,7 +417,7 @@ def test_exercises(page, lang):
     scores = torch.tensor(content_scores(), dtype=torch.float64)
     hidden = torch.ones(4, 4, dtype=torch.bool).triu(1)
     weights = torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
-    assert chapter.array("exercise-3") == pytest.approx(weights.numpy(), abs=6e-5)
+    printed(chapter.array("exercise-3"), weights.numpy())
     outputs = weights @ torch.tensor(WORDS, dtype=torch.float64)
     difference = (outputs[1] - outputs[3]).abs().max().item()
-    assert chapter.numbers("exercise-3")[-1] == pytest.approx(difference, abs=6e-5)
+    printed(chapter.numbers("exercise-3")[-1], difference)

@@ -12,57 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import softmax as package
+from tests.conftest import each_language
+from tests.exact import KEYS, QUERIES, SCORES, VALUES, norm, printed, printed_e, product
+from tests.exact import jacobian as jacobian_of
+from tests.exact import softmax as softmax_of
 
-mpmath.mp.dps = 40
-
-LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
-# Typed: the queries, keys and values of the eight steps.
-QUERIES = [[1, 0, 2], [2, 2, 2], [2, 1, 3]]
-KEYS = [[0, 1, 1], [4, 4, 0], [2, 3, 1]]
-VALUES = [[1, 2, 3], [2, 8, 0], [2, 6, 3]]
-SCORES = [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
 EXAMPLE = [1, 1, 1, 5]
 
 
-def exact(scores, divisor=1):
-    """Softmax by its definition, to 40 digits."""
-    exponentials = [mpmath.exp(mpmath.mpf(s) / divisor) for s in scores]
-    return [one / mpmath.fsum(exponentials) for one in exponentials]
-
-
-def exact_jacobian(weights):
-    """Jacobian by the two cases i = j and i ≠ j, written out."""
-    n = len(weights)
-    return [
-        [weights[i] * (1 - weights[i]) if i == j else -weights[i] * weights[j] for j in range(n)]
-        for i in range(n)
-    ]
-
-
-def norm(rows):
+def frobenius(rows):
     """Root of the sum of the squares."""
-    return mpmath.sqrt(mpmath.fsum(mpmath.mpf(x) ** 2 for row in rows for x in row))
-
-
-def product(a, b):
-    columns = list(zip(*b, strict=True))
-    return [[mpmath.fdot(row, column) for column in columns] for row in a]
-
-
-def printed(got, wanted, decimals):
-    """Every printed digit is the exact number's own."""
-    wanted = np.array(wanted, dtype=float)
-    got = np.array(got, dtype=float)
-    assert got.shape == wanted.shape
-    np.testing.assert_allclose(got, wanted, rtol=0, atol=0.5001 * 10.0**-decimals)
-
-
-def printed_e(got, wanted, decimals=2):
-    """The same for numbers such as 4.77e-07."""
-    for one, other in zip(got, wanted, strict=True):
-        assert f"{one:.{decimals}e}" == f"{float(other):.{decimals}e}"
+    return norm([mpmath.mpmathify(x) for row in rows for x in row])
 
 
 def line_numbers(text, start):
@@ -208,7 +170,7 @@ def test_entropy_rises(scores, temperature, factor):
         # dH/dτ = Var_a(s) / τ³, by central differences
         h = 1e-4 * temperature
         ends = [package.entropy(package.tempered_softmax(s, temperature + d)) for d in (-h, h)]
-        a = np.array(exact(scores, temperature), dtype=float)
+        a = np.array(softmax_of(scores, temperature), dtype=float)
         variance = a @ (s - a @ s) ** 2
         assert (ends[1] - ends[0]) / (2 * h) == pytest.approx(
             variance / temperature**3, rel=1e-3, abs=1e-6
@@ -293,7 +255,7 @@ def test_errors(call, error, message):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_definition(page, lang):
     softmax = page(lang, "softmax")
     printed(softmax.array("definition", 0), [mpmath.log(x) for x in (1, 2, 5)], 4)
@@ -304,7 +266,7 @@ def test_definition(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_shift(page, lang):
     softmax = page(lang, "softmax")
     for number in range(3):
@@ -319,7 +281,7 @@ def test_shift(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_limits(page, lang):
     # Largest numbers of IEEE 754 and bfloat16, from their bits.
     largest = [
@@ -333,7 +295,7 @@ def test_limits(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_overflow(page, lang):
     lines = page(lang, "softmax").output("overflow").splitlines()
     assert [line.strip() for line in lines[1::3]] == ["without the shift [0.00, nan]"] * 4
@@ -349,7 +311,7 @@ def test_overflow(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_underflow(page, lang):
     output = page(lang, "softmax").output("underflow")
     assert re.findall("True|False", output) == ["True", "False"]
@@ -365,7 +327,7 @@ HAND = [["7/64", "-1/32", "-5/64"], ["-1/32", "3/16", "-5/32"], ["-5/64", "-5/32
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_jacobian(page, lang):
     softmax = page(lang, "softmax")
     lines = softmax.output("jacobian-by-hand").splitlines()
@@ -381,7 +343,7 @@ def test_jacobian(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_jacobian_properties(page, lang):
     softmax = page(lang, "softmax")
     output = softmax.output("jacobian-properties")
@@ -393,7 +355,7 @@ def test_jacobian_properties(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_gradient(page, lang):
     softmax = page(lang, "softmax")
     a = [Fraction(1, 8), Fraction(2, 8), Fraction(5, 8)]
@@ -408,14 +370,14 @@ def test_gradient(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_temperature(page, lang):
     softmax = page(lang, "softmax")
     lines = softmax.output("temperature").splitlines()
     seen = {}
     for line in lines[1:-1]:
         tau, largest, entropy = (float(x) for x in line.split())
-        weights = exact(EXAMPLE, tau)
+        weights = softmax_of(EXAMPLE, tau)
         seen[tau] = weights
         printed([largest], [max(weights)], 4)
         printed([entropy], [-mpmath.fsum(a * mpmath.log(a) for a in weights)], 4)
@@ -429,7 +391,7 @@ def test_temperature(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_dominates(page, lang):
     softmax = page(lang, "softmax")
     gaps = [0, 1, 2, 4, 8, 16]
@@ -441,11 +403,13 @@ def test_dominates(page, lang):
 
     lines = softmax.output("dominates-output").splitlines()
     for i, (scores, gap, m) in enumerate(zip(SCORES, (0, 4, 2), (1, 1, 1), strict=True)):
-        weights = exact(scores)
+        weights = softmax_of(scores)
         rest = mpmath.fsum(a for j, a in enumerate(weights) if j != m)
         output = product([weights], VALUES)[0]
-        distance = norm([[o - v for o, v in zip(output, VALUES[m], strict=True)]])
-        spread = max(norm([[x - y for x, y in zip(v, VALUES[m], strict=True)]]) for v in VALUES)
+        distance = norm([o - v for o, v in zip(output, VALUES[m], strict=True)])
+        spread = max(
+            frobenius([[x - y for x, y in zip(v, VALUES[m], strict=True)]]) for v in VALUES
+        )
         shown = ", ".join(str(s) for s in scores)
         assert lines[3 * i] == f"query {i + 1}: [{shown}], gap {gap}"
         printed(
@@ -461,16 +425,16 @@ def test_dominates(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_saturation(page, lang):
     softmax = page(lang, "softmax")
     factors, norms = [], {}
     for line in softmax.output("saturation").splitlines()[1:]:
         c, others, size, bound = (float(x) for x in line.split())
         factors.append(c)
-        weights = exact([c * s for s in EXAMPLE])
+        weights = softmax_of([c * s for s in EXAMPLE])
         exact_others = mpmath.fsum(weights[:3])
-        exact_norm = norm(exact_jacobian(weights))
+        exact_norm = frobenius(jacobian_of(weights))
         printed_e([others, size, bound], [exact_others, exact_norm, 2 * exact_others])
         assert exact_norm <= 2 * exact_others
         norms[c] = exact_norm
@@ -481,15 +445,15 @@ def test_saturation(page, lang):
 
     for line in softmax.output("lower-bound").splitlines()[1:]:
         R, low, smallest, stretch = (float(x) for x in line.split())
-        weights = exact([R / 4 * s for s in EXAMPLE])
+        weights = softmax_of([R / 4 * s for s in EXAMPLE])
         printed_e([low, smallest], [mpmath.exp(-R) / 4, weights[0]])
         # Two of the three tied keys: v = (1, -1, 0, 0) / √2 gives the smallest ‖v J‖.
         v = [[1 / mpmath.sqrt(2), -1 / mpmath.sqrt(2), 0, 0]]
-        printed_e([stretch], [norm(product(v, exact_jacobian(weights)))])
+        printed_e([stretch], [frobenius(product(v, jacobian_of(weights)))])
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_vanish(page, lang):
     """‖∂a/∂q‖ from a torch model of the same scores, by autograd."""
     softmax = page(lang, "softmax")
@@ -502,14 +466,14 @@ def test_vanish(page, lang):
             keys[j, : 32 + score // 2] = 1
             keys[j] = keys[j].roll(5 * j)
         for line, divisor, name in ((1, 1, "raw"), (2, 8, "/ √d_k")):
-            weights = exact([0, 0, 0, ahead], divisor)
+            weights = softmax_of([0, 0, 0, ahead], divisor)
             by_query = torch.autograd.functional.jacobian(
                 lambda q, k=keys, c=divisor: torch.softmax(k @ q / c, -1),
                 torch.ones(64, dtype=torch.float64),
             )
             numbers = re.findall(r"‖ (\d\S*?)(?:,|$)", lines[start + line])
             size, slope = (float(x) for x in numbers)
-            printed_e([size, slope], [norm(exact_jacobian(weights)), by_query.norm().item()])
+            printed_e([size, slope], [frobenius(jacobian_of(weights)), by_query.norm().item()])
             found[ahead, name] = slope
     assert found[16, "raw"] < 1e-4 * found[16, "/ √d_k"]  # the claim is true here
     assert found[2, "raw"] > 2 * found[2, "/ √d_k"]  # and false here
@@ -517,13 +481,13 @@ def test_vanish(page, lang):
     said = [float(v) for v in softmax.values("claim-scaling")]
     printed_e(said, [found[16, "raw"], found[16, "/ √d_k"], found[2, "raw"], found[2, "/ √d_k"]])
 
-    grown = exact([0, 0, 0, 16])
+    grown = softmax_of([0, 0, 0, 16])
     assert softmax.array("vanish-again").tolist() == [0, 0, 0, 16]
-    printed_e([softmax.numbers("vanish-again")[-1]], [norm(exact_jacobian(grown))])
+    printed_e([softmax.numbers("vanish-again")[-1]], [frobenius(jacobian_of(grown))])
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_two_keys(page, lang):
     output = page(lang, "softmax").output("two-keys")
     ratio = {
@@ -539,7 +503,7 @@ def test_two_keys(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_alternatives(page, lang):
     rows = [[2, 4, 4], [102, 104, 104], [20, 40, 40], [-1, 2, 1], [-2, -4, -4]]
 
@@ -554,7 +518,7 @@ def test_alternatives(page, lang):
         assert block[0].startswith(str(row))
         relu = [max(0, s) for s in row]
         wanted = [
-            exact(row),
+            softmax_of(row),
             shares(row),
             shares([s * s for s in row]),
             shares(relu),
@@ -575,21 +539,21 @@ def test_alternatives(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_dead(page, lang):
     output = page(lang, "softmax").output("dead")
     assert line_numbers(output, "ReLU share, by score 1:") == [0, 0, 0]
-    column = [row[0] for row in exact_jacobian(exact([-1, 2, 1]))]
+    column = [row[0] for row in jacobian_of(softmax_of([-1, 2, 1]))]
     printed(line_numbers(output, "softmax, by score 1:"), column, 4)
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_scale_after(page, lang):
     softmax = page(lang, "softmax")
     root = mpmath.sqrt(3)
-    wrong = [[a / root for a in exact(scores)] for scores in SCORES]
-    right = [exact(scores, root) for scores in SCORES]
+    wrong = [[a / root for a in softmax_of(scores)] for scores in SCORES]
+    right = [softmax_of(scores, root) for scores in SCORES]
     for start, weights, total in ((0, wrong, 1 / root), (3, right, 1)):
         printed(softmax.array("scale-after", start), weights, 4)
         printed(softmax.array("scale-after", start + 1), [total] * 3, 4)
@@ -602,17 +566,17 @@ def test_scale_after(page, lang):
     printed(softmax.array("scale-after-shrinks"), [1 / root] * 3, 4)
     assert "True" in softmax.output("scale-after-shrinks")
     values = [float(v) for v in softmax.values("mistake-scale-after")]
-    printed(values, [exact(SCORES[1])[1], right[1][1], 1 / root], 4)
+    printed(values, [softmax_of(SCORES[1])[1], right[1][1], 1 / root], 4)
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_wrong_axis(page, lang):
     softmax = page(lang, "softmax")
     root = mpmath.sqrt(3)
 
     def across(scores):
-        columns = [exact(column, root) for column in zip(*scores, strict=True)]
+        columns = [softmax_of(column, root) for column in zip(*scores, strict=True)]
         return list(zip(*columns, strict=True))
 
     wrong = across(SCORES)
@@ -621,8 +585,8 @@ def test_wrong_axis(page, lang):
     printed(softmax.array("wrong-axis", 2), [1, 1, 1], 4)
     outputs = product(wrong, VALUES)
     printed(softmax.array("wrong-axis", 3), outputs, 4)
-    assert norm([outputs[1]]) > max(norm([v]) for v in VALUES)
-    right = [exact(scores, root) for scores in SCORES]
+    assert norm(outputs[1]) > max(norm(v) for v in VALUES)
+    right = [softmax_of(scores, root) for scores in SCORES]
     printed(softmax.array("wrong-axis", 4), product(right, VALUES), 4)
     printed([float(softmax.values("mistake-axis")[0])], [sum(wrong[1])], 4)
 
@@ -631,14 +595,14 @@ def test_wrong_axis(page, lang):
     first = product(across(other), VALUES)[0]
     moved = max(abs(x - y) for x, y in zip(first, outputs[0], strict=True))
     # With a causal mask output 1 is its only weight, that of key 1, times value 1.
-    before, after = (exact([row[0] for row in scores], root)[0] for scores in (SCORES, other))
+    before, after = (softmax_of([row[0] for row in scores], root)[0] for scores in (SCORES, other))
     leaked = abs(after - before) * max(VALUES[0])
     numbers = [float(x) for x in re.findall(r": +(\S+)", softmax.output("wrong-axis-leak"))]
     printed(numbers, [moved, 0, leaked], 4)
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_exercises(page, lang):
     softmax = page(lang, "softmax")
     gained = [[sum(x * y for x, y in zip(q, (2, -1, 5), strict=True))] * 3 for q in QUERIES]
@@ -647,7 +611,7 @@ def test_exercises(page, lang):
     for number, tau in enumerate((1, Fraction(1, 2), Fraction(1, 10))):
         assert f"τ = {float(tau):.1f}:" in softmax.output("exercise-2")
         divisor = mpmath.mpf(tau.numerator) / tau.denominator
-        printed(softmax.array("exercise-2", number), exact([2, 4, 4], divisor), 4)
+        printed(softmax.array("exercise-2", number), softmax_of([2, 4, 4], divisor), 4)
     gaps = [float(x) for x in re.findall(r"gap (\S+),", softmax.output("exercise-3"))]
     printed(gaps, [mpmath.log(99 * 7), mpmath.log(99 * 1023)], 2)
     assert re.findall(r"n = (\d+):", softmax.output("exercise-3")) == ["8", "1024"]

@@ -6,15 +6,18 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from attention_docs.site.failure import Failure
 
-from attention_docs.site import works
-from tests.conftest import LANGUAGES, ROOT, Page
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.render import citations
+from attention_docs.site.render.chapters import Chapters
+from attention_docs.words import words
+from tests.conftest import LANGUAGES, ROOT, Page, each_language, folder_of, tree_of
 
-NOTES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/seeds.toml").read_text("utf-8"))["entry"]
+NOTES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/notes.toml").read_text("utf-8"))["entry"]
 MISTAKES = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
 ROWS = {"000": 11, "001": 9, "002": 2, "003": 9, "004": 4}  # what the notes hold, counted by hand
 ISSUE = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
@@ -57,7 +60,7 @@ def works_of(page: Page) -> list[tuple[str, str]]:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
     listed = Counter(address for _, address in works_of(page(lang, "sources")))
     assert len(listed) > 50
@@ -86,12 +89,12 @@ def test_both_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
         for one in (english, chinese)
     ]
     assert addresses[0] == addresses[1]
-    for kind in (*WORKS, "reports", "seeds"):
+    for kind in (*WORKS, "reports", "places"):
         assert len(rows(english, kind)) == len(rows(chinese, kind)) > 2
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
     links = [a["href"] for row in rows(page(lang, "sources"), "reports") for a in row.find_all("a")]
     listed = [link for link in links if ISSUE.match(link)]
@@ -102,7 +105,7 @@ def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> 
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
+@each_language
 def test_the_oldest_work_comes_first(lang: str, page: Callable[[str, str], Page]) -> None:
     years = [
         int(re.findall(r"(\d{4})[)）]", row.find("td").get_text())[0])
@@ -114,7 +117,7 @@ def test_the_oldest_work_comes_first(lang: str, page: Callable[[str, str], Page]
 
 def test_an_unknown_kind_of_work_is_a_fault() -> None:
     with pytest.raises(Failure, match='wanted one of papers, lectures, documentation, got "books"'):
-        works.table("books", "en", [])
+        citations.works("books", Chapters("en", words("en"), ROOT / "docs", {}, lambda page: []))
 
 
 # --- the notes -----------------------------------------------------------------------------------
@@ -137,18 +140,19 @@ def test_every_place_of_the_notes_exists(entry: dict[str, Any]) -> None:
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_table_of_the_notes(lang: str, page: Callable[[str, str], Page]) -> None:
+@each_language
+def test_the_table_of_the_notes(lang: str, site: Path, page: Callable[[str, str], Page]) -> None:
     """Each row is ticked with links to headings that the built pages have in this language."""
-    for row, entry in zip(rows(page(lang, "sources"), "seeds"), NOTES, strict=True):
+    for row, entry in zip(rows(page(lang, "sources"), "places"), NOTES, strict=True):
         name, left, now = row.find_all("td")
         assert name.get_text() == entry["id"]
-        assert name.find(id=f"seed-{entry['id'].replace('.', '-')}")
+        assert name.find(id=f"note-{entry['id'].replace('.', '-')}")
         assert ("✗" in left.get_text()) == entry.get("wrong", False)
         assert now.get_text().count("✓") == len(entry["places"])
         links = [a["href"] for a in now.find_all("a")]
         assert links == ["../{}/#{}".format(*place.split("#")) for place in entry["places"]]
         for place in entry["places"]:
             slug, heading = place.split("#")
-            assert page(lang, slug).article.find(re.compile("^h[1-6]$"), id=heading)
+            tree = tree_of(folder_of(site, lang, slug) / "index.html")
+            assert re.fullmatch("h[1-6]", tree.get_element_by_id(heading).tag)
             assert f" {place}" in now.get_text()

@@ -31,8 +31,9 @@ from attention_docs.transformer_block import (
     layer_norm,
     relu,
 )
+from tests.conftest import each_language
+from tests.exact import W_KEY, W_QUERY, W_VALUE, X, attention_weights, plus, printed, product
 
-LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
 seeds = st.integers(0, 2**31 - 1)
 DTYPES = {torch.float64: 1e-11, torch.float32: 2e-4, torch.bfloat16: 0.15, torch.float16: 0.03}
 """Dtypes, and how far two ways to round may lie apart where the numbers are of size 1."""
@@ -487,35 +488,18 @@ def attention_of_ones(d, d_out):
 
 # --- the chapter's example, worked out once more with mpmath ------------------------------------
 
-X = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
-W_K = [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]]
-W_Q = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
-W_V = [[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]]
 W_O = [[0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]]
 EPS = mpmath.mpf(10) ** -5
 
 
-def product(a, b):
-    columns = list(zip(*b, strict=True))
-    return [[sum(x * y for x, y in zip(row, col, strict=True)) for col in columns] for row in a]
-
-
-def plus(a, b):
-    return [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(a, b, strict=True)]
-
-
 def mixed(queries, keys, values):
     """Scaled attention: weights and outputs."""
-    weights = []
-    for q in queries:
-        scores = [sum(x * y for x, y in zip(q, k, strict=True)) / mpmath.sqrt(3) for k in keys]
-        exponentials = [mpmath.exp(s) for s in scores]
-        weights.append([e / sum(exponentials) for e in exponentials])
-    return weights, product(weights, values)
+    scaled = attention_weights(queries, keys, mpmath.sqrt(3))
+    return scaled, product(scaled, values)
 
 
 def attend(x):
-    _, outputs = mixed(product(x, W_Q), product(x, W_K), product(x, W_V))
+    _, outputs = mixed(product(x, W_QUERY), product(x, W_KEY), product(x, W_VALUE))
     return product(outputs, W_O)
 
 
@@ -532,13 +516,6 @@ def network(x):
     """As the text says it: two distances and a bend."""
     hidden = [max(mpmath.mpf(0), b + d - 1) for _, b, _, d in x]
     return [[abs(a - b), h, abs(c), -h] for (a, b, c, _), h in zip(x, hidden, strict=True)]
-
-
-def printed(got, exact, decimals):
-    """Every printed digit is the exact number's own."""
-    wanted = np.array(exact, dtype=float)
-    assert got.shape == wanted.shape
-    np.testing.assert_allclose(got, wanted, rtol=0, atol=0.5001 * 10.0**-decimals)
 
 
 def post_by_hand():
@@ -559,7 +536,7 @@ def pre_by_hand():
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_input(page, lang):
     chapter = page(lang, "transformer-block")
     lines = chapter.output("truncation").splitlines()
@@ -585,15 +562,15 @@ def test_input(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_bias(page, lang):
     chapter = page(lang, "transformer-block")
-    q, k, v = product(X, W_Q), product(X, W_K), product(X, W_V)
+    q, k, v = product(X, W_QUERY), product(X, W_KEY), product(X, W_VALUE)
     b_q, b_k, b_v = ([one] * 3 for one in ([1, 0, -1], [2, -1, 3], [1, 1, -2]))
     cases = [(q, k, v), (q, plus(k, b_k), v), (plus(q, b_q), k, v), (q, k, plus(v, b_v))]
     for number, case in enumerate(cases):
-        weights, outputs = mixed(*case)
-        printed(chapter.array("bias", 2 * number), weights[0], 4)
+        shares, outputs = mixed(*case)
+        printed(chapter.array("bias", 2 * number), shares[0], 4)
         printed(chapter.array("bias", 2 * number + 1), outputs[0], 4)
     assert chapter.output("bias").count("True") == 2
     lines = chapter.output("bias-gradient").splitlines()
@@ -601,7 +578,7 @@ def test_bias(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_feed_forward(page, lang):
     chapter = page(lang, "transformer-block")
     tokens = [[3, 1], [1, 3], [2, 2]]
@@ -612,7 +589,7 @@ def test_feed_forward(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_collapse(page, lang):
     chapter = page(lang, "transformer-block")
     assert product([[1, -1], [-1, 1]], [[1], [1]]) == [[0], [0]]
@@ -622,7 +599,7 @@ def test_collapse(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_residual(page, lang):
     plain, around = page(lang, "transformer-block").output("residual").splitlines()
     assert plain.endswith(f" {float(Fraction(1, 10) ** 10):.1e}")
@@ -630,7 +607,7 @@ def test_residual(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_layer_norm(page, lang):
     chapter = page(lang, "transformer-block")
     lines = chapter.output("layer-norm").splitlines()
@@ -645,7 +622,7 @@ def test_layer_norm(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_epsilon(page, lang):
     chapter = page(lang, "transformer-block")
     tiny = [mpmath.mpf(1) / 1000, 0, 0, 0]
@@ -660,7 +637,7 @@ def test_epsilon(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_jacobian(page, lang):
     chapter = page(lang, "transformer-block")
     assert chapter.output("layer-norm-jacobian").splitlines()[0] == "autograd agrees: True"
@@ -675,7 +652,7 @@ def test_jacobian(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_code(page, lang):
     """What the page shows is a function; run on its own, it is torch's layer."""
     names = dict(vars(transformer_block))
@@ -691,7 +668,7 @@ def test_code(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_post_by_hand(page, lang):
     chapter = page(lang, "transformer-block")
     assert chapter.array("hand-parameters").tolist() == W_O
@@ -704,7 +681,7 @@ def test_post_by_hand(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_pre_by_hand(page, lang):
     chapter = page(lang, "transformer-block")
     for number, wanted in enumerate(pre_by_hand()):
@@ -713,7 +690,7 @@ def test_pre_by_hand(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_batch(page, lang):
     assert page(lang, "transformer-block").output("batch-block").splitlines() == [
         "(3, 4, 4) -> (3, 4, 4) its tokens stay: True",
@@ -722,7 +699,7 @@ def test_batch(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_agreement(page, lang):
     chapter = page(lang, "transformer-block")
     version, _, *rows = chapter.output("agreement").splitlines()
@@ -734,7 +711,7 @@ def test_agreement(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_stack(page, lang):
     assert page(lang, "transformer-block").output("stack") == "the stack agrees: True"
 
@@ -789,7 +766,7 @@ def interval(samples):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_gradients(page, lang, measured):
     chapter = page(lang, "transformer-block")
     post, pre = measured[12, False][0], measured[12, True][0]
@@ -816,7 +793,7 @@ def test_gradients(page, lang, measured):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_last_block(page, lang, measured):
     chapter = page(lang, "transformer-block")
     rows = chapter.output("last-block").splitlines()[1:]
@@ -839,7 +816,7 @@ def test_last_block(page, lang, measured):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_stream(page, lang, measured):
     chapter = page(lang, "transformer-block")
     first, *rows, last = chapter.output("stream").splitlines()
@@ -860,7 +837,7 @@ def test_stream(page, lang, measured):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_parameters(page, lang):
     chapter = page(lang, "transformer-block")
     rows = [line.split() for line in chapter.output("parameters").splitlines()[1:]]
@@ -877,7 +854,7 @@ def test_parameters(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_flops(page, lang):
     chapter = page(lang, "transformer-block")
     for line in chapter.output("flops").splitlines()[1:]:
@@ -896,7 +873,7 @@ def test_flops(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_ddof(page, lang):
     chapter = page(lang, "transformer-block")
     row = [1, 0, 0, 0]
@@ -914,7 +891,7 @@ def test_ddof(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_order(page, lang):
     chapter = page(lang, "transformer-block")
     post, pre = post_by_hand()[-1], pre_by_hand()[-1]
@@ -930,7 +907,7 @@ def test_order(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_overwrite(page, lang):
     chapter = page(lang, "transformer-block")
     normal = normalised(X)
@@ -943,7 +920,7 @@ def test_overwrite(page, lang):
 
 
 @pytest.mark.site
-@LANGUAGES
+@each_language
 def test_exercises(page, lang):
     chapter = page(lang, "transformer-block")
     tables, norm, blocks, pooler, total = chapter.numbers("exercise-1")

@@ -179,6 +179,28 @@ SHOWN = """() => [...document.fonts].every((font) => font.display === "swap") &&
     (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))"""
 
 
+@in_browser
+@each_language
+def test_lines_with_formulas_are_no_higher_than_others(lang: str, visit: Visit) -> None:
+    for slug in ("scaling", "softmax"):
+        tab = visit(path_of(lang, slug))
+        lines, higher = tab.evaluate(LINES)
+        assert lines > 30
+        assert not higher
+
+
+LINES = """() => {
+  const text = [...document.querySelectorAll("article > p, article > ul > li")].filter(
+    (one) => one.querySelector("math") && !one.querySelector("p, pre, ul, math[display]"));
+  const extra = (one) => {
+    const line = parseFloat(getComputedStyle(one).lineHeight);
+    const { height } = one.getBoundingClientRect();
+    return height - line * Math.round(height / line);
+  };
+  return [text.length, text.filter((one) => extra(one) > 1).map((one) => one.textContent)];
+}"""
+
+
 # --- search, typed by hand -----------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+# The theme says at every start that its support ends; README says the same, and what comes then.
 export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: serve test check site bench update translated lock clean

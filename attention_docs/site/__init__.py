@@ -1,25 +1,37 @@
-"""How a number gets from the package onto a page.
+"""How a number gets from the package onto a page. Data goes one way.
 
-source   a page's Markdown as blocks and inline values; a listing as sections
-depends  which project modules a block's code imports, and a hash of their content
-store    results on disk, each under a key of everything that it depends on
-run      runs one page's code and catches what it prints (in a process of its own)
-execute  decides what must run, runs it, gathers every failure
-weave    puts the results into the page
-formulas TeX to MathML at build time
-mathml   what Temml renders, as a page wants it
-mathfont makes the font of the formulas, by hand
-twins    compares the two languages
-terms    the first use of a term or symbol links to its entry
-gallery  the mistakes, with code and outputs of their chapters
-works    the works and reports that the pages name
-tables   puts the gallery, the works and the notes where a page asks for them
-numbers  numbers.json: every output and inline value, for machines
-review   what each chapter prints, for a reviewer's diff
-plain    a page as plain Markdown, with code and results apart
-takeaway notebooks, Markdown copies, llms.txt
-offline  the whole site as a zip that opens from disk
-refresh  what an unchanged page was rendered to, kept between refreshes of `mkdocs serve`
-found    hreflang, what is shown where a page is shared, sitemap, the page for 404
-hooks    the events of mkdocs, in order
+read      what stands on disk
+    page      a page: front matter, headings, blocks, values, everything between
+    listing   a listing as sections
+    twins     a page against its original
+    settings  languages, names and order of the pages in mkdocs.yml
+    failure   what went wrong, and where
+run       what the code of the pages gives
+    execute   what must run; a pool of fresh processes
+    worker    one page's code, in a process of its own
+    result    what a block gave
+    imports   which modules a block depends on
+render    pages as HTML, made inside of Markdown
+    weave     a page with its results, on its way
+    extension what this site adds to Markdown
+    blocks    code, output, and where it comes from
+    terms     the first use of a term or symbol links to its entry
+    formulas  TeX to MathML; mathml: as a page wants it; mathfont: the font for it
+    requests  parts made from several chapters: mistakes, citations, notes (chapters: what they need)
+    theme     what the theme's HTML lacks
+    shelf     pages that were made before
+publish   what stands beside the pages
+    catalogue where each page and its copies stand
+    head      what a page says of itself; card: its picture
+    numbers   numbers.json; review: the same for a reviewer's diff
+    search    the index of each language
+    markdown  a page as plain Markdown; notebook: as a notebook
+    offline   the site as a zip
+    site      all of these; place: how the new site takes the place of the old; guard: what must not
+              survive into HTML
+store     records on disk
+addresses of pages, and relative to each other
+build     pages in, woven pages out, without a site generator
+plugin    the events of mkdocs
+export    the woven Markdown for another generator
 """

@@ -45,9 +45,9 @@ class _Sections:
         heads = bool(name) and (tag in HEADINGS or tag == "tr")
         if not isinstance(tag, str) or tag in SKIPPED_TAGS or self._skipped(element):
             return
-        if tag == "math":
+        if "data-tex" in element.attrib:  # a formula, in one piece or in several
             if element.get("display") != "block":
-                self.text.append(plain(element.get("data-tex", "")))
+                self.text.append(plain(element.get("data-tex")))
             return
         if heads:
             self.begin(tag, name)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from attention_docs.site.build import Build, Target
-from attention_docs.site.plugin import waits
 from attention_docs.site.render.shelf import Made, Shelf
 from attention_docs.site.store import Store
 from tests.mini import WEIGHTS, Project, content, ran
@@ -26,7 +25,7 @@ def keys(project: Project, target: Target = ADDRESS, maker: str = "x 1") -> dict
     build.read()
     found = {}
     for page in build.all:
-        assert not waits(page)
+        assert not page.waits
         key = build.made_key(page, None)
         found[page.path] = [key, build.printed_key(page, key)]
     return found

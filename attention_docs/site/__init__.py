@@ -17,7 +17,7 @@ render    pages as HTML, made inside of Markdown
     blocks    code, output, and where it comes from
     terms     the first use of a term or symbol links to its entry
     formulas  TeX to MathML; mathml: as a page wants it; mathfont: the font for it
-    requests  parts made from several chapters: mistakes, citations, notes (chapters: what they need)
+    requests  parts made from several pages (chapters): mistakes, citations, notes
     theme     what the theme's HTML lacks
     shelf     pages that were made before
 publish   what stands beside the pages
@@ -32,6 +32,6 @@ publish   what stands beside the pages
 store     records on disk
 addresses of pages, and relative to each other
 build     pages in, woven pages out, without a site generator
-plugin    the events of mkdocs
+plugin    the events of mkdocs; mkdocs_page: what it knows of a page
 export    the woven Markdown for another generator
 """

@@ -25,13 +25,13 @@ from mkdocs.plugins import BasePlugin, event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
-from mkdocs.structure.toc import AnchorLink, TableOfContents
 from mkdocs.theme import Theme
 from mkdocs.utils.templates import TemplateContext
 
 from attention_docs.site.addresses import relative
 from attention_docs.site.build import Build, Target
-from attention_docs.site.publish import card, numbers, search, site
+from attention_docs.site.mkdocs_page import made, register, reuse
+from attention_docs.site.publish import card, site
 from attention_docs.site.publish.guard import survivors
 from attention_docs.site.publish.head import head, sitemap
 from attention_docs.site.publish.markdown import markdown as markdown_copy
@@ -39,7 +39,7 @@ from attention_docs.site.publish.notebook import notebook
 from attention_docs.site.publish.place import Place, write
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
-from attention_docs.site.read.page import Reader, Request
+from attention_docs.site.read.page import Reader
 from attention_docs.site.read.settings import settings
 from attention_docs.site.render import blocks, theme
 from attention_docs.site.render.extension import SiteExtension
@@ -165,7 +165,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build.read()
         self._stop_on(build.failures)
         self.by_path = {root / page.path: page for page in build.all}
-        build.executor.start(page for page in build.all if waits(page) or not self._kept(page))
+        build.executor.start(page for page in build.all if page.waits or not self._kept(page))
         config.site_dir = str(self.place.stage)
         self._list_once(config.theme)
 
@@ -174,7 +174,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         """Pages that need what other pages print come last: the others are made meanwhile."""
         for file in files.documentation_pages():
             source = self._source(file)
-            if source and waits(source):
+            if source and source.waits:
                 files.remove(file)
                 files.append(file)
         return files
@@ -338,7 +338,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         return self.by_path.get(Path(file.abs_src_path or ""))
 
     def _turn(self, source: Source) -> Turn:
-        woven = self.build.weave(source) if waits(source) else None
+        woven = self.build.weave(source) if source.waits else None
         key = self.build.made_key(source, woven)
         return Turn(source, key, self.build.printed_key(source, key), woven=woven)
 
@@ -436,50 +436,3 @@ def _language(config: MkDocsConfig) -> str:
     """The language that is being built."""
     code: str = config.plugins["i18n"].current_language  # type: ignore[attr-defined]
     return code
-
-
-def waits(page: Source) -> bool:
-    """Whether a page shows or counts what other pages print."""
-    requests = any(isinstance(piece, Request) for piece in page.pieces)
-    return requests or any(value.counted for value in page.values)
-
-
-def made(page: Page, html: str, woven: Woven, folder: str) -> Made:
-    """What is to be kept of a page that mkdocs has rendered; `folder` is its language's."""
-
-    def listed(item: AnchorLink) -> list[Any]:
-        return [item.title, item.id, item.level, [listed(one) for one in item.children]]
-
-    entries = search.entries(page.url.removeprefix(folder), html)
-    return Made(
-        content=html,
-        contents=[listed(item) for item in page.toc],
-        anchors=sorted(page.present_anchor_ids or ()),
-        links={file.src_uri: dict(found) for file, found in (page.links_to_anchors or {}).items()},
-        searched=search.as_lines(entries),
-        numbered=numbers.as_lines(numbers.records(page.url, woven)),
-    )
-
-
-def reuse(page: Page, kept: Made, config: MkDocsConfig, files: Files) -> None:
-    """What mkdocs finds out while it renders a page, without rendering it."""
-
-    def item(found: list[Any]) -> AnchorLink:
-        title, name, level, children = found
-        link = AnchorLink(title, name, level)
-        link.children = [item(child) for child in children]
-        return link
-
-    page.content = kept.content
-    page.toc = TableOfContents([item(found) for found in kept.contents])
-    page.present_anchor_ids = set(kept.anchors)
-    targets = {files.get_file_from_path(name): found for name, found in kept.links.items()}
-    page.links_to_anchors = {file: dict(found) for file, found in targets.items() if file}
-
-
-def register(page: Page, kept: Made, config: MkDocsConfig) -> None:
-    """Tell the plugin for cross-references which functions this page documents."""
-    autorefs = config.plugins["autorefs"]
-    for anchor in kept.anchors:
-        if anchor.startswith("attention_docs"):
-            autorefs.register_anchor(page, anchor, primary=True)  # type: ignore[attr-defined]

@@ -213,6 +213,12 @@ class Page:
         """All blocks as one script."""
         return "\n".join(block.code for block in self.blocks)
 
+    @property
+    def waits(self) -> bool:
+        """Whether the page shows or counts what other pages print."""
+        requests = any(isinstance(piece, Request) for piece in self.pieces)
+        return requests or any(value.counted for value in self.values)
+
     @cached_property
     def passages(self) -> list[Passage]:
         """The page cut at its headings."""

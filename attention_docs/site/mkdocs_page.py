@@ -1,0 +1,55 @@
+"""What mkdocs knows of a page, to be kept, and a page from what was kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+from mkdocs.structure.toc import AnchorLink, TableOfContents
+
+from attention_docs.site.publish import numbers, search
+from attention_docs.site.render.shelf import Made
+from attention_docs.site.render.weave import Woven
+
+
+def made(page: Page, html: str, woven: Woven, folder: str) -> Made:
+    """What is to be kept of a page that mkdocs has rendered; `folder` is its language's."""
+
+    def listed(item: AnchorLink) -> list[Any]:
+        return [item.title, item.id, item.level, [listed(one) for one in item.children]]
+
+    entries = search.entries(page.url.removeprefix(folder), html)
+    return Made(
+        content=html,
+        contents=[listed(item) for item in page.toc],
+        anchors=sorted(page.present_anchor_ids or ()),
+        links={file.src_uri: dict(found) for file, found in (page.links_to_anchors or {}).items()},
+        searched=search.as_lines(entries),
+        numbered=numbers.as_lines(numbers.records(page.url, woven)),
+    )
+
+
+def reuse(page: Page, kept: Made, config: MkDocsConfig, files: Files) -> None:
+    """What mkdocs finds out while it renders a page, without rendering it."""
+
+    def item(found: list[Any]) -> AnchorLink:
+        title, name, level, children = found
+        link = AnchorLink(title, name, level)
+        link.children = [item(child) for child in children]
+        return link
+
+    page.content = kept.content
+    page.toc = TableOfContents([item(found) for found in kept.contents])
+    page.present_anchor_ids = set(kept.anchors)
+    targets = {files.get_file_from_path(name): found for name, found in kept.links.items()}
+    page.links_to_anchors = {file: dict(found) for file, found in targets.items() if file}
+
+
+def register(page: Page, kept: Made, config: MkDocsConfig) -> None:
+    """Tell the plugin for cross-references which functions this page documents."""
+    autorefs = config.plugins["autorefs"]
+    for anchor in kept.anchors:
+        if anchor.startswith("attention_docs"):
+            autorefs.register_anchor(page, anchor, primary=True)  # type: ignore[attr-defined]

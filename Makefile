@@ -32,7 +32,8 @@ update: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
 	$(BIN)/python -m attention_docs.site.publish.review .cache/site/numbers.json tests/outputs
 
-# Declare that a Chinese page goes with its English twin as that one now is: make translated PAGE=scaling
+# Declare that the translations of a page, or one of them, go with the English page as it now is:
+# make translated PAGE=scaling, or PAGE=zh/scaling
 translated: $(READY)
 	$(BIN)/python -m attention_docs.site.read.twins $(PAGE)
 

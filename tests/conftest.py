@@ -20,13 +20,14 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup, Tag
 from filelock import FileLock
-from hypothesis import settings
+from hypothesis import settings as hypothesis_settings
 
 from attention_docs.site.publish.numbers import NUMBER
 from attention_docs.site.read.page import read_page
+from attention_docs.site.read.settings import settings
 
 ROOT = Path(__file__).parents[1]
-LANGUAGES = ("en", "zh")
+LANGUAGES = settings(ROOT).languages
 PAGES = ROOT / "docs" / "en"
 SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
 
@@ -61,8 +62,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 # The same examples every time, and no deadline: a loaded machine is no fault.
-settings.register_profile("project", deadline=None, derandomize=True)
-settings.load_profile("project")
+hypothesis_settings.register_profile("project", deadline=None, derandomize=True)
+hypothesis_settings.load_profile("project")
 
 
 def mkdocs_build(

@@ -29,7 +29,7 @@ from tests.exact import (
     transpose,
 )
 
-# Typed from Karim's article (seeds 000, 002 and 004).
+# Typed from Karim's article (notes 000, 002 and 004).
 WEIGHTS = [
     [6.3379e-02, 4.6831e-01, 4.6831e-01],
     [6.0337e-06, 9.8201e-01, 1.7986e-02],
@@ -43,7 +43,7 @@ ROUNDED_WEIGHTED = [
     [[1, 3, 1.5], [0, 0, 0], [0.2, 0.6, 0.3]],
 ]
 ROUNDED_OUTPUTS = [[2.0, 7.0, 1.5], [2.0, 8.0, 0.0], [2.0, 7.8, 0.3]]
-# Typed from CONTENT's facts: the same example divided by the square root of 3.
+# Typed: the same example divided by the square root of 3.
 SCALED_WEIGHTS_1 = [0.1361, 0.4319, 0.4319]
 SCALED_OUTPUT_1 = [1.8639, 6.3194, 1.7042]
 

@@ -285,7 +285,7 @@ def test_loop(page, lang):
         printed(site.array("example", number), exact, 0)
     printed(site.array("loop"), WEIGHTS, 4)
     printed(site.array("loop", 1), OUTPUTS, 4)
-    # Typed from CONTENT's facts on the seeds.
+    # From the notes.
     np.testing.assert_array_equal(site.array("loop")[0], [0.1361, 0.4319, 0.4319])
     np.testing.assert_array_equal(site.array("loop", 1)[0], [1.8639, 6.3194, 1.7042])
 

@@ -24,7 +24,7 @@ DIVISORS = ["1", "√d_k", "d_k"]
 COIN = {-1: Fraction(1, 2), 1: Fraction(1, 2)}
 # Typed from seed 001: softmax of [1, 1, 1, 5].
 SEED_WEIGHTS = [0.0174, 0.0174, 0.0174, 0.9479]
-# Typed from CONTENT's facts: largest weight of 8 keys, mean, raw, by √d_k and by d_k.
+# Typed: largest weight of 8 keys, mean, raw, by √d_k and by d_k.
 LARGEST = {64: [0.873, 0.359, 0.149], 1024: [0.969, 0.361, 0.131]}
 JACOBIAN_1024 = [0.043, 0.366]
 

@@ -15,9 +15,6 @@ from itertools import product
 
 from attention_docs.figures.figure import Figure, Language, Wording, checked_label
 
-# The search ends an excluded element at the first closing tag of its kind, so there is none inside.
-UNSOUGHT = "data-search-exclude"
-
 
 @dataclass(frozen=True)
 class Frame:
@@ -51,7 +48,7 @@ class Frame:
         )
         return (
             f'<figure class="frame{" shown" * showing}" data-at="{" ".join(self.at)}"{says} '
-            f"{UNSOUGHT}>{drawings}<figcaption>{caption}</figcaption></figure>"
+            f">{drawings}<figcaption>{caption}</figcaption></figure>"
         )
 
 
@@ -70,7 +67,7 @@ class _Frames(Figure):
         """The controls and all frames, as HTML that holds an SVG for each drawing."""
         frames = "".join(one._html(lang, i == self.first) for i, one in enumerate(self.frames))
         return (
-            f'<div class="stepper"><div class="stepper-bar" {UNSOUGHT} hidden>'
+            f'<div class="stepper"><div class="stepper-bar" hidden>'
             f'{self.controls(lang)}</div><div class="stepper-frames">{frames}</div></div>'
         )
 

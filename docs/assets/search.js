@@ -1,6 +1,6 @@
 /* The search: finds what a reader typed, as it stands, in titles and text. A web worker that speaks
    the theme's protocol. It cuts nothing into words, so a Chinese phrase from the middle of a
-   sentence is found like any other. The index is written by attention_docs/site/search.py. */
+   sentence is found like any other. The index is written by attention_docs/site/publish/search.py. */
 "use strict";
 
 const [SETUP, READY, QUERY, RESULT] = [0, 1, 2, 3];

@@ -2,7 +2,7 @@
 
 An entry is a section, or a row of the glossary or of the notation, under its own address.
 
-The theme would put both languages into one file, with every formula three times and every printed
+The theme would put all languages into one file, with every formula three times and every printed
 tensor, and would have Chinese cut into words.
 """
 

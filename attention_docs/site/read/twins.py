@@ -3,7 +3,7 @@
 Alike: headings and their ids, blocks, display formulas, and in every passage the numerals and the
 inline values. Up to date: a translation carries a stamp of the original that it goes with.
 
-    python -m attention_docs.site.read.twins scaling softmax
+    python -m attention_docs.site.read.twins scaling zh/softmax
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import Page, Passage, read_page
+from attention_docs.site.read.page import FRONT_MATTER, Page, Passage, read_page
 from attention_docs.site.read.settings import languages
 
 STAMP = re.compile(r'^english: *"?(?P<stamp>[\w-]*)"? *$', re.M)
@@ -120,17 +120,27 @@ def _stale(original: Page, page: Page) -> list[Failure]:
     return [Failure(page.path, line, message)]
 
 
-def write_stamp(root: Path, slug: str) -> None:
-    """Declare that the translations of a page go with the original as it now is."""
+def write_stamp(root: Path, name: str) -> None:
+    """Declare that a translation, or all of a page, go with the original as it now is.
+
+    `name` is that of a page, "scaling", or of one translation of it, "zh/scaling".
+    """
     first, *others = languages(root)
+    lang, _, slug = name.partition("/")
+    if lang in others:
+        others = [lang]
+    else:
+        slug = name
     line = f"english: {stamp(read_page(root / 'docs' / first / f'{slug}.md', root))}"
     for lang in others:
         path = root / "docs" / lang / f"{slug}.md"
         text = path.read_text(encoding="utf-8")
         if STAMP.search(text):
             text = STAMP.sub(line, text, count=1)
-        else:
+        elif FRONT_MATTER.match(text):
             text = text.replace("---\n", f"---\n{line}\n", 1)
+        else:
+            text = f"---\n{line}\n---\n\n{text}"
         path.write_text(text, encoding="utf-8")
 
 

@@ -50,7 +50,7 @@ class Chapters:
         page = self.page(slug)
         titles = page.headings
         if slug == "mistakes":  # the headings of the gallery come from its entries
-            titles |= {entry["id"]: entry[self.lang] for entry in self.records("mistakes")}
+            titles |= {entry["id"]: self.told(entry, "") for entry in self.records("mistakes")}
         if heading not in titles:
             raise Failure("", 1, f"{page.path} has no heading #{heading}")
         return f"[{titled(page.title, titles[heading], self.words)}]({slug}.md#{heading})"
@@ -61,6 +61,14 @@ class Chapters:
             path = self.docs / f"{name}.toml"
             self.lists[name] = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
         return self.lists[name]
+
+    def told(self, entry: Record, field: str) -> str:
+        """A field of an entry in the language of the pages."""
+        name = f"{field}_{self.lang}" if field else self.lang
+        if name not in entry:
+            raise Failure("", 1, f'has no "{name}"')
+        text: str = entry[name]
+        return text
 
     def located(self, name: str, entry: Record, failure: Failure) -> Failure:
         """A fault of an entry, at the line of `docs/<name>.toml` that names it."""

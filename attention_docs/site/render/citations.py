@@ -136,7 +136,10 @@ def reports(chapters: Chapters) -> str:
     """Every public report that the gallery or a chapter links to, once, by what it is about."""
     words, lang = chapters.words, chapters.lang
     texts = [
-        (f"[{entry[lang]}](mistakes.md#{entry['id']})", entry.get(f"report_{lang}", ""))
+        (
+            f"[{chapters.told(entry, '')}](mistakes.md#{entry['id']})",
+            entry.get(f"report_{lang}", ""),
+        )
         for entry in chapters.records("mistakes")
     ]
     passages = [(slug, page, part) for slug, page in _chapters(chapters) for part in page.passages]

@@ -35,17 +35,16 @@ def gallery(group: str, chapters: Chapters) -> str:
 
 
 def _mistake(entry: Record, chapters: Chapters) -> str:
-    lang = chapters.lang
-    heading = f"### {entry[lang]} {{ #{entry['id']} }}"
+    heading = f"### {chapters.told(entry, '')} {{ #{entry['id']} }}"
     facts = "- " + "\n- ".join(_facts(entry, chapters))
-    return "\n\n".join([heading, entry[f"why_{lang}"], *_boxes(entry, chapters), facts])
+    return "\n\n".join([heading, chapters.told(entry, "why"), *_boxes(entry, chapters), facts])
 
 
 def _facts(entry: Record, chapters: Chapters) -> Iterator[str]:
     """What catches it, where it was seen, where it is explained and tested."""
     words, lang = chapters.words["site"]["mistakes"], chapters.lang
     marks = chapters.words["site"]["marks"]
-    yield words["check"].format(entry[f"check_{lang}"])
+    yield words["check"].format(chapters.told(entry, "check"))
     rows = listed(entry.get("note"))
     common = [words["own"].format(row, row.replace(".", "-")) for row in rows]
     common += listed(entry.get(f"report_{lang}"))

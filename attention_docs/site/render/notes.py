@@ -12,11 +12,12 @@ def table(chapters: Chapters) -> str:
     rows = [f"| {words['row']} | {words['left']} | {words['now']} |", "|---|---|---|"]
     for entry in chapters.records("notes"):
         try:
+            told = chapters.told(entry, "")
             links = [f"✓ {chapters.link(place)} `{place}`" for place in entry["places"]]
         except Failure as failure:
             raise chapters.located("notes", entry, failure) from None
         wrong = f"<br>**{words['corrected']}**" if entry.get("wrong") else ""
         anchor = f'<a id="note-{entry["id"].replace(".", "-")}"></a>'
-        cells = (f"{anchor}`{entry['id']}`", entry[chapters.lang] + wrong, "<br>".join(links))
+        cells = (f"{anchor}`{entry['id']}`", told + wrong, "<br>".join(links))
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)

@@ -39,17 +39,13 @@ def apply_mask(scores: Float[Array, "... n_q n_k"], mask: Any) -> Float[Array, "
         array([[  2.,   4., -inf]])
     """
     xp = floats(scores=scores)
-    library = is_array_api_obj(mask) and array_namespace(mask) is xp
-    if not library or not (xp.isdtype(mask.dtype, "bool") or mask.dtype == scores.dtype):
-        got = (
-            f"{mask.dtype} in {type(mask).__name__}"
-            if hasattr(mask, "dtype")
-            else type(mask).__name__
-        )
-        raise TypeError(
-            f"mask must hold booleans or {scores.dtype} like the scores, and be of their library, "
-            f"got {got}"
-        )
+    is_array = is_array_api_obj(mask)
+    if is_array and array_namespace(mask) is not xp:
+        got = f"{type(scores).__name__} and {type(mask).__name__}"
+        raise TypeError(f"scores and mask must be of one library, got {got}")
+    if not is_array or not (xp.isdtype(mask.dtype, "bool") or mask.dtype == scores.dtype):
+        got = mask.dtype if is_array else type(mask).__name__
+        raise TypeError(f"mask must hold booleans or {scores.dtype} like the scores, got {got}")
     if broadcastable(mask=shape(mask), scores=shape(scores)) != shape(scores):
         raise ValueError(
             f"mask must broadcast to the scores' shape {shape(scores)}, got {shape(mask)}"

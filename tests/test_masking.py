@@ -143,6 +143,14 @@ def test_empty_row_is_zero_in_every_dtype(dtype: torch.dtype, kind: str) -> None
     assert (output - sdpa(q, k, v, attn_mask=mask)).abs().max() < steps[dtype]
 
 
+def test_a_mask_may_be_a_parameter_and_must_be_of_the_scores_library() -> None:
+    scores = torch.tensor([[2.0, 4.0, 1.0]], dtype=torch.float64)
+    added = torch.nn.Parameter(torch.tensor([0.0, -1.5, 3.0], dtype=torch.float64))
+    assert apply_mask(scores, added).tolist() == [[2.0, 2.5, 4.0]]
+    with pytest.raises(TypeError, match="scores and mask must be of one library, got Tensor and"):
+        apply_mask(scores, np.array([True, False, True]))
+
+
 def test_errors_say_wanted_and_got() -> None:
     scores = np.zeros((2, 3))
     with pytest.raises(TypeError, match=r"booleans or float64 like the scores, got int64"):

@@ -6,13 +6,13 @@ It holds no words itself, so one serves all languages and no Chinese font is nee
 from __future__ import annotations
 
 import base64
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from attention_docs.figures.card import card_png
 from attention_docs.site.run.imports import Modules
 from attention_docs.site.store import Store, key_of
 from attention_docs.words import words
@@ -28,6 +28,12 @@ class Card:
     png: bytes
     alt: dict[str, str]
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height, as the picture itself says."""
+        width, height = struct.unpack(">II", self.png[16:24])
+        return width, height
+
 
 def card(root: Path, languages: Iterable[str], store: Store) -> Card:
     """The card, drawn once as long as nothing that it depends on has changed."""
@@ -35,6 +41,8 @@ def card(root: Path, languages: Iterable[str], store: Store) -> Card:
     key = key_of("card", code, version("pillow"), version("numpy"))
     record = store.get(key)
     if record is None:
+        from attention_docs.figures.card import card_png  # with NumPy, which few builds need
+
         png = card_png(_weights().tolist(), root / FONT)
         record = {"png": base64.b64encode(png).decode()}
         store.put(key, record)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from attention_docs.figures.card import SIZE
 from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish import card
 from attention_docs.site.publish.catalogue import MARKDOWN, Placed
@@ -43,8 +42,8 @@ def head(
     if drawn:
         shared += [
             ("og:image", site_url + card.NAME),
-            ("og:image:width", str(SIZE[0])),
-            ("og:image:height", str(SIZE[1])),
+            ("og:image:width", str(drawn.size[0])),
+            ("og:image:height", str(drawn.size[1])),
             ("og:image:alt", drawn.alt[lang]),
         ]
     return {"links": links, "properties": shared, "card": bool(drawn)}

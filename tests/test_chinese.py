@@ -131,9 +131,10 @@ def words(table: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
             yield from words(value, f"{place}{name}.")
         else:
             for text in value if isinstance(value, list) else [value]:
-                # Figures set spaces around what they put in, where it needs them.
-                put_in = "字" if place.startswith("figures.") else INSERT
-                yield f"{place}{name}", re.sub(r"\{[^{}]*\}", put_in, str(text))
+                # Figures set the spaces around what they put in themselves.
+                own = place.startswith("figures.")
+                filled = re.sub(r" ?\{[^{}]*\} ?", "字", str(text)) if own else str(text)
+                yield f"{place}{name}", re.sub(r"\{[^{}]*\}", INSERT, filled)
 
 
 def test_chinese_words_of_the_package_keep_the_rules() -> None:

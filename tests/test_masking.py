@@ -155,7 +155,7 @@ def test_errors_say_wanted_and_got() -> None:
     scores = np.zeros((2, 3))
     with pytest.raises(TypeError, match=r"booleans or float64 like the scores, got int64"):
         apply_mask(scores, np.array([1, 0, 1]))
-    with pytest.raises(TypeError, match=r"got bool|got torch.bool"):
+    with pytest.raises(TypeError, match="must be of one library, got ndarray and Tensor"):
         apply_mask(scores, torch.tensor([True, False, True]))
     with pytest.raises(ValueError, match=r"shape \(2, 3\), got \(4, 2, 3\)"):
         apply_mask(scores, np.ones((4, 2, 3), bool))

@@ -45,19 +45,20 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     first, *others = WINDOWS[lang][: 1 if slug.startswith("api/") else 2]
     tab = visit(width=first[0], color_scheme=first[1])
     answers = load(tab, address + path_of(lang, slug))
-    faults = faults_of_loading(tab, answers, address)
+    tab.evaluate(AXE_SCRIPT)
+    faults = faults_of_moving(tab)
     if tab.evaluate("document.documentElement.lang") != lang:
         faults.append("another language")
-    weight = sum(map(compressed, answers)) if slug in CHAPTERS else 0
-    if weight >= WEIGHT:
-        faults.append(f"{weight} bytes")
-    tab.evaluate(AXE_SCRIPT)
     faults += faults_of_window(tab, *first, colours=True)
     for width, scheme in others:
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme)
+        tab.evaluate(SETTLED)
         faults += faults_of_window(tab, width, scheme, colours=False)
-    faults += tab.said
+    weight = sum(map(compressed, answers)) if slug in CHAPTERS else 0
+    if weight >= WEIGHT:
+        faults.append(f"{weight} bytes")
+    faults += tab.said + faults_of_loading(tab, answers, address)  # late ones too
     assert not faults, "\n".join(faults)
 
 
@@ -70,24 +71,41 @@ def load(tab: Any, url: str) -> list[Any]:
     tab.on("requestfailed", lambda request: tab.said.append(f"failed: {request.url}"))
     tab.on("response", lambda answer: answers.append(answer))
     tab.add_init_script(SHIFTS)
-    tab.goto(url, wait_until="networkidle")
+    tab.goto(url, wait_until="load")
+    tab.evaluate(SETTLED)
     return answers
 
 
+# The script marks what scrolls, bit by bit: until it has, and all fonts are there.
+SETTLED = """async () => {
+  await document.fonts.ready;
+  const focusable = () => document.querySelectorAll("[tabindex='0']").length;
+  for (let same = 0, before = -1; same < 3; ) {
+    await new Promise((done) => requestIdleCallback(() => setTimeout(done, 50)));
+    same = before === focusable() ? same + 1 : 0;
+    before = focusable();
+  }
+}"""
+
+
 def faults_of_loading(tab: Any, answers: list[Any], own: str) -> list[str]:
-    """What came from elsewhere, late or not at all, and what moved."""
+    """What came from elsewhere, unannounced or not at all."""
     found = [f"{one.status}: {one.url}" for one in answers if one.status != 200]
     found += [
         f"foreign: {one.url}" for one in answers if not one.url.startswith((own, "data:", "blob:"))
     ]
     asked = tab.locator("link[rel=preload][as=font]").evaluate_all("all => all.map((l) => l.href)")
     fonts = [one.url for one in answers if one.url.endswith(".woff2")]
-    found += [f"not asked for in the head: {url}" for url in fonts if url not in asked]
+    return found + [f"not asked for in the head: {url}" for url in fonts if url not in asked]
+
+
+def faults_of_moving(tab: Any) -> list[str]:
+    """What moved until now."""
     shifted = tab.evaluate("window.shifted")
-    if shifted >= 0.02:
-        movers = [mover[:200] for mover in tab.evaluate("window.movers")]
-        found.append("\n  ".join([f"layout shift {shifted}", *movers]))
-    return found
+    if shifted < 0.02:
+        return []
+    movers = [mover[:200] for mover in tab.evaluate("window.movers")]
+    return ["\n  ".join([f"layout shift {shifted}", *movers])]
 
 
 def faults_of_window(tab: Any, width: int, scheme: str, *, colours: bool) -> list[str]:
@@ -124,12 +142,6 @@ def compressed(answer: Any) -> int:
 # While it does, a formula is its TeX and a picture nothing, in a box of the same size; code is
 # plain where all its colours on their ground were met before.
 AXE = """async (colours) => {
-  const focusable = () => document.querySelectorAll("[tabindex='0']").length;
-  for (let same = 0, before = -1; same < 3; ) { // the script marks what scrolls, bit by bit
-    await new Promise((done) => requestIdleCallback(() => setTimeout(done, 50)));
-    same = before === focusable() ? same + 1 : 0;
-    before = focusable();
-  }
   const put = [];
   const keep = (one) => put.push([one, one.style.cssText, [...one.childNodes]]);
   const whole = [...document.querySelectorAll("math, svg[role=img]")];

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
 from attention_docs.site.render import formulas, mathfont, mathml
-from tests.conftest import ROOT
+from tests.conftest import ROOT, tree_of
 
 FONT = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
 HINT = "see the docstring of attention_docs/site/render/mathfont.py: how the font is made again"
@@ -188,10 +188,11 @@ def lacking(font: TTFont, text: Any) -> set[str]:
 
 def drawn(path: Path) -> Iterator[str]:
     """The characters of a page's formulas, as browsers draw them: a single letter is italic."""
-    soup = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
-    for token in soup.select("math :is(mi, mn, mo, mtext)"):
-        text = token.get_text()
-        if token.name == "mi" and len(text) == 1 and not token.has_attr("mathvariant"):
+    for token in tree_of(path).iterfind(".//math//*"):
+        if token.tag not in ("mi", "mn", "mo", "mtext"):
+            continue
+        text = token.text_content()
+        if token.tag == "mi" and len(text) == 1 and "mathvariant" not in token.attrib:
             text = italic(text)
         yield from text
 

@@ -281,7 +281,7 @@ def main() -> None:
 def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
     """What is measured, one row after the other: its name, the ratio, the figures."""
     ours, plain = copy(base / "ours"), without_execution(base / "plain")
-    bare, executed = stock(base / "stock"), stock_executed(base / "executed")
+    bare = stock(base / "stock")
     memory = {"cold": build(ours)[1], "warm": build(ours)[1], "plain": build(plain)[1]}
     yield "cold build / no execution", ratio(ours, plain, forget)
     yield "warm build / no execution", ratio(ours, plain, nothing)
@@ -298,12 +298,6 @@ def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
     yield "`serve` up / stock without execution", compared(mine["up"], theirs["up"])
     prose = compared(mine["prose"], theirs["prose"])
     yield "prose edit to page / stock without execution", prose
-    markdown_exec = saves(executed, list(SAVES))
-    for name in SAVES:
-        yield (
-            f"{name} edit to page / stock markdown-exec",
-            compared(mine[name], markdown_exec[name]),
-        )
     for times in (4, 16):
         large = grown(base / f"grown{times}", times)
         yield f"cold build, {times} × the chapters / 1 ×", both_cold(large, ours)
@@ -311,6 +305,13 @@ def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
         again = saves(large, ["prose"])["prose"]
         yield f"prose edit to page, {times} × the chapters / 1 ×", compared(again, mine["prose"])
         shutil.rmtree(large)
+    executed = stock_executed(base / "executed")
+    markdown_exec = saves(executed, list(SAVES))
+    for name in SAVES:
+        yield (
+            f"{name} edit to page / stock markdown-exec",
+            compared(mine[name], markdown_exec[name]),
+        )
 
 
 def both_warm(large: Path, small: Path) -> tuple[str, str]:

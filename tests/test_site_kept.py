@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_docs.site.build import Build, Target
+from attention_docs.site.build import Build, Target, code_of
 from attention_docs.site.render.shelf import Made, Shelf
 from attention_docs.site.store import Store
 from tests.mini import WEIGHTS, Project, content, ran
@@ -60,13 +60,16 @@ CHANGES: dict[str, tuple[Callable[[Project], None], set[str], set[str]]] = {
     ),
     "package": (append("attention_docs/softmax.py", "\n# changed\n"), WEIGHT_PAGES, set()),
     "template": (append("attention_docs/site/theme/main.html", "{# changed #}"), PAGES, PAGES),
-    "code of the site": (append("attention_docs/site/render/blocks.py", "# changed"), PAGES, PAGES),
     "words of the site": (
         lambda project: project.edit("attention_docs/words/zh.toml", "运行环境", "环境"),
         PAGES,
         PAGES,
     ),
-    "settings": (append("mkdocs.yml", "# changed\n"), PAGES, PAGES),
+    "settings": (
+        lambda project: project.edit("mkdocs.yml", "    - toc.follow\n", ""),
+        PAGES,
+        PAGES,
+    ),
     "glossary": (lambda project: glossary(project, "After softmax."), PAGES - CHINESE, set()),
 }
 
@@ -87,12 +90,32 @@ def test_a_change_reaches_the_pages_that_depend_on_it_and_no_others(
     assert finished == made | printed
 
 
+def test_the_code_of_the_site_is_one_of_the_makers(project: Project) -> None:
+    before = code_of(project.root)
+    append("docs/en/weights.md", "More.")(project)
+    assert code_of(project.root) == before
+    append("attention_docs/site/render/blocks.py", "# changed")(project)
+    assert code_of(project.root) != before
+
+
+def test_a_section_that_moved_in_its_listing_reaches_its_pages(project: Project) -> None:
+    """Where an output comes from is told by line."""
+    before = keys(project)
+    project.edit(WEIGHTS, "import numpy", "# One line more, before the section.\nimport numpy")
+    project.edit(WEIGHTS, "# One line more, before the section.\n", "")
+    assert keys(project) == before
+    project.edit(WEIGHTS, '"""A listing on softmax.', '"""A listing.\n\nOn softmax.')
+    after = keys(project)
+    assert {path for path in PAGES if before[path][0] != after[path][0]} == WEIGHT_PAGES
+
+
 @pytest.mark.parametrize(
     "other",
     [
         replace(ADDRESS, site_url="https://example.org/b/"),
         replace(ADDRESS, repository="https://example.org/s"),
         replace(ADDRESS, edit=""),
+        replace(ADDRESS, shared="a picture of other weights"),
     ],
 )
 def test_an_address_reaches_every_finished_page(project: Project, other: Target) -> None:
@@ -139,6 +162,51 @@ def test_a_shelf_gives_back_what_was_kept_whole_or_without_content(tmp_path: Pat
     content_record = next(p for p in tmp_path.rglob("*.json") if b"<p>x</p>" in p.read_bytes())
     content_record.unlink()
     assert Shelf(Store(tmp_path, print)).made("k", whole=True) is None
+
+
+@pytest.mark.site
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        (WEIGHTS, "softmax(scores)\n", "softmax(scores, axis=5)\n"),  # a block that fails
+        ("docs/en/weights.md", "(#weights ", "(#nowhere "),  # found after all pages are made
+        ("docs/en/weights.md", "The first weight", "[x][attention_docs.nothing] The first weight"),
+        ("docs/en/weights.md", "The first weight", "{{weights}} The first weight"),
+    ],
+)
+def test_a_page_with_a_fault_is_never_taken_again(
+    project: Project, path: str, old: str, new: str
+) -> None:
+    assert project.build().returncode == 0
+    published = content(project.root / "site")
+    project.edit(path, old, new, both="/en/" in path)
+    told = [project.build("-q") for _ in range(2)]
+    assert [done.returncode for done in told] == [1, 1]
+    assert told[0].stderr == told[1].stderr
+    assert content(project.root / "site") == published
+    project.edit(path, new, old, both="/en/" in path)
+    assert project.build().returncode == 0
+    assert content(project.root / "site") == published
+    assert not list(project.root.glob("site.*"))
+
+
+@pytest.mark.site
+def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_after_serving(
+    project: Project,
+) -> None:
+    page = "---\ntitle: {0}\ndescription: x\n---\n\n# {0} {{ #api }}\n\n::: attention_docs.{0}\n"
+    for name in ("softmax", "checks"):
+        for lang in ("en", "zh"):
+            project.write(f"docs/{lang}/api/{name}.md", page.format(name))
+    project.stamp()
+    address = {"SITE_URL": "https://example.org/a/"}
+    first = project.build(site="first", **address)
+    assert first.returncode == 0, first.stderr
+    project.edit("docs/en/weights.md", "title: Weights", "title: Shares")
+    assert project.build(site="kept", **address).returncode == 0
+    elsewhere = {"ATTENTION_DOCS_CACHE": str(project.root / "empty")}
+    assert project.build(site="cold", **address, **elsewhere).returncode == 0
+    assert content(project.root / "kept") == content(project.root / "cold")
 
 
 @pytest.mark.site

@@ -18,7 +18,7 @@ from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.read import twins
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import Page, Reader, Reference, Request
+from attention_docs.site.read.page import Page, Reader, Request
 from attention_docs.site.read.settings import settings
 from attention_docs.site.render import terms
 from attention_docs.site.render.chapters import Chapters
@@ -36,13 +36,33 @@ def cache_folder(root: Path) -> Path:
     return Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache"))
 
 
+def code_of(root: Path) -> str:
+    """A hash of the code that makes pages: what a process has loaded does not change under it."""
+    folder = root / "attention_docs" / "site"
+    files = sorted([*folder.rglob("*.py"), *folder.rglob("*.js")])
+    return key_of(*(f"{path.relative_to(root)} {_digest(path)}" for path in files))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 @dataclass(frozen=True)
 class Target:
-    """Where a site will be: its own address, that of its repository, whether it is only served."""
+    """Where a site will be.
+
+    Attributes:
+        site_url: its own address, or "".
+        repository: that of its repository, or "".
+        edit: what "edit this page" leads to.
+        shared: what is shown where a page is shared, in words.
+        served: whether it is only served while somebody writes.
+    """
 
     site_url: str = ""
     repository: str = ""
     edit: str = ""
+    shared: str = ""
     served: bool = False
 
 
@@ -52,7 +72,7 @@ class Build:
     Attributes:
         pages: of each language, by name.
         failures: of reading, of comparing and of making; those of running are `executor`'s.
-        makers: names and versions of what else makes the HTML.
+        makers: what else makes the HTML: this package's code, names and versions of libraries.
     """
 
     def __init__(
@@ -62,10 +82,11 @@ class Build:
         target: Target | None = None,
         reader: Reader | None = None,
         makers: Iterable[str] = (),
+        config: str = "mkdocs.yml",
     ) -> None:
         self.root = root
         self.target = target or Target()
-        self.settings = settings(root)
+        self.settings = settings(root, config)
         self.languages = self.settings.languages
         self.addresses = Addresses(self.languages)
         self.reader = reader or Reader(root)
@@ -216,14 +237,14 @@ class Build:
 
         A page that is made from others, or counts them, is woven before that can be said.
         """
-        documents = any(isinstance(piece, Reference) for piece in page.pieces)
         return key_of(
             self._environment,
             page.path,
             page.text,
             self.executor.key(page),
             self._explained[page.lang],
-            self.executor.modules.everything if documents else "",
+            *(self._documented[page.lang] if page.documents else ()),
+            *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
             *(woven.requested.values() if woven else ()),
             json.dumps(woven.counts if woven else {}),
             *(str(failure) for failure in self.failures if failure.path == page.path),
@@ -233,22 +254,29 @@ class Build:
         """What a finished page with its copies depends on, as one word."""
         target = self.target
         zipped = "zip" if self.zipped(page) else ""
-        return key_of(made_key, self._around[page.lang], target.site_url, target.edit, zipped)
+        address = (target.site_url, target.edit, target.shared)
+        return key_of(made_key, self._around[page.lang], *address, zipped)
 
     @cached_property
     def _environment(self) -> str:
-        """What every page depends on: this package, the settings, what makes HTML, other pages."""
-        folders = (self.root / "attention_docs" / name for name in ("site", "words"))
-        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-        digests = [
-            hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in files
-            if "__pycache__" not in path.parts
-        ]
+        """What every page depends on: words, templates, settings, makers, which files there are."""
+        folders = (self.root / "attention_docs" / name for name in ("site/theme", "words"))
+        read = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        contents = [f"{path.relative_to(self.root)} {_digest(path)}" for path in read]
         versions = [f"{name} {number}" for name, number in public_versions().items()]
-        paths = [page.path for page in self.all]
+        docs = self.root / "docs"
+        names = sorted(str(path.relative_to(docs)) for path in docs.rglob("*") if path.is_file())
         repository = self.target.repository
-        return key_of(repository, self.settings.text, *self.makers, *versions, *digests, *paths)
+        return key_of(repository, self.settings.text, *self.makers, *versions, *contents, *names)
+
+    @cached_property
+    def _documented(self) -> dict[str, list[str]]:
+        """What the pages of modules depend on: the package, and each other, for their links."""
+        return {
+            lang: [self.executor.modules.everything]
+            + [page.text for page in pages.values() if page.documents]
+            for lang, pages in self.pages.items()
+        }
 
     @cached_property
     def _explained(self) -> dict[str, str]:
@@ -256,9 +284,13 @@ class Build:
 
     @cached_property
     def _around(self) -> dict[str, str]:
-        """What the pages of a language show of each other: titles, and which have a notebook."""
+        """What the pages of a language show of each other: titles, marks, which have notebooks."""
+        shown = ("title", "icon", "status", "subtitle")
         listings = [one.listing for one in self.catalogue.pages]
         return {
-            lang: key_of(*(page.title for page in pages.values()), *listings)
+            lang: key_of(
+                *(str([page.meta.get(name) for name in shown]) for page in pages.values()),
+                *listings,
+            )
             for lang, pages in self.pages.items()
         }

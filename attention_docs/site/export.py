@@ -22,7 +22,8 @@ import yaml
 from attention_docs.site.build import Build
 from attention_docs.site.publish.markdown import fenced, reference
 from attention_docs.site.publish.place import write
-from attention_docs.site.read.page import CODE_SPAN, DISPLAY, INLINE, Block, Fence, Reference
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import CODE_SPAN, DISPLAY, INLINE, Block, Fence, Page, Reference
 from attention_docs.site.read.settings import configuration
 from attention_docs.site.render import formulas
 from attention_docs.site.render.weave import Woven
@@ -99,7 +100,7 @@ def _mathml(tex: str, display: bool) -> str:
     return TEXT.sub(lambda text: MARKDOWN.sub(lambda c: f"&#{ord(c[0])};", text[0]), html)
 
 
-def settings(build: Build, lang: str) -> dict[str, Any]:
+def _project(build: Build, lang: str) -> dict[str, Any]:
     """`mkdocs.yml` for one language, without plugins."""
     known = configuration(build.root)
     found = {name: known[name] for name in KEPT if name in known}
@@ -117,17 +118,27 @@ def _translated(nav: Any, words: Mapping[str, str]) -> Any:
     return [_translated(inner, words) for inner in nav] if isinstance(nav, list) else nav
 
 
-def export(build: Build, folder: Path) -> None:
-    """Write a project for every language."""
+def export(build: Build, folder: Path) -> list[Failure]:
+    """Write a project for every language, unless something is wrong with a page."""
+    try:
+        texts = {page.path: _whole(build, page) for page in build.all}
+    except ValueError as error:  # of a formula
+        return [Failure("docs", 1, f"formula: {error}")]
+    if build.failures:
+        return build.failures
     for lang, pages in build.pages.items():
         target = folder / lang
         for page in pages.values():
-            text = markdown(build.weave(page), _formulas, lambda name: reference(name, build.root))
-            write(target / "docs" / f"{page.slug}.md", text)
+            write(target / "docs" / f"{page.slug}.md", texts[page.path])
         for name in ("assets", "listings"):
             shutil.copytree(build.root / "docs" / name, target / "docs" / name, dirs_exist_ok=True)
-        settings_text = yaml.safe_dump(settings(build, lang), allow_unicode=True, sort_keys=False)
-        write(target / "mkdocs.yml", settings_text)
+        project = yaml.safe_dump(_project(build, lang), allow_unicode=True, sort_keys=False)
+        write(target / "mkdocs.yml", project)
+    return []
+
+
+def _whole(build: Build, page: Page) -> str:
+    return markdown(build.weave(page), _formulas, lambda name: reference(name, build.root))
 
 
 def main(folder: Path) -> int:
@@ -137,10 +148,9 @@ def main(folder: Path) -> int:
     if not build.failures:
         build.executor.start(build.all)
     failures = build.failures + build.executor.finish()
+    failures = failures or export(build, folder)
     for failure in sorted(set(failures)):
         print(failure, file=sys.stderr)
-    if not failures:
-        export(build, folder)
     return int(bool(failures))
 
 

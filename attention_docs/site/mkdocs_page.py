@@ -45,11 +45,3 @@ def reuse(page: Page, kept: Made, config: MkDocsConfig, files: Files) -> None:
     page.present_anchor_ids = set(kept.anchors)
     targets = {files.get_file_from_path(name): found for name, found in kept.links.items()}
     page.links_to_anchors = {file: dict(found) for file, found in targets.items() if file}
-
-
-def register(page: Page, kept: Made, config: MkDocsConfig) -> None:
-    """Tell the plugin for cross-references which functions this page documents."""
-    autorefs = config.plugins["autorefs"]
-    for anchor in kept.anchors:
-        if anchor.startswith("attention_docs"):
-            autorefs.register_anchor(page, anchor, primary=True)  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import jinja2
 import mkdocs
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import Abort
+from mkdocs.exceptions import Abort, BuildError
 from mkdocs.plugins import BasePlugin, event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
@@ -29,8 +29,8 @@ from mkdocs.theme import Theme
 from mkdocs.utils.templates import TemplateContext
 
 from attention_docs.site.addresses import relative
-from attention_docs.site.build import Build, Target
-from attention_docs.site.mkdocs_page import made, register, reuse
+from attention_docs.site.build import Build, Target, cache_folder, code_of
+from attention_docs.site.mkdocs_page import made, reuse
 from attention_docs.site.publish import card, site
 from attention_docs.site.publish.guard import survivors
 from attention_docs.site.publish.head import head, sitemap
@@ -102,6 +102,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self.listener = Listener()
         self.reader: Reader | None = None
         self.shelf: Shelf | None = None
+        self.code: dict[Path, str] = {}  # what this process has loaded
         self.listed: dict[tuple[str, ...], list[str]] = {}  # the files of a theme, by its folders
         self.shown: dict[str, str] = {}  # under `serve`: the keys of the pages that stand there
 
@@ -143,22 +144,29 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if _nested(config):
             return
         self.listener.messages.clear()
-        root = Path(config.config_file_path or "mkdocs.yml").resolve().parent
-        known = settings(root)
+        words.cache_clear()
+        path = Path(config.config_file_path or "mkdocs.yml").resolve()
+        root, known = path.parent, settings(path.parent, path.name)
         config.site_url = known.site_url  # under `serve` mkdocs has put its own there
-        target = Target(known.site_url, known.repo_url, str(config.edit_uri), self.served)
         if self.reader is None or self.reader.root != root:
             self.reader = Reader(root)
+        self.store = Store(cache_folder(root) / "pages", log.warning)
+        drawn = card.card(root, known.languages, self.store) if known.site_url else None
+        self.card = drawn
+        shared = repr(drawn.alt) if drawn else ""
+        edit = str(config.edit_uri)
+        target = Target(known.site_url, known.repo_url, edit, shared, self.served)
         makers = [
+            self.code.setdefault(root, code_of(root)),
             f"{mkdocs.__name__} {mkdocs.__version__}",
             *(f"{name} {version(name)}" for name in MAKERS),
         ]
-        build = self.build = Build(root, log.warning, target, self.reader, makers)
+        build = self.build = Build(root, log.warning, target, self.reader, makers, path.name)
         self.turns: dict[str, Turn] = {}  # by the path of the page's file
         self.failures: list[Failure] = []
         self.stopped = False  # a block failed: no further page is made
+        self.unmended = False  # the theme is not the one that this package knows
         self.place = Place(Path(config.site_dir), build.cache)
-        self.store = Store(build.cache / "pages", log.warning)
         if self.shelf is None or self.shelf.store.folder != self.store.folder:
             self.shelf = Shelf(self.store)
         self.shelf.store = self.store
@@ -166,6 +174,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self._stop_on(build.failures)
         self.by_path = {root / page.path: page for page in build.all}
         build.executor.start(page for page in build.all if page.waits or not self._kept(page))
+        self.documented = {lang: self._documented(lang) for lang in build.languages}
         config.site_dir = str(self.place.stage)
         self._list_once(config.theme)
 
@@ -192,11 +201,13 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             return ""
         page.meta["search"] = {"exclude": True}  # from the theme's own index
         turn = self.turns[page.file.src_uri] = self._turn(source)
-        finished = self._stands(page, turn) or self.shelf.has_printed(turn.printed_key)
-        turn.made = self.shelf.made(turn.made_key, whole=not finished)
+        finished = self._finished(source, turn.printed_key)
+        if source.documents:  # their links to each other are found while they are made
+            finished = self.documented[source.lang]
+        if finished or not source.documents:
+            turn.made = self.shelf.made(turn.made_key, whole=not finished)
         if turn.made:
             page.render = partial(reuse, page, turn.made)  # type: ignore[method-assign]
-            register(page, turn.made, config)
             return markdown
         turn.fresh = True
         turn.woven = self.extension.woven = turn.woven or self.build.weave(source)
@@ -213,7 +224,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         woven, folder = turn.woven, self.build.addresses.folder(turn.source.lang)
         turn.made = made(page, blocks.faults(woven) + html, woven, folder)
         self.failures += woven.failures
-        known = set(self.build.failures_of(turn.source))
+        # What was wrong before anything ran is part of the page's key.
+        known = {fault for fault in self.build.failures if fault.path == turn.source.path}
         turn.clean = known >= set(woven.failures) and turn.warnings == len(self.listener.messages)
         if turn.clean:
             self.shelf.keep(turn.made_key, turn.made)
@@ -225,7 +237,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
     ) -> jinja2.Environment:
         """Have pages go through the theme's templates only where that gives something new."""
         if self.stopped:  # what runs is waited for, so that all that failed is told at once
-            self._stop_on(self.build.failures + self.build.executor.finish())
+            self._stop_on(self._faults())
 
         def render(template: jinja2.Template, context: Mapping[str, Any]) -> str:
             page = context.get("page")
@@ -244,10 +256,10 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
     ) -> TemplateContext:
         """What the templates in theme/ say of a page."""
         turn = self.turns.get(page.file.src_uri)
-        if turn and not self._stands(page, turn):
+        if turn and not self._stands(turn):
             placed, build = self.build.placed[turn.source.path], self.build
             extra = cast("dict[str, Any]", context)
-            extra["about"] = head(placed, build.addresses, build.target.site_url, self._card())
+            extra["about"] = head(placed, build.addresses, build.target.site_url, self.card)
             extra["script"] = dict(words(turn.source.lang)["site"]["script"])
             extra["takeaway"] = placed.line(build.zipped(turn.source))
         return context
@@ -283,12 +295,12 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
     @event_priority(-200)  # after the last language is built
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what stands beside the pages, and publish if nothing is wrong."""
-        if _nested(config):
+        if _nested(config) or self.shelf is None:
             return
         build, executor = self.build, self.build.executor
-        self.failures += build.failures + executor.finish()
+        faults = self._faults()
         log.info("Numbers: %d blocks ran, %d reused", executor.ran, executor.reused)
-        self._stop_on(self.failures + [self._located(text) for text in self.listener.messages])
+        self._stop_on(faults)
         by_path = {turn.source.path: turn for turn in self.turns.values()}
         pages = [
             site.Finished(placed, turn.made)
@@ -297,16 +309,24 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         ]
         site.beside(self.place.stage, build.languages, pages, build.catalogue)
         if self.served:
-            self._refresh(pages)
+            self._refresh()
         else:
             base = urlsplit(build.target.site_url).path or "/"
-            site.archive(self.place.stage, self._card(), base, self.store)
+            site.archive(self.place.stage, self.card, base, self.store)
             self.place.publish()
+        config.site_dir = str(self.place.target)
+        for turn in self.turns.values():
+            self.shelf.use(turn.made_key, turn.printed_key)
         self.store.tidy()
+        executor.use()
         executor.store.tidy()
 
     def on_build_error(self, *, error: Exception) -> None:
         """Leave nothing behind."""
+        self.on_shutdown()
+
+    def on_shutdown(self) -> None:
+        """Leave nothing behind, whatever ended the build."""
         if hasattr(self, "build"):
             self.build.executor.close()
         if hasattr(self, "place"):
@@ -347,29 +367,51 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         key = self.build.made_key(source, None)
         if self.shelf is None or not self.shelf.made(key, whole=False):
             return False
-        printed = self.build.printed_key(source, key)
-        stands = printed in self.shown.values() or self.shelf.has_printed(printed)
-        return stands or self.shelf.made(key, whole=True) is not None
+        if self._finished(source, self.build.printed_key(source, key)):
+            return True
+        return self.shelf.made(key, whole=True) is not None
 
-    def _stands(self, page: Page, turn: Turn) -> bool:
+    def _finished(self, source: Source, printed_key: str) -> bool:
+        """Whether a page stands where it is served, or is there to be written, as it would be."""
+        stands = self.shown.get(source.path) == printed_key
+        return stands or (self.shelf is not None and self.shelf.has_printed(printed_key))
+
+    def _documented(self, lang: str) -> bool:
+        """Whether all pages of modules are finished."""
+        build, pages = self.build, self.build.pages[lang].values()
+        return all(
+            self._finished(page, build.printed_key(page, build.made_key(page, None)))
+            for page in pages
+            if page.documents
+        )
+
+    def _stands(self, turn: Turn) -> bool:
         """Whether the page stands where it is served, as it would be made now."""
-        return self.shown.get(page.file.src_uri) == turn.printed_key
+        return not turn.fresh and self.shown.get(turn.source.path) == turn.printed_key
+
+    def _faults(self) -> list[Failure]:
+        """All that is wrong, once everything has run."""
+        messages = [self._located(text) for text in self.listener.messages]
+        return self.failures + self.build.failures + self.build.executor.finish() + messages
 
     def _printed(
         self, page: Page, turn: Turn, fresh: Callable[[], str], config: MkDocsConfig
     ) -> str:
         """A page as readers get it, and its copies; "" for one that stands there already."""
-        if self._stands(page, turn) or self.shelf is None:
+        if self._stands(turn) or self.shelf is None:
             return ""
         files = None if turn.fresh else self.shelf.printed(turn.printed_key)
         if files is None:
+            if page.content == "":  # another process threw it away since it was looked up
+                raise BuildError(f"what was kept of {turn.source.path} is gone: build again")
             html = self._mended(fresh(), turn.source.lang, page.url)
             left = {text for _, text in survivors(html)}
             self.failures += [
                 Failure(turn.source.path, turn.source.line_of(text), f"left in the page: {text}")
                 for text in left
             ]
-            turn.clean = turn.clean and not left
+            told = any(page.file.src_uri in message for message in self.listener.messages)
+            turn.clean = turn.clean and not left and not told and not self.unmended
             files = {page.file.dest_uri: html} | self._copies(turn)
             if turn.clean:
                 self.shelf.keep_printed(turn.printed_key, files)
@@ -387,29 +429,26 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             found[placed.notebook] = notebook(*about)
         return found
 
-    def _card(self) -> card.Card | None:
-        """The picture shown where a page is shared; only for a site that has an address."""
-        if self.served or not self.build.target.site_url:
-            return None
-        return card.card(self.build.root, self.build.languages, self.store)
-
     def _mended(self, html: str, lang: str, url: str) -> str:
         folder = self.build.addresses.folder(lang)
-        html, missing = theme.mended(html, words(lang), relative(folder, url) if folder else "")
+        index = relative(folder, url) if folder else ""
+        html, missing = theme.mended(html, words(lang), index, lang != self.build.languages[0])
         for piece in missing:
             failure = Failure("attention_docs/site/render/theme.py", 1, f"not in the HTML: {piece}")
             self.failures.append(failure)
+        self.unmended = self.unmended or bool(missing)
         return html
 
-    def _refresh(self, pages: list[site.Finished]) -> None:
+    def _refresh(self) -> None:
         """Under `serve`: what is new joins what stands there."""
         kept = set()
-        for name, turn in self.turns.items():
-            if self.shown.get(name) == turn.printed_key:
+        for turn in self.turns.values():
+            if self._stands(turn):
                 placed = self.build.placed[turn.source.path]
                 kept |= {f"{placed.url}index.html", placed.markdown, placed.notebook}
         self.place.refresh(kept)
-        self.shown = {name: turn.printed_key for name, turn in self.turns.items() if turn.clean}
+        turns = self.turns.values()
+        self.shown = {turn.source.path: turn.printed_key for turn in turns if turn.clean}
 
     def _stop_on(self, failures: list[Failure]) -> None:
         """Report every fault; stop the build, but not the server."""

@@ -45,6 +45,7 @@ class Store:
         path = self._path(key)
         try:
             content = path.read_bytes()
+            os.utime(path)  # what is read is not old
         except FileNotFoundError:
             return None
         checksum, _, payload = content.partition(b"\n")

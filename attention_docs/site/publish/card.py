@@ -6,6 +6,7 @@ It holds no words itself, so one serves all languages and no Chinese font is nee
 from __future__ import annotations
 
 import base64
+import hashlib
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,18 +37,21 @@ class Card:
 
 
 def card(root: Path, languages: Iterable[str], store: Store) -> Card:
-    """The card, drawn once as long as nothing that it depends on has changed."""
+    """The card, made once as long as nothing that it depends on has changed."""
+    languages = tuple(languages)
     code = Modules(root).digest(["attention_docs.site.publish.card"])
-    key = key_of("card", code, version("pillow"), version("numpy"))
+    font = hashlib.sha256((root / FONT).read_bytes()).hexdigest()
+    said = [f"{lang}: {words(lang)['site']['card']['alt']}" for lang in languages]
+    key = key_of("card", code, font, version("pillow"), version("numpy"), *said)
     record = store.get(key)
     if record is None:
         from attention_docs.figures.card import card_png  # with NumPy, which few builds need
 
         png = card_png(_weights().tolist(), root / FONT)
-        record = {"png": base64.b64encode(png).decode()}
+        alt = {lang: _alt(lang) for lang in languages}
+        record = {"png": base64.b64encode(png).decode(), "alt": alt}
         store.put(key, record)
-    alt = {lang: _alt(lang) for lang in languages}
-    return Card(base64.b64decode(record["png"]), alt)
+    return Card(base64.b64decode(record["png"]), record["alt"])
 
 
 def _alt(lang: str) -> str:

@@ -16,8 +16,10 @@ from pathlib import Path
 from lxml import html as lxml
 from lxml.etree import _Comment
 
+from attention_docs.site.read.page import REQUESTED
+
 INCLUDE = r"--8<--"
-REQUEST = r"<!-- (?:gallery|works|reports|notes)"
+REQUEST = rf"<!-- (?:{'|'.join(REQUESTED)})"
 SURVIVOR = re.compile(rf"\{{\{{.*?\}}\}}|{INCLUDE}|[\ue000-\uf8ff]|^::: |{REQUEST}")
 HINT = re.compile(rf"\{{\{{|--8(?:<|&lt;)--|[\ue000-\uf8ff]|:::|{REQUEST}")
 """What a page holds at least that is not as it should be."""

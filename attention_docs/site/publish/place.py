@@ -29,7 +29,12 @@ class Place:
         with self.lock:
             if self.target.is_dir():
                 self.target.rename(old)
-            self.stage.rename(self.target)
+            try:
+                self.stage.rename(self.target)
+            except OSError:
+                if old.is_dir():
+                    old.rename(self.target)
+                raise
         shutil.rmtree(old, ignore_errors=True)
 
     def refresh(self, kept: Collection[str]) -> None:

@@ -14,6 +14,7 @@ from attention_docs.site.publish.catalogue import ZIP, Catalogue, Placed
 from attention_docs.site.publish.place import compress, write
 from attention_docs.site.render.shelf import Made
 from attention_docs.site.run.execute import public_versions
+from attention_docs.site.run.imports import Modules
 from attention_docs.site.store import Store, key_of
 
 
@@ -48,7 +49,8 @@ def archive(built: Path, drawn: card.Card | None, base: str, store: Store) -> No
         (built / card.NAME).write_bytes(drawn.png)
     names = offline.files(built)
     digests = (hashlib.sha256((built / name).read_bytes()).hexdigest() for name in names)
-    key = key_of("archive", base, *names, *digests)
+    code = Modules(Path(__file__).parents[3]).digest(["attention_docs.site.publish.offline"])
+    key = key_of("archive", code, base, *names, *digests)
     kept = store.folder / "zip" / f"{key}.zip"
     store.used.add(key)
     if not kept.is_file():

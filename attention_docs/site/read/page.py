@@ -26,7 +26,9 @@ HEADING = re.compile(r"^(?P<level>#{1,6}) (?P<title>.*?)(?:\s*\{[^}]*#(?P<id>[\w
 BOX = re.compile(r'^(?P<indent> *)(?P<mark>\?{3}\+?|!{3}) +[\w -]+?(?: +"(?P<title>.*)")?\s*$')
 ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
-REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?:: (?P<name>[\w-]+))? -->$")
+REQUESTED = ("gallery", "works", "reports", "notes")
+REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
+COUNTS = ("pages", "blocks", "outputs", "values", "steps")
 INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')
 OPTION = re.compile(r'(\w+)="([^"]*)"')
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
@@ -194,7 +196,10 @@ class Page:
     def meta(self) -> dict[str, Any]:
         """The front matter."""
         front = FRONT_MATTER.match(self.text)
-        found = yaml.safe_load(front["yaml"]) if front else None
+        try:
+            found = yaml.safe_load(front["yaml"]) if front else None
+        except yaml.YAMLError:  # a failure of the page: see read_page
+            return {}
         return found if isinstance(found, dict) else {}
 
     @property
@@ -212,6 +217,11 @@ class Page:
     def code(self) -> str:
         """All blocks as one script."""
         return "\n".join(block.code for block in self.blocks)
+
+    @property
+    def documents(self) -> bool:
+        """Whether the page shows the documentation of a module."""
+        return any(isinstance(piece, Reference) for piece in self.pieces)
 
     @property
     def waits(self) -> bool:
@@ -323,7 +333,7 @@ def read_page(path: Path, root: Path) -> Page:
         else:
             page.pieces.append(_piece(line, number))
             _values(page, number, line)
-    page.failures += _twice(page)
+    page.failures += [*_twice(page), *_unknown(page)]
     return page
 
 
@@ -344,7 +354,7 @@ def _piece(line: str, number: int) -> Piece:
         return Box(number, box["indent"], box["title"] or "", box["mark"].startswith("?"))
     if reference := REFERENCE.match(line):
         return Reference(number, reference["name"])
-    if request := REQUEST.match(line):
+    if (request := REQUEST.match(line)) and request["kind"] in REQUESTED:
         return Request(number, request["kind"], request["name"] or "")
     return Attributes(number) if ATTRIBUTES.match(line) else Text(number)
 
@@ -356,6 +366,21 @@ def _twice(page: Page) -> Iterator[Failure]:
             message = f'block "{block.id}" is on line {seen[block.id]} already'
             yield Failure(page.path, block.line, message)
         seen.setdefault(block.id, block.line)
+
+
+def _unknown(page: Page) -> Iterator[Failure]:
+    """What the page asks for and nobody knows."""
+    if not page.meta.get("title"):
+        yield Failure(page.path, 1, "the front matter must be YAML with a title")
+    for number, line in enumerate(page.lines, start=1):
+        request = REQUEST.match(line)
+        if request and request["named"] and request["kind"] not in REQUESTED:
+            message = f"a comment asks for one of {', '.join(REQUESTED)}, got {request['kind']}"
+            yield Failure(page.path, number, message)
+    for value in page.values:
+        if value.counted and (value.expression[5:] not in COUNTS or value.spec):
+            message = f"site. counts {', '.join(COUNTS)}, without a format"
+            yield Failure(page.path, value.line, f"{message}, got {value.expression}:{value.spec}")
 
 
 def _block(page: Page, fence: re.Match[str], line: int, end: int, listings: Path) -> Block:

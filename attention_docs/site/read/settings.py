@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ class Settings:
     """What this project needs to know of `mkdocs.yml`.
 
     Attributes:
-        text: the file.
+        text: all that it says, with the environment's part.
         languages: the codes of the languages that are built, that of the originals first.
         names: the name of the site in each of them.
         sections: what the sections of the navigation are called in each of them.
@@ -41,16 +42,16 @@ class Settings:
     repo_url: str = ""
 
 
-def configuration(root: Path) -> dict[str, Any]:
-    """All of `mkdocs.yml`."""
-    found: dict[str, Any] = yaml.load((root / "mkdocs.yml").read_text(encoding="utf-8"), _Loader)
+def configuration(root: Path, name: str = "mkdocs.yml") -> dict[str, Any]:
+    """All of `mkdocs.yml`, or of what stands in for it."""
+    found: dict[str, Any] = yaml.load((root / name).read_text(encoding="utf-8"), _Loader)
     return found
 
 
-def settings(root: Path) -> Settings:
-    """Read `mkdocs.yml`."""
-    text = (root / "mkdocs.yml").read_text(encoding="utf-8")
-    found = configuration(root)
+def settings(root: Path, name: str = "mkdocs.yml") -> Settings:
+    """Read `mkdocs.yml`, or what stands in for it."""
+    found = configuration(root, name)
+    text = json.dumps(found, default=str)
     plugins = [plugin for plugin in found.get("plugins", []) if isinstance(plugin, dict)]
     entries = [one for p in plugins for one in (p.get("i18n") or {}).get("languages", [])]
     built = [one for one in entries if one.get("build", True)]

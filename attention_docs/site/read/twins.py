@@ -15,7 +15,14 @@ import sys
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import FRONT_MATTER, Page, Passage, read_page
+from attention_docs.site.read.page import (
+    FRONT_MATTER,
+    Page,
+    Passage,
+    Reference,
+    Request,
+    read_page,
+)
 from attention_docs.site.read.settings import languages
 
 STAMP = re.compile(r'^english: *"?(?P<stamp>[\w-]*)"? *$', re.M)
@@ -43,7 +50,7 @@ def compare(original: Page, page: Page) -> list[Failure]:
         got = f"#{heads[1][number][1]}" if number < len(heads[1]) else "none"
         line = page.passages[min(number, len(page.passages) - 1)].line
         return [Failure(page.path, line, f"heading: wanted {wanted}, got {got}")]
-    faults = _blocks(original, page)
+    faults = _blocks(original, page) + _parts(original, page)
     for their, our in zip(original.passages, page.passages, strict=True):
         faults += _passage(original.path, page.path, their, our)
     return faults + _stale(original, page)
@@ -81,6 +88,22 @@ def _blocks(original: Page, page: Page) -> list[Failure]:
         block = longer.blocks[min(len(wanted), len(got))]
         return [Failure(longer.path, block.line, f'block "{block.id}" is not in {other.path}')]
     return []
+
+
+def _parts(original: Page, page: Page) -> list[Failure]:
+    """Parts that are made elsewhere: the same in the same places."""
+
+    def placed(one: Page) -> list[tuple[str, str]]:
+        return [
+            (one.section(piece.line), one.lines[piece.line - 1].strip())
+            for piece in one.pieces
+            if isinstance(piece, Request | Reference)
+        ]
+
+    wanted, got = placed(original), placed(page)
+    if wanted == got:
+        return []
+    return [Failure(page.path, 1, f"parts: wanted {wanted} as in {original.path}, got {got}")]
 
 
 def _passage(original: str, path: str, their: Passage, our: Passage) -> list[Failure]:

@@ -50,7 +50,9 @@ class Chapters:
         page = self.page(slug)
         titles = page.headings
         if slug == "mistakes":  # the headings of the gallery come from its entries
-            titles |= {entry["id"]: self.told(entry, "") for entry in self.records("mistakes")}
+            titles |= {
+                entry["id"]: self.told("mistakes", entry) for entry in self.records("mistakes")
+            }
         if heading not in titles:
             raise Failure("", 1, f"{page.path} has no heading #{heading}")
         return f"[{titled(page.title, titles[heading], self.words)}]({slug}.md#{heading})"
@@ -58,20 +60,27 @@ class Chapters:
     def records(self, name: str) -> list[Record]:
         """The entries of `docs/<name>.toml`."""
         if name not in self.lists:
-            path = self.docs / f"{name}.toml"
-            self.lists[name] = tomllib.loads(path.read_text(encoding="utf-8"))["entry"]
+            text = (self.docs / f"{name}.toml").read_text(encoding="utf-8")
+            try:
+                self.lists[name] = tomllib.loads(text)["entry"]
+            except (tomllib.TOMLDecodeError, KeyError) as error:
+                raise Failure(
+                    f"docs/{name}.toml", 1, f"must hold [[entry]] tables: {error}"
+                ) from None
         return self.lists[name]
 
-    def told(self, entry: Record, field: str) -> str:
-        """A field of an entry in the language of the pages."""
-        name = f"{field}_{self.lang}" if field else self.lang
-        if name not in entry:
-            raise Failure("", 1, f'has no "{name}"')
-        text: str = entry[name]
+    def told(self, name: str, entry: Record, field: str = "") -> str:
+        """A field of an entry of `docs/<name>.toml` in the language of the pages."""
+        key = f"{field}_{self.lang}" if field else self.lang
+        if key not in entry:
+            raise self.located(name, entry, Failure("", 1, f'has no "{key}"'))
+        text: str = entry[key]
         return text
 
     def located(self, name: str, entry: Record, failure: Failure) -> Failure:
         """A fault of an entry, at the line of `docs/<name>.toml` that names it."""
+        if failure.path:  # located already
+            return failure
         lines = (self.docs / f"{name}.toml").read_text(encoding="utf-8").splitlines()
         line = next((n for n, text in enumerate(lines, 1) if text == f'id = "{entry["id"]}"'), 1)
         return Failure(f"docs/{name}.toml", line, f"{entry['id']}: {failure.message}")

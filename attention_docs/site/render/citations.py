@@ -137,7 +137,7 @@ def reports(chapters: Chapters) -> str:
     words, lang = chapters.words, chapters.lang
     texts = [
         (
-            f"[{chapters.told(entry, '')}](mistakes.md#{entry['id']})",
+            f"[{chapters.told('mistakes', entry)}](mistakes.md#{entry['id']})",
             entry.get(f"report_{lang}", ""),
         )
         for entry in chapters.records("mistakes")

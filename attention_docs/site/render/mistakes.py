@@ -35,16 +35,18 @@ def gallery(group: str, chapters: Chapters) -> str:
 
 
 def _mistake(entry: Record, chapters: Chapters) -> str:
-    heading = f"### {chapters.told(entry, '')} {{ #{entry['id']} }}"
+    heading = f"### {chapters.told('mistakes', entry)} {{ #{entry['id']} }}"
     facts = "- " + "\n- ".join(_facts(entry, chapters))
-    return "\n\n".join([heading, chapters.told(entry, "why"), *_boxes(entry, chapters), facts])
+    return "\n\n".join(
+        [heading, chapters.told("mistakes", entry, "why"), *_boxes(entry, chapters), facts]
+    )
 
 
 def _facts(entry: Record, chapters: Chapters) -> Iterator[str]:
     """What catches it, where it was seen, where it is explained and tested."""
     words, lang = chapters.words["site"]["mistakes"], chapters.lang
     marks = chapters.words["site"]["marks"]
-    yield words["check"].format(chapters.told(entry, "check"))
+    yield words["check"].format(chapters.told("mistakes", entry, "check"))
     rows = listed(entry.get("note"))
     common = [words["own"].format(row, row.replace(".", "-")) for row in rows]
     common += listed(entry.get(f"report_{lang}"))

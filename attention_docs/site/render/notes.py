@@ -12,7 +12,7 @@ def table(chapters: Chapters) -> str:
     rows = [f"| {words['row']} | {words['left']} | {words['now']} |", "|---|---|---|"]
     for entry in chapters.records("notes"):
         try:
-            told = chapters.told(entry, "")
+            told = chapters.told("notes", entry)
             links = [f"✓ {chapters.link(place)} `{place}`" for place in entry["places"]]
         except Failure as failure:
             raise chapters.located("notes", entry, failure) from None

@@ -1,7 +1,7 @@
 """Pages that were made, kept on disk for the next build, and remembered for the next refresh.
 
 A page is kept twice: as Markdown made it, and as the theme's template, with its copies, made that.
-What a page depends on is its key, so nothing that is taken from here can be stale.
+The key of a page is everything that it depends on: see `made_key` and `printed_key` in `build`.
 """
 
 from __future__ import annotations
@@ -59,6 +59,10 @@ class Shelf:
         self.store.put(_content(key), {"content": record.pop("content")})
         self.store.put(key, record)
         self.remembered[key] = replace(made, content="")
+
+    def use(self, made_key: str, printed_key: str) -> None:
+        """Say that a page is still wanted, though it was not looked up."""
+        self.store.used |= {made_key, _content(made_key), printed_key}
 
     def printed(self, key: str) -> dict[str, str] | None:
         """The files of a finished page by their places."""

@@ -32,11 +32,11 @@ BASE = re.compile(r'(?<="base": ")[^"]*(?=")')
 DOCSTRING = re.compile(r"<div (?=class=\"doc doc-object)")
 
 
-def mended(html: str, words: Words, index: str) -> tuple[str, list[str]]:
+def mended(html: str, words: Words, index: str, foreign_docstrings: bool) -> tuple[str, list[str]]:
     """The page with every piece replaced, and the pieces that were not found.
 
     `index` leads to the folder that holds the search index of the page's language, where that is
-    not the root of the site.
+    not the root of the site. Docstrings are in the language of the originals.
     """
     missing = []
     for old, new in ALWAYS + WHERE_PRESENT:
@@ -47,5 +47,6 @@ def mended(html: str, words: Words, index: str) -> tuple[str, list[str]]:
         html = html.replace(' for="__toc"', "")
     if index:
         html = BASE.sub(index, html, count=1)
-        html = DOCSTRING.sub('<div lang="en" ', html)  # docstrings are English
+    if foreign_docstrings:
+        html = DOCSTRING.sub('<div lang="en" ', html)
     return html, missing

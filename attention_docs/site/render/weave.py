@@ -49,7 +49,8 @@ class Woven:
         failures: what is wrong with it; rendering adds to them.
         counts: what `{{ site.… }}` stands for.
         expand: what a comment asks for, as Markdown; None for a comment that asks for nothing.
-        terms: entries of the glossary and of the notation in the page's language.
+        glossary: its terms in the page's language.
+        notation: its symbols in the page's language.
         versions: of Python and the libraries, as a reader needs them.
     """
 

@@ -18,6 +18,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import version
+from itertools import takewhile
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
@@ -112,7 +113,7 @@ class Executor:
         if self.by_path[page.path].known is None:
             self.start([page])
         chain = self._waited(page)
-        return [result for result in chain.known or () if result is not None]
+        return list(takewhile(bool, chain.known or ()))  # type: ignore[arg-type]
 
     def failures(self, page: Page) -> list[Failure]:
         """What went wrong on a page, once it has run."""
@@ -123,6 +124,10 @@ class Executor:
         found = [f for chain in self.chains.values() for f in self._waited(chain.pages[0]).failures]
         self.close()
         return found
+
+    def use(self) -> None:
+        """Say that all results are still wanted, though not all were looked up."""
+        self.store.used |= {key for chain in self.chains.values() for key in chain.keys}
 
     def close(self) -> None:
         """Let the processes go; what has not begun to run will not."""
@@ -200,6 +205,7 @@ class Executor:
         try:
             return running.result()
         except BrokenProcessPool:
+            self.close()
             with _pool(1, {"numpy"} | self._heavy(chain)) as alone:
                 return alone.submit(run_page, self._job(chain)).result()
 

@@ -20,7 +20,11 @@ def imported(code: str, module: str = "") -> frozenset[str]:
     names: set[str] = set()
     if "import" not in code:  # most blocks: nothing to parse
         return frozenset()
-    for node in ast.walk(ast.parse(code)):
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # told where the code runs, with its file and line
+        return frozenset()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -74,8 +74,10 @@ def flatten(project: Path) -> None:
     if failures:
         sys.exit("\n".join(map(str, failures)))
     for page in build.all:
-        path = project / page.path
-        path.write_text(markdown(build.weave(page)), encoding="utf-8")
+        woven = build.weave(page)
+        if page.slug != "mistakes":  # the gallery holds outputs; other lists are of titles
+            woven.expand = lambda request: None
+        (project / page.path).write_text(markdown(woven), encoding="utf-8")
 
 
 def stock(target: Path) -> Path:

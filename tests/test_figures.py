@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ from attention_docs import text as text_module
 from attention_docs.figures import (
     Figure,
     bar_chart,
+    dials,
     flow,
     heatmap,
     histogram,
@@ -117,6 +119,13 @@ def examples() -> dict[str, Figure]:
             {"raw": rng.normal(size=2000) * 8, "/√d_k": rng.normal(size=2000)},
             np.linspace(-20, 20, 41),
             xlabel="score",
+        ),
+        "dials": dials(
+            [[0, 0, 0], [5, 0.5, 0.05]],
+            [[2, 0.2, 0.02], [7, 0.7, 0.07]],
+            columns=["ω_0 = 1", "ω_1 = 0.1", "ω_2 = 0.01"],
+            rows=["t = 0", {"en": "five later", "zh": "再过五个"}],
+            below=["cos = −0.416", "cos = 0.980", "cos = 1.000"],
         ),
     }
 
@@ -535,6 +544,34 @@ def test_alternative_text_of_bars():
     assert figure.alt("zh") == "条形图。条的长度：权重。分组：键。键 1 为 0.25；键 2 为 0.75。"
 
 
+def test_dials_point_where_sine_and_cosine_say():
+    figure = dials([[0, 1]], [[math.pi / 2, 4]], columns=["a", "b"], below=["x", "y"])
+    root = tree(figure, "en")
+    middles = []
+    for group, (start, end) in zip(root.findall("{*}g"), ((0, math.pi / 2), (1, 4)), strict=True):
+        _, sector, before, after, _ = group.findall("{*}path")
+        for hand, angle in ((before, start), (after, end)):
+            ((x, y), (to_x, to_y)) = subpaths(hand.get("d"))[0]
+            assert (to_x - x) / 32 == pytest.approx(math.sin(angle), abs=1e-3)
+            assert (y - to_y) / 32 == pytest.approx(math.cos(angle), abs=1e-3)
+        middles.append((x, y))
+        corner, first, last = subpaths(sector.get("d"))[0]
+        assert corner == (x, y)
+        assert first == subpaths(before.get("d"))[0][1]
+        assert last == pytest.approx(subpaths(after.get("d"))[0][1], abs=0.02)
+        assert f"0 {int(end - start > math.pi)} 1 " in sector.get("d")
+    assert middles[0][1] == middles[1][1]
+    assert middles[1][0] - middles[0][0] > 64
+    wanted = "a from 0° to 90°; b from 57° to 229°. Below: x; y."
+    assert figure.alt("en").endswith(wanted)
+    assert "a 从 0° 到 90°；b 从 57° 到 229°。" in figure.alt("zh")
+
+
+def test_a_hand_that_comes_back_has_passed_over_nothing():
+    (group,) = tree(dials([[1]], [[1 + 4 * math.pi]], columns=["a"]), "en").findall("{*}g")
+    assert len(group.findall("{*}path")) == 4
+
+
 def test_histogram_counts_and_says_what_it_leaves_out():
     samples = {"raw": [0.5, 0.75, 1.5, 7.0]}
     figure = histogram(samples, [0, 1, 2, 3], xlabel="score")
@@ -673,6 +710,11 @@ M = [[1.0, 2.0], [3.0, 4.0]]
             lambda: bar_chart(["a"], {"c": [1]}, ylabel="y", roles=["key", "key"]),
             "roles must be 1, one a series, got 2",
         ),
+        (
+            lambda: dials([[1, 2]], [[1]], columns=["a", "b"]),
+            r"of one shape, got rows of \[\[2\], \[1\]\]",
+        ),
+        (lambda: dials([[1]], [[1]], columns=["a", "b"]), "there must be 1 columns, got 2"),
         (lambda: histogram({"a": [1]}, [1, 0], xlabel="x"), r"2 and rise, got \[1.0, 0.0\]"),
         (
             lambda: histogram({"a": [5]}, [0, 1], xlabel="x"),

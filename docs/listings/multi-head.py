@@ -373,7 +373,8 @@ from torch import nn
 
 counts = {}
 for heads in (1, 2, 4, 8, 16, 32, 64):
-    theirs, ours = nn.MultiheadAttention(64, heads), MultiHeadAttention(64, heads)
+    theirs = nn.MultiheadAttention(64, heads)
+    ours = MultiHeadAttention(64, heads)
     counts[heads] = sum(one.numel() for one in theirs.parameters())
     own = sum(one.numel() for one in ours.parameters())
     print(f"h = {heads:2d}, d/h = {64 // heads:2d}:", end=" ")

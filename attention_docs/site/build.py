@@ -17,7 +17,7 @@ from pathlib import Path
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import twins
+from attention_docs.site.read import honest, twins
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, untold
 from attention_docs.site.read.page import Page, Reader, Request
@@ -107,6 +107,7 @@ class Build:
         for page in self.all:
             self.failures += [*page.failures, *twins.nameless(page)]
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
+            self.failures += honest.faults(listing)
             for lang in self.languages[1:]:
                 self.failures += untold(listing, lang)
         self._compare()

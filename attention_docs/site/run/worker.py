@@ -13,8 +13,11 @@ import cProfile
 import inspect
 import io
 import linecache
+import multiprocessing
 import os
+import signal
 import sys
+import threading
 import traceback
 import types
 import warnings
@@ -34,13 +37,53 @@ STEPS = 16
 """A digit must survive a change of its value by this many rounding steps of its dtype."""
 
 
+LIMIT = 600
+"""Seconds that a page may take, on a slow machine too: an endless loop is a fault, not a wait."""
+
+
+def end_with_parent() -> None:
+    """A process that is asked by nobody ends: the build may be killed without a word."""
+    parent = multiprocessing.parent_process()
+    assert parent
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+@contextlib.contextmanager
+def _limited(seconds: int) -> Iterator[None]:
+    """Stop what takes too long at the line where it is, on systems that can."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"the page took more than {seconds} s")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def run_page(job: Job) -> list[Result]:
     """Run the blocks in order; the list ends with the first one that fails."""
+    with _limited(int(os.environ.get("ATTENTION_DOCS_LIMIT", LIMIT))):
+        return _run_blocks(job)
+
+
+def _run_blocks(job: Job) -> list[Result]:
     warnings.simplefilter("error")  # a warning in a published block is a fault in it
     module = types.ModuleType("listing")
     sys.modules["listing"] = module  # dataclasses and pickles of a listing look themselves up there
     seeds: list[str] = []
     _record_seeds(seeds, with_torch=job.torch)
+    chance = _Chance(job.torch)
     results: list[Result] = []
     for block, values in zip(job.blocks, job.values, strict=True):
         seeds.clear()
@@ -50,6 +93,7 @@ def run_page(job: Job) -> list[Result]:
         module.__dict__.update(print=watch.print, __observed__=watch.formatted)
         result = _run_block(block, module.__dict__, job.languages)
         result = replace(result, seeds=tuple(seeds))
+        result = replace(result, error=result.error or chance.drawn(seeds))
         if not result.error:
             shown, errors = _evaluated(values, module.__dict__)
             result = replace(result, values=shown, value_errors=errors)
@@ -224,6 +268,37 @@ def _public_name(module: str, qualname: str) -> str:
         return f"{module}.{qualname}"
     exported = getattr(sys.modules.get(package), "__all__", ())
     return f"{package}.{qualname}" if qualname.split(".")[0] in exported else ""
+
+
+class _Chance:
+    """Watches the generators that are shared by everything in a process."""
+
+    def __init__(self, with_torch: bool) -> None:
+        self.with_torch = with_torch
+        self.seeded = False  # torch's, by a block of this page
+        self.before = self._states()
+
+    def _states(self) -> tuple[bytes, ...]:
+        import random
+
+        import numpy as np
+
+        states = [repr(random.getstate()).encode(), repr(np.random.get_state()).encode()]
+        if self.with_torch:
+            import torch
+
+            states.append(torch.get_rng_state().numpy().tobytes())
+        return tuple(states)
+
+    def drawn(self, seeds: list[str]) -> str:
+        """What is wrong if a block has drawn from one of them without a seed, or ""."""
+        self.seeded = self.seeded or any(seed.startswith("torch.manual_seed") for seed in seeds)
+        before, self.before = self.before, self._states()
+        names = ("random", "np.random", "torch")
+        for name, old, new in zip(names, before, self.before, strict=False):
+            if old != new and not (name == "torch" and self.seeded):
+                return f"ValueError: a published block states its seed, got draws from {name}"
+        return ""
 
 
 def _record_seeds(seeds: list[str], with_torch: bool) -> None:

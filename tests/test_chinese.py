@@ -53,10 +53,7 @@ RULES = (
         r"数遍所有|换一套字母|散开多少|空行|参加|权重矩阵|损失网络|全遮|随机数变量",
         "a word that the field does not use",
     ),
-    (
-        r"大小(?:为|是|相同|不同|相等)|大小 ▯|(?:的|词元|向量|输入)大小",
-        "a vector has 维数, not 大小",
-    ),
+    (r"(?:词元|向量|查询|键|值|输入|输出)的?大小", "a vector has 维数, not 大小"),
     (r"\d %", "a percent sign follows its number"),
     (rf"(?<![\w{INSERT}\]）-])-(?=\d)", "a minus sign is −"),
     (r"进行[^，。；：、]{0,8}操作", "进行……操作"),
@@ -162,7 +159,7 @@ def test_chinese_words_of_the_package_keep_the_rules() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "自注意力（self-attention）有 $n$ 个输入，每个大小为 `d_model`。",
+        "自注意力（self-attention）有 $n$ 个输入，每个是 `d_model` 维。",
         "第 1 步：除以 $\\sqrt{d_k}$，得到 {{ scores[0]:.4f }}。",
         "- **查询**（query）$q_i$：用来打量别的输入；",
         "[自注意力八步](eight-steps.md#step-1)把“得到的数”算一遍[^1]。",
@@ -201,6 +198,10 @@ def test_what_is_right_passes(line: str) -> None:
         ('这叫"分数"', "quotes"),
         ("分数...", "……"),
         ("共有３个", "half-width letters and digits"),
+        ("键的大小", "维数"),
+        ("空行的权重", "the field does not use"),
+        ("占 95 %", "percent"),
+        ("误差为 -0.5", "minus"),
         ("显然如此", "does not use"),
         ("让我们看看", "does not use"),
         ("进行缩放操作", "进行……操作"),

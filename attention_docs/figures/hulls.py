@@ -52,7 +52,8 @@ class Hull(Drawn):
 
     def draw(self, lang: Language) -> Drawing:
         """Rules, the hull, a line from every point to the average: the thicker, the heavier."""
-        (x_low, x_high), (y_low, y_high) = (_ends(along) for along in zip(*self.points, strict=True))
+        xs, ys = ([point[c] for point in self.points] for c in (0, 1))
+        (x_low, x_high), (y_low, y_high) = _ends(xs), _ends(ys)
         up = ticks(y_low, y_high)
         labels = [charted(tick, "g") for tick in up]
         left = 18 + widest(labels)
@@ -65,9 +66,10 @@ class Hull(Drawn):
         places = [(x(a), y(b)) for a, b in self.points]
         at = x(self.output[0]), y(self.output[1])
         value, result = colour("role-value"), colour("role-output")
+        fill = colour("role-value-fill")
         body = [
             *rules([y(tick) for tick in up], labels, left),
-            path(polyline(_around(places)) + "z", fill=colour("role-value-fill"), fill_opacity=0.35),
+            path(polyline(_around(places)) + "z", fill=fill, fill_opacity=0.35),
             *(
                 path(polyline([one, at]), stroke=value, stroke_width=0.5 + 9 * weight)
                 for one, weight in zip(places, self.weights, strict=True)
@@ -100,10 +102,11 @@ class Hull(Drawn):
 
     def tell(self, lang: Language) -> str:
         """The axes, every point with its weight, and their average."""
-        low, high = zip(*(_low_high(along) for along in zip(*self.points, strict=True)), strict=True)
         axes = [
-            tell_axis(lang, which, name, charted(a, "g"), charted(b, "g"))
-            for which, name, a, b in zip(("across", "up"), self.axes, low, high, strict=True)
+            tell_axis(lang, which, name, charted(min(along), "g"), charted(max(along), "g"))
+            for which, name, along in zip(
+                ("across", "up"), self.axes, zip(*self.points, strict=True), strict=True
+            )
         ]
         points = [
             lang.say(
@@ -180,13 +183,9 @@ def hull(
     return Hull(checked, shares, (at[0], at[1]), checked_labels(names), axes, spec)
 
 
-def _low_high(along: Sequence[float]) -> tuple[float, float]:
-    return min(along), max(along)
-
-
 def _ends(along: Sequence[float]) -> tuple[float, float]:
     """The ends of an axis, a little apart from the outermost points."""
-    low, high = _low_high(along)
+    low, high = min(along), max(along)
     return low - ROOM * (high - low), high + ROOM * (high - low)
 
 

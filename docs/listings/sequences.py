@@ -34,8 +34,6 @@ x = EMBEDDINGS  # (4, 5)
 n, d = x.shape
 W_own = W_TAG[d : 2 * d]  # (5, 4)
 own = x @ W_own  # (4, 5) @ (5, 4) = (4, 4)
-for word, row in zip(SENTENCE, own, strict=True):
-    print(f"{word:4}", text(row, ".0f"), best(row, TAGS))
 places = [f"{word} {i + 1}" for i, word in enumerate(SENTENCE)]
 tags = zip(TAGS, ("代词", "动词", "限定词", "名词"), strict=True)
 heatmap(
@@ -127,7 +125,7 @@ flat = attention_parameters(size)
 
 # --8<-- [start:average]
 says = {"I": [1, 0], "a": [0, 1]}  # verb, noun
-share = {("saw", "I"): 16, ("saw", "a"): 16}  # (who asks, who is asked)
+share = {("saw", "I"): 16, ("saw", "a"): 16}  # who asks, who is asked
 
 
 def average(words, i):
@@ -150,7 +148,7 @@ for many in (4, 20, 100):  # n
 # --8<-- [end:mean]
 
 # --8<-- [start:turn]
-corners = np.array([[1.0, 0], [0, 0], [0, 1]])  # what I, saw and a say
+corners = np.array([[1.0, 0], [0, 0], [0, 1]])  # (3, 2)
 frames = []
 for at in np.ndindex(3, 3, 3):
     shares = 4.0 ** np.array(at)
@@ -296,8 +294,8 @@ for target in ([0.25, 0.25], [0.5, 0.5], [-0.25, 0.5]):
 # --8<-- [end:exercise-inside]
 
 # --8<-- [start:exercise-bug]
-g = np.array([[1.0, 1, 1], [16, 1, 1], [1, 1, 1]])  # I saw it
-v = np.array([[1.0, 0], [0, 0], [0, 0]])
+g = np.array([[1.0, 1, 1], [16, 1, 1], [1, 1, 1]])
+v = np.array([[1.0, 0], [0, 0], [1, 0]])
 a = g / g.sum(axis=0)  # the mistake
 print(text(a.sum(axis=1), ".2f"))
 print(text((a @ v)[1], ".2f"))

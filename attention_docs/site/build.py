@@ -16,7 +16,8 @@ from pathlib import Path
 
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
-from attention_docs.site.read import twins
+from attention_docs.site.publish.search import Names
+from attention_docs.site.read import honest, twins
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, untold
 from attention_docs.site.read.page import Page, Reader, Request
@@ -25,9 +26,9 @@ from attention_docs.site.render import terms
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.weave import Links, Woven
+from attention_docs.site.run.block import STEPS
 from attention_docs.site.run.execute import Executor, public_versions
 from attention_docs.site.run.result import Result
-from attention_docs.site.run.worker import STEPS
 from attention_docs.site.store import key_of
 from attention_docs.words import words
 
@@ -106,6 +107,7 @@ class Build:
         for page in self.all:
             self.failures += [*page.failures, *twins.nameless(page)]
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
+            self.failures += honest.faults(listing)
             for lang in self.languages[1:]:
                 self.failures += untold(listing, lang)
         self._compare()
@@ -179,6 +181,16 @@ class Build:
             for lang, pages in self.pages.items()
         }
 
+    @cached_property
+    def names(self) -> list[Names]:
+        """What each term is called in all languages, and the page that defines it."""
+        found: dict[str, Names] = {}
+        for pages in self.entries.values():
+            for term in pages.get("glossary", ()):
+                names = found.setdefault(term.id, Names([], term.chapter))
+                names.names += [one for one in (term.term, *term.names) if one not in names.names]
+        return list(found.values())
+
     def weave(self, page: Page) -> Woven:
         """A page with its results."""
         counted = any(value.counted for value in page.values)
@@ -194,7 +206,7 @@ class Build:
             notation=entries.get("notation", ()),
             links=self.links(page),
             versions=public_versions(),
-            chapter=self.numbered.get(page.slug, 0),
+            numbered=self.numbered,
         )
 
     def _expand(self, page: Page, request: Request) -> str | None:

@@ -225,6 +225,7 @@ for name in ("b_k", "b_q"):
 import torch
 from torch import nn
 
+torch.manual_seed(SEED)
 double = {"batch_first": True, "dtype": torch.float64}
 mha = nn.MultiheadAttention(4, 2, bias=False, **double)
 for name, parameter in mha.named_parameters():

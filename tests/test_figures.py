@@ -121,12 +121,6 @@ def examples() -> dict[str, Figure]:
             np.linspace(-20, 20, 41),
             xlabel="score",
         ),
-        "dials": dials(
-            [[0, 0, 0], [5, 0.5, 0.05]],
-            [[2, 0.2, 0.02], [7, 0.7, 0.07]],
-            columns=["ω_0 = 1", "ω_1 = 0.1", "ω_2 = 0.01"],
-            rows=["t = 0", {"en": "five later", "zh": "再过五个"}],
-            below=["cos = −0.416", "cos = 0.980", "cos = 1.000"],
         "hull": hull(
             [[4, 0], [0, 0], [1, 1], [0, 4]],
             [0.5, 0.25, 0.125, 0.125],
@@ -135,6 +129,13 @@ def examples() -> dict[str, Figure]:
             xlabel={"en": "for verb", "zh": "支持动词"},
             ylabel={"en": "for noun", "zh": "支持名词"},
             spec=".3f",
+        ),
+        "dials": dials(
+            [[0, 0, 0], [5, 0.5, 0.05]],
+            [[2, 0.2, 0.02], [7, 0.7, 0.07]],
+            columns=["ω_0 = 1", "ω_1 = 0.1", "ω_2 = 0.01"],
+            rows=["t = 0", {"en": "five later", "zh": "再过五个"}],
+            below=["cos = −0.416", "cos = 0.980", "cos = 1.000"],
         ),
     }
 
@@ -740,6 +741,8 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
             r"of one shape, got rows of \[\[2\], \[1\]\]",
         ),
         (lambda: dials([[1]], [[1]], columns=["a", "b"]), "there must be 1 columns, got 2"),
+        (lambda: histogram({"a": [1]}, [1, 0], xlabel="x"), r"2 and rise, got \[1.0, 0.0\]"),
+        (
             lambda: hull([[0, 0], [1, 0]], [0.5, 0.5], [0.5, 0], names="ab", xlabel="", ylabel=""),
             r"points must spread along both axes, got \[\[0, 0\], \[1, 0\]\]",
         ),
@@ -759,7 +762,6 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
             lambda: hull(I2, [0.5, 0.5], [0.5, 0.5], names="a", xlabel="", ylabel=""),
             "names must be 2, one a point, got 1",
         ),
-        (lambda: histogram({"a": [1]}, [1, 0], xlabel="x"), r"2 and rise, got \[1.0, 0.0\]"),
         (
             lambda: histogram({"a": [5]}, [0, 1], xlabel="x"),
             "series 'a' must have samples between 0.0 and 1.0, got 0",

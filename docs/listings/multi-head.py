@@ -402,7 +402,7 @@ from torch.utils.flop_counter import FlopCounterMode
 d, n = 64, 16
 X = rng.normal(size=(n, d))
 X_torch = torch.from_numpy(X)[None]
-print("    h   d_k     h  rank  4nd²+2n²d    hn²")
+print("    h   d_k     h  rank  4nd²+2n²d    hn²")  # typed: a heading
 trade = {}
 for heads in (1, 2, 4, 8, 16, 32, 64):
     layer = MultiHeadAttention(d, heads, dtype=torch.float64)

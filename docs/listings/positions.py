@@ -348,6 +348,11 @@ heatmap(
 )
 # --8<-- [end:saw-weights]
 
+# --8<-- [start:saw-content]
+print(text(W_QUERY[:3, :2], ".0f"))
+print(text(W_KEY[:3, :2], ".0f"))
+# --8<-- [end:saw-content]
+
 # --8<-- [start:saw-scores]
 print(text(scores, ".4f"))
 # --8<-- [end:saw-scores]

@@ -97,7 +97,7 @@ def support(options: dict[str, str], page: Page, words: Words) -> str:
         said["ran"].format(
             marks["comma"].join(f"[{one}](#out-{one})" for one in options["check"].split())
         ),
-        said["tested"].format(marks["comma"].join(one for one in options["test"].split())),
+        said["tested"].format(marks["comma"].join(options["test"].split())),
     ]
     return " · ".join(found)
 

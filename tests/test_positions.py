@@ -396,12 +396,12 @@ def test_shift(page, lang):
 @each_language
 def test_gram(page, lang):
     chapter = page(lang, "positions")
-    rows = [exact(t, 4) for t in range(6)]
+    rows = [exact(t, 4) for t in range(4)]
     wanted = np.array([[dot(a, b) for b in rows] for a in rows])
     printed(chapter.array("gram"), wanted)
     assert chapter.array("gram")[0, 0] == 4 / 2
     printed(chapter.array("gram", 1), wanted[0])
-    for step in range(6):
+    for step in range(4):
         assert len(set(np.diag(chapter.array("gram"), step))) == 1
 
 
@@ -509,8 +509,8 @@ def test_rope(page, lang):
 def test_rope_map(page, lang):
     assert page(lang, "positions").output("rope-map-check") == "True True"
     q = [1.0] * 16
-    for t in range(3, 24):
-        scores = [dot(turned(q, t), turned(turned(q, 3), u)) for u in range(24)]
+    for t in range(3, 12):
+        scores = [dot(turned(q, t), turned(turned(q, 3), u)) for u in range(12)]
         assert scores.index(max(scores)) == t - 3
 
 

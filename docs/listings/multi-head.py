@@ -159,20 +159,6 @@ print(np.abs(summed - outputs).max() < 1e-12)
 print(text(map_1[1] - map_2[1], ".4f"))
 # --8<-- [end:sum]
 
-# --8<-- [start:split]
-tokens = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 5)  # (n, d) = (3, 4)
-pieces = tokens.reshape(3, 2, 2)  # (n, h, d/h)
-heads = np.moveaxis(pieces, 1, 0)  # (h, n, d/h)
-print(np.array_equal(heads, split_heads(tokens, 2)))
-print(np.array_equal(join_heads(heads), tokens))
-flow(
-    [
-        ("x", "query", tokens, ".0f", ["token 1", "token 2", "token 3"]),
-        [(f"head {r + 1}", "query", heads[r], ".0f") for r in (0, 1)],
-    ],
-)
-# --8<-- [end:split]
-
 # --8<-- [start:batched]
 n, d_model, h = 5, 12, 3
 d_head = d_model // h
@@ -220,6 +206,137 @@ for name in ("b_k", "b_q"):
     without, _ = multi_head_attention(X, X, X, p._replace(**{name: None}), h)
     print(name, np.abs(without - at_once).max() < 1e-12)
 # --8<-- [end:key-bias]
+
+# --8<-- [start:split]
+tokens = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 5)  # (n, d) = (3, 4)
+pieces = tokens.reshape(3, 2, 2)  # (n, h, d/h)
+heads = np.moveaxis(pieces, 1, 0)  # (h, n, d/h)
+print(np.array_equal(heads, split_heads(tokens, 2)))
+print(np.array_equal(join_heads(heads), tokens))
+flow(
+    [
+        ("x", "query", tokens, ".0f", ["token 1", "token 2", "token 3"]),
+        [(f"head {r + 1}", "query", heads[r], ".0f") for r in (0, 1)],
+    ],
+)
+# --8<-- [end:split]
+
+# --8<-- [start:mistake-moved]
+rng = np.random.default_rng(SEED)
+W = rng.normal(size=(3, 4, 4))
+
+
+def reshape_alone(x, h):
+    """WRONG: cuts the numbers in the order in which they lie in memory."""
+    batch, n, d = x.shape
+    return x.reshape(-1, batch, n, d // h)
+
+
+def right_layer(x):
+    """Split, attend, join."""
+    q, k, v = (split_heads(x @ one, 2) for one in W)
+    out, weights = attention(q, k, v)
+    return join_heads(out), weights
+
+
+def wrong_layer(x):
+    """WRONG: split and joined by reshape alone."""
+    q, k, v = (reshape_alone(x @ one, 2) for one in W)
+    out, weights = attention(q, k, v)
+    return out.reshape(x.shape), weights
+
+
+def half_right_layer(x):
+    """WRONG: joined as it should be, but split by reshape alone."""
+    q, k, v = (reshape_alone(x @ one, 2) for one in W)
+    out, weights = attention(q, k, v)  # (heads, batch, n, d_v)
+    return join_heads(np.moveaxis(out, 0, 1)), weights
+
+
+def moved(layer, sequence, token):
+    """Which outputs of which sequence move when one token changes."""
+    other = two_sequences.copy()
+    other[sequence, token] += 1
+    change = np.abs(layer(other)[0] - layer(two_sequences)[0]).max(axis=-1)
+    changed = change > 1e-9
+    return [[i + 1 for i in range(4) if row[i]] for row in changed]
+
+
+two_sequences = rng.normal(size=(2, 4, 4))
+change = {}
+for name, layer in (
+    ("split, join", right_layer),
+    ("reshape, reshape", wrong_layer),
+    ("reshape, join", half_right_layer),
+):
+    change[name] = moved(layer, 0, 3)  # token 4 of sequence 1
+    print(f"{name:17} {change[name][0]!s:13} {change[name][1]}")
+# --8<-- [end:mistake-moved]
+
+# --8<-- [start:mistake-reshape]
+b, t, c = np.ogrid[1:3, 1:5, 1:5]
+tags = 100.0 * b + 10 * t + c  # sequence, token, component: (2, 4, 4)
+wrong_split, right_split = reshape_alone(tags, 2), split_heads(tags, 2)
+for r in (0, 1):
+    for s in (0, 1):
+        print(f"r = {r + 1}, s = {s + 1}")
+        pairs = zip(wrong_split[r, s], right_split[s, r], strict=True)
+        for wrong, right in pairs:
+            print("  ", text(wrong, ".0f"), "  ", text(right, ".0f"))
+# --8<-- [end:mistake-reshape]
+
+# --8<-- [start:mistake-filed]
+other = two_sequences.copy()
+other[0, 3] += 1
+before, after = wrong_layer(two_sequences)[1], wrong_layer(other)[1]
+filed = [
+    (r + 1, s + 1)
+    for r in (0, 1)
+    for s in (0, 1)
+    if np.abs(before[r, s] - after[r, s]).max() > 1e-9
+]
+print(filed)
+# --8<-- [end:mistake-filed]
+
+# --8<-- [start:mistake-import]
+try:
+    exec("import torch\nimport torch.nn\n\nclass Layer(nn.Module): ...", {})
+except NameError as error:
+    print(f"NameError: {error}")
+# --8<-- [end:mistake-import]
+
+# --8<-- [start:mistake-import-right]
+exec("from torch import nn\n\nclass Layer(nn.Module): ...", {})
+# --8<-- [end:mistake-import-right]
+
+# --8<-- [start:mistake-join]
+stacked = np.stack([output_1, output_2])  # (h, n, d_v) = (2, 3, 1)
+wrong_joined = stacked.reshape(3, 2)  # WRONG
+print(text(stacked, ".4f"))
+print(text(wrong_joined, ".4f"))
+print("✗", text((wrong_joined @ W_O)[:, 0], ".4f"))
+print("✓", text((join_heads(stacked) @ W_O)[:, 0], ".4f"))
+# --8<-- [end:mistake-join]
+
+# --8<-- [start:mistake-leak]
+keep = causal_mask(3)
+for him in (5, 9):
+    tokens = sentence(7, him)
+    heads = [
+        attention(tokens @ W_Q, tokens @ W_K, tokens @ W_V, keep)[0]
+        for W_Q, W_K in ((W_Q1, W_K1), (W_Q2, W_K2))
+    ]
+    wrong = np.stack(heads).reshape(3, 2) @ W_O
+    right = join_heads(np.stack(heads)) @ W_O
+    print(f"t = {him}: ✗", text(wrong[:2, 0], ".4f"), end="  ")
+    print("✓", text(right[:2, 0], ".4f"))
+# --8<-- [end:mistake-leak]
+
+# --8<-- [start:mistake-scale]
+raw = (x @ W_Q1 @ (x @ W_K1).T)[1]  # scores of the verb in head 1
+for name, scale in (("1", 1), ("√d", 2), ("√d_k", sqrt(2))):
+    print(f"{name:4}", text(softmax(raw / scale), ".4f"))
+# --8<-- [end:mistake-scale]
 
 # --8<-- [start:torch-sentence]
 import torch
@@ -347,6 +464,17 @@ for name, case in cases.items():
         print(f"{name:20} {way:6}  {bound:12}  ", *said)
 # --8<-- [end:torch-table]
 
+# --8<-- [start:mistake-average]
+print(text(torch_map[0], ".4f"))  # what mha returned
+print(np.abs(torch_map[0].numpy() - (map_1 + map_2) / 2).max() < 1e-12)
+# --8<-- [end:mistake-average]
+
+# --8<-- [start:mistake-average-right]
+one = torch.from_numpy(x)[None]
+_, torch_maps = mha(one, one, one, average_attn_weights=False)
+print(text(torch_maps[0].detach(), ".4f"))
+# --8<-- [end:mistake-average-right]
+
 # --8<-- [start:configurations]
 # d, query heads, key and value heads, d_k = d_v; from the sources below
 models = {
@@ -369,19 +497,6 @@ for name, (d, h, g, d_k) in models.items():
     print(f"{h * d_k / d:8.2f} {N:10d} {share[name]:5.2f}")
 # --8<-- [end:configurations]
 
-# --8<-- [start:count]
-from torch import nn
-
-counts = {}
-for heads in (1, 2, 4, 8, 16, 32, 64):
-    theirs = nn.MultiheadAttention(64, heads)
-    ours = MultiHeadAttention(64, heads)
-    counts[heads] = sum(one.numel() for one in theirs.parameters())
-    own = sum(one.numel() for one in ours.parameters())
-    print(f"h = {heads:2d}, d/h = {64 // heads:2d}:", end=" ")
-    print(parameter_count(64, heads), counts[heads], own)
-# --8<-- [end:count]
-
 # --8<-- [start:grouped]
 h, g, n, d_k = 4, 2, 5, 3
 q = rng.normal(size=(h, n, d_k))
@@ -394,6 +509,19 @@ print(np.abs(np.stack(one_by_one) - at_once).max() < 1e-12)
 for groups in (h, g, 1):
     print(f"g = {groups}:", 2 * groups * d_k)
 # --8<-- [end:grouped]
+
+# --8<-- [start:count]
+from torch import nn
+
+counts = {}
+for heads in (1, 2, 4, 8, 16, 32, 64):
+    theirs = nn.MultiheadAttention(64, heads)
+    ours = MultiHeadAttention(64, heads)
+    counts[heads] = sum(one.numel() for one in theirs.parameters())
+    own = sum(one.numel() for one in ours.parameters())
+    print(f"h = {heads:2d}, d/h = {64 // heads:2d}:", end=" ")
+    print(parameter_count(64, heads), counts[heads], own)
+# --8<-- [end:count]
 
 # --8<-- [start:trade]
 import torch
@@ -455,134 +583,6 @@ print("    h   d_k   PPL   BLEU")
 for heads, (perplexity, bleu) in published.items():
     print(f"{heads:5d} {512 // heads:5d} {perplexity:5.2f} {bleu:6.1f}")
 # --8<-- [end:published]
-
-# --8<-- [start:mistake-moved]
-rng = np.random.default_rng(SEED)
-W = rng.normal(size=(3, 4, 4))
-
-
-def reshape_alone(x, h):
-    """WRONG: cuts the numbers in the order in which they lie in memory."""
-    batch, n, d = x.shape
-    return x.reshape(-1, batch, n, d // h)
-
-
-def right_layer(x):
-    """Split, attend, join."""
-    q, k, v = (split_heads(x @ one, 2) for one in W)
-    out, weights = attention(q, k, v)
-    return join_heads(out), weights
-
-
-def wrong_layer(x):
-    """WRONG: split and joined by reshape alone."""
-    q, k, v = (reshape_alone(x @ one, 2) for one in W)
-    out, weights = attention(q, k, v)
-    return out.reshape(x.shape), weights
-
-
-def half_right_layer(x):
-    """WRONG: joined as it should be, but split by reshape alone."""
-    q, k, v = (reshape_alone(x @ one, 2) for one in W)
-    out, weights = attention(q, k, v)  # (heads, batch, n, d_v)
-    return join_heads(np.moveaxis(out, 0, 1)), weights
-
-
-def moved(layer, sequence, token):
-    """Which outputs of which sequence move when one token changes."""
-    other = two_sequences.copy()
-    other[sequence, token] += 1
-    change = np.abs(layer(other)[0] - layer(two_sequences)[0]).max(axis=-1)
-    changed = change > 1e-9
-    return [[i + 1 for i in range(4) if row[i]] for row in changed]
-
-
-two_sequences = rng.normal(size=(2, 4, 4))
-change = {}
-for name, layer in (
-    ("split, join", right_layer),
-    ("reshape, reshape", wrong_layer),
-    ("reshape, join", half_right_layer),
-):
-    change[name] = moved(layer, 0, 3)  # token 4 of sequence 1
-    print(f"{name:17} {change[name][0]!s:13} {change[name][1]}")
-# --8<-- [end:mistake-moved]
-
-# --8<-- [start:mistake-reshape]
-b, t, c = np.ogrid[1:3, 1:5, 1:5]
-tags = 100.0 * b + 10 * t + c  # sequence, token, component: (2, 4, 4)
-wrong_split, right_split = reshape_alone(tags, 2), split_heads(tags, 2)
-for r in (0, 1):
-    for s in (0, 1):
-        print(f"r = {r + 1}, s = {s + 1}")
-        pairs = zip(wrong_split[r, s], right_split[s, r], strict=True)
-        for wrong, right in pairs:
-            print("  ", text(wrong, ".0f"), "  ", text(right, ".0f"))
-# --8<-- [end:mistake-reshape]
-
-# --8<-- [start:mistake-filed]
-other = two_sequences.copy()
-other[0, 3] += 1
-before, after = wrong_layer(two_sequences)[1], wrong_layer(other)[1]
-filed = [
-    (r + 1, s + 1)
-    for r in (0, 1)
-    for s in (0, 1)
-    if np.abs(before[r, s] - after[r, s]).max() > 1e-9
-]
-print(filed)
-# --8<-- [end:mistake-filed]
-
-# --8<-- [start:mistake-import]
-try:
-    exec("import torch\nimport torch.nn\n\nclass Layer(nn.Module): ...", {})
-except NameError as error:
-    print(f"NameError: {error}")
-# --8<-- [end:mistake-import]
-
-# --8<-- [start:mistake-import-right]
-exec("from torch import nn\n\nclass Layer(nn.Module): ...", {})
-# --8<-- [end:mistake-import-right]
-
-# --8<-- [start:mistake-join]
-stacked = np.stack([output_1, output_2])  # (h, n, d_v) = (2, 3, 1)
-wrong_joined = stacked.reshape(3, 2)  # WRONG
-print(text(stacked, ".4f"))
-print(text(wrong_joined, ".4f"))
-print("✗", text((wrong_joined @ W_O)[:, 0], ".4f"))
-print("✓", text((join_heads(stacked) @ W_O)[:, 0], ".4f"))
-# --8<-- [end:mistake-join]
-
-# --8<-- [start:mistake-leak]
-keep = causal_mask(3)
-for him in (5, 9):
-    tokens = sentence(7, him)
-    heads = [
-        attention(tokens @ W_Q, tokens @ W_K, tokens @ W_V, keep)[0]
-        for W_Q, W_K in ((W_Q1, W_K1), (W_Q2, W_K2))
-    ]
-    wrong = np.stack(heads).reshape(3, 2) @ W_O
-    right = join_heads(np.stack(heads)) @ W_O
-    print(f"t = {him}: ✗", text(wrong[:2, 0], ".4f"), end="  ")
-    print("✓", text(right[:2, 0], ".4f"))
-# --8<-- [end:mistake-leak]
-
-# --8<-- [start:mistake-scale]
-raw = (x @ W_Q1 @ (x @ W_K1).T)[1]  # scores of the verb in head 1
-for name, scale in (("1", 1), ("√d", 2), ("√d_k", sqrt(2))):
-    print(f"{name:4}", text(softmax(raw / scale), ".4f"))
-# --8<-- [end:mistake-scale]
-
-# --8<-- [start:mistake-average]
-print(text(torch_map[0], ".4f"))  # what mha returned
-print(np.abs(torch_map[0].numpy() - (map_1 + map_2) / 2).max() < 1e-12)
-# --8<-- [end:mistake-average]
-
-# --8<-- [start:mistake-average-right]
-one = torch.from_numpy(x)[None]
-_, torch_maps = mha(one, one, one, average_attn_weights=False)
-print(text(torch_maps[0].detach(), ".4f"))
-# --8<-- [end:mistake-average-right]
 
 # --8<-- [start:exercise-join]
 rows = np.array([[3 / 4, 1 / 4], [1 / 2, 1 / 2]])  # of heads 1 and 2

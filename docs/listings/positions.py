@@ -123,6 +123,14 @@ stepper(
 )
 # --8<-- [end:turn]
 
+# --8<-- [start:distinct]
+apart = {}
+for d in (2, 4, 8):
+    start, later = sinusoids(np.array([0.0, 44.0]), d)
+    apart[d] = np.sqrt(((later - start) ** 2).sum())
+    print(f"d = {d}:", number(apart[d], ".4f"))
+# --8<-- [end:distinct]
+
 # --8<-- [start:heat]
 many = np.arange(32.0)
 encoding = sinusoids(many, d=32)  # (32, 32): a row for each position
@@ -136,6 +144,13 @@ heatmap(
     numbers=False,
 )
 # --8<-- [end:heat]
+
+# --8<-- [start:frequencies]
+omega = frequencies(8)
+print(text(omega, ".3f"))
+print(text(2 * pi / omega, ".2f"))
+print(number(2 * pi / frequencies(512)[-1], ".0f"))
+# --8<-- [end:frequencies]
 
 # --8<-- [start:spacing]
 d, until = 16, 160
@@ -167,21 +182,6 @@ for base in (100.0, 10000.0, 500000.0):
     print(f"{base:6.0f} {longest:9.0f}", turns[base], int(formula), d // 2)
 # --8<-- [end:bases]
 
-# --8<-- [start:frequencies]
-omega = frequencies(8)
-print(text(omega, ".3f"))
-print(text(2 * pi / omega, ".2f"))
-print(number(2 * pi / frequencies(512)[-1], ".0f"))
-# --8<-- [end:frequencies]
-
-# --8<-- [start:distinct]
-apart = {}
-for d in (2, 4, 8):
-    start, later = sinusoids(np.array([0.0, 44.0]), d)
-    apart[d] = np.sqrt(((later - start) ** 2).sum())
-    print(f"d = {d}:", number(apart[d], ".4f"))
-# --8<-- [end:distinct]
-
 # --8<-- [start:shift]
 turn = rotation(-3, d=4)  # pairs of [sin, cos] turn clockwise
 p = sinusoids(np.arange(1000.0), d=4)
@@ -190,24 +190,11 @@ print(agree(p[:-3] @ turn, p[3:]))
 # --8<-- [end:shift]
 
 # --8<-- [start:gram]
-p = sinusoids(np.arange(6.0), d=4)
-gram = dot(p, p)  # (6, 6)
+p = sinusoids(np.arange(4.0), d=4)
+gram = dot(p, p)  # (4, 4)
 print(text(gram, ".4f"))
-print(text([cos(m) + cos(m / 100) for m in range(6)], ".4f"))
+print(text([cos(m) + cos(m / 100) for m in range(4)], ".4f"))
 # --8<-- [end:gram]
-
-# --8<-- [start:gram-figure]
-large_gram = dot(encoding, encoding)
-heatmap(
-    large_gram,
-    name={"en": "inner products", "zh": "内积"},
-    row_axis="positions",
-    column_axis="positions",
-    role="score",
-    scale=(float(large_gram.min()), float(large_gram.max())),
-    numbers=False,
-)
-# --8<-- [end:gram-figure]
 
 # --8<-- [start:gram-lines]
 offsets = np.arange(0, 41)
@@ -222,6 +209,19 @@ line_chart(
     ylabel={"en": "inner product / (d/2)", "zh": "内积 / (d/2)"},
 )
 # --8<-- [end:gram-lines]
+
+# --8<-- [start:gram-figure]
+large_gram = dot(encoding, encoding)
+heatmap(
+    large_gram,
+    name={"en": "inner products", "zh": "内积"},
+    row_axis="positions",
+    column_axis="positions",
+    role="score",
+    scale=(float(large_gram.min()), float(large_gram.max())),
+    numbers=False,
+)
+# --8<-- [end:gram-figure]
 
 # --8<-- [start:projections]
 p = sinusoids(np.arange(6.0), d=2)
@@ -246,17 +246,9 @@ for t, u in ((0, 0), (2, 0), (7, 5), (102, 100), (0, 2)):
     print(f"{t:3d} {u:3d} {t - u:3d}", number(products[t, u], "8.4f"))
 # --8<-- [end:rope]
 
-# --8<-- [start:rope-by-hand]
-alpha, beta = 2.0, 0.02  # ω_0 (t - u) and ω_1 (t - u)
-first = 2 * cos(alpha) - 4 * sin(alpha)  # 1·2 + 2·0 and 1·0 - 2·2
-second = 7 * cos(beta) - 1 * sin(beta)  # 3·1 + 4·1 and 3·1 - 4·1
-print(text([first, second, first + second], ".4f"))
-print(number((rope(q, np.array([102.0])) ** 2).sum(), ".4f"))
-# --8<-- [end:rope-by-hand]
-
 # --8<-- [start:rope-map]
-places = np.arange(24.0)
-query = np.ones((24, 16))  # the same query at each position
+places = np.arange(12.0)
+query = np.ones((12, 16))  # the same query at each position
 key = query @ rotation(3, d=16)  # and the same key
 three_back = scaled_dot(rope(query, places), rope(key, places))
 heatmap(
@@ -270,9 +262,17 @@ heatmap(
 )
 # --8<-- [end:rope-map]
 
+# --8<-- [start:rope-by-hand]
+alpha, beta = 2.0, 0.02  # ω_0 (t - u) and ω_1 (t - u)
+first = 2 * cos(alpha) - 4 * sin(alpha)  # 1·2 + 2·0 and 1·0 - 2·2
+second = 7 * cos(beta) - 1 * sin(beta)  # 3·1 + 4·1 and 3·1 - 4·1
+print(text([first, second, first + second], ".4f"))
+print(number((rope(q, np.array([102.0])) ** 2).sum(), ".4f"))
+# --8<-- [end:rope-by-hand]
+
 # --8<-- [start:rope-map-check]
-largest = three_back[3:].argmax(axis=1)  # for the queries at positions 3 to 23
-print(offset_only(three_back), bool((largest == np.arange(21)).all()))
+largest = three_back[3:].argmax(axis=1)  # for the queries at positions 3 to 11
+print(offset_only(three_back), bool((largest == np.arange(9)).all()))
 # --8<-- [end:rope-map-check]
 
 # --8<-- [start:pairings]

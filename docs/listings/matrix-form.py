@@ -54,7 +54,6 @@ heatmap(
 )
 # --8<-- [end:four]
 
-
 # --8<-- [start:loop]
 def attention_loop(query, key, value):
     """Attention one number at a time."""
@@ -106,7 +105,6 @@ print(matrix_map.shape, by_matrix.shape)
 print(agree(by_loop, by_matrix), agree(loop_map, matrix_map))
 # --8<-- [end:sizes]
 
-
 # --8<-- [start:torch]
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -139,7 +137,6 @@ print("✓", text(right_sums, ".4f"), number(right_sums.sum(), ".4f"))
 print("✗", text(softmax(scores[:1], axis=0), ".4f"))
 print("✓", text(softmax(scores[:1], axis=-1), ".4f"))
 # --8<-- [end:one-query]
-
 
 # --8<-- [start:order]
 def layer(x):

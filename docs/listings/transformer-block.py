@@ -360,8 +360,8 @@ stream = layer_norm(INPUTS)  # WRONG: the input is gone
 stream = stream + MHA(stream)
 stream = layer_norm(stream)  # WRONG: again
 stream = stream + FFN(stream)
-print("✗", text(stream[0], ".4f"))
-print("✓", text(pre[0], ".4f"))
+print(text(stream[0], ".4f"))
+print(text(pre[0], ".4f"))
 again = layer_norm(INPUTS)  # the same with the parts renamed
 again = layer_norm(again + MHA(again))
 print(np.abs(stream - (again + FFN(again))).max() < 1e-12)
@@ -798,7 +798,7 @@ for token in (zero_mean, zero_mean + 10):
 # --8<-- [start:exercise-width]
 for m in (1, 2, 4, 8):
     hidden = Fraction(2, 1 + m) / 2  # mean square after W_1 and ReLU
-    print(f"m = {m}: v =", m * hidden * Fraction(2, 1 + m))
+    print(f"m = {m}: u =", m * hidden * Fraction(2, 1 + m))
 # --8<-- [end:exercise-width]
 
 # --8<-- [start:exercise-median]

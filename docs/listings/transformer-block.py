@@ -387,6 +387,7 @@ print(same, np.abs(moved - b_v).max() < 1e-12)
 # --8<-- [start:bias-gradient]
 from torch import nn
 
+torch.manual_seed(SEED)
 mha = nn.MultiheadAttention(8, 2, dtype=torch.float64)
 some_inputs = torch.from_numpy(rng.normal(size=(5, 8)))
 out, _ = mha(some_inputs, some_inputs, some_inputs)

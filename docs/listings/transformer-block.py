@@ -274,8 +274,19 @@ for y in (post, pre):
     print("‖y‖² =", text((y**2).sum(axis=1), ".2f"))
 # --8<-- [end:both-orders]
 
-# --8<-- [start:post-flow]
+# --8<-- [start:sublayer-flow]
 tokens = ["1", "2", "3"]
+flow(
+    [
+        ("x", "input", x, ".0f", tokens),
+        ("MHA(x)", "output", MHA(x), ".2f"),
+        ("z", "neutral", z, ".2f", tokens),
+    ],
+    arrows=[(0, 1), (1, 2, "+ LN"), (0, 2, "x")],
+)
+# --8<-- [end:sublayer-flow]
+
+# --8<-- [start:post-flow]
 flow(
     [
         ("x", "input", x, ".0f", tokens),

@@ -130,12 +130,6 @@ for name, stack in (("F", alone), ("x + F", kept)):
     print(f"{name:5}", *(f"{m:6.1f} ± {h:.1f}" for m, h in pairs))
 # --8<-- [end:residual]
 
-# --8<-- [start:condition]
-for slope in (0.1, -0.9):  # F(x) = slope · x, ten layers
-    print(f"{slope:4}  {slope**10:.1e}  {(1 + slope) ** 10:.1e}")
-# --8<-- [end:condition]
-
-
 # --8<-- [start:collapse-rate]
 def shrunk(size):
     """How far apart two outputs are, for tokens that are apart by about size."""
@@ -149,6 +143,11 @@ def shrunk(size):
 shrinking = [shrunk(size) / shrunk(size / 10) for size in (0.1, 0.01)]
 print(text(shrinking, ".0f"))
 # --8<-- [end:collapse-rate]
+
+# --8<-- [start:condition]
+for slope in (0.1, -0.9):  # F(x) = slope · x, ten layers
+    print(f"{slope:4}  {slope**10:.1e}  {(1 + slope) ** 10:.1e}")
+# --8<-- [end:condition]
 
 # --8<-- [start:distance]
 W_1 = np.array([[1.0, -1], [-1, 1]])  # (d_model, d_ff)
@@ -214,7 +213,6 @@ print("σ + ε:    ", text(centred / (sigma + eps), ".4f"))
 print("package:  ", text(layer_norm(tiny), ".4f"))
 print("constant: ", text(layer_norm(np.array([2.0, 2, 2, 2])), ".4f"))
 # --8<-- [end:epsilon]
-
 
 # --8<-- [start:layer-norm-jacobian]
 def layer_norm_jacobian(x, eps=1e-5):
@@ -286,6 +284,16 @@ flow(
 )
 # --8<-- [end:sublayer-flow]
 
+# --8<-- [start:post-steps]
+f = FFN(z)
+steps = {"MHA(x)": MHA(x), "x + MHA(x)": x + MHA(x), "z": z, "FFN(z)": f, "y": post}
+for name, one in steps.items():
+    print(name)
+    print(text(one, ".4f"))
+package = encoder_block(x, by_hand, num_heads=1)
+print(np.abs(package - post).max() < 1e-12)
+# --8<-- [end:post-steps]
+
 # --8<-- [start:post-flow]
 flow(
     [
@@ -299,16 +307,6 @@ flow(
 )
 # --8<-- [end:post-flow]
 
-# --8<-- [start:post-steps]
-f = FFN(z)
-steps = {"MHA(x)": MHA(x), "x + MHA(x)": x + MHA(x), "z": z, "FFN(z)": f, "y": post}
-for name, one in steps.items():
-    print(name)
-    print(text(one, ".4f"))
-package = encoder_block(x, by_hand, num_heads=1)
-print(np.abs(package - post).max() < 1e-12)
-# --8<-- [end:post-steps]
-
 # --8<-- [start:pre-steps]
 steps = {"LN(x)": LN(x), "MHA(LN(x))": MHA(LN(x)), "z": z_pre, "y": pre}
 for name, one in steps.items():
@@ -317,7 +315,6 @@ for name, one in steps.items():
 package = encoder_block(x, by_hand, num_heads=1, norm_first=True)
 print(np.abs(package - pre).max() < 1e-12)
 # --8<-- [end:pre-steps]
-
 
 # --8<-- [start:code]
 def code(function):
@@ -329,7 +326,6 @@ def code(function):
 
 print(code(encoder_block))
 # --8<-- [end:code]
-
 
 # --8<-- [start:batch-block]
 def random_parameters(d, d_ff):
@@ -350,7 +346,6 @@ print(before.shape)
 for change in (masked, bare):
     print(change[0].any(axis=1).astype(int))  # which tokens of sentence 1 move
 # --8<-- [end:batch-block]
-
 
 # --8<-- [start:mistake-order]
 def sublayer_connection(x, sublayer):
@@ -505,7 +500,6 @@ for layer in their_stack.layers:
 ours = layer_norm(stream, last_norm.weight, last_norm.bias)
 print(far([ours], [their_stack(start, mask=~causal)]) < 1e-11)
 # --8<-- [end:stack]
-
 
 # --8<-- [start:control]
 def sublayer(x, F, norm_first):
@@ -687,6 +681,19 @@ for d, chunks, runs in ((32, 4, 20), (128, 4, 4)):
     print("{:.2f} ± {:.2f}".format(*rms(g2[0] / g2[-1])))
 # --8<-- [end:networks-alone]
 
+# --8<-- [start:likeness]
+draw = np.random.default_rng(SEED)
+tokens, g = draw.normal(size=(2, 16, 32)) + draw.normal(size=(2, 1, 32))  # (n, d)
+tokens = layer_norm(tokens)
+W_v, W_o = draw.normal(0, 1 / sqrt(32), size=(2, 4000, 32, 32))
+equal = np.full((16, 16), 1 / 16)  # all weights alike
+added = squared(equal @ tokens @ W_v @ W_o) / squared(tokens)
+handed = squared(equal.T @ g @ transposed(W_o) @ transposed(W_v)) / squared(g)
+for share, x in ((added, tokens), (handed, g)):
+    print(f"{share.mean():.3f} ± {half(share):.3f}", end="")
+    print(f"   1 - D = {1 - spread(x):.3f}")
+# --8<-- [end:likeness]
+
 # --8<-- [start:growth]
 r2, _, shares, _ = measured[12, True]
 added_by_attention = shares[::2] * r2[:-1]
@@ -706,19 +713,6 @@ direct = {
 for name, one in direct.items():
     print(f"{name:4} {one.mean():.3f} ± {half(one):.3f}")
 # --8<-- [end:direct]
-
-# --8<-- [start:likeness]
-draw = np.random.default_rng(SEED)
-tokens, g = draw.normal(size=(2, 16, 32)) + draw.normal(size=(2, 1, 32))  # (n, d)
-tokens = layer_norm(tokens)
-W_v, W_o = draw.normal(0, 1 / sqrt(32), size=(2, 4000, 32, 32))
-equal = np.full((16, 16), 1 / 16)  # all weights alike
-added = squared(equal @ tokens @ W_v @ W_o) / squared(tokens)
-handed = squared(equal.T @ g @ transposed(W_o) @ transposed(W_v)) / squared(g)
-for share, x in ((added, tokens), (handed, g)):
-    print(f"{share.mean():.3f} ± {half(share):.3f}", end="")
-    print(f"   1 - D = {1 - spread(x):.3f}")
-# --8<-- [end:likeness]
 
 # --8<-- [start:parameter-gradient]
 draw = np.random.default_rng(SEED)
@@ -819,7 +813,6 @@ values = [(1.5**k * 0.5 ** (10 - k)) ** 2 for k in range(11)]
 mean = sum(p * one for p, one in zip(odds, values, strict=True))
 print(f"mean {mean:.2f}  median {values[5]:.3f}  P(< 1) = {sum(odds[:7]):.3f}")
 # --8<-- [end:exercise-median]
-
 
 # --8<-- [start:exercise-axis]
 def norm_of_all(x, eps=1e-5):

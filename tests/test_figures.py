@@ -360,6 +360,19 @@ def test_forbidden_cells_are_hatched_and_blank_and_told():
     assert inside[left, low] >= 8
 
 
+def test_a_flow_hatches_forbidden_cells():
+    figure = flow(
+        [
+            ("scores", "score", [[2, 3]], "d", ["query 1"], [[True, False]]),
+            ("weights", "weight", [[1, 0]], "d", None, [[True, False]]),
+        ]
+    )
+    assert [one for one in texts(figure, "en") if one.isdecimal()] == ["2", "1"]
+    assert "query 1: 2, forbidden." in figure.alt("en")
+    assert "Vector weights: 1, forbidden." in figure.alt("en")
+    assert len(strokes(figure)) > 10
+
+
 def test_an_allowed_of_another_shape_is_an_error():
     with pytest.raises(ValueError, match=r"must have an allowed of its size \(2, 3\)"):
         heatmap(A, allowed=[[True, False]])

@@ -67,8 +67,7 @@ shown = {
 def mask_map(name):
     """A mask: 1 where a pair may meet, hatched where it is forbidden."""
     title, m = shown[name]
-    axes = {"column_axis": "keys", "row_axis": "queries" if name == "causal" else None}
-    return heatmap(m.astype(int), name=title, spec="d", role="neutral", allowed=m, **axes)
+    return heatmap(m.astype(int), name=title, spec="d", role="neutral", allowed=m)
 
 
 beside(*(mask_map(name) for name in shown))

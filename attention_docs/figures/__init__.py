@@ -1,8 +1,8 @@
 """Tensors to figures: inline SVG with an alternative text, in any language that has words.
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
-`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `steppers`, `steps`; `beside` puts
-several side by side. Below them:
+`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `hulls`, `steppers`, `steps`;
+`beside` puts several side by side. Below them:
 
 - `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
 - `matrix`: a matrix as a box of cells
@@ -22,6 +22,7 @@ from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
 from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.histograms import histogram
+from attention_docs.figures.hulls import hull
 from attention_docs.figures.line_charts import line_chart
 from attention_docs.figures.products import product
 from attention_docs.figures.steppers import Frame, slider, stepper
@@ -36,6 +37,7 @@ __all__ = [
     "flow",
     "heatmap",
     "histogram",
+    "hull",
     "line_chart",
     "numbered",
     "product",

@@ -189,6 +189,24 @@ stepper(
 )
 # --8<-- [end:control]
 
+# --8<-- [start:mistake-sizes]
+
+
+def from_value(query, key, value):
+    """Wrong: takes the size for the scale from the values."""
+    d_k = value.shape[-1]
+    return softmax(query @ key.mT / sqrt(d_k)) @ value
+
+
+unlike, alike = {}, {}
+for d in (3, 2):
+    cut = values[:, :d]  # the same values, with fewer components
+    unlike[d] = from_value(queries, keys, cut)[0]
+    alike[d] = attention(queries, keys, cut)[0][0]
+    print(f"d_v = {d}: wrong", text(unlike[d], ".4f"), end="  ")
+    print("right", text(alike[d], ".4f"))
+# --8<-- [end:mistake-sizes]
+
 # --8<-- [start:sizes]
 agreed = {"n_q": 5, "n_k": 7, "n_v": 7, "d_q": 4, "d_k": 4, "d_v": 6}
 changes = [{name: 9} for name in agreed]
@@ -250,6 +268,7 @@ class Attention(nn.Module):
         return sdpa(q, k, v, dropout_p=p)
 
 
+torch.manual_seed(SEED)
 # One key: its weight is 1, and after dropout with p = 1/2 it is 0 or 2.
 lone = [torch.ones(1, 4, 2), torch.ones(1, 1, 2), torch.ones(1, 1, 2)]
 layer = nn.Dropout(0.5)
@@ -265,6 +284,18 @@ for training in (True, False):
     _, one_weight = mha.train(training)(*[torch.ones(1, 1, 2)] * 3)
     print(f"MHA training={training!s:5} Σ = 1:", bool((one_weight == 1).all()))
 # --8<-- [end:modes]
+
+# --8<-- [start:mistake-plot]
+keep = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1]]) == 1  # fixed, not drawn
+dropout = partial(drop, keep=keep, p=0.25)
+_, plotted = attention(queries, keys, values, dropout=dropout)
+after = dropout(plotted)
+print(text(after, ".4f"), "Σ =", text(after.sum(axis=1), ".4f"))
+print(text(plotted, ".4f"), "Σ =", text(plotted.sum(axis=1), ".4f"))
+labels = {"rows": numbered("query", 3), "columns": numbered("key", 3)}
+name = {"en": "after dropout", "zh": "dropout 之后"}
+heatmap(after, name=name, spec=".4f", scale=(0, 1.4), **labels)
+# --8<-- [end:mistake-plot]
 
 # --8<-- [start:agreement]
 import torch
@@ -390,36 +421,6 @@ def code(function):
 print(code(attention))
 # --8<-- [end:whole]
 
-# --8<-- [start:mistake-plot]
-keep = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1]]) == 1  # fixed, not drawn
-dropout = partial(drop, keep=keep, p=0.25)
-_, plotted = attention(queries, keys, values, dropout=dropout)
-after = dropout(plotted)
-print(text(after, ".4f"), "Σ =", text(after.sum(axis=1), ".4f"))
-print(text(plotted, ".4f"), "Σ =", text(plotted.sum(axis=1), ".4f"))
-labels = {"rows": numbered("query", 3), "columns": numbered("key", 3)}
-name = {"en": "after dropout", "zh": "dropout 之后"}
-heatmap(after, name=name, spec=".4f", scale=(0, 1.4), **labels)
-# --8<-- [end:mistake-plot]
-
-# --8<-- [start:mistake-sizes]
-
-
-def from_value(query, key, value):
-    """Wrong: takes the size for the scale from the values."""
-    d_k = value.shape[-1]
-    return softmax(query @ key.mT / sqrt(d_k)) @ value
-
-
-unlike, alike = {}, {}
-for d in (3, 2):
-    cut = values[:, :d]  # the same values, with fewer components
-    unlike[d] = from_value(queries, keys, cut)[0]
-    alike[d] = attention(queries, keys, cut)[0][0]
-    print(f"d_v = {d}: wrong", text(unlike[d], ".4f"), end="  ")
-    print("right", text(alike[d], ".4f"))
-# --8<-- [end:mistake-sizes]
-
 # --8<-- [start:exercise-shapes]
 q, k = np.ones((8, 12, 1, 64)), np.ones((8, 1, 30, 64))
 o, s = attention(q, k, np.ones((8, 1, 30, 128)))
@@ -447,16 +448,6 @@ except ValueError:
     print("ValueError")
 # --8<-- [end:exercise-swap]
 
-# --8<-- [start:exercise-1]
-u = [[8, 0], [0, 8], [8, 8]]  # the values
-for c in range(2):
-    totals = [(P, sum(w[j] * u[j][c] for j in range(3))) for P, w in samples]
-    mean = sum(P * x for P, x in totals)
-    variance = sum(P * (x - mean) ** 2 for P, x in totals)
-    formula = p / (1 - p) * sum((a[j] * u[j][c]) ** 2 for j in range(3))
-    print(f"c = {c + 1}: E = {mean}, Var = {variance} = {formula}")
-# --8<-- [end:exercise-1]
-
 # --8<-- [start:exercise-2]
 renormalised = [Fraction(0)] * 3
 for probability, dropped in samples:
@@ -466,6 +457,16 @@ for probability, dropped in samples:
 print("E =", *renormalised)
 print("a =", *a)
 # --8<-- [end:exercise-2]
+
+# --8<-- [start:exercise-1]
+u = [[8, 0], [0, 8], [8, 8]]  # the values
+for c in range(2):
+    totals = [(P, sum(w[j] * u[j][c] for j in range(3))) for P, w in samples]
+    mean = sum(P * x for P, x in totals)
+    variance = sum(P * (x - mean) ** 2 for P, x in totals)
+    formula = p / (1 - p) * sum((a[j] * u[j][c]) ** 2 for j in range(3))
+    print(f"c = {c + 1}: E = {mean}, Var = {variance} = {formula}")
+# --8<-- [end:exercise-1]
 
 # --8<-- [start:exercise-scores]
 gaps = np.array([0.0, 1.0, 2.0])

@@ -358,6 +358,7 @@ import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
+torch.manual_seed(SEED)
 version = torch.__version__.split("+")[0]
 # Values 1 0 0, 0 1 0, 0 0 1: an output is then its row of weights.
 Q, K, V = (torch.from_numpy(a)[None] for a in (queries, keys, np.eye(3)))
@@ -532,7 +533,8 @@ for end in ("mask", "key_padding_mask"):
 fresh = np.log([2.0, 3.0, 5.0])
 keep = np.array([True, False, True])
 print(text(softmax(apply_mask(fresh, keep)), ".4f"))
-print(text([2 / 7, 0, 5 / 7], ".4f"))
+by_hand = np.array([2, 0, 5])
+print(text(by_hand / by_hand.sum(), ".4f"))
 print(text(np.where(keep, softmax(fresh), 0), ".4f"))
 # --8<-- [end:exercise-pencil]
 

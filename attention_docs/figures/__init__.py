@@ -2,7 +2,7 @@
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `dials`, `hulls`, `planes`,
-`steppers`, `steps`. Below them:
+`steppers`, `steps`; `beside` puts several side by side. Below them:
 
 - `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
 - `matrix`: a matrix as a box of cells
@@ -17,6 +17,7 @@ than NumPy.
 """
 
 from attention_docs.figures.bar_charts import bar_chart
+from attention_docs.figures.beside import beside
 from attention_docs.figures.dials import dials
 from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
@@ -33,6 +34,7 @@ __all__ = [
     "Figure",
     "Frame",
     "bar_chart",
+    "beside",
     "dials",
     "eight_steps",
     "flow",

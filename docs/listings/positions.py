@@ -373,6 +373,7 @@ print(text(plain[[1, 3]], ".4f"))
 print(text(with_rope[[1, 3]], ".4f"))
 # --8<-- [end:saw-rope]
 
+
 # --8<-- [start:mistake-exponent]
 def encode(exponents, t):
     """One exponent a component: sine in even places, cosine in odd ones."""
@@ -417,6 +418,7 @@ even = sinusoids(t, d=6)
 print(text((even**2).sum(axis=1), ".4f"))
 print(offset_only(even @ even.T))
 # --8<-- [end:mistake-odd-right]
+
 
 # --8<-- [start:mistake-pairing]
 def mixed(x, t):

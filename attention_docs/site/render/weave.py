@@ -52,6 +52,7 @@ class Woven:
         glossary: its terms in the page's language.
         notation: its symbols in the page's language.
         versions: of Python and the libraries, as a reader needs them.
+        chapter: the number of the chapter; 0 for a page that is none.
     """
 
     page: Page
@@ -64,6 +65,7 @@ class Woven:
     notation: Sequence[Term] = ()
     links: Links = field(default_factory=Links)
     versions: Mapping[str, str] = field(default_factory=dict)
+    chapter: int = 0
 
     def markdown(
         self, shown: Callable[[int], str] = lambda number: f"{OPEN}{number}{CLOSE}"
@@ -82,6 +84,12 @@ class Woven:
             line = lines[value.line - 1]
             lines[value.line - 1] = line[: value.start] + shown(number) + line[value.end :]
         return lines
+
+    def number(self, box: str) -> str:
+        """The number of a result or an exercise: "4.2" for the second one of chapter 4."""
+        kinds = {one.id: one.kind for one in self.page.passages if one.kind}
+        alike = [name for name, kind in kinds.items() if kind == kinds[box]]
+        return f"{self.chapter}.{alike.index(box) + 1}"
 
     @cached_property
     def requested(self) -> dict[int, str]:

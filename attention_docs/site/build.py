@@ -16,6 +16,7 @@ from pathlib import Path
 
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
+from attention_docs.site.publish.search import Names
 from attention_docs.site.read import twins
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, untold
@@ -179,6 +180,16 @@ class Build:
             for lang, pages in self.pages.items()
         }
 
+    @cached_property
+    def names(self) -> list[Names]:
+        """What each term is called in all languages, and the page that defines it."""
+        found: dict[str, Names] = {}
+        for pages in self.entries.values():
+            for term in pages.get("glossary", ()):
+                names = found.setdefault(term.id, Names([], term.chapter))
+                names.names += [one for one in (term.term, *term.names) if one not in names.names]
+        return list(found.values())
+
     def weave(self, page: Page) -> Woven:
         """A page with its results."""
         counted = any(value.counted for value in page.values)
@@ -194,7 +205,7 @@ class Build:
             notation=entries.get("notation", ()),
             links=self.links(page),
             versions=public_versions(),
-            chapter=self.numbered.get(page.slug, 0),
+            numbered=self.numbered,
         )
 
     def _expand(self, page: Page, request: Request) -> str | None:

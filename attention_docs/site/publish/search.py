@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from lxml.html import HtmlElement, fragment_fromstring
@@ -29,6 +30,14 @@ SIGNS = {"approx": "≈", "cdot": "·", "ge": "≥", "infty": "∞", "le": "≤"
 SIGNS |= {"sigma": "σ", "sum": "Σ", "times": "×", "top": "ᵀ"}
 
 SearchEntry = dict[str, Any]
+
+
+@dataclass
+class Names:
+    """What a thing is called, in all languages, and the page that defines it."""
+
+    names: list[str]
+    page: str
 
 
 class _Sections:
@@ -146,8 +155,12 @@ def as_lines(found: Iterable[SearchEntry]) -> str:
     )
 
 
-def index(lang: str, pages: Iterable[str]) -> str:
-    """The index of a language from the lines of its pages."""
+def index(lang: str, pages: Iterable[str], names: Iterable[Names]) -> str:
+    """The index of a language from the lines of its pages; `names` are known in all languages."""
     # The theme marks what was found on the page that a result leads to, word by word.
     config = json.dumps({"lang": [lang], "separator": r"\s+"})
-    return f'{{"config":{config},"docs":[\n' + ",\n".join(filter(None, pages)) + "\n]}\n"
+    known = json.dumps(
+        [[f"{one.page}/" if one.page else "", *one.names] for one in names], ensure_ascii=False
+    )
+    docs = ",\n".join(filter(None, pages))
+    return f'{{"config":{config},"names":{known},"docs":[\n{docs}\n]}}\n'

@@ -113,7 +113,7 @@ def results(chapters: Chapters) -> str:
         boxes = [one for one in page.passages if one.kind == "result"]
         if boxes:
             parts.append(f"## {number} {page.title} {{ #{slug} }}")
-            woven = Woven(page, chapters.results(page), chapters.words, chapter=number)
+            woven = Woven(page, chapters.results(page), chapters.words, numbered=chapters.numbered)
             parts += [_listed(box, woven) for box in boxes]
     return "\n\n".join(parts)
 

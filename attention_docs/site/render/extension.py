@@ -107,7 +107,8 @@ class Tree(Treeprocessor):
         explainer = None
         slug = woven.page.slug
         if slug in ("glossary", "notation"):
-            name_rows(root, woven.glossary if slug == "glossary" else woven.notation)
+            found = woven.glossary if slug == "glossary" else woven.notation
+            name_rows(root, found, woven.numbered)
         elif not slug.startswith("api/"):  # docstrings are English and name what they explain
             explainer = Explainer(
                 woven.glossary, woven.notation, woven.links.glossary, woven.links.notation

@@ -52,7 +52,7 @@ class Woven:
         glossary: its terms in the page's language.
         notation: its symbols in the page's language.
         versions: of Python and the libraries, as a reader needs them.
-        chapter: the number of the chapter; 0 for a page that is none.
+        numbered: the numbers of the chapters by their names.
     """
 
     page: Page
@@ -65,7 +65,7 @@ class Woven:
     notation: Sequence[Term] = ()
     links: Links = field(default_factory=Links)
     versions: Mapping[str, str] = field(default_factory=dict)
-    chapter: int = 0
+    numbered: Mapping[str, int] = field(default_factory=dict)
 
     def markdown(
         self, shown: Callable[[int], str] = lambda number: f"{OPEN}{number}{CLOSE}"
@@ -89,7 +89,7 @@ class Woven:
         """The number of a result or an exercise: "4.2" for the second one of chapter 4."""
         kinds = {one.id: one.kind for one in self.page.passages if one.kind}
         alike = [name for name, kind in kinds.items() if kind == kinds[box]]
-        return f"{self.chapter}.{alike.index(box) + 1}"
+        return f"{self.numbered.get(self.page.slug, 0)}.{alike.index(box) + 1}"
 
     @cached_property
     def requested(self) -> dict[int, str]:

@@ -477,7 +477,7 @@ def test_a_mark_stands_at_its_x_over_the_whole_plot():
     assert bottom[1] - top[1] == 230
     assert with_mark.alt("en").endswith(" Marked: t = 25.")
     assert "Marked" not in without.alt("en")
-    with pytest.raises(ValueError, match="mark must lie between 0.0 and 40.0, got 41"):
+    with pytest.raises(ValueError, match=r"mark must lie between 0\.0 and 40\.0, got 41"):
         line_chart([0, 10, 40], y, xlabel="t", ylabel="y", mark=41)
 
 

@@ -475,11 +475,12 @@ def compare(eta, tau, speed, runs, d_k=256, steps=300, batch=8):
 
 
 def ends(losses):
-    """The runs below 0.1 at the end; the median loss ± half of its 95% interval."""
+    """The runs below 0.1 at the end, and a 95% interval of the median loss."""
     last = np.sort(losses[-50:].mean(axis=0))
     rank = int(last.size / 2 - 0.98 * sqrt(last.size))  # of n, by the binomial
     low, high = last[rank - 1], last[-rank]
-    return int((last < 0.1).sum()), plus_minus(np.median(last), (high - low) / 2)
+    spec = ".2f" if high > 0.1 else ".4f"
+    return int((last < 0.1).sum()), f"{number(low, spec)}–{number(high, spec)}"
 
 
 SETTINGS = {  # divisor of the scores, factor of the steps of W_Q and W_K
@@ -518,7 +519,7 @@ line_chart(
 for tau, speed in SETTINGS.values():
     for eta in (0.1, 0.2):
         count, loss = ends(compare(eta, tau, speed, runs=30)[0])
-        print(f"τ = {tau:2d}, {Fraction(speed)!s:>5}, η = {eta}: {count:2d}  {loss}")
+        print(f"τ = {tau:2d}, {Fraction(speed)!s:>5}, η = {eta:g}: {count:2d}  {loss}")
 # --8<-- [end:rates]
 
 

@@ -581,6 +581,23 @@ def test_markers_of_every_kind_sit_on_their_line():
     assert len({shape[:20] for shape in shapes}) == 6
 
 
+def test_a_mark_stands_at_its_x_over_the_whole_plot():
+    y = {"a": [3.0, 9.0, 4.0]}
+    with_mark, without = (
+        line_chart([0, 10, 40], y, xlabel="t", ylabel="y", mark=mark) for mark in (25, None)
+    )
+    paths = [[one.get("d") for one in tree(f, "en").iter("{*}path")] for f in (with_mark, without)]
+    (added,) = set(paths[0]) - set(paths[1])
+    (top, bottom), *_ = subpaths(added)
+    ((x0, _), _, (x2, _)) = subpaths(paths[0][paths[0].index(added) + 1])[0]
+    assert top[0] == bottom[0] == pytest.approx(x0 + 25 / 40 * (x2 - x0), abs=0.06)
+    assert bottom[1] - top[1] == 230
+    assert with_mark.alt("en").endswith(" Marked: t = 25.")
+    assert "Marked" not in without.alt("en")
+    with pytest.raises(ValueError, match=r"mark must lie between 0\.0 and 40\.0, got 41"):
+        line_chart([0, 10, 40], y, xlabel="t", ylabel="y", mark=41)
+
+
 def test_logarithmic_axes_put_equal_ratios_at_equal_distances():
     figure = line_chart([4, 16, 64], {"a": [1, 10, 100]}, xlabel="d_k", ylabel="y",
                         log_x=True, log_y=True, roles=["key"])  # fmt: skip

@@ -53,7 +53,6 @@ print("X", *shown)
 print("O", *("  " + shown[i][1:] for i in LETTERS))
 # --8<-- [end:task]
 
-
 # --8<-- [start:slider]
 def start(seed, d_k, d_model=6):
     """W_Q, W_K and W_V with entries of variance 1 / d_model."""
@@ -114,7 +113,6 @@ label = {"en": "steps of training", "zh": "训练步数"}
 slider(label, [frame(i, t) for i, t in enumerate(stops)])
 # --8<-- [end:slider]
 
-
 # --8<-- [start:descent]
 before = start(SEED, d_k=8)
 W_Q, W_K, W_V = before
@@ -130,7 +128,6 @@ for eta in (0.5, 0.05, 0.005):
     print(f"η = {eta:<5g}  {fall:.5f}  {eta * squares:.5f}  {kept[eta]:.3f}")
 # --8<-- [end:descent]
 
-
 # --8<-- [start:backward]
 def backward(X, W_Q, W_K, W_V, A, dO):
     Q, K, V = X @ W_Q, X @ W_K, X @ W_V
@@ -145,6 +142,20 @@ def backward(X, W_Q, W_K, W_V, A, dO):
 
 # --8<-- [end:backward]
 
+# --8<-- [start:function]
+import ast
+import inspect
+
+
+def code(function):
+    """The source of a function from its module, without the docstring."""
+    lines = inspect.getsource(function).splitlines()
+    docstring = ast.parse("\n".join(lines)).body[0].body[0]
+    return "\n".join(lines[: docstring.lineno - 1] + lines[docstring.end_lineno :])
+
+
+print(code(attention_backward), code(self_attention_backward), sep="\n\n")
+# --8<-- [end:function]
 
 # --8<-- [start:by-hand]
 A = [Fraction(1, 8), Fraction(2, 8), Fraction(5, 8)]
@@ -173,22 +184,6 @@ print("dV", text(by_value[:, 0], ".4f"))
 print("dK", text(by_key[:, 0], ".5f"))
 print("dQ", text(by_query, ".4f"))
 # --8<-- [end:by-package]
-
-# --8<-- [start:function]
-import ast
-import inspect
-
-
-def code(function):
-    """The source of a function from its module, without the docstring."""
-    lines = inspect.getsource(function).splitlines()
-    docstring = ast.parse("\n".join(lines)).body[0].body[0]
-    return "\n".join(lines[: docstring.lineno - 1] + lines[docstring.end_lineno :])
-
-
-print(code(attention_backward), code(self_attention_backward), sep="\n\n")
-# --8<-- [end:function]
-
 
 # --8<-- [start:mistake-gradient-scale]
 def without_root(X, W_Q, W_K, W_V, A, dO):
@@ -323,7 +318,6 @@ for name, mask in looks.items():
     print(f"a → {name:11}  m = {seen}  {loss:.4f}  1 - 1/m = {floor_of[seen]}")
 # --8<-- [end:ideal]
 
-
 # --8<-- [start:starts]
 def first_below(W_V=None, runs=30, steps=400, limit=0.1):
     """The first step of each run whose loss is below the limit."""
@@ -374,7 +368,6 @@ for name, v in {
     of_q, of_score = float(query_variance), float(score_variance)
     print(f"{name:9} {v!s:>7} {of_q:10.4f} {of_score:12.4f}")
 # --8<-- [end:rules]
-
 
 # --8<-- [start:simulation]
 def plus_minus(value, error):
@@ -441,7 +434,6 @@ for name, (W, formula) in layers.items():
     in_torch[name] = d_model * variance, d_model * error
     print(f"{name}: q {plus_minus(*in_torch[name])}, {formula}; s {formula**2}")
 # --8<-- [end:pytorch]
-
 
 # --8<-- [start:no-scale]
 def on_grid(W):
@@ -521,7 +513,6 @@ for tau, speed in SETTINGS.values():
         count, loss = ends(compare(eta, tau, speed, runs=30)[0])
         print(f"τ = {tau:2d}, {Fraction(speed)!s:>5}, η = {eta:g}: {count:2d}  {loss}")
 # --8<-- [end:rates]
-
 
 # --8<-- [start:passes-back]
 def passed_back(d_k, tau, runs=200):
@@ -611,7 +602,6 @@ told = first_below(pass_signs)
 print("t:", *told)
 # --8<-- [end:exercise-value]
 
-
 # --8<-- [start:exercise-bug]
 def with_bug(A, dA):
     return A * (dA - (dA * A).mean(axis=-1, keepdims=True))
@@ -637,7 +627,6 @@ print(np.allclose(long_sum, short_sum))
 _, by_key, _ = attention_backward(query, key, value, weights, by_output)
 print(np.abs(by_key).sum(axis=0) > 0.1, np.abs(by_key.sum(axis=0)) < 1e-12)
 # --8<-- [end:exercise-bias]
-
 
 # --8<-- [start:exercise-kept]
 def balance(parameters):

@@ -87,6 +87,7 @@ class Stepper(_Frames):
 
     name: str
     groups: tuple[tuple[Wording, tuple[Wording, ...]], ...]
+    values: bool
 
     def controls(self, lang: Language) -> str:
         """The groups of buttons, then the buttons to go back and on."""
@@ -94,7 +95,7 @@ class Stepper(_Frames):
         for n, (legend, choices) in enumerate(self.groups, start=1):
             buttons = "".join(
                 f'<label><input type="radio" name="{self.name}-{n}" value="{i}"'
-                f"{' checked' * (i == 1)}><span>{i}{_unseen(choice, lang)}</span></label>"
+                f"{' checked' * (i == 1)}><span>{self._button(i, choice, lang)}</span></label>"
                 for i, choice in enumerate(choices, start=1)
             )
             groups.append(f"<fieldset><legend>{lang.label(legend)}</legend>{buttons}</fieldset>")
@@ -105,6 +106,12 @@ class Stepper(_Frames):
             f'<button type="button" data-by="1" aria-disabled="false">{on}</button></span>'
             '<span class="stepper-unseen" role="status"></span>'
         )
+
+    def _button(self, i: int, choice: Wording, lang: Language) -> str:
+        """What stands on a button: a choice's label, or its number with the label unseen."""
+        if self.values:
+            return escape(lang.label(choice))
+        return f"{i}{_unseen(choice, lang)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,6 +136,8 @@ def stepper(
     name: str,
     controls: Sequence[tuple[Wording, Sequence[Wording]]],
     frames: Sequence[Frame],
+    *,
+    values: bool = False,
 ) -> Figure:
     """Frames with a group of radio buttons for every control, and buttons to go back and on.
 
@@ -136,6 +145,7 @@ def stepper(
         name: of the figure among the figures of its page, for the names of its controls.
         controls: what is chosen, and a label for every choice; the values are 1, 2, 3, …
         frames: one for every combination, in the order of the buttons.
+        values: the buttons show the labels of the choices in place of 1, 2, 3, …
 
     Raises:
         ValueError: frames that are not the combinations of the controls, one each.
@@ -146,7 +156,7 @@ def stepper(
     values = [[str(i + 1) for i in range(len(choices))] for _, choices in controls]
     _check_places(frames, list(product(*values)))
     groups = tuple((legend, tuple(choices)) for legend, choices in controls)
-    return Stepper(tuple(frames), 0, name, groups)
+    return Stepper(tuple(frames), 0, name, groups, values)
 
 
 def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:

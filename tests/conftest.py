@@ -23,6 +23,7 @@ from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
 
 from attention_docs.site.publish.numbers import NUMBER
+from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.page import read_page
 from attention_docs.site.read.settings import settings
 
@@ -157,21 +158,18 @@ class Page:
         return np.array(json.loads(arrays[number]), dtype=float)
 
     def values(self, section: str) -> list[str]:
-        """The inline values of the section with this heading id, subsections included, in order."""
-        ((first, level),) = [(n, level) for n, level, name in self.headings if name == section]
-        ends = (n for n, other, _ in self.headings if n > first and other <= level)
-        last = next(ends, float("inf"))
-        return [text for line, _, text in self.inline if first < line < last]
+        """The inline values under the heading or in the box with this id, in order."""
+        (one,) = [passage for passage in self.source.passages if passage.id == section]
+        return [text for line, _, text in self.inline if one.line < line <= one.last_line]
 
     def section_of(self, line: int) -> str:
-        """The id of the last heading above a line of the Markdown."""
-        return [name for n, _, name in self.headings if n < line][-1]
+        """The id of the heading or the box that a line of the Markdown stands under."""
+        return self.source.section(line)
 
     @cached_property
-    def headings(self) -> list[tuple[int, int, str]]:
-        """Line, level and id of every heading of the Markdown."""
-        passages = read_page(self.markdown, ROOT).passages
-        return [(one.line, one.level, one.id) for one in passages if one.level]
+    def source(self) -> Source:
+        """The Markdown, read."""
+        return read_page(self.markdown, ROOT)
 
 
 def rows(page: Any, block: str) -> list[str]:

@@ -45,6 +45,7 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     first, *others = WINDOWS[lang][: 1 if slug.startswith("api/") else 2]
     tab = visit(width=first[0], color_scheme=first[1])
     answers = load(tab, address + path_of(lang, slug))
+    weight = sum(map(compressed, answers)) if slug in CHAPTERS else 0
     faults = faults_of_moving(tab)
     tab.evaluate(AXE_SCRIPT)
     if tab.evaluate("document.documentElement.lang") != lang:
@@ -55,7 +56,6 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
         tab.emulate_media(color_scheme=scheme)
         tab.evaluate(SETTLED)
         faults += faults_of_window(tab, width, scheme, colours=False)
-    weight = sum(map(compressed, answers)) if slug in CHAPTERS else 0
     if weight >= WEIGHT:
         faults.append(f"{weight} bytes")
     faults += tab.said + faults_of_loading(tab, answers, address)  # late ones too

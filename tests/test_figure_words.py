@@ -89,8 +89,8 @@ def rows(lang: str) -> list[list[str]]:
     return [row for row in cells if not set(row[0]) <= {"-"} and row[0] not in ("English", "中文")]
 
 
-GLOSSARY = {english: chinese for english, chinese, _ in rows("en")}
-EXPLAINED = {english: (chinese, told) for chinese, english, told in rows("zh")}
+GLOSSARY = {english: chinese for english, chinese, *_ in rows("en")}
+EXPLAINED = {english: (chinese, told) for chinese, english, *_, told in rows("zh")}
 TERMS = read(FILES["zh"])["terms"]
 
 
@@ -121,7 +121,7 @@ def test_a_term_is_the_glossary_s(term: str) -> None:
         return
     pairs = [
         (f"{entry} {told}", " ".join(EXPLAINED[entry]))
-        for entry, _, told in rows("en")
+        for entry, *_, told in rows("en")
         if entry in EXPLAINED
     ]
     assert any(re.search(rf"\b{english}s?\b", one) and chinese in other for one, other in pairs), (

@@ -33,6 +33,105 @@ SEARCHES = [
     ("zh", "每个词元占多大比重", "sequences"),
 ]
 
+# What readers type, in the field's words, the page's or another's, and the page that explains it.
+QUERIES = {
+    "en": {
+        "sequences": [
+            "RNN",
+            "recurrent neural network",
+            "convex combination",
+            "sequence labelling",
+            "one-hot",
+            "循环神经网络",
+        ],
+        "eight-steps": [
+            "query key value",
+            "illustrated self-attention",
+            "attention map",
+            "weighted value",
+        ],
+        "softmax": [
+            "normalised exponential",
+            "overflow",
+            "temperature",
+            "jacobian of softmax",
+            "log-sum-exp",
+            "numerically stable softmax",
+            "溢出",
+        ],
+        "scaling": [
+            "why divide by sqrt d_k",
+            "√d_k",
+            "variance of dot product",
+            "saturation",
+            "T5",
+            "standard deviation",
+            "期望",
+        ],
+        "matrix-form": [
+            "permutation equivariance",
+            "cosine similarity",
+            "matmul",
+            "column vectors",
+        ],
+        "masking": [
+            "look-ahead mask",
+            "lookahead mask",
+            "causal mask",
+            "padding mask",
+            "key_padding_mask",
+            "is_causal",
+            "fully masked row",
+            "NaN",
+            "全部被屏蔽",
+        ],
+        "attention-function": ["scaled_dot_product_attention", "dropout", "transpose"],
+        "score-functions": ["Bahdanau", "additive attention", "bilinear"],
+        "multi-head": ["multihead attention", "output projection", "number of heads"],
+        "positions": ["RoPE", "rotary position embedding", "sinusoidal", "ALiBi", "维度"],
+        "learning": ["backprop", "Xavier initialization", "learning rate", "gradcheck"],
+        "transformer-block": [
+            "LayerNorm",
+            "layer normalization",
+            "skip connection",
+            "pre-norm",
+            "MLP",
+            "FLOPs",
+        ],
+    },
+    "zh": {
+        "sequences": ["循环神经网络", "RNN", "凸组合", "序列标注", "独热编码"],
+        "eight-steps": ["查询 键 值", "注意力图", "加权后的值"],
+        "softmax": ["溢出", "上溢", "温度", "雅可比矩阵", "数值稳定", "平移不变", "overflow"],
+        "scaling": ["为什么除以 √d_k", "方差", "期望", "饱和", "点积的方差", "标准差", "T5"],
+        "matrix-form": ["置换等变", "余弦相似度", "矩阵乘法", "列向量"],
+        "masking": [
+            "因果掩码",
+            "填充掩码",
+            "前瞻掩码",
+            "look-ahead",
+            "全部被屏蔽",
+            "全屏蔽行",
+            "is_causal",
+            "lookahead mask",
+        ],
+        "attention-function": ["scaled_dot_product_attention", "dropout", "转置"],
+        "score-functions": ["加性注意力", "Bahdanau", "双线性"],
+        "multi-head": ["多头注意力", "输出投影", "头数", "MHA"],
+        "positions": ["位置编码", "旋转位置编码", "RoPE", "外推", "正弦"],
+        "learning": ["反向传播", "初始化", "学习率", "自动微分", "backpropagation"],
+        "transformer-block": [
+            "层归一化",
+            "残差连接",
+            "前馈网络",
+            "LayerNorm",
+            "跳跃连接",
+            "参数量",
+            "预归一化",
+        ],
+    },
+}
+
 # A worker's surroundings: what is posted to it goes to its listener, what it posts is kept.
 WORKER = """
 var listener, posted = [];
@@ -68,6 +167,18 @@ def test_a_search_finds_its_page_first(lang: str, query: str, slug: str, site: P
     best = found(site, lang, query)[0]
     assert best[0]["location"].split("#")[0] == f"{slug}/"
     assert any("<mark>" in result["title"] + result["text"] for result in best)
+
+
+@each_language
+def test_the_words_of_the_field_find_the_page_among_the_first_three(lang: str, site: Path) -> None:
+    asked = [(query, slug) for slug, queries in QUERIES[lang].items() for query in queries]
+    assert len(asked) >= 50
+    missed = {}
+    for query, slug in asked:
+        pages = [group[0]["location"].split("/")[0] for group in found(site, lang, query)]
+        if slug not in pages[:3]:
+            missed[query] = slug, pages[:4]
+    assert not missed
 
 
 @each_language

@@ -16,8 +16,10 @@ from pathlib import Path
 
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
+from attention_docs.site.publish.search import Names
 from attention_docs.site.read import twins
 from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.listing import comments, untold
 from attention_docs.site.read.page import Page, Reader, Request
 from attention_docs.site.read.settings import settings
 from attention_docs.site.render import terms
@@ -104,6 +106,9 @@ class Build:
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
             self.failures += [*page.failures, *twins.nameless(page)]
+        for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
+            for lang in self.languages[1:]:
+                self.failures += untold(listing, lang)
         self._compare()
         self.executor.plan(self.all)
 
@@ -150,9 +155,16 @@ class Build:
         """The pages of each language, for parts that are made from several of them."""
         docs = self.root / "docs"
         return {
-            lang: Chapters(lang, words(lang), docs, pages, self.results)
+            lang: Chapters(lang, words(lang), docs, pages, self.numbered, self.results)
             for lang, pages in self.pages.items()
         }
+
+    @cached_property
+    def numbered(self) -> dict[str, int]:
+        """The chapters with their numbers: pages that have a listing, in the order of reading."""
+        listings = {path.stem for path in (self.root / "docs" / "listings").glob("*.py")}
+        found = [slug for slug in self.settings.order if slug in listings and slug != "index"]
+        return {slug: number for number, slug in enumerate(found, start=1)}
 
     @cached_property
     def entries(self) -> dict[str, dict[str, list[terms.Term]]]:
@@ -167,6 +179,16 @@ class Build:
             }
             for lang, pages in self.pages.items()
         }
+
+    @cached_property
+    def names(self) -> list[Names]:
+        """What each term is called in all languages, and the page that defines it."""
+        found: dict[str, Names] = {}
+        for pages in self.entries.values():
+            for term in pages.get("glossary", ()):
+                names = found.setdefault(term.id, Names([], term.chapter))
+                names.names += [one for one in (term.term, *term.names) if one not in names.names]
+        return list(found.values())
 
     def weave(self, page: Page) -> Woven:
         """A page with its results."""
@@ -183,6 +205,7 @@ class Build:
             notation=entries.get("notation", ()),
             links=self.links(page),
             versions=public_versions(),
+            numbered=self.numbered,
         )
 
     def _expand(self, page: Page, request: Request) -> str | None:
@@ -245,6 +268,7 @@ class Build:
             self._explained[page.lang],
             *(self._documented[page.lang] if page.documents else ()),
             *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
+            *(str(comments(s.listing, page.lang)) for b in page.blocks for s in b.sections[:1]),
             *(woven.requested.values() if woven else ()),
             json.dumps(woven.counts if woven else {}),
             *(str(failure) for failure in self.failures if failure.path == page.path),

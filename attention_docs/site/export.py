@@ -23,9 +23,20 @@ from attention_docs.site.build import Build
 from attention_docs.site.publish.markdown import fenced, reference
 from attention_docs.site.publish.place import write
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import CODE_SPAN, DISPLAY, INLINE, Block, Fence, Page, Reference
+from attention_docs.site.read.page import (
+    CODE_SPAN,
+    DISPLAY,
+    INLINE,
+    Block,
+    Box,
+    End,
+    Fence,
+    Page,
+    Reference,
+)
 from attention_docs.site.read.settings import configuration
 from attention_docs.site.render import formulas
+from attention_docs.site.render.boxes import FOLDED
 from attention_docs.site.render.weave import Woven
 
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
@@ -59,6 +70,10 @@ def markdown(
                 put(*lines[piece.line - 1 : piece.last_line])
             case Reference():
                 put(documentation(piece.name))
+            case Box():
+                put(*_box(piece, woven))
+            case End():
+                put("", piece.slashes, "")
             case _ if piece.line in woven.requested:
                 put(woven.requested[piece.line])
             case _:
@@ -70,7 +85,7 @@ def markdown(
 def _block(block: Block, woven: Woven) -> list[str]:
     """Code and output of a block; the text of its figure is that of its alternative text."""
     result = woven.result(block)
-    parts = [fenced(block.code.strip("\n"), "python")] if block.show_source else []
+    parts = [fenced(block.shown.strip("\n"), "python")] if block.source != "none" else []
     if result and result.text:
         parts.append(fenced(result.text, "text"))
     if result and result.figure:
@@ -78,6 +93,17 @@ def _block(block: Block, woven: Woven) -> list[str]:
         parts.append(f"<figure>{' '.join(drawing.split())}</figure>")
     text = "\n\n".join(parts).split("\n")
     return [block.indent + line if line else "" for line in text]
+
+
+def _box(box: Box, woven: Woven) -> list[str]:
+    """The head of a box in the words of pymdownx: folded, or a note with its number."""
+    said: str = woven.words["site"]["boxes"][box.kind]
+    if box.kind in FOLDED:
+        head = f"details | {said.format(box.title)}"
+    else:
+        head = f"admonition | {said.format(woven.number(box.id))} {box.title}"
+    attributes = [f"    attrs: {{id: {box.id}}}"] if box.id else []
+    return ["", f"{box.slashes} {head}", *attributes, ""]
 
 
 def _formulas(text: str) -> str:
@@ -104,6 +130,8 @@ def _project(build: Build, lang: str) -> dict[str, Any]:
     """`mkdocs.yml` for one language, without plugins."""
     known = configuration(build.root)
     found = {name: known[name] for name in KEPT if name in known}
+    boxes = ["pymdownx.blocks.admonition", "pymdownx.blocks.details"]
+    found["markdown_extensions"] = [*found.get("markdown_extensions", []), *boxes]
     found["site_name"] = build.settings.names[lang]
     found["nav"] = _translated(known["nav"], build.settings.sections[lang])
     found["theme"] = {"name": "material", "language": lang, "font": False}

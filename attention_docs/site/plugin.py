@@ -307,7 +307,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             for placed in build.catalogue.pages
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
-        site.beside(self.place.stage, build.languages, pages, build.catalogue)
+        site.beside(self.place.stage, build.languages, pages, build.catalogue, build.names)
         if self.served:
             self._refresh()
         else:

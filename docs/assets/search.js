@@ -7,10 +7,12 @@ const [SETUP, READY, QUERY, RESULT] = [0, 1, 2, 3];
 const HAN = "\\p{Script=Han}";
 const SHOWN = 150; // characters of a paragraph around a match
 let docs = [];
+let names = []; // of each thing: the page that defines it, then what it is called
 
 addEventListener("message", ({ data: { type, data } }) => {
   if (type === SETUP) {
     docs = data.docs;
+    names = data.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
     postMessage({ type: READY });
   } else if (type === QUERY) {
     postMessage({ type: RESULT, data: { items: search(data) } });
@@ -19,7 +21,7 @@ addEventListener("message", ({ data: { type, data } }) => {
 
 /* A term as a pattern: at the start of a word, spaces between Chinese and Latin as you like. */
 function pattern(term) {
-  const escaped = term.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  const escaped = term.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
   const loose = escaped.replace(
     new RegExp(`(?<=${HAN})(?!${HAN}|\\s)|(?<!${HAN}|\\s|^)(?=${HAN})`, "gu"), "\\s*");
   const start = /^[\p{L}\d]/u.test(term) && !new RegExp(`^${HAN}`, "u").test(term);
@@ -47,8 +49,38 @@ function terms(query) {
   return [...new Set(found.map((term) => term.toLowerCase()))];
 }
 
+/* What is asked under other names: the query with what it names called otherwise, and the page that
+   defines a thing that is all of the query. */
+function meant(query) {
+  const asked = query.trim().replace(/\s+/g, " ").toLowerCase();
+  const ways = [asked];
+  let home = "";
+  for (const [page, all] of names) {
+    const name = all.find((one) => asked === one)
+      ?? all.find((one) => one.length > 2 && asked.search(pattern(one)) >= 0);
+    if (!name) continue;
+    if (name === asked) home ||= page;
+    for (const other of all) if (other !== name) ways.push(asked.replace(name, other));
+  }
+  return [[...new Set(ways)].slice(0, 12), home];
+}
+
+/* The best of all ways to ask; what was typed counts most. */
 function search(query) {
-  const wanted = terms(query.trim());
+  const [ways, home] = meant(query);
+  const best = new Map();
+  ways.forEach((way, index) => {
+    for (const group of asked(way)) {
+      const page = group.results[0].location.split("#")[0];
+      const score = group.score * (index ? 0.8 : 1) * (page === home ? 2 : 1);
+      if (score > (best.get(page)?.score ?? 0)) best.set(page, { ...group, score });
+    }
+  });
+  return [...best.values()].sort((a, b) => b.score - a.score).map(({ results }) => results);
+}
+
+function asked(query) {
+  const wanted = terms(query);
   if (!wanted.length) return [];
   const patterns = wanted.map(pattern);
   const phrase = pattern(query.trim().replace(/\s+/g, " "));
@@ -69,7 +101,7 @@ function search(query) {
       group.results.push({ ...group.first, text: "", score: 0, terms: {} });
     }
   }
-  return found.sort((a, b) => b.score - a.score).map(({ results }) => results);
+  return found;
 }
 
 /* How well a section answers, and what of it is shown; null where nothing was found. */

@@ -79,6 +79,19 @@
     code.before(buttons);
   }
 
+  // A link opens the fold that holds its target; browsers of before 2025 do so only in part.
+  function unfold() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folds = [];
+    for (let one = target?.closest("details"); one; one = one.parentElement.closest("details")) {
+      if (!one.open) folds.push(one);
+    }
+    folds.forEach((one) => { one.open = true; });
+    if (folds.length) target.scrollIntoView();
+  }
+  addEventListener("hashchange", unfold);
+  unfold();
+
   // A formula is copied as its TeX, between dollars.
   addEventListener("copy", (event) => {
     const selection = getSelection();

@@ -19,8 +19,10 @@ from attention_docs.site.read.page import (
     Attributes,
     Block,
     Box,
+    End,
     Fence,
     Heading,
+    Note,
     Reference,
     Request,
     lines_as_pieces,
@@ -41,8 +43,8 @@ def markdown(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
             found.append(part)
             continue
         result = woven.result(part)
-        if part.show_source:
-            found.append(fenced(part.code.strip("\n"), "python"))
+        if part.source != "none":
+            found.append(fenced(part.shown.strip("\n"), "python"))
         if result and result.text:
             found.append(fenced(result.text, "text"))
         if result and result.figure:
@@ -92,7 +94,9 @@ class _Plain:
     def __init__(self, woven: Woven, url: str, root: Path, link: Callable[[str], str]) -> None:
         self.found: list[str | Block] = []
         self.text: list[str] = []
-        self.boxes: list[int] = []  # how far the content of each open box is indented
+        self.boxes: list[int] = []  # how far the content of each open note is indented
+        self.depth = 0  # how many boxes are open
+        self.woven = woven
         self.level = 1
         self.root, self.url, self.link = root, url, link
         self.folder = posixpath.dirname(woven.page.path.removeprefix("docs/"))
@@ -115,7 +119,14 @@ class _Plain:
                 self.found.append(piece)
             case Fence():
                 self.text.append(line)
-            case Box(title=title, folded=folded):
+            case Box():
+                marks = "#" * min(6, self.level + 1 + self.depth)
+                self.depth += 1
+                anchor = [f'<a id="{piece.id}"></a>', ""] if piece.id else []
+                self.text += ["", *anchor, f"{marks} {self.titled(piece)}", ""]
+            case End():
+                self.depth -= 1
+            case Note(title=title, folded=folded):
                 marks = "#" * min(6, self.level + 1 + len(self.boxes))
                 self.text += ["", f"{marks} {title}" if folded else f"**{title}**", ""]
                 self.boxes.append((self.boxes[-1] if self.boxes else 0) + 4)
@@ -130,6 +141,13 @@ class _Plain:
                 pass
             case _:
                 self.text.append(_outside_code(line, self._relink))
+
+    def titled(self, box: Box) -> str:
+        """The title of a box, with what the page puts before it."""
+        said: str = self.woven.words["site"]["boxes"][box.kind]
+        if box.kind in ("result", "exercise"):
+            return f"{said.format(self.woven.number(box.id))} {box.title}"
+        return said.format(box.title)
 
     def _relink(self, match: re.Match[str]) -> str:
         base = self.url if "href" in match["before"] else self.folder

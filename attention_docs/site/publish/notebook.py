@@ -70,9 +70,9 @@ def _code(woven: Woven, block: Block, count: int) -> Any:
         data = {kind: drawing.svg, "text/plain": drawing.alt}
         outputs.append(v4.new_output("execute_result", data=data, execution_count=count))
     return v4.new_code_cell(
-        block.code.strip("\n"),
+        block.shown.strip("\n"),
         id=f"code-{block.id}"[:64],
         execution_count=count,
-        metadata={} if block.show_source else {"jupyter": {"source_hidden": True}},
+        metadata={} if block.source == "above" else {"jupyter": {"source_hidden": True}},
         outputs=outputs,
     )

@@ -11,14 +11,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from lxml.html import HtmlElement, fragment_fromstring
 
 BLOCKS = {"article", "dd", "dt", "figcaption", "li", "p", "summary", "tr"}
+BOXES = {"deeper", "fold", "result", "exercise"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 SKIPPED_TAGS = {"button", "pre", "script", "style", "svg"}
-SKIPPED_CLASSES = {"doc-labels", "drawing", "headerlink", "origin"}
+SKIPPED_CLASSES = {"code", "doc-labels", "drawing", "headerlink", "origin", "result-links"}
 REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "sources/")
 CELLS = {"td", "th"}
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
@@ -30,6 +32,14 @@ SIGNS |= {"sigma": "σ", "sum": "Σ", "times": "×", "top": "ᵀ"}
 SearchEntry = dict[str, Any]
 
 
+@dataclass
+class Names:
+    """What a thing is called, in all languages, and the page that defines it."""
+
+    names: list[str]
+    page: str
+
+
 class _Sections:
     """Cuts a page at its headings; every paragraph, list item or row is a line of text."""
 
@@ -37,6 +47,7 @@ class _Sections:
         self.url = url
         self.entries: list[SearchEntry] = []
         self.text: list[str] = []
+        self.current = -1  # the entry that text belongs to
 
     def walk(self, element: HtmlElement) -> None:
         """Read an element, from its first word to its last."""
@@ -49,22 +60,43 @@ class _Sections:
             if element.get("display") != "block":
                 self.text.append(plain(element.get("data-tex")))
             return
+        if BOXES & set(element.get("class", "").split()):
+            self.box(element)
+            return
         if heads:
             self.begin(tag, name)
         elif tag in BLOCKS:
             self.flush()
         elif tag in CELLS:
             self.text.append(" ")
-        self.text.append(element.text or "")
-        for number, child in enumerate(element):
-            self.walk(child)
-            if heads and tag == "tr" and not number:  # the term; what follows explains it
-                self.title()
-            self.text.append(child.tail or "")
+        self.read(element, term=heads and tag == "tr")
         if heads and tag != "tr":
             self.title()
         elif tag in BLOCKS:
             self.flush()
+
+    def read(self, element: HtmlElement, term: bool = False) -> None:
+        """What stands in an element; in a row that explains a term, its first cell is a title."""
+        self.text.append(element.text or "")
+        for number, child in enumerate(element):
+            self.walk(child)
+            if term and not number:
+                self.title()
+            self.text.append(child.tail or "")
+
+    def box(self, element: HtmlElement) -> None:
+        """A box with an address: what it stands in goes on after it."""
+        self.flush()
+        around, inside = self.current, element.find("div[@id]")
+        holder = element if inside is None else inside
+        self.begin("div", holder.get("id"))
+        title, *rest = element if inside is None else (element.find("summary"), *inside)
+        self.read(title)
+        self.title()
+        for child in rest:
+            self.walk(child)
+        self.flush()
+        self.current = around
 
     def _skipped(self, element: HtmlElement) -> bool:
         return not SKIPPED_CLASSES.isdisjoint(element.get("class", "").split())
@@ -74,19 +106,21 @@ class _Sections:
         self.flush()
         anchor = "" if tag == "h1" else f"#{name}"
         self.entries.append({"location": self.url + anchor, "title": "", "text": ""})
+        self.current = len(self.entries) - 1
         if self.url.startswith(REFERENCE):  # what looks up comes after what explains
             self.entries[-1]["boost"] = 0.5 if tag == "tr" else 0.2
 
     def title(self) -> None:
         """What was read is the section's title."""
-        self.entries[-1]["title"] = " ".join("".join(self.text).split())
+        self.entries[self.current]["title"] = " ".join("".join(self.text).split())
         self.text = []
 
     def flush(self) -> None:
         """End a line: what was read since the last one belongs to the last heading."""
         text = " ".join("".join(self.text).split())
         if text and self.entries:
-            self.entries[-1]["text"] += f"\n{text}" if self.entries[-1]["text"] else text
+            entry = self.entries[self.current]
+            entry["text"] += f"\n{text}" if entry["text"] else text
         self.text = []
 
 
@@ -121,8 +155,12 @@ def as_lines(found: Iterable[SearchEntry]) -> str:
     )
 
 
-def index(lang: str, pages: Iterable[str]) -> str:
-    """The index of a language from the lines of its pages."""
+def index(lang: str, pages: Iterable[str], names: Iterable[Names]) -> str:
+    """The index of a language from the lines of its pages; `names` are known in all languages."""
     # The theme marks what was found on the page that a result leads to, word by word.
     config = json.dumps({"lang": [lang], "separator": r"\s+"})
-    return f'{{"config":{config},"docs":[\n' + ",\n".join(filter(None, pages)) + "\n]}\n"
+    known = json.dumps(
+        [[f"{one.page}/" if one.page else "", *one.names] for one in names], ensure_ascii=False
+    )
+    docs = ",\n".join(filter(None, pages))
+    return f'{{"config":{config},"names":{known},"docs":[\n{docs}\n]}}\n'

@@ -27,7 +27,11 @@ class Finished:
 
 
 def beside(
-    built: Path, languages: Sequence[str], pages: Iterable[Finished], catalogue: Catalogue
+    built: Path,
+    languages: Sequence[str],
+    pages: Iterable[Finished],
+    catalogue: Catalogue,
+    names: Sequence[search.Names],
 ) -> None:
     """Write what machines and searches read; `pages` are in the order of the navigation."""
     pages = list(pages)
@@ -37,7 +41,7 @@ def beside(
     for number, lang in enumerate(languages):
         found = (page.made.searched for page in pages if page.placed.page.lang == lang)
         folder = built / lang if number else built
-        write(folder / "search" / "search_index.json", search.index(lang, found))
+        write(folder / "search" / "search_index.json", search.index(lang, found, names))
     write(built / "llms.txt", catalogue.llms())
     if catalogue.site_url:
         compress(built / "sitemap.xml")

@@ -1,8 +1,17 @@
-"""A listing, a script of `docs/listings/`, as its named sections."""
+"""A listing, a script of `docs/listings/`, as its named sections.
+
+Its comments are English. What they say in another language stands beside it, by the English words:
+`docs/listings/scaling.zh.toml`. Statements are never translated.
+"""
 
 from __future__ import annotations
 
+import ast
+import io
 import re
+import tokenize
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +29,10 @@ class Section:
     listing: Path
     first_line: int
     code: str
+
+    def told(self, lang: str) -> str:
+        """The code with comments in a language."""
+        return told(self.code, comments(self.listing, lang))
 
 
 @lru_cache(maxsize=1024)  # a page asks for the same listing once for each of its blocks
@@ -55,3 +68,95 @@ def read_listing(path: Path) -> dict[str, Section]:
     if not path.is_file():
         raise Failure(path.name, 1, f"there is no listing docs/listings/{path.name}")
     return sections(path, path.read_text(encoding="utf-8"))
+
+
+# --- comments in another language
+
+SHAPE = re.compile(r"\([^()]*\)|`[^`]*`")
+WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+def table(listing: Path, lang: str) -> Path:
+    """Where the comments of a listing stand in a language."""
+    return listing.with_suffix(f".{lang}.toml")
+
+
+def comments(listing: Path, lang: str) -> Mapping[str, str]:
+    """The comments of a listing in a language, by the English ones; none in English itself."""
+    path = table(listing, lang)
+    return _comments(path, path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+@lru_cache(maxsize=256)
+def _comments(path: Path, text: str) -> Mapping[str, str]:
+    file = f"docs/listings/{path.name}"
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Failure(file, 1, f"must be TOML: {error}") from None
+    entries = found.get("comments")
+    if set(found) != {"comments"} or not isinstance(entries, dict):
+        raise Failure(file, 1, 'must hold [comments] and nothing else: "english" = "…"')
+    return entries
+
+
+def remarks(code: str) -> Iterator[tuple[str, int, int, int]]:
+    """Comments and docstrings: what they say, their line, and where they begin and end in it."""
+    lines = code.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type == tokenize.COMMENT:
+            (line, start), (_, end) = token.start, token.end
+            yield token.string[1:].strip(), line, start + 1, end
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and (text := ast.get_docstring(node)):
+            line = node.body[0].lineno
+            if "\n" not in text:
+                start = lines[line - 1].index('"""') + 3
+                yield text, line, start, start + len(text)
+
+
+def speaks(remark: str) -> bool:
+    """Whether a comment holds words, and not only shapes or symbols.
+
+    Examples:
+        >>> speaks("(batch, heads, n, d_k)"), speaks("Q Kᵀ"), speaks("raw scores, `scores`")
+        (False, False, True)
+    """
+    return bool(WORD.search(SHAPE.sub("", remark)))
+
+
+def told(code: str, words: Mapping[str, str]) -> str:
+    """Code with its comments and docstrings replaced by what a table says for them.
+
+    Examples:
+        >>> told("x = 1  # one", {"one": "一"})
+        'x = 1  # 一'
+    """
+    if not words:
+        return code
+    lines = code.split("\n")
+    for text, line, start, end in sorted(remarks(code), key=lambda one: one[1:], reverse=True):
+        if text in words:
+            before = lines[line - 1]
+            space = " " if before[start - 1] == "#" else ""
+            lines[line - 1] = before[:start] + space + words[text] + before[end:]
+    return "\n".join(lines)
+
+
+def untold(listing: Path, lang: str) -> Iterator[Failure]:
+    """Comments without their words in a language, and words for comments that are not there."""
+    words, path = comments(listing, lang), table(listing, lang)
+    if not path.is_file():
+        return
+    said = {
+        text: section.first_line + line - 1
+        for section in read_listing(listing).values()
+        for text, line, *_ in remarks(section.code)
+        if speaks(text)
+    }
+    for text in said.keys() - words.keys():
+        message = f'docs/listings/{path.name} has no words for the comment "{text}"'
+        yield Failure(f"docs/listings/{listing.name}", said[text], message)
+    for text in words.keys() - said.keys():
+        message = f'"{text}" is no comment of docs/listings/{listing.name}'
+        yield Failure(f"docs/listings/{path.name}", 1, message)

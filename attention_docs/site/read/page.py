@@ -10,7 +10,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,13 @@ from attention_docs.site.read.listing import Section, read_listing
 FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)^---\n", re.S | re.M)
 FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
 HEADING = re.compile(r"^(?P<level>#{1,6}) (?P<title>.*?)(?:\s*\{[^}]*#(?P<id>[\w-]+)[^}]*\})?\s*$")
-BOX = re.compile(r'^(?P<indent> *)(?P<mark>\?{3}\+?|!{3}) +[\w -]+?(?: +"(?P<title>.*)")?\s*$')
+NOTE = re.compile(r'^(?P<indent> *)(?P<mark>\?{3}\+?|!{3}) +[\w -]+?(?: +"(?P<title>.*)")?\s*$')
+BOX = re.compile(r"^(?P<slashes>/{3,}) *(?P<kind>[\w-]+) *(?:\| *(?P<title>.*?) *)?$")
+END = re.compile(r"^(?P<slashes>/{3,}) *$")
+SETTING = re.compile(r"^ {4,}(?P<name>\w+): *(?P<value>.*?) *$")
 ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
-REQUESTED = ("gallery", "works", "reports", "notes")
+REQUESTED = ("gallery", "works", "reports", "results", "notes")
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
 COUNTS = ("pages", "blocks", "outputs", "values", "steps")
 INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')
@@ -39,7 +42,21 @@ INLINE = re.compile(r"(?<![\\$])\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)")
 TEX_WORDS = re.compile(r"\\(?:text|textbf|textrm|operatorname|tag)\{[^{}]*\}")
 LINK_TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|\{[^}]*\}")
 NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
-ALLOWED = {"exec": {"1"}, "source": {"above", "none"}}
+OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
+    "deeper": {"id": "*"},
+    "fold": {"id": "*"},
+    "result": {
+        "id": "*",
+        "relation": "= ≤ ≥ < > ≈ grows falls iff implies not",
+        "proof": "*",
+        "check": "*",
+        "test": "*",
+    },
+    "exercise": {"id": "*", "stars": "1 2 3", "kind": "pencil predict proof bug"},
+    "hint": {},
+    "answer": {},
+}
+ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}}
 
 
 @dataclass(frozen=True)
@@ -60,13 +77,19 @@ class Block:
     line: int
     last_line: int
     indent: str
-    show_source: bool
+    source: str  # where the reader finds the code: "above" the output, "folded" there, or "none"
     sections: tuple[Section, ...]
+    lang: str
 
     @property
     def code(self) -> str:
-        """The code as the reader sees it."""
+        """The code as it runs."""
         return "\n".join(section.code for section in self.sections)
+
+    @cached_property
+    def shown(self) -> str:
+        """The code as the reader sees it: with comments in the language of the page."""
+        return "\n".join(section.told(self.lang) for section in self.sections)
 
 
 @dataclass(frozen=True)
@@ -78,13 +101,38 @@ class Fence:
 
 
 @dataclass(frozen=True)
-class Box:
-    """The head of a box; its content is indented below it."""
+class Note:
+    """The head of a note; its content is indented below it."""
 
     line: int
     indent: str
     title: str
     folded: bool
+
+
+@dataclass(frozen=True)
+class Box:
+    """The head of a box, with its options: lines `line` to `last_line`; an `End` closes it."""
+
+    line: int
+    last_line: int
+    slashes: str
+    kind: str
+    title: str
+    options: dict[str, str]
+
+    @property
+    def id(self) -> str:
+        """The address of the box on its page; hints and answers have none."""
+        return self.options.get("id", "")
+
+
+@dataclass(frozen=True)
+class End:
+    """The line that closes a box."""
+
+    line: int
+    slashes: str
 
 
 @dataclass(frozen=True)
@@ -118,7 +166,7 @@ class Text:
     line: int
 
 
-Piece = Heading | Block | Fence | Box | Reference | Request | Attributes | Text
+Piece = Heading | Block | Fence | Box | End | Note | Reference | Request | Attributes | Text
 
 
 @dataclass(frozen=True)
@@ -140,9 +188,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Passage:
-    """A heading and what stands under it up to the next one, without fences.
+    """A heading and what stands under it up to the next one, without fences; or a box and its text.
 
-    What stands before the first heading has level 0 and no id.
+    What stands before the first heading has level 0 and no id; a box is a level deeper than what it
+    stands in, which goes on after it.
     """
 
     line: int
@@ -150,6 +199,9 @@ class Passage:
     title: str
     id: str
     text: str
+    kind: str = ""  # of a box
+    options: tuple[tuple[str, str], ...] = ()
+    last_line: int = 0  # of what belongs to it, boxes and lower headings included
 
     def displays(self) -> list[str]:
         """Display formulas, without the words in them and without white space."""
@@ -229,30 +281,63 @@ class Page:
         requests = any(isinstance(piece, Request) for piece in self.pieces)
         return requests or any(value.counted for value in self.values)
 
-    @cached_property
+    @property
     def passages(self) -> list[Passage]:
-        """The page cut at its headings."""
-        heads: list[Heading] = [Heading(self.body_line + 1, 0, "", "")]
+        """The page cut at its headings and boxes, in the order in which they begin."""
+        return self._cut[0]
+
+    @cached_property
+    def _cut(self) -> tuple[list[Passage], list[tuple[int, int]]]:
+        """The passages, and from which line on which of them goes on."""
+        found = [Passage(self.body_line + 1, 0, "", "", "")]
         texts: list[list[str]] = [[]]
+        open_ = [0]  # the heading that is read, then the boxes in it
+        owners = []
         for piece in self.pieces:
             if isinstance(piece, Heading):
-                heads.append(piece)
-                texts.append([])
+                found.append(Passage(piece.line, piece.level, piece.title, piece.id, ""))
+                open_ = [len(found) - 1]
+            elif isinstance(piece, Box):
+                if piece.id:
+                    level, options = found[open_[-1]].level + 1, tuple(piece.options.items())
+                    found.append(
+                        Passage(piece.line, level, piece.title, piece.id, "", piece.kind, options)
+                    )
+                open_.append(len(found) - 1 if piece.id else open_[-1])
+            elif isinstance(piece, End) and len(open_) > 1:
+                last = open_.pop()
+                if last != open_[-1]:
+                    found[last] = replace(found[last], last_line=piece.line)
             elif not isinstance(piece, Block | Fence):
-                texts[-1].append(self.lines[piece.line - 1])
-        return [
-            Passage(head.line, head.level, head.title, head.id, "".join(f"{x}\n" for x in lines))
-            for head, lines in zip(heads, texts, strict=True)
+                texts[open_[-1]].append(self.lines[piece.line - 1])
+            texts += [[] for _ in found[len(texts) :]]
+            owners.append((piece.line, open_[-1]))
+        whole = [
+            replace(
+                one,
+                text="".join(f"{line}\n" for line in lines),
+                last_line=one.last_line or self._end(found, number),
+            )
+            for number, (one, lines) in enumerate(zip(found, texts, strict=True))
         ]
+        return whole, owners
+
+    def _end(self, found: list[Passage], number: int) -> int:
+        """The last line of what stands under a heading, lower headings included."""
+        level = found[number].level
+        after = (one for one in found[number + 1 :] if not one.kind and one.level <= level)
+        return next((one.line - 1 for one in after), len(self.lines))
 
     @property
-    def headings(self) -> dict[str, str]:
-        """The titles of the headings by their ids."""
-        return {piece.id: piece.title for piece in self.pieces if isinstance(piece, Heading)}
+    def titles(self) -> dict[str, str]:
+        """The titles of headings and boxes by their ids."""
+        return {one.id: one.title for one in self.passages if one.id}
 
     def section(self, line: int) -> str:
-        """The id of the heading that a line stands under."""
-        return [passage.id for passage in self.passages if passage.line <= line][-1]
+        """The id of the heading or the box that a line stands under."""
+        passages, owners = self._cut
+        at = [number for begins, number in owners if begins <= line]
+        return passages[at[-1]].id if at else ""
 
     def rows(self) -> Iterator[list[str]]:
         """The cells of every row of every table, heads left out."""
@@ -330,11 +415,59 @@ def read_page(path: Path, root: Path) -> Page:
                     page.failures.append(failure)
             page.pieces.append(piece)
             number = end
+        elif head := BOX.match(line):
+            box = _box(page, head, number)
+            page.pieces.append(box)
+            number = box.last_line
         else:
             page.pieces.append(_piece(line, number))
             _values(page, number, line)
-    page.failures += [*_twice(page), *_unknown(page)]
+    page.failures += [*_twice(page), *_unknown(page), *_unpaired(page)]
     return page
+
+
+def _box(page: Page, head: re.Match[str], number: int) -> Box:
+    """A box with its options; what is wrong with them is noted."""
+    options, last = {}, number
+    while last < len(page.lines) and (option := SETTING.match(page.lines[last])):
+        options[option["name"]] = option["value"].strip("\"'")
+        last += 1
+    kind, title = head["kind"], head["title"] or ""
+    if VALUE.search(title):
+        message = "the title of a box holds no inline value: it is also a search result"
+        page.failures.append(Failure(page.path, number, message))
+    if kind not in OPTIONS:
+        message = f"a box is one of {', '.join(OPTIONS)}, got {kind}"
+        page.failures.append(Failure(page.path, number, message))
+    elif options.keys() != OPTIONS[kind].keys() or bool(options) != bool(title):
+        wanted = ", ".join(OPTIONS[kind]) or "none"
+        message = f"{kind}: wanted a title and the options {wanted}, got {', '.join(options)}"
+        page.failures.append(Failure(page.path, number, message))
+    for name, value in options.items():
+        allowed = OPTIONS.get(kind, {}).get(name, "*")
+        if not value or (allowed != "*" and value not in allowed.split()):
+            message = f"{kind}: {name} is one of {allowed}, got {value!r}"
+            page.failures.append(Failure(page.path, number, message))
+    return Box(number, last, head["slashes"], kind, title, options)
+
+
+def _unpaired(page: Page) -> Iterator[Failure]:
+    """Boxes that are not closed, not open, or not within each other."""
+    open_: list[Box] = []
+    for piece in page.pieces:
+        match piece:
+            case Box():
+                if open_ and len(piece.slashes) >= len(open_[-1].slashes):
+                    message = "the outer box takes more slashes than the one inside"
+                    yield Failure(page.path, piece.line, message)
+                open_.append(piece)
+            case End():
+                if not open_ or open_.pop().slashes != piece.slashes:
+                    yield Failure(page.path, piece.line, "this closes no box")
+            case Heading() if open_:
+                yield Failure(page.path, piece.line, f"a heading within the box {open_[-1].id}")
+    for box in open_:
+        yield Failure(page.path, box.line, "this box is never closed")
 
 
 def _end_of_fence(lines: list[str], number: int, ticks: str) -> int:
@@ -350,8 +483,10 @@ def _piece(line: str, number: int) -> Piece:
     """What a line outside of fences is."""
     if heading := HEADING.match(line):
         return Heading(number, len(heading["level"]), heading["title"], heading["id"] or "")
-    if box := BOX.match(line):
-        return Box(number, box["indent"], box["title"] or "", box["mark"].startswith("?"))
+    if end := END.match(line):
+        return End(number, end["slashes"])
+    if note := NOTE.match(line):
+        return Note(number, note["indent"], note["title"] or "", note["mark"].startswith("?"))
     if reference := REFERENCE.match(line):
         return Reference(number, reference["name"])
     if (request := REQUEST.match(line)) and request["kind"] in REQUESTED:
@@ -360,12 +495,14 @@ def _piece(line: str, number: int) -> Piece:
 
 
 def _twice(page: Page) -> Iterator[Failure]:
-    seen: dict[str, int] = {}
-    for block in page.blocks:
-        if block.id in seen:
-            message = f'block "{block.id}" is on line {seen[block.id]} already'
-            yield Failure(page.path, block.line, message)
-        seen.setdefault(block.id, block.line)
+    named = [("block", block.id, block.line) for block in page.blocks]
+    named += [("id", one.id, one.line) for one in page.passages if one.id]
+    seen: dict[tuple[str, str], int] = {}
+    for what, name, line in named:
+        if (what, name) in seen:
+            message = f'{what} "{name}" is on line {seen[what, name]} already'
+            yield Failure(page.path, line, message)
+        seen.setdefault((what, name), line)
 
 
 def _unknown(page: Page) -> Iterator[Failure]:
@@ -404,8 +541,9 @@ def _block(page: Page, fence: re.Match[str], line: int, end: int, listings: Path
         line=line,
         last_line=end,
         indent=fence["indent"],
-        show_source=options.get("source", "above") == "above",
+        source=options.get("source", "above"),
         sections=tuple(included),
+        lang=page.lang,
     )
 
 

@@ -40,20 +40,27 @@ def stamp(page: Page) -> str:
 
 def compare(original: Page, page: Page) -> list[Failure]:
     """Everything in which a page is not the twin of its original."""
-    heads = [[(p.level, p.id) for p in one.passages] for one in (original, page)]
+    heads = [[(p.level, p.id, p.kind, p.options) for p in one.passages] for one in (original, page)]
     if heads[0] != heads[1]:
         number = next(
             (n for n, (a, b) in enumerate(zip(*heads, strict=False)) if a != b),
             min(map(len, heads)),
         )
-        wanted = f"#{heads[0][number][1]}" if number < len(heads[0]) else "no more headings"
-        got = f"#{heads[1][number][1]}" if number < len(heads[1]) else "none"
+        wanted, got = (_head(one.passages[number:]) for one in (original, page))
         line = page.passages[min(number, len(page.passages) - 1)].line
-        return [Failure(page.path, line, f"heading: wanted {wanted}, got {got}")]
+        return [Failure(page.path, line, f"heading or box: wanted {wanted}, got {got}")]
     faults = _blocks(original, page) + _parts(original, page)
     for their, our in zip(original.passages, page.passages, strict=True):
         faults += _passage(original.path, page.path, their, our)
     return faults + _stale(original, page)
+
+
+def _head(passages: list[Passage]) -> str:
+    """How a passage begins."""
+    if not passages:
+        return "none"
+    options = ", ".join(f"{name}: {value}" for name, value in passages[0].options)
+    return f"#{passages[0].id}" + (f" ({passages[0].kind}, {options})" if options else "")
 
 
 def nameless(page: Page) -> list[Failure]:
@@ -66,12 +73,12 @@ def nameless(page: Page) -> list[Failure]:
 
 
 def _blocks(original: Page, page: Page) -> list[Failure]:
-    def placed(one: Page) -> list[tuple[str, str, bool, list[str]]]:
+    def placed(one: Page) -> list[tuple[str, str, str, list[str]]]:
         return [
             (
                 one.section(block.line),
                 block.id,
-                block.show_source,
+                block.source,
                 [f"{s.listing.name}:{s.name}" for s in block.sections],
             )
             for block in one.blocks

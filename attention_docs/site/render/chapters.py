@@ -25,6 +25,7 @@ class Chapters:
     words: Words
     docs: Path
     pages: Mapping[str, Page]
+    numbered: Mapping[str, int]
     results: Callable[[Page], Sequence[Result]]
     lists: dict[str, list[Record]] = field(default_factory=dict)
 
@@ -48,7 +49,7 @@ class Chapters:
         """A link to a heading, "scaling#proof", with the titles of its page and of itself."""
         slug, _, heading = place.partition("#")
         page = self.page(slug)
-        titles = page.headings
+        titles = page.titles
         if slug == "mistakes":  # the headings of the gallery come from its entries
             titles |= {
                 entry["id"]: self.told("mistakes", entry) for entry in self.records("mistakes")

@@ -14,7 +14,7 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
 from attention_docs.site.read.page import Block
-from attention_docs.site.render import blocks, formulas, mathml
+from attention_docs.site.render import blocks, boxes, formulas, mathml
 from attention_docs.site.render.terms import Explainer, name_rows
 from attention_docs.site.render.weave import MARK, Woven
 
@@ -37,6 +37,7 @@ class SiteExtension(Extension):
         md.inlinePatterns.register(Values(md, self), "site-values", 185)
         # After attribute lists, before mkdocs collects anchors and resolves links.
         md.treeprocessors.register(Tree(md, self), "site-tree", 6)
+        boxes.Boxes(lambda: self.woven).extendMarkdown(md)
 
     # --- blocks: a custom fence of superfences
 
@@ -59,7 +60,7 @@ class SiteExtension(Extension):
         for block in self.woven.page.blocks:
             inside = self.woven.page.lines[block.line : block.last_line - 1]
             if " ".join(inside).split() == wanted:
-                return Laid(self.layout(block.code, "python", md), block)
+                return Laid(self.layout(block.shown, "python", md), block)
         return self.layout(source.strip("\n"), "text", md)  # a fault that the page has already
 
 
@@ -106,7 +107,8 @@ class Tree(Treeprocessor):
         explainer = None
         slug = woven.page.slug
         if slug in ("glossary", "notation"):
-            name_rows(root, woven.glossary if slug == "glossary" else woven.notation)
+            found = woven.glossary if slug == "glossary" else woven.notation
+            name_rows(root, found, woven.numbered)
         elif not slug.startswith("api/"):  # docstrings are English and name what they explain
             explainer = Explainer(
                 woven.glossary, woven.notation, woven.links.glossary, woven.links.notation
@@ -162,7 +164,7 @@ class Tree(Treeprocessor):
                 block = self._block(child)
                 if block is None:
                     continue
-                if not block.show_source:
+                if block.source == "none":
                     child.text = None
                 place = list(parent).index(child)
                 after = parent[place + 1] if place + 1 < len(parent) else None
@@ -172,8 +174,17 @@ class Tree(Treeprocessor):
                     if caption is not None:
                         parent.remove(caption)
                     parent.insert(place + 1, output)
-                if not block.show_source:
+                if block.source == "none":
                     parent.remove(child)
+                elif block.source == "folded":
+                    self.fold(parent, child, woven)
+
+    def fold(self, parent: Element, code: Element, woven: Woven) -> None:
+        """Fold code that sets up or draws."""
+        fold = boxes.folded(parent, "code", woven.words["site"]["boxes"]["code"])
+        parent.remove(fold)
+        parent[list(parent).index(code)] = fold
+        fold[-1].append(code)
 
     def _block(self, element: Element) -> Block | None:
         """The block whose code a paragraph stands for."""

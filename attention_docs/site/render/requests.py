@@ -1,15 +1,15 @@
 """What a comment on a line of its own asks for.
 
-`<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->` and `<!-- notes -->` stand
-for parts that are made from the chapters and from two lists, `docs/mistakes.toml` and
-`docs/notes.toml`. Code, outputs, titles and sources come from the chapters: nothing is written
-twice. Any other comment is left alone.
+`<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->` and
+`<!-- notes -->` stand for parts that are made from the chapters and from two lists,
+`docs/mistakes.toml` and `docs/notes.toml`. Code, outputs, titles and sources come from the
+chapters: nothing is written twice. Any other comment is left alone.
 """
 
 from __future__ import annotations
 
 from attention_docs.site.read.page import Request
-from attention_docs.site.render import citations, mistakes, notes
+from attention_docs.site.render import boxes, citations, mistakes, notes
 from attention_docs.site.render.chapters import Chapters
 
 
@@ -22,6 +22,8 @@ def expand(request: Request, chapters: Chapters) -> str | None:
             return citations.works(request.name, chapters)
         case "reports":
             return citations.reports(chapters)
+        case "results":
+            return boxes.results(chapters)
         case "notes":
             return notes.table(chapters)
     return None

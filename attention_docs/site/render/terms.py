@@ -1,37 +1,60 @@
 """Hover explanations: the first use of a term or a symbol on a page links to its entry.
 
 The entries are the table rows of `glossary` and `notation` in the page's language: the first cell
-holds the term or the formula, the last one says what it means.
+holds the term or the formula, the last one says what it means, the one before names the chapter
+that defines it ("–": known before the first). In the glossary the second cell is the term in the
+other language, the third holds what else it is called, by which the search finds it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement
 
 from attention_docs.site.read.page import Page
 
 HAN = "\u4e00-\u9fff"
+NAMES = re.compile(r"[,，、] *")
 
 
 @dataclass(frozen=True)
 class Term:
-    """A row: the term or the TeX of a symbol, its explanation as plain text, the id of its row."""
+    """A row of the glossary or of the notation.
+
+    Attributes:
+        term: the term, or the TeX of a symbol.
+        meaning: its explanation as plain text.
+        id: of the row.
+        names: what else the term is called, in all languages of its row.
+        chapter: the page that defines it, or "".
+    """
 
     term: str
     meaning: str
     id: str
+    names: tuple[str, ...] = ()
+    chapter: str = ""
 
 
 def entries(page: Page, id_column: int) -> list[Term]:
     """The rows of all tables of a page; ids come from one column, the same in all languages."""
     return [
-        Term(cells[0].strip("$"), _plain(cells[-1]), _slug(cells[id_column]))
+        Term(
+            cells[0].strip("$"),
+            _plain(cells[-1]),
+            _slug(cells[id_column]),
+            names=_names(cells[1:3]) if len(cells) == 5 else (),
+            chapter=cells[-2].strip("–") if len(cells) > 3 else "",
+        )
         for cells in page.rows()
     ]
+
+
+def _names(cells: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for cell in cells for name in NAMES.split(cell) if name.strip("–"))
 
 
 def _plain(markdown: str) -> str:
@@ -46,11 +69,16 @@ def _slug(text: str) -> str:
     return "entry-" + re.sub(r"[^\w]+", "-", text).strip("-")
 
 
-def name_rows(root: Element, found: Iterable[Term]) -> None:
-    """Give the rows of a glossary's tables their ids."""
+def name_rows(root: Element, found: Iterable[Term], numbered: Mapping[str, int]) -> None:
+    """Give the rows of a table their ids, and make the names of chapters links with numbers."""
     rows = (row for body in root.iter("tbody") for row in body.iter("tr"))
     for row, entry in zip(rows, found, strict=False):
         row.set("id", entry.id)
+        if entry.chapter in numbered:
+            cell = row[-2]
+            cell.text = None
+            link = SubElement(cell, "a", {"href": f"{entry.chapter}.md"})
+            link.text = str(numbered[entry.chapter])
 
 
 @lru_cache(maxsize=8)

@@ -52,6 +52,7 @@ class Woven:
         glossary: its terms in the page's language.
         notation: its symbols in the page's language.
         versions: of Python and the libraries, as a reader needs them.
+        numbered: the numbers of the chapters by their names.
     """
 
     page: Page
@@ -64,6 +65,7 @@ class Woven:
     notation: Sequence[Term] = ()
     links: Links = field(default_factory=Links)
     versions: Mapping[str, str] = field(default_factory=dict)
+    numbered: Mapping[str, int] = field(default_factory=dict)
 
     def markdown(
         self, shown: Callable[[int], str] = lambda number: f"{OPEN}{number}{CLOSE}"
@@ -82,6 +84,12 @@ class Woven:
             line = lines[value.line - 1]
             lines[value.line - 1] = line[: value.start] + shown(number) + line[value.end :]
         return lines
+
+    def number(self, box: str) -> str:
+        """The number of a result or an exercise: "4.2" for the second one of chapter 4."""
+        kinds = {one.id: one.kind for one in self.page.passages if one.kind}
+        alike = [name for name, kind in kinds.items() if kind == kinds[box]]
+        return f"{self.numbered.get(self.page.slug, 0)}.{alike.index(box) + 1}"
 
     @cached_property
     def requested(self) -> dict[int, str]:

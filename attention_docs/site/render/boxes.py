@@ -1,0 +1,137 @@
+"""Boxes of a page: depth that folds, numbered results, exercises with their answers.
+
+A box is a block of pymdownx between lines of slashes; `read/page.py` says what it may hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown import Markdown
+from pymdownx.blocks import BlocksExtension
+from pymdownx.blocks.block import Block, type_any
+
+from attention_docs.site.read.page import OPTIONS, Box, Page, Passage
+from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.weave import Woven
+from attention_docs.words import Words
+
+FOLDED = ("deeper", "fold", "hint", "answer")
+OWN_LINK = re.compile(r"\]\(#")
+
+
+class Boxes(BlocksExtension):  # type: ignore[misc]  # pymdownx has no types
+    """Teaches Markdown the boxes; `woven` gives the page that is being made."""
+
+    def __init__(self, woven: Callable[[], Woven | None]) -> None:
+        super().__init__()
+        self.woven = woven
+
+    def extendMarkdownBlocks(self, md: Markdown, block_mgr: Any) -> None:  # noqa: N802
+        """One kind of block for each kind of box."""
+        for kind, options in OPTIONS.items():
+            spec = {name: ["", type_any] for name in options}
+            of_kind = type(kind.title(), (Boxed,), {"NAME": kind, "OPTIONS": spec})
+            block_mgr.register(of_kind, {"woven": self.woven})
+
+
+class Boxed(Block):  # type: ignore[misc]
+    """A box on its way to HTML."""
+
+    ARGUMENT = None
+
+    def on_create(self, parent: Element) -> Element:
+        """The box, with its title."""
+        woven = self.config["woven"]()
+        words = woven.words["site"]["boxes"] if woven else {}
+        title = self.argument or ""
+        if self.NAME in FOLDED:
+            return folded(parent, self.NAME, words[self.NAME].format(title), self.options.get("id"))
+        box = SubElement(parent, "div", {"class": self.NAME, "id": self.options["id"]})
+        head = SubElement(box, "p", {"class": f"{self.NAME}-title"})
+        number = words[self.NAME].format(woven.number(self.options["id"]))
+        SubElement(head, "span", {"class": "number"}).text = number
+        if self.NAME == "exercise":
+            stars = int(self.options["stars"])
+            says = {"class": "stars", "role": "img", "aria-label": words["stars"].format(stars)}
+            SubElement(head, "span", says).text = "★" * stars
+            SubElement(head, "span", {"class": "kind"}).text = words[self.options["kind"]]
+        SubElement(head, "span", {"class": "title"}).text = title
+        return box
+
+    def on_add(self, block: Element) -> Element:
+        """What is folded stands in an element of its own, which carries the address."""
+        return block[-1] if self.NAME in FOLDED else block
+
+    def on_end(self, block: Element) -> None:
+        """A result says at its end what proves and what checks it."""
+        if self.NAME == "result" and (woven := self.config["woven"]()):
+            last = SubElement(block, "p", {"class": "result-links"})
+            last.text = support(self.options, woven.page, woven.words)
+
+
+def folded(parent: Element, kind: str, title: str, name: str | None = None) -> Element:
+    """A closed fold. Its address is inside: a browser opens what holds the target of a link."""
+    fold = SubElement(parent, "details", {"class": kind})
+    SubElement(fold, "summary").text = title
+    SubElement(fold, "div", {"class": "inside", "id": name} if name else {"class": "inside"})
+    return fold
+
+
+def support(options: dict[str, str], page: Page, words: Words) -> str:
+    """What proves a result, what runs it and what tests it, as Markdown for its own page."""
+    said, marks = words["site"]["boxes"], words["site"]["marks"]
+    titles = page.titles
+
+    def place(name: str) -> str:
+        if "#" in name:
+            slug, _, inner = name.partition("#")
+            return f"[{said['elsewhere']}]({slug}.md#{inner})"
+        return f"[{titles.get(name, name)}](#{name})"
+
+    found = [
+        said["proved"].format(marks["comma"].join(map(place, options["proof"].split()))),
+        said["ran"].format(
+            marks["comma"].join(f"[`{one}`](#out-{one})" for one in options["check"].split())
+        ),
+        said["tested"].format(marks["comma"].join(f"`{one}`" for one in options["test"].split())),
+    ]
+    return " · ".join(found)
+
+
+# --- all results of the site
+
+
+def results(chapters: Chapters) -> str:
+    """Every numbered result, chapter by chapter, with what proves and what checks it."""
+    parts = []
+    for slug, number in chapters.numbered.items():
+        page = chapters.page(slug)
+        boxes = [one for one in page.passages if one.kind == "result"]
+        if boxes:
+            parts.append(f"## {number} {page.title} {{ #{slug} }}")
+            woven = Woven(page, chapters.results(page), chapters.words, numbered=chapters.numbered)
+            parts += [_listed(box, woven) for box in boxes]
+    return "\n\n".join(parts)
+
+
+def _listed(box: Passage, woven: Woven) -> str:
+    """A result as it stands on the page of all results."""
+    slug, options = woven.page.slug, dict(box.options)
+    name = woven.words["site"]["boxes"]["result"].format(woven.number(box.id))
+    said = [
+        f"**[{name}]({slug}.md#{box.id})** {box.title} `{options['relation']}`",
+        _statement(box, woven),
+        support(options, woven.page, woven.words),
+    ]
+    return OWN_LINK.sub(f"]({slug}.md#", "\n\n".join(said))
+
+
+def _statement(box: Passage, woven: Woven) -> str:
+    """What a result says, with its values in place."""
+    lines = woven.filled(woven.value)
+    (head,) = (p for p in woven.page.pieces if isinstance(p, Box) and p.line == box.line)
+    return "\n".join(lines[head.last_line : box.last_line - 1]).strip()

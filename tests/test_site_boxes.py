@@ -1,0 +1,209 @@
+"""Boxes: folded depth, numbered results, exercises; and code that folds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import lxml.html
+import pytest
+
+from attention_docs.site.publish import search
+from attention_docs.site.read.listing import told
+from attention_docs.site.read.page import read_page
+from tests.conftest import LANGUAGES, ROOT
+from tests.mini import WEIGHTS, Project
+
+BOXES = """
+/// result | The weights sum to 1
+    id: result-sum
+    relation: "="
+    proof: why
+    check: weights
+    test: test_sum
+
+For {{ len(weights) }} finite scores.
+///
+
+Between the boxes {{ weights[1]:.3f }}.
+
+/// deeper | Why they do
+    id: why
+
+Folded {{ weights[2]:.2f }}.
+///
+
+//// exercise | Another row
+    id: exercise-row
+    stars: 2
+    kind: pencil
+
+Do it.
+
+/// answer
+
+The answer.
+///
+////
+
+After all of them.
+"""
+
+
+@pytest.fixture(scope="module")
+def boxed(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The small project with boxes on a page, built."""
+    project = Project(tmp_path_factory.mktemp("boxes"))
+    folded = ('exec="1"\n--8<-- "weights.py:weights"', 'exec="1" source="folded"\n')
+    project.edit("docs/en/weights.md", folded[0], folded[1] + folded[0].split("\n")[1], both=True)
+    project.edit(
+        "docs/en/weights.md", "| name | weight |", BOXES + "\n| name | weight |", both=True
+    )
+    head = "---\ntitle: Results\ndescription: All.\n---\n\n# Results { #results }"
+    for lang in LANGUAGES:
+        project.write(f"docs/{lang}/results.md", f"{head}\n\n<!-- results -->\n")
+    project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - results.md\n")
+    project.write("docs/listings/weights.zh.toml", '[comments]\n"one row" = "一行"\n')
+    project.edit(WEIGHTS, "weights = softmax(scores)", "weights = softmax(scores)  # one row")
+    project.stamp()
+    done = project.build()
+    assert done.returncode == 0, done.stderr
+    return project
+
+
+def article(project: Project, page: str) -> Any:
+    return lxml.html.document_fromstring(project.html(page)).find(".//article")
+
+
+def test_a_fold_is_closed_and_its_address_is_inside(boxed: Project) -> None:
+    """A browser opens a fold for a link whose target it holds, and not for its own address."""
+    (fold,) = article(boxed, "weights").find_class("deeper")
+    assert fold.tag == "details"
+    assert "open" not in fold.attrib
+    summary, inside = fold
+    assert summary.text_content() == "Deeper: Why they do"
+    assert inside.get("id") == "why"
+    assert inside.text_content().split() == ["Folded", "0.47."]
+    assert article(boxed, "zh/weights").find_class("deeper")[0][0].text == "选读：Why they do"
+
+
+def test_a_result_says_what_proves_runs_and_tests_it(boxed: Project) -> None:
+    (box,) = article(boxed, "weights").find_class("result")
+    assert box.get("id") == "result-sum"
+    assert [one.text for one in box.find_class("result-title")[0]] == [
+        "Result 1.1",
+        "The weights sum to 1",
+    ]
+    links = [link.get("href") for link in box.find_class("result-links")[0].iter("a")]
+    assert links == ["#why", "#out-weights"]
+    assert "test_sum" in box.text_content()
+    listed = article(boxed, "results")
+    assert [link.get("href") for link in listed.iter("a") if "1.1" in link.text_content()] == [
+        "../weights/#result-sum"
+    ]
+    assert "For 3 finite scores." in listed.text_content()
+
+
+def test_an_exercise_tells_its_stars_and_folds_its_answer(boxed: Project) -> None:
+    (box,) = article(boxed, "weights").find_class("exercise")
+    assert box.find_class("stars")[0].get("aria-label") == "difficulty 2 of 3"
+    assert [one.tag for one in box.find_class("answer")] == ["details"]
+
+
+def test_code_folds_above_its_output(boxed: Project) -> None:
+    (fold,) = article(boxed, "weights").find_class("code")
+    assert "weights = softmax(scores)" in fold.text_content()
+    assert "output" in fold.getnext().get("class")
+
+
+def test_comments_are_in_the_language_of_the_page_and_statements_are_the_same(
+    boxed: Project,
+) -> None:
+    english, chinese = (article(boxed, page).text_content() for page in ("weights", "zh/weights"))
+    assert "weights = softmax(scores)  # one row" in english
+    assert "weights = softmax(scores)  # 一行" in chinese
+    cells = json.loads(boxed.read("site/notebooks/zh/weights.ipynb"))["cells"]
+    assert any("# 一行" in "".join(cell["source"]) for cell in cells)
+
+
+def test_a_string_that_looks_like_a_comment_is_left_alone() -> None:
+    assert told('x = "# one"  # one', {"one": "一"}) == 'x = "# one"  # 一'
+
+
+def test_a_box_is_found_under_its_own_address(boxed: Project) -> None:
+    index = json.loads(boxed.read("site/search/search_index.json"))["docs"]
+    found = {one["location"]: one for one in index}
+    assert found["weights/#why"]["title"] == "Deeper: Why they do"
+    assert found["weights/#why"]["text"] == "Folded 0.47."
+    around = found["weights/#the-weights"]["text"]
+    assert "Between the boxes" in around
+    assert "After all of them." in around
+    assert "Folded" not in around
+
+
+def test_a_title_of_a_box_keeps_its_formula() -> None:
+    html = (
+        '<div class="result" id="r"><p>Of <math data-tex="d_k"><mi>d</mi></math></p><p>x</p></div>'
+    )
+    assert search.entries("a/", f"<h1 id='a'>A</h1>{html}")[1]["title"] == "Of d_k"
+
+
+def test_a_copy_holds_every_box(boxed: Project) -> None:
+    copy = boxed.read("site/weights/index.html.md")
+    assert "Result 1.1 The weights sum to 1" in copy
+    assert "Deeper: Why they do" in copy
+    assert "///" not in copy
+    assert "relation" not in copy
+
+
+FAULTS = {
+    "/// deeper | A\n    id: a\n\nText.\n": "this box is never closed",
+    "///\n": "this closes no box",
+    "/// deeper | A\n    id: a\n\n## B { #b }\n\n///\n": "a heading within the box a",
+    "/// deeper | A\n\nText.\n///\n": "wanted a title and the options id, got ",
+    "/// depth | A\n    id: a\n///\n": "a box is one of deeper, fold, result",
+    "/// deeper | A {{ x }}\n    id: a\n///\n": "the title of a box holds no inline value",
+    "/// hint\n\n/// answer\n///\n///\n": "the outer box takes more slashes",
+    "//// exercise | A\n    id: a\n    stars: 4\n    kind: bug\n////\n": "stars is one of 1 2 3",
+    "/// deeper | A\n    id: t\n\n///\n": 'id "t" is on line 6 already',
+}
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_a_box_that_is_wrong_is_a_fault_with_its_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "docs" / "en" / "t.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\ntitle: T\ndescription: T\n---\n\n# T {{ #t }}\n\n{text}")
+    found = [str(failure) for failure in read_page(path, tmp_path).failures]
+    assert any(FAULTS[text] in one for one in found), found
+    assert all(one.startswith("docs/en/t.md:") for one in found)
+
+
+def test_twins_have_the_same_boxes(project: Project) -> None:
+    project.edit(
+        "docs/en/weights.md", "| name | weight |", BOXES + "\n| name | weight |", both=True
+    )
+    project.edit("docs/zh/weights.md", 'relation: "="', 'relation: "≤"')
+    done = project.build("-q")
+    assert "heading or box: wanted #result-sum (result, id: result-sum, relation: =" in done.stderr
+
+
+def test_a_comment_without_words_is_a_fault(project: Project) -> None:
+    project.edit(WEIGHTS, "weights = softmax(scores)", "weights = softmax(scores)  # one row")
+    project.write("docs/listings/weights.zh.toml", '[comments]\n"gone" = "没有了"\n')
+    done = project.build("-q")
+    assert "docs/listings/weights.py:14: docs/listings/weights.zh.toml has no words" in done.stderr
+    assert '"gone" is no comment of docs/listings/weights.py' in done.stderr
+
+
+def test_every_result_names_tests_that_exist() -> None:
+    """That its proof and its block exist, the build sees: they are links."""
+    for path in sorted((ROOT / "docs" / "en").glob("*.md")):
+        source = read_page(path, ROOT)
+        tests = ROOT / "tests" / f"test_{source.slug.replace('-', '_')}.py"
+        for one in source.passages:
+            if one.kind == "result":
+                known = tests.read_text(encoding="utf-8")
+                for name in dict(one.options)["test"].split():
+                    assert f"def {name}(" in known, (source.path, one.line, name)

@@ -19,6 +19,7 @@ from attention_docs.softmax import (
 from attention_docs.text import number, text
 
 queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
+example = np.array([1.0, 1.0, 1.0, 5.0])
 
 
 def one_leads(gap, n, tau=1):
@@ -40,11 +41,8 @@ def frame(i, j, k):
     a = one_leads(gap, n, tau)
     shares = [a[-1], a[:-1].sum(), a[0]]
     bars = bar_chart(BARS, {"": shares}, ylabel="weight", spec=".4f", scale=(0, 1))
-    caption = {
-        "en": f"{n:,d} keys, a lead of {gap}, temperature {tau}. "
-        f"The leader has {number(a[-1], '.4f')}.",
-        "zh": f"{n:,d} 个键，领先 {gap}，温度 {tau}。领先的键得到 {number(a[-1], '.4f')}。",
-    }
+    share = number(a[-1], ".4f")
+    caption = {"en": f"Leader: {share}", "zh": f"领先者：{share}"}
     label = f"τ = {tau}, Δ = {gap}, n = {n:,d}"
     return Frame((str(i + 1), str(j + 1), str(k + 1)), label, (bars,), caption)
 
@@ -167,9 +165,8 @@ for dtype in (np.float16, np.float32):
 # --8<-- [end:stall]
 
 # --8<-- [start:dominates]
-halfway = {n: log(n - 1) for n in counts}  # the gap for half of the weight, τ = 1
-for n, gap in halfway.items():
-    print(f"n = {n:4d}  ln(n - 1) = {number(gap, '.2f')}", end="  ")
+for n in counts:
+    print(f"n = {n:4d}  ln(n - 1) = {number(log(n - 1), '.2f')}", end="  ")
     print(text([one_leads(lead, n)[-1] for lead in (0, 1, 2, 4, 8, 16)], ".4f"))
 # --8<-- [end:dominates]
 
@@ -192,7 +189,6 @@ for i in range(3):
 # --8<-- [end:dominates-output]
 
 # --8<-- [start:temperature]
-example = np.array([1.0, 1.0, 1.0, 5.0])
 at = {tau: tempered_softmax(example, tau) for tau in (0.5, 1, 2, 4, 8, 64)}
 taus = 2.0 ** np.arange(-2, 7)
 rows = np.array([tempered_softmax(example, tau) for tau in taus])
@@ -219,15 +215,6 @@ for tau, w in at.items():
     print(f"{tau:4.1f}", *(f"{number(x, '.4f'):>9}" for x in cells))
 # --8<-- [end:entropy-table]
 
-# --8<-- [start:jacobian-by-hand]
-exact = [Fraction(1, 8), Fraction(2, 8), Fraction(5, 8)]
-by_hand = []
-for i, a_i in enumerate(exact):
-    by_hand.append([a_i * ((i == j) - a_j) for j, a_j in enumerate(exact)])
-for row in by_hand:
-    print(*(f"{entry!s:>6}" for entry in row))
-# --8<-- [end:jacobian-by-hand]
-
 # --8<-- [start:jacobian]
 J = softmax_jacobian(a)  # (n, n)
 heatmap(
@@ -239,6 +226,15 @@ heatmap(
     scale=(-0.25, 0.25),
 )
 # --8<-- [end:jacobian]
+
+# --8<-- [start:jacobian-by-hand]
+exact = [Fraction(1, 8), Fraction(2, 8), Fraction(5, 8)]
+by_hand = []
+for i, a_i in enumerate(exact):
+    by_hand.append([a_i * ((i == j) - a_j) for j, a_j in enumerate(exact)])
+for row in by_hand:
+    print(*(f"{entry!s:>6}" for entry in row))
+# --8<-- [end:jacobian-by-hand]
 
 # --8<-- [start:jacobian-checks]
 h = 1e-5  # central differences: score j up and down for column j

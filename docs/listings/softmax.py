@@ -12,7 +12,6 @@ from attention_docs.score_functions import dot
 from attention_docs.softmax import (
     entropy,
     softmax,
-    softmax_gradient,
     softmax_jacobian,
     tempered_softmax,
 )

@@ -356,7 +356,7 @@ def test_underflow(page, lang):
 @pytest.mark.site
 @each_language
 def test_stall(page, lang):
-    """Finite is not accurate: float16 has 11 bits, so 2049 has no place and the tie goes to even."""
+    """Finite is not accurate: float16 has 11 bits, 2049 has no place, and the tie goes to even."""
     lines = page(lang, "softmax").output("stall").splitlines()
     assert lines == ["float16: Σ = 2048, Σa = 2.0000", "float32: Σ = 4096, Σa = 1.0000"]
     half = torch.tensor(2048.0, dtype=torch.float16)

@@ -28,10 +28,15 @@ SEED = 2017
 QUERIES, KEYS = 100_000, 8  # of every width
 
 
-def plus_minus(value, error):
-    """Value ± error: two digits of the error, rounded up, four decimals at most."""
+def rounded(value, error):
+    """To two digits of the error, rounded up; four decimals at most."""
     decimals = min(4, max(0, 1 - floor(log10(error))))
-    error = ceil(error * 10**decimals) / 10**decimals
+    return round(value, decimals), ceil(error * 10**decimals) / 10**decimals, decimals
+
+
+def plus_minus(value, error):
+    """Value ± error as text."""
+    value, error, decimals = rounded(value, error)
     return f"{number(value, f'.{decimals}f')} ± {number(error, f'.{decimals}f')}"
 
 
@@ -206,7 +211,8 @@ for d_k in widths:
     means[d_k], simulated[d_k] = mean_interval(samples), variance_interval(samples)
 estimates = np.array([simulated[d_k][0] for d_k in widths]) / widths
 errors = np.array([simulated[d_k][1] for d_k in widths]) / widths
-hits = sum(abs(v - d_k) <= e for d_k, (v, e) in simulated.items())
+shown = {d_k: rounded(*simulated[d_k]) for d_k in widths}
+hits = sum(abs(variance - d_k) <= error for d_k, (variance, error, _) in shown.items())
 line_chart(
     widths,
     [

@@ -30,10 +30,10 @@ LATIN = rf"A-Za-z0-9\u0370-\u03ff√{INSERT}"
 TEX_TEXT = re.compile(r"\\text\{([^{}]*)\}")
 NOT_TEXT = re.compile(r"<!--.*?-->|<[^<>]*>|\{:?\s*[.#][^{}]*\}|\[\^[^\]]*\]|https?://\S+")
 LINK = re.compile(r"!?\[(?P<text>[^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
-TITLED = re.compile(r'^\s*(?:!!!|\?\?\?\+?)\s+[\w -]+"(?P<title>.*)"\s*$')
+TITLED = re.compile(r"^/{3,} *[\w-]+ *(?:\| *(?P<title>.*?))? *$")
 ITALIC = re.compile(r"(?<!\*)\*(?!\*)([^*]+)\*(?!\*)|(?<!\w)_([^_]+)_(?!\w)")
-STRUCTURE = re.compile(r"\s*(?:[-*+>|#{$`~<]|\d+\.|!!!|\?\?\?|$)")
-COMPLETE = re.compile(r"\s*(?:[|#]|!!!|\?\?\?)")
+STRUCTURE = re.compile(r"\s*(?:[-*+>|#{$`~</]|\d+\.|$)")
+COMPLETE = re.compile(r"\s*(?:[|#]|/{3})")
 
 RULES = (
     (rf"[{HAN}][{LATIN}]|[{LATIN}%][{HAN}]", "a half-width space belongs here"),
@@ -49,6 +49,13 @@ RULES = (
     (rf"[{HAN}]\.\.\.|\.\.\.[{HAN}]|[{HAN}]--", "…… and ——"),
     (r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]", "half-width letters and digits"),
     (r"非常简单|显然|不难看出|让我们|得分|令牌|！", "a phrase that this site does not use"),
+    (
+        r"数遍所有|换一套字母|散开多少|空行|参加|权重矩阵|损失网络|全遮|随机数变量",
+        "a word that the field does not use",
+    ),
+    (r"(?:词元|向量|查询|键|值|输入|输出)的?大小", "a vector has 维数, not 大小"),
+    (r"\d %", "a percent sign follows its number"),
+    (rf"(?<![\w{INSERT}\]）-])-(?=\d)", "a minus sign is −"),
     (r"进行[^，。；：、]{0,8}操作", "进行……操作"),
     (r"被[^，。；：、]{1,10}所[^以有谓在]", "被……所……"),
 )
@@ -65,7 +72,7 @@ def faults_of(text: str) -> Iterator[str]:
 def text_of(line: str) -> str:
     """The line as a reader sees it, with inserts; a boundary of cells is a line break."""
     if titled := TITLED.match(line):
-        line = titled["title"]
+        line = titled["title"] or ""
     line = re.sub(r"^(\s*)(?:[-*+]|\d+\.|#{1,6}|>)\s+", r"\1", line)
     line = CODE_SPAN.sub(INSERT, VALUE.sub(INSERT, line))
     line = INLINE.sub(INSERT, line).replace("|", "\n")
@@ -152,12 +159,13 @@ def test_chinese_words_of_the_package_keep_the_rules() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "自注意力（self-attention）有 $n$ 个输入，每个大小为 `d_model`。",
+        "自注意力（self-attention）有 $n$ 个输入，每个是 `d_model` 维。",
         "第 1 步：除以 $\\sqrt{d_k}$，得到 {{ scores[0]:.4f }}。",
         "- **查询**（query）$q_i$：用来打量别的输入；",
         "[自注意力八步](eight-steps.md#step-1)把“得到的数”算一遍[^1]。",
         "| 章 | `softmax` 的问题 |",
-        '??? question "练习 1：缩放"',
+        "/// deeper | 练习 1：缩放",
+        "误差为 −0.5，占 95%，一共 12 个。",
         "$$ a = b && \\text{（第 3 步：查询、键、值）} $$",
         "Vaswani, A. 等（2017）：*Attention Is All You Need*，第 3.2 节。",
         "```text\n自注意力is fine here,因为这是代码\n```",
@@ -190,6 +198,10 @@ def test_what_is_right_passes(line: str) -> None:
         ('这叫"分数"', "quotes"),
         ("分数...", "……"),
         ("共有３个", "half-width letters and digits"),
+        ("键的大小", "维数"),
+        ("空行的权重", "the field does not use"),
+        ("占 95 %", "percent"),
+        ("误差为 -0.5", "minus"),
         ("显然如此", "does not use"),
         ("让我们看看", "does not use"),
         ("进行缩放操作", "进行……操作"),

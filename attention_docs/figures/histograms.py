@@ -146,7 +146,9 @@ def histogram(
         ValueError: edges that do not rise, a wrong number of counts, no sample inside the edges.
 
     Examples:
-        >>> histogram({"raw": [0.5, 0.7, 1.5, 7]}, [0, 1, 2, 3], xlabel="score")
+        >>> histogram(  # doctest: +NORMALIZE_WHITESPACE
+        ...     {"raw": [0.5, 0.7, 1.5, 7]}, [0, 1, 2, 3], xlabel="score"
+        ... )
         Histogram. Horizontal axis: score, from 0 to 3. Vertical axis: share of the samples, from 0
         to 0.5. raw: 4 samples, spread from 0 to 2, the fullest bin from 0 to 1 with a share of 0.5;
         1 sample lies outside the axis.

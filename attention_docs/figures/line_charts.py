@@ -246,7 +246,9 @@ def line_chart(
             positive on a logarithmic axis, an unknown role, a band of an unknown series.
 
     Examples:
-        >>> line_chart([1, 2], {"theory": [0.5, 4]}, xlabel="d_k", ylabel="variance")
+        >>> line_chart(  # doctest: +NORMALIZE_WHITESPACE
+        ...     [1, 2], {"theory": [0.5, 4]}, xlabel="d_k", ylabel="variance"
+        ... )
         Line chart. Horizontal axis: d_k, from 1 to 2. Vertical axis: variance, from 0.5 to 4.
         theory: 0.5 at 1; 4 at 2.
     """

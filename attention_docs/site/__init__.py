@@ -2,19 +2,22 @@
 
 read      what stands on disk
     page      a page: front matter, headings, blocks, values, everything between
-    listing   a listing as sections
+    listing   a listing as sections, its comments in the language of a page
+    honest    what a listing may not hold: typed results, chance, surroundings
     twins     a page against its original
     settings  languages, names and order of the pages in mkdocs.yml
     failure   what went wrong, and where
 run       what the code of the pages gives
     execute   what must run; a pool of fresh processes
     worker    one page's code, in a process of its own
+    block     one block, here and in a reader's browser
     result    what a block gave
     imports   which modules a block depends on
 render    pages as HTML, made inside of Markdown
     weave     a page with its results, on its way
     extension what this site adds to Markdown
     blocks    code, output, and where it comes from
+    boxes     depth that folds, numbered results, exercises; the page of all results
     terms     the first use of a term or symbol links to its entry
     formulas  TeX to MathML; mathml: as a page wants it; mathfont: the font for it
     requests  parts made from several pages (chapters): mistakes, citations, notes

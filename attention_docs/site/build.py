@@ -17,7 +17,7 @@ from pathlib import Path
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import twins
+from attention_docs.site.read import honest, twins
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, untold
 from attention_docs.site.read.page import Page, Reader, Request
@@ -26,9 +26,9 @@ from attention_docs.site.render import terms
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.weave import Links, Woven
+from attention_docs.site.run.block import STEPS
 from attention_docs.site.run.execute import Executor, public_versions
 from attention_docs.site.run.result import Result
-from attention_docs.site.run.worker import STEPS
 from attention_docs.site.store import key_of
 from attention_docs.words import words
 
@@ -107,6 +107,7 @@ class Build:
         for page in self.all:
             self.failures += [*page.failures, *twins.nameless(page)]
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
+            self.failures += honest.faults(listing)
             for lang in self.languages[1:]:
                 self.failures += untold(listing, lang)
         self._compare()

@@ -311,6 +311,10 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if self.served:
             self._refresh()
         else:
+            lost = self.place.missing(f"{one.placed.url}index.html" for one in pages)
+            self._stop_on(
+                [Failure(f"site/{name}", 1, "was made and is not there") for name in lost]
+            )
             base = urlsplit(build.target.site_url).path or "/"
             site.archive(self.place.stage, self.card, base, self.store)
             self.place.publish()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import gzip
 import hashlib
 import os
 import shutil
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from filelock import FileLock
@@ -22,20 +24,44 @@ class Place:
         self.lock = FileLock(cache / "locks" / name)
         (cache / "locks").mkdir(parents=True, exist_ok=True)
         self.discard()
+        with self.lock:
+            self._clear()
 
     def publish(self) -> None:
-        """Put the whole new site in place of the old one."""
-        old = self.stage.with_suffix(".old")
+        """Put the whole new site in place of the old one: at no moment is there none."""
         with self.lock:
-            if self.target.is_dir():
-                self.target.rename(old)
-            try:
+            if not self.target.is_dir():
                 self.stage.rename(self.target)
-            except OSError:
-                if old.is_dir():
-                    old.rename(self.target)
-                raise
+            elif _exchange(self.stage, self.target):
+                self.discard()
+            else:
+                self._swap()
+
+    def _swap(self) -> None:
+        """In two steps, where the system has no single one; what goes wrong is undone."""
+        old = self.stage.with_suffix(".old")
+        self.target.rename(old)
+        try:
+            self.stage.rename(self.target)
+        except OSError:
+            old.rename(self.target)
+            raise
         shutil.rmtree(old, ignore_errors=True)
+
+    def _clear(self) -> None:
+        """Remove what builds left that were killed; a site that was put aside comes back."""
+        for left in sorted(self.target.parent.glob(f"{self.target.name}.*.*")):
+            process, _, kind = left.name.removeprefix(f"{self.target.name}.").partition(".")
+            if kind not in ("part", "old") or not process.isdigit() or _runs(int(process)):
+                continue
+            if kind == "old" and not self.target.exists():
+                left.rename(self.target)
+            else:
+                shutil.rmtree(left, ignore_errors=True)
+
+    def missing(self, pages: Iterable[str]) -> list[str]:
+        """Which of these files were not put together."""
+        return [page for page in pages if not (self.stage / page).is_file()]
 
     def refresh(self, kept: Collection[str]) -> None:
         """Put what is new into the site that is being served, and remove what is gone."""
@@ -53,6 +79,31 @@ class Place:
     def discard(self) -> None:
         """Throw away what was put together."""
         shutil.rmtree(self.stage, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step; False where the system cannot."""
+    if sys.platform == "win32":
+        return False
+    library = ctypes.CDLL(None)
+    here = ctypes.c_int(-100)  # AT_FDCWD
+    names = os.fsencode(one), os.fsencode(other)
+    if hasattr(library, "renameat2"):  # Linux
+        return bool(library.renameat2(here, names[0], here, names[1], 2) == 0)
+    if hasattr(library, "renamex_np"):  # macOS
+        return bool(library.renamex_np(*names, 2) == 0)
+    return False
+
+
+def _runs(process: int) -> bool:
+    """Whether a process is alive."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def write(path: Path, text: str) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.honest import constant
 from attention_docs.site.read.listing import Section, read_listing
 
 FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)^---\n", re.S | re.M)
@@ -576,6 +577,9 @@ def _values(page: Page, number: int, line: str) -> None:
         except ValueError as error:
             page.failures.append(Failure(page.path, number, str(error)))
             continue
+        if constant(expression):
+            message = f"{{{{ {expression} }}}} computes nothing: type it, or name what a block has"
+            page.failures.append(Failure(page.path, number, message))
         after = len(page.blocks)
         value = Value(number, match.start(), match.end(), expression, spec, after)
         if not after and not value.counted:

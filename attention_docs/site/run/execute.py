@@ -25,7 +25,7 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Block, Page
 from attention_docs.site.run import imports
 from attention_docs.site.run.result import Code, Job, Result
-from attention_docs.site.run.worker import run_page
+from attention_docs.site.run.worker import end_with_parent, run_page
 from attention_docs.site.store import Store, key_of
 
 VERSIONED = ("numpy", "torch", "array-api-compat")
@@ -104,7 +104,9 @@ class Executor:
         if waiting and not self.pool:
             libraries = {"numpy"}.union(*map(self._heavy, waiting))
             self.pool = _pool(len(waiting), libraries)
-        for chain in waiting:
+        # What takes longest begins first: torch, and many blocks.
+        waiting.sort(key=lambda chain: ("torch" in self._heavy(chain), len(chain.blocks)))
+        for chain in reversed(waiting):
             assert self.pool
             chain.running = self.pool.submit(run_page, self._job(chain))
 
@@ -262,5 +264,8 @@ def _pool(jobs: int, libraries: set[str]) -> ProcessPoolExecutor:
     if method == "forkserver":
         context.set_forkserver_preload(["__main__", *sorted(libraries)])
     return ProcessPoolExecutor(
-        max_workers=min(jobs, os.cpu_count() or 1), mp_context=context, max_tasks_per_child=1
+        max_workers=min(jobs, os.cpu_count() or 1),
+        mp_context=context,
+        initializer=end_with_parent,
+        max_tasks_per_child=1,
     )

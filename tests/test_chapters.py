@@ -1,0 +1,114 @@
+"""The pattern of a chapter: a main line, depth that folds, results, exercises, a control.
+
+What stands in a closed fold is depth. Formulas, figures, tables, outputs and code are no words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attention_docs.site.build import Build
+from attention_docs.site.read.page import Box, Heading, read_page
+from tests.conftest import LANGUAGES, ROOT, folder_of, tree_of
+
+BUILD = Build(ROOT, lambda warning: None)
+CHAPTERS = [slug for slug in BUILD.numbered if slug != "mistakes"]
+WORDS = {"en": (re.compile(r"[A-Za-z][\w'’-]*"), 1600), "zh": (re.compile(r"[㐀-鿿]"), 2900)}
+LINES = 60  # of visible code
+COLUMN = 80  # characters that a line of visible code has room for
+UNDERSCORED = re.compile(r"√?\b[A-Za-zσμ]_[A-Za-z]\w*")
+
+each_chapter = pytest.mark.parametrize("slug", CHAPTERS)
+
+
+def main_line(site: Path, lang: str, slug: str) -> Any:
+    """The text of a built page without its closed folds."""
+    article = deepcopy(tree_of(folder_of(site, lang, slug) / "index.html").find(".//article"))
+    for fold in article.xpath(".//details[not(@open)]"):
+        fold.drop_tree()
+    return article
+
+
+def visible(article: Any) -> list[str]:
+    """The lines of code that are not folded; what was printed has no colours."""
+    blocks = [code for code in article.xpath(".//pre/code") if code.find("span") is not None]
+    return [line for code in blocks for line in code.text_content().strip("\n").split("\n")]
+
+
+@pytest.mark.site
+@each_chapter
+def test_a_main_line_is_short(slug: str, site: Path) -> None:
+    for lang, (word, most) in WORDS.items():
+        article = main_line(site, lang, slug)
+        lines = visible(article)
+        skipped = ["script", "style", "svg", "math", "pre", "table", "button"]
+        for one in article.xpath("|".join(f".//{tag}" for tag in skipped)):
+            one.drop_tree()
+        found = word.findall(article.text_content())
+        assert len(found) <= most, (lang, len(found))
+        assert len(lines) <= LINES, (lang, len(lines))
+
+
+@pytest.mark.site
+@each_chapter
+def test_visible_code_fits_its_column(slug: str, site: Path) -> None:
+    for lang in LANGUAGES:
+        long = [line for line in visible(main_line(site, lang, slug)) if len(line) > COLUMN]
+        assert not long
+
+
+@pytest.mark.site
+@each_chapter
+def test_the_first_screen_asks_and_imports_nothing(slug: str, site: Path) -> None:
+    """Up to the second heading there is text, and no code that only sets up."""
+    article = main_line(site, "en", slug)
+    second = article.find(".//h2")
+    above = [one for one in article.iter("pre") if _before(article, one, second)]
+    assert not [one for one in above if "import " in one.text_content()]
+    first = article.find(".//p")
+    assert _before(article, first, second)
+
+
+def _before(article: Any, one: Any, other: Any) -> bool:
+    order = [*article.iter()]
+    return order.index(one) < order.index(other)
+
+
+@each_chapter
+def test_a_chapter_has_results_and_graded_exercises(slug: str) -> None:
+    page = read_page(ROOT / "docs" / "en" / f"{slug}.md", ROOT)
+    kinds = Counter(one.kind for one in page.passages)
+    assert kinds["result"] >= 2
+    assert 6 <= kinds["exercise"] <= 8
+    stars = {dict(one.options)["stars"] for one in page.passages if one.kind == "exercise"}
+    assert stars == {"1", "2", "3"}
+    answers = sum(isinstance(one, Box) and one.kind == "answer" for one in page.pieces)
+    assert answers == kinds["exercise"]
+
+
+@pytest.mark.site
+@each_chapter
+def test_a_chapter_has_a_control_in_its_main_line(slug: str, site: Path) -> None:
+    assert main_line(site, "en", slug).find_class("stepper")
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_no_title_has_an_underscore(lang: str) -> None:
+    """Subscripts are set: "√dₖ", or a formula. A Chinese font tears the root off its sign."""
+    found = []
+    for path in sorted((ROOT / "docs" / lang).glob("*.md")):
+        page = read_page(path, ROOT)
+        titles = [page.title, str(page.meta.get("description", ""))]
+        titles += [one.title for one in page.pieces if isinstance(one, Box | Heading)]
+        lines = [line for line in page.lines if line.startswith("|")]
+        lines += [a for a, b in zip(page.lines, page.lines[1:], strict=False) if ".caption" in b]
+        for text in titles + lines:
+            bare = re.sub(r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)|\{\{.*?\}\}", " ", text)
+            found += [(page.path, match, text[:60]) for match in UNDERSCORED.findall(bare)]
+    assert not found

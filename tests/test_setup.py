@@ -1,0 +1,104 @@
+"""What set-up promises: the lock is what pyproject allows and what is installed; who publishes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.conftest import ROOT
+
+
+def lock(text: str) -> list[Requirement]:
+    return [Requirement(line) for line in text.splitlines() if line and line[0] not in "#-"]
+
+
+def wanted(project: dict[str, Any]) -> list[Requirement]:
+    """Every requirement of the project, its extras taken apart."""
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    found = [Requirement(text) for group in groups for text in group]
+    return [one for one in found if one.name != project["name"]]
+
+
+def holds(marker: Marker | None) -> bool:
+    return marker is None or marker.evaluate()
+
+
+def faults_of_lock(text: str, project: dict[str, Any]) -> list[str]:
+    """What the lock lacks, forbids or leaves open."""
+    faults = []
+    locked: dict[str, list[Version]] = {}
+    for one in lock(text):
+        (pin,) = one.specifier
+        if pin.operator != "==" or Version(pin.version).is_prerelease:
+            faults.append(f"{one} is no pin of a release")
+        locked.setdefault(canonicalize_name(one.name), []).append(Version(pin.version))
+    for one in wanted(project):
+        versions = locked.get(canonicalize_name(one.name), [])
+        if not versions:
+            faults.append(f"{one.name} is not locked")
+        faults += [f"{one} forbids {v}" for v in versions if v not in one.specifier]
+    return faults
+
+
+def metadata() -> dict[str, Any]:
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return project
+
+
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+def test_the_lock_pins_what_the_project_allows() -> None:
+    assert not faults_of_lock(LOCK, metadata())
+    assert len(lock(LOCK)) > 50
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (r"numpy==[\d.]+", "numpy==1.26.4", "numpy>=2.1 forbids 1.26.4"),
+        (r"pytest==[\d.]+\n", "", "pytest is not locked"),
+        (r"ruff==([\d.]+)", r"ruff>=\1", "is no pin of a release"),
+        (r"mkdocs==[\d.]+", "mkdocs==2.0.0rc1", "is no pin of a release"),
+    ],
+)
+def test_a_lock_that_the_project_forbids_is_told(old: str, new: str, fault: str) -> None:
+    changed, count = re.subn(f"(?m)^{old}", new, LOCK)
+    assert count
+    assert any(fault in one for one in faults_of_lock(changed, metadata()))
+
+
+def test_what_is_installed_is_what_is_locked() -> None:
+    """A build of torch for the processor alone says so behind a plus sign."""
+    differing = {
+        one.name: version(one.name)
+        for one in lock(LOCK)
+        if holds(one.marker) and Version(version(one.name)).public not in one.specifier
+    }
+    assert not differing
+
+
+def workflow() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / ".github/workflows/site.yml").read_text())
+    return found
+
+
+def test_only_what_passed_is_published() -> None:
+    jobs = workflow()["jobs"]
+    assert jobs["publish"]["needs"] == "test"
+    assert jobs["publish"]["if"] == "github.ref == 'refs/heads/main'"
+    assert [step["run"] for step in jobs["test"]["steps"] if "run" in step] == [".ci/run"]
+    assert not any(step.get("continue-on-error") for step in jobs["test"]["steps"])
+    ci = Path(ROOT / ".ci/run").read_text()
+    assert ci.rstrip().endswith("make test")
+    assert "set -euo pipefail" in ci

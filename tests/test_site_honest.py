@@ -1,0 +1,144 @@
+"""Nothing typed is published as a result, and nothing that another machine has otherwise."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from attention_docs.site.read.honest import constant, faults
+from tests.mini import WEIGHTS, Project, environment
+
+REFUSED = {
+    'print("[[0.1, 0.2]]")': "a print of typed values",
+    "print(True)": "a print of typed values",
+    'print("w", text([0.0634, 0.4683], ".4f"))': "a print of typed values",
+    'print(f"{0.0634:.4f}", w)': "a typed value in an f-string: 0.0634",
+    'print("the answer is True")': "a print of typed values",
+    "import time": "does not import time",
+    "from os import environ": "does not import os.environ",
+    "import os\nprint(os.environ['N'], w)": "does not use os.environ",
+    "from pathlib import Path\nprint(Path.cwd())": "does not use Path.cwd",
+    "x = np.random.normal(3)": "draws come from np.random.default_rng(seed), got np.random.normal",
+    "import random": "does not import random",
+}
+ALLOWED = [
+    'print("d_k", w)',
+    'print("scores and weights")',
+    "print(f\"{'name':>12} {w:.4f}\")",
+    'print("layer 1 of 2")  # typed: a heading',
+    "x = np.random.default_rng(0).normal(3)",
+    "print(w == 3)",
+]
+
+
+def listing(folder: Path, code: str) -> Path:
+    path = folder / "a.py"
+    path.write_text(f"# --8<-- [start:a]\n{code}\n# --8<-- [end:a]\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_a_typed_result_and_the_surroundings_are_refused(code: str, tmp_path: Path) -> None:
+    (fault,) = faults(listing(tmp_path, code))
+    assert REFUSED[code] in str(fault)
+    line = 2 + code.count("\n")
+    assert str(fault).startswith(f"docs/listings/a.py:{line}: ")
+
+
+@pytest.mark.parametrize("code", ALLOWED)
+def test_what_computes_or_says_why_is_allowed(code: str, tmp_path: Path) -> None:
+    assert not [*faults(listing(tmp_path, code))]
+
+
+@pytest.mark.parametrize(
+    ("expression", "typed"),
+    [
+        ("2.8921", True),
+        ("round(w)", False),
+        ("(1, 'a')", True),
+        ("w[0]", False),
+        ("512 // 8", True),
+    ],
+)
+def test_a_constant_is_told_from_what_computes(expression: str, typed: bool) -> None:
+    assert constant(expression) is typed
+
+
+DRAWS = {
+    "np.random": "rng = vars(np.random)['normal'](3)",
+    "random": "__import__('random').random()",
+    "torch": "import torch\n\nlayer = torch.nn.Linear(2, 2)",
+}
+
+
+@pytest.mark.site
+def test_a_build_tells_all_of_it_and_publishes_nothing(project: Project) -> None:
+    project.edit("docs/en/weights.md", "{{ weights[0]:.2f }}", "{{ 0.06:.2f }}", both=True)
+    project.edit("docs/listings/constants.py", "print(name", 'print("7")\nprint(name')
+    told = project.build("-q").stderr
+    assert "docs/en/weights.md:23: {{ 0.06 }} computes nothing" in told
+    assert "docs/listings/constants.py:7: a print of typed values" in told
+    assert not (project.root / "site").exists()
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_without_a_seed_are_seen_though_nothing_of_them_is_printed(
+    name: str, project: Project
+) -> None:
+    project.edit(WEIGHTS, 'name = "weights"', f'name = "weights"\n{DRAWS[name]}')
+    told = project.build("-q").stderr
+    assert "a published block states its seed, got draws from" in told
+    assert name in told.split("draws from")[1].split("\n")[0]
+
+
+@pytest.mark.site
+def test_a_block_that_never_ends_is_a_fault_at_its_line(project: Project) -> None:
+    project.edit(WEIGHTS, 'name = "weights"', 'name = "weights"\nwhile True:\n    pass')
+    done = project.build("-q", ATTENTION_DOCS_LIMIT="2")
+    assert done.returncode
+    assert "TimeoutError: the page took more than 2 s" in done.stderr
+    assert re.search(r'weights\.py", line 1[45]', done.stderr)
+
+
+@pytest.mark.site
+def test_what_runs_ends_with_a_build_that_is_killed(project: Project) -> None:
+    mark = f"of-{project.root.name}-{os.getpid()}"
+    loop = "while True:\n    pass"
+    project.edit(WEIGHTS, 'name = "weights"', f'name = "weights"\n{loop}')
+    build = subprocess.Popen(
+        [sys.executable, "-m", "mkdocs", "build", "-q"],
+        cwd=project.root,
+        env=environment(project.root, MARK=mark),
+    )
+    assert until(lambda: len(alive(mark)) > 2, 60)  # the build, the server of processes, a page
+    time.sleep(1)
+    build.send_signal(signal.SIGKILL)
+    build.wait()
+    assert until(lambda: not alive(mark), 30), alive(mark)
+
+
+def alive(mark: str) -> list[int]:
+    """The processes that were started with this mark in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"MARK={mark}\0".encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def until(holds, seconds: float) -> bool:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + seconds
+    while not (done := holds()) and time.monotonic() < end:
+        time.sleep(0.2)
+    return bool(done)

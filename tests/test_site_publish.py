@@ -1,0 +1,111 @@
+"""Publishing is one step: builds side by side, killed at any moment, leave a whole site."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from attention_docs.site.publish import place
+from attention_docs.site.publish.place import Place
+from tests.mini import Project, content, environment
+
+pytestmark = pytest.mark.site
+PAGES = ("index.html", "weights/index.html", "zh/index.html", "zh/weights/index.html")
+
+
+def start(project: Project) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(project.root / "site")]
+    return subprocess.Popen(command, cwd=project.root, env=environment(project.root))
+
+
+def watched(project: Project, builds: list[subprocess.Popen[bytes]]) -> int:
+    """Wait for builds; how often a page of the site was found missing meanwhile."""
+    missing = 0
+    while any(build.poll() is None for build in builds):
+        missing += sum(not (project.root / "site" / page).is_file() for page in PAGES)
+        time.sleep(0.002)
+    return missing
+
+
+@pytest.mark.parametrize("number", [2, 4])
+def test_builds_into_one_folder_leave_a_whole_site(number: int, project: Project) -> None:
+    assert project.build().returncode == 0
+    whole = content(project.root / "site")
+    builds = []
+    for offset in (0, 0.3, 0.5, 0.2)[:number]:
+        time.sleep(offset)
+        builds.append(start(project))
+    assert watched(project, builds) == 0
+    assert [build.returncode for build in builds] == [0] * number
+    assert content(project.root / "site") == whole
+    assert not [*project.root.glob("site.*")]
+
+
+def test_a_build_killed_at_any_moment_leaves_the_old_site_or_the_new(project: Project) -> None:
+    assert project.build().returncode == 0
+    began = time.monotonic()
+    assert project.build().returncode == 0
+    takes = time.monotonic() - began
+    whole = content(project.root / "site")
+    draws = random.Random(0)
+    for _ in range(5):
+        build = start(project)
+        time.sleep(draws.uniform(0.3, 1) * takes)
+        build.send_signal(signal.SIGKILL)
+        assert watched(project, [build]) == 0
+        assert content(project.root / "site") == whole
+    assert project.build().returncode == 0
+    assert not [*project.root.glob("site.*")]  # what they left is gone
+
+
+def stage(folder: Path, text: str) -> Place:
+    one = Place(folder / "site", folder / "cache")
+    one.stage.mkdir()
+    (one.stage / "index.html").write_text(text)
+    return one
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_the_new_site_takes_the_place_of_the_old(
+    single: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not single:
+        monkeypatch.setattr(place, "_exchange", lambda one, other: False)
+    elif sys.platform in ("linux", "darwin"):  # whoever looks between two steps finds no site
+        monkeypatch.delattr(Place, "_swap")
+    for text in ("one", "two"):
+        stage(tmp_path, text).publish()
+        assert (tmp_path / "site" / "index.html").read_text() == text
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "site"]
+
+
+def test_a_site_that_a_killed_build_had_put_aside_comes_back(tmp_path: Path) -> None:
+    stage(tmp_path, "one").publish()
+    (tmp_path / "site").rename(tmp_path / "site.999999999.old")
+    (tmp_path / "site.999999998.part").mkdir()
+    Place(tmp_path / "site", tmp_path / "cache")
+    assert (tmp_path / "site" / "index.html").read_text() == "one"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "site"]
+
+
+def test_a_page_that_is_lost_on_the_way_stops_the_build(project: Project) -> None:
+    """Another process, or a full disk, may take a file of the stage."""
+    hook = """
+import glob, os
+
+def on_post_build(config):
+    for path in glob.glob(config.site_dir + "/weights/index.html"):
+        os.remove(path)
+"""
+    project.write("hook.py", hook)
+    project.edit("mkdocs.yml", "plugins:\n", "hooks: [hook.py]\n\nplugins:\n")
+    done = project.build("-q")
+    assert done.returncode
+    assert "site/weights/index.html:1: was made and is not there" in done.stderr
+    assert not (project.root / "site").exists()

@@ -150,7 +150,8 @@ for d_k in (1, 2, 3, 4, 5):
     every = vectors(coin, d_k)
     counted[d_k] = mean_and_variance(dot_distribution(every, every))
     mean, variance = counted[d_k]
-    print(f"d_k = {d_k}: {len(every) ** 2:4d} pairs, E = {mean}, Var = {variance}")
+    pairs = len(every) ** 2
+    print(f"d_k = {d_k}: {pairs:4d} pairs, E = {mean}, Var = {variance}")
 # --8<-- [end:enumeration]
 
 
@@ -447,8 +448,13 @@ left = {}
 for model, (d_model, heads) in models.items():
     d_k = d_model // heads
     print(f"Transformer {model}: d_model = {d_model}, heads = {heads}, d_k = {d_k}")
-    divisors = {"√d_k": d_k, "d_k": d_k**2, "√d_model": d_model, "heads": heads**2}
-    for name, square in divisors.items():  # of the divisors
+    squares = {  # of the divisors
+        "√d_k": d_k,
+        "d_k": d_k**2,
+        "√d_model": d_model,
+        "heads": heads**2,
+    }
+    for name, square in squares.items():
         left[model, name] = Fraction(dot_variance(d_k), square)
         print(f"    ÷ {name:9} Var = {left[model, name]}")
 # --8<-- [end:mistake-divisor]

@@ -288,7 +288,7 @@ line_chart(
 # --8<-- [end:saturation]
 
 # --8<-- [start:saturation-table]
-print("   c   1 - a_m       ‖J‖     bound")
+print("   c      rest       ‖J‖     bound")
 for c in (0, 0.25, 0.5, 1, 2, 4):
     w = softmax(c * example)
     others = np.sort(w)[:-1].sum()  # 1 - a_m without cancellation

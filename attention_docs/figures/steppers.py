@@ -15,6 +15,8 @@ from itertools import product
 
 from attention_docs.figures.figure import Figure, Language, Wording, checked_label
 
+NUMBER = re.compile(r"-?\d+([.,/]\d+)*")
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -87,7 +89,6 @@ class Stepper(_Frames):
 
     name: str
     groups: tuple[tuple[Wording, tuple[Wording, ...]], ...]
-    values: bool
 
     def controls(self, lang: Language) -> str:
         """The groups of buttons, then the buttons to go back and on."""
@@ -95,7 +96,7 @@ class Stepper(_Frames):
         for n, (legend, choices) in enumerate(self.groups, start=1):
             buttons = "".join(
                 f'<label><input type="radio" name="{self.name}-{n}" value="{i}"'
-                f"{' checked' * (i == 1)}><span>{self._button(i, choice, lang)}</span></label>"
+                f"{' checked' * (i == 1)}><span>{_button(i, choice, lang)}</span></label>"
                 for i, choice in enumerate(choices, start=1)
             )
             groups.append(f"<fieldset><legend>{lang.label(legend)}</legend>{buttons}</fieldset>")
@@ -106,12 +107,6 @@ class Stepper(_Frames):
             f'<button type="button" data-by="1" aria-disabled="false">{on}</button></span>'
             '<span class="stepper-unseen" role="status"></span>'
         )
-
-    def _button(self, i: int, choice: Wording, lang: Language) -> str:
-        """What stands on a button: a choice's label, or its number with the label unseen."""
-        if self.values:
-            return escape(lang.label(choice))
-        return f"{i}{_unseen(choice, lang)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,16 +131,14 @@ def stepper(
     name: str,
     controls: Sequence[tuple[Wording, Sequence[Wording]]],
     frames: Sequence[Frame],
-    *,
-    values: bool = False,
 ) -> Figure:
     """Frames with a group of radio buttons for every control, and buttons to go back and on.
 
     Args:
         name: of the figure among the figures of its page, for the names of its controls.
-        controls: what is chosen, and a label for every choice; the values are 1, 2, 3, …
+        controls: what is chosen, and a label for every choice; the values are 1, 2, 3, … and stand
+            on the buttons, except where the labels are numbers themselves.
         frames: one for every combination, in the order of the buttons.
-        values: the buttons show the labels of the choices in place of 1, 2, 3, …
 
     Raises:
         ValueError: frames that are not the combinations of the controls, one each.
@@ -156,7 +149,7 @@ def stepper(
     values = [[str(i + 1) for i in range(len(choices))] for _, choices in controls]
     _check_places(frames, list(product(*values)))
     groups = tuple((legend, tuple(choices)) for legend, choices in controls)
-    return Stepper(tuple(frames), 0, name, groups, values)
+    return Stepper(tuple(frames), 0, name, groups)
 
 
 def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:
@@ -181,6 +174,12 @@ def _check_places(frames: Sequence[Frame], wanted: list[tuple[str, ...]]) -> Non
     got = [frame.at for frame in frames]
     if got != wanted or not frames:
         raise ValueError(f"frames must be at {wanted}, got {got}")
+
+
+def _button(i: int, choice: Wording, lang: Language) -> str:
+    """What stands on a button: a label that is a number, or the place with the label unseen."""
+    label = lang.label(choice)
+    return label if NUMBER.fullmatch(label) else f"{i}{_unseen(choice, lang)}"
 
 
 def _unseen(choice: Wording, lang: Language) -> str:

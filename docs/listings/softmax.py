@@ -54,7 +54,6 @@ stepper(
         ({"en": "keys n", "zh": "键数 n"}, [f"{n:,d}" for n in counts]),
     ],
     [frame(i, j, k) for i in range(3) for j in range(3) for k in range(4)],
-    values=True,
 )
 # --8<-- [end:control]
 

@@ -420,7 +420,7 @@ def test_entropy(page, lang):
         exact = mpmath.diff(lambda t: entropy_of(softmax_of(EXAMPLE, t)), tau)
         printed([slope, formula], [exact, exact], 4)
     assert taus == [0.5, 1, 2, 4, 8, 64]
-    shown, *said = softmax.values("temperature")
+    shown, *said = softmax.values("entropy-rises")
     assert shown == str(EXAMPLE)
     printed([float(v) for v in said[:2]], [max(softmax_of(EXAMPLE, tau)) for tau in (1, 8)], 4)
     # Typed from seed 001: largest of softmax([1, 1, 1, 5]).

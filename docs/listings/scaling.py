@@ -368,17 +368,17 @@ for d_k in (4, 16):
     print(f"d_k = {d_k:2d}: q, k {both}, {d_k**2 / (d_k - 1):.3f}; q {one}, {d_k}")
 # --8<-- [end:layernorm-simulation]
 
-# --8<-- [start:saturation]
-lines = [(label, [row[d_k, name][0][0] for d_k in widths]) for name, label in (RAW, ROOT, WHOLE)]
-line_chart(widths, lines, xlabel="dₖ", ylabel="largest weight", log_x=True)
-# --8<-- [end:saturation]
-
 # --8<-- [start:saturation-table]
 for d_k in widths:
     for name in ("1", "√d_k", "d_k"):
         cells = [f"{told(d_k, name, which):>16}" for which in range(3)]
         print(f"d_k = {d_k:4d} {name:>5}", *cells)
 # --8<-- [end:saturation-table]
+
+# --8<-- [start:saturation]
+lines = [(label, [row[d_k, name][0][0] for d_k in widths]) for name, label in (RAW, ROOT, WHOLE)]
+line_chart(widths, lines, xlabel="dₖ", ylabel="largest weight", log_x=True)
+# --8<-- [end:saturation]
 
 # --8<-- [start:jacobian-figure]
 lines = [(label, [row[d_k, name][2][0] for d_k in widths]) for name, label in (RAW, ROOT, WHOLE)]

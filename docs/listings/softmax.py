@@ -57,15 +57,6 @@ stepper(
 )
 # --8<-- [end:control]
 
-# --8<-- [start:definition]
-s = np.log(np.array([1.0, 2.0, 5.0]))
-e = np.exp(s)
-a = e / e.sum()
-print(text(s, ".4f"))
-print(text(e, ".0f"), number(e.sum(), ".0f"))
-print(text(a, ".4f"))
-# --8<-- [end:definition]
-
 
 # --8<-- [start:two-keys]
 def normal_cdf(x):
@@ -112,6 +103,15 @@ for name in ("ReLU / ΣReLU", "softmax"):
     slope = (rules[name](high) - rules[name](low)) / (2 * h)
     print(f"{name:13} {text(slope, '.4f')}")
 # --8<-- [end:dead]
+
+# --8<-- [start:definition]
+s = np.log(np.array([1.0, 2.0, 5.0]))
+e = np.exp(s)
+a = e / e.sum()
+print(text(s, ".4f"))
+print(text(e, ".0f"), number(e.sum(), ".0f"))
+print(text(a, ".4f"))
+# --8<-- [end:definition]
 
 # --8<-- [start:shift]
 for c in (-3, 100):
@@ -225,6 +225,21 @@ heatmap(
 )
 # --8<-- [end:jacobian]
 
+# --8<-- [start:gradient]
+g = np.array([3.0, 1.0, 1.0])  # ∂L/∂a
+by_scores = a * (g - a @ g)
+print(text(by_scores, ".5f"))
+print(np.abs(by_scores - g @ J).max() < 1e-12)
+# --8<-- [end:gradient]
+
+# --8<-- [start:jacobian-properties]
+v = np.array([3.0, 1.0, 1.0])
+mean = a @ v
+variance = a @ (v - mean) ** 2
+print(np.abs(J - J.T).max() < 1e-12, np.abs(J.sum(axis=1)).max() < 1e-12)
+print(number(mean, ".4f"), number(variance, ".4f"), number(v @ J @ v, ".4f"))
+# --8<-- [end:jacobian-properties]
+
 # --8<-- [start:jacobian-by-hand]
 exact = [Fraction(1, 8), Fraction(2, 8), Fraction(5, 8)]
 by_hand = []
@@ -252,21 +267,6 @@ of_package = autograd(softmax, at_s)
 print(np.abs(J - of_torch.numpy()).max() < 1e-12)
 print(np.abs(J - of_package.numpy()).max() < 1e-12)
 # --8<-- [end:jacobian-torch]
-
-# --8<-- [start:jacobian-properties]
-v = np.array([3.0, 1.0, 1.0])
-mean = a @ v
-variance = a @ (v - mean) ** 2
-print(np.abs(J - J.T).max() < 1e-12, np.abs(J.sum(axis=1)).max() < 1e-12)
-print(number(mean, ".4f"), number(variance, ".4f"), number(v @ J @ v, ".4f"))
-# --8<-- [end:jacobian-properties]
-
-# --8<-- [start:gradient]
-g = np.array([3.0, 1.0, 1.0])  # ∂L/∂a
-by_scores = a * (g - a @ g)
-print(text(by_scores, ".5f"))
-print(np.abs(by_scores - g @ J).max() < 1e-12)
-# --8<-- [end:gradient]
 
 # --8<-- [start:saturation]
 norm = np.linalg.norm  # of a matrix: root of the sum of the squares

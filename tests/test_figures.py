@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -19,14 +20,19 @@ from lxml import etree
 from attention_docs import text as text_module
 from attention_docs.figures import (
     Figure,
+    Frame,
     bar_chart,
+    beside,
+    dials,
     flow,
     heatmap,
     histogram,
     hull,
     line_chart,
     numbered,
+    plane,
     product,
+    slider,
 )
 from attention_docs.figures.scale import ticks
 from attention_docs.figures.svg import COLOURS, ROLES, text_width
@@ -60,6 +66,17 @@ def examples() -> dict[str, Figure]:
         "shades": heatmap(
             rng.normal(size=(7, 31)), numbers=False, role="neutral", name="positions", spec=".1f"
         ),
+        "hatched": heatmap(
+            A,
+            rows=numbered("query", 2),
+            name="weights",
+            spec=".4f",
+            allowed=[[True, True, False], [False, True, False]],
+        ),
+        "beside": beside(
+            heatmap(A, rows=numbered("query", 2), name="weights", spec=".4f"),
+            heatmap(B, name="values", role="value", allowed=np.tri(3, 4) > 0),
+        ),
         "product": product(
             A,
             B,
@@ -70,6 +87,15 @@ def examples() -> dict[str, Figure]:
             column=3,
             spec=(".4f", ".0f", ".4f"),
             rows=numbered("query", 2),
+        ),
+        "plane": plane(
+            [
+                ("query", "query", [-1.25, 2.5]),
+                ("key 1", "key", [2.0, 0.5]),
+                ({"en": "middle", "zh": "中点"}, "neutral", [0.0, -0.75]),
+            ],
+            reach=3,
+            onto=0,
         ),
         "flow": flow(
             [
@@ -128,6 +154,13 @@ def examples() -> dict[str, Figure]:
             ylabel={"en": "for noun", "zh": "支持名词"},
             spec=".3f",
         ),
+        "dials": dials(
+            [[0, 0, 0], [5, 0.5, 0.05]],
+            [[2, 0.2, 0.02], [7, 0.7, 0.07]],
+            columns=["ω_0 = 1", "ω_1 = 0.1", "ω_2 = 0.01"],
+            rows=["t = 0", {"en": "five later", "zh": "再过五个"}],
+            below=["cos = −0.416", "cos = 0.980", "cos = 1.000"],
+        ),
     }
 
 
@@ -165,6 +198,7 @@ from attention_docs.figures import *
 drawn = [
     heatmap([[1.0, 2.0]]),
     product([[2]], [[3, 4]], [[6, 8]]),
+    plane([("a", "key", [1, 2])], reach=3),
     flow([("a", "key", [1], "d"), ("b", "key", [2], "d")]),
     line_chart([1, 2], {"a": [3, 4]}, xlabel="x", ylabel="y", log_y=True),
     bar_chart(["a"], {"b": [5]}, ylabel="y"),
@@ -321,6 +355,79 @@ def test_masked_scores_stay_blank():
     assert shades == [0.06, 0.06, 1.0]
 
 
+def strokes(figure: Figure) -> list[list[tuple[float, float]]]:
+    """The lines of the hatching."""
+    found = tree(figure, "en").iterfind(".//{*}path[@stroke-width='1']")
+    return subpaths(next(one.get("d") for one in found if "role-neutral" in one.get("stroke")))
+
+
+def test_forbidden_cells_are_hatched_and_blank_and_told():
+    figure = FIGURES["hatched"]
+    assert texts(figure, "en")[-3:] == ["0.0634", "0.4683", "0.5000"]
+    assert figure.alt("en").endswith(
+        "query 1: 0.0634, 0.4683, forbidden. query 2: forbidden, 0.5000, forbidden."
+    )
+    assert figure.alt("zh").endswith("查询 1：0.0634、0.4683、屏蔽。查询 2：屏蔽、0.5000、屏蔽。")
+    cells = squares(figure)
+    assert [shade for shade in cells.values() if shade > 0.06] == [0.2, 0.95, 1.0]  # 0.15, 0.95, 1
+    # Each line lies inside one forbidden cell and crosses it from edge to edge.
+    (top, low), (left, middle, right) = (
+        sorted({corner[axis] for corner in cells}) for axis in (0, 1)
+    )
+    wide, high = middle - left, low - top
+    inside = {(left, low): 0, (right, top): 0, (right, low): 0}
+    for (x1, y1), (x2, y2) in strokes(figure):
+        assert x1 + y1 == pytest.approx(x2 + y2, abs=0.05)
+        middle_of = ((x1 + x2) / 2, (y1 + y2) / 2)
+        (cell,) = (
+            (x, y) for x, y in inside if x < middle_of[0] < x + wide and y < middle_of[1] < y + high
+        )
+        inside[cell] += 1
+        x, y = cell
+        assert min(abs(x1 - x), abs(y1 - y - high)) < 0.05
+        assert min(abs(x2 - x - wide), abs(y2 - y)) < 0.05
+    assert len(set(inside.values())) == 1
+    assert inside[left, low] >= 8
+
+
+def test_a_flow_hatches_forbidden_cells():
+    figure = flow(
+        [
+            ("scores", "score", [[2, 3]], "d", ["query 1"], [[True, False]]),
+            ("weights", "weight", [[1, 0]], "d", None, [[True, False]]),
+        ]
+    )
+    assert [one for one in texts(figure, "en") if one.isdecimal()] == ["2", "1"]
+    assert "query 1: 2, forbidden." in figure.alt("en")
+    assert "Vector weights: 1, forbidden." in figure.alt("en")
+    assert len(strokes(figure)) == (32 + 32) / 8 - 1  # one cell of the scores
+
+
+def test_an_allowed_of_another_shape_is_an_error():
+    with pytest.raises(ValueError, match=r"must have an allowed of its size \(2, 3\)"):
+        heatmap(A, allowed=[[True, False]])
+
+
+def test_drawings_side_by_side_do_not_meet():
+    one, other = heatmap(A, name="weights", spec=".4f"), heatmap(B, name="values")
+    both = tree(beside(one, other), "en")
+    first, second = both.findall("{*}g")
+    widths = [float(tree(figure, "en").get("viewBox").split()[2]) for figure in (one, other)]
+    assert first.get("transform") is None
+    shift = float(re.fullmatch(r"translate\(([\d.]+)\)", second.get("transform")).group(1))
+    assert shift == pytest.approx(widths[0], abs=1)
+    assert float(both.get("viewBox").split()[2]) == pytest.approx(sum(widths), abs=1)
+    assert beside(one, other).alt("zh") == one.alt("zh") + other.alt("zh")
+
+
+def test_only_single_drawings_stand_side_by_side():
+    controlled = slider("d", [Frame(("0",), "a", (heatmap([1.0]),), "b")])
+    with pytest.raises(TypeError, match="one drawing each, got Heatmap, Slider"):
+        beside(heatmap([1.0]), controlled)
+    with pytest.raises(TypeError, match="got none"):
+        beside()
+
+
 # The product.
 
 
@@ -474,6 +581,23 @@ def test_markers_of_every_kind_sit_on_their_line():
     assert len({shape[:20] for shape in shapes}) == 6
 
 
+def test_a_mark_stands_at_its_x_over_the_whole_plot():
+    y = {"a": [3.0, 9.0, 4.0]}
+    with_mark, without = (
+        line_chart([0, 10, 40], y, xlabel="t", ylabel="y", mark=mark) for mark in (25, None)
+    )
+    paths = [[one.get("d") for one in tree(f, "en").iter("{*}path")] for f in (with_mark, without)]
+    (added,) = set(paths[0]) - set(paths[1])
+    (top, bottom), *_ = subpaths(added)
+    ((x0, _), _, (x2, _)) = subpaths(paths[0][paths[0].index(added) + 1])[0]
+    assert top[0] == bottom[0] == pytest.approx(x0 + 25 / 40 * (x2 - x0), abs=0.06)
+    assert bottom[1] - top[1] == 230
+    assert with_mark.alt("en").endswith(" Marked: t = 25.")
+    assert "Marked" not in without.alt("en")
+    with pytest.raises(ValueError, match=r"mark must lie between 0\.0 and 40\.0, got 41"):
+        line_chart([0, 10, 40], y, xlabel="t", ylabel="y", mark=41)
+
+
 def test_logarithmic_axes_put_equal_ratios_at_equal_distances():
     figure = line_chart([4, 16, 64], {"a": [1, 10, 100]}, xlabel="d_k", ylabel="y",
                         log_x=True, log_y=True, roles=["key"])  # fmt: skip
@@ -556,6 +680,34 @@ def test_alternative_text_of_bars():
     assert figure.alt("zh") == "条形图。条的长度：权重。分组：键。键 1 为 0.25；键 2 为 0.75。"
 
 
+def test_dials_point_where_sine_and_cosine_say():
+    figure = dials([[0, 1]], [[math.pi / 2, 4]], columns=["a", "b"], below=["x", "y"])
+    root = tree(figure, "en")
+    middles = []
+    for group, (start, end) in zip(root.findall("{*}g"), ((0, math.pi / 2), (1, 4)), strict=True):
+        _, sector, before, after, _ = group.findall("{*}path")
+        for hand, angle in ((before, start), (after, end)):
+            ((x, y), (to_x, to_y)) = subpaths(hand.get("d"))[0]
+            assert (to_x - x) / 32 == pytest.approx(math.sin(angle), abs=1e-3)
+            assert (y - to_y) / 32 == pytest.approx(math.cos(angle), abs=1e-3)
+        middles.append((x, y))
+        corner, first, last = subpaths(sector.get("d"))[0]
+        assert corner == (x, y)
+        assert first == subpaths(before.get("d"))[0][1]
+        assert last == pytest.approx(subpaths(after.get("d"))[0][1], abs=0.02)
+        assert f"0 {int(end - start > math.pi)} 1 " in sector.get("d")
+    assert middles[0][1] == middles[1][1]
+    assert middles[1][0] - middles[0][0] > 64
+    wanted = "a from 0° to 90°; b from 57° to 229°. Below: x; y."
+    assert figure.alt("en").endswith(wanted)
+    assert "a 从 0° 到 90°；b 从 57° 到 229°。" in figure.alt("zh")
+
+
+def test_a_hand_that_comes_back_has_passed_over_nothing():
+    (group,) = tree(dials([[1]], [[1 + 4 * math.pi]], columns=["a"]), "en").findall("{*}g")
+    assert len(group.findall("{*}path")) == 4
+
+
 def test_histogram_counts_and_says_what_it_leaves_out():
     samples = {"raw": [0.5, 0.75, 1.5, 7.0]}
     figure = histogram(samples, [0, 1, 2, 3], xlabel="score")
@@ -579,6 +731,27 @@ def test_histogram_bars_are_as_high_as_their_shares():
     tops = [x for x, y in steps if floor - y == pytest.approx(heights[-1], abs=0.01)]
     width = (max(at) - min(at)) / 4  # of one unit: the second bin is one wide, the third two
     assert tops[1] - tops[0] == pytest.approx(width, abs=0.02)
+
+
+def test_arrows_end_at_their_vectors_and_drop_perpendiculars():
+    figure = plane(
+        [("a", "query", [3, 4]), ("b", "key", [0, 5]), ("c", "value", [4, -3])], reach=5, onto=0
+    )
+    axis, line, *rest = (subpaths(one.get("d")) for one in tree(figure, "en").iter("{*}path"))
+    (left, right), (top, bottom) = axis
+    x_0, y_0, unit = middle([top, bottom])[0], middle([left, right])[1], (right[0] - left[0]) / 10
+    place = lambda x, y: pytest.approx((x_0 + unit * x, y_0 - unit * y), abs=0.02)  # noqa: E731
+    assert line[0][1] == place(3.75, 5)  # along (3, 4), up to the edge
+    (way_b,), _, (way_c,), _ = rest[:4]
+    # By hand: (0, 5)·(3, 4)/5 = 4, at 4/5 of (3, 4); (4, -3) is perpendicular.
+    assert way_b == [place(0, 5), place(2.4, 3.2)]
+    assert way_c == [place(4, -3), place(0, 0)]
+    tips = [shape[0][0] for shape in rest[5::2]]
+    assert tips == [place(3, 4), place(0, 5), place(4, -3)]
+    assert figure.alt("en") == (
+        "Arrows from the origin: a to (3.00, 4.00); b to (0.00, 5.00); c to (4.00, -3.00). "
+        "On the line through a: b at 4.00; c at 0.00."
+    )
 
 
 def test_hull_is_around_its_points():
@@ -672,6 +845,10 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
         (lambda: product(M, [[1, 2, 3]], M), r"\(n, m\), \(m, p\) and \(n, p\), got"),
         (lambda: product(M, M, M), "c must be a × b, got 1.0 at row 0, column 0, wanted 7.0"),
         (lambda: product(M, M, M, names=("A", "B")), "names must be 3, one a matrix, got 2"),
+        (lambda: plane([], reach=1), "plane must have an arrow, got none"),
+        (lambda: plane([("a", "key", M[0] * 2)], reach=9), "must have 2 components, got 4"),
+        (lambda: plane([("a", "key", [0, 2])], reach=1), r"within 1 of 0, got \[0.0, 2.0\]"),
+        (lambda: plane([("a", "key", [0, 0])], reach=1, onto=0), "1 arrows and not 0, got 0"),
         (lambda: flow([]), "flow must have stages with boxes, got 0 stages"),
         (
             lambda: flow([("a", "key", [1], "d"), ("b", "key", [1], "d")], arrows=[(1, 0)]),
@@ -715,6 +892,12 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
             "roles must be 1, one a series, got 2",
         ),
         (
+            lambda: dials([[1, 2]], [[1]], columns=["a", "b"]),
+            r"of one shape, got rows of \[\[2\], \[1\]\]",
+        ),
+        (lambda: dials([[1]], [[1]], columns=["a", "b"]), "there must be 1 columns, got 2"),
+        (lambda: histogram({"a": [1]}, [1, 0], xlabel="x"), r"2 and rise, got \[1.0, 0.0\]"),
+        (
             lambda: hull([[0, 0], [1, 0]], [0.5, 0.5], [0.5, 0], names="ab", xlabel="", ylabel=""),
             r"points must spread along both axes, got \[\[0, 0\], \[1, 0\]\]",
         ),
@@ -734,7 +917,6 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
             lambda: hull(I2, [0.5, 0.5], [0.5, 0.5], names="a", xlabel="", ylabel=""),
             "names must be 2, one a point, got 1",
         ),
-        (lambda: histogram({"a": [1]}, [1, 0], xlabel="x"), r"2 and rise, got \[1.0, 0.0\]"),
         (
             lambda: histogram({"a": [5]}, [0, 1], xlabel="x"),
             "series 'a' must have samples between 0.0 and 1.0, got 0",

@@ -1,8 +1,8 @@
 """Tensors to figures: inline SVG with an alternative text, in any language that has words.
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
-`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `hulls`, `steppers`, `steps`. Below
-them:
+`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `dials`, `hulls`, `planes`,
+`steppers`, `steps`; `beside` puts several side by side. Below them:
 
 - `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
 - `matrix`: a matrix as a box of cells
@@ -17,12 +17,15 @@ than NumPy.
 """
 
 from attention_docs.figures.bar_charts import bar_chart
+from attention_docs.figures.beside import beside
+from attention_docs.figures.dials import dials
 from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
 from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.histograms import histogram
 from attention_docs.figures.hulls import hull
 from attention_docs.figures.line_charts import line_chart
+from attention_docs.figures.planes import plane
 from attention_docs.figures.products import product
 from attention_docs.figures.steppers import Frame, slider, stepper
 from attention_docs.figures.steps import eight_steps
@@ -31,6 +34,8 @@ __all__ = [
     "Figure",
     "Frame",
     "bar_chart",
+    "beside",
+    "dials",
     "eight_steps",
     "flow",
     "heatmap",
@@ -38,6 +43,7 @@ __all__ = [
     "hull",
     "line_chart",
     "numbered",
+    "plane",
     "product",
     "slider",
     "stepper",

@@ -154,6 +154,7 @@ for d_k in (1, 2, 3, 4, 5):
     print(f"d_k = {d_k}: {pairs:4d} pairs, E = {mean}, Var = {variance}")
 # --8<-- [end:enumeration]
 
+
 # --8<-- [start:terms-of-square]
 def table_of(pairs, d_k):
     """The mean of q_i k_i q_j k_j for every i and j; pairs hold q, k, probability."""
@@ -191,6 +192,7 @@ heatmap(
 for d_k in (1, 2, 3, 4):
     print(f"d_k = {d_k}:", polynomial_text(symbolic_variance(d_k)))
 # --8<-- [end:symbols]
+
 
 # --8<-- [start:simulate]
 def simulate(draw_q, draw_k, d_k, pairs=10_000):
@@ -408,6 +410,7 @@ for d_k in (4, 64, 1024):
         print(f"d_k = {d_k:4d} {name:>5}", *(f"{cell:>16}" for cell in cells))
 # --8<-- [end:gradient]
 
+
 # --8<-- [start:vanish]
 def keys_for(scores, d_k):
     """Keys of ±1 with these dot products with the query (1, …, 1)."""
@@ -506,6 +509,7 @@ t5_simulated = variance_interval(small)
 print(plus_minus(*t5_simulated))
 # --8<-- [end:t5]
 
+
 # --8<-- [start:t5-steps]
 def relative(step_of, W):
     """The size of one step beside the size of the parameters."""
@@ -561,6 +565,7 @@ for name, queries in (("copies", copies), ("free", free), ("pairs", pairs)):
     variance = mean_and_variance(dot_distribution(queries, keys))[1]
     print(f"{name:6}  Var = {variance}")
 # --8<-- [end:exercise-copies]
+
 
 # --8<-- [start:exercise-bug]
 def wrong_scores(Q, K):  # (n, d_k), (n, d_k)

@@ -57,6 +57,7 @@ stepper(
 )
 # --8<-- [end:control]
 
+
 # --8<-- [start:two-keys]
 def normal_cdf(x):
     """Probability that a standard normal variable is below x."""
@@ -71,6 +72,7 @@ def probit_ratio(x):
 for name, h in (("exp", exp), ("Φ", probit_ratio)):
     print(f"{name:3}  h(1)·h(1) = {h(1) * h(1):.3f}   h(2) = {h(2):.3f}")
 # --8<-- [end:two-keys]
+
 
 # --8<-- [start:alternatives]
 def relu(x):
@@ -117,6 +119,7 @@ for c in (-3, 100):
 doubled = softmax(2 * s)
 print("2 · s: ", text(doubled, ".4f"))
 # --8<-- [end:shift]
+
 
 # --8<-- [start:overflow]
 def unshifted(s):
@@ -373,6 +376,7 @@ for n, gap in needed.items():
     print(f"n = {n:4d}: Δ = {gap:.2f}, a_m = {one_leads(gap, n)[-1]:.4f}")
 # --8<-- [end:exercise-gap]
 
+
 # --8<-- [start:exercise-bug]
 def softmax_rows(s):
     exponentials = np.exp(s - s.max())
@@ -383,6 +387,7 @@ two_rows = np.array([[0.0, 1.0], [1000.0, 1001.0]])
 with np.errstate(invalid="ignore"):
     print(text(softmax_rows(two_rows), ".4f"))
 # --8<-- [end:exercise-bug]
+
 
 # --8<-- [start:exercise-bug-fixed]
 def mended_rows(s):

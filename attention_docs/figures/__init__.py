@@ -2,7 +2,7 @@
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `planes`, `hulls`, `flows`, `line_charts`, `bar_charts`, `histograms`, `steppers`,
-`steps`. Below them:
+`steps`, `glance`. Below them:
 
 - `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
 - `matrix`: a matrix as a box of cells
@@ -19,6 +19,7 @@ than NumPy.
 from attention_docs.figures.bar_charts import bar_chart
 from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
+from attention_docs.figures.glance import glance
 from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.histograms import histogram
 from attention_docs.figures.hulls import hull
@@ -34,6 +35,7 @@ __all__ = [
     "bar_chart",
     "eight_steps",
     "flow",
+    "glance",
     "heatmap",
     "histogram",
     "hull",

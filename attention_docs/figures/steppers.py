@@ -107,7 +107,7 @@ class Group:
         """The number of a choice, and its label, which a narrow window leaves out."""
         label = _subscripts(lang.label(self.choices[i]))
         rest = f'<span class="choice"><span class="between"> · </span>{label}</span>'
-        return f"{i + 1}" + (label and rest)
+        return f'<span class="at">{i + 1}</span>' + (label and rest)
 
     def _inks(self, i: int) -> str:
         inks = "".join(f'<i style="--ink:{colour(f"role-{role}")}"></i>' for role in self._of(i))

@@ -17,6 +17,7 @@ from attention_docs.figures.figure import Figure, Language, Wording, checked_lab
 from attention_docs.figures.svg import checked_role, colour, text_width
 
 TICK, BETWEEN, ROOM = 12, 10, 260  # of the values below a slider: size, space, width on a phone
+NUMBER = re.compile(r"-?\d+([.,/]\d+)*")
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,13 @@ class Group:
         return f"<fieldset{kind}><legend>{legend}</legend>{buttons}</fieldset>"
 
     def told(self, i: int, lang: Language) -> str:
-        """The number of a choice, and its label, which a narrow window leaves out."""
+        """The number of a choice, and its label, which a narrow window may leave out.
+
+        A label that is a number itself stands for both.
+        """
         label = _subscripts(lang.label(self.choices[i]))
+        if NUMBER.fullmatch(label):
+            return f'<span class="at">{label}</span>'
         rest = f'<span class="choice"><span class="between"> · </span>{label}</span>'
         return f'<span class="at">{i + 1}</span>' + (label and rest)
 
@@ -182,7 +188,8 @@ def stepper(
 
     Args:
         name: of the figure among the figures of its page, for the names of its controls.
-        controls: what is chosen, and a label for every choice; the values are 1, 2, 3, …
+        controls: what is chosen, and a label for every choice; the values are 1, 2, 3, … and stand
+            on the buttons with the labels, except where a label is a number itself.
         frames: one for every combination, in the order of the buttons.
         roles: what each choice of the last control makes, as roles of `svg.ROLES`: its choices are
             the stages of a computation and stand as a row from stage to stage.

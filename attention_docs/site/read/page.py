@@ -30,7 +30,7 @@ END = re.compile(r"^(?P<slashes>/{3,}) *$")
 SETTING = re.compile(r"^ {4,}(?P<name>\w+): *(?P<value>.*?) *$")
 ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
-REQUESTED = ("gallery", "works", "reports", "results", "notes")
+REQUESTED = ("filter", "gallery", "works", "reports", "results", "notes")
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
 COUNTS = ("pages", "blocks", "outputs", "values", "steps")
 INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')
@@ -57,7 +57,7 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
     "hint": {},
     "answer": {},
 }
-ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}}
+ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}, "text": {"above", "folded"}}
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ class Block:
     source: str  # where the reader finds the code: "above" the output, "folded" there, or "none"
     sections: tuple[Section, ...]
     lang: str
+    text: str = "above"  # what it prints: "above" the figure, or "folded" below it
 
     @property
     def code(self) -> str:
@@ -545,6 +546,7 @@ def _block(page: Page, fence: re.Match[str], line: int, end: int, listings: Path
         source=options.get("source", "above"),
         sections=tuple(included),
         lang=page.lang,
+        text=options.get("text", "above"),
     )
 
 

@@ -34,6 +34,7 @@ TITLED = re.compile(r'^/{3,} *[\w-]+ *(?:\| *(?P<title>.*?))? *$|^!!! +[\w -]+"(
 CARD = re.compile(r"(?<=\))\{ \.card[^}]*\} ")  # between the title of a card and its text
 ITALIC = re.compile(r"(?<!\*)\*(?!\*)([^*]+)\*(?!\*)|(?<!\w)_([^_]+)_(?!\w)")
 STRUCTURE = re.compile(r"\s*(?:[-*+>|#{$`~</]|\d+\.|!!!|$)")
+OTHER_NAMES = re.compile(r"(?m)^((?:\|[^|\n]*){2}\|)[^|\n]*\|(?=[^|\n]*\|[^|\n]*\|$)")
 COMPLETE = re.compile(r"\s*(?:[|#]|/{3}|!!!)")
 
 RULES = (
@@ -121,7 +122,10 @@ def check(markdown: str, path: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_a_chinese_page_keeps_the_rules(page: Path) -> None:
-    faults = check(page.read_text(encoding="utf-8"), page.relative_to(ROOT).as_posix())
+    text = page.read_text(encoding="utf-8")
+    if page.stem == "glossary":  # what readers type need not be what this site writes
+        text = OTHER_NAMES.sub(r"\1 – |", text)
+    faults = check(text, page.relative_to(ROOT).as_posix())
     assert not faults, "\n" + "\n".join(faults)
 
 

@@ -33,6 +33,7 @@ LINK = re.compile(r"!?\[(?P<text>[^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 TITLED = re.compile(r'^/{3,} *[\w-]+ *(?:\| *(?P<title>.*?))? *$|^!!! +[\w -]+"(?P<note>.*)" *$')
 CARD = re.compile(r"(?<=\))\{ \.card[^}]*\} ")  # between the title of a card and its text
 ITALIC = re.compile(r"(?<!\*)\*(?!\*)([^*]+)\*(?!\*)|(?<!\w)_([^_]+)_(?!\w)")
+CLASSED = re.compile(r"\*([^*]+)\*\{ ?[.#][^{}]*\}")  # is as its class has it, not slanted
 STRUCTURE = re.compile(r"\s*(?:[-*+>|#{$`~</]|\d+\.|!!!|$)")
 OTHER_NAMES = re.compile(r"(?m)^((?:\|[^|\n]*){2}\|)[^|\n]*\|(?=[^|\n]*\|[^|\n]*\|$)")
 COMPLETE = re.compile(r"\s*(?:[|#]|/{3}|!!!)")
@@ -77,6 +78,7 @@ def text_of(line: str) -> str:
         line = titled["title"] or titled["note"] or ""
     line = CARD.sub("\n", line)
     line = re.sub(r"^(\s*)(?:[-*+]|\d+\.|#{1,6}|>)\s+", r"\1", line)
+    line = CLASSED.sub(r"\1", line)
     line = CODE_SPAN.sub(INSERT, VALUE.sub(INSERT, line))
     line = INLINE.sub(INSERT, line).replace("|", "\n")
     return NOT_TEXT.sub("", LINK.sub(lambda link: link["text"], line))

@@ -76,7 +76,7 @@ def test_a_third_language_is_a_folder_of_pages_and_a_file_of_words(project: Proj
     assert "parts" in str(figure["aria-label"])
     assert "requête 1" in str(figure["aria-label"])
     assert page.select_one("#out-figure figcaption")
-    assert "Code source" in page.select_one("details.origin").get_text()  # type: ignore[union-attr]
+    assert "Code source" in page.select_one(".origin").get_text()  # type: ignore[union-attr]
     assert page.find(id="value-1").get_text() == "0.0634"  # type: ignore[union-attr]
     assert "份额" in project.html("zh/weights")
     for folder, words in (("", "English"), ("fr/", "Français")):

@@ -1,6 +1,7 @@
 """Nothing is used before it is defined: the chapters in reading order, beside the two tables.
 
-A sentence may look ahead if it says so ("ahead", “后面”); a link leads to where a word is defined.
+A passage may look ahead to a term if a sentence says so ("ahead", “后面”); a link leads to where a
+word is defined.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
             other = path.parent / target if target else path
             assert other.is_file(), (path, target)
             if anchor and other.suffix == ".md":
-                assert f'<a id="{anchor}"></a>' in other.read_text(encoding="utf-8")
+                assert f'<a id="{anchor}"></a>' in other.read_text(encoding="utf-8"), (path, link)
 
 
 @pytest.mark.site

@@ -12,7 +12,7 @@ let names = []; // of each thing: the page that defines it, then what it is call
 addEventListener("message", ({ data: { type, data } }) => {
   if (type === SETUP) {
     docs = data.docs;
-    names = data.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
+    names = data.config.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
     postMessage({ type: READY });
   } else if (type === QUERY) {
     postMessage({ type: RESULT, data: { items: search(data) } });

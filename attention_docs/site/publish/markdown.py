@@ -140,6 +140,8 @@ class _Plain:
                 if name and level > 1:
                     self.text += [f'<a id="{name}"></a>', ""]
                 self.text.append(f"{'#' * level} {title}")
+                if name and level == 1:  # a copy begins with its title
+                    self.text += ["", f'<a id="{name}"></a>']
             case Reference(name=name):
                 self.text.append(reference(name, self.root))
             case Attributes():

@@ -1,8 +1,8 @@
 """Run listings as Python runs a script, without the site's own runner: `plain.py < jobs.json`.
 
-A job is a listing and its blocks in order: a block's sections, as (code, first line), and the inline
-values that pages ask for after it, as (expression, spec). What came out goes to standard output as
-JSON.
+A job is a listing and its blocks in order: a block's sections, as (code, first line), and the
+inline values that pages ask for after it, as (expression, spec). What came out goes to standard
+output as JSON.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ above = cross_entropy(Z, held_out[:, 1:]) - true_losses(held_out)[:, 1:]
 gap, error = mean_interval(above.mean(axis=-1))
 looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
 heads = ["1.1", "1.2", "2.1", "2.2"]
-heatmap(looked, rows=heads, columns=question.split(), numbers=False, scale=(0, 1))
+heatmap(looked.T, rows=question.split(), columns=heads, numbers=False, scale=(0, 1))
 # --8<-- [end:answer]
 
 # --8<-- [start:mistake-shift]
@@ -357,8 +357,14 @@ for seed in SEEDS:
         found.append(train(started, pairs, 0.02)[0])
 two_layers = TextFile("two-layers.json", to_json(two[0]))
 one_layer = TextFile("one-layer.json", to_json(one[0]))
-print(sum(a.size for a in parameter_arrays(two[0]._replace(positions=None))))
+trainable = two[0]._replace(positions=None)
+print(sum(a.size for a in parameter_arrays(trainable)))
 results = {depth: [examined(m) for m in found] for depth, found in ((2, two), (1, one))}
+ablated = []  # without each head, without both of layer 1
+for m in two:
+    cut = [without_head(m, layer, r) for layer in (0, 1) for r in (0, 1)]
+    cut.append(without_head(cut[0], 0, 1))
+    ablated.append([examined(without)[0] for without in cut])
 for depth, found in results.items():
     print(depth, "  ".join(f"{right:.3f}" for right, _, _ in found))
 # --8<-- [end:induction]
@@ -371,13 +377,8 @@ for place in (1, 2):
 # --8<-- [end:by-head]
 
 # --8<-- [start:ablation]
-cuts = [(0, 0), (0, 1), (1, 0), (1, 1)]
 print("1.1    1.2    2.1    2.2    1.1, 1.2")  # typed: names of heads
-ablated = []
-for m in two:
-    rights = [examined(without_head(m, *cut))[0] for cut in cuts]
-    rights.append(examined(without_head(without_head(m, 0, 0), 0, 1))[0])
-    ablated.append(rights)
+for rights in ablated:
     print("  ".join(f"{right:.3f}" for right in rights))
 # --8<-- [end:ablation]
 

@@ -95,7 +95,7 @@ def _lines(cells: list[Any], widths: list[int], indent: int) -> str:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text for the reader to take along; the site publishes it as a file.
+    r"""A text for the reader to take along; the site publishes it as a file.
 
     Attributes:
         name: small letters, digits and hyphens, then .json, .csv or .txt.
@@ -105,7 +105,7 @@ class TextFile:
         ValueError: another name, or a longer text.
 
     Examples:
-        >>> TextFile("squares.csv", "1,1\\n2,4\\n").name
+        >>> TextFile("squares.csv", "1,1\n2,4\n").name
         'squares.csv'
     """
 

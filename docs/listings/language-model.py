@@ -93,7 +93,7 @@ random_model = begin(SEED, WORDS, n_max=24, depth=2, whole=True)
 ids = token_ids(question, random_model)
 logits, _ = language_model(ids, random_model)
 print("ids", ids.shape, " Z", logits.shape)
-print(text(softmax(logits[-1, 8:]), ".2f"))
+print(text(softmax(logits[-1])[8:], ".2f"))
 # --8<-- [end:decoder]
 
 # --8<-- [start:loss]
@@ -383,7 +383,7 @@ for rights in ablated:
 # --8<-- [end:ablation]
 
 # --8<-- [start:look]
-letters = "kfcukfcukfcukfcu"
+letters = "horsehorsehorse"
 reader = from_json(two_layers.text)
 ids = token_ids(list(letters), reader)
 Z, seen = language_model(ids, reader)
@@ -410,7 +410,7 @@ def frame(i):
     return Frame((str(i),), f"{letters[: i + 1]} …", (shown,), caption)
 
 
-slider({"en": "letters read", "zh": "读到的字母"}, [frame(i) for i in range(len(word))], 6)
+slider({"en": "letters read", "zh": "读到的字母"}, [frame(i) for i in range(len(word))], 7)
 # --8<-- [end:look]
 
 # --8<-- [start:one-layer]

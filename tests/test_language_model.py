@@ -215,6 +215,14 @@ def test_both_cuts() -> None:
     assert (token_distribution(z, top_p=1.0) > 0).all()
 
 
+def test_of_equals_the_first_stay() -> None:
+    z = np.zeros(100)
+    z[::3] = 1
+    wanted = [1 / 7 if j in range(0, 21, 3) else 0 for j in range(100)]
+    np.testing.assert_allclose(token_distribution(z, top_k=7), wanted)
+    np.testing.assert_allclose(token_distribution(torch.from_numpy(z), top_k=7), wanted)
+
+
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(1, 4))
 def test_temperature_takes_powers(powers: list[int], c: int) -> None:
     z = np.log(np.array(powers, dtype=float))

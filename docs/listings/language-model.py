@@ -203,7 +203,7 @@ above = cross_entropy(Z, held_out[:, 1:]) - true_losses(held_out)[:, 1:]
 gap, error = mean_interval(above.mean(axis=-1))
 looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
 heads = ["1.1", "1.2", "2.1", "2.2"]
-heatmap(looked.T, rows=question.split(), columns=heads, numbers=False, scale=(0, 1))
+heatmap(looked.T, rows=question.split(), columns=heads, scale=(0, 1))
 # --8<-- [end:answer]
 
 # --8<-- [start:mistake-shift]

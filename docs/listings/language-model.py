@@ -96,6 +96,7 @@ print("ids", ids.shape, " Z", logits.shape)
 print(text(softmax(logits[-1])[8:], ".2f"))
 # --8<-- [end:decoder]
 
+
 # --8<-- [start:loss]
 z = np.log([1.0, 2.0, 5.0])  # softmax(z) = 1/8, 2/8, 5/8
 for t in range(3):
@@ -103,6 +104,7 @@ for t in range(3):
     gradient = softmax(z) - np.eye(3)[t]
     print(t, number(loss, ".4f"), text(gradient, ".3f"))
 # --8<-- [end:loss]
+
 
 # --8<-- [start:loss-differences]
 rng = np.random.default_rng(SEED)
@@ -117,6 +119,7 @@ gradient = cross_entropy_gradient(z, targets)
 print(np.abs(slopes - gradient).max() < 1e-8)
 print(np.abs(gradient.sum(axis=-1)).max() < 1e-12)
 # --8<-- [end:loss-differences]
+
 
 # --8<-- [start:floor]
 H_NAME, H_END = entropy(P_NAME), entropy(np.array([P_AND, 1 - P_AND]))
@@ -146,6 +149,7 @@ drawn, error = mean_interval(true_losses(held_out)[:, 1:].mean(axis=-1))
 print(f"{drawn:.3f} ± {error:.3f}  {best:.3f}")
 # --8<-- [end:floor-drawn]
 
+
 # --8<-- [start:at-once]
 story = held_out[0]
 Z, _ = language_model(story[:-1], random_model)
@@ -156,6 +160,7 @@ for i in range(1, len(story)):
     one_by_one.append(cross_entropy(Z[-1], story[i]))
 print(len(at_once), np.abs(at_once - one_by_one).max() < 1e-12)
 # --8<-- [end:at-once]
+
 
 # --8<-- [start:training]
 import torch
@@ -184,6 +189,7 @@ pairs = [(ids[:, :-1], ids[:, 1:]) for ids in corpus.reshape(500, 32, 24)]
 trained, losses = train(random_model, pairs, rate=0.01)
 # --8<-- [end:training]
 
+
 # --8<-- [start:trained]
 published = TextFile("language-model.json", to_json(trained))
 smooth = np.reshape(losses, (25, 20)).mean(axis=1)  # of 20 steps each
@@ -191,6 +197,7 @@ bounds = {"ln 18": log(18), "H₁": by_last, "H": best}
 lines = {"L": smooth} | {name: [loss] * 25 for name, loss in bounds.items()}
 line_chart(np.arange(10, 510, 20), lines, xlabel="t", ylabel="L", spec=".2f")
 # --8<-- [end:trained]
+
 
 # --8<-- [start:answer]
 model = from_json(published.text)
@@ -206,13 +213,6 @@ heads = ["1.1", "1.2", "2.1", "2.2"]
 heatmap(looked.T, rows=question.split(), columns=heads, scale=(0, 1))
 # --8<-- [end:answer]
 
-# --8<-- [start:mistake-shift]
-same = [(ids, ids) for ids in corpus.reshape(500, 32, 24)[:50]]
-copying, falling = train(random_model, same, rate=0.01)
-for m, loss in ((copying, falling[-1]), (trained, losses[-1])):
-    ids = token_ids("ann sings . bob", m)
-    print(f"{loss:.2f}", told(generate(ids, m, np.zeros(5), top_k=1)))
-# --8<-- [end:mistake-shift]
 
 # --8<-- [start:measured]
 print(f"{gap:.4f} ± {error:.4f}")
@@ -255,6 +255,16 @@ exact, _ = language_model(held_out[:100], trained)
 print(np.abs(softmax(ours) - softmax(exact)).max() < 1e-4)
 # --8<-- [end:as-torch]
 
+
+# --8<-- [start:mistake-shift]
+same = [(ids, ids) for ids in corpus.reshape(500, 32, 24)[:50]]
+copying, falling = train(random_model, same, rate=0.01)
+for m, loss in ((copying, falling[-1]), (trained, losses[-1])):
+    ids = token_ids("ann sings . bob", m)
+    print(f"{loss:.2f}", told(generate(ids, m, np.zeros(5), top_k=1)))
+# --8<-- [end:mistake-shift]
+
+
 # --8<-- [start:write]
 ids = token_ids("ann sings . bob sleeps . ann", model)
 rng = np.random.default_rng(SEED)
@@ -262,26 +272,13 @@ for options in ({"top_k": 1}, {}, {"temperature": 3}):
     print(told(generate(ids, model, rng.random(11), **options)))
 # --8<-- [end:write]
 
+
 # --8<-- [start:cut]
 z = np.log([0.4, 0.3, 0.2, 0.1])
 for options in ({"temperature": 0.5}, {"top_k": 2}, {"top_p": 0.8}):
     name = " = ".join(map(str, *options.items()))
     print(f"{name:17}", text(token_distribution(z, **options), ".3f"))
 # --8<-- [end:cut]
-
-# --8<-- [start:mistake-sum]
-p = np.array([0.4, 0.3, 0.2, 0.1])
-cut = np.where(p >= 0.3, p, 0)  # top 2, not divided by their sum
-u = (np.arange(1000) + 0.5) / 1000
-drawn = np.minimum(np.searchsorted(np.cumsum(cut), u), 3)
-print(text(np.bincount(drawn, minlength=4) / 1000, ".3f"))
-rows = np.tile(token_distribution(np.log(p), top_k=2), (1000, 1))
-print(text(np.bincount(sample(rows, u), minlength=4) / 1000, ".3f"))
-try:
-    sample(cut, np.array(0.5))
-except ValueError as error:
-    print(str(error)[:30])
-# --8<-- [end:mistake-sum]
 
 
 # --8<-- [start:settings]
@@ -310,6 +307,22 @@ for options in settings:
     written[name] = right, ann, wanted
     print(f"{name:17}  {right:.2f}  {ann:.2f}  {wanted:.2f}")
 # --8<-- [end:settings]
+
+
+# --8<-- [start:mistake-sum]
+p = np.array([0.4, 0.3, 0.2, 0.1])
+cut = np.where(p >= 0.3, p, 0)  # top 2, not divided by their sum
+u = (np.arange(1000) + 0.5) / 1000
+drawn = np.minimum(np.searchsorted(np.cumsum(cut), u), 3)
+print(text(np.bincount(drawn, minlength=4) / 1000, ".3f"))
+rows = np.tile(token_distribution(np.log(p), top_k=2), (1000, 1))
+print(text(np.bincount(sample(rows, u), minlength=4) / 1000, ".3f"))
+try:
+    sample(cut, np.array(0.5))
+except ValueError as error:
+    print(str(error)[:30])
+# --8<-- [end:mistake-sum]
+
 
 # --8<-- [start:words]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -369,18 +382,6 @@ for depth, found in results.items():
     print(depth, "  ".join(f"{right:.3f}" for right, _, _ in found))
 # --8<-- [end:induction]
 
-# --8<-- [start:by-head]
-for place in (1, 2):
-    print(" 1.1   1.2   2.1   2.2")  # typed: names of heads
-    for found in results[2]:
-        print(text(found[place], ".2f"))
-# --8<-- [end:by-head]
-
-# --8<-- [start:ablation]
-print("1.1    1.2    2.1    2.2    1.1, 1.2")  # typed: names of heads
-for rights in ablated:
-    print("  ".join(f"{right:.3f}" for right in rights))
-# --8<-- [end:ablation]
 
 # --8<-- [start:look]
 letters = "horsehorsehorse"
@@ -413,6 +414,22 @@ def frame(i):
 slider({"en": "letters read", "zh": "读到的字母"}, [frame(i) for i in range(len(word))], 7)
 # --8<-- [end:look]
 
+
+# --8<-- [start:by-head]
+for place in (1, 2):
+    print(" 1.1   1.2   2.1   2.2")  # typed: names of heads
+    for found in results[2]:
+        print(text(found[place], ".2f"))
+# --8<-- [end:by-head]
+
+
+# --8<-- [start:ablation]
+print("1.1    1.2    2.1    2.2    1.1, 1.2")  # typed: names of heads
+for rights in ablated:
+    print("  ".join(f"{right:.3f}" for right in rights))
+# --8<-- [end:ablation]
+
+
 # --8<-- [start:one-layer]
 single = from_json(one_layer.text)
 blind = single._replace(positions=np.zeros((24, 32)))
@@ -421,16 +438,19 @@ for m in (blind, reader._replace(positions=np.zeros((24, 32)))):
     print(np.abs(ends[0] - ends[1]).max() < 1e-12)
 # --8<-- [end:one-layer]
 
+
 # --8<-- [start:exercise-pencil]
 z = np.log([1.0, 3.0, 4.0])
 print(number(cross_entropy(z, np.array(1)), ".4f"), number(log(8 / 3), ".4f"))
 print(text(cross_entropy_gradient(z, np.array(1)), ".3f"))
 # --8<-- [end:exercise-pencil]
 
+
 # --8<-- [start:exercise-perplexity]
 given = np.array([1 / 2, 1 / 4, 1 / 8])
 print(f"{exp(-np.log(given).mean()):.2f} {exp(-np.log(given[::-1] / 2).mean()):.2f}")
 # --8<-- [end:exercise-perplexity]
+
 
 # --8<-- [start:exercise-price]
 z = np.log([0.5, 0.3, 0.15, 0.05])
@@ -441,12 +461,14 @@ print(f"{(kept[inside] * np.log(kept[inside] / p[inside])).sum():.4f}")
 print(f"{-log(0.95):.4f}")
 # --8<-- [end:exercise-price]
 
+
 # --8<-- [start:exercise-order]
 z = np.log([0.5, 0.3, 0.2])
 print(text(token_distribution(z, temperature=2, top_p=0.75), ".3f"))
 first = token_distribution(z, top_p=0.75)
 print(text(np.sqrt(first) / np.sqrt(first).sum(), ".3f"))
 # --8<-- [end:exercise-order]
+
 
 # --8<-- [start:exercise-zero]
 z = np.array([-1.0, -2.0, -3.0, -4.0])
@@ -455,12 +477,14 @@ print(text(wrong, ".3f"))
 print(text(token_distribution(z, top_k=2), ".3f"))
 # --8<-- [end:exercise-zero]
 
+
 # --8<-- [start:exercise-new]
 who = corpus[:, 0::3]
 for s in (1, 7):
     counted = (who[:, s, None] != who[:, :s]).all(axis=1).mean()
     print(s + 1, f"{is_new[s]:.2f} {counted:.2f}  {is_new[s] * log(8):.2f}")
 # --8<-- [end:exercise-new]
+
 
 # --8<-- [start:exercise-copy]
 ids = token_ids([*"kfcukfcuk"], reader)

@@ -192,7 +192,7 @@ def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".ipynb":
             text = prose(json.loads(text))
-        text = re.sub(r"\$[^$]*\$|`[^`\n]*`", "", text)
+        text = re.sub(r"(?ms)^```.*?^```$|\$[^$]*\$|`[^`\n]*`", "", text)
         for link in re.findall(r'\]\(([^)\s]+)\)|href="([^"]+)"', text):
             target, _, anchor = (link[0] or link[1]).partition("#")
             if target.startswith("http"):
@@ -200,7 +200,7 @@ def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
             other = path.parent / target if target else path
             assert other.is_file(), (path, target)
             if anchor and other.suffix == ".md":
-                assert f'<a id="{anchor}"></a>' in other.read_text(encoding="utf-8")
+                assert f'<a id="{anchor}"></a>' in other.read_text(encoding="utf-8"), (path, link)
 
 
 @pytest.mark.site
@@ -315,23 +315,28 @@ def test_links_to_the_web_where_there_is_an_address(project: Project) -> None:
 
 
 BOXES = """
-??? question "A question"
+//// exercise | A question
+    id: asked
+    stars: 1
+    kind: pencil
 
-    Asked, with a fence:
+Asked, with a fence:
 
-    ```text
-    ??? not a box
-    ```
+```text
+/// hint
+```
 
-    ??? success "An answer"
+/// answer
 
-        Answered.
+Answered.
 
-        ```python exec="1"
-        --8<-- "weights.py:answer"
-        ```
+```python exec="1"
+--8<-- "weights.py:answer"
+```
 
-        More. `{{ not a value }}` and `[no](link.md)`.
+More. `{{ not a value }}` and `[no](link.md)`.
+///
+////
 
 !!! note "A note"
 
@@ -342,15 +347,17 @@ After.
 ## Last { #last }
 """
 
-WANTED = """### A question
+WANTED = """<a id="asked"></a>
+
+### 练习 1.1 A question
 
 Asked, with a fence:
 
 ```text
-??? not a box
+/// hint
 ```
 
-#### An answer
+#### 答案
 
 Answered.
 

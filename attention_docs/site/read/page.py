@@ -24,7 +24,7 @@ from attention_docs.site.read.listing import Section, read_listing
 FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)^---\n", re.S | re.M)
 FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
 HEADING = re.compile(r"^(?P<level>#{1,6}) (?P<title>.*?)(?:\s*\{[^}]*#(?P<id>[\w-]+)[^}]*\})?\s*$")
-NOTE = re.compile(r'^(?P<indent> *)(?P<mark>\?{3}\+?|!{3}) +[\w -]+?(?: +"(?P<title>.*)")?\s*$')
+NOTE = re.compile(r'^(?P<indent> *)!!! +[\w -]+?(?: +"(?P<title>.*)")?\s*$')
 BOX = re.compile(r"^(?P<slashes>/{3,}) *(?P<kind>[\w-]+) *(?:\| *(?P<title>.*?) *)?$")
 END = re.compile(r"^(?P<slashes>/{3,}) *$")
 SETTING = re.compile(r"^ {4,}(?P<name>\w+): *(?P<value>.*?) *$")
@@ -109,7 +109,6 @@ class Note:
     line: int
     indent: str
     title: str
-    folded: bool
 
 
 @dataclass(frozen=True)
@@ -392,6 +391,11 @@ def lines_as_pieces(markdown: str) -> Iterator[tuple[str, Piece]]:
             piece = Fence(number, end)
             yield from ((line, piece) for line in lines[number - 1 : end])
             number = end
+        elif head := BOX.match(lines[number - 1]):
+            box = _box(Page("", markdown), head, number)
+            yield lines[number - 1], box
+            yield from ((lines[n - 1], Attributes(n)) for n in range(number + 1, box.last_line + 1))
+            number = box.last_line
         else:
             yield lines[number - 1], _piece(lines[number - 1], number)
 
@@ -488,7 +492,7 @@ def _piece(line: str, number: int) -> Piece:
     if end := END.match(line):
         return End(number, end["slashes"])
     if note := NOTE.match(line):
-        return Note(number, note["indent"], note["title"] or "", note["mark"].startswith("?"))
+        return Note(number, note["indent"], note["title"] or "")
     if reference := REFERENCE.match(line):
         return Reference(number, reference["name"])
     if (request := REQUEST.match(line)) and request["kind"] in REQUESTED:

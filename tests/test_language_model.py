@@ -512,7 +512,7 @@ def test_opening(page: ReadPage, lang: str, models: dict[str, LanguageModel]) ->
     assert list(model.vocabulary) == WORDS
     p = softmax_of(words_of(QUESTION), model)[-1]
     printed(chapter.array("answer"), p[8:16], 2)
-    assert chapter.values("training")[0] == f"{p[11]:.2f}"
+    assert chapter.values("training")[0] == f"{p[11]:.3f}"
 
 
 @pytest.mark.site

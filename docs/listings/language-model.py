@@ -165,6 +165,8 @@ print(len(at_once), np.abs(at_once - one_by_one).max() < 1e-12)
 # --8<-- [start:training]
 import torch
 
+torch.set_num_threads(1)  # small matrices: more threads only wait
+
 
 def train(model, pairs, rate):
     """The trained model by Adam, and the loss before each step."""

@@ -263,14 +263,6 @@ line_chart(
 )
 # --8<-- [end:work]
 
-# --8<-- [start:bytes]
-ours = Configuration("ours", layers=2, heads=h, kv_heads=h, d_head=d // h)
-caches = [None, None]
-run(whole, caches)
-held = sum(array.nbytes for cache in caches for array in cache)
-print(cache_bytes(ours, n, bytes_per_number=8), held)
-# --8<-- [end:bytes]
-
 # --8<-- [start:intensity]
 lengths = (1000, 100_000)
 print(" h/g ", *(f"{f'n = {m:,}':>12}" for m in lengths))
@@ -285,29 +277,13 @@ for g in (64, 8, 1):
     print(f"{64 // g:4d} ", *(f"{number(one, '.2f'):>12}" for one in shown))
 # --8<-- [end:intensity]
 
-# --8<-- [start:grouped]
-rng = np.random.default_rng(SEED)
-x = rng.normal(size=(6, 16))
-W_q, W_o = rng.normal(size=(2, 16, 16))  # 4 query heads of size 4
-W_k, W_v = rng.normal(size=(2, 16, 8))  # 2 key/value heads of size 4
-
-
-def heads(W):
-    return (x @ W).reshape(6, -1, 4).swapaxes(0, 1)  # (heads, n, 4)
-
-
-shared, _ = grouped_attention(heads(W_q), heads(W_k), heads(W_v))
-
-
-def repeated(W):
-    return W.reshape(16, 2, 4).repeat(2, axis=1).reshape(16, 16)
-
-
-parameters = Parameters(W_q, repeated(W_k), repeated(W_v), W_o)
-as_multi_head, _ = multi_head_attention(x, x, x, parameters, num_heads=4)
-joined = shared.swapaxes(0, 1).reshape(6, 16) @ W_o
-print(np.abs(joined - as_multi_head).max() < 1e-12)
-# --8<-- [end:grouped]
+# --8<-- [start:bytes]
+ours = Configuration("ours", layers=2, heads=h, kv_heads=h, d_head=d // h)
+caches = [None, None]
+run(whole, caches)
+held = sum(array.nbytes for cache in caches for array in cache)
+print(cache_bytes(ours, n, bytes_per_number=8), held)
+# --8<-- [end:bytes]
 
 # --8<-- [start:control]
 LENGTHS = (1024, 32_768, 131_072)
@@ -347,6 +323,30 @@ slider(
     [frame(i, g) for i, g in enumerate((8, 4, 2, 1))],
 )
 # --8<-- [end:control]
+
+# --8<-- [start:grouped]
+rng = np.random.default_rng(SEED)
+x = rng.normal(size=(6, 16))
+W_q, W_o = rng.normal(size=(2, 16, 16))  # 4 query heads of size 4
+W_k, W_v = rng.normal(size=(2, 16, 8))  # 2 key/value heads of size 4
+
+
+def heads(W):
+    return (x @ W).reshape(6, -1, 4).swapaxes(0, 1)  # (heads, n, 4)
+
+
+shared, _ = grouped_attention(heads(W_q), heads(W_k), heads(W_v))
+
+
+def repeated(W):
+    return W.reshape(16, 2, 4).repeat(2, axis=1).reshape(16, 16)
+
+
+parameters = Parameters(W_q, repeated(W_k), repeated(W_v), W_o)
+as_multi_head, _ = multi_head_attention(x, x, x, parameters, num_heads=4)
+joined = shared.swapaxes(0, 1).reshape(6, 16) @ W_o
+print(np.abs(joined - as_multi_head).max() < 1e-12)
+# --8<-- [end:grouped]
 
 # --8<-- [start:wrong-repeat]
 rng = np.random.default_rng(SEED)

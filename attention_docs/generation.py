@@ -407,8 +407,9 @@ class Configuration(NamedTuple):
         heads: number of query heads h.
         kv_heads: number of key/value heads g.
         d_head: components of a key, and of a value.
-        latent: where keys and values are made of one short vector, the numbers kept of a token in
-            a layer (with the key that carries the position); else 0.
+        latent: d_c, the size of the short vector that all keys and values are made of; 0 if they
+            are kept themselves.
+        position: d_r, with a latent: the size of the shared key that carries the position.
         window: w of the layers that see the last w tokens alone; 0 if there are none.
         windowed: how many layers have that window.
     """
@@ -419,6 +420,7 @@ class Configuration(NamedTuple):
     kv_heads: int
     d_head: int
     latent: int = 0
+    position: int = 0
     window: int = 0
     windowed: int = 0
 
@@ -428,14 +430,14 @@ CONFIGURATIONS = (
     Configuration("PaLM 540B", 118, 48, 1, 256),  # Chowdhery et al. 2022, table 1 and §2
     Configuration("Llama 2 7B", 32, 32, 32, 128),  # Touvron et al. 2023, "LLaMA", table 2
     Configuration("Llama 2 70B", 80, 64, 8, 128),  # Touvron et al. 2023, "Llama 2", §2.2
-    Configuration("Mistral 7B", 32, 32, 8, 128, 0, 4096, 32),  # Jiang et al. 2023, table 1
+    Configuration("Mistral 7B", 32, 32, 8, 128, 0, 0, 4096, 32),  # Jiang et al. 2023, table 1
     Configuration("Gemma 2B", 18, 8, 1, 256),  # Gemma Team 2024, table 1
-    Configuration("Gemma 2 9B", 42, 16, 8, 256, 0, 4096, 21),  # Gemma Team 2024b, table 1
+    Configuration("Gemma 2 9B", 42, 16, 8, 256, 0, 0, 4096, 21),  # Gemma Team 2024b, table 1
     Configuration("Llama 3.1 8B", 32, 32, 8, 128),  # Grattafiori et al. 2024, table 3
     Configuration("Llama 3.1 405B", 126, 128, 8, 128),  # the same
     Configuration("Qwen2.5 72B", 80, 64, 8, 128),  # Qwen Team 2024, table 1
-    Configuration("DeepSeek-V2", 60, 128, 128, 128, 512 + 64),  # DeepSeek-AI 2024, §3.1.2
-    Configuration("DeepSeek-V3", 61, 128, 128, 128, 512 + 64),  # DeepSeek-AI 2024b, §4.2
+    Configuration("DeepSeek-V2", 60, 128, 128, 128, 512, 64),  # DeepSeek-AI 2024, §3.1.2
+    Configuration("DeepSeek-V3", 61, 128, 128, 128, 512, 64),  # DeepSeek-AI 2024b, §4.2
 )
 """Published models, with their numbers as their papers give them."""
 
@@ -469,23 +471,67 @@ def cache_bytes(model: Configuration, n: int, bytes_per_number: int = 2) -> int:
         >>> cache_bytes(Configuration("tiny", 1, 1, 1, 4), 3)
         48
     """
-    sizes = {"n": n, "bytes_per_number": bytes_per_number, "layers": model.layers}
-    for name, size in {**sizes, "kv_heads": model.kv_heads, "d_head": model.d_head}.items():
+    if bytes_per_number < 1:
+        raise ValueError(f"bytes_per_number must be at least 1, got {bytes_per_number}")
+    of_token = model.latent + model.position or 2 * model.kv_heads * model.d_head
+    return bytes_per_number * of_token * _tokens_of_layers(model, n)
+
+
+def step_flops(model: Configuration, n: int) -> int:
+    r"""Operations of attention, in all layers, for one new token that sees n keys.
+
+    $$\sum_{\text{layers}} \min(n, w) \cdot \begin{cases}
+      4\, h\, d_\text{head} & \text{scores, and the sum of values} \\
+      2h\,(d_c + d_r) + 2h\, d_c & \text{over a latent, with the query moved} \end{cases}$$
+
+    Args:
+        model: layers, heads and sizes; w is n in layers without a window.
+        n: number of keys, the new token's own among them, at least 1.
+
+    Returns:
+        The count, dimensionless. Linear maps are left out, and so is moving the query.
+
+    Raises:
+        ValueError: as for `cache_bytes`.
+
+    Source:
+        `block_flops`, for one row; DeepSeek-AI 2024, "DeepSeek-V2", §2.1.2.
+
+    Examples:
+        One layer, two query heads of size 4 on one key head, three keys: 4·2·4·3.
+
+        >>> step_flops(Configuration("tiny", 1, 2, 1, 4), 3)
+        96
+    """
+    of_key = 4 * model.heads * model.d_head
+    if model.latent:
+        of_key = 2 * model.heads * (2 * model.latent + model.position)
+    return of_key * _tokens_of_layers(model, n)
+
+
+def _tokens_of_layers(model: Configuration, n: int) -> int:
+    """Tokens kept, summed over the layers; ValueError for sizes that make no sense."""
+    sizes = {"n": n, "layers": model.layers, "heads": model.heads, "kv_heads": model.kv_heads}
+    for name, size in {**sizes, "d_head": model.d_head}.items():
         if size < 1:
             raise ValueError(f"{name} must be at least 1, got {size}")
-    if model.heads % model.kv_heads or model.heads < 1:
+    if model.heads % model.kv_heads:
         raise ValueError(
             f"the number of key/value heads must divide that of the query heads, "
             f"got {model.kv_heads} and {model.heads}"
+        )
+    if model.latent < 0 or model.position < 0 or (model.position and not model.latent):
+        raise ValueError(
+            f"latent and position must not be negative, and a position goes with a latent, "
+            f"got {model.latent} and {model.position}"
         )
     if not 0 <= model.windowed <= model.layers or (model.windowed and model.window < 1):
         raise ValueError(
             f"wanted 0 to {model.layers} layers with a window of at least 1, "
             f"got {model.windowed} with {model.window}"
         )
-    of_token = model.latent or 2 * model.kv_heads * model.d_head
-    tokens = (model.layers - model.windowed) * n + model.windowed * min(n, model.window)
-    return bytes_per_number * of_token * tokens
+    whole = model.layers - model.windowed
+    return whole * n + model.windowed * min(n, model.window)
 
 
 # --- speculative sampling -------------------------------------------------------------------------

@@ -32,11 +32,12 @@ from attention_docs.generation import (
     latent_attention,
     residual,
     speculate,
+    step_flops,
     window_mask,
 )
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import each_language
+from tests.conftest import each_language, rows
 from tests.exact import printed
 
 SEEDS = st.integers(0, 10**6)
@@ -193,14 +194,19 @@ def test_cache_bytes():
     """By what a plain loop over layers and tokens would store."""
     for model in CONFIGURATIONS:
         for n in (1, 5000):
-            numbers = 0
+            numbers = flops = 0
             for layer in range(model.layers):
                 tokens = min(n, model.window) if layer < model.windowed else n
-                kept = model.latent or sum(
-                    model.d_head for _ in "kv" for _ in range(model.kv_heads)
-                )
+                keys_and_values = [model.d_head for _ in "kv" for _ in range(model.kv_heads)]
+                latent = [model.latent, model.position]
+                kept = sum(latent if model.latent else keys_and_values)
                 numbers += tokens * kept
+                score = value = model.d_head
+                if model.latent:
+                    score, value = model.latent + model.position, model.latent
+                flops += sum(2 * tokens * (score + value) for _ in range(model.heads))
             assert cache_bytes(model, n, 3) == 3 * numbers
+            assert step_flops(model, n) == flops
     # What DeepSeek-AI 2025, "Insights into DeepSeek-V3", table 1, prints for one token, in KB.
     by_name = {one.name: one for one in CONFIGURATIONS}
     published = {"DeepSeek-V3": 70.272, "Qwen2.5 72B": 327.680, "Llama 3.1 405B": 516.096}
@@ -274,7 +280,7 @@ KEY = np.ones((2, 3, 4))
 CACHE = Cache(np.ones((2, 5, 4)), np.ones((2, 5, 4)))
 ONE = np.ones((2, 1, 4))
 HALF = [F(1, 2), F(1, 2)]
-MODEL = Configuration("", 2, 4, 2, 8, 0, 3, 1)
+MODEL = Configuration("", 2, 4, 2, 8, 0, 0, 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -302,6 +308,9 @@ MODEL = Configuration("", 2, 4, 2, 8, 0, 3, 1)
         (lambda: latent_attention(ONE[0], KEY[0], KEY, KEY), "query must have axes"),
         (lambda: decode_flops(0, 4, 4), "must be at least 1, got 0"),
         (lambda: cache_bytes(MODEL, 0), "n must be at least 1, got 0"),
+        (lambda: cache_bytes(MODEL, 1, 0), "bytes_per_number must be at least 1, got 0"),
+        (lambda: step_flops(MODEL, -1), "n must be at least 1, got -1"),
+        (lambda: step_flops(MODEL._replace(position=8), 1), "a position goes with a latent"),
         (lambda: cache_bytes(MODEL._replace(kv_heads=3), 5), "must divide .* got 3 and 4"),
         (lambda: cache_bytes(MODEL._replace(kv_heads=8), 5), "must divide .* got 8 and 4"),
         (lambda: cache_bytes(MODEL._replace(window=0), 5), "window of at least 1"),
@@ -458,20 +467,21 @@ def test_sharing(page, lang):
     assert chapter.output("repeat-torch").endswith("True")
 
 
-# Name, numbers kept of a token over all layers, and of 32,768 tokens, as the papers' sizes give it.
+# Name, numbers kept of a token over all layers, operations for a key over all layers, and the share
+# of 32,768 tokens that is kept: the sizes of the papers, multiplied.
 PUBLISHED = {
-    "GPT-3 175B": (96 * 2 * 12288, 1),
-    "PaLM 540B": (118 * 2 * 256, 1),
-    "Llama 2 7B": (32 * 2 * 4096, 1),
-    "Llama 2 70B": (80 * 2 * 1024, 1),
-    "Mistral 7B": (32 * 2 * 1024, F(4096, 32768)),
-    "Gemma 2B": (18 * 2 * 256, 1),
-    "Gemma 2 9B": (42 * 2 * 2048, (1 + F(4096, 32768)) / 2),
-    "Llama 3.1 8B": (32 * 2 * 1024, 1),
-    "Llama 3.1 405B": (126 * 2 * 1024, 1),
-    "Qwen2.5 72B": (80 * 2 * 1024, 1),
-    "DeepSeek-V2": (60 * 576, 1),
-    "DeepSeek-V3": (61 * 576, 1),
+    "GPT-3 175B": (96 * 2 * 12288, 96 * 4 * 12288, 1),
+    "PaLM 540B": (118 * 2 * 256, 118 * 4 * 48 * 256, 1),
+    "Llama 2 7B": (32 * 2 * 4096, 32 * 4 * 4096, 1),
+    "Llama 2 70B": (80 * 2 * 1024, 80 * 4 * 8192, 1),
+    "Mistral 7B": (32 * 2 * 1024, 32 * 4 * 4096, F(4096, 32768)),
+    "Gemma 2B": (18 * 2 * 256, 18 * 4 * 2048, 1),
+    "Gemma 2 9B": (42 * 2 * 2048, 42 * 4 * 4096, (1 + F(4096, 32768)) / 2),
+    "Llama 3.1 8B": (32 * 2 * 1024, 32 * 4 * 4096, 1),
+    "Llama 3.1 405B": (126 * 2 * 1024, 126 * 4 * 16384, 1),
+    "Qwen2.5 72B": (80 * 2 * 1024, 80 * 4 * 8192, 1),
+    "DeepSeek-V2": (60 * 576, 60 * 2 * 128 * (576 + 512), 1),
+    "DeepSeek-V3": (61 * 576, 61 * 2 * 128 * (576 + 512), 1),
 }
 
 
@@ -479,12 +489,15 @@ PUBLISHED = {
 @each_language
 def test_models(page, lang):
     chapter = page(lang, "generation")
-    lines = chapter.output("models").splitlines()[1:]
+    lines = rows(chapter, "models")[1:]
     assert len(lines) == len(PUBLISHED)
-    for line, (name, (kept, share)) in zip(lines, PUBLISHED.items(), strict=True):
-        shown, _, each, total, unit = re.split(r" {2,}|(?<=\d) (?=GiB)", line.strip())
-        assert (shown, each, unit) == (name, f"{2 * kept:,}", "GiB")
-        printed([float(total)], [float(2 * kept * 32_768 * share / 2**30)], 2)
+    for line, (name, (kept, work, share)) in zip(lines, PUBLISHED.items(), strict=True):
+        shown, _, each, total, flops, ratio = re.split(r" {2,}", line.strip())
+        assert (shown, each) == (name, f"{2 * kept:,}")
+        assert total.endswith(" GiB")
+        printed([float(total.split()[0])], [float(2 * kept * 32_768 * share / 2**30)], 2)
+        printed([float(flops)], [float(work * 32_768 * share / 10**9)], 1)
+        printed([float(ratio)], [work / (2 * kept)], 0)
     assert chapter.values("sharing") == ["576"]
 
 

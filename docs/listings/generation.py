@@ -70,6 +70,7 @@ from attention_docs.generation import (
     grouped_attention,
     latent_attention,
     residual,
+    step_flops,
     window_mask,
 )
 from attention_docs.masking import causal_mask
@@ -369,14 +370,16 @@ print(np.abs(theirs[0].numpy() - ours_).max() < 1e-12)
 
 # --8<-- [start:models]
 long = 32_768
-print(f"{'':15}  {'g · d_h':>8}  {'bytes/n':>11}  {f'n = {long:,}':>10}")
+print(f"{'':15}  {'g · d_h':>8}  {'bytes/n':>9}  {f'n = {long:,}':>10}  {'Gflop':>6}  flop/byte")
 for model in CONFIGURATIONS:
     kept_ = f"{model.kv_heads}·{model.d_head}"
     if model.latent:
-        kept_ = f"{model.latent}"
-    each = cache_bytes(model, 1)
-    total = cache_bytes(model, long) / 2**30
-    print(f"{model.name:15}  {kept_:>8}  {each:11,d}  {number(total, '6.2f')} GiB")
+        kept_ = f"{model.latent + model.position}"
+    taken, flops = cache_bytes(model, long), step_flops(model, long)
+    gigabytes, billions = number(taken / 2**30, "6.2f"), number(flops / 10**9, "6.1f")
+    ratio = number(flops / taken, "9.0f")
+    each = f"{cache_bytes(model, 1):,}"
+    print(f"{model.name:15}  {kept_:>8}  {each:>9}  {gigabytes} GiB  {billions}  {ratio}")
 # --8<-- [end:models]
 
 # --8<-- [start:latent]

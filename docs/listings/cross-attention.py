@@ -249,7 +249,7 @@ stepper(
     "sorting",
     [
         (
-            {"en": "Mask on the source", "zh": "对源序列"},
+            {"en": "Mask on the source (1 none, 2 causal)", "zh": "掩码（1 无，2 因果）"},
             [{"en": "none", "zh": "不加掩码"}, {"en": "causal", "zh": "加因果掩码"}],
         ),
         ({"en": "Step", "zh": "步"}, [str(t) for t in range(1, 8)]),

@@ -352,8 +352,8 @@ def test_scores_of_the_control(page: Callable[[str, str], Any], lang: str) -> No
             bound = math.exp(2 * size * torch.finfo(dtype(name)).eps / 2)
             assert math.exp(change) <= bound
             words = {
-                "en": f"up to {math.exp(change):.3g}; the bound is {bound:.3g}.",
-                "zh": f"最多差 {math.exp(change):.3g} 倍；上界是 {bound:.3g} 倍。",
+                "en": f"up to {math.exp(change):.5g}; the bound is {bound:.5g}.",
+                "zh": f"最多是小的 {math.exp(change):.5g} 倍；上界是 {bound:.5g} 倍。",
             }
             assert words[lang] in text
     assert precision.values("softmax") == [f"{factors['bfloat16', 64]:.2f}"]

@@ -44,20 +44,6 @@ print(text(round_to(x, "float8_e4m3fn"), ".0f"))
 print(text(rounded_sum(np.ones(40), "float8_e4m3fn"), ".0f"))
 # --8<-- [end:pencil]
 
-# --8<-- [start:mistake-half]
-wrong = powers / rounded_sum(powers, "bfloat16")
-right = powers / rounded_sum(powers, "float32")
-print("wrong: Σ a =", text(wrong.sum(), ".0f"))
-print("right: Σ a =", text(right.sum(), ".0f"))
-# --8<-- [end:mistake-half]
-
-# --8<-- [start:stuck]
-for form in FORMATS.values():
-    if form.p < 12:
-        ones = np.ones(2**form.p + 100)
-        print(f"{form.name:14} {text(rounded_sum(ones, form.name), '.0f')}")
-# --8<-- [end:stuck]
-
 # --8<-- [start:rounding]
 rng = np.random.default_rng(SEED)
 for form in FORMATS.values():
@@ -72,6 +58,38 @@ x = np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9, 1e6, -np.inf])
 for name in ("float8_e4m3fn", "float8_e5m2"):
     print(f"{name:14}", text(round_to(x, name) * 2**9, ".2f"))
 # --8<-- [end:special]
+
+# --8<-- [start:mistake-half]
+wrong = powers / rounded_sum(powers, "bfloat16")
+right = powers / rounded_sum(powers, "float32")
+print("wrong: Σ a =", text(wrong.sum(), ".0f"))
+print("right: Σ a =", text(right.sum(), ".0f"))
+# --8<-- [end:mistake-half]
+
+# --8<-- [start:stuck]
+for form in FORMATS.values():
+    if form.p < 12:
+        ones = np.ones(2**form.p + 100)
+        print(f"{form.name:14} {text(rounded_sum(ones, form.name), '.0f')}")
+# --8<-- [end:stuck]
+
+
+# --8<-- [start:pairwise]
+def pairwise(x, name):
+    """Neighbours are added, then their sums, and so on; n is a power of 2."""
+    while x.shape[-1] > 1:
+        x = round_to(x[..., ::2] + x[..., 1::2], name)
+    return x[..., 0]
+
+
+rng = np.random.default_rng(SEED)
+x = round_to(rng.uniform(0, 1, (50, 1024)), "bfloat16")
+far = {}
+for how, total in (("→", rounded_sum(x, "bfloat16")), ("⊕", pairwise(x, "bfloat16"))):
+    far[how] = np.abs(total / x.sum(axis=1) - 1)
+    print(how, text([far[how].min(), far[how].max()], ".3f"))
+print("γ_10", number(gamma(10, "bfloat16"), ".3f"))
+# --8<-- [end:pairwise]
 
 
 # --8<-- [start:dot]
@@ -106,24 +124,6 @@ line_chart(
 )
 # --8<-- [end:dot]
 
-
-# --8<-- [start:pairwise]
-def pairwise(x, name):
-    """Neighbours are added, then their sums, and so on; n is a power of 2."""
-    while x.shape[-1] > 1:
-        x = round_to(x[..., ::2] + x[..., 1::2], name)
-    return x[..., 0]
-
-
-rng = np.random.default_rng(SEED)
-x = round_to(rng.uniform(0, 1, (50, 1024)), "bfloat16")
-far = {}
-for how, total in (("→", rounded_sum(x, "bfloat16")), ("⊕", pairwise(x, "bfloat16"))):
-    far[how] = np.abs(total / x.sum(axis=1) - 1)
-    print(how, text([far[how].min(), far[how].max()], ".3f"))
-print("γ_10", number(gamma(10, "bfloat16"), ".3f"))
-# --8<-- [end:pairwise]
-
 # --8<-- [start:control]
 SHAPE = np.array([1, 0.9785, 0.91, 0.8, 0.5, -1.0])
 pairs = {}
@@ -144,14 +144,14 @@ def frame(place, name, size):
         spec=".3f",
         scale=(0, 1),
     )
-    f, most = number(factor, ".3g"), number(exp(2 * delta), ".3g")
+    f, most = number(factor, ".5g"), number(exp(2 * delta), ".5g")
     return Frame(
         place,
         {"en": f"{name}, scores up to {size}", "zh": f"{name}，分数最大 {size}"},
         (drawn,),
         {
             "en": f"A weight is wrong by a factor of up to {f}; the bound is {most}.",
-            "zh": f"权重最多差 {f} 倍；上界是 {most} 倍。",
+            "zh": f"舍入后与精确的权重，大的最多是小的 {f} 倍；上界是 {most} 倍。",
         },
     )
 
@@ -296,6 +296,14 @@ tenth = round_to(np.full(4000, 0.1), "float16")
 print(text(rounded_sum(tenth, "float16"), ".0f"))
 # --8<-- [end:exercise-tenths]
 
+# --8<-- [start:exercise-which]
+for name in ("float16", "bfloat16"):
+    u = FORMATS[name].u
+    print(
+        f"{name:9} {number(exp(2 * 50 * u), '.2f')}", text(round_to(np.array([1e5]), name), ".0f")
+    )
+# --8<-- [end:exercise-which]
+
 # --8<-- [start:exercise-cap]
 s, m = np.array([3.0, 1.0, 2.0]), np.array([True, True, False])
 wrong = softmax(soft_cap(np.where(m, s, -np.inf), 3.0))
@@ -309,14 +317,6 @@ gaps = np.array([17.0, 17.5])
 for name in ("float16", "bfloat16"):
     print(name, text(round_to(np.exp(-gaps), name) > 0, "d"))
 # --8<-- [end:exercise-vanish]
-
-# --8<-- [start:exercise-which]
-for name in ("float16", "bfloat16"):
-    u = FORMATS[name].u
-    print(
-        f"{name:9} {number(exp(2 * 50 * u), '.2f')}", text(round_to(np.array([1e5]), name), ".0f")
-    )
-# --8<-- [end:exercise-which]
 
 # --8<-- [start:exercise-orthogonal]
 q = np.array([3.0, 4.0])

@@ -207,6 +207,7 @@ line_chart(
 )
 # --8<-- [end:exam]
 
+
 # --8<-- [start:example]
 x, wanted = draw(np.random.default_rng([SEED, 7]), 1, 8)
 letters, digits, asked = (x[0, :, i : i + 4].argmax(axis=-1) for i in (0, 4, 8))
@@ -216,11 +217,13 @@ print("asks for", *("ABCD"[i] for i in asked))
 print("answer  ", *("-" if i < 0 else i for i in wanted[0]))
 # --8<-- [end:example]
 
+
 # --8<-- [start:dilution]
 for n in (16, 32, 64):
     weights = softmax(np.array([log(45)] + [0.0] * (n - 1)))
     print(f"n = {n}: {number(weights[0], '.4f')} = {Fraction(45, 45 + n - 1)}")
 # --8<-- [end:dilution]
+
 
 # --8<-- [start:angles]
 factor = 4
@@ -235,12 +238,20 @@ for name, angles in reach.items():
     print(f"{name:8}", text(angles, "7.3f"))
 # --8<-- [end:angles]
 
+
+# --8<-- [start:published]
+for base in (500000, 1000000):
+    print(f"{base}: λ =", number((base / 10000) ** (126 / 128), ".2f"))
+# --8<-- [end:published]
+
+
 # --8<-- [start:alibi]
 bias = alibi_bias(np.array([log(2)]), 64)[0]  # equal scores: c = 0
 for n in (8, 16, 64):
     weights = softmax(bias[n - 1, :n])
     print(f"n = {n:2}:", text(64 * weights[:-9:-1], ".2f"))
 # --8<-- [end:alibi]
+
 
 # --8<-- [start:far]
 rng = np.random.default_rng(SEED)
@@ -257,6 +268,15 @@ for w in (8, 12, 16):
     print(number(max(one[1:].max() for one in met), ".4f"), number(bound, ".4f"))
 # --8<-- [end:far]
 
+
+# --8<-- [start:buckets]
+print(text(t5_buckets(np.arange(20), BUCKETS, L), "d"))
+for t in (16, 64, 256, 4096):
+    near = L * exp(3)  # L near keys, each with a lead of 3
+    print(f"t + 1 = {t:4}: {number(near / (near + t - L), '.4f')}")
+# --8<-- [end:buckets]
+
+
 # --8<-- [start:none]
 rng = np.random.default_rng(SEED)
 W_Q, W_K, W_V = (rng.normal(size=(4, 4)) / 2 for _ in range(3))
@@ -269,17 +289,6 @@ print(text(weights[:, 0], ".6f"))
 print(text([1 / (1 + t * exp(gap)) for t in range(8)], ".6f"))
 # --8<-- [end:none]
 
-# --8<-- [start:order]
-moved = {}
-for kind in ("none", "RoPE"):
-    x, t = exam[None, :, :L], positions[:L]
-    mask = mask_of(kind, trained[kind], L)
-    before, _ = run(kind, trained[kind], x, t, mask)
-    shuffled = x[:, :, [*range(L - 2, -1, -1), L - 1]]  # all but the last, reversed
-    after, _ = run(kind, trained[kind], shuffled, t, mask)
-    moved[kind] = np.abs(after - before)[:, :, -1].max() > 1e-9
-    print(f"{kind}: {moved[kind]}")
-# --8<-- [end:order]
 
 # --8<-- [start:ceiling]
 has, asks = (exam[:, :, i : i + 4].argmax(axis=-1) for i in (0, 8))
@@ -294,6 +303,19 @@ for a, b in ranges:
     print(f"{a + 1} … {b}: {span(share(plain['none'], a, b))}", end=" ")
     print(number(100 * limits[-1], ".0f"))
 # --8<-- [end:ceiling]
+
+
+# --8<-- [start:order]
+moved = {}
+for kind in ("none", "RoPE"):
+    x, t = exam[None, :, :L], positions[:L]
+    mask = mask_of(kind, trained[kind], L)
+    before, _ = run(kind, trained[kind], x, t, mask)
+    shuffled = x[:, :, [*range(L - 2, -1, -1), L - 1]]  # all but the last, reversed
+    after, _ = run(kind, trained[kind], shuffled, t, mask)
+    moved[kind] = np.abs(after - before)[:, :, -1].max() > 1e-9
+    print(f"{kind}: {moved[kind]}")
+# --8<-- [end:order]
 
 
 # --8<-- [start:control]
@@ -385,6 +407,7 @@ stepper(
 )
 # --8<-- [end:control]
 
+
 # --8<-- [start:table]
 print(f"{'':12}", *(f"{f'{a + 1} … {b}':>11}" for a, b in ranges), f"{f'w = {L}':>11}")
 for name, hits in all_keys.items():
@@ -392,6 +415,15 @@ for name, hits in all_keys.items():
     cells = [span(share(hits, a, b)) for a, b in ranges] + [span(late)]
     print(f"{name:12}", *(f"{cell:>11}" for cell in cells))
 # --8<-- [end:table]
+
+
+# --8<-- [start:long]
+longer = train("sinusoids", 4 * L, BATCH // 4)
+taught = right("sinusoids", longer)
+print(f"{L}: {span(share(plain['sinusoids'], 2 * L, 4 * L))}")
+print(f"{4 * L}: {span(share(taught, 2 * L, 4 * L))}")
+# --8<-- [end:long]
+
 
 # --8<-- [start:window]
 for kind in ("RoPE", "ALiBi", "T5", "none"):
@@ -406,32 +438,6 @@ for kind in ("RoPE", "ALiBi", "T5", "none"):
     print(f"{kind}: {farthest < 1e-9}")
 # --8<-- [end:window]
 
-# --8<-- [start:long]
-longer = train("sinusoids", 4 * L, BATCH // 4)
-taught = right("sinusoids", longer)
-print(f"{L}: {span(share(plain['sinusoids'], 2 * L, 4 * L))}")
-print(f"{4 * L}: {span(share(taught, 2 * L, 4 * L))}")
-# --8<-- [end:long]
-
-# --8<-- [start:mistake-no-limit]
-straight = right("RoPE", t=positions)
-divided = right("RoPE", t=positions / 4)
-windowed = right("RoPE", window=L)
-for name, hits in (("t", straight), ("t / 4", divided), ("w = 16", windowed)):
-    print(f"{name:7}", span(share(hits, 3 * L, 4 * L)))
-# --8<-- [end:mistake-no-limit]
-
-# --8<-- [start:buckets]
-print(text(t5_buckets(np.arange(20), BUCKETS, L), "d"))
-for t in (16, 64, 256, 4096):
-    near = L * exp(3)  # L near keys, each with a lead of 3
-    print(f"t + 1 = {t:4}: {number(near / (near + t - L), '.4f')}")
-# --8<-- [end:buckets]
-
-# --8<-- [start:published]
-for base in (500000, 1000000):
-    print(f"{base}: λ =", number((base / 10000) ** (126 / 128), ".2f"))
-# --8<-- [end:published]
 
 # --8<-- [start:gradient]
 kind, few = "T5", np.random.default_rng(SEED)
@@ -461,22 +467,35 @@ for kind in ("learned", "RoPE", "T5"):
     print(f"{kind}: {gaps[kind] < 1e-11}")
 # --8<-- [end:gradient]
 
+
+# --8<-- [start:mistake-no-limit]
+straight = right("RoPE", t=positions)
+divided = right("RoPE", t=positions / 4)
+windowed = right("RoPE", window=L)
+for name, hits in (("t", straight), ("t / 4", divided), ("w = 16", windowed)):
+    print(f"{name:7}", span(share(hits, 3 * L, 4 * L)))
+# --8<-- [end:mistake-no-limit]
+
+
 # --8<-- [start:exercise-dilute]
 for n in (10, 100):
     print(f"n = {n}: {Fraction(9, 9 + n - 1)}")
 print(number(log(99 / 9), ".4f"))
 # --8<-- [end:exercise-dilute]
 
+
 # --8<-- [start:exercise-base]
 new = ntk_base(100.0, 4, 3.0)
 print(number(new, ".0f"), text(1 / frequencies(4, new), ".0f"))
 # --8<-- [end:exercise-base]
+
 
 # --8<-- [start:exercise-half]
 half = right("RoPE", t=positions / 2)
 for name, hits in (("t", straight), ("t / 2", half), ("t / 4", divided)):
     print(f"{name:6}", *(f"{span(share(hits, a, b)):>10}" for a, b in ranges))
 # --8<-- [end:exercise-half]
+
 
 # --8<-- [start:exercise-keys]
 W = {name: w[:, None] for name, w in trained["RoPE"].items()}
@@ -490,6 +509,7 @@ for name, hits in (("q", mixed), ("q, k", divided)):
     print(f"t / 4 in {name:5}", span(share(hits, 0, L)))
 # --8<-- [end:exercise-keys]
 
+
 # --8<-- [start:exercise-needle]
 for w in (16, 32, 64):
     scores = np.zeros(65)
@@ -497,6 +517,7 @@ for w in (16, 32, 64):
     weights = softmax(scores + alibi_bias(np.array([SLOPE]), 65)[0, -1])
     print(f"w = {w}: {number(weights[-1 - w], '.4f')}")
 # --8<-- [end:exercise-needle]
+
 
 # --8<-- [start:exercise-count]
 scores = np.random.default_rng(SEED).normal(size=(6, 6))
@@ -506,6 +527,7 @@ by_key = SLOPE * np.arange(6) + causal
 difference = softmax(scores + by_offset) - softmax(scores + by_key)
 print(np.abs(difference).max() < 1e-12)
 # --8<-- [end:exercise-count]
+
 
 # --8<-- [start:exercise-far]
 spread, near = 2, 8

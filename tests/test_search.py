@@ -104,6 +104,23 @@ QUERIES = {
             "MLP",
             "FLOPs",
         ],
+        "cross-attention": [
+            "cross-attention",
+            "encoder-decoder attention",
+            "teacher forcing",
+            "alignment",
+        ],
+        "generation": [
+            "KV cache",
+            "MLA",
+            "GQA",
+            "sliding window",
+            "speculative decoding",
+            "sink token",
+        ],
+        "in-pieces": ["FlashAttention", "online softmax", "linear attention", "tiling"],
+        "long-sequences": ["NTK", "rope scaling", "length extrapolation", "position interpolation"],
+        "precision": ["bfloat16", "fp8", "QK-norm", "soft cap", "half precision"],
     },
     "zh": {
         "sequences": ["参数量", "循环神经网络", "RNN", "凸组合", "序列标注", "独热编码"],
@@ -143,6 +160,11 @@ QUERIES = {
             "跳跃连接",
             "预归一化",
         ],
+        "cross-attention": ["交叉注意力", "对齐图", "教师强制", "解码器"],
+        "generation": ["KV 缓存", "投机采样", "滑动窗口", "草稿模型", "MLA", "GQA"],
+        "in-pieces": ["在线 softmax", "线性注意力", "分块", "flash attention"],
+        "long-sequences": ["位置内插", "长度外推", "NTK", "超过训练长度"],
+        "precision": ["bfloat16", "软截断", "舍入误差", "QK 归一化", "fp8"],
     },
 }
 

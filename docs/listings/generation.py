@@ -84,9 +84,10 @@ whole = TABLE[ids[:n]] + PLACES[:n]  # the inputs of the text above
 # --8<-- [end:setup]
 
 # --8<-- [start:cache]
-expected = whole  # all n tokens at once, under a causal mask
+mask = causal_mask(n)
+expected = whole  # all n tokens at once
 for block in BLOCKS:
-    expected = encoder_block(expected, block, h, causal_mask(n), norm_first=True)
+    expected = encoder_block(expected, block, h, mask, norm_first=True)
 
 caches = [None, None]
 one_by_one = [run(whole[t : t + 1], caches) for t in range(n)]
@@ -463,7 +464,8 @@ p = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]  # the large model's
 q = [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]  # the draft's
 kept = [x * a for x, a in zip(q, acceptance(p, q), strict=True)]
 rejected = 1 - sum(kept)
-written = [one + rejected * r for one, r in zip(kept, residual(p, q), strict=True)]
+missing = [rejected * r for r in residual(p, q)]
+written = [sum(both) for both in zip(kept, missing, strict=True)]
 print(*kept, "|", rejected)
 print(*written, "|", written == p)
 # --8<-- [end:speculative]

@@ -125,7 +125,8 @@ print(np.abs(running.output - wanted).max() < 1e-12)
 # --8<-- [end:online]
 
 # --8<-- [start:wrong-rescale]
-(m1, l1, o1), (m2, l2, o2) = ([part.item() for part in one] for one in (left, right))
+m1, l1, o1 = (part.item() for part in left)
+m2, l2, o2 = (part.item() for part in right)
 m = max(m1, m2)
 wrong = l1 * o1 + l2 * o2, l1 + l2
 a, b = l1 * np.exp(m1 - m), l2 * np.exp(m2 - m)
@@ -170,7 +171,8 @@ rng = np.random.default_rng(SEED)
 q, many_k, many_v = rng.normal(size=(1, 4)), *rng.normal(size=(2, 1000, 4))
 shares = [piece(q, many_k[j::8], many_v[j::8]) for j in range(8)]  # 8 workers
 while len(shares) > 1:  # in pairs: 8, 4, 2, 1
-    shares = [merge(*pair) for pair in zip(shares[::2], shares[1::2], strict=True)]
+    pairs = zip(shares[::2], shares[1::2], strict=True)
+    shares = [merge(*pair) for pair in pairs]
 print(np.abs(shares[0].output - attention(q, many_k, many_v)[0]).max() < 1e-12)
 # --8<-- [end:split]
 
@@ -247,7 +249,8 @@ forward = attention_in_pieces(Q, K, V, size=2, mask=mask)
 _, weights = attention(Q, K, V, mask)
 stored = attention_backward(Q, K, V, weights, by_output)
 again = backward_in_pieces(Q, K, V, forward, by_output, size=4, mask=mask)
-print([bool(np.abs(a - b).max() < 1e-12) for a, b in zip(stored, again, strict=True)])
+both = zip(stored, again, strict=True)
+print([bool(np.abs(a - b).max() < 1e-12) for a, b in both])
 # --8<-- [end:backward]
 
 # --8<-- [start:backward-torch]
@@ -291,7 +294,8 @@ print(8 * n * n * d, kept, " ", 10 * n * n * d, anew)
 
 # --8<-- [start:linear]
 rng = np.random.default_rng(SEED)
-phi_q, phi_k = rng.integers(1, 5, size=(2, 6, 3)).astype(float)  # 6 tokens, 3 features
+# 6 tokens, 3 features
+phi_q, phi_k = rng.integers(1, 5, size=(2, 6, 3)).astype(float)
 v = rng.integers(-4, 5, size=(6, 2)).astype(float)
 
 parallel = linear_attention(phi_q, phi_k, v, causal_mask(6))  # all pairs

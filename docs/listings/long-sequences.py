@@ -284,7 +284,8 @@ first, other = rng.normal(size=(2, 4))
 tokens = np.stack([first] + [other] * 7)  # one mark, then equal tokens
 q, k, v = tokens @ W_Q, tokens @ W_K, tokens @ W_V
 outputs, weights = attention(q, k, v, causal_mask(8))
-gap = (q[1] @ k[1] - q[1] @ k[0]) / 2  # score of the others minus that of the mark
+# score of the others minus that of the mark
+gap = (q[1] @ k[1] - q[1] @ k[0]) / 2
 print(text(weights[:, 0], ".6f"))
 print(text([1 / (1 + t * exp(gap)) for t in range(8)], ".6f"))
 # --8<-- [end:none]

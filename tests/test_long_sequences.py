@@ -77,6 +77,7 @@ def test_alibi_bias_is_a_plain_loop(slopes: list[float], n: int, keys: int, offs
     np.testing.assert_allclose(theirs, wanted, rtol=1e-14)
 
 
+@cache
 def bucket(offset: int, buckets: int, distance: int) -> int:
     """The formula of the paper's code, in 60 digits; an edge is a whole number of the brackets."""
     alone = buckets // 2
@@ -253,6 +254,18 @@ def logits(
 
 
 @cache
+def lessons(n: int, batch: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """What each of 300 steps learns from, the same for every kind: a batch for each seed."""
+    rngs = [np.random.default_rng([SEED, seed, 1]) for seed in range(SEEDS)]
+    found = []
+    for _ in range(300):
+        triples, answers = zip(*[draw(rng, batch, n) for rng in rngs], strict=True)
+        x = torch.stack([tensor(one) for one in triples])
+        found.append((x, torch.from_numpy(np.stack(answers))))
+    return found
+
+
+@cache
 def trained(kind: str, n: int = L, batch: int = 16) -> dict[str, torch.Tensor]:
     torch.set_num_threads(1)
     rngs = [np.random.default_rng([SEED, seed]) for seed in range(SEEDS)]
@@ -267,12 +280,9 @@ def trained(kind: str, n: int = L, batch: int = 16) -> dict[str, torch.Tensor]:
     if kind == "T5":
         p["bias"] = torch.zeros(SEEDS, 8, dtype=torch.float64, requires_grad=True)
     adam = torch.optim.Adam(p.values(), lr=0.02, betas=(0.9, 0.98), eps=1e-8)
-    rngs = [np.random.default_rng([SEED, seed, 1]) for seed in range(SEEDS)]
-    for step in range(1, 301):
+    for step, (x, wanted) in enumerate(lessons(n, batch), start=1):
         adam.param_groups[0]["lr"] = 0.02 * min(1, 2 * (300 - step) / 300)
-        triples, answers = zip(*[draw(rng, batch, n) for rng in rngs], strict=True)
-        got = logits(kind, p, torch.stack([tensor(one) for one in triples]))
-        wanted = torch.from_numpy(np.stack(answers))
+        got = logits(kind, p, x)
         losses = [
             torch.nn.functional.cross_entropy(a.flatten(0, 1), b.flatten(), ignore_index=-1)
             for a, b in zip(got, wanted, strict=True)

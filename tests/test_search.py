@@ -104,6 +104,14 @@ QUERIES = {
             "MLP",
             "FLOPs",
         ],
+        "language-model": [
+            "language model",
+            "logits",
+            "perplexity",
+            "top-p",
+            "nucleus sampling",
+            "induction head",
+        ],
         "cross-attention": [
             "cross-attention",
             "encoder-decoder attention",
@@ -160,6 +168,7 @@ QUERIES = {
             "跳跃连接",
             "预归一化",
         ],
+        "language-model": ["语言模型", "交叉熵", "困惑度", "归纳头", "核采样", "消融"],
         "cross-attention": ["交叉注意力", "对齐图", "教师强制", "解码器"],
         "generation": ["KV 缓存", "投机采样", "滑动窗口", "草稿模型", "MLA", "GQA"],
         "in-pieces": ["在线 softmax", "线性注意力", "分块", "flash attention"],

@@ -25,7 +25,7 @@ from attention_docs.site.read.settings import settings
 from attention_docs.site.render import terms
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
-from attention_docs.site.render.weave import Links, Woven
+from attention_docs.site.render.weave import FILES, Links, Woven
 from attention_docs.site.run.block import STEPS
 from attention_docs.site.run.execute import Executor, public_versions
 from attention_docs.site.run.result import Result
@@ -227,6 +227,7 @@ class Build:
         return Links(
             api=relative(f"{folder}api/", here),
             listings=relative("listings/", here),
+            files=relative(f"{FILES}/", here),
             glossary=relative("glossary.md", page.slug),
             notation=relative("notation.md", page.slug),
             repository=self.target.repository,

@@ -45,7 +45,7 @@ from attention_docs.site.render import blocks, theme
 from attention_docs.site.render.cards import glyph
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.shelf import Made, Shelf
-from attention_docs.site.render.weave import Woven
+from attention_docs.site.render.weave import FILES, Woven
 from attention_docs.site.store import Store
 from attention_docs.words import words
 
@@ -434,7 +434,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         found = {placed.markdown: markdown_copy(*about)}
         if placed.notebook:
             found[placed.notebook] = notebook(*about)
-        return found
+        return found | woven.files
 
     def _mended(self, html: str, lang: str, url: str) -> str:
         folder = self.build.addresses.folder(lang)
@@ -453,6 +453,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if self._stands(turn):
                 placed = self.build.placed[turn.source.path]
                 kept |= {f"{placed.url}index.html", placed.markdown, placed.notebook}
+        target = self.place.target
+        kept |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}
         self.place.refresh(kept)
         turns = self.turns.values()
         self.shown = {turn.source.path: turn.printed_key for turn in turns if turn.clean}

@@ -19,6 +19,7 @@ from attention_docs.words import Words
 
 OPEN, CLOSE = "\ue000", "\ue001"
 MARK = re.compile(f"{OPEN}(\\d+){CLOSE}")
+FILES = "files"  # the folder of the site for what blocks publish
 LOST = "⚠"  # what stands for a value that is not there; the page says why
 
 
@@ -29,6 +30,7 @@ class Links:
     Attributes:
         api: address of the pages of modules, relative to the page's.
         listings: address of the listings, relative to the page's.
+        files: address of what blocks publish, relative to the page's.
         glossary: path of that page, relative to this one's; the generator makes it an address.
         notation: the same for the notation.
         repository: address of the repository, or "".
@@ -36,6 +38,7 @@ class Links:
 
     api: str = "api/"
     listings: str = "listings/"
+    files: str = "files/"
     glossary: str = "glossary.md"
     notation: str = "notation.md"
     repository: str = ""
@@ -115,6 +118,12 @@ class Woven:
     def bare(self, text: str) -> str:
         """Text in which every mark is replaced by the text of its value."""
         return MARK.sub(lambda mark: self.value(int(mark[1])), text)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What its blocks publish, by place on the site."""
+        files = (file for result in self.results for file in result.files)
+        return {f"{FILES}/{file.name}": file.text for file in files}
 
     def result(self, block: Block) -> Result | None:
         """What a block gave; None for one that failed or never ran."""

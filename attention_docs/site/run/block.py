@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attention_docs.site.run.result import Code, Drawing, Result
-from attention_docs.text import observers, step, text, unsigned_zero
+from attention_docs.site.run.result import Code, Drawing, File, Result
+from attention_docs.text import TextFile, observers, step, text, unsigned_zero
 
 STEPS = 16
 """A digit must survive a change of its value by this many rounding steps of its dtype."""
@@ -41,6 +41,8 @@ class Running:
         self.namespace.update(print=watch.print, __observed__=watch.formatted)
         printed = io.StringIO()
         figure: dict[str, Drawing] = {}
+        files: tuple[File, ...] = ()
+        known = list(self.namespace.values())
         error = ""
         shown: Any = None
         try:
@@ -51,10 +53,20 @@ class Running:
                 figure = {
                     lang: Drawing(shown.svg(lang), shown.alt(lang)) for lang in self.languages
                 }
+            files = self._files(known)
         except BaseException as raised:
             error = describe(raised)
         text = printed.getvalue().rstrip("\n")
-        return Result(text=text, figure=figure, error=error, fragile=tuple(watch.fragile))
+        fragile = tuple(watch.fragile)
+        return Result(text=text, figure=figure, files=files, error=error, fragile=fragile)
+
+    def _files(self, known: list[Any]) -> tuple[File, ...]:
+        """The texts for the reader that were not there before."""
+        return tuple(
+            File(one.name, one.text, variable)
+            for variable, one in self.namespace.items()
+            if isinstance(one, TextFile) and not any(one is old for old in known)
+        )
 
     def evaluated(self, result: Result, values: Sequence[tuple[str, str]]) -> Result:
         """The result with the inline values that follow its block."""

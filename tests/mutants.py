@@ -97,7 +97,9 @@ def failed(*arguments: str, plugins: Sequence[object] = ()) -> list[str]:
     first = First()
     fixed = ["-q", "-p", "no:xdist", "-p", "no:playwright", "--hypothesis-profile=check"]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        pytest.main([*fixed, *arguments], plugins=[first, *plugins])
+        code = pytest.main([*fixed, *arguments], plugins=[first, *plugins])
+    if bool(first.failed) != (code in (1, 2)) or code not in (0, 1, 2, 5):  # 5: no test is asked
+        raise RuntimeError(f"pytest ended with {code} and {first.failed}: {arguments}")
     return first.failed
 
 

@@ -864,3 +864,9 @@ def test_exercise_any(page, lang):
     p, m = factors
     wanted = [p * one - m * other for one, other in zip(a, b, strict=True)]
     assert wanted == [1, -2, 1, 0] == [int(one) for one in second.split()]
+
+
+def test_defaults_are_those_of_torch():
+    own, other = MultiHeadAttention(4, 2), nn.MultiheadAttention(4, 2)
+    assert own.dropout.p == other.dropout == 0
+    assert all(one.bias is not None for one in (own.query, own.key, own.value, own.output))

@@ -15,7 +15,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from attention_docs.positions import frequencies, learned, rope, rotation, sinusoids
+from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
 from tests.conftest import each_language
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, dot, printed, softmax
 
@@ -704,3 +704,26 @@ def test_what_changes_places_with_rotations(entries: list[int], alpha: float) ->
     if like_a_rotation:
         R = np.array([[cos(alpha), sin(alpha)], [-sin(alpha), cos(alpha)]])
         np.testing.assert_allclose(M @ R, R @ M, atol=1e-12)
+
+
+@pytest.mark.parametrize("pairing", ["interleaved", "half-split"])
+def test_a_batch_is_turned_like_each_of_its_matrices(pairing: Pairing) -> None:
+    """With sizes of which none is another: an axis counted from the wrong end is seen."""
+    x, t = np.random.default_rng(3).normal(size=(2, 5, 3, 4)), np.arange(3.0)
+    together = rope(x, t, pairing=pairing)
+    assert together.shape == x.shape
+    for i, j in np.ndindex(2, 5):
+        np.testing.assert_array_equal(together[i, j], rope(x[i, j], t, pairing=pairing))
+
+
+def test_a_base_below_one_is_a_base() -> None:
+    """(1/2)^0 and (1/2)^(-1/2) = √2: the second pair turns faster."""
+    np.testing.assert_allclose(frequencies(4, 0.5), [1, 2**0.5], rtol=1e-15)
+
+
+def test_the_base_is_10000_where_none_is_given() -> None:
+    """10000^(-1/2) = 1/100 in a double, for all that take a base."""
+    assert frequencies(4).tolist() == [1, 0.01]
+    np.testing.assert_array_equal(sinusoids(np.array([1.0]), 4)[0, 2], np.sin(0.01))
+    assert rotation(1, 4)[2, 3] == np.sin(0.01)
+    assert rope(np.array([[0, 0, 1.0, 0]]), np.array([1.0]))[0, 3] == np.sin(0.01)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,9 @@ class Mutant:
         module: its path in the package.
         place: the function that holds it.
         turn: which of several equal ones in that function, counted from 1.
-        source: the whole module with the fault.
+        text: the module without it.
+        node: the number of the node that changes, in the order of `_nodes`.
+        way: which of its changes.
     """
 
     module: str
@@ -36,13 +40,23 @@ class Mutant:
     before: str
     after: str
     turn: int
-    source: str
+    text: str
+    node: int
+    way: int
 
     @property
     def name(self) -> str:
         """What a reviewer reads; it does not move with the lines."""
         again = f" #{self.turn}" if self.turn > 1 else ""
         return f"{self.module} {self.place}: {self.before} → {self.after}{again}"
+
+    @property
+    def source(self) -> str:
+        """The whole module with the fault."""
+        tree = ast.parse(self.text)
+        node, _ = next(islice(_nodes(tree), self.node, None))
+        _change(node, self.way)
+        return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def modules() -> list[str]:
@@ -61,15 +75,13 @@ def mutants(module: str, text: str | None = None) -> Iterator[Mutant]:
     seen: Counter[tuple[str, str, str]] = Counter()
     for number, (node, place) in enumerate(_nodes(ast.parse(text))):
         for way in range(_ways(node)):
-            tree = ast.parse(text)
-            twin = list(_nodes(tree))[number][0]
-            before = _told(node)
+            twin = copy.deepcopy(node)
             _change(twin, way)
-            fault = (place, before, _told(twin))
-            if fault[1] != fault[2]:
-                seen[fault] += 1
-                source = ast.unparse(ast.fix_missing_locations(tree))
-                yield Mutant(module, place, node.lineno, *fault[1:], seen[fault], source)
+            before, after = _told(node), _told(twin)
+            if before != after:
+                seen[place, before, after] += 1
+                turn = seen[place, before, after]
+                yield Mutant(module, place, node.lineno, before, after, turn, text, number, way)
 
 
 def _nodes(tree: ast.AST, place: str = "") -> Iterator[tuple[Any, str]]:

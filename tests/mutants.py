@@ -308,7 +308,7 @@ def key(mutant: Mutant, stage: str, by: str) -> str:
     else:
         listings = [f"docs/listings/{slug}.py" for slug in chapters(mutant.module)]
         files = [*files, *map(test_file, chapters(mutant.module)), *listings]
-    texts = [mutant.name, mutant.source, *map(digest, files)]
+    texts = [mutant.name, mutant.text, *map(digest, files)]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 

@@ -707,13 +707,14 @@ def test_what_changes_places_with_rotations(entries: list[int], alpha: float) ->
 
 
 @pytest.mark.parametrize("pairing", ["interleaved", "half-split"])
-def test_a_batch_is_turned_like_each_of_its_matrices(pairing: Pairing) -> None:
+def test_a_batch_is_turned_as_complex_numbers(pairing: Pairing) -> None:
     """With sizes of which none is another: an axis counted from the wrong end is seen."""
     x, t = np.random.default_rng(3).normal(size=(2, 5, 3, 4)), np.arange(3.0)
-    together = rope(x, t, pairing=pairing)
-    assert together.shape == x.shape
-    for i, j in np.ndindex(2, 5):
-        np.testing.assert_array_equal(together[i, j], rope(x[i, j], t, pairing=pairing))
+    first, second = {"interleaved": ([0, 2], [1, 3]), "half-split": ([0, 1], [2, 3])}[pairing]
+    z = (x[..., first] + 1j * x[..., second]) * np.exp(1j * t[:, None] * np.array([1, 0.01]))
+    got = rope(x, t, pairing=pairing)
+    np.testing.assert_allclose(got[..., first], z.real, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(got[..., second], z.imag, rtol=0, atol=1e-12)
 
 
 def test_a_base_below_one_is_a_base() -> None:

@@ -5,7 +5,7 @@ READY := .venv/ready
 # The theme says at every start that its support ends; README says the same, and what comes then.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: serve test check site bench update translated lock clean
+.PHONY: serve test check site bench mutants update translated lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
@@ -26,6 +26,12 @@ site: $(READY)
 # Ratios of build and refresh times; nothing is asserted. Takes half an hour to an hour.
 bench: $(READY)
 	$(BIN)/python tests/bench.py
+
+# Put small faults into the modules that compute, and see which test finds each. What was found out is
+# kept, so it can stop and go on: make mutants, make mutants WITH="--module softmax.py", or a sample:
+# make mutants WITH="--sample 60 --seed 1"
+mutants: $(READY)
+	$(BIN)/python -m tests.mutants $(WITH)
 
 # After numbers have changed and the change is meant: rewrite what the tests compare with.
 update: $(READY)

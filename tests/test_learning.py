@@ -853,3 +853,23 @@ def test_exercises_of_proof(page, lang):
     bias = torch.zeros(5, dtype=torch.float64, requires_grad=True)
     (sdpa(q, k + bias, v) * normal(4, 4, 2)).sum().backward()
     assert bias.grad.abs().max() < 1e-14
+
+
+def test_matrices_of_a_batch_get_gradients_of_their_own():
+    """Each sequence has its parameters, and axes broadcast on both sides: torch's autograd."""
+    rng = np.random.default_rng(11)
+    sizes = {"x": (7, 3, 4), "w_query": (2, 1, 4, 2), "w_key": (7, 4, 2), "w_value": (1, 4, 5)}
+    tensors = {
+        name: torch.tensor(rng.normal(size=size), requires_grad=True)
+        for name, size in sizes.items()
+    }
+    x, w_query, w_key, w_value = tensors.values()
+    scores = (x @ w_query) @ (x @ w_key).mT / math.sqrt(2)
+    weights = torch.softmax(scores, -1)
+    output = weights @ (x @ w_value)
+    by_output = torch.tensor(rng.normal(size=tuple(output.shape)))
+    wanted = torch.autograd.grad(output, list(tensors.values()), by_output)
+    arrays = [one.detach().numpy() for one in (*tensors.values(), weights, by_output)]
+    for got, one in zip(self_attention_backward(*arrays), wanted, strict=True):
+        assert got.shape == tuple(one.shape)
+        np.testing.assert_allclose(got, one.numpy(), rtol=0, atol=1e-12)

@@ -717,3 +717,15 @@ def test_exercises(page, lang):
     assert sum(scores) == 0
     variance = Fraction(sum(s * s for s in scores), len(coins))
     assert chapter.output("exercise-trace") == f"{variance} {variance}"
+
+
+@pytest.mark.parametrize(("power", "raised"), [(1, ""), (2, "²"), (3, "³"), (4, "⁴")])
+def test_powers_as_text(power, raised):
+    assert scaling.polynomial_text({("μ",) * power: 5}) == f"5 μ{raised}"
+
+
+def test_two_samples_are_enough():
+    """-1 and 3: mean 1, s = 2, and the variance is certain, for m₄ = s⁴."""
+    mean, error = scaling.mean_interval(np.array([-1.0, 3.0]))
+    assert (mean, round(error, 12)) == (1, round(1.96 * 2 / math.sqrt(2), 12))
+    assert scaling.variance_interval(np.array([-1.0, 3.0])) == (4, 0)

@@ -31,7 +31,9 @@ from mkdocs.utils.templates import TemplateContext
 from attention_docs.site.addresses import relative
 from attention_docs.site.build import Build, Target, cache_folder, code_of
 from attention_docs.site.mkdocs_page import made, reuse
-from attention_docs.site.publish import card, site
+from attention_docs.site.publish import card, runtime, site
+from attention_docs.site.publish import live as live_pages
+from attention_docs.site.publish.catalogue import Placed
 from attention_docs.site.publish.guard import survivors
 from attention_docs.site.publish.head import head, sitemap
 from attention_docs.site.publish.markdown import markdown as markdown_copy
@@ -155,7 +157,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self.card = drawn
         shared = repr(drawn.alt) if drawn else ""
         edit = str(config.edit_uri)
-        target = Target(known.site_url, known.repo_url, edit, shared, self.served)
+        live = not runtime.missing(cache_folder(root))
+        target = Target(known.site_url, known.repo_url, edit, shared, self.served, live)
         makers = [
             self.code.setdefault(root, code_of(root)),
             f"{mkdocs.__name__} {mkdocs.__version__}",
@@ -260,9 +263,19 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             placed, build = self.build.placed[turn.source.path], self.build
             extra = cast("dict[str, Any]", context)
             extra["about"] = head(placed, build.addresses, build.target.site_url, self.card)
-            extra["script"] = dict(words(turn.source.lang)["site"]["script"])
+            extra["script"] = self._script(placed)
             extra["takeaway"] = placed.line(build.zipped(turn.source))
         return context
+
+    def _script(self, placed: Placed) -> dict[str, Any]:
+        """What the page's script is told: its words, and where a live page finds what it loads."""
+        said = words(placed.page.lang)["site"]
+        told: dict[str, Any] = dict(said["script"])
+        if self.build.target.live and placed.page.blocks:
+            folder = relative(f"{live_pages.FOLDER}/", placed.url)
+            page = f"{folder}{placed.page.lang}/{placed.page.slug}.json"
+            told["live"] = {**said["live"], "folder": folder, "page": page}
+        return told
 
     def on_template_context(
         self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
@@ -308,6 +321,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
         site.beside(self.place.stage, build.languages, pages, build.catalogue, build.names)
+        if build.target.live:
+            live_pages.beside(self.place.stage, build.root, build.cache, build.all)
         if self.served:
             self._refresh()
         else:

@@ -60,7 +60,11 @@ class SiteExtension(Extension):
         for block in self.woven.page.blocks:
             inside = self.woven.page.lines[block.line : block.last_line - 1]
             if " ".join(inside).split() == wanted:
-                return Laid(self.layout(block.shown, "python", md), block)
+                needs = " data-torch" if block.id in self.woven.heavy else ""
+                code = self.layout(block.shown, "python", md)
+                return Laid(
+                    f'<div class="block" data-block="{block.id}"{needs}>{code}</div>', block
+                )
         return self.layout(source.strip("\n"), "text", md)  # a fault that the page has already
 
 

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 PACKAGE = "attention_docs"
+HEAVY = ("torch", f"{PACKAGE}.nn")
 
 
 @lru_cache(maxsize=8192)
@@ -109,3 +110,44 @@ class Modules:
         """What a module imports; the relative imports of a package start one level lower."""
         is_package = self.root.joinpath(*name.split("."), "__init__.py").is_file()
         return imported(code, f"{name}.__init__" if is_package else name)
+
+
+def with_torch(codes: Iterable[str]) -> list[bool]:
+    """Which blocks need torch: they import it, or use a name that only such a block has set.
+
+    Examples:
+        >>> with_torch(["import torch", "x = 1", "y = torch.ones(x)", "print(y)", "print(x)"])
+        [True, False, True, True, False]
+    """
+    tainted: set[str] = set()
+    found = []
+    for code in codes:
+        names = imported(code)
+        used, bound = _names(code)
+        heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
+        tainted = tainted | bound if heavy else tainted - bound
+        found.append(heavy)
+    return found
+
+
+def _names(code: str) -> tuple[set[str], set[str]]:
+    """The names that code uses before it sets them itself, roughly, and those that it sets."""
+    used: set[str] = set()
+    bound: set[str] = set()
+    try:
+        statements = ast.parse(code).body
+    except SyntaxError:  # told where the code runs
+        return used, bound
+    for statement in statements:
+        loads: set[str] = set()
+        stores: set[str] = set()
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name):
+                (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                stores.add(node.name)
+            elif isinstance(node, ast.alias):
+                stores.add((node.asname or node.name).split(".")[0])
+        used |= loads - bound
+        bound |= stores
+    return used, bound

@@ -23,9 +23,11 @@ from tests.exact import (
     W_VALUE,
     X,
     attention_weights,
+    dot,
     printed,
     printed_e,
     product,
+    softmax,
     transpose,
 )
 
@@ -173,7 +175,90 @@ def test_round_weights_says_what_is_wrong(weights, message):
         eight_steps.round_weights(np.array(weights))
 
 
+# The search: titles as words, contents as minutes and sugar.
+CARDS = [[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]]
+CONTENTS = [[50, 0], [45, 1], [90, 12]]
+ONION_SOUP, ONION_CAKE = [1, 0, 1, 0], [1, 0, 0, 1]
+
+
+@given(
+    scores=st.lists(st.integers(-5, 5), min_size=1, max_size=6),
+)
+def test_search_limit(scores):
+    """With a gap of 1 and c = 40 the limit is reached up to e to the -40, whatever the scores."""
+    best = [score == max(scores) for score in scores]
+    limit = [Fraction(one, sum(best)) for one in best]
+    near = torch.softmax(40 * torch.tensor(scores, dtype=torch.float64), dim=0)
+    np.testing.assert_allclose(near, [float(one) for one in limit], rtol=0, atol=1e-15)
+    far = attention_weights([[40]], [[score] for score in scores])[0]
+    assert max(abs(a - b) for a, b in zip(far, limit, strict=True)) < 6 * mpmath.exp(-40)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_rounding_bound(seed):
+    """Any two rows of weights with the same sum; and a pair for which the bound is reached."""
+    random = np.random.default_rng(seed)
+    n, d_v = random.integers(2, 7, size=2)
+    one, other = random.dirichlet(np.ones(n), 2)
+    values = random.normal(size=(n, d_v))
+    moved = np.abs((one - other) @ values)
+    spread = values.max(axis=0) - values.min(axis=0)
+    assert (moved <= np.abs(one - other).sum() / 2 * spread + 1e-12).all()
+    ends = np.where(one > other, 2.0, -1.0)
+    reached = abs((one - other) @ ends)
+    assert reached == pytest.approx(np.abs(one - other).sum() / 2 * 3)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_whole_layer_is_the_loop(seed):
+    """softmax(QKᵀ)V of torch against the definition, number by number."""
+    random = np.random.default_rng(seed)
+    n, d, d_k, d_v = (int(one) for one in random.permutation([2, 3, 4, 5]))
+    x, w_q, w_k, w_v = (random.normal(size=s) for s in ((n, d), (d, d_k), (d, d_k), (d, d_v)))
+    queries, keys, values = (product(x.tolist(), w.tolist()) for w in (w_q, w_k, w_v))
+    tensors = [torch.tensor(np.array(one, dtype=float)) for one in (queries, keys, values)]
+    whole = torch.softmax(tensors[0] @ tensors[1].T, dim=-1) @ tensors[2]
+    loop = product(attention_weights(queries, keys), values)
+    np.testing.assert_allclose(whole, np.array(loop, dtype=float), rtol=1e-9, atol=1e-12)
+
+
 # The published numbers.
+
+
+@pytest.mark.site
+@each_language
+def test_search(page, lang):
+    chapter = page(lang, "eight-steps")
+    assert chapter.output("no-such-card") == "None"
+    scores = [dot(ONION_CAKE, card) for card in CARDS]
+    assert chapter.array("search").tolist() == scores == [1, 0, 1]
+    weights = softmax(scores)
+    printed(chapter.array("search", 1), weights, 4)
+    (answer,) = product([weights], CONTENTS)
+    printed(chapter.array("search", 2), answer, 2)
+    assert chapter.values("search")[:3] == ["0.4223", "66", "5.2"]
+    printed([0.4223, 66, 5.2], [weights[0], round(answer[0]), round(answer[1], 1)], 4)
+
+
+@pytest.mark.site
+@each_language
+def test_sharper(page, lang):
+    chapter = page(lang, "eight-steps")
+    counts = [dot(ONION_SOUP, card) for card in CARDS]
+    assert counts == [2, 1, 0]
+    weights = [softmax([c * score for score in counts]) for c in (1, 4, 16)]
+    printed(chapter.array("sharper"), product(weights, CONTENTS), 2)
+    printed(chapter.array("tied"), softmax([16, 0, 16]), 4)
+
+
+@pytest.mark.site
+@each_language
+def test_scores_as_weights(page, lang):
+    """1·50 + 1·90 minutes and 1·12 spoons: beyond every card, so no average."""
+    chapter = page(lang, "eight-steps")
+    assert chapter.array("scores-as-weights").tolist() == [50 + 90, 0 + 12]
+    assert chapter.values("search")[-1] == "140"
+    assert max(minutes for minutes, _ in CONTENTS) < 140
 
 
 @pytest.mark.site
@@ -198,9 +283,8 @@ def test_projections(page, lang):
         assert int(result) == sum(a * b for a, b in zip(X[0], column, strict=True))
     for number, wanted in enumerate(KEYS):
         assert chapter.array("key-by-key", number).tolist() == wanted
-    assert chapter.array("keys").tolist() == KEYS
-    assert chapter.array("queries").tolist() == QUERIES
-    assert chapter.array("values").tolist() == VALUES
+    for number, wanted in enumerate((KEYS, QUERIES, VALUES, SCORES)):
+        assert chapter.array("tensors", number).tolist() == wanted
 
 
 @pytest.mark.site
@@ -209,9 +293,14 @@ def test_values_in_the_text(page, lang):
     """Those of formulas too: a row of the product as a sum of weighted rows of W_K."""
     chapter = page(lang, "eight-steps")
     weighted_rows = [str(one) for pair in zip(X[0], W_KEY, strict=True) for one in pair]
-    seconds = [str(one[0][1]) for one in (KEYS, QUERIES, VALUES)]
-    assert chapter.values("step-3") == [*weighted_rows, str(KEYS[0]), *seconds]
-    assert chapter.values("step-5") == [f"{WEIGHTS[0][0]:.4f}", "1"]
+    assert chapter.values("step-3") == [str(KEYS[0][1]), *weighted_rows, str(KEYS[0])]
+    assert chapter.values("step-4") == [str(SCORES[0][1])]
+    assert chapter.values("step-5") == [f"{WEIGHTS[0][0]:.4f}"]
+    assert chapter.values("step-6") == [str(OUTPUTS[0][1])]
+    assert chapter.values("other-letters") == [
+        *(str(one[0]) for one in (X, QUERIES, KEYS, VALUES, SCORES)),
+        *(f"[{', '.join(f'{x:.4f}' for x in row)}]" for row in (WEIGHTS[0], OUTPUTS[0])),
+    ]
 
 
 @pytest.mark.site
@@ -225,24 +314,21 @@ def test_scores(page, lang):
         query, key = QUERIES[int(i) - 1], KEYS[int(j) - 1]
         assert products == " + ".join(f"{a}·{b}" for a, b in zip(query, key, strict=True))
         assert int(result) == SCORES[int(i) - 1][int(j) - 1]
-    assert chapter.array("scores-1").tolist() == SCORES[0]
-    assert chapter.array("scores").tolist() == SCORES
 
 
 @pytest.mark.site
 @each_language
 def test_weights(page, lang):
     chapter = page(lang, "eight-steps")
-    assert chapter.array("weights").tolist() == WEIGHTS
-    assert chapter.array("weights-1").tolist() == WEIGHTS[0]
+    assert chapter.array("tensors", 4).tolist() == WEIGHTS
     e2, e4 = mpmath.e**2, mpmath.e**4
-    printed(chapter.array("softmax-by-hand"), [e2, e4, e4], 4)
-    total = float(chapter.output("softmax-by-hand").splitlines()[1])
+    printed(chapter.array("weights-1"), [e2, e4, e4], 4)
+    total = float(chapter.output("weights-1").splitlines()[0].split()[-1])
     printed(np.array(total), e2 + 2 * e4, 4)
-    printed(chapter.array("softmax-by-hand", 1), exact_weights()[0], 4)
-    assert chapter.output("weights-1").splitlines()[-2:] == ["True", "True"]
+    printed(chapter.array("weights-1", 1), exact_weights()[0], 4)
+    assert abs(exact_weights()[0][0] - 1 / (1 + 2 * e2)) < mpmath.mpf(10) ** -30
     for i in (1, 2):
-        fifth = re.findall(r"^ *5 +\[(.*)\]", chapter.output("repeat"), re.M)[i - 1]
+        fifth = re.findall(r"^5 +\[(.*)\]", chapter.output("repeat"), re.M)[i - 1]
         assert [float(one) for one in fifth.split(",")] == WEIGHTS[i]
 
 
@@ -252,13 +338,14 @@ def test_weighted_values(page, lang):
     chapter = page(lang, "eight-steps")
     exact = exact_weighted()
     printed(chapter.array("weighted"), exact, 4)
-    printed(chapter.array("weighted-1-matrix"), exact[0], 4)
-    for j, line in enumerate(chapter.output("weighted-1").splitlines()):
+    assert chapter.array("weighted", 1).tolist() == OUTPUTS
+    printed(chapter.array("output-1"), exact[0], 4)
+    for j, line in enumerate(chapter.output("weighted-1").splitlines()[:3]):
         weight, value, result = re.fullmatch(r"(.*) · \[(.*)\] = \[(.*)\]", line).groups()
         printed(np.array(float(weight)), exact_weights()[0][j], 4)
         assert [int(one) for one in value.split(",")] == VALUES[j]
         printed(np.array([float(one) for one in result.split(",")]), exact[0][j], 4)
-    sixth = re.findall(r"^ *6 +\[(.*)\]", chapter.output("repeat"), re.M)
+    sixth = re.findall(r"^6 +\[(.*)\]", chapter.output("repeat"), re.M)
     rows = np.array([[float(one) for one in row.split(",")] for row in sixth])
     printed(rows.reshape(2, 3, 3), exact[1:], 4)
 
@@ -268,15 +355,16 @@ def test_weighted_values(page, lang):
 def test_outputs(page, lang):
     chapter = page(lang, "eight-steps")
     assert chapter.array("outputs").tolist() == OUTPUTS
-    assert chapter.output("outputs").splitlines()[-2:] == ["True", "True"]
-    assert chapter.array("output-1").tolist() == OUTPUTS[0]
-    results = re.findall(r"= (\S+)$", chapter.output("output-by-hand"), re.M)
-    assert [float(one) for one in results] == OUTPUTS[0]
-    seventh = re.findall(r"^ *7 +\[(.*)\]", chapter.output("repeat"), re.M)
+    assert chapter.array("output-1", 1).tolist() == OUTPUTS[0]
+    lines = re.findall(r"^o1\[(\d)\] = (.*) = (\S+)$", chapter.output("weighted-1"), re.M)
+    assert [float(result) for _, _, result in lines] == OUTPUTS[0]
+    for c, terms, _ in lines:
+        pairs = [term.split("·") for term in terms.split(" + ")]
+        printed([float(a) for a, _ in pairs], exact_weights()[0], 4)
+        assert [int(v) for _, v in pairs] == [row[int(c) - 1] for row in VALUES]
+    seventh = re.findall(r"^7 +\[(.*)\]", chapter.output("repeat"), re.M)
     assert [[float(one) for one in row.split(",")] for row in seventh] == OUTPUTS[1:]
-    low, high = np.min(VALUES, axis=0), np.max(VALUES, axis=0)
-    assert ((low <= OUTPUTS[0]) & (OUTPUTS[0] <= high)).all()
-    assert chapter.output("output-1").splitlines()[-1] == "True"
+    assert chapter.output("repeat").endswith("True")
 
 
 @pytest.mark.site
@@ -307,13 +395,17 @@ def test_scaled(page, lang):
 @pytest.mark.site
 @each_language
 def test_side_by_side(page, lang):
-    values = page(lang, "eight-steps").values("side-by-side")
+    chapter = page(lang, "eight-steps")
+    values = chapter.values("side-by-side")
     table = [re.findall(r"[\d.]+", one) for one in values[:9]]
     exact, rounded, scaled = ([[float(x) for x in one] for one in table[k::3]] for k in range(3))
     assert exact == OUTPUTS
     assert rounded == ROUNDED_OUTPUTS
     assert scaled[0] == SCALED_OUTPUT_1
-    assert values[9:] == ["0.0634", "0.3169"]
+    assert scaled == chapter.array("scaled", 2).tolist()
+    weights = f"[{', '.join(f'{float(x):.4f}' for x in exact_weights()[0])}]"
+    wrong_and_right = [str(ROUNDED_WEIGHTS[0]), weights, values[6], values[8], "3", "1"]
+    assert chapter.values("mistakes")[:6] == wrong_and_right
 
 
 @pytest.mark.site
@@ -321,21 +413,28 @@ def test_side_by_side(page, lang):
 def test_rounding_error(page, lang):
     chapter = page(lang, "eight-steps")
     exact = product(exact_weights(), VALUES)
-    errors = [
-        max(abs(mpmath.mpf(str(a)) - b) for a, b in zip(*rows, strict=True))
+    moved = [
+        [abs(mpmath.mpf(str(a)) - b) for a, b in zip(*rows, strict=True)]
         for rows in zip(ROUNDED_OUTPUTS, exact, strict=True)
     ]
-    printed(chapter.array("rounding-error"), errors, 4)
-    assert max(errors) == errors[0]
+    lost = [
+        sum(abs(mpmath.mpf(str(a)) - b) for a, b in zip(*rows, strict=True))
+        for rows in zip(ROUNDED_WEIGHTS, exact_weights(), strict=True)
+    ]
+    spread = [max(column) - min(column) for column in transpose(VALUES)]
+    bound = [[one / 2 * width for width in spread] for one in lost]
+    printed(chapter.array("rounding-error"), moved, 4)
+    printed(chapter.array("rounding-error", 1), bound, 4)
+    assert abs(moved[0][0] - bound[0][0]) < mpmath.mpf(10) ** -15
 
 
 @pytest.mark.site
 @each_language
 def test_claimed_softmax_is_wrong(page, lang):
-    chapter = page(lang, "eight-steps")
+    assert page(lang, "eight-steps").values("mistakes")[0] == "[0.0, 0.5, 0.5]"
     errors = [abs(a - b) for a, b in zip([0, 0.5, 0.5], exact_weights()[0], strict=True)]
     assert max(errors) > 0.06
-    printed(np.array(chapter.numbers("wrong-softmax")), [max(errors)], 4)
+    assert min(min(row) for row in exact_weights()) > 0
 
 
 @pytest.mark.site
@@ -347,7 +446,8 @@ def test_rounded_alone(page, lang):
     assert chapter.numbers("rounded-alone") == [0.1, 0.5, 0.5, 1.1, 2.1, 7.2, 1.8]
     assert product([tenths], VALUES) == [[Fraction(21, 10), Fraction(36, 5), Fraction(9, 5)]]
     assert chapter.output("rounded-alone").splitlines()[-1] == "False"
-    assert chapter.values("mistake-rounding")[1:] == ["0.1", "1.1", "2.1", "2", "[0.0, 0.5, 0.5]"]
+    assert chapter.values("mistake-rounding") == ["1.1", "2.1"]
+    assert max(row[0] for row in VALUES) < 2.1
 
 
 @pytest.mark.site
@@ -371,7 +471,7 @@ def test_itself(page, lang):
     assert [row.index(max(row)) for row in weights] == [1, 1, 1]  # all attend most to input 2
     assert min(weights[0]) == weights[0][0]
     lines = chapter.output("itself").splitlines()
-    assert lines[-1] == "1 of 3"
+    assert lines[-1] == "1 / 3"
     for i, line in enumerate(lines[:-1]):
         number, own, *row = (float(one) for one in re.findall(r"\d+(?:\.\d+)?", line))
         assert number == i + 1
@@ -381,12 +481,72 @@ def test_itself(page, lang):
 
 @pytest.mark.site
 @each_language
+def test_any_length(page, lang):
+    lines = page(lang, "eight-steps").output("any-length").splitlines()
+    assert lines[0] == str(3 * 4 * 3)
+    assert lines[1:] == [f"({n}, 4) ({n}, {n}) ({n}, 3)" for n in (1, 2, 4, 9)]
+
+
+@pytest.mark.site
+@each_language
+def test_cost(page, lang):
+    """Parameters as torch has them; every product of numbers, counted matrix by matrix."""
+    n, d = 100, 64
+    shapes = [(n, d, d)] * 3 + [(n, d, n), (n, n, d)]  # (rows, inner, columns)
+    attention_layer = torch.nn.MultiheadAttention(d, 1, bias=False, device="meta")
+    convolution = torch.nn.Conv1d(d, d, 2 * n - 1, bias=False, device="meta")
+    assert page(lang, "eight-steps").numbers("cost") == [
+        attention_layer.in_proj_weight.numel(),
+        convolution.weight.numel(),
+        sum(a * b * c for a, b, c in shapes),
+        n * (199 * d) * d,
+    ]
+
+
+@pytest.mark.site
+@each_language
 def test_exercises(page, lang):
     chapter = page(lang, "eight-steps")
+    fourth = [[1, 0, 0, 1]]
+    made = [product(fourth, one)[0] for one in (W_KEY, W_QUERY, W_VALUE)]
+    assert made == [[1, 1, 1], [1, 1, 2], [1, 3, 0]]  # rows 1 and 4, added by hand
+    assert [chapter.array("exercise-fourth", i).tolist() for i in range(3)] == made
+    assert chapter.output("exercise-fourth").splitlines()[-1] == str(dot(QUERIES[0], made[0]))
     third = Fraction(1, 3)
-    printed(chapter.array("exercise-1", 0), [[third] * 3], 4)
-    printed(chapter.array("exercise-1", 1), product([[third] * 3], VALUES), 4)
-    assert chapter.output("exercise-1").splitlines()[-1] == "True"
-    assert chapter.output("exercise-2").splitlines()[0] == "(3, 2)"
-    assert chapter.array("exercise-2").tolist() == [row[:2] for row in OUTPUTS]
-    assert chapter.array("exercise-3").tolist() == product(X, transpose(X))
+    printed(chapter.array("exercise-zero"), [third] * 3, 4)
+    printed(chapter.array("exercise-zero", 1), product([[third] * 3], VALUES)[0], 4)
+    assert chapter.output("exercise-size").splitlines()[0] == "(3, 2)"
+    assert chapter.array("exercise-size").tolist() == [row[:2] for row in OUTPUTS]
+    quarter, half = mpmath.mpf(1) / 4, mpmath.mpf(1) / 2
+    logs = [mpmath.log(quarter), mpmath.log(half), mpmath.log(quarter)]
+    printed(chapter.array("exercise-logarithm"), logs, 4)
+    for number in (1, 2):
+        assert chapter.array("exercise-logarithm", number).tolist() == [0.25, 0.5, 0.25]
+    printed(softmax([0, mpmath.log(2), 0]), [quarter, half, quarter], 12)
+    assert chapter.array("exercise-own").tolist() == product(X, transpose(X))
+    own = product(X, transpose(X))
+    told = [own[0][0], own[0][2], own[2][2], own[2][1]]
+    assert chapter.values("exercise-own") == [str(one) for one in told]
+
+
+@pytest.mark.site
+@each_language
+def test_swapped_product(page, lang):
+    chapter = page(lang, "eight-steps")
+    swapped = product(VALUES, exact_weights())
+    printed(chapter.array("exercise-bug"), swapped, 4)
+    lines = chapter.output("exercise-bug").splitlines()
+    assert (lines[0], lines[-1]) == ("(3, 3) (3, 3)", "False")
+    largest = [max(column) for column in transpose(VALUES)]
+    assert any(one > most for row in swapped for one, most in zip(row, largest, strict=True))
+
+
+@pytest.mark.site
+@each_language
+def test_another_order(page, lang):
+    order = [0, 2, 1]
+    queries, keys, values = ([matrix[i] for i in order] for matrix in (QUERIES, KEYS, VALUES))
+    moved = product(attention_weights(queries, keys), values)
+    got = page(lang, "eight-steps").array("exercise-order")
+    printed(got, moved, 4)
+    assert got.tolist() == [OUTPUTS[i] for i in order]

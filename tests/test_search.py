@@ -24,13 +24,13 @@ SEARCHES = [
     ("en", "√d_k", "scaling"),
     ("en", "scaled dot product", "glossary"),
     ("en", "layer normalisation", "transformer-block"),
-    ("en", "keeps no entry for a place", "sequences"),
+    ("en", "has no parameter for a place", "sequences"),
     ("zh", "缩放点积", "score-functions"),
     ("zh", "加权平均", "glossary"),
     ("zh", "方差", "scaling"),
     ("zh", "softmax", "softmax"),
     ("zh", "√d_k", "scaling"),
-    ("zh", "每个词元占多大比重", "sequences"),
+    ("zh", "每个参数只认一个方位", "sequences"),
 ]
 
 # What readers type, in the field's words, the page's or another's, and the page that explains it.

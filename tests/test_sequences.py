@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import re
 from fractions import Fraction
-from math import exp, log, sqrt
+from math import sqrt
 
 import hypothesis.strategies as st
 import numpy as np
@@ -19,45 +22,41 @@ from attention_docs.sequences import (
     window_parameters,
     windows,
 )
-from attention_docs.softmax import softmax
 from tests.conftest import each_language
-from tests.exact import printed
-from tests.exact import softmax as exact_softmax
+from tests.exact import printed, printed_e
 
 seeds = st.integers(0, 2**32 - 1)
 
 # The example, written down once more: nothing below reads it from the package.
-PRO, SAW, A = (1, 0, 0), (0, 1, 0), (0, 0, 1)  # "I", "saw", "a"
-WORDS = [PRO, SAW, A, SAW]
-CIRCLE = [(1, 0), (0, 1), (-1, 0), (0, -1)]
+WORDS = ["I", "saw", "a", "saw"]
+OWN = {"I": [1, 0, 0, 0], "saw": [0, 1, 0, 1], "a": [0, 0, 1, 0]}
+SAYS = {"I": (1, 0), "a": (0, 1)}  # for verb, for noun
 RIGHT = ["pronoun", "verb", "determiner", "noun"]
 
 
-def content_scores() -> list[list[int]]:
-    """I looks for saw (1), saw for I (1), a for saw (2): after the division by 2."""
-    looks_for = {PRO: (SAW, 1), SAW: (PRO, 1), A: (SAW, 2)}
-    return [[looks_for[w][1] * (other == looks_for[w][0]) for other in WORDS] for w in WORDS]
+def asked(words: list[str], i: int, places: bool = False) -> tuple[list[Fraction], list[Fraction]]:
+    """Weights and output of token i: saw gives 16 to I and to a; the word before 16 times more."""
+    shares = [16 if words[i] == "saw" and word in "Ia" else 1 for word in words]
+    if places and i:
+        shares[i - 1] *= 16
+    weights = [Fraction(one, sum(shares)) for one in shares]
+    pairs = [SAYS.get(word, (0, 0)) for word in words]
+    sums = [sum(a * pair[c] for a, pair in zip(weights, pairs, strict=True)) for c in (0, 1)]
+    return weights, [Fraction(one) for one in sums]
 
 
-def placed_scores() -> list[list[int]]:
-    """The place before adds 2, the place after takes 2 away, around the circle."""
-    by_offset = {3: 2, 1: -2, 0: 0, 2: 0}  # (key - query) mod 4
-    return [
-        [score + by_offset[(j - i) % 4] for j, score in enumerate(row)]
-        for i, row in enumerate(content_scores())
-    ]
+def tagged(places: bool) -> list[list[Fraction]]:
+    """The points of the word itself, and what the average adds for verb and noun."""
+    rows = []
+    for i, word in enumerate(WORDS):
+        verb, noun = asked(WORDS, i, places)[1]
+        rows.append([a + b for a, b in zip(OWN[word], (0, verb, 0, noun), strict=True)])
+    return rows
 
 
-def mixed(weights: list[float]) -> list[float]:
-    """What I, saw and a get in all."""
-    return [weights[0], weights[1] + weights[3], weights[2]]
-
-
-def tag_rows(outputs: list[list[float]]) -> np.ndarray:
-    """Pronoun for I, determiner for a, verb and noun for saw; verb after I, noun after a."""
-    own = {PRO: [1, 0, 0, 0], SAW: [0, 1, 0, 1], A: [0, 0, 1, 0]}
-    fetched = [[0, o[0], 0, o[2]] for o in outputs]
-    return np.array([own[w] for w in WORDS]) + np.array(fetched)
+def barycentric(x: Fraction, y: Fraction) -> list[Fraction]:
+    """The numbers that mix [1, 0], [0, 0] and [0, 1] to a point, by hand."""
+    return [x, 1 - x - y, y]
 
 
 # The functions.
@@ -154,13 +153,6 @@ def test_weights_of_says_what_it_wants() -> None:
 
 @settings(deadline=None)
 @given(seeds)
-def test_any_positive_weights_are_reached(seed: int) -> None:
-    wanted = np.random.default_rng(seed).dirichlet([1.0] * 7) * 0.99 + 0.01 / 7
-    np.testing.assert_allclose(softmax(np.log(wanted)), wanted, atol=1e-12)
-
-
-@settings(deadline=None)
-@given(seeds)
 def test_outputs_stay_among_the_values(seed: int) -> None:
     rng = np.random.default_rng(seed)
     q, k, v = rng.normal(0, 2, (5, 3)), rng.normal(0, 2, (7, 3)), rng.normal(0, 2, (7, 4))
@@ -209,215 +201,187 @@ def test_three_kinds(page, lang):
         "This is good -> 不 错 (3, 2)",
         "I saw a saw -> 我 看 见 一 把 锯 子 (4, 7)",
     ]
-    assert chapter.values("own-length") == ["3", "2", "4", "7"]
-
-
-@pytest.mark.site
-@each_language
-def test_per_token(page, lang):
-    chapter = page(lang, "sequences")
-    for i, word in enumerate(WORDS):
-        assert chapter.array("sentence", i).tolist() == [*word, 0, 0]
-    assert chapter.output("sentence").endswith("tokens 2 and 4 differ by 0")
-    rows = chapter.output("per-token").splitlines()[5:]
-    assert [row.split()[-1] for row in rows] == ["pronoun", "verb/noun", "determiner", "verb/noun"]
-    assert rows[1] == rows[3] == "saw  [0, 1, 0, 1] verb/noun"
+    assert chapter.values("three-kinds") == ["3", "2", "4", "7"]
 
 
 @pytest.mark.site
 @each_language
 def test_window_layer(page, lang):
     chapter = page(lang, "sequences")
-    nothing = (0, 0, 0)
-    padded = [nothing, *WORDS, nothing]
+    # A hard look at the left neighbour: 1 for I, 1 for a.
+    expected = [list(OWN[word]) for word in WORDS]
+    for i in (1, 2, 3):
+        expected[i][1] += WORDS[i - 1] == "I"
+        expected[i][3] += WORDS[i - 1] == "a"
+    assert [chapter.array("window-layer", i).tolist() for i in range(4)] == expected
+    rows = chapter.output("window-layer").splitlines()
+    assert [row.split()[-1] for row in rows] == RIGHT
+    one_hot = {word: [float(word == one) for one in ("I", "saw", "a")] + [0, 0] for word in WORDS}
+    padded = [[0] * 5, *(one_hot[word] for word in WORDS), [0] * 5]
     for i in range(4):
         for side in range(3):
-            assert chapter.array("windows", 3 * i + side).tolist() == [*padded[i + side], 0, 0]
-    # A hard look at the left neighbour: 1 for I, 1 for a.
-    expected = tag_rows([list(word) for word in [nothing, *WORDS[:3]]])
-    got = [chapter.array("window-layer", i + 1).tolist() for i in range(4)]
-    assert got == expected.tolist()
-    assert "right neighbour: all zeros, True" in chapter.output("window-layer")
-    rows = chapter.output("window-layer").splitlines()[6:]
-    assert [row.split()[-1] for row in rows] == RIGHT
-    assert chapter.values("window") == ["[0, 0, 0, 1]", "[0, 1, 0, 1]", "[0, 1, 0, 2]"]
+            assert chapter.array("windows", 3 * i + side).tolist() == padded[i + side]
+    left = [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
+    assert chapter.array("windows", 12).tolist() == left + [[0] * 4] * 2
+    assert chapter.array("windows", 13).tolist() == list(OWN.values()) + [[0] * 4] * 2
+    assert chapter.output("windows").endswith("False")
+    assert chapter.values("window-run") == [
+        *("[0, 0, 0, 1]", "[0, 1, 0, 1]", "[0, 1, 0, 2]"),
+        *(str(3 * 5 * 4), f"{3 * 64 * 64:,}"),
+    ]
 
 
 @pytest.mark.site
 @each_language
 def test_window_parameters(page, lang):
     chapter = page(lang, "sequences")
-    printed = chapter.numbers("window-parameters")
     odd = range(1, 16, 2)
-    assert printed[:-1] == [number for k in odd for number in (k, k * 64 * 64)]
-    assert printed[-1] == 3 * 64 * 64
-    rows = [f"n = {n}: {(2 * n - 1) * 4096} {n * n * 4096} {3 * 4096}" for n in (4, 10, 100, 1000)]
+    printed_counts = [number for k in odd for number in (k, k * 64 * 64)]
+    assert chapter.numbers("window-parameters") == printed_counts
+    rows = [f"n = {n}: {(2 * n - 1) * 4096} {n * n * 4096}" for n in (4, 10, 100, 1000)]
     assert chapter.output("whole-sentence").splitlines() == rows
-    assert chapter.values("window-cost") == [
-        *("60", "12288", "3"),
-        *("4,096", "12,288", "815,104", "40,960,000", "12,288"),
-    ]
+    assert chapter.values("window")[5:] == ["4,096", "12,288", "815,104", "40,960,000"]
+
+
+@settings(deadline=None)
+@given(st.integers(1, 12))
+def test_the_smallest_window_that_spans_a_sentence(n: int) -> None:
+    """Every token depends on every other exactly if k is at least 2n - 1."""
+    for k in range(1, 2 * n + 4, 2):
+        kernel = torch.ones(1, 1, k, dtype=torch.float64)
+        marks = torch.eye(n, dtype=torch.float64)[:, None]  # one token marked at a time
+        seen = torch.nn.functional.conv1d(marks, kernel, padding="same")[:, 0]
+        assert bool((seen > 0).all()) == (k >= 2 * n - 1)
 
 
 @pytest.mark.site
 @each_language
-def test_products(page, lang):
-    """Every product of numbers, counted as torch multiplies the matrices."""
-    n, d = 100, 64
-    shapes = [(n, d, d)] * 3 + [(n, d, n), (n, n, d)]  # (rows, inner, columns)
-    attention_products = sum(a * b * c for a, b, c in shapes)
-    window_products = n * (199 * d) * d
-    printed = page(lang, "sequences").numbers("products")
-    assert printed == [window_products, attention_products]
-
-
-@pytest.mark.site
-@each_language
-def test_any_length(page, lang):
-    lines = page(lang, "sequences").output("look").splitlines()
-    assert lines[0] == f"parameters: {5 * 4 + 5 * 4 + 5 * 3}"
-    assert lines[1:] == [f"({n}, 5) -> ({n}, {n}) -> ({n}, 3)" for n in (1, 2, 4, 9)]
-
-
-@pytest.mark.site
-@each_language
-def test_reach(page, lang):
+def test_average(page, lang):
     chapter = page(lang, "sequences")
-    # [2, 1] = a·[4, 0] + b·[0, 4] + (1 - a - b)·[0, 0]
-    a, b = Fraction(2, 4), Fraction(1, 4)
-    assert chapter.array("reach").tolist() == [1 - a - b, a, b]
-    printed(chapter.array("reach", 1), [log(1 / 4), log(1 / 2), log(1 / 4)])
-    assert chapter.array("reach", 2).tolist() == [2, 1]
+    for number, sentence in enumerate(("I also often saw", "a big old saw")):
+        weights, output = asked(sentence.split(), 3)
+        printed(chapter.array("average", 2 * number), weights, 2)
+        printed(chapter.array("average", 2 * number + 1), output, 2)
+    assert chapter.values("self-attention") == [f"{16 / 19:.2f}"]
+    rows = [(n, Fraction(1, n), Fraction(16, 15 + n)) for n in (4, 20, 100)]
+    got = np.array(chapter.numbers("mean")).reshape(3, 3)
+    assert got[:, 0].tolist() == [row[0] for row in rows]
+    printed(got[:, 1:], [row[1:] for row in rows], 2)
+
+
+@pytest.mark.site
+@each_language
+def test_turned_weights(page, lang):
+    """Every frame of the control: its shares, its weights, and the output, which they equal."""
+    source = page(lang, "sequences").html.read_text(encoding="utf-8")
+    frames = re.findall(r'data-at="(\d \d \d)".*?<figcaption>(.*?)</figcaption>', source, re.S)
+    assert [at for at, _ in frames] == [" ".join(at) for at in itertools.product("123", repeat=3)]
+    for at, caption in frames:
+        shares = [4 ** (int(one) - 1) for one in at.split()]
+        weights = [Fraction(one, sum(shares)) for one in shares]
+        told = [json.loads(one) for one in re.findall(r"\[[^\]]*\]", caption)]
+        assert told[0] == shares
+        printed(told[1], weights, 2)
+        printed(told[2], [weights[0], weights[2]], 2)
+        assert weights[0] + weights[2] < 1
 
 
 @pytest.mark.site
 @each_language
 def test_outside(page, lang):
     chapter = page(lang, "sequences")
-    a, b = Fraction(3, 4), Fraction(3, 4)
-    assert chapter.array("outside").tolist() == [1 - a - b, a, b]
-    assert min(chapter.array("outside")) < 0
-    triples = [chapter.array("exercise-2", i).tolist() for i in (1, 3, 5)]
-    points = [(1, 1), (2, 2), (-1, 1)]
-    assert triples == [[1 - Fraction(x + y, 4), Fraction(x, 4), Fraction(y, 4)] for x, y in points]
-
-
-@pytest.mark.site
-@each_language
-def test_corner(page, lang):
-    lines = page(lang, "sequences").output("corner").splitlines()
-    distances = []
-    for score, line in zip((2, 4, 8, 16), lines, strict=True):
-        weight = 1 / (2 + exp(score))  # of each of the two others
-        # The output is [4·(1 - 2·weight), 4·weight]: from [4, 0] it is 8 and 4 weights away.
-        distances.append(float(line.split(": distance ")[1]))
-        assert distances[-1] == pytest.approx(weight * sqrt(8**2 + 4**2), rel=6e-3)
-    assert all(distance > 0 for distance in distances)
-
-
-@pytest.mark.site
-@each_language
-def test_path(page, lang):
-    chapter = page(lang, "sequences")
-    for t, row in zip((-4, 0, 4), chapter.array("path"), strict=True):
-        total = 1 + exp(2 * t) + exp(t)
-        printed(row, [4 * exp(2 * t) / total, 4 * exp(t) / total])
-    assert "all below the edge: True" in chapter.output("path")
+    far = barycentric(Fraction(3, 4), Fraction(3, 4))
+    assert chapter.array("outside").tolist() == far
+    assert min(far) < 0
+    inside = barycentric(Fraction(1, 2), Fraction(1, 4))
+    assert chapter.array("reach").tolist() == inside
+    assert chapter.array("reach", 1).tolist() == [0.5, 0.25]
+    assert min(inside) > 0
+    for power, line in zip((1, 4, 7, 10), chapter.output("corner").splitlines(), strict=True):
+        other = Fraction(1, 4**power + 2)  # the weight of each of the two others
+        # The output is [1 - 2·other, other]: 2 and 1 of these weights away from [1, 0].
+        printed_e([float(line.split(": ")[1])], [float(other) * sqrt(5)], 2)
 
 
 @pytest.mark.site
 @each_language
 def test_content_only(page, lang):
     chapter = page(lang, "sequences")
-    numbers = np.array(chapter.numbers("parameters"))
-    W_q, W_k = numbers[:20].reshape(5, 4), numbers[20:40].reshape(5, 4)
-    for i, word in enumerate(WORDS):
-        row = word.index(1)
-        assert chapter.array("content-queries", 3 * i).tolist() == W_q[row].tolist()
-        assert chapter.array("content-queries", 3 * i + 1).tolist() == W_k[row].tolist()
-        assert chapter.array("content-queries", 3 * i + 2).tolist() == list(word)
-    assert numbers[40:].reshape(5, 3).tolist() == [[*PRO], [*SAW], [*A], [0] * 3, [0] * 3]
-    assert chapter.array("content-scores").tolist() == content_scores()
-    weights = [exact_softmax(row) for row in content_scores()]
-    printed(chapter.array("content-weights"), weights)
-    outputs = chapter.array("content-outputs")
-    printed(outputs, [mixed(row) for row in weights])
-    assert outputs[1].tolist() == outputs[3].tolist()
-    printed(outputs[1, 0], exp(1) / (exp(1) + 3))
-    assert "rows 2 and 4 are equal: True" in chapter.output("content-outputs")
-    lines = chapter.output("content-random").splitlines()
-    assert lines == [f"rounds: {n}, rows 2 and 4 equal in 1000 of 1000" for n in (1, 2, 3)]
-
-
-@pytest.mark.site
-@each_language
-def test_positions(page, lang):
-    chapter = page(lang, "sequences")
-    for i in range(4):
-        assert chapter.array("positions", i + 1).tolist() == [*WORDS[i], *CIRCLE[i]]
-        # The query's place is that before its own, times 4; the key's is its own.
-        x, y = CIRCLE[i - 1]
-        assert chapter.array("position-queries", 2 * i)[2:].tolist() == [4 * x, 4 * y]
-        assert chapter.array("position-queries", 2 * i + 1)[2:].tolist() == list(CIRCLE[i])
-    assert chapter.array("position-queries", 8).tolist() == placed_scores()
-    weights = [exact_softmax(row) for row in placed_scores()]
-    printed(chapter.array("position-weights"), weights)
-    outputs = np.array([mixed(row) for row in weights])
-    printed(chapter.array("position-outputs"), outputs)
-    difference = np.abs(outputs[1] - outputs[3]).max()
-    printed(chapter.numbers("position-outputs")[-1], difference)
-    assert difference > 0.5
-
-
-@pytest.mark.site
-@each_language
-def test_position_random(page, lang):
-    lines = page(lang, "sequences").output("position-random").splitlines()
-    assert lines == ["rows 2 and 4 differ in 1000 of 1000", "equal again: True"]
-
-
-@pytest.mark.site
-@each_language
-def test_alternate(page, lang):
-    chapter = page(lang, "sequences")
-    expected = tag_rows([mixed(exact_softmax(row)) for row in placed_scores()])
-    got = np.array([chapter.array("alternate", i) for i in range(4)])
-    printed(got, expected)
-    lines = chapter.output("alternate").splitlines()
-    assert [line.split()[-1] for line in lines] == RIGHT
-    assert expected.argmax(axis=1).tolist() == [0, 1, 2, 3]
+    for row, i in enumerate((1, 3)):
+        weights, output = asked(WORDS, i)
+        printed(chapter.array("content-only", 2 * row), weights, 2)
+        printed(chapter.array("content-only", 2 * row + 1), output, 2)
+        weights, output = asked(WORDS, i, places=True)
+        printed(chapter.array("positions", 2 * row), weights, 2)
+        printed(chapter.array("positions", 2 * row + 1), output, 2)
+    assert asked(WORDS, 1) == asked(WORDS, 3)
+    assert chapter.output("content-random").splitlines() == ["1 1000", "2 1000", "3 1000"]
+    assert chapter.output("position-random") == "1000 1000"
 
 
 @pytest.mark.site
 @each_language
 def test_mistake(page, lang):
     chapter = page(lang, "sequences")
-    expected = tag_rows([mixed(exact_softmax(row)) for row in content_scores()])
-    got = np.array([chapter.array("mistake-wrong", i) for i in range(4)])
-    printed(got, expected)
+    for block, places in (("mistake-wrong", False), ("mistake-right", True)):
+        got = np.array([chapter.array(block, i) for i in range(4)])
+        printed(got, tagged(places), 2)
     wrong = chapter.output("mistake-wrong").splitlines()
     right = chapter.output("mistake-right").splitlines()
-    assert wrong[1] == wrong[3]
-    assert right[1] != right[3]
-    assert [line.split()[-1] for line in wrong[:4]] == ["pronoun", "verb", "determiner", "verb"]
+    tie = "verb/noun"
+    assert [line.split()[-1] for line in wrong[:4]] == ["pronoun", tie, "determiner", tie]
     assert [line.split()[-1] for line in right[:4]] == RIGHT
-    assert wrong[4] == "tokens 2 and 4 differ: False"
-    assert right[4] == "tokens 2 and 4 differ: True"
-    assert chapter.values("mistake-alone") == ["verb", "55"]
+    assert wrong[1] == wrong[3]
+    assert (wrong[4], right[4]) == ("False", "True")
 
 
 @pytest.mark.site
 @each_language
 def test_exercises(page, lang):
     chapter = page(lang, "sequences")
-    sentence = [None, None, *(["I", "saw", "a", "saw"] * 2), None, None]
-    for line, side in zip(chapter.output("exercise-1").splitlines(), (0, 1, 2), strict=True):
+    assert chapter.numbers("exercise-count") == [5 * 8 * 3, 11 * 8 * 3]
+    printed(chapter.array("exercise-shares"), [Fraction(3, 6), Fraction(1, 6), Fraction(2, 6)], 4)
+    assert chapter.array("exercise-shares", 1).tolist() == [3 + 0 + 1, 0 + 1 + 1]
+    sentence = [None, None, *WORDS, *WORDS, None, None]
+    for line, side in zip(chapter.output("exercise-window").splitlines(), (0, 1, 2), strict=True):
         two, six = (sentence[i + 2 - side : i + 3 + side] for i in (1, 5))
-        assert line == f"k = {2 * side + 1}: the same window for tokens 2 and 6: {two == six}"
-    scores = torch.tensor(content_scores(), dtype=torch.float64)
-    hidden = torch.ones(4, 4, dtype=torch.bool).triu(1)
-    weights = torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
-    printed(chapter.array("exercise-3"), weights.numpy())
-    outputs = weights @ torch.tensor(WORDS, dtype=torch.float64)
-    difference = (outputs[1] - outputs[3]).abs().max().item()
-    printed(chapter.numbers("exercise-3")[-1], difference)
+        assert line == f"k = {2 * side + 1}: {two == six}"
+    for number, point in enumerate([(1, 1), (2, 2), (-1, 2)]):
+        x, y = (Fraction(one, 4) for one in point)
+        assert chapter.array("exercise-inside", 2 * number).tolist() == [x, y]
+        assert chapter.array("exercise-inside", 2 * number + 1).tolist() == barycentric(x, y)
+
+
+@pytest.mark.site
+@each_language
+def test_wrong_axis(page, lang):
+    chapter = page(lang, "sequences")
+    shares = torch.tensor([[1.0, 1, 1], [16, 1, 1], [1, 1, 1]], dtype=torch.float64)
+    says = torch.tensor([[1.0, 0], [0, 0], [1, 0]], dtype=torch.float64)
+    for number, axis in enumerate((0, 1)):
+        weights = torch.nn.functional.normalize(shares, p=1, dim=axis)
+        printed(chapter.array("exercise-bug", 2 * number), weights.sum(1).tolist(), 2)
+        printed(chapter.array("exercise-bug", 2 * number + 1), (weights @ says)[1].tolist(), 2)
+    assert chapter.array("exercise-bug", 1)[0] > 1  # beyond every vector that is averaged
+
+
+@pytest.mark.site
+@each_language
+def test_only_what_stands_before(page, lang):
+    chapter = page(lang, "sequences")
+    for row, i in enumerate((1, 3)):
+        weights, output = asked(WORDS[: i + 1], i)
+        printed(chapter.array("exercise-before", 2 * row), weights, 2)
+        printed(chapter.array("exercise-before", 2 * row + 1), output, 2)
+    assert asked(WORDS[:2], 1)[1] != asked(WORDS, 3)[1]
+
+
+@settings(deadline=None)
+@given(seeds)
+def test_averages_of_averages_are_averages(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = rng.dirichlet(np.ones(5), 4), rng.dirichlet(np.ones(4), 3)
+    corners = np.concatenate([np.eye(4), np.zeros((1, 4))])  # their hull: x >= 0, sum <= 1
+    twice = second @ (first @ corners)
+    assert (twice >= 0).all()
+    assert (twice.sum(axis=1) <= 1 + 1e-12).all()

@@ -1,7 +1,16 @@
 """The eight steps of self-attention for three inputs, with every tensor."""
 
-# --8<-- [start:setup]
-from math import e, sqrt
+# --8<-- [start:no-such-card]
+cards = {
+    "onion soup": [50, 0],
+    "carrot soup": [45, 1],
+    "carrot cake": [90, 12],
+}
+print(cards.get("onion cake"))
+# --8<-- [end:no-such-card]
+
+# --8<-- [start:words]
+from math import log, sqrt
 
 import numpy as np
 
@@ -15,30 +24,91 @@ from attention_docs.eight_steps import (
     weighted_values,
 )
 from attention_docs.figures import eight_steps, flow, heatmap, numbered, product
-from attention_docs.score_functions import dot
+from attention_docs.sequences import attention_parameters, window_parameters
 from attention_docs.softmax import softmax
 from attention_docs.text import number, text
 
-
-def by_hand(a, b, spec=".0f", result=".0f"):
-    """A dot product as a pencil does it: multiply pair by pair, then add."""
-    pairs = list(zip(a, b, strict=True))
-    products = [f"{number(x, spec)}·{number(y, '.0f')}" for x, y in pairs]
-    return f"{' + '.join(products)} = {number(sum(x * y for x, y in pairs), result)}"
+words = ["onion", "carrot", "soup", "cake"]
 
 
-def drawn(a, b, c, names, roles, **labels):
-    """A × B = C as a figure, with row 1 of A and column 2 of B picked out."""
-    return product(a, b, c, names=names, roles=roles, row=0, column=1, **labels)
+def as_vector(phrase):
+    """A 1 for every word that the phrase holds."""
+    return np.array([float(word in phrase.split()) for word in words])
 
 
-# --8<-- [end:setup]
+titles = list(cards)
+card_keys = np.array([as_vector(title) for title in titles])  # (3, 4)
+card_values = np.array(list(cards.values()), dtype=float)  # (3, 2)
+in_chinese = {
+    **{"onion": "洋葱", "carrot": "胡萝卜", "soup": "汤", "cake": "蛋糕"},
+    **{"onion soup": "洋葱汤", "carrot soup": "胡萝卜汤"},
+    **{"carrot cake": "胡萝卜蛋糕"},
+}
+card_names = [{"en": title, "zh": in_chinese[title]} for title in titles]
+heatmap(
+    card_keys,
+    rows=card_names,
+    columns=[{"en": word, "zh": in_chinese[word]} for word in words],
+    role="key",
+    spec=".0f",
+)
+# --8<-- [end:words]
+
+# --8<-- [start:search]
+query = as_vector("onion cake")  # (4,)
+s = card_keys @ query  # (3, 4) @ (4,) = (3,)
+a = np.exp(s) / np.exp(s).sum()  # (3,)
+answer = a @ card_values  # (3,) @ (3, 2) = (2,)
+print("s", text(s, ".0f"))
+print("a", text(a, ".4f"))
+print("o", text(answer, ".2f"))
+# --8<-- [end:search]
+
+# --8<-- [start:scores-as-weights]
+wrong_answer = s @ card_values  # the scores, not the weights
+print("o", text(wrong_answer, ".0f"))
+# --8<-- [end:scores-as-weights]
+
+# --8<-- [start:sharper]
+factors = [1, 4, 16]
+sharp_scores = np.outer(factors, card_keys @ as_vector("onion soup"))
+sharp_weights = softmax(sharp_scores)  # (3, 3): a row for each factor
+sharp_answers = sharp_weights @ card_values
+print(text(sharp_answers, ".2f"))
+heatmap(
+    sharp_weights,
+    rows=[{"en": f"query × {c}", "zh": f"查询 × {c}"} for c in factors],
+    columns=card_names,
+    name="weights",
+    spec=".4f",
+)
+# --8<-- [end:sharper]
+
+# --8<-- [start:tied]
+print(text(softmax(16 * s), ".4f"))
+# --8<-- [end:tied]
+
+# --8<-- [start:stepper]
+x = INPUTS  # (n, d_model)
+queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
+scores = queries @ keys.T
+weights = softmax(scores)
+eight_steps(
+    inputs=x,
+    parameters=(W_KEY, W_QUERY, W_VALUE),
+    keys=keys,
+    queries=queries,
+    values=values,
+    scores=scores,
+    weights=weights,
+    weighted=weighted_values(weights, values),
+    outputs=weights @ values,
+)
+# --8<-- [end:stepper]
 
 # --8<-- [start:inputs]
-x = INPUTS
 n, d_model = x.shape
-print(text(x, ".0f"))  # (n, d_model)
-heatmap(x, rows=numbered("input", n), role="input", spec=".0f")
+print(text(x, ".0f"))
 # --8<-- [end:inputs]
 
 # --8<-- [start:parameters]
@@ -48,7 +118,26 @@ print(text(W_QUERY, ".0f"))  # (d_model, d_k)
 print(text(W_VALUE, ".0f"))  # (d_model, d_v)
 # --8<-- [end:parameters]
 
+
+# --8<-- [start:keys]
+def drawn(a, b, c, names, roles, **labels):
+    """A × B = C, with row 1 of A and column 2 of B picked out."""
+    return product(a, b, c, names=names, roles=roles, row=0, column=1, **labels)
+
+
+keys = x @ W_KEY  # (n, d_k)
+drawn(x, W_KEY, keys, ("inputs", "W_K", "keys"), ("input", "neutral", "key"))
+# --8<-- [end:keys]
+
+
 # --8<-- [start:by-hand]
+def by_hand(a, b, spec=".0f", result=".0f"):
+    """A dot product as a pencil does it: multiply pair by pair, then add."""
+    pairs = list(zip(a, b, strict=True))
+    products = [f"{number(x, spec)}·{number(y, '.0f')}" for x, y in pairs]
+    return f"{' + '.join(products)} = {number(sum(x * y for x, y in pairs), result)}"
+
+
 for name, W in (("k", W_KEY), ("q", W_QUERY), ("v", W_VALUE)):
     for c in range(W.shape[1]):  # column c of W gives component c
         print(f"{name}1[{c + 1}] = {by_hand(x[0], W[:, c])}")
@@ -61,21 +150,13 @@ k_3 = x[2] @ W_KEY
 print(text(k_1, ".0f"), text(k_2, ".0f"), text(k_3, ".0f"))
 # --8<-- [end:key-by-key]
 
-# --8<-- [start:keys]
-keys = x @ W_KEY  # (n, d_k)
-print(text(keys, ".0f"))
-drawn(x, W_KEY, keys, ("inputs", "W_K", "keys"), ("input", "neutral", "key"))
-# --8<-- [end:keys]
-
 # --8<-- [start:queries]
 queries = x @ W_QUERY  # (n, d_k)
-print(text(queries, ".0f"))
 drawn(x, W_QUERY, queries, ("inputs", "W_Q", "queries"), ("input", "neutral", "query"))
 # --8<-- [end:queries]
 
 # --8<-- [start:values]
 values = x @ W_VALUE  # (n, d_v)
-print(text(values, ".0f"))
 drawn(x, W_VALUE, values, ("inputs", "W_V", "values"), ("input", "neutral", "value"))
 # --8<-- [end:values]
 
@@ -85,102 +166,44 @@ for j in range(n):
 # --8<-- [end:scores-by-hand]
 
 # --8<-- [start:scores-1]
-scores_1 = queries[0] @ keys.T  # (n,)
-print(text(scores_1, ".0f"))
+scores_1 = queries[0] @ keys.T  # (d_k,) @ (d_k, n) = (n,)
 names, roles = ("query 1", "Kᵀ", "scores"), ("query", "key", "score")
 drawn(queries[:1], keys.T, scores_1, names, roles, columns=numbered("key", n))
 # --8<-- [end:scores-1]
 
-# --8<-- [start:softmax-by-hand]
-exponentials = np.exp(scores_1)  # e², e⁴, e⁴
-total = exponentials.sum()
-print(text(exponentials, ".4f"))
-print(number(total, ".4f"))
-print(text(exponentials / total, ".4f"))
-# --8<-- [end:softmax-by-hand]
-
 # --8<-- [start:weights-1]
-weights_1 = softmax(scores_1)  # (n,)
-print(text(weights_1, ".4e"))
-print(np.abs(weights_1 - exponentials / total).max() < 1e-12)
-print(abs(weights_1[0] - 1 / (1 + 2 * e**2)) < 1e-12)
-heatmap(weights_1, columns=numbered("key", n), name="weights", spec=".4f")
+powers = np.exp(scores_1)  # e², e⁴, e⁴
+weights_1 = powers / powers.sum()  # (n,)
+print(text(powers, ".4f"), number(powers.sum(), ".4f"))
+print(text(weights_1, ".4f"))
 # --8<-- [end:weights-1]
+
+# --8<-- [start:output-1]
+weighted_1 = weights_1[:, None] * values  # (n, 1) * (n, d_v) = (n, d_v)
+output_1 = weighted_1.sum(axis=0)  # (d_v,)
+print(text(weighted_1, ".4f"))
+print(text(output_1, ".4f"))
+# --8<-- [end:output-1]
 
 # --8<-- [start:weighted-1]
 for j in range(n):
-    factors = f"{number(weights_1[j], '.4f')} · {text(values[j], '.0f')}"
-    print(f"{factors} = {text(weights_1[j] * values[j], '.4f')}")
-# --8<-- [end:weighted-1]
-
-# --8<-- [start:weighted-1-matrix]
-weighted_1 = weights_1[:, None] * values  # (n, 1) * (n, d_v) = (n, d_v)
-print(text(weighted_1, ".4f"))
-heatmap(
-    weighted_1,
-    rows=numbered("value", n),
-    role="weighted-value",
-    spec=".4f",
-    name="weighted values",
-)
-# --8<-- [end:weighted-1-matrix]
-
-# --8<-- [start:output-by-hand]
+    factors_1 = f"{number(weights_1[j], '.4f')} · {text(values[j], '.0f')}"
+    print(f"{factors_1} = {text(weights_1[j] * values[j], '.4f')}")
 for c in range(d_v):
     print(f"o1[{c + 1}] = {by_hand(weights_1, values[:, c], '.4f', '.4f')}")
-# --8<-- [end:output-by-hand]
+# --8<-- [end:weighted-1]
 
-# --8<-- [start:output-1]
-output_1 = weighted_1.sum(axis=0)  # (d_v,)
-print(text(output_1, ".4f"))
-lowest, highest = values.min(axis=0), values.max(axis=0)
-print(all((lowest <= output_1) & (output_1 <= highest)))
+# --8<-- [start:output-product]
 names, roles = ("weights", "values", "output 1"), ("weight", "value", "output")
 drawn(weights_1, values, output_1, names, roles, spec=(".4f", ".0f", ".4f"))
-# --8<-- [end:output-1]
-
-# --8<-- [start:repeat]
-rows = [output_1]
-for i in (1, 2):
-    print(f"input {i + 1}")
-    for j in range(n):
-        print(f"  4  q{i + 1}·k{j + 1} = {by_hand(queries[i], keys[j])}")
-    weights_i = softmax(queries[i] @ keys.T)
-    print(f"  5  {text(weights_i, '.4e')}")
-    weighted_i = weights_i[:, None] * values
-    for j in range(n):
-        print(f"  6  {text(weighted_i[j], '.4f')}")
-    rows.append(weighted_i.sum(axis=0))
-    print(f"  7  {text(rows[i], '.4f')}")
-# --8<-- [end:repeat]
-
-# --8<-- [start:scores]
-scores = dot(queries, keys)  # (n, n): row i belongs to query i
-print(text(scores, ".0f"))
-# --8<-- [end:scores]
-
-# --8<-- [start:weights]
-weights = softmax(scores)  # (n, n): every row sums to 1
-print(text(weights, ".4e"))
-heatmap(
-    weights,
-    rows=numbered("query", n),
-    columns=numbered("key", n),
-    spec=".4f",
-    name="attention weights",
-)
-# --8<-- [end:weights]
-
-# --8<-- [start:weighted]
-weighted = weighted_values(weights, values)  # (n, n, d_v): output, key, component
-print(text(weighted, ".4f"))
-# --8<-- [end:weighted]
+# --8<-- [end:output-product]
 
 # --8<-- [start:outputs]
-outputs = weighted.sum(axis=1)  # over the keys: (n, d_v)
+queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
+scores = queries @ keys.T  # (n, n): row i belongs to query i
+weights = softmax(scores)  # (n, n): every row sums to 1
+outputs = weights @ values  # (n, n) @ (n, d_v) = (n, d_v)
 print(text(outputs, ".4f"))
-print(np.abs(outputs - np.array(rows)).max() < 1e-12)  # the loop gave the same
-print(np.abs(outputs - weights @ values).max() < 1e-12)  # steps 6 and 7 are one product
 # --8<-- [end:outputs]
 
 # --8<-- [start:whole]
@@ -200,19 +223,50 @@ flow(
 )
 # --8<-- [end:whole]
 
-# --8<-- [start:stepper]
-eight_steps(
-    inputs=x,
-    parameters=(W_KEY, W_QUERY, W_VALUE),
-    keys=keys,
-    queries=queries,
-    values=values,
-    scores=scores,
-    weights=weights,
-    weighted=weighted,
-    outputs=outputs,
-)
-# --8<-- [end:stepper]
+# --8<-- [start:repeat]
+rows = [output_1]
+for i in (1, 2):
+    for j in range(n):
+        print(f"4  q{i + 1}·k{j + 1} = {by_hand(queries[i], keys[j])}")
+    weights_i = softmax(queries[i] @ keys.T)
+    print(f"5  {text(weights_i, '.4e')}")
+    weighted_i = weights_i[:, None] * values
+    for j in range(n):
+        print(f"6  {text(weighted_i[j], '.4f')}")
+    rows.append(weighted_i.sum(axis=0))
+    print(f"7  {text(rows[i], '.4f')}")
+print(np.abs(outputs - np.array(rows)).max() < 1e-12)
+# --8<-- [end:repeat]
+
+# --8<-- [start:tensors]
+for tensor in (keys, queries, values, scores):
+    print(text(tensor, ".0f"))
+print(text(weights, ".4e"))
+# --8<-- [end:tensors]
+
+# --8<-- [start:weighted]
+weighted = weighted_values(weights, values)  # (n, n, d_v)
+print(text(weighted, ".4f"))
+print(text(weighted.sum(axis=1), ".4f"))
+# --8<-- [end:weighted]
+
+# --8<-- [start:any-length]
+print(W_QUERY.size + W_KEY.size + W_VALUE.size)
+for many in (1, 2, 4, 9):
+    longer = np.resize(x, (many, d_model))  # the inputs, cut or repeated
+    q, k, v = longer @ W_QUERY, longer @ W_KEY, longer @ W_VALUE
+    print(longer.shape, (q @ k.T).shape, (softmax(q @ k.T) @ v).shape)
+# --8<-- [end:any-length]
+
+# --8<-- [start:cost]
+many, size = 100, 64  # n, d
+attention_numbers = attention_parameters(size)
+window_numbers = window_parameters(2 * many - 1, size)
+print(attention_numbers, window_numbers)
+attention_products = many * attention_numbers + 2 * many**2 * size
+window_products = many * window_numbers
+print(attention_products, window_products)
+# --8<-- [end:cost]
 
 # --8<-- [start:scaled]
 scaled_outputs, scaled_weights = attention(queries, keys, values)
@@ -228,28 +282,25 @@ print(text(rounded, ".1f"))
 print(text(rounded_outputs, ".1f"))
 # --8<-- [end:rounded]
 
-# --8<-- [start:rounding-error]
-rounding_error = np.abs(rounded_outputs - outputs).max(axis=1)
-print(text(rounding_error, ".4f"))  # one number an output
-# --8<-- [end:rounding-error]
-
 # --8<-- [start:rounded-weighted]
 rounded_weighted = weighted_values(rounded, values)  # output, key, component
 print(text(np.swapaxes(rounded_weighted, 0, 1), ".1f"))  # key, output, component
 # --8<-- [end:rounded-weighted]
 
-# --8<-- [start:wrong-softmax]
-claim = np.array([0.0, 0.5, 0.5])
-claim_error = np.abs(claim - softmax(np.array([2.0, 4.0, 4.0]))).max()
-print(number(claim_error, ".4f"))
-# --8<-- [end:wrong-softmax]
+# --8<-- [start:rounding-error]
+moved = np.abs(rounded_outputs - outputs)  # (n, d_v)
+lost = np.abs(rounded - weights).sum(axis=1, keepdims=True)  # (n, 1)
+bound = lost / 2 * (values.max(axis=0) - values.min(axis=0))
+print(text(moved, ".4f"))
+print(text(bound, ".4f"))
+# --8<-- [end:rounding-error]
 
 # --8<-- [start:rounded-alone]
 alone = np.round(weights[0], 1)
 alone_output = alone @ values
 print(text(alone, ".1f"), number(alone.sum(), ".1f"))
 print(text(alone_output, ".1f"))
-print(all(alone_output <= highest))  # no longer between the values
+print(bool((alone_output <= values.max(axis=0)).all()))
 # --8<-- [end:rounded-alone]
 
 # --8<-- [start:unscaled]
@@ -263,27 +314,52 @@ print(text(scale_error, ".4f"))
 # --8<-- [start:itself]
 most = weights.argmax(axis=1)
 for i in range(n):
-    print(f"{i + 1}: itself {number(weights[i, i], '.4f')},", text(weights[i], ".4f"))
+    print(f"{i + 1}:", number(weights[i, i], ".4f"), text(weights[i], ".4f"))
 itself_most = int((most == np.arange(n)).sum())
-print(itself_most, "of", n)
+print(itself_most, "/", n)
 # --8<-- [end:itself]
 
-# --8<-- [start:exercise-1]
-zero_query = np.zeros((1, d_k))
-mean_output, even_weights = attention(zero_query, keys, values)
-print(text(even_weights, ".4f"))
-print(text(mean_output, ".4f"))
-print(np.abs(mean_output[0] - values.mean(axis=0)).max() < 1e-12)
-# --8<-- [end:exercise-1]
+# --8<-- [start:exercise-fourth]
+x_4 = np.array([1.0, 0, 0, 1])
+k_4, q_4, v_4 = x_4 @ W_KEY, x_4 @ W_QUERY, x_4 @ W_VALUE
+print(text(k_4, ".0f"), text(q_4, ".0f"), text(v_4, ".0f"))
+print(number(queries[0] @ k_4, ".0f"))
+# --8<-- [end:exercise-fourth]
 
-# --8<-- [start:exercise-2]
+# --8<-- [start:exercise-zero]
+even_weights = softmax(np.zeros(d_k) @ keys.T)
+print(text(even_weights, ".4f"))
+print(text(even_weights @ values, ".4f"))
+# --8<-- [end:exercise-zero]
+
+# --8<-- [start:exercise-size]
 two_columns = x @ W_VALUE[:, :2]  # (n, 2)
-narrow = softmax(scores) @ two_columns
+narrow = softmax(scores) @ two_columns  # (n, n) @ (n, 2) = (n, 2)
 print(narrow.shape)
 print(text(narrow, ".4f"))
-# --8<-- [end:exercise-2]
+# --8<-- [end:exercise-size]
 
-# --8<-- [start:exercise-3]
-own_scores = x @ x.T  # no parameters: every input is its own query and key
+# --8<-- [start:exercise-logarithm]
+wanted = np.array([1.0, 2, 1]) / 4
+chosen = np.log(wanted)
+print(text(chosen, ".4f"), text(softmax(chosen), ".2f"))
+print(text(softmax(np.array([0, log(2), 0])), ".2f"))
+# --8<-- [end:exercise-logarithm]
+
+# --8<-- [start:exercise-own]
+own_scores = x @ x.T  # (n, n)
 print(text(own_scores, ".0f"))
-# --8<-- [end:exercise-3]
+# --8<-- [end:exercise-own]
+
+# --8<-- [start:exercise-bug]
+swapped = values @ weights
+print(swapped.shape, outputs.shape)
+print(text(swapped, ".4f"))
+print(bool((swapped <= values.max(axis=0)).all()))
+# --8<-- [end:exercise-bug]
+
+# --8<-- [start:exercise-order]
+order = [0, 2, 1]  # inputs 1, 3, 2
+moved_weights = softmax(queries[order] @ keys[order].T)
+print(text(moved_weights @ values[order], ".4f"))
+# --8<-- [end:exercise-order]

@@ -410,7 +410,7 @@ def compare(d_k, eta, factor, runs=6, steps=300, batch=8):
 
 
 losses, final = {}, {}
-print("mean loss of the last 50 of 300 steps over 6 runs (lowest to highest)")
+print("mean loss of the last 50 of 300 steps over 6 runs (lowest to highest)")  # typed: a heading
 for d_k in (16, 256):
     for eta in (0.1, 0.2, 0.5):
         cells = []

@@ -320,7 +320,7 @@ cases = {
     "float32": {"dtype": torch.float32},
 }
 print("torch", torch.__version__.split("+")[0])
-print(" " * 21 + "errors below          outputs weights gradients")
+print(" " * 21 + "errors below          outputs weights gradients")  # typed: a heading
 agreement = {}
 for name, case in cases.items():
     bound = "1e-4" if "dtype" in case else "1e-12"

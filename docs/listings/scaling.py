@@ -437,7 +437,7 @@ slider("d_k", [frame(i, d_k) for i, d_k in enumerate(widths)], start=widths.inde
 
 # --8<-- [start:gradient]
 stuck = {}
-print(f"{'divided by':>20} {'mean of ‖∂a/∂q‖':>18} {'below 0.01':>14}")
+print(f"{'divided by':>20} {'mean of ‖∂a/∂q‖':>18} {'below 0.01':>14}")  # typed: a heading
 for d_k in spread:
     for name, values in measured[d_k].items():
         below = values[3] < 0.01

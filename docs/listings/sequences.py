@@ -1,32 +1,22 @@
 """What goes into a sequence model, what comes out; why "I saw a saw" needs positions."""
 
-# --8<-- [start:setup]
-from math import sqrt
-
+# --8<-- [start:per-token]
 import numpy as np
 
-from attention_docs.attention_function import attention
-from attention_docs.figures import flow, heatmap, line_chart
-from attention_docs.score_functions import scaled_dot
+from attention_docs.figures import Frame, heatmap, hull, line_chart, stepper
 from attention_docs.sequences import (
     EMBEDDINGS,
     POSITIONS,
     SENTENCE,
     TAGS,
-    W_KEY,
-    W_QUERY,
     W_TAG,
-    W_VALUE,
     attention_parameters,
     weights_of,
     window_layer,
     window_parameters,
     windows,
 )
-from attention_docs.softmax import softmax
 from attention_docs.text import number, text
-
-SEED = 2023
 
 
 def best(row, names):
@@ -40,7 +30,21 @@ def gap(rows):
     return np.abs(rows[..., 1, :] - rows[..., 3, :]).max(axis=-1)
 
 
-# --8<-- [end:setup]
+x = EMBEDDINGS  # (4, 5)
+n, d = x.shape
+W_own = W_TAG[d : 2 * d]  # (5, 4)
+own = x @ W_own  # (4, 5) @ (5, 4) = (4, 4)
+places = [f"{word} {i + 1}" for i, word in enumerate(SENTENCE)]
+tags = zip(TAGS, ("代词", "动词", "限定词", "名词"), strict=True)
+heatmap(
+    own,
+    rows=places,
+    columns=[{"en": english, "zh": chinese} for english, chinese in tags],
+    role="neutral",
+    spec=".0f",
+    highlight=[(1, None), (3, None)],
+)
+# --8<-- [end:per-token]
 
 # --8<-- [start:inputs]
 three = np.array([[1.0, 0], [0, 1], [2, 2]])  # This, is, good: (3, 2)
@@ -48,15 +52,15 @@ print(text(three, ".0f"))
 # --8<-- [end:inputs]
 
 # --8<-- [start:one-label]
-W_mood = np.array([[1.0, 1], [0, 1]])  # columns: negative, positive
+W_mood = np.array([[1.0, 1], [0, 1]])  # (2, 2): negative, positive
 mood = three.mean(axis=0) @ W_mood  # (2,) @ (2, 2) = (2,)
 print(text(mood, ".0f"), best(mood, ("negative", "positive")))
 # --8<-- [end:one-label]
 
 # --8<-- [start:n-labels]
-W_word = np.array([[2.0, -1, 1], [-1, 2, 1]])  # columns: the three names below
+W_word = np.array([[2.0, -1, 1], [-1, 2, 1]])  # (2, 3)
 names = ("pronoun", "verb", "adjective")
-labels = three @ W_word  # (3, 2) @ (2, 3) = (3, 3): one row a token
+labels = three @ W_word  # (3, 2) @ (2, 3) = (3, 3)
 for word, row in zip(("This", "is", "good"), labels, strict=True):
     print(f"{word:5}", text(row, "2.0f"), best(row, names))
 # --8<-- [end:n-labels]
@@ -79,53 +83,33 @@ for sentence, next_token in after.items():
     print(sentence, "->", " ".join(written), lengths[sentence])
 # --8<-- [end:own-length]
 
-# --8<-- [start:sentence]
-x = EMBEDDINGS
-n, d = x.shape
-for word, row in zip(SENTENCE, x, strict=True):
-    print(f"{word:4}", text(row, ".0f"))
-print(f"tokens 2 and 4 differ by {gap(x):.0f}")
-# --8<-- [end:sentence]
-
-# --8<-- [start:per-token]
-W_own = W_TAG[d : 2 * d]  # (5, 4); columns: pronoun, verb, determiner, noun
-print(text(W_own, ".0f"))
-own = x @ W_own  # (4, 5) @ (5, 4) = (4, 4): one row a token, one column a tag
-for word, row in zip(SENTENCE, own, strict=True):
-    print(f"{word:4}", text(row, ".0f"), best(row, TAGS))
-# --8<-- [end:per-token]
-
-# --8<-- [start:windows]
-around = windows(x, 3)  # (n, 3·d): left, the token itself, right
-for word, row in zip(SENTENCE, around, strict=True):
-    print(f"{word:4}", *(text(part, ".0f") for part in row.reshape(3, d)))
-# --8<-- [end:windows]
-
 # --8<-- [start:window-layer]
-W_left, W_right = W_TAG[:d], W_TAG[2 * d :]
-print(text(W_left, ".0f"))
-print("right neighbour: all zeros,", not W_right.any())
-in_window = window_layer(x, W_TAG)  # (n, k·d) @ (k·d, 4)
+in_window = window_layer(x, W_TAG)  # (4, 3·5) @ (3·5, 4) = (4, 4)
 for word, row in zip(SENTENCE, in_window, strict=True):
     print(f"{word:4}", text(row, ".0f"), best(row, TAGS))
 # --8<-- [end:window-layer]
+
+# --8<-- [start:windows]
+around = windows(x, 3)  # (4, 3·5)
+for word, row in zip(SENTENCE, around, strict=True):
+    print(f"{word:4}", *(text(part, ".0f") for part in row.reshape(3, d)))
+W_left, W_right = W_TAG[:d], W_TAG[2 * d :]
+print(text(W_left, ".0f"))
+print(text(W_own, ".0f"))
+print(bool(W_right.any()))
+# --8<-- [end:windows]
 
 # --8<-- [start:window-parameters]
 size = 64
 sizes = [1, 3, 5, 7, 9, 11, 13, 15]
 counts = [window_parameters(one, size) for one in sizes]
-flat = attention_parameters(size)
 for one, count in zip(sizes, counts, strict=True):
-    print(f"k = {one:2}: {count:5} parameters")
-print(f"attention: {flat} parameters")
+    print(f"k = {one:2}: {count:5}")
 line_chart(
     sizes,
-    [
-        ({"en": "window layer", "zh": "窗口层"}, counts),
-        ({"en": "self-attention", "zh": "自注意力"}, [flat] * len(sizes)),
-    ],
+    [({"en": "window layer", "zh": "窗口层"}, counts)],
     xlabel={"en": "window size k in tokens", "zh": "窗口大小 k（词元）"},
-    ylabel={"en": "parameters, d = 64", "zh": "参数个数（d = 64）"},
+    ylabel={"en": "parameters, d = 64", "zh": "参数量（d = 64）"},
     spec=".0f",
 )
 # --8<-- [end:window-parameters]
@@ -135,221 +119,193 @@ spanning, full = {}, {}
 for many in (4, 10, 100, 1000):  # n
     spanning[many] = window_parameters(2 * many - 1, size)
     full[many] = (many * size) ** 2
-    print(f"n = {many}: {spanning[many]} {full[many]} {flat}")
+    print(f"n = {many}: {spanning[many]} {full[many]}")
+flat = attention_parameters(size)
 # --8<-- [end:whole-sentence]
 
-# --8<-- [start:products]
-many = 100  # n
-window_products = many * spanning[many]
-attention_products = many * flat + 2 * many**2 * size
-print("window:", window_products)
-print("attention:", attention_products)
-# --8<-- [end:products]
+# --8<-- [start:average]
+says = {"I": [1, 0], "a": [0, 1]}  # verb, noun
+share = {("saw", "I"): 16, ("saw", "a"): 16}  # who asks, who is asked
 
 
-# --8<-- [start:look]
-def look(inputs):
-    """Self-attention with this chapter's parameters: outputs and weights."""
-    return attention(inputs @ W_QUERY, inputs @ W_KEY, inputs @ W_VALUE)
+def average(words, i):
+    """The weights that token i gives, and its output."""
+    g = np.array([share.get((words[i], word), 1) for word in words])
+    v = np.array([says.get(word, [0, 0]) for word in words])
+    a = g / g.sum()  # (n,)
+    return a, a @ v  # (n,) @ (n, 2) = (2,)
 
 
-print("parameters:", W_QUERY.size + W_KEY.size + W_VALUE.size)
-for many in (1, 2, 4, 9):
-    inputs = np.resize(x, (many, d))  # the sentence, cut or repeated
-    outputs, weights = look(inputs)
-    print(inputs.shape, "->", weights.shape, "->", outputs.shape)
-# --8<-- [end:look]
+for words in (["I", "also", "often", "saw"], ["a", "big", "old", "saw"]):
+    a, o = average(words, 3)
+    print(f"{' '.join(words):16}", text(a, ".2f"), text(o, ".2f"))
+# --8<-- [end:average]
 
-# --8<-- [start:reach]
-corners = np.array([[0.0, 0], [4, 0], [0, 4]])  # values: a triangle
-wanted = np.array([2.0, 1])
-a = weights_of(wanted, corners)
-print("weights", text(a, ".2f"), "sum", number(a.sum(), ".0f"))
-chosen = np.log(a)  # scores: ln 1/4, ln 1/2, ln 1/4
-print("scores", text(chosen, ".4f"))
-print("output", text(softmax(chosen) @ corners, ".4f"))
-# --8<-- [end:reach]
+# --8<-- [start:mean]
+for many in (4, 20, 100):  # n
+    even, asked = 1 / many, 16 / (16 + many - 1)
+    print(f"n = {many:3}:", number(even, ".2f"), number(asked, ".2f"))
+# --8<-- [end:mean]
+
+# --8<-- [start:turn]
+corners = np.array([[1.0, 0], [0, 0], [0, 1]])  # (3, 2)
+frames = []
+for at in np.ndindex(3, 3, 3):
+    shares = 4.0 ** np.array(at)
+    turned = shares / shares.sum()
+    mixed = turned @ corners
+    drawn = hull(
+        corners,
+        turned,
+        mixed,
+        names=["I", "saw", "a"],
+        xlabel={"en": "for verb", "zh": "支持动词"},
+        ylabel={"en": "for noun", "zh": "支持名词"},
+    )
+    told = {"o": text(mixed, ".2f"), "a": text(turned, ".2f")}
+    english = "Weights {a}, output {o}.".format(**told)
+    chinese = "权重 {a}，输出 {o}。".format(**told)
+    named = {"shares": text(shares, ".0f")}
+    frames.append(
+        Frame(
+            tuple(str(one + 1) for one in at),
+            {
+                "en": "Shares {shares}".format(**named),
+                "zh": "份额 {shares}".format(**named),
+            },
+            (drawn,),
+            {"en": english, "zh": chinese},
+        )
+    )
+stepper("hull", [(word, [None] * 3) for word in ("I", "saw", "a")], frames)
+# --8<-- [end:turn]
 
 # --8<-- [start:outside]
-beyond = np.array([3.0, 3])
+beyond = np.array([0.75, 0.75])
 needed = weights_of(beyond, corners)
-print("weights", text(needed, ".2f"), "sum", number(needed.sum(), ".0f"))
+print(text(needed, ".2f"), number(needed.sum(), ".0f"))
 # --8<-- [end:outside]
 
+# --8<-- [start:reach]
+wanted = np.array([0.5, 0.25])
+a = weights_of(wanted, corners)
+print(text(a, ".2f"), number(a.sum(), ".0f"))
+print(text(a @ corners, ".2f"))
+# --8<-- [end:reach]
+
 # --8<-- [start:corner]
-missing = []
-for score in (2.0, 4.0, 8.0, 16.0):
-    output = softmax(np.array([0.0, score, 0.0])) @ corners
-    missing.append(np.sqrt(((output - corners[1]) ** 2).sum()))
-    print(f"scores [0, {score:.0f}, 0]: distance {missing[-1]:.2e}")
+for power in (1, 4, 7, 10):
+    shares = np.array([4.0**power, 1, 1])
+    output = shares / shares.sum() @ corners
+    missing = np.sqrt(((output - corners[0]) ** 2).sum())
+    print(f"4^{power}: {number(missing, '.2e')}")
 # --8<-- [end:corner]
 
-# --8<-- [start:path]
-times = np.linspace(-4, 4, 17)
-scores_on_path = times[:, None] * np.array([0.0, 2.0, 1.0])  # (17, 3)
-path = softmax(scores_on_path) @ corners  # (17, 2)
-print(text(path[[0, 8, 16]], ".4f"))  # factor -4, 0, 4
-print("all below the edge:", bool((path.sum(axis=1) < 4).all()))
-line_chart(
-    path[:, 0],
-    [
-        ({"en": "outputs", "zh": "输出"}, path[:, 1]),
-        ({"en": "edge of the triangle", "zh": "三角形的边"}, 4 - path[:, 0]),
-    ],
-    xlabel={"en": "first component", "zh": "第一个分量"},
-    ylabel={"en": "second component", "zh": "第二个分量"},
-    spec=".2f",
-)
-# --8<-- [end:path]
+# --8<-- [start:content-only]
+for i in (1, 3):
+    a, o = average(SENTENCE, i)
+    print(text(a, ".2f"), text(o, ".2f"))
+# --8<-- [end:content-only]
 
-# --8<-- [start:parameters]
-print(text(W_QUERY, "2.0f"))  # (d, d_k)
-print(text(W_KEY, ".0f"))  # (d, d_k)
-print(text(W_VALUE, ".0f"))  # (d, d_v)
-# --8<-- [end:parameters]
 
-# --8<-- [start:content-queries]
-queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
-for word, q, key, v in zip(SENTENCE, queries, keys, values, strict=True):
-    print(f"{word:4} q {text(q, '.0f')}  k {text(key, '.0f')}  v {text(v, '.0f')}")
-# --8<-- [end:content-queries]
+# --8<-- [start:positions]
+def average_with_places(words, i):
+    """The same, with a share 16 times as large for the word before."""
+    g = np.array([share.get((words[i], word), 1) for word in words])
+    if i > 0:
+        g[i - 1] = 16 * g[i - 1]
+    v = np.array([says.get(word, [0, 0]) for word in words])
+    a = g / g.sum()
+    return a, a @ v
 
-# --8<-- [start:content-scores]
-scores = scaled_dot(queries, keys)  # (n, n), divided by √4 = 2
-print(text(scores, ".0f"))
-# --8<-- [end:content-scores]
 
-# --8<-- [start:content-weights]
-places = [f"{word} {i + 1}" for i, word in enumerate(SENTENCE)]
-content_outputs, content_weights = look(x)
-print(text(content_weights, ".4f"))
-heatmap(
-    content_weights,
-    rows=places,
-    columns=places,
-    spec=".4f",
-    name="attention weights",
-    highlight=[(1, None), (3, None)],
-)
-# --8<-- [end:content-weights]
-
-# --8<-- [start:content-outputs]
-print(text(content_outputs, ".4f"))
-print("rows 2 and 4 are equal:", bool(gap(content_outputs) < 1e-12))
-# --8<-- [end:content-outputs]
+for i in (1, 3):
+    a, o = average_with_places(SENTENCE, i)
+    print(text(a, ".2f"), text(o, ".2f"))
+# --8<-- [end:positions]
 
 
 # --8<-- [start:content-random]
-def layers(inputs, count, seed):
-    """Attention and per-token layers in turn, 1000 sets of parameters."""
-    rng = np.random.default_rng(seed)
+def rounds(inputs, count, blind=False):
+    """Averages and per-token layers in turn, under 1000 random rules."""
+    rng = np.random.default_rng(2023)
     for _ in range(count):
-        W_q, W_k, W_v, W = rng.normal(0, 1 / sqrt(d), (4, 1000, d, d))
-        # (1000, n, d)
-        mixed, _ = attention(inputs @ W_q, inputs @ W_k, inputs @ W_v)
-        inputs = np.tanh(mixed @ W)
+        M, V, W = rng.normal(0, 1 / np.sqrt(d), (3, 1000, d, d))
+        if blind:
+            M[:, 3:] = 0  # who asks does not see the place
+        g = np.exp(inputs @ M @ np.swapaxes(inputs, -1, -2))  # (1000, n, n)
+        a = g / g.sum(axis=-1, keepdims=True)
+        inputs = np.tanh(a @ inputs @ V @ W)  # (1000, n, d)
     return inputs
 
 
 for count in (1, 2, 3):
-    equal = int((gap(layers(x, count, SEED)) < 1e-9).sum())
-    print(f"rounds: {count}, rows 2 and 4 equal in {equal} of 1000")
+    equal = int((gap(rounds(x, count)) < 1e-9).sum())
+    print(count, equal)
 # --8<-- [end:content-random]
 
-# --8<-- [start:positions]
-placed = x + POSITIONS
-print(text(POSITIONS[:, 3:], ".0f"))  # the two free components
-for word, row in zip(SENTENCE, placed, strict=True):
-    print(f"{word:4}", text(row, "2.0f"))
-# --8<-- [end:positions]
-
-# --8<-- [start:position-queries]
-queries, keys = placed @ W_QUERY, placed @ W_KEY
-for word, q, key in zip(SENTENCE, queries, keys, strict=True):
-    print(f"{word:4} q {text(q, '2.0f')}  k {text(key, '2.0f')}")
-placed_scores = scaled_dot(queries, keys)  # again divided by 2
-print(text(placed_scores, ".0f"))
-# --8<-- [end:position-queries]
-
-# --8<-- [start:position-weights]
-placed_outputs, placed_weights = look(placed)
-print(text(placed_weights, ".4f"))
-heatmap(
-    placed_weights,
-    rows=places,
-    columns=places,
-    spec=".4f",
-    name="attention weights",
-    highlight=[(1, None), (3, None)],
-)
-# --8<-- [end:position-weights]
-
-# --8<-- [start:position-outputs]
-print(text(placed_outputs, ".4f"))
-print("largest difference of rows 2 and 4:", number(gap(placed_outputs), ".4f"))
-# --8<-- [end:position-outputs]
-
 # --8<-- [start:position-random]
-apart = int((gap(layers(placed, 1, SEED)) > 1e-6).sum())
-print(f"rows 2 and 4 differ in {apart} of 1000")
-blind = W_QUERY.copy()
-blind[3:] = 0  # the queries no longer see the positions
-blind_outputs, _ = attention(placed @ blind, placed @ W_KEY, placed @ W_VALUE)
-print("equal again:", bool(gap(blind_outputs) < 1e-12))
+placed = x + POSITIONS
+apart = int((gap(rounds(placed, 1)) > 1e-6).sum())
+equal_again = int((gap(rounds(placed, 1, blind=True)) < 1e-9).sum())
+print(apart, equal_again)
 # --8<-- [end:position-random]
 
-# --8<-- [start:alternate]
-W_after = np.concatenate([W_own, W_left[:3]])  # (5 + 3, 4)
-joined = np.concatenate([placed, placed_outputs], axis=1)  # (n, 5 + 3)
-tagged = joined @ W_after  # a per-token layer: (n, 4)
-for word, row in zip(SENTENCE, tagged, strict=True):
-    print(f"{word:4}", text(row, ".4f"), best(row, TAGS))
-into = {"en": "inputs with positions", "zh": "带位置的输入"}
-tags = {"en": "tags", "zh": "词性"}
-flow(
-    [
-        (into, "input", placed, ".0f", places),
-        [
-            ("weights", "weight", placed_weights, ".4f"),
-            ("values", "value", placed @ W_VALUE, ".0f"),
-        ],
-        ("outputs", "output", placed_outputs, ".4f"),
-        (tags, "neutral", tagged, ".4f", places),
-    ],
-    arrows=[(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (0, 4)],
-)
-# --8<-- [end:alternate]
-
 # --8<-- [start:mistake-wrong]
-believed = np.concatenate([x, content_outputs], axis=1) @ W_after
+believed = own.copy()
+for i in range(n):
+    believed[i, [1, 3]] += average(SENTENCE, i)[1]  # verb, noun
 for word, row in zip(SENTENCE, believed, strict=True):
-    print(f"{word:4}", text(row, ".4f"), best(row, TAGS))
-print("tokens 2 and 4 differ:", bool(gap(believed) > 1e-12))
+    print(f"{word:4}", text(row, ".2f"), best(row, TAGS))
+print(bool(gap(believed) > 1e-12))
 # --8<-- [end:mistake-wrong]
 
 # --8<-- [start:mistake-right]
+tagged = own.copy()
+for i in range(n):
+    tagged[i, [1, 3]] += average_with_places(SENTENCE, i)[1]
 for word, row in zip(SENTENCE, tagged, strict=True):
-    print(f"{word:4}", text(row, ".4f"), best(row, TAGS))
-print("tokens 2 and 4 differ:", bool(gap(tagged) > 1e-12))
+    print(f"{word:4}", text(row, ".2f"), best(row, TAGS))
+print(bool(gap(tagged) > 1e-12))
 # --8<-- [end:mistake-right]
 
-# --8<-- [start:exercise-1]
+# --8<-- [start:exercise-count]
+print(window_parameters(5, 8, 3), window_parameters(2 * 6 - 1, 8, 3))
+# --8<-- [end:exercise-count]
+
+# --8<-- [start:exercise-shares]
+g = np.array([3.0, 1, 2])
+v = np.array([[6.0, 0], [0, 6], [3, 3]])
+a = g / g.sum()
+print(text(a, ".4f"), text(a @ v, ".1f"))
+# --8<-- [end:exercise-shares]
+
+# --8<-- [start:exercise-window]
 longer = np.concatenate([x, x])  # I saw a saw I saw a saw
 for one in (1, 3, 5):
     two, six = windows(longer, one)[[1, 5]]
-    print(f"k = {one}: the same window for tokens 2 and 6:", bool((two == six).all()))
-# --8<-- [end:exercise-1]
+    print(f"k = {one}:", bool((two == six).all()))
+# --8<-- [end:exercise-window]
 
-# --8<-- [start:exercise-2]
-for target in ([1.0, 1], [2.0, 2], [-1.0, 1]):
+# --8<-- [start:exercise-inside]
+for target in ([0.25, 0.25], [0.5, 0.5], [-0.25, 0.5]):
     target = np.array(target)
-    print(text(target, ".0f"), "needs", text(weights_of(target, corners), ".2f"))
-# --8<-- [end:exercise-2]
+    print(text(target, ".2f"), text(weights_of(target, corners), ".2f"))
+# --8<-- [end:exercise-inside]
 
-# --8<-- [start:exercise-3]
-causal = np.tril(np.ones((n, n), dtype=bool))  # True takes part: up to the token itself
-queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
-causal_outputs, causal_weights = attention(queries, keys, values, causal)
-print(text(causal_weights, ".4f"))
-print("largest difference of rows 2 and 4:", number(gap(causal_outputs), ".4f"))
-# --8<-- [end:exercise-3]
+# --8<-- [start:exercise-bug]
+g = np.array([[1.0, 1, 1], [16, 1, 1], [1, 1, 1]])
+v = np.array([[1.0, 0], [0, 0], [1, 0]])
+a = g / g.sum(axis=0)  # the mistake
+print(text(a.sum(axis=1), ".2f"))
+print(text((a @ v)[1], ".2f"))
+a = g / g.sum(axis=1, keepdims=True)
+print(text(a.sum(axis=1), ".2f"))
+print(text((a @ v)[1], ".2f"))
+# --8<-- [end:exercise-bug]
+
+# --8<-- [start:exercise-before]
+for i in (1, 3):
+    a, o = average(SENTENCE[: i + 1], i)  # itself and the words before it
+    print(text(a, ".2f"), text(o, ".2f"))
+# --8<-- [end:exercise-before]

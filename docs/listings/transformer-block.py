@@ -92,7 +92,7 @@ shifted = {
     "query": attention(queries + b_q, keys, values),
     "value": attention(queries, keys, values + b_v),
 }
-print("row 1 of weights and outputs")
+print("row 1 of weights and outputs")  # typed: a heading
 print(f"{'none':6}", text(weights[0], ".4f"), text(outputs[0], ".4f"))
 for name, (o, a) in shifted.items():
     print(f"{name:6}", text(a[0], ".4f"), text(o[0], ".4f"))
@@ -349,7 +349,7 @@ cases = {
     "float32": {"dtype": torch.float32},
 }
 print("torch", torch.__version__.split("+")[0])
-print(" " * 17 + "errors below  outputs gradients")
+print(" " * 17 + "errors below  outputs gradients")  # typed: a heading
 agreement = []
 for norm_first in (False, True):
     for name, case in cases.items():
@@ -426,7 +426,7 @@ def half_width(samples):
 # --8<-- [start:gradients]
 post_norms, _ = runs(12, norm_first=False)
 pre_norms, pre_squares = runs(12, norm_first=True)
-print("gradient of W_1, 12 blocks, 10 seeds: mean ± 95% interval, smallest to largest")
+print("gradient of W_1, 12 blocks, 10 seeds: mean ± 95% interval, smallest to largest")  # typed: a heading
 for layer in range(12):
     print(f"block {layer + 1:2d}", end="")
     for name, found in (("post", post_norms), ("pre", pre_norms)):
@@ -460,7 +460,7 @@ print(f"pre  gradient × r of its input: {level.min():.1f} to {level.max():.1f}"
 # --8<-- [end:spread]
 
 # --8<-- [start:last-block]
-print("gradient of W_1 in the last block: mean ± 95% interval")
+print("gradient of W_1 in the last block: mean ± 95% interval")  # typed: a heading
 last_blocks = {}
 for count in (1, 2, 4, 8):
     post_last = runs(count, norm_first=False)[0][:, -1]
@@ -549,7 +549,7 @@ print("which is 4n²d:", missing == 4 * 100**2 * 512)
 # --8<-- [end:flops-missing]
 
 # --8<-- [start:share]
-print("share of scores and weighted sums, d_model = 512")
+print("share of scores and weighted sums, d_model = 512")  # typed: a heading
 share = {}
 for n in (16, 128, 1024, 3072, 8192):
     share[n] = Fraction(4 * n**2 * 512, block_flops(n, 512, 2048))

@@ -1,0 +1,209 @@
+"""Points in a plane, their convex hull, and a weighted average of them inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attention_docs.figures.chart import EDGE, WIDTH, across, baseline, rules, tell_axis
+from attention_docs.figures.figure import (
+    Drawing,
+    Drawn,
+    Figure,
+    Label,
+    Language,
+    Wording,
+    checked_label,
+    checked_labels,
+)
+from attention_docs.figures.numbers import as_lists, charted, finite, shown
+from attention_docs.figures.scale import Scale, ticks
+from attention_docs.figures.svg import (
+    colour,
+    group,
+    outline,
+    path,
+    polyline,
+    text,
+    text_width,
+    widest,
+    wrapped,
+)
+from attention_docs.text import text as vector
+
+Point = tuple[float, float]
+
+PLOT, ROOM = 260, 0.1  # height; share of the range that is left around the points
+ROUND = "m-5 0a5 5 0 0 1 10 0a5 5 0 0 1-10 0z"
+DIAMOND = "m0-8l8 8l-8 8l-8-8z"
+
+
+@dataclass(frozen=True, repr=False)
+class Hull(Drawn):
+    """The points with their weights, and where the average lies."""
+
+    points: list[Point]
+    weights: list[float]
+    output: Point
+    names: tuple[Wording, ...]
+    axes: tuple[Wording, Wording]
+    spec: str
+
+    def draw(self, lang: Language) -> Drawing:
+        """Rules, the hull, a line from every point to the average: the thicker, the heavier."""
+        xs, ys = ([point[c] for point in self.points] for c in (0, 1))
+        (x_low, x_high), (y_low, y_high) = _ends(xs), _ends(ys)
+        up = ticks(y_low, y_high)
+        labels = [charted(tick, "g") for tick in up]
+        left = 18 + widest(labels)
+        names = [wrapped(lang.label(name), WIDTH - 20) for name in self.axes]
+        top = 10.0 + 19 * len(names[1]) + 10
+        unit = min(PLOT / (y_high - y_low), (WIDTH - EDGE - left) / (x_high - x_low))
+        bottom = top + unit * (y_high - y_low)
+        x = Scale(x_low, x_high, left, left + unit * (x_high - x_low))
+        y = Scale(y_low, y_high, bottom, top)
+        places = [(x(a), y(b)) for a, b in self.points]
+        at = x(self.output[0]), y(self.output[1])
+        value, result = colour("role-value"), colour("role-output")
+        fill = colour("role-value-fill")
+        body = [
+            *rules([y(tick) for tick in up], labels, left),
+            path(polyline(_around(places)) + "z", fill=fill, fill_opacity=0.35),
+            *(
+                path(polyline([one, at]), stroke=value, stroke_width=0.5 + 9 * weight)
+                for one, weight in zip(places, self.weights, strict=True)
+            ),
+            path("".join(outline("M", *one) + ROUND for one in places), fill=value),
+            path(outline("M", *at) + DIAMOND, fill=result, stroke=colour("figure-page")),
+            baseline(left, bottom),
+            *across(
+                [x(tick) for tick in ticks(x_low, x_high)],
+                [charted(tick, "g") for tick in ticks(x_low, x_high)],
+                bottom,
+            ),
+            group("".join(self._labels(lang, places)), **_HALO),
+            *(text(10, 24 + 19 * i, line) for i, line in enumerate(names[1])),
+            *(
+                text((left + WIDTH - EDGE) / 2, bottom + 41 + 19 * i, line, "middle")
+                for i, line in enumerate(names[0])
+            ),
+        ]
+        return Drawing(WIDTH, bottom + 29 + 19 * len(names[0]), "".join(body), 520)
+
+    def _labels(self, lang: Language, places: list[Point]) -> list[str]:
+        """Beside every point its name and its weight."""
+        drawn = []
+        for (x, y), name, weight in zip(places, self.names, self.weights, strict=True):
+            label = f"{lang.label(name)} {shown(weight, self.spec)}"
+            fits = x + 12 + text_width(label) < WIDTH
+            drawn.append(text(x + 12 if fits else x - 12, y - 9, label, "start" if fits else "end"))
+        return drawn
+
+    def tell(self, lang: Language) -> str:
+        """The axes, every point with its weight, and their average."""
+        axes = [
+            tell_axis(lang, which, name, charted(min(along), "g"), charted(max(along), "g"))
+            for which, name, along in zip(
+                ("across", "up"), self.axes, zip(*self.points, strict=True), strict=True
+            )
+        ]
+        points = [
+            lang.say(
+                "hulls",
+                "point",
+                name=lang.label(name),
+                place=vector(list(point), "g"),
+                weight=shown(weight, self.spec),
+            )
+            for name, point, weight in zip(self.names, self.points, self.weights, strict=True)
+        ]
+        told = lang.say(
+            "hulls",
+            "told",
+            points=lang.join("clauses", points),
+            output=vector(list(self.output), self.spec),
+        )
+        return lang.join("paragraph", [*axes, told])
+
+
+# An outline in the page's colour keeps a label legible on the hull and its lines.
+_HALO = {"stroke": colour("figure-page"), "stroke-width": "4", "style": "paint-order:stroke"}
+
+
+def hull(
+    points: Any,
+    weights: Any,
+    output: Any,
+    *,
+    names: Sequence[Label],
+    xlabel: Label,
+    ylabel: Label,
+    spec: str = ".2f",
+) -> Figure:
+    """Points in a plane with their weights, their convex hull, and their weighted average.
+
+    Args:
+        points: (n, 2), not all on one horizontal or vertical line.
+        weights: (n,), not negative, with sum 1.
+        output: (2,), the sum of weights times points.
+        names: a label for every point.
+        xlabel: what the first component is.
+        ylabel: what the second component is.
+        spec: the format of the weights and of the output.
+
+    Raises:
+        ValueError: other shapes, weights of another kind, an output that is not their average.
+
+    Examples:
+        >>> hull([[0, 0], [4, 0], [0, 4]], [0.5, 0.25, 0.25], [1, 1],
+        ...      names=["a", "b", "c"], xlabel="x", ylabel="y")
+        Horizontal axis: x, from 0 to 4. Vertical axis: y, from 0 to 4. Points: a at [0, 0] with
+        weight 0.50; b at [4, 0] with weight 0.25; c at [0, 4] with weight 0.25. The area between
+        them is shaded. Their weighted average, marked inside: [1.00, 1.00].
+    """
+    rows = as_lists(points)
+    if not rows or any(len(row) != 2 for row in rows):
+        raise ValueError(f"points must be (n, 2), got {rows}")
+    checked = [(float(a), float(b)) for a, b in rows]
+    if any(min(along) == max(along) for along in zip(*checked, strict=True)):
+        raise ValueError(f"points must spread along both axes, got {rows}")
+    shares, at = finite("weights", weights), finite("output", output)
+    if len(shares) != len(checked) or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
+        raise ValueError(f"weights must be {len(checked)}, at least 0, with sum 1, got {shares}")
+    wanted = [
+        sum(weight * one for weight, one in zip(shares, along, strict=True))
+        for along in zip(*checked, strict=True)
+    ]
+    if len(at) != 2 or any(abs(a - b) > 1e-9 for a, b in zip(at, wanted, strict=True)):
+        raise ValueError(f"output must be {wanted}, got {at}")
+    if len(names) != len(checked):
+        raise ValueError(f"names must be {len(checked)}, one a point, got {len(names)}")
+    axes = checked_label(xlabel), checked_label(ylabel)
+    return Hull(checked, shares, (at[0], at[1]), checked_labels(names), axes, spec)
+
+
+def _ends(along: Sequence[float]) -> tuple[float, float]:
+    """The ends of an axis, a little apart from the outermost points."""
+    low, high = min(along), max(along)
+    return low - ROOM * (high - low), high + ROOM * (high - low)
+
+
+def _around(points: Sequence[Point]) -> list[Point]:
+    """The corners of the convex hull, in order: from left to right below, then back above."""
+    ordered = sorted(set(points))
+
+    def chain(run: Sequence[Point]) -> list[Point]:
+        kept: list[Point] = []
+        for point in run:
+            while len(kept) > 1 and _turn(kept[-2], kept[-1], point) <= 0:
+                kept.pop()
+            kept.append(point)
+        return kept[:-1]
+
+    return chain(ordered) + chain(ordered[::-1])
+
+
+def _turn(a: Point, b: Point, c: Point) -> float:
+    """Above 0 where the way from a over b to c turns left."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

@@ -24,6 +24,7 @@ from attention_docs.softmax import softmax
 from attention_docs.text import text
 
 SEED = 0
+torch.manual_seed(0)  # what torch's modules start with
 # --8<-- [end:setup]
 
 # --8<-- [start:example]

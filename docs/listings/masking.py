@@ -36,6 +36,7 @@ def attention_map(weights):
     return heatmap(weights, name="weights", spec=".4f", **labels)
 
 
+torch.manual_seed(0)  # what torch's modules start with
 # --8<-- [end:setup]
 
 # --8<-- [start:minus-infinity]

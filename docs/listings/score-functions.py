@@ -36,6 +36,7 @@ def by_hand(a, b, spec=".0f"):
     return f"{' + '.join(products)} = {number(total, spec)}"
 
 
+torch.manual_seed(0)  # what torch's modules start with
 # --8<-- [end:setup]
 
 # --8<-- [start:example]

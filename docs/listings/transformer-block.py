@@ -34,6 +34,7 @@ from attention_docs.transformer_block import (
 SEED = 2017
 rng = np.random.default_rng(SEED)
 torch.set_num_threads(1)  # small matrices: more threads only wait
+torch.manual_seed(0)  # what torch's modules start with
 # --8<-- [end:setup]
 
 # --8<-- [start:truncation]
@@ -426,7 +427,9 @@ def half_width(samples):
 # --8<-- [start:gradients]
 post_norms, _ = runs(12, norm_first=False)
 pre_norms, pre_squares = runs(12, norm_first=True)
-print("gradient of W_1, 12 blocks, 10 seeds: mean ± 95% interval, smallest to largest")  # typed: a heading
+print(  # typed: a heading
+    "gradient of W_1, 12 blocks, 10 seeds: mean ± 95% interval, smallest to largest"
+)  # typed: a heading
 for layer in range(12):
     print(f"block {layer + 1:2d}", end="")
     for name, found in (("post", post_norms), ("pre", pre_norms)):

@@ -95,9 +95,9 @@ def support(options: dict[str, str], page: Page, words: Words) -> str:
     found = [
         said["proved"].format(marks["comma"].join(map(place, options["proof"].split()))),
         said["ran"].format(
-            marks["comma"].join(f"[`{one}`](#out-{one})" for one in options["check"].split())
+            marks["comma"].join(f"[{one}](#out-{one})" for one in options["check"].split())
         ),
-        said["tested"].format(marks["comma"].join(f"`{one}`" for one in options["test"].split())),
+        said["tested"].format(marks["comma"].join(options["test"].split())),
     ]
     return " · ".join(found)
 

@@ -7,6 +7,7 @@ whatever the flags. Under `mkdocs serve` nothing stops: a page shows what is wro
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -273,8 +274,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         told: dict[str, Any] = dict(said["script"])
         if self.build.target.live and placed.page.blocks:
             folder = relative(f"{live_pages.FOLDER}/", placed.url)
-            page = f"{folder}{placed.page.lang}/{placed.page.slug}.json"
-            told["live"] = {**said["live"], "folder": folder, "page": page}
+            page = relative(live_pages.place(placed.page), placed.url)
+            knobs = [b.id for b in placed.page.blocks if any(s.knobs for s in b.sections)]
+            told["live"] = {**said["live"], "folder": folder, "page": page, "knobs": knobs}
         return told
 
     def on_template_context(
@@ -322,7 +324,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         ]
         site.beside(self.place.stage, build.languages, pages, build.catalogue, build.names)
         if build.target.live:
-            live_pages.beside(self.place.stage, build.root, build.cache, build.all)
+            live_pages.beside(self.place.stage, build.root, build.cache)
         if self.served:
             self._refresh()
         else:
@@ -446,6 +448,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         found = {placed.markdown: markdown_copy(*about)}
         if placed.notebook:
             found[placed.notebook] = notebook(*about)
+        if self.build.target.live and woven.page.blocks:
+            document = live_pages.document(woven)
+            found[live_pages.place(woven.page)] = json.dumps(document, ensure_ascii=False)
         return found
 
     def _mended(self, html: str, lang: str, url: str) -> str:
@@ -465,6 +470,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if self._stands(turn):
                 placed = self.build.placed[turn.source.path]
                 kept |= {f"{placed.url}index.html", placed.markdown, placed.notebook}
+                kept.add(live_pages.place(turn.source))
         self.place.refresh(kept)
         turns = self.turns.values()
         self.shown = {turn.source.path: turn.printed_key for turn in turns if turn.clean}

@@ -6,7 +6,7 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,31 @@ from typing import Any
 from attention_docs.site.publish import runtime
 from attention_docs.site.publish.place import write
 from attention_docs.site.read.page import Page
-from attention_docs.site.run.imports import PACKAGE, with_torch
+from attention_docs.site.render.weave import Woven
+from attention_docs.site.run.imports import PACKAGE
+from attention_docs.site.run.live import digest
+from attention_docs.site.run.result import Result
 
 FOLDER = "live"
+SIZES = "sizes.json"  # so that a reader sees how much is still to come
+SCRATCH = "scratch"  # the cell at the end of a page
 LIBRARIES = ("array-api-compat", "jaxtyping", "wadler_lindig")  # in pure Python
 RUNNER = [f"site/run/{name}.py" for name in ("__init__", "block", "live", "result")]
 
 
-def document(page: Page) -> dict[str, Any]:
-    """The blocks of a page for `run/live.py`."""
-    heavy = with_torch([block.code for block in page.blocks])
-    cells = []
+def place(page: Page) -> str:
+    """Where the blocks of a page stand on the site."""
+    return f"{FOLDER}/{page.lang}/{page.slug}.json"
+
+
+def document(woven: Woven) -> dict[str, Any]:
+    """The blocks of a page for `run/live.py`, and what they have given in the build."""
+    page, cells = woven.page, []
     for number, block in enumerate(page.blocks, start=1):
-        section = block.sections[0]
+        section, result = block.sections[0], woven.result(block) or Result()
+        figure = result.figure.get(page.lang)
         values = [
-            (place, value.expression, value.spec)
+            (place, value.expression, value.spec, woven.value(place))
             for place, value in enumerate(page.values, start=1)
             if value.after == number and not value.counted
         ]
@@ -38,10 +48,15 @@ def document(page: Page) -> dict[str, Any]:
                 "code": block.shown,
                 "listing": section.listing.name,
                 "line": section.first_line,
-                "torch": heavy[number - 1],
+                "torch": block.id in woven.heavy,
                 "values": values,
+                "text": result.text,
+                "figure": digest(figure.svg) if figure else "",
+                "knobs": [knob.told() for one in block.sections for knob in one.knobs],
             }
         )
+    scratch = {"id": SCRATCH, "code": "", "listing": f"{SCRATCH}.py", "line": 1, "torch": False}
+    cells.append(scratch | {"values": [], "text": "", "figure": "", "knobs": []})
     return {"lang": page.lang, "cells": cells}
 
 
@@ -59,6 +74,7 @@ def pack(root: Path) -> bytes:
             if contents[name].is_file():
                 info = zipfile.ZipInfo(name)
                 info.compress_type = zipfile.ZIP_DEFLATED
+                info.create_system, info.external_attr = 3, 0o644 << 16
                 archive.writestr(info, contents[name].read_bytes())
     return buffer.getvalue()
 
@@ -74,18 +90,16 @@ def _libraries() -> Iterator[tuple[str, Path]]:
                 yield name, Path(str(file.locate()))
 
 
-def beside(stage: Path, root: Path, cache: Path, pages: Iterable[Page]) -> None:
+def beside(stage: Path, root: Path, cache: Path) -> None:
     """Write what live pages load on a reader's press."""
     folder = stage / FOLDER
-    folder.mkdir(parents=True)
-    for name in runtime.FILES:
-        shutil.copyfile(runtime.folder(cache) / name, folder / name)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in runtime.paths(cache):
+        shutil.copyfile(path, folder / path.name)
     (folder / "package.zip").write_bytes(pack(root))
     write(folder / "pyodide-lock.json", json.dumps(_lock()))
-    for page in pages:
-        if page.blocks:
-            path = folder / page.lang / f"{page.slug}.json"
-            write(path, json.dumps(document(page), ensure_ascii=False))
+    sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
+    write(folder / SIZES, json.dumps(sizes))
 
 
 def _lock() -> dict[str, Any]:

@@ -36,6 +36,11 @@ def folder(cache: Path) -> Path:
     return cache / "live"
 
 
+def paths(cache: Path) -> list[Path]:
+    """The files."""
+    return [folder(cache) / name for name in FILES]
+
+
 def missing(cache: Path) -> list[str]:
     """Which files are not there, or are not what they should be."""
     return [

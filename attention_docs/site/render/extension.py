@@ -19,6 +19,8 @@ from attention_docs.site.render.terms import Explainer, name_rows
 from attention_docs.site.render.weave import MARK, Woven
 
 FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
+NUMBER = re.compile(r"-?[\d.]+")
+STAND_IN = 7_000_000_000
 UNEXPLAINED = {"a", "button", "code", "figure", "h1", "h2", "h3", "h4", "math", "pre", "script"}
 UNEXPLAINED |= {"summary", "svg", "table"}
 
@@ -151,6 +153,8 @@ class Tree(Treeprocessor):
             woven.fail(found["tex"], f"formula: {error}")
             SubElement(parent, "code", {"class": "failure"}).text = AtomicString(tex)
             return
+        if MARK.search(found["tex"]):
+            html = self._valued(html, found["tex"].strip(), display, woven)
         placeholder = self.md.htmlStash.store(html if display else mathml.breakable(html))
         link = explainer.symbol(tex) if explainer and not display else None
         if display:  # a long derivation scrolls in its box
@@ -160,6 +164,21 @@ class Tree(Treeprocessor):
             parent.append(link)
         else:
             _append(parent, placeholder)
+
+    def _valued(self, html: str, tex: str, display: bool, woven: Woven) -> str:
+        """A formula whose inline values carry their numbers; where each stands, a second one tells,
+        with a number in place of each that comes nowhere else."""
+        values = {int(mark[1]): woven.value(int(mark[1])) for mark in MARK.finditer(tex)}
+        plain = {n: str(STAND_IN + n) for n, value in values.items() if NUMBER.fullmatch(value)}
+
+        def stand_in(mark: re.Match[str]) -> str:
+            number = int(mark[1])
+            if number not in plain:
+                return values[number]
+            return values[number][: values[number].startswith("-")] + plain[number]
+
+        other = formulas.render(MARK.sub(stand_in, tex), display)
+        return mathml.valued(html, other, {text: number for number, text in plain.items()})
 
     def outputs(self, root: Element, woven: Woven) -> None:
         """After the code of each block its output, with the caption that follows it."""

@@ -276,7 +276,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             folder = relative(f"{live_pages.FOLDER}/", placed.url)
             page = relative(live_pages.place(placed.page), placed.url)
             knobs = [b.id for b in placed.page.blocks if any(s.knobs for s in b.sections)]
-            told["live"] = {**said["live"], "folder": folder, "page": page, "knobs": knobs}
+            found = {"folder": folder, "page": page, "knobs": knobs, "files": live_pages.NAMES}
+            told["live"] = {**said["live"], **found}
         return told
 
     def on_template_context(

@@ -20,7 +20,9 @@ from attention_docs.site.run.live import digest
 from attention_docs.site.run.result import Result
 
 FOLDER = "live"
+PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
 SIZES = "sizes.json"  # so that a reader sees how much is still to come
+NAMES = [*runtime.FILES, PACKAGE_FILE, LOCK, SIZES]
 SCRATCH = "scratch"  # the cell at the end of a page
 LIBRARIES = ("array-api-compat", "jaxtyping", "wadler_lindig")  # in pure Python
 RUNNER = [f"site/run/{name}.py" for name in ("__init__", "block", "live", "result")]
@@ -96,8 +98,8 @@ def beside(stage: Path, root: Path, cache: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in runtime.paths(cache):
         shutil.copyfile(path, folder / path.name)
-    (folder / "package.zip").write_bytes(pack(root))
-    write(folder / "pyodide-lock.json", json.dumps(_lock()))
+    (folder / PACKAGE_FILE).write_bytes(pack(root))
+    write(folder / LOCK, json.dumps(_lock()))
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
     write(folder / SIZES, json.dumps(sizes))
 

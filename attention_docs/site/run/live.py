@@ -181,6 +181,8 @@ class _Copier(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         """How one object is copied."""
+        if obj is _Shared or obj is _view:
+            return NotImplemented
         if isinstance(obj, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
             return self._share(obj)
         if isinstance(obj, types.FunctionType | type):

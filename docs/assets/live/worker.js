@@ -1,58 +1,63 @@
 /* Python in a worker of its own: loads what the site holds, runs blocks, says what they gave.
-   Whoever wants it to stop ends the worker. Speaks with docs/assets/live/page.js. */
+   Whoever wants it to stop ends the worker. Speaks with page.js. */
 const say = (message) => postMessage(message);
 
-/* Files with the bytes that have come so far: [name, size], from a folder of the site. */
-async function fetched(folder, names) {
-  const parts = names.map(() => [0, 0]);
-  return Promise.all(names.map(async (name, index) => {
-    const answer = await fetch(folder + name);
-    if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
-    parts[index][1] = Number(answer.headers.get("content-length")) || 0;
-    const reader = answer.body.getReader();
-    const chunks = [];
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      chunks.push(value);
-      parts[index][0] += value.length;
-      const sum = (at) => parts.reduce((all, part) => all + part[at], 0);
-      say({ type: "loading", done: sum(0), all: Math.max(sum(0), sum(1)) });
-    }
-    return new Uint8Array(await new Blob(chunks).arrayBuffer());
-  }));
-}
+/* What is fetched is counted on its way, whoever asks for it. */
+const plain = self.fetch.bind(self);
+const count = { done: 0, all: 0 };
+self.fetch = async (address, options) => {
+  const answer = await plain(address, options);
+  if (!answer.ok) throw new Error(`${answer.status} ${String(address.url ?? address)}`);
+  const counter = new TransformStream({
+    transform(chunk, to) {
+      count.done += chunk.length;
+      if (count.all) say({ type: "loading", ...count });
+      to.enqueue(chunk);
+    },
+  });
+  const { status, headers } = answer;
+  return new Response(answer.body.pipeThrough(counter), { status, headers });
+};
 
 let session;
+let wanted = 0; // the turn that was asked for last
 
 async function start({ folder, page }) {
-  const [pack] = await fetched(folder, ["package.zip", "pyodide.asm.wasm", "python_stdlib.zip"]);
-  say({ type: "starting" });
+  const sizes = await (await fetch(`${folder}sizes.json`)).json();
+  count.all = Object.values(sizes).reduce((sum, size) => sum + size, 0);
+  const pack = fetch(`${folder}package.zip`).then((answer) => answer.arrayBuffer());
   const { loadPyodide } = await import(`${folder}pyodide.mjs`);
-  const python = await loadPyodide({ indexURL: folder });
-  await python.loadPackage("numpy", { messageCallback: () => {} });
-  python.unpackArchive(pack, "zip", { extractDir: "/lib/attention" });
+  let python;
+  try {
+    const options = { indexURL: folder, packages: ["numpy"], stdout: () => {}, stderr: () => {} };
+    python = await loadPyodide(options);
+  } finally {
+    say({ type: "starting" });
+  }
+  python.unpackArchive(await pack, "zip", { extractDir: "/lib/attention" });
   python.runPython("import sys; sys.path.insert(0, '/lib/attention')");
-  const document = await (await fetch(page)).text();
-  session = python.pyimport("attention_docs.site.run.live").Session(document);
-  say({ type: "ready", page: JSON.parse(document) });
+  session = python.pyimport("attention_docs.site.run.live").Session(page);
+  say({ type: "ready" });
 }
 
-function run({ codes, turn }) {
+const pause = () => new Promise((resolve) => { setTimeout(resolve); });
+
+async function run({ codes, turn, until }) {
   const first = session.begin(JSON.stringify(codes));
-  for (let number = first; number < codes.length; number += 1) {
+  for (let number = first; number < until; number += 1) {
+    say({ type: "running", number, turn });
     const result = JSON.parse(session.step(number));
     say({ type: "result", number, result, turn });
     if (result.error) break;
+    if ((number - first) % 4 === 3) await pause(); // whoever asks for something else is heard
+    if (turn !== wanted) return;
   }
   say({ type: "done", first, turn });
 }
 
-addEventListener("message", async ({ data }) => {
-  try {
-    if (data.type === "start") await start(data);
-    else run(data);
-  } catch (error) {
-    say({ type: "broken", message: String(error.message ?? error).split("\n").slice(-2).join(" ") });
-  }
+let last = Promise.resolve(); // one after the other
+addEventListener("message", ({ data }) => {
+  wanted = data.turn;
+  last = last.then(() => (data.type === "start" ? start(data) : data.turn === wanted && run(data)));
+  last = last.catch((error) => say({ type: "broken", message: String(error?.message ?? error) }));
 });

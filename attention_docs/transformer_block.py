@@ -153,6 +153,51 @@ def layer_norm(
     return scaled if beta is None else scaled + beta
 
 
+def layer_norm_gradient(
+    x: Float[Array, "... d"], by_output: Float[Array, "... d"], eps: float = 1e-5
+) -> Float[Array, "... d"]:
+    r"""Gradient of a loss by the input of LayerNorm, where γ is 1, from that by the output.
+
+    $$\frac{\partial L}{\partial x_e} = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \left(
+      g_e - \frac{1}{d} \sum_c g_c - \frac{\hat x_e}{d} \sum_c g_c\, \hat x_c \right),
+      \qquad g_c = \frac{\partial L}{\partial \hat x_c}$$
+
+    Args:
+        x: (..., d), real floats, as `layer_norm` was given it.
+        by_output: g (..., d), same dtype, in units of the loss; times γ where there is one.
+        eps: ε, at least 0, in units of x squared.
+
+    Returns:
+        (..., d), same dtype, in units of the loss / units of x.
+
+    Raises:
+        TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: by_output without the shape of x, and as for `layer_norm`.
+
+    Source:
+        The quotient rule for Ba, Kiros and Hinton 2016, "Layer Normalization", §3.1.
+
+    Examples:
+        x = (1, -1, 1, -1) is normal already: mean 0, σ = 1. From g = (4, 0, 0, 0) its mean 1 is
+        taken, and x̂ times the mean of g x̂, which is 1: 4 - 1 - 1, 0 - 1 + 1, 0 - 1 - 1, 0 - 1 + 1.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> x, by_output = np.array([1.0, -1, 1, -1]), np.array([4.0, 0, 0, 0])
+        >>> text(layer_norm_gradient(x, by_output, eps=0), ".0f")
+        '[2, 0, -2, 0]'
+    """
+    xp = floats(x=x, by_output=by_output)
+    if shape(by_output) != shape(x):
+        raise ValueError(f"by_output must have the shape {shape(x)}, got {shape(by_output)}")
+    normal = layer_norm(x, eps=eps)
+    centred = x - xp.mean(x, axis=-1, keepdims=True)
+    root = xp.sqrt(xp.mean(centred * centred, axis=-1, keepdims=True) + eps)
+    common = xp.mean(by_output, axis=-1, keepdims=True)
+    along = xp.mean(by_output * normal, axis=-1, keepdims=True)
+    return (by_output - common - normal * along) / root
+
+
 def relu(x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""What is negative becomes 0: $\max(0, x)$, component by component.
 

@@ -26,6 +26,7 @@ from attention_docs.figures import (
     hull,
     line_chart,
     numbered,
+    plane,
     product,
 )
 from attention_docs.figures.scale import ticks
@@ -70,6 +71,15 @@ def examples() -> dict[str, Figure]:
             column=3,
             spec=(".4f", ".0f", ".4f"),
             rows=numbered("query", 2),
+        ),
+        "plane": plane(
+            [
+                ("query", "query", [-1.25, 2.5]),
+                ("key 1", "key", [2.0, 0.5]),
+                ({"en": "middle", "zh": "中点"}, "neutral", [0.0, -0.75]),
+            ],
+            reach=3,
+            onto=0,
         ),
         "flow": flow(
             [
@@ -165,6 +175,7 @@ from attention_docs.figures import *
 drawn = [
     heatmap([[1.0, 2.0]]),
     product([[2]], [[3, 4]], [[6, 8]]),
+    plane([("a", "key", [1, 2])], reach=3),
     flow([("a", "key", [1], "d"), ("b", "key", [2], "d")]),
     line_chart([1, 2], {"a": [3, 4]}, xlabel="x", ylabel="y", log_y=True),
     bar_chart(["a"], {"b": [5]}, ylabel="y"),
@@ -570,6 +581,27 @@ def test_histogram_bars_are_as_high_as_their_shares():
     assert tops[1] - tops[0] == pytest.approx(width, abs=0.02)
 
 
+def test_arrows_end_at_their_vectors_and_drop_perpendiculars():
+    figure = plane(
+        [("a", "query", [3, 4]), ("b", "key", [0, 5]), ("c", "value", [4, -3])], reach=5, onto=0
+    )
+    axis, line, *rest = (subpaths(one.get("d")) for one in tree(figure, "en").iter("{*}path"))
+    (left, right), (top, bottom) = axis
+    x_0, y_0, unit = middle([top, bottom])[0], middle([left, right])[1], (right[0] - left[0]) / 10
+    place = lambda x, y: pytest.approx((x_0 + unit * x, y_0 - unit * y), abs=0.02)  # noqa: E731
+    assert line[0][1] == place(3.75, 5)  # along (3, 4), up to the edge
+    (way_b,), _, (way_c,), _ = rest[:4]
+    # By hand: (0, 5)·(3, 4)/5 = 4, at 4/5 of (3, 4); (4, -3) is perpendicular.
+    assert way_b == [place(0, 5), place(2.4, 3.2)]
+    assert way_c == [place(4, -3), place(0, 0)]
+    tips = [shape[0][0] for shape in rest[5::2]]
+    assert tips == [place(3, 4), place(0, 5), place(4, -3)]
+    assert figure.alt("en") == (
+        "Arrows from the origin: a to (3.00, 4.00); b to (0.00, 5.00); c to (4.00, -3.00). "
+        "On the line through a: b at 4.00; c at 0.00."
+    )
+
+
 def test_hull_is_around_its_points():
     """The corners of the area are the outermost points; lines lead from all to the average."""
     shapes = [one.get("d") for one in tree(FIGURES["hull"], "en").iter("{*}path")]
@@ -661,6 +693,10 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
         (lambda: product(M, [[1, 2, 3]], M), r"\(n, m\), \(m, p\) and \(n, p\), got"),
         (lambda: product(M, M, M), "c must be a × b, got 1.0 at row 0, column 0, wanted 7.0"),
         (lambda: product(M, M, M, names=("A", "B")), "names must be 3, one a matrix, got 2"),
+        (lambda: plane([], reach=1), "plane must have an arrow, got none"),
+        (lambda: plane([("a", "key", M[0] * 2)], reach=9), "must have 2 components, got 4"),
+        (lambda: plane([("a", "key", [0, 2])], reach=1), r"within 1 of 0, got \[0.0, 2.0\]"),
+        (lambda: plane([("a", "key", [0, 0])], reach=1, onto=0), "1 arrows and not 0, got 0"),
         (lambda: flow([]), "flow must have stages with boxes, got 0 stages"),
         (
             lambda: flow([("a", "key", [1], "d"), ("b", "key", [1], "d")], arrows=[(1, 0)]),

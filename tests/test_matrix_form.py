@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 import runpy
 from fractions import Fraction
 from pathlib import Path
@@ -39,9 +40,9 @@ from tests.exact import (
     transpose,
 )
 
-# The search: titles as words, contents as minutes and sugar.
-CARDS = [[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]]
-CONTENTS = [[50, 0], [45, 1], [90, 12]]
+# The keys of the figure: the fourth is the mean of the others.
+FLAT = [[Fraction(1), Fraction(0)], [Fraction(3, 2), 2], [-1, Fraction(-1, 2)]]
+FLAT.append([sum(column) / 3 for column in zip(*FLAT, strict=True)])
 
 LISTING = Path(__file__).parents[1] / "docs" / "listings" / "matrix-form.py"
 SIZES = st.tuples(*[st.integers(1, 6)] * 4)  # n_q, n_k, d_k, d_v
@@ -183,6 +184,31 @@ def test_equal_inputs_have_equal_outputs():
     assert np.abs(outputs[2] - outputs[1]).max() > 1e-3
 
 
+@settings(deadline=None)
+@given(SIZES, SEEDS)
+def test_nearest_key(sizes, seed):
+    """Score and distance, pair by pair; with equal norms the order is the same."""
+    query, key, _ = random(sizes, seed)
+    scores = query @ key.T
+    squares = ((query[:, None] - key[None]) ** 2).sum(axis=-1)
+    behind = squares - (key**2).sum(axis=1)
+    difference = lambda a: a[:, :, None] - a[:, None, :]  # noqa: E731
+    np.testing.assert_allclose(difference(behind), -2 * difference(scores), rtol=0, atol=1e-10)
+    unit = key / np.linalg.norm(key, axis=1, keepdims=True)
+    nearest = ((query[:, None] - unit[None]) ** 2).sum(axis=-1).argmin(axis=1)
+    best = np.take_along_axis(query @ unit.T, nearest[:, None], axis=1)[:, 0]
+    np.testing.assert_allclose(best, (query @ unit.T).max(axis=1), rtol=0, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(SIZES, SEEDS)
+def test_a_weighted_average_of_keys_never_wins(sizes, seed):
+    query, key, _ = random(sizes, seed)
+    shares = np.random.default_rng(seed).dirichlet(np.ones(len(key)))
+    inside = query @ (shares @ key)
+    assert (inside <= (query @ key.T).max(axis=1) + 1e-12).all()
+
+
 ONES = np.ones((3, 2))
 
 
@@ -235,59 +261,27 @@ def test_permutation_matrix_errors(order):
 
 @pytest.mark.site
 @each_language
-def test_search(page, lang):
-    site = page(lang, "matrix-form")
-    printed(site.array("words"), CARDS, 0)
-    printed(site.array("words", 1), CONTENTS, 0)
-    query = [1, 0, 1, 0]
-    counts = [dot(query, card) for card in CARDS]
-    assert counts == [2, 1, 0]
-    printed(site.array("search"), [counts], 0)
-    weights = softmax_rows([counts], mpmath.sqrt(4))
-    printed(site.array("search", 1), weights, 4)
-    printed(site.array("search", 2), product(weights, CONTENTS), 4)
-    weights = softmax_rows([[f * c for c in counts] for f in (1, 4, 16)], mpmath.sqrt(4))
-    printed(site.array("sharper"), weights, 4)
-    printed(site.array("sharper", 1), product(weights, CONTENTS), 2)
-    assert site.values("search")[-2:] == ["0.3837", "145"]
-
-
-@pytest.mark.site
-@each_language
-def test_no_such_card(page, lang):
-    site = page(lang, "matrix-form")
-    assert site.output("no-such-card").startswith("False\n")
-    weights = softmax_rows([[1, 0, 1]], mpmath.sqrt(4))
-    printed(site.array("no-such-card"), weights, 4)
-    printed(site.array("no-such-card", 1), product(weights, CONTENTS), 4)
-    # Two best titles share the weight for ever; the third loses its own.
-    limit = scaled_dot_product_attention(
-        1e6 * torch.tensor([[1.0, 0, 0, 1]]),
-        torch.tensor(CARDS, dtype=torch.float),
-        torch.eye(3),
-    )
-    assert limit.tolist() == [[0.5, 0.0, 0.5]]
-
-
-@pytest.mark.site
-@each_language
-def test_scores_as_weights(page, lang):
-    # 2·50 + 1·45 minutes and 1·1 spoon: beyond every card, so no average.
-    printed(page(lang, "matrix-form").array("scores-as-weights"), [[145, 1]], 0)
-    assert max(minutes for minutes, _ in CONTENTS) < 145
+def test_four(page, lang):
+    """The four candidates for output 1, each from its own definition."""
+    features = product(transpose(QUERIES), KEYS)
+    found = []
+    for table in (SCORES, features):
+        along = softmax_rows(table, mpmath.sqrt(3))
+        down = transpose(softmax_rows(transpose(table), mpmath.sqrt(3)))
+        found += [product(weights, VALUES)[0] for weights in (along, down)]
+    figure = page(lang, "matrix-form").article.find(id="out-four").find("svg")
+    drawn = re.findall(r"\d+\.\d{4}", figure["aria-label"])
+    printed([float(one) for one in drawn], [x for row in found for x in row], 4)
+    assert len({drawn[i] for i in (0, 3, 6, 9)}) == 4
 
 
 @pytest.mark.site
 @each_language
 def test_loop(page, lang):
     site = page(lang, "matrix-form")
-    for number, exact in enumerate((QUERIES, KEYS, VALUES)):
-        printed(site.array("example", number), exact, 0)
-    printed(site.array("loop"), WEIGHTS, 4)
-    printed(site.array("loop", 1), OUTPUTS, 4)
+    printed(site.array("loop"), OUTPUTS, 4)
     # From the notes.
-    np.testing.assert_array_equal(site.array("loop")[0], [0.1361, 0.4319, 0.4319])
-    np.testing.assert_array_equal(site.array("loop", 1)[0], [1.8639, 6.3194, 1.7042])
+    np.testing.assert_array_equal(site.array("loop")[0], [1.8639, 6.3194, 1.7042])
 
 
 @pytest.mark.site
@@ -296,9 +290,69 @@ def test_matrix(page, lang):
     site = page(lang, "matrix-form")
     printed(site.array("matrix"), OUTPUTS, 4)
     printed(site.array("torch"), OUTPUTS, 4)
-    assert site.output("torch").endswith("\nTrue True")
-    assert site.output("sizes") == "(2, 7) (2, 5)\nTrue True"
-    assert site.values("matrix") == ["12", "2", "5", "3", "7"]
+    assert site.output("torch").endswith("\nTrue")
+    assert site.output("sizes") == "(2, 5) (2, 7)\nTrue True"
+    wrong = transpose(softmax_rows(transpose(SCORES), mpmath.sqrt(3)))
+    sums = [f"{float(sum(row)):.4f}" for row in wrong[:2]]
+    shapes = [*"23", *"53", *"57", *"25", *"27"]
+    assert site.values("matrix")[:13] == ["12", *sums, *shapes]
+
+
+@pytest.mark.site
+@each_language
+def test_turn(page, lang):
+    """The query of norm 3 at every 30°: dot products, weights, and who is first."""
+    figure = page(lang, "matrix-form").article.find(id="out-turn")
+    frames = figure.find_all("figure", class_="frame")
+    assert len(frames) == 12
+    winners = []
+    for step, frame in enumerate(frames):
+        angle = mpmath.radians(30 * step)
+        query = [3 * mpmath.cos(angle), 3 * mpmath.sin(angle)]
+        scores = [dot(query, key) for key in FLAT]
+        drawn = [re.findall(r"-?\d+\.\d\d", one["aria-label"]) for one in frame.find_all("svg")]
+        printed([float(one) for one in drawn[0][:2]], query, 2)
+        printed([float(one) for one in drawn[0][10:]], [score / 3 for score in scores], 2)
+        between = [degrees(query, key) for key in FLAT]
+        told = [re.findall(r"\d+", one["aria-label"]) for one in frame.find_all("svg")[1:3]]
+        printed([float(one) for one in told[0][7:11]], between, 0)
+        printed([float(one) for one in drawn[2]], scores, 2)
+        printed([float(one) for one in drawn[3]], softmax(scores, mpmath.sqrt(2)), 2)
+        nearest = min(range(4), key=between.__getitem__)
+        winners.append(max(range(4), key=scores.__getitem__) + 1)
+        outlined = [told[0][-1], told[1][-1]]
+        caption = re.findall(r"\d+", frame.find("figcaption").get_text())
+        assert outlined == caption[1:] == [str(nearest + 1), str(winners[-1])]
+        assert caption[0] == str(30 * step)
+    assert winners == [2] * 5 + [3] * 5 + [1] * 2
+    site = page(lang, "matrix-form")
+    assert site.array("exercise-hull", 2).tolist() == winners
+    angle = f"{float(degrees(QUERIES[0], KEYS[0])):.1f}"
+    assert set(site.values("angle")[:7]) >= {"0", "1", "2", "300", "330", angle}
+
+
+@pytest.mark.site
+@each_language
+def test_lookup(page, lang):
+    site = page(lang, "matrix-form")
+    scores = [mpmath.mpmathify(3 * key[0]) / mpmath.sqrt(2) for key in FLAT]
+    for number, factor in enumerate((1, 4, 16)):
+        printed(site.array("lookup", number), softmax([factor * s for s in scores]), 4)
+    distances = [norm([3 - key[0], -key[1]]) for key in FLAT]
+    printed(site.array("lookup", 3), distances, 4)
+    assert max(range(4), key=scores.__getitem__) == 1  # key 2 has the largest score
+    assert min(range(4), key=distances.__getitem__) == 0  # key 1 is nearest
+    assert site.values("lookup") == ["2", "1"]
+
+
+@pytest.mark.site
+@each_language
+def test_ties_share(page, lang):
+    scores = [16 * mpmath.mpf(s) / mpmath.sqrt(3) for s in SCORES[0]]
+    printed(page(lang, "matrix-form").array("tied"), softmax(scores), 4)
+    # The limit, by torch: three of five keys share the largest score.
+    limit = torch.softmax(1e9 * torch.tensor([2.0, 3, 1, 3, 3]), dim=0)
+    torch.testing.assert_close(limit, torch.tensor([0, 1 / 3, 0, 1 / 3, 1 / 3]))
 
 
 @pytest.mark.site
@@ -326,6 +380,7 @@ def test_one_column(page, lang):
     # Seeds 000 and 004 print this output.
     np.testing.assert_array_equal(site.array("b-1", 2), [1.9366, 6.6831, 1.5951])
     assert site.values("one-column") == ["[1.9366, 6.6831, 1.5951]", "[1.8639, 6.3194, 1.7042]"]
+    assert site.values("columns-run") == [str(SCORES[1][2])]
 
 
 @pytest.mark.site
@@ -340,25 +395,6 @@ def test_linear(page, lang):
 
 @pytest.mark.site
 @each_language
-def test_norms_held_and_varying(page, lang):
-    site = page(lang, "matrix-form")
-    turned = [0, 45, 90, 135, 180]
-    held = [2 * mpmath.cos(mpmath.radians(angle)) for angle in turned]
-    printed(site.array("held"), [turned], 0)
-    printed(site.array("held", 1), [held], 4)
-    lengths = [Fraction(1), 3, 2, 1, Fraction(1, 2)]
-    varying = [mpmath.mpf(float(r)) * d for r, d in zip(lengths, held, strict=True)]
-    printed(site.array("varying"), [turned], 0)
-    printed(site.array("varying", 1), [varying], 4)
-    # Held, the order is that of the angles; varying, it is not, at either end.
-    assert sorted(held, reverse=True) == held
-    assert varying.index(max(varying)) == 1
-    assert varying.index(min(varying)) == 3
-    assert set(site.values("norms")[:3]) == {"[1.0, 3.0, 2.0, 1.0, 0.5]", "4.2426", "45"}
-
-
-@pytest.mark.site
-@each_language
 def test_query_1(page, lang):
     site = page(lang, "matrix-form")
     printed(site.array("query-1"), [norm(key) for key in KEYS], 4)
@@ -366,6 +402,10 @@ def test_query_1(page, lang):
     printed(site.array("query-1", 2), [dot(QUERIES[0], key) / norm(QUERIES[0]) for key in KEYS], 4)
     printed(site.array("query-1", 3), [2, 4, 4], 0)
     assert site.output("query-1").endswith("True")
+    theta = [f"{float(degrees(QUERIES[0], key)):.1f}" for key in KEYS]
+    shadow = f"{float(dot(QUERIES[0], KEYS[1]) / norm(QUERIES[0])):.4f}"
+    assert site.values("norms") == [*theta[1:], shadow, theta[0], "2", theta[1], "4"]
+    assert site.values("angle")[5:7] == [theta[0], "2"]
 
 
 @pytest.mark.site
@@ -382,6 +422,8 @@ def test_gram(page, lang):
     assert mpmath.almosteq(shadows[0][0], mpmath.sqrt(2))
     assert mpmath.almosteq(shadows[0][2], mpmath.sqrt(2))
     assert shadows[0][2] != shadows[2][0]
+    half = f"{float(mpmath.sqrt(mpmath.mpf(1) / 2)):.4f}"
+    assert site.values("gram") == ["2", "2", "1", half, "2", "4"]
 
 
 @pytest.mark.site
@@ -404,10 +446,12 @@ def test_between(page, lang):
 def test_order(page, lang):
     site = page(lang, "matrix-form")
     order = [2, 0, 1]
-    printed(site.array("order"), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], 0)
-    printed(site.array("order", 1), [X[i] for i in order], 0)
-    printed(site.array("order", 2), [OUTPUTS[i] for i in order], 4)
+    printed(site.array("order"), [X[i] for i in order], 0)
+    printed(site.array("order", 1), [OUTPUTS[i] for i in order], 4)
     assert site.output("order").endswith("\nTrue\nTrue")
+    figure = site.article.find(id="out-order-figure").find("svg")
+    drawn = [float(one) for one in re.findall(r"\d\.\d{4}", figure["aria-label"])]
+    printed(drawn, [WEIGHTS[i][j] for i in order for j in order], 4)
     assert site.values("order") == [f"{float(WEIGHTS[2][1]):.4f}"]
 
 
@@ -469,11 +513,11 @@ def test_wrong_axis(page, lang):
     sums = [sum(row) for row in wrong]
     printed(site.array("row-sums"), sums, 4)
     printed(site.array("row-sums", 1), [1, 1, 1], 4)
-    assert site.values("mistake-axis")[2:] == [
-        f"{float(product(wrong, VALUES)[1][1]):.4f}",
+    told = product(wrong, VALUES)
+    assert site.values("mistake-axis") == [
+        *(f"[{', '.join(f'{float(x):.4f}' for x in row[0])}]" for row in (told, OUTPUTS)),
+        f"{float(told[1][1]):.4f}",
         "8",
-        *(f"{float(s):.4f}" for s in sums[:2]),
-        "3",
     ]
     assert site.numbers("row-sums")[3::4] == [3, 3]
     assert product(wrong, VALUES)[1][1] > 8  # the largest second component of a value
@@ -492,16 +536,58 @@ def test_one_query(page, lang):
 @each_language
 def test_exercises(page, lang):
     site = page(lang, "matrix-form")
-    printed(site.array("exercise-1"), product(transpose(QUERIES), KEYS), 0)
-    assert site.output("exercise-1").endswith("(3, 3) (2, 2)")
-    assert site.output("exercise-2").startswith("True\n")
-    printed(site.array("exercise-2"), softmax_rows([[4, 8, 8]], mpmath.sqrt(3)), 4)
-    printed(site.array("exercise-2", 1), WEIGHTS[:1], 4)
-    assert site.output("exercise-3") == "False True"
+    by_hand = product([[1, 2], [0, 1]], transpose([[1, 0], [2, 1], [0, 1]]))
+    assert by_hand == [[1, 4, 2], [0, 1, 1]]
+    printed(site.array("exercise-pencil"), by_hand, 0)
+    assert site.output("exercise-longer").startswith("True\n")
+    printed(site.array("exercise-longer"), softmax_rows([[4, 8, 8]], mpmath.sqrt(3)), 4)
+    printed(site.array("exercise-longer", 1), WEIGHTS[:1], 4)
+    sums = []
+    for factor in (1, 2):
+        table = [[factor * s for s in row] for row in SCORES]
+        down = transpose(softmax_rows(transpose(table), mpmath.sqrt(3)))
+        sums.append([sum(row) for row in down])
+    printed(site.array("exercise-batch"), sums, 4)
+    printed(site.array("exercise-batch", 1), [[1] * 3] * 2, 4)
+    assert site.output("exercise-mask") == "False True"
+
+
+@pytest.mark.site
+@each_language
+def test_brackets(page, lang):
+    """Multiplications of n × m times m × p: n·m·p. Without softmax the brackets may move."""
+    lines = page(lang, "matrix-form").output("exercise-brackets").splitlines()
+    n, d = 1000, 64
+    counts = [n * d * n + n * n * d, d * n * d + n * d * d]
+    assert [int(line.split()[-1].replace(",", "")) for line in lines[:2]] == counts
+    left = product(product(QUERIES, transpose(KEYS)), VALUES)
+    assert left == product(QUERIES, product(transpose(KEYS), VALUES))
+    inner = product(QUERIES, softmax_rows(product(transpose(KEYS), VALUES)))
+    outer = product(softmax_rows(SCORES), VALUES)
+    assert abs(inner[0][0] - outer[0][0]) > 1e-3
+    assert lines[2:] == ["True", "False"]
+
+
+@pytest.mark.site
+@each_language
+def test_hull_and_far(page, lang):
+    site = page(lang, "matrix-form")
+    assert FLAT[3] == [Fraction(1, 2), Fraction(1, 2)]
+    printed(site.array("exercise-hull"), FLAT[3], 1)
+    printed(site.array("exercise-hull", 1), FLAT[3], 1)
+    assert site.output("exercise-hull").splitlines()[1] == "True"
+    nearest = []
+    for number, factor in enumerate((1, 2, 4, 16)):
+        distances = [norm([3 * factor - key[0], -key[1]]) for key in FLAT]
+        printed(site.array("exercise-far", number), distances, 4)
+        nearest.append(min(range(4), key=distances.__getitem__) + 1)
+    assert nearest == [1, 2, 2, 2]
+    lines = site.output("exercise-far").splitlines()
+    assert [int(line.split()[-1]) for line in lines] == nearest
 
 
 def test_a_causal_mask_breaks_equivariance():
-    """What exercise 3 prints, with torch's own function: True takes part there too."""
+    """What the exercise on a mask prints, with torch's own function: True takes part there too."""
     order = [2, 0, 1]
     query, key, value = (torch.tensor(a, dtype=torch.float64) for a in (QUERIES, KEYS, VALUES))
     causal = torch.ones(3, 3, dtype=torch.bool).tril()

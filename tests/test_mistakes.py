@@ -54,7 +54,8 @@ def chapter(entry: Entry) -> str:
 
 def ids_of(lang: str, slug: str) -> list[str]:
     text = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
-    return re.findall(r"^#{1,6} .*\{ #([\w-]+) \}$", text, re.M)
+    found = re.findall(r"^#{1,6} .*\{ #([\w-]+) \}$|^    id: ([\w-]+)$", text, re.M)
+    return [heading or box for heading, box in found]
 
 
 # --- the list is whole ---------------------------------------------------------------------------
@@ -301,7 +302,7 @@ def expand(tmp_path: Path) -> Callable[..., str]:
         (docs / "mistakes.toml").write_text(GOOD.replace(*change), encoding="utf-8")
         (docs / "notes.toml").write_text('[[entry]]\nid = "1"\nen = "a"\nplaces = ["page#no"]\n')
         kind, _, name = request.partition(": ")
-        chapters = Chapters("en", words("en"), docs, pages, lambda page: results)
+        chapters = Chapters("en", words("en"), docs, pages, {}, lambda page: results)
         return str(expanded(Request(1, kind, name), chapters))
 
     return run

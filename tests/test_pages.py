@@ -297,16 +297,22 @@ def printed_in(frame: Any) -> str:
 
 def values_in(article: Any) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
     """The values of a page as (section, id, text), and the text of each section's formulas."""
-    section, values = "", []
+    heading, values = "", []
     formulas: dict[str, str] = defaultdict(str)
     for tag in article.iter(*HEADINGS, "span", "math"):
+        box = next((one.get("id") for one in tag.iterancestors("div") if boxed(one)), "")
         if tag.tag in HEADINGS:
-            section = tag.get("id")
+            heading = tag.get("id")
         elif tag.tag == "math":
-            formulas[section] += squeezed(tag.text_content())
+            formulas[box or heading] += squeezed(tag.text_content())
         elif "value" in class_of(tag):
-            values.append((section, tag.get("id"), tag.text_content()))
+            values.append((box or heading, tag.get("id"), tag.text_content()))
     return values, formulas
+
+
+def boxed(tag: Any) -> bool:
+    """Whether an element is a box with an address."""
+    return bool(tag.get("id")) and bool({"inside", "result", "exercise"} & class_of(tag))
 
 
 def squeezed(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -19,6 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
 from tests.conftest import each_language
 from tests.exact import W_KEY, W_QUERY, X, norm, product, rank, softmax, transpose
+from tests.exact import dot as dot_
 
 # Of rounding, relative to the size of the terms that are summed.
 TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 8e-2}
@@ -133,6 +135,59 @@ def test_projected_dot_is_bilinear(seed: int, sizes: list[int]) -> None:
     merged = W_q @ W_k.mT
     assert torch.allclose(dot(x @ W_q, y @ W_k), bilinear(x, y, merged), rtol=0, atol=1e-10)
     assert torch.linalg.matrix_rank(merged) <= d_k
+
+
+@examples(4)
+def test_every_low_rank_splits(seed: int, sizes: list[int]) -> None:
+    """A matrix of rank r is a product of factors with d_k columns, for every d_k from r on."""
+    rank_, more, d_model, other = sizes
+    d_model += rank_
+    M = normal(seed, d_model, rank_) @ normal(seed + 1, rank_, other + rank_)
+    u, singular, v = torch.linalg.svd(M)
+    d_k = rank_ + more
+    left, right = torch.zeros(d_model, d_k), torch.zeros(M.shape[1], d_k)
+    left, right = left.double(), right.double()
+    left[:, :rank_] = u[:, :rank_] * singular[:rank_]
+    right[:, :rank_] = v.mT[:, :rank_]
+    assert torch.allclose(left @ right.mT, M, rtol=0, atol=1e-10)
+
+
+@examples(6)
+def test_projections_are_absorbed(seed: int, sizes: list[int]) -> None:
+    """W_Q and W_K add nothing to a bilinear or an additive score."""
+    n_q, n_k, d_model, d_q, d_k, d_a = sizes
+    x, y = normal(seed, n_q, d_model), normal(seed + 1, n_k, d_model)
+    W_Q, W_K = normal(seed + 2, d_model, d_q), normal(seed + 3, d_model, d_k)
+    W, W_q, W_k = normal(seed + 4, d_q, d_k), normal(seed + 5, d_q, d_a), normal(6, d_k, d_a)
+    w = normal(seed + 7, d_a)
+    pairs = (
+        (bilinear(x @ W_Q, y @ W_K, W), bilinear(x, y, W_Q @ W @ W_K.mT)),
+        (additive(x @ W_Q, y @ W_K, W_q, W_k, w), additive(x, y, W_Q @ W_q, W_K @ W_k, w)),
+    )
+    for long_way, short_way in pairs:
+        assert torch.allclose(long_way, short_way, rtol=0, atol=1e-9)
+
+
+def test_parameters_saved() -> None:
+    """Two factors hold fewer numbers than the product if and only if d_k < d_model / 2."""
+    for d_model in range(1, 40):
+        for d_k in range(1, 40):
+            factors = sum(p.numel() for p in (torch.empty(d_model, d_k), torch.empty(d_model, d_k)))
+            fewer = factors < torch.empty(d_model, d_model).numel()
+            assert fewer == (Fraction(d_k) < Fraction(d_model, 2))
+            # An invertible d_k × d_k matrix may stand between them.
+            assert d_k > d_model or factors - d_k**2 + (d_model - d_k) ** 2 == d_model**2
+
+
+@examples(2)
+def test_sums_are_not_compared(seed: int, sizes: list[int]) -> None:
+    """Scores f_i + g_j give every query the same weights; their mixed differences are 0."""
+    n_q, n_k = sizes
+    s = normal(seed, n_q, 1) + normal(seed + 1, 1, n_k)
+    weights = torch.softmax(s, dim=-1)
+    assert torch.allclose(weights, weights[:1].expand(n_q, n_k), rtol=0, atol=1e-14)
+    mixed = s[:, :, None, None] + s[None, None] - s[:, None, None, :] - s.mT[None, :, :, None]
+    assert mixed.abs().max() < 1e-12
 
 
 @examples(3, factor=st.floats(1e-3, 1e3))
@@ -358,8 +413,29 @@ def chapter(page: Any, lang: str) -> Any:
 @pytest.mark.site
 @each_language
 def test_example(chapter: Any) -> None:
-    assert (chapter.array("example", 0) == QUERIES).all()
-    assert (chapter.array("example", 1) == KEYS).all()
+    assert (chapter.array("by-hand", 0) == QUERIES).all()
+    assert (chapter.array("by-hand", 1) == KEYS).all()
+
+
+@pytest.mark.site
+@each_language
+def test_choose(chapter: Any) -> None:
+    """Six score functions on the same queries and keys: what each frame holds."""
+    frames = chapter.article.find(id="out-choose").find_all("figure", class_="frame")
+    left, right = product(QUERIES, ADD_Q), product(KEYS, ADD_K)
+    flat = [[dot_(ADD, a) + dot_(ADD, b) for b in right] for a in left]
+    wanted = [*example_scores(), flat]
+    assert len(frames) == len(wanted)
+    for frame, scores in zip(frames, wanted, strict=True):
+        for drawing, rows in zip(
+            frame.find_all("svg"), (scores, [softmax(row) for row in scores]), strict=True
+        ):
+            drawn = re.findall(r"-?\d+\.\d{4}", drawing["aria-label"])
+            assert [float(x) for x in drawn] == shown(rows).ravel().tolist()
+    first = [np.argmax([float(x) for x in softmax(scores[0])]) for scores in wanted]
+    assert first == [0, 0, 1, 1, 1, 1]
+    told = ", ".join(f"{x:.4f}" for x in shown(softmax(flat[0])))
+    assert chapter.values("choose") == [f"[{told}]"]
 
 
 @pytest.mark.site
@@ -401,8 +477,10 @@ def test_cosine(chapter: Any) -> None:
 def test_bilinear(chapter: Any) -> None:
     expected = exact_dot(product(QUERIES, BILINEAR), KEYS)
     assert expected == [[-5, 3, -4], [-2, 1, -7]]
-    assert (chapter.array("bilinear", 1) == expected).all()
-    assert (chapter.array("bilinear", 0) == product(QUERIES, BILINEAR)[0]).all()
+    assert (chapter.array("bilinear", 0) == BILINEAR).all()
+    assert (chapter.array("bilinear", 1) == product(QUERIES, BILINEAR)[0]).all()
+    lines = chapter.output("bilinear").splitlines()[-3:]
+    assert [int(line.split()[-1]) for line in lines] == expected[0]
 
 
 @pytest.mark.site
@@ -411,10 +489,18 @@ def test_additive(chapter: Any) -> None:
     expected = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
     tanh_1, tanh_2 = mpmath.tanh(1), mpmath.tanh(2)
     assert expected[0] == pytest.approx([0, 3 * tanh_2, tanh_1 - 2 * tanh_2])  # by hand
-    assert (chapter.array("additive", 10) == shown(expected)).all()
-    by_hand = [line.split(" = ")[1] for line in chapter.output("additive").splitlines()[2:7:2]]
+    by_hand = [line.split(" = ")[-1] for line in chapter.output("additive").splitlines()[2:7:2]]
     assert (np.array(by_hand, dtype=float) == shown(expected[0])).all()
-    assert chapter.values("additive") == ["2.8921", "-3", "3"]
+    left, right = product(QUERIES, ADD_Q)[0], product(KEYS, ADD_K)
+    assert (chapter.array("additive", 0) == left).all()
+    for j, key in enumerate(right):
+        assert (chapter.array("additive", 1 + 3 * j) == key).all()
+        both = [x + y for x, y in zip(left, key, strict=True)]
+        assert (chapter.array("additive", 2 + 3 * j) == both).all()
+        hidden = shown([mpmath.tanh(x) for x in both])
+        assert (chapter.array("additive", 3 + 3 * j) == hidden).all()
+    assert f"{float(expected[0][1]):.4f}" in chapter.values("additive")
+    assert chapter.values("side-by-side") == [str(-sum(ADD)), str(sum(ADD))]
 
 
 def example_scores() -> list[Rows]:
@@ -437,9 +523,6 @@ def test_side_by_side(chapter: Any) -> None:
         assert (weights == shown(softmax(scores[0]))).all()
     order = [np.argsort(chapter.array("side-by-side", n)).tolist() for n in (0, 4)]
     assert order[0] == order[1][::-1]  # dot and cosine
-    assert chapter.values("side-by-side") == ["8", "0.5333", "5", "2"]
-    drawn = chapter.article.find(id="out-weights-figure").find("svg")["aria-label"]
-    assert "0.9322" in drawn
 
 
 @pytest.mark.site
@@ -457,9 +540,16 @@ def test_projected(chapter: Any) -> None:
     assert product(product(X, merged), transpose(X)) == scores
     assert (chapter.array("projected", 0) == merged).all()
     assert (chapter.array("projected", 1) == scores).all()
-    ranks = f"rank {rank(merged)} at most d_k = 3\nrank of W above {rank(BILINEAR)}"
+    ranks = f"rank M = {rank(merged)} ≤ d_k = 3\nrank W = {rank(BILINEAR)}"
     assert ranks in chapter.output("projected")
     assert chapter.output("projected").endswith("True")
+    assert chapter.output("absorbed") == "True"
+    lines = [line.replace(",", "").split() for line in chapter.output("saved").splitlines()]
+    for d_model, d, factors, whole, fewer in lines:
+        assert int(factors) == 2 * int(d_model) * int(d)
+        assert int(whole) == int(d_model) * int(d_model)
+        assert fewer == str(Fraction(int(d)) < Fraction(int(d_model), 2))
+    assert [line[:2] for line in lines] == [["512", "64"], ["512", "256"], ["4", "3"]]
 
 
 @pytest.mark.site
@@ -497,7 +587,8 @@ def test_bound(chapter: Any) -> None:
     printed = [float(line.split()[-1]) for line in chapter.output("bound").splitlines()[1:]]
     expected = [bound(3), bound(32), bound(512), bound(512, 5)]
     assert (np.array(printed) == shown(expected)).all()
-    assert [float(v) for v in chapter.values("cosine-factor")[1:]] == printed[2:]
+    assert chapter.values("cosine-needs")[0] == "512"
+    assert [float(v) for v in chapter.values("cosine-needs")[1:3]] == printed[2:]
 
 
 @pytest.mark.site
@@ -581,8 +672,7 @@ def test_operations(chapter: Any) -> None:
     lines = chapter.output("operations").splitlines()
     for (name, counts), line, detail in zip(by_hand.items(), lines[::2], lines[1::2], strict=True):
         total = sum(counts)
-        assert line.split(" counted ")[0].strip() == name
-        assert line.split("counted")[1].split() == [f"{total},", "formula", f"{total},", "True"]
+        assert line.removeprefix(name).split() == [str(total), "=", str(total), "True"]
         found = ast.literal_eval(detail.strip())
         symbols = ("·", "+", "sqrt", "/", "tanh")
         assert tuple(found.get(symbol, 0) for symbol in symbols) == counts
@@ -604,18 +694,14 @@ def test_large(chapter: Any) -> None:
             pairs * d,
         ),
     }
-    lines = chapter.output("large").splitlines()
-    for number, (name, row) in enumerate(expected.items()):
-        assert lines[2 * number].startswith(name)
-        found = " ".join(lines[2 * number : 2 * number + 2]).removeprefix(name).split()
-        numbers = [int(x.replace(",", "")) for x in found if x[0].isdigit()]
-        assert tuple(numbers) == row
-    assert lines[-2].startswith(f"{pairs * d:,d} ")
-    ratio = Fraction(expected["additive"][1], expected["dot"][1])
-    assert lines[-1].endswith(f"{float(ratio):.2f}")
-    in_table = [v for row in expected.values() for v in row[row[0] == 0 :]]
-    values = [v.replace(",", "") for v in chapter.values("operations")]
-    assert values == [*map(str, in_table), f"{float(ratio):.2f}", str(d)]
+    operations = [Fraction(row[1], expected["dot"][1]) for row in expected.values()]
+    held = [Fraction(row[2], pairs) for row in expected.values()]
+    drawn = chapter.article.find(id="out-large").find("svg")["aria-label"]
+    found = [float(x) for x in re.findall(r"\d+\.\d{3}", drawn)]
+    assert found == [round(float(x), 3) for x in (*operations, *held)]
+    values = [v.replace(",", "") for v in chapter.values("cost")]
+    counts = [str(row[1]) for row in expected.values()]
+    assert values == [*counts, f"{float(operations[-1]):.2f}", str(pairs * d)]
     assert chapter.output("original") == f"{1000 * 1000 + 2000 * 1000 + 1000:,d}"
 
 
@@ -631,17 +717,64 @@ def test_torch_and_gradients_agree(chapter: Any) -> None:
 @pytest.mark.site
 @each_language
 def test_exercises(chapter: Any) -> None:
+    found = [float(x) for x in re.findall(r"\d+\.\d{4}", chapter.output("exercise-pencil"))]
+    assert found == shown([24, 24 / mpmath.sqrt(2), mpmath.mpf(24) / 25, 25]).tolist()
     tripled = [[3, 0, 6, 6]]
-    assert (chapter.array("exercise-1", 0) == exact_dot(tripled, KEYS)).all()
-    assert (chapter.array("exercise-1", 1) == shown(exact_cosine(tripled, KEYS))).all()
-    assert (chapter.array("exercise-1", 2) == exact_dot(product(tripled, BILINEAR), KEYS)).all()
+    assert (chapter.array("exercise-longer", 0) == exact_dot(tripled, KEYS)).all()
+    assert (chapter.array("exercise-longer", 1) == shown(exact_cosine(tripled, KEYS))).all()
+    by_matrix = exact_dot(product(tripled, BILINEAR), KEYS)
+    assert (chapter.array("exercise-longer", 2) == by_matrix).all()
     additive_scores = exact_additive(tripled, KEYS, ADD_Q, ADD_K, ADD)
-    assert (chapter.array("exercise-1", 3) == shown(additive_scores)).all()
+    assert (chapter.array("exercise-longer", 3) == shown(additive_scores)).all()
+    squares = [dot_(row, row) for row in QUERIES]
+    shares = [Fraction(square, sum(squares)) for square in squares]
+    assert (chapter.array("exercise-norm", 0) == np.array(shares, dtype=float)).all()
+    assert (chapter.array("exercise-norm", 1) == 1).all()
     R, inverse = [[1, 1, 0], [0, 1, 0], [0, 2, 1]], [[1, -1, 0], [0, 1, 0], [0, -2, 1]]
     assert product(R, inverse) == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     keys = product(product(X, W_KEY), transpose(inverse))
-    assert (chapter.array("exercise-2", 0) == keys).all()
-    assert (chapter.array("exercise-2", 1) == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]).all()
+    assert (chapter.array("exercise-same", 0) == keys).all()
+    assert (chapter.array("exercise-same", 1) == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]).all()
     least = next(d_a for d_a in range(1, 100) if d_a * 64 + d_a * 64 + d_a > 64 * 64)
-    assert chapter.output("exercise-3").splitlines()[0].endswith(f" {least}")
-    assert chapter.values("exercises") == [str(least)]
+    lines = chapter.output("exercise-which").splitlines()
+    assert lines[0] == f"{Fraction(64 * 64, 129)} rounded up: {least}"
+    counts = [least * 64 * 2 + least, (least - 1) * 64 * 2 + least - 1]
+    assert lines[1] == f"bilinear {64 * 64} additive {counts[0]} {counts[1]}"
+    assert chapter.values("exercise-which") == [str(least)]
+
+
+@pytest.mark.site
+@each_language
+def test_factor_for_the_cosine(chapter: Any) -> None:
+    """The best case written out: at the printed factor the weight is 0.99."""
+    lines = chapter.output("exercise-factor").splitlines()
+
+    def best(beta: Any) -> Any:
+        return softmax([beta] + [-beta] * 511)[0]
+
+    beta = mpmath.findroot(lambda b: best(b) - mpmath.mpf("0.99"), 5)
+    assert float(lines[0]) == shown(beta)
+    less, more = (best(beta + mpmath.mpf(step) / 100) >= 0.99 for step in (-1, 1))
+    assert lines[1:] == [str(less), str(more)] == ["False", "True"]
+
+
+@pytest.mark.site
+@each_language
+def test_mixed_differences(chapter: Any) -> None:
+    left, right = product(QUERIES, ADD_Q), product(KEYS, ADD_K)
+
+    def mixed(curve: Callable[[Any], Any]) -> Any:
+        s = [[dot_(ADD, [curve(x + y) for x, y in zip(a, b, strict=True)]) for b in right]
+             for a in left]  # fmt: skip
+        return s[0][0] + s[1][1] - s[0][1] - s[1][0]
+
+    wanted = [mixed(lambda x: x), mixed(mpmath.tanh), mixed(lambda x: max(0, x))]
+    assert chapter.numbers("exercise-mixed") == shown(wanted).tolist()
+    assert wanted[0] == 0
+    counted = [[int(x) for x in line.split()]
+               for line in chapter.output("exercise-count").splitlines()]  # fmt: skip
+    for r, factors, free, whole in counted:
+        assert factors == 8 * r + r * 8
+        assert free == factors - r * r == whole - (8 - r) ** 2
+        assert whole == 8 * 8
+    assert [row[0] for row in counted] == [1, 4, 7, 8]

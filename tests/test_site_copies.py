@@ -77,10 +77,10 @@ def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
     slug: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
     """That this code gives this is shown where each listing runs as a script: test_digits."""
-    blocks = read_page(ROOT / "docs" / "en" / f"{slug}.md", ROOT).blocks
     for lang in LANGUAGES:
+        blocks = read_page(ROOT / "docs" / lang / f"{slug}.md", ROOT).blocks
         cells = code_cells(notebook(site, lang, slug))
-        assert ["".join(cell["source"]) for cell in cells] == [b.code.strip("\n") for b in blocks]
+        assert ["".join(cell["source"]) for cell in cells] == [b.shown.strip("\n") for b in blocks]
         assert [cell["id"] for cell in cells] == [f"code-{block.id}"[:64] for block in blocks]
         html = page(lang, slug).html.read_text(encoding="utf-8")
         shown = {f"out-{b.id}": c for b, c in zip(blocks, cells, strict=True) if c["outputs"]}

@@ -1,8 +1,8 @@
 """Tensors to figures: inline SVG with an alternative text, in any language that has words.
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
-`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `hulls`, `steppers`, `steps`. Below
-them:
+`products`, `planes`, `hulls`, `flows`, `line_charts`, `bar_charts`, `histograms`, `steppers`,
+`steps`. Below them:
 
 - `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
 - `matrix`: a matrix as a box of cells
@@ -23,6 +23,7 @@ from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.histograms import histogram
 from attention_docs.figures.hulls import hull
 from attention_docs.figures.line_charts import line_chart
+from attention_docs.figures.planes import plane
 from attention_docs.figures.products import product
 from attention_docs.figures.steppers import Frame, slider, stepper
 from attention_docs.figures.steps import eight_steps
@@ -38,6 +39,7 @@ __all__ = [
     "hull",
     "line_chart",
     "numbered",
+    "plane",
     "product",
     "slider",
     "stepper",

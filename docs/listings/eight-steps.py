@@ -129,6 +129,16 @@ keys = x @ W_KEY  # (n, d_k)
 drawn(x, W_KEY, keys, ("inputs", "W_K", "keys"), ("input", "neutral", "key"))
 # --8<-- [end:keys]
 
+# --8<-- [start:queries]
+queries = x @ W_QUERY  # (n, d_k)
+drawn(x, W_QUERY, queries, ("inputs", "W_Q", "queries"), ("input", "neutral", "query"))
+# --8<-- [end:queries]
+
+# --8<-- [start:values]
+values = x @ W_VALUE  # (n, d_v)
+drawn(x, W_VALUE, values, ("inputs", "W_V", "values"), ("input", "neutral", "value"))
+# --8<-- [end:values]
+
 
 # --8<-- [start:by-hand]
 def by_hand(a, b, spec=".0f", result=".0f"):
@@ -149,16 +159,6 @@ k_2 = x[1] @ W_KEY
 k_3 = x[2] @ W_KEY
 print(text(k_1, ".0f"), text(k_2, ".0f"), text(k_3, ".0f"))
 # --8<-- [end:key-by-key]
-
-# --8<-- [start:queries]
-queries = x @ W_QUERY  # (n, d_k)
-drawn(x, W_QUERY, queries, ("inputs", "W_Q", "queries"), ("input", "neutral", "query"))
-# --8<-- [end:queries]
-
-# --8<-- [start:values]
-values = x @ W_VALUE  # (n, d_v)
-drawn(x, W_VALUE, values, ("inputs", "W_V", "values"), ("input", "neutral", "value"))
-# --8<-- [end:values]
 
 # --8<-- [start:scores-by-hand]
 for j in range(n):

@@ -1,15 +1,21 @@
-"""The matrix form: loops, rows and columns, dot products, the order of tokens."""
+"""The matrix form: from loops to products, the order of tokens, what a score measures."""
 
-# --8<-- [start:setup]
+# --8<-- [start:four]
 from math import exp, sqrt
 
 import numpy as np
-import torch
-from torch.nn.functional import linear, scaled_dot_product_attention
 
 from attention_docs.attention_function import attention
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import heatmap, line_chart, numbered, product
+from attention_docs.figures import (
+    Frame,
+    heatmap,
+    line_chart,
+    numbered,
+    plane,
+    product,
+    slider,
+)
 from attention_docs.matrix_form import (
     angles,
     column_attention,
@@ -20,77 +26,33 @@ from attention_docs.score_functions import cosine, dot, scaled_dot
 from attention_docs.softmax import softmax
 from attention_docs.text import number, text
 
+x = INPUTS
+queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
+
 
 def agree(a, b):
     """Whether two arrays differ nowhere by more than 1e-12."""
     return a.shape == b.shape and bool(np.abs(a - b).max() < 1e-12)
 
 
-# --8<-- [end:setup]
-
-# --8<-- [start:words]
-words = ["onion", "carrot", "soup", "cake"]
-titles = ["onion soup", "carrot soup", "carrot cake"]
-
-
-def as_vector(phrase):
-    """A 1 for every word that the phrase holds."""
-    return np.array([float(word in phrase.split()) for word in words])
-
-
-# A row for each card: 4 words, then minutes and spoons of sugar.
-card_keys = np.array([as_vector(title) for title in titles])
-card_values = np.array([[50.0, 0], [45, 1], [90, 12]])
-print(text(card_keys, ".0f"))
-print(text(card_values, ".0f"))
-# --8<-- [end:words]
-
-# --8<-- [start:search]
-query = as_vector("onion soup")[None, :]  # (1 query, 4 words)
-print(text(dot(query, card_keys), ".0f"))  # words in common
-answer, card_weights = attention(query, card_keys, card_values)
-print(text(card_weights, ".4f"))
-print(text(answer, ".4f"))
-# --8<-- [end:search]
-
-# --8<-- [start:sharper]
-factors = [1, 4, 16]
-sharp_queries = np.array(factors)[:, None] * query  # (3, 4)
-sharp_answers, sharp_weights = attention(sharp_queries, card_keys, card_values)
-print(text(sharp_weights, ".4f"))
-print(text(sharp_answers, ".2f"))
-names = zip(titles, ["洋葱汤", "胡萝卜汤", "胡萝卜蛋糕"], strict=True)
-columns = [{"en": english, "zh": chinese} for english, chinese in names]
+candidates = []
+for compared in (queries @ keys.T, queries.T @ keys):
+    for axis in (1, 0):
+        candidates.append(softmax(compared / sqrt(3), axis=axis) @ values)
 heatmap(
-    sharp_weights,
-    rows=[{"en": f"query × {f}", "zh": f"查询 × {f}"} for f in factors],
-    columns=columns,
-    name="weights",
+    [candidate[0] for candidate in candidates],
+    rows=[
+        {"en": "QKᵀ, softmax along rows", "zh": "QKᵀ，softmax 沿行"},
+        {"en": "QKᵀ, softmax down columns", "zh": "QKᵀ，softmax 沿列"},
+        {"en": "QᵀK, softmax along rows", "zh": "QᵀK，softmax 沿行"},
+        {"en": "QᵀK, softmax down columns", "zh": "QᵀK，softmax 沿列"},
+    ],
+    columns=numbered("component", 3),
+    role="output",
+    name="output 1",
     spec=".4f",
 )
-# --8<-- [end:sharper]
-
-# --8<-- [start:no-such-card]
-print("onion cake" in titles)
-new_query = as_vector("onion cake")[None, :]
-new_answer, new_weights = attention(new_query, card_keys, card_values)
-print(text(new_weights, ".4f"))
-print(text(new_answer, ".4f"))
-# --8<-- [end:no-such-card]
-
-# --8<-- [start:scores-as-weights]
-wrong_answer = dot(query, card_keys) @ card_values  # scores, not weights
-print(text(wrong_answer, ".0f"))
-# --8<-- [end:scores-as-weights]
-
-# --8<-- [start:example]
-x = INPUTS
-queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
-print(text(queries, ".0f"))
-print(text(keys, ".0f"))
-print(text(values, ".0f"))
-# --8<-- [end:example]
-
+# --8<-- [end:four]
 
 # --8<-- [start:loop]
 def attention_loop(query, key, value):
@@ -98,21 +60,16 @@ def attention_loop(query, key, value):
     (n_q, d_k), (n_k, d_v) = query.shape, value.shape
     outputs, weights = np.zeros((n_q, d_v)), np.zeros((n_q, n_k))
     for i in range(n_q):
-        powers = []
         for j in range(n_k):
-            score = 0.0
-            for c in range(d_k):
-                score += query[i, c] * key[j, c]
-            powers.append(exp(score / sqrt(d_k)))
-        for j in range(n_k):
-            weights[i, j] = powers[j] / sum(powers)
-            for c in range(d_v):
-                outputs[i, c] += weights[i, j] * value[j, c]
+            score = sum(query[i, c] * key[j, c] for c in range(d_k))
+            weights[i, j] = exp(score / sqrt(d_k))
+        weights[i] = weights[i] / sum(weights[i])
+        for c in range(d_v):
+            outputs[i, c] = sum(weights[i] * value[:, c])
     return outputs, weights
 
 
 loop_outputs, loop_weights = attention_loop(queries, keys, values)
-print(text(loop_weights, ".4f"))
 print(text(loop_outputs, ".4f"))
 # --8<-- [end:loop]
 
@@ -132,23 +89,11 @@ product(
 # --8<-- [end:product]
 
 # --8<-- [start:matrix]
-scores = queries @ keys.T / sqrt(queries.shape[-1])
+scores = queries @ keys.T / sqrt(queries.shape[-1])  # (n_q, n_k)
 weights = softmax(scores, axis=-1)  # every row sums to 1
-outputs = weights @ values
+outputs = weights @ values  # (n_q, d_v)
 print(text(outputs, ".4f"))
 # --8<-- [end:matrix]
-
-
-# --8<-- [start:torch]
-def torch_attention(*arrays):
-    """PyTorch's own function, on NumPy arrays."""
-    return scaled_dot_product_attention(*map(torch.tensor, arrays)).numpy()
-
-
-torch_outputs = torch_attention(queries, keys, values)
-print(text(torch_outputs, ".4f"))
-print(agree(loop_outputs, outputs), agree(outputs, torch_outputs))
-# --8<-- [end:torch]
 
 # --8<-- [start:sizes]
 n_q, n_k, d_k, d_v = 2, 5, 3, 7
@@ -156,70 +101,118 @@ rng = np.random.default_rng(0)
 many = [rng.normal(size=size) for size in ((n_q, d_k), (n_k, d_k), (n_k, d_v))]
 by_loop, loop_map = attention_loop(*many)
 by_matrix, matrix_map = attention(*many)
-print(by_matrix.shape, matrix_map.shape)
-print(agree(by_loop, by_matrix), agree(by_matrix, torch_attention(*many)))
+print(matrix_map.shape, by_matrix.shape)
+print(agree(by_loop, by_matrix), agree(loop_map, matrix_map))
 # --8<-- [end:sizes]
 
-# --8<-- [start:columns]
-inputs_col = x.T  # (d_model, n): one input a column
-queries_col = W_QUERY.T @ inputs_col[:, :2]  # (d_k, n_q): queries 1 and 2 alone
-keys_col = W_KEY.T @ inputs_col  # (d_k, n_k)
-values_col = W_VALUE.T @ inputs_col  # (d_v, n_k)
-products_col = keys_col.T @ queries_col  # (n_k, n_q)
-print(text(queries_col, ".0f"))
-print(text(products_col, ".0f"))
-print(agree(products_col, dot(queries[:2], keys).T))
-product(
-    keys_col.T,
-    queries_col,
-    products_col,
-    names=("keys", "queries", {"en": "dot products", "zh": "点积"}),
-    roles=("key", "query", "score"),
-    rows=numbered("key", 3),
-    columns=numbered("query", 2),
-    row=2,
-    column=1,
+# --8<-- [start:torch]
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+
+def torch_attention(*arrays):
+    """PyTorch's own function, on NumPy arrays."""
+    return scaled_dot_product_attention(*map(torch.tensor, arrays)).numpy()
+
+
+print(text(torch_attention(queries, keys, values), ".4f"))
+print(agree(by_matrix, torch_attention(*many)))
+# --8<-- [end:torch]
+
+# --8<-- [start:wrong-axis]
+wrong_weights = softmax(scores, axis=0)  # over the queries: wrong
+wrong_outputs = wrong_weights @ values
+print(text(wrong_weights, ".4f"))
+print(text(wrong_outputs, ".4f"))
+print(wrong_outputs.shape == outputs.shape)
+# --8<-- [end:wrong-axis]
+
+# --8<-- [start:row-sums]
+wrong_sums, right_sums = wrong_weights.sum(axis=1), weights.sum(axis=1)
+print("✗", text(wrong_sums, ".4f"), number(wrong_sums.sum(), ".4f"))
+print("✓", text(right_sums, ".4f"), number(right_sums.sum(), ".4f"))
+# --8<-- [end:row-sums]
+
+# --8<-- [start:one-query]
+print("✗", text(softmax(scores[:1], axis=0), ".4f"))
+print("✓", text(softmax(scores[:1], axis=-1), ".4f"))
+# --8<-- [end:one-query]
+
+# --8<-- [start:order]
+def layer(x):
+    """Inputs to outputs and weights."""
+    return attention(x @ W_QUERY, x @ W_KEY, x @ W_VALUE)
+
+
+P = permutation_matrix([2, 0, 1])  # input 3 first, then 1, then 2
+moved_outputs, moved_weights = layer(P @ x)
+print(text(P @ x, ".0f"))
+print(text(moved_outputs, ".4f"))
+print(agree(moved_outputs, P @ outputs))
+print(agree(moved_weights, P @ weights @ P.T))
+# --8<-- [end:order]
+
+# --8<-- [start:order-figure]
+labels = [3, 1, 2]
+heatmap(
+    moved_weights,
+    rows=[f"query {i}" for i in labels],
+    columns=[f"key {j}" for j in labels],
+    name="attention weights",
+    spec=".4f",
 )
-# --8<-- [end:columns]
+# --8<-- [end:order-figure]
 
-# --8<-- [start:columns-whole]
-outputs_col, weights_col = column_attention(queries_col, keys_col, values_col)
-print(text(weights_col, ".4f"))  # (n_k, n_q): every column sums to 1
-print(text(outputs_col, ".4f"))  # (d_v, n_q): one output a column
-print(agree(weights_col, weights[:2].T), agree(outputs_col, outputs[:2].T))
-# --8<-- [end:columns-whole]
+# --8<-- [start:keys-moved]
+same_outputs, _ = attention(queries, P @ keys, P @ values)
+print(agree(same_outputs, outputs))
+# --8<-- [end:keys-moved]
 
-# --8<-- [start:b-1]
-alpha = products_col[:, 0]  # query 1 with every key
-alpha_prime = softmax(alpha)  # not divided by √d_k, as in the lecture
-b_1 = values_col @ alpha_prime  # the columns of values, weighted and added
-print(text(alpha, ".0f"))
-print(text(alpha_prime, ".4f"))
-print(text(b_1, ".4f"))
-# --8<-- [end:b-1]
+# --8<-- [start:turn]
+flat_keys = np.array([[1.0, 0], [1.5, 2], [-1, -0.5], [0.5, 0.5]])
+around = np.arange(0, 360, 30)
+radians = np.radians(around)
+turned = 3 * np.stack([np.cos(radians), np.sin(radians)], axis=1)  # ‖q‖ = 3
+flat_dots = dot(turned, flat_keys)  # (12, 4)
+flat_weights = softmax(scaled_dot(turned, flat_keys))
+flat_angles = angles(turned, flat_keys)
+winners = flat_dots.argmax(axis=1) + 1
+nearest = flat_angles.argmin(axis=1) + 1
 
-# --8<-- [start:linear]
-stored = torch.nn.Linear(4, 3, device="meta").weight  # a shape, no numbers
-print(tuple(stored.shape))  # (d_k, d_model)
-by_linear = linear(torch.tensor(x), torch.tensor(W_QUERY.T)).numpy()
-print(agree(by_linear, queries))
-# --8<-- [end:linear]
 
-# --8<-- [start:held]
-degrees = np.array([0, 45, 90, 135, 180])
-radians = np.radians(degrees)
-circle = np.stack([np.cos(radians), np.sin(radians)], axis=1)  # norm 1
-east = np.array([[2.0, 0.0]])  # one query of norm 2
-print(text(angles(east, circle), ".0f"))
-print(text(dot(east, circle), ".4f"))
-# --8<-- [end:held]
+def turned_frame(i):
+    """Arrows, dot products and weights for the query at one angle."""
+    arrows = [("query", "query", turned[i])]
+    for j, key in enumerate(flat_keys, start=1):
+        arrows.append((f"key {j}", "key", key))
+    a, b = nearest[i], winners[i]
+    rows = [
+        heatmap(
+            flat_angles[i],
+            columns=numbered("key", 4),
+            role="neutral",
+            name="θ",
+            spec=".0f",
+            scale=(0, 180),
+            highlight=[(0, a - 1)],
+        ),
+        heatmap(
+            flat_dots[i],
+            role="score",
+            name="q · k",
+            scale=(-8, 8),
+            highlight=[(0, b - 1)],
+        ),
+        heatmap(flat_weights[i], name="weights", scale=(0, 1)),
+    ]
+    drawings = (plane(arrows, reach=3.5, onto=0), *rows)
+    label = f"{around[i]}°"
+    return Frame((str(i),), label, drawings, f"k_{a} → k_{b}")
 
-# --8<-- [start:varying]
-lengths = np.array([1, 3, 2, 1, 0.5])
-stretched = lengths[:, None] * circle
-print(text(angles(east, stretched), ".0f"))
-print(text(dot(east, stretched), ".4f"))
-# --8<-- [end:varying]
+
+label = {"en": "direction of the query", "zh": "查询的方向"}
+slider(label, [turned_frame(i) for i in range(len(around))])
+# --8<-- [end:turn]
 
 # --8<-- [start:query-1]
 q_1 = queries[:1]
@@ -228,10 +221,10 @@ norms = np.linalg.norm(keys, axis=1)
 theta = angles(q_1, keys)[0]
 shadow = projections(q_1, keys)[0]
 score_1 = dot(q_1, keys)[0]
-print("norms      ", text(norms, ".4f"))
-print("angles     ", text(theta, ".1f"))
-print("projections", text(shadow, ".4f"))
-print("scores     ", text(score_1, ".0f"))
+print("‖k‖       ", text(norms, ".4f"))
+print("θ         ", text(theta, ".1f"))
+print("‖k‖ cos θ ", text(shadow, ".4f"))
+print("q · k     ", text(score_1, ".0f"))
 print(agree(norm_q * shadow, score_1))
 # --8<-- [end:query-1]
 
@@ -246,6 +239,30 @@ line_chart(
     spec=".2f",
 )
 # --8<-- [end:cosine-curves]
+
+# --8<-- [start:by-angle]
+by_angle = np.argsort(theta) + 1  # the smallest angle first
+by_score = np.argsort(-score_1, kind="stable") + 1  # the highest score first
+print("θ:    ", text(by_angle, "d"))
+print("q · k:", text(by_score, "d"))
+angle_weights = softmax(cosine(q_1, keys))[0]
+print(text(angle_weights, ".4f"))  # if the angle decided
+print(text(weights[0], ".4f"))  # what the dot product decides
+# --8<-- [end:by-angle]
+
+# --8<-- [start:longer-key]
+longer = keys * np.array([[2.0], [1], [1]])  # key 1 twice as long
+print(agree(angles(q_1, longer), angles(q_1, keys)))
+print(text(dot(q_1, longer), ".0f"))
+print(text(softmax(scaled_dot(q_1, longer)), ".4f"))
+# --8<-- [end:longer-key]
+
+# --8<-- [start:equal-norms]
+unit_keys = keys / norms[:, None]
+unit_scores = dot(q_1, unit_keys)[0]
+print(text(unit_scores, ".4f"))
+print(text(np.argsort(-unit_scores) + 1, "d"))
+# --8<-- [end:equal-norms]
 
 # --8<-- [start:gram]
 gram = x @ x.T
@@ -267,96 +284,118 @@ x_4 = np.array([0.0, 0, 1, 0])
 print(number(x[0] @ M @ x_4, ".0f"), number(x_4 @ M @ x[0], ".0f"))
 # --8<-- [end:fourth]
 
+# --8<-- [start:lookup]
+q = np.array([3.0, 0])  # the query of the figure at 0°
+s = flat_keys @ q / sqrt(2)
+for t in (1, 4, 16):
+    print(f"t = {t:2}", text(softmax(t * s), ".4f"))
+distances = np.linalg.norm(q - flat_keys, axis=1)
+print("‖q−k‖ ", text(distances, ".4f"))
+# --8<-- [end:lookup]
 
-# --8<-- [start:order]
-def layer(x):
-    """Inputs to outputs and weights."""
-    return attention(x @ W_QUERY, x @ W_KEY, x @ W_VALUE)
+# --8<-- [start:tied]
+print(text(softmax(16 * scores[0]), ".4f"))
+# --8<-- [end:tied]
 
+# --8<-- [start:columns]
+inputs_col = x.T  # (d_model, n): one input a column
+queries_col = W_QUERY.T @ inputs_col[:, :2]  # (d_k, n_q): queries 1 and 2
+keys_col = W_KEY.T @ inputs_col  # (d_k, n_k)
+values_col = W_VALUE.T @ inputs_col  # (d_v, n_k)
+products_col = keys_col.T @ queries_col  # (n_k, n_q)
+print(text(queries_col, ".0f"))
+print(text(products_col, ".0f"))
+print(agree(products_col, dot(queries[:2], keys).T))
+# --8<-- [end:columns]
 
-P = permutation_matrix([2, 0, 1])  # input 3 first, then 1, then 2
-moved_outputs, moved_weights = layer(P @ x)
-print(text(P, ".0f"))
-print(text(P @ x, ".0f"))
-print(text(moved_outputs, ".4f"))
-print(agree(moved_outputs, P @ outputs))
-print(agree(moved_weights, P @ weights @ P.T))
-labels = [3, 1, 2]
-heatmap(
-    moved_weights,
-    rows=[f"query {i}" for i in labels],
-    columns=[f"key {j}" for j in labels],
-    name="attention weights",
-    spec=".4f",
+# --8<-- [start:columns-figure]
+product(
+    keys_col.T,
+    queries_col,
+    products_col,
+    names=("keys", "queries", {"en": "dot products", "zh": "点积"}),
+    roles=("key", "query", "score"),
+    rows=numbered("key", 3),
+    columns=numbered("query", 2),
+    row=2,
+    column=1,
 )
-# --8<-- [end:order]
+# --8<-- [end:columns-figure]
 
-# --8<-- [start:keys-moved]
-same_outputs, _ = attention(queries, P @ keys, P @ values)
-print(agree(same_outputs, outputs))
-# --8<-- [end:keys-moved]
+# --8<-- [start:columns-whole]
+outputs_col, weights_col = column_attention(queries_col, keys_col, values_col)
+print(text(weights_col, ".4f"))  # (n_k, n_q): every column sums to 1
+print(text(outputs_col, ".4f"))  # (d_v, n_q): one output a column
+print(agree(weights_col, weights[:2].T), agree(outputs_col, outputs[:2].T))
+# --8<-- [end:columns-whole]
 
-# --8<-- [start:by-angle]
-by_angle = np.argsort(theta) + 1  # the smallest angle first
-by_score = np.argsort(-score_1, kind="stable") + 1  # the highest score first
-print("by angle:", text(by_angle, "d"))
-print("by score:", text(by_score, "d"))
-angle_weights = softmax(cosine(q_1, keys))[0]
-print(text(angle_weights, ".4f"))  # if the angle decided
-print(text(weights[0], ".4f"))  # what the dot product decides
-# --8<-- [end:by-angle]
+# --8<-- [start:b-1]
+alpha = products_col[:, 0]  # query 1 with every key
+alpha_prime = softmax(alpha)  # not divided by √d_k, as in the lecture
+b_1 = values_col @ alpha_prime  # the columns of values, weighted and added
+print(text(alpha, ".0f"))
+print(text(alpha_prime, ".4f"))
+print(text(b_1, ".4f"))
+# --8<-- [end:b-1]
 
-# --8<-- [start:longer-key]
-longer = keys * np.array([[2.0], [1], [1]])  # key 1 twice as long
-print(agree(angles(q_1, longer), angles(q_1, keys)))
-print(text(dot(q_1, longer), ".0f"))
-print(text(softmax(scaled_dot(q_1, longer)), ".4f"))
-# --8<-- [end:longer-key]
+# --8<-- [start:linear]
+from torch import tensor
+from torch.nn import Linear
+from torch.nn.functional import linear
 
-# --8<-- [start:equal-norms]
-unit_keys = keys / norms[:, None]
-unit_scores = dot(q_1, unit_keys)[0]
-print(text(unit_scores, ".4f"))
-print(text(np.argsort(-unit_scores) + 1, "d"))
-# --8<-- [end:equal-norms]
+stored = Linear(4, 3, device="meta").weight  # a shape, no numbers
+print(tuple(stored.shape))  # (d_k, d_model)
+by_linear = linear(tensor(x), tensor(W_QUERY.T)).numpy()
+print(agree(by_linear, queries))
+# --8<-- [end:linear]
 
-# --8<-- [start:wrong-axis]
-wrong_weights = softmax(scores, axis=0)  # over the queries: wrong
-wrong_outputs = wrong_weights @ values
-print(text(wrong_weights, ".4f"))
-print(text(wrong_outputs, ".4f"))
-print(wrong_outputs.shape == outputs.shape)
-# --8<-- [end:wrong-axis]
+# --8<-- [start:exercise-pencil]
+Q_small = np.array([[1.0, 2], [0, 1]])
+K_small = np.array([[1.0, 0], [2, 1], [0, 1]])
+print(text(Q_small @ K_small.T, ".0f"))
+# --8<-- [end:exercise-pencil]
 
-# --8<-- [start:row-sums]
-wrong_sums, right_sums = wrong_weights.sum(axis=1), weights.sum(axis=1)
-print("wrong:", text(wrong_sums, ".4f"), number(wrong_sums.sum(), ".4f"))
-print("right:", text(right_sums, ".4f"), number(right_sums.sum(), ".4f"))
-# --8<-- [end:row-sums]
-
-# --8<-- [start:one-query]
-print(text(softmax(scores[:1], axis=0), ".4f"))  # wrong
-print(text(softmax(scores[:1], axis=-1), ".4f"))  # right
-# --8<-- [end:one-query]
-
-# --8<-- [start:exercise-1]
-features = queries.T @ keys  # (d_k, d_k): summed over the tokens
-print(text(features, ".0f"))
-print((queries[:2].T @ keys[:2]).shape, (queries[:2] @ keys[:2].T).shape)
-# --8<-- [end:exercise-1]
-
-# --8<-- [start:exercise-2]
+# --8<-- [start:exercise-longer]
 doubled, doubled_weights = attention(2 * q_1, keys, values)
 print(agree(angles(2 * q_1, keys), angles(q_1, keys)))
 print(text(doubled_weights, ".4f"))
 print(text(weights[:1], ".4f"))
-# --8<-- [end:exercise-2]
+# --8<-- [end:exercise-longer]
 
-# --8<-- [start:exercise-3]
-causal = np.tri(3, dtype=bool)  # True takes part: i looks at 1 to i
+# --8<-- [start:exercise-batch]
+batch = np.stack([scores, 2 * scores])  # (batch, n_q, n_k)
+for axis in (1, -1):
+    sums = softmax(batch, axis=axis).sum(axis=-1)
+    print(f"axis = {axis:2}", text(sums, ".4f"))
+# --8<-- [end:exercise-batch]
+
+# --8<-- [start:exercise-brackets]
+n, d = 1000, 64
+left_first, right_first = n * n * (d + d), n * d * (d + d)
+print(f"(QKᵀ)V {left_first:11,d}")
+print(f"Q(KᵀV) {right_first:11,d}")
+print(agree((queries @ keys.T) @ values, queries @ (keys.T @ values)))
+inside = queries @ softmax(keys.T @ values)
+print(agree(softmax(queries @ keys.T) @ values, inside))
+# --8<-- [end:exercise-brackets]
+
+# --8<-- [start:exercise-mask]
+causal = np.tri(3, dtype=bool)  # True: i may look at j
 masked, _ = attention(queries, keys, values, causal)
 rows = P @ queries, P @ keys, P @ values
 mask_stays, _ = attention(*rows, causal)
 mask_moves, _ = attention(*rows, (P @ causal @ P.T).astype(bool))
 print(agree(mask_stays, P @ masked), agree(mask_moves, P @ masked))
-# --8<-- [end:exercise-3]
+# --8<-- [end:exercise-mask]
+
+# --8<-- [start:exercise-hull]
+print(text(flat_keys[:3].mean(axis=0), ".1f"), text(flat_keys[3], ".1f"))
+print(agree(flat_dots[:, :3].mean(axis=1), flat_dots[:, 3]))
+print(text(winners, "d"))
+# --8<-- [end:exercise-hull]
+
+# --8<-- [start:exercise-far]
+for t in (1, 2, 4, 16):
+    away = np.linalg.norm(t * q - flat_keys, axis=1)
+    print(f"t = {t:2}", text(away, ".4f"), away.argmin() + 1)
+# --8<-- [end:exercise-far]

@@ -1,17 +1,22 @@
 """Five ways to compare a query with a key: one example, equalities, sizes, cost."""
 
-# --8<-- [start:setup]
+# --8<-- [start:choose]
 from collections import Counter
 from fractions import Fraction
 from functools import reduce
-from math import ceil, exp, sqrt, tanh
+from math import ceil, exp, log, sqrt, tanh
 
 import numpy as np
-import torch
-from torch.nn.functional import cosine_similarity
 
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY
-from attention_docs.figures import flow, heatmap, numbered
+from attention_docs.figures import (
+    Frame,
+    bar_chart,
+    flow,
+    heatmap,
+    numbered,
+    stepper,
+)
 from attention_docs.score_functions import (
     additive,
     bilinear,
@@ -22,7 +27,52 @@ from attention_docs.score_functions import (
 from attention_docs.softmax import softmax
 from attention_docs.text import number, text
 
+queries = np.array([[1.0, 0, 2, 2], [2, 1, 0, 2]])  # (n_q, d_k)
+keys = np.array([[0.0, 3, 0, 4], [1, 1, 1, 1], [0, -2, 1, 2]])  # (n_k, d_k)
+n_q, n_k, d_k = len(queries), len(keys), keys.shape[1]
+q_1 = queries[0]
+rows = [[0.0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, -1]]
+W = np.array(rows)  # (d_q, d_k)
+W_q = np.array([[1.0, 0], [0, 1], [0, 1], [0, -1]])  # (d_q, d_a)
+W_k = np.array([[0.0, 1], [1, 0], [1, 1], [-1, 0]])  # (d_k, d_a)
+w = np.array([2.0, 1.0])  # (d_a,)
 
+by_score = {
+    "dot": dot(queries, keys),
+    "scaled dot": scaled_dot(queries, keys),
+    "cosine": cosine(queries, keys),
+    "bilinear": bilinear(queries, keys, W),
+    "additive": additive(queries, keys, W_q, W_k, w),
+    "no tanh": (queries @ W_q @ w)[:, None] + keys @ W_k @ w,
+}
+weights = {name: softmax(scores) for name, scores in by_score.items()}
+names = [
+    ({"en": "dot", "zh": "点积"}, "q · k"),
+    ({"en": "scaled dot", "zh": "缩放点积"}, "q · k / √dₖ"),
+    ({"en": "cosine", "zh": "余弦"}, "q · k / (‖q‖ ‖k‖)"),
+    ({"en": "bilinear", "zh": "双线性"}, "q W kᵀ"),
+    ({"en": "additive", "zh": "加性"}, "w · tanh(q W_q + k W_k)"),
+    ({"en": "without tanh", "zh": "去掉 tanh"}, "w · (q W_q + k W_k)"),
+]
+titles = {"rows": numbered("query", n_q), "columns": numbered("key", n_k)}
+frames = []
+for at, (name, (label, formula)) in enumerate(zip(by_score, names, strict=True), start=1):
+    drawings = (
+        heatmap(by_score[name], role="score", name="scores", spec=".4f", **titles),
+        heatmap(
+            weights[name],
+            name="weights",
+            spec=".4f",
+            scale=(0, 1),
+            **titles,
+        ),
+    )
+    frames.append(Frame((str(at),), label, drawings, formula))
+legend = {"en": "Score", "zh": "分数"}
+stepper("scores", [(legend, [label for label, _ in names])], frames)
+# --8<-- [end:choose]
+
+# --8<-- [start:by-hand]
 def factor(x, spec):
     """A number in a product: a negative one in parentheses."""
     return f"({number(x, spec)})" if x < 0 else number(x, spec)
@@ -36,17 +86,9 @@ def by_hand(a, b, spec=".0f"):
     return f"{' + '.join(products)} = {number(total, spec)}"
 
 
-torch.manual_seed(0)  # what torch's modules start with
-# --8<-- [end:setup]
-
-# --8<-- [start:example]
-queries = np.array([[1.0, 0, 2, 2], [2, 1, 0, 2]])  # (n_q, d_k)
-keys = np.array([[0.0, 3, 0, 4], [1, 1, 1, 1], [0, -2, 1, 2]])  # (n_k, d_k)
-n_q, n_k, d_k = len(queries), len(keys), keys.shape[1]
-q_1 = queries[0]
 print(text(queries, ".0f"))
 print(text(keys, ".0f"))
-# --8<-- [end:example]
+# --8<-- [end:by-hand]
 
 # --8<-- [start:dot]
 for j in range(n_k):
@@ -76,28 +118,21 @@ print(text(cosine_scores, ".4f"))
 # --8<-- [end:cosine]
 
 # --8<-- [start:bilinear]
-rows = [[0.0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, -1]]
-W = np.array(rows)  # (d_q, d_k)
+print(text(W, ".0f"))
 print("q1 W =", text(q_1 @ W, ".0f"))
 for j in range(n_k):
     print(f"q1 W·k{j + 1} = {by_hand(q_1 @ W, keys[j])}")
-bilinear_scores = bilinear(queries, keys, W)
-print(text(bilinear_scores, ".0f"))
 # --8<-- [end:bilinear]
 
 # --8<-- [start:additive]
-W_q = np.array([[1.0, 0], [0, 1], [0, 1], [0, -1]])  # (d_q, d_a)
-W_k = np.array([[0.0, 1], [1, 0], [1, 1], [-1, 0]])  # (d_k, d_a)
-w = np.array([2.0, 1.0])  # (d_a,)
 print("q1 W_q =", text(q_1 @ W_q, ".0f"))
 for j in range(n_k):
     both = q_1 @ W_q + keys[j] @ W_k
     hidden = np.tanh(both)  # component by component
     print(f"k{j + 1} W_k = {text(keys[j] @ W_k, '.0f')}", end=", ")
-    print(f"sum {text(both, '.0f')}")
-    print(f"    tanh {text(hidden, '.4f')}, score {by_hand(w, hidden, '.4f')}")
+    print(f"q1 W_q + k{j + 1} W_k = {text(both, '.0f')}")
+    print(f"    tanh {text(hidden, '.4f')}, s = {by_hand(w, hidden, '.4f')}")
 additive_scores = additive(queries, keys, W_q, W_k, w)
-print(text(additive_scores, ".4f"))
 # --8<-- [end:additive]
 
 # --8<-- [start:additive-figure]
@@ -125,57 +160,60 @@ flow(
 # --8<-- [end:additive-figure]
 
 # --8<-- [start:side-by-side]
-by_score = {
-    "dot": dot_scores,
-    "scaled dot": scaled_scores,
-    "cosine": cosine_scores,
-    "bilinear": bilinear_scores,
-    "additive": additive_scores,
-}
-weights = {name: softmax(scores) for name, scores in by_score.items()}
-for name in by_score:
-    print(f"{name:10}  scores {text(by_score[name][0], '7.4f')}", end="  ")
-    print(f"weights {text(weights[name][0], '.4f')}")
+for name in list(by_score)[:5]:
+    print(f"{name:10} s = {text(by_score[name][0], '7.4f')}", end="  ")
+    print(f"a = {text(weights[name][0], '.4f')}")
 # --8<-- [end:side-by-side]
 
-# --8<-- [start:weights-figure]
-heatmap(
-    [weights[name][0] for name in by_score],
-    rows=[
-        {"en": "dot", "zh": "点积"},
-        {"en": "scaled dot", "zh": "缩放点积"},
-        {"en": "cosine", "zh": "余弦"},
-        {"en": "bilinear", "zh": "双线性"},
-        {"en": "additive", "zh": "加性"},
-    ],
-    columns=numbered("key", n_k),
-    spec=".4f",
-    name={"en": "weights of query 1", "zh": "查询 1 的权重"},
-)
-# --8<-- [end:weights-figure]
+# --8<-- [start:mistake-no-tanh]
+flat_scores = np.zeros((n_q, n_k))
+for i in range(n_q):
+    for j in range(n_k):
+        flat_scores[i, j] = (queries[i] @ W_q + keys[j] @ W_k) @ w  # no tanh
+flat_weights = softmax(flat_scores)
+print(text(flat_scores, ".0f"))
+print(text(flat_weights, ".4f"))
+# --8<-- [end:mistake-no-tanh]
+
+# --8<-- [start:additive-weights]
+print(text(weights["additive"], ".4f"))
+# --8<-- [end:additive-weights]
+
+# --8<-- [start:saved]
+for d_model, d in ((512, 64), (512, 256), (4, 3)):
+    split, whole = 2 * d_model * d, d_model**2
+    print(f"{d_model:3} {d:3} {split:7,d} {whole:7,d}", split < whole)
+# --8<-- [end:saved]
+
+# --8<-- [start:projected]
+merged = W_QUERY @ W_KEY.T  # (d_model, d_model), no parameters of its own
+print(text(merged, ".0f"))
+print("rank M =", np.linalg.matrix_rank(merged), "≤ d_k =", W_KEY.shape[1])
+print("rank W =", np.linalg.matrix_rank(W))
+projected_scores = dot(INPUTS @ W_QUERY, INPUTS @ W_KEY)
+print(text(projected_scores, ".0f"))
+print(np.array_equal(bilinear(INPUTS, INPUTS, merged), projected_scores))
+# --8<-- [end:projected]
+
+# --8<-- [start:absorbed]
+whole_q, whole_k = W_QUERY @ W_q[:3], W_KEY @ W_k[:3]
+long_way = additive(INPUTS @ W_QUERY, INPUTS @ W_KEY, W_q[:3], W_k[:3], w)
+short_way = additive(INPUTS, INPUTS, whole_q, whole_k, w)
+print(np.abs(long_way - short_way).max() < 1e-12)
+# --8<-- [end:absorbed]
 
 # --8<-- [start:identity]
 identity = np.eye(d_k)
 plain = bilinear(queries, keys, identity)
 divided = bilinear(queries, keys, identity / sqrt(d_k))
 print(np.array_equal(plain, dot_scores))
-print(np.array_equal(divided, scaled_scores))
+print(np.array_equal(divided, by_score["scaled dot"]))
 # --8<-- [end:identity]
-
-# --8<-- [start:projected]
-merged = W_QUERY @ W_KEY.T  # (d_model, d_model), no parameters of its own
-print(text(merged, ".0f"))
-print("rank", np.linalg.matrix_rank(merged), "at most d_k =", W_KEY.shape[1])
-print("rank of W above", np.linalg.matrix_rank(W))
-projected_scores = dot(INPUTS @ W_QUERY, INPUTS @ W_KEY)
-print(text(projected_scores, ".0f"))
-print(np.array_equal(bilinear(INPUTS, INPUTS, merged), projected_scores))
-# --8<-- [end:projected]
 
 # --8<-- [start:temperature]
 tempered = {T: softmax(dot_scores[0] / T) for T in (1, 2, 4, 8)}
 for T, row in tempered.items():
-    print(f"T = {T}: {text(row, '.4f')}")
+    print(f"τ = {T}: {text(row, '.4f')}")
 difference = tempered[2] - weights["scaled dot"][0]  # √d_k = 2
 print(np.abs(difference).max() < 1e-12)
 # --8<-- [end:temperature]
@@ -206,13 +244,16 @@ peak = softmax(cosine(queries[:1], opposite))
 print(text(peak, ".4f"))
 bounds = {n: 1 / (1 + (n - 1) * exp(-2)) for n in (3, 32, 512)}
 for n, bound in bounds.items():
-    print(f"{n} keys: no weight above {number(bound, '.4f')}")
+    print(f"n = {n:3}: a ≤ {number(bound, '.4f')}")
 sharper = 1 / (1 + 511 * exp(-2 * 5))  # 512 keys, cosines times β = 5
-print(number(sharper, ".4f"))
+print(f"β = 5:   a ≤ {number(sharper, '.4f')}")
 # --8<-- [end:bound]
 
-
 # --8<-- [start:robust]
+import torch
+from torch.nn import functional
+
+
 def naive(q, k):
     """The formula as it stands."""
     return (q * k).sum() / (np.sqrt((q * q).sum()) * np.sqrt((k * k).sum()))
@@ -230,7 +271,7 @@ for name, v in cases.items():
         wrong = naive(v, v)
     robust[name] = cosine(v[None], v[None])[0, 0]
     tensor = torch.from_numpy(v)
-    from_torch = cosine_similarity(tensor, tensor, dim=0)
+    from_torch = functional.cosine_similarity(tensor, tensor, dim=0)
     print(f"{name}: naive {wrong:.1f}, here {robust[name]:.1f}", end=", ")
     print("torch", number(from_torch.item(), ".1f"))
 # --8<-- [end:robust]
@@ -266,19 +307,40 @@ print(np.array_equal(dot(queries, changed[:, :4]), cut_scores))
 print(text(bilinear(queries, changed, W_long), ".0f"))
 # --8<-- [end:mistake-cut]
 
-# --8<-- [start:mistake-no-tanh]
-flat_scores = np.zeros((n_q, n_k))
-for i in range(n_q):
-    for j in range(n_k):
-        flat_scores[i, j] = (queries[i] @ W_q + keys[j] @ W_k) @ w  # no tanh
-flat_weights = softmax(flat_scores)
-print(text(flat_scores, ".0f"))
-print(text(flat_weights, ".4f"))
-# --8<-- [end:mistake-no-tanh]
+# --8<-- [start:large]
+def operations(n_q, n_k, d_q, d_k, d_a):
+    """By formula: every score of n_q queries with n_k keys."""
+    projections = n_q * d_a * (2 * d_q - 1) + n_k * d_a * (2 * d_k - 1)
+    return {
+        "dot": n_q * n_k * (2 * d_k - 1),
+        "scaled dot": n_q * n_k * 2 * d_k + 1,
+        "cosine": n_q * n_k * (2 * d_k - 1) + (n_q + n_k) * 3 * d_k,
+        "bilinear": n_q * d_k * (2 * d_q - 1) + n_q * n_k * (2 * d_k - 1),
+        "additive": projections + n_q * n_k * (4 * d_a - 1),
+    }
 
-# --8<-- [start:additive-weights]
-print(text(weights["additive"], ".4f"))
-# --8<-- [end:additive-weights]
+
+n, d = 512, 64
+large = operations(n, n, d, d, d)
+ratio = large["additive"] / large["dot"]
+largest = dict.fromkeys(large, n * n)  # the scores
+largest["additive"] = n * n * d  # the hidden layer
+bar_chart(
+    [label for label, _ in names[:5]],
+    [
+        (
+            {"en": "operations", "zh": "运算次数"},
+            [large[name] / large["dot"] for name in large],
+        ),
+        (
+            {"en": "numbers held", "zh": "要存的数"},
+            [largest[name] / largest["dot"] for name in large],
+        ),
+    ],
+    ylabel={"en": "times those of dot", "zh": "点积的倍数"},
+    spec=".3f",
+)
+# --8<-- [end:large]
 
 # --8<-- [start:parameters]
 parameters = {
@@ -291,7 +353,7 @@ parameters = {
 d_q, d_long, d_a = W_q.shape[0], W_k_long.shape[0], w.size
 formula = {"bilinear": d_q * d_long, "additive": d_a * (d_q + d_long + 1)}
 for name, count in parameters.items():
-    print(f"{name:10} {count:3d}, by formula {formula.get(name, 0):3d}")
+    print(f"{name:10} {count:3d} = {formula.get(name, 0):3d}")
 # --8<-- [end:parameters]
 
 # --8<-- [start:counter]
@@ -322,7 +384,6 @@ class Counted:
 
 
 # --8<-- [end:counter]
-
 
 # --8<-- [start:pencil]
 def times(a, b):
@@ -370,22 +431,9 @@ def pencil_additive(Q, K, W_q, W_k, w):
 
 # --8<-- [end:pencil]
 
-
 # --8<-- [start:operations]
 def wrapped(array):
     return [Counted(x) if array.ndim == 1 else wrapped(x) for x in array]
-
-
-def operations(n_q, n_k, d_q, d_k, d_a):
-    """By formula: every score of n_q queries with n_k keys."""
-    projections = n_q * d_a * (2 * d_q - 1) + n_k * d_a * (2 * d_k - 1)
-    return {
-        "dot": n_q * n_k * (2 * d_k - 1),
-        "scaled dot": n_q * n_k * 2 * d_k + 1,
-        "cosine": n_q * n_k * (2 * d_k - 1) + (n_q + n_k) * 3 * d_k,
-        "bilinear": n_q * d_k * (2 * d_q - 1) + n_q * n_k * (2 * d_k - 1),
-        "additive": projections + n_q * n_k * (4 * d_a - 1),
-    }
 
 
 same, differ = operations(2, 3, 4, 4, 2), operations(2, 3, 4, 6, 2)
@@ -405,30 +453,14 @@ for name, (pencil, arrays, expected, by_formula) in runs.items():
     counted[name] = sum(tally.values())
     found = np.array([[score.value for score in row] for row in result])
     agree = np.abs(found - expected).max() < 1e-12  # with the package's scores
-    print(f"{name:10} counted {counted[name]:3d},", end=" ")
-    print(f"formula {by_formula[name]:3d},", agree)
+    print(f"{name:10} {counted[name]:3d} = {by_formula[name]:3d}", agree)
     print("   ", dict(tally))
 # --8<-- [end:operations]
-
-# --8<-- [start:large]
-n, d = 512, 64
-large = operations(n, n, d, d, d)
-sizes = {"bilinear": d * d, "additive": d * (2 * d + 1)}
-largest = {"additive": n * n * d}  # the hidden layer; else the scores
-for name, total in large.items():
-    print(f"{name:10} {sizes.get(name, 0):5,d} parameters,", end=" ")
-    print(f"{total:10,d} operations,")
-    print(f"           largest array {largest.get(name, n * n):10,d} numbers")
-tanh_calls, ratio = n * n * d, large["additive"] / large["dot"]
-print(f"{tanh_calls:,d} of the additive operations are tanh")
-print(f"additive / dot = {ratio:.2f}")
-# --8<-- [end:large]
 
 # --8<-- [start:original]
 original = 1000 * (1000 + 2000 + 1)  # d_a (d_q + d_k + 1)
 print(f"{original:,d}")
 # --8<-- [end:original]
-
 
 # --8<-- [start:torch]
 def tensors(*arrays):
@@ -437,22 +469,14 @@ def tensors(*arrays):
 
 Q, K, K_long = tensors(queries, keys, long_keys)
 pairs = torch.broadcast_tensors(Q[:, None], K[None])  # (n_q, n_k, d) each
-theirs = {"cosine": cosine_similarity(*pairs, dim=-1)}
+theirs = {"cosine": functional.cosine_similarity(*pairs, dim=-1)}
 
-layer = torch.nn.Bilinear(4, 6, 1, bias=False, dtype=torch.float64)
-to_query = torch.nn.Linear(4, 2, bias=False, dtype=torch.float64)
-to_key = torch.nn.Linear(6, 2, bias=False, dtype=torch.float64)
-to_score = torch.nn.Linear(2, 1, bias=False, dtype=torch.float64)
-with torch.no_grad():  # copy the parameters; Linear holds the transpose
-    layer.weight.copy_(torch.from_numpy(W_long)[None])
-    to_query.weight.copy_(torch.from_numpy(W_q).T)
-    to_key.weight.copy_(torch.from_numpy(W_k_long).T)
-    to_score.weight.copy_(torch.from_numpy(w)[None])
-    left = Q[:, None, :].expand(2, 3, 4).contiguous()
-    right = K_long[None, :, :].expand(2, 3, 6).contiguous()
-    theirs["bilinear"] = layer(left, right)[..., 0]
-    hidden = torch.tanh(to_query(left) + to_key(right))
-    theirs["additive"] = to_score(hidden)[..., 0]
+left = Q[:, None, :].expand(2, 3, 4).contiguous()
+right = K_long[None, :, :].expand(2, 3, 6).contiguous()
+between, to_query, to_key, to_score = tensors(W_long, W_q.T, W_k_long.T, w)
+theirs["bilinear"] = functional.bilinear(left, right, between[None])[..., 0]
+hidden = torch.tanh(functional.linear(left, to_query) + functional.linear(right, to_key))
+theirs["additive"] = functional.linear(hidden, to_score[None])[..., 0]
 
 ours = {
     "cosine": cosine_scores,
@@ -476,15 +500,49 @@ print("bilinear  ", check(bilinear, (*free, free_matrix)))
 print("additive  ", check(additive, (*free, *free_a)))
 # --8<-- [end:gradients]
 
-# --8<-- [start:exercise-1]
+# --8<-- [start:exercise-pencil]
+q, k = np.array([[3.0, 4]]), np.array([[4.0, 3]])
+swap = np.array([[0.0, 1], [1, 0]])
+for name, score in (
+    ("q · k", dot(q, k)),
+    ("q · k / √d_k", scaled_dot(q, k)),
+    ("cos θ", cosine(q, k)),
+    ("q W kᵀ", bilinear(q, k, swap)),
+):
+    print(f"{name:13}", text(score, ".4f"))
+# --8<-- [end:exercise-pencil]
+
+# --8<-- [start:exercise-longer]
 tripled = queries[:1] * 3
 print("dot     ", text(dot(tripled, keys), ".0f"))
 print("cosine  ", text(cosine(tripled, keys), ".4f"))
 print("bilinear", text(bilinear(tripled, keys, W), ".0f"))
 print("additive", text(additive(tripled, keys, W_q, W_k, w), ".4f"))
-# --8<-- [end:exercise-1]
+# --8<-- [end:exercise-longer]
 
-# --8<-- [start:exercise-2]
+# --8<-- [start:exercise-norm]
+wrong = queries / np.linalg.norm(queries)  # one number for all queries
+right = queries / np.linalg.norm(queries, axis=-1, keepdims=True)
+print("✗", text((wrong * wrong).sum(axis=-1), ".4f"))
+print("✓", text((right * right).sum(axis=-1), ".4f"))
+# --8<-- [end:exercise-norm]
+
+# --8<-- [start:exercise-factor]
+beta = log(99 * 511) / 2
+print(number(beta, ".4f"))
+for factor_used in (beta - 0.01, beta + 0.01):
+    print(1 / (1 + 511 * exp(-2 * factor_used)) >= 0.99)
+# --8<-- [end:exercise-factor]
+
+# --8<-- [start:exercise-which]
+limit = Fraction(64 * 64, 2 * 64 + 1)
+least = ceil(limit)
+print(limit, "rounded up:", least)
+additive_counts = [d_a * (2 * 64 + 1) for d_a in (least, least - 1)]
+print("bilinear", 64 * 64, "additive", *additive_counts)
+# --8<-- [end:exercise-which]
+
+# --8<-- [start:exercise-same]
 R = np.array([[1.0, 1, 0], [0, 1, 0], [0, 2, 1]])
 R_inverse = np.array([[1.0, -1, 0], [0, 1, 0], [0, -2, 1]])
 print(np.array_equal(R @ R_inverse, np.eye(3)))
@@ -492,12 +550,22 @@ other_queries = INPUTS @ (W_QUERY @ R)
 other_keys = INPUTS @ (W_KEY @ R_inverse.T)
 print(text(other_keys, ".0f"))
 print(text(dot(other_queries, other_keys), ".0f"))
-# --8<-- [end:exercise-2]
+# --8<-- [end:exercise-same]
 
-# --8<-- [start:exercise-3]
-limit = Fraction(64 * 64, 2 * 64 + 1)
-least = ceil(limit)
-print(limit, "rounded up:", least)
-additive_counts = [d_a * (2 * 64 + 1) for d_a in (least, least - 1)]
-print("bilinear", 64 * 64, "additive", *additive_counts)
-# --8<-- [end:exercise-3]
+# --8<-- [start:exercise-mixed]
+def mixed(s):
+    """What is left of s when a part for i and a part for j are taken out."""
+    return s[0, 0] + s[1, 1] - s[0, 1] - s[1, 0]
+
+
+print(number(mixed(flat_scores), ".4f"))
+print(number(mixed(additive_scores), ".4f"))
+relu = np.maximum(0, (queries @ W_q)[:, None] + keys @ W_k) @ w
+print(number(mixed(relu), ".4f"))
+# --8<-- [end:exercise-mixed]
+
+# --8<-- [start:exercise-count]
+d_model = 8
+for r in (1, 4, 7, 8):
+    print(r, 2 * d_model * r, 2 * d_model * r - r**2, d_model**2)
+# --8<-- [end:exercise-count]

@@ -180,18 +180,18 @@ for at in np.ndindex(3, 3, 3):
 stepper("hull", [(word, [None] * 3) for word in ("I", "saw", "a")], frames)
 # --8<-- [end:turn]
 
-# --8<-- [start:outside]
-beyond = np.array([0.75, 0.75])
-needed = weights_of(beyond, corners)
-print(text(needed, ".2f"), number(needed.sum(), ".0f"))
-# --8<-- [end:outside]
-
 # --8<-- [start:reach]
 wanted = np.array([0.5, 0.25])
 a = weights_of(wanted, corners)
 print(text(a, ".2f"), number(a.sum(), ".0f"))
 print(text(a @ corners, ".2f"))
 # --8<-- [end:reach]
+
+# --8<-- [start:outside]
+beyond = np.array([0.75, 0.75])
+needed = weights_of(beyond, corners)
+print(text(needed, ".2f"), number(needed.sum(), ".0f"))
+# --8<-- [end:outside]
 
 # --8<-- [start:corner]
 for power in (1, 4, 7, 10):
@@ -224,6 +224,24 @@ for i in (1, 3):
     print(text(a, ".2f"), text(o, ".2f"))
 # --8<-- [end:positions]
 
+# --8<-- [start:mistake-wrong]
+believed = own.copy()
+for i in range(n):
+    believed[i, [1, 3]] += average(SENTENCE, i)[1]  # verb, noun
+for word, row in zip(SENTENCE, believed, strict=True):
+    print(f"{word:4}", text(row, ".2f"), best(row, TAGS))
+print(bool(gap(believed) > 1e-12))
+# --8<-- [end:mistake-wrong]
+
+# --8<-- [start:mistake-right]
+tagged = own.copy()
+for i in range(n):
+    tagged[i, [1, 3]] += average_with_places(SENTENCE, i)[1]
+for word, row in zip(SENTENCE, tagged, strict=True):
+    print(f"{word:4}", text(row, ".2f"), best(row, TAGS))
+print(bool(gap(tagged) > 1e-12))
+# --8<-- [end:mistake-right]
+
 
 # --8<-- [start:content-random]
 def rounds(inputs, count, blind=False):
@@ -250,24 +268,6 @@ apart = int((gap(rounds(placed, 1)) > 1e-6).sum())
 equal_again = int((gap(rounds(placed, 1, blind=True)) < 1e-9).sum())
 print(apart, equal_again)
 # --8<-- [end:position-random]
-
-# --8<-- [start:mistake-wrong]
-believed = own.copy()
-for i in range(n):
-    believed[i, [1, 3]] += average(SENTENCE, i)[1]  # verb, noun
-for word, row in zip(SENTENCE, believed, strict=True):
-    print(f"{word:4}", text(row, ".2f"), best(row, TAGS))
-print(bool(gap(believed) > 1e-12))
-# --8<-- [end:mistake-wrong]
-
-# --8<-- [start:mistake-right]
-tagged = own.copy()
-for i in range(n):
-    tagged[i, [1, 3]] += average_with_places(SENTENCE, i)[1]
-for word, row in zip(SENTENCE, tagged, strict=True):
-    print(f"{word:4}", text(row, ".2f"), best(row, TAGS))
-print(bool(gap(tagged) > 1e-12))
-# --8<-- [end:mistake-right]
 
 # --8<-- [start:exercise-count]
 print(window_parameters(5, 8, 3), window_parameters(2 * 6 - 1, 8, 3))

@@ -1,23 +1,24 @@
-"""What surrounds attention: embedding, residual, LayerNorm, network; post- and pre-norm."""
+"""What surrounds attention: residual, network, LayerNorm, two orders of them, a stack."""
 
-# --8<-- [start:setup]
+# --8<-- [start:alike]
 import ast
 import inspect
 from fractions import Fraction
-from math import sqrt
+from math import comb, sqrt
 
 import numpy as np
-import torch
-from torch import nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.attention_function import attention
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import flow, line_chart
-from attention_docs.masking import causal_mask, padding_mask, truncate_and_pad
-from attention_docs.multi_head import Parameters, multi_head_attention
-from attention_docs.nn import TransformerEncoderLayer
+from attention_docs.figures import Frame, flow, heatmap, line_chart, slider
+from attention_docs.learning import attention_backward, finite_differences
+from attention_docs.masking import padding_mask, truncate_and_pad
+from attention_docs.multi_head import (
+    Parameters,
+    join_heads,
+    multi_head_attention,
+    split_heads,
+)
 from attention_docs.positions import sinusoids
 from attention_docs.text import number, text
 from attention_docs.transformer_block import (
@@ -28,14 +29,50 @@ from attention_docs.transformer_block import (
     encoder_block,
     feed_forward,
     layer_norm,
+    layer_norm_gradient,
     relu,
 )
 
 SEED = 2017
 rng = np.random.default_rng(SEED)
-torch.set_num_threads(1)  # small matrices: more threads only wait
-torch.manual_seed(0)  # what torch's modules start with
-# --8<-- [end:setup]
+
+
+def spread(x):
+    """D: the share of the mean squared length that the tokens do not have in common."""
+    apart = x - x.mean(axis=-2, keepdims=True)
+    return (apart**2).sum(axis=(-2, -1)) / (x**2).sum(axis=(-2, -1))
+
+
+def attention_layers(count, runs, keep_input=False, n=8, d=16):
+    """The tokens (runs, n, d) before and after each of some random attention layers."""
+    draw = np.random.default_rng(SEED)
+    x = draw.normal(size=(runs, n, d))
+    found = [x]
+    for _ in range(count):
+        W_q, W_k, W_v = draw.normal(0, 1 / sqrt(d), size=(3, runs, d, d))
+        outputs, _ = attention(x @ W_q, x @ W_k, x @ W_v)
+        x = x + outputs if keep_input else outputs
+        found.append(x)
+    return found
+
+
+alone = attention_layers(3, runs=1000)
+RUN = 1  # the draw that is shown
+
+
+def after(layers):
+    """The tokens of one run after some layers."""
+    x = alone[layers][RUN]
+    caption = {"en": f"D = {spread(x):.0e}", "zh": f"D = {spread(x):.0e}"}
+    label = {"en": f"layers: {layers}", "zh": f"层数：{layers}"}
+    columns = {"en": "16 components", "zh": "16 个分量"}
+    rows = {"en": "8 tokens", "zh": "8 个词元"}
+    axes = {"row_axis": rows, "column_axis": columns, "numbers": False}
+    return Frame((str(layers),), label, (heatmap(x, role="output", **axes),), caption)
+
+
+slider({"en": "layers", "zh": "层数"}, [after(layers) for layers in range(4)])
+# --8<-- [end:alike]
 
 # --8<-- [start:truncation]
 words = ["(padding)", "I", "saw", "a", "this", "is", "good"]
@@ -43,7 +80,7 @@ sentences = ["this is good", "I saw a saw", "I saw a saw this is good"]
 numbers = [np.array([words.index(w) for w in s.split()]) for s in sentences]
 ids, lengths = truncate_and_pad(numbers, max_length=4)
 print(ids)  # (batch, n)
-print("lengths", lengths)
+print(lengths)
 # --8<-- [end:truncation]
 
 # --8<-- [start:embedding]
@@ -67,8 +104,8 @@ print(np.array_equal(rows, one_hot @ table))
 # --8<-- [start:positions]
 places = sinusoids(np.arange(4.0), 4)  # (n_max, d_model)
 print(text(places, ".3f"))
-x = embed(ids, table, places, scale=sqrt(4))  # √d_model
-print(text(x[1], ".3f"))
+inputs = embed(ids, table, places, scale=sqrt(4))  # `√d_model`
+print(text(inputs[1], ".3f"))
 # --8<-- [end:positions]
 
 # --8<-- [start:too-long]
@@ -84,79 +121,86 @@ print(mask.shape)
 print(mask[:, 0, 0].astype(int))
 # --8<-- [end:input-mask]
 
-# --8<-- [start:bias]
-queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
-b_q, b_k, b_v = np.array([[1.0, 0, -1], [2, -1, 3], [1, 1, -2]])
-outputs, weights = attention(queries, keys, values)
-shifted = {
-    "key": attention(queries, keys + b_k, values),
-    "query": attention(queries + b_q, keys, values),
-    "value": attention(queries, keys, values + b_v),
-}
-print("row 1 of weights and outputs")  # typed: a heading
-print(f"{'none':6}", text(weights[0], ".4f"), text(outputs[0], ".4f"))
-for name, (o, a) in shifted.items():
-    print(f"{name:6}", text(a[0], ".4f"), text(o[0], ".4f"))
-print("key bias, all outputs alike:", np.abs(shifted["key"][0] - outputs).max() < 1e-12)
-moved = shifted["value"][0] - outputs
-print("value bias, outputs move by b_V:", np.abs(moved - b_v).max() < 1e-12)
-# --8<-- [end:bias]
+# --8<-- [start:residual]
+kept = attention_layers(3, runs=1000, keep_input=True)
+for name, stack in (("F", alone), ("x + F", kept)):
+    logs = np.sort([np.log10(spread(x)) for x in stack])  # (layers, runs)
+    middle, around = logs[:, 500], (logs[:, 530] - logs[:, 469]) / 2
+    pairs = zip(middle, around, strict=True)
+    print(f"{name:5}", *(f"{m:6.1f} ± {h:.1f}" for m, h in pairs))
+# --8<-- [end:residual]
 
-# --8<-- [start:bias-gradient]
-mha = nn.MultiheadAttention(8, 2, dtype=torch.float64)
-inputs = torch.from_numpy(rng.normal(size=(5, 8)))
-out, _ = mha(inputs, inputs, inputs)
-(out * torch.from_numpy(rng.normal(size=(5, 8)))).sum().backward()
-parts = mha.in_proj_bias.grad.chunk(3)
-for name, gradient in zip(("query", "key", "value"), parts, strict=True):
-    print(f"gradient of the {name} bias is 0:", bool(gradient.abs().max() < 1e-12))
-# --8<-- [end:bias-gradient]
+# --8<-- [start:collapse-rate]
+def shrunk(size):
+    """How far apart two outputs are, for tokens that are apart by about size."""
+    draw = np.random.default_rng(SEED)
+    x = draw.normal(size=16) + size * draw.normal(size=(8, 16))
+    W_q, W_k, W_v = draw.normal(0, 1 / 4, size=(3, 16, 16))
+    outputs, _ = attention(x @ W_q, x @ W_k, x @ W_v)
+    return np.abs(outputs - outputs.mean(axis=0)).max()
+
+
+shrinking = [shrunk(size) / shrunk(size / 10) for size in (0.1, 0.01)]
+print(text(shrinking, ".0f"))
+# --8<-- [end:collapse-rate]
+
+# --8<-- [start:condition]
+for slope in (0.1, -0.9):  # F(x) = slope · x, ten layers
+    print(f"{slope:4}  {slope**10:.1e}  {(1 + slope) ** 10:.1e}")
+# --8<-- [end:condition]
 
 # --8<-- [start:distance]
 W_1 = np.array([[1.0, -1], [-1, 1]])  # (d_model, d_ff)
-W_2 = np.array([[1.0], [1]])  # (d_ff, d_out)
+W_2 = np.array([[1.0], [1]])  # (d_ff, 1)
 tokens = np.array([[3.0, 1], [1, 3], [2, 2]])
 print(text(tokens @ W_1, ".0f"))
-print(text(relu(tokens @ W_1), ".0f"))
-print(text(feed_forward(tokens, W_1, W_2), ".0f"))
+print(text((relu(tokens @ W_1) @ W_2).T, ".0f"))
 # --8<-- [end:distance]
 
 # --8<-- [start:collapse]
 linear = feed_forward(tokens, W_1, W_2, activation=lambda hidden: hidden)
-print(text(W_1 @ W_2, ".0f"))
+print(text((W_1 @ W_2).T, ".0f"))
 print(text(linear, ".0f"), np.array_equal(linear, tokens @ (W_1 @ W_2)))
 # --8<-- [end:collapse]
 
-# --8<-- [start:residual]
-w, layers = 0.1, 10  # every layer multiplies by w
-print("plain: factor", f"{w**layers:.1e}")
-print("with a way around: factor", f"{(1 + w) ** layers:.2f}")
-# --8<-- [end:residual]
-
-# --8<-- [start:layer-norm]
-row = [Fraction(c) for c in (1, 0, 0, 0)]
-d = len(row)
-mean = sum(row) / d
-variance = sum((c - mean) ** 2 for c in row) / d  # divided by d
-print("mean", mean, "variance", variance)
-print("first component squared:", (row[0] - mean) ** 2 / variance)  # without ε
+# --8<-- [start:mistake-ddof]
 x_1 = np.array([1.0, 0, 0, 0])
-print(text(layer_norm(x_1), ".3f"))
-theirs = nn.functional.layer_norm(torch.from_numpy(x_1), (d,))
-print(np.abs(layer_norm(x_1) - theirs.numpy()).max() < 1e-12)
-# --8<-- [end:layer-norm]
+wrong = (x_1 - x_1.mean()) / x_1.std(ddof=1)  # WRONG: divides by d - 1
+right = layer_norm(x_1)
+for one in (wrong, right):
+    print(text(one, ".3f"), "‖x̂‖² =", number((one**2).sum(), ".0f"))
+# --8<-- [end:mistake-ddof]
+
+# --8<-- [start:ddof-size]
+for d in (4, 32, 512):
+    print(f"d = {d:3d}: √((d - 1) / d) = {sqrt((d - 1) / d):.4f}")
+# --8<-- [end:ddof-size]
+
+# --8<-- [start:ddof-torch]
+import torch
+
+default = torch.from_numpy(x_1).std()
+print("torch std() = ddof 1:", abs(float(default) - x_1.std(ddof=1)) < 1e-12)
+theirs = torch.nn.functional.layer_norm(torch.from_numpy(x_1), (4,)).numpy()
+print("F.layer_norm = ddof 0:", np.abs(theirs - right).max() < 1e-12)
+# --8<-- [end:ddof-torch]
 
 # --8<-- [start:layer-norm-properties]
+token = [Fraction(c) for c in (1, 0, 0, 0)]
+mean = sum(token) / 4
+variance = sum((c - mean) ** 2 for c in token) / 4
+print("μ =", mean, " σ² =", variance, " x̂_1² =", (1 - mean) ** 2 / variance)
+
 some = rng.normal(5, 3, size=(6, 8))  # mean 5, standard deviation 3
 normal = layer_norm(some, eps=0)
 print("mean 0:", np.abs(normal.mean(axis=1)).max() < 1e-12)
-print("squared length d:", np.abs((normal**2).sum(axis=1) - 8).max() < 1e-12)
+print("‖x̂‖² = d:", np.abs((normal**2).sum(axis=1) - 8).max() < 1e-12)
 moved = layer_norm(7 * some - 4, eps=0)
-print("7x - 4 gives the same:", np.abs(moved - normal).max() < 1e-12)
+print("LN(7x - 4) = LN(x):", np.abs(moved - normal).max() < 1e-12)
 other = some.copy()
 other[0] = np.arange(8)  # another token
 others = layer_norm(other, eps=0)[1:]
-print("the other tokens stay:", np.array_equal(others, normal[1:]))
+print("LN(X)_i = LN(X_i):", np.array_equal(others, normal[1:]))
 # --8<-- [end:layer-norm-properties]
 
 # --8<-- [start:epsilon]
@@ -164,31 +208,113 @@ eps = 1e-5
 tiny = np.array([0.001, 0, 0, 0])
 centred = tiny - tiny.mean()
 sigma = tiny.std()  # NumPy divides by d
-inside = centred / np.sqrt(sigma**2 + eps)
-outside = centred / (sigma + eps)
-print("inside the root:", text(inside, ".4f"))
-print("outside:        ", text(outside, ".4f"))
-print("the package:    ", text(layer_norm(tiny), ".4f"))
-print("constant row:   ", text(layer_norm(np.array([2.0, 2, 2, 2])), ".4f"))
+print("√(σ² + ε):", text(centred / np.sqrt(sigma**2 + eps), ".4f"))
+print("σ + ε:    ", text(centred / (sigma + eps), ".4f"))
+print("package:  ", text(layer_norm(tiny), ".4f"))
+print("constant: ", text(layer_norm(np.array([2.0, 2, 2, 2])), ".4f"))
 # --8<-- [end:epsilon]
-
 
 # --8<-- [start:layer-norm-jacobian]
 def layer_norm_jacobian(x, eps=1e-5):
-    """Derivatives of LayerNorm by its input, for one row x (d,)."""
+    """Derivatives of LayerNorm by its input, for one token (d,)."""
     d, s = len(x), np.sqrt(x.var() + eps)
     normal = (x - x.mean()) / s
     return (np.eye(d) - np.ones((d, d)) / d - np.outer(normal, normal) / d) / s
 
 
-one = some[0]
-J = layer_norm_jacobian(one)
-autograd = torch.autograd.functional.jacobian(layer_norm, torch.from_numpy(one)).numpy()
-print("autograd agrees:", np.abs(J - autograd).max() < 1e-12)
+one, g = some[0], rng.normal(size=8)
+by_formula = g @ layer_norm_jacobian(one)
+by_trying = finite_differences(lambda x: float(g @ layer_norm(x)), one)
+print("finite differences:", np.abs(by_formula - by_trying).max() < 1e-8)
+by_package = layer_norm_gradient(one, g)
+print("package:", np.abs(by_formula - by_package).max() < 1e-12)
 sizes = np.linalg.svd(layer_norm_jacobian(one, eps=0), compute_uv=False) * one.std()
-print("singular values times σ:", text(sizes, ".0f"))
+print("singular values · σ:", text(sizes, ".0f"))
 # --8<-- [end:layer-norm-jacobian]
 
+# --8<-- [start:hand-parameters]
+W_O = np.array([[0.0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]])  # (d_v, d_model)
+W_1 = np.array(  # (d_model, d_ff)
+    [[1.0, -1, 0, 0, 0], [-1, 1, 0, 0, 1], [0, 0, 1, -1, 0], [0, 0, 0, 0, 1]]
+)
+W_2 = np.array(  # (d_ff, d_model)
+    [[1.0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0], [0, 1, 0, -1]]
+)
+b_1 = np.array([0.0, 0, 0, 0, -1])
+by_hand = BlockParameters(Parameters(W_QUERY, W_KEY, W_VALUE, W_O), W_1, W_2, b_1)
+
+
+def attend(x):
+    """The attention of the block by hand."""
+    return multi_head_attention(x, x, x, by_hand.attention, num_heads=1)[0]
+
+
+def feed(x):
+    """The feed-forward network of the block by hand."""
+    return feed_forward(x, W_1, W_2, b_1)
+
+
+MHA, FFN = attend, feed
+for one in (W_O, W_1, W_2):
+    print(text(one, "2.0f"))
+# --8<-- [end:hand-parameters]
+
+# --8<-- [start:both-orders]
+LN, x = layer_norm, INPUTS
+
+z = LN(x + MHA(x))  # post-norm
+post = LN(z + FFN(z))
+
+z_pre = x + MHA(LN(x))  # pre-norm
+pre = z_pre + FFN(LN(z_pre))
+
+for y in (post, pre):
+    print("‖y‖² =", text((y**2).sum(axis=1), ".2f"))
+# --8<-- [end:both-orders]
+
+# --8<-- [start:sublayer-flow]
+tokens = ["1", "2", "3"]
+flow(
+    [
+        ("x", "input", x, ".0f", tokens),
+        ("MHA(x)", "output", MHA(x), ".2f"),
+        ("z", "neutral", z, ".2f", tokens),
+    ],
+    arrows=[(0, 1), (1, 2, "+ LN"), (0, 2, "x")],
+)
+# --8<-- [end:sublayer-flow]
+
+# --8<-- [start:post-steps]
+f = FFN(z)
+steps = {"MHA(x)": MHA(x), "x + MHA(x)": x + MHA(x), "z": z, "FFN(z)": f, "y": post}
+for name, one in steps.items():
+    print(name)
+    print(text(one, ".4f"))
+package = encoder_block(x, by_hand, num_heads=1)
+print(np.abs(package - post).max() < 1e-12)
+# --8<-- [end:post-steps]
+
+# --8<-- [start:post-flow]
+flow(
+    [
+        ("x", "input", x, ".0f", tokens),
+        ("MHA(x)", "output", MHA(x), ".2f"),
+        ("z", "neutral", z, ".2f", tokens),
+        ("FFN(z)", "neutral", FFN(z), ".2f"),
+        ("y", "output", post, ".2f", tokens),
+    ],
+    arrows=[(0, 1), (1, 2, "+ LN"), (0, 2, "x"), (2, 3), (3, 4, "+ LN"), (2, 4, "z")],
+)
+# --8<-- [end:post-flow]
+
+# --8<-- [start:pre-steps]
+steps = {"LN(x)": LN(x), "MHA(LN(x))": MHA(LN(x)), "z": z_pre, "y": pre}
+for name, one in steps.items():
+    print(name)
+    print(text(one, ".4f"))
+package = encoder_block(x, by_hand, num_heads=1, norm_first=True)
+print(np.abs(package - pre).max() < 1e-12)
+# --8<-- [end:pre-steps]
 
 # --8<-- [start:code]
 def code(function):
@@ -201,65 +327,9 @@ def code(function):
 print(code(encoder_block))
 # --8<-- [end:code]
 
-# --8<-- [start:hand-parameters]
-W_O = np.array([[0.0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]])  # (d_v, d_model)
-W_1 = np.array(  # (d_model, d_ff)
-    [[1.0, -1, 0, 0, 0], [-1, 1, 0, 0, 1], [0, 0, 1, -1, 0], [0, 0, 0, 0, 1]]
-)
-W_2 = np.array(  # (d_ff, d_model)
-    [[1.0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0], [0, 1, 0, -1]]
-)
-b_1 = np.array([0.0, 0, 0, 0, -1])
-by_hand = BlockParameters(Parameters(W_QUERY, W_KEY, W_VALUE, W_O), W_1, W_2, b_1)
-for one in (W_O, W_1, W_2):
-    print(text(one, "2.0f"))
-# --8<-- [end:hand-parameters]
-
-# --8<-- [start:post-steps]
-a, _ = multi_head_attention(INPUTS, INPUTS, INPUTS, by_hand.attention, num_heads=1)
-z = layer_norm(INPUTS + a)
-f = feed_forward(z, W_1, W_2, b_1)
-y = layer_norm(z + f)
-steps = {"MHA(x)": a, "x + MHA(x)": INPUTS + a, "z": z, "FFN(z)": f, "y": y}
-for name, one in steps.items():
-    print(name)
-    print(text(one, ".4f"))
-post = encoder_block(INPUTS, by_hand, num_heads=1)
-print(np.abs(post - y).max() < 1e-12)
-# --8<-- [end:post-steps]
-
-# --8<-- [start:post-flow]
-tokens = ["1", "2", "3"]
-flow(
-    [
-        ("x", "input", INPUTS, ".0f", tokens),
-        ("MHA(x)", "output", a, ".2f"),
-        ("z", "neutral", z, ".2f", tokens),
-        ("FFN(z)", "neutral", f, ".2f"),
-        ("y", "output", y, ".2f", tokens),
-    ],
-    arrows=[(0, 1), (1, 2, "+ LN"), (0, 2, "x"), (2, 3), (3, 4, "+ LN"), (2, 4, "z")],
-)
-# --8<-- [end:post-flow]
-
-# --8<-- [start:pre-steps]
-normal = layer_norm(INPUTS)
-a_pre, _ = multi_head_attention(normal, normal, normal, by_hand.attention, num_heads=1)
-z_pre = INPUTS + a_pre
-f_pre = feed_forward(layer_norm(z_pre), W_1, W_2, b_1)
-y_pre = z_pre + f_pre
-steps = {"LN(x)": normal, "MHA(LN(x))": a_pre, "z": z_pre, "y": y_pre}
-for name, one in steps.items():
-    print(name)
-    print(text(one, ".4f"))
-pre = encoder_block(INPUTS, by_hand, num_heads=1, norm_first=True)
-print(np.abs(pre - y_pre).max() < 1e-12)
-# --8<-- [end:pre-steps]
-
-
 # --8<-- [start:batch-block]
 def random_parameters(d, d_ff):
-    """A block's parameters, drawn from a normal distribution, with biases."""
+    """The parameters of a block with biases, from a normal distribution."""
     attend = Parameters(*rng.normal(size=(4, d, d)), *rng.normal(size=(4, d)))
     matrices = rng.normal(size=(d, d_ff)), rng.normal(size=(d_ff, d))
     biases = rng.normal(size=d_ff), rng.normal(size=d)
@@ -267,18 +337,81 @@ def random_parameters(d, d_ff):
 
 
 block = random_parameters(4, 16)
-before = encoder_block(x, block, num_heads=2, mask=mask)
-other = x.copy()
+before = encoder_block(inputs, block, num_heads=2, mask=mask)
+other = inputs.copy()
 other[0, 3] = 100  # the padding of sentence 1
-after = encoder_block(other, block, num_heads=2, mask=mask)
-same = np.array_equal(before[0, :3], after[0, :3])
-print(x.shape, "->", before.shape, "its tokens stay:", same)
-bare = encoder_block(other, block, 2) - encoder_block(x, block, 2)
-print("without the mask they stay:", not bare[0, :3].any())
+masked = encoder_block(other, block, num_heads=2, mask=mask) - before
+bare = encoder_block(other, block, 2) - encoder_block(inputs, block, 2)
+print(before.shape)
+for change in (masked, bare):
+    print(change[0].any(axis=1).astype(int))  # which tokens of sentence 1 move
 # --8<-- [end:batch-block]
 
+# --8<-- [start:mistake-order]
+def sublayer_connection(x, sublayer):
+    """LayerNorm(x + Sublayer(x))"""  # WRONG: the code does something else
+    return x + sublayer(layer_norm(x))
 
-# --8<-- [start:torch-tools]
+
+wrong = sublayer_connection(sublayer_connection(INPUTS, MHA), FFN)
+for y in (post, wrong):
+    print(text(y, ".4f"))
+    print("μ =", text(y.mean(axis=1), ".2f"), end="  ")
+    print("‖y‖² =", text((y**2).sum(axis=1), ".2f"))
+print("= pre-norm:", np.abs(wrong - pre).max() < 1e-12)
+# --8<-- [end:mistake-order]
+
+# --8<-- [start:mistake-overwrite]
+stream = layer_norm(INPUTS)  # WRONG: the input is gone
+stream = stream + MHA(stream)
+stream = layer_norm(stream)  # WRONG: again
+stream = stream + FFN(stream)
+print(text(stream[0], ".4f"))
+print(text(pre[0], ".4f"))
+again = layer_norm(INPUTS)  # the same with the parts renamed
+again = layer_norm(again + MHA(again))
+print(np.abs(stream - (again + FFN(again))).max() < 1e-12)
+# --8<-- [end:mistake-overwrite]
+
+# --8<-- [start:bias]
+queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
+b_q, b_k, b_v = np.array([[1.0, 0, -1], [2, -1, 3], [1, 1, -2]])
+outputs, weights = attention(queries, keys, values)
+shifted = {
+    "b_Q": attention(queries + b_q, keys, values),
+    "b_K": attention(queries, keys + b_k, values),
+    "b_V": attention(queries, keys, values + b_v),
+}
+print("  0", text(weights[0], ".4f"), text(outputs[0], ".4f"))
+for name, (o, a) in shifted.items():
+    print(name, text(a[0], ".4f"), text(o[0], ".4f"))
+same = np.abs(shifted["b_K"][0] - outputs).max() < 1e-12
+moved = shifted["b_V"][0] - outputs
+print(same, np.abs(moved - b_v).max() < 1e-12)
+# --8<-- [end:bias]
+
+# --8<-- [start:bias-gradient]
+from torch import nn
+
+torch.manual_seed(SEED)
+mha = nn.MultiheadAttention(8, 2, dtype=torch.float64)
+some_inputs = torch.from_numpy(rng.normal(size=(5, 8)))
+out, _ = mha(some_inputs, some_inputs, some_inputs)
+(out * torch.from_numpy(rng.normal(size=(5, 8)))).sum().backward()
+parts = mha.in_proj_bias.grad.chunk(3)
+for name, gradient in zip(("b_Q", "b_K", "b_V"), parts, strict=True):
+    print(f"∂L/∂{name} = 0:", bool(gradient.abs().max() < 1e-12))
+# --8<-- [end:bias-gradient]
+
+# --8<-- [start:agreement]
+from attention_docs.masking import causal_mask
+from attention_docs.nn import TransformerEncoderLayer
+
+torch.manual_seed(SEED)
+torch.set_num_threads(1)  # small matrices: more threads only wait
+batch, n, d_model, h, d_ff = 2, 5, 12, 3, 20
+
+
 def their_gradients(layer):
     """Of all parameters of torch's layer, in an order of our own."""
     attend = layer.self_attn
@@ -305,13 +438,6 @@ def far(ours, theirs):
     return max(float((a - b).detach().abs().max()) for a, b in pairs)
 
 
-# --8<-- [end:torch-tools]
-
-# --8<-- [start:agreement]
-torch.manual_seed(SEED)
-batch, n, d_model, h, d_ff = 2, 5, 12, 3, 20
-
-
 def compare(mask=None, dtype=torch.float64, bias=True, activation="relu", **options):
     """Largest errors of the module against torch's: outputs, gradients."""
     norm_first = options.pop("norm_first")
@@ -335,22 +461,21 @@ def compare(mask=None, dtype=torch.float64, bias=True, activation="relu", **opti
 
 causal = causal_mask(n, like=torch.empty(0))  # True takes part; torch: True is masked
 padding = padding_mask(torch.tensor([[5], [3]]), n)  # (batch, 1, 1, n)
-added = torch.randn(n, n, dtype=torch.float64)
+score_mask = torch.randn(n, n, dtype=torch.float64)
 cases = {
-    "no mask": {},
-    "no biases": {"bias": False},
+    "mask=None": {},
+    "bias=False": {"bias": False},
     "gelu": {"activation": "gelu"},
-    "causal mask": {"mask": causal, "src_mask": ~causal},
-    "float mask": {"mask": added, "src_mask": added},
+    "causal": {"mask": causal, "src_mask": ~causal},
+    "float": {"mask": score_mask, "src_mask": score_mask},
     "padding": {"mask": padding, "src_key_padding_mask": ~padding[:, 0, 0]},
-    "both masks": {
+    "causal, padding": {
         **{"mask": causal & padding, "src_mask": ~causal},
         "src_key_padding_mask": ~padding[:, 0, 0],
     },
     "float32": {"dtype": torch.float32},
 }
 print("torch", torch.__version__.split("+")[0])
-print(" " * 17 + "errors below  outputs gradients")  # typed: a heading
 agreement = []
 for norm_first in (False, True):
     for name, case in cases.items():
@@ -358,7 +483,7 @@ for norm_first in (False, True):
         below = [e < float(bound) for e in compare(norm_first=norm_first, **case)]
         agreement += below
         order = "pre " if norm_first else "post"
-        print(f"{order} {name:12} {bound:12} ", *(f"{one!s:7}" for one in below))
+        print(f"{order} {name:15} < {bound:6}", *below)
 # --8<-- [end:agreement]
 
 # --8<-- [start:stack]
@@ -369,290 +494,335 @@ last_norm = nn.LayerNorm(d_model, dtype=torch.float64)
 their_stack = nn.TransformerEncoder(one_layer, 3, last_norm, enable_nested_tensor=False)
 for p in their_stack.parameters():  # all layers start as copies of one
     nn.init.normal_(p, std=0.5)
-stream = inputs = torch.randn(batch, n, d_model, dtype=torch.float64)
+stream = start = torch.randn(batch, n, d_model, dtype=torch.float64)
 for layer in their_stack.layers:
     stream = TransformerEncoderLayer.from_torch(layer)(stream, causal)
 ours = layer_norm(stream, last_norm.weight, last_norm.bias)
-theirs = their_stack(inputs, mask=~causal)
-print("the stack agrees:", far([ours], [theirs]) < 1e-11)
+print(far([ours], [their_stack(start, mask=~causal)]) < 1e-11)
 # --8<-- [end:stack]
 
+# --8<-- [start:control]
+def sublayer(x, F, norm_first):
+    """The stream above F, what F adds, and the way down."""
+    f, back = F(LN(x) if norm_first else x)
 
-# --8<-- [start:gradient-tools]
-def fresh_stack(count, norm_first, rng):
-    """Blocks with d_model 32, 4 heads, d_ff 128; Xavier uniform, drawn by NumPy."""
-    stack = [
-        TransformerEncoderLayer(
-            *(32, 4, 128), dropout=0.0, norm_first=norm_first, dtype=torch.float64
-        )
-        for _ in range(count)
-    ]
-    with torch.no_grad():
-        for p in (p for layer in stack for p in layer.parameters() if p.ndim == 2):
-            bound = sqrt(6 / sum(p.shape))
-            p.copy_(torch.from_numpy(rng.uniform(-bound, bound, p.shape)))
-    return stack
+    def down(g):
+        """The gradient below, its part through F, and g at F."""
+        if norm_first:
+            through = layer_norm_gradient(x, back(g))
+        else:
+            g = layer_norm_gradient(x + f, g)
+            through = back(g)
+        return g + through, through, g
 
-
-def one_run(count, norm_first, seed):
-    """Gradient norm of W_1 and mean square of the block's input, for every block."""
-    rng = np.random.default_rng(seed)
-    stack = fresh_stack(count, norm_first, rng)
-    stream = torch.from_numpy(rng.normal(size=(2, 16, 32)))  # (batch, n, d_model)
-    direction = rng.normal(size=stream.shape)
-    direction /= np.linalg.norm(direction)
-    squares = []
-    for layer in stack:
-        squares.append((stream.detach() ** 2).mean().item())
-        stream = layer(stream)
-    y = layer_norm(stream) if norm_first else stream
-    (y * torch.from_numpy(direction)).sum().backward()
-    squares.append((stream.detach() ** 2).mean().item())
-    return [layer.linear_1.weight.grad.norm().item() for layer in stack], squares
+    return (x + f if norm_first else LN(x + f)), f, down
 
 
-def runs(count, norm_first):
-    """The same for 10 seeds: two arrays, a row a seed."""
-    found = [one_run(count, norm_first, SEED + i) for i in range(10)]
-    return [np.array(one) for one in zip(*found, strict=True)]
+def transposed(matrix):
+    """The last two axes exchanged."""
+    return matrix.swapaxes(-1, -2)
 
 
-def half_width(samples):
-    """Of the 95% confidence interval of the mean of 10 samples (Student's t)."""
-    return 2.262 * samples.std(axis=0, ddof=1) / sqrt(10)
+def network(W_1, W_2):
+    """FFN: gives its output and the way back."""
+
+    def run(x):
+        hidden = x @ W_1
+        on = hidden > 0
+        return (on * hidden) @ W_2, lambda g: on * (g @ transposed(W_2)) @ transposed(W_1)
+
+    return run
 
 
-# --8<-- [end:gradient-tools]
+def self_attention(W_q, W_k, W_v, W_o, num_heads=4):
+    """MHA: gives its output and the way back."""
 
-# --8<-- [start:gradients]
-post_norms, _ = runs(12, norm_first=False)
-pre_norms, pre_squares = runs(12, norm_first=True)
-print(  # typed: a heading
-    "gradient of W_1, 12 blocks, 10 seeds: mean ± 95% interval, smallest to largest"
-)  # typed: a heading
-for layer in range(12):
-    print(f"block {layer + 1:2d}", end="")
-    for name, found in (("post", post_norms), ("pre", pre_norms)):
-        one = found[:, layer]
-        print(f"  {name} {one.mean():.1f} ± {half_width(one):.1f}", end="")
-        print(f", {one.min():.1f} to {one.max():.1f}", end="")
-    print()
-line_chart(
-    np.arange(1, 13),
-    [
-        ({"en": "post-norm", "zh": "后置归一化"}, post_norms.mean(axis=0)),
-        ({"en": "pre-norm", "zh": "前置归一化"}, pre_norms.mean(axis=0)),
-    ],
-    band={
-        "post-norm": (post_norms.min(axis=0), post_norms.max(axis=0)),
-        "pre-norm": (pre_norms.min(axis=0), pre_norms.max(axis=0)),
-    },
-    band_name={"en": "shaded: all 10 seeds", "zh": "阴影：全部 10 个种子"},
-    xlabel={"en": "block", "zh": "块"},
-    ylabel={"en": "gradient norm of W_1", "zh": "W_1 的梯度范数"},
-    spec=".1f",
+    def run(x):
+        q, k, v = (split_heads(x @ W, num_heads) for W in (W_q, W_k, W_v))
+        outputs, weights = attention(q, k, v)
+
+        def back(g):
+            heads = split_heads(g @ transposed(W_o), num_heads)
+            found = attention_backward(q, k, v, weights, heads)
+            pairs = zip(found, (W_q, W_k, W_v), strict=True)
+            return sum(join_heads(one) @ transposed(W) for one, W in pairs)
+
+        return join_heads(outputs) @ W_o, back
+
+    return run
+
+
+def drawn(draw, kind, runs, d):
+    """A sublayer of random matrices, Xavier uniform."""
+    shapes = [(d, d)] * 4 if kind == "MHA" else [(d, 4 * d), (4 * d, d)]
+    bounds = [sqrt(6 / (rows + columns)) for rows, columns in shapes]
+    pairs = zip(bounds, shapes, strict=True)
+    found = [draw.uniform(-b, b, (runs, *shape)) for b, shape in pairs]
+    return (self_attention if kind == "MHA" else network)(*found)
+
+
+def squared(x):
+    """Squared length of all tokens together, for every run."""
+    return (x**2).sum(axis=(-2, -1))
+
+
+def some_runs(N, norm_first, kinds, seed, runs, n, d):
+    """Random stacks side by side: r² and ‖g‖² between blocks, u and w of sublayers."""
+    draw = np.random.default_rng(seed)
+    x, g = draw.normal(size=(2, runs, n, d))  # the loss is the last output times g
+    g /= np.sqrt(squared(g))[:, None, None]
+    r2, downs, u, w = [squared(x) / (n * d)], [], [], []
+    for _ in range(N):
+        for kind in kinds:
+            below = x
+            x, f, down = sublayer(x, drawn(draw, kind, runs, d), norm_first)
+            downs.append(down)
+            u.append(squared(f) / squared(below))
+        r2.append(squared(x) / (n * d))
+    g = layer_norm_gradient(x, g) if norm_first else g
+    g2 = [squared(g)]
+    for i, down in enumerate(reversed(downs), start=1):
+        g, through, arrived = down(g)
+        w.append(squared(through) / squared(arrived))
+        if i % len(kinds) == 0:
+            g2.append(squared(g))
+    return r2, g2[::-1], u, w[::-1]
+
+
+def measure(N, norm_first, kinds=("MHA", "FFN"), chunks=5, runs=20, n=16, d=32):
+    """The four of `some_runs`, as arrays (place, run)."""
+    seeds = range(SEED, SEED + chunks)
+    parts = [some_runs(N, norm_first, kinds, seed, runs, n, d) for seed in seeds]
+    return [np.concatenate(one, axis=1) for one in zip(*parts, strict=True)]
+
+
+ORDERS = (
+    ({"en": "post-norm", "zh": "后置归一化"}, False),
+    ({"en": "pre-norm", "zh": "前置归一化"}, True),
 )
-# --8<-- [end:gradients]
+depths = (3, 6, 12, 24)
+measured = {(N, first): measure(N, first) for N in depths for _, first in ORDERS}
 
-# --8<-- [start:spread]
-ratios = post_norms[:, 0] / post_norms[:, -1], pre_norms[:, 0] / pre_norms[:, -1]
-for name, one in zip(("post", "pre"), ratios, strict=True):
-    print(f"{name:4} first block / last block: {one.min():.1f} to {one.max():.1f}")
-level = (pre_norms * np.sqrt(pre_squares[:, :-1])).mean(axis=0)
-print(f"pre  gradient × r of its input: {level.min():.1f} to {level.max():.1f}")
-# --8<-- [end:spread]
 
-# --8<-- [start:last-block]
-print("gradient of W_1 in the last block: mean ± 95% interval")  # typed: a heading
-last_blocks = {}
-for count in (1, 2, 4, 8):
-    post_last = runs(count, norm_first=False)[0][:, -1]
-    norms, squares = runs(count, norm_first=True)
-    pre_last, size = norms[:, -1], np.sqrt(squares[:, -1])
-    last_blocks[count] = post_last, pre_last, pre_last * size
-post_last, pre_last = post_norms[:, -1], pre_norms[:, -1]
-last_blocks[12] = post_last, pre_last, pre_last * np.sqrt(pre_squares[:, -1])
-for count, found in last_blocks.items():
-    print(f"{count:2d} blocks", end="")
-    for name, one in zip(("post", "pre", "pre × r_N"), found, strict=True):
-        print(f"  {name} {one.mean():.1f} ± {half_width(one):.1f}", end="")
-    print()
-levels = [found[2].mean() for found in last_blocks.values()]
-# --8<-- [end:last-block]
-
-# --8<-- [start:stream]
-hidden = Fraction(2, 5) / 2  # mean square after W_1 and ReLU, times 1
-added_square = 4 * hidden * Fraction(2, 5)
-print("the network adds", added_square)
-for count in (4, 8, 12):
-    print(
-        f"mean square after {count:2d} blocks: {pre_squares[:, count].mean():.1f}"
-        f" ± {half_width(pre_squares[:, count]):.1f},"
-        f" from {1 + count * 0.32:.2f} to {1 + count * 1.32:.2f} expected"
+def at_depth(place, N):
+    """Gradients of both orders; below them u and w of attention in post-norm."""
+    lines, band = [], {}
+    for name, first in ORDERS:
+        g2 = measured[N, first][1]
+        lines.append((name, np.sqrt(g2.mean(axis=1))))
+        low, high = np.quantile(np.sqrt(g2), (0.1, 0.9), axis=1)
+        band[name["en"]] = (low, high)
+    gradients = line_chart(
+        np.arange(N + 1),
+        lines,
+        band=band,
+        band_name={"en": "shaded: 8 of 10 runs", "zh": "阴影：十次中的八次"},
+        xlabel={"en": "l, blocks below", "zh": "l，下面的块数"},
+        ylabel={"en": "‖g‖, size of the gradient", "zh": "‖g‖，梯度的范数"},
+        spec=".2f",
     )
-direct = {count: float(1 + added_square) ** (-count / 2) for count in (6, 12, 24)}
-factors = [f"{count}: {one:.3f}" for count, one in direct.items()]
-print("post-norm, direct path:", *factors)
-# --8<-- [end:stream]
+    u, w = (one[::2].mean(axis=1) for one in measured[N, False][2:])
+    likeness = line_chart(
+        np.arange(1, N + 1),
+        [
+            ({"en": "u, on the way up", "zh": "u，往上"}, u),
+            ({"en": "w, on the way down", "zh": "w，往下"}, w),
+        ],
+        xlabel={"en": "block", "zh": "块"},
+        ylabel={"en": "attention in post-norm", "zh": "后置归一化里的注意力"},
+        spec=".2f",
+    )
+    low, high = (np.sqrt(measured[N, one][1].mean(axis=1)).min() for one in (False, True))
+    caption = {
+        "en": f"smallest ‖g‖: post-norm {low:.2f}, pre-norm {high:.2f}",
+        "zh": f"‖g‖ 的最小值：后置 {low:.2f}，前置 {high:.2f}",
+    }
+    return Frame((str(place),), f"N = {N}", (gradients, likeness), caption)
 
-# --8<-- [start:parameters]
-print("d_model d_ff      formula        torch       module")
-counts = {}
-for d, h, d_ff in ((4, 1, 5), (64, 8, 256), (512, 8, 2048), (768, 12, 3072)):
-    theirs = nn.TransformerEncoderLayer(d, h, d_ff, device="meta")  # shapes, no numbers
-    ours = TransformerEncoderLayer(d, h, d_ff, device="meta")
-    counts[d] = [
-        block_parameter_count(d, d_ff),
-        *(sum(p.numel() for p in one.parameters()) for one in (theirs, ours)),
-    ]
-    print(f"{d:7d} {d_ff:4d}", *(f"{one:12d}" for one in counts[d]))
-# --8<-- [end:parameters]
+
+slider("N", [at_depth(i, N) for i, N in enumerate(depths)], start=2)
+# --8<-- [end:control]
+
+# --8<-- [start:measured]
+STUDENT = {16: 2.13, 80: 1.99, 100: 1.98}  # 95%, by the number of runs
+
+
+def half(samples):
+    """Half the 95% interval of a mean over runs, the last axis."""
+    runs = samples.shape[-1]
+    return STUDENT.get(runs, 1.96) * samples.std(axis=-1, ddof=1) / sqrt(runs)
+
+
+def rms(squares):
+    """Root of the mean square, and half its interval."""
+    root = np.sqrt(squares.mean(axis=-1))
+    return root, half(squares) / (2 * root)
+
+
+columns = {
+    "post ‖g‖": measured[12, False][1],
+    "pre ‖g‖": measured[12, True][1],
+    "pre r": measured[12, True][0],
+    "pre ‖g‖r": measured[12, True][1] * measured[12, True][0],
+}
+print(" l", *(f"{name:>12}" for name in columns))
+for place in (0, 3, 6, 9, 12):
+    pairs = [rms(one[place]) for one in columns.values()]
+    print(f"{place:2d}", *(f"{m:5.2f} ± {h:.2f}" for m, h in pairs))
+level = rms(columns["pre ‖g‖r"])[0]
+valley = {N: rms(measured[N, False][1])[0].min() for N in depths}
+# --8<-- [end:measured]
+
+# --8<-- [start:networks-alone]
+for d, chunks, runs in ((32, 4, 20), (128, 4, 4)):
+    _, g2, u, w = measure(24, False, ("FFN",), chunks, runs, n=64, d=d)
+    pairs = [(one.mean(), half(one)) for one in (u.mean(axis=0), w.mean(axis=0))]
+    print(f"d = {d:3d}: ", *(f"{m:.3f} ± {h:.3f} " for m, h in pairs), end="")
+    print("{:.2f} ± {:.2f}".format(*rms(g2[0] / g2[-1])))
+# --8<-- [end:networks-alone]
+
+# --8<-- [start:likeness]
+draw = np.random.default_rng(SEED)
+tokens, g = draw.normal(size=(2, 16, 32)) + draw.normal(size=(2, 1, 32))  # (n, d)
+tokens = layer_norm(tokens)
+W_v, W_o = draw.normal(0, 1 / sqrt(32), size=(2, 4000, 32, 32))
+equal = np.full((16, 16), 1 / 16)  # all weights alike
+added = squared(equal @ tokens @ W_v @ W_o) / squared(tokens)
+handed = squared(equal.T @ g @ transposed(W_o) @ transposed(W_v)) / squared(g)
+for share, x in ((added, tokens), (handed, g)):
+    print(f"{share.mean():.3f} ± {half(share):.3f}", end="")
+    print(f"   1 - D = {1 - spread(x):.3f}")
+# --8<-- [end:likeness]
+
+# --8<-- [start:growth]
+r2, _, shares, _ = measured[12, True]
+added_by_attention = shares[::2] * r2[:-1]
+for low in (0, 4, 8):
+    steps = r2[low + 4] - r2[low]
+    own = added_by_attention[low : low + 4].mean(axis=0)
+    print(f"{low:2d} → {low + 4:2d}: {steps.mean():.1f} ± {half(steps):.1f}", end="")
+    print(f"  {own.mean():.2f} ± {half(own):.2f}")
+# --8<-- [end:growth]
+
+# --8<-- [start:direct]
+u = measured[12, False][2]  # of all sublayers: (24, runs)
+direct = {
+    "post": np.exp(-np.log1p(u).sum(axis=0) / 2),
+    "pre": 1 / np.sqrt(measured[12, True][0][-1]),
+}
+for name, one in direct.items():
+    print(f"{name:4} {one.mean():.3f} ± {half(one):.3f}")
+# --8<-- [end:direct]
+
+# --8<-- [start:parameter-gradient]
+draw = np.random.default_rng(SEED)
+runs, d = 2000, 32
+token, g = draw.normal(size=(2, runs, 1, d))
+token = layer_norm(token)
+W_1 = draw.uniform(-1, 1, (runs, d, 4 * d)) * sqrt(6 / (5 * d))
+W_2 = draw.uniform(-1, 1, (runs, 4 * d, d)) * sqrt(6 / (5 * d))
+by_hidden = (token @ W_1 > 0) * (g @ transposed(W_2))
+by_weights = transposed(token) @ by_hidden
+share = squared(by_weights) / squared(g) / d
+print(f"{share.mean():.3f} ± {half(share):.3f}")
+# --8<-- [end:parameter-gradient]
 
 # --8<-- [start:parts]
-d, d_ff = 512, 2048
+d = 512
 parts = {
-    "attention": 4 * d**2 + 4 * d,
-    "feed-forward": 2 * d * d_ff + d_ff + d,
-    "LayerNorm": 2 * 2 * d,
+    "MHA": 4 * d**2 + 4 * d,
+    "FFN": 8 * d**2 + 5 * d,
+    "LN": 2 * 2 * d,
 }
 for name, one in parts.items():
-    print(f"{name:12} {one:8d}")
-print(f"{'together':12} {sum(parts.values()):8d}")
+    print(f"{name:3} {one:8d}")
+print(f"{'':3} {sum(parts.values()):8d}", block_parameter_count(d, 4 * d))
 # --8<-- [end:parts]
 
+# --8<-- [start:share]
+for n in (16, 128, 1024, 3072, 8192):
+    share = Fraction(4 * n**2 * 512, block_flops(n, 512, 2048))
+    print(f"n = {n:4d}: {float(share):.1%}")
+# --8<-- [end:share]
 
-# --8<-- [start:flops]
+# --8<-- [start:counts]
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+
 def counted(layer, n, d):
     """What torch counts while the layer runs on one sequence of n tokens."""
-    x = torch.zeros(1, n, d, device="meta")
+    x = torch.zeros(1, n, d, device="meta")  # shapes, no numbers
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         layer(x)
     return counter.get_total_flops()
 
 
-print("  n d_model d_ff      formula        torch       module")
-flops = {}
-sizes = (3, 4, 1, 5), (16, 64, 8, 256), (100, 512, 8, 2048), (512, 768, 12, 3072)
-for n, d, h, d_ff in sizes:
+print("  n   d d_ff  formula, torch, package")
+for n, d, h, d_ff in (3, 4, 1, 5), (16, 64, 8, 256), (100, 512, 8, 2048):
     layers = (
         nn.TransformerEncoderLayer(d, h, d_ff, 0.0, batch_first=True, device="meta"),
         TransformerEncoderLayer(d, h, d_ff, 0.0, device="meta"),
     )
-    flops[n] = [block_flops(n, d, d_ff), *(counted(one, n, d) for one in layers)]
-    print(f"{n:3d} {d:7d} {d_ff:4d}", *(f"{one:12d}" for one in flops[n]))
-# --8<-- [end:flops]
+    parameters = [sum(p.numel() for p in one.parameters()) for one in layers]
+    flops = [counted(one, n, d) for one in layers]
+    print(f"{n:3d} {d:3d} {d_ff:4d}", block_parameter_count(d, d_ff), *parameters)
+    print(" " * 12, block_flops(n, d, d_ff), *flops)
+# --8<-- [end:counts]
 
 # --8<-- [start:flops-missing]
 layer = nn.TransformerEncoderLayer(512, 8, 2048, dropout=0.0, batch_first=True)
 with FlopCounterMode(display=False) as counter:  # on the CPU, with PyTorch's own choice
     layer(torch.zeros(1, 100, 512))
 missing = block_flops(100, 512, 2048) - counter.get_total_flops()
-print("torch", torch.__version__.split("+")[0], "leaves out", missing)
-print("which is 4n²d:", missing == 4 * 100**2 * 512)
+print("torch", torch.__version__.split("+")[0], missing, missing == 4 * 100**2 * 512)
 # --8<-- [end:flops-missing]
 
-# --8<-- [start:share]
-print("share of scores and weighted sums, d_model = 512")  # typed: a heading
-share = {}
-for n in (16, 128, 1024, 3072, 8192):
-    share[n] = Fraction(4 * n**2 * 512, block_flops(n, 512, 2048))
-    print(f"n = {n:4d}: {float(share[n]):.1%}")
-# --8<-- [end:share]
+# --8<-- [start:exercise-normalise]
+token = [3, 1, 1, -1]
+mean = Fraction(sum(token), 4)
+variance = sum((c - mean) ** 2 for c in token) / 4
+print("μ =", mean, " σ² =", variance)
+print(text(layer_norm(np.array(token, dtype=float), eps=0), ".4f"))
+# --8<-- [end:exercise-normalise]
 
-# --8<-- [start:mistake-ddof]
-x_1 = np.array([1.0, 0, 0, 0])
-centred = x_1 - x_1.mean()
-wrong = centred / x_1.std(ddof=1)  # WRONG: divides by d - 1
-right = layer_norm(x_1)
-print("wrong:", text(wrong, ".3f"), "squared length", number((wrong**2).sum(), ".0f"))
-print("right:", text(right, ".3f"), "squared length", number((right**2).sum(), ".0f"))
-default = torch.from_numpy(x_1).std()  # torch's own default
-print("torch's std() is the wrong one:", abs(float(default) - x_1.std(ddof=1)) < 1e-12)
-# --8<-- [end:mistake-ddof]
-
-# --8<-- [start:mistake-ddof-size]
-for d in (4, 32, 512):
-    ratio = sqrt((d - 1) / d)
-    print(f"d = {d:3d}: wrong / right = {ratio:.4f}")
-# --8<-- [end:mistake-ddof-size]
-
-
-# --8<-- [start:mistake-order]
-def sublayer_connection(x, sublayer):
-    """LayerNorm(x + Sublayer(x))"""  # WRONG: the code does something else
-    return x + sublayer(layer_norm(x))
-
-
-def attend(x):
-    """The attention of the block by hand."""
-    return multi_head_attention(x, x, x, by_hand.attention, num_heads=1)[0]
-
-
-def feed(x):
-    """The network of the block by hand."""
-    return feed_forward(x, W_1, W_2, b_1)
-
-
-wrong = sublayer_connection(sublayer_connection(INPUTS, attend), feed)
-print("as the text says")
-print(text(post, ".4f"))
-print("as the code does")
-print(text(wrong, ".4f"))
-for name, one in (("text", post), ("code", wrong)):
-    lengths_squared = (one**2).sum(axis=1)
-    print(f"{name}: means {text(one.mean(axis=1), '.2f')}", end=", ")
-    print(f"squared lengths {text(lengths_squared, '.2f')}")
-print("it is pre-norm:", np.abs(wrong - pre).max() < 1e-12)
-# --8<-- [end:mistake-order]
-
-# --8<-- [start:mistake-overwrite]
-stream = layer_norm(INPUTS)  # WRONG: the input is gone
-stream = stream + attend(stream)
-stream = layer_norm(stream)  # WRONG: again
-stream = stream + feed(stream)
-print("wrong:", text(stream[0], ".4f"))
-print("right:", text(pre[0], ".4f"))
-again = layer_norm(INPUTS)  # the same with the parts renamed
-again = layer_norm(again + attend(again))
-print(np.abs(stream - (again + feed(again))).max() < 1e-12)
-# --8<-- [end:mistake-overwrite]
-
-# --8<-- [start:exercise-1]
+# --8<-- [start:exercise-bert]
 tables = (30522 + 512 + 2) * 768  # words, places, two kinds of segment
 blocks = 12 * block_parameter_count(768, 3072)
 pooler = 768 * 768 + 768
 print(tables, "+", 2 * 768, "+", blocks, "+", pooler)
 print(tables + 2 * 768 + blocks + pooler)
-# --8<-- [end:exercise-1]
+# --8<-- [end:exercise-bert]
 
-# --8<-- [start:exercise-2]
-start = rng.normal(size=(8, 16))  # 8 tokens, d_model 16
-
-
-def apart(x):
-    """How far tokens are from their mean: share of the mean squared length."""
-    return ((x - x.mean(axis=0)) ** 2).sum() / (x**2).sum()
-
-
-shares = {True: [apart(start)], False: [apart(start)]}
-for keep_input in shares:
-    stream, again = start, np.random.default_rng(SEED)
-    for _ in range(8):
-        p = Parameters(*again.normal(0, 1 / 4, size=(4, 16, 16)))
-        out, _ = multi_head_attention(stream, stream, stream, p, num_heads=2)
-        stream = layer_norm(stream + out if keep_input else out)
-        shares[keep_input].append(apart(stream))
-for keep_input, name in ((False, "attention alone"), (True, "with x added")):
-    print(f"{name:15}", *(f"{share:.1e}" for share in shares[keep_input][:4]))
-print("with x added, 8 layers:", f"{shares[True][8]:.3f}")
-# --8<-- [end:exercise-2]
-
-# --8<-- [start:exercise-3]
+# --8<-- [start:exercise-rms]
 zero_mean = np.array([3.0, -1, 1, -3])
-rms_norm = zero_mean / np.sqrt((zero_mean**2).mean())
-print(text(rms_norm, ".4f"))
-print(text(layer_norm(zero_mean, eps=0), ".4f"))
-moved = zero_mean + 10
-print(text(moved / np.sqrt((moved**2).mean()), ".4f"))
-print(text(layer_norm(moved, eps=0), ".4f"))
-# --8<-- [end:exercise-3]
+for token in (zero_mean, zero_mean + 10):
+    print("RMS", text(token / np.sqrt((token**2).mean()), ".4f"))
+    print("LN ", text(layer_norm(token, eps=0), ".4f"))
+# --8<-- [end:exercise-rms]
+
+# --8<-- [start:exercise-width]
+for m in (1, 2, 4, 8):
+    hidden = Fraction(2, 1 + m) / 2  # mean square after W_1 and ReLU
+    print(f"m = {m}: u =", m * hidden * Fraction(2, 1 + m))
+# --8<-- [end:exercise-width]
+
+# --8<-- [start:exercise-median]
+odds = [comb(10, k) / 2**10 for k in range(11)]  # of k layers with 3/2
+values = [(1.5**k * 0.5 ** (10 - k)) ** 2 for k in range(11)]
+mean = sum(p * one for p, one in zip(odds, values, strict=True))
+print(f"mean {mean:.2f}  median {values[5]:.3f}  P(< 1) = {sum(odds[:7]):.3f}")
+# --8<-- [end:exercise-median]
+
+# --8<-- [start:exercise-axis]
+def norm_of_all(x, eps=1e-5):
+    """LayerNorm, says its author."""
+    return (x - x.mean()) / np.sqrt(x.var() + eps)  # WRONG: no axis
+
+
+changed = INPUTS.copy()
+changed[2] = 100  # token 3 alone
+for norm in (norm_of_all, layer_norm):
+    moved = np.abs(norm(changed) - norm(INPUTS))[:2].max()
+    print(f"{norm.__name__:11} tokens 1 and 2 stay: {moved < 1e-12}")
+# --8<-- [end:exercise-axis]

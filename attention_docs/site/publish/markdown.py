@@ -37,6 +37,9 @@ def markdown(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     """The page with code and outputs, as plain Markdown; a figure is told in words."""
     words = woven.words["site"]["copies"]
     link = catalogue.linker(placed.url, lambda one: one.markdown)
+    linked = {
+        name for one in woven.page.passages for name in dict(one.options).get("check", "").split()
+    }
     found = []
     for part in parts(woven, placed, catalogue.root, link):
         if isinstance(part, str):
@@ -45,6 +48,8 @@ def markdown(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
         result = woven.result(part)
         if part.source != "none":
             found.append(fenced(part.shown.strip("\n"), "python"))
+        if part.id in linked:
+            found.append(f'<a id="out-{part.id}"></a>')
         if result and result.text:
             found.append(fenced(result.text, "text"))
         if result and result.figure:

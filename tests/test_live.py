@@ -195,7 +195,13 @@ def test_a_knob_is_read_and_not_shown() -> None:
         "t = 0.5  # knob: 0.1 … 4\n"
     )
     shown, knobs = taken(code)
-    assert shown.split("\n")[:5] == ["d_k = 64", "X = np.array([", "    [1, 0],", "    [0, 2],", "])"]
+    assert shown.split("\n")[:5] == [
+        "d_k = 64",
+        "X = np.array([",
+        "    [1, 0],",
+        "    [0, 2],",
+        "])",
+    ]
     assert knobs == (
         Knob("d_k", "number", 2, 512, log=True),
         Knob("X", "fields"),

@@ -159,6 +159,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         shared = repr(drawn.alt) if drawn else ""
         edit = str(config.edit_uri)
         live = not runtime.missing(cache_folder(root))
+        if not live:
+            log.info("No live pages: Python for the browser is missing (README, Live pages)")
         target = Target(known.site_url, known.repo_url, edit, shared, self.served, live)
         makers = [
             self.code.setdefault(root, code_of(root)),

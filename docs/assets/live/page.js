@@ -95,6 +95,8 @@ class Cell {
         const html = text && !peeks ? marked(this.now.text, this.text) : this.was.text;
         if (this.pre.innerHTML !== html) this.pre.innerHTML = html;
         this.pre.closest(".highlight").hidden = !this.pre.textContent;
+        const copy = this.pre.parentElement.querySelector("[data-md-type=copy]");
+        if (copy) copy.dataset.clipboardText = this.pre.textContent.trimEnd();
       }
       if (this.drawing) this.paintFigure(figure && !peeks);
       this.frame.classList.toggle("live-changed", text || figure);

@@ -211,36 +211,60 @@ def linear(name: str, x: Array, W: Array, b: Array | None) -> Array:
     return x @ W if b is None else x @ W + b
 
 
-def parameter_count(d_model: int, num_heads: int, bias: bool = True) -> int:
-    r"""Numbers that multi-head attention learns, with d_k = d_v = d_model / h.
+def parameter_count(
+    d_model: int,
+    num_heads: int,
+    bias: bool = True,
+    *,
+    d_head: int | None = None,
+    kv_heads: int | None = None,
+) -> int:
+    r"""Numbers that multi-head attention learns, with d_k = d_v = d_head.
 
-    $$\underbrace{h \cdot 3\,(d\, d_\text{head} + d_\text{head})}_{\text{queries, keys, values}}
-      + \underbrace{d^2 + d}_{\text{output}} = 4d^2 + 4d$$
+    $$\underbrace{h\, d_\text{head}\,(d + 1)}_{\text{queries}}
+      + \underbrace{2 g\, d_\text{head}\,(d + 1)}_{\text{keys, values}}
+      + \underbrace{(h\, d_\text{head} + 1)\, d}_{\text{output}}$$
+
+    Without biases it is $2\, d\, d_\text{head}\,(h + g)$. With $g = h$ and $h\, d_\text{head} = d$
+    it is $4d^2 + 4d$, and $4d^2$ without biases.
 
     Args:
-        d_model: d, size of inputs and outputs.
-        num_heads: h, which must divide d.
-        bias: whether the four maps have biases; without them 4d² are left.
+        d_model: d, the dimension of inputs and outputs.
+        num_heads: h, the number of heads.
+        bias: whether the four maps have biases.
+        d_head: the dimension of a head; d_model / h where it is left out.
+        kv_heads: g, the number of heads of keys and of values, which must divide h; h where it is
+            left out, 1 for multi-query attention.
 
     Returns:
-        The count, dimensionless; h drops out.
+        The count, dimensionless.
 
     Raises:
-        ValueError: h does not divide d.
+        ValueError: a size below 1, h does not divide d_model although d_head is left out, or g
+            does not divide h.
 
     Source:
-        Vaswani et al. 2017, §3.2.2.
+        Vaswani et al. 2017, §3.2.2; Shazeer 2019, "Fast Transformer Decoding", §3 (g = 1);
+        Ainslie et al. 2023, "GQA", §2.2.
 
     Examples:
         4·64² + 4·64 = 16384 + 256.
 
         >>> [parameter_count(64, heads) for heads in (1, 8, 64)]
         [16640, 16640, 16640]
-        >>> parameter_count(64, 8, bias=False)
-        16384
+
+        2 heads of dimension 3, one head of keys and values: 2·4·3·(2 + 1).
+
+        >>> parameter_count(4, 2, bias=False, d_head=3, kv_heads=1)
+        72
     """
-    if num_heads < 1 or d_model < 1 or d_model % num_heads:
+    if num_heads < 1 or d_model < 1 or (d_head is None and d_model % num_heads):
         raise ValueError(f"num_heads must divide d_model, got {num_heads} and {d_model}")
-    d_head = d_model // num_heads
-    one_head = 3 * (d_model * d_head + bias * d_head)
-    return num_heads * one_head + d_model * d_model + bias * d_model
+    size = d_model // num_heads if d_head is None else d_head
+    groups = num_heads if kv_heads is None else kv_heads
+    if size < 1:
+        raise ValueError(f"d_head must be at least 1, got {size}")
+    if groups < 1 or num_heads % groups:
+        raise ValueError(f"kv_heads must divide num_heads, got {groups} and {num_heads}")
+    made = (num_heads + 2 * groups) * size  # queries, keys, values of a token
+    return made * (d_model + bias) + (num_heads * size + bias) * d_model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -19,7 +20,10 @@ from lxml import etree
 from attention_docs import text as text_module
 from attention_docs.figures import (
     Figure,
+    Frame,
     bar_chart,
+    beside,
+    dials,
     flow,
     heatmap,
     histogram,
@@ -28,6 +32,7 @@ from attention_docs.figures import (
     numbered,
     plane,
     product,
+    slider,
 )
 from attention_docs.figures.scale import ticks
 from attention_docs.figures.svg import COLOURS, ROLES, text_width
@@ -60,6 +65,17 @@ def examples() -> dict[str, Figure]:
         ),
         "shades": heatmap(
             rng.normal(size=(7, 31)), numbers=False, role="neutral", name="positions", spec=".1f"
+        ),
+        "hatched": heatmap(
+            A,
+            rows=numbered("query", 2),
+            name="weights",
+            spec=".4f",
+            allowed=[[True, True, False], [False, True, False]],
+        ),
+        "beside": beside(
+            heatmap(A, rows=numbered("query", 2), name="weights", spec=".4f"),
+            heatmap(B, name="values", role="value", allowed=np.tri(3, 4) > 0),
         ),
         "product": product(
             A,
@@ -137,6 +153,13 @@ def examples() -> dict[str, Figure]:
             xlabel={"en": "for verb", "zh": "支持动词"},
             ylabel={"en": "for noun", "zh": "支持名词"},
             spec=".3f",
+        ),
+        "dials": dials(
+            [[0, 0, 0], [5, 0.5, 0.05]],
+            [[2, 0.2, 0.02], [7, 0.7, 0.07]],
+            columns=["ω_0 = 1", "ω_1 = 0.1", "ω_2 = 0.01"],
+            rows=["t = 0", {"en": "five later", "zh": "再过五个"}],
+            below=["cos = −0.416", "cos = 0.980", "cos = 1.000"],
         ),
     }
 
@@ -332,6 +355,79 @@ def test_masked_scores_stay_blank():
     assert shades == [0.06, 0.06, 1.0]
 
 
+def strokes(figure: Figure) -> list[list[tuple[float, float]]]:
+    """The lines of the hatching."""
+    found = tree(figure, "en").iterfind(".//{*}path[@stroke-width='1']")
+    return subpaths(next(one.get("d") for one in found if "role-neutral" in one.get("stroke")))
+
+
+def test_forbidden_cells_are_hatched_and_blank_and_told():
+    figure = FIGURES["hatched"]
+    assert texts(figure, "en")[-3:] == ["0.0634", "0.4683", "0.5000"]
+    assert figure.alt("en").endswith(
+        "query 1: 0.0634, 0.4683, forbidden. query 2: forbidden, 0.5000, forbidden."
+    )
+    assert figure.alt("zh").endswith("查询 1：0.0634、0.4683、屏蔽。查询 2：屏蔽、0.5000、屏蔽。")
+    cells = squares(figure)
+    assert [shade for shade in cells.values() if shade > 0.06] == [0.2, 0.95, 1.0]  # 0.15, 0.95, 1
+    # Each line lies inside one forbidden cell and crosses it from edge to edge.
+    (top, low), (left, middle, right) = (
+        sorted({corner[axis] for corner in cells}) for axis in (0, 1)
+    )
+    wide, high = middle - left, low - top
+    inside = {(left, low): 0, (right, top): 0, (right, low): 0}
+    for (x1, y1), (x2, y2) in strokes(figure):
+        assert x1 + y1 == pytest.approx(x2 + y2, abs=0.05)
+        middle_of = ((x1 + x2) / 2, (y1 + y2) / 2)
+        (cell,) = (
+            (x, y) for x, y in inside if x < middle_of[0] < x + wide and y < middle_of[1] < y + high
+        )
+        inside[cell] += 1
+        x, y = cell
+        assert min(abs(x1 - x), abs(y1 - y - high)) < 0.05
+        assert min(abs(x2 - x - wide), abs(y2 - y)) < 0.05
+    assert len(set(inside.values())) == 1
+    assert inside[left, low] >= 8
+
+
+def test_a_flow_hatches_forbidden_cells():
+    figure = flow(
+        [
+            ("scores", "score", [[2, 3]], "d", ["query 1"], [[True, False]]),
+            ("weights", "weight", [[1, 0]], "d", None, [[True, False]]),
+        ]
+    )
+    assert [one for one in texts(figure, "en") if one.isdecimal()] == ["2", "1"]
+    assert "query 1: 2, forbidden." in figure.alt("en")
+    assert "Vector weights: 1, forbidden." in figure.alt("en")
+    assert len(strokes(figure)) == (32 + 32) / 8 - 1  # one cell of the scores
+
+
+def test_an_allowed_of_another_shape_is_an_error():
+    with pytest.raises(ValueError, match=r"must have an allowed of its size \(2, 3\)"):
+        heatmap(A, allowed=[[True, False]])
+
+
+def test_drawings_side_by_side_do_not_meet():
+    one, other = heatmap(A, name="weights", spec=".4f"), heatmap(B, name="values")
+    both = tree(beside(one, other), "en")
+    first, second = both.findall("{*}g")
+    widths = [float(tree(figure, "en").get("viewBox").split()[2]) for figure in (one, other)]
+    assert first.get("transform") is None
+    shift = float(re.fullmatch(r"translate\(([\d.]+)\)", second.get("transform")).group(1))
+    assert shift == pytest.approx(widths[0], abs=1)
+    assert float(both.get("viewBox").split()[2]) == pytest.approx(sum(widths), abs=1)
+    assert beside(one, other).alt("zh") == one.alt("zh") + other.alt("zh")
+
+
+def test_only_single_drawings_stand_side_by_side():
+    controlled = slider("d", [Frame(("0",), "a", (heatmap([1.0]),), "b")])
+    with pytest.raises(TypeError, match="one drawing each, got Heatmap, Slider"):
+        beside(heatmap([1.0]), controlled)
+    with pytest.raises(TypeError, match="got none"):
+        beside()
+
+
 # The product.
 
 
@@ -485,6 +581,23 @@ def test_markers_of_every_kind_sit_on_their_line():
     assert len({shape[:20] for shape in shapes}) == 6
 
 
+def test_a_mark_stands_at_its_x_over_the_whole_plot():
+    y = {"a": [3.0, 9.0, 4.0]}
+    with_mark, without = (
+        line_chart([0, 10, 40], y, xlabel="t", ylabel="y", mark=mark) for mark in (25, None)
+    )
+    paths = [[one.get("d") for one in tree(f, "en").iter("{*}path")] for f in (with_mark, without)]
+    (added,) = set(paths[0]) - set(paths[1])
+    (top, bottom), *_ = subpaths(added)
+    ((x0, _), _, (x2, _)) = subpaths(paths[0][paths[0].index(added) + 1])[0]
+    assert top[0] == bottom[0] == pytest.approx(x0 + 25 / 40 * (x2 - x0), abs=0.06)
+    assert bottom[1] - top[1] == 230
+    assert with_mark.alt("en").endswith(" Marked: t = 25.")
+    assert "Marked" not in without.alt("en")
+    with pytest.raises(ValueError, match=r"mark must lie between 0\.0 and 40\.0, got 41"):
+        line_chart([0, 10, 40], y, xlabel="t", ylabel="y", mark=41)
+
+
 def test_logarithmic_axes_put_equal_ratios_at_equal_distances():
     figure = line_chart([4, 16, 64], {"a": [1, 10, 100]}, xlabel="d_k", ylabel="y",
                         log_x=True, log_y=True, roles=["key"])  # fmt: skip
@@ -554,6 +667,34 @@ def test_alternative_text_of_bars():
         "Bar chart. Bars: weight. Groups: key. 0.25 for key 1; 0.75 for key 2."
     )
     assert figure.alt("zh") == "条形图。条的长度：权重。分组：键。键 1 为 0.25；键 2 为 0.75。"
+
+
+def test_dials_point_where_sine_and_cosine_say():
+    figure = dials([[0, 1]], [[math.pi / 2, 4]], columns=["a", "b"], below=["x", "y"])
+    root = tree(figure, "en")
+    middles = []
+    for group, (start, end) in zip(root.findall("{*}g"), ((0, math.pi / 2), (1, 4)), strict=True):
+        _, sector, before, after, _ = group.findall("{*}path")
+        for hand, angle in ((before, start), (after, end)):
+            ((x, y), (to_x, to_y)) = subpaths(hand.get("d"))[0]
+            assert (to_x - x) / 32 == pytest.approx(math.sin(angle), abs=1e-3)
+            assert (y - to_y) / 32 == pytest.approx(math.cos(angle), abs=1e-3)
+        middles.append((x, y))
+        corner, first, last = subpaths(sector.get("d"))[0]
+        assert corner == (x, y)
+        assert first == subpaths(before.get("d"))[0][1]
+        assert last == pytest.approx(subpaths(after.get("d"))[0][1], abs=0.02)
+        assert f"0 {int(end - start > math.pi)} 1 " in sector.get("d")
+    assert middles[0][1] == middles[1][1]
+    assert middles[1][0] - middles[0][0] > 64
+    wanted = "a from 0° to 90°; b from 57° to 229°. Below: x; y."
+    assert figure.alt("en").endswith(wanted)
+    assert "a 从 0° 到 90°；b 从 57° 到 229°。" in figure.alt("zh")
+
+
+def test_a_hand_that_comes_back_has_passed_over_nothing():
+    (group,) = tree(dials([[1]], [[1 + 4 * math.pi]], columns=["a"]), "en").findall("{*}g")
+    assert len(group.findall("{*}path")) == 4
 
 
 def test_histogram_counts_and_says_what_it_leaves_out():
@@ -736,6 +877,12 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
             "roles must be 1, one a series, got 2",
         ),
         (
+            lambda: dials([[1, 2]], [[1]], columns=["a", "b"]),
+            r"of one shape, got rows of \[\[2\], \[1\]\]",
+        ),
+        (lambda: dials([[1]], [[1]], columns=["a", "b"]), "there must be 1 columns, got 2"),
+        (lambda: histogram({"a": [1]}, [1, 0], xlabel="x"), r"2 and rise, got \[1.0, 0.0\]"),
+        (
             lambda: hull([[0, 0], [1, 0]], [0.5, 0.5], [0.5, 0], names="ab", xlabel="", ylabel=""),
             r"points must spread along both axes, got \[\[0, 0\], \[1, 0\]\]",
         ),
@@ -755,7 +902,6 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
             lambda: hull(I2, [0.5, 0.5], [0.5, 0.5], names="a", xlabel="", ylabel=""),
             "names must be 2, one a point, got 1",
         ),
-        (lambda: histogram({"a": [1]}, [1, 0], xlabel="x"), r"2 and rise, got \[1.0, 0.0\]"),
         (
             lambda: histogram({"a": [5]}, [0, 1], xlabel="x"),
             "series 'a' must have samples between 0.0 and 1.0, got 0",

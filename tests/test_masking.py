@@ -112,6 +112,48 @@ def test_future_never_leaks(seed: int, t: int, dtype: type) -> None:
     assert not np.array_equal(after[:, t], before[:, t])
 
 
+@pytest.mark.parametrize("how", [{"is_causal": True}, {"attn_mask": torch.ones(32, 32) > 0}])
+def test_future_never_leaks_in_torch(how: dict[str, Any]) -> None:
+    """PyTorch's function keeps every bit of earlier outputs as well."""
+    if "attn_mask" in how:
+        how = {"attn_mask": how["attn_mask"].tril()}
+    generator = torch.Generator().manual_seed(3)
+    q, k, v = torch.randn(3, 1, 1, 32, 4, generator=generator, dtype=torch.float64)
+    before = sdpa(q, k, v, **how)
+    for t in range(1, 32):
+        others = [a.clone() for a in (q, k, v)]
+        for array in others:
+            array[..., t, :] = torch.randn(4, generator=generator, dtype=torch.float64)
+        after = sdpa(*others, **how)
+        assert torch.equal(after[..., :t, :], before[..., :t, :])
+        assert not torch.equal(after[..., t, :], before[..., t, :])
+
+
+@few
+@given(seed=seeds, n=st.integers(1, 8))
+def test_one_pass_is_n_passes(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    q, k, v = (rng.normal(size=(n, d)) for d in (5, 5, 3))
+    whole, _ = attention(q, k, v, causal_mask(n))
+    for t in range(1, n + 1):
+        powers = np.exp(k[:t] @ q[t - 1] / np.sqrt(5))
+        assert np.allclose(whole[t - 1], powers @ v[:t] / powers.sum(), rtol=0, atol=1e-12)
+
+
+@few
+@given(n=st.integers(1, 7), data=st.data())
+def test_fully_masked_rows(n: int, data: Any) -> None:
+    """A row has no key where every place up to its own is padding, and only there."""
+    real = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    both = causal_mask(n) & np.array(real)
+    assert [not row.any() for row in both] == [not any(real[: i + 1]) for i in range(n)]
+    length = data.draw(st.integers(1, n))
+    both = causal_mask(n) & padding_mask(np.array([length]), n)[0]
+    assert both.any(axis=1).all()
+    # On the right, the causal mask alone hides the padding from every real token.
+    assert np.array_equal(both[:length], causal_mask(n)[:length])
+
+
 @few
 @given(seed=seeds, length=st.integers(1, 6))
 def test_padding_does_not_matter(seed: int, length: int) -> None:
@@ -190,6 +232,26 @@ def test_apply_mask_leaves_its_arguments_alone() -> None:
 
 @pytest.mark.site
 @each_language
+def test_coins(page: Callable[[str, str], Any], lang: str) -> None:
+    masking = page(lang, "masking")
+    tosses = np.random.default_rng(0).integers(0, 2, size=(20_000, 6))
+    wanted, named, share = rows(masking, "coins")
+    assert row(wanted.split(":")[1]) == row(named.split(":")[1]) == tosses[0, 1:].tolist()
+    assert share == "o_i = x_(i+1): 100%"
+    power = mpmath.exp(40 / mpmath.sqrt(6))  # one score is 40/√6, five are 0
+    assert masking.values("masking")[0] == f"{float(power / (power + 5)):.2f}"
+    # With the mask: one half, since the next toss is independent of the past. The hits of one
+    # sequence are uncorrelated, so the share of 100,000 spreads by 0.0016.
+    past = np.cumsum(tosses, axis=1)[:, :-1]
+    majority = 2 * past > np.arange(1, 6)  # 0 where as many fell on one side as on the other
+    counted = (majority == tosses[:, 1:]).mean()
+    assert abs(counted - 0.5) < 4 * 0.0016
+    assert rows(masking, "coins-causal") == [f"o_i = x_(i+1): {counted:.0%}"]
+    assert masking.values("no-leak")[0] == f"{counted:.0%}"
+
+
+@pytest.mark.site
+@each_language
 def test_minus_infinity(page: Callable[[str, str], Any], lang: str) -> None:
     first, second, third = rows(page(lang, "masking"), "minus-infinity")
     assert row(first) == [2, 4, float("-inf")]
@@ -200,11 +262,67 @@ def test_minus_infinity(page: Callable[[str, str], Any], lang: str) -> None:
 
 @pytest.mark.site
 @each_language
+def test_masks(page: Callable[[str, str], Any], lang: str) -> None:
+    """The figure shows the three masks, forbidden pairs hatched."""
+    masking = page(lang, "masking")
+    (figure,) = masking.article.select("#out-setup svg.attention-figure")
+    forbidden = {"en": "forbidden", "zh": "屏蔽"}[lang]
+    told = re.findall(rf"(?:1|{forbidden})(?:[,、] ?(?:1|{forbidden})){{3}}", figure["aria-label"])
+    found = [[part == "1" for part in re.split("[,、] ?", one)] for one in told]
+    tri, pad = np.tri(4) > 0, np.array([[1, 1, 1, 0]] * 4) > 0
+    assert np.array_equal(found, np.vstack([tri, pad, tri & pad]))
+
+
+def control(causal: bool, padded: bool, left: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Which pairs are allowed, and weights of three tokens and a zero vector, by the sums."""
+    places = [3, 0, 1, 2] if left else [0, 1, 2, 3]  # 3 is the padding
+    queries, keys = [*QUERIES, [0] * 3], [*KEYS, [0] * 3]
+    allowed = np.ones((4, 4), bool)
+    weights = np.zeros((4, 4))
+    for i in range(4):
+        for j in range(4):
+            forbidden = (causal and j > i) or (padded and places[j] == 3)
+            allowed[i, j] = not forbidden
+            score = np.dot(queries[places[i]], keys[places[j]]) / np.sqrt(3)
+            weights[i, j] = 0 if forbidden else np.exp(score)
+        weights[i] /= weights[i].sum() or 1
+    return allowed, weights
+
+
+@pytest.mark.site
+@each_language
+def test_control(page: Callable[[str, str], Any], lang: str) -> None:
+    """Every frame of the toggles: its numbers and its caption."""
+    found = page(lang, "masking").article.select("#out-control .frame")
+    assert len(found) == 8
+    for frame in found:
+        causal, padded, left = (one == "2" for one in frame["data-at"].split())
+        allowed, weights = control(causal, padded, left)
+        caption = frame.figcaption.get_text()
+        one, place = (1, 0) if left else (0, 3)
+        given = f"{weights[one, place]:.2f}" if allowed[one, place] else "0"
+        numbers = re.findall(r"(?<![\d.x_])\d+(?:\.\d+)?", caption.replace("x1", ""))
+        empty = 4 - allowed.any(axis=1).sum()
+        assert numbers == [str((~allowed).sum()), "16", given, str(empty)]
+        table, outputs = frame.svg["aria-label"].split(
+            {"en": "Matrix outputs", "zh": "矩阵“输出”"}[lang]
+        )
+        words = re.findall(r"\d\.\d\d|forbidden|屏蔽", table)
+        assert [word[0].isdecimal() for word in words] == allowed.ravel().tolist()
+        digits = [float(word) for word in words if word[0].isdecimal()]
+        assert np.allclose(digits, weights[allowed], rtol=0, atol=0.005 + 1e-9)
+        values = np.array([[0] * 3, *VALUES] if left else [*VALUES, [0] * 3])
+        shown = np.reshape([float(x) for x in re.findall(r"\d\.\d\d", outputs)], (4, 3))
+        assert np.allclose(shown, weights @ values, rtol=0, atol=0.005 + 1e-9)
+
+
+@pytest.mark.site
+@each_language
 def test_renormalise(page: Callable[[str, str], Any], lang: str) -> None:
     masking = page(lang, "masking")
     kept, renormalised, agree = rows(masking, "renormalise")
     everything = exact_weights(ALL, scaled=False)[0]
-    printed(row(kept), [*everything[:2], 0])
+    printed(row(kept.split("Σ")[0]), [*everything[:2], 0])
     printed(float(kept.split()[-1]), everything[:2].sum())
     printed(row(renormalised), [*(everything[:2] / everything[:2].sum()), 0])
     assert agree == "True"
@@ -218,9 +336,24 @@ def test_renormalise(page: Callable[[str, str], Any], lang: str) -> None:
 def test_causal(page: Callable[[str, str], Any], lang: str) -> None:
     masking = page(lang, "masking")
     wanted = exact_weights(LOWER)
-    assert masking.array("causal").tolist() == LOWER
-    printed(masking.array("causal", 1), wanted)
-    printed(masking.array("causal", 2), wanted @ V)
+    printed(masking.array("causal"), wanted @ V)
+    assert masking.values("causal")[0] == "1"
+    (figure,) = masking.article.select("#out-causal svg.attention-figure")
+    told = [float(x) for x in re.findall(r"\d\.\d{4}", figure["aria-label"])]
+    printed(np.array(told), wanted[np.tril_indices(3)])
+
+
+@pytest.mark.site
+@each_language
+def test_all_at_once(page: Callable[[str, str], Any], lang: str) -> None:
+    """One masked pass and three passes over beginnings, against the sums written out."""
+    wanted = exact_weights(LOWER) @ V
+    for t, line in enumerate(rows(page(lang, "masking"), "all-at-once"), start=1):
+        length, *outputs = re.findall(r"\[[^\]]*\]|^\d", line)
+        assert length == str(t)
+        assert len(outputs) == 2
+        for output in outputs:
+            printed(row(output), wanted[t - 1])
 
 
 @pytest.mark.site
@@ -230,9 +363,8 @@ def test_truncate_and_pad(page: Callable[[str, str], Any], lang: str) -> None:
     assert masking.array("truncate").tolist() == [[3, 1, 4, 1], [2, 7, 0, 0], [1, 6, 1, 0]]
     assert masking.array("truncate", 1).tolist() == [4, 2, 3]
     assert masking.array("truncate", 2).tolist() == [[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]]
-    free, causal = rows(masking, "truncation")
-    assert free.endswith("False")
-    assert causal.endswith("True")
+    assert rows(masking, "truncate")[-1].endswith("(3, 1, 4)")
+    assert rows(masking, "truncation") == ["False", "True"]
 
 
 PADDED = np.array([[2.0, 4], [4, 16], [0, 0]])  # scores of the second sequence, keys 1 and 2
@@ -255,11 +387,13 @@ def test_padding(page: Callable[[str, str], Any], lang: str) -> None:
 @each_language
 def test_both(page: Callable[[str, str], Any], lang: str) -> None:
     masking = page(lang, "masking")
+    lines = rows(masking, "both")
+    assert lines[0] == "(2, 3, 3)"
     assert masking.array("both").tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
     powers = np.exp(PADDED / np.sqrt(3)) * [[1, 0], [1, 1], [1, 1]]
     wanted = np.column_stack([powers / powers.sum(axis=1, keepdims=True), [0, 0, 0]])
     printed(masking.array("both", 1), wanted)
-    assert rows(masking, "both")[-1] == "True"
+    assert lines[-1] == "True"
     assert masking.output("both").count("-inf") == 4
 
 
@@ -268,12 +402,10 @@ def test_both(page: Callable[[str, str], Any], lang: str) -> None:
 def test_leak_counts(page: Callable[[str, str], Any], lang: str) -> None:
     masking = page(lang, "masking")
     compared = sum(3 * t for t in range(1, 32))  # earlier outputs of size 3
-    none, *others = rows(masking, "no-leak")
-    assert f"{compared} of {compared} changed, own and later: True" in none
-    assert len(others) == 3
-    for line in others:
-        assert f" 0 of {compared} changed, own and later: True" in line
-    assert masking.values("no-leak") == [str(compared), "0"]
+    none, causal = rows(masking, "no-leak")
+    assert f"{compared} / {compared}   ≥ t: True" in none
+    assert f" 0 / {compared}   ≥ t: True" in causal
+    assert masking.values("bits") == [str(compared), "0"]
 
 
 @pytest.mark.site
@@ -293,7 +425,7 @@ def test_nan(page: Callable[[str, str], Any], lang: str) -> None:
     clean = np.array([row(line) for line in lines[-3:]])
     printed(clean, wanted @ V)
     table = [line.split() for line in rows(masking, "nan-table")]
-    found = {(words[3], words[4]): (words[7], words[9]) for words in table}
+    found = {(words[1], words[3]): (words[5], words[7]) for words in table}
     assert found == {
         ("key", "bool"): ("False", "True"),
         ("key", "float"): ("True", "True"),
@@ -315,14 +447,14 @@ def test_empty_rows(page: Callable[[str, str], Any], lang: str) -> None:
     assert version == f"torch {torch.__version__.split('+')[0]}"
     found = {line[:27].strip(): line[27:].strip() for line in table}
     third, zero = "[0.3333, 0.3333, 0.3333]", "[0.0000, 0.0000, 0.0000]"
-    no_mask = found.pop("-1e9 added, float64")
+    no_mask = found.pop("s + -1e9, float64")
     printed(row(no_mask), exact_weights(ALL)[0])
     assert found == {
-        "softmax of -inf, float32": "NaN",
-        "softmax of -inf, float64": "NaN",
-        "-1e9 put in, float32": third,
-        "-1e9 put in, float64": third,
-        "-1e9 added, float32": third,
+        "-inf, float32": "NaN",
+        "-inf, float64": "NaN",
+        "s := -1e9, float32": third,
+        "s := -1e9, float64": third,
+        "s + -1e9, float32": third,
         "package, bool": zero,
         "package, float": zero,
         "SDPA attn_mask, bool": zero,
@@ -365,11 +497,11 @@ def test_empty_mha(page: Callable[[str, str], Any], lang: str) -> None:
 def test_empty_gradient(page: Callable[[str, str], Any], lang: str) -> None:
     masking = page(lang, "masking")
     assert rows(masking, "empty-gradient") == [
-        "MHA need_weights=True  NaN in the gradient: 48 of 48",  # 3 · 4 · 4 parameters
-        "MHA need_weights=False NaN in the gradient: 0 of 48",
-        "package                NaN in the gradient: 0 of 12",
+        "MHA need_weights=True  NaN: 48 / 48",  # 3 · 4 · 4 parameters
+        "MHA need_weights=False NaN: 0 / 48",
+        "package                NaN: 0 / 12",
     ]
-    assert masking.values("empty-row")[0] == "48"
+    assert masking.values("empty-row-torch") == ["48"]
 
 
 def polarity_of(line: str) -> str:
@@ -405,10 +537,12 @@ def test_polarity(page: Callable[[str, str], Any], lang: str) -> None:
     powers[1] *= np.e  # 1 is added to the score of key 2
     for line in table[8:12]:
         printed(row(line), powers / powers.sum())
+    free = exact_weights(ALL)[0]
+    assert masking.values("polarity-run") == [f"[{', '.join(f'{x:.4f}' for x in free)}]"]
     # The table in words says the same.
     heading = masking.article.find(id="polarity")
     cells = [td.get_text() for td in heading.find_next("table").find_all("td")]
-    out, part = {"en": ("masked out", "takes part"), "zh": ("挡住", "参加")}[lang]
+    out, part = {"en": ("masked out", "takes part"), "zh": ("屏蔽", "可见")}[lang]
     booleans = [part, part, out, out]
     assert [w in cell for w, cell in zip(booleans, cells[1:5], strict=True)] == [True] * 4
 
@@ -421,7 +555,7 @@ def test_layers(page: Callable[[str, str], Any], lang: str) -> None:
     assert {line.split()[0] for line in table} == {
         f"{what}_{end}" for what in ("src", "tgt", "memory") for end in ("mask", "key_padding_mask")
     }
-    assert all(line.count("sees [3]") == 2 for line in table)
+    assert all(line.count(": [3]") == 2 for line in table)
 
 
 @pytest.mark.site
@@ -438,10 +572,16 @@ def test_corners(page: Callable[[str, str], Any], lang: str) -> None:
     for n_q, n_k in ((2, 5), (5, 2)):
         left, right = np.tri(n_q, n_k, 0, int), np.tri(n_q, n_k, n_k - n_q, int)
         wanted += np.hstack([left, right]).tolist()
+        # PyTorch's is_causal is the left one: with equal scores weights are shared evenly.
+        seen = sdpa(
+            torch.zeros(1, n_q, 3), torch.zeros(1, n_k, 3), torch.eye(n_k)[None], is_causal=True
+        )
+        assert np.array_equal(seen[0].numpy() > 0, left)
     assert shown == wanted
-    assert [line for line in lines if "same" in line] == [
-        "   the same keys as in torch: True True"
-    ] * 2
+    assert [re.findall(r"-?\d+", line) for line in lines if "[" not in line] == [
+        ["2", "5", "0", "3"],
+        ["5", "2", "0", "-3"],
+    ]
     # PyTorch warns of NaN and gives 0. The module brings its compiler, which is slow to load.
     from torch.nn.attention.bias import causal_lower_right
 
@@ -461,6 +601,7 @@ def test_upside_down(page: Callable[[str, str], Any], lang: str) -> None:
     printed(wrong, exact_weights([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
     printed(right, exact_weights(LOWER))
     assert (wrong[np.tril_indices(3)] == 0).all()
+    assert masking.values("mistake-polarity") == ["[0, 0, 0]"]
 
 
 @pytest.mark.site
@@ -468,12 +609,14 @@ def test_upside_down(page: Callable[[str, str], Any], lang: str) -> None:
 def test_float16(page: Callable[[str, str], Any], lang: str) -> None:
     masking = page(lang, "masking")
     lines = rows(masking, "mistake-float16")
-    assert "without overflow" in lines[0]
-    assert lines[1].endswith(f" {(2 - Fraction(1, 2**10)) * 2**15}")  # the format's definition
-    assert lines[2].endswith("-inf")
-    assert lines[3].count("nan") == 3
-    assert lines[4].count("-inf") == 3
-    assert lines[5].count("nan") == 3
+    assert lines[0] == f"max   = {(2 - Fraction(1, 2**10)) * 2**15}"  # the format's definition
+    assert lines[1].endswith("= -inf")
+    assert lines[2].count("nan") == 3
+    assert lines[3].count("-inf") == 3
+    assert lines[4].count("nan") == 3
+    half = torch.tensor([[2.0, 4.0, 4.0]], dtype=torch.float16)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        half.masked_fill(torch.ones(1, 3, dtype=torch.bool), -1e9)
     assert masking.values("mistake-float16") == ["65504"]
 
 
@@ -501,27 +644,63 @@ def test_after_softmax(page: Callable[[str, str], Any], lang: str) -> None:
     powers = np.exp([2.0, 4, 4])
     short = powers[:2] / powers.sum()
     full = powers[:2] / powers[:2].sum()
-    printed(row(wrong), [*short, 0])
+    vector = re.compile(r"\[[^\]]*\]")
+
+    def found(line: str) -> list[float]:
+        return row(vector.search(line)[0])  # type: ignore[index]
+
+    printed(found(wrong), [*short, 0])
     printed(float(wrong.split()[-1]), short.sum())
-    assert right.endswith("sum 1.0000")
-    printed(row(right), [*full, 0])
-    printed(row(bad), short @ V[:2])
-    printed(row(good), full @ V[:2])
+    assert right.endswith("Σ = 1.0000")
+    printed(found(right), [*full, 0])
+    printed(found(bad), short @ V[:2])
+    printed(found(good), full @ V[:2])
     leaked = powers[:2] / (powers[:2].sum() + np.exp(6.0))
-    printed(row(raised), [*leaked, 0])
+    printed(found(raised), [*leaked, 0])
     printed(float(raised.split()[-1]), leaked.sum())
-    assert row(steady) == row(right)
+    assert found(steady) == found(right)
     assert masking.values("mistake-after-softmax") == [f"{short.sum():.4f}", f"{leaked.sum():.4f}"]
+
+
+@pytest.mark.site
+@each_language
+def test_four_mistakes(page: Callable[[str, str], Any], lang: str) -> None:
+    """The table of mistakes, from the sums."""
+    negative = np.exp([-2.0, -4, 0])
+    short = np.exp([2.0, 4, 4])
+    upside, right = exact_weights([[0, 1, 1], [0, 0, 1], [0, 0, 0]])[1], exact_weights(LOWER)[1]
+    assert page(lang, "masking").values("mistakes") == [
+        f"{negative[2] / negative.sum():.4f}",
+        f"{short[:2].sum() / short.sum():.4f}",
+        f"[{', '.join(f'{x:.2f}' for x in upside)}]",
+        f"[{', '.join(f'{x:.2f}' for x in right)}]",
+        "-inf",
+    ]
 
 
 @pytest.mark.site
 @each_language
 def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
     masking = page(lang, "masking")
+    first, second, short = (row(line) for line in rows(masking, "exercise-pencil"))
+    printed(first, [2 / 7, 0, 5 / 7])
+    assert second == first
+    printed(short, [0.2, 0, 0.5])
     window = masking.array("exercise-1")
     assert np.array_equal(window, np.eye(5) + np.eye(5, k=-1))
-    assert "[3, 3, 3, 4]" in masking.output("exercise-2")
-    assert masking.array("exercise-2", 1).tolist() == LOWER
-    right, left = rows(masking, "exercise-3")
-    assert right.endswith("empty rows []")
-    assert left.endswith("empty rows [1, 2]")
+    assert rows(masking, "exercise-3") == ["[]", "[1, 2]"]
+    hidden, free, repaired = (row(line) for line in rows(masking, "exercise-float"))
+    raised = np.exp(np.array([2, 4, 4]) / np.sqrt(3)) * [np.e, 1, 1]  # 1 added to score 1
+    printed(hidden, raised / raised.sum())
+    printed(free, exact_weights(ALL)[0])
+    assert repaired == [1, 0, 0]
+    assert masking.array("exercise-2").tolist() == LOWER
+    free, exact, rounded = (row(line) for line in rows(masking, "exercise-added"))
+    printed(free, exact_weights(ALL)[0])
+    assert exact == free
+    printed(rounded, [1 / 3] * 3)
+    for layers, line in enumerate(rows(masking, "exercise-window"), start=1):
+        number, reached, count = re.fullmatch(r"(\d) (\[.*\]) (\d)", line).groups()  # type: ignore[union-attr]
+        assert int(number) == layers
+        assert int(count) == layers * (3 - 1) + 1
+        assert row(reached) == [0] * (9 - int(count)) + [1] * int(count)

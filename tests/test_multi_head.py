@@ -22,7 +22,7 @@ from attention_docs.multi_head import (
 )
 from attention_docs.nn import MultiHeadAttention
 from tests.conftest import each_language
-from tests.exact import dot, printed, rank
+from tests.exact import dot, printed, product, rank
 
 SEEDS = st.integers(0, 10**6)
 
@@ -307,6 +307,22 @@ def test_parameter_count(heads, d_head, bias):
     assert sum(one.numel() for one in ours.parameters()) == wanted
 
 
+@given(
+    d=st.integers(1, 9),
+    groups=st.integers(1, 4),
+    shared=st.integers(1, 4),
+    d_head=st.integers(1, 9),
+    bias=st.booleans(),
+)
+def test_parameter_count_with_shared_keys(d, groups, shared, d_head, bias):
+    """Four linear maps of torch, with keys and values of their own number of heads."""
+    heads = groups * shared
+    widths = [(d, heads * d_head), (d, groups * d_head), (d, groups * d_head), (heads * d_head, d)]
+    maps = [nn.Linear(*width, bias=bias, device="meta") for width in widths]
+    wanted = sum(one.numel() for linear in maps for one in linear.parameters())
+    assert parameter_count(d, heads, bias, d_head=d_head, kv_heads=groups) == wanted
+
+
 X = np.ones((3, 4))
 GOOD = Parameters(np.ones((4, 6)), np.ones((4, 6)), np.ones((4, 8)), np.ones((8, 5)))
 WRONG = [
@@ -342,6 +358,11 @@ WRONG = [
         r"mask must have 2 axes \(n_q, n_k\) or 4 \(..., heads, n_q, n_k\), got shape \(2, 3, 3\)",
     ),
     (lambda: parameter_count(10, 3), "num_heads must divide d_model, got 3 and 10"),
+    (lambda: parameter_count(10, 2, d_head=0), "d_head must be at least 1, got 0"),
+    (
+        lambda: parameter_count(12, 4, kv_heads=3),
+        "kv_heads must divide num_heads, got 3 and 4",
+    ),
     (lambda: MultiHeadAttention(10, 3), "num_heads must divide d_model, got 3 and 10"),
     (lambda: MultiHeadAttention(10, 0), "num_heads must divide d_model, got 0 and 10"),
     (
@@ -417,45 +438,67 @@ def one_output(head):
     return [dot(row, SPEEDS) for row in one_map(head)]
 
 
+def minus(a, b):
+    return [[x - y for x, y in zip(*rows, strict=True)] for rows in zip(a, b, strict=True)]
+
+
 DIFFERENCE = [a - b for a, b in zip(one_output(1), one_output(2), strict=True)]
+
+
+# Typed from the page's formulas: inputs and the parameters of head 1. In head 2 the verb looks for
+# the object's form, and the pronouns for each other.
+SENTENCE = [[1, 0, 0, 7], [0, 0, 1, 0], [0, 1, 0, 5]]
+W_QUERY_1 = [[0, 6], [0, 6], [6, 0], [0, 0]]
+W_KEY_1 = [[1, 0], [0, 0], [0, 1], [0, 0]]
+
+
+@pytest.mark.site
+@each_language
+def test_formulas_of_the_sentence(page, lang):
+    """The matrices in the text give the dot products that LOOKED_FOR says."""
+    source = page(lang, "multi-head").markdown.read_text(encoding="utf-8")
+    found = [
+        [[int(one) for one in row.split("&")] for row in body.split(r"\\")]
+        for body in re.findall(r"begin\{bmatrix\}([-0-9 &\\]+)\\end", source)
+    ]
+    assert found[:4] == [SENTENCE, W_QUERY_1, W_KEY_1, [[0], [0], [0], [1]]]
+    queries, keys = product(SENTENCE, W_QUERY_1), product(SENTENCE, W_KEY_1)
+    assert (queries[1], keys) == ([6, 0], [[1, 0], [0, 1], [0, 0]])
+    for query, to in zip(queries, LOOKED_FOR[1], strict=True):
+        assert [dot(query, key) for key in keys] == [6 if j == to else 0 for j in range(3)]
 
 
 @pytest.mark.site
 @each_language
 def test_verb(page, lang):
-    lines = page(lang, "multi-head").numbers("verb")
-    scores, weights = lines[1:4], lines[5:8]  # after the "1" of "head 1"
-    printed([scores], [[6 / mpmath.sqrt(2), 0, 0]])
-    printed([weights], [[LARGE, SMALL, SMALL]])
+    chapter = page(lang, "multi-head")
+    assert chapter.array("verb").tolist() == [6, 0, 0]
+    printed(chapter.array("verb", 1), [6 / mpmath.sqrt(2), 0, 0])
+    printed(chapter.array("verb", 2), [LARGE, SMALL, SMALL])
+    printed(chapter.numbers("verb")[-1], one_output(1)[1])
+    values = [float(one) for one in chapter.values("two-relations")]
+    printed(values, [one_output(1)[1], LARGE, one_output(2)[1]])
 
 
 @pytest.mark.site
 @each_language
-def test_parameters_of_the_sentence(page, lang):
-    chapter = page(lang, "multi-head")
-    assert chapter.array("sentence").tolist() == [[1, 0, 0, 7], [0, 0, 1, 0], [0, 1, 0, 5]]
-    found = [chapter.array("parameters", i).tolist() for i in range(5)]
-    assert found[0] == [[0, 6], [6, 0], [0, 6]]
-    assert found[1] == [[1, 0], [0, 1], [0, 0]]
-    assert found[2] == [[6, 0], [6, 0], [0, 6]]
-    assert found[3] == [[0, 1], [0, 0], [1, 0]]
-    assert found[4] == [[7], [0], [5]]
-    for head in (1, 2):  # the largest dot product is where LOOKED_FOR says
-        queries, keys = found[2 * head - 2], found[2 * head - 1]
-        for query, to in zip(queries, LOOKED_FOR[head], strict=True):
-            scores = [dot(query, key) for key in keys]
-            assert scores == [6 if j == to else 0 for j in range(3)]
-
-
-@pytest.mark.site
-@each_language
-def test_heads(page, lang):
-    chapter = page(lang, "multi-head")
-    for head in (1, 2):
-        printed(chapter.array(f"head-{head}"), one_map(head))
-        printed(chapter.array(f"head-{head}", 1), [[one] for one in one_output(head)])
-    values = chapter.values("two-relations")
-    printed([[float(one) for one in values]], [[LARGE, LARGE, one_output(1)[1], one_output(2)[1]]])
+def test_routes(page, lang):
+    """Every frame of the stepper: a map, the chosen row times the speeds, and the caption."""
+    frames = page(lang, "multi-head").article.select("#out-routes figure.frame")
+    signed = [one_map(1), one_map(2)]
+    signed.append(minus(*signed))
+    places = [(r, i) for r in range(3) for i in (1, 0, 2)]  # the verb first
+    for frame, (r, i) in zip(frames, places, strict=True):
+        shown, sums = (
+            [float(one) for one in re.findall(r"-?\d+\.\d{4}", str(drawing["aria-label"]))]
+            for drawing in frame.select("svg")
+        )
+        assert len(shown) == 9
+        printed(np.reshape(shown, (3, 3)), signed[r])
+        fetched = dot(signed[r][i], SPEEDS)
+        printed(sums[:4], [*signed[r][i], fetched])
+        said = re.findall(r"-?\d+\.\d{4}", frame.figcaption.get_text())
+        printed([float(one) for one in said], [fetched, -fetched] if r == 1 else [fetched])
 
 
 @pytest.mark.site
@@ -492,9 +535,9 @@ def test_exact(page, lang):
     first, *lines = chapter.output("exact").splitlines()
     epsilon, rest = re.findall(r"\d\.\d{4}", first)
     printed([[float(epsilon), float(rest)]], [[SMALL, 1 - 3 * SMALL]])
-    assert len(lines) == 5
+    assert len(lines) == 4
     for line in lines:
-        hers, his, got = re.fullmatch(r" *(-?\d+) - +(\d+) = +(\S+)  True", line).groups()
+        hers, his, got = re.fullmatch(r" *(-?\d+) - +(\d+) = +(\S+)", line).groups()
         assert float(got) == int(hers) - int(his)
 
 
@@ -502,29 +545,26 @@ def test_exact(page, lang):
 @each_language
 def test_split(page, lang):
     chapter = page(lang, "multi-head")
+    assert chapter.output("split").splitlines()[:2] == ["True", "True"]
     tokens = [[10 * i + c for c in (1, 2, 3, 4)] for i in (1, 2, 3)]
-    assert chapter.array("split").tolist() == tokens
-    halves = [[row[:2] for row in tokens], [row[2:] for row in tokens]]
-    assert chapter.array("split", 1).tolist() == halves
-    assert chapter.array("split", 2).tolist() == tokens
-
-
-@pytest.mark.site
-@each_language
-def test_batched(page, lang):
-    chapter = page(lang, "multi-head")
-    assert chapter.output("batched") == "(2, 5, 12) (2, 3, 5, 5)\nTrue\nTrue"
-    assert chapter.values("batched") == ["5", "12", "3", "4"]
+    halves = [[one for row in tokens for one in row[a : a + 2]] for a in (0, 2)]
+    drawing = chapter.article.select_one("#out-split svg")
+    drawn = [int(one) for one in re.findall(r"\b\d\d\b", drawing["aria-label"])]
+    assert drawn == [one for row in tokens for one in row] + halves[0] + halves[1]
 
 
 @pytest.mark.site
 @each_language
 def test_sum(page, lang):
     chapter = page(lang, "multi-head")
-    assert chapter.output("sum") == "True"
-    assert chapter.output("routes") == "True\n[4, 4, 4]"
+    assert chapter.output("sum").startswith("True\n")
+    printed(
+        chapter.array("sum"), [a - b for a, b in zip(one_map(1)[1], one_map(2)[1], strict=True)]
+    )
+    assert chapter.output("batched") == "(2, 5, 12) (2, 3, 5, 5)\nTrue\nTrue"
+    assert chapter.values("key-bias") == ["3", "4"]
+    assert chapter.output("random-routes") == "True\n[4, 4, 4]"
     assert chapter.output("key-bias") == "b_k True\nb_q False"
-    assert chapter.output("two-steps") == "True"
 
 
 @pytest.mark.site
@@ -544,20 +584,72 @@ def test_torch_sentence(page, lang):
 def test_agreement(page, lang):
     lines = page(lang, "multi-head").output("torch-table").splitlines()
     assert lines[0] == f"torch {torch.__version__.split('+')[0]}"
-    assert len(lines) == 2 + 7 * 2
-    for line in lines[2:]:
+    assert len(lines) == 1 + 7 * 2
+    for line in lines[1:]:
         assert re.search(r"(loop|module) +1e-(12|4) +True +True +True *$", line), line
+
+
+# Typed once more from the reports named on the page: d, heads of queries, of keys, d_k = d_v.
+CONFIGURATIONS = {
+    "Transformer base": (512, 8, 8, 64),
+    "BERT base": (768, 12, 12, 64),
+    "GPT-3": (12288, 96, 96, 128),
+    "T5 11B": (1024, 128, 128, 128),
+    "Gemma 7B": (3072, 16, 16, 256),
+    "Gemma 2B": (2048, 8, 1, 256),
+    "Llama 3 8B": (4096, 32, 8, 128),
+    "Qwen3 0.6B": (1024, 16, 8, 128),
+    "Qwen3 4B": (2560, 32, 8, 128),
+}
+
+
+@pytest.mark.site
+@each_language
+def test_configurations(page, lang):
+    """Counted map by map, with torch's linear layers."""
+    chapter = page(lang, "multi-head")
+    lines = chapter.output("configurations").splitlines()[1:]
+    share = {}
+    for (name, (d, h, g, size)), line in zip(CONFIGURATIONS.items(), lines, strict=True):
+        widths = [(d, h * size), (d, g * size), (d, g * size), (h * size, d)]
+        maps = [nn.Linear(*width, bias=False, device="meta") for width in widths]
+        count = sum(one.weight.numel() for one in maps)
+        share[name] = Fraction(count, d * d)
+        assert line.startswith(name)
+        *whole, ratio, got, per = line.removeprefix(name).split()
+        assert [int(one) for one in whole] == [d, h, g, size]
+        assert (float(ratio), int(got)) == (round(h * size / d, 2), count)
+        printed(float(per), share[name], 2)
+    kept = [name for name, (d, h, g, size) in CONFIGURATIONS.items() if g == h and h * size == d]
+    assert kept == ["Transformer base", "BERT base", "GPT-3"]
+    assert all(share[name] == 4 for name in [*kept, "Qwen3 4B"])
+    assert share["Qwen3 0.6B"] == 6
+    assert chapter.values("parameters") == ["4.00", "16640"]  # the second in the fold below
 
 
 @pytest.mark.site
 @each_language
 def test_count(page, lang):
-    lines = page(lang, "multi-head").output("count").splitlines()
+    chapter = page(lang, "multi-head")
+    lines = chapter.output("count").splitlines()
     assert len(lines) == 7
     for line, heads in zip(lines, (1, 2, 4, 8, 16, 32, 64), strict=True):
         wanted = [heads, 64 // heads, *[4 * 64**2 + 4 * 64] * 3]
         assert [int(one) for one in re.findall(r"\d+", line)] == wanted
-    assert page(lang, "multi-head").values("parameters") == ["16640"]
+    assert chapter.values("count") == ["16640"]
+
+
+@pytest.mark.site
+@each_language
+def test_grouped(page, lang):
+    """The numbers of a token that stay in memory; and torch shares heads in the same order."""
+    output = page(lang, "multi-head").output("grouped")
+    assert output == "True\ng = 4: 24\ng = 2: 12\ng = 1: 6"
+    q, k, v = torch.randn(1, 4, 5, 3), torch.randn(1, 2, 5, 3), torch.randn(1, 2, 5, 3)
+    theirs = nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    each = [k.repeat_interleave(2, dim=1), v.repeat_interleave(2, dim=1)]
+    ours = nn.functional.scaled_dot_product_attention(q, *each)
+    torch.testing.assert_close(theirs, ours)
 
 
 @pytest.mark.site
@@ -566,14 +658,14 @@ def test_trade(page, lang):
     """Counted product by product, with n = 16 and d = 64."""
     chapter = page(lang, "multi-head")
     n, d = 16, 64
-    wanted = []
-    for heads in (1, 2, 4, 8, 16, 32, 64):
+    lines = chapter.output("trade").splitlines()
+    for line, heads in zip(lines[1:-1], (1, 2, 4, 8, 16, 32, 64), strict=True):
         size = d // heads
         products = [(n, d, size)] * 3 + [(n, size, n), (n, n, size)]  # of one head
         work = heads * sum(a * b * c for a, b, c in products) + n * d * d
-        wanted += [heads, size, heads, min(n, size), work, heads * n * n]
-    assert chapter.numbers("trade") == wanted
-    assert chapter.output("trade").endswith("True")
+        wanted = [heads, size, heads, min(n, size), work, heads * n * n]
+        assert [int(one) for one in line.split()] == wanted
+    assert lines[-1] == "True"
 
 
 @pytest.mark.site
@@ -601,7 +693,7 @@ def test_published(page, lang):
     rows = [[1, 512, 5.29, 24.9], [4, 128, 5.00, 25.5], [8, 64, 4.92, 25.8]]
     rows += [[16, 32, 4.91, 25.8], [32, 16, 5.01, 25.4]]
     assert chapter.numbers("published") == [one for row in rows for one in row]
-    assert chapter.values("measured") == ["0.9", "64", "64", "128", "0.3"]
+    assert chapter.values("measured") == ["0.9", "0.3"]
 
 
 def tag(sequence, token, component):
@@ -616,7 +708,7 @@ def test_reshape_alone(page, lang):
     memory = [tag(s, t, c) for s in (1, 2) for t in (1, 2, 3, 4) for c in (1, 2, 3, 4)]
     wrong, right = [], []
     for line in lines:
-        if line.startswith("head"):
+        if line.startswith("r = "):
             head, sequence = (int(one) for one in re.findall(r"\d", line))
             token = 0
             continue
@@ -638,7 +730,7 @@ def test_moved(page, lang):
     lines = chapter.output("mistake-moved").splitlines()
     found = [re.findall(r"\[(.*?)\]", line) for line in lines]
     assert found == [["1, 2, 3, 4", ""], ["3, 4", ""], ["", "1, 2, 3, 4"]]
-    assert chapter.output("mistake-filed") == "['head 1, sequence 2']"
+    assert chapter.output("mistake-filed") == "[(1, 2)]"
     # By torch, with the published class's own two lines: tokens 1 and 2 do not see token 4.
     x = torch.randn(2, 4, 4, dtype=torch.float64, requires_grad=True)
     q = x.reshape(-1, 2, 4, 2)
@@ -656,6 +748,7 @@ def test_import(page, lang):
     assert page(lang, "multi-head").output("mistake-import") == wanted
     with pytest.raises(NameError, match="name 'nn' is not defined"):
         exec("import torch.nn\nnn.Linear", {})
+    exec("from torch import nn\nnn.Linear", {})
 
 
 @pytest.mark.site
@@ -693,8 +786,9 @@ def test_leak(page, lang):
         right = [a - b for a, b in zip(heads[0][:2], heads[1][:2], strict=True)]
         got = [float(one) for one in re.findall(r"-?\d+\.\d{4}", line)]
         printed([got], [wrong + right])
-    assert lines[0].split("wrong")[1] != lines[1].split("wrong")[1]
-    assert lines[0].split("right")[1] == lines[1].split("right")[1]
+    (wrong, right), (other, same) = (re.split("[✗✓]", line)[1:] for line in lines)
+    assert wrong != other
+    assert right == same
 
 
 @pytest.mark.site
@@ -716,22 +810,57 @@ def test_average(page, lang):
     printed(chapter.array("mistake-average"), mean)
     assert mean[1][0] == mean[1][2]  # neither relation shows
     assert chapter.output("mistake-average").endswith("True")
+    printed(chapter.array("mistake-average-right"), [one_map(1), one_map(2)])
 
 
 @pytest.mark.site
 @each_language
 def test_exercises(page, lang):
     chapter = page(lang, "multi-head")
-    printed([chapter.array("exercise-1")], [[5 * one for one in one_output(1)]])
-    assert chapter.output("exercise-1").endswith("True")
-    lines = chapter.output("exercise-2").splitlines()
+    first = dot([Fraction(3, 4), Fraction(1, 4)], [8, 4])
+    second = dot([Fraction(1, 2)] * 2, [2, 6])
+    assert chapter.numbers("exercise-join") == [first, second, first - 2 * second]
+    lines = chapter.output("exercise-fixed").splitlines()
     for line, heads in zip(lines, (1, 4, 8, 16), strict=True):
         size = 64 * heads
         maps = [nn.Linear(512, size, bias=False)] * 3 + [nn.Linear(size, 512, bias=False)]
         count, whole = sum(one.weight.numel() for one in maps), 4 * 512 * 512
-        got = re.fullmatch(r" *(\d+) heads of size 64: +(\d+), 4d² = (\d+)", line).groups()
+        got = re.fullmatch(r"h = +(\d+): +(\d+) +(\d+)", line).groups()
         assert [int(one) for one in got] == [heads, count, whole]
         assert (count == whole) is (heads == 8)
     exact = [one / (1 - 3 * SMALL) for one in DIFFERENCE]
-    printed([chapter.array("exercise-3")], [[-one for one in exact]])
-    printed([chapter.array("exercise-3", 1)], [exact])
+    printed(chapter.array("exercise-order"), [-one for one in exact])
+    printed(chapter.array("exercise-order", 1), exact)
+    printed(chapter.array("exercise-equal"), [5 * one for one in one_output(1)])
+    assert chapter.output("exercise-equal").endswith("True")
+    assert chapter.output("exercise-two-steps") == "True"
+
+
+@pytest.mark.site
+@each_language
+def test_exercise_mask(page, lang):
+    """Who sees the third token: of equal scores each visible one gets the same share."""
+    chapter = page(lang, "multi-head")
+    third = Fraction(1, 3)
+    printed(chapter.array("exercise-mask"), [[0, third], [0, third]])
+    printed(chapter.array("exercise-mask", 1), [[0, 0], [third, third]])
+    # By torch: what a mask of that shape does there.
+    scores = torch.zeros(2, 2, 3, 3)
+    short = torch.tensor([[[True, True, False]], [[True, True, True]]])
+    weights = scores.masked_fill(~short, -torch.inf).softmax(dim=-1)[:, :, 0, 2]
+    assert (weights[:, 0] == 0).all()
+    assert (weights[:, 1] > 0).all()
+
+
+@pytest.mark.site
+@each_language
+def test_exercise_any(page, lang):
+    """Both rows are positive and sum to 1, and the factors come back."""
+    first, second = page(lang, "multi-head").output("exercise-any").splitlines()
+    a, b, factors = ([Fraction(one) for one in part.split()] for part in first.split("|"))
+    for row in (a, b):
+        assert min(row) > 0
+        assert sum(row) == 1
+    p, m = factors
+    wanted = [p * one - m * other for one, other in zip(a, b, strict=True)]
+    assert wanted == [1, -2, 1, 0] == [int(one) for one in second.split()]

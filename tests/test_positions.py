@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import cmath
+import re
+from fractions import Fraction
 from math import cos, pi, sin, sqrt
 from typing import Any
 
@@ -251,12 +253,15 @@ BACK = [2, 1, 0]
 @pytest.mark.site
 @each_language
 def test_order(page, lang):
+    """The two boxes of the figure, cell by cell."""
     chapter = page(lang, "positions")
     there = eight_steps(THREE).numpy()
-    printed(chapter.array("order"), there)
-    printed(chapter.array("order", 1), there[BACK])
-    assert chapter.array("order", 1).tolist() == chapter.array("order").tolist()[::-1]
-    assert chapter.output("order").endswith("in the new order: True")
+    said = chapter.article.select_one("#out-order svg")["aria-label"]
+    drawn = np.reshape([float(one) for one in re.findall(r"\d+\.\d{4}", said)], (2, 3, 3))
+    printed(drawn, [there, there[BACK]])
+    assert drawn[1].tolist() == drawn[0].tolist()[::-1]
+    assert chapter.output("order-check") == "True"
+    printed(float(chapter.values("positions")[0]), there[1, 0])
 
 
 @pytest.mark.site
@@ -270,7 +275,7 @@ def test_broken(page, lang):
     difference = abs(there[1] - turned_round[1]).max()
     printed(chapter.numbers("broken")[-1], difference)
     assert difference > 1
-    assert chapter.output("together").endswith("True")
+    assert chapter.output("broken").endswith("True")
 
 
 @pytest.mark.site
@@ -278,9 +283,8 @@ def test_broken(page, lang):
 def test_sinusoids(page, lang):
     chapter = page(lang, "positions")
     wanted = np.array([exact(t, 4) for t in range(4)])
-    assert chapter.array("package") == pytest.approx(wanted, abs=6e-7)
-    for t in range(4):
-        assert chapter.array("by-hand", t) == pytest.approx(wanted[t], abs=6e-7)
+    assert chapter.array("by-hand") == pytest.approx(wanted, abs=6e-7)
+    assert chapter.output("by-hand").endswith("True")
     assert chapter.array("frequencies").tolist() == [1, 0.1, 0.01, 0.001]
     waves = [2 * pi * 10**i for i in range(4)]
     assert chapter.array("frequencies", 1) == pytest.approx(waves, abs=6e-3)
@@ -291,10 +295,85 @@ def test_sinusoids(page, lang):
 
 @pytest.mark.site
 @each_language
+def test_turn(page, lang):
+    """Every frame: where the hands stand, the cosines below them, their sum."""
+    frames = page(lang, "positions").article.select("#out-turn figure.frame")
+    settings = [(m, b) for m in (1, 2, 3, 6, 20, 44) for b in (10000, 100, 500000)]
+    for frame, (offset, base) in zip(frames, settings, strict=True):
+        drawing = frame.select_one("svg")
+        said = drawing["aria-label"]
+        omega = [mpmath.power(base, -mpmath.mpf(2 * i) / 8) for i in range(4)]
+        angles = re.findall(r"(\d+)°[^\d°]+(\d+)°", said)
+        for (start, end), (t, i) in zip(
+            angles, [(t, i) for t in (0, 9) for i in range(4)], strict=True
+        ):
+            for shown, at in ((start, t), (end, t + offset)):
+                error = (mpmath.mpf(int(shown)) - mpmath.degrees(omega[i] * at)) % 360
+                assert min(error, 360 - error) <= 0.5001
+        cosines = [mpmath.cos(one * offset) for one in omega]
+        printed([float(one) for one in re.findall(r"cos = (-?\d\.\d{3})", said)], cosines, 3)
+        total = re.search(r"-?\d\.\d{3}", frame.figcaption.get_text())
+        assert total
+        printed(float(total[0]), sum(cosines), 3)
+        assert frame.figcaption.strong.get_text() == f"Δ = {offset}, {base}"
+
+
+@pytest.mark.site
+@each_language
+def test_spacing(page, lang):
+    """Distances by chords: 2 sin(a/2) between two points of a circle at angle a."""
+    chapter = page(lang, "positions")
+
+    def distance(t: int, omega: list[float]) -> float:
+        return sqrt(sum((2 * sin(one * t / 2)) ** 2 for one in omega))
+
+    equal = [1 - 2 * i / 16 for i in range(8)]
+    geometric = [10000 ** (-2 * i / 16) for i in range(8)]
+    assert equal[-1] == 2 / 16
+    values = [float(one) for one in chapter.values("base")[:3]]
+    printed(values[0], distance(50, equal), 2)
+    assert values[1] == 160
+    printed(values[2], min(distance(t, geometric) for t in range(1, 161)), 2)
+    assert all(distance(t, geometric) > 2 * distance(50, equal) for t in range(1, 161))
+    # All hands are back after πd tokens, as the page says: no whole number, but near 50.
+    period = pi * 16
+    assert distance(period, equal) == pytest.approx(0, abs=1e-12)  # type: ignore[arg-type]
+    assert round(period) == 50
+
+
+@pytest.mark.site
+@each_language
+def test_bases(page, lang):
+    """Hands counted in whole turns, with 40 digits."""
+    chapter = page(lang, "positions")
+    reached = {}
+    with mpmath.workdps(40):
+        for line in chapter.output("bases").splitlines():
+            base, longest, counted, formula, pairs = map(int, line.split())
+            omega = [mpmath.power(base, -mpmath.mpf(2 * i) / 64) for i in range(32)]
+            assert pairs == len(omega)
+            assert longest == int(mpmath.nint(2 * mpmath.pi / omega[-1]))
+            reached[base] = sum(int(512 * one / (2 * mpmath.pi)) >= 1 for one in omega)
+            assert counted == formula == reached[base]
+    assert list(reached) == [100, 10000, 500000]
+    assert chapter.values("compared") == [str(32 - reached[10000])]
+
+
+@settings(deadline=None)
+@given(st.floats(1.5, 1e7), st.integers(1, 64), st.floats(7, 1e6))
+def test_which_hands_turn_around(base: float, pairs: int, length: float) -> None:
+    """The result's condition, hand by hand, away from its edge."""
+    bound = pairs * mpmath.log(length / (2 * mpmath.pi)) / mpmath.log(base)
+    for i, omega in enumerate(frequencies(2 * pairs, base)):
+        if abs(i - bound) > 1e-6:
+            assert bool(omega * length >= 2 * pi) is bool(i <= bound)
+
+
+@pytest.mark.site
+@each_language
 def test_distinct(page, lang):
     lines = page(lang, "positions").output("distinct").splitlines()
     for d, line in zip((2, 4, 8), lines, strict=True):
-        # Between two points of a circle at angle a lies the chord 2 sin(a/2).
         chords = [2 * sin(44 * 10000 ** (-2 * i / d) / 2) for i in range(d // 2)]
         printed(float(line.split()[-1]), sqrt(dot(chords, chords)))
 
@@ -310,21 +389,20 @@ def test_shift(page, lang):
             [sin(angle), cos(angle)],
         ]
     printed(chapter.array("shift"), wanted)
-    assert chapter.output("shift").endswith("997 positions: True")
+    assert chapter.output("shift").endswith("True")
 
 
 @pytest.mark.site
 @each_language
 def test_gram(page, lang):
     chapter = page(lang, "positions")
-    rows = [exact(t, 4) for t in range(6)]
+    rows = [exact(t, 4) for t in range(4)]
     wanted = np.array([[dot(a, b) for b in rows] for a in rows])
     printed(chapter.array("gram"), wanted)
     assert chapter.array("gram")[0, 0] == 4 / 2
-    lines = chapter.output("gram").splitlines()[-4:]
-    for offset in range(3):
-        assert float(lines[offset].split()[-1]) == chapter.array("gram")[1, 1 + offset]
-    assert lines[3].endswith("True")
+    printed(chapter.array("gram", 1), wanted[0])
+    for step in range(4):
+        assert len(set(np.diag(chapter.array("gram"), step))) == 1
 
 
 @pytest.mark.site
@@ -335,7 +413,7 @@ def test_gram_lines(page, lang):
     for i, d in enumerate((2, 8, 64)):
         shares[d] = [dot(exact(0, d), exact(t, d)) / (d / 2) for t in range(7)]
         assert chapter.array("gram-lines", i) == pytest.approx(shares[d], abs=6e-4)
-    far, near = (float(value) for value in chapter.values("gram"))
+    far, near = (float(value) for value in chapter.values("nearness"))
     assert far == pytest.approx(shares[8][6], abs=6e-4)
     assert near == pytest.approx(shares[8][2], abs=6e-4)
     assert far > near
@@ -346,7 +424,7 @@ def test_gram_lines(page, lang):
 def test_projections(page, lang):
     chapter = page(lang, "positions")
     lines = chapter.output("projections").splitlines()
-    assert [line.split()[-1] for line in lines[:3]] == ["True", "True", "False"]
+    assert lines[:3] == ["I True True", "R True True", "S False False"]
     squares = [sin(t) ** 2 for t in range(3)]
     printed(chapter.array("projections"), squares)
 
@@ -356,13 +434,13 @@ def test_projections(page, lang):
 def test_learned(page, lang):
     chapter = page(lang, "positions")
     assert chapter.array("learned").tolist() == [[5, 1], [2, 0], [1, 4]]
+    assert chapter.output("learned").splitlines()[3] == "True"
     assert chapter.output("learned").endswith("one for each row of the table, got 4")
-    for (n_max, d), line in zip(
-        ((512, 768), (1024, 768)), chapter.output("learned-size").splitlines(), strict=True
-    ):
+    lines = chapter.output("learned-size").splitlines()
+    for (n_max, d), line in zip(((512, 768), (1024, 768)), lines, strict=True):
         table = torch.nn.Embedding(n_max, d, device="meta")
-        assert line.endswith(f": {table.weight.numel()} parameters")
-    assert chapter.output("untrained") == "all outputs the same: True"
+        assert line.endswith(f": {n_max} × {d} = {table.weight.numel()}")
+    assert chapter.output("untrained") == "True"
     # The gradient of an unused row is 0, as the page says.
     rows = torch.tensor([[5.0, 1], [2, 0], [1, 4], [0, 2]], requires_grad=True)
     x = torch.tensor([[1.0, 0], [0, 1], [1, 1]]) + rows[:3]
@@ -370,6 +448,37 @@ def test_learned(page, lang):
     assert rows.grad is not None
     assert rows.grad[3].tolist() == [0, 0]
     assert (rows.grad[:3] != 0).any()
+
+
+@pytest.mark.site
+@each_language
+def test_bias(page, lang):
+    """e^(-m) is 1/2: the weights of the fifth token are 1, 2, 4, 8, 16 in 31."""
+    chapter = page(lang, "positions")
+    halves = [Fraction(1, 2) ** (4 - u) for u in range(5)]
+    wanted = [31 * one / sum(halves) for one in halves]
+    assert chapter.array("bias").tolist() == wanted == [1, 2, 4, 8, 16]
+    assert chapter.output("bias").startswith("True\n")
+
+
+@pytest.mark.site
+@each_language
+def test_causal_only(page, lang):
+    """By torch's own causal attention; and 1/(t + 1)."""
+    chapter = page(lang, "positions")
+    parameters = [torch.tensor(w, dtype=torch.float64) for w in (W_QUERY, W_KEY, W_VALUE)]
+    for i, inputs in enumerate((THREE, THREE[BACK])):
+        out = torch.nn.functional.scaled_dot_product_attention(
+            *(inputs @ w for w in parameters), is_causal=True
+        )
+        printed(chapter.array("causal-only", i), out[1].numpy())
+    bites, turned_round = (chapter.array("causal-only", i) for i in (0, 1))
+    assert abs(bites - turned_round).max() > 0.1
+    wanted = [Fraction(1, t + 1) for t in range(6)]
+    printed(chapter.array("causal-only", 2), wanted)
+    zeros, values = torch.zeros(1, 6, 1), torch.tensor([[[1.0]] + [[0.0]] * 5])
+    ours = torch.nn.functional.scaled_dot_product_attention(zeros, zeros, values, is_causal=True)
+    assert ours.flatten().tolist() == pytest.approx([float(one) for one in wanted])
 
 
 Q, K = [1.0, 2, 3, 4], [2.0, 0, 1, 1]
@@ -380,30 +489,28 @@ Q, K = [1.0, 2, 3, 4], [2.0, 0, 1, 1]
 def test_rope(page, lang):
     chapter = page(lang, "positions")
     lines = chapter.output("rope").splitlines()
-    for (t, u), line in zip(((0, 0), *AT_OFFSET_2, (0, 2)), lines[:-1], strict=True):
-        assert line.startswith(f"t = {t}, u = {u}:")
-        wanted = dot(turned(Q, t), turned(K, u))
-        printed(float(line.split()[-1]), wanted)
-    values = [float(line.split()[-1]) for line in lines]
+    values = []
+    for (t, u), line in zip(((0, 0), *AT_OFFSET_2, (0, 2)), lines, strict=True):
+        *places, value = line.split()
+        assert [int(one) for one in places] == [t, u, t - u]
+        values.append(float(value))
+        printed(values[-1], dot(turned(Q, t), turned(K, u)))
     assert values[0] == dot(Q, K) == 9
     assert values[1] == values[2] == values[3] != values[4]
-    assert values[5] == 1 + 4 + 9 + 16
-    first, second, total = chapter.numbers("rope-by-hand")
+    first, second, total = chapter.array("rope-by-hand")
     printed(first, 2 * cos(2) - 4 * sin(2))
     printed(second, 7 * cos(2 / 100) - sin(2 / 100))
     assert total == values[1]
+    assert chapter.numbers("rope-by-hand")[-1] == 1 + 4 + 9 + 16
 
 
 @pytest.mark.site
 @each_language
 def test_rope_map(page, lang):
-    assert page(lang, "positions").output("rope-map").splitlines()[:2] == [
-        "depends on the offset only: True",
-        "each looks 3 tokens back: True",
-    ]
+    assert page(lang, "positions").output("rope-map-check") == "True True"
     q = [1.0] * 16
-    for t in range(3, 24):
-        scores = [dot(turned(q, t), turned(turned(q, 3), u)) for u in range(24)]
+    for t in range(3, 12):
+        scores = [dot(turned(q, t), turned(turned(q, 3), u)) for u in range(12)]
         assert scores.index(max(scores)) == t - 3
 
 
@@ -414,7 +521,7 @@ def test_pairings(page, lang):
     for i, pairing in enumerate(PAIRINGS):
         wanted = turned(Q, 1, pairing)
         printed(chapter.array("pairings", i)[0], wanted)
-    assert chapter.output("pairings").endswith("after reordering: True")
+    assert chapter.output("pairings").endswith("\nTrue")
 
 
 CONTENT = {"I": ("saw", 1), "saw": ("I", 1), "a": ("saw", 2)}  # who looks for whom
@@ -439,8 +546,14 @@ def test_saw(page, lang):
         for t, word in enumerate(WORDS)
     ]
     weights = [softmax(row) for row in scores]
-    printed(chapter.array("saw"), scores)
-    printed(chapter.array("saw-weights"), weights)
+    for query, word in zip(chapter.array("saw-content"), KINDS, strict=True):
+        products = [dot(query, key) / 2 for key in chapter.array("saw-content", 1)]
+        to, strength = CONTENT[word]
+        assert products == [strength * (kind == to) for kind in KINDS]
+    printed(chapter.array("saw-scores"), scores)
+    said = chapter.article.select_one("#out-saw-weights svg")["aria-label"]
+    drawn = [float(one) for one in re.findall(r"\d\.\d{4}", said)]
+    printed(np.reshape(drawn, (4, 4)), weights)
     tags = {"I": [1, 0, 0, 0], "saw": [0, 1, 0, 1], "a": [0, 0, 1, 0]}
     lines = chapter.output("saw-tags").splitlines()
     for i, (word, row) in enumerate(zip(WORDS, weights, strict=True)):
@@ -450,7 +563,7 @@ def test_saw(page, lang):
         assert lines[i].split()[-1] == ["pronoun", "verb", "determiner", "noun"][i]
     printed(
         [float(value) for value in chapter.values("saw")],
-        [scores[3][0], weights[1][0], weights[3][2]],
+        [weights[1][0], weights[3][2], scores[3][0]],
     )
 
 
@@ -482,21 +595,20 @@ def test_mistake_exponent(page, lang):
         "c/d": [0, 1 / 4, 2 / 4, 3 / 4],
         "i/d": [0, 0, 1 / 4, 1 / 4],
     }
+    lines = chapter.output("mistake-exponent").splitlines()
     circle = {}
     for n, (name, row) in enumerate(exponents.items()):
-        assert chapter.array("mistake-exponent", 2 * n).tolist() == row
         squares = [
             sum((cos if c % 2 else sin)(t / 10000**e) ** 2 for c, e in enumerate(row))
             for t in range(4)
         ]
-        printed(chapter.array("mistake-exponent", 2 * n + 1), squares)
-        lines = chapter.output("mistake-exponent").splitlines()
-        assert lines[3 * n].startswith(f"{name} ")
-        circle[name] = lines[3 * n + 2].endswith("True")
+        printed(chapter.array("mistake-exponent", n), squares)
+        assert lines[n].startswith(f"{name} ")
+        circle[name] = lines[n].endswith("True")
     assert circle == {"2i/d": True, "2c/d": False, "c/d": False, "i/d": True}
     assert chapter.values("mistake-exponent") == ["0.10", "0.01"]
-    assert chapter.array("mistake-exponent-right").tolist() == [2, 2, 2, 2]
-    assert chapter.output("mistake-exponent-right").endswith("2i/d: True")
+    right = chapter.output("mistake-exponent-right").splitlines()
+    assert right == ["[2.0000, 2.0000, 2.0000, 2.0000] True", "True"]
 
 
 @pytest.mark.site
@@ -510,7 +622,7 @@ def test_mistake_odd(page, lang):
     assert right[0].startswith("ValueError: d must be even")
     assert right[0].endswith("got 5")
     assert chapter.array("mistake-odd-right").tolist() == [3, 3, 3, 3]
-    assert right[2].endswith("True")
+    assert right[2] == "True"
 
 
 def mixed(x: list[float], t: float) -> list[float]:
@@ -536,7 +648,8 @@ def test_mistake_pairing(page, lang):
         for pairing in PAIRINGS
         for t, u in AT_OFFSET_2
     ]
-    got = [chapter.array("mistake-pairing-right", i)[0, 0] for i in range(6)]
+    lines = chapter.output("mistake-pairing-right").splitlines()
+    got = [float(line.split()[-1]) for line in lines]
     printed(got, right)
     assert len(set(got[:3])) == len(set(got[3:])) == 1
     two = [dot(turned(Q, t), turned(K, u, "half-split")) for t, u in AT_OFFSET_2]
@@ -548,18 +661,46 @@ def test_mistake_pairing(page, lang):
 @each_language
 def test_exercises(page, lang):
     chapter = page(lang, "positions")
-    lines = chapter.output("exercise-1").splitlines()
-    assert lines[0].endswith("alike: True")
+    row = [sin(10), cos(10), sin(1), cos(1)]
+    later = [sin(12), cos(12), sin(6 / 5), cos(6 / 5)]
+    printed(chapter.array("exercise-row"), row)
+    first, second = chapter.numbers("exercise-row")[-2:]
+    printed(first, dot(row, later))
+    assert first == second
+    for line, base in zip(
+        chapter.output("exercise-turn").splitlines(), (10000, 500000), strict=True
+    ):
+        bound, reached = line.split()
+        printed(float(bound), 32 * mpmath.log(50 / mpmath.pi) / mpmath.log(base), 2)
+        waves = [2 * pi * base ** (i / 32) for i in range(32)]
+        assert int(reached) == sum(wave <= 100 for wave in waves)
+    lines = chapter.output("exercise-before").splitlines()
+    assert lines[0] == "True"
     for (t, u), line in zip(((1, 0), (0, 1)), lines[1:], strict=True):
-        wanted = dot(turned(Q, t), turned(K, u))
-        printed(float(line.split()[-1]), wanted)
+        printed(float(line.split()[-1]), dot(turned(Q, t), turned(K, u)))
     rows = [exact(t, 8) for t in range(12)]
     aims = [[dot(exact(t + 2, 8), row) for row in rows] for t in range(12)]
     best = [row.index(max(row)) for row in aims]
-    assert chapter.array("exercise-2").tolist() == best
+    assert chapter.array("exercise-ahead").tolist() == best
     assert best[:10] == list(range(2, 12))
+    lines = chapter.output("exercise-keys").splitlines()
+    scores = [dot(Q, turned(K, u)) for _, u in AT_OFFSET_2]
+    printed([float(line.split()[-1]) for line in lines], scores)
+    assert len({round(one, 1) for one in scores}) == 3
     assert torch.tensor(2049.0).half() == torch.tensor(2048.0).half()
-    assert chapter.output("exercise-3").splitlines() == [
-        "float16: the same encoding: True",
-        "float32: the same encoding: False",
-    ]
+    assert torch.tensor(2047.0).half() != torch.tensor(2048.0).half()
+    assert chapter.output("exercise-half").splitlines() == ["float16 True", "float32 False"]
+    assert chapter.output("exercise-commute") == "True\nTrue"
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-9, 9), min_size=4, max_size=4), st.floats(-9, 9))
+def test_what_changes_places_with_rotations(entries: list[int], alpha: float) -> None:
+    """In whole numbers with a quarter turn; then with every rotation."""
+    a, b, c, e = entries
+    M, J = np.array([[a, b], [c, e]]), np.array([[0, 1], [-1, 0]])
+    like_a_rotation = (c, e) == (-b, a)
+    assert bool((M @ J == J @ M).all()) is like_a_rotation
+    if like_a_rotation:
+        R = np.array([[cos(alpha), sin(alpha)], [-sin(alpha), cos(alpha)]])
+        np.testing.assert_allclose(M @ R, R @ M, atol=1e-12)

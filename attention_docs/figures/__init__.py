@@ -1,8 +1,8 @@
 """Tensors to figures: inline SVG with an alternative text, in any language that has words.
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
-`products`, `planes`, `hulls`, `flows`, `line_charts`, `bar_charts`, `histograms`, `steppers`,
-`steps`. Below them:
+`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `dials`, `hulls`, `planes`,
+`steppers`, `steps`; `beside` puts several side by side. Below them:
 
 - `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
 - `matrix`: a matrix as a box of cells
@@ -17,6 +17,8 @@ than NumPy.
 """
 
 from attention_docs.figures.bar_charts import bar_chart
+from attention_docs.figures.beside import beside
+from attention_docs.figures.dials import dials
 from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
 from attention_docs.figures.heatmaps import heatmap
@@ -32,6 +34,8 @@ __all__ = [
     "Figure",
     "Frame",
     "bar_chart",
+    "beside",
+    "dials",
     "eight_steps",
     "flow",
     "heatmap",

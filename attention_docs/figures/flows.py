@@ -184,7 +184,8 @@ def flow(
 
     Args:
         stages: from top to bottom; a stage is one box or a list of boxes side by side, and a box
-            is (name, role, matrix, spec) or (name, role, matrix, spec, labels of the rows).
+            is (name, role, matrix, spec), then, if wanted, labels of the rows or None, then a mask
+            of the matrix' shape: where it is False a cell is hatched.
         arrows: (from, to) or (from, to, label), the boxes counted from 0 in reading order;
             without them every box points to every box of the next stage.
         title: what flows, for the alternative text.
@@ -201,8 +202,9 @@ def flow(
         raise ValueError(f"flow must have stages with boxes, got {len(levels)} stages")
     matrices, at = [], []
     for i, level in enumerate(levels):
-        for name, role, matrix, spec, *rows in level:
-            matrices.append(checked_matrix(matrix, role, spec, name, *rows))
+        for name, role, matrix, spec, *more in level:
+            rows, allowed = [*more, None, None][:2]
+            matrices.append(checked_matrix(matrix, role, spec, name, rows, allowed=allowed))
             at.append(i)
     return Flow(matrices, at, _checked_links(arrows, at), checked_label(title))
 

@@ -98,6 +98,7 @@ def heatmap(
     scale: tuple[float, float] | None = None,
     highlight: Iterable[Cell] = (),
     numbers: bool = True,
+    allowed: Any = None,
 ) -> Figure:
     """A matrix with its numbers, shaded by value: the larger, the stronger.
 
@@ -114,15 +115,22 @@ def heatmap(
             (at most 0) and the largest (at least 0).
         highlight: cells to outline, as (row, column) from 0; None is the whole row or column.
         numbers: False leaves the numbers out and adds a scale: for large matrices.
+        allowed: a mask of the matrix' shape; where it is False, a cell is hatched and its number
+            left out.
 
     Raises:
-        ValueError: rows of different lengths, a wrong number of labels, an unknown role.
+        ValueError: rows of different lengths, a wrong number of labels, an unknown role, a mask of
+            another shape.
 
     Examples:
         >>> heatmap([[0.25, 0.75]], rows=["query 1"], columns=["key 1", "key 2"], name="weights")
         Matrix weights, 1 row and 2 columns. Columns: key 1, key 2. query 1: 0.25, 0.75.
+        >>> heatmap([[1.0, 0.0], [0.5, 0.5]], allowed=[[True, False], [True, True]])
+        Matrix, 2 rows and 2 columns. Row 1: 1.00, forbidden. Row 2: 0.50, 0.50.
     """
-    checked = checked_matrix(matrix, role, spec, name, rows, columns, scale, numbers)
+    checked = checked_matrix(
+        matrix, role, spec, name, rows, columns, scale, numbers, allowed=allowed
+    )
     low, high = ("", "") if numbers else (shown(float(end), spec) for end in checked.scale)
     return Heatmap(
         checked,

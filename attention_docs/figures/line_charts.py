@@ -35,6 +35,7 @@ from attention_docs.figures.figure import (
 from attention_docs.figures.numbers import charted, finite
 from attention_docs.figures.scale import Scale, ticks, widened
 from attention_docs.figures.svg import (
+    INK,
     colour,
     outline,
     path,
@@ -150,9 +151,10 @@ class LineChart(Drawn):
     names: tuple[Wording, Wording]  # of the axes: across, up
     title: Wording
     logs: tuple[bool, bool]
+    mark: float | None
 
     def draw(self, lang: Language) -> Drawing:
-        """Rules, bands, lines, axis, legend."""
+        """Rules, bands, the mark, lines, axis, legend."""
         low, high = self._ends()
         up = ticks(low, high, self.logs[1])
         labels = [charted(tick, "g") for tick in up]
@@ -169,6 +171,7 @@ class LineChart(Drawn):
         body = [
             *rules([y(tick) for tick in up], labels, left),
             *(line.draw_band(self.xs, x, y) for line in self.lines),
+            self._marked(x, head.height, bottom),
             *(line.draw(self.xs, x, y) for line in self.lines),
             baseline(left, bottom),
             *across([x(n) for n in own], [charted(n, "g") for n in own], bottom),
@@ -184,6 +187,13 @@ class LineChart(Drawn):
         low, high = widened(values, self.logs[1])
         from_zero = not self.logs[1] and 0 <= min(values) <= max(values) / 2
         return (0.0 if from_zero else low), high
+
+    def _marked(self, x: Scale, top: float, bottom: float) -> str:
+        """The upright line at the mark."""
+        if self.mark is None:
+            return ""
+        at = x(self.mark)
+        return path(polyline([(at, top), (at, bottom)]), stroke=INK, stroke_width=1)
 
     def _samples(self, head: Head, lang: Language) -> str:
         """A sample of every line that has a name, and of the bands."""
@@ -209,6 +219,9 @@ class LineChart(Drawn):
             tell_axis(lang, "up", ylabel, min(told)[1], max(told)[1], self.logs[1]),
             *(line.tell(lang, xlabel, self.x_texts) for line in self.lines),
         ]
+        if self.mark is not None:
+            at = charted(self.mark, "g")
+            sentences.append(lang.say("line_charts", "mark", name=lang.label(xlabel), at=at))
         return lang.join("paragraph", sentences)
 
 
@@ -224,6 +237,7 @@ def line_chart(
     roles: Sequence[str] | None = None,
     log_x: bool = False,
     log_y: bool = False,
+    mark: float | None = None,
     spec: str = ".3g",
 ) -> Figure:
     """Lines over a parameter, told apart by dashes and markers.
@@ -239,11 +253,13 @@ def line_chart(
         roles: a role for every series, for their colours; without it, colours of no role.
         log_x: a logarithmic axis for x.
         log_y: a logarithmic axis for the values.
+        mark: an x with an upright line, such as where a slider stands.
         spec: the format of the numbers in the alternative text.
 
     Raises:
         ValueError: a series or band of another length than x, numbers that are not finite, or not
-            positive on a logarithmic axis, an unknown role, a band of an unknown series.
+            positive on a logarithmic axis, an unknown role, a band of an unknown series, a mark
+            that lies outside x.
 
     Examples:
         >>> line_chart(  # doctest: +NORMALIZE_WHITESPACE
@@ -263,6 +279,8 @@ def line_chart(
     for name, numbers, log in (("x", xs, log_x), ("values", values, log_y)):
         if log and min(numbers) <= 0:
             raise ValueError(f"{name} must be positive on a logarithmic axis, got {min(numbers)}")
+    if mark is not None and not xs[0] <= mark <= xs[-1]:
+        raise ValueError(f"mark must lie between {xs[0]} and {xs[-1]}, got {mark}")
     x_spec = "d" if all(value.is_integer() for value in xs) else spec
     return LineChart(
         xs,
@@ -272,6 +290,7 @@ def line_chart(
         (checked_label(xlabel), checked_label(ylabel)),
         checked_label(title),
         (log_x, log_y),
+        mark,
     )
 
 

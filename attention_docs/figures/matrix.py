@@ -18,6 +18,7 @@ from attention_docs.figures.svg import (
     group,
     outline,
     path,
+    polyline,
     rectangle,
     text,
     text_width,
@@ -25,6 +26,7 @@ from attention_docs.figures.svg import (
 )
 
 HEIGHT = 32  # of a cell with a number
+HATCH = 8  # between the lines of a hatched cell, along an edge
 NAME, HEADER = 22, 20  # height of the name above a matrix; of the labels of its columns
 Cell = tuple[int | None, int | None]
 """Row and column from 0; None is the whole row or column."""
@@ -42,6 +44,7 @@ class Matrix:
     columns: tuple[Wording, ...]
     scale: tuple[float, float]  # the values of the lightest and of the strongest shade
     done: int  # the first rows; those after them stay blank
+    forbidden: frozenset[tuple[int, int]] = frozenset()  # hatched, and without a number
 
     @property
     def size(self) -> tuple[int, int]:
@@ -51,7 +54,7 @@ class Matrix:
     def shade(self, i: int, j: int) -> float:
         """From 0 to 1 in steps of 1/20; what is not finite stays blank."""
         value, (low, high) = self.values[i][j], self.scale
-        if i >= self.done or not isfinite(value):
+        if i >= self.done or not isfinite(value) or (i, j) in self.forbidden:
             return 0
         share = (float(value) - low) / ((high - low) or 1.0)
         return round(20 * min(1.0, max(0.0, share))) / 20
@@ -75,6 +78,7 @@ def checked_matrix(
     scale: tuple[float, float] | None = None,
     numbers: bool = True,
     done: int | None = None,
+    allowed: Any = None,
 ) -> Matrix:
     """A matrix, or a vector as one row, with its numbers as text; or ValueError."""
     what = english(checked_label(name)) or "matrix"
@@ -90,16 +94,35 @@ def checked_matrix(
     for labels, wanted, axis in ((rows, len(values), "rows"), (columns, sizes[0], "columns")):
         if labels is not None and len(labels) != wanted:
             raise ValueError(f"{what} must have {wanted} labels for its {axis}, got {len(labels)}")
+    forbidden = _forbidden(allowed, what, (len(values), sizes[0]))
     finite = [float(value) for row in values for value in row if isfinite(value)]
     return Matrix(
         checked_label(name),
         checked_role(role),
         values,
-        [[shown(value, spec) for value in row] for row in values] if numbers else [],
+        [
+            ["" if (i, j) in forbidden else shown(value, spec) for j, value in enumerate(row)]
+            for i, row in enumerate(values)
+        ]
+        if numbers
+        else [],
         checked_labels(rows),
         checked_labels(columns),
         scale or (min([0.0, *finite]), max([0.0, *finite])),
         len(values) if done is None else done,
+        forbidden,
+    )
+
+
+def _forbidden(allowed: Any, what: str, size: tuple[int, int]) -> frozenset[tuple[int, int]]:
+    """The cells where a mask is False, or ValueError where it has another size."""
+    if allowed is None:
+        return frozenset()
+    marks = as_lists(allowed)
+    if [len(row) for row in marks] != [size[1]] * size[0]:
+        raise ValueError(f"{what} must have an allowed of its size {size}, got {marks}")
+    return frozenset(
+        (i, j) for i, row in enumerate(marks) for j, takes_part in enumerate(row) if not takes_part
     )
 
 
@@ -141,6 +164,7 @@ class Box:
         return "".join(
             [
                 self._shades(left, top),
+                self._hatching(left, top),
                 self._edges(left, top),
                 *(self._outline(left, top, cell) for cell in marked),
                 text(left + wide / 2, y + 15, self.name, "middle", bold=True),
@@ -169,6 +193,20 @@ class Box:
         name = f"role-{self.matrix.role}{'-fill' * bool(self.matrix.texts)}"
         return group("".join(paths), fill=colour(name))
 
+    def _hatching(self, left: float, top: float) -> str:
+        """Slanted lines over the cells that are forbidden: they are told without colour."""
+        w, h = self.cell
+        lines = []
+        for i, j in sorted(self.matrix.forbidden):
+            x, y = left + j * w, top + i * h
+            # Lines x + y = c, each from the left or lower edge to the upper or right one.
+            for step in range(1, round((w + h) / HATCH)):
+                c = step * HATCH
+                y_low, y_high = min(c, h), max(0.0, c - w)
+                start, end = (x + c - y_low, y + y_low), (x + c - y_high, y + y_high)
+                lines.append(polyline([start, end]))
+        return path("".join(lines), stroke=colour("role-neutral"), stroke_width=1)
+
     def _edges(self, left: float, top: float) -> str:
         """The frame in the colour of the role, and lines between cells that hold numbers."""
         (n, m), (wide, high), (w, h) = self.matrix.size, self.grid, self.cell
@@ -196,7 +234,8 @@ class Box:
 
     def tell(self) -> str:
         """Every number, row by row."""
-        lang, texts = self.lang, self.matrix.texts[: self.matrix.done]
+        lang, no = self.lang, self.lang.say("matrix", "forbidden")
+        texts = [[one or no for one in row] for row in self.matrix.texts[: self.matrix.done]]
         if len(texts) == 1 and not self.rows and not self.columns:
             return self._named("vector", numbers=lang.join("list", texts[0]))
         sentences = [self.tell_size()]

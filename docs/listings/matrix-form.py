@@ -54,6 +54,7 @@ heatmap(
 )
 # --8<-- [end:four]
 
+
 # --8<-- [start:loop]
 def attention_loop(query, key, value):
     """Attention one number at a time."""
@@ -137,6 +138,7 @@ print("✓", text(right_sums, ".4f"), number(right_sums.sum(), ".4f"))
 print("✗", text(softmax(scores[:1], axis=0), ".4f"))
 print("✓", text(softmax(scores[:1], axis=-1), ".4f"))
 # --8<-- [end:one-query]
+
 
 # --8<-- [start:order]
 def layer(x):

@@ -1,15 +1,12 @@
-"""Several heads: two relations in one sentence, three ways to compute, how many."""
+"""Several heads: two relations in one sentence, a sum over heads, how many."""
 
-# --8<-- [start:setup]
+# --8<-- [start:routes]
 from math import exp, log, pi, sqrt
 
 import numpy as np
-import torch
-from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.attention_function import attention
-from attention_docs.figures import flow, heatmap
+from attention_docs.figures import Frame, flow, heatmap, product, stepper
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import (
     Parameters,
@@ -18,92 +15,115 @@ from attention_docs.multi_head import (
     parameter_count,
     split_heads,
 )
-from attention_docs.nn import MultiHeadAttention
 from attention_docs.score_functions import dot, scaled_dot
 from attention_docs.softmax import softmax
 from attention_docs.text import number, text
 
 SEED = 2017
-torch.manual_seed(0)  # what torch's modules start with
-# --8<-- [end:setup]
-
-# --8<-- [start:sentence]
 words = ["she", "outran", "him"]
 
 
 def sentence(she, him):
-    """Three tokens: form of the subject, form of the object, verb, speed."""
+    """Rows are tokens: subject's form, object's form, verb, speed."""
     return np.array([[1.0, 0, 0, she], [0, 0, 1, 0], [0, 1, 0, him]])
 
 
-x = sentence(she=7, him=5)
-print(text(x, ".0f"))  # (n, d_model)
-# --8<-- [end:sentence]
-
-# --8<-- [start:parameters]
-W_Q1 = np.array([[0.0, 6], [0, 6], [6, 0], [0, 0]])  # (d_model, d_k)
+x = sentence(she=7, him=5)  # (n, d) = (3, 4)
+W_Q1 = np.array([[0.0, 6], [0, 6], [6, 0], [0, 0]])  # (d, d_k) = (4, 2)
 W_K1 = np.array([[1.0, 0], [0, 0], [0, 1], [0, 0]])
 W_Q2 = np.array([[6.0, 0], [0, 6], [6, 0], [0, 0]])
 W_K2 = np.array([[0.0, 1], [1, 0], [0, 0], [0, 0]])
-W_V1 = W_V2 = np.array([[0.0], [0], [0], [1]])  # (d_model, d_v): the speed
-for name, W_Q, W_K in (("head 1", W_Q1, W_K1), ("head 2", W_Q2, W_K2)):
-    print(name, "queries and keys")
-    print(text(x @ W_Q, ".0f"))
-    print(text(x @ W_K, ".0f"))
-print("values, the same in both heads")
-print(text(x @ W_V1, ".0f"))
-# --8<-- [end:parameters]
+W_V = np.array([[0.0], [0], [0], [1]])  # (d, d_v) = (4, 1)
+W_O = np.array([[1.0], [-1]])  # (2 d_v, 1)
+
+output_1, map_1 = attention(x @ W_Q1, x @ W_K1, x @ W_V)
+output_2, map_2 = attention(x @ W_Q2, x @ W_K2, x @ W_V)
+difference = {"en": "head 1 − head 2", "zh": "头 1 − 头 2"}
+both = {"en": "both heads", "zh": "两个头"}
+routes = [("head 1", map_1), ("head 2", map_2), (difference, map_1 - map_2)]
+order = [1, 0, 2]  # the verb first
+
+
+def frame(r, place):
+    """What head r fetches for a token, and what the output takes of it."""
+    i = order[place]
+    name, weights = routes[r]
+    fetched = weights[i : i + 1] @ x[:, 3:]
+    got, taken = (number(s * fetched[0, 0], ".4f") for s in (1, -1))
+    seen = heatmap(
+        weights,
+        rows=words,
+        columns=words,
+        spec=".4f",
+        name=name,
+        scale=(-1, 1) if r == 2 else (0, 1),
+        highlight=[(i, None)],
+    )
+    sums = product(
+        weights[i : i + 1],
+        x[:, 3:],
+        fetched,
+        names=(name if r == 2 else "weights", "values", "outputs"),
+        roles=("weight", "value", "output"),
+        row=0,
+        column=0,
+        spec=(".4f", ".0f", ".4f"),
+    )
+    caption = [
+        {"en": f"Fetched: {got}.", "zh": f"取来 {got}。"},
+        {
+            "en": f"Fetched: {got}. It counts as {taken}.",
+            "zh": f"取来 {got}，计作 {taken}。",
+        },
+        {"en": f"Output: {got}.", "zh": f"输出 {got}。"},
+    ][r]
+    label = {
+        "en": f"{both['en'] if r == 2 else name}, {words[i]}",
+        "zh": f"{both['zh'] if r == 2 else f'头 {r + 1}'}，{words[i]}",
+    }
+    return Frame((str(r + 1), str(place + 1)), label, (seen, sums), caption)
+
+
+stepper(
+    "routes",
+    [
+        ({"en": "Head", "zh": "头"}, ["head 1", "head 2", both]),
+        ({"en": "Token", "zh": "词元"}, [words[i] for i in order]),
+    ],
+    [frame(r, place) for r in range(3) for place in range(3)],
+)
+# --8<-- [end:routes]
 
 # --8<-- [start:verb]
-queries, keys = x @ W_Q1, x @ W_K1
-verb_scores = (queries @ keys.T)[1] / sqrt(2)  # d_k = 2
-print("head 1, scores of the verb: ", text(verb_scores, ".4f"))
-print("head 1, weights of the verb:", text(softmax(verb_scores), ".4f"))
+query, keys = x[1] @ W_Q1, x @ W_K1  # (d_k,), (n, d_k)
+scores = keys @ query / sqrt(2)  # d_k = 2
+weights = softmax(scores)
+print(text(keys @ query, ".0f"), text(scores, ".4f"))
+print(text(weights, ".4f"))
+print(number(weights @ x[:, 3], ".4f"))
 # --8<-- [end:verb]
-
-# --8<-- [start:head-1]
-output_1, map_1 = attention(x @ W_Q1, x @ W_K1, x @ W_V1)
-print(text(map_1, ".4f"))
-print(text(output_1, ".4f"))
-heatmap(map_1, rows=words, columns=words, spec=".4f", name="head 1")
-# --8<-- [end:head-1]
-
-# --8<-- [start:head-2]
-output_2, map_2 = attention(x @ W_Q2, x @ W_K2, x @ W_V2)
-print(text(map_2, ".4f"))
-print(text(output_2, ".4f"))
-heatmap(map_2, rows=words, columns=words, spec=".4f", name="head 2")
-# --8<-- [end:head-2]
 
 # --8<-- [start:join]
 joined = np.concatenate([output_1, output_2], axis=1)  # (n, 2 d_v)
-W_O = np.array([[1.0], [-1]])  # (2 d_v, 1): head 1 minus head 2
 outputs = joined @ W_O  # (n, 1)
 print(text(joined, ".4f"))
 print(text(outputs, ".4f"))
 # --8<-- [end:join]
 
-# --8<-- [start:whole]
-first = {"en": "outputs of head 1", "zh": "头 1 的输出"}
-second = {"en": "outputs of head 2", "zh": "头 2 的输出"}
-beside = {"en": "side by side", "zh": "并排"}
-flow(
-    [
-        ("inputs", "input", x, ".0f", words),
-        [
-            ("head 1", "weight", map_1, ".4f", words),
-            ("head 2", "weight", map_2, ".4f", words),
-        ],
-        [
-            (first, "output", output_1, ".4f"),
-            (second, "output", output_2, ".4f"),
-        ],
-        (beside, "output", joined, ".4f"),
-        ("outputs", "output", outputs, ".4f", words),
-    ],
-    arrows=[(0, 1), (0, 2), (1, 3), (2, 4), (3, 5), (4, 5), (5, 6, "W_O")],
+# --8<-- [start:exact]
+epsilon = 1 / (exp(6 / sqrt(2)) + 2)
+print(number(epsilon, ".4f"), number(1 - 3 * epsilon, ".4f"))  # ε, 1 - 3ε
+two_heads = Parameters(
+    W_q=np.concatenate([W_Q1, W_Q2], axis=1),  # (d, 2 d_k)
+    W_k=np.concatenate([W_K1, W_K2], axis=1),
+    W_v=np.concatenate([W_V, W_V], axis=1),
+    W_o=W_O / (1 - 3 * epsilon),
 )
-# --8<-- [end:whole]
+for s, t in ((7, 5), (5, 7), (0, 100), (-3, 1000)):
+    rows = sentence(s, t)
+    y, _ = multi_head_attention(rows, rows, rows, two_heads, num_heads=2)
+    print(f"{s:2d} - {t:4d} = {number(y[1, 0], '9.4f')}")
+# --8<-- [end:exact]
 
 # --8<-- [start:bounds]
 reach = {}
@@ -114,45 +134,30 @@ for beta in (1.0, -1.0):
         f = sentence(she, him) @ m
         wanted = she - him
         reach[beta, T] = f.min(), f.max(), wanted
-        print(f"β {beta:2.0f}, speeds {she:3.0f} and {him:3.0f}:", end=" ")
-        print(f"from {f.min():3.0f} to {f.max():3.0f},", end=" ")
-        print(f"wanted {wanted:4.0f}: {f.min() <= wanted <= f.max()}")
+        print(f"β = {beta:2.0f}, s = {she:3.0f}, t = {him:3.0f}:", end=" ")
+        print(f"[{f.min():4.0f}, {f.max():4.0f}]", end="  ")
+        print(f"s − t = {wanted:4.0f}: {f.min() <= wanted <= f.max()}")
 # --8<-- [end:bounds]
 
 # --8<-- [start:random-heads]
 rng = np.random.default_rng(SEED)
 inside = 0
 for _ in range(1000):
-    W_Q, W_K, W_V = rng.normal(size=(3, 4, 4))
+    w_q, w_k, w_v = rng.normal(size=(3, 4, 4))
     she, him = rng.uniform(-100, 100, size=2)
     tokens, w_o = sentence(she, him), rng.normal(size=4)
-    y = (attention(tokens @ W_Q, tokens @ W_K, tokens @ W_V)[0] @ w_o)[1]
-    f = tokens @ W_V @ w_o
+    y = (attention(tokens @ w_q, tokens @ w_k, tokens @ w_v)[0] @ w_o)[1]
+    f = tokens @ w_v @ w_o
     inside += int(f.min() - 1e-9 <= y <= f.max() + 1e-9)
-print(inside, "of 1000 between the smallest and the largest f")
+print(inside, "/ 1000")
 # --8<-- [end:random-heads]
 
-# --8<-- [start:exact]
-epsilon = 1 / (exp(6 / sqrt(2)) + 2)
-print("ε =", number(epsilon, ".4f"), " 1 - 3ε =", number(1 - 3 * epsilon, ".4f"))
-two_heads = Parameters(
-    W_q=np.concatenate([W_Q1, W_Q2], axis=1),  # (d_model, 2 d_k)
-    W_k=np.concatenate([W_K1, W_K2], axis=1),
-    W_v=np.concatenate([W_V1, W_V2], axis=1),
-    W_o=W_O / (1 - 3 * epsilon),
-)
-for she, him in ((7, 5), (5, 7), (0, 100), (100, 0), (-3, 1000)):
-    tokens = sentence(she, him)
-    y = multi_head_attention(tokens, tokens, tokens, two_heads, num_heads=2)[0][1, 0]
-    print(f"{she:3d} - {him:4d} = {number(y, '9.4f')}  {abs(y - (she - him)) < 1e-9}")
-# --8<-- [end:exact]
-
-# --8<-- [start:split]
-tokens = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 5)  # token, component
-print(text(tokens, ".0f"))  # (n, d) = (3, 4)
-print(text(split_heads(tokens, 2), ".0f"))  # (h, n, d_head) = (2, 3, 2)
-print(text(join_heads(split_heads(tokens, 2)), ".0f"))  # (3, 4) again
-# --8<-- [end:split]
+# --8<-- [start:sum]
+M_1, M_2 = W_V @ W_O[:1], W_V @ W_O[1:]  # (d, 1) each
+summed = map_1 @ x @ M_1 + map_2 @ x @ M_2
+print(np.abs(summed - outputs).max() < 1e-12)
+print(text(map_1[1] - map_2[1], ".4f"))
+# --8<-- [end:sum]
 
 # --8<-- [start:batched]
 n, d_model, h = 5, 12, 3
@@ -163,12 +168,12 @@ p = Parameters(W_q, W_k, W_v, W_o, b_q, b_k, b_v, b_o)
 
 
 def columns(r):
-    """The columns of head r, from 0."""
+    """The columns of head r, counted from 0."""
     return slice(r * d_head, (r + 1) * d_head)
 
 
 def loop_over_heads(query, key, value, p, mask=None):
-    """One head after the other; the outputs of all heads, and their maps."""
+    """Outputs and maps, one head after the other."""
     found = []
     for r in range(h):
         c = columns(r)
@@ -188,19 +193,13 @@ print(np.abs(from_loop - at_once).max() < 1e-12)
 print(np.abs(np.stack(head_maps, axis=1) - maps).max() < 1e-12)
 # --8<-- [end:batched]
 
-# --8<-- [start:sum]
-rows = columns  # the rows of W_O that belong to head r are numbered alike
-summed = sum(head_outputs[r] @ W_o[rows(r)] for r in range(h)) + b_o
-print(np.abs(summed - at_once).max() < 1e-12)
-# --8<-- [end:sum]
-
-# --8<-- [start:routes]
-M = [W_v[:, columns(r)] @ W_o[rows(r)] for r in range(h)]  # (d_model, d_model) each
+# --8<-- [start:random-routes]
+M = [W_v[:, columns(r)] @ W_o[columns(r)] for r in range(h)]  # (d, d) each
 constant = b_v @ W_o + b_o
 routed = sum(maps[:, r] @ X @ M[r] for r in range(h)) + constant
 print(np.abs(routed - at_once).max() < 1e-12)
 print([int(np.linalg.matrix_rank(one, rtol=1e-9)) for one in M])
-# --8<-- [end:routes]
+# --8<-- [end:random-routes]
 
 # --8<-- [start:key-bias]
 for name in ("b_k", "b_q"):
@@ -208,35 +207,165 @@ for name in ("b_k", "b_q"):
     print(name, np.abs(without - at_once).max() < 1e-12)
 # --8<-- [end:key-bias]
 
-# --8<-- [start:two-steps]
-W_first = rng.normal(size=(d_model, d_model))  # q = x W_Q, for all heads
-W_second = rng.normal(size=(h, d_model, d_head))  # then one more matrix a head
-in_two = [X @ W_first @ W_second[r] for r in range(h)]
-in_one = [X @ (W_first @ W_second[r]) for r in range(h)]
-print(max(np.abs(a - b).max() for a, b in zip(in_two, in_one, strict=True)) < 1e-12)
-# --8<-- [end:two-steps]
+# --8<-- [start:split]
+tokens = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 5)  # (n, d) = (3, 4)
+pieces = tokens.reshape(3, 2, 2)  # (n, h, d/h)
+heads = np.moveaxis(pieces, 1, 0)  # (h, n, d/h)
+print(np.array_equal(heads, split_heads(tokens, 2)))
+print(np.array_equal(join_heads(heads), tokens))
+flow(
+    [
+        ("x", "query", tokens, ".0f", ["token 1", "token 2", "token 3"]),
+        [(f"head {r + 1}", "query", heads[r], ".0f") for r in (0, 1)],
+    ],
+)
+# --8<-- [end:split]
+
+# --8<-- [start:mistake-moved]
+rng = np.random.default_rng(SEED)
+W = rng.normal(size=(3, 4, 4))
+
+
+def reshape_alone(x, h):
+    """WRONG: cuts the numbers in the order in which they lie in memory."""
+    batch, n, d = x.shape
+    return x.reshape(-1, batch, n, d // h)
+
+
+def right_layer(x):
+    """Split, attend, join."""
+    q, k, v = (split_heads(x @ one, 2) for one in W)
+    out, weights = attention(q, k, v)
+    return join_heads(out), weights
+
+
+def wrong_layer(x):
+    """WRONG: split and joined by reshape alone."""
+    q, k, v = (reshape_alone(x @ one, 2) for one in W)
+    out, weights = attention(q, k, v)
+    return out.reshape(x.shape), weights
+
+
+def half_right_layer(x):
+    """WRONG: joined as it should be, but split by reshape alone."""
+    q, k, v = (reshape_alone(x @ one, 2) for one in W)
+    out, weights = attention(q, k, v)  # (heads, batch, n, d_v)
+    return join_heads(np.moveaxis(out, 0, 1)), weights
+
+
+def moved(layer, sequence, token):
+    """Which outputs of which sequence move when one token changes."""
+    other = two_sequences.copy()
+    other[sequence, token] += 1
+    change = np.abs(layer(other)[0] - layer(two_sequences)[0]).max(axis=-1)
+    changed = change > 1e-9
+    return [[i + 1 for i in range(4) if row[i]] for row in changed]
+
+
+two_sequences = rng.normal(size=(2, 4, 4))
+change = {}
+for name, layer in (
+    ("split, join", right_layer),
+    ("reshape, reshape", wrong_layer),
+    ("reshape, join", half_right_layer),
+):
+    change[name] = moved(layer, 0, 3)  # token 4 of sequence 1
+    print(f"{name:17} {change[name][0]!s:13} {change[name][1]}")
+# --8<-- [end:mistake-moved]
+
+# --8<-- [start:mistake-reshape]
+b, t, c = np.ogrid[1:3, 1:5, 1:5]
+tags = 100.0 * b + 10 * t + c  # sequence, token, component: (2, 4, 4)
+wrong_split, right_split = reshape_alone(tags, 2), split_heads(tags, 2)
+for r in (0, 1):
+    for s in (0, 1):
+        print(f"r = {r + 1}, s = {s + 1}")
+        pairs = zip(wrong_split[r, s], right_split[s, r], strict=True)
+        for wrong, right in pairs:
+            print("  ", text(wrong, ".0f"), "  ", text(right, ".0f"))
+# --8<-- [end:mistake-reshape]
+
+# --8<-- [start:mistake-filed]
+other = two_sequences.copy()
+other[0, 3] += 1
+before, after = wrong_layer(two_sequences)[1], wrong_layer(other)[1]
+filed = [
+    (r + 1, s + 1)
+    for r in (0, 1)
+    for s in (0, 1)
+    if np.abs(before[r, s] - after[r, s]).max() > 1e-9
+]
+print(filed)
+# --8<-- [end:mistake-filed]
+
+# --8<-- [start:mistake-import]
+try:
+    exec("import torch\nimport torch.nn\n\nclass Layer(nn.Module): ...", {})
+except NameError as error:
+    print(f"NameError: {error}")
+# --8<-- [end:mistake-import]
+
+# --8<-- [start:mistake-import-right]
+exec("from torch import nn\n\nclass Layer(nn.Module): ...", {})
+# --8<-- [end:mistake-import-right]
+
+# --8<-- [start:mistake-join]
+stacked = np.stack([output_1, output_2])  # (h, n, d_v) = (2, 3, 1)
+wrong_joined = stacked.reshape(3, 2)  # WRONG
+print(text(stacked, ".4f"))
+print(text(wrong_joined, ".4f"))
+print("✗", text((wrong_joined @ W_O)[:, 0], ".4f"))
+print("✓", text((join_heads(stacked) @ W_O)[:, 0], ".4f"))
+# --8<-- [end:mistake-join]
+
+# --8<-- [start:mistake-leak]
+keep = causal_mask(3)
+for him in (5, 9):
+    tokens = sentence(7, him)
+    heads = [
+        attention(tokens @ W_Q, tokens @ W_K, tokens @ W_V, keep)[0]
+        for W_Q, W_K in ((W_Q1, W_K1), (W_Q2, W_K2))
+    ]
+    wrong = np.stack(heads).reshape(3, 2) @ W_O
+    right = join_heads(np.stack(heads)) @ W_O
+    print(f"t = {him}: ✗", text(wrong[:2, 0], ".4f"), end="  ")
+    print("✓", text(right[:2, 0], ".4f"))
+# --8<-- [end:mistake-leak]
+
+# --8<-- [start:mistake-scale]
+raw = (x @ W_Q1 @ (x @ W_K1).T)[1]  # scores of the verb in head 1
+for name, scale in (("1", 1), ("√d", 2), ("√d_k", sqrt(2))):
+    print(f"{name:4}", text(softmax(raw / scale), ".4f"))
+# --8<-- [end:mistake-scale]
 
 # --8<-- [start:torch-sentence]
-mha = nn.MultiheadAttention(4, 2, bias=False, batch_first=True, dtype=torch.float64)
+import torch
+from torch import nn
+
+torch.manual_seed(SEED)
+double = {"batch_first": True, "dtype": torch.float64}
+mha = nn.MultiheadAttention(4, 2, bias=False, **double)
 for name, parameter in mha.named_parameters():
     print(f"{name:16}", tuple(parameter.shape))
 zero = np.zeros((4, 1))
-W_V = np.concatenate([W_V1, zero, W_V2, zero], axis=1)  # heads of size 2: fill up
+W_values = np.concatenate([W_V, zero, W_V, zero], axis=1)  # d_v = 2
 W_out = np.zeros((4, 4))
-W_out[0, 3], W_out[2, 3] = 1, -1  # head 1 minus head 2, in component 4
+W_out[0, 3], W_out[2, 3] = 1, -1  # into component 4
 with torch.no_grad():
-    stacked = np.concatenate([two_heads.W_q, two_heads.W_k, W_V], axis=1)
+    stacked = np.concatenate([two_heads.W_q, two_heads.W_k, W_values], axis=1)
     mha.in_proj_weight.copy_(torch.from_numpy(stacked.T))
     mha.out_proj.weight.copy_(torch.from_numpy(W_out.T))
-    batch = torch.from_numpy(x)[None]
-    torch_outputs, torch_map = mha(batch, batch, batch)  # query, key, value
-    _, torch_maps = mha(batch, batch, batch, average_attn_weights=False)
+    one = torch.from_numpy(x)[None]
+    torch_outputs, torch_map = mha(one, one, one)  # query, key, value
+    _, torch_maps = mha(one, one, one, average_attn_weights=False)
 print(text(torch_outputs[0], ".4f"))
 print(np.abs(torch_outputs[0, :, 3:].numpy() - outputs).max() < 1e-12)
 print(np.abs(torch_maps[0].numpy() - np.stack([map_1, map_2])).max() < 1e-12)
 # --8<-- [end:torch-sentence]
 
 # --8<-- [start:torch-tools]
+from attention_docs.nn import MultiHeadAttention
+
 torch.manual_seed(SEED)
 
 
@@ -277,8 +406,9 @@ batch, n_q, n_k = 2, 5, 7
 
 
 def compare(bias=True, alike=False, dtype=torch.float64, mask=None, **masks):
-    """Largest errors of the loop and of the module: outputs, weights, gradients."""
-    mha = nn.MultiheadAttention(d_model, h, bias=bias, batch_first=True, dtype=dtype)
+    """Largest errors of loop and module: outputs, weights, gradients."""
+    options = {"bias": bias, "batch_first": True, "dtype": dtype}
+    mha = nn.MultiheadAttention(d_model, h, **options)
     if bias:  # they start at 0, where a mistake would hide
         nn.init.normal_(mha.in_proj_bias)
         nn.init.normal_(mha.out_proj.bias)
@@ -312,51 +442,107 @@ causal = causal_mask(n_q, n_k, like=torch.empty(0))  # True takes part
 padding = padding_mask(torch.tensor([[7], [4]]), n_k)  # (batch, 1, 1, n_k)
 added = torch.randn(n_q, n_k, dtype=torch.float64)
 cases = {
-    "self-attention": {"alike": True},
-    "other keys, values": {},
-    "without biases": {"bias": False},
-    "causal mask": {"mask": causal, "attn_mask": ~causal},
-    "float mask": {"mask": added, "attn_mask": added},
-    "padding": {"mask": padding, "key_padding_mask": ~padding[:, 0, 0]},
+    "X = X = X": {"alike": True},
+    "query, key, value": {},
+    "bias=False": {"bias": False},
+    "attn_mask, bool": {"mask": causal, "attn_mask": ~causal},
+    "attn_mask, float": {"mask": added, "attn_mask": added},
+    "key_padding_mask": {
+        "mask": padding,
+        "key_padding_mask": ~padding[:, 0, 0],
+    },
     "float32": {"dtype": torch.float32},
 }
 print("torch", torch.__version__.split("+")[0])
-print(" " * 21 + "errors below          outputs weights gradients")  # typed: a heading
 agreement = {}
 for name, case in cases.items():
     bound = "1e-4" if "dtype" in case else "1e-12"
     for way, errors in zip(("loop", "module"), compare(**case), strict=True):
         below = [error < float(bound) for error in errors]
         agreement[name, way] = all(below)
-        print(f"{name:20} {way:6}  {bound:12}  ", *(f"{one!s:8}" for one in below))
+        said = (f"{one!s:8}" for one in below)
+        print(f"{name:20} {way:6}  {bound:12}  ", *said)
 # --8<-- [end:torch-table]
 
+# --8<-- [start:mistake-average]
+print(text(torch_map[0], ".4f"))  # what mha returned
+print(np.abs(torch_map[0].numpy() - (map_1 + map_2) / 2).max() < 1e-12)
+# --8<-- [end:mistake-average]
+
+# --8<-- [start:mistake-average-right]
+one = torch.from_numpy(x)[None]
+_, torch_maps = mha(one, one, one, average_attn_weights=False)
+print(text(torch_maps[0].detach(), ".4f"))
+# --8<-- [end:mistake-average-right]
+
+# --8<-- [start:configurations]
+# d, query heads, key and value heads, d_k = d_v; from the sources below
+models = {
+    "Transformer base": (512, 8, 8, 64),
+    "BERT base": (768, 12, 12, 64),
+    "GPT-3": (12288, 96, 96, 128),
+    "T5 11B": (1024, 128, 128, 128),
+    "Gemma 7B": (3072, 16, 16, 256),
+    "Gemma 2B": (2048, 8, 1, 256),
+    "Llama 3 8B": (4096, 32, 8, 128),
+    "Qwen3 0.6B": (1024, 16, 8, 128),
+    "Qwen3 4B": (2560, 32, 8, 128),
+}
+print(f"{'':17}     d   h   g  d_k  h·d_k/d          N  N/d²")
+share = {}
+for name, (d, h, g, d_k) in models.items():
+    N = parameter_count(d, h, bias=False, d_head=d_k, kv_heads=g)
+    share[name] = N / d**2
+    print(f"{name:17} {d:5d} {h:3d} {g:3d} {d_k:4d}", end=" ")
+    print(f"{h * d_k / d:8.2f} {N:10d} {share[name]:5.2f}")
+# --8<-- [end:configurations]
+
+# --8<-- [start:grouped]
+h, g, n, d_k = 4, 2, 5, 3
+q = rng.normal(size=(h, n, d_k))
+k, v = rng.normal(size=(2, g, n, d_k))  # a key head for every 2 query heads
+one_by_one = [attention(q[r], k[r // 2], v[r // 2])[0] for r in range(h)]
+k_each = np.repeat(k, h // g, axis=0)  # (h, n, d_k)
+v_each = np.repeat(v, h // g, axis=0)
+at_once, _ = attention(q, k_each, v_each)
+print(np.abs(np.stack(one_by_one) - at_once).max() < 1e-12)
+for groups in (h, g, 1):
+    print(f"g = {groups}:", 2 * groups * d_k)
+# --8<-- [end:grouped]
+
 # --8<-- [start:count]
+from torch import nn
+
 counts = {}
 for heads in (1, 2, 4, 8, 16, 32, 64):
-    layer = nn.MultiheadAttention(64, heads)
-    counts[heads] = sum(one.numel() for one in layer.parameters())
-    own = sum(one.numel() for one in MultiHeadAttention(64, heads).parameters())
-    print(f"{heads:2d} heads of size {64 // heads:2d}:", end=" ")
-    print(f"formula {parameter_count(64, heads)} torch {counts[heads]} module {own}")
+    theirs = nn.MultiheadAttention(64, heads)
+    ours = MultiHeadAttention(64, heads)
+    counts[heads] = sum(one.numel() for one in theirs.parameters())
+    own = sum(one.numel() for one in ours.parameters())
+    print(f"h = {heads:2d}, d/h = {64 // heads:2d}:", end=" ")
+    print(parameter_count(64, heads), counts[heads], own)
 # --8<-- [end:count]
 
 # --8<-- [start:trade]
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
 d, n = 64, 16
 X = rng.normal(size=(n, d))
 X_torch = torch.from_numpy(X)[None]
-print("heads  size  maps  rank  multiply-adds  exponentials")
+print("    h   d_k     h  rank  4nd²+2n²d    hn²")  # typed: a heading
 trade = {}
 for heads in (1, 2, 4, 8, 16, 32, 64):
     layer = MultiHeadAttention(d, heads, dtype=torch.float64)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         _, weights = layer(X_torch)
-    multiply_adds = counter.get_total_flops() // 2  # torch counts both as operations
+    flops = counter.get_total_flops()  # multiplications and additions
     W_q, W_k = rng.normal(size=(2, d, d // heads))  # one head
     scores = dot(X @ W_q, X @ W_k)
     rank = int(np.linalg.matrix_rank(scores, rtol=1e-9))
-    trade[heads] = (d // heads, weights.shape[1], rank, multiply_adds, weights.numel())
-    print("{:5d} {:5d} {:5d} {:5d} {:14d} {:13d}".format(heads, *trade[heads]))
+    maps, exponentials = weights.shape[1], weights.numel()
+    trade[heads] = (d // heads, maps, rank, flops // 2, exponentials)
+    print("{:5d} {:5d} {:5d} {:5d} {:10d} {:6d}".format(heads, *trade[heads]))
 formula = 4 * n * d**2 + 2 * n**2 * d
 print(all(one[3] == formula for one in trade.values()))
 # --8<-- [end:trade]
@@ -365,7 +551,7 @@ print(all(one[3] == formula for one in trade.values()))
 q = np.array([[-3.0], [-2], [-1], [1], [2], [3], [4], [5]])  # (n, 1)
 k = np.array([[2.0], [-4], [1], [7], [0], [-1], [5], [3]])
 favourites = scaled_dot(q, k).argmax(axis=1) + 1
-print(favourites)  # of queries 1 to 8
+print(favourites)
 # --8<-- [end:size-1]
 
 # --8<-- [start:size-2]
@@ -374,7 +560,7 @@ points = 5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)  # (n, 2)
 circle = softmax(scaled_dot(points, points))
 print(circle.argmax(axis=1) + 1)
 own_weights = circle.diagonal()
-print(number(own_weights[0], ".4f"), np.abs(own_weights - own_weights[0]).max() < 1e-12)
+print(number(own_weights[0], ".4f"), np.ptp(own_weights) < 1e-12)
 heatmap(circle, row_axis="query", column_axis="key", name="weights", spec=".2f")
 # --8<-- [end:size-2]
 
@@ -391,151 +577,27 @@ print(np.abs(exact_map - target).max() < 1e-12)
 
 # --8<-- [start:published]
 # Vaswani et al. 2017, table 3, base model and rows (A); typed from the paper
-published = {1: (5.29, 24.9), 4: (5.00, 25.5), 8: (4.92, 25.8), 16: (4.91, 25.8)}
-published[32] = (5.01, 25.4)
-print("heads  size  perplexity  BLEU")
+published = {1: (5.29, 24.9), 4: (5.00, 25.5), 8: (4.92, 25.8)}
+published |= {16: (4.91, 25.8), 32: (5.01, 25.4)}
+print("    h   d_k   PPL   BLEU")
 for heads, (perplexity, bleu) in published.items():
-    print(f"{heads:5d} {512 // heads:5d} {perplexity:11.2f} {bleu:5.1f}")
+    print(f"{heads:5d} {512 // heads:5d} {perplexity:5.2f} {bleu:6.1f}")
 # --8<-- [end:published]
 
-# --8<-- [start:mistake-reshape]
+# --8<-- [start:exercise-join]
+rows = np.array([[3 / 4, 1 / 4], [1 / 2, 1 / 2]])  # of heads 1 and 2
+o_1, o_2 = rows[0] @ [8, 4], rows[1] @ [2, 6]
+print(number(o_1, ".0f"), number(o_2, ".0f"), number(o_1 - 2 * o_2, ".0f"))
+# --8<-- [end:exercise-join]
 
-
-def reshape_alone(x, h):
-    """WRONG: cuts the numbers in the order in which they lie in memory."""
-    batch, n, d = x.shape
-    return x.reshape(-1, batch, n, d // h)
-
-
-b, t, c = np.ogrid[1:3, 1:5, 1:5]
-tags = 100.0 * b + 10 * t + c  # sequence, token, component: (2, 4, 4)
-wrong_split, right_split = reshape_alone(tags, 2), split_heads(tags, 2)
-for r in (0, 1):
-    for s in (0, 1):
-        print(f"head {r + 1}, sequence {s + 1}: wrong, right")
-        for wrong, right in zip(wrong_split[r, s], right_split[s, r], strict=True):
-            print("  ", text(wrong, ".0f"), "  ", text(right, ".0f"))
-# --8<-- [end:mistake-reshape]
-
-# --8<-- [start:mistake-moved]
-W = rng.normal(size=(3, 4, 4))
-
-
-def right_layer(x):
-    """Split, attend, join."""
-    q, k, v = (split_heads(x @ one, 2) for one in W)
-    out, weights = attention(q, k, v)
-    return join_heads(out), weights
-
-
-def wrong_layer(x):
-    """WRONG: split and joined by reshape alone."""
-    q, k, v = (reshape_alone(x @ one, 2) for one in W)
-    out, weights = attention(q, k, v)
-    return out.reshape(x.shape), weights
-
-
-def half_right_layer(x):
-    """WRONG: joined as it should be, but split by reshape alone."""
-    q, k, v = (reshape_alone(x @ one, 2) for one in W)
-    out, weights = attention(q, k, v)  # (heads, batch, n, d_v)
-    return join_heads(np.moveaxis(out, 0, 1)), weights
-
-
-def moved(layer, sequence, token):
-    """Which outputs of which sequence move when one token changes."""
-    other = two_sequences.copy()
-    other[sequence, token] += 1
-    change = np.abs(layer(other)[0] - layer(two_sequences)[0]).max(axis=-1)
-    changed = change > 1e-9
-    return [[i + 1 for i in range(4) if row[i]] for row in changed]
-
-
-two_sequences = rng.normal(size=(2, 4, 4))
-change = {}
-for name, layer in (
-    ("right", right_layer),
-    ("reshape, reshape", wrong_layer),
-    ("reshape, join", half_right_layer),
-):
-    change[name] = moved(layer, 0, 3)  # token 4 of sequence 1
-    print(f"{name:17} sequence 1: {change[name][0]!s:13}", end="")
-    print(f"sequence 2: {change[name][1]}")
-# --8<-- [end:mistake-moved]
-
-# --8<-- [start:mistake-filed]
-other = two_sequences.copy()
-other[0, 3] += 1
-before, after = wrong_layer(two_sequences)[1], wrong_layer(other)[1]
-filed = [
-    f"head {r + 1}, sequence {s + 1}"
-    for r in (0, 1)
-    for s in (0, 1)
-    if np.abs(before[r, s] - after[r, s]).max() > 1e-9
-]
-print(filed)
-# --8<-- [end:mistake-filed]
-
-# --8<-- [start:mistake-import]
-try:
-    exec("import torch\nimport torch.nn\n\nclass Layer(nn.Module): ...", {})
-except NameError as error:
-    print(f"NameError: {error}")
-# --8<-- [end:mistake-import]
-
-# --8<-- [start:mistake-join]
-stacked = np.stack([output_1, output_2])  # (h, n, d_v) = (2, 3, 1)
-wrong_joined = stacked.reshape(3, 2)  # WRONG
-print(text(stacked, ".4f"))
-print(text(wrong_joined, ".4f"))
-print("wrong:", text((wrong_joined @ W_O)[:, 0], ".4f"))
-print("right:", text((join_heads(stacked) @ W_O)[:, 0], ".4f"))
-# --8<-- [end:mistake-join]
-
-# --8<-- [start:mistake-leak]
-keep = causal_mask(3)
-for him in (5, 9):
-    tokens = sentence(7, him)
-    heads = [
-        attention(tokens @ W_Q, tokens @ W_K, tokens @ W_V1, keep)[0]
-        for W_Q, W_K in ((W_Q1, W_K1), (W_Q2, W_K2))
-    ]
-    wrong = np.stack(heads).reshape(3, 2) @ W_O
-    right = join_heads(np.stack(heads)) @ W_O
-    print(f"him {him}: wrong", text(wrong[:2, 0], ".4f"), end="  ")
-    print("right", text(right[:2, 0], ".4f"))
-# --8<-- [end:mistake-leak]
-
-# --8<-- [start:mistake-scale]
-raw = (x @ W_Q1 @ (x @ W_K1).T)[1]  # scores of the verb in head 1
-for name, scale in (("1", 1), ("√d_model", 2), ("√d_k", sqrt(2))):
-    print(f"divided by {name:8}", text(softmax(raw / scale), ".4f"))
-# --8<-- [end:mistake-scale]
-
-# --8<-- [start:mistake-average]
-print(text(torch_map[0], ".4f"))  # what mha returned
-print(np.abs(torch_map[0].numpy() - (map_1 + map_2) / 2).max() < 1e-12)
-# --8<-- [end:mistake-average]
-
-# --8<-- [start:exercise-1]
-twice = Parameters(
-    *(np.concatenate([one, one], axis=1) for one in (W_Q1, W_K1, W_V1)),
-    W_o=np.array([[2.0], [3]]),
-)
-once = Parameters(W_Q1, W_K1, W_V1, W_o=np.array([[5.0]]))
-double, _ = multi_head_attention(x, x, x, twice, num_heads=2)
-single, _ = multi_head_attention(x, x, x, once, num_heads=1)
-print(text(double[:, 0], ".4f"), np.abs(double - single).max() < 1e-12)
-# --8<-- [end:exercise-1]
-
-# --8<-- [start:exercise-2]
+# --8<-- [start:exercise-fixed]
 d = 512
 for heads in (1, 4, 8, 16):
     fixed = heads * 3 * d * 64 + heads * 64 * d
-    print(f"{heads:2d} heads of size 64: {fixed:8d}, 4d² = {4 * d * d}")
-# --8<-- [end:exercise-2]
+    print(f"h = {heads:2d}: {fixed:8d} {4 * d * d:8d}")
+# --8<-- [end:exercise-fixed]
 
-# --8<-- [start:exercise-3]
+# --8<-- [start:exercise-order]
 order = [2, 3, 0, 1]  # columns of head 2, then those of head 1
 swapped = Parameters(
     two_heads.W_q[:, order],
@@ -546,6 +608,47 @@ swapped = Parameters(
 wrong, _ = multi_head_attention(x, x, x, swapped, num_heads=2)
 swapped = swapped._replace(W_o=two_heads.W_o[[1, 0]])
 right, _ = multi_head_attention(x, x, x, swapped, num_heads=2)
-print("W_O left alone:", text(wrong[:, 0], ".4f"))
-print("W_O swapped:   ", text(right[:, 0], ".4f"))
-# --8<-- [end:exercise-3]
+print("✗", text(wrong[:, 0], ".4f"))
+print("✓", text(right[:, 0], ".4f"))
+# --8<-- [end:exercise-order]
+
+# --8<-- [start:exercise-equal]
+twice = Parameters(
+    *(np.concatenate([one, one], axis=1) for one in (W_Q1, W_K1, W_V)),
+    W_o=np.array([[2.0], [3]]),
+)
+once = Parameters(W_Q1, W_K1, W_V, W_o=np.array([[5.0]]))
+double, _ = multi_head_attention(x, x, x, twice, num_heads=2)
+single, _ = multi_head_attention(x, x, x, once, num_heads=1)
+print(text(double[:, 0], ".4f"), np.abs(double - single).max() < 1e-12)
+# --8<-- [end:exercise-equal]
+
+# --8<-- [start:exercise-two-steps]
+d_model, d_head, h = 12, 4, 3
+rows = rng.normal(size=(5, d_model))
+W_first = rng.normal(size=(d_model, d_model))  # q = x W_Q, for all heads
+W_second = rng.normal(size=(h, d_model, d_head))  # then one more matrix a head
+in_two = [rows @ W_first @ W_second[r] for r in range(h)]
+in_one = [rows @ (W_first @ W_second[r]) for r in range(h)]
+print(np.abs(np.stack(in_two) - np.stack(in_one)).max() < 1e-12)
+# --8<-- [end:exercise-two-steps]
+
+# --8<-- [start:exercise-mask]
+scores = np.zeros((2, 2, 3, 3))  # (batch, heads, n, n)
+short = padding_mask(np.array([[2], [3]]), 3)[:, 0]  # WRONG: (batch, 1, n)
+wrong = softmax(np.where(short, scores, -np.inf))
+right = softmax(np.where(short[:, None], scores, -np.inf))  # (batch, 1, 1, n)
+for name, weights in (("✗", wrong), ("✓", right)):
+    print(name, text(weights[:, :, 0, 2], ".4f").replace("\n", ""))
+# --8<-- [end:exercise-mask]
+
+# --8<-- [start:exercise-any]
+from fractions import Fraction
+
+wanted = [Fraction(c) for c in (1, -2, 1, 0)]
+above, below = [max(c, 0) + 1 for c in wanted], [max(-c, 0) + 1 for c in wanted]
+p, m = sum(above), sum(below)
+a, b = [c / p for c in above], [c / m for c in below]
+print(*a, "|", *b, "|", p, m)
+print(*(p * one - m * other for one, other in zip(a, b, strict=True)))
+# --8<-- [end:exercise-any]

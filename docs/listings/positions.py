@@ -1,13 +1,21 @@
-"""Why attention does not see the order, and three ways to tell it: add, look up, rotate."""
+"""Why attention does not see the order, and how it is told."""
 
-# --8<-- [start:setup]
-from math import cos, pi, sin
+# --8<-- [start:order]
+from math import cos, log, pi, sin
 
 import numpy as np
 
 from attention_docs import eight_steps
 from attention_docs.attention_function import attention
-from attention_docs.figures import heatmap, line_chart
+from attention_docs.figures import (
+    Frame,
+    dials,
+    flow,
+    heatmap,
+    line_chart,
+    stepper,
+)
+from attention_docs.masking import causal_mask
 from attention_docs.positions import (
     frequencies,
     learned,
@@ -25,6 +33,7 @@ from attention_docs.sequences import (
     W_TAG,
     W_VALUE,
 )
+from attention_docs.softmax import softmax
 from attention_docs.text import number, text
 
 
@@ -34,75 +43,100 @@ def agree(a, b):
 
 
 def offset_only(matrix):
-    """Whether entry (t, u) depends on t - u only: is every diagonal constant?"""
+    """Whether every diagonal is constant: entry (t, u) knows t - u only."""
     return agree(matrix[1:, 1:], matrix[:-1, :-1])
 
 
-# --8<-- [end:setup]
-
-
-# --8<-- [start:order]
-def layer(inputs):
+def layer(inputs, mask=None):
     """Self-attention with the parameters of the eight steps."""
     queries = inputs @ eight_steps.W_QUERY
     keys = inputs @ eight_steps.W_KEY
-    outputs, _ = attention(queries, keys, inputs @ eight_steps.W_VALUE)
-    return outputs
+    values = inputs @ eight_steps.W_VALUE
+    return attention(queries, keys, values, mask)[0]
 
 
-x = eight_steps.INPUTS  # rows: dog, bites, man
-back = [2, 1, 0]  # man, bites, dog
+x = eight_steps.INPUTS
+words = ["dog", "bites", "man"]
+back = [2, 1, 0]
 there, turned = layer(x), layer(x[back])
-print("dog bites man")
-print(text(there, ".4f"))
-print("man bites dog")
-print(text(turned, ".4f"))
-print("the same rows, in the new order:", agree(turned, there[back]))
+flow(
+    [
+        [
+            ("dog bites man", "output", there, ".4f", words),
+            ("man bites dog", "output", turned, ".4f", words[::-1]),
+        ]
+    ],
+    arrows=[],
+)
 # --8<-- [end:order]
 
+# --8<-- [start:order-check]
+print(agree(turned, there[back]))
+# --8<-- [end:order-check]
+
 # --8<-- [start:broken]
-# p_0, p_1, p_2
-count = np.array([[0.0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 2]])
+count = np.zeros((3, 4))
+count[:, 3] = [0, 1, 2]  # p_0, p_1, p_2
 placed, placed_turned = layer(x + count), layer(x[back] + count)
-print("dog bites man")
 print(text(placed, ".4f"))
-print("man bites dog")
 print(text(placed_turned, ".4f"))
 bites = np.abs(placed[1] - placed_turned[1]).max()
-print("largest difference in the row of bites:", number(bites, ".4f"))
+print(number(bites, ".4f"))
+print(agree(layer((x + count)[back]), placed[back]))
 # --8<-- [end:broken]
 
-# --8<-- [start:together]
-together = layer((x + count)[back])  # each word keeps its position
-print("reordered with their positions:", agree(together, placed[back]))
-# --8<-- [end:together]
-
 # --8<-- [start:by-hand]
-for t in range(4):
-    row = [sin(t), cos(t), sin(t / 100), cos(t / 100)]
-    print(f"t = {t}:", text(row, ".6f"))
+omega = [1, 1 / 100]  # d = 4: two pairs
+rows = [[f(w * t) for w in omega for f in (sin, cos)] for t in range(4)]
+print(text(rows, ".6f"))
+print(agree(np.array(rows), sinusoids(np.arange(4.0), d=4)))
 # --8<-- [end:by-hand]
 
-# --8<-- [start:package]
-p = sinusoids(np.arange(4.0), d=4)
-print(text(p, ".6f"))
-# --8<-- [end:package]
+# --8<-- [start:turn]
+offsets, bases = (1, 2, 3, 6, 20, 44), (10000.0, 100.0, 500000.0)
+starts = np.array([0.0, 9.0])
 
-# --8<-- [start:frequencies]
-omega = frequencies(8)
-wavelengths = 2 * pi / omega  # in tokens
-print("frequencies", text(omega, ".3f"))
-print("wavelengths", text(wavelengths, ".2f"))
-longest = 2 * pi / frequencies(512)[-1]
-print("d = 512, longest wavelength:", number(longest, ".0f"))
-# --8<-- [end:frequencies]
+
+def frame(m, b):
+    """The hands at two positions, turned on by an offset."""
+    offset, omega = offsets[m], frequencies(8, bases[b])  # d = 8: four hands
+    hands = dials(
+        np.outer(starts, omega),
+        np.outer(starts + offset, omega),
+        columns=[f"ω_{i} = {w:.3g}" for i, w in enumerate(omega)],
+        rows=[f"t = {t:.0f}" for t in starts],
+        below=[f"cos = {number(cos(w * offset), '.3f')}" for w in omega],
+    )
+    total = number(np.cos(omega * offset).sum(), ".3f")
+    label = f"Δ = {offset}, {bases[b]:.0f}"
+    caption = {"en": f"Sum: {total}.", "zh": f"总和 {total}。"}
+    return Frame((str(m + 1), str(b + 1)), label, (hands,), caption)
+
+
+stepper(
+    "turn",
+    [
+        ({"en": "Offset Δ", "zh": "偏移量 Δ"}, list(map(str, offsets))),
+        ({"en": "Base", "zh": "底数"}, [f"{one:.0f}" for one in bases]),
+    ],
+    [frame(m, b) for m in range(len(offsets)) for b in range(len(bases))],
+)
+# --8<-- [end:turn]
+
+# --8<-- [start:distinct]
+apart = {}
+for d in (2, 4, 8):
+    start, later = sinusoids(np.array([0.0, 44.0]), d)
+    apart[d] = np.sqrt(((later - start) ** 2).sum())
+    print(f"d = {d}:", number(apart[d], ".4f"))
+# --8<-- [end:distinct]
 
 # --8<-- [start:heat]
 many = np.arange(32.0)
 encoding = sinusoids(many, d=32)  # (32, 32): a row for each position
 heatmap(
     encoding,
-    name={"en": "sinusoidal encoding", "zh": "正弦位置编码"},
+    name={"en": "encoding", "zh": "位置编码"},
     row_axis="positions",
     column_axis="components",
     role="input",
@@ -111,31 +145,70 @@ heatmap(
 )
 # --8<-- [end:heat]
 
-# --8<-- [start:distinct]
+# --8<-- [start:frequencies]
+omega = frequencies(8)
+print(text(omega, ".3f"))
+print(text(2 * pi / omega, ".2f"))
+print(number(2 * pi / frequencies(512)[-1], ".0f"))
+# --8<-- [end:frequencies]
+
+# --8<-- [start:spacing]
+d, until = 16, 160
+t = np.arange(until + 1.0)
+equal = 1 - 2 * np.arange(d // 2) / d  # 1, 1 - 2/d, ..., 2/d
 apart = {}
-for d in (2, 4, 8):
-    start, later = sinusoids(np.array([0.0, 44.0]), d)
-    apart[d] = np.sqrt(((later - start) ** 2).sum())
-    print(f"d = {d}: from p_0 to p_44 it is", number(apart[d], ".4f"))
-# --8<-- [end:distinct]
+for name, omega in (("equal", equal), ("geometric", frequencies(d))):
+    angles = np.outer(t, omega)
+    apart[name] = 2 * np.sqrt((np.sin(angles / 2) ** 2).sum(axis=1))
+line_chart(
+    t,
+    [
+        ({"en": "equal steps", "zh": "等差"}, apart["equal"]),
+        ({"en": "geometric", "zh": "等比"}, apart["geometric"]),
+    ],
+    xlabel={"en": "position t", "zh": "位置 t"},
+    ylabel={"en": "distance from position 0", "zh": "与位置 0 的距离"},
+)
+# --8<-- [end:spacing]
+
+# --8<-- [start:bases]
+d, length = 64, 512
+turns = {}
+for base in (100.0, 10000.0, 500000.0):
+    omega = frequencies(d, base)
+    turns[base] = int((omega * length >= 2 * pi).sum())
+    formula = min(d / 2, int(d / 2 * log(length / (2 * pi)) / log(base)) + 1)
+    longest = 2 * pi / omega[-1]
+    print(f"{base:6.0f} {longest:9.0f}", turns[base], int(formula), d // 2)
+# --8<-- [end:bases]
 
 # --8<-- [start:shift]
-offset = 3
-turn = rotation(-offset, d=4)  # pairs of [sin, cos] turn clockwise
-print(text(turn, ".4f"))
+turn = rotation(-3, d=4)  # pairs of [sin, cos] turn clockwise
 p = sinusoids(np.arange(1000.0), d=4)
-same = agree(p[:-offset] @ turn, p[offset:])
-print("p_(t+3) = p_t R for 997 positions:", same)
+print(text(turn, ".4f"))
+print(agree(p[:-3] @ turn, p[3:]))
 # --8<-- [end:shift]
 
 # --8<-- [start:gram]
-p = sinusoids(np.arange(6.0), d=4)
-gram = dot(p, p)  # (6, 6): entry (t, u) is the inner product of p_t and p_u
+p = sinusoids(np.arange(4.0), d=4)
+gram = dot(p, p)  # (4, 4)
 print(text(gram, ".4f"))
-for step in (0, 1, 2):
-    print(f"offset {step}:", number(cos(step) + cos(step / 100), ".4f"))
-print("depends on the offset only:", offset_only(gram))
+print(text([cos(m) + cos(m / 100) for m in range(4)], ".4f"))
 # --8<-- [end:gram]
+
+# --8<-- [start:gram-lines]
+offsets = np.arange(0, 41)
+lines = {}  # inner product as a share of its largest value, d/2
+for d in (2, 8, 64):
+    lines[d] = np.cos(offsets[:, None] * frequencies(d)).mean(axis=1)
+    print(f"d = {d:2}:", text(lines[d][:7], ".3f"))
+line_chart(
+    offsets,
+    {f"d = {d}": line for d, line in lines.items()},
+    xlabel={"en": "offset in tokens", "zh": "偏移量（词元）"},
+    ylabel={"en": "inner product / (d/2)", "zh": "内积 / (d/2)"},
+)
+# --8<-- [end:gram-lines]
 
 # --8<-- [start:gram-figure]
 large_gram = dot(encoding, encoding)
@@ -150,97 +223,34 @@ heatmap(
 )
 # --8<-- [end:gram-figure]
 
-# --8<-- [start:gram-lines]
-offsets = np.arange(0, 41)
-lines = {}  # inner product as a share of its largest value, d/2
-for d in (2, 8, 64):
-    lines[d] = np.cos(offsets[:, None] * frequencies(d)).mean(axis=1)
-    print(f"d = {d:2}: offsets 0 to 6", text(lines[d][:7], ".3f"))
-line_chart(
-    offsets,
-    {f"d = {d}": line for d, line in lines.items()},
-    xlabel={"en": "offset in tokens", "zh": "偏移量（词元）"},
-    ylabel={"en": "inner product / (d/2)", "zh": "内积 / (d/2)"},
-)
-# --8<-- [end:gram-lines]
-
 # --8<-- [start:projections]
 p = sinusoids(np.arange(6.0), d=2)
+J = rotation(pi / 2, d=2)
 matrices = {
-    "identity": np.eye(2),
-    "rotation": rotation(1, d=2),
-    "sine only": np.array([[1.0, 0], [0, 0]]),
+    "I": np.eye(2),
+    "R": rotation(1, d=2),
+    "S": np.array([[1.0, 0], [0, 0]]),
 }
 for name, M in matrices.items():
-    print(f"{name}: depends on the offset only:", offset_only(p @ M @ p.T))
-sine_only = p @ matrices["sine only"] @ p.T
-print("sine only, offset 0:", text(np.diag(sine_only)[:3], ".4f"))
+    print(name, agree(M @ J, J @ M), offset_only(p @ M @ p.T))
+print(text(np.diag(p @ matrices["S"] @ p.T)[:3], ".4f"))
 # --8<-- [end:projections]
-
-# --8<-- [start:learned]
-table = np.array([[5.0, 1], [2, 0], [1, 4], [0, 2]])  # (n_max, d) parameters
-one_hot = np.eye(4)  # row t has its 1 in place t
-print(text(learned(table, [0, 1, 2]), ".0f"))
-same = agree(one_hot @ table, learned(table, range(4)))
-print("a one-hot row times the table:", same)
-try:
-    learned(table, [3, 4])
-except ValueError as error:
-    print("ValueError:", error)
-# --8<-- [end:learned]
-
-# --8<-- [start:learned-size]
-sizes = {"BERT base": (512, 768), "GPT-2 small": (1024, 768)}  # n_max, d
-entries = {}
-for model, (n_max, d) in sizes.items():
-    entries[model] = n_max * d
-    print(f"{model}: {n_max} positions of size {d}: {entries[model]} parameters")
-# --8<-- [end:learned-size]
-
-# --8<-- [start:untrained]
-changed = table.copy()
-changed[3] = [100.0, -100.0]  # the row of position 3
-words = np.array([[1.0, 0], [0, 1], [1, 1]])  # 3 tokens: positions 0, 1, 2
-before, after = (words + learned(rows, range(3)) for rows in (table, changed))
-seen, _ = attention(before, before, before)
-unseen, _ = attention(after, after, after)
-print("all outputs the same:", bool((seen == unseen).all()))
-# --8<-- [end:untrained]
 
 # --8<-- [start:rope]
 q, k = np.array([[1.0, 2, 3, 4]]), np.array([[2.0, 0, 1, 1]])
-
-
-def rotated_dot(t, u):
-    """The query at position t, the key at position u."""
-    rotated_q, rotated_k = rope(q, np.array([t])), rope(k, np.array([u]))
-    return dot(rotated_q, rotated_k)[0, 0]
-
-
 products = {}
-for t, u in ((0.0, 0.0), (2.0, 0.0), (7.0, 5.0), (102.0, 100.0), (0.0, 2.0)):
-    products[t, u] = rotated_dot(t, u)
-    print(f"t = {t:.0f}, u = {u:.0f}:", number(products[t, u], ".4f"))
-square = (rope(q, np.array([102.0])) ** 2).sum()
-print("squared length of the query at 102:", number(square, ".4f"))
+for t, u in ((0, 0), (2, 0), (7, 5), (102, 100), (0, 2)):
+    turned_q = rope(q, np.array([float(t)]))
+    turned_k = rope(k, np.array([float(u)]))
+    products[t, u] = dot(turned_q, turned_k)[0, 0]
+    print(f"{t:3d} {u:3d} {t - u:3d}", number(products[t, u], "8.4f"))
 # --8<-- [end:rope]
 
-# --8<-- [start:rope-by-hand]
-alpha, beta = 2.0, 0.02  # ω_0 (t - u) and ω_1 (t - u)
-first = 2 * cos(alpha) - 4 * sin(alpha)  # 1·2 + 2·0 and 1·0 - 2·2
-second = 7 * cos(beta) - 1 * sin(beta)  # 3·1 + 4·1 and 3·1 - 4·1
-print(number(first, ".4f"), "+", number(second, ".4f"))
-print("sum:", number(first + second, ".4f"))
-# --8<-- [end:rope-by-hand]
-
 # --8<-- [start:rope-map]
-places = np.arange(24.0)
-query = np.ones((24, 16))  # the same query at each position
+places = np.arange(12.0)
+query = np.ones((12, 16))  # the same query at each position
 key = query @ rotation(3, d=16)  # and the same key
 three_back = scaled_dot(rope(query, places), rope(key, places))
-print("depends on the offset only:", offset_only(three_back))
-largest = three_back[3:].argmax(axis=1)  # for the queries at positions 3 to 23
-print("each looks 3 tokens back:", bool((largest == np.arange(21)).all()))
 heatmap(
     three_back,
     name="scores",
@@ -252,28 +262,82 @@ heatmap(
 )
 # --8<-- [end:rope-map]
 
+# --8<-- [start:rope-by-hand]
+alpha, beta = 2.0, 0.02  # ω_0 (t - u) and ω_1 (t - u)
+first = 2 * cos(alpha) - 4 * sin(alpha)  # 1·2 + 2·0 and 1·0 - 2·2
+second = 7 * cos(beta) - 1 * sin(beta)  # 3·1 + 4·1 and 3·1 - 4·1
+print(text([first, second, first + second], ".4f"))
+print(number((rope(q, np.array([102.0])) ** 2).sum(), ".4f"))
+# --8<-- [end:rope-by-hand]
+
+# --8<-- [start:rope-map-check]
+largest = three_back[3:].argmax(axis=1)  # for the queries at positions 3 to 11
+print(offset_only(three_back), bool((largest == np.arange(9)).all()))
+# --8<-- [end:rope-map-check]
+
 # --8<-- [start:pairings]
 at = np.array([1.0])
-print("interleaved", text(rope(q, at), ".4f"))
-print("half-split ", text(rope(q, at, pairing="half-split"), ".4f"))
+print("2i, 2i+1  ", text(rope(q, at), ".4f"))
+print("i, i+d_k/2", text(rope(q, at, pairing="half-split"), ".4f"))
 order = [0, 2, 1, 3]  # first components of the pairs, then second ones
 moved = rope(q[:, order], at, pairing="half-split")
-print("the same after reordering:", agree(moved, rope(q, at)[:, order]))
+print(agree(moved, rope(q, at)[:, order]))
 # --8<-- [end:pairings]
 
-# --8<-- [start:saw]
+# --8<-- [start:learned]
+table = np.array([[5.0, 1], [2, 0], [1, 4], [0, 2]])  # (n_max, d) parameters
+one_hot = np.eye(4)  # row t has its 1 in place t
+print(text(learned(table, [0, 1, 2]), ".0f"))
+print(agree(one_hot @ table, learned(table, range(4))))
+try:
+    learned(table, [3, 4])
+except ValueError as error:
+    print("ValueError:", error)
+# --8<-- [end:learned]
+
+# --8<-- [start:learned-size]
+sizes = {"BERT base": (512, 768), "GPT-2 small": (1024, 768)}  # n_max, d
+for model, (n_max, d) in sizes.items():
+    print(f"{model}: {n_max} × {d} = {n_max * d}")
+# --8<-- [end:learned-size]
+
+# --8<-- [start:untrained]
+changed = table.copy()
+changed[3] = [100.0, -100.0]  # the row of position 3
+inputs = np.array([[1.0, 0], [0, 1], [1, 1]])  # 3 tokens: positions 0, 1, 2
+before, after = (inputs + learned(rows, range(3)) for rows in (table, changed))
+seen, _ = attention(before, before, before)
+unseen, _ = attention(after, after, after)
+print(bool((seen == unseen).all()))
+# --8<-- [end:untrained]
+
+# --8<-- [start:bias]
+t = np.arange(5.0)
+scores = np.zeros((5, 5)) - log(2) * (t[:, None] - t)  # m = ln 2
+weights = softmax(np.where(causal_mask(5), scores, -np.inf))
+print(offset_only(scores))
+print(text(weights[4] * 31, ".0f"))
+# --8<-- [end:bias]
+
+# --8<-- [start:causal-only]
+keep = causal_mask(3)
+for name, inputs in (("dog bites", x), ("man bites", x[back])):
+    print(name, text(layer(inputs, keep)[1], ".4f"))
+values = np.zeros((6, 1))
+values[0] = 1  # only the first token differs
+zeros = np.zeros((6, 1))  # queries and keys: every score is 0
+marks, _ = attention(zeros, zeros, values, causal_mask(6))
+print(text(marks[:, 0], ".4f"))
+# --8<-- [end:causal-only]
+
+# --8<-- [start:saw-weights]
 x = EMBEDDINGS.copy()
 x[:, 3:] = sinusoids(np.arange(4.0), d=2)  # in the two free components
 W_before = W_QUERY.copy()
 W_before[3:, 2:] = 4 * rotation(1, d=2)  # from p_t to 4 p_(t-1)
 scores = scaled_dot(x @ W_before, x @ W_KEY)
-print(text(scores, ".4f"))
-# --8<-- [end:saw]
-
-# --8<-- [start:saw-weights]
 names = [f"{word} {i + 1}" for i, word in enumerate(SENTENCE)]
 outputs, weights = attention(x @ W_before, x @ W_KEY, x @ W_VALUE)
-print(text(weights, ".4f"))
 heatmap(
     weights,
     rows=names,
@@ -284,9 +348,17 @@ heatmap(
 )
 # --8<-- [end:saw-weights]
 
+# --8<-- [start:saw-content]
+print(text(W_QUERY[:3, :2], ".0f"))
+print(text(W_KEY[:3, :2], ".0f"))
+# --8<-- [end:saw-content]
+
+# --8<-- [start:saw-scores]
+print(text(scores, ".4f"))
+# --8<-- [end:saw-scores]
+
 # --8<-- [start:saw-tags]
-# The rows for the token itself, then those for what it fetched.
-W_after = np.concatenate([W_TAG[5:10], W_TAG[:3]])
+W_after = np.concatenate([W_TAG[5:10], W_TAG[:3]])  # token, then fetched
 tagged = np.concatenate([x, outputs], axis=1) @ W_after
 for word, row in zip(SENTENCE, tagged, strict=True):
     print(f"{word:4}", text(row, ".4f"), TAGS[int(row.argmax())])
@@ -296,17 +368,18 @@ for word, row in zip(SENTENCE, tagged, strict=True):
 at = np.arange(4.0)
 queries, keys, values = (EMBEDDINGS @ W for W in (W_QUERY, W_KEY, W_VALUE))
 plain, _ = attention(queries, keys, values)
-turned, _ = attention(rope(queries, at), rope(keys, at), values)
-print("tokens 2 and 4 without positions:", text(plain[[1, 3]], ".4f"))
-print("tokens 2 and 4 with RoPE:", text(turned[[1, 3]], ".4f"))
+with_rope, _ = attention(rope(queries, at), rope(keys, at), values)
+print(text(plain[[1, 3]], ".4f"))
+print(text(with_rope[[1, 3]], ".4f"))
 # --8<-- [end:saw-rope]
 
 
 # --8<-- [start:mistake-exponent]
 def encode(exponents, t):
-    """One exponent for each component: sine in even places, cosine in odd ones."""
+    """One exponent a component: sine in even places, cosine in odd ones."""
     angles = t[:, None] / 10000**exponents
-    return np.where(np.arange(len(exponents)) % 2, np.cos(angles), np.sin(angles))
+    odd = np.arange(len(exponents)) % 2
+    return np.where(odd, np.cos(angles), np.sin(angles))
 
 
 d, t = 4, np.arange(100.0)
@@ -316,15 +389,13 @@ variants = {"2i/d": 2 * i / d, "2c/d": 2 * c / d, "c/d": c / d, "i/d": i / d}
 for name, exponents in variants.items():
     p = encode(exponents, t)
     squares = (p**2).sum(axis=1)
-    print(f"{name:5} exponents", text(exponents, ".2f"))
-    print("      squared lengths", text(squares[:4], ".4f"))
-    print("      depends on the offset only:", offset_only(p @ p.T))
+    print(f"{name:5}", text(squares[:4], ".4f"), offset_only(p @ p.T))
 # --8<-- [end:mistake-exponent]
 
 # --8<-- [start:mistake-exponent-right]
 p = sinusoids(t, d)
-print("squared lengths", text((p**2).sum(axis=1)[:4], ".4f"))
-print("equal to 2i/d:", agree(p, encode(variants["2i/d"], t)))
+print(text((p**2).sum(axis=1)[:4], ".4f"), offset_only(p @ p.T))
+print(agree(p, encode(variants["2i/d"], t)))
 # --8<-- [end:mistake-exponent-right]
 
 # --8<-- [start:mistake-odd]
@@ -333,9 +404,9 @@ t = np.array([0.0, 1000, 2000, 3000])
 angles = t[:, None] / 10000 ** (np.arange(0, d, 2) / d)  # (4, 3)
 cut = np.empty((4, d))
 cut[:, 0::2] = np.sin(angles)  # components 0, 2, 4
-cut[:, 1::2] = np.cos(angles)[:, : d // 2]  # components 1, 3: one cosine is left out
-print("squared lengths", text((cut**2).sum(axis=1), ".4f"))
-print("depends on the offset only:", offset_only(cut @ cut.T))
+cut[:, 1::2] = np.cos(angles)[:, : d // 2]  # one cosine is left out
+print(text((cut**2).sum(axis=1), ".4f"))
+print(offset_only(cut @ cut.T))
 # --8<-- [end:mistake-odd]
 
 # --8<-- [start:mistake-odd-right]
@@ -344,8 +415,8 @@ try:
 except ValueError as error:
     print("ValueError:", error)
 even = sinusoids(t, d=6)
-print("squared lengths", text((even**2).sum(axis=1), ".4f"))
-print("depends on the offset only:", offset_only(even @ even.T))
+print(text((even**2).sum(axis=1), ".4f"))
+print(offset_only(even @ even.T))
 # --8<-- [end:mistake-odd-right]
 
 
@@ -360,17 +431,17 @@ def mixed(x, t):
 wrong = {}
 for t, u in ((2.0, 0.0), (7.0, 5.0), (102.0, 100.0)):
     wrong[t, u] = dot(mixed(q, t), mixed(k, u))[0, 0]
-    print(f"t = {t:.0f}, u = {u:.0f}:", number(wrong[t, u], ".4f"))
+    print(f"{t:3.0f} {u:3.0f}", number(wrong[t, u], ".4f"))
 square = (mixed(q, 7.0) ** 2).sum()
-print("squared length of the query at 7:", number(square, ".4f"))
+print(number(square, ".4f"))
 # --8<-- [end:mistake-pairing]
 
 # --8<-- [start:mistake-pairing-right]
 for pairing in ("interleaved", "half-split"):
     for t, u in ((2.0, 0.0), (7.0, 5.0), (102.0, 100.0)):
-        at_t, at_u = np.array([t]), np.array([u])
-        product = dot(rope(q, at_t, pairing=pairing), rope(k, at_u, pairing=pairing))
-        print(f"{pairing}, t = {t:.0f}, u = {u:.0f}:", text(product, ".4f"))
+        right_q = rope(q, np.array([t]), pairing=pairing)
+        right_k = rope(k, np.array([u]), pairing=pairing)
+        print(f"{t:3.0f} {u:3.0f}", number(dot(right_q, right_k)[0, 0], ".4f"))
 # --8<-- [end:mistake-pairing-right]
 
 # --8<-- [start:mistake-two]
@@ -378,25 +449,53 @@ both = []
 for t, u in ((2.0, 0.0), (7.0, 5.0), (102.0, 100.0)):
     rotated_k = rope(k, np.array([u]), pairing="half-split")
     both.append(dot(rope(q, np.array([t])), rotated_k)[0, 0])
-print("query interleaved, key half-split:", text(both, ".4f"))
+print(text(both, ".4f"))
 # --8<-- [end:mistake-two]
 
-# --8<-- [start:exercise-1]
-p = sinusoids(np.arange(6.0), d=8)
-print("added: before and after alike:", agree(dot(p, p), dot(p, p).T))
-for t, u in ((1.0, 0.0), (0.0, 1.0)):
-    print(f"rotated, t = {t:.0f}, u = {u:.0f}:", number(rotated_dot(t, u), ".4f"))
-# --8<-- [end:exercise-1]
+# --8<-- [start:exercise-row]
+p_10, p_12 = sinusoids(np.array([10.0, 12.0]), d=4, base=100.0)
+print(text(p_10, ".4f"))
+print(number(p_10 @ p_12, ".4f"), number(cos(2) + cos(2 / 10), ".4f"))
+# --8<-- [end:exercise-row]
 
-# --8<-- [start:exercise-2]
+# --8<-- [start:exercise-turn]
+for base in (10000.0, 500000.0):
+    omega = frequencies(64, base)
+    reached = int((100 * omega >= 2 * pi).sum())
+    print(number(32 * log(100 / (2 * pi)) / log(base), ".2f"), reached)
+# --8<-- [end:exercise-turn]
+
+# --8<-- [start:exercise-before]
+p = sinusoids(np.arange(6.0), d=8)
+print(agree(dot(p, p), dot(p, p).T))
+for t, u in ((1.0, 0.0), (0.0, 1.0)):
+    rotated = dot(rope(q, np.array([t])), rope(k, np.array([u])))[0, 0]
+    print(f"{t:.0f} {u:.0f}", number(rotated, ".4f"))
+# --8<-- [end:exercise-before]
+
+# --8<-- [start:exercise-ahead]
 p = sinusoids(np.arange(12.0), d=8)
 ahead = dot(p @ rotation(-2, d=8), p)  # from p_t to p_(t+2)
 print(text(ahead.argmax(axis=1), "d"))
-# --8<-- [end:exercise-2]
+# --8<-- [end:exercise-ahead]
 
-# --8<-- [start:exercise-3]
+# --8<-- [start:exercise-keys]
+for t, u in ((2.0, 0.0), (7.0, 5.0), (102.0, 100.0)):
+    wrong = dot(q, rope(k, np.array([u])))[0, 0]
+    print(f"{t:3.0f} {u:3.0f}", number(wrong, ".4f"))
+# --8<-- [end:exercise-keys]
+
+# --8<-- [start:exercise-half]
 for dtype in (np.float16, np.float32):
     two = np.array([2048, 2049], dtype=dtype)
     p = sinusoids(two, d=8)
-    print(f"{dtype.__name__}: the same encoding:", bool((p[0] == p[1]).all()))
-# --8<-- [end:exercise-3]
+    print(dtype.__name__, bool((p[0] == p[1]).all()))
+# --8<-- [end:exercise-half]
+
+# --8<-- [start:exercise-commute]
+M = np.array([[3.0, 4], [-4, 3]])
+length = np.sqrt(3.0**2 + 4**2)
+angle = np.arctan2(4, 3)
+print(agree(M, length * rotation(angle, d=2)))
+print(all(agree(M @ rotation(s, 2), rotation(s, 2) @ M) for s in range(9)))
+# --8<-- [end:exercise-commute]

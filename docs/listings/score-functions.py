@@ -72,6 +72,7 @@ legend = {"en": "Score", "zh": "分数"}
 stepper("scores", [(legend, [label for label, _ in names])], frames)
 # --8<-- [end:choose]
 
+
 # --8<-- [start:by-hand]
 def factor(x, spec):
     """A number in a product: a negative one in parentheses."""
@@ -307,6 +308,7 @@ print(np.array_equal(dot(queries, changed[:, :4]), cut_scores))
 print(text(bilinear(queries, changed, W_long), ".0f"))
 # --8<-- [end:mistake-cut]
 
+
 # --8<-- [start:large]
 def operations(n_q, n_k, d_q, d_k, d_a):
     """By formula: every score of n_q queries with n_k keys."""
@@ -385,6 +387,7 @@ class Counted:
 
 # --8<-- [end:counter]
 
+
 # --8<-- [start:pencil]
 def times(a, b):
     return reduce(Counted.__add__, [x * y for x, y in zip(a, b, strict=True)])
@@ -431,6 +434,7 @@ def pencil_additive(Q, K, W_q, W_k, w):
 
 # --8<-- [end:pencil]
 
+
 # --8<-- [start:operations]
 def wrapped(array):
     return [Counted(x) if array.ndim == 1 else wrapped(x) for x in array]
@@ -461,6 +465,7 @@ for name, (pencil, arrays, expected, by_formula) in runs.items():
 original = 1000 * (1000 + 2000 + 1)  # d_a (d_q + d_k + 1)
 print(f"{original:,d}")
 # --8<-- [end:original]
+
 
 # --8<-- [start:torch]
 def tensors(*arrays):
@@ -551,6 +556,7 @@ other_keys = INPUTS @ (W_KEY @ R_inverse.T)
 print(text(other_keys, ".0f"))
 print(text(dot(other_queries, other_keys), ".0f"))
 # --8<-- [end:exercise-same]
+
 
 # --8<-- [start:exercise-mixed]
 def mixed(s):

@@ -130,6 +130,7 @@ for name, stack in (("F", alone), ("x + F", kept)):
     print(f"{name:5}", *(f"{m:6.1f} ± {h:.1f}" for m, h in pairs))
 # --8<-- [end:residual]
 
+
 # --8<-- [start:collapse-rate]
 def shrunk(size):
     """How far apart two outputs are, for tokens that are apart by about size."""
@@ -213,6 +214,7 @@ print("σ + ε:    ", text(centred / (sigma + eps), ".4f"))
 print("package:  ", text(layer_norm(tiny), ".4f"))
 print("constant: ", text(layer_norm(np.array([2.0, 2, 2, 2])), ".4f"))
 # --8<-- [end:epsilon]
+
 
 # --8<-- [start:layer-norm-jacobian]
 def layer_norm_jacobian(x, eps=1e-5):
@@ -316,6 +318,7 @@ package = encoder_block(x, by_hand, num_heads=1, norm_first=True)
 print(np.abs(package - pre).max() < 1e-12)
 # --8<-- [end:pre-steps]
 
+
 # --8<-- [start:code]
 def code(function):
     """The source of a function from its module, without the docstring."""
@@ -326,6 +329,7 @@ def code(function):
 
 print(code(encoder_block))
 # --8<-- [end:code]
+
 
 # --8<-- [start:batch-block]
 def random_parameters(d, d_ff):
@@ -346,6 +350,7 @@ print(before.shape)
 for change in (masked, bare):
     print(change[0].any(axis=1).astype(int))  # which tokens of sentence 1 move
 # --8<-- [end:batch-block]
+
 
 # --8<-- [start:mistake-order]
 def sublayer_connection(x, sublayer):
@@ -500,6 +505,7 @@ for layer in their_stack.layers:
 ours = layer_norm(stream, last_norm.weight, last_norm.bias)
 print(far([ours], [their_stack(start, mask=~causal)]) < 1e-11)
 # --8<-- [end:stack]
+
 
 # --8<-- [start:control]
 def sublayer(x, F, norm_first):
@@ -813,6 +819,7 @@ values = [(1.5**k * 0.5 ** (10 - k)) ** 2 for k in range(11)]
 mean = sum(p * one for p, one in zip(odds, values, strict=True))
 print(f"mean {mean:.2f}  median {values[5]:.3f}  P(< 1) = {sum(odds[:7]):.3f}")
 # --8<-- [end:exercise-median]
+
 
 # --8<-- [start:exercise-axis]
 def norm_of_all(x, eps=1e-5):

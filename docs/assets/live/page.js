@@ -111,6 +111,7 @@ class Cell {
     const shown = changed ? this.now.figure : null;
     if (this.painted === shown) return;
     const controls = [...this.drawing.querySelectorAll("input")];
+    const moved = this.drawing.querySelector(".stepper")?.classList.contains("moved");
     if (shown === null) this.drawing.replaceChildren(...this.was.figure);
     else this.drawing.innerHTML = shown;
     this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
@@ -119,12 +120,14 @@ class Cell {
     const fresh = [...this.drawing.querySelectorAll("input")];
     if (!fresh.length) return;
     const same = fresh.length === controls.length;
-    fresh.forEach((one, n) => {
-      if (same && one.type === "range") one.value = controls[n].value;
-      else if (same) one.checked = controls[n].checked;
-    });
-    if (same && controls.some((one) => one === document.activeElement)) fresh[0].focus();
-    fresh[0].dispatchEvent(new Event("input", { bubbles: true }));
+    if (same) {
+      fresh.forEach((one, n) => {
+        if (one.type === "range") one.value = controls[n].value;
+        else one.checked = controls[n].checked;
+      });
+    }
+    fresh[0].dispatchEvent(new Event("input", { bubbles: true })); // ../stepper.js
+    this.drawing.querySelector(".stepper")?.classList.toggle("moved", Boolean(moved));
   }
 
   makeFrame() {

@@ -661,6 +661,17 @@ def test_bars_are_as_long_as_their_values():
     assert lengths[0] / lengths[1] == pytest.approx(2 / 3, abs=1e-3)
 
 
+def test_bars_on_one_scale_can_be_compared():
+    lengths = []
+    for values in ([0.5, 0.25], [0.2, 0.1]):
+        figure = bar_chart(["a", "b"], {"": values}, ylabel="y", roles=["score"], scale=(0, 1))
+        for bar in outlines_of(figure, "score", "fill"):
+            lengths.append(max(x for x, _ in bar) - min(x for x, _ in bar))
+    assert [length / lengths[0] for length in lengths] == pytest.approx(
+        [1, 0.5, 0.4, 0.2], abs=0.01
+    )
+
+
 def test_alternative_text_of_bars():
     figure = bar_chart(numbered("key", 2), {"": [0.25, 0.75]}, ylabel="weight", xlabel="key")
     assert figure.alt("en") == (
@@ -842,6 +853,10 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
         (
             lambda: flow([("a", "key", [1], "d"), ("b", "key", [1], "d")], arrows=[(1, 0)]),
             "one of 2 boxes to a later stage, got 1 to 0",
+        ),
+        (
+            lambda: bar_chart(["a"], {"c": [2]}, ylabel="y", scale=(0, 1)),
+            r"scale must hold 0 and every value, got \(0, 1\)",
         ),
         (
             lambda: line_chart([1, 2, 3], {"a": [1, 2]}, xlabel="x", ylabel="y"),

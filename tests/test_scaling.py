@@ -16,17 +16,15 @@ from hypothesis import strategies as st
 
 from attention_docs import scaling
 from tests.conftest import each_language
-from tests.exact import dot, holds, pm, printed, softmax
+from tests.exact import dot, holds, jacobian, norm, pm, printed, printed_e, softmax
 
 WIDTHS = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
-SPREAD = [4, 16, 64, 256, 1024]
 DIVISORS = ["1", "√d_k", "d_k"]
 COIN = {-1: Fraction(1, 2), 1: Fraction(1, 2)}
-# Typed from seed 001: softmax of [1, 1, 1, 5].
-SEED_WEIGHTS = [0.0174, 0.0174, 0.0174, 0.9479]
-# Typed: largest weight of 8 keys, mean, raw, by √d_k and by d_k.
-LARGEST = {64: [0.873, 0.359, 0.149], 1024: [0.969, 0.361, 0.131]}
-JACOBIAN_1024 = [0.043, 0.366]
+# Typed: largest weight of 8 keys, raw weight, entropy and by √d_k of 240,000 other draws at 64, and
+# what others found at 1024, raw, by √d_k and by d_k.
+LARGEST = {64: [0.8743, 0.3595, 0.149], 1024: [0.969, 0.361, 0.131]}
+ENTROPY_64, JACOBIAN_1024 = 0.3197, [0.043, 0.366]
 
 
 def moments(pairs):
@@ -142,28 +140,27 @@ def test_errors_say_wanted_and_got():
 @each_language
 def test_example(page, lang):
     chapter = page(lang, "scaling")
-    raw = chapter.array("example")
-    np.testing.assert_allclose(raw, SEED_WEIGHTS, rtol=0, atol=1e-12)
-    printed(raw, softmax([1, 1, 1, 5]))
-    for number, d_k in enumerate([4, 16, 64], start=1):
-        exact = softmax([1, 1, 1, 5], mpmath.sqrt(d_k))
-        printed(chapter.array("example", number), exact)
-    assert chapter.values("idea")[:3] == ["0.9479", "0.7112", "0.3547"]
-    for weight in ("0.0963", "0.7112", "0.1749", "0.4754", "0.2151", "0.3547"):
-        assert weight in chapter.output("example")
+    shown, *said = chapter.values("idea")
+    assert shown == "[1, 1, 1, 5]"
+    by_root = [softmax([1, 1, 1, 5], mpmath.sqrt(d_k)) for d_k in (1, 4, 16, 64)]
+    printed([float(v) for v in said], [by_root[i][3] for i in (0, 1, 3)])
+    # Typed from seed 001: softmax of [1, 1, 1, 5].
+    assert said[0] == "0.9479"
+    told = chapter.article.select_one("#out-example svg")["aria-label"]
+    bars = [float(x) for x in re.findall(r"0\.\d{4}", told)]
+    printed(bars, [w[i] for i in (0, 3) for w in by_root])
+    assert bars[0] == 0.0174
 
 
 @pytest.mark.site
 @each_language
 def test_standardisation(page, lang):
-    chapter = page(lang, "scaling")
-    assert chapter.numbers("signs") == [0, 1]
     # 0 (4/5), 5 (1/5): mean 1, mean square 5, variance 4.
-    first, zero, five, after = chapter.output("standardise").splitlines()
-    assert first == "mean 1 variance 4 standard deviation 2"
-    assert zero == "0 becomes -1/2, probability 4/5"
-    assert five == "5 becomes 2, probability 1/5"
-    assert after.split()[-2:] == ["0", "1"]
+    first, zero, five, after = page(lang, "scaling").output("standardise").splitlines()
+    assert first == "E = 1, Var = 4, σ = 2"
+    assert zero == "0 → -1/2, p = 4/5"
+    assert five == "5 → 2, p = 1/5"
+    assert after == "E = 0, Var = 1"
     assert Fraction(-1, 2) * Fraction(4, 5) + 2 * Fraction(1, 5) == 0
     assert Fraction(1, 4) * Fraction(4, 5) + 4 * Fraction(1, 5) == 1
 
@@ -174,19 +171,29 @@ def test_enumeration(page, lang):
     chapter = page(lang, "scaling")
     scores = Counter(a * c + b * d for a, b, c, d in itertools.product((-1, 1), repeat=4))
     for value, count in scores.items():
-        assert f"q·k = {value}: probability {Fraction(count, 16)}" in chapter.output("pairs")
-    assert chapter.output("pairs").endswith("mean 0 variance 2")
+        assert f"q·k = {value:2d}: {Fraction(count, 16)}" in chapter.output("pairs")
+    assert chapter.output("pairs").endswith("E = 0, Var = 2")
     wanted = []
     for d in (1, 2, 3, 4, 5):
         mean, variance = moments(independent(free(COIN, d), free(COIN, d)))
         assert (mean, variance) == (0, d)
-        wanted.append(f"d_k = {d}: {4**d} pairs, mean {mean}, variance {variance}")
+        wanted.append(f"d_k = {d}: {4**d:4d} pairs, E = {mean}, Var = {variance}")
     assert chapter.output("enumeration").splitlines() == wanted
-    lopsided = {Fraction(-1, 2): Fraction(4, 5), Fraction(2): Fraction(1, 5)}
-    for d, rest in rows(chapter.output("lopsided")):
-        mean, variance = moments(independent(free(lopsided, d), free(lopsided, d)))
-        assert rest == f": mean {mean}, variance {variance}"
-    assert len(rows(chapter.output("lopsided"))) == 4
+
+
+@pytest.mark.site
+@each_language
+def test_table_of_terms(page, lang):
+    """The expectation of q_i k_i q_j k_j, by visiting all pairs of signs."""
+    told = page(lang, "scaling").article.select_one("#out-terms-of-square svg")["aria-label"]
+    cells = re.findall(r"(?<![\d×])[01](?=[,，、.。;；])", told)
+    wanted = []
+    signs = list(itertools.product((-1, 1), repeat=4))
+    for i, j in itertools.product(range(4), repeat=2):
+        total = sum(q[i] * k[i] * q[j] * k[j] for q, k in itertools.product(signs, signs))
+        wanted.append(str(Fraction(total, 256)))
+    assert wanted == [str(int(i == j)) for i in range(4) for j in range(4)]
+    assert cells[-16:] == wanted
 
 
 @pytest.mark.site
@@ -197,7 +204,36 @@ def test_general_by_counting(page, lang):
     assert [d for d, _ in found] == [1, 2, 3, 4]
     for d, rest in found:
         variance = moments(independent(free(q, d), free(k, d)))[1]
-        assert rest == f": counted {variance}, formula {variance}"
+        within = within_rows(free(q, d), free(k, d))
+        assert rest == f": Var = {variance}, {variance}; within {within}"
+        # d σ_k² (σ_q² + μ_q²), and the rest d μ_k² σ_q² is what rows share
+        assert (within, variance - within) == (d * 4 * (1 + 1), d * 1 * 1)
+
+
+def within_rows(queries, keys):
+    """The variance over keys for a given query, averaged over queries."""
+    return sum(p * moments([(q, k, r) for k, r in keys])[1] for q, p in queries)
+
+
+@given(st.integers(1, 3), component, component)
+def test_within_a_row(d, q_values, k_values):
+    """Softmax sees d σ_k² (σ_q² + μ_q²); what all keys share leaves its weights alone."""
+    q = {v: Fraction(n, len(q_values)) for v, n in Counter(q_values).items()}
+    k = {v: Fraction(n, len(k_values)) for v, n in Counter(k_values).items()}
+    (m, v), (n, w) = (
+        scaling.mean_and_variance(scaling.equally_likely(*x)) for x in (q_values, k_values)
+    )
+    queries, keys = free(q, d), free(k, d)
+    within = within_rows(queries, keys)
+    assert within == d * w * (v + m * m)
+    assert moments(independent(queries, keys))[1] - within == d * n * n * v
+    # The expectation of the keys taken away: every score of a row moves by μ_k Σ q_i.
+    one = queries[0][0]
+    scores = torch.tensor([float(dot(one, key)) for key, _ in keys], dtype=torch.float64)
+    centred = torch.tensor(
+        [float(dot(one, [c - n for c in key])) for key, _ in keys], dtype=torch.float64
+    )
+    torch.testing.assert_close(torch.softmax(scores, 0), torch.softmax(centred, 0))
 
 
 @pytest.mark.site
@@ -215,21 +251,20 @@ def test_symbols(page, lang):
 @each_language
 def test_simulation(page, lang):
     chapter = page(lang, "scaling")
-    found = rows(chapter.output("simulate"))
+    found = rows(chapter.output("simulate-table"))
     assert [d for d, _ in found] == WIDTHS
-    hits = [0, 0]
+    hits = 0
     for d, rest in found:
         mean, variance = pm(rest)
         assert holds(mean, 0)
         assert holds(variance, d)
-        hits[0] += abs(mean[0]) <= mean[1]
-        hits[1] += abs(variance[0] - d) <= variance[1]
+        hits += abs(variance[0] - d) <= variance[1]
         # The error itself: the fourth moment of q·k is 3d² + 6d for normal components.
-        assert mean[1] == pytest.approx(1.96 * math.sqrt(d / 10_000), rel=0.05)
-        assert variance[1] == pytest.approx(1.96 * math.sqrt((2 * d * d + 6 * d) / 10_000), rel=0.1)
-    for line, hit in zip(chapter.output("simulate").splitlines()[-2:], hits, strict=True):
-        assert line.startswith(f"{hit} of 9 ")
-    assert hits[1] >= 7
+        widths = 1.96 * math.sqrt(d / 10_000), 1.96 * math.sqrt((2 * d * d + 6 * d) / 10_000)
+        assert mean[1] == pytest.approx(widths[0], rel=0.15)  # two digits, rounded up
+        assert variance[1] == pytest.approx(widths[1], rel=0.15)
+    assert chapter.values("simulation") == ["2017", "9", str(hits)]
+    assert hits >= 7
 
 
 @pytest.mark.site
@@ -238,15 +273,22 @@ def test_general_by_simulation(page, lang):
     output = page(lang, "scaling").output("simulate-general")
     for interval, theory, line in zip(pm(output), (1024, 192), output.splitlines(), strict=True):
         assert holds(interval, theory)
-        assert line.endswith(f"formula {theory}")
+        assert line.endswith(f", {theory}")
 
 
 @pytest.mark.site
 @each_language
 def test_distributions(page, lang):
-    found = pm(page(lang, "scaling").output("distributions"))
+    chapter = page(lang, "scaling")
+    found = pm(chapter.output("distributions"))
     assert len(found) == 5
     assert all(holds(interval, 64) and interval[1] < 2.5 for interval in found)
+    lopsided = {Fraction(-1, 2): Fraction(4, 5), Fraction(2): Fraction(1, 5)}
+    counted = rows(chapter.output("lopsided"))
+    assert len(counted) == 4
+    for d, rest in counted:
+        mean, variance = moments(independent(free(lopsided, d), free(lopsided, d)))
+        assert rest == f": E = {mean}, Var = {variance}"
 
 
 @pytest.mark.site
@@ -255,18 +297,27 @@ def test_dropped(page, lang):
     chapter = page(lang, "scaling")
     coins = free(COIN, 4)
     copies = [((x,) * 4, p) for x, p in COIN.items()]
-    wanted = [
-        moments(independent(coins, coins)),
-        moments([(q, q, p) for q, p in coins]),
-        moments(independent(*[free({0: Fraction(1, 2), 2: Fraction(1, 2)}, 4)] * 2)),
-        moments(independent(*[free({-2: Fraction(1, 2), 2: Fraction(1, 2)}, 4)] * 2)),
-        moments(independent(copies, copies)),
-        moments(independent(copies, coins)),
+    cases = [
+        independent(coins, coins),
+        [(q, q, p) for q, p in coins],
+        independent(*[free({0: Fraction(1, 2), 2: Fraction(1, 2)}, 4)] * 2),
+        independent(*[free({-2: Fraction(1, 2), 2: Fraction(1, 2)}, 4)] * 2),
+        independent(copies, copies),
+        independent(copies, coins),
     ]
     lines = chapter.output("dropped").splitlines()
-    got = [re.search(r"mean (\d+), variance (\d+)$", line).groups() for line in lines]
-    assert [(int(a), int(b)) for a, b in got] == wanted
-    assert wanted == [(0, 4), (4, 0), (4, 12), (0, 64), (0, 16), (0, 4)]
+    got = [tuple(map(int, re.findall(r"-?\d+", line[18:]))) for line in lines]
+    wanted = []
+    for pairs in cases:
+        on = sum(p * (q[0] * k[0]) ** 2 for q, k, p in pairs)
+        beside = sum(p * q[0] * k[0] * q[1] * k[1] for q, k, p in pairs)
+        mean, variance = moments(pairs)
+        wanted.append((on, beside, mean, variance))
+        # The table: 4 cells on the diagonal, 12 beside it, less the squared expectation.
+        assert 4 * on + 12 * beside - mean**2 == variance
+    assert got == wanted
+    assert [one[2:] for one in wanted] == [(0, 4), (4, 0), (4, 12), (0, 64), (0, 16), (0, 4)]
+    assert chapter.values("dropped") == ["12"]
 
 
 @pytest.mark.site
@@ -281,10 +332,11 @@ def test_initialisation(page, lang):
 @pytest.mark.site
 @each_language
 def test_fixed_query(page, lang):
-    *lines, average = page(lang, "scaling").output("fixed-query").splitlines()
+    lines = page(lang, "scaling").output("fixed-query").splitlines()
     for q, line in zip(([1, 0, 2], [2, 2, 2], [2, 1, 3]), lines, strict=True):
-        assert line == f"q = {q}: mean 0, variance {sum(c * c for c in q)}"
-    assert average.endswith(": 3")
+        mean, variance = moments([(q, k, p) for k, p in free(COIN, 3)])
+        assert (mean, variance) == (0, sum(c * c for c in q))
+        assert line == f"q = {q}: E = {mean}, Var = {variance}"
 
 
 @pytest.mark.site
@@ -294,130 +346,272 @@ def test_layernorm(page, lang):
     found = rows(chapter.output("layernorm"))
     assert [d for d, _ in found] == [2, 4, 6]
     for d, rest in found:
-        assert (
-            rest == f": E[q₁q₂] = {Fraction(-1, d - 1)}, mean 0, variance {Fraction(d * d, d - 1)}"
-        )
-    lines = chapter.output("layernorm-simulation").splitlines()
-    cases = [(d, name) for d in (4, 16) for name in ("both", "q alone")]
-    for (d, name), line in zip(cases, lines, strict=True):
-        truth = d * d / (d - 1) if name == "both" else d
-        assert line.startswith(f"d_k = {d}, {name}: ")
-        assert holds(pm(line)[0], truth)
-        assert line.endswith(f"formula {truth:.3f}" if name == "both" else f"formula {d}")
-    # At d_k = 4 the simulation tells d²/(d - 1) from d.
-    assert not holds(pm(lines[0])[0], 4)
+        assert rest == f": r = {Fraction(-1, d - 1)}, E = 0, Var = {Fraction(d * d, d - 1)}"
+    for d, line in zip((4, 16), chapter.output("layernorm-simulation").splitlines(), strict=True):
+        both, one = line.split("; q ")
+        assert both.startswith(f"d_k = {d:2d}: q, k ")
+        assert holds(pm(both)[0], d * d / (d - 1))
+        assert both.endswith(f", {d * d / (d - 1):.3f}")
+        assert holds(pm(one)[0], d)
+        assert one.endswith(f", {d}")
+        # At d_k = 4 the simulation tells d²/(d - 1) from d.
+        assert d > 4 or not holds(pm(both)[0], d)
+
+
+# --- what the division does to the weights: every interval against a draw ten times as large
+
+LARGER = 1_000_000
+
+
+def measures(weights):
+    """Largest weight, entropy and ‖J‖ of rows of 8 weights, by torch."""
+    square = weights**2
+    entropy = torch.special.entr(weights).sum(-1)
+    on = (square * (1 - weights) ** 2).sum(-1)  # the diagonal, then the rest
+    beside = (square.sum(-1) ** 2 - (square**2).sum(-1)).clamp(min=0)
+    return weights.amax(-1), entropy, (on + beside).sqrt()
+
+
+def competitions(d, draws, seed):
+    """Scores of 8 normal keys: another generator than the page's."""
+    generator = np.random.Generator(np.random.SFC64(seed))
+    length = np.sqrt(2 * generator.standard_gamma(d / 2, size=(draws, 1)))
+    return torch.from_numpy(length * generator.standard_normal((draws, 8)))
 
 
 @functools.cache
-def torch_measures(d, scale, queries=20_000):
-    """The same experiment with torch: its generator, its softmax, its derivative."""
-    generator = torch.Generator().manual_seed(1)
-    # A χ² length and normal scores have the law of q·k for normal q and k.
-    length = torch.zeros(queries, dtype=torch.float64)
-    for _ in range(d):
-        length += torch.randn(queries, generator=generator, dtype=torch.float64) ** 2
-    normal = torch.randn(queries, 8, generator=generator, dtype=torch.float64)
-    weights = torch.softmax(length.sqrt()[:, None] * normal / scale, -1)
-    j = torch.diag_embed(weights) - weights[:, :, None] * weights[:, None, :]
-    entropy = torch.distributions.Categorical(probs=weights).entropy()
-    measures = (weights.amax(-1), entropy, torch.linalg.matrix_norm(j))
-    return [(m.mean().item(), 1.96 * m.std().item() / math.sqrt(queries)) for m in measures]
-
-
-def published(chapter, name):
-    """(d_k, divisor) to what an output's row holds."""
+def larger(d):
+    """For each divisor the mean of each measure, and its standard deviation."""
+    scores = competitions(d, LARGER, d)
     found = {}
-    for d, rest in rows(chapter.output(name)):
-        divisor, values = rest.split(maxsplit=1)
-        found[d, divisor] = values
-    assert list(found) == list(itertools.product(SPREAD, DIVISORS))
+    for name, divisor in zip(DIVISORS, (1, math.sqrt(d), d), strict=True):
+        each = measures(torch.softmax(scores / divisor, -1))
+        found[name] = [(m.mean().item(), m.std().item()) for m in each]
     return found
+
+
+def test_measures_are_those_of_the_exact_jacobian():
+    scores = competitions(16, 5, 1)
+    rows_of = zip(*(m.tolist() for m in measures(torch.softmax(scores, -1))), strict=True)
+    for row, (largest, entropy, size) in zip(scores.tolist(), rows_of, strict=True):
+        exact = softmax(row)
+        assert largest == pytest.approx(float(max(exact)))
+        assert entropy == pytest.approx(float(-mpmath.fsum(a * mpmath.log(a) for a in exact)))
+        assert size == pytest.approx(float(norm([x for line in jacobian(exact) for x in line])))
+
+
+def test_competitions_have_the_law_of_whole_vectors():
+    """‖q‖ times normal numbers and q·k of drawn vectors give the same means."""
+    generator = torch.Generator().manual_seed(3)
+    q = torch.randn(40_000, 1, 16, generator=generator, dtype=torch.float64)
+    k = torch.randn(40_000, 8, 16, generator=generator, dtype=torch.float64)
+    drawn = measures(torch.softmax((q * k).sum(-1), -1))
+    for one, (mean, deviation) in zip(drawn, larger(16)["1"], strict=True):
+        assert abs(one.mean().item() - mean) < 4 * deviation / math.sqrt(40_000)
 
 
 @pytest.mark.site
 @each_language
 def test_saturation(page, lang):
-    found = published(page(lang, "scaling"), "saturation")
-    for (d, divisor), values in found.items():
-        scale = {"1": 1, "√d_k": math.sqrt(d), "d_k": d}[divisor]
-        for (value, error), (mean, own) in zip(pm(values), torch_measures(d, scale), strict=True):
-            assert abs(value - mean) <= 2 * (error + own), (d, divisor)
+    chapter = page(lang, "scaling")
+    lines = chapter.output("saturation-table").splitlines()
+    found = {}
+    for line, (d, name) in zip(lines, itertools.product(WIDTHS, DIVISORS), strict=True):
+        assert line.startswith(f"d_k = {d:4d} {name:>5} ")
+        found[d, name] = pm(line)
+    hits = []
+    for (d, name), intervals in found.items():
+        for (value, error), (mean, deviation) in zip(intervals, larger(d)[name], strict=True):
+            assert abs(value - mean) <= 2 * error, (d, name)  # four standard errors
+            hits.append(abs(value - mean) <= error)
+            # The width is that of 95 % for 100,000 draws, rounded up by one digit at most.
+            width = 1.96 * deviation / math.sqrt(100_000)
+            assert 0.95 * width <= error <= 1.1 * width + 0.0001, (d, name)
+    assert len(hits) == 81
+    assert sum(hits) / len(hits) >= 0.9
     for d, golden in LARGEST.items():
-        for divisor, wanted in zip(DIVISORS, golden, strict=True):
-            assert pm(found[d, divisor])[0][0] == pytest.approx(wanted, abs=0.01)
-    for divisor, wanted in zip(DIVISORS, JACOBIAN_1024, strict=False):
-        assert pm(found[1024, divisor])[2][0] == pytest.approx(wanted, abs=0.002)
+        for name, wanted in zip(DIVISORS, golden, strict=True):
+            assert found[d, name][0][0] == pytest.approx(wanted, abs=0.002)
+    assert abs(found[64, "1"][1][0] - ENTROPY_64) <= 2 * found[64, "1"][1][1]
+    for name, wanted in zip(DIVISORS, JACOBIAN_1024, strict=False):
+        assert found[1024, name][2][0] == pytest.approx(wanted, abs=0.002)
     # Equal weights: 1/8, ln 8, and √7/8 for the norm of the Jacobian.
-    limit = [pm(found[1024, "d_k"])[i][0] for i in range(3)]
+    limit = [found[1024, "d_k"][i][0] for i in range(3)]
     np.testing.assert_allclose(limit, [1 / 8, math.log(8), math.sqrt(7) / 8], rtol=0, atol=0.006)
+    # At every width the same: only √d_k.
+    by_root = [found[d, "√d_k"][0][0] for d in WIDTHS]
+    assert max(by_root) - min(by_root) < 0.02
+    assert [found[d, "1"][0][0] for d in WIDTHS] == sorted(found[d, "1"][0][0] for d in WIDTHS)
+
+    # What sentences say is what the table says.
+    said = [pm(v)[0] for v in chapter.values("result-weights")]
+    assert said == [found[d, name][0] for name in ("√d_k", "1", "d_k") for d in (64, 1024)]
+    assert pm(chapter.values("scaling")[0])[0] == found[512, "1"][0]
+    jacobians = [found[1024, name][2] for name in DIVISORS]
+    assert [pm(v)[0] for v in chapter.values("saturation-table")[1:]] == jacobians
+
+
+@pytest.mark.parametrize(("d", "name"), [(64, "1"), (1024, "1"), (1024, "d_k")])
+def test_intervals_hold_the_larger_draw_as_often_as_they_should(d, name):
+    """400 experiments such as the page's, smaller: about 95 % of their intervals hold the truth."""
+    divisor = {"1": 1, "d_k": d}[name]
+    inside = np.zeros(3)
+    scores = competitions(d, 400 * 2_500, 99) / divisor
+    each = measures(torch.softmax(scores, -1))
+    for which, (measure, (truth, _)) in enumerate(zip(each, larger(d)[name], strict=True)):
+        for samples in measure.numpy().reshape(400, 2_500):
+            mean, error = scaling.mean_interval(samples)
+            inside[which] += abs(mean - truth) <= error
+    assert (inside > 0.91 * 400).all()
+    assert (inside < 0.98 * 400).all()
 
 
 @pytest.mark.site
 @each_language
-def test_widths(page, lang):
+def test_slider(page, lang):
+    """Each frame says the means of the table, and its rows of weights are of the same draw."""
     chapter = page(lang, "scaling")
-    found = dict(rows(chapter.output("widths")))
-    assert list(found) == WIDTHS
-    for d in (8, 32, 128, 512):  # what the table of test_saturation lacks
-        for part, scale in ((0, 1), (1, math.sqrt(d))):
-            both = pm(found[d])[part::2]  # largest weight, entropy
-            for (value, error), (mean, own) in zip(both, torch_measures(d, scale), strict=False):
-                assert abs(value - mean) <= 2 * (error + own), (d, scale)
-    table = published(chapter, "saturation")
-    for d in SPREAD:
-        raw, scaled = (pm(table[d, divisor]) for divisor in ("1", "√d_k"))
-        assert pm(found[d]) == [raw[0], scaled[0], raw[1], scaled[1]]
+    keys = itertools.product(WIDTHS, DIVISORS)
+    lines = chapter.output("saturation-table").splitlines()
+    table = {key: pm(line) for key, line in zip(keys, lines, strict=True)}
+    frames = chapter.article.select("#out-slider .frame")
+    assert len(frames) == 9
+    for frame, d in zip(frames, WIDTHS, strict=True):
+        told = pm(frame.figcaption.get_text())
+        assert told == [table[d, name][0] for name in DIVISORS]
+        *weights, spread = (svg["aria-label"] for svg in frame.select("svg"))
+        assert spread.count("32000") == 2
+        for text, (mean, _) in zip(weights, told, strict=True):
+            row = [float(x) for x in re.findall(r"\d\.\d\d", text)]
+            assert len(row) == 8
+            assert row == sorted(row, reverse=True)
+            assert sum(row) == pytest.approx(1, abs=0.041)
+            assert row[0] == pytest.approx(mean, abs=0.0051)
+
+
+@functools.cache
+def slopes(d, name, draws=200_000):
+    """‖∂a/∂q‖ = ‖JK‖ / divisor, with keys turned so that the query is an axis.
+
+    The first column of K is then the scores over ‖q‖. Of the other d - 1 columns only the products
+    of rows count, and those are Wishart: 8 columns of a triangle do in their place (Bartlett).
+    """
+    divisor = {"1": 1, "√d_k": math.sqrt(d), "d_k": d}[name]
+    generator = np.random.Generator(np.random.SFC64([d, 5]))
+    length = np.sqrt(2 * generator.standard_gamma(d / 2, size=(draws, 1)))
+    first = generator.standard_normal((draws, 8))
+    if d - 1 < 8:
+        rest = generator.standard_normal((draws, 8, d - 1))
+    else:
+        rest = np.tril(generator.standard_normal((draws, 8, 8)), -1)
+        for i in range(8):
+            rest[:, i, i] = np.sqrt(2 * generator.standard_gamma((d - 1 - i) / 2, size=draws))
+    weights = torch.softmax(torch.from_numpy(length * first / divisor), -1)[:, :, None]
+    keys = torch.from_numpy(np.concatenate([first[:, :, None], rest], axis=-1))
+    by_query = weights * (keys - (weights * keys).sum(1, keepdim=True)) / divisor
+    return by_query.square().sum((1, 2)).sqrt()
+
+
+@pytest.mark.parametrize("d", [4, 64])
+def test_slopes_are_those_that_autograd_finds(d):
+    generator = torch.Generator().manual_seed(2)
+    q = torch.randn(4_000, d, generator=generator, dtype=torch.float64)
+    k = torch.randn(4_000, 8, d, generator=generator, dtype=torch.float64)
+
+    def weights(one, keys):
+        return torch.softmax(keys @ one, -1)
+
+    derivative = torch.func.vmap(torch.func.jacrev(weights), chunk_size=500)(q, k)
+    norms = torch.linalg.matrix_norm(derivative)
+    for of_torch, ours in ((norms, slopes(d, "1")), (norms < 0.01, slopes(d, "1") < 0.01)):
+        of_torch, ours = of_torch.double(), ours.double()
+        error = of_torch.std().item() / math.sqrt(4_000)
+        assert abs(of_torch.mean().item() - ours.mean().item()) < 4 * error + 1e-9
 
 
 @pytest.mark.site
 @each_language
 def test_gradient(page, lang):
-    found = published(page(lang, "scaling"), "gradient")
-    # torch differentiates softmax(qKᵀ / divisor) by q for 1,500 queries of its own.
-    for d, divisor in ((64, "1"), (64, "√d_k"), (64, "d_k"), (256, "√d_k")):
-        scale = {"1": 1, "√d_k": math.sqrt(d), "d_k": d}[divisor]
-        generator = torch.Generator().manual_seed(2)
-        q = torch.randn(1500, d, generator=generator, dtype=torch.float64)
-        k = torch.randn(1500, 8, d, generator=generator, dtype=torch.float64)
-
-        def weights(one, keys, scale=scale):
-            return torch.softmax(keys @ one / scale, -1)
-
-        derivative = torch.func.vmap(torch.func.jacrev(weights))(q, k)  # (queries, keys, d)
-        norms = torch.linalg.matrix_norm(derivative)
-        value, error = pm(found[d, divisor])[0]
-        own = 1.96 * norms.std().item() / math.sqrt(1500)
-        assert abs(value - norms.mean().item()) <= 2 * (error + own), (d, divisor)
-        stuck = int(re.search(r"(\d+) of 4000", found[d, divisor])[1])
-        assert stuck / 4000 == pytest.approx((norms < 0.01).double().mean().item(), abs=0.05)
+    chapter = page(lang, "scaling")
+    lines = chapter.output("gradient").splitlines()
+    found, hits = {}, []
+    for line, (d, name) in zip(lines, itertools.product((4, 64, 1024), DIVISORS), strict=True):
+        assert line.startswith(f"d_k = {d:4d} {name:>5} ")
+        found[d, name] = pm(line) + [(0.0, 0.0)] * line.endswith(" 0")
+        # Whole vectors give the largest weights of the table; the rest is a draw 20 times as large.
+        norms = slopes(d, name)
+        truths = [larger(d)[name][0][0], norms.mean().item(), (norms < 0.01).double().mean().item()]
+        for (value, error), truth in zip(found[d, name], truths, strict=True):
+            assert abs(value - truth) <= 2 * error + 1e-4 * (error == 0), (d, name)
+            hits.append(abs(value - truth) <= error)
+    assert len(hits) == 27
+    assert sum(hits) >= 24
     # The claim that the gradient vanishes: not on average, but for more and more queries.
-    stuck = {key: int(re.search(r"(\d+) of 4000", row)[1]) for key, row in found.items()}
-    assert stuck[1024, "1"] > 2000 > stuck[64, "1"] > stuck[4, "1"]
-    assert pm(found[1024, "1"])[0][0] > 1
-    assert {stuck[d, "√d_k"] for d in SPREAD} == {0}
+    stuck = [found[d, "1"][2][0] for d in (4, 64, 1024)]
+    assert stuck == sorted(stuck)
+    assert stuck[2] > 0.5
+    assert found[1024, "1"][1][0] > 1
+    assert {found[d, "√d_k"][2] for d in (4, 64, 1024)} == {(0.0, 0.0)}
+    said = [pm(v)[0] for v in chapter.values("gradient")]
+    keys = [(1024, "1", 1), (1024, "1", 2), (1024, "√d_k", 1), (64, "d_k", 1), (1024, "d_k", 1)]
+    assert said == [found[d, name][which] for d, name, which in keys]
+
+
+@pytest.mark.site
+@each_language
+def test_vanish(page, lang):
+    """‖∂a/∂q‖ from a torch model of the same scores, by autograd."""
+    chapter = page(lang, "scaling")
+    lines = chapter.output("vanish").splitlines()
+    found = {}
+    for start, ahead in ((0, 16), (3, 2)):
+        assert lines[start] == f"q·k = [0, 0, 0, {ahead}]"
+        keys = torch.full((4, 64), -1.0, dtype=torch.float64)
+        for j, score in enumerate((0, 0, 0, ahead)):
+            keys[j, : 32 + score // 2] = 1
+            keys[j] = keys[j].roll(5 * j)
+        for line, divisor, name in ((1, 1, "1"), (2, 8, "√d_k")):
+            weights = softmax([0, 0, 0, ahead], divisor)
+            by_query = torch.autograd.functional.jacobian(
+                lambda q, k=keys, c=divisor: torch.softmax(k @ q / c, -1),
+                torch.ones(64, dtype=torch.float64),
+            )
+            size, slope = (float(x) for x in re.findall(r"‖ (\d\S*)", lines[start + line]))
+            exact = norm([x for row in jacobian(weights) for x in row])
+            printed_e([size, slope], [exact, by_query.norm().item()])
+            found[ahead, name] = slope
+    assert found[16, "1"] < 1e-4 * found[16, "√d_k"]  # the claim is true here
+    assert found[2, "1"] > 2 * found[2, "√d_k"]  # and false here
+
+    said = [float(v) for v in chapter.values("claim-scaling")]
+    printed_e(said, [found[16, "1"], found[16, "√d_k"], found[2, "1"], found[2, "√d_k"]])
+
+    grown = [x for row in jacobian(softmax([0, 0, 0, 16])) for x in row]
+    assert chapter.array("vanish-again").tolist() == [0, 0, 0, 16]
+    printed_e([chapter.numbers("vanish-again")[-1]], [norm(grown)])
 
 
 @pytest.mark.site
 @each_language
 def test_claimed_sigma_is_wrong(page, lang):
-    lines = page(lang, "scaling").output("mistake-sigma").splitlines()
-    assert lines == [
-        "d_k = 1: variance 1, σ = 1, claimed σ = 1",
-        "d_k = 4: variance 4, σ = 2, claimed σ = 4",
+    assert page(lang, "scaling").output("mistake-sigma").splitlines() == [
+        "d_k = 1: Var = 1, σ = 1, claimed 1",
+        "d_k = 4: Var = 4, σ = 2, claimed 4",
     ]
 
 
 @pytest.mark.site
 @each_language
 def test_divisors(page, lang):
-    blocks = page(lang, "scaling").output("mistake-divisor").split("\n    divided by ")
-    left = [Fraction(re.search(r"variance (\S+)", block)[1]) for block in blocks[1:]]
+    chapter = page(lang, "scaling")
+    left = [Fraction(x) for x in re.findall(r"Var = (\S+)", chapter.output("mistake-divisor"))]
     wanted = []
-    for d_model, heads in ((512, 8), (1024, 16), (768, 12)):
+    for d_model, heads in ((512, 8), (1024, 16)):
         d = Fraction(d_model, heads)
-        wanted += [d / d, d / d**2, d / d_model, d / d_model**2, d / heads**2]
+        wanted += [d / d, d / d**2, d / d_model, d / heads**2]
     assert left == wanted
-    assert left[4] == 1  # the accident of the base model
+    assert left[3] == 1  # the accident of the base model
+    assert chapter.values("mistake-divisor")[:2] == ["1", "1/4"]
 
 
 @pytest.mark.site
@@ -425,7 +619,7 @@ def test_divisors(page, lang):
 def test_terms(page, lang):
     lines = page(lang, "scaling").output("mistake-terms").splitlines()
     assert lines[0].endswith(": 4")  # 1·4 + 0·4 + 2·0
-    assert "4 terms" in lines[1]
+    assert lines[1].endswith(": 4 terms")
     assert lines[2].startswith("IndexError")
     assert moments(independent(free(COIN, 4), free(COIN, 4)))[1] == 3 + 1
 
@@ -433,9 +627,10 @@ def test_terms(page, lang):
 @pytest.mark.site
 @each_language
 def test_claimed_split_is_wrong(page, lang):
+    chapter = page(lang, "scaling")
     numbers = [
         Fraction(line.split()[-1])
-        for line in page(lang, "scaling").output("mistake-split").splitlines()
+        for line in chapter.output("mistake-split").splitlines()
         if line.startswith(" ")
     ]
     coins, twos = numbers[:4], numbers[4:]
@@ -445,30 +640,80 @@ def test_claimed_split_is_wrong(page, lang):
     assert twos[:2] == [truth, truth] == [3, 3]
     assert truth not in twos[2:]
     assert twos[2:] == [0, 1]
+    assert chapter.values("mistake-split") == ["3", "0", "1"]
 
 
 @pytest.mark.site
 @each_language
 def test_t5(page, lang):
-    first, second = page(lang, "scaling").output("t5").splitlines()
-    assert first == "variance of q_i: 1/64 of k_i: 1 of q·k: 1"
+    chapter = page(lang, "scaling")
+    first, second = chapter.output("t5").splitlines()
+    assert first == "Var(q_i) = 1/64, Var(k_i) = 1, Var(q·k) = 1"
     assert holds(pm(second)[0], 1)
     assert pm(second)[0][1] < 0.1
+    assert 64 * Fraction(512, 512 * 64) * Fraction(512, 512) == 1
+
+    # torch's own optimisers take the first step.
+    W = np.cos(np.arange(12.0)).reshape(3, 4)
+    gradient = torch.tensor(np.arange(12) % 5 - 1.5).reshape(3, 4)
+    lines = [line.split() for line in chapter.output("t5-steps").splitlines()]
+    assert [line[0] for line in lines] == ["Adam", "Adafactor"]
+    for number, divisor in enumerate((1, 8), start=1):
+        start = torch.tensor(W / divisor)
+        leaf = torch.nn.Parameter(start.clone())
+        leaf.grad = torch.sign(gradient)
+        torch.optim.Adam([leaf], lr=0.01, eps=1e-12).step()
+        moved = (leaf.detach() - start).norm() / start.norm()
+        assert float(lines[0][number]) == pytest.approx(moved.item(), abs=0.00005)
+        # Adafactor, §8: the step is the rate times RMS(W), of root mean square 1 before that.
+        assert float(lines[1][number]) == 0.01
+        leaf = torch.nn.Parameter(start.clone())
+        leaf.grad = torch.sign(gradient)
+        torch.optim.Adafactor([leaf], lr=0.01, eps=(1e-12, 1e-12)).step()
+        moved = (leaf.detach() - start).norm() / start.norm()
+        assert moved.item() == pytest.approx(0.01, rel=0.01)
 
 
 @pytest.mark.site
 @each_language
 def test_exercises(page, lang):
     chapter = page(lang, "scaling")
-    assert chapter.numbers("exercise-1") == [144, 12]
+    sums = Counter(map(sum, itertools.product((-1, 1), repeat=3)))
+    lines = [f"q·k = {value:2d}: {Fraction(count, 8)}" for value, count in sorted(sums.items())]
+    assert chapter.output("exercise-three").splitlines() == [*lines, "E = 0, Var = 3"]
+    assert Fraction(9 + 3 + 3 + 9, 8) == 3
+
+    assert chapter.output("exercise-divisor") == f"Var = {25 * 9 * 4}, σ = {5 * 3 * 2}"
+
     bits = {0: Fraction(1, 2), 1: Fraction(1, 2)}
     mean, variance = moments(independent(free(bits, 3), free(bits, 3)))
-    assert chapter.output("exercise-2").splitlines() == [
-        f"counted: mean {mean} variance {variance}",
-        f"formula: {variance}",
-    ]
-    copies = [((x,) * 5, p) for x, p in COIN.items()]
-    for line, queries in zip(
-        chapter.output("exercise-3").splitlines(), (copies, free(COIN, 5)), strict=True
+    within = within_rows(free(bits, 3), free(bits, 3))
+    assert chapter.output("exercise-switches") == f"E = {mean}, Var = {variance}, within {within}"
+    assert within / variance == Fraction(2, 3)
+
+    copies = [((x,) * 6, p) for x, p in COIN.items()]
+    pairs = [((x, x, y, y, z, z), p) for (x, y, z), p in free(COIN, 3)]
+    cases = ((copies, copies), (free(COIN, 6), copies), (pairs, pairs))
+    for line, (q, k), known in zip(
+        chapter.output("exercise-copies").splitlines(), cases, (36, 6, 12), strict=True
     ):
-        assert line.endswith(f"variance {moments(independent(queries, copies))[1]}")
+        assert line.endswith(f"Var = {known}")
+        assert moments(independent(q, k))[1] == known
+
+    assert chapter.output("exercise-bug-run").splitlines() == [
+        "True",
+        *(f"n = {n:3d}: Var = {Fraction(64, n)}" for n in (16, 64, 256)),
+    ]
+
+    lines = chapter.output("exercise-unit").splitlines()
+    for line, d in zip(lines, (4, 64), strict=True):
+        assert line.startswith(f"d_k = {d:2d}: d_k Var = ")
+        assert holds(pm(line)[0], 1)
+        assert pm(line)[0][1] < 0.05
+
+    # q = (a, a + b, c) and k = (d, e, 2d + f) for six coins.
+    coins = list(itertools.product((-1, 1), repeat=6))
+    scores = [a * d + (a + b) * e + c * (2 * d + f) for a, b, c, d, e, f in coins]
+    assert sum(scores) == 0
+    variance = Fraction(sum(s * s for s in scores), len(coins))
+    assert chapter.output("exercise-trace") == f"{variance} {variance}"

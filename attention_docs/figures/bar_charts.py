@@ -41,11 +41,12 @@ class BarChart(Drawn):
     ylabel: Wording
     xlabel: Wording
     title: Wording
+    ends: tuple[float, float] | None
 
     def draw(self, lang: Language) -> Drawing:
         """The bars of each series, their values, the labels of the groups."""
         values = [value for one in self.series for value in one.values]
-        low, high = min([0.0, *values]), max([0.0, *values])
+        low, high = self.ends or (min([0.0, *values]), max([0.0, *values]))
         labels = [lang.label(group) for group in self.groups]
         lines = [wrapped(label, LABELS) for label in labels]
         deep = max(len(self.series) * BAR, *(LINE * len(one) for one in lines)) + 12
@@ -123,6 +124,7 @@ def bar_chart(
     xlabel: Label | None = None,
     title: Label | None = None,
     roles: Sequence[str] | None = None,
+    scale: tuple[float, float] | None = None,
     spec: str = ".3g",
 ) -> Figure:
     """Lying bars, every value written at its bar.
@@ -135,20 +137,29 @@ def bar_chart(
         xlabel: what the groups are. (The bars lie, so that long labels and every value have room.)
         title: stands above.
         roles: a role for every series, for their colours; without it, colours of no role.
+        scale: the least and the greatest value that bars have room for, so that charts can be
+            compared; without it, those of this chart.
         spec: the format of the values.
 
     Raises:
-        ValueError: a series of another length than the labels, numbers that are not finite, an
-            unknown role.
+        ValueError: a series of another length than the labels, numbers that are not finite or not
+            on the scale, a scale without 0, an unknown role.
 
     Examples:
         >>> bar_chart(["key 1", "key 2"], {"": [0.25, 0.75]}, ylabel="weight")
         Bar chart. Bars: weight. 0.25 for key 1; 0.75 for key 2.
     """
+    all_series = checked_series(series, len(labels), roles, spec, "the labels")
+    if scale is not None:
+        low, high = scale
+        values = [0.0, *(value for one in all_series for value in one.values)]
+        if not low < high or min(values) < low or max(values) > high:
+            raise ValueError(f"scale must hold 0 and every value, got {scale}")
     return BarChart(
         checked_labels(labels),
-        checked_series(series, len(labels), roles, spec, "the labels"),
+        all_series,
         checked_label(ylabel),
         checked_label(xlabel),
         checked_label(title),
+        scale,
     )

@@ -15,6 +15,8 @@ from itertools import product
 
 from attention_docs.figures.figure import Figure, Language, Wording, checked_label
 
+NUMBER = re.compile(r"-?\d+([.,/]\d+)*")
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -94,7 +96,7 @@ class Stepper(_Frames):
         for n, (legend, choices) in enumerate(self.groups, start=1):
             buttons = "".join(
                 f'<label><input type="radio" name="{self.name}-{n}" value="{i}"'
-                f"{' checked' * (i == 1)}><span>{i}{_unseen(choice, lang)}</span></label>"
+                f"{' checked' * (i == 1)}><span>{_button(i, choice, lang)}</span></label>"
                 for i, choice in enumerate(choices, start=1)
             )
             groups.append(f"<fieldset><legend>{lang.label(legend)}</legend>{buttons}</fieldset>")
@@ -134,7 +136,8 @@ def stepper(
 
     Args:
         name: of the figure among the figures of its page, for the names of its controls.
-        controls: what is chosen, and a label for every choice; the values are 1, 2, 3, …
+        controls: what is chosen, and a label for every choice; the values are 1, 2, 3, … and stand
+            on the buttons, except where the labels are numbers themselves.
         frames: one for every combination, in the order of the buttons.
 
     Raises:
@@ -171,6 +174,12 @@ def _check_places(frames: Sequence[Frame], wanted: list[tuple[str, ...]]) -> Non
     got = [frame.at for frame in frames]
     if got != wanted or not frames:
         raise ValueError(f"frames must be at {wanted}, got {got}")
+
+
+def _button(i: int, choice: Wording, lang: Language) -> str:
+    """What stands on a button: a label that is a number, or the place with the label unseen."""
+    label = lang.label(choice)
+    return label if NUMBER.fullmatch(label) else f"{i}{_unseen(choice, lang)}"
 
 
 def _unseen(choice: Wording, lang: Language) -> str:

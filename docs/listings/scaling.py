@@ -1,9 +1,9 @@
 """Why scores are divided by √d_k: the proof's numbers, checked three ways."""
 
-# --8<-- [start:setup]
+# --8<-- [start:slider]
 from fractions import Fraction
 from itertools import permutations
-from math import floor, log10, sqrt
+from math import ceil, floor, log10, sqrt
 
 import numpy as np
 
@@ -25,86 +25,168 @@ from attention_docs.softmax import entropy, softmax, softmax_jacobian
 from attention_docs.text import number, text
 
 SEED = 2017
+QUERIES, KEYS = 100_000, 8  # of every width
 
 
-def plus_minus(value, error, digits=2):
-    """Value ± error, with 2 digits of the error and at most 4 decimals."""
-    decimals = min(4, max(0, digits - 1 - floor(log10(error))))
-    error = max(error, 10**-decimals)  # never rounded down to 0
-    spec = f".{decimals}f"
-    return f"{number(value, spec)} ± {number(error, spec)}"
+def rounded(value, error):
+    """To two digits of the error, rounded up; four decimals at most."""
+    decimals = min(4, max(0, 1 - floor(log10(error))))
+    return round(value, decimals), ceil(error * 10**decimals) / 10**decimals, decimals
 
 
-# --8<-- [end:setup]
+def plus_minus(value, error):
+    """Value ± error as text."""
+    value, error, decimals = rounded(value, error)
+    return f"{number(value, f'.{decimals}f')} ± {number(error, f'.{decimals}f')}"
+
+
+def compete(d_k):
+    """Scores of 8 random keys for each query: ‖q‖ times standard normal numbers."""
+    length = np.sqrt(rng.chisquare(d_k, size=(QUERIES, 1)))
+    return length * rng.standard_normal((QUERIES, KEYS))
+
+
+def measure(a):
+    """For each query: largest weight, entropy, ‖J‖."""
+    squares = (a**2).sum(axis=-1)
+    norm_2 = squares - 2 * (a**3).sum(axis=-1) + squares**2
+    return a.max(axis=-1), entropy(a), np.sqrt(np.maximum(norm_2, 0))  # rounding
+
+
+rng = np.random.default_rng(SEED)
+widths = [4 * 2**i for i in range(9)]  # 4, 8, … 1024
+drawn, row, ranked = {}, {}, {}
+for d_k in widths:
+    s = compete(d_k)
+    drawn[d_k] = s[:4000].ravel()  # enough for a histogram
+    for name, divisor in (("1", 1), ("√d_k", sqrt(d_k)), ("d_k", d_k)):
+        a = softmax(s / divisor)
+        ranked[d_k, name] = np.sort(a)[:, ::-1].mean(axis=0)
+        row[d_k, name] = [mean_interval(m) for m in measure(a)]
+
+
+def told(d_k, name, which=0):
+    """A mean with its error as text."""
+    return plus_minus(*row[d_k, name][which])
+
+
+RAW, ROOT, WHOLE = (
+    ("1", {"en": "not divided", "zh": "不除"}),
+    ("√d_k", {"en": "divided by √dₖ", "zh": "除以 √dₖ"}),
+    ("d_k", {"en": "divided by dₖ", "zh": "除以 dₖ"}),
+)
+
+
+def drawings(d_k):
+    """The mean weights, each row from its largest to its smallest, and the scores."""
+    for name, label in (RAW, ROOT, WHOLE):
+        title = {"en": f"weights, {label['en']}", "zh": f"权重，{label['zh']}"}
+        yield heatmap(ranked[d_k, name], name=title, spec=".2f", scale=(0, 1))
+    s = drawn[d_k]
+    yield histogram(
+        [(RAW[1], s), (ROOT[1], s / sqrt(d_k))],
+        edges=np.arange(-40, 41),  # the same at every width
+        xlabel="score",
+        roles=["score", "score"],
+        same_scale=True,
+    )
+
+
+def frame(place, d_k):
+    """What the slider shows at a width."""
+    raw, root, whole = (told(d_k, name) for name in ("1", "√d_k", "d_k"))
+    says = {
+        "en": f"d_k = {d_k}: largest weight {raw} not divided, {root} divided by √d_k",
+        "zh": f"d_k = {d_k}：最大权重，不除 {raw}，除以 √d_k 后 {root}",
+    }
+    caption = {
+        "en": f"Largest weight: {raw} | ÷ √dₖ: {root} | ÷ dₖ: {whole}",
+        "zh": f"最大权重：{raw} | ÷ √dₖ：{root} | ÷ dₖ：{whole}",
+    }
+    return Frame((str(place),), f"d_k = {d_k}", tuple(drawings(d_k)), caption, says)
+
+
+slider("d_k", [frame(i, d_k) for i, d_k in enumerate(widths)], start=widths.index(64))
+# --8<-- [end:slider]
 
 # --8<-- [start:example]
 scores = np.array([1.0, 1.0, 1.0, 5.0])
 raw_weights = softmax(scores)
-print("not scaled:", text(raw_weights, ".4f"))
-scaled_weights = {}
-for d_k in (4, 16, 64):
-    scaled_weights[d_k] = softmax(scores / sqrt(d_k))
-    print(f"d_k = {d_k:2d}:  ", text(scaled_weights[d_k], ".4f"))
-# --8<-- [end:example]
-
-# --8<-- [start:example-figure]
+scaled_weights = {d_k: softmax(scores / sqrt(d_k)) for d_k in (4, 16, 64)}
 every = [raw_weights, *scaled_weights.values()]
 others = {"en": "each of keys 1 to 3", "zh": "键 1 到键 3 各"}
 bar_chart(
-    [{"en": "not scaled", "zh": "不缩放"}, "d_k = 4", "d_k = 16", "d_k = 64"],
+    [RAW[1], "dₖ = 4", "dₖ = 16", "dₖ = 64"],
     [(others, [w[0] for w in every]), ("key 4", [w[3] for w in every])],
     ylabel="weight",
     spec=".4f",
 )
-# --8<-- [end:example-figure]
-
-# --8<-- [start:signs]
-signs = equally_likely(-1, 1)
-mean, variance = mean_and_variance(signs)
-print("mean", mean, "variance", variance)
-# --8<-- [end:signs]
+# --8<-- [end:example]
 
 # --8<-- [start:standardise]
 lopsided = equally_likely(0, 0, 0, 0, 5)
 mu, sigma_2 = mean_and_variance(lopsided)
 sigma = Fraction(sqrt(sigma_2))  # √4 is exact
 standard = {(x - mu) / sigma: p for x, p in lopsided.items()}
-print("mean", mu, "variance", sigma_2, "standard deviation", sigma)
+print(f"E = {mu}, Var = {sigma_2}, σ = {sigma}")
 for x, p in lopsided.items():
-    print(f"{x} becomes {(x - mu) / sigma}, probability {p}")
-print("mean and variance after:", *mean_and_variance(standard))
+    print(f"{x} → {(x - mu) / sigma}, p = {p}")
+mean, variance = mean_and_variance(standard)
+print(f"E = {mean}, Var = {variance}")
 # --8<-- [end:standardise]
 
 # --8<-- [start:pairs]
-queries, keys = vectors(signs, 2), vectors(signs, 2)
-two = dot_distribution(queries, keys)
-print(len(queries), "queries,", len(keys), "keys")
-for value, p in two.items():
-    print(f"q·k = {value}: probability {p}")
+coin = equally_likely(-1, 1)
+two = dot_distribution(vectors(coin, 2), vectors(coin, 2))
+for score, p in two.items():
+    print(f"q·k = {score!s:>2}: {p}")
 mean, variance = mean_and_variance(two)
-print("mean", mean, "variance", variance)
+print(f"E = {mean}, Var = {variance}")
 # --8<-- [end:pairs]
 
 # --8<-- [start:enumeration]
 counted = {}
 for d_k in (1, 2, 3, 4, 5):
-    every = vectors(signs, d_k)
+    every = vectors(coin, d_k)
     counted[d_k] = mean_and_variance(dot_distribution(every, every))
     mean, variance = counted[d_k]
     pairs = len(every) ** 2
-    print(f"d_k = {d_k}: {pairs} pairs, mean {mean}, variance {variance}")
+    print(f"d_k = {d_k}: {pairs:4d} pairs, E = {mean}, Var = {variance}")
 # --8<-- [end:enumeration]
 
-# --8<-- [start:enumeration-general]
-from_0_2 = equally_likely(0, 2)  # mean 1, standard deviation 1
-from_1_3 = equally_likely(-1, 3)  # mean 1, standard deviation 2
-general = {}
-for d_k in (1, 2, 3, 4):
-    pairs = dot_distribution(vectors(from_0_2, d_k), vectors(from_1_3, d_k))
-    general[d_k] = mean_and_variance(pairs)[1]
-    formula = dot_variance(d_k, mean_q=1, sigma_q=1, mean_k=1, sigma_k=2)
-    print(f"d_k = {d_k}: counted {general[d_k]}, formula {formula}")
-# --8<-- [end:enumeration-general]
+
+# --8<-- [start:terms-of-square]
+def table_of(pairs, d_k):
+    """The mean of q_i k_i q_j k_j for every i and j; pairs hold q, k, probability."""
+    cells = [[Fraction(0)] * d_k for _ in range(d_k)]
+    for q, k, p in pairs:
+        for i in range(d_k):
+            for j in range(d_k):
+                cells[i][j] += p * q[i] * k[i] * q[j] * k[j]
+    return cells
+
+
+def independent(queries, keys):
+    """Every query with every key."""
+    return [(q, k, p * r) for q, p in queries for k, r in keys]
+
+
+d_k = 4
+free = vectors(coin, d_k)
+squares = table_of(independent(free, free), d_k)
+axis = [f"{i}" for i in range(1, d_k + 1)]
+heatmap(
+    [[float(cell) for cell in line] for line in squares],
+    rows=axis,
+    columns=axis,
+    row_axis="i",
+    column_axis="j",
+    spec=".0f",
+    name="E[qᵢkᵢ qⱼkⱼ]",
+    role="score",
+    scale=(0, 1),
+)
+# --8<-- [end:terms-of-square]
 
 # --8<-- [start:symbols]
 for d_k in (1, 2, 3, 4):
@@ -124,79 +206,33 @@ def simulate(draw_q, draw_k, d_k, pairs=10_000):
 
 
 rng = np.random.default_rng(SEED)
-sizes = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
 simulated, means = {}, {}
-for d_k in sizes:
+for d_k in widths:
     samples = simulate(rng.standard_normal, rng.standard_normal, d_k)
-    means[d_k] = mean_interval(samples)
-    simulated[d_k] = variance_interval(samples)
-    mean = plus_minus(*means[d_k], digits=3)
-    variance = plus_minus(*simulated[d_k], digits=3)
-    print(f"d_k = {d_k:4d}: mean {mean:>15}, variance {variance:>15}")
-zero_inside = sum(abs(m) <= e for m, e in means.values())
-d_k_inside = sum(abs(v - d_k) <= e for d_k, (v, e) in simulated.items())
-print(f"{zero_inside} of {len(sizes)} intervals for the mean hold 0")
-print(f"{d_k_inside} of {len(sizes)} intervals for the variance hold d_k")
-# --8<-- [end:simulate]
-
-# --8<-- [start:variance-figure]
-estimates = np.array([simulated[d_k][0] for d_k in sizes])
-errors = np.array([simulated[d_k][1] for d_k in sizes])
+    means[d_k], simulated[d_k] = mean_interval(samples), variance_interval(samples)
+estimates = np.array([simulated[d_k][0] for d_k in widths]) / widths
+errors = np.array([simulated[d_k][1] for d_k in widths]) / widths
+shown = {d_k: rounded(*simulated[d_k]) for d_k in widths}
+hits = sum(abs(variance - d_k) <= error for d_k, (variance, error, _) in shown.items())
 line_chart(
-    sizes,
+    widths,
     [
         ({"en": "simulated", "zh": "模拟"}, estimates),
-        ({"en": "theory: d_k", "zh": "理论：d_k"}, sizes),
+        ({"en": "theory: 1", "zh": "理论：1"}, np.ones(len(widths))),
     ],
     band={"simulated": (estimates - errors, estimates + errors)},
-    band_name={"en": "shaded: 95 % interval", "zh": "阴影：95 % 置信区间"},
-    xlabel="d_k",
-    ylabel="variance",
-    log_x=True,
-    log_y=True,
-)
-# --8<-- [end:variance-figure]
-
-# --8<-- [start:ratio-figure]
-ratio, error = estimates / sizes, errors / sizes
-line_chart(
-    sizes,
-    [
-        ({"en": "simulated", "zh": "模拟"}, ratio),
-        ({"en": "theory: 1", "zh": "理论：1"}, np.ones(len(sizes))),
-    ],
-    band={"simulated": (ratio - error, ratio + error)},
-    band_name={"en": "shaded: 95 % interval", "zh": "阴影：95 % 置信区间"},
-    xlabel="d_k",
-    ylabel={"en": "variance divided by d_k", "zh": "方差除以 d_k"},
+    band_name={"en": "shaded: 95 % interval", "zh": "阴影：95% 置信区间"},
+    xlabel="dₖ",
+    ylabel={"en": "variance divided by dₖ", "zh": "方差除以 dₖ"},
     log_x=True,
 )
-# --8<-- [end:ratio-figure]
+# --8<-- [end:simulate]
 
-# --8<-- [start:histograms]
-rng = np.random.default_rng(SEED)
-score = simulate(rng.standard_normal, rng.standard_normal, d_k=64)
-histogram(
-    {"q·k": score, "q·k / √d_k": score / sqrt(64), "q·k / d_k": score / 64},
-    edges=np.arange(-40, 41) / 2,
-    xlabel="score",
-)
-# --8<-- [end:histograms]
-
-# --8<-- [start:simulate-general]
-rng = np.random.default_rng(SEED)
-simulated_general = {}
-for mu, sigma in ((0, 2), (1, 1)):
-
-    def draw(size, mu=mu, sigma=sigma):
-        return mu + sigma * rng.standard_normal(size)
-
-    estimate = variance_interval(simulate(draw, draw, d_k=64, pairs=20_000))
-    same = {"mean_q": mu, "mean_k": mu, "sigma_q": sigma, "sigma_k": sigma}
-    theory = dot_variance(64, **same)
-    simulated_general[mu, sigma] = estimate
-    print(f"μ = {mu}, σ = {sigma}: {plus_minus(*estimate)}, formula {theory}")
-# --8<-- [end:simulate-general]
+# --8<-- [start:simulate-table]
+for d_k in widths:
+    mean, variance = plus_minus(*means[d_k]), plus_minus(*simulated[d_k])
+    print(f"d_k = {d_k:4d}: E {mean:>12}, Var {variance:>12}")
+# --8<-- [end:simulate-table]
 
 # --8<-- [start:distributions]
 rng = np.random.default_rng(SEED)
@@ -219,28 +255,30 @@ for d_k in (1, 2, 3, 4):
     every = vectors(standard, d_k)
     by_count[d_k] = mean_and_variance(dot_distribution(every, every))
     mean, variance = by_count[d_k]
-    print(f"d_k = {d_k}: mean {mean}, variance {variance}")
+    print(f"d_k = {d_k}: E = {mean}, Var = {variance}")
 # --8<-- [end:lopsided]
 
 # --8<-- [start:dropped]
 d_k = 4
-free = vectors(signs, d_k)
-copies = [((x,) * d_k, p) for x, p in signs.items()]  # one number, d_k times
-squares = {Fraction(sum(c * c for c in q)) for q, _ in free}  # q·k for k = q
-same = {square: Fraction(1, len(squares)) for square in squares}
-wide = vectors(equally_likely(-2, 2), d_k)
-shifted = vectors(from_0_2, d_k)
-dropped = {
-    "nothing": dot_distribution(free, free),
-    "independent: k = q": same,
-    "zero mean: μ = 1": dot_distribution(shifted, shifted),
-    "unit variance: σ = 2": dot_distribution(wide, wide),
-    "uncorrelated, in q and k": dot_distribution(copies, copies),
-    "uncorrelated, in q only": dot_distribution(copies, free),
+copies = [((x,) * d_k, p) for x, p in coin.items()]  # one number, d_k times
+from_0_2 = equally_likely(0, 2)  # mean 1, standard deviation 1
+shifted, wide = vectors(from_0_2, d_k), vectors(equally_likely(-2, 2), d_k)
+cases = {
+    "A1 A2 A3 A4": independent(free, free),
+    "- A1: k = q": [(q, q, p) for q, p in free],
+    "- A2: μ = 1": independent(shifted, shifted),
+    "- A3: σ = 2": independent(wide, wide),
+    "- A4: q, k copies": independent(copies, copies),
+    "- A4: q copies": independent(copies, free),
 }
-without = {name: mean_and_variance(pairs) for name, pairs in dropped.items()}
-for name, (mean, variance) in without.items():
-    print(f"{name:25} mean {mean}, variance {variance}")
+without, cell = {}, {}
+for name, pairs in cases.items():
+    mean = sum(p * sum(map(Fraction.__mul__, q, k)) for q, k, p in pairs)
+    square = table_of(pairs, d_k)
+    without[name] = mean, sum(map(sum, square)) - mean**2
+    cell[name] = square[0][0], square[0][1]  # on the diagonal, beside it
+    found = "{} {}, E = {}, Var = {}".format(*cell[name], *without[name])
+    print(f"{name:17}  {found}")
 # --8<-- [end:dropped]
 
 # --8<-- [start:initialisation]
@@ -260,20 +298,43 @@ def first_scores(sigma_of_W_q, sigma_of_W_k, draws=4_000):
 
 usual = first_scores(1 / sqrt(d_model), 1 / sqrt(d_model))
 usual_mean, usual_variance = mean_interval(usual), variance_interval(usual)
-print("mean", plus_minus(*usual_mean))
-print("variance", plus_minus(*usual_variance), "for d_k =", d_k)
+print(f"E {plus_minus(*usual_mean)}, Var {plus_minus(*usual_variance)}")
 # --8<-- [end:initialisation]
 
 # --8<-- [start:fixed-query]
-every_key = vectors(signs, 3)
-for query in INPUTS @ W_QUERY:  # the queries of the eight steps
-    q = tuple(Fraction(int(c)) for c in query)
-    this = [(q, Fraction(1))]  # with probability 1
+every_key = vectors(coin, 3)
+for q in INPUTS @ W_QUERY:  # of the eight steps
+    this = [(tuple(Fraction(int(c)) for c in q), Fraction(1))]
     mean, variance = mean_and_variance(dot_distribution(this, every_key))
-    print(f"q = {text(query, '.0f')}: mean {mean}, variance {variance}")
-mean_square = sum(sum(c * c for c in q) * p for q, p in vectors(standard, 3))
-print("mean of ‖q‖² for components -1/2 or 2:", mean_square)
+    print(f"q = {text(q, '.0f')}: E = {mean}, Var = {variance}")
 # --8<-- [end:fixed-query]
+
+# --8<-- [start:enumeration-general]
+from_1_3 = equally_likely(-1, 3)  # mean 1, standard deviation 2
+general, within = {}, {}
+for d_k in (1, 2, 3, 4):
+    some, others = vectors(from_0_2, d_k), vectors(from_1_3, d_k)
+    general[d_k] = mean_and_variance(dot_distribution(some, others))[1]
+    formula = dot_variance(d_k, mean_q=1, sigma_q=1, mean_k=1, sigma_k=2)
+    rows = [(mean_and_variance(dot_distribution([(q, Fraction(1))], others)), p) for q, p in some]
+    within[d_k] = sum(variance * p for (_, variance), p in rows)
+    print(f"d_k = {d_k}: Var = {general[d_k]}, {formula}; within {within[d_k]}")
+# --8<-- [end:enumeration-general]
+
+# --8<-- [start:simulate-general]
+rng = np.random.default_rng(SEED)
+simulated_general = {}
+for mu, sigma in ((0, 2), (1, 1)):
+
+    def draw(size, mu=mu, sigma=sigma):
+        return mu + sigma * rng.standard_normal(size)
+
+    estimate = variance_interval(simulate(draw, draw, d_k=64, pairs=20_000))
+    same = {"mean_q": mu, "mean_k": mu, "sigma_q": sigma, "sigma_k": sigma}
+    theory = dot_variance(64, **same)
+    simulated_general[mu, sigma] = estimate
+    print(f"μ = {mu}, σ = {sigma}: {plus_minus(*estimate)}, {theory}")
+# --8<-- [end:simulate-general]
 
 # --8<-- [start:layernorm]
 normed = {}
@@ -285,7 +346,7 @@ for half in (1, 2, 3):
     r = sum(q[0] * q[1] * p for q, p in arranged)
     normed[d_k] = mean_and_variance(dot_distribution(arranged, arranged))
     mean, variance = normed[d_k]
-    print(f"d_k = {d_k}: E[q₁q₂] = {r}, mean {mean}, variance {variance}")
+    print(f"d_k = {d_k}: r = {r}, E = {mean}, Var = {variance}")
 # --8<-- [end:layernorm]
 
 # --8<-- [start:layernorm-simulation]
@@ -304,184 +365,113 @@ for d_k in (4, 16):
     one = simulate(layer_normed, rng.standard_normal, d_k, pairs=20_000)
     simulated_normed[d_k] = variance_interval(both), variance_interval(one)
     both, one = (plus_minus(*interval) for interval in simulated_normed[d_k])
-    print(f"d_k = {d_k}, both: {both}, formula {d_k**2 / (d_k - 1):.3f}")
-    print(f"d_k = {d_k}, q alone: {one}, formula {d_k}")
+    print(f"d_k = {d_k:2d}: q, k {both}, {d_k**2 / (d_k - 1):.3f}; q {one}, {d_k}")
 # --8<-- [end:layernorm-simulation]
 
+# --8<-- [start:saturation-table]
+for d_k in widths:
+    for name in ("1", "√d_k", "d_k"):
+        cells = [f"{told(d_k, name, which):>16}" for which in range(3)]
+        print(f"d_k = {d_k:4d} {name:>5}", *cells)
+# --8<-- [end:saturation-table]
 
 # --8<-- [start:saturation]
-drawn = {}  # d_k: the scores of every query, not divided
-
-
-def measure(d_k, queries=4_000, keys=8):
-    """For each divisor: largest weights, entropies, ‖∂a/∂s‖ and ‖∂a/∂q‖."""
-    found = {"1": [], "√d_k": [], "d_k": []}
-    drawn[d_k] = np.empty((0, keys))
-    for _ in range(queries // 500):
-        q = rng.standard_normal((500, 1, d_k))
-        k = rng.standard_normal((500, keys, d_k))
-        s = dot(q, k)[:, 0, :]  # (500, keys)
-        drawn[d_k] = np.concatenate([drawn[d_k], s])
-        for name, divisor in zip(found, (1, sqrt(d_k), d_k), strict=True):
-            a = softmax(s / divisor)  # (500, keys)
-            J = softmax_jacobian(a)  # (500, keys, keys)
-            by_score = np.sqrt((J**2).sum(axis=(-2, -1)))
-            by_query = np.sqrt(((J @ k / divisor) ** 2).sum(axis=(-2, -1)))
-            largest = a.max(axis=-1)
-            found[name].append([largest, entropy(a), by_score, by_query])
-    return {name: np.concatenate(found[name], axis=-1) for name in found}
-
-
-rng = np.random.default_rng(SEED)
-spread = [4, 16, 64, 256, 1024]
-measured = {d_k: measure(d_k) for d_k in spread}
-row = {}  # (d_k, divisor): mean ± error of each of the four
-print(f"{'divided by':>20} {'largest weight':>16} {'entropy':>16} {'‖J‖':>16}")
-for d_k in spread:
-    for name, values in measured[d_k].items():
-        row[d_k, name] = [plus_minus(*mean_interval(v)) for v in values]
-        cells = [f"{cell:>16}" for cell in row[d_k, name][:3]]
-        print(f"d_k = {d_k:4d} {name:>9}", *cells)
+lines = [(label, [row[d_k, name][0][0] for d_k in widths]) for name, label in (RAW, ROOT, WHOLE)]
+line_chart(widths, lines, xlabel="dₖ", ylabel="largest weight", log_x=True)
 # --8<-- [end:saturation]
 
-# --8<-- [start:saturation-figure]
-divisors = [
-    ("1", {"en": "not scaled", "zh": "不缩放"}),
-    ("√d_k", {"en": "divided by √d_k", "zh": "除以 √d_k"}),
-    ("d_k", {"en": "divided by d_k", "zh": "除以 d_k"}),
-]
-
-
-def averages(which):
-    """A line for each divisor: means of one of the measurements, over d_k."""
-    lines = []
-    for name, label in divisors:
-        values = [measured[d_k][name][which].mean() for d_k in spread]
-        lines.append((label, values))
-    return lines
-
-
-largest = averages(0)
-line_chart(spread, largest, xlabel="d_k", ylabel="largest weight", log_x=True)
-# --8<-- [end:saturation-figure]
-
 # --8<-- [start:jacobian-figure]
+lines = [(label, [row[d_k, name][2][0] for d_k in widths]) for name, label in (RAW, ROOT, WHOLE)]
 norm = {"en": "norm of the Jacobian", "zh": "雅可比矩阵的范数"}
-line_chart(spread, averages(2), xlabel="d_k", ylabel=norm, log_x=True)
+line_chart(widths, lines, xlabel="dₖ", ylabel=norm, log_x=True)
 # --8<-- [end:jacobian-figure]
 
-# --8<-- [start:widths]
-widths = [4 * 2**i for i in range(9)]  # 4, 8, … 1024
-rng = np.random.default_rng(SEED + 1)  # new draws for the widths in between
-for d_k in widths:
-    if d_k not in measured:
-        measured[d_k] = measure(d_k)
-
-
-def averaged(d_k, which):
-    """Mean ± error of a measurement: not scaled, divided by √d_k."""
-    values = (measured[d_k][name][which] for name in ("1", "√d_k"))
-    return [plus_minus(*mean_interval(one)) for one in values]
-
-
-print(f"{'':11} {'largest weight':>31} {'entropy':>31}")
-print(f"{'':11} {'not scaled':>15} {'by √d_k':>15} {'not scaled':>15} {'by √d_k':>15}")
-for d_k in widths:
-    cells = [f"{one:>15}" for one in averaged(d_k, 0) + averaged(d_k, 1)]
-    print(f"d_k = {d_k:4d} ", *cells)
-# --8<-- [end:widths]
-
-
-# --8<-- [start:slider]
-def drawings(d_k):
-    """All scores, and the mean weights from the largest to the smallest."""
-    scores = [(divisors[0][1], drawn[d_k]), (divisors[1][1], drawn[d_k] / sqrt(d_k))]
-    yield histogram(
-        [(label, s.ravel()) for label, s in scores],
-        edges=np.arange(-40, 41),  # the same at every width
-        xlabel="score",
-        roles=["score", "score"],
-        same_scale=True,
-    )
-    for label, s in scores:
-        ranked = np.sort(softmax(s))[:, ::-1]  # each row from its largest weight
-        yield heatmap(
-            ranked.mean(axis=0),
-            name={"en": f"weights, {label['en']}", "zh": f"权重，{label['zh']}"},
-            spec=".2f",
-            scale=(0, 1),
-        )
-
-
-def frame(place, d_k):
-    """What the slider shows at a width."""
-    (raw, scaled), (mixed, kept) = averaged(d_k, 0), averaged(d_k, 1)
-    sigma = number(sqrt(d_k), ".4g")
-    says = {
-        "en": f"d_k = {d_k}: largest weight {raw} not scaled, {scaled} divided by √d_k",
-        "zh": f"d_k = {d_k}：最大权重，不缩放 {raw}，除以 √d_k 后 {scaled}",
-    }
-    caption = {
-        "en": f"The standard deviation of the scores is {sigma}, and 1 after the division. "
-        f"Mean of the largest weight: {raw} not scaled, {scaled} divided by √d_k. "
-        f"Mean of the entropy: {mixed} not scaled, {kept} divided by √d_k.",
-        "zh": f"分数的标准差是 {sigma}，除以 √d_k 以后是 1。"
-        f"最大权重的均值：不缩放 {raw}，除以 √d_k 以后 {scaled}。"
-        f"熵的均值：不缩放 {mixed}，除以 √d_k 以后 {kept}。",
-    }
-    return Frame((str(place),), f"d_k = {d_k}", tuple(drawings(d_k)), caption, says)
-
-
-slider("d_k", [frame(i, d_k) for i, d_k in enumerate(widths)], start=widths.index(64))
-# --8<-- [end:slider]
-
 # --8<-- [start:gradient]
-stuck = {}
-print(f"{'divided by':>20} {'mean of ‖∂a/∂q‖':>18} {'below 0.01':>14}")  # typed: a heading
-for d_k in spread:
-    for name, values in measured[d_k].items():
-        below = values[3] < 0.01
-        stuck[d_k, name] = int(below.sum())
-        share = f"{stuck[d_k, name]} of {below.size}"
-        print(f"d_k = {d_k:4d} {name:>9} {row[d_k, name][3]:>18} {share:>14}")
+rng = np.random.default_rng(SEED)
+direct, slope, stuck = {}, {}, {}
+for d_k in (4, 64, 1024):
+    parts = {"1": [], "√d_k": [], "d_k": []}
+    for _ in range(20):  # 500 queries at a time
+        q = rng.standard_normal((500, 1, d_k))
+        k = rng.standard_normal((500, KEYS, d_k))
+        s = dot(q, k)[:, 0, :]  # (500, 8)
+        for name, divisor in zip(parts, (1, sqrt(d_k), d_k), strict=True):
+            a = softmax(s / divisor)
+            by_query = softmax_jacobian(a) @ k / divisor  # (500, 8, d_k)
+            norm = np.sqrt((by_query**2).sum(axis=(-2, -1)))
+            parts[name].append([a.max(axis=-1), norm])
+    for name, both in parts.items():
+        largest, norm = np.concatenate(both, axis=-1)
+        direct[d_k, name] = mean_interval(largest)
+        slope[d_k, name] = mean_interval(norm)
+        stuck[d_k, name] = mean_interval((norm < 0.01).astype(float))
+        share = plus_minus(*stuck[d_k, name]) if stuck[d_k, name][1] else "0"
+        cells = [plus_minus(*direct[d_k, name]), plus_minus(*slope[d_k, name]), share]
+        print(f"d_k = {d_k:4d} {name:>5}", *(f"{cell:>16}" for cell in cells))
 # --8<-- [end:gradient]
 
-# --8<-- [start:mistake-sigma]
-for d_k in (1, 4):
-    every = vectors(signs, d_k)
-    mean, variance = mean_and_variance(dot_distribution(every, every))
-    sigma = Fraction(sqrt(variance))
-    print(f"d_k = {d_k}: variance {variance}, σ = {sigma}, claimed σ = {d_k}")
-# --8<-- [end:mistake-sigma]
+
+# --8<-- [start:vanish]
+def keys_for(scores, d_k):
+    """Keys of ±1 with these dot products with the query (1, …, 1)."""
+    k = np.full((len(scores), d_k), -1.0)
+    for j, score in enumerate(scores):
+        k[j, : (d_k + score) // 2] = 1
+        k[j] = np.roll(k[j], 5 * j)  # the query does not see the order
+    return k
+
+
+d_k = 64
+q = np.ones(d_k)
+grad_norm = {}
+for far_ahead in (16, 2):
+    k = keys_for([0, 0, 0, far_ahead], d_k)
+    raw = k @ q
+    print("q·k =", text(raw, ".0f"))
+    for name, divisor in (("1", 1), ("√d_k", sqrt(d_k))):
+        J = softmax_jacobian(softmax(raw / divisor))
+        by_query = J @ k / divisor  # (n, d_k): chain rule
+        grad_norm[far_ahead, name] = np.linalg.norm(J), np.linalg.norm(by_query)
+        cells = (number(x, ".2e") for x in grad_norm[far_ahead, name])
+        print(f"    {name:>4}  ‖J‖ {next(cells)}  ‖∂a/∂q‖ {next(cells)}")
+# --8<-- [end:vanish]
+
+# --8<-- [start:vanish-again]
+grown = 64 * keys_for([0, 0, 0, 2], d_k)  # a larger W_K, say
+regrown = np.linalg.norm(softmax_jacobian(softmax(grown @ q / sqrt(d_k))))
+print(text(grown @ q / sqrt(d_k), ".0f"), number(regrown, ".2e"))
+# --8<-- [end:vanish-again]
 
 # --8<-- [start:mistake-divisor]
-models = {  # d_model, heads
-    "Transformer base": (512, 8),
-    "Transformer big": (1024, 16),
-    "BERT base": (768, 12),
-}
+models = {"base": (512, 8), "big": (1024, 16)}  # d_model, heads
 left = {}
 for model, (d_model, heads) in models.items():
     d_k = d_model // heads
-    divisors_squared = {
+    print(f"Transformer {model}: d_model = {d_model}, heads = {heads}, d_k = {d_k}")
+    squares = {  # of the divisors
         "√d_k": d_k,
         "d_k": d_k**2,
         "√d_model": d_model,
-        "d_model": d_model**2,
         "heads": heads**2,
     }
-    print(f"{model}: d_model = {d_model}, heads = {heads}, d_k = {d_k}")
-    for name, square in divisors_squared.items():
+    for name, square in squares.items():
         left[model, name] = Fraction(dot_variance(d_k), square)
-        print(f"    divided by {name:9} variance {left[model, name]}")
+        print(f"    ÷ {name:9} Var = {left[model, name]}")
 # --8<-- [end:mistake-divisor]
+
+# --8<-- [start:mistake-sigma]
+for d_k in (1, 4):
+    variance = counted[d_k][1]
+    sigma = Fraction(sqrt(variance))
+    print(f"d_k = {d_k}: Var = {variance}, σ = {sigma}, claimed {d_k}")
+# --8<-- [end:mistake-sigma]
 
 # --8<-- [start:mistake-terms]
 q, k = (1, 0, 2), (4, 4, 0)
 d_k = len(q)
 print("i = 1 … d_k:", sum(q[i - 1] * k[i - 1] for i in range(1, d_k + 1)))
 terms = range(0, d_k + 1)  # i = 0 … d_k
-print("i = 0 … d_k has", len(terms), "terms")
+print("i = 0 … d_k:", len(terms), "terms")
 try:
     print(sum(q[i] * k[i] for i in terms))
 except IndexError as error:
@@ -490,7 +480,7 @@ except IndexError as error:
 
 # --8<-- [start:mistake-split]
 split = {}
-for component in (signs, from_0_2):
+for component in (coin, from_0_2):
     mean, variance = mean_and_variance(component)  # of q and of k alike
     square = variance + mean**2  # E[q²]
     one = vectors(component, 1)
@@ -500,7 +490,7 @@ for component in (signs, from_0_2):
         "Var(q)Var(k) - E[q]²E[k]²": variance * variance - mean**2 * mean**2,
         "Var(q)Var(k)": variance * variance,
     }
-    print(f"mean {mean}, variance {variance}")
+    print(f"μ = {mean}, σ² = {variance}")
     for name, value in split[mean].items():
         print(f"    {name:25} {value}")
 # --8<-- [end:mistake-split]
@@ -510,35 +500,117 @@ d_model, d_k = 512, 64
 sigma_2_q = d_model * Fraction(1, d_model * d_k)  # of W_q: 1 / (d_model d_k)
 sigma_2_k = d_model * Fraction(1, d_model)  # of W_k: 1 / d_model
 t5 = d_k * sigma_2_q * sigma_2_k
-print("variance of q_i:", sigma_2_q, "of k_i:", sigma_2_k, "of q·k:", t5)
+print(f"Var(q_i) = {sigma_2_q}, Var(k_i) = {sigma_2_k}, Var(q·k) = {t5}")
 
 rng = np.random.default_rng(SEED)
 d_model, d_k = 32, 16
 small = first_scores(1 / sqrt(d_model * d_k), 1 / sqrt(d_model))
 t5_simulated = variance_interval(small)
-print("simulated, without a divisor:", plus_minus(*t5_simulated))
+print(plus_minus(*t5_simulated))
 # --8<-- [end:t5]
 
-# --8<-- [start:exercise-1]
-wanted = dot_variance(16, sigma_q=3, sigma_k=1)
-print("variance", wanted, "divisor", number(sqrt(wanted), ".0f"))
-# --8<-- [end:exercise-1]
 
-# --8<-- [start:exercise-2]
-switches = equally_likely(0, 1)
-every = vectors(switches, 3)
+# --8<-- [start:t5-steps]
+def relative(step_of, W):
+    """The size of one step beside the size of the parameters."""
+    g = np.sign(np.arange(12) % 5 - 1.5).reshape(3, 4)  # any gradient
+    return np.linalg.norm(step_of(W, g)) / np.linalg.norm(W)
+
+
+def adam(W, g, rate=0.01):
+    """First step of Adam: every entry moves by the rate."""
+    return rate * np.sign(g)
+
+
+def adafactor(W, g, rate=0.01):
+    """The same in Adafactor: the rate is relative to the size of W."""
+    return rate * np.sqrt(np.mean(W**2)) * np.sign(g)
+
+
+W = np.cos(np.arange(12.0)).reshape(3, 4)
+moved = {}
+for name, step_of in (("Adam", adam), ("Adafactor", adafactor)):
+    moved[name] = relative(step_of, W), relative(step_of, W / sqrt(64))
+    print(f"{name:9} {moved[name][0]:.4f}  {moved[name][1]:.4f}")
+# --8<-- [end:t5-steps]
+
+# --8<-- [start:exercise-three]
+three = dot_distribution(vectors(coin, 3), vectors(coin, 3))
+for score, p in three.items():
+    print(f"q·k = {score!s:>2}: {p}")
+mean, variance = mean_and_variance(three)
+print(f"E = {mean}, Var = {variance}")
+# --8<-- [end:exercise-three]
+
+# --8<-- [start:exercise-divisor]
+wanted = dot_variance(25, sigma_q=3, sigma_k=2)
+print(f"Var = {wanted}, σ = {number(sqrt(wanted), '.0f')}")
+# --8<-- [end:exercise-divisor]
+
+# --8<-- [start:exercise-switches]
+every = vectors(equally_likely(0, 1), 3)
 mean, variance = mean_and_variance(dot_distribution(every, every))
-half = Fraction(1, 2)  # mean and standard deviation of 0 or 1
-print("counted: mean", mean, "variance", variance)
-same = {"mean_q": half, "mean_k": half, "sigma_q": half, "sigma_k": half}
-print("formula:", dot_variance(3, **same))
-# --8<-- [end:exercise-2]
+rows = [(mean_and_variance(dot_distribution([(q, Fraction(1))], every))[1], p) for q, p in every]
+seen = sum(one * p for one, p in rows)
+print(f"E = {mean}, Var = {variance}, within {seen}")
+# --8<-- [end:exercise-switches]
 
-# --8<-- [start:exercise-3]
-d_k = 5
-free = vectors(signs, d_k)
-copies = [((x,) * d_k, p) for x, p in signs.items()]
-for name, queries in (("copies", copies), ("free", free)):
-    variance = mean_and_variance(dot_distribution(queries, copies))[1]
-    print(f"q {name}, k copies: variance {variance}")
-# --8<-- [end:exercise-3]
+# --8<-- [start:exercise-copies]
+d_k = 6
+free = vectors(coin, d_k)
+copies = [((x,) * d_k, p) for x, p in coin.items()]
+pairs = [((x, x, y, y, z, z), p) for (x, y, z), p in vectors(coin, 3)]
+for name, queries in (("copies", copies), ("free", free), ("pairs", pairs)):
+    keys = pairs if queries is pairs else copies
+    variance = mean_and_variance(dot_distribution(queries, keys))[1]
+    print(f"{name:6}  Var = {variance}")
+# --8<-- [end:exercise-copies]
+
+
+# --8<-- [start:exercise-bug]
+def wrong_scores(Q, K):  # (n, d_k), (n, d_k)
+    return Q @ K.T / sqrt(Q.shape[0])
+
+
+# --8<-- [end:exercise-bug]
+
+# --8<-- [start:exercise-bug-run]
+Q, K = np.ones((2, 3, 4))  # n = 3, d_k = 4: every product is 1
+print(wrong_scores(Q, K)[0, 0] == 4 / sqrt(3))
+for n in (16, 64, 256):
+    print(f"n = {n:3d}: Var = {Fraction(dot_variance(64), n)}")
+# --8<-- [end:exercise-bug-run]
+
+# --8<-- [start:exercise-unit]
+rng = np.random.default_rng(SEED)
+
+
+def unit(size):
+    """Vectors of length 1 in a random direction."""
+    z = rng.standard_normal(size)
+    return z / np.sqrt((z**2).sum(axis=-1, keepdims=True))
+
+
+of_units = {d_k: variance_interval(simulate(unit, unit, d_k)) for d_k in (4, 64)}
+for d_k, (variance, error) in of_units.items():
+    print(f"d_k = {d_k:2d}: d_k Var = {plus_minus(d_k * variance, d_k * error)}")
+# --8<-- [end:exercise-unit]
+
+# --8<-- [start:exercise-trace]
+weights_q = [[1, 1, 0], [0, 1, 0], [0, 0, 1]]  # q = three coins times this matrix
+weights_k = [[1, 0, 2], [0, 1, 0], [0, 0, 1]]
+
+
+def mixed(matrix):
+    """Every vector of three coins times a matrix, with its probability."""
+    columns = list(zip(*matrix, strict=True))
+    found = []
+    for c, p in vectors(coin, 3):
+        found.append((tuple(sum(map(Fraction.__mul__, c, map(Fraction, b))) for b in columns), p))
+    return found
+
+
+variance = mean_and_variance(dot_distribution(mixed(weights_q), mixed(weights_k)))[1]
+C_q, C_k = (np.array(m).T @ np.array(m) for m in (weights_q, weights_k))
+print(variance, (C_q * C_k).sum())
+# --8<-- [end:exercise-trace]

@@ -166,8 +166,10 @@ class Tree(Treeprocessor):
             _append(parent, placeholder)
 
     def _valued(self, html: str, tex: str, display: bool, woven: Woven) -> str:
-        """A formula whose inline values carry their numbers; where each stands, a second one tells,
-        with a number in place of each that comes nowhere else."""
+        """A formula whose inline values carry their numbers.
+
+        Where each stands, a second one tells, with a stand-in for each that comes nowhere else.
+        """
         values = {int(mark[1]): woven.value(int(mark[1])) for mark in MARK.finditer(tex)}
         plain = {n: str(STAND_IN + n) for n, value in values.items() if NUMBER.fullmatch(value)}
 

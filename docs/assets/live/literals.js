@@ -1,5 +1,5 @@
 /* The literal that a line `name = …` of a block sets, so that a knob can turn it. */
-const NUMBER = /[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[-+]?\d+)?/gi;
+const NUMBER = /\bTrue\b|\bFalse\b|[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[-+]?\d+)?/gi;
 
 /* Where it stands in the code, its text, its numbers with their rows and columns; null for none. */
 export function literal(code, name) {

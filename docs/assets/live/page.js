@@ -261,12 +261,16 @@ class Cell {
       this.set(code);
       ask(undefined, true);
     };
-    const number = (n, name, value, size) => element("input", {
+    const truth = (n, name, value) => element("input", {
+      type: "checkbox", checked: value === "True", "aria-label": name, "data-n": n,
+      onchange: ({ target }) => turned(withNumber(this.code, knob.name, n, target.checked ? "True" : "False")),
+    });
+    const number = (n, name, value, size) => (/[TF]/.test(value) ? truth(n, name, value) : element("input", {
       type: "number", step: "any", value, "aria-label": name, "data-n": n, style: `width: ${size}ch`,
       oninput: ({ target }) => {
         if (target.value !== "" && target.validity.valid) turned(withNumber(this.code, knob.name, n, target.value));
       },
-    });
+    }));
     const found = literal(this.code, knob.name);
     if (!found) return box;
     if (knob.kind === "choice") {
@@ -307,6 +311,7 @@ class Cell {
         control.disabled = !found;
         if (!found || control === document.activeElement) continue;
         if (control.type === "range") control.value = Math.round(1000 * part(knob, Number(found.numbers[0].text)));
+        else if (control.type === "checkbox") control.checked = found.numbers[control.dataset.n]?.text === "True";
         else if (control.type === "number") control.value = found.numbers[control.dataset.n]?.text ?? "";
         else control.value = found.text.slice(1, -1);
       }

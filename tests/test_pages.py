@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from attention_docs.site.read.listing import read_listing
-from attention_docs.site.read.page import CODE_SPAN, VALUE, Fence, read_page
+from attention_docs.site.read.page import CODE_SPAN, VALUE, Block, Box, End, Fence, read_page
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.twins import compare, nameless
 from tests.conftest import LANGUAGES, ROOT, SLUGS, Page, class_of, each_language, folder_of, tree_of
@@ -54,17 +54,32 @@ def test_the_two_languages_are_twins(slug: str) -> None:
     assert not [*map(str, faults + compare(english, chinese))]
 
 
+def tasks(page: Source) -> str:
+    """The text of the exercises without their hints and answers."""
+    kinds, found = [], []
+    for piece in page.pieces:
+        if isinstance(piece, Box):
+            kinds.append(piece.kind)
+        elif isinstance(piece, End):
+            kinds.pop()
+        elif kinds == ["exercise"] and not isinstance(piece, Block | Fence):
+            found.append(page.lines[piece.line - 1])
+    return "\n".join(found)
+
+
 @pytest.mark.site
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
-    """Vectors, matrices and decimals stand in a page only where its blocks hold or print them."""
+    """Vectors, matrices and decimals stand in a page only where its blocks hold or print them, or
+    where an exercise gives them."""
     page = sections(path)
     lang, slug = page.path.split("/")[1], page.slug
     url = f"/{'' if lang == 'en' else 'zh/'}{'' if slug == 'index' else slug + '/'}"
     printed = " ".join(r["text"] for r in numbers_json["records"] if r["page"] == url)
-    allowed = set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed))
     code = " ".join(section.code for block in page.blocks for section in block.sections)
-    vectors = bare(f"{printed} {code}")
+    given = tasks(page)
+    allowed = set(re.findall(r"\d+\.\d+(?:e-?\d+)?", f"{printed} {code} {given}"))
+    vectors = bare(f"{printed} {code} {given}")
     pasted = []
     for part in page.passages:
         for line in part.text.split("\n"):

@@ -1,8 +1,8 @@
 """Tensors to figures: inline SVG with an alternative text, in any language that has words.
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
-`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `dials`, `hulls`, `planes`,
-`steppers`, `steps`; `beside` puts several side by side. Below them:
+`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`, `planes`,
+`steppers`, `steps`; `groups`: several side by side. Below them:
 
 - `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
 - `matrix`: a matrix as a box of cells
@@ -17,10 +17,10 @@ than NumPy.
 """
 
 from attention_docs.figures.bar_charts import bar_chart
-from attention_docs.figures.beside import beside
-from attention_docs.figures.dials import dials
+from attention_docs.figures.clocks import dials
 from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
+from attention_docs.figures.groups import beside
 from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.histograms import histogram
 from attention_docs.figures.hulls import hull

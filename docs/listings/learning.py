@@ -53,6 +53,7 @@ print("X", *shown)
 print("O", *("  " + shown[i][1:] for i in LETTERS))
 # --8<-- [end:task]
 
+
 # --8<-- [start:slider]
 def start(seed, d_k, d_model=6):
     """W_Q, W_K and W_V with entries of variance 1 / d_model."""
@@ -128,6 +129,7 @@ for eta in (0.5, 0.05, 0.005):
     print(f"η = {eta:<5g}  {fall:.5f}  {eta * squares:.5f}  {kept[eta]:.3f}")
 # --8<-- [end:descent]
 
+
 # --8<-- [start:backward]
 def backward(X, W_Q, W_K, W_V, A, dO):
     Q, K, V = X @ W_Q, X @ W_K, X @ W_V
@@ -184,6 +186,7 @@ print("dV", text(by_value[:, 0], ".4f"))
 print("dK", text(by_key[:, 0], ".5f"))
 print("dQ", text(by_query, ".4f"))
 # --8<-- [end:by-package]
+
 
 # --8<-- [start:mistake-gradient-scale]
 def without_root(X, W_Q, W_K, W_V, A, dO):
@@ -318,6 +321,7 @@ for name, mask in looks.items():
     print(f"a → {name:11}  m = {seen}  {loss:.4f}  1 - 1/m = {floor_of[seen]}")
 # --8<-- [end:ideal]
 
+
 # --8<-- [start:starts]
 def first_below(W_V=None, runs=30, steps=400, limit=0.1):
     """The first step of each run whose loss is below the limit."""
@@ -368,6 +372,7 @@ for name, v in {
     of_q, of_score = float(query_variance), float(score_variance)
     print(f"{name:9} {v!s:>7} {of_q:10.4f} {of_score:12.4f}")
 # --8<-- [end:rules]
+
 
 # --8<-- [start:simulation]
 def plus_minus(value, error):
@@ -434,6 +439,7 @@ for name, (W, formula) in layers.items():
     in_torch[name] = d_model * variance, d_model * error
     print(f"{name}: q {plus_minus(*in_torch[name])}, {formula}; s {formula**2}")
 # --8<-- [end:pytorch]
+
 
 # --8<-- [start:no-scale]
 def on_grid(W):
@@ -513,6 +519,7 @@ for tau, speed in SETTINGS.values():
         count, loss = ends(compare(eta, tau, speed, runs=30)[0])
         print(f"τ = {tau:2d}, {Fraction(speed)!s:>5}, η = {eta:g}: {count:2d}  {loss}")
 # --8<-- [end:rates]
+
 
 # --8<-- [start:passes-back]
 def passed_back(d_k, tau, runs=200):
@@ -602,6 +609,7 @@ told = first_below(pass_signs)
 print("t:", *told)
 # --8<-- [end:exercise-value]
 
+
 # --8<-- [start:exercise-bug]
 def with_bug(A, dA):
     return A * (dA - (dA * A).mean(axis=-1, keepdims=True))
@@ -627,6 +635,7 @@ print(np.allclose(long_sum, short_sum))
 _, by_key, _ = attention_backward(query, key, value, weights, by_output)
 print(np.abs(by_key).sum(axis=0) > 0.1, np.abs(by_key.sum(axis=0)) < 1e-12)
 # --8<-- [end:exercise-bias]
+
 
 # --8<-- [start:exercise-kept]
 def balance(parameters):

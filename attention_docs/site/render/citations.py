@@ -146,7 +146,8 @@ def reports(chapters: Chapters) -> str:
     # The lists of sources name again what the chapters' text links to, so they come last.
     for slug, page, part in sorted(passages, key=lambda place: place[2].id == "sources"):
         title = titled(page.title, part.title, words) if part.level else page.title
-        texts.append((f"[{title}]({slug}.md#{part.id or slug})", part.text))
+        place = f"#{part.id}" if part.level > 1 else ""
+        texts.append((f"[{title}]({slug}.md{place})", part.text))
     heads = words["site"]["citations"]
     rows = [f"| {heads['place']} | {heads['report']} |", "|---|---|"]
     seen: set[tuple[str, str]] = set()

@@ -79,17 +79,17 @@ class Dials(Drawn):
         """For every dial from where to where its hand turns, in degrees from the top."""
         columns = [lang.label(one) for one in self.columns]
         below = [lang.label(one) for one in self.below]
-        sentences = [lang.say("dials", "kind")]
+        sentences = [lang.say("clocks", "kind")]
         for r, (starts, ends) in enumerate(zip(self.starts, self.ends, strict=True)):
             told = [
-                lang.say("dials", "dial", name=name, start=_angle(start), end=_angle(end))
+                lang.say("clocks", "dial", name=name, start=_angle(start), end=_angle(end))
                 for name, start, end in zip(columns, starts, ends, strict=True)
             ]
             name = lang.label(self.rows[r]) if self.rows else ""
             hands = lang.join("clauses", told)
-            sentences.append(lang.say("dials", "row" if name else "only", name=name, hands=hands))
+            sentences.append(lang.say("clocks", "row" if name else "only", name=name, hands=hands))
         if below:
-            sentences.append(lang.say("dials", "below", notes=lang.join("clauses", below)))
+            sentences.append(lang.say("clocks", "below", notes=lang.join("clauses", below)))
         return lang.join("paragraph", sentences)
 
 

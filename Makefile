@@ -26,6 +26,7 @@ site: $(READY)
 # Ratios of build and refresh times; nothing is asserted. Takes half an hour to an hour.
 bench: $(READY)
 	$(BIN)/python tests/bench.py
+	$(BIN)/python tests/bench_live.py
 
 # After numbers have changed and the change is meant: rewrite what the tests compare with.
 update: $(READY)

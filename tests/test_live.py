@@ -18,7 +18,8 @@ from attention_docs.site.run.live import Session
 # --- a run with edits is a run from the top ------------------------------------------------------
 
 BLOCKS = [
-    "import numpy as np\nfrom attention_docs.text import text\nx = np.arange(6.0).reshape(2, 3)\n"
+    "import numpy as np\nfrom attention_docs.text import text\n"
+    "x = np.arange(6.0).reshape(2, 3)\n"
     "row = x[0]\nflipped = x.T\nstep = 1",
     "def scaled(a, by=2.0):\n    return a * by * step\n\nprint(text(scaled(x), '.2f'))",
     "x[0] += step\nprint(text(row, '.2f'), text(flipped, '.2f'))",

@@ -87,7 +87,9 @@ class _Sections:
     def box(self, element: HtmlElement) -> None:
         """A box with an address: what it stands in goes on after it."""
         self.flush()
-        around, inside = self.current, element.find("div[@id]")
+        around = self.current
+        # An output in a box that is open has an address too.
+        inside = element.find("div[@id]") if element.tag == "details" else None
         holder = element if inside is None else inside
         self.begin("div", holder.get("id"))
         title, *rest = element if inside is None else (element.find("summary"), *inside)

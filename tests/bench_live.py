@@ -27,8 +27,9 @@ KNOBS = "stepper"
 
 SETTLED = """() => new Promise((resolve) => {
   const status = document.querySelector(".live-status");
-  const look = () => /^(Up to date|Python is ready)/.test(status.textContent) && resolve(performance.now());
-  new MutationObserver(look).observe(status, { childList: true, characterData: true, subtree: true });
+  const settled = () => /^(Up to date|Python is ready)/.test(status.textContent);
+  new MutationObserver(() => settled() && resolve(performance.now()))
+    .observe(status, { childList: true, characterData: true, subtree: true });
 })"""
 
 PRESS = """([block, old, next]) => new Promise((resolve) => {
@@ -40,7 +41,8 @@ PRESS = """([block, old, next]) => new Promise((resolve) => {
     if (field && field.value.includes(old)) {
       field.value = field.value.replace(old, next);
       field.dispatchEvent(new Event("input", { bubbles: true }));
-      field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
+      const key = { key: "Enter", ctrlKey: true, bubbles: true };
+      field.dispatchEvent(new KeyboardEvent("keydown", key));
     }
     if (document.querySelector(`#out-${block} mark`)) {
       clearInterval(timer);
@@ -61,18 +63,15 @@ EDIT = """([block, n]) => new Promise((resolve) => {
   field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
 })"""
 
-DRAG = (
-    """async (n) => {
-  const settled = %s;
+DRAG = """async (n) => {
+  const settled = SETTLED;
   const field = document.querySelector(".live-knobs input[type=number]");
   const start = performance.now();
   const end = settled();
   field.value = String(n);
   field.dispatchEvent(new Event("input", { bubbles: true }));
   return (await end) - start;
-}"""
-    % SETTLED
-)  # noqa: UP031 - braces
+}""".replace("SETTLED", SETTLED)
 
 
 def measured(base: str) -> Iterator[tuple[str, str]]:

@@ -119,14 +119,14 @@ def measured(base: str) -> Iterator[tuple[str, str]]:
 def _open(context: Any, base: str) -> tuple[Any, list[Any]]:
     tab = context.new_page()
     requests: list[Any] = []
-    tab.on("requestfinished", requests.append)
+    tab.on("requestfinished", lambda request: requests.append(request))
     tab.goto(base + PAGE)
     tab.wait_for_load_state("networkidle")
     return tab, requests
 
 
 def _size(request: Any) -> int:
-    return int(request.sizes()["responseBodySize"])
+    return int(request.response().header_value("content-length") or 0)
 
 
 def _done(tab: Any) -> bool:

@@ -125,6 +125,7 @@ def with_torch(codes: Iterable[str]) -> list[bool]:
         names = imported(code)
         used, bound = _names(code)
         heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
+        heavy = heavy or "import torch" in code  # handed to `exec`
         tainted = tainted | bound if heavy else tainted - bound
         found.append(heavy)
     return found

@@ -25,6 +25,7 @@ from attention_docs.site.run.block import Running
 from attention_docs.site.run.result import Code, Result
 
 OWN = "attention_docs"
+WATCHED = ("numpy", "numpy.linalg", "numpy.random")
 MOST = 200_000_000  # bytes of copies that a page may keep
 Published = tuple[str, str]
 """What the site shows of a block: its text, and a hash of its figure."""
@@ -63,20 +64,25 @@ class Session:
             for cell in document["cells"]
         ]
         warnings.simplefilter("error")
-        self.running = Running([self.lang])
+        self.running = Running([self.lang], live=True)
         self.ran: list[str | None] = []  # the code of each block that stands in the namespace
         self.states: list[bytes | None] = []  # what was there before each of them
         self.fixed: Fixed = {}
         self.kept = 0
         self.package = Package()
+        self.pending: dict[int, Any] = {}  # figures that are drawn when there is time
         self.told = [cell.shown for cell in self.cells]  # what the reader sees of each
 
     def begin(self, codes: str) -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run."""
         self.codes: list[str] = json.loads(codes)
+        if not self.package.untouched():  # by the last run: what it left behind is not whole
+            self.states = [None for _ in self.states]
+            self.ran = [None for _ in self.ran]
         same = 0
         while same < len(self.ran) and self.ran[same] == self.codes[same]:
             same += 1
+        self.pending = {number: shown for number, shown in self.pending.items() if number < same}
         if same < len(self.ran):  # something after it has changed
             if self.states[same] is None:
                 same = 0
@@ -85,8 +91,12 @@ class Session:
             del self.ran[same:], self.states[same:]
         return same
 
-    def step(self, number: int) -> str:
-        """Run a block; its result as JSON. One that needs torch is left as it was built."""
+    def step(self, number: int, draws: bool = True) -> str:
+        """Run a block; its result as JSON. One that needs torch is left as it was built.
+
+        A figure that a reader does not see can wait: `draw` brings it.
+        """
+        self.pending.pop(number, None)
         cell, code = self.cells[number], self.codes[number]
         self.package.look()
         self.states.append(self._state())
@@ -95,18 +105,31 @@ class Session:
             return json.dumps({"id": cell.id, "torch": True})
         lines = code.splitlines(keepends=True)
         self._lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))
-        result = self.running.run([Code(code, cell.listing, cell.line)])
+        result = self.running.run([Code(code, cell.listing, cell.line)], draws=draws)
         if result.error:  # nothing that follows it has a meaning
             self.ran[-1] = None
             return json.dumps({"id": cell.id, "error": self._error(cell, code, result.error)})
         wanted = [(expression, spec) for _, expression, spec in cell.values]
         result = self.running.evaluated(result, wanted)
+        if not draws and self.running.shown is not None:
+            self.pending[number] = self.running.shown
         return json.dumps(self._new(number, result))
+
+    def waiting(self) -> list[int]:
+        """The blocks whose figures are still to be drawn."""
+        return sorted(self.pending)
+
+    def draw(self, number: int) -> str:
+        """A figure that could wait, as JSON."""
+        figure = self.running.drawn(self.pending.pop(number))
+        return json.dumps(self._new(number, Result(text=self.told[number][0], figure=figure)))
 
     def _new(self, number: int, result: Result) -> dict[str, Any]:
         """What a reader does not see yet, and whether it is what the site has published."""
         cell, figure = self.cells[number], result.figure.get(self.lang)
         now = (result.text, digest(figure.svg) if figure else "")
+        if number in self.pending:
+            now = (result.text, self.told[number][1])
         before, self.told[number] = self.told[number], now
         told: dict[str, Any] = {
             "id": cell.id,
@@ -145,7 +168,7 @@ class Session:
 
     def _state(self) -> bytes | None:
         """A copy of the namespace, or None where it would not be whole."""
-        if self.kept > MOST or not self.package.untouched():
+        if self.kept > MOST:
             return None
         space = {k: v for k, v in self.running.namespace.items() if k != "__builtins__"}
         try:
@@ -259,12 +282,16 @@ class Package:
     """The modules of the package and of NumPy as they were: a reader's code may change them."""
 
     def __init__(self) -> None:
+        self.loaded = 0
         self.seen: dict[str, dict[str, Any]] = {}
         self.arrays: dict[int, tuple[Any, Any]] = {}
 
     def look(self) -> None:
         """Note what has been loaded since."""
-        for name in [name for name in sys.modules if name.split(".")[0] in (OWN, "numpy")]:
+        if len(sys.modules) == self.loaded:
+            return
+        self.loaded = len(sys.modules)
+        for name in [name for name in sys.modules if name in WATCHED or name.startswith(OWN)]:
             if name in self.seen or name.startswith(f"{OWN}.site"):
                 continue
             space = self.seen[name] = dict(vars(sys.modules[name]))

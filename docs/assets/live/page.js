@@ -75,6 +75,12 @@ class Cell {
     return fold ?? this.block ?? this.frame;
   }
 
+  /* Whether a reader sees its output, or may soon. */
+  near() {
+    const place = this.frame?.getBoundingClientRect();
+    return Boolean(place?.height && place.bottom > -innerHeight && place.top < 2 * innerHeight);
+  }
+
   /* --- output */
 
   take(result) {
@@ -496,7 +502,8 @@ function ask(until = cells.length, patient = false) {
   turn += 1;
   bar.says(words.running);
   bar.works(true);
-  worker.postMessage({ type: "run", codes: cells.map((cell) => cell.code), turn, until });
+  const near = cells.filter((cell) => cell.near()).map((cell) => cell.index);
+  worker.postMessage({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near });
 }
 
 function reset() {

@@ -42,17 +42,25 @@ async function start({ folder, page }) {
 
 const pause = () => new Promise((resolve) => { setTimeout(resolve); });
 
-async function run({ codes, turn, until }) {
+async function run({ codes, turn, until, near }) {
   const first = session.begin(JSON.stringify(codes));
   for (let number = first; number < until; number += 1) {
     say({ type: "running", number, turn });
-    const result = JSON.parse(session.step(number));
+    const result = JSON.parse(session.step(number, !near || near.includes(number)));
     say({ type: "result", number, result, turn });
     if (result.error) break;
     if ((number - first) % 4 === 3) await pause(); // whoever asks for something else is heard
     if (turn !== wanted) return;
   }
   say({ type: "done", first, turn });
+  // Figures that nobody sees at the moment, when nothing else is to be done.
+  const waiting = session.waiting();
+  for (const number of waiting.toJs()) {
+    await pause();
+    if (turn !== wanted) break;
+    say({ type: "result", number, result: JSON.parse(session.draw(number)), turn });
+  }
+  waiting.destroy();
 }
 
 let last = Promise.resolve(); // one after the other

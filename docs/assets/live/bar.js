@@ -48,16 +48,24 @@ export class Bar {
     if (focused && !on) this.run.focus();
   }
 
+  /* Whether something is edited, and whether something looks otherwise than published. */
   edits(any) {
-    this.run.hidden = this.share.hidden = !any;
-    if (any) this.reset.hidden = false;
+    this.edited = any;
+    this.run.hidden = false; // an edit that is taken back wants to run, too
+    this.offers();
   }
 
   differs(any) {
-    this.compare.hidden = !any;
-    if (!any) this.reset.hidden = this.run.hidden;
+    this.different = any;
     this.shown = false;
     this.showsPublished();
+    this.offers();
+  }
+
+  offers() {
+    this.share.hidden = !this.edited;
+    this.compare.hidden = !this.different;
+    this.reset.hidden = !this.edited && !this.different;
   }
 
   showsPublished() {

@@ -287,7 +287,21 @@ def test_nothing_found_is_said(visit: Visit) -> None:
     assert said.get_attribute("role") == "status"
 
 
+@in_browser
+@each_language
+def test_the_field_says_how_it_is_reached(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "scaling"))
+    says = "getComputedStyle(document.querySelector('.md-search__form'), '::after').content"
+    assert "attr(data-keys)" in tab.evaluate(says) or "Ctrl K" in tab.evaluate(says)
+    field = tab.locator(".md-search__input")
+    assert field.get_attribute("aria-keyshortcuts") == "Control+K"
+    tab.keyboard.press("Control+k")
+    assert tab.evaluate(says) in ("none", "normal")  # no longer in the way
+
+
 # --- languages and colours -----------------------------------------------------------------------
+
+NAMES = {"en": "English", "zh": "中文"}
 
 
 @in_browser
@@ -297,9 +311,10 @@ def test_the_language_switch_keeps_the_page(lang: str, visit: Visit, address: st
     tab = visit()
     for slug in ("index", "scaling", "glossary"):
         tab.goto(address + path_of(lang, slug))
-        tab.locator(".md-select button").focus()
-        tab.keyboard.press("Tab")
-        tab.locator(f".md-select a[hreflang={other}]").click()
+        link = tab.locator(f".md-header a[hreflang={other}]")  # at once, in its own language
+        assert (link.inner_text(), link.get_attribute("lang")) == (NAMES[other], other)
+        link.focus()
+        tab.keyboard.press("Enter")
         tab.wait_for_url(address + path_of(other, slug))
         assert tab.evaluate("document.documentElement.lang") == other
 
@@ -362,6 +377,7 @@ def brightness(tab: Any, what: str = "backgroundColor") -> float:
 def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
     clipboard = ["clipboard-read", "clipboard-write"]
     tab = visit(path_of(lang, "mistakes"), permissions=clipboard)
+    tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert tab.locator(".no-copy pre").count() > 20
     assert tab.locator(".no-copy .md-code__button").count() == 0
     blocks = tab.locator("article pre").count() - tab.locator(".no-copy pre").count()
@@ -403,6 +419,104 @@ COPY = """(selector) => {
 }"""
 
 
+@in_browser
+@each_language
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_lies_over_code_or_figures(
+    lang: str, width: int, visit: Visit, address: str
+) -> None:
+    """Neither the button that copies, nor the one that says where numbers come from, nor the one
+    that leads back to the top."""
+    tab = visit(width=width)
+    for slug in ("eight-steps", "mistakes"):  # with a table of contents on its right, and without
+        tab.goto(address + path_of(lang, slug))
+        tab.mouse.wheel(0, 5000)
+        tab.wait_for_timeout(300)
+        tab.mouse.wheel(0, -1000)  # the theme shows the way up to whoever scrolls up
+        tab.wait_for_timeout(300)
+        assert tab.evaluate(COVERED) == []
+
+
+COVERED = """() => {
+  const found = [];
+  const over = (a, b) => {
+    const [one, two] = [a, b].map((box) => box.getBoundingClientRect());
+    return one.width && two.width && one.left < two.right - 1 && two.left < one.right - 1 &&
+      one.top < two.bottom - 1 && two.top < one.bottom - 1;
+  };
+  for (const output of document.querySelectorAll("article .output, article pre")) {
+    const buttons = output.querySelectorAll(".md-code__button, .origin > summary");
+    const shown = output.querySelectorAll("pre > code, .drawing");
+    for (const button of buttons) for (const one of shown)
+      if (over(button, one)) found.push(`${button.outerHTML} over ${one.textContent.slice(0, 40)}`);
+  }
+  const up = document.querySelector(".md-top"), text = document.querySelector("article");
+  if (up && over(up, text)) found.push("the way up");
+  return found;
+}"""
+
+
+@in_browser
+@each_language
+def test_where_numbers_come_from_is_told_below_their_output_without_a_script(
+    lang: str, visit: Visit
+) -> None:
+    tab = visit(path_of(lang, "eight-steps"), java_script_enabled=False)
+    output = tab.locator(".output:has(pre)").first
+    button = output.locator(".origin > summary")
+    name = {"en": "Where do these numbers come from?", "zh": "这些数字从哪里来？"}[lang]
+    assert button.inner_text().strip() == name
+    before, around = button.bounding_box(), output.bounding_box()
+    assert before["x"] + before["width"] == pytest.approx(around["x"] + around["width"], abs=2)
+    assert before["y"] == pytest.approx(around["y"], abs=4)
+    button.focus()
+    tab.keyboard.press("Enter")
+    told = output.locator(".origin dl")
+    assert told.bounding_box()["y"] >= output.locator("pre").bounding_box()["y"] + 10
+    assert button.bounding_box() == before
+
+
+@in_browser
+@each_language
+def test_symptoms_filter(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "mistakes"))
+    rows = tab.locator("#symptoms ~ .md-typeset__scrollwrap").first.locator("tbody tr")
+    every = rows.count()
+    field = tab.locator(".filter input")
+    field.fill("nan")
+    left = tab.locator("#symptoms ~ .md-typeset__scrollwrap tbody tr:visible")
+    assert 1 <= left.filter(has_text="NaN").count() < every
+    status = tab.locator(".filter [role=status]").inner_text()
+    assert re.findall(r"\d+", status)[1] == str(every)
+    assert rows.evaluate_all("all => all.every((row) => row.hidden || /nan/i.test(row.innerHTML))")
+    field.fill("")
+    assert rows.evaluate_all("all => all.every((row) => !row.hidden)")
+    assert tab.locator(".filter [role=status]").inner_text() == ""
+
+
+@in_browser
+@each_language
+def test_a_link_opens_its_entry(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "mistakes"))
+    assert not tab.locator("#softmax-axis").is_visible()
+    tab.locator("td a[href='#softmax-axis']").first.click()
+    tab.locator("#softmax-axis").wait_for(state="visible")
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    tab.goto(tab.url.replace("softmax-axis", "value-size"))
+    pair = tab.locator(".inside:has(> .failure + .success)").first
+    tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    wrong, right = (
+        pair.locator(f"> .{kind}").first.bounding_box() for kind in ("failure", "success")
+    )
+    assert wrong["y"] == right["y"]
+    assert wrong["x"] + wrong["width"] < right["x"]
+    tab.set_viewport_size({"width": 390, "height": 900})
+    wrong, right = (
+        pair.locator(f"> .{kind}").first.bounding_box() for kind in ("failure", "success")
+    )
+    assert wrong["y"] + wrong["height"] <= right["y"]
+
+
 # --- keyboard ------------------------------------------------------------------------------------
 
 
@@ -411,9 +525,9 @@ COPY = """(selector) => {
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(lang: str, visit: Visit) -> None:
     tab = visit(path_of(lang, "eight-steps"))
     tab.evaluate(WATCH_FOCUS)
-    for press in range(600):
+    for _ in range(600):
         tab.keyboard.press("Tab")
-        if press % 20 == 0 and tab.evaluate("round"):
+        if tab.evaluate("round"):  # one step further, and the search would open again
             break
     reached = tab.evaluate("reached")
     unseen = [at["html"] for at in reached if not at["seen"]]
@@ -465,6 +579,15 @@ def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> N
 
 
 # --- without scripts -----------------------------------------------------------------------------
+
+
+@in_browser
+@each_language
+def test_without_javascript_all_symptoms_show(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "mistakes"), java_script_enabled=False)
+    assert not tab.locator(".filter").is_visible()
+    table = tab.locator("#symptoms ~ .md-typeset__scrollwrap").first
+    assert table.locator("tbody tr").count() == table.locator("tbody tr:visible").count() > 10
 
 
 @in_browser

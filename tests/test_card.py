@@ -24,7 +24,7 @@ def pixels(weights: list[list[float]]) -> np.ndarray:
 
 
 CARD = pixels(WEIGHTS)
-DARK = CARD.sum(axis=2) < 200  # ink: #1b1f24 and what is nearly as dark
+DARK = CARD.sum(axis=2) < 200  # ink: #23272d and what is nearly as dark
 
 
 def cell(i: int, j: int) -> tuple[slice, slice]:
@@ -36,9 +36,10 @@ def cell(i: int, j: int) -> tuple[slice, slice]:
 @pytest.mark.parametrize("i", range(3))
 @pytest.mark.parametrize("j", range(3))
 def test_a_cell_has_the_shade_and_the_digits_of_its_weight(i: int, j: int) -> None:
-    # The yellow of weights, #f7d046, over white: 6 % for 0, 100 % for 1.
+    # The yellow of weights, #f7d046, over the paper, #fbfaf5: 6 % for 0, 100 % for 1.
     share = 0.06 + 0.94 * WEIGHTS[i][j]
-    wanted = [round(share * part + (1 - share) * 255) for part in (0xF7, 0xD0, 0x46)]
+    pairs = zip((0xF7, 0xD0, 0x46), (0xFB, 0xFA, 0xF5), strict=True)
+    wanted = [round(share * part + (1 - share) * page) for part, page in pairs]
     inside = CARD[cell(i, j)]
     assert np.abs(inside[5, 5] - wanted).max() <= 1
     assert 200 < DARK[cell(i, j)].sum() < 3000
@@ -80,3 +81,11 @@ def test_formula_and_indices_stand_beside_the_map() -> None:
     edge = np.ones_like(DARK)
     edge[20:-20, 20:-20] = False
     assert not DARK[edge].any()
+
+
+def test_the_paper_is_squared():
+    """Lines every 30 pixels, in line with the frame of the map, and paper between them."""
+    row = CARD[TOP - 90 + 3]
+    lines = [x for x in range(1200) if (row[x] != row[LEFT - 15]).any()]
+    assert lines == [x for x in range(1200) if (x - LEFT) % 30 == 0]
+    assert row[LEFT - 15].tolist() == [0xFB, 0xFA, 0xF5]

@@ -30,10 +30,13 @@ LATIN = rf"A-Za-z0-9\u0370-\u03ff√{INSERT}"
 TEX_TEXT = re.compile(r"\\text\{([^{}]*)\}")
 NOT_TEXT = re.compile(r"<!--.*?-->|<[^<>]*>|\{:?\s*[.#][^{}]*\}|\[\^[^\]]*\]|https?://\S+")
 LINK = re.compile(r"!?\[(?P<text>[^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
-TITLED = re.compile(r"^/{3,} *[\w-]+ *(?:\| *(?P<title>.*?))? *$")
+TITLED = re.compile(r'^/{3,} *[\w-]+ *(?:\| *(?P<title>.*?))? *$|^!!! +[\w -]+"(?P<note>.*)" *$')
+CARD = re.compile(r"(?<=\))\{ \.card[^}]*\} ")  # between the title of a card and its text
 ITALIC = re.compile(r"(?<!\*)\*(?!\*)([^*]+)\*(?!\*)|(?<!\w)_([^_]+)_(?!\w)")
-STRUCTURE = re.compile(r"\s*(?:[-*+>|#{$`~</]|\d+\.|$)")
-COMPLETE = re.compile(r"\s*(?:[|#]|/{3})")
+CLASSED = re.compile(r"\*([^*]+)\*\{ ?[.#][^{}]*\}")  # is as its class has it, not slanted
+STRUCTURE = re.compile(r"\s*(?:[-*+>|#{$`~</]|\d+\.|!!!|$)")
+OTHER_NAMES = re.compile(r"(?m)^((?:\|[^|\n]*){2}\|)[^|\n]*\|(?=[^|\n]*\|[^|\n]*\|$)")
+COMPLETE = re.compile(r"\s*(?:[|#]|/{3}|!!!)")
 
 RULES = (
     (rf"[{HAN}][{LATIN}]|[{LATIN}%][{HAN}]", "a half-width space belongs here"),
@@ -72,8 +75,10 @@ def faults_of(text: str) -> Iterator[str]:
 def text_of(line: str) -> str:
     """The line as a reader sees it, with inserts; a boundary of cells is a line break."""
     if titled := TITLED.match(line):
-        line = titled["title"] or ""
+        line = titled["title"] or titled["note"] or ""
+    line = CARD.sub("\n", line)
     line = re.sub(r"^(\s*)(?:[-*+]|\d+\.|#{1,6}|>)\s+", r"\1", line)
+    line = CLASSED.sub(r"\1", line)
     line = CODE_SPAN.sub(INSERT, VALUE.sub(INSERT, line))
     line = INLINE.sub(INSERT, line).replace("|", "\n")
     return NOT_TEXT.sub("", LINK.sub(lambda link: link["text"], line))
@@ -119,7 +124,10 @@ def check(markdown: str, path: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_a_chinese_page_keeps_the_rules(page: Path) -> None:
-    faults = check(page.read_text(encoding="utf-8"), page.relative_to(ROOT).as_posix())
+    text = page.read_text(encoding="utf-8")
+    if page.stem == "glossary":  # what readers type need not be what this site writes
+        text = OTHER_NAMES.sub(r"\1 – |", text)
+    faults = check(text, page.relative_to(ROOT).as_posix())
     assert not faults, "\n" + "\n".join(faults)
 
 

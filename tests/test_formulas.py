@@ -102,10 +102,27 @@ def test_a_table_says_once_how_it_is_aligned() -> None:
     assert "<mtable><mtr>" in formulas.render(r"\begin{bmatrix} a & b \end{bmatrix}", True)
 
 
+@pytest.mark.parametrize(
+    ("tex", "roles"),
+    [
+        (r"q_i \cdot k_j = s_{ij}", {"q": "query", "k": "key", "s": "score"}),
+        (r"o_i = \sum_j a_{ij} v_j", {"o": "output", "a": "weight", "v": "value"}),
+        (r"x_i W_Q, d_k, e^{s_i}, k = 3", {"x": "input"}),  # a script, and a letter alone, is none
+        (r"QK^\top / \sqrt{d_k}, V^2, Q_1", {"Q": "query", "K": "key", "V": "value"}),
+        (r"\mathbf{Q}, X, \operatorname{Var}(X), O(n)", {}),
+    ],
+)
+def test_symbols_carry_their_roles(tex: str, roles: dict[str, str]) -> None:
+    rendered = formulas.render(tex, False)
+    found = re.findall(r'<mi class="(?:leans-\d )?of-(\w+)">(\w)</mi>', rendered)
+    assert {letter: role for role, letter in found} == roles
+    assert rendered.count("of-") == len(found)
+
+
 def test_a_letter_that_leans_says_so_or_moves_its_script() -> None:
-    assert '<mi class="leans-3">V</mi>' in formulas.render("(V)", False)
+    assert '<mi class="leans-3">Y</mi>' in formulas.render("(Y)", False)
     assert '<msub><mi>W</mi><mi class="leans-1">K</mi></msub>' in formulas.render("W_K", False)
-    assert '<msup><mi>V</mi><mi class="lean-3">⊤</mi></msup>' in formulas.render(r"V^\top", False)
+    assert '<msup><mi>Y</mi><mi class="lean-3">⊤</mi></msup>' in formulas.render(r"Y^\top", False)
     assert "class" not in formulas.render("x^2 + d_k", False)
 
 

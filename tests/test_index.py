@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 import torch
 
-from tests.conftest import each_language, folder_of, tree_of
-from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed, product
+from attention_docs.site.read.settings import settings
+from tests.conftest import ROOT, each_language, folder_of, tree_of
+from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed, product, transpose
 
+CHAPTERS = {path.stem for path in (ROOT / "docs" / "listings").glob("*.py")} - {"index"}
 WEIGHTS = attention_weights(QUERIES, KEYS, mpmath.sqrt(3))
 OUTPUTS = product(WEIGHTS, VALUES)
 
@@ -17,7 +19,7 @@ OUTPUTS = product(WEIGHTS, VALUES)
 def test_map(page, lang):
     index = page(lang, "index")
     printed(index.array("map"), WEIGHTS)
-    printed(index.array("outputs"), OUTPUTS)
+    printed(index.array("map", 1), OUTPUTS)
     assert index.values("map") == ["0.1361", "0.4319", "0.4319", "[1.8639, 6.3194, 1.7042]"]
 
 
@@ -33,3 +35,66 @@ def test_torch_agrees_with_the_definition():
 def test_one_title(site, lang):
     index = tree_of(folder_of(site, lang, "index") / "index.html")
     assert index.xpath("count(//h1)") == 1
+
+
+def rounded(numbers):
+    return [f"{float(number):.2f}" for number in numbers]
+
+
+@pytest.mark.site
+@each_language
+def test_the_picture_goes_from_each_query_to_its_output(page, lang):
+    frames = {one["data-at"]: one for one in page(lang, "index").article.select("#out-map .frame")}
+    assert list(frames) == [f"{i} {stage}" for i in (1, 2, 3) for stage in (1, 2, 3, 4)]
+    for i in range(3):
+        scores = [score / mpmath.sqrt(3) for score in product([QUERIES[i]], transpose(KEYS))[0]]
+        made = [[str(x) for x in QUERIES[i]], *map(rounded, (scores, WEIGHTS[i], OUTPUTS[i]))]
+        for stage in range(1, 5):
+            frame = frames[f"{i + 1} {stage}"]
+            steps, weights = (svg["aria-label"] for svg in frame.select("svg"))
+            for n, numbers in enumerate(made, start=1):  # what is still to come is not told
+                assert (", ".join(numbers) in joined(steps)) == (n <= stage), (i, stage)
+            assert all(", ".join(rounded(row)) in joined(weights) for row in WEIGHTS)
+            if stage > 1:
+                assert ", ".join(made[stage - 1]) in frame.figcaption.get_text()
+
+
+def joined(told):
+    return told.replace("、", ", ")
+
+
+@pytest.mark.site
+@each_language
+def test_every_chapter_has_its_card_in_reading_order(page, lang):
+    index = page(lang, "index")
+    cards = index.article.select(".chapters > .card")
+    linked = [card.select_one("a.card-title")["href"].strip("/") for card in cards]
+    assert linked == [slug for slug in settings(ROOT).order if slug in CHAPTERS]
+    assert [card.select_one(".number").get_text() for card in cards] == [
+        str(n) for n in range(1, len(cards) + 1)
+    ]
+    glyphs = {str(card.select_one(".glyph svg")) for card in cards}
+    assert len(glyphs) == len(cards)
+    core = [card for card in cards if "core" in card["class"]]
+    assert len(core) == 9  # ten minutes each
+    assert [bool(card.select_one(".on-path")) for card in cards] == [card in core for card in cards]
+    assert all(card.select_one(".said").get_text().endswith(("?", "？")) for card in cards)
+
+
+@pytest.mark.site
+@each_language
+def test_the_navigation_shows_the_same_glyphs(page, lang):
+    for slug in ("index", "masking"):
+        whole = page(lang, slug).soup
+        links = whole.select(".md-nav--primary .md-nav__link:has(svg path[fill-opacity='.14'])")
+        assert len(links) >= len(CHAPTERS)
+
+
+@pytest.mark.site
+@each_language
+def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
+    output = page(lang, "index").article.select_one("#out-map")
+    figure, fold, origin = output.find_all(recursive=False)
+    assert (figure.name, fold["class"], origin["class"]) == ("figure", ["code"], ["origin"])
+    assert not fold.has_attr("open")
+    assert fold.select_one("pre").get_text().startswith("[[0.1361, 0.4319")

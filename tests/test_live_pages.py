@@ -204,46 +204,80 @@ def test_nothing_is_loaded_before_the_press(visit: Visit, address: str) -> None:
     assert all(one.startswith(address) for one in asked)
 
 
+EDITS = [
+    (FIRST["slug"], FIRST["block"], "onion cake", "carrot cake"),
+    ("eight-steps", "stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]"),
+    ("softmax", "control", "[1.0, 1.0, 1.0, 5.0]", "[1.0, 1.0, 2.0, 5.0]"),
+    ("scaling", "example", "d_k = 64", "d_k = 100"),
+    ("masking", "minus-infinity", "True, True, False", "True, False, True"),
+    ("positions", "shift", "offset = 3", "offset = 5"),
+]
+
+
 @in_browser
 @each_language
+@pytest.mark.parametrize(("slug", "block", "old", "new"), EDITS)
 def test_everything_follows_and_comes_back(
-    lang: str, live: Callable[..., Live], site: Path
+    lang: str,
+    slug: str,
+    block: str,
+    old: str,
+    new: str,
+    live: Callable[..., Live],
+    site: Path,
 ) -> None:
-    """Output, figures, values and text after an edit; what was published is one press away."""
-    page = live(FIRST["slug"], lang)
+    """Outputs and values after an edit are a build's; what was published is one press away."""
+    page = live(slug, lang)
+    page.tab.set_default_timeout(10 * MINUTE)
     before = page.seen()
-    page.edit(FIRST["block"])
+    page.edit(block)
     page.settled()
     assert page.seen() == before
-    change = ("onion cake", "carrot cake")
-    page.write(FIRST["block"], *change)
+    page.write(block, old, new)
     page.run()
-    document = source_of(site, lang, FIRST["slug"])
-    wanted = natively(document, {FIRST["block"]: change})
-    moved = 0
+    document = source_of(site, lang, slug)
+    wanted = natively(document, {block: (old, new)})
+    moved = []
     for cell in document["cells"]:
-        result = wanted[cell["id"]]
-        if cell["torch"]:
+        result = wanted.get(cell["id"], {})
+        if cell["torch"] or "changed" not in result:
             continue
         if result["changed"][0]:
-            moved += 1
             assert page.output(cell["id"]).rstrip("\n") == result["text"]
+        moved += [what for what, one in zip("tf", result["changed"], strict=True) if one]
         for number, *_, published in cell["values"]:
             shown = result["values"].get(str(number), published)
-            if page.tab.locator(f"#value-{number}").count():
+            place = page.tab.locator(f"#value-{number}")
+            if place.count():
                 assert page.value(number) == shown, (cell["id"], number)
-                marked = "live-value" in page.tab.locator(f"#value-{number}").get_attribute("class")
-                assert marked == (shown != published)
+                assert ("live-value" in place.get_attribute("class")) == (shown != published)
     assert moved
     after = page.seen()
     compare = page.tab.locator(".live-bar button[aria-pressed]")
     compare.click()
-    assert page.tab.locator(f"#out-{FIRST['block']} mark").count() == 0
+    assert page.tab.locator(".output mark").count() == 0
     compare.click()
     assert page.seen() == after
     page.tab.locator(".live-bar").get_by_text(page.words["reset"]).click()
     assert page.seen() == before
     assert page.status() == page.words["published"]
+
+
+@in_browser
+def test_knobs_of_the_eight_steps(live: Callable[..., Live], site: Path) -> None:
+    """The reader's own second input goes through all steps."""
+    page = live("eight-steps")
+    page.tab.get_by_role("button", name=page.words["turn"]).first.click()
+    page.tab.locator(".live-knobs").wait_for()
+    page.settled()
+    page.tab.get_by_label("x[2, 2]", exact=True).fill("3")
+    page.tab.wait_for_function("document.querySelector('#out-inputs mark')")
+    page.settled()
+    wanted = natively(
+        source_of(site, "en", "eight-steps"), {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")}
+    )
+    assert page.output("inputs").rstrip("\n") == wanted["inputs"]["text"]
+    assert page.tab.locator("#out-stepper.live-changed").count() == 1
 
 
 @in_browser

@@ -162,17 +162,15 @@ def output(document: dict[str, Any], entry: Entry, name: str) -> list[str]:
     return []
 
 
+def fold(page: Page, entry: Entry) -> Any:
+    """What an entry shows when it is open."""
+    (inside,) = page.article.select(f"details.fold > .inside#{entry['id']}")
+    return inside
+
+
 def boxes(page: Page, entry: Entry) -> list[Any]:
     """The boxes of an entry on the built page."""
-    heading = page.article.find("h3", id=entry["id"])
-    assert heading, entry["id"]
-    found = []
-    for element in heading.find_next_siblings():
-        if element.name in ("h2", "h3"):
-            break
-        if "admonition" in (element.get("class") or []):
-            found.append(element)
-    return found
+    return list(fold(page, entry).select(":scope > .admonition"))
 
 
 def unmarked(code: str) -> str:
@@ -247,9 +245,7 @@ def test_an_entry_links_to_its_chapter_and_its_numbers(
 ) -> None:
     gallery = page(lang, "mistakes")
     for entry in ENTRIES:
-        heading = gallery.article.find("h3", id=entry["id"])
-        assert heading
-        links = {a.get("href") for a in heading.find_next("ul").find_all("a")}
+        links = {a.get("href") for a in fold(gallery, entry).select(":scope > ul a")}
         wanted = {"../{}/#{}".format(*place.split("#")) for place in places(entry)}
         wanted |= {
             f"../{chapter(entry)}/index.html#out-{name}"
@@ -312,9 +308,10 @@ def test_a_comment_that_asks_for_nothing_is_left_alone(expand: Callable[..., str
     assert expand(request="a remark") == "None"
 
 
-def test_an_entry_becomes_a_heading_two_boxes_and_facts(expand: Callable[..., str]) -> None:
+def test_an_entry_becomes_a_fold_with_two_boxes_and_facts(expand: Callable[..., str]) -> None:
     text = expand()
-    assert text.startswith("### First { #first }\n\nBecause.")
+    assert text.startswith("/// fold | First\n    id: first\n\nBecause.")
+    assert text.endswith("\n\n///")
     assert '!!! failure wrong no-copy "Wrong: do not copy"' in text
     assert "    x = 1  # ✗\n    print(x)" in text
     assert "    ✗ 1\n    ✗ y" in text

@@ -77,6 +77,8 @@ def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
     url = f"/{'' if lang == 'en' else 'zh/'}{'' if slug == 'index' else slug + '/'}"
     printed = " ".join(r["text"] for r in numbers_json["records"] if r["page"] == url)
     code = " ".join(section.code for block in page.blocks for section in block.sections)
+    module = ROOT / "attention_docs" / f"{slug.replace('-', '_')}.py"
+    code += module.read_text(encoding="utf-8") if module.is_file() else ""  # data of an example
     given = tasks(page)
     allowed = set(re.findall(r"\d+\.\d+(?:e-?\d+)?", f"{printed} {code} {given}"))
     vectors = bare(f"{printed} {code} {given}")

@@ -315,23 +315,28 @@ def test_links_to_the_web_where_there_is_an_address(project: Project) -> None:
 
 
 BOXES = """
-??? question "A question"
+//// exercise | A question
+    id: asked
+    stars: 1
+    kind: pencil
 
-    Asked, with a fence:
+Asked, with a fence:
 
-    ```text
-    ??? not a box
-    ```
+```text
+/// hint
+```
 
-    ??? success "An answer"
+/// answer
 
-        Answered.
+Answered.
 
-        ```python exec="1"
-        --8<-- "weights.py:answer"
-        ```
+```python exec="1"
+--8<-- "weights.py:answer"
+```
 
-        More. `{{ not a value }}` and `[no](link.md)`.
+More. `{{ not a value }}` and `[no](link.md)`.
+///
+////
 
 !!! note "A note"
 
@@ -342,15 +347,17 @@ After.
 ## Last { #last }
 """
 
-WANTED = """### A question
+WANTED = """<a id="asked"></a>
+
+### 练习 1.1 A question
 
 Asked, with a fence:
 
 ```text
-??? not a box
+/// hint
 ```
 
-#### An answer
+#### 答案
 
 Answered.
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from attention_docs.figures import Frame, eight_steps, heatmap, slider, stepper
+from attention_docs.figures import Frame, eight_steps, glance, heatmap, slider, stepper
 from attention_docs.figures.figure import Language
 from tests.conftest import LANGUAGES, ROOT, in_browser
 from tests.drawings import assert_text_fits
@@ -297,8 +297,50 @@ def test_controls_lead_to_every_frame():
     for group in groups.values():
         assert [one.has_attr("checked") for one in group] == [True] + [False] * (len(group) - 1)
     names = [one.find_parent("label").get_text() for one in soup.select("input")]
-    assert names[:4] == ["1", "2", "3", "1: input"]
+    assert names[:4] == ["1", "2", "3", "1 · input"]
+    assert soup.select_one(".stepper-buttons .stepper-now").get_text() == "1 · input"
     assert [one.get_text() for one in soup.select("legend")] == ["Input", "Step"]
+
+
+def test_a_stage_has_the_colours_of_what_it_makes():
+    soup = BeautifulSoup(STEPS.svg("en"), "lxml")
+    inputs, steps = soup.select("fieldset")
+    assert steps["class"] == ["pipeline"]
+    assert not inputs.select(".inks")
+    inks = [
+        [re.search(r"--role-([\w-]+)", ink["style"])[1] for ink in label.select(".inks i")]
+        for label in steps.select("label")
+    ]
+    assert inks == [
+        ["input"],
+        ["neutral"],
+        ["key", "query", "value"],
+        ["score"],
+        ["weight"],
+        ["weighted-value"],
+        ["output"],
+        ["neutral"],
+    ]
+
+
+def ticks(labels):
+    frames = [
+        Frame((str(i),), label, (heatmap([[i]], spec="d"),), "a") for i, label in enumerate(labels)
+    ]
+    found = BeautifulSoup(slider("x", frames).svg("en"), "lxml").select(".stepper-ticks span")
+    return [(one["style"], one.get_text()) for one in found]
+
+
+def test_a_slider_has_a_tick_at_each_value():
+    assert ticks(["d_k = 4", "d_k = 16", "d_k = 1024"]) == [
+        ("--at:0", "4"),
+        ("--at:0.5", "16"),
+        ("--at:1", "1024"),
+    ]
+    # What is no value has a mark alone, and many values leave room between those that are written.
+    assert [text for _, text in ticks(["first", "x = 1"])] == ["", ""]
+    written = [i for i, (_, text) in enumerate(ticks([f"x = {i}" for i in range(41)])) if text]
+    assert written == list(range(0, 41, 4))
 
 
 def test_slider_says_where_it_stands():
@@ -341,6 +383,11 @@ def test_errors_say_wanted_and_got():
         Frame(("0",), {"zh": "甲"}, shown[0].drawings, "")
     with pytest.raises(ValueError, match='a label must have a text in English, "en"'):
         stepper("a", [("key", [{"zh": "乙"}])], shown)
+    both = [("key", ["b"])], [Frame(("1",), "a", shown[0].drawings, "")]
+    with pytest.raises(ValueError, match="roles must be of 1 choices, got 2"):
+        stepper("a", *both, roles=[["key"], ["query"]])
+    with pytest.raises(ValueError, match=r"role must be one of input, .*, got 'b'"):
+        stepper("a", *both, roles=[["b"]])
 
 
 def test_a_choice_that_is_a_number_stands_on_its_button():
@@ -348,8 +395,8 @@ def test_a_choice_that_is_a_number_stands_on_its_button():
     shown = [Frame((str(i),), "a", drawings, "") for i in (1, 2, 3)]
     figure = stepper("a", [("n", ["0.5", "1,024", "key"])], shown)
     soup = BeautifulSoup(figure.show(Language("en")), "lxml")
-    buttons = [one.span.find(string=True, recursive=False) for one in soup.select("label")]
-    assert buttons == ["0.5", "1,024", "3"]
+    buttons = [one.get_text() for one in soup.select("label")]
+    assert buttons == ["0.5", "1,024", "3 · key"]
 
 
 def test_the_script_is_small_and_brings_nothing():
@@ -417,6 +464,8 @@ def test_buttons_go_through_all_steps_of_all_inputs(visit):
         assert seen(tab) == [place]
         i, step = place.split()
         assert status(tab).startswith(f"Input {i}, step {step}: ")
+        chosen = tab.locator(f'label:has([name="steps-2"][value="{step}"])')
+        assert tab.locator(".stepper-now").text_content() == chosen.text_content()
         assert tab.locator(f'input[name="steps-2"][value="{step}"]').is_checked()
         assert tab.locator(f'input[name="steps-1"][value="{i}"]').is_checked()
         assert back.get_attribute("aria-disabled") == "false"
@@ -515,6 +564,34 @@ def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
 
 @in_browser
 @each_language
+def test_steps_are_named_on_a_wide_window_and_between_the_arrows_on_a_phone(visit, lang):
+    tab = visit("/eight-steps/" if lang == "en" else "/zh/eight-steps/")
+    names = tab.locator(".pipeline .choice")
+    now = tab.locator(".stepper-now")
+    named = "all => all.filter(one => one.getBoundingClientRect().width > 9).length"
+    assert (names.evaluate_all(named), now.is_visible()) == (8, False)
+    tab.set_viewport_size({"width": 390, "height": 900})
+    assert (names.evaluate_all(named), now.is_visible()) == (0, True)
+    tab.locator('input[name="steps-2"][value="4"]').check()
+    assert now.inner_text() == {"en": "4 · scores", "zh": "4 · 分数"}[lang]
+
+
+@in_browser
+@each_language
+def test_ticks_stand_below_the_thumb(visit, lang):
+    tab = visit("/scaling/" if lang == "en" else "/zh/scaling/", width=390)
+    track = tab.locator("input[type=range]").bounding_box()
+    marks = [one.bounding_box() for one in tab.locator(".stepper-ticks span").all()]
+    middles = [mark["x"] + mark["width"] / 2 for mark in marks]
+    thumb = 20  # px
+    step = (track["width"] - thumb) / (len(marks) - 1)
+    wanted = [track["x"] + thumb / 2 + i * step for i in range(len(marks))]
+    np.testing.assert_allclose(middles, wanted, atol=1)
+    assert all(a["x"] + a["width"] <= b["x"] for a, b in itertools.pairwise(marks))
+
+
+@in_browser
+@each_language
 def test_the_slider_is_moved_by_keys(visit, lang):
     tab = visit("/scaling/" if lang == "en" else "/zh/scaling/")
     control = tab.locator("input[type=range]")
@@ -542,3 +619,41 @@ def test_controls_that_the_browser_kept_and_the_frame_agree(visit):
     tab.evaluate("document.querySelector('[name=steps-2][value=\"5\"]').checked = true")
     tab.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))")
     assert seen(tab) == ["1 5"]
+
+
+# From a query to its output.
+
+
+def glance_of(**changed):
+    tensors = {
+        "queries": TENSORS["queries"],
+        "keys": TENSORS["keys"],
+        "scores": [[s / mpmath.sqrt(3) for s in row] for row in TENSORS["scores"]],
+    }
+    powers = [[mpmath.exp(s) for s in row] for row in tensors["scores"]]
+    tensors["weights"] = [[p / sum(row) for p in row] for row in powers]
+    tensors["outputs"] = times(tensors["weights"], TENSORS["values"])
+    return glance(**{name: floats(one) for name, one in (tensors | changed).items()})
+
+
+@each_language
+def test_what_is_still_to_come_is_empty_and_not_told(lang):
+    found = frames(glance_of(), lang)
+    assert list(found) == [f"{i} {stage}" for i in (1, 2, 3) for stage in (1, 2, 3, 4)]
+    for place, frame in found.items():
+        steps, weights = frame.select("svg")
+        drawn = re.findall(r"\d+\.\d\d", " ".join(one.get_text() for one in steps.select("text")))
+        stage = int(place[-1])
+        assert len(drawn) == 3 * (stage - 1)
+        assert set(drawn) <= set(re.findall(r"\d+\.\d\d", steps["aria-label"]))
+        told = re.findall(r"\d+\.\d\d", steps["aria-label"])
+        assert len(told) == len(drawn)
+        assert len(re.findall(r"\d+\.\d\d", weights["aria-label"])) == 9
+    sizes = {frame.select("svg")[0]["viewbox"] for frame in found.values()}
+    assert len(sizes) == 1  # nothing shifts
+
+
+@pytest.mark.parametrize("name", ["scores", "weights"])
+def test_a_glance_refuses_what_does_not_follow(name):
+    with pytest.raises(ValueError, match=rf"^{name} must be \[\[.*\]\], got \[\["):
+        glance_of(**{name: [[1, 2, 3]] * 3})

@@ -2,7 +2,7 @@
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`, `planes`,
-`steppers`, `steps`; `groups`: several side by side. Below them:
+`glances`, `steppers`, `steps`; `groups`: several side by side. Below them:
 
 - `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
 - `matrix`: a matrix as a box of cells
@@ -20,6 +20,7 @@ from attention_docs.figures.bar_charts import bar_chart
 from attention_docs.figures.clocks import dials
 from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
+from attention_docs.figures.glances import glance
 from attention_docs.figures.groups import beside
 from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.histograms import histogram
@@ -38,6 +39,7 @@ __all__ = [
     "dials",
     "eight_steps",
     "flow",
+    "glance",
     "heatmap",
     "histogram",
     "hull",

@@ -25,6 +25,7 @@ INK = COLOURS["figure-ink"]
 MIDDLE = 310, 325  # of the formula
 EM = 62  # font size of the formula
 CELL, LEFT, TOP = 150, 695, 115  # of the map
+SQUARE = CELL // 5  # of the paper
 
 
 class Pen:
@@ -68,6 +69,7 @@ def card_png(weights: Sequence[Sequence[float]], font: Path) -> bytes:
 
     image = Image.new("RGB", SIZE, COLOURS["figure-page"])
     draw = ImageDraw.Draw(image)
+    _squares(draw)
     pen = Pen(draw, font)
     _formula(pen)
     for i, row in enumerate(weights):
@@ -83,6 +85,15 @@ def card_png(weights: Sequence[Sequence[float]], font: Path) -> bytes:
     drawn = io.BytesIO()
     image.save(drawn, "PNG", optimize=True)
     return drawn.getvalue()
+
+
+def _squares(draw: ImageDraw.ImageDraw) -> None:
+    """The lines of squared paper, on which the map's own lines lie."""
+    line = _mixed("role-score", 0.07)
+    for x in range(LEFT % SQUARE, SIZE[0], SQUARE):
+        draw.line((x, 0, x, SIZE[1]), line)
+    for y in range(TOP % SQUARE, SIZE[1], SQUARE):
+        draw.line((0, y, SIZE[0], y), line)
 
 
 def _italic(letters: str) -> str:
@@ -121,7 +132,12 @@ def _formula(pen: Pen) -> None:
 
 def _shade(weight: float) -> tuple[int, int, int]:
     """The colour of a weight on the page."""
-    fill, page = (COLOURS[name] for name in ("role-weight-fill", "figure-page"))
-    pairs = [(int(fill[i : i + 2], 16), int(page[i : i + 2], 16)) for i in (1, 3, 5)]
-    red, green, blue = (round(b + opacity(weight) * (a - b)) for a, b in pairs)
+    return _mixed("role-weight-fill", opacity(weight))
+
+
+def _mixed(name: str, share: float) -> tuple[int, int, int]:
+    """A share of a colour over that of the page."""
+    over, page = (COLOURS[one] for one in (name, "figure-page"))
+    pairs = [(int(over[i : i + 2], 16), int(page[i : i + 2], 16)) for i in (1, 3, 5)]
+    red, green, blue = (round(b + share * (a - b)) for a, b in pairs)
     return red, green, blue

@@ -156,8 +156,10 @@ def hull(
         ValueError: other shapes, weights of another kind, an output that is not their average.
 
     Examples:
-        >>> hull([[0, 0], [4, 0], [0, 4]], [0.5, 0.25, 0.25], [1, 1],
-        ...      names=["a", "b", "c"], xlabel="x", ylabel="y")
+        >>> hull(  # doctest: +NORMALIZE_WHITESPACE
+        ...     [[0, 0], [4, 0], [0, 4]], [0.5, 0.25, 0.25], [1, 1],
+        ...     names=["a", "b", "c"], xlabel="x", ylabel="y"
+        ... )
         Horizontal axis: x, from 0 to 4. Vertical axis: y, from 0 to 4. Points: a at [0, 0] with
         weight 0.50; b at [4, 0] with weight 0.25; c at [0, 4] with weight 0.25. The area between
         them is shaded. Their weighted average, marked inside: [1.00, 1.00].

@@ -34,9 +34,11 @@ class Part:
     told: Wording = None
 
     def tell(self, lang: Language) -> str:
-        """The numbers of a matrix, or the sentence."""
+        """The numbers of a matrix, or the sentence; nothing of a matrix that is still to come."""
         if not isinstance(self.what, Matrix):
             return lang.label(self.told)
+        if not self.what.done:
+            return ""
         box = Box(self.what, lang)
         return lang.join("paragraph", [box.tell(), box.tell_outlined(self.marked, labels=False)])
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import product
 
 from attention_docs.figures.figure import Figure, Language, Wording, checked_label
+from attention_docs.figures.svg import checked_role, colour, text_width
 
+TICK, BETWEEN, ROOM = 12, 10, 260  # of the values below a slider: size, space, width on a phone
 NUMBER = re.compile(r"-?\d+([.,/]\d+)*")
 
 
@@ -83,29 +85,61 @@ class _Frames(Figure):
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class Group:
+    """A control: what is chosen, a label for every choice, and the roles of what it makes."""
+
+    legend: Wording
+    choices: tuple[Wording, ...]
+    roles: tuple[tuple[str, ...], ...] = ()
+
+    def html(self, name: str, lang: Language) -> str:
+        """Radio buttons; those of a pipeline carry the colours of their roles."""
+        kind = ' class="pipeline"' if self.roles else ""
+        legend = lang.label(self.legend)
+        buttons = "".join(
+            f'<label><input type="radio" name="{name}" value="{i + 1}"{" checked" * (i == 0)}>'
+            f"<span>{self._inks(i)}{self.told(i, lang)}</span></label>"
+            for i in range(len(self.choices))
+        )
+        return f"<fieldset{kind}><legend>{legend}</legend>{buttons}</fieldset>"
+
+    def told(self, i: int, lang: Language) -> str:
+        """The number of a choice, and its label, which a narrow window may leave out.
+
+        A label that is a number itself stands for both.
+        """
+        label = _subscripts(lang.label(self.choices[i]))
+        if NUMBER.fullmatch(label):
+            return f'<span class="at">{label}</span>'
+        rest = f'<span class="choice"><span class="between"> · </span>{label}</span>'
+        return f'<span class="at">{i + 1}</span>' + (label and rest)
+
+    def _inks(self, i: int) -> str:
+        inks = "".join(f'<i style="--ink:{colour(f"role-{role}")}"></i>' for role in self._of(i))
+        return inks and f'<span class="inks">{inks}</span>'
+
+    def _of(self, i: int) -> tuple[str, ...]:
+        return self.roles[i] if self.roles else ()
+
+
 @dataclass(frozen=True, repr=False)
 class Stepper(_Frames):
     """Frames with a group of radio buttons for every control."""
 
     name: str
-    groups: tuple[tuple[Wording, tuple[Wording, ...]], ...]
+    groups: tuple[Group, ...]
 
     def controls(self, lang: Language) -> str:
-        """The groups of buttons, then the buttons to go back and on."""
-        groups = []
-        for n, (legend, choices) in enumerate(self.groups, start=1):
-            buttons = "".join(
-                f'<label><input type="radio" name="{self.name}-{n}" value="{i}"'
-                f"{' checked' * (i == 1)}><span>{_button(i, choice, lang)}</span></label>"
-                for i, choice in enumerate(choices, start=1)
-            )
-            groups.append(f"<fieldset><legend>{lang.label(legend)}</legend>{buttons}</fieldset>")
+        """The groups of buttons, then the buttons to go back and on, and where one is."""
+        groups = [group.html(f"{self.name}-{n}", lang) for n, group in enumerate(self.groups, 1)]
         back, on = lang.say("steppers", "back"), lang.say("steppers", "next")
         return (
             "".join(groups) + '<span class="stepper-buttons">'
             f'<button type="button" data-by="-1" aria-disabled="true">{back}</button>'
+            f'<span class="stepper-now" aria-hidden="true">{self.groups[-1].told(0, lang)}</span>'
             f'<button type="button" data-by="1" aria-disabled="false">{on}</button></span>'
-            '<span class="stepper-unseen" role="status"></span>'
+            '<span class="unseen" role="status"></span>'
         )
 
 
@@ -120,10 +154,27 @@ class Slider(_Frames):
         first = self.frames[self.first]
         return (
             f'<label class="stepper-range"><span>{_subscripts(lang.label(self.label))}</span>'
+            '<span class="stepper-track">'
             f'<input type="range" min="0" max="{len(self.frames) - 1}" value="{self.first}" '
-            f'aria-valuetext="{escape(lang.label(first.says or first.label))}"></label>'
+            f'aria-valuetext="{escape(lang.label(first.says or first.label))}">'
+            f'<span class="stepper-ticks" aria-hidden="true">{self._ticks(lang)}</span>'
+            "</span></label>"
             '<span class="stepper-now" aria-hidden="true">'
             f"{_subscripts(lang.label(first.label))}</span>"
+        )
+
+    def _ticks(self, lang: Language) -> str:
+        """A mark at each position; its value, where all of them are "name = value" and fit."""
+        labels = [lang.label(frame.label).rpartition(" = ") for frame in self.frames]
+        last = max(1, len(labels) - 1)
+        every = range(0)
+        if all(name for name, _, _ in labels):
+            widths = [text_width(value, TICK) + BETWEEN for _, _, value in labels]
+            steps = (step for step in range(1, last + 1) if sum(widths[::step]) <= ROOM)
+            every = range(0, len(labels), next(steps, last))
+        return "".join(
+            f'<span style="--at:{i / last:.4g}">{escape(value) if i in every else ""}</span>'
+            for i, (_, _, value) in enumerate(labels)
         )
 
 
@@ -131,25 +182,33 @@ def stepper(
     name: str,
     controls: Sequence[tuple[Wording, Sequence[Wording]]],
     frames: Sequence[Frame],
+    roles: Sequence[Sequence[str]] = (),
 ) -> Figure:
     """Frames with a group of radio buttons for every control, and buttons to go back and on.
 
     Args:
         name: of the figure among the figures of its page, for the names of its controls.
         controls: what is chosen, and a label for every choice; the values are 1, 2, 3, … and stand
-            on the buttons, except where the labels are numbers themselves.
+            on the buttons with the labels, except where a label is a number itself.
         frames: one for every combination, in the order of the buttons.
+        roles: what each choice of the last control makes, as roles of `svg.ROLES`: its choices are
+            the stages of a computation and stand as a row from stage to stage.
 
     Raises:
-        ValueError: frames that are not the combinations of the controls, one each.
+        ValueError: frames that are not the combinations of the controls, one each; roles that are
+            not one set for each choice.
     """
     for legend, choices in controls:
         for label in (legend, *choices):
             checked_label(label)
+    if roles and len(roles) != len(controls[-1][1]):
+        raise ValueError(f"roles must be of {len(controls[-1][1])} choices, got {len(roles)}")
+    made = tuple(tuple(checked_role(role) for role in of_choice) for of_choice in roles)
     values = [[str(i + 1) for i in range(len(choices))] for _, choices in controls]
     _check_places(frames, list(product(*values)))
-    groups = tuple((legend, tuple(choices)) for legend, choices in controls)
-    return Stepper(tuple(frames), 0, name, groups)
+    groups = [Group(legend, tuple(choices)) for legend, choices in controls]
+    groups[-1] = replace(groups[-1], roles=made)
+    return Stepper(tuple(frames), 0, name, tuple(groups))
 
 
 def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:
@@ -174,19 +233,6 @@ def _check_places(frames: Sequence[Frame], wanted: list[tuple[str, ...]]) -> Non
     got = [frame.at for frame in frames]
     if got != wanted or not frames:
         raise ValueError(f"frames must be at {wanted}, got {got}")
-
-
-def _button(i: int, choice: Wording, lang: Language) -> str:
-    """What stands on a button: a label that is a number, or the place with the label unseen."""
-    label = lang.label(choice)
-    return label if NUMBER.fullmatch(label) else f"{i}{_unseen(choice, lang)}"
-
-
-def _unseen(choice: Wording, lang: Language) -> str:
-    """The rest of a choice's label, for those who do not see the figure."""
-    label = lang.label(choice)
-    rest = label and lang.say("steppers", "choice", label=escape(label))
-    return label and f'<span class="stepper-unseen">{rest}</span>'
 
 
 def _subscripts(text: str) -> str:

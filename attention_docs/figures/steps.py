@@ -119,7 +119,7 @@ def eight_steps(
     ]
     unnamed: list[Wording] = [None] * n
     controls = ((phrase("steps", "inputs"), unnamed), (phrase("steps", "steps"), titles))
-    return stepper("steps", controls, frames)
+    return stepper("steps", controls, frames, [ROLES[title] for title in STEPS])
 
 
 @dataclass(frozen=True)
@@ -259,3 +259,15 @@ STEPS: dict[str, Callable[[Tensors, int], Step]] = {
     "repeated": _repeated,
 }
 """The name of each step in `[figures.steps]`, and what it shows."""
+
+ROLES: dict[str, Sequence[str]] = {
+    "input": ["input"],
+    "parameters": ["neutral"],
+    "projected": ["key", "query", "value"],
+    "scored": ["score"],
+    "softmax": ["weight"],
+    "weighted": ["weighted-value"],
+    "summed": ["output"],
+    "repeated": ["neutral"],
+}
+"""What each step makes."""

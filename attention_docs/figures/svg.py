@@ -9,8 +9,8 @@ from html import escape
 TEXT, LABEL = 15, 14  # font sizes: of a number in a cell or a line of text, of any other label
 
 COLOURS = {
-    "figure-ink": "#1b1f24",
-    "figure-page": "#ffffff",
+    "figure-ink": "#23272d",
+    "figure-page": "#fbfaf5",
     "role-input": "#2e8b3d",
     "role-input-fill": "#a6dfa9",
     "role-key": "#c25a00",

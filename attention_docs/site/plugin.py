@@ -45,6 +45,7 @@ from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.page import Reader
 from attention_docs.site.read.settings import settings
 from attention_docs.site.render import blocks, theme
+from attention_docs.site.render.cards import glyph
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.shelf import Made, Shelf
 from attention_docs.site.render.weave import Woven
@@ -206,6 +207,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if self.stopped:
             return ""
         page.meta["search"] = {"exclude": True}  # from the theme's own index
+        if glyph(source.slug):
+            page.meta["icon"] = f"chapter/{source.slug}"  # in the navigation
         turn = self.turns[page.file.src_uri] = self._turn(source)
         finished = self._finished(source, turn.printed_key)
         if source.documents:  # their links to each other are found while they are made

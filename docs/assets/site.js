@@ -25,6 +25,11 @@
   // The theme searches when a key goes up; what is pasted, dictated or composed comes without one.
   query?.addEventListener("input", () => query.dispatchEvent(new KeyboardEvent("keyup")));
 
+  // The field says how it is reached.
+  const mac = /Mac|iP(hone|ad)/.test(navigator.platform);
+  query?.setAttribute("aria-keyshortcuts", mac ? "Meta+K" : "Control+K");
+  query?.closest("form").setAttribute("data-keys", mac ? "⌘K" : "Ctrl K");
+
   // Single letters are no shortcuts (WCAG 2.1.4); Ctrl+K opens the search.
   addEventListener("keydown", (event) => {
     const modified = event.ctrlKey || event.metaKey;
@@ -159,6 +164,24 @@
   }
   addEventListener("hashchange", unfold);
   unfold();
+
+  // A table that filters: the rows that hold every word that is typed, in text or addresses.
+  for (const input of all(".filter input")) {
+    const field = input.closest(".filter");
+    const rows = [...field.nextElementSibling.querySelectorAll("tbody tr")];
+    const texts = rows.map((row) => [row.textContent,
+      ...[...row.querySelectorAll("a")].map((a) => a.getAttribute("href"))].join(" ").toLowerCase());
+    input.addEventListener("input", () => {
+      const wanted = input.value.toLowerCase().split(/\s+/);
+      let left = 0;
+      rows.forEach((row, i) => {
+        row.hidden = !wanted.every((word) => texts[i].includes(word));
+        left += !row.hidden;
+      });
+      const found = words.filtered.replace("{}", left).replace("{}", rows.length);
+      field.querySelector("[role=status]").textContent = input.value.trim() ? found : "";
+    });
+  }
 
   // A formula is copied as its TeX, between dollars.
   addEventListener("copy", (event) => {

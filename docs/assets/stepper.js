@@ -14,7 +14,10 @@
     for (const button of box.querySelectorAll("[data-by]"))
       button.setAttribute("aria-disabled", !all[n + Number(button.dataset.by)]);
     for (const one of inputs(box)) if (one.type === "range") one.setAttribute("aria-valuetext", says);
-    for (const one of box.querySelectorAll(".stepper-now")) one.innerHTML = label.innerHTML;
+    // Between the arrows stands the choice of the last control; beside a slider, where it stands.
+    const choice = [...box.querySelectorAll("input:checked + span")].at(-1)?.cloneNode(true);
+    choice?.querySelector(".inks")?.remove();
+    for (const one of box.querySelectorAll(".stepper-now")) one.innerHTML = (choice ?? label).innerHTML;
     return says;
   };
 

@@ -104,7 +104,7 @@ def frame(place, t):
     )
     caption = {
         "en": f"Loss {tested[t]:.2f}, right token {on_target[t]:.2f}.",
-        "zh": f"损失 {tested[t]:.2f}，对的词元 {on_target[t]:.2f}。",
+        "zh": f"损失 {tested[t]:.2f}，该看的词元 {on_target[t]:.2f}。",
     }
     return Frame((str(place),), f"t = {t}", drawings, caption)
 
@@ -295,7 +295,8 @@ for t in range(401):
     dO = 2 * (O - wanted) / O.size
     slopes = backward(x, *parameters, A, dO)
     if t in (0, 25, 50, 75, 100, 200, 400):
-        print(f"{t:3d}  {((O - wanted) ** 2).mean():.3f}  {evaluate(parameters)[0]:.3f}")
+        loss, held_out = ((O - wanted) ** 2).mean(), evaluate(parameters)[0]
+        print(f"{t:3d}  {loss:.3f}  {held_out:.3f}")
     parameters = [
         W - 0.5 * dW.sum(axis=0)  # the gradients of the sequences add
         for W, dW in zip(parameters, slopes, strict=True)
@@ -499,7 +500,7 @@ for name, (tau, speed) in SETTINGS.items():
 at = np.arange(0, 300, 10)
 names = {
     "scaled": {"en": "scaled", "zh": "缩放"},
-    "far": {"en": "far steps only", "zh": "只放大步子"},
+    "far": {"en": "far steps only", "zh": "只放大步长"},
     "wide": {"en": "saturated start only", "zh": "只让起步饱和"},
     "raw": {"en": "raw", "zh": "不缩放"},
 }
@@ -588,7 +589,8 @@ print(mean, " ", *(a * (d - mean) for a, d in zip(A, dA, strict=True)))
 # --8<-- [start:exercise-sigma]
 d_model = 768
 q_variance = d_model * Fraction(2, 100) ** 2
-print(f"{float(q_variance):.4f}  {float(q_variance**2):.4f}  {1 / sqrt(d_model):.4f}")
+three_numbers = float(q_variance), float(q_variance**2), 1 / sqrt(d_model)
+print("  ".join(f"{one:.4f}" for one in three_numbers))
 # --8<-- [end:exercise-sigma]
 
 # --8<-- [start:exercise-zero]
@@ -617,7 +619,8 @@ def with_bug(A, dA):
 
 A = np.array([[1, 2, 5]]) / 8
 dA = np.array([[3.0, 1, 1]])
-print(text(64 * with_bug(A, dA), ".2f"), " sum", f"{64 * with_bug(A, dA).sum():.2f}")
+wrong_row = 64 * with_bug(A, dA)
+print(text(wrong_row, ".2f"), " sum", f"{wrong_row.sum():.2f}")
 print(text(64 * softmax_gradient(A, dA), ".2f"))
 # --8<-- [end:exercise-bug]
 

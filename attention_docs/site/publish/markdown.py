@@ -99,7 +99,7 @@ class _Plain:
     def __init__(self, woven: Woven, url: str, root: Path, link: Callable[[str], str]) -> None:
         self.found: list[str | Block] = []
         self.text: list[str] = []
-        self.boxes: list[int] = []  # how far the content of each open note is indented
+        self.notes: list[int] = []  # how far the content of each open note is indented
         self.depth = 0  # how many boxes are open
         self.woven = woven
         self.level = 1
@@ -115,9 +115,9 @@ class _Plain:
     def add(self, line: str, piece: object) -> None:
         """Write a line, which is a piece of the page or part of one."""
         if line.strip():
-            while self.boxes and len(line) - len(line.lstrip()) < self.boxes[-1]:
-                self.boxes.pop()
-        line = line[self.boxes[-1] if self.boxes else 0 :]
+            while self.notes and len(line) - len(line.lstrip()) < self.notes[-1]:
+                self.notes.pop()
+        line = line[self.notes[-1] if self.notes else 0 :]
         match piece:
             case Block():
                 self.flush()
@@ -131,10 +131,9 @@ class _Plain:
                 self.text += ["", *anchor, f"{marks} {self.titled(piece)}", ""]
             case End():
                 self.depth -= 1
-            case Note(title=title, folded=folded):
-                marks = "#" * min(6, self.level + 1 + len(self.boxes))
-                self.text += ["", f"{marks} {title}" if folded else f"**{title}**", ""]
-                self.boxes.append((self.boxes[-1] if self.boxes else 0) + 4)
+            case Note(title=title):
+                self.text += ["", f"**{title}**", ""]
+                self.notes.append((self.notes[-1] if self.notes else 0) + 4)
             case Heading(level=level, title=title, id=name):
                 self.level = level
                 if name and level > 1:

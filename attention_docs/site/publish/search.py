@@ -88,7 +88,6 @@ class _Sections:
         """A box with an address: what it stands in goes on after it."""
         self.flush()
         around = self.current
-        # An output in a box that is open has an address too.
         inside = element.find("div[@id]") if element.tag == "details" else None
         holder = element if inside is None else inside
         self.begin("div", holder.get("id"))

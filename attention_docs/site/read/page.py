@@ -24,13 +24,13 @@ from attention_docs.site.read.listing import Section, read_listing
 FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)^---\n", re.S | re.M)
 FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
 HEADING = re.compile(r"^(?P<level>#{1,6}) (?P<title>.*?)(?:\s*\{[^}]*#(?P<id>[\w-]+)[^}]*\})?\s*$")
-NOTE = re.compile(r'^(?P<indent> *)(?P<mark>\?{3}\+?|!{3}) +[\w -]+?(?: +"(?P<title>.*)")?\s*$')
+NOTE = re.compile(r'^(?P<indent> *)!!! +[\w -]+?(?: +"(?P<title>.*)")?\s*$')
 BOX = re.compile(r"^(?P<slashes>/{3,}) *(?P<kind>[\w-]+) *(?:\| *(?P<title>.*?) *)?$")
 END = re.compile(r"^(?P<slashes>/{3,}) *$")
 SETTING = re.compile(r"^ {4,}(?P<name>\w+): *(?P<value>.*?) *$")
 ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
-REQUESTED = ("gallery", "works", "reports", "results", "notes")
+REQUESTED = ("filter", "gallery", "works", "reports", "results", "notes")
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
 COUNTS = ("pages", "blocks", "outputs", "values", "steps")
 INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')
@@ -57,7 +57,7 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
     "hint": {},
     "answer": {},
 }
-ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}}
+ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}, "text": {"above", "folded"}}
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ class Block:
     source: str  # where the reader finds the code: "above" the output, "folded" there, or "none"
     sections: tuple[Section, ...]
     lang: str
+    text: str = "above"  # what it prints: "above" the figure, or "folded" below it
 
     @property
     def code(self) -> str:
@@ -108,7 +109,6 @@ class Note:
     line: int
     indent: str
     title: str
-    folded: bool
 
 
 @dataclass(frozen=True)
@@ -487,7 +487,7 @@ def _piece(line: str, number: int) -> Piece:
     if end := END.match(line):
         return End(number, end["slashes"])
     if note := NOTE.match(line):
-        return Note(number, note["indent"], note["title"] or "", note["mark"].startswith("?"))
+        return Note(number, note["indent"], note["title"] or "")
     if reference := REFERENCE.match(line):
         return Reference(number, reference["name"])
     if (request := REQUEST.match(line)) and request["kind"] in REQUESTED:
@@ -545,6 +545,7 @@ def _block(page: Page, fence: re.Match[str], line: int, end: int, listings: Path
         source=options.get("source", "above"),
         sections=tuple(included),
         lang=page.lang,
+        text=options.get("text", "above"),
     )
 
 

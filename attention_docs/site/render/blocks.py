@@ -13,6 +13,7 @@ from markdown_exec import base_format
 
 from attention_docs.site.read.listing import Section
 from attention_docs.site.read.page import Block
+from attention_docs.site.render import boxes
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.result import Result
 
@@ -42,15 +43,19 @@ class Layout:
 def output(
     block: Block, woven: Woven, caption: Element | None, layout: Layout, md: Markdown
 ) -> Element | None:
-    """What a block printed and drew, with its caption, or None for one that shows nothing."""
+    """What a block printed and drew, with its caption, or None for one that shows nothing.
+
+    Text that its figure shows too may stand folded below it.
+    """
     result = woven.result(block)
     if result and not result.shows:
         return None
     frame = Element("div", {"class": "output", "id": f"out-{block.id}"})
     text = result.text if result else woven.error(block)
-    if text:
-        _stashed(frame, "p", layout(text, "text", md), md)
     drawing = result.figure.get(woven.page.lang) if result else None
+    folded = bool(text and drawing and block.text == "folded")
+    if text and not folded:
+        _stashed(frame, "p", layout(text, "text", md), md)
     if drawing:
         figure = SubElement(frame, "figure")
         _stashed(figure, "div", drawing.svg, md, {"class": "drawing"})
@@ -60,6 +65,9 @@ def output(
             figure.append(caption)
     elif caption is not None:
         frame.append(caption)
+    if folded:
+        fold = boxes.folded(frame, "code", woven.words["site"]["blocks"]["text"])
+        _stashed(fold[-1], "p", layout(text, "text", md), md)
     if result:
         _stashed(frame, "p", origin(block, result, woven), md)
     return frame
@@ -84,7 +92,8 @@ def origin(block: Block, result: Result, woven: Woven) -> str:
         rows[words["seeds"]] = ", ".join(seeds)
     rows[words["versions"]] = ", ".join(f"{k} {v}" for k, v in woven.versions.items())
     items = "".join(f"<dt>{key}</dt><dd>{row}</dd>" for key, row in rows.items())
-    summary = f"<summary>{words['origin']}</summary>"
+    asks = words["origin"]
+    summary = f'<summary title="{asks}"><span class="unseen">{asks}</span></summary>'
     return f'<details class="origin">{summary}<dl>{items}</dl></details>'
 
 

@@ -14,7 +14,7 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
 from attention_docs.site.read.page import Block
-from attention_docs.site.render import blocks, boxes, formulas, mathml
+from attention_docs.site.render import blocks, boxes, cards, formulas, mathml
 from attention_docs.site.render.terms import Explainer, name_rows
 from attention_docs.site.render.weave import MARK, Woven
 
@@ -122,10 +122,12 @@ class Tree(Treeprocessor):
         self.visit(root, woven, explainer)
         self.outputs(root, woven)
         self.tables(root)
+        cards.lay_out(root, woven.words, self.md)
 
     def visit(self, element: Element, woven: Woven, explainer: Explainer | None) -> None:
         """Build an element anew from its texts and children, in their order."""
-        explained = None if element.tag in UNEXPLAINED else explainer
+        bare = element.tag in UNEXPLAINED or cards.title_of(element) is not None
+        explained = None if bare else explainer
         children = list(element)
         texts = [element.text, *(child.tail for child in children)]
         element[:] = []

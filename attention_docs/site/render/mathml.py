@@ -45,6 +45,11 @@ LEANS = {letter: step for step, letters in LEANING.items() for letter in letters
 THIN, MEDIUM = 0.1667, 0.2222  # em
 OWN_SPACE = "0.1667em"  # one that Temml sets by itself; what `\,` stands for is in formulas.py
 ACCENTS = {"~": "\u02dc", "‾": "\u00af"}  # Temml takes signs that are as wide as a letter
+# Symbols of one role: letters with an index, and matrices. Letters alone, or as scripts, have
+# other meanings too.
+INDEXED = {"x": "input", "q": "query", "k": "key", "v": "value", "s": "score", "a": "weight"}
+INDEXED |= {"o": "output"}
+MATRICES = {"Q": "query", "K": "key", "V": "value"}
 LENGTH = re.compile(r"(-?[\d.]+)(pt|em)")
 
 
@@ -64,6 +69,7 @@ def mended(rendered: str, tex: str, gaps: Iterable[list[float | None]]) -> str:
     for element in root.iter():
         if element.tag in ROWS:
             element[:] = _spaced([*element])
+    _colour(root)
     root.set("data-tex", tex)
     return ElementTree.tostring(root, encoding="unicode")
 
@@ -78,6 +84,16 @@ def valued(rendered: str, other: str, numbers: dict[str, int]) -> str:
         if element.tag == "mn" and (same.text or "") in numbers:
             element.set("data-value", str(numbers[same.text or ""]))
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _colour(element: Element) -> None:
+    """Classes for the roles of symbols; figures and words have the same colours (paper.css)."""
+    known = MATRICES | INDEXED if element.tag in {"msub", "msubsup"} else MATRICES
+    for child in element[:1] if element.tag in ATTACHED else element:
+        role = known.get(child.text or "") if child.tag == "mi" else None
+        if role and "mathvariant" not in child.attrib:
+            child.set("class", f"{child.get('class', '')} of-{role}".strip())
+        _colour(child)
 
 
 def breakable(rendered: str) -> str:

@@ -34,12 +34,21 @@ def gallery(group: str, chapters: Chapters) -> str:
     return "\n\n".join(shown)
 
 
-def _mistake(entry: Record, chapters: Chapters) -> str:
-    heading = f"### {chapters.told('mistakes', entry)} {{ #{entry['id']} }}"
-    facts = "- " + "\n- ".join(_facts(entry, chapters))
-    return "\n\n".join(
-        [heading, chapters.told("mistakes", entry, "why"), *_boxes(entry, chapters), facts]
+def filter_field(chapters: Chapters) -> str:
+    """A field that leaves, of the table after it, the rows that hold what is typed (site.js)."""
+    label = chapters.words["site"]["mistakes"]["filter"]
+    return (
+        f'<div class="filter"><label>{label} <input type="search" autocomplete="off"></label> '
+        '<span role="status"></span></div>'
     )
+
+
+def _mistake(entry: Record, chapters: Chapters) -> str:
+    """An entry as a fold; a link to it opens it."""
+    head = f"/// fold | {chapters.told('mistakes', entry)}\n    id: {entry['id']}"
+    facts = "- " + "\n- ".join(_facts(entry, chapters))
+    why = chapters.told("mistakes", entry, "why")
+    return "\n\n".join([head, why, *_boxes(entry, chapters), facts, "///"])
 
 
 def _facts(entry: Record, chapters: Chapters) -> Iterator[str]:

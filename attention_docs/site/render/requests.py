@@ -1,8 +1,8 @@
 """What a comment on a line of its own asks for.
 
-`<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->` and
-`<!-- notes -->` stand for parts that are made from the chapters and from two lists,
-`docs/mistakes.toml` and `docs/notes.toml`. Code, outputs, titles and sources come from the
+`<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`,
+`<!-- notes -->` and `<!-- filter -->` stand for parts that are made from the chapters and from two
+lists, `docs/mistakes.toml` and `docs/notes.toml`. Code, outputs, titles and sources come from the
 chapters: nothing is written twice. Any other comment is left alone.
 """
 
@@ -18,6 +18,8 @@ def expand(request: Request, chapters: Chapters) -> str | None:
     match request.kind:
         case "gallery":
             return mistakes.gallery(request.name, chapters)
+        case "filter":
+            return mistakes.filter_field(chapters)
         case "works":
             return citations.works(request.name, chapters)
         case "reports":

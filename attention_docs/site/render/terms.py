@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from attention_docs.site.read.page import Page
 
+ROLES = ("input", "key", "query", "value", "score", "weight", "output")
 HAN = "\u4e00-\u9fff"
 NAMES = re.compile(r"[,，、] *")
 
@@ -135,4 +136,6 @@ class Explainer:
     def _link(self, page: str, entry: Term) -> Element:
         self.used.add(entry.id)
         href = f"{page}#{entry.id}"
-        return Element("a", {"class": "term", "href": href, "title": entry.meaning})
+        role = entry.id.removeprefix("entry-").removeprefix("attention-")
+        kind = f"term of-{role}" if page == self.glossary and role in ROLES else "term"
+        return Element("a", {"class": kind, "href": href, "title": entry.meaning})

@@ -1,0 +1,66 @@
+"""Cards: a list whose items begin with a link, `[title](page.md){ .card }`, and say what is there.
+
+A chapter has its number and its glyph, a small matrix (theme/.icons/chapter). `{ .card .core }`
+marks the core path.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown import Markdown
+
+from attention_docs.words import Words
+
+GLYPHS = Path(__file__).parents[1] / "theme" / ".icons" / "chapter"
+
+
+def title_of(item: Element) -> Element | None:
+    """The title of a card, or None for another element."""
+    inside = item[0] if item.tag == "li" and len(item) else None
+    if inside is not None and inside.tag == "p":  # a list with empty lines
+        inside = inside[0] if len(inside) else None
+    return inside if inside is not None and "card" in inside.get("class", "").split() else None
+
+
+@cache
+def glyph(slug: str) -> str:
+    """The small matrix of a chapter as SVG, or nothing for another page."""
+    path = GLYPHS / f"{slug}.svg"
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+
+
+def lay_out(root: Element, words: Words, md: Markdown) -> None:
+    """Number and glyph before a card's title, its text after it."""
+    chapters = 0
+    for cards in root.iter():
+        items = [(item, title) for item in cards if (title := title_of(item)) is not None]
+        if items:
+            cards.set("class", "cards")
+        for place, (item, title) in enumerate(items, start=1):
+            drawn = glyph(title.get("href", "").partition(".md")[0])
+            chapters += bool(drawn)
+            _lay_out(item, title, chapters if drawn else place, words)
+            if drawn:
+                cards.set("class", "cards chapters")
+                mark = Element("span", {"class": "glyph", "aria-hidden": "true"})
+                mark.text = md.htmlStash.store(drawn)
+                item.insert(0, mark)
+
+
+def _lay_out(item: Element, title: Element, number: int, words: Words) -> None:
+    inside = list(item[0]) if item[0].tag == "p" else list(item)
+    text, title.tail = title.tail, None
+    item[:] = []
+    item.text = None
+    SubElement(item, "span", {"class": "number", "aria-hidden": "true"}).text = str(number)
+    item.set("class", title.get("class", ""))
+    title.set("class", "card-title")
+    item.append(title)
+    said = SubElement(item, "span", {"class": "said"})
+    said.text = (text or "").lstrip()
+    said.extend(inside[inside.index(title) + 1 :])
+    if "core" in item.get("class", "").split():
+        SubElement(item, "span", {"class": "on-path"}).text = words["site"]["cards"]["core"]

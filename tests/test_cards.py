@@ -1,0 +1,87 @@
+"""Cards: a list that becomes links with a number, a title and a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import lxml.html
+import pytest
+from lxml.html import HtmlElement
+from markdown import Markdown
+
+from attention_docs.site.read.page import read_page
+from attention_docs.site.read.settings import settings
+from attention_docs.site.render.cards import GLYPHS
+from attention_docs.site.render.extension import SiteExtension
+from attention_docs.site.render.weave import Woven
+from attention_docs.words import words
+from tests.conftest import ROOT
+
+CHAPTERS = [
+    slug for slug in settings(ROOT).order if (ROOT / "docs" / "listings" / f"{slug}.py").is_file()
+]
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> Callable[..., HtmlElement]:
+    """A page's text as HTML."""
+
+    def show(text: str, lang: str = "en") -> HtmlElement:
+        path = tmp_path / "docs" / lang / "page.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\ntitle: Page\n---\n\n{text}\n", encoding="utf-8")
+        extension = SiteExtension()
+        extension.woven = Woven(read_page(path, tmp_path), [], words(lang))
+        md = Markdown(extensions=["attr_list", extension])
+        return lxml.html.fragment_fromstring(md.convert(extension.woven.markdown()), "article")
+
+    return show
+
+
+TWO = """1. [Masking](masking.md){ .card .core } Who may look at *whom*?
+2. [Positions](positions.md){ .card } And $n$?
+
+Between.
+
+1. [Softmax](softmax.md){ .card } What does it do?
+
+And.
+
+- [API](api.md){ .card } Which functions?
+
+And.
+
+1. [Plain](softmax.md) is no card."""
+
+
+def test_a_list_becomes_cards(shown: Callable[..., HtmlElement]) -> None:
+    article = shown(TWO)
+    kinds = [one.get("class") for one in article.iter("ol", "ul")]
+    assert kinds == ["cards chapters", "cards chapters", "cards", None]
+    cards = article.xpath("//li[contains(@class, 'card')]")
+    told = [
+        [part.text_content() for part in card if part.get("class") != "glyph"] for card in cards
+    ]
+    assert told[0] == ["1", "Masking", "Who may look at whom?", "core path"]
+    assert told[1][:2] == ["2", "Positions"]
+    assert told[2] == ["3", "Softmax", "What does it do?"]  # chapters are counted through
+    assert told[3] == ["1", "API", "Which functions?"]
+    assert [len(card.xpath(".//svg")) for card in cards] == [1, 1, 1, 0]
+
+
+def test_a_card_explains_no_terms_and_speaks_the_page_s_language(
+    shown: Callable[..., HtmlElement],
+) -> None:
+    article = shown("1. [掩码](masking.md){ .card .core } 谁可以看谁？", "zh")
+    assert article.xpath("string(//*[@class='on-path'])") == "主线"
+    assert article.xpath("//a/@class") == ["card-title"]
+
+
+def test_every_chapter_has_a_glyph_of_its_own() -> None:
+    drawn = {path.stem: path.read_text(encoding="utf-8") for path in GLYPHS.glob("*.svg")}
+    assert set(drawn) == set(CHAPTERS) - {"index"}
+    assert len(set(drawn.values())) == len(drawn)
+    for svg in drawn.values():  # four rows of four cells, in the colour of what they stand in
+        assert svg.count("h3.6v3.6h-3.6z") == 16
+        assert "fill=" not in svg

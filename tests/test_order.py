@@ -1,0 +1,247 @@
+"""Nothing is used before it is defined: the chapters in reading order, beside the two tables.
+
+A sentence may look ahead if it says so ("ahead", “后面”); a link leads to where a word is defined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from attention_docs.site.build import Build
+from attention_docs.site.read.page import (
+    CODE_SPAN,
+    DISPLAY,
+    INLINE,
+    VALUE,
+    Page,
+    Piece,
+    lines_as_pieces,
+)
+from attention_docs.site.render.terms import Term
+from tests.conftest import LANGUAGES, ROOT, each_language
+
+AHEAD = {"en": re.compile(r"\bahead\b"), "zh": re.compile("后面")}
+HAN = "\u4e00-\u9fff"
+LINK = re.compile(r"\[[^\]]*\]\([^)]*\)")
+# A full stop within a number or a name ends no sentence; a cell of a table is one.
+SENTENCE = re.compile(r"(?:[^.?!。？！|\n]|[.?!](?=\w))+")
+WORDS = re.compile(r"\\text\w*\{([^{}]*)\}")
+# In a formula: what is no symbol, and what is one, with its bar and its index.
+NOTHING = re.compile(rf"\\\\\[[^\]]*\]|\\(?:begin|end|tag)\{{[^{{}}]*\}}|(?<!_){WORDS.pattern}")
+INDEX = r"_(?:\\text\{[^{}]*\}|\{[^{}]*\}|\w)"
+NAME = r"d[AKMOQSVWX]|\\(?:operatorname|mathrm|mathbf)\{[^{}]*\}|\\[a-zA-Z]+|[a-zA-Z]"
+SYMBOL = re.compile(rf"(?:\\(?:bar|hat|tilde)\s*)?(?:{NAME})(?:{INDEX})?")
+RUNNING = re.compile(r"_\{?[ij]+\}?$")
+LETTER = re.compile(
+    r"[A-Za-z]|\\(?:[a-z]*eta|alpha|gamma|delta|varepsilon|lambda|mu|pi|sigma|tau|Delta|Pi)"
+)
+# What a reader knows before the first chapter.
+KNOWN = {"dimension", "dot-product", "linear-combination", "mean", "transpose"}
+# A Chinese character is also a part of other words; these are the words that it is not.
+CHARACTER = {
+    "值": "(?<![数均取最大小])(?<!绝对)(?<!特征)值(?!得)",
+    "头": "(?<![开从回到里两源外尽手])头(?!来)",
+    "熵": "(?<!交叉)熵",
+    "秩": "秩(?!序)",
+    "键": "(?<!关)键(?!盘)",
+}
+
+
+@cache
+def build() -> Build:
+    found = Build(ROOT, lambda warning: None)
+    found.read()
+    return found
+
+
+@cache
+def pattern(term: str) -> re.Pattern[str]:
+    """A term in running text, in the plural too."""
+    if re.search(f"[{HAN}]", term):
+        return re.compile(CHARACTER.get(term, re.escape(term.partition("（")[0])))
+    for end, plural in (("matrix", "matri(?:x|ces)"), ("y", "(?:ys?|ies)"), ("", "(?:e?s)?")):
+        if term.endswith(end):
+            stem = re.escape(term.removesuffix(end))
+            return re.compile(rf"(?<![\w-]){stem}{plural}(?![\w-])", re.I)
+    raise AssertionError(term)
+
+
+def passages(page: Page) -> Iterator[tuple[str, str]]:
+    """Title and text of what stands under each heading and in each box, without code."""
+    for passage in page.passages:
+        if passage.id != "sources":
+            yield passage.title, VALUE.sub(" ", CODE_SPAN.sub(" ", passage.text))
+
+
+def sentences(title: str, text: str) -> list[str]:
+    """The sentences of a passage in its words, those beside formulas too."""
+    formulas = DISPLAY.findall(text) + INLINE.findall(DISPLAY.sub(" ", text))
+    beside = [words for tex in formulas for words in WORDS.findall(tex)]
+    prose = INLINE.sub(" ", DISPLAY.sub("\n", text))
+    found = [title, *beside, *SENTENCE.findall(prose)]
+    return [sentence.replace("*", "").strip() for sentence in found]
+
+
+def used(page: Page, terms: list[Term]) -> list[tuple[str, str]]:
+    """The terms that a page uses, each with its sentence.
+
+    A passage that looks ahead to a term in one sentence may use it in the others.
+    """
+    found = []
+    for passage in passages(page):
+        told = [
+            (LINK.sub(" ", words), bool(AHEAD[page.lang].search(words)))
+            for words in sentences(*passage)
+        ]
+        later = " ".join(words for words, ahead in told if ahead)
+        for one in terms:
+            if not pattern(one.term).search(later):
+                found += [(one.term, words) for words, _ in told if pattern(one.term).search(words)]
+    return found
+
+
+def symbols(page: Page, main: bool = False) -> set[str]:
+    """The symbols in the formulas of a page, or of its main line, but those that look ahead."""
+    found = set()
+    for passage in page.passages:
+        if passage.id == "sources" or (main and passage.kind not in ("", "result")):
+            continue
+        text = VALUE.sub(" ", CODE_SPAN.sub(" ", passage.text))
+        formulas = DISPLAY.findall(text)
+        for sentence in SENTENCE.findall(DISPLAY.sub("\n", text)):
+            if not AHEAD[page.lang].search(sentence):
+                formulas += INLINE.findall(sentence)
+        found |= {symbol for tex in formulas for symbol in SYMBOL.findall(NOTHING.sub(" ", tex))}
+    return found
+
+
+def row(symbol: str, rows: set[str]) -> str:
+    """The row that a symbol has in the notation, or itself.
+
+    >>> [row(one, {"d_k", "k_j", "s_{ij}", "dM"}) for one in ("d_k", "k_1", "s_{im}", "dQ", "R")]
+    ['d_k', 'k_j', 's_{ij}', 'dM', 'R']
+    """
+    if symbol in rows:
+        return symbol
+    if re.fullmatch("d[A-Z]", symbol):
+        return "dM"
+    return next((one for one in rows if RUNNING.search(one) and like(one) == like(symbol)), symbol)
+
+
+def like(symbol: str) -> str:
+    """A symbol with its running index replaced: the same for one and for another element."""
+    return re.sub(r"_\{?([a-z0-9]+)\}?$", lambda index: f"_{len(index[1])}", symbol)
+
+
+def notation(lang: str) -> dict[str, int]:
+    """The chapter of each symbol in the notation."""
+    found = {}
+    for one in build().entries[lang]["notation"]:
+        found[SYMBOL.findall(one.term)[0]] = build().numbered[one.chapter]
+    return found
+
+
+def rows_used(lang: str, slug: str, main: bool = False) -> set[str]:
+    rows = set(notation(lang))
+    return {row(symbol, rows) for symbol in symbols(build().pages[lang][slug], main)}
+
+
+@each_language
+def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
+    numbered, early = build().numbered, []
+    for slug, number in numbered.items():
+        rows = build().entries[lang]["glossary"]
+        later = [one for one in rows if numbered.get(one.chapter, 0) > number]
+        early += [
+            f"{slug}: {term}: {words}" for term, words in used(build().pages[lang][slug], later)
+        ]
+    assert not early, "\n".join(early)
+
+
+@each_language
+def test_a_term_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
+    missing = []
+    for one in build().entries[lang]["glossary"]:
+        if one.chapter:
+            text = build().pages[lang][one.chapter].text.replace("*", "")
+            if not any(pattern(name).search(text) for name in (one.term, *one.names)):
+                missing.append((one.term, one.chapter))
+    assert not missing
+
+
+@each_language
+def test_no_symbol_is_used_before_the_chapter_that_its_row_names(lang: str) -> None:
+    rows, early = notation(lang), []
+    for slug, number in build().numbered.items():
+        early += [(slug, one) for one in rows_used(lang, slug) if rows.get(one, 0) > number]
+    assert not early
+
+
+@each_language
+def test_a_symbol_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
+    for slug, number in build().numbered.items():
+        named = {symbol for symbol, chapter in notation(lang).items() if chapter == number}
+        assert named <= rows_used(lang, slug), slug
+
+
+@each_language
+def test_every_letter_of_a_main_line_is_declared(lang: str) -> None:
+    rows, missing = notation(lang), []
+    for slug in build().numbered:
+        letters = {one for one in rows_used(lang, slug, main=True) if LETTER.fullmatch(one)}
+        missing += [(slug, one) for one in letters - set(rows)]
+    assert not missing
+
+
+@pytest.mark.parametrize("kind", ["glossary", "notation"])
+def test_the_languages_name_the_same_chapters(kind: str) -> None:
+    chapters = [{one.id: one.chapter for one in build().entries[lang][kind]} for lang in LANGUAGES]
+    assert all(one == chapters[0] for one in chapters)
+    unknown = {name for name, chapter in chapters[0].items() if chapter not in build().numbered}
+    assert unknown == ({f"entry-{name}" for name in KNOWN} if kind == "glossary" else set())
+
+
+# That a use is found.
+
+
+def page(text: str, lang: str = "en") -> Page:
+    pieces: list[Piece] = [piece for _, piece in lines_as_pieces(text)]
+    return Page(f"docs/{lang}/test.md", text, pieces)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A query meets keys.", ["query", "key"]),
+        ("## Queries { #queries }\n\nText.", ["query"]),
+        ("**Queries**, and a key.", ["query", "key"]),
+        ("$$ x && \\text{(the key)} $$", ["key"]),
+        ("| a key | text |", ["key"]),
+        ("A query looks ahead. The query again.\n\n## Next { #next }\n\nA query.", ["query"]),
+        ("A query, [ahead](eight-steps.md).", []),
+        ("A [query](eight-steps.md), `key`, $key$, keyboard, turnkey, key-board.", []),
+    ],
+)
+def test_a_term_is_found_in_words_alone(text: str, found: list[str]) -> None:
+    terms = [Term("query", "", "entry-query"), Term("key", "", "entry-key")]
+    assert [term for term, _ in used(page(text), terms)] == found
+
+
+def test_a_character_is_found_outside_of_other_words() -> None:
+    terms = [Term("键", "", "entry-key")]
+    found = [words for _, words in used(page("关键在于键盘。\n一个键。后面的键。", "zh"), terms)]
+    assert found == []
+    assert used(page("关键在于键盘。一个键。", "zh"), terms) == [("键", "一个键")]
+
+
+def test_symbols_are_found_with_their_index() -> None:
+    text = (
+        "With $W_Q$ and $d_\\text{model}$:\n\n"
+        "$$\n\\begin{aligned}\na &= \\bar x + q_1 && \\text{(by } \\mu \\text{)} \\\\[4pt]\n"
+        "\\end{aligned}\n$$\n\nAhead, $h$ counts ahead."
+    )
+    assert symbols(page(text)) == {"W_Q", r"d_\text{model}", "a", r"\bar x", "q_1", r"\mu"}

@@ -106,13 +106,11 @@
       block.querySelector(".md-code__nav")?.prepend(edit);
     }
     for (const id of live.knobs) {
-      const block = document.querySelector(`.block[data-block="${id}"]`);
-      const place = block?.parentElement.closest("details.code") ?? block ?? document.getElementById(`out-${id}`);
       const turn = offer("md-button live-turn", live.turn, () => {
         python((page) => page.turnKnobs(id));
-        turn.hidden = true;
+        turn.remove();
       });
-      place?.before(turn);
+      document.getElementById(`knobs-${id}`).append(turn);
     }
     const scratch = offer("md-button live-turn", live.scratch, () => {
       python((page) => page.scratch());

@@ -197,6 +197,11 @@ class Tree(Treeprocessor):
                 after = parent[place + 1] if place + 1 < len(parent) else None
                 caption = after if after is not None and _is_caption(after) else None
                 output = blocks.output(block, woven, caption, self.site.layout, self.md)
+                if any(section.knobs for section in block.sections):
+                    # Where a live page offers them: what comes later would push the text down.
+                    offers = Element("div", {"class": "live-place", "id": _knobs(block)})
+                    parent.insert(place, offers)
+                    place += 1
                 if output is not None:
                     if caption is not None:
                         parent.remove(caption)
@@ -232,6 +237,11 @@ class Tree(Treeprocessor):
                 for cell in child.iter("th"):
                     if not len(cell) and not (cell.text or "").strip():
                         cell.tag = "td"  # the corner of a table that heads nothing is no heading
+
+
+def _knobs(block: Block) -> str:
+    """The address of the place for the knobs of a block."""
+    return f"knobs-{block.id}"
 
 
 def _is_caption(element: Element) -> bool:

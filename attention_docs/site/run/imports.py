@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 PACKAGE = "attention_docs"
+INNER = re.compile(r"\b(?:import|from) torch\b")
 HEAVY = ("torch", f"{PACKAGE}.nn")
 
 
@@ -125,7 +127,7 @@ def with_torch(codes: Iterable[str]) -> list[bool]:
         names = imported(code)
         used, bound = _names(code)
         heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
-        heavy = heavy or "import torch" in code  # handed to `exec`
+        heavy = heavy or bool(INNER.search(code))  # handed to `exec`
         tainted = tainted | bound if heavy else tainted - bound
         found.append(heavy)
     return found

@@ -256,7 +256,7 @@ class Cell {
     if (this.knobBox || !this.knobs.length) return;
     this.knobBox = element("div", { class: "live-knobs", role: "group", "aria-label": words.knobs },
       ...this.knobs.map((knob) => this.knob(knob)));
-    this.place.before(this.knobBox);
+    document.getElementById(`knobs-${this.id}`).append(this.knobBox);
     this.knobsFollow();
   }
 

@@ -32,6 +32,8 @@ SETTLED = """() => new Promise((resolve) => {
     .observe(status, { childList: true, characterData: true, subtree: true });
 })"""
 
+DONE = "/^Up to date/.test(document.querySelector('.live-status').textContent)"
+
 PRESS = """([block, old, next]) => new Promise((resolve) => {
   const start = performance.now();
   const code = document.querySelector(`.block[data-block="${block}"]`);
@@ -89,12 +91,13 @@ def measured(base: str) -> Iterator[tuple[str, str]]:
             cold.append(tab.evaluate(PRESS, [BLOCK, OLD, NEW]) / 1000)
             asked.append(len(requests) - before)
             sizes.append(sum(_size(one) for one in requests[before:]) / 1e6)
-            tab.wait_for_timeout(3000)
+            tab.wait_for_function(DONE)
             for n in range(10):
                 edits.append(tab.evaluate(EDIT, [BLOCK, 1000 + n]))
-                tab.evaluate(SETTLED) if not _done(tab) else None
+                tab.wait_for_function(DONE)
             tab.get_by_role("button", name="Change the numbers").first.click()
             tab.locator(".live-knobs input").first.wait_for()
+            tab.wait_for_timeout(3000)  # figures out of sight
             for n in range(12):
                 drags.append(tab.evaluate(DRAG, n % 5 + 2))
             tab.close()
@@ -127,12 +130,6 @@ def _open(context: Any, base: str) -> tuple[Any, list[Any]]:
 
 def _size(request: Any) -> int:
     return int(request.response().header_value("content-length") or 0)
-
-
-def _done(tab: Any) -> bool:
-    return bool(
-        tab.evaluate("/^Up to date/.test(document.querySelector('.live-status').textContent)")
-    )
 
 
 def main(site: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_docs.site.publish import runtime
+from attention_docs.site.publish.live import pack
 from attention_docs.site.read.knobs import Knob, taken
 from attention_docs.site.run.live import Session
+from tests.conftest import LANGUAGES, ROOT
 
 # --- a run with edits is a run from the top ------------------------------------------------------
 
@@ -221,3 +226,34 @@ def test_a_knob_is_read_and_not_shown() -> None:
 def test_a_wrong_knob_is_a_fault(code: str) -> None:
     with pytest.raises(ValueError, match="knob"):
         taken(code)
+
+
+# --- the package for the browser -----------------------------------------------------------------
+
+
+def test_the_package_runs_by_itself(tmp_path: Path) -> None:
+    """With NumPy alone beside it: every module but those that need torch, and what figures say."""
+    (tmp_path / "package.zip").write_bytes(pack(ROOT))
+    with zipfile.ZipFile(tmp_path / "package.zip") as archive:
+        names = archive.namelist()
+        archive.extractall(tmp_path / "lib")
+    assert not [name for name in names if "torch" in name or "/nn/" in name]
+    modules = [name for name in names if name.startswith("attention_docs/") and "site/" not in name]
+    modules = [name[:-3].replace("/", ".").removesuffix(".__init__") for name in modules]
+    modules = [name for name in modules if "." in name and not name.startswith(".")]
+    code = f"""
+import importlib, sys
+import numpy
+sys.path[:] = [{str(tmp_path / "lib")!r}] + [one for one in sys.path if "lib" in one]
+for name in {[one for one in modules if "toml" not in one]!r}:
+    importlib.import_module(name)
+from attention_docs.figures import heatmap
+for lang in {list(LANGUAGES)!r}:
+    assert heatmap([[0.5]], name="weights").svg(lang)
+assert not {{"torch", "jaxtyping._decorator"}} & set(sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert pack(ROOT) == pack(ROOT)

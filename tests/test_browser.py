@@ -202,7 +202,7 @@ def test_lines_with_formulas_are_no_higher_than_others(lang: str, visit: Visit) 
     for slug in ("scaling", "softmax"):
         tab = visit(path_of(lang, slug))
         lines, higher = tab.evaluate(LINES)
-        assert lines > 30
+        assert lines > 20
         assert not higher
 
 

@@ -1,6 +1,7 @@
 """Nothing is used before it is defined: the chapters in reading order, beside the two tables.
 
-A sentence may look ahead if it says so ("ahead", “后面”); a link leads to where a word is defined.
+A passage may look ahead to a term if a sentence says so ("ahead", “后面”); a link leads to where a
+word is defined.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ LETTER = re.compile(
     r"[A-Za-z]|\\(?:[a-z]*eta|alpha|gamma|delta|varepsilon|lambda|mu|pi|sigma|tau|Delta|Pi)"
 )
 # What a reader knows before the first chapter.
-KNOWN = {"dimension", "dot-product", "linear-combination", "mean", "transpose"}
+KNOWN = {"dimension", "dot-product", "linear-combination", "matrix-product", "mean", "transpose"}
 # A Chinese character is also a part of other words; these are the words that it is not.
 CHARACTER = {
     "值": "(?<![数均取最大小])(?<!绝对)(?<!特征)值(?!得)",

@@ -192,7 +192,7 @@ def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".ipynb":
             text = prose(json.loads(text))
-        text = re.sub(r"\$[^$]*\$|`[^`\n]*`", "", text)
+        text = re.sub(r"(?ms)^```.*?^```$|\$[^$]*\$|`[^`\n]*`", "", text)
         for link in re.findall(r'\]\(([^)\s]+)\)|href="([^"]+)"', text):
             target, _, anchor = (link[0] or link[1]).partition("#")
             if target.startswith("http"):
@@ -200,7 +200,7 @@ def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
             other = path.parent / target if target else path
             assert other.is_file(), (path, target)
             if anchor and other.suffix == ".md":
-                assert f'<a id="{anchor}"></a>' in other.read_text(encoding="utf-8")
+                assert f'<a id="{anchor}"></a>' in other.read_text(encoding="utf-8"), (path, link)
 
 
 @pytest.mark.site

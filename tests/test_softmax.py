@@ -286,7 +286,7 @@ def test_control(page, lang):
         printed([float(caption[-6:])], [leader], 4)
         told = [float(x) for x in re.findall(r"\d\.\d{4}", frame.select_one("svg")["aria-label"])]
         printed(told, [leader, 1 - leader, (1 - leader) / (n - 1)], 4)
-    texts = [one.get_text() for one in softmax.article.select("#out-control label span")]
+    texts = [one.get_text() for one in softmax.article.select("#out-control label .at")]
     assert texts == ["1", "2", "4", "4", "7", "10", "2", "8", "64", "1,024"]
 
 

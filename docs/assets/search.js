@@ -12,16 +12,17 @@ let names = []; // of each thing: the page that defines it, then what it is call
 addEventListener("message", ({ data: { type, data } }) => {
   if (type === SETUP) {
     docs = data.docs;
-    names = data.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
+    names = data.config.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
     postMessage({ type: READY });
   } else if (type === QUERY) {
     postMessage({ type: RESULT, data: { items: search(data) } });
   }
 });
 
-/* A term as a pattern: at the start of a word, spaces between Chinese and Latin as you like. */
+/* A term as a pattern: at the start of a word, spaces between Chinese and Latin as you like; the
+   index k as typed or as set. */
 function pattern(term) {
-  const escaped = term.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  const escaped = term.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/_k|ₖ/g, "(?:_k|ₖ)");
   const loose = escaped.replace(
     new RegExp(`(?<=${HAN})(?!${HAN}|\\s)|(?<!${HAN}|\\s|^)(?=${HAN})`, "gu"), "\\s*");
   const start = /^[\p{L}\d]/u.test(term) && !new RegExp(`^${HAN}`, "u").test(term);
@@ -83,7 +84,8 @@ function asked(query) {
   const wanted = terms(query);
   if (!wanted.length) return [];
   const patterns = wanted.map(pattern);
-  const phrase = pattern(query.trim().replace(/\s+/g, " "));
+  const together = pattern(query.trim().replace(/\s+/g, " "));
+  const phrase = new RegExp(together.source.replace(/ /g, "[\\s\\p{P}]+"), "giu");
   const groups = new Map();
   for (const doc of docs) {
     const page = doc.location.split("#")[0];
@@ -120,7 +122,9 @@ function rate(doc, wanted, patterns, phrase) {
   const share = Object.values(hit).filter(Boolean).length / wanted.length;
   score *= share ** 2;
   if (wanted.length > 1) {
-    score += (doc.title.search(phrase) >= 0 ? 12 : 0) + (doc.text.search(phrase) >= 0 ? 6 : 0);
+    // The longer a phrase, the less it stands there by chance.
+    score += (doc.title.search(phrase) >= 0 ? 6 : 0) * wanted.length;
+    score += (doc.text.search(phrase) >= 0 ? 3 : 0) * wanted.length;
   }
   score *= doc.boost ?? 1;
   const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "giu");

@@ -30,6 +30,7 @@ from attention_docs.site.read.page import (
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.imports import file_of
 
+LIST = re.compile(r"(?<=[)*])\{ [.#][^{}]*\}")  # attributes of a link or of a word
 LINK = re.compile(r'(?P<before>\]\(|\bhref=")(?P<target>[\w./-]+\.\w+)(?=[)\s"#])')
 
 
@@ -139,12 +140,14 @@ class _Plain:
                 if name and level > 1:
                     self.text += [f'<a id="{name}"></a>', ""]
                 self.text.append(f"{'#' * level} {title}")
+                if name and level == 1:  # a copy begins with its title
+                    self.text += ["", f'<a id="{name}"></a>']
             case Reference(name=name):
                 self.text.append(reference(name, self.root))
             case Attributes():
                 pass
             case _:
-                self.text.append(_outside_code(line, self._relink))
+                self.text.append(_outside_code(LIST.sub("", line), self._relink))
 
     def titled(self, box: Box) -> str:
         """The title of a box, with what the page puts before it."""

@@ -158,10 +158,9 @@ def as_lines(found: Iterable[SearchEntry]) -> str:
 
 def index(lang: str, pages: Iterable[str], names: Iterable[Names]) -> str:
     """The index of a language from the lines of its pages; `names` are known in all languages."""
-    # The theme marks what was found on the page that a result leads to, word by word.
-    config = json.dumps({"lang": [lang], "separator": r"\s+"})
-    known = json.dumps(
-        [[f"{one.page}/" if one.page else "", *one.names] for one in names], ensure_ascii=False
-    )
+    known = [[f"{one.page}/" if one.page else "", *one.names] for one in names]
+    # The theme marks what was found on the page that a result leads to, word by word. It hands on
+    # the configuration and the entries, and nothing else.
+    config = {"lang": [lang], "separator": r"\s+", "names": known}
     docs = ",\n".join(filter(None, pages))
-    return f'{{"config":{config},"names":{known},"docs":[\n{docs}\n]}}\n'
+    return f'{{"config":{json.dumps(config, ensure_ascii=False)},"docs":[\n{docs}\n]}}\n'

@@ -391,6 +391,11 @@ def lines_as_pieces(markdown: str) -> Iterator[tuple[str, Piece]]:
             piece = Fence(number, end)
             yield from ((line, piece) for line in lines[number - 1 : end])
             number = end
+        elif head := BOX.match(lines[number - 1]):
+            box = _box(Page("", markdown), head, number)
+            yield lines[number - 1], box
+            yield from ((lines[n - 1], Attributes(n)) for n in range(number + 1, box.last_line + 1))
+            number = box.last_line
         else:
             yield lines[number - 1], _piece(lines[number - 1], number)
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import http.server
+import io
 import json
 import subprocess
 import sys
+import threading
+import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +164,13 @@ def test_a_foreign_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(runtime, "FILES", {"one": hashlib.sha256(good).hexdigest()})
     said: list[str] = []
 
-    def foreign(names: Any) -> dict[str, bytes]:
+    def foreign(names: Any, until: float) -> dict[str, bytes]:
         return dict.fromkeys(names, b"another file")
 
-    def lost(names: Any) -> dict[str, bytes]:
+    def lost(names: Any, until: float) -> dict[str, bytes]:
         raise OSError("no network")
 
-    def right(names: Any) -> dict[str, bytes]:
+    def right(names: Any, until: float) -> dict[str, bytes]:
         return dict.fromkeys(names, good)
 
     assert not runtime.bring(tmp_path, [foreign, lost], said.append)
@@ -181,16 +187,84 @@ def test_set_up_goes_on_without_it(
 ) -> None:
     """It says so; with REQUIRE_LIVE it fails."""
 
-    def nothing(names: Any) -> dict[str, bytes]:
+    def nothing(names: Any, until: float) -> dict[str, bytes]:
         raise OSError("no network")
 
-    monkeypatch.setattr(runtime, "release", nothing)
-    monkeypatch.setattr(runtime, "package", nothing)
+    for source in ("release", "parts", "package"):
+        monkeypatch.setattr(runtime, source, nothing)
     monkeypatch.delenv("REQUIRE_LIVE", raising=False)
     assert runtime.main(tmp_path) == 0
     assert "No live pages" in capsys.readouterr().err
     monkeypatch.setenv("REQUIRE_LIVE", "1")
     assert runtime.main(tmp_path) == 1
+
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    """Sends the parts that are asked for, the whole to who asks for it, or drops for ever."""
+
+    wheel = b""
+    sent = 0
+
+    def do_GET(self) -> None:
+        """A part, or drop by drop."""
+        if "drip" in self.path:
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):  # until nobody listens
+                while self.wfile.write(b"."):
+                    time.sleep(0.01)
+            return
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        self.send_response(206 if "parts" in self.path else 200)
+        self.send_header("Content-Range", f"bytes {first}-{last}/{len(self.wheel)}")
+        self.end_headers()
+        self.wfile.write(self.wheel[first : last + 1])
+        type(self).sent += last + 1 - first
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_a_part_of_a_package_is_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    """Of 9 MB two are read; a server that sends no parts is told apart."""
+    good = b"the file" * 1000
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("large", bytes(9_000_000))
+        archive.writestr(runtime.INSIDE + "one", good)
+    Slow.wheel, Slow.sent = packed.getvalue(), 0
+    monkeypatch.setattr(runtime, "FILES", {"one": hashlib.sha256(good).hexdigest()})
+    said: list[str] = []
+    monkeypatch.setattr(runtime, "WHEEL", f"{server}whole")
+    assert not runtime.bring(tmp_path, [runtime.parts], said.append)
+    assert said == [f"parts: {server}whole: wanted a part, got status 200"]
+    monkeypatch.setattr(runtime, "WHEEL", f"{server}parts")
+    Slow.sent = 0
+    assert runtime.bring(tmp_path, [runtime.parts], said.append)
+    assert Slow.sent < 3_000_000
+
+
+def test_a_server_that_never_ends_does_not_hold_set_up_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    """A drop every hundredth of a second: no wait for one answer sees that as silence."""
+    monkeypatch.setattr(runtime, "FILES", {"drip": "0"})
+    monkeypatch.setattr(runtime, "RELEASE", server)
+    said: list[str] = []
+    assert not runtime.bring(tmp_path, [runtime.release, runtime.parts], said.append, limit=0.3)
+    assert said[0].startswith("release: no time left after ")
+    assert said[1] == "parts: no time left"
 
 
 # --- knobs ---------------------------------------------------------------------------------------
@@ -238,19 +312,18 @@ def test_the_package_runs_by_itself(tmp_path: Path) -> None:
         names = archive.namelist()
         archive.extractall(tmp_path / "lib")
     assert not [name for name in names if "torch" in name or "/nn/" in name]
-    modules = [name for name in names if name.startswith("attention_docs/") and "site/" not in name]
-    modules = [name[:-3].replace("/", ".").removesuffix(".__init__") for name in modules]
-    modules = [name for name in modules if "." in name and not name.startswith(".")]
+    modules = [name.removesuffix(".py").replace("/", ".") for name in names if name[-3:] == ".py"]
     code = f"""
 import importlib, sys
 import numpy
-sys.path[:] = [{str(tmp_path / "lib")!r}] + [one for one in sys.path if "lib" in one]
-for name in {[one for one in modules if "toml" not in one]!r}:
+sys.path.insert(0, {str(tmp_path / "lib")!r})
+for name in {[one for one in modules if one.startswith("attention_docs.")]!r}:
     importlib.import_module(name)
 from attention_docs.figures import heatmap
 for lang in {list(LANGUAGES)!r}:
     assert heatmap([[0.5]], name="weights").svg(lang)
 assert not {{"torch", "jaxtyping._decorator"}} & set(sys.modules)
+assert sys.modules["attention_docs"].__file__.startswith({str(tmp_path)!r})
 """
     done = subprocess.run(
         [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False

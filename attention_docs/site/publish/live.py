@@ -23,23 +23,10 @@ from attention_docs.site.run.result import Result
 FOLDER = "live"
 PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
 SIZES = "sizes.json"  # so that a reader sees how much is still to come
-SHAPES = '''"""In place of jaxtyping, which takes a second to load: tests check shapes, readers read them."""
-
-
-class _Named:
-    def __class_getitem__(cls, shape):
-        return object
-
-
-class Float(_Named):
-    pass
-
-
-Bool = Int = Shaped = Float
-'''
 NAMES = [*runtime.FILES, PACKAGE_FILE, LOCK, SIZES]
 SCRATCH = "scratch"  # the cell at the end of a page
 LIBRARIES = ("array-api-compat",)  # in pure Python
+SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
 RUNNER = [f"site/run/{name}.py" for name in ("__init__", "block", "live", "result")]
 
 
@@ -89,7 +76,7 @@ def pack(root: Path) -> bytes:
     for name in texts:
         if name.endswith(".toml"):
             texts[name] = _figure_words(texts[name].decode()).encode()
-    texts["jaxtyping.py"] = SHAPES.encode()
+    texts["jaxtyping.py"] = (package / SHAPES).read_bytes()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in sorted(texts.items()):

@@ -19,23 +19,24 @@ self.fetch = async (address, options) => {
   return new Response(answer.body.pipeThrough(counter), { status, headers });
 };
 
+let python; // once here, it serves one page after another
 let session;
 let wanted = 0; // the turn that was asked for last
 
-async function start({ folder, page }) {
+async function load(folder) {
   const sizes = await (await fetch(`${folder}sizes.json`)).json();
   count.all = Object.values(sizes).reduce((sum, size) => sum + size, 0);
   const pack = fetch(`${folder}package.zip`).then((answer) => answer.arrayBuffer());
   const { loadPyodide } = await import(`${folder}pyodide.mjs`);
-  let python;
-  try {
-    const options = { indexURL: folder, packages: ["numpy"], stdout: () => {}, stderr: () => {} };
-    python = await loadPyodide(options);
-  } finally {
-    say({ type: "starting" });
-  }
-  python.unpackArchive(await pack, "zip", { extractDir: "/lib/attention" });
-  python.runPython("import sys; sys.path.insert(0, '/lib/attention')");
+  const options = { indexURL: folder, packages: ["numpy"], stdout: () => {}, stderr: () => {} };
+  const loaded = await loadPyodide(options).finally(() => say({ type: "starting" }));
+  loaded.unpackArchive(await pack, "zip", { extractDir: "/lib/attention" });
+  loaded.runPython("import sys; sys.path.insert(0, '/lib/attention')");
+  return loaded;
+}
+
+async function start({ folder, page }) {
+  python ??= await load(folder);
   session = python.pyimport("attention_docs.site.run.live").Session(page);
   say({ type: "ready" });
 }

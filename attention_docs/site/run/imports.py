@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 from pathlib import Path
 
 PACKAGE = "attention_docs"
+INNER = re.compile(r"\b(?:import|from) torch\b")
+HEAVY = ("torch", f"{PACKAGE}.nn")
 
 
 @lru_cache(maxsize=8192)
@@ -109,3 +113,50 @@ class Modules:
         """What a module imports; the relative imports of a package start one level lower."""
         is_package = self.root.joinpath(*name.split("."), "__init__.py").is_file()
         return imported(code, f"{name}.__init__" if is_package else name)
+
+
+def with_torch(codes: Iterable[str], files: Iterable[Collection[str]] = ()) -> list[bool]:
+    """Which blocks need torch: they import it, or use a name that only such a block has set.
+
+    What a block publishes as a file is there without it: `files` are the names of each block.
+
+    Examples:
+        >>> with_torch(["import torch", "x = 1", "y = torch.ones(x)", "print(y)", "print(x)"])
+        [True, False, True, True, False]
+        >>> with_torch(["import torch; y = z = 1", "print(y)", "print(z)"], [{"y"}])
+        [True, False, True]
+    """
+    tainted: set[str] = set()
+    found = []
+    for code, published in zip_longest(codes, files, fillvalue=""):
+        names = imported(code)
+        used, bound = _names(code)
+        heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
+        heavy = heavy or bool(INNER.search(code))  # handed to `exec`
+        tainted = tainted | bound if heavy else tainted - bound
+        tainted -= set(published)
+        found.append(heavy)
+    return found
+
+
+def _names(code: str) -> tuple[set[str], set[str]]:
+    """The names that code uses before it sets them itself, roughly, and those that it sets."""
+    used: set[str] = set()
+    bound: set[str] = set()
+    try:
+        statements = ast.parse(code).body
+    except SyntaxError:  # told where the code runs
+        return used, bound
+    for statement in statements:
+        loads: set[str] = set()
+        stores: set[str] = set()
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name):
+                (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                stores.add(node.name)
+            elif isinstance(node, ast.alias):
+                stores.add((node.asname or node.name).split(".")[0])
+        used |= loads - bound
+        bound |= stores
+    return used, bound

@@ -53,8 +53,9 @@ def told(ids):
 rng = np.random.default_rng(SEED)
 corpus = stories(rng, 500 * 32)
 fresh = stories(rng, 2000)
-seen = {one.tobytes() for one in corpus}
-held_out = np.array([one for one in fresh if one.tobytes() not in seen])
+known = {one.tobytes() for one in corpus}
+held_out = np.array([one for one in fresh if one.tobytes() not in known])
+del known, fresh
 question = "ann sings . bob sleeps and eve runs . ann sings . bob"
 print(question, "…")
 followers = corpus[:, 1::3][corpus[:, 0::3] == WORDS.index("bob")]
@@ -212,8 +213,8 @@ ids = token_ids(question, model)
 Z, seen = language_model(ids, model)
 p = softmax(Z[-1])
 print(text(p[8:16], ".2f"))
-Z, _ = language_model(held_out[:, :-1], model)
-above = cross_entropy(Z, held_out[:, 1:]) - true_losses(held_out)[:, 1:]
+model_losses = cross_entropy(language_model(held_out[:, :-1], model)[0], held_out[:, 1:])
+above = model_losses - true_losses(held_out)[:, 1:]
 gap, error = mean_interval(above.mean(axis=-1))
 looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
 heads = ["1.1", "1.2", "2.1", "2.2"]
@@ -301,7 +302,7 @@ def allowed(ids):
     return words[:, 1:]
 
 
-Z, _ = language_model(held_out[:500, :-1], model)
+Z = language_model(held_out[:500, :-1], model)[0]
 may_come = allowed(held_out[:500])
 settings = [{"temperature": c} for c in (0.5, 1, 2)] + [{"top_k": 4}, {"top_p": 0.8}]
 written = {}

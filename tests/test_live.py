@@ -66,7 +66,8 @@ EDITS = [
 def page_of(blocks: list[str], values: list[list[Any]] | None = None) -> str:
     cells = [
         {"id": f"b{n}", "code": code, "listing": "test.py", "line": 10 * n + 1, "torch": False}
-        | {"files": [], "values": values if values and n == len(blocks) - 1 else [], "text": "", "figure": ""}
+        | {"values": values if values and n == len(blocks) - 1 else [], "text": "", "figure": ""}
+        | {"files": []}
         for n, code in enumerate(blocks)
     ]
     return json.dumps({"lang": "en", "cells": cells})
@@ -115,6 +116,18 @@ def test_a_run_after_edits_is_a_run_from_the_top(turns: list[list[tuple[int, str
         for key in wanted:
             if key != "error" and int(key[0][1:]) < last:
                 assert seen.get(key, "") == wanted[key], key
+
+
+def test_a_block_with_torch_leaves_its_files() -> None:
+    """What follows goes on from the file as it was published, after an edit too."""
+    document = json.loads(page_of(["import torch\nfile = made()", "print(file.name, file.text)"]))
+    document["cells"][0] |= {"torch": True, "files": [["file", "a.txt", "four"]]}
+    session = Session(json.dumps(document))
+    for end in ("", "\nprint(len(file.text))"):
+        codes = [document["cells"][0]["code"], document["cells"][1]["code"] + end]
+        for number in range(session.begin(json.dumps(codes)), 2):
+            result = json.loads(session.step(number))
+    assert result["text"].split() == ["a.txt", "four", "4"]
 
 
 def test_what_comes_before_an_edit_does_not_run_again() -> None:
@@ -271,12 +284,13 @@ def test_a_server_that_never_ends_does_not_hold_set_up_up(
 
 
 def test_a_knob_is_read_and_not_shown() -> None:
-    """A range, a choice, fields; the code keeps its lines."""
+    """A range, a choice, fields, text; the code keeps its lines."""
     code = (
         "d_k = 64  # knob: log 2 … 512\n"
         "X = np.array([\n    [1, 0],\n    [0, 2],\n])  # knob\n"
         'kind = "causal"  # knob: causal | full\n'
         "t = 0.5  # knob: 0.1 … 4\n"
+        "word = 'a = b # c'  # knob\n"
     )
     shown, knobs = taken(code)
     assert shown.split("\n")[:5] == [
@@ -291,6 +305,7 @@ def test_a_knob_is_read_and_not_shown() -> None:
         Knob("X", "fields"),
         Knob("kind", "choice", names=("causal", "full")),
         Knob("t", "number", 0.1, 4),
+        Knob("word", "text"),
     )
 
 

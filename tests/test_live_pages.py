@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -211,6 +212,7 @@ EDITS = [
     ("scaling", "example", "d_k = 64", "d_k = 100"),
     ("masking", "minus-infinity", "True, True, False", "True, False, True"),
     ("positions", "shift", "offset = 3", "offset = 5"),
+    ("language-model", "hook", "bob sleeps and", "bob swims and"),
 ]
 
 
@@ -278,6 +280,26 @@ def test_knobs_of_the_eight_steps(live: Callable[..., Live], site: Path) -> None
     )
     assert page.output("inputs").rstrip("\n") == wanted["inputs"]["text"]
     assert page.tab.locator("#out-stepper.live-changed").count() == 1
+
+
+@in_browser
+def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
+    """By keyboard, letter by letter: no torch, and parameters that a block has published."""
+    page = live("language-model")
+    page.tab.get_by_role("button", name=page.words["turn"]).nth(1).press("Enter")
+    field = page.tab.get_by_label("letters", exact=True)
+    field.wait_for()
+    page.settled()
+    field.press("ControlOrMeta+a")
+    field.press_sequentially("tigertig")
+    figure = page.tab.locator("#out-look")
+    page.tab.wait_for_function("document.querySelectorAll('#out-look figure.frame').length === 8")
+    page.settled()
+    last = figure.locator("figure.frame figcaption").last
+    assert re.search(r"tigertig …\W+The model expects e", last.text_content())
+    field.press("4")
+    page.tab.locator(".live-error").wait_for()
+    assert "wanted words out of: a b c" in page.tab.locator(".live-error").inner_text()
 
 
 @in_browser

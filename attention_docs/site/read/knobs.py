@@ -92,7 +92,9 @@ def _knob(code: str, line: int, rest: str) -> Knob:
     elif isinstance(literal, int | float):
         kind = "number"
     else:
-        raise ValueError(f"a knob is a number, numbers in a list, a choice or a text, got {literal!r}")
+        raise ValueError(
+            f"a knob is a number, numbers in a list, a choice or a text, got {literal!r}"
+        )
     if span is None:
         return Knob(name, kind)
     return Knob(name, kind, float(span["low"]), float(span["high"]), bool(span["log"]))

@@ -95,10 +95,10 @@ class Session:
         return same
 
     def step(self, number: int, draws: bool = True) -> str:
-        """Run a block; its result as JSON. One that needs torch is left as it was built, with the
-        files that it has published.
+        """Run a block; its result as JSON. One that needs torch is left as it was built.
 
-        A figure that a reader does not see can wait: `draw` brings it.
+        The files that such a block has published are there. A figure that a reader does not see can
+        wait: `draw` brings it.
         """
         self.pending.pop(number, None)
         cell, code = self.cells[number], self.codes[number]

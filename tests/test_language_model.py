@@ -586,6 +586,15 @@ def test_trained_model(page: ReadPage, lang: str, models: dict[str, LanguageMode
     assert (seen[1][:, -1, 4] > 0.9).all()
 
 
+@pytest.mark.site
+def test_parameters_stand_on_a_grid(models: dict[str, LanguageModel]) -> None:
+    """Multiples of 2⁻¹⁶, as far as six digits tell: what makes the file the same everywhere."""
+    for model in models.values():
+        for array in parameter_arrays(model._replace(positions=None)):
+            steps = array[np.abs(array) < 0.1] * 2**16
+            assert (np.abs(steps - np.rint(steps)) < 0.004).all()
+
+
 def judged(ids: list[int]) -> bool:
     """Whether a story keeps to the grammar, and every person to their verb."""
     does: dict[int, int] = {}

@@ -29,6 +29,9 @@ function pattern(term) {
   return new RegExp((start ? "(?<![\\p{L}\\d])(?<!\\d\\.)" : "") + loose, "giu");
 }
 
+/* The same, but for a part of a compound: "attention" in scaled_dot_product_attention. */
+const alone = (term) => new RegExp(`(?<![_-])${pattern(term).source}`, "giu");
+
 const occurs = (term) => docs.some(({ title, text }) => `${title}\n${text}`.search(pattern(term)) >= 0);
 
 /* The terms of a query. One that occurs nowhere gives way to its parts: Chinese in pairs of
@@ -58,7 +61,7 @@ function meant(query) {
   let home = "";
   for (const [page, all] of names) {
     const name = all.find((one) => asked === one)
-      ?? all.find((one) => one.length > 2 && asked.search(pattern(one)) >= 0);
+      ?? all.find((one) => one.length > 2 && asked.search(alone(one)) >= 0);
     if (!name) continue;
     if (name === asked) home ||= page;
     for (const other of all) if (other !== name) ways.push(asked.replace(name, other));

@@ -1,10 +1,13 @@
-"""Live pages in a browser: all blocks as published, edits, what follows, bad input, keyboard."""
+"""Live pages in a browser: all blocks as published, edits, what follows, bad input, keyboard.
+
+Python takes seconds to load. What only looks at a page's blocks runs them in the tab itself; pages
+that a reader turns over are opened by one tab, whose worker serves them one after another.
+"""
 
 from __future__ import annotations
 
 import http.server
 import json
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -18,34 +21,104 @@ from axe_playwright_python.base import AXE_SCRIPT
 from attention_docs.site.publish import runtime
 from attention_docs.site.run.live import Session
 from attention_docs.words import words
-from tests.conftest import ROOT, SLUGS, Handler, each_language, in_browser
-from tests.test_browser import CHAPTERS, path_of
+from tests.conftest import LANGUAGES, LIVE, PAGES, ROOT, SLUGS, Handler, each_language, in_browser
+from tests.test_browser import path_of
 
 Visit = Callable[..., Any]
-MINUTE = 60_000  # a loaded machine takes its time
+PATIENCE = 120_000  # milliseconds: a loaded machine takes its time, and nothing waits for ever
 
-pytestmark = pytest.mark.skipif(
-    bool(runtime.missing(ROOT / ".cache")) and not os.environ.get("REQUIRE_LIVE"),
-    reason="Python for the browser was not brought",
-)
 
+def when_live(test: Callable[..., None]) -> Callable[..., None] | None:
+    """Leave the test out where set-up has brought no Python; with REQUIRE_LIVE it fails there."""
+    return in_browser(test) if LIVE else None
+
+
+@pytest.fixture(scope="module")
+def keeper(chromium: Any, address: str) -> Iterator[Any]:
+    """A tab that keeps Python while other pages come and go."""
+    lacking = runtime.missing(ROOT / ".cache")
+    assert not lacking, f"REQUIRE_LIVE is set, and set-up has not brought {lacking}"
+    # What a service worker asks for, no test can see.
+    context = chromium.new_context(service_workers="block")
+    context.set_default_timeout(PATIENCE)
+    context.add_init_script(SHARED)
+    tab = context.new_page()
+    tab.goto(address + path_of("en", "numbers"))
+    yield tab
+    context.close()
+
+
+# A page that this tab opens takes its worker; one that was ended is followed by the page's own.
+SHARED = """if (window.opener?.worker) {
+  const { opener, Worker } = window;
+  window.Worker = function Shared(script, options) {
+    const { worker } = opener;
+    if (!worker) return new Worker(script, options);
+    return {
+      addEventListener: (...heard) => worker.addEventListener(...heard),
+      postMessage: (message) => worker.postMessage(message),
+      terminate: () => { worker.terminate(); opener.worker = null; },
+    };
+  };
+}"""
+# While it is in front: what a tab behind another one loads may wait.
+KEEP = """async (folder) => {
+  if (self.worker) return;
+  self.worker = new Worker("/assets/live/worker.js", { type: "module" });
+  await new Promise((resolve, reject) => {
+    worker.onmessage = ({ data }) => {
+      if (data.type === "ready") resolve();
+      if (data.type === "broken") reject(new Error(data.message));
+    };
+    worker.postMessage({ type: "start", folder, page: '{"lang": "en", "cells": []}', turn: 0 });
+  });
+}"""
+
+
+# --- every block ----------------------------------------------------------------------------------
+
+RUNNING = [slug for slug in SLUGS if 'exec="1"' in (PAGES / f"{slug}.md").read_text()]
 KNOWN: dict[str, str] = {}
 """Blocks that give another digit in the browser, as "language/page#block", with the reason."""
 
-RUN = """([folder, source, codes, script]) => new Promise((resolve) => {
-  const worker = new Worker(script, { type: "module" });
-  const results = [];
-  const end = (fault) => { worker.terminate(); resolve({ results, fault }); };
-  worker.onerror = (event) => end(event.message);
-  worker.onmessage = ({ data }) => {
-    if (data.type === "ready") {
-      worker.postMessage({ type: "run", codes, turn: 1, until: codes.length });
-    } else if (data.type === "result") results.push(data.result);
-    else if (data.type === "done") end("");
-    else if (data.type === "broken") end(data.message);
-  };
-  worker.postMessage({ type: "start", folder, page: source, turn: 0 });
-})"""
+EVERY = """async ([folder, sources, check]) => {
+  self.python ??= await (await import("/assets/live/python.js")).load(folder);
+  python.globals.set("sources", sources);
+  return JSON.parse(python.runPython(check));
+}"""
+
+# One run; the pages of the other languages have the same blocks, with figures of their own.
+CHECK = """
+import json
+from attention_docs.site.run.live import Session, digest
+from attention_docs.site.run.result import Result
+
+pages = {lang: json.loads(source) for lang, source in json.loads(sources).items()}
+first = next(iter(pages))
+session, faults, ran = Session(json.dumps(pages[first])), [], 0
+session.begin(json.dumps([cell["code"] for cell in pages[first]["cells"]]))
+for number, cell in enumerate(pages[first]["cells"]):
+    result = json.loads(session.step(number))
+    if cell["torch"]:
+        continue
+    ran += 1
+    if "error" in result:
+        faults.append(f"{cell['id']}: {result['error']}")
+        break
+    for lang, page in pages.items():
+        own, name = page["cells"][number], f"{lang}#{cell['id']}"
+        if session.told[number][0] != own["text"]:
+            faults.append(f"{name}: {session.told[number][0]!r}, published {own['text']!r}")
+        shown = session.running.shown
+        if (digest(shown.svg(lang)) if shown else "") != own["figure"]:
+            faults.append(f"{name}: another figure")
+        for _, expression, spec, published in own["values"]:
+            found = session.running.evaluated(Result(), [(expression, spec)])
+            value = found.values.get((expression, spec), found.value_errors)
+            if value != published:
+                faults.append(f"{name}: {expression} = {value}, published {published}")
+json.dumps([ran, faults])
+"""
 
 
 def source_of(site: Path, lang: str, slug: str) -> dict[str, Any]:
@@ -54,37 +127,18 @@ def source_of(site: Path, lang: str, slug: str) -> dict[str, Any]:
     return document
 
 
-@in_browser
-@each_language
-@pytest.mark.parametrize("slug", CHAPTERS)
+@when_live
+@pytest.mark.parametrize("slug", RUNNING)
 def test_every_block_gives_what_was_published(
-    lang: str, slug: str, visit: Visit, address: str, site: Path
+    slug: str, keeper: Any, address: str, site: Path
 ) -> None:
-    """Text, figure and inline values, byte for byte."""
-    document = source_of(site, lang, slug)
-    cells = document["cells"]
-    tab = visit(path_of(lang, "numbers"))
-    tab.set_default_timeout(10 * MINUTE)
-    given = [f"{address}/live/", json.dumps(document), [cell["code"] for cell in cells]]
-    answer = tab.evaluate(RUN, [*given, f"{address}/assets/live/worker.js"])
-    results = {result["id"]: result for result in answer["results"]}
-    faults = [answer["fault"]] if answer["fault"] else []
-    for cell in cells:
-        result, name = results.get(cell["id"], {}), f"{lang}/{slug}#{cell['id']}"
-        if cell["torch"] or name in KNOWN:
-            continue
-        if not result or result.get("error"):
-            faults.append(f"{name}: {result.get('error')}")
-        elif any(result["changed"]):
-            faults.append(f"{name}: {result.get('text')!r}, published {cell['text']!r}")
-        else:
-            seen = {place: result["values"].get(str(place)) for place, *_ in cell["values"]}
-            faults += [
-                f"{name}: {expression} = {seen[place]}, published {published}"
-                for place, expression, _, published in cell["values"]
-                if seen[place] != published
-            ]
-    assert not faults, "\n".join(faults)
+    """Text, figures and inline values of all languages, byte for byte."""
+    pages = {lang: source_of(site, lang, slug) for lang in LANGUAGES}
+    (light,) = {sum(not cell["torch"] for cell in page["cells"]) for page in pages.values()}
+    sources = json.dumps({lang: json.dumps(page) for lang, page in pages.items()})
+    ran, faults = keeper.evaluate(EVERY, [f"{address}/live/", sources, CHECK])
+    assert ran == light
+    assert not [fault for fault in faults if f"{slug}/{fault.partition(':')[0]}" not in KNOWN]
 
 
 # --- one page -------------------------------------------------------------------------------------
@@ -96,7 +150,7 @@ class Live:
     def __init__(self, tab: Any, lang: str = "en") -> None:
         self.tab = tab
         self.words = words(lang)["site"]["live"]
-        tab.set_default_timeout(2 * MINUTE)
+        tab.set_default_timeout(PATIENCE)
 
     def edit(self, block: str) -> Any:
         """Ask for the editor of a block; the field in which its code is."""
@@ -123,14 +177,18 @@ class Live:
         assert old in code, code
         field.fill(code.replace(old, new, 1))
 
+    def press(self, name: str) -> None:
+        """Press a button of the bar."""
+        self.tab.locator(".live-bar").get_by_text(self.words[name], exact=True).click()
+
     def run(self) -> str:
         """Press Run and wait; what the bar says then."""
-        self.tab.locator(".live-bar").get_by_text(self.words["run"], exact=True).click()
+        self.press("run")
         return self.settled()
 
     def settled(self) -> str:
         """Wait until nothing runs; what the bar says."""
-        ends = [self.words[name].split("{")[0] for name in ("done", "failed", "ready")]
+        ends = [self.words[name].split("{")[0] for name in ("done", "failed", "ready", "published")]
         self.tab.wait_for_function(
             """(ends) => {
               const bar = document.querySelector(".live-bar");
@@ -160,18 +218,46 @@ class Live:
         )
         return text
 
+    def shows(self, block: str, figure: str) -> None:
+        """Wait until the figure of a block is this one; steppers stay where a reader put them."""
+        self.tab.wait_for_function(
+            """([block, figure]) => {
+              const wanted = document.createElement("div");
+              wanted.innerHTML = figure;
+              const labels = (inside) =>
+                [...inside.querySelectorAll("svg")].map((one) => one.getAttribute("aria-label"));
+              const shown = document.querySelector(`#out-${block} .drawing`);
+              return wanted.querySelector("input")
+                ? `${labels(wanted)}` === `${labels(shown)}` : wanted.innerHTML === shown.innerHTML;
+            }""",
+            arg=[block, figure],
+        )
+
 
 @pytest.fixture
-def live(visit: Visit) -> Callable[..., Live]:
-    """`live("softmax")`: a page that can be edited."""
+def live(keeper: Any, address: str) -> Iterator[Callable[..., Live]]:
+    """`live("softmax")`: a page that can be edited, in a tab that shares Python with others."""
+    pages = []
 
-    def open_page(slug: str, lang: str = "en", **options: Any) -> Live:
-        return Live(visit(path_of(lang, slug), **options), lang)
+    def open_page(slug: str, lang: str = "en", fragment: str = "", width: int = 1280) -> Live:
+        keeper.bring_to_front()
+        keeper.evaluate(KEEP, f"{address}/live/")
+        with keeper.expect_popup() as opened:
+            keeper.evaluate("(path) => { window.open(path); }", path_of(lang, slug) + fragment)
+        tab = opened.value
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.wait_for_load_state()
+        pages.append(Live(tab, lang))
+        return pages[-1]
 
-    return open_page
+    yield open_page
+    for page in pages:
+        page.tab.close()
 
 
-def natively(document: dict[str, Any], edits: dict[str, tuple[str, str]]) -> dict[str, Any]:
+def natively(
+    document: dict[str, Any], edits: dict[str, tuple[str, str]], until: int = 0
+) -> dict[str, Any]:
     """What a build with these edits would publish, by its own Python and NumPy."""
     codes = []
     for cell in document["cells"]:
@@ -180,33 +266,16 @@ def natively(document: dict[str, Any], edits: dict[str, tuple[str, str]]) -> dic
         codes.append(cell["code"].replace(old, new, 1))
     session = Session(json.dumps(document))
     found: dict[str, Any] = {}
-    for number in range(session.begin(json.dumps(codes)), len(codes)):
+    for number in range(session.begin(json.dumps(codes)), until or len(codes)):
         result = json.loads(session.step(number))
         found[result["id"]] = result
     return found
 
 
-FIRST = {"slug": "eight-steps", "block": "search"}  # a block of a main line without torch
-
-
-@in_browser
-def test_nothing_is_loaded_before_the_press(visit: Visit, address: str) -> None:
-    """Afterwards from the site alone."""
-    tab = visit()
-    asked: list[str] = []
-    tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(address + path_of("en", FIRST["slug"]))
-    tab.wait_for_load_state("networkidle")
-    assert not [one for one in asked if "/live" in one]
-    page = Live(tab)
-    page.edit(FIRST["block"])
-    page.settled()
-    assert [one for one in asked if one.endswith(".wasm")]
-    assert all(one.startswith(address) for one in asked)
+BLOCK = "search"  # of the eight steps, on the main line
 
 
 EDITS = [
-    (FIRST["slug"], FIRST["block"], "onion cake", "carrot cake"),
     ("eight-steps", "stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]"),
     ("softmax", "control", "[1.0, 1.0, 1.0, 5.0]", "[1.0, 1.0, 2.0, 5.0]"),
     ("scaling", "example", "d_k = 64", "d_k = 100"),
@@ -214,9 +283,10 @@ EDITS = [
     ("positions", "shift", "offset = 3", "offset = 5"),
     ("language-model", "hook", "bob sleeps and", "bob swims and"),
 ]
+ALONE = "scaling"  # what follows the edit there does not change, and takes half a minute
 
 
-@in_browser
+@when_live
 @each_language
 @pytest.mark.parametrize(("slug", "block", "old", "new"), EDITS)
 def test_everything_follows_and_comes_back(
@@ -228,24 +298,30 @@ def test_everything_follows_and_comes_back(
     live: Callable[..., Live],
     site: Path,
 ) -> None:
-    """Outputs and values after an edit are a build's; what was published is one press away."""
+    """Outputs, figures, what they say and values are a build's; the published is a press away."""
     page = live(slug, lang)
-    page.tab.set_default_timeout(10 * MINUTE)
     before = page.seen()
     page.edit(block)
     page.settled()
     assert page.seen() == before
     page.write(block, old, new)
-    page.run()
+    page.press("run")
     document = source_of(site, lang, slug)
-    wanted = natively(document, {block: (old, new)})
+    last = [cell["id"] for cell in document["cells"]].index(block) + 1 if slug == ALONE else 0
+    if last:
+        page.tab.wait_for_selector(f"#out-{block}.live-changed")
+    else:
+        page.settled()
+    wanted = natively(document, {block: (old, new)}, last)
     moved = []
-    for cell in document["cells"]:
-        result = wanted.get(cell["id"], {})
-        if cell["torch"] or "changed" not in result:
+    for cell in document["cells"][: last or None]:
+        result = wanted[cell["id"]]
+        if cell["torch"]:
             continue
         if result["changed"][0]:
             assert page.output(cell["id"]).rstrip("\n") == result["text"]
+        if result["changed"][1]:
+            page.shows(cell["id"], result["figure"])
         moved += [what for what, one in zip("tf", result["changed"], strict=True) if one]
         for number, *_, published in cell["values"]:
             shown = result["values"].get(str(number), published)
@@ -260,29 +336,40 @@ def test_everything_follows_and_comes_back(
     assert page.tab.locator(".output mark").count() == 0
     compare.click()
     assert page.seen() == after
-    page.tab.locator(".live-bar").get_by_text(page.words["reset"]).click()
+    page.press("reset")
     assert page.seen() == before
     assert page.status() == page.words["published"]
+    if last:
+        page.tab.evaluate("opener.worker.terminate(); opener.worker = null")  # half a minute
 
 
-@in_browser
-def test_knobs_of_the_eight_steps(live: Callable[..., Live], site: Path) -> None:
-    """The reader's own second input goes through all steps."""
+@when_live
+def test_what_a_reader_does(live: Callable[..., Live], site: Path) -> None:
+    """One page: the knobs, an error, a stop, the scratch cell; each from the published page."""
     page = live("eight-steps")
+    knobs_go_through_all_steps(page, source_of(site, "en", "eight-steps"))
+    page.press("reset")
+    an_error_is_told_and_the_last_output_stays(page)
+    page.press("reset")
+    the_scratch_cell_knows_the_page(page)
+    page.press("reset")
+    an_endless_loop_is_stopped(page)
+
+
+def knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> None:
+    """The reader's own second input goes through all steps, the stepper included."""
     page.tab.get_by_role("button", name=page.words["turn"]).first.click()
     page.tab.locator(".live-knobs").wait_for()
     page.settled()
     page.tab.get_by_label("x[2, 2]", exact=True).fill("3")
     page.tab.wait_for_function("document.querySelector('#out-inputs mark')")
     page.settled()
-    wanted = natively(
-        source_of(site, "en", "eight-steps"), {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")}
-    )
+    wanted = natively(document, {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
     assert page.output("inputs").rstrip("\n") == wanted["inputs"]["text"]
-    assert page.tab.locator("#out-stepper.live-changed").count() == 1
+    page.shows("stepper", wanted["stepper"]["figure"])
 
 
-@in_browser
+@when_live
 def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
     """By keyboard, letter by letter: no torch, and parameters that a block has published."""
     page = live("language-model")
@@ -302,13 +389,10 @@ def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
     assert "wanted words out of: a b c" in page.tab.locator(".live-error").inner_text()
 
 
-@in_browser
-def test_an_error_is_told_and_the_last_output_stays(live: Callable[..., Live]) -> None:
-    page = live(FIRST["slug"])
-    field = page.edit(FIRST["block"])
+def an_error_is_told_and_the_last_output_stays(page: Live) -> None:
+    field = page.edit(BLOCK)
     page.settled()
-    output = page.output(FIRST["block"])
-    good = field.input_value()
+    output, good = page.output(BLOCK), field.input_value()
     field.fill(good + "\nprint(nobody)")
     assert page.run() == page.words["failed"]
     error = page.tab.locator(".live-error")
@@ -316,78 +400,13 @@ def test_an_error_is_told_and_the_last_output_stays(live: Callable[..., Live]) -
     assert "print(nobody)" in error.inner_text()
     assert str(good.count("\n") + 2) in error.inner_text()
     assert "/site/run" not in error.inner_text()
-    assert page.output(FIRST["block"]) == output
+    assert page.output(BLOCK) == output
     field.fill(good)
     page.run()
     assert error.count() == 0
 
 
-@in_browser
-def test_an_endless_loop_is_stopped(live: Callable[..., Live]) -> None:
-    page = live(FIRST["slug"])
-    field = page.edit(FIRST["block"])
-    page.settled()
-    good = field.input_value()
-    field.fill("while True:\n    pass")
-    bar = page.tab.locator(".live-bar")
-    bar.get_by_text(page.words["run"], exact=True).click()
-    bar.get_by_text(page.words["stop"], exact=True).click()
-    assert page.status() == page.words["stopped"]
-    assert field.input_value().startswith("while")
-    field.fill(good.replace("onion cake", "soup"))
-    page.run()
-    assert "[1, 1, 0]" in page.output(FIRST["block"])
-
-
-@in_browser
-def test_a_link_brings_edits_and_runs_nothing(
-    live: Callable[..., Live], visit: Visit, address: str
-) -> None:
-    page = live(FIRST["slug"])
-    page.edit(FIRST["block"])
-    page.settled()
-    page.write(FIRST["block"], "onion cake", "carrot 胡萝卜 cake")
-    page.tab.locator(".live-bar").get_by_text(page.words["share"]).click()
-    page.tab.wait_for_function('location.hash.startsWith("#live=")')
-    shared = page.tab.evaluate("location.hash")
-    other = visit()
-    asked: list[str] = []
-    other.on("request", lambda request: asked.append(request.url))
-    other.goto(address + path_of("en", FIRST["slug"]) + shared)
-    follower = Live(other)
-    assert "胡萝卜" in follower.field(FIRST["block"]).input_value()
-    other.wait_for_timeout(500)
-    assert not [one for one in asked if one.endswith((".wasm", "worker.js"))]
-    assert follower.status().startswith(follower.words["linked"].split("{")[0])
-    follower.run()
-    assert other.locator(f"#out-{FIRST['block']} mark").count()
-
-
-@in_browser
-@each_language
-@pytest.mark.parametrize("kind", ["broken", "gone"])
-def test_a_link_that_does_not_fit_changes_nothing(
-    lang: str, kind: str, visit: Visit, address: str
-) -> None:
-    tab = visit()
-    fragments = {"broken": "#live=abc"}
-    if kind == "gone":  # [["gone", "0", "print(1)"]], deflated
-        tab.goto(address + path_of(lang, "numbers"))
-        fragments["gone"] = tab.evaluate(
-            """async () => (await import("/assets/live/link.js")).link(
-              [{ id: "gone", base: "x", code: "print(1)", edited: true }])"""
-        )
-    tab.goto(address + path_of(lang, FIRST["slug"]) + fragments[kind])
-    page = Live(tab, lang)
-    tab.wait_for_function('document.querySelector(".live-status")?.textContent')
-    wanted = page.words["unreadable"] if kind == "broken" else page.words["lost"].format("gone")
-    assert page.status().strip() == wanted
-    assert tab.locator(".live-editor").count() == 0
-
-
-@in_browser
-def test_the_scratch_cell_knows_the_page(live: Callable[..., Live]) -> None:
-    page = live(FIRST["slug"])
+def the_scratch_cell_knows_the_page(page: Live) -> None:
     page.tab.get_by_role("button", name=page.words["scratch"]).click()
     field = page.tab.locator(".live-scratch textarea")
     field.wait_for()
@@ -397,16 +416,68 @@ def test_the_scratch_cell_knows_the_page(live: Callable[..., Live]) -> None:
     assert page.output("scratch").startswith("[[100,  0],")
 
 
-@in_browser
+def an_endless_loop_is_stopped(page: Live) -> None:
+    field = page.field(BLOCK)
+    good = field.input_value()
+    field.fill("while True:\n    pass")
+    page.press("run")
+    page.press("stop")
+    assert page.status() == page.words["stopped"]
+    assert field.input_value().startswith("while")
+    field.fill(good.replace("onion cake", "soup"))
+    page.run()
+    assert "[1, 1, 0]" in page.output(BLOCK)
+
+
+@when_live
+def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None:
+    page = live("eight-steps")
+    page.edit(BLOCK)
+    page.settled()
+    page.write(BLOCK, "onion cake", "carrot 胡萝卜 cake")
+    page.press("share")
+    page.tab.wait_for_function('location.hash.startsWith("#live=")')
+    follower = live("eight-steps", fragment=page.tab.evaluate("location.hash"))
+    assert "胡萝卜" in follower.field(BLOCK).input_value()
+    follower.tab.wait_for_timeout(300)
+    assert not follower.tab.locator("mark").count()
+    assert follower.status().startswith(follower.words["linked"].split("{")[0])
+    follower.run()
+    assert follower.tab.locator(f"#out-{BLOCK} mark").count()
+
+
+@when_live
+@each_language
+def test_a_link_that_does_not_fit_changes_nothing(lang: str, live: Callable[..., Live]) -> None:
+    """One that is cut, and one whose block is gone."""
+    page = live("eight-steps", lang, fragment="#live=abc")
+    wait = 'document.querySelector(".live-status")?.textContent'
+    page.tab.wait_for_function(wait)
+    assert page.status() == page.words["unreadable"]
+    page.tab.evaluate(
+        """async () => {
+          const { link } = await import("/assets/live/link.js");
+          const gone = { id: "gone", base: "x", code: "print(1)", edited: true };
+          location.hash = await link([gone]);
+        }"""
+    )
+    lost = page.words["lost"].format("gone")
+    page.tab.wait_for_function(
+        "(lost) => document.querySelector('.live-status').textContent.trim() === lost", arg=lost
+    )
+    assert page.tab.locator(".live-editor").count() == 0
+
+
+@when_live
 def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
     """Tab to Edit, Enter, write, indent, run, leave."""
-    page = live(FIRST["slug"])
+    page = live("eight-steps")
     tab = page.tab
-    tab.locator(f'.block[data-block="{FIRST["block"]}"] .live-edit').focus()
+    tab.locator(f'.block[data-block="{BLOCK}"] .live-edit').focus()
     tab.keyboard.press("Enter")
-    field = page.field(FIRST["block"])
+    field = page.field(BLOCK)
     tab.wait_for_function("document.activeElement.localName === 'textarea'")
-    assert FIRST["block"] in field.get_attribute("aria-label")
+    assert BLOCK in field.get_attribute("aria-label")
     tab.keyboard.press("Control+End")
     tab.keyboard.press("Enter")
     tab.keyboard.type("if True:")
@@ -421,80 +492,89 @@ def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
     page.settled()
     tab.keyboard.press("Control+Enter")
     tab.wait_for_function(
-        f"document.querySelector('#out-{FIRST['block']} pre').textContent.includes('own 3')"
+        f"document.querySelector('#out-{BLOCK} pre').textContent.includes('own 3')"
     )
     tab.keyboard.press("Escape")
     assert tab.evaluate("document.activeElement.textContent") == page.words["run"]
 
 
-@in_browser
+@when_live
 @each_language
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_axe_finds_nothing_with_an_editor_open(
-    lang: str, width: int, scheme: str, live: Callable[..., Live]
-) -> None:
-    page = live(FIRST["slug"], lang, width=width, color_scheme=scheme)
-    page.edit(FIRST["block"])
+def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Live]) -> None:
+    """With an edit, an error and knobs, light and dark, wide and narrow."""
+    page = live("eight-steps", lang)
+    page.edit("stepper")
     page.settled()
-    page.write(FIRST["block"], "onion cake", "carrot cake")
+    page.write("stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]")
+    page.run()
+    page.edit(BLOCK)
+    page.write(BLOCK, "onion cake", "carrot cake', nobody, 'cake")
     page.run()
     page.tab.evaluate(AXE_SCRIPT)
-    found = page.tab.evaluate(
-        """async () => {
-          const inside = [".live-editor", ".live-bar", ".output.live-changed", "article p"];
-          const { violations } = await axe.run({ include: inside.map((one) => [one]) });
-          return violations.map(({ id, nodes }) =>
-            id + ": " + nodes.map((node) => node.html.slice(0, 200)).join("; "));
-        }"""
-    )
-    assert not found, "\n".join(found)
-    assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for width in (1280, 390):
+        page.tab.set_viewport_size({"width": width, "height": 900})
+        for scheme in ("light", "dark"):
+            page.tab.emulate_media(color_scheme=scheme)
+            assert not page.tab.evaluate(AXE), (width, scheme)
+            assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-# --- bad input and hard places -------------------------------------------------------------------
+AXE = """async () => {
+  const inside = [".live-editor", ".live-bar", ".live-knobs", ".live-error", ".output.live-changed",
+    ".live-value"].filter((one) => document.querySelector(one));
+  const { violations } = await axe.run({ include: inside.map((one) => [one]) });
+  return violations.map(({ id, nodes }) =>
+    id + ": " + nodes.map((node) => node.html.slice(0, 200)).join("; "));
+}"""
 
 
-@in_browser
+# --- a browser that comes for the first time, bad input and hard places ---------------------------
+
+
+@when_live
 @each_language
 def test_without_webassembly_it_says_so(lang: str, visit: Visit, address: str) -> None:
     tab = visit()
     tab.add_init_script("delete window.WebAssembly")
-    tab.goto(address + path_of(lang, FIRST["slug"]))
+    tab.goto(address + path_of(lang, "eight-steps"))
     page = Live(tab, lang)
-    tab.locator(f'.block[data-block="{FIRST["block"]}"] .live-edit').click(force=True)
+    tab.locator(f'.block[data-block="{BLOCK}"] .live-edit').click(force=True)
     tab.wait_for_function('document.querySelector(".live-status")?.textContent')
     assert page.status() == page.words["unable"]
     assert tab.locator(".live-editor").count() == 0
 
 
-@in_browser
+FAULTS: dict[str, list[tuple[str, Callable[[Any], None]]]] = {
+    "en": [
+        ("**/*.whl", lambda route: route.fulfill(body=b"another wheel")),
+        ("**/package.zip", lambda route: route.fulfill(body=b"no archive")),
+    ],
+    "zh": [("**/python_stdlib.zip", lambda route: route.abort())],
+}
+
+
+@when_live
 @each_language
-@pytest.mark.parametrize("fault", ["lost", "foreign", "package"])
-def test_a_file_that_does_not_come_is_told(
-    lang: str, fault: str, visit: Visit, address: str
-) -> None:
-    """The connection is lost halfway; NumPy is another file; the package is none."""
+def test_a_file_that_does_not_come_is_told(lang: str, visit: Visit) -> None:
+    """NumPy is another file, the package is none, the connection is lost; then it is back."""
     # What a service worker asks for, no test can answer.
-    tab = visit(path_of(lang, FIRST["slug"]), service_workers="block")
+    tab = visit(path_of(lang, "eight-steps"), service_workers="block")
     page = Live(tab, lang)
     before = page.seen()
-    routes = {"lost": "**/python_stdlib.zip", "foreign": "**/*.whl", "package": "**/package.zip"}
-    answers = {
-        "lost": lambda route: route.abort(),
-        "foreign": lambda route: route.fulfill(body=b"another wheel"),
-        "package": lambda route: route.fulfill(body=b"no archive"),
-    }
-    tab.route(routes[fault], answers[fault])
-    page.edit(FIRST["block"])
     start = page.words["broken"].split("{")[0]
-    tab.wait_for_function(
-        "(start) => document.querySelector('.live-status')?.textContent.startsWith(start)",
-        arg=start,
-    )
-    assert page.seen() == before
-    tab.unroute(routes[fault])
-    page.tab.keyboard.press("Control+Enter")
-    page.settled()  # the connection is back
+    for routes, answer in FAULTS[lang]:
+        tab.route(routes, answer)
+        page.edit(BLOCK)
+        tab.wait_for_function(
+            "(start) => document.querySelector('.live-status')?.textContent.startsWith(start)",
+            arg=start,
+        )
+        assert page.seen() == before
+        tab.unroute(routes)
+        tab.evaluate("document.querySelector('.live-status').textContent = ''")
+    if lang == "zh":
+        tab.keyboard.press("Control+Enter")
+        page.settled()
 
 
 class Strict(Handler):
@@ -519,37 +599,32 @@ def strict(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@in_browser
-def test_a_content_policy_of_the_site_alone(strict: str, visit: Visit) -> None:
+@when_live
+def test_a_first_visit(strict: str, visit: Visit) -> None:
+    """Nothing is loaded before the press, and afterwards from the site alone, by its own policy;
+    what was loaded once works without network."""
     tab = visit()
-    tab.goto(strict + path_of("en", FIRST["slug"]))
-    tab.locator(f'.block[data-block="{FIRST["block"]}"] .live-edit').click(force=True)
-    ready = tab.locator(".live-status", has_text=words("en")["site"]["live"]["done"].split("{")[0])
-    ready.wait_for(timeout=2 * MINUTE)
-
-
-@in_browser
-def test_what_was_loaded_once_works_without_network(live: Callable[..., Live]) -> None:
-    page = live(FIRST["slug"])
-    page.edit(FIRST["block"])
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(strict + path_of("en", "eight-steps"))
+    tab.wait_for_load_state("networkidle")
+    assert not [one for one in asked if "/live" in one]
+    page = Live(tab)
+    page.edit(BLOCK)
     page.settled()
-    files = [*runtime.FILES, "package.zip", "sizes.json"]
-    page.tab.wait_for_function(
+    assert [one for one in asked if one.endswith(".wasm")]
+    assert all(one.startswith(strict) for one in asked)
+    tab.wait_for_function(
         """async (files) => {
           const kept = await (await caches.open("attention-live")).keys();
           return files.every((file) => kept.some((one) => one.url.endsWith(file)));
         }""",
-        arg=files,
+        arg=[*runtime.FILES, "package.zip", "sizes.json"],
     )
-    page.tab.context.set_offline(True)
-    page.tab.reload()
-    page.edit(FIRST["block"])
+    tab.context.set_offline(True)
+    tab.reload()
+    page.edit(BLOCK)
     page.settled()
-    page.write(FIRST["block"], "onion cake", "soup")
+    page.write(BLOCK, "onion cake", "soup")
     page.run()
-    assert "[1, 1, 0]" in page.output(FIRST["block"])
-
-
-def test_pages_that_run_are_listed() -> None:
-    """A page with blocks is one of the site."""
-    assert set(CHAPTERS) <= set(SLUGS)
+    assert "[1, 1, 0]" in page.output(BLOCK)

@@ -468,7 +468,8 @@ function done() {
   const values = document.querySelectorAll(".live-value").length;
   const outputs = cells.filter((cell) => cell.changed[0] || cell.changed[1]).length;
   const failed = cells.some((cell) => cell.failed);
-  bar.says(failed ? words.failed : said(words.done, { outputs, values }));
+  const plain = outputs + values === 0 && !cells.some((cell) => cell.edited);
+  bar.says(failed ? words.failed : plain ? words.ready : said(words.done, { outputs, values }));
   bar.differs(outputs + values > 0);
 }
 

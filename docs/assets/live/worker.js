@@ -1,5 +1,7 @@
 /* Python in a worker of its own: loads what the site holds, runs blocks, says what they gave.
    Whoever wants it to stop ends the worker. Speaks with page.js. */
+import { load } from "./python.js";
+
 const say = (message) => postMessage(message);
 
 /* What is fetched is counted on its way, whoever asks for it. */
@@ -23,20 +25,15 @@ let python; // once here, it serves one page after another
 let session;
 let wanted = 0; // the turn that was asked for last
 
-async function load(folder) {
+async function begin(folder) {
   const sizes = await (await fetch(`${folder}sizes.json`)).json();
   count.all = Object.values(sizes).reduce((sum, size) => sum + size, 0);
-  const pack = fetch(`${folder}package.zip`).then((answer) => answer.arrayBuffer());
-  const { loadPyodide } = await import(`${folder}pyodide.mjs`);
-  const options = { indexURL: folder, packages: ["numpy"], stdout: () => {}, stderr: () => {} };
-  const loaded = await loadPyodide(options).finally(() => say({ type: "starting" }));
-  loaded.unpackArchive(await pack, "zip", { extractDir: "/lib/attention" });
-  loaded.runPython("import sys; sys.path.insert(0, '/lib/attention')");
-  return loaded;
+  return load(folder, () => say({ type: "starting" }));
 }
 
 async function start({ folder, page }) {
-  python ??= await load(folder);
+  python ??= await begin(folder);
+  session?.destroy();
   session = python.pyimport("attention_docs.site.run.live").Session(page);
   say({ type: "ready" });
 }

@@ -22,6 +22,7 @@ from bs4 import BeautifulSoup, Tag
 from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
 
+from attention_docs.site.publish import runtime
 from attention_docs.site.publish.numbers import NUMBER
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.page import read_page
@@ -37,6 +38,7 @@ each_language = pytest.mark.parametrize("lang", LANGUAGES)
 # What not every machine has. A run that goes on without it says so at its end.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.missing(ROOT / ".cache")
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
 
@@ -45,6 +47,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not BROWSER and not os.environ.get("REQUIRE_BROWSER"):
         terminalreporter.write_line(
             f"Browser tests did not run: none of {', '.join(BROWSERS)} was found."
+        )
+    if not LIVE:
+        terminalreporter.write_line(
+            "Live pages were not tested: set-up has not brought Python for the browser."
         )
     if not VNU_JAR:
         terminalreporter.write_line(

@@ -433,3 +433,15 @@ def test_exercises(lang: str, page: Callable[[str, str], Page]) -> None:
     assert by_hand.endswith(f"[{3.6 - 3:.4f}, {3 - 4 * 3**0.5 / (1 + 3**0.5):.4f}]")
     assert empty.endswith("[inf, 1.0000]")
     assert gallery.values("exercises") == ["3.6", "2.5359"]
+
+
+@pytest.mark.site
+@each_language
+def test_your_own_function(lang: str, page: Callable[[str, str], Page]) -> None:
+    """Without a scale the weights of the scores 0 and 2 ln 3 are 1/10 and 9/10: 3.6 in place of 3.
+    The input that shows it is told, and no other check fails."""
+    lines = page(lang, "mistakes").output("own").split("\n")
+    assert lines[0] == f"1 by_hand ✗ {abs(0.9 * 4 - 3):.4f}"
+    assert lines[1].split() == ["query", f"[[{2 * math.log(3):.2f},", "0.00,", "0.00,", "0.00]]"]
+    passed = [line for line in lines if line.endswith("✓")]
+    assert [line[0] for line in passed] == ["2", "3", "4", "5", "6"]

@@ -143,6 +143,7 @@ def test_example(page, lang):
     shown, *said = chapter.values("idea")
     assert shown == "[1, 1, 1, 5]"
     by_root = [softmax([1, 1, 1, 5], mpmath.sqrt(d_k)) for d_k in (1, 4, 16, 64)]
+    assert said.pop(2) == "64"  # the size itself, within the root
     printed([float(v) for v in said], [by_root[i][3] for i in (0, 1, 3)])
     # Typed from seed 001: softmax of [1, 1, 1, 5].
     assert said[0] == "0.9479"

@@ -59,6 +59,7 @@ class Target:
         edit: what "edit this page" leads to.
         shared: what is shown where a page is shared, in words.
         served: whether it is only served while somebody writes.
+        live: whether its pages can run in a reader's browser.
     """
 
     site_url: str = ""
@@ -66,6 +67,7 @@ class Target:
     edit: str = ""
     shared: str = ""
     served: bool = False
+    live: bool = False
 
 
 class Build:
@@ -280,7 +282,7 @@ class Build:
         """What a finished page with its copies depends on, as one word."""
         target = self.target
         zipped = "zip" if self.zipped(page) else ""
-        address = (target.site_url, target.edit, target.shared)
+        address = (target.site_url, target.edit, target.shared, str(target.live))
         return key_of(made_key, self._around[page.lang], *address, zipped)
 
     @cached_property

@@ -7,6 +7,7 @@ whatever the flags. Under `mkdocs serve` nothing stops: a page shows what is wro
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -31,7 +32,9 @@ from mkdocs.utils.templates import TemplateContext
 from attention_docs.site.addresses import relative
 from attention_docs.site.build import Build, Target, cache_folder, code_of
 from attention_docs.site.mkdocs_page import made, reuse
-from attention_docs.site.publish import card, site
+from attention_docs.site.publish import card, runtime, site
+from attention_docs.site.publish import live as live_pages
+from attention_docs.site.publish.catalogue import Placed
 from attention_docs.site.publish.guard import survivors
 from attention_docs.site.publish.head import head, sitemap
 from attention_docs.site.publish.markdown import markdown as markdown_copy
@@ -156,7 +159,10 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self.card = drawn
         shared = repr(drawn.alt) if drawn else ""
         edit = str(config.edit_uri)
-        target = Target(known.site_url, known.repo_url, edit, shared, self.served)
+        live = not runtime.missing(cache_folder(root))
+        if not live:
+            log.info("No live pages: Python for the browser is missing (README, Live pages)")
+        target = Target(known.site_url, known.repo_url, edit, shared, self.served, live)
         makers = [
             self.code.setdefault(root, code_of(root)),
             f"{mkdocs.__name__} {mkdocs.__version__}",
@@ -263,9 +269,21 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             placed, build = self.build.placed[turn.source.path], self.build
             extra = cast("dict[str, Any]", context)
             extra["about"] = head(placed, build.addresses, build.target.site_url, self.card)
-            extra["script"] = dict(words(turn.source.lang)["site"]["script"])
+            extra["script"] = self._script(placed)
             extra["takeaway"] = placed.line(build.zipped(turn.source))
         return context
+
+    def _script(self, placed: Placed) -> dict[str, Any]:
+        """What the page's script is told: its words, and where a live page finds what it loads."""
+        said = words(placed.page.lang)["site"]
+        told: dict[str, Any] = dict(said["script"])
+        if self.build.target.live and placed.page.blocks:
+            folder = relative(f"{live_pages.FOLDER}/", placed.url)
+            page = relative(live_pages.place(placed.page), placed.url)
+            knobs = [b.id for b in placed.page.blocks if any(s.knobs for s in b.sections)]
+            found = {"folder": folder, "page": page, "knobs": knobs, "files": live_pages.NAMES}
+            told["live"] = {**said["live"], **found}
+        return told
 
     def on_template_context(
         self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
@@ -311,6 +329,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
         site.beside(self.place.stage, build.languages, pages, build.catalogue, build.names)
+        if build.target.live:
+            live_pages.beside(self.place.stage, build.root, build.cache)
         if self.served:
             self._refresh()
         else:
@@ -434,6 +454,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         found = {placed.markdown: markdown_copy(*about)}
         if placed.notebook:
             found[placed.notebook] = notebook(*about)
+        if self.build.target.live and woven.page.blocks:
+            document = live_pages.document(woven)
+            found[live_pages.place(woven.page)] = json.dumps(document, ensure_ascii=False)
         return found | woven.files
 
     def _mended(self, html: str, lang: str, url: str) -> str:
@@ -453,6 +476,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if self._stands(turn):
                 placed = self.build.placed[turn.source.path]
                 kept |= {f"{placed.url}index.html", placed.markdown, placed.notebook}
+                kept.add(live_pages.place(turn.source))
         target = self.place.target
         kept |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}
         self.place.refresh(kept)

@@ -56,7 +56,7 @@ fresh = stories(rng, 2000)
 known = {one.tobytes() for one in corpus}
 held_out = np.array([one for one in fresh if one.tobytes() not in known])
 del known, fresh
-question = "ann sings . bob sleeps and eve runs . ann sings . bob"
+question = "ann sings . bob sleeps and eve runs . ann sings . bob"  # knob
 print(question, "…")
 followers = corpus[:, 1::3][corpus[:, 0::3] == WORDS.index("bob")]
 after_bob = np.bincount(followers, minlength=18)[8:16] / len(followers)
@@ -392,7 +392,7 @@ for depth, found in results.items():
 
 
 # --8<-- [start:look]
-letters = "horsehorsehorse"
+letters = "horsehorsehorse"  # knob
 reader = from_json(two_layers.text)
 ids = token_ids(list(letters), reader)
 Z, seen = language_model(ids, reader)

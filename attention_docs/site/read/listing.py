@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.knobs import Knob, taken
 
 MARKER = re.compile(r"^# --8<-- \[(?P<kind>start|end):(?P<name>[\w-]+)\]$")
 
@@ -29,6 +30,7 @@ class Section:
     listing: Path
     first_line: int
     code: str
+    knobs: tuple[Knob, ...] = ()
 
     def told(self, lang: str) -> str:
         """The code with comments in a language."""
@@ -52,7 +54,10 @@ def sections(path: Path, text: str) -> dict[str, Section]:
                     raise Failure(file, number, f'section "{name}" is there already')
                 open_name, first, code = name, number + 1, []
             else:
-                found[name] = Section(name, path, first, "\n".join(code))
+                try:
+                    found[name] = Section(name, path, first, *taken("\n".join(code)))
+                except ValueError as error:
+                    raise Failure(file, first, str(error)) from None
                 open_name = ""
         elif "--8<--" in line:
             raise Failure(file, number, f"not a section marker: {line!r}")

@@ -14,6 +14,7 @@ from functools import cached_property
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Block, Page, Request, Value
 from attention_docs.site.render.terms import Term
+from attention_docs.site.run.imports import with_torch
 from attention_docs.site.run.result import Result
 from attention_docs.words import Words
 
@@ -93,6 +94,13 @@ class Woven:
         kinds = {one.id: one.kind for one in self.page.passages if one.kind}
         alike = [name for name, kind in kinds.items() if kind == kinds[box]]
         return f"{self.numbered.get(self.page.slug, 0)}.{alike.index(box) + 1}"
+
+    @cached_property
+    def heavy(self) -> set[str]:
+        """The blocks that need torch, which no browser has."""
+        files = [{file.variable for file in result.files} for result in self.results]
+        needs = with_torch([block.code for block in self.page.blocks], files)
+        return {block.id for block, one in zip(self.page.blocks, needs, strict=True) if one}
 
     @cached_property
     def requested(self) -> dict[int, str]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 from pathlib import Path
+from symtable import SymbolTable, symtable
 
 PACKAGE = "attention_docs"
 INNER = re.compile(r"\b(?:import|from) torch\b")
@@ -114,43 +116,76 @@ class Modules:
         return imported(code, f"{name}.__init__" if is_package else name)
 
 
-def with_torch(codes: Iterable[str]) -> list[bool]:
+def with_torch(codes: Iterable[str], files: Iterable[Collection[str]] = ()) -> list[bool]:
     """Which blocks need torch: they import it, or use a name that only such a block has set.
+
+    What a block publishes as a file is there without it: `files` are the names of each block.
 
     Examples:
         >>> with_torch(["import torch", "x = 1", "y = torch.ones(x)", "print(y)", "print(x)"])
         [True, False, True, True, False]
+        >>> with_torch(["import torch; y = z = 1", "print(y)", "print(z)"], [{"y"}])
+        [True, False, True]
     """
     tainted: set[str] = set()
     found = []
-    for code in codes:
+    for code, published in zip_longest(codes, files, fillvalue=""):
         names = imported(code)
         used, bound = _names(code)
         heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
         heavy = heavy or bool(INNER.search(code))  # handed to `exec`
         tainted = tainted | bound if heavy else tainted - bound
+        tainted -= set(published)
         found.append(heavy)
     return found
 
 
 def _names(code: str) -> tuple[set[str], set[str]]:
-    """The names that code uses before it sets them itself, roughly, and those that it sets."""
+    r"""The names that code uses before it sets them itself, roughly, and those that it sets.
+
+    Examples:
+        >>> [sorted(names) for names in _names("for i in n:\n k = i\ndef f(x): return x + k + g")]
+        [['g', 'n'], ['f', 'i', 'k']]
+    """
     used: set[str] = set()
     bound: set[str] = set()
     try:
-        statements = ast.parse(code).body
+        _read(ast.parse(code).body, used, bound)
     except SyntaxError:  # told where the code runs
-        return used, bound
-    for statement in statements:
-        loads: set[str] = set()
-        stores: set[str] = set()
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name):
-                (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
-            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-                stores.add(node.name)
-            elif isinstance(node, ast.alias):
-                stores.add((node.asname or node.name).split(".")[0])
-        used |= loads - bound
-        bound |= stores
+        return set(), set()
     return used, bound
+
+
+def _read(statements: Iterable[ast.stmt], used: set[str], bound: set[str]) -> None:
+    """Add the names of statements, in the order in which they run if all of them do."""
+    for statement in statements:
+        match statement:
+            case ast.For():
+                head: list[ast.stmt] = [ast.Expr(statement.iter)]
+                head.append(ast.Assign([statement.target], ast.Constant(0)))
+                _read([*head, *statement.body, *statement.orelse], used, bound)
+            case ast.If() | ast.While():
+                body = [*statement.body, *statement.orelse]
+                _read([ast.Expr(statement.test), *body], used, bound)
+            case ast.With():
+                for item in statement.items:
+                    into = [item.optional_vars] if item.optional_vars else []
+                    _read([ast.Assign([*into, ast.Name("_")], item.context_expr)], used, bound)
+                _read(statement.body, used, bound)
+            case _:
+                table = symtable(ast.unparse(ast.fix_missing_locations(statement)), "", "exec")
+                names = {one.get_name(): one for one in table.get_symbols()}
+                loads = {name for name, one in names.items() if one.is_referenced()}
+                if isinstance(statement, ast.AugAssign):
+                    loads |= set(names)
+                used |= (loads | _globals(table)) - bound
+                bound |= {n for n, one in names.items() if one.is_assigned() or one.is_imported()}
+
+
+def _globals(table: SymbolTable) -> set[str]:
+    """The names of the module that functions and comprehensions within it use."""
+    found: set[str] = set()
+    for child in table.get_children():
+        found |= {one.get_name() for one in child.get_symbols() if one.is_global()}
+        found |= _globals(child)
+    return found

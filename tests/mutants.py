@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import hashlib
 import importlib.abc
 import importlib.util
@@ -28,7 +29,7 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from multiprocessing.connection import Connection, wait
@@ -249,6 +250,16 @@ def digest(file: str) -> str:
 # --- one after another, each in a process of its own
 
 
+def warm(files: Iterable[str]) -> None:
+    """Load what tests load before the processes part, and forget what is of this project."""
+    failed("--collect-only", *files)
+    for name in [name for name in sys.modules if name.split(".")[0] in ("attention_docs", "tests")]:
+        if name not in (__name__, "tests", "tests.faults"):
+            del sys.modules[name]
+    gc.collect()
+    gc.freeze()  # what is shared stays shared
+
+
 def _forked(run: Callable[[], Any]) -> Any:
     process = multiprocessing.get_context("fork").Process(target=run)
     process.start()
@@ -400,13 +411,7 @@ def main() -> int:
     if options.sample and options.sample < len(chosen):
         chosen = random.Random(options.seed).sample(chosen, options.sample)
         chosen.sort(key=lambda one: (one.module, one.line))
-    # What takes long to load is there before the processes part; nothing of the package is.
-    import hypothesis  # noqa: F401
-    import mpmath  # noqa: F401
-    import numpy  # noqa: F401
-    import pytest  # noqa: F401
-    import torch  # noqa: F401
-
+    warm({file for module in modules() for file in tests_of(module)})
     start = time.monotonic()
     found = tried(chosen, options.jobs, options.again)
     for line in report(chosen, found):

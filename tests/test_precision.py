@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -277,7 +278,7 @@ def test_formats(page: Callable[[str, str], Any], lang: str) -> None:
     for line, name in zip(found, FORMATS, strict=True):
         info = torch.finfo(dtype(name))
         p = round(1 - math.log2(info.eps))
-        wanted = f"{name} p = {p} u = 2^-{p} largest {info.max:.1e} 2^p = {2**p}"
+        wanted = f"{name} p = {p} u = 2^-{p} largest {Decimal(info.max):.1e} 2^p = {2**p}"
         assert line.split() == wanted.split()
 
 

@@ -344,7 +344,7 @@ print(np.abs(np.concatenate(parts) - whole).max() < 1e-12)
 
 # --8<-- [start:recall]
 d, seeds = 16, 20
-counts = [4, 8, 16, 32, 64, 128]
+counts = [4, 8, 16, 32, 64, 160]
 
 
 def unit(rng, n):

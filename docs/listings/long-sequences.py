@@ -155,7 +155,7 @@ trained = {kind: train(kind) for kind in KINDS}
 
 
 # --8<-- [start:exam]
-exam, answer = draw(np.random.default_rng([SEED, SEEDS]), 100, 4 * L)
+exam, answer = draw(np.random.default_rng([SEED, SEEDS]), 101, 4 * L)
 positions = np.arange(4.0 * L)
 
 

@@ -1,6 +1,7 @@
 """Precision: which digits of attention survive a short format."""
 
 # --8<-- [start:hook]
+from decimal import Decimal
 from fractions import Fraction
 from math import exp, log2, sqrt
 
@@ -35,7 +36,7 @@ for name in ("float32", "bfloat16"):
 for form in FORMATS.values():
     power = int(log2(form.u))
     print(f"{form.name:14} p = {form.p:2}   u = 2^{power:<4}", end="")
-    print(f" largest {number(form.largest, '.1e')}   2^p = {2**form.p}")
+    print(f" largest {Decimal(form.largest):.1e}   2^p = {2**form.p}")
 # --8<-- [end:formats]
 
 # --8<-- [start:pencil]

@@ -84,18 +84,29 @@ def mkdocs_build(
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Path:
     """The folder of the whole site, built once for all tests and all their processes."""
     base = tmp_path_factory.getbasetemp()
     shared = base if worker_id == "master" else base.parent
+    target, told = site_built(shared)
+    if not target.is_dir():
+        # Nothing that is left can pass: each would say the same again.
+        request.session.shouldfail = "the site was not built"
+        pytest.fail(told or "the site was not built: another test says why", pytrace=False)
+    return target
+
+
+def site_built(shared: Path, root: Path = ROOT) -> tuple[Path, str]:
+    """The folder of the site; where it was not built, the one that built it is told why."""
     target, log = shared / "site", shared / "site.log"
     with FileLock(shared / "site.lock"):
-        if not log.is_file():
-            log.write_text(mkdocs_build(ROOT, target).stderr, encoding="utf-8")
-    if not target.is_dir():
-        errors = [line for line in log.read_text().splitlines() if not line.startswith("INFO")]
-        pytest.fail("mkdocs build failed:\n" + "\n".join(errors), pytrace=False)
-    return target
+        if log.is_file():
+            return target, ""
+        log.write_text(mkdocs_build(root, target).stderr, encoding="utf-8")
+    errors = [line for line in log.read_text().splitlines() if not line.startswith("INFO")]
+    return target, "mkdocs build failed:\n" + "\n".join(errors)
 
 
 @cache

@@ -376,8 +376,11 @@ def listing() -> dict[str, Any]:
 @pytest.mark.site
 @each_language
 def test_checks_find_mistakes(lang: str, page: Callable[[str, str], Page]) -> None:
-    printed = dict(line.split(": ") for line in page(lang, "mistakes").output("table").split("\n"))
+    gallery = page(lang, "mistakes")
+    printed = dict(line.split(": ") for line in gallery.output("table").split("\n"))
     assert printed.pop("attention") == "[]"
+    alone = [name for name, checks in FINDS.items() if len(checks) == 1]
+    assert sorted(map(int, gallery.values("checks"))) == [len(alone), len(FINDS)]
     assert {name: ast.literal_eval(checks) for name, checks in printed.items()} == FINDS
     known = set(FINDS) - {"softmax-batch", "minus-1e9"}
     assert known <= set(IDS), "the names are those of the gallery"

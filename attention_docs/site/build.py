@@ -17,7 +17,7 @@ from pathlib import Path
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, twins
+from attention_docs.site.read import honest, twins, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, untold
 from attention_docs.site.read.page import Page, Reader, Request
@@ -105,9 +105,9 @@ class Build:
             found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
-            self.failures += [*page.failures, *twins.nameless(page)]
+            self.failures += [*page.failures, *twins.nameless(page), *typed.typed(page, self.root)]
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
-            self.failures += honest.faults(listing)
+            self.failures += [*honest.faults(listing), *typed.comments(listing)]
             for lang in self.languages[1:]:
                 self.failures += untold(listing, lang)
         self._compare()

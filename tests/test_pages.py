@@ -54,6 +54,36 @@ def test_the_two_languages_are_twins(slug: str) -> None:
     assert not [*map(str, faults + compare(english, chinese))]
 
 
+FORMULAS = {  # what is changed on a Chinese page alone, and what is told of it
+    "an operator in a display": (
+        r"\operatorname{softmax}(\tilde S)",
+        "softmax",
+        "relu",
+        "formula in #",
+    ),
+    "a side of an inline formula": ("$c > 0$", "c > 0", "c < 0", "inline formulas in #"),
+    "an exponent": ("$h(x) = e^{cx}$", "e^{cx}", "e^{-cx}", "inline formulas in #"),
+    "words in a display": (r"\text{若 ", "若", "除非", "words in formulas"),
+    "an assumption in a reason": (r"\text{（A1）}", "A1", "A3", "names in reasons in #"),
+}
+
+
+@pytest.mark.parametrize("case", FORMULAS)
+def test_a_formula_changed_in_one_language_is_seen(case: str) -> None:
+    """Signs in displays and numerals are compared as well; those have their tests elsewhere."""
+    text, old, new, told = FORMULAS[case]
+    pages = [path for path in SOURCES if "/zh/" in str(path) and text in path.read_text("utf-8")]
+    page = sections(pages[0])
+    number = page.text[: page.text.index(text)].count("\n")
+    line = page.lines[number]
+    at = line.index(text)
+    page.lines[number] = line[:at] + line[at:].replace(old, new, 1)
+    del vars(page)["_cut"]  # its passages, which it had before
+    (fault,) = compare(sections(ROOT / "docs" / "en" / f"{page.slug}.md"), page)
+    assert fault.message.startswith(told)
+    assert new.strip("$").replace(" ", "") in fault.message.replace(" ", "")
+
+
 def tasks(page: Source) -> str:
     """The text of the exercises without their hints and answers."""
     kinds, found = [], []

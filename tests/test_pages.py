@@ -8,6 +8,7 @@ import importlib.util
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
@@ -15,6 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 import yaml
 
+from attention_docs.site.read import relations
 from attention_docs.site.read.listing import read_listing
 from attention_docs.site.read.page import CODE_SPAN, VALUE, Block, Box, End, Fence, read_page
 from attention_docs.site.read.page import Page as Source
@@ -51,7 +53,8 @@ def sections(path: Path) -> Source:
 def test_the_two_languages_are_twins(slug: str) -> None:
     english, chinese = (sections(ROOT / "docs" / lang / f"{slug}.md") for lang in LANGUAGES)
     faults = [fault for page in (english, chinese) for fault in page.failures + nameless(page)]
-    assert not [*map(str, faults + compare(english, chinese))]
+    faults += [*compare(english, chinese), *relations.faults(english, chinese)]
+    assert not [*map(str, faults)]
 
 
 FORMULAS = {  # what is changed on a Chinese page alone, and what is told of it
@@ -82,6 +85,34 @@ def test_a_formula_changed_in_one_language_is_seen(case: str) -> None:
     (fault,) = compare(sections(ROOT / "docs" / "en" / f"{page.slug}.md"), page)
     assert fault.message.startswith(told)
     assert new.strip("$").replace(" ", "") in fault.message.replace(" ", "")
+
+
+RELATIONS = {  # in the Chinese statement of a result alone
+    "至少": ("至多", "says ≥ in one language alone"),
+    "不超过": ("不小于", "says ≤ in one language alone"),
+    "当且仅当": ("若", "says iff in one language alone"),
+    "越大": ("越怪", "has the relation grows: wanted one of"),
+}
+
+
+@pytest.mark.parametrize("word", RELATIONS)
+def test_a_relation_changed_in_one_language_is_seen(word: str) -> None:
+    """No number and no formula changes."""
+    new, told = RELATIONS[word]
+    for slug in SLUGS:
+        page = sections(ROOT / "docs" / "zh" / f"{slug}.md")
+        results = [one for one in page.passages if one.kind == "result"]
+        held = [one for one in results if word in one.title + one.text]
+        if word == "越大":
+            held = [one for one in held if dict(one.options)["relation"] == "grows"]
+        if held:
+            break
+    number = page.passages.index(held[0])
+    text, title = (part.replace(word, new) for part in (held[0].text, held[0].title))
+    page.passages[number] = replace(held[0], text=text, title=title)
+    original = sections(ROOT / "docs" / "en" / f"{page.slug}.md")
+    messages = [fault.message for fault in relations.faults(original, page)]
+    assert any(told in message and held[0].id in message for message in messages), messages
 
 
 def tasks(page: Source) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, twins, typed
+from attention_docs.site.read import honest, relations, twins, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, untold
 from attention_docs.site.read.page import Page, Reader, Request
@@ -125,7 +125,8 @@ class Build:
             for slug in sorted(originals.keys() | pages.keys()):
                 here, there = originals.get(slug), pages.get(slug)
                 if here and there:
-                    self.failures += twins.compare(here, there)
+                    faults = twins.compare(here, there)
+                    self.failures += faults or relations.faults(here, there)
                 elif one := here or there:
                     wanted = f"docs/{lang if here else first}/{slug}.md"
                     self.failures.append(Failure(one.path, 1, f"has no twin {wanted}"))

@@ -324,6 +324,18 @@ WRONG = [
     (('"page#mistake"', '"page#none"'), "docs/en/page.md has no heading #none"),
     (('"page#mistake"', '"none#mistake"'), "there is no page none"),
     (('["x = 1"]', '["z = 1"]'), "no line of its blocks begins with 'z = 1'"),
+    (
+        ('wrong = "bad"\nright = "fine"', 'wrong = "fine"\nright = "bad"'),
+        "\"bad\" is right, and has a line that is not: 'x = 1'",
+    ),
+    (
+        ('bad = ["x = 1"]', 'good = ["x = 1"]'),
+        "\"bad\" is wrong, and has a line that is not: 'x = 1'",
+    ),
+    (
+        ('bad = ["x = 1"]\n', ""),
+        "a wrong and a right block: wanted bad or good, how their lines begin",
+    ),
     (('right = "fine"', 'right = "fine"\nmarks = "x"'), '"bad" prints 2 lines, got 1 marks'),
 ]
 

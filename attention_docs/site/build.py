@@ -111,6 +111,7 @@ class Build:
             for lang in self.languages[1:]:
                 self.failures += untold(listing, lang)
         self._compare()
+        self._compare_entries()
         self.executor.plan(self.all)
 
     @property
@@ -130,6 +131,18 @@ class Build:
                 elif one := here or there:
                     wanted = f"docs/{lang if here else first}/{slug}.md"
                     self.failures.append(Failure(one.path, 1, f"has no twin {wanted}"))
+
+    def _compare_entries(self) -> None:
+        """Glossary and notation hold the same entries in all languages."""
+        first, *others = self.languages
+        for lang in others:
+            for slug, entries in self.entries[lang].items():
+                ours = {one.id for one in entries}
+                theirs = {one.id for one in self.entries[first].get(slug, ())}
+                if ours != theirs:
+                    missing, extra = sorted(theirs - ours), sorted(ours - theirs)
+                    message = f"entries: missing {missing}, too many {extra} (as in docs/{first})"
+                    self.failures.append(Failure(self.pages[lang][slug].path, 1, message))
 
     @cached_property
     def counts(self) -> dict[str, int]:

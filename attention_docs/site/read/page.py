@@ -226,14 +226,14 @@ class Passage:
     def spoken(self, told: Mapping[str, str]) -> Counter[str]:
         """The words in each line of display formulas but for its reason, as `told` has them.
 
-        It translates what stands between formulas, or all of a line: "if … else"; "" stands for
+        It translates what stands between formulas, or all of a line: "if / else"; "" stands for
         words that the other language says in the reason.
         """
         found: Counter[str] = Counter()
         for row in (row for tex in DISPLAY.findall(self.text) for row in ROW.split(tex)):
             words = [word.strip() for word in SPOKEN.findall(REASON.sub("", row))]
-            line = " … ".join(filter(None, words))
-            apart = " … ".join(told.get(word, word) for word in filter(None, words))
+            line = " / ".join(filter(None, words))
+            apart = " / ".join(told.get(word, word) for word in filter(None, words))
             found[told.get(line, apart)] += 1
         del found[""]
         return found

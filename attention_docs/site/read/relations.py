@@ -1,6 +1,6 @@
 """What a result claims: at least or at most, grows or falls, in words that every language has.
 
-Numbers and formulas do not see 不小于 become 不大于. The option `relation` of a result says what it
+Numbers and formulas do not see “at least” become “at most” in one language. The option `relation` of a result says what it
 claims; its statement must say it in a formula or in words, and the words of the languages must
 agree on bounds. Which words say what stands under [relations] in the words of each language.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import DISPLAY, INLINE, VALUE, Page, Passage
-from attention_docs.words import words
+from attention_docs.words import table
 
 SIGNS = {"≤": ("\\le", "≤"), "≥": ("\\ge", "≥")}
 SHARED = ("≤", "≥", "iff")
@@ -40,14 +40,14 @@ def said(text: str, table: Table) -> set[str]:
 
 def faults(original: Page, page: Page) -> Iterator[Failure]:
     """Results that do not say what they claim, or say another thing than their original."""
-    tables = [words(one.lang).get("relations", {}) for one in (original, page)]
+    tables = [table("relations", one.lang) for one in (original, page)]
     if not all(tables):
         return
     for theirs, ours in zip(original.passages, page.passages, strict=True):
         if ours.kind == "result":
             sets = [
-                said(f"{one.title} {one.text}", table)
-                for one, table in zip((theirs, ours), tables, strict=True)
+                said(f"{one.title} {one.text}", known)
+                for one, known in zip((theirs, ours), tables, strict=True)
             ]
             yield from _of(original, theirs, sets[0], tables[0])
             yield from _of(page, ours, sets[1], tables[1])

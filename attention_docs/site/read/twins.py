@@ -26,7 +26,7 @@ from attention_docs.site.read.page import (
     read_page,
 )
 from attention_docs.site.read.settings import languages
-from attention_docs.words import words
+from attention_docs.words import table
 
 SYMBOL = re.compile(
     r"(?:\\?[A-Za-z]+|\\text\{[^{}]*\})(?:[_^](?:\w|\{[^{}]*\}|\\\w+(?:\{[^{}]*\})?))*|\\sqrt\{[^{}]*\}"
@@ -57,7 +57,7 @@ def compare(original: Page, page: Page) -> list[Failure]:
         line = page.passages[min(number, len(page.passages) - 1)].line
         return [Failure(page.path, line, f"heading or box: wanted {wanted}, got {got}")]
     faults = _blocks(original, page) + _parts(original, page)
-    told = words(page.lang).get("formulas", {})
+    told = table("formulas", page.lang)
     for their, our in zip(original.passages, page.passages, strict=True):
         faults += _passage(original.path, page.path, their, our, told)
     return faults + _stale(original, page)

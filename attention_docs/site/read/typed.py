@@ -25,13 +25,14 @@ from attention_docs.site.read.page import CODE_SPAN, VALUE, Block, Box, End, Fen
 NUMERAL = re.compile(
     r"(?<![\w.#§])(?<![A-Za-z]-)(?!0\d)\d+(?:[.,]\d+)*(?:e[-+]?\d+)?(?P<percent> ?\\?%)?"
 )
+INTERVAL, YEARS = ("interval", "区间"), "年"
 OUTSIDE = re.compile(
     r"\[[^]]*\]\(https?:[^)]*\)|\]\([^)]*\)|<[^>]*>|\{[^{}]*#[^{}]*\}|arXiv:\S+|https?://\S+"
-    r"|95 ?%(?= (?:confidence )?interval| ?的?(?:置信)?区间)"
+    rf"|95 ?%(?=[^,，。.]{{0,14}}(?:{'|'.join(INTERVAL)}))"
 )
 YEAR = re.compile(
     r"(?:(?<=[(（|])|(?<=[,，])|(?<=[,，] )|(?<=\bin )|(?<=\bof )|(?<=\bfrom )|(?<=\bsince ))\s*"
-    r"(?:1[89]|20)\d\d(?=\s*[),.;，）|]| \(| that\b|$)|(?:1[89]|20)\d\d(?= ?年)"
+    r"(?:1[89]|20)\d\d(?=\s*[),.;，）|]| \(| that\b|$)|(?:1[89]|20)\d\d(?= ?" + YEARS + ")"
 )
 LEAST = 100  # from here on a whole number is seldom a plain word
 

@@ -1,8 +1,8 @@
 """What a result claims: at least or at most, grows or falls, in words that every language has.
 
-Numbers and formulas do not see “at least” become “at most” in one language. The option `relation` of a result says what it
-claims; its statement must say it in a formula or in words, and the words of the languages must
-agree on bounds. Which words say what stands under [relations] in the words of each language.
+Numbers and formulas do not see “at least” become “at most” in one language. The option `relation`
+of a result says what it claims; its statement must say it in a formula or in words, and the words
+of the languages must agree on bounds. [relations] in the words of each language says which words.
 """
 
 from __future__ import annotations

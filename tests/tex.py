@@ -2,8 +2,8 @@
 
 A reader for the TeX of these pages, no more: products by juxtaposition, fractions, roots, sums,
 indices, norms, expectations over a finite list of cases. Rows are vectors of shape (1, n); a result
-of one entry is a number. What it cannot read or does not know raises `UnknownError`: such a line counts
-as unchecked, and never as right.
+of one entry is a number. What it cannot read or does not know raises `UnknownError`: such a line
+counts as unchecked, and never as right.
 """
 
 from __future__ import annotations

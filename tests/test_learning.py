@@ -645,6 +645,14 @@ def compared(eta, name):
     return torch.stack(losses)[-50:].mean(0).numpy(), shares
 
 
+@functools.cache
+def likely_median(eta, name):
+    """Where the median of these runs lies, by a bootstrap of them."""
+    last, _ = compared(eta, name)
+    resampled = np.random.default_rng(5).choice(last, size=(4000, RUNS))
+    return np.quantile(np.median(resampled, axis=1), [0.005, 0.995])
+
+
 def agrees(cell, runs, eta, name):
     """A count, and an interval of the median, against our own runs and a bootstrap of them."""
     found = re.fullmatch(r"(\d+)  ([\d.]+)–([\d.]+)", cell.strip())
@@ -653,8 +661,7 @@ def agrees(cell, runs, eta, name):
     share = float((last < 0.1).mean())
     allowed = 3 * math.sqrt(max(share * (1 - share), 0.02) * (1 / runs + 1 / RUNS))
     assert abs(count / runs - share) <= allowed, (cell, eta, name, share)
-    resampled = np.random.default_rng(5).choice(last, size=(4000, RUNS))
-    own = np.quantile(np.median(resampled, axis=1), [0.005, 0.995])
+    own = likely_median(eta, name)
     assert low - 0.01 <= own[1], (cell, eta, name, own)
     assert own[0] <= high + 0.01, (cell, eta, name, own)
     # It is as wide as the binomial says of our runs: ranks of n at 95 %.
@@ -680,7 +687,7 @@ def test_no_scale(page, lang):
     # How many rows have decided, at the start and at the end; at the start and after a step.
     wide, far = compared(0.5, "wide")[1], compared(0.5, "far")[1]
     said = [float(value) for value in section[len(table) : len(table) + 4]]
-    assert said == pytest.approx([wide[0], wide[-1], far[0], far[1]], abs=0.1)
+    assert said == pytest.approx([wide[0], wide[-1], far[0], far[1]], abs=0.08)
     # What the text says: either change alone holds the loss near that of a plain average.
     median = {name: np.median(compared(0.5, name)[0]) for name in SETTINGS}
     assert median["scaled"] < 0.02
@@ -821,11 +828,6 @@ def test_exercises_that_train(page, lang):
         stuck = not parameters[1].any()
         assert line.endswith(f"L = {float(loss):.3f}, A = 1/6: {stuck}")
         assert stuck is zero_query
-    known, unknown = waits(True), waits(False)
-    assert chapter.output("exercise-value") == " ".join(map(str, ["t:", *known]))
-    halves = [str((one[14] + one[15]) // 2) for one in (known, unknown)]
-    assert chapter.values("exercise-value") == [str(known[-1]), *halves]
-    assert unknown[-1] == 400 and unknown[-2] < 400  # noqa: PT018
     for line, (eta, steps) in zip(
         chapter.output("exercise-kept").splitlines(), ((0.5, 100), (0.05, 1000)), strict=True
     ):
@@ -838,6 +840,17 @@ def test_exercises_that_train(page, lang):
         drift = (squares[1][0] - squares[1][1]) - (squares[0][0] - squares[0][1])
         moved = squares[1][0] - squares[0][0]
         assert line.split(": ")[1] == f"{float(drift.norm()):.4f}  {float(moved.norm()):.2f}"
+
+
+@pytest.mark.site
+@each_language
+def test_exercise_with_the_value_known(page, lang):
+    chapter = page(lang, "learning")
+    known, unknown = waits(True), waits(False)
+    assert chapter.output("exercise-value") == " ".join(map(str, ["t:", *known]))
+    halves = [str((one[14] + one[15]) // 2) for one in (known, unknown)]
+    assert chapter.values("exercise-value") == [str(known[-1]), *halves]
+    assert unknown[-1] == 400 and unknown[-2] < 400  # noqa: PT018
 
 
 @pytest.mark.site

@@ -324,6 +324,18 @@ WRONG = [
     (('"page#mistake"', '"page#none"'), "docs/en/page.md has no heading #none"),
     (('"page#mistake"', '"none#mistake"'), "there is no page none"),
     (('["x = 1"]', '["z = 1"]'), "no line of its blocks begins with 'z = 1'"),
+    (
+        ('wrong = "bad"\nright = "fine"', 'wrong = "fine"\nright = "bad"'),
+        "\"bad\" is right, and has a line that is not: 'x = 1'",
+    ),
+    (
+        ('bad = ["x = 1"]', 'good = ["x = 1"]'),
+        "\"bad\" is wrong, and has a line that is not: 'x = 1'",
+    ),
+    (
+        ('bad = ["x = 1"]\n', ""),
+        "a wrong and a right block: wanted bad or good, how their lines begin",
+    ),
     (('right = "fine"', 'right = "fine"\nmarks = "x"'), '"bad" prints 2 lines, got 1 marks'),
 ]
 
@@ -376,8 +388,11 @@ def listing() -> dict[str, Any]:
 @pytest.mark.site
 @each_language
 def test_checks_find_mistakes(lang: str, page: Callable[[str, str], Page]) -> None:
-    printed = dict(line.split(": ") for line in page(lang, "mistakes").output("table").split("\n"))
+    gallery = page(lang, "mistakes")
+    printed = dict(line.split(": ") for line in gallery.output("table").split("\n"))
     assert printed.pop("attention") == "[]"
+    alone = [name for name, checks in FINDS.items() if len(checks) == 1]
+    assert sorted(map(int, gallery.values("checks"))) == [len(alone), len(FINDS)]
     assert {name: ast.literal_eval(checks) for name, checks in printed.items()} == FINDS
     known = set(FINDS) - {"softmax-batch", "minus-1e9"}
     assert known <= set(IDS), "the names are those of the gallery"

@@ -583,7 +583,9 @@ def test_torch_sentence(page, lang):
 @pytest.mark.site
 @each_language
 def test_agreement(page, lang):
-    lines = page(lang, "multi-head").output("torch-table").splitlines()
+    chapter = page(lang, "multi-head")
+    lines = chapter.output("torch-table").splitlines()
+    assert chapter.values("torch") == ["7", "5"]  # the tokens of another sequence, and of its own
     assert lines[0] == f"torch {torch.__version__.split('+')[0]}"
     assert len(lines) == 1 + 7 * 2
     for line in lines[1:]:

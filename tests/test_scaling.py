@@ -450,6 +450,8 @@ def test_saturation(page, lang):
     assert pm(chapter.values("scaling")[0])[0] == found[512, "1"][0]
     jacobians = [found[1024, name][2] for name in DIVISORS]
     assert [pm(v)[0] for v in chapter.values("saturation-table")[1:]] == jacobians
+    assert [pm(v)[0] for v in chapter.values("saturation")[6:8]] == jacobians[:2]
+    assert chapter.values("saturation-table")[0] == "2017"
 
 
 @pytest.mark.parametrize(("d", "name"), [(64, "1"), (1024, "1"), (1024, "d_k")])

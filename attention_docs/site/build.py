@@ -17,7 +17,7 @@ from pathlib import Path
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, twins
+from attention_docs.site.read import honest, relations, twins, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, untold
 from attention_docs.site.read.page import Page, Reader, Request
@@ -107,12 +107,13 @@ class Build:
             found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
-            self.failures += [*page.failures, *twins.nameless(page)]
+            self.failures += [*page.failures, *twins.nameless(page), *typed.typed(page, self.root)]
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
-            self.failures += honest.faults(listing)
+            self.failures += [*honest.faults(listing), *typed.comments(listing)]
             for lang in self.languages[1:]:
                 self.failures += untold(listing, lang)
         self._compare()
+        self._compare_entries()
         self.executor.plan(self.all)
 
     @property
@@ -127,10 +128,23 @@ class Build:
             for slug in sorted(originals.keys() | pages.keys()):
                 here, there = originals.get(slug), pages.get(slug)
                 if here and there:
-                    self.failures += twins.compare(here, there)
+                    faults = twins.compare(here, there)
+                    self.failures += faults or relations.faults(here, there)
                 elif one := here or there:
                     wanted = f"docs/{lang if here else first}/{slug}.md"
                     self.failures.append(Failure(one.path, 1, f"has no twin {wanted}"))
+
+    def _compare_entries(self) -> None:
+        """Glossary and notation hold the same entries in all languages."""
+        first, *others = self.languages
+        for lang in others:
+            for slug, entries in self.entries[lang].items():
+                ours = {one.id for one in entries}
+                theirs = {one.id for one in self.entries[first].get(slug, ())}
+                if ours != theirs:
+                    missing, extra = sorted(theirs - ours), sorted(ours - theirs)
+                    message = f"entries: missing {missing}, too many {extra} (as in docs/{first})"
+                    self.failures.append(Failure(self.pages[lang][slug].path, 1, message))
 
     @cached_property
     def counts(self) -> dict[str, int]:

@@ -171,7 +171,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build = self.build = Build(root, log.warning, target, self.reader, makers, path.name)
         self.turns: dict[str, Turn] = {}  # by the path of the page's file
         self.failures: list[Failure] = []
-        self.stopped = False  # a block failed: no further page is made
+        self.stopped = False  # a block or a list failed: no further page is made
         self.unmended = False  # the theme is not the one that this package knows
         self.place = Place(Path(config.site_dir), build.cache)
         if self.shelf is None or self.shelf.store.folder != self.store.folder:
@@ -220,7 +220,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             return markdown
         turn.fresh = True
         turn.woven = self.extension.woven = turn.woven or self.build.weave(source)
-        self.stopped = bool(turn.woven.failures) and not self.served
+        # A fault of a list such as docs/mistakes.toml is none of this page: `build` has it.
+        wrong = bool(turn.woven.failures or self.build.failures)
+        self.stopped = wrong and not self.served
         turn.warnings = len(self.listener.messages)
         return turn.woven.markdown()
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from attention_docs.site.run.names import names_of
+
 PACKAGE = "attention_docs"
 INNER = re.compile(r"\b(?:import|from) torch\b")
 HEAVY = ("torch", f"{PACKAGE}.nn")
@@ -115,42 +117,21 @@ class Modules:
 
 
 def with_torch(codes: Iterable[str]) -> list[bool]:
-    """Which blocks need torch: they import it, or use a name that only such a block has set.
+    r"""Which blocks need torch: they import it, or use a name that only such a block has set.
 
     Examples:
         >>> with_torch(["import torch", "x = 1", "y = torch.ones(x)", "print(y)", "print(x)"])
         [True, False, True, True, False]
+        >>> with_torch(["import torch\nx = 0", "for x in [1, 2]:\n    print(x)", "print(x)"])
+        [True, False, False]
     """
     tainted: set[str] = set()
     found = []
     for code in codes:
         names = imported(code)
-        used, bound = _names(code)
+        used, bound = names_of(code)
         heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
         heavy = heavy or bool(INNER.search(code))  # handed to `exec`
         tainted = tainted | bound if heavy else tainted - bound
         found.append(heavy)
     return found
-
-
-def _names(code: str) -> tuple[set[str], set[str]]:
-    """The names that code uses before it sets them itself, roughly, and those that it sets."""
-    used: set[str] = set()
-    bound: set[str] = set()
-    try:
-        statements = ast.parse(code).body
-    except SyntaxError:  # told where the code runs
-        return used, bound
-    for statement in statements:
-        loads: set[str] = set()
-        stores: set[str] = set()
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name):
-                (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
-            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-                stores.add(node.name)
-            elif isinstance(node, ast.alias):
-                stores.add((node.asname or node.name).split(".")[0])
-        used |= loads - bound
-        bound |= stores
-    return used, bound

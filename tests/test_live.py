@@ -31,7 +31,7 @@ from tests.conftest import LANGUAGES, ROOT
 BLOCKS = [
     "import numpy as np\nfrom attention_docs.text import text\n"
     "x = np.arange(6.0).reshape(2, 3)\n"
-    "row = x[0]\nflipped = x.T\nstep = 1",
+    "row = x[0]\nflipped = x.T\nstep = 1\nnp.random.seed(1)",
     "def scaled(a, by=2.0):\n    return a * by * step\n\nprint(text(scaled(x), '.2f'))",
     "x[0] += step\nprint(text(row, '.2f'), text(flipped, '.2f'))",
     "rng = np.random.default_rng(0)\ndraw = rng.normal(size=2)\nprint(text(draw, '.4f'))",
@@ -48,7 +48,7 @@ BLOCKS = [
 ]
 EDITS = [
     *((n, BLOCKS[n] + f"\nstep = {value}") for n in range(len(BLOCKS)) for value in (2, 3)),
-    (0, BLOCKS[0].replace("step = 1", "step = 5")),
+    (0, BLOCKS[0].replace("step = 1\n", "step = 5\n")),
     (0, BLOCKS[0].replace("6.0", "8.0").replace("2, 3", "2, 4")),
     (2, "x[0] = np.nan"),
     (2, "1 / 0"),
@@ -60,6 +60,12 @@ EDITS = [
     (1, "import attention_docs.text\nattention_docs.text.unsigned_zero = lambda text: 'broken'"),
     (9, "class Sum:\n    parts = []\nSum.parts.append(step)\nprint(Sum.parts)"),
     (10, "Sum.parts.append(1)\nprint(Sum.parts)"),
+    (2, BLOCKS[2] + "\nunused = 5"),
+    (2, BLOCKS[2] + "\nunused = 6\nnp.random.seed(5)"),
+    (6, BLOCKS[6] + "\nif step > 1:\n    unused = 7"),
+    (7, BLOCKS[7] + "\nprint(globals().get('unused'), text(np.random.rand(), '.3f'))"),
+    (10, BLOCKS[10] + "\nprint('unused' in dir(), text(np.random.rand(), '.3f'))"),
+    (10, BLOCKS[10] + "\nprint(unused)"),
 ]
 
 
@@ -88,6 +94,9 @@ class Reader:
         for number in range(self.session.begin(json.dumps(codes)), len(codes)):
             self.ran.append(number)
             result = json.loads(self.session.step(number))
+            if result.get("same"):
+                self.ran.pop()
+                break
             if "error" in result:
                 self.seen["error"] = (result["id"], result["error"])
                 break
@@ -144,6 +153,31 @@ def test_what_comes_before_an_edit_does_not_run_again() -> None:
     reader.run(BLOCKS)
     reader.run([*BLOCKS[:10], "print(2)"])
     assert reader.ran == list(range(11))
+
+
+def test_what_finds_the_same_again_does_not_run_again() -> None:
+    """Of what follows an edit; and a name that nobody asked for is not what it was before."""
+    blocks = ["a, b = 1, 2", "c = a + 1\nd = 5", "print(b)", "d = 7\nprint(d)"]
+    reader = Reader(blocks)
+    reader.session = Session(page_of(blocks))  # without inline values
+    reader.run(blocks)
+    blocks[1] = "c = a + 2\nd = 6"
+    reader.run(blocks)
+    assert reader.ran == [1]
+    blocks[3] = "print(c)"
+    assert reader.run(blocks)["b3", "text"] == "3"
+    assert reader.ran == [2, 3]
+
+
+def test_what_is_drawn_at_random_is_drawn_again() -> None:
+    """A generator that has no name is a part of what an edit finds."""
+    blocks = ["import numpy as np\nnp.random.seed(1)", "print(f'{np.random.rand():.3f}')"]
+    reader = Reader(blocks)
+    reader.session = Session(page_of(blocks))
+    first = dict(reader.run(blocks))["b1", "text"]
+    blocks[1] += "\nprint(1)"
+    assert reader.run(blocks)["b1", "text"] == f"{first}\n1"
+    assert reader.ran == [1]
 
 
 @pytest.mark.parametrize(

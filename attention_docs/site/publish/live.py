@@ -27,7 +27,7 @@ NAMES = [*runtime.FILES, PACKAGE_FILE, LOCK, SIZES]
 SCRATCH = "scratch"  # the cell at the end of a page
 LIBRARIES = ("array-api-compat",)  # in pure Python
 SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
-RUNNER = [f"site/run/{name}.py" for name in ("__init__", "block", "live", "result")]
+RUNNER = [f"site/run/{name}.py" for name in ("__init__", "block", "live", "names", "result")]
 
 
 def place(page: Page) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 from pathlib import Path
-from symtable import SymbolTable, symtable
+
+from attention_docs.site.run.names import names_of
 
 PACKAGE = "attention_docs"
 INNER = re.compile(r"\b(?:import|from) torch\b")
@@ -117,7 +118,7 @@ class Modules:
 
 
 def with_torch(codes: Iterable[str], files: Iterable[Collection[str]] = ()) -> list[bool]:
-    """Which blocks need torch: they import it, or use a name that only such a block has set.
+    r"""Which blocks need torch: they import it, or use a name that only such a block has set.
 
     What a block publishes as a file is there without it: `files` are the names of each block.
 
@@ -126,66 +127,17 @@ def with_torch(codes: Iterable[str], files: Iterable[Collection[str]] = ()) -> l
         [True, False, True, True, False]
         >>> with_torch(["import torch; y = z = 1", "print(y)", "print(z)"], [{"y"}])
         [True, False, True]
+        >>> with_torch(["import torch\nx = 0", "for x in [1, 2]:\n    print(x)", "print(x)"])
+        [True, False, False]
     """
     tainted: set[str] = set()
     found = []
     for code, published in zip_longest(codes, files, fillvalue=""):
         names = imported(code)
-        used, bound = _names(code)
+        used, bound = names_of(code)
         heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
         heavy = heavy or bool(INNER.search(code))  # handed to `exec`
         tainted = tainted | bound if heavy else tainted - bound
         tainted -= set(published)
         found.append(heavy)
-    return found
-
-
-def _names(code: str) -> tuple[set[str], set[str]]:
-    r"""The names that code uses before it sets them itself, roughly, and those that it sets.
-
-    Examples:
-        >>> [sorted(names) for names in _names("for i in n:\n k = i\ndef f(x): return x + k + g")]
-        [['g', 'n'], ['f', 'i', 'k']]
-    """
-    used: set[str] = set()
-    bound: set[str] = set()
-    try:
-        _read(ast.parse(code).body, used, bound)
-    except SyntaxError:  # told where the code runs
-        return set(), set()
-    return used, bound
-
-
-def _read(statements: Iterable[ast.stmt], used: set[str], bound: set[str]) -> None:
-    """Add the names of statements, in the order in which they run if all of them do."""
-    for statement in statements:
-        match statement:
-            case ast.For():
-                head: list[ast.stmt] = [ast.Expr(statement.iter)]
-                head.append(ast.Assign([statement.target], ast.Constant(0)))
-                _read([*head, *statement.body, *statement.orelse], used, bound)
-            case ast.If() | ast.While():
-                body = [*statement.body, *statement.orelse]
-                _read([ast.Expr(statement.test), *body], used, bound)
-            case ast.With():
-                for item in statement.items:
-                    into = [item.optional_vars] if item.optional_vars else []
-                    _read([ast.Assign([*into, ast.Name("_")], item.context_expr)], used, bound)
-                _read(statement.body, used, bound)
-            case _:
-                table = symtable(ast.unparse(ast.fix_missing_locations(statement)), "", "exec")
-                names = {one.get_name(): one for one in table.get_symbols()}
-                loads = {name for name, one in names.items() if one.is_referenced()}
-                if isinstance(statement, ast.AugAssign):
-                    loads |= set(names)
-                used |= (loads | _globals(table)) - bound
-                bound |= {n for n, one in names.items() if one.is_assigned() or one.is_imported()}
-
-
-def _globals(table: SymbolTable) -> set[str]:
-    """The names of the module that functions and comprehensions within it use."""
-    found: set[str] = set()
-    for child in table.get_children():
-        found |= {one.get_name() for one in child.get_symbols() if one.is_global()}
-        found |= _globals(child)
     return found

@@ -10,22 +10,28 @@ import hashlib
 import io
 import json
 import linecache
+import marshal
 import pickle
+import random
 import re
 import sys
 import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from attention_docs.site.run.block import Running
+from attention_docs.site.run.names import names_of
 from attention_docs.site.run.result import Code, Result
 from attention_docs.text import TextFile
 
 OWN = "attention_docs"
+OPEN = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
+"""Whoever uses one of these may find what no name tells."""
 WATCHED = ("numpy", "numpy.linalg", "numpy.random")
 MOST = 200_000_000  # bytes of copies that a page may keep
 Published = tuple[str, str]
@@ -44,6 +50,16 @@ class Cell:
     files: list[tuple[str, str, str]]  # its name for what it publishes, name of the file, text
     values: list[tuple[int, str, str]]  # number on the page, expression, format
     shown: Published
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A run to the end: code of the blocks, what was there before each, and what a reader saw."""
+
+    codes: list[str | None]
+    states: list[bytes | None]
+    keys: list[str]
+    told: list[tuple[Published, dict[int, str]]]
 
 
 class Session:
@@ -72,9 +88,14 @@ class Session:
         self.states: list[bytes | None] = []  # what was there before each of them
         self.fixed: Fixed = {}
         self.kept = 0
+        self.keys: list[str] = []  # what each block and all that follow it have found, as a word
+        self.last: Whole | None = None
+        self.spared: list[tuple[int, set[str]]] = []  # where a run ended, and by which names
         self.package = Package()
         self.pending: dict[int, Any] = {}  # figures that are drawn when there is time
         self.told = [cell.shown for cell in self.cells]  # what the reader sees of each
+        self.values: list[dict[int, str]] = [{} for _ in self.cells]
+        self.start = ambient()
 
     def begin(self, codes: str) -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run."""
@@ -82,16 +103,26 @@ class Session:
         if not self.package.untouched():  # by the last run: what it left behind is not whole
             self.states = [None for _ in self.states]
             self.ran = [None for _ in self.ran]
+        self.needed = needed(self.codes, [cell.values for cell in self.cells])
         same = 0
         while same < len(self.ran) and self.ran[same] == self.codes[same]:
             same += 1
-        self.pending = {number: shown for number, shown in self.pending.items() if number < same}
+        for number, names in self.spared:  # behind it stands what these names had before
+            new = self.needed[number]
+            if same > number and (new is None or not new <= names):
+                same = number
+        self.spared = [one for one in self.spared if one[0] < same]
         if same < len(self.ran):  # something after it has changed
+            if len(self.ran) == len(self.cells) and None not in self.ran and not self.pending:
+                told = [(one, {**two}) for one, two in zip(self.told, self.values, strict=True)]
+                self.last = Whole([*self.ran], [*self.states], [*self.keys], told)
             if self.states[same] is None:
                 same = 0
             self._restore(self.states[same])
             self.kept -= sum(len(state or b"") for state in self.states[same:])
-            del self.ran[same:], self.states[same:]
+            del self.ran[same:], self.states[same:], self.keys[same:]
+            self.spared = [one for one in self.spared if one[0] < same]
+        self.pending = {number: shown for number, shown in self.pending.items() if number < same}
         return same
 
     def step(self, number: int, draws: bool = True) -> str:
@@ -104,6 +135,9 @@ class Session:
         cell, code = self.cells[number], self.codes[number]
         self.package.look()
         self.states.append(self._state())
+        self.keys.append(self._key(number))
+        if self._found_again(number):
+            return json.dumps({"id": cell.id, "same": True})
         self.ran.append(code)
         if cell.torch:
             for variable, name, content in cell.files:
@@ -137,14 +171,16 @@ class Session:
         if number in self.pending:
             now = (result.text, self.told[number][1])
         before, self.told[number] = self.told[number], now
+        found = {
+            place: result.values[expression, spec]
+            for place, expression, spec in cell.values
+            if (expression, spec) in result.values
+        }
+        self.values[number].update(found)
         told: dict[str, Any] = {
             "id": cell.id,
             "changed": [one != other for one, other in zip(now, cell.shown, strict=True)],
-            "values": {
-                place: result.values[expression, spec]
-                for place, expression, spec in cell.values
-                if (expression, spec) in result.values
-            },
+            "values": found,
         }
         if now[0] != before[0]:
             told["text"] = result.text
@@ -178,16 +214,49 @@ class Session:
             return None
         space = {k: v for k, v in self.running.namespace.items() if k != "__builtins__"}
         try:
-            state = copied(space, self.fixed)
+            state = copied((space, ambient()), self.fixed)
         except Exception:  # a closure, a generator, an open file
             return None
         self.kept += len(state)
         return state
 
+    def _key(self, number: int) -> str:
+        """What this block and those that follow it find, as one word; "" where that is not sure."""
+        wanted = self.needed[number]
+        if wanted is None or not self.package.untouched():
+            return ""
+        space = self.running.namespace
+        try:
+            while True:
+                keyer = _Keyer(io.BytesIO(), {})
+                keyer.dump(({k: space[k] for k in sorted(wanted) if k in space}, ambient()))
+                if keyer.names & set(space) <= wanted:  # what functions take from outside
+                    return hashlib.sha256(keyer.file.getvalue()).hexdigest()
+                wanted = wanted | keyer.names
+        except Exception:
+            return ""
+
+    def _found_again(self, number: int) -> bool:
+        """Whether all that follows finds what it found in the last whole run; then it stands."""
+        last, key, told = self.last, self.keys[-1], [*zip(self.told, self.values, strict=True)]
+        wanted = self.needed[number]
+        if not (last and key and wanted is not None and number and key == last.keys[number]):
+            return False
+        if self.codes[number:] != last.codes[number:] or told[number:] != last.told[number:]:
+            return False
+        self.ran += last.codes[number:]
+        self.states += last.states[number + 1 :]
+        self.keys += last.keys[number + 1 :]
+        self.spared.append((number, wanted))
+        return True
+
     def _restore(self, state: bytes | None) -> None:
         """Put a copy of a state in place; functions keep the namespace that they know."""
         self.package.mend()
-        space = restored(state, self.fixed) if state else {"__name__": "listing"}
+        space, around = (
+            restored(state, self.fixed) if state else ({"__name__": "listing"}, self.start)
+        )
+        surround(around)
         builtins = self.running.namespace.get("__builtins__")
         self.running.namespace.clear()
         self.running.namespace.update(space)
@@ -247,18 +316,82 @@ def _view(base: Any, dtype: Any, shape: Any, start: int, strides: Any, writable:
     return view
 
 
-def copied(space: dict[str, Any], fixed: Fixed) -> bytes:
+class _Keyer(_Copier):
+    """A word for a namespace, that says the same for what is the same."""
+
+    def __init__(self, file: io.BytesIO, fixed: Fixed) -> None:
+        super().__init__(file, fixed)
+        self.file = file
+        self.names: set[str] = set()
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Texts are told by what they say, not by whether they are one object."""
+        if type(obj) is not str:
+            return None
+        return int.from_bytes(hashlib.blake2b(obj.encode(), digest_size=16).digest())
+
+    def _share(self, obj: Any) -> Any:
+        if getattr(obj, "__module__", "") != "listing":
+            return _Shared, (id(obj),)
+        if isinstance(obj, type):
+            raise ValueError(f"{obj} is made anew in each run")
+        self.names |= _outside(obj.__code__)
+        default = (obj.__defaults__, obj.__kwdefaults__)
+        return _Shared, (obj.__qualname__, marshal.dumps(obj.__code__), default)
+
+
+def _outside(code: types.CodeType) -> set[str]:
+    """The names that a function takes from outside, and the functions in it."""
+    inner = [_outside(one) for one in code.co_consts if isinstance(one, types.CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def needed(codes: list[str], values: list[list[tuple[int, str, str]]]) -> list[set[str] | None]:
+    """For each block the names that it and all that follow it take; None where that is not sure."""
+    found: list[set[str] | None] = []
+    after: set[str] | None = set()
+    for code, shown in zip(reversed(codes), reversed(values), strict=True):
+        used, bound = _names(code)
+        for _, expression, _ in shown:
+            used = used | _names(expression)[0] - bound
+        unsure = used & OPEN or "global" in code or "import *" in code or "nonlocal" in code
+        after = None if after is None or unsure else used | after - bound
+        found.append(after)
+    return found[::-1]
+
+
+_names = lru_cache(maxsize=512)(partial(names_of, sure=True))
+
+
+def ambient() -> dict[str, Any]:
+    """What code may set outside its names."""
+    return {
+        "numpy": np.random.get_state(),
+        "random": random.getstate(),
+        "errors": np.geterr(),
+        "print": np.get_printoptions(),
+    }
+
+
+def surround(around: dict[str, Any]) -> None:
+    """Put it back."""
+    np.random.set_state(around["numpy"])
+    random.setstate(around["random"])
+    np.seterr(**around["errors"])
+    np.set_printoptions(**around["print"])
+
+
+def copied(space: Any, fixed: Fixed) -> bytes:
     """A copy of a namespace; an error where the copy would share a state with it."""
     file = io.BytesIO()
     _Copier(file, fixed).dump(space)
     return file.getvalue()
 
 
-def restored(state: bytes, fixed: Fixed) -> dict[str, Any]:
+def restored(state: bytes, fixed: Fixed) -> Any:
     """A namespace as it was."""
     _Shared.fixed = fixed
-    space: dict[str, Any] = pickle.loads(state)
-    return space
+    return pickle.loads(state)
 
 
 def stateless(obj: types.FunctionType | type) -> bool:

@@ -45,6 +45,7 @@ async function run({ codes, turn, until, near }) {
   for (let number = first; number < until; number += 1) {
     say({ type: "running", number, turn });
     const result = JSON.parse(session.step(number, !near || near.includes(number)));
+    if (result.same) break; // all that follows is as it was
     say({ type: "result", number, result, turn });
     if (result.error) break;
     if ((number - first) % 4 === 3) await pause(); // whoever asks for something else is heard

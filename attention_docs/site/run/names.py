@@ -13,8 +13,9 @@ def names_of(code: str, sure: bool = False) -> tuple[set[str], set[str]]:
     Of branches and loops all are taken; where it must be `sure`, none: what they set may be unset.
 
     Examples:
-        >>> names_of("for x in y:\n    z = x\nprint(z)")
-        ({'y', 'print'}, {'x', 'z'})
+        >>> used, bound = names_of("for x in y:\n    z = x\nprint(z)")
+        >>> sorted(used), sorted(bound)
+        (['print', 'y'], ['x', 'z'])
         >>> used, bound = names_of("for x in y:\n    z = x\nprint(z)", sure=True)
         >>> sorted(used), sorted(bound)
         (['print', 'y', 'z'], [])

@@ -25,7 +25,7 @@ from tests.conftest import LANGUAGES, LIVE, PAGES, ROOT, SLUGS, Handler, each_la
 from tests.test_browser import path_of
 
 Visit = Callable[..., Any]
-PATIENCE = 120_000  # milliseconds: a loaded machine takes its time, and nothing waits for ever
+PATIENCE = 240_000  # milliseconds: a loaded machine takes its time, and nothing waits for ever
 
 
 def when_live(test: Callable[..., None]) -> Callable[..., None] | None:

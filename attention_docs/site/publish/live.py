@@ -70,7 +70,7 @@ def document(woven: Woven) -> dict[str, Any]:
 def pack(root: Path) -> bytes:
     """The package and what it needs besides NumPy, as one archive, the same on every day."""
     package = root / PACKAGE
-    own = list(package.glob("*.py"))
+    own = [path for path in package.glob("*.py") if path.name != "verify.py"]  # a command
     own += [*package.glob("figures/*.py"), *package.glob("words/*")]
     own += [package / name for name in ("site/__init__.py", *RUNNER)]
     contents = {f"{PACKAGE}/{path.relative_to(package).as_posix()}": path for path in own}

@@ -17,8 +17,7 @@ from attention_docs.site.publish.place import write
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.imports import PACKAGE
-from attention_docs.site.run.live import digest
-from attention_docs.site.run.result import Result
+from attention_docs.site.run.result import Result, digest
 
 FOLDER = "live"
 PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"

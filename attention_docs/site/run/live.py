@@ -26,7 +26,7 @@ import numpy as np
 
 from attention_docs.site.run.block import Running
 from attention_docs.site.run.names import names_of
-from attention_docs.site.run.result import Code, Result
+from attention_docs.site.run.result import Code, Result, digest
 from attention_docs.text import TextFile
 
 OWN = "attention_docs"
@@ -458,8 +458,3 @@ class Package:
             for key, value in before.items():
                 if now.get(key, self) is not value:
                     yield name, key, value
-
-
-def digest(text: str) -> str:
-    """A figure, as one word."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

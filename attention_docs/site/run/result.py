@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -99,3 +100,8 @@ class Result:
             fragile=tuple(kept["fragile"]),
             values={(expression, spec): text for expression, spec, text in kept["values"]},
         )
+
+
+def digest(text: str) -> str:
+    """A figure, as one word."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import elu
 from torch.nn.functional import scaled_dot_product_attention as sdpa
+from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.in_pieces import (
     Piece,
+    State,
     attention_in_pieces,
     backward_in_pieces,
     elu_plus_one,
@@ -185,6 +187,20 @@ def test_elu_plus_one():
 Q, K, V = draw(0)
 ONE = attention_in_pieces(Q, K, V, 7)
 STATE = extended_state(np.ones((2, 3)), np.ones((2, 4)))
+
+
+@pytest.mark.parametrize("c", [1, 3, 12])
+def test_chunks_are_counted(c):
+    """The exercise's formula against what torch counts while the chunks run."""
+    n, d = 12, 5
+    q, k, v = torch.ones(3, n, d)
+    state = State(torch.zeros(d, d), torch.zeros(d))
+    with FlopCounterMode(display=False) as counter:
+        for j in range(0, n, c):
+            part = slice(j, j + c)
+            (q[part] @ k[part].T) @ v[part] + q[part] @ state.matrix
+            state = extended_state(k[part], v[part], state)
+    assert counter.get_total_flops() == 4 * n * c * d + 4 * n * d * d
 
 
 def test_nothing_given_is_changed():

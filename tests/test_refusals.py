@@ -711,9 +711,11 @@ def _plain(given: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_good_input_is_taken(row: Row) -> None:
+def test_good_input_is_taken_and_left_alone(row: Row) -> None:
     """Or the table would show nothing."""
+    before = copy.deepcopy(row.good)
     row.function(**row.good)
+    np.testing.assert_equal(_plain(row.good), _plain(before))
 
 
 def public(module: str) -> list[str]:

@@ -560,9 +560,11 @@ def judged(ids: list[int]) -> bool:
 @pytest.mark.site
 @each_language
 def test_targets_not_shifted(page: ReadPage, lang: str) -> None:
-    wrong, right = rows(page(lang, "language-model"), "mistake-shift")
+    chapter = page(lang, "language-model")
+    wrong, right = rows(chapter, "mistake-shift")
     loss, copied = wrong.split(" ", 1)
     assert float(loss) < 0.1 < float(bounds()[2])
+    assert chapter.values("training")[-1] == loss
     assert copied == "ann sings . bob" + " bob" * 5
     loss, told = right.split(" ", 1)
     assert abs(float(loss) - float(bounds()[2])) < 0.15  # one batch of 32 stories
@@ -733,8 +735,7 @@ def test_ablation(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -
     single = [x for line in table for x in line[:4]]
     both = [line[4] for line in table]
     values = chapter.values("heads")
-    told = [float(x) for x in values[3:]]  # rounded from more digits than the table has
-    np.testing.assert_allclose(told, [max(both), min(single), max(single)], atol=0.0056)
+    assert values[3:] == [f"{x:.3f}" for x in (max(both), min(single), max(single))]
     assert max(both) < 0.3 < min(single)
 
 

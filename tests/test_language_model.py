@@ -711,11 +711,6 @@ def test_induction(page: ReadPage, lang: str, models: dict[str, LanguageModel]) 
     np.testing.assert_allclose(row(previous[0]), before, atol=0.015)
     assert min(min(row(line)[2:]) for line in targets) > 0.9
     assert max(max(row(line)[:2]) for line in targets) < 0.2
-    low, high = (f(x for line in previous for x in row(line)[:2]) for f in (min, max))
-    values = chapter.values("heads")
-    assert values[0] == f"{min(min(row(line)[2:]) for line in targets):.2f}"
-    assert values[1:3] == [f"{low:.2f}", f"{high:.2f}"]
-    assert 0.2 < low < high < 0.7
 
 
 @pytest.mark.site
@@ -732,9 +727,22 @@ def test_ablation(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -
             blocks[layer] = blocks[layer]._replace(W_o=W_o)
         right, _, _ = examined(model._replace(blocks=tuple(blocks)), 7)
         assert abs(right - got) < 0.03
-    single = [x for line in table for x in line[:4]]
-    both = [line[4] for line in table]
+
+
+@pytest.mark.site
+@each_language
+def test_what_the_text_says_of_heads(page: ReadPage, lang: str) -> None:
+    """By the tables above it, which the two tests before this one hold."""
+    chapter = page(lang, "language-model")
+    _, *targets = rows(chapter, "by-head")[:4]
+    _, *previous = rows(chapter, "by-head")[4:]
+    low, high = (f(x for line in previous for x in row(line)[:2]) for f in (min, max))
     values = chapter.values("heads")
+    assert values[0] == f"{min(min(row(line)[2:]) for line in targets):.2f}"
+    assert values[1:3] == [f"{low:.2f}", f"{high:.2f}"]
+    assert 0.2 < low < high < 0.7
+    table = [list(map(float, line.split())) for line in rows(chapter, "ablation")[1:]]
+    single, both = [x for line in table for x in line[:4]], [line[4] for line in table]
     assert values[3:] == [f"{x:.3f}" for x in (max(both), min(single), max(single))]
     assert max(both) < 0.3 < min(single)
 

@@ -439,7 +439,7 @@ def test_a_copied_formula_is_its_tex(lang: str, visit: Visit) -> None:
     tab = visit(path_of(lang, "scaling"))
     assert "$\\sqrt{d_k}$" in copied(tab, "article > p")
     block = ".formula > math"
-    assert copied(tab, block).strip() == "$$q \\cdot k = \\sum_{i=1}^{d_k} q_i k_i .$$"
+    assert copied(tab, block).strip() == "$$q \\cdot k = \\sum_{i=1}^{d_k} q_i k_i$$"
     assert copied(tab, f"{block} mn") == copied(tab, block)  # a part stands for the whole
     assert "$\\sigma^2 = \\operatorname{Var}(X)" in copied(tab, "li:has(span[data-tex])")
     code = tab.locator("article pre > code").first

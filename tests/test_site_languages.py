@@ -66,7 +66,7 @@ def test_a_third_language_is_a_folder_of_pages_and_a_file_of_words(project: Proj
     assert page.html
     assert page.html["lang"] == "fr"
     hrefs = {str(a["hreflang"]): a["href"] for a in page.select("link[hreflang]")}
-    prefixes = {"en": "", "zh": "zh/", "fr": "fr/", "x-default": ""}
+    prefixes = {"en": "", "zh-Hans": "zh/", "fr": "fr/", "x-default": ""}
     assert hrefs == {code: f"{ADDRESS}{one}weights/" for code, one in prefixes.items()}
     assert [m["content"] for m in page.select('meta[property="og:locale"]')] == ["fr_FR"]
     assert page.title
@@ -128,9 +128,12 @@ def test_a_language_without_words_is_told_by_name(project: Project) -> None:
 def test_the_site_has_the_languages_of_its_settings() -> None:
     known = settings(ROOT)
     assert known.languages[0] == "en"
-    assert set(known.languages) == {
+    assert set(known.written) == {
         path.stem for path in (ROOT / "attention_docs/words").glob("*.toml")
     }
     folders = {path.parent.name for path in (ROOT / "docs").glob("*/index.md")}
-    assert set(known.languages) == folders
+    assert set(known.written) == folders
+    assert dict(known.made).keys() == {
+        path.stem for path in (ROOT / "docs").glob("*.toml") if path.stem in known.languages
+    }
     assert known.order[:2] == ("index", "sequences")

@@ -1,0 +1,291 @@
+"""A language made from another one in a second script: Traditional Chinese in the words of Taiwan.
+
+What is right is written here by hand, not by OpenCC; that a row stays a row is read off the English
+pages, which no table converts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attention_docs.site.build import Build
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import CODE_SPAN, Block, Box, Fence, Heading, Page
+from attention_docs.site.read.script import SEVERAL, Script, read_script
+from tests.conftest import BUILT, ROOT, SLUGS, folder_of, tree_of
+from tests.mini import Project, ran
+from tests.test_search import found
+
+HANT = read_script(ROOT, "zh-hant")
+
+
+# --- the table, on sentences ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("simplified", "traditional"),
+    [
+        ("循环神经网络的参数", "循環神經網路的參數"),
+        ("掩码把分数换成 −∞", "遮罩把分數換成 −∞"),
+        ("先归一化，再求方差", "先正規化，再求變異數"),
+        ("可以并行计算", "可以平行計算"),
+        ("随机变量的期望", "隨機變數的期望值"),
+        ("前馈网络和层归一化", "前饋網路和層正規化"),
+        ("“词元”（token）不是‘字’", "「詞元」（token）不是『字』"),
+        ("说明了什么", "說明了什麼"),
+        ("词元之后的后半句里", "詞元之後的後半句裡"),
+        ("不相干的主干，干脆复制", "不相干的主幹，乾脆複製"),
+        ("四舍五入的捷径", "四捨五入的捷徑"),
+        ("一目了然", "一目瞭然"),
+        ("扎卡里·立普顿", "扎卡里·立普頓"),
+        ("The mask is 3 × 4.", "The mask is 3 × 4."),
+    ],
+)
+def test_words_of_the_field(simplified: str, traditional: str) -> None:
+    assert HANT(simplified) == traditional
+    assert not HANT.open(simplified)
+
+
+@pytest.mark.parametrize(
+    ("simplified", "english", "traditional"),
+    [
+        ("每一行的和为 1", "each row sums to 1", "每一列的和為 1"),
+        ("每一列的和为 1", "each column sums to 1", "每一行的和為 1"),
+        ("第 3 行第 2 列", "row 3, column 2", "第 3 列第 2 行"),
+        ("第 $i$ 行第 $j$ 列", "row $i$, column $j$", "第 $i$ 列第 $j$ 行"),
+        ("行向量乘列向量", "a row vector times a column vector", "列向量乘行向量"),
+        ("按行还是按列", "by rows or by columns", "按列還是按行"),
+        ("全屏蔽行", "fully masked row", "全遮蔽列"),
+        ("最后一行是 0", "the last row is 0", "最後一列是 0"),
+        ("最后一行是 0", "the last line is 0", "最後一行是 0"),
+        ("第一行是每一行的和", "the first line gives the sum of each row", "第一行是每一列的和"),
+        ("逐行推导", "", "逐行推導"),
+        ("序列的排列在运行时列出", "", "序列的排列在執行時列出"),
+    ],
+)
+def test_rows_columns_and_lines(simplified: str, english: str, traditional: str) -> None:
+    assert HANT.line(simplified, english) == (traditional, [])
+
+
+def test_code_values_and_addresses_stay() -> None:
+    line = "值 {{ 权重[0]:.2f }} 见[掩码](masking.md#掩码)，`掩码 = 1`，https://a.org/掩码"
+    assert HANT.line(line, "")[0] == (
+        "值 {{ 权重[0]:.2f }} 見[遮罩](masking.md#掩码)，`掩码 = 1`，https://a.org/掩码"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "message"),
+    [
+        ("最后一行是 0", "", "“一行” in “最后一行是 0”: a row or a line of text? The English has 0"),
+        ("最后一行", "a row on the last line", "1 rows and 1 lines of 1; say so in docs/zh-hant"),
+        ("我行我素", "", "“行” in “我行我素”: a row, a column or neither? Say so under [axes], [rows]"),
+        ("干燥", "", "“干” in “干燥”: 乾 or another? Say which under [words], or under [characters]"),
+        ("打印机和U盘", "", "in Taiwan"),
+    ],
+)
+def test_a_word_without_an_answer_is_told(text: str, english: str, message: str) -> None:
+    (told, *_) = HANT.line(text, english)[1]
+    assert message in told
+    assert "docs/zh-hant.toml" in told
+
+
+def test_every_character_with_several_forms_is_known() -> None:
+    """Of OpenCC's own dictionary; a later version may know more."""
+    assert {"干", "发", "后", "复", "系", "面", "里", "台", "制", "了"} <= SEVERAL
+    assert len(SEVERAL) == 276
+    assert all(len(char) == 1 for char in HANT.usual)
+    assert HANT.usual.keys() <= SEVERAL
+
+
+# --- the pages of the site, before they are made into HTML ----------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, dict[str, Page]]:
+    build = Build(ROOT, print)
+    build.read()
+    assert not build.failures, "\n".join(map(str, build.failures))
+    return build.pages
+
+
+ROW = {"列": re.compile(r"\brows?\b", re.I), "行": re.compile(r"\b(?:columns?|lines?)\b", re.I)}
+# Words with 列 that are no rows, and with 行 that are neither columns nor lines.
+NEITHER = re.compile(
+    "序列|數列|排列|並列|陣列|列出|列在|列成表|列一張|所列|[執平進可]行|行不行|[不就才也都自放通]行|命令列"
+    "|行程|行為|行號|Part|行[的之]事"
+)
+
+
+def axes(text: str) -> Iterator[tuple[str, str]]:
+    """Every word for a row, a column or a line in a Traditional text, with what is around it."""
+    text = NEITHER.sub(lambda word: "〇" * len(word[0]), CODE_SPAN.sub("", text))
+    for sign in re.finditer("[行列]", text):
+        yield sign[0], text[max(0, sign.start() - 8) : sign.end() + 8]
+
+
+# Lines of an output that the English calls otherwise, beside rows that it calls rows; and columns.
+READ = ("每行先是一個輸入給自", "最後一行是有幾個輸入", "每種詞性一行")
+
+
+def test_every_row_is_a_row_in_english(pages: dict[str, dict[str, Page]]) -> None:
+    """The English twin of a passage that speaks of rows in Taiwan's words speaks of rows, too, and
+    of columns or lines where that one does. Passages, not sentences: the converter decides by
+    sentences, so this sees what a sentence hides."""
+    wrong = []
+    for slug, page in pages["zh-hant"].items():
+        for ours, theirs in zip(page.passages, pages["en"][slug].passages, strict=True):
+            english = f"{theirs.title} {CODE_SPAN.sub('', theirs.text)}"
+            for sign, around in axes(f"{ours.title} {ours.text}"):
+                said = ROW[sign].search(english)
+                other = ROW["行" if sign == "列" else "列"].search(english)
+                if other and not said and not any(one in around for one in READ):
+                    wrong.append(f"{slug}#{ours.id}: {around}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_made_page_is_its_origin_in_everything_but_words(pages: dict[str, dict[str, Page]]) -> None:
+    for slug, page in pages["zh-hant"].items():
+        origin = pages["zh"][slug]
+        assert page.origin == origin.path
+        assert len(page.lines) == len(origin.lines)
+        assert [block.code for block in page.blocks] == [block.code for block in origin.blocks]
+        assert [v.expression for v in page.values] == [v.expression for v in origin.values]
+        for ours, theirs in zip(page.passages, origin.passages, strict=True):
+            assert (ours.id, ours.options, ours.line) == (theirs.id, theirs.options, theirs.line)
+            assert ours.displays() == theirs.displays()
+            assert ours.numerals() == theirs.numerals()
+
+
+# --- the built site -------------------------------------------------------------------------------
+
+# What the mainland says; the glossary has some of it as other names, for the search.
+MAINLAND = re.compile(
+    "歸一化|方差|並行|迴圈神經|概率|數據|信息|網絡|代碼|程序|運行|默認|內存|字符串|變量|隨機數|打印|屏幕"
+    "|鼠標|軟件|硬件|文檔|模塊|數組|調用|腳本語言|鏈接|文件夾|正態|置信|激活函數|優化器|掩碼|隨機變量|循環中"
+)
+ALLOWED = ("glossary",)
+
+
+def simplified(text: str) -> list[str]:
+    """What is written in characters that only the mainland has."""
+    from attention_docs.site.read.script import opencc
+
+    chars = set(re.findall("[\u3400-\u9fff]", text)) - SEVERAL
+    known = "".join(sorted(chars))
+    made = opencc("s2tw")("\n".join(known)).split("\n")
+    other = [char for char, one in zip(known, made, strict=True) if char != one]
+    return [text[max(0, (at := text.find(c)) - 5) : at + 5] for c in other]
+
+
+@pytest.mark.site
+def test_nothing_of_the_third_language_is_in_the_first_script(site: Path) -> None:
+    """Neither prose nor navigation, captions, alternative texts, comments, buttons, copies."""
+    files = [folder_of(site, "zh-hant", slug) / "index.html" for slug in SLUGS]
+    for path in [*files, *site.glob("zh-hant/**/*.md"), *site.glob("notebooks/zh-hant/*")]:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".ipynb":
+            text = json.dumps(json.loads(text), ensure_ascii=False)
+        text = text.replace("简体中文", "")  # the language switch
+        assert not simplified(text), path
+        if path.suffix == ".md" and path.parent.name not in ALLOWED:
+            assert not MAINLAND.findall(text), path
+
+
+@pytest.mark.site
+def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
+    page = BeautifulSoup((site / "zh-hant/masking/index.html").read_text(encoding="utf-8"), "lxml")
+    assert page.html
+    assert page.html["lang"] == "zh-Hant"
+    assert page.title
+    assert page.title.get_text() == "遮罩 - 注意力：推導與執行"
+    nav = page.select_one(".md-nav--primary")
+    assert nav
+    assert "第一部分：從零推導自注意力" in nav.get_text()
+    skip = page.select_one(".md-skip")
+    assert skip
+    assert skip.get_text(strip=True) == "跳轉到內容"
+    figure = page.select_one("#out-both svg, .figure svg, .drawing svg")
+    assert figure
+    assert re.search("[一-鿿]", str(figure["aria-label"]))
+    comments = page.select("pre .c1")
+    assert any("個序列" in one.get_text() for one in comments)
+    assert (site / "notebooks/zh-hant/masking.ipynb").is_file()
+
+
+@pytest.mark.site
+@pytest.mark.parametrize(
+    ("lang", "query", "slug"),
+    [
+        ("zh-hant", "變異數", "scaling"),
+        ("zh-hant", "标准差", "scaling"),  # in the other script
+        ("zh-hant", "方差", "scaling"),  # and in its words
+        ("zh-hant", "掩码", "masking"),
+        ("zh-hant", "循环神经网络", "sequences"),
+        ("zh-hant", "每個參數只認一個方位", "sequences"),
+        ("zh-hant", "每个参数只认一个方位", "sequences"),
+        ("zh-hant", "層正規化", "transformer-block"),
+        ("zh-hant", "layer norm", "transformer-block"),
+        ("zh", "遮罩", "masking"),
+        ("zh", "變異數", "scaling"),
+        ("zh", "循環神經網路", "sequences"),
+        ("zh", "每個參數只認一個方位", "sequences"),
+        ("en", "正規化", "transformer-block"),
+    ],
+)
+def test_either_script_finds_the_page(lang: str, query: str, slug: str, site: Path) -> None:
+    pages = [group[0]["location"].split("/")[0] for group in found(site, lang, query)]
+    assert slug in pages[:3]
+
+
+@pytest.mark.site
+def test_what_stands_beside_the_pages(site: Path) -> None:
+    document = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
+    assert document["languages"] == list(BUILT)
+    lost = BeautifulSoup((site / "404.html").read_text(encoding="utf-8"), "lxml")
+    assert [one.get_text() for one in lost.select('[lang="zh-Hant"] h2')] == ["沒有這個頁面"]
+
+
+# --- a project that goes wrong --------------------------------------------------------------------
+
+ENTRY = """        - locale: zh-hant
+          name: 繁體中文
+          build: true
+"""
+TABLE = """from = "zh"
+[own]
+"site.tag" = "zh-Hant"
+[marks]
+"“" = "「"
+[axes]
+"每行" = "每列"
+[rows]
+"一行" = "一列"
+[terms]
+[words]
+"掩码" = "遮罩"
+[characters]
+"后" = "後"
+"里" = "裡"
+"""
+
+
+@pytest.fixture
+def hant(project: Project) -> Project:
+    """The small project with the third language, and prose that it can say."""
+    config = project.read("mkdocs.yml")
+    place = config.index("  - autorefs:")
+    project.write("mkdocs.yml", config[:place] + ENTRY + config[place:])
+    project.write("docs/zh-hant.toml", TABLE)
+    words = project.read("attention_docs/words/zh.toml")
+    project.write("attention_docs/words/zh.toml", words)
+    project.edit("docs/zh/weights.md", "The first weight is", "掩码之后，每行：")
+    project.stamp()
+    return project

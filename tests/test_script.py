@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
 
 from attention_docs.site.build import Build
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import CODE_SPAN, Block, Box, Fence, Heading, Page
-from attention_docs.site.read.script import SEVERAL, Script, read_script
-from tests.conftest import BUILT, ROOT, SLUGS, folder_of, tree_of
-from tests.mini import Project, ran
+from attention_docs.site.read.page import CODE_SPAN, Page
+from attention_docs.site.read.script import SEVERAL, read_script
+from attention_docs.words import words
+from tests.conftest import BUILT, ROOT, SLUGS, folder_of
+from tests.mini import WEIGHTS, Project, ran
 from tests.test_search import found
 
 HANT = read_script(ROOT, "zh-hant")
@@ -84,10 +84,22 @@ def test_code_values_and_addresses_stay() -> None:
 @pytest.mark.parametrize(
     ("text", "english", "message"),
     [
-        ("最后一行是 0", "", "“一行” in “最后一行是 0”: a row or a line of text? The English has 0"),
+        (
+            "最后一行是 0",
+            "",
+            "“一行” in “最后一行是 0”: a row or a line of text? The English has 0",
+        ),
         ("最后一行", "a row on the last line", "1 rows and 1 lines of 1; say so in docs/zh-hant"),
-        ("我行我素", "", "“行” in “我行我素”: a row, a column or neither? Say so under [axes], [rows]"),
-        ("干燥", "", "“干” in “干燥”: 乾 or another? Say which under [words], or under [characters]"),
+        (
+            "我行我素",
+            "",
+            "“行” in “我行我素”: a row, a column or neither? Say so under [axes], [rows]",
+        ),
+        (
+            "干燥",
+            "",
+            "“干” in “干燥”: 乾 or another? Say which under [words], or under [characters]",
+        ),
         ("打印机和U盘", "", "in Taiwan"),
     ],
 )
@@ -151,7 +163,9 @@ def test_every_row_is_a_row_in_english(pages: dict[str, dict[str, Page]]) -> Non
     assert not wrong, "\n".join(wrong)
 
 
-def test_a_made_page_is_its_origin_in_everything_but_words(pages: dict[str, dict[str, Page]]) -> None:
+def test_a_made_page_is_its_origin_but_for_words(
+    pages: dict[str, dict[str, Page]],
+) -> None:
     for slug, page in pages["zh-hant"].items():
         origin = pages["zh"][slug]
         assert page.origin == origin.path
@@ -211,7 +225,7 @@ def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
     assert "第一部分：從零推導自注意力" in nav.get_text()
     skip = page.select_one(".md-skip")
     assert skip
-    assert skip.get_text(strip=True) == "跳轉到內容"
+    assert skip.get_text(strip=True) == "跳轉到"
     figure = page.select_one("#out-both svg, .figure svg, .drawing svg")
     assert figure
     assert re.search("[一-鿿]", str(figure["aria-label"]))
@@ -255,37 +269,104 @@ def test_what_stands_beside_the_pages(site: Path) -> None:
 
 # --- a project that goes wrong --------------------------------------------------------------------
 
-ENTRY = """        - locale: zh-hant
-          name: 繁體中文
-          build: true
+FIGURE = """
+# --8<-- [start:figure]
+from attention_docs.figures import heatmap
+
+heatmap([[0.25, 0.75]], rows=["query 1"], name={"en": "shares of the mask", "zh": "掩码的份额"})
+# --8<-- [end:figure]
 """
-TABLE = """from = "zh"
-[own]
-"site.tag" = "zh-Hant"
-[marks]
-"“" = "「"
-[axes]
-"每行" = "每列"
-[rows]
-"一行" = "一列"
-[terms]
-[words]
-"掩码" = "遮罩"
-[characters]
-"后" = "後"
-"里" = "裡"
-"""
+SHOWN = '\n```python exec="1"\n--8<-- "weights.py:figure"\n```\n\nThe shares.\n{ .caption }\n'
 
 
 @pytest.fixture
 def hant(project: Project) -> Project:
-    """The small project with the third language, and prose that it can say."""
-    config = project.read("mkdocs.yml")
-    place = config.index("  - autorefs:")
-    project.write("mkdocs.yml", config[:place] + ENTRY + config[place:])
-    project.write("docs/zh-hant.toml", TABLE)
-    words = project.read("attention_docs/words/zh.toml")
-    project.write("attention_docs/words/zh.toml", words)
-    project.edit("docs/zh/weights.md", "The first weight is", "掩码之后，每行：")
+    """The small project with the third language, a figure, and prose that differs in it."""
+    project.made_language()
+    listing = project.read(WEIGHTS).replace("scores =", "# of a row\nscores =", 1)
+    project.write(WEIGHTS, listing + FIGURE)
+    project.write("docs/listings/weights.zh.toml", '[comments]\n"of a row" = "一行的掩码"\n')
+    for lang, said in (("en", "In a row the"), ("zh", "“掩码”之后，一行里")):
+        path = f"docs/{lang}/weights.md"
+        project.write(path, project.read(path).replace("The first", f"{said} first") + SHOWN)
     project.stamp()
     return project
+
+
+@pytest.mark.site
+def test_nothing_runs_for_the_third_language(hant: Project) -> None:
+    done = hant.build(SITE_URL="https://example.org/a/", REPO_URL="https://example.org/r")
+    assert done.returncode == 0, done.stderr
+    assert ran(done) == (4, 0)  # every block once
+    page = BeautifulSoup(hant.html("zh-hant/weights"), "lxml")
+    article = page.select_one("article")
+    assert article
+    assert "「遮罩」之後，一列裡 first weight is 0.0634" in " ".join(article.get_text().split())
+    figure = page.select_one("#out-figure svg")
+    assert figure
+    assert "遮罩的份額" in str(figure["aria-label"])
+    assert "第 1 列" not in str(figure["aria-label"])
+    assert "# 一列的遮罩" in article.get_text()
+    hrefs = {str(a["hreflang"]): a["href"] for a in page.select("link[hreflang]")}
+    prefixes = {"en": "", "zh-Hans": "zh/", "zh-Hant": "zh-hant/", "x-default": ""}
+    assert hrefs == {tag: f"https://example.org/a/{one}weights/" for tag, one in prefixes.items()}
+    assert [m["content"] for m in page.select('meta[property="og:locale"]')] == ["zh_TW"]
+    edit = page.select_one('a[rel="edit"]')  # what somebody can edit
+    assert edit
+    assert str(edit["href"]).endswith("docs/zh/weights.md")
+    for copy in ("zh-hant/weights/index.html.md", "notebooks/zh-hant/weights.ipynb"):
+        assert "「遮罩」之後" in hant.read(f"site/{copy}")
+    hant.edit("docs/zh-hant.toml", '"掩码" = "遮罩"', '"掩码" = "掩罩"')
+    done = hant.build()
+    assert ran(done) == (0, 4)  # another answer runs nothing, and is seen everywhere
+    assert "「掩罩」之後" in hant.html("zh-hant/weights")
+    assert "掩罩的份額" in hant.html("zh-hant/weights")
+
+
+def faults(project: Project) -> str:
+    build = Build(project.root, print)
+    build.read()
+    return "\n".join(map(str, build.failures))
+
+
+def test_what_has_no_answer_is_told_with_file_and_line(hant: Project) -> None:
+    assert faults(hant) == ""
+    hant.edit("docs/zh/weights.md", "之后，", "之后，干燥，")
+    hant.edit("docs/listings/weights.zh.toml", "一行的", "我行我素的一行的")
+    hant.edit("attention_docs/words/zh.toml", 'hint = "提示"', 'hint = "曲子"')
+    head = "| 中文 | English | 又称 | 章 | 含义 |\n|---|---|---|---|---|\n"
+    row = "| 池化 | pooling | – | – | 取值。 |\n"
+    hant.write("docs/zh/glossary.md", f"---\ntitle: t\n---\n\n{head}{row}")
+    words.cache_clear()
+    told = faults(hant)
+    assert "docs/zh/weights.md:19: “干” in" in told
+    assert "docs/listings/weights.zh.toml:2: “行” in “我行我素" in told
+    assert "docs/zh/glossary.md:7: “池化”: what is it called? Add a line to docs/zh-hant" in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[terms]\n", '[terms]\n"掩码" = "掩膜"\n', r"must be TOML: Cannot overwrite a value"),
+        ("[words]\n", '[words]\n"掩码" = "掩膜"\n', "“掩码” has an answer already: 遮罩"),
+        ('"掩码" = "遮罩"', '"掩码" = ""', "“掩码” has no answer, got ''"),
+        ("[marks]", "[signs]", "must hold axes, characters, from"),
+        ('from = "zh"', 'from = "de"', "from is a language of mkdocs.yml, got 'de'"),
+    ],
+)
+def test_a_table_with_a_fault_is_told(hant: Project, old: str, new: str, message: str) -> None:
+    hant.edit("docs/zh-hant.toml", old, new)
+    with pytest.raises(Failure, match=rf"^docs/zh-hant\.toml:\d+: {message}"):
+        Build(hant.root, print)
+
+
+@pytest.mark.site
+def test_a_simplified_page_that_fails_publishes_nothing(hant: Project) -> None:
+    hant.edit("docs/zh/weights.md", "{{ name }}", "{{ nothing }}")
+    hant.edit("docs/en/weights.md", "{{ name }}", "{{ nothing }}")
+    hant.stamp()
+    done = hant.build("-q")
+    assert done.returncode == 1
+    assert "docs/zh/weights.md:" in done.stderr
+    assert "docs/zh-hant/" not in done.stderr  # nobody can mend that
+    assert not (hant.root / "site").exists()

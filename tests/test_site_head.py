@@ -178,7 +178,9 @@ def test_page_not_found(published: Project, bare: Project) -> None:
         article = page.select_one("article")
         assert article
         assert [h1.get_text() for h1 in article.select("h1")] == ["This page does not exist"]
-        assert [part.h2.get_text() for part in article.select('[lang="zh-Hans"]')] == ["没有这个页面"]
+        assert [part.h2.get_text() for part in article.select('[lang="zh-Hans"]')] == [
+            "没有这个页面"
+        ]
         assert [html["lang"] for html in page.select("html")] == ["en"]
         assert {str(link["href"]) for link in article.select("a")} == {base, f"{base}zh/"}
         assert not languages(page)

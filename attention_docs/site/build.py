@@ -148,6 +148,10 @@ class Build:
             self.failures += faults
         if glossary := self.pages[script.origin].get("glossary"):
             self.failures += remade.terms(script, glossary)
+        said = self.root / "attention_docs" / "words" / f"{script.origin}.toml"
+        for fault in remade.open_words(script, said, words(script.origin), words(first)):
+            place = f"attention_docs/words/{fault.path}"
+            self.failures.append(Failure(place, fault.line, fault.message))
         docs = self.root / "docs"
         for listing in sorted((docs / "listings").glob("*.py")):
             self.failures += remade.remarks(script, listing)

@@ -37,6 +37,7 @@ from attention_docs.site.publish.head import head, sitemap
 from attention_docs.site.publish.markdown import markdown as markdown_copy
 from attention_docs.site.publish.notebook import notebook
 from attention_docs.site.publish.place import Place, write
+from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.page import Reader
@@ -249,6 +250,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if turn is None or turn.woven is None or not turn.fresh or self.shelf is None:
             return html
         woven, folder = turn.woven, self.build.addresses.folder(turn.source.lang)
+        if turn.source.origin and turn.source.documents:
+            html = remade.documentation(self.build.scripts[turn.source.lang], html)
         turn.made = made(page, blocks.faults(woven) + html, woven, folder)
         self.failures += woven.failures
         # What was wrong before anything ran is part of the page's key.

@@ -129,6 +129,20 @@ def entries(script: Script, path: Path, english: str) -> Iterator[Failure]:
                         yield Failure(f"docs/{path.name}", _line(path, text), message)
 
 
+def open_words(script: Script, file: Path, value: Any, english: Any = "") -> Iterator[Failure]:
+    """The words without an answer in what a file says, words or settings."""
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            beside = english.get(name, "") if isinstance(english, Mapping) else ""
+            yield from open_words(script, file, one, beside)
+    elif isinstance(value, list):
+        for one in value:
+            yield from open_words(script, file, one)
+    elif isinstance(value, str):
+        for message in script.open(value, str(english)):
+            yield Failure(file.name, _line(file, value), message)
+
+
 def _line(path: Path, text: str) -> int:
     """The line of a file of TOML that holds a text."""
     start = text.split("\n")[0].replace("\\", "\\\\").replace('"', '\\"')
@@ -171,6 +185,12 @@ def forms(text: str) -> list[str]:
 
 
 DRAWN = re.compile(r'(?<=[>"])[^<>"]*[\u2018-\u201d\u3400-\u9fff][^<>"]*(?=[<"])')
+
+
+def documentation(script: Script, html: str) -> str:
+    """A page with the documentation of a module, whose labels come in the first script."""
+    before, head, labels = html.partition('<div class="doc doc-object')
+    return before + head + drawing(script, labels)
 
 
 def drawing(script: Script, svg: str) -> str:

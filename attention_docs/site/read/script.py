@@ -31,7 +31,7 @@ be lines of text, and stay as they are where the English has lines."""
 HAN = "[\u3400-\u9fff]"
 AXES = "行列"
 TAKEN, HIDDEN = "\ue100", "\ue101"  # what the table has answered; code, values, addresses
-NUMBER = rf"(?:(?:(?!{HAN})[\w+−])+|\$[^$\n]*\$|\{{\w+\}}|{HIDDEN})"  # `{{}}` in a word
+NUMBER = rf"(?:(?:(?!{HAN})[\w+−])+|\$[^$\n]*\$|\{{\w*\}}|{HIDDEN})"  # `{{}}` in a word
 KEPT = re.compile(rf"{CODE_SPAN.pattern}|{VALUE.pattern}|(?<=\])\([^()\s]*\)|https?://[^\s)>]+")
 TOLD = re.compile(r"\b(?:(rows?)|(?<!straight )lines?)\b", re.I)
 LINE = re.compile(r"\(at line (\d+)")
@@ -62,7 +62,7 @@ class Word:
     def __init__(self, word: str, answer: str, line: bool) -> None:
         self.size = len(word)
         lead, whole = word.startswith("{}"), word.startswith("^")
-        bare = word.removeprefix("{}").strip("^$")
+        bare = word.strip("^$") if whole else word.removeprefix("{}")
         pattern = re.escape(bare).replace(r"\{\}", f"({NUMBER})")
         if lead:  # the number stays where it is
             pattern = rf"(?<=[\w$}}{HIDDEN}]){pattern}"

@@ -12,7 +12,7 @@ import yaml
 from yaml_env_tag import add_env_tag
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.remade import told
+from attention_docs.site.read.remade import open_words, told
 from attention_docs.site.read.script import read_script, table
 
 SAID = ("site_name", "site_description", "copyright", "theme", "nav_translations")
@@ -70,7 +70,7 @@ def settings(root: Path, name: str = "mkdocs.yml") -> Settings:
     entries = [one for p in plugins for one in (p.get("i18n") or {}).get("languages", [])]
     built = [one for one in entries if one.get("build", True)]
     built.sort(key=lambda one: not one.get("default", False))
-    made = _made(root, {one["locale"]: one for one in built})
+    made = _made(root, root / name, {one["locale"]: one for one in built})
     names = {one["locale"]: one.get("site_name", found["site_name"]) for one in built}
     sections = {one["locale"]: one.get("nav_translations", {}) for one in built}
     site_url, repo_url = (str(found.get(name) or "") for name in ("site_url", "repo_url"))
@@ -80,7 +80,7 @@ def settings(root: Path, name: str = "mkdocs.yml") -> Settings:
     )
 
 
-def _made(root: Path, entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _made(root: Path, file: Path, entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The languages that are made from others: what their entries leave unsaid is made, too."""
     found = {}
     for lang in filter(lambda lang: table(root, lang).is_file(), entries):
@@ -89,7 +89,10 @@ def _made(root: Path, entries: dict[str, dict[str, Any]]) -> dict[str, dict[str,
             message = f"from is a language of mkdocs.yml, got {script.origin!r}"
             raise Failure(f"docs/{lang}.toml", 1, message)
         origin = entries[script.origin]
-        found[lang] = {name: told(script, origin[name]) for name in SAID if name in origin}
+        said = {name: origin[name] for name in SAID if name in origin}
+        for failure in open_words(script, file, said):
+            raise failure
+        found[lang] = told(script, said, said)
         entries[lang] |= found[lang] | entries[lang]
     return found
 

@@ -68,6 +68,7 @@ def test_words_of_the_field(simplified: str, traditional: str) -> None:
         ("第一行是每一行的和", "the first line gives the sum of each row", "第一行是每一列的和"),
         ("逐行推导", "", "逐行推導"),
         ("序列的排列在运行时列出", "", "序列的排列在執行時列出"),
+        ("3 列的矩阵，`x` 列出 2 行", "3 columns, 2 rows", "3 行的矩陣，`x` 列出 2 列"),
     ],
 )
 def test_rows_columns_and_lines(simplified: str, english: str, traditional: str) -> None:

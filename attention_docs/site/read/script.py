@@ -181,13 +181,19 @@ class Script:
         place = 0
         while place < len(text):
             for word in self._words.get(text[place], ()):
-                if match := word.pattern.match(text, place):
+                match = word.pattern.match(text, place)
+                if match and not (text[place] == " " and self._begins(text, match.end() - 1)):
                     found.append((word, match))
                     place = match.end()
                     break
             else:
                 place += 1
         return found
+
+    def _begins(self, text: str, place: int) -> bool:
+        """Whether a word of several characters begins there: 列出, behind a space, is no 列."""
+        words = self._words.get(text[place], ())
+        return any(word.size > 1 and word.pattern.match(text, place) for word in words)
 
     def _answers(self, text: str, answered: list[Found], told: str) -> tuple[list[str], list[str]]:
         """What the words of the table are called here, and those of which the English is silent."""

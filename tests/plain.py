@@ -1,7 +1,8 @@
 """Run listings as Python runs a script, without the site's own runner: `plain.py < jobs.json`.
 
-A job is a listing: its sections in order, as (code, first line), and after each section the inline
-values that pages ask for, as (expression, spec). What came out goes to standard output as JSON.
+A job is a listing and its blocks in order: a block's sections, as (code, first line), and the
+inline values that pages ask for after it, as (expression, spec). What came out goes to standard
+output as JSON.
 """
 
 from __future__ import annotations
@@ -23,26 +24,29 @@ LANGUAGES = ("en", "zh")
 
 
 def run(job: Job) -> list[dict[str, Any]]:
-    """Text, values and alternative text of every section, in a process of its own."""
+    """Text, values and alternative text of every block, in a process of its own."""
     sys.path.insert(0, str(Path(job["listing"]).parent))
     script = types.ModuleType("__main__")
     sys.modules["__main__"] = script
     return [
-        section(job["listing"], code, first_line, values, vars(script))
-        for (code, first_line), values in zip(job["sections"], job["values"], strict=True)
+        block(job["listing"], sections, values, vars(script)) for sections, values in job["blocks"]
     ]
 
 
-def section(
-    listing: str, code: str, first_line: int, values: list[tuple[str, str]], names: dict[str, Any]
+def block(
+    listing: str,
+    sections: list[tuple[str, int]],
+    values: list[tuple[str, str]],
+    names: dict[str, Any],
 ) -> dict[str, Any]:
-    tree = ast.parse("\n" * (first_line - 1) + code, listing)
-    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     printed, shown = io.StringIO(), None
     with contextlib.redirect_stdout(printed):
-        exec(compile(tree, listing, "exec"), names)
-        if last is not None:
-            shown = eval(compile(ast.Expression(last.value), listing, "eval"), names)
+        for code, first_line in sections:
+            tree = ast.parse("\n" * (first_line - 1) + code, listing)
+            last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+            exec(compile(tree, listing, "exec"), names)
+            if last is not None:
+                shown = eval(compile(ast.Expression(last.value), listing, "eval"), names)
     found = {}
     for expression, spec in values:
         value = eval(expression, names)

@@ -373,7 +373,7 @@ def test_agreement(page: Callable[[str, str], Any], lang: str) -> None:
     digits = dict(zip(gaps, ("–", "False", "True", "True"), strict=True))
     for line, (name, power) in zip(table, gaps.items(), strict=True):
         dtype, *booleans = re.fullmatch(
-            rf"(\w+) +64 ε = {64 * 2.0**power:.0e}   o: (\w+)   dQ, dK, dV: (\w+)   "
+            rf"(\w+) +64 ε = 2\^{power + 6:3d}   o: (\w+)   dQ, dK, dV: (\w+)   "
             r"no √d_k: (\w+) +digits: (\S+)",
             line,
         ).groups()  # type: ignore[union-attr]

@@ -56,7 +56,7 @@ def test_no_published_digit_sits_on_a_rounding_edge(build: Build) -> None:
 
 
 def job(listing: Path, pages: list[Page]) -> dict[str, Any]:
-    """A listing with the inline values that its pages ask for after each of its sections."""
+    """A listing with the inline values that its pages ask for after each of its blocks."""
     blocks = pages[0].blocks
     asked: list[set[tuple[str, str]]] = [set() for _ in blocks]
     for page in pages:
@@ -65,8 +65,10 @@ def job(listing: Path, pages: list[Page]) -> dict[str, Any]:
                 asked[value.after - 1].add((value.expression, value.spec))
     return {
         "listing": str(listing),
-        "sections": [(s.code, s.first_line) for block in blocks for s in block.sections],
-        "values": [sorted(values) for values in asked],
+        "blocks": [
+            ([(section.code, section.first_line) for section in block.sections], sorted(values))
+            for block, values in zip(blocks, asked, strict=True)
+        ],
     }
 
 

@@ -363,7 +363,7 @@ for dtype in dtypes:
     share = [float((one == once).double().mean()) for one in (ours, theirs)]
     more = "–" if dtype is torch.float64 else share[1] > 1.25 * share[0]
     agreement[dtype] = len(found), below, more
-    size = f"{str(dtype)[6:]:8} 64 ε = {bound:.0e}"
+    size = f"{str(dtype)[6:]:8} 64 ε = 2^{int(np.log2(bound)):3d}"
     print(f"{size}   o: {below[0]}   dQ, dK, dV: {below[1]}", end="   ")
     print(f"no √d_k: {below[2]!s:5}   digits: {more}")
 # --8<-- [end:agreement]

@@ -455,7 +455,7 @@ with np.errstate(over="ignore", invalid="ignore"):
     rows = [half + overflowed, twice]
     powers = [np.exp(row - row.max()) for row in rows]
     weights_of = [one / one.sum() for one in powers]
-print("max   =", number(largest, ".0f"))
+print("max   =", int(largest))
 print("-1e9  =", number(overflowed, ".0f"))
 print("a     =", text(weights_of[0], ".4f"))
 print("-2max =", text(twice, ".0f"))

@@ -58,7 +58,7 @@ widths = [4 * 2**i for i in range(9)]  # 4, 8, … 1024
 drawn, row, ranked = {}, {}, {}
 for d_k in widths:
     s = compete(d_k)
-    drawn[d_k] = s[:4000].ravel()  # enough for a histogram
+    drawn[d_k] = s[:4001].ravel()  # enough for a histogram
     for name, divisor in (("1", 1), ("√d_k", sqrt(d_k)), ("d_k", d_k)):
         a = softmax(s / divisor)
         ranked[d_k, name] = np.sort(a)[:, ::-1].mean(axis=0)

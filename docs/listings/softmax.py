@@ -219,7 +219,7 @@ heatmap(
     J,
     rows=numbered("weight", 3),
     columns=numbered("score", 3),
-    spec=".4f",
+    spec=".2f",
     name="J",
     scale=(-0.25, 0.25),
 )

@@ -147,7 +147,7 @@ print(text(shrinking, ".0f"))
 
 # --8<-- [start:condition]
 for slope in (0.1, -0.9):  # F(x) = slope · x, ten layers
-    print(f"{slope:4}  {slope**10:.1e}  {(1 + slope) ** 10:.1e}")
+    print(f"{slope:4.1f}  {slope**10:.1e}  {(1 + slope) ** 10:.1e}")
 # --8<-- [end:condition]
 
 # --8<-- [start:distance]
@@ -674,7 +674,7 @@ columns = {
 print(" l", *(f"{name:>12}" for name in columns))
 for place in (0, 3, 6, 9, 12):
     pairs = [rms(one[place]) for one in columns.values()]
-    print(f"{place:2d}", *(f"{m:5.2f} ± {h:.2f}" for m, h in pairs))
+    print(f"{place:2d}", *(f"{m:5.2f} ± {number(h, '.2f')}" for m, h in pairs))
 level = rms(columns["pre ‖g‖r"])[0]
 valley = {N: rms(measured[N, False][1])[0].min() for N in depths}
 # --8<-- [end:measured]

@@ -4,7 +4,8 @@ The table's own words come first, then OpenCC. Nothing is guessed: a word that O
 several ways, one that it would say otherwise, a term of the glossary, and every 行 and 列 must have
 an answer in the table.
 
-On the mainland a row is 行 and a column 列, in Taiwan the reverse; a line of text is 行 in both. So
+A row is called 行 on the mainland and a column 列 there, which change places in Taiwan; a line of
+text is 行 in both. So
 what may be a row or a line is decided by the same passage in English.
 """
 
@@ -191,7 +192,7 @@ class Script:
         return found
 
     def _begins(self, text: str, place: int) -> bool:
-        """Whether a word of several characters begins there: 列出, behind a space, is no 列."""
+        """Whether a word of several characters begins there, so that the sign before it is no axis."""
         words = self._words.get(text[place], ())
         return any(word.size > 1 and word.pattern.match(text, place) for word in words)
 

@@ -5,8 +5,7 @@ several ways, one that it would say otherwise, a term of the glossary, and every
 an answer in the table.
 
 A row is called 行 on the mainland and a column 列 there, which change places in Taiwan; a line of
-text is 行 in both. So
-what may be a row or a line is decided by the same passage in English.
+text is 行 in both. So what may be a row or a line is decided by the same passage in English.
 """
 
 from __future__ import annotations
@@ -192,7 +191,7 @@ class Script:
         return found
 
     def _begins(self, text: str, place: int) -> bool:
-        """Whether a word of several characters begins there, so that the sign before it is no axis."""
+        """Whether a word of several characters begins there: its first one is no axis."""
         words = self._words.get(text[place], ())
         return any(word.size > 1 and word.pattern.match(text, place) for word in words)
 

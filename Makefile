@@ -5,7 +5,7 @@ READY := .venv/ready
 # The theme says at every start that its support ends; README says the same, and what comes then.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: serve test check site bench update translated lock clean
+.PHONY: serve test check site bench mutants update translated lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
@@ -26,6 +26,13 @@ site: $(READY)
 # Ratios of build and refresh times; nothing is asserted. Takes half an hour to an hour.
 bench: $(READY)
 	$(BIN)/python tests/bench.py
+	$(BIN)/python tests/bench_live.py
+
+# Put small faults into the modules that compute, and see which test finds each. What was found out is
+# kept, so it can stop and go on: make mutants, make mutants WITH="--module softmax.py", or a sample:
+# make mutants WITH="--sample 60 --seed 1"
+mutants: $(READY)
+	$(BIN)/python -m tests.mutants $(WITH)
 
 # After numbers have changed and the change is meant: rewrite what the tests compare with.
 update: $(READY)
@@ -56,4 +63,6 @@ $(READY): requirements.lock pyproject.toml
 	    { echo "set-up failed: requirements.lock could not be installed; pip's message is above" >&2; exit 1; }
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e . || \
 	    { echo "set-up failed: this package could not be installed; pip's message is above" >&2; exit 1; }
+	@$(BIN)/python -m attention_docs.site.publish.runtime || \
+	    { echo "set-up failed: REQUIRE_LIVE is set, and Python for the browser could not be brought; see above" >&2; exit 1; }
 	@touch $@

@@ -201,9 +201,9 @@ def self_attention_backward(
     projections = attention_backward(x @ w_query, x @ w_key, x @ w_value, weights, by_output)
     by_x, by_w = xp.zeros_like(x), []
     for w, gradient in zip((w_query, w_key, w_value), projections, strict=True):
-        by_x = by_x + gradient @ xp.matrix_transpose(w)
+        by_x = by_x + _sum_to(gradient @ xp.matrix_transpose(w), x)
         by_w.append(_sum_to(xp.matrix_transpose(x) @ gradient, w))
-    return _sum_to(by_x, x), by_w[0], by_w[1], by_w[2]
+    return by_x, by_w[0], by_w[1], by_w[2]
 
 
 def finite_differences(

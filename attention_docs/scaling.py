@@ -183,6 +183,9 @@ def mean_interval(samples: Float[np.ndarray, " n"]) -> tuple[float, float]:
 
     $$\bar x \pm 1.96\, s / \sqrt{N}$$
 
+    Raises:
+        ValueError: fewer than 2 samples, or more than one axis.
+
     Examples:
         The standard deviation of ±1 is 1: 1.96·1/√100 = 0.196.
 
@@ -199,6 +202,9 @@ def variance_interval(samples: Float[np.ndarray, " n"]) -> tuple[float, float]:
     $$s^2 \pm 1.96 \sqrt{(m_4 - s^4)/N}, \qquad m_4 = \tfrac1N \sum_i (x_i - \bar x)^4$$
 
     The fourth moment comes from the samples, so the interval asks for no normality.
+
+    Raises:
+        ValueError: fewer than 2 samples, or more than one axis.
 
     Source:
         Cramér 1946, "Mathematical Methods of Statistics", §27.4: the variance of s² is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 from array_api_compat import device
 from jaxtyping import Float
@@ -16,7 +17,8 @@ def softmax(scores: Float[Array, "..."], axis: int = -1) -> Float[Array, "..."]:
     $$\operatorname{softmax}(s)_i = \frac{e^{s_i}}{\sum_j e^{s_j}}
       = \frac{e^{s_i - m}}{\sum_j e^{s_j - m}}, \qquad m = \max_j s_j$$
 
-    The maximum is subtracted first: the result is the same, and no exponential overflows.
+    The maximum is subtracted first: the result is the same, and no exponential overflows. The sum
+    is made in float32 where the scores have less.
 
     Args:
         scores: any shape, real floats, dimensionless; -inf is a weight of 0.
@@ -55,8 +57,15 @@ def softmax(scores: Float[Array, "..."], axis: int = -1) -> Float[Array, "..."]:
     # A row of -inf has no finite maximum: -inf - (-inf) would be NaN.
     largest = xp.where(xp.isinf(largest) & (largest < 0), xp.zeros_like(largest), largest)
     exponentials = xp.exp(scores - largest)
-    total = xp.sum(exponentials, axis=axis, keepdims=True)
-    return exponentials / xp.where(total == 0, xp.ones_like(total), total)
+    total = _sum(xp, exponentials, axis)
+    weights = exponentials / xp.where(total == 0, xp.ones_like(total), total)
+    return xp.astype(weights, scores.dtype)
+
+
+def _sum(xp: Any, terms: Array, axis: int) -> Array:
+    """Sum along an axis, which stays, in float32 at least: in float16 1 + 1 + … stops at 2048."""
+    wide = xp.float32 if xp.finfo(terms.dtype).bits < 32 else terms.dtype
+    return xp.sum(terms, axis=axis, keepdims=True, dtype=wide)
 
 
 def tempered_softmax(
@@ -181,7 +190,8 @@ def softmax_gradient(
             f"weights and by_weights must share a shape (..., n), "
             f"got {shape(weights)} and {shape(by_weights)}"
         )
-    return weights * (by_weights - xp.sum(weights * by_weights, axis=-1, keepdims=True))
+    gradient = weights * (by_weights - _sum(xp, weights * by_weights, -1))
+    return xp.astype(gradient, weights.dtype)
 
 
 def entropy(weights: Float[Array, "... n"]) -> Float[Array, "..."]:
@@ -212,4 +222,4 @@ def entropy(weights: Float[Array, "... n"]) -> Float[Array, "..."]:
     xp = floats(weights=weights)
     positive = weights > 0
     logarithms = xp.log(xp.where(positive, weights, xp.ones_like(weights)))
-    return -xp.sum(weights * logarithms, axis=-1)
+    return -xp.astype(_sum(xp, weights * logarithms, -1)[..., 0], weights.dtype)

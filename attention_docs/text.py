@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 observers: list[Callable[[Any, str, float], None]] = []
@@ -89,3 +91,30 @@ def _lines(cells: list[Any], widths: list[int], indent: int) -> str:
     # A blank line between matrices, none between rows.
     gap = ",\n" + "\n" * (not isinstance(cells[0][0], str)) + " " * indent
     return f"[{gap.join(deeper)}]"
+
+
+@dataclass(frozen=True)
+class TextFile:
+    r"""A text for the reader to take along; the site publishes it as a file.
+
+    Attributes:
+        name: small letters, digits and hyphens, then .json, .csv or .txt.
+        text: at most 300,000 bytes.
+
+    Raises:
+        ValueError: another name, or a longer text.
+
+    Examples:
+        >>> TextFile("squares.csv", "1,1\n2,4\n").name
+        'squares.csv'
+    """
+
+    name: str
+    text: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*\.(json|csv|txt)", self.name):
+            raise ValueError(f"name must be like some-words.json, got {self.name!r}")
+        size = len(self.text.encode())
+        if size > 300_000:
+            raise ValueError(f"text must be at most 300,000 bytes, got {size:,}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import inspect
 import json
 import os
 import re
@@ -22,10 +23,12 @@ from bs4 import BeautifulSoup, Tag
 from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
 
+from attention_docs.site.publish import runtime
 from attention_docs.site.publish.numbers import NUMBER
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.page import read_page
 from attention_docs.site.read.settings import settings
+from tests import values
 
 ROOT = Path(__file__).parents[1]
 BUILT = settings(ROOT).languages
@@ -39,19 +42,75 @@ each_language = pytest.mark.parametrize("lang", LANGUAGES)
 # What not every machine has. A run that goes on without it says so at its end.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.missing(ROOT / ".cache")
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
 
+UNASSERTED = pytest.StashKey[list[str]]()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what did not run."""
+    """Say what did not run, and which numbers in sentences no test looks at."""
+    for message in terminalreporter.config.stash.get(UNASSERTED, []):
+        terminalreporter.write_line(f"UNASSERTED {message}", red=True)
     if not BROWSER and not os.environ.get("REQUIRE_BROWSER"):
         terminalreporter.write_line(
             f"Browser tests did not run: none of {', '.join(BROWSERS)} was found."
+        )
+    if not LIVE:
+        terminalreporter.write_line(
+            "Live pages were not tested: set-up has not brought Python for the browser."
         )
     if not VNU_JAR:
         terminalreporter.write_line(
             "The HTML checker of the W3C did not run: VNU_JAR does not name its jar."
         )
+
+
+# --- inline values: see tests/values.py
+
+ASKED: list[tuple[Page, str]] = []  # the pages and sections whose values the test has read
+NOTICED: list[values.Change] = []  # by the tests of all processes
+FILES: set[str] = set()  # that ran
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """Call a test that has read inline values again with each of them changed."""
+    ASKED.clear()
+    result = yield
+    if ASKED:
+        names = inspect.signature(pyfuncitem.obj).parameters
+        again = partial(pyfuncitem.obj, **{name: pyfuncitem.funcargs[name] for name in names})
+        pyfuncitem.user_properties.append(("noticed", values.noticed(again, [*ASKED])))
+    return result
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """What came of it, in the process that collects the reports."""
+    FILES.add(report.nodeid.split("::")[0])
+    if report.when == "call":
+        NOTICED.extend(one for name, found in report.user_properties for one in found)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A run fails where a number in a sentence is asserted by no test of its page."""
+    config = session.config
+    chosen = config.option.keyword or config.option.markexpr or "::" in "".join(config.args)
+    base = Path(config._tmp_path_factory.getbasetemp()) / "site"
+    built = not hasattr(config, "workerinput") and (base / "numbers.json").is_file()
+    if chosen or not built or session.exitstatus:
+        return  # a test that did not run, or failed, has noticed nothing
+    read = reader(base)
+    config.stash[UNASSERTED] = found = [
+        message
+        for slug in values.slugs(ROOT)
+        if (file := values.test_file(slug)) in FILES or not (ROOT / file).is_file()
+        for message in values.left_over(read("en", slug), NOTICED)
+    ]
+    if found:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -86,18 +145,29 @@ def mkdocs_build(
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Path:
     """The folder of the whole site, built once for all tests and all their processes."""
     base = tmp_path_factory.getbasetemp()
     shared = base if worker_id == "master" else base.parent
+    target, told = site_built(shared)
+    if not target.is_dir():
+        # Nothing that is left can pass: each would say the same again.
+        request.session.shouldfail = "the site was not built"
+        pytest.fail(told or "the site was not built: another test says why", pytrace=False)
+    return target
+
+
+def site_built(shared: Path, root: Path = ROOT) -> tuple[Path, str]:
+    """The folder of the site; where it was not built, the one that built it is told why."""
     target, log = shared / "site", shared / "site.log"
     with FileLock(shared / "site.lock"):
-        if not log.is_file():
-            log.write_text(mkdocs_build(ROOT, target).stderr, encoding="utf-8")
-    if not target.is_dir():
-        errors = [line for line in log.read_text().splitlines() if not line.startswith("INFO")]
-        pytest.fail("mkdocs build failed:\n" + "\n".join(errors), pytrace=False)
-    return target
+        if log.is_file():
+            return target, ""
+        log.write_text(mkdocs_build(root, target).stderr, encoding="utf-8")
+    errors = [line for line in log.read_text().splitlines() if not line.startswith("INFO")]
+    return target, "mkdocs build failed:\n" + "\n".join(errors)
 
 
 @cache
@@ -161,8 +231,14 @@ class Page:
 
     def values(self, section: str) -> list[str]:
         """The inline values under the heading or in the box with this id, in order."""
+        ASKED.append((self, section))
+        return [self.inline[number][2] for number in self.within(section)]
+
+    def within(self, section: str) -> list[int]:
+        """The numbers of these values among all of the page."""
         (one,) = [passage for passage in self.source.passages if passage.id == section]
-        return [text for line, _, text in self.inline if one.line < line <= one.last_line]
+        lines = enumerate(line for line, _, _ in self.inline)
+        return [number for number, line in lines if one.line < line <= one.last_line]
 
     def section_of(self, line: int) -> str:
         """The id of the heading or the box that a line of the Markdown stands under."""
@@ -200,10 +276,16 @@ def folder_of(site: Path, lang: str, slug: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def page(site: Path, numbers_json: dict[str, Any]) -> Callable[[str, str], Page]:
+def page(site: Path) -> Callable[[str, str], Page]:
     """`page(lang, slug)`: a page of the built site."""
+    return reader(site)
+
+
+def reader(site: Path) -> Callable[[str, str], Page]:
+    """The same for any folder of a site."""
+    document = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
     records: dict[str, list[dict[str, Any]]] = {}
-    for record in numbers_json["records"]:
+    for record in document["records"]:
         records.setdefault(record["page"].strip("/"), []).append(record)
 
     @cache

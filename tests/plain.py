@@ -17,14 +17,14 @@ import types
 from pathlib import Path
 from typing import Any
 
-from attention_docs.text import text
+from attention_docs.text import TextFile, text
 
 Job = dict[str, Any]
 LANGUAGES = ("en", "zh")
 
 
 def run(job: Job) -> list[dict[str, Any]]:
-    """Text, values and alternative text of every block, in a process of its own."""
+    """Text, values, files and alternative text of every block, in a process of its own."""
     sys.path.insert(0, str(Path(job["listing"]).parent))
     script = types.ModuleType("__main__")
     sys.modules["__main__"] = script
@@ -39,6 +39,7 @@ def block(
     values: list[tuple[str, str]],
     names: dict[str, Any],
 ) -> dict[str, Any]:
+    known = list(names.values())
     printed, shown = io.StringIO(), None
     with contextlib.redirect_stdout(printed):
         for code, first_line in sections:
@@ -47,6 +48,7 @@ def block(
             exec(compile(tree, listing, "exec"), names)
             if last is not None:
                 shown = eval(compile(ast.Expression(last.value), listing, "eval"), names)
+    new = [one for one in names.values() if not any(one is old for old in known)]
     found = {}
     for expression, spec in values:
         value = eval(expression, names)
@@ -54,6 +56,7 @@ def block(
     return {
         "text": printed.getvalue().rstrip("\n"),
         "values": found,
+        "files": {one.name: one.text for one in new if isinstance(one, TextFile)},
         "alt": {lang: shown.alt(lang) for lang in LANGUAGES} if hasattr(shown, "alt") else {},
     }
 

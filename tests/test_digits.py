@@ -74,7 +74,7 @@ def job(listing: Path, pages: list[Page]) -> dict[str, Any]:
 
 @pytest.mark.site
 def test_a_listing_run_as_a_script_elsewhere_gives_what_the_pages_show(build: Build) -> None:
-    """Outputs, inline values and alternative texts, without the build's own runner."""
+    """Outputs, inline values, files, alternative texts, without the build's own runner."""
     own = {
         listing: [page for page in build.all if page.slug == listing.stem] for listing in LISTINGS
     }
@@ -95,6 +95,8 @@ def test_a_listing_run_as_a_script_elsewhere_gives_what_the_pages_show(build: Bu
                 values = {f"{name}:{spec}": text for (name, spec), text in ours.values.items()}
                 assert (place, ours.text) == (place, other["text"])
                 assert values == values | other["values"], place
+                files = {file.name: file.text for file in ours.files}
+                assert files == {name: other["files"][name] for name in files}, place
                 alt = {lang: drawing.alt for lang, drawing in ours.figure.items()}
                 assert alt == other["alt"], place
 

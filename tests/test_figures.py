@@ -344,6 +344,21 @@ def test_larger_values_are_shaded_more_strongly():
     assert (min(shades), max(shades)) == (0.06, 1.0)
 
 
+def test_a_cell_is_shaded_by_the_number_that_stands_in_it():
+    """Also where rows and columns are as many, and the shading could be turned around alone."""
+    figure = heatmap([[1, 2, 3], [4, 5, 6], [7, 8, 9.5]], spec=".1f")
+    cells = squares(figure)
+    rows, columns = (sorted({corner[axis] for corner in cells}) for axis in (0, 1))
+    shades = {}
+    for one in tree(figure, "en").iterfind(".//{*}text"):
+        if re.fullmatch(r"\d\.\d", "".join(one.itertext())):
+            x, y = float(one.get("x")), float(one.get("y"))
+            corner = max(r for r in rows if r < y), max(c for c in columns if c < x)
+            shades[float("".join(one.itertext()))] = cells[corner]
+    assert len(shades) == 9
+    assert [shades[number] for number in sorted(shades)] == sorted(cells.values())
+
+
 def test_scale_is_shared_between_figures():
     low, high = (list(squares(heatmap([[n]], scale=(0, 1))).values()) for n in (0.5, 1.0))
     assert low == [0.53]
@@ -659,6 +674,18 @@ def test_bars_are_as_long_as_their_values():
                for bar in outlines_of(figure, "score", "fill")]  # fmt: skip
     assert len(lengths) == 2
     assert lengths[0] / lengths[1] == pytest.approx(2 / 3, abs=1e-3)
+
+
+def test_bars_of_each_series_are_as_long_as_its_own_values():
+    series = {"a": [2.0, 3.0], "b": [4.0, 1.0]}
+    figure = bar_chart(["x", "y"], series, ylabel="y", roles=["score", "weight"])
+    lengths = {}
+    for name, role, kind in (("a", "score", "fill"), ("b", "weight", "stroke")):
+        bars = outlines_of(figure, role, kind)[:2]
+        lengths[name] = [max(x for x, _ in bar) - min(x for x, _ in bar) for bar in bars]
+    unit = lengths["a"][0] / 2
+    assert lengths["a"] == pytest.approx([2 * unit, 3 * unit], abs=0.2)
+    assert lengths["b"] == pytest.approx([4 * unit, 1 * unit], abs=0.2)
 
 
 def test_bars_on_one_scale_can_be_compared():

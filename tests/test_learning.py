@@ -645,6 +645,14 @@ def compared(eta, name):
     return torch.stack(losses)[-50:].mean(0).numpy(), shares
 
 
+@functools.cache
+def likely_median(eta, name):
+    """Where the median of these runs lies, by a bootstrap of them."""
+    last, _ = compared(eta, name)
+    resampled = np.random.default_rng(5).choice(last, size=(4000, RUNS))
+    return np.quantile(np.median(resampled, axis=1), [0.005, 0.995])
+
+
 def agrees(cell, runs, eta, name):
     """A count, and an interval of the median, against our own runs and a bootstrap of them."""
     found = re.fullmatch(r"(\d+)  ([\d.]+)–([\d.]+)", cell.strip())
@@ -653,8 +661,7 @@ def agrees(cell, runs, eta, name):
     share = float((last < 0.1).mean())
     allowed = 3 * math.sqrt(max(share * (1 - share), 0.02) * (1 / runs + 1 / RUNS))
     assert abs(count / runs - share) <= allowed, (cell, eta, name, share)
-    resampled = np.random.default_rng(5).choice(last, size=(4000, RUNS))
-    own = np.quantile(np.median(resampled, axis=1), [0.005, 0.995])
+    own = likely_median(eta, name)
     assert low - 0.01 <= own[1], (cell, eta, name, own)
     assert own[0] <= high + 0.01, (cell, eta, name, own)
     # It is as wide as the binomial says of our runs: ranks of n at 95 %.
@@ -680,7 +687,7 @@ def test_no_scale(page, lang):
     # How many rows have decided, at the start and at the end; at the start and after a step.
     wide, far = compared(0.5, "wide")[1], compared(0.5, "far")[1]
     said = [float(value) for value in section[len(table) : len(table) + 4]]
-    assert said == pytest.approx([wide[0], wide[-1], far[0], far[1]], abs=0.1)
+    assert said == pytest.approx([wide[0], wide[-1], far[0], far[1]], abs=0.08)
     # What the text says: either change alone holds the loss near that of a plain average.
     median = {name: np.median(compared(0.5, name)[0]) for name in SETTINGS}
     assert median["scaled"] < 0.02
@@ -821,11 +828,6 @@ def test_exercises_that_train(page, lang):
         stuck = not parameters[1].any()
         assert line.endswith(f"L = {float(loss):.3f}, A = 1/6: {stuck}")
         assert stuck is zero_query
-    known, unknown = waits(True), waits(False)
-    assert chapter.output("exercise-value") == " ".join(map(str, ["t:", *known]))
-    halves = [str((one[14] + one[15]) // 2) for one in (known, unknown)]
-    assert chapter.values("exercise-value") == [str(known[-1]), *halves]
-    assert unknown[-1] == 400 and unknown[-2] < 400  # noqa: PT018
     for line, (eta, steps) in zip(
         chapter.output("exercise-kept").splitlines(), ((0.5, 100), (0.05, 1000)), strict=True
     ):
@@ -842,6 +844,17 @@ def test_exercises_that_train(page, lang):
 
 @pytest.mark.site
 @each_language
+def test_exercise_with_the_value_known(page, lang):
+    chapter = page(lang, "learning")
+    known, unknown = waits(True), waits(False)
+    assert chapter.output("exercise-value") == " ".join(map(str, ["t:", *known]))
+    halves = [str((one[14] + one[15]) // 2) for one in (known, unknown)]
+    assert chapter.values("exercise-value") == [str(known[-1]), *halves]
+    assert unknown[-1] == 400 and unknown[-2] < 400  # noqa: PT018
+
+
+@pytest.mark.site
+@each_language
 def test_exercises_of_proof(page, lang):
     chapter = page(lang, "learning")
     assert chapter.output("exercise-shorter") == "True"
@@ -853,3 +866,23 @@ def test_exercises_of_proof(page, lang):
     bias = torch.zeros(5, dtype=torch.float64, requires_grad=True)
     (sdpa(q, k + bias, v) * normal(4, 4, 2)).sum().backward()
     assert bias.grad.abs().max() < 1e-14
+
+
+def test_matrices_of_a_batch_get_gradients_of_their_own():
+    """Each sequence has its parameters, and axes broadcast on both sides: torch's autograd."""
+    rng = np.random.default_rng(11)
+    sizes = {"x": (7, 3, 4), "w_query": (2, 1, 4, 2), "w_key": (7, 4, 2), "w_value": (1, 4, 5)}
+    tensors = {
+        name: torch.tensor(rng.normal(size=size), requires_grad=True)
+        for name, size in sizes.items()
+    }
+    x, w_query, w_key, w_value = tensors.values()
+    scores = (x @ w_query) @ (x @ w_key).mT / math.sqrt(2)
+    weights = torch.softmax(scores, -1)
+    output = weights @ (x @ w_value)
+    by_output = torch.tensor(rng.normal(size=tuple(output.shape)))
+    wanted = torch.autograd.grad(output, list(tensors.values()), by_output)
+    arrays = [one.detach().numpy() for one in (*tensors.values(), weights, by_output)]
+    for got, one in zip(self_attention_backward(*arrays), wanted, strict=True):
+        assert got.shape == tuple(one.shape)
+        np.testing.assert_allclose(got, one.numpy(), rtol=0, atol=1e-12)

@@ -324,6 +324,18 @@ WRONG = [
     (('"page#mistake"', '"page#none"'), "docs/en/page.md has no heading #none"),
     (('"page#mistake"', '"none#mistake"'), "there is no page none"),
     (('["x = 1"]', '["z = 1"]'), "no line of its blocks begins with 'z = 1'"),
+    (
+        ('wrong = "bad"\nright = "fine"', 'wrong = "fine"\nright = "bad"'),
+        "\"bad\" is right, and has a line that is not: 'x = 1'",
+    ),
+    (
+        ('bad = ["x = 1"]', 'good = ["x = 1"]'),
+        "\"bad\" is wrong, and has a line that is not: 'x = 1'",
+    ),
+    (
+        ('bad = ["x = 1"]\n', ""),
+        "a wrong and a right block: wanted bad or good, how their lines begin",
+    ),
     (('right = "fine"', 'right = "fine"\nmarks = "x"'), '"bad" prints 2 lines, got 1 marks'),
 ]
 
@@ -376,8 +388,11 @@ def listing() -> dict[str, Any]:
 @pytest.mark.site
 @each_language
 def test_checks_find_mistakes(lang: str, page: Callable[[str, str], Page]) -> None:
-    printed = dict(line.split(": ") for line in page(lang, "mistakes").output("table").split("\n"))
+    gallery = page(lang, "mistakes")
+    printed = dict(line.split(": ") for line in gallery.output("table").split("\n"))
     assert printed.pop("attention") == "[]"
+    alone = [name for name, checks in FINDS.items() if len(checks) == 1]
+    assert sorted(map(int, gallery.values("checks"))) == [len(alone), len(FINDS)]
     assert {name: ast.literal_eval(checks) for name, checks in printed.items()} == FINDS
     known = set(FINDS) - {"softmax-batch", "minus-1e9"}
     assert known <= set(IDS), "the names are those of the gallery"
@@ -433,3 +448,15 @@ def test_exercises(lang: str, page: Callable[[str, str], Page]) -> None:
     assert by_hand.endswith(f"[{3.6 - 3:.4f}, {3 - 4 * 3**0.5 / (1 + 3**0.5):.4f}]")
     assert empty.endswith("[inf, 1.0000]")
     assert gallery.values("exercises") == ["3.6", "2.5359"]
+
+
+@pytest.mark.site
+@each_language
+def test_your_own_function(lang: str, page: Callable[[str, str], Page]) -> None:
+    """Without a scale the weights of the scores 0 and 2 ln 3 are 1/10 and 9/10: 3.6 in place of 3.
+    The input that shows it is told, and no other check fails."""
+    lines = page(lang, "mistakes").output("own").split("\n")
+    assert lines[0] == f"1 by_hand ✗ {abs(0.9 * 4 - 3):.4f}"
+    assert lines[1].split() == ["query", f"[[{2 * math.log(3):.2f},", "0.00,", "0.00,", "0.00]]"]
+    passed = [line for line in lines if line.endswith("✓")]
+    assert [line[0] for line in passed] == ["2", "3", "4", "5", "6"]

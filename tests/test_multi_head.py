@@ -202,6 +202,7 @@ def test_a_mask_the_other_way_round_is_noticed():
     assert (out - wrong).abs().max() > 1e-3
 
 
+@pytest.mark.itself
 def test_module_without_a_batch_and_its_defaults():
     layer = MultiHeadAttention(6, 2, dtype=torch.float64)
     query, key, value = (torch.randn(n, 6, dtype=torch.float64) for n in (3, 5, 5))
@@ -582,7 +583,9 @@ def test_torch_sentence(page, lang):
 @pytest.mark.site
 @each_language
 def test_agreement(page, lang):
-    lines = page(lang, "multi-head").output("torch-table").splitlines()
+    chapter = page(lang, "multi-head")
+    lines = chapter.output("torch-table").splitlines()
+    assert chapter.values("torch") == ["7", "5"]  # the tokens of another sequence, and of its own
     assert lines[0] == f"torch {torch.__version__.split('+')[0]}"
     assert len(lines) == 1 + 7 * 2
     for line in lines[1:]:
@@ -864,3 +867,9 @@ def test_exercise_any(page, lang):
     p, m = factors
     wanted = [p * one - m * other for one, other in zip(a, b, strict=True)]
     assert wanted == [1, -2, 1, 0] == [int(one) for one in second.split()]
+
+
+def test_defaults_are_those_of_torch():
+    own, other = MultiHeadAttention(4, 2), nn.MultiheadAttention(4, 2)
+    assert own.dropout.p == other.dropout == 0
+    assert all(one.bias is not None for one in (own.query, own.key, own.value, own.output))

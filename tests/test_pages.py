@@ -8,6 +8,7 @@ import importlib.util
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
@@ -15,6 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 import yaml
 
+from attention_docs.site.read import relations
 from attention_docs.site.read.listing import read_listing
 from attention_docs.site.read.page import CODE_SPAN, VALUE, Block, Box, End, Fence, read_page
 from attention_docs.site.read.page import Page as Source
@@ -62,7 +64,66 @@ def sections(path: Path) -> Source:
 def test_the_two_languages_are_twins(slug: str) -> None:
     english, chinese = (sections(ROOT / "docs" / lang / f"{slug}.md") for lang in LANGUAGES)
     faults = [fault for page in (english, chinese) for fault in page.failures + nameless(page)]
-    assert not [*map(str, faults + compare(english, chinese))]
+    faults += [*compare(english, chinese), *relations.faults(english, chinese)]
+    assert not [*map(str, faults)]
+
+
+FORMULAS = {  # what is changed on a Chinese page alone, and what is told of it
+    "an operator in a display": (
+        r"\operatorname{softmax}(\tilde S)",
+        "softmax",
+        "relu",
+        "formula in #",
+    ),
+    "a side of an inline formula": ("$c > 0$", "c > 0", "c < 0", "inline formulas in #"),
+    "an exponent": ("$h(x) = e^{cx}$", "e^{cx}", "e^{-cx}", "inline formulas in #"),
+    "words in a display": (r"\text{若 ", "若", "除非", "words in formulas"),
+    "an assumption in a reason": (r"\text{（A1）}", "A1", "A3", "names in reasons in #"),
+}
+
+
+@pytest.mark.parametrize("case", FORMULAS)
+def test_a_formula_changed_in_one_language_is_seen(case: str) -> None:
+    """Signs in displays and numerals are compared as well; those have their tests elsewhere."""
+    text, old, new, told = FORMULAS[case]
+    pages = [path for path in SOURCES if "/zh/" in str(path) and text in path.read_text("utf-8")]
+    page = sections(pages[0])
+    number = page.text[: page.text.index(text)].count("\n")
+    line = page.lines[number]
+    at = line.index(text)
+    page.lines[number] = line[:at] + line[at:].replace(old, new, 1)
+    del vars(page)["_cut"]  # its passages, which it had before
+    (fault,) = compare(sections(ROOT / "docs" / "en" / f"{page.slug}.md"), page)
+    assert fault.message.startswith(told)
+    assert new.strip("$").replace(" ", "") in fault.message.replace(" ", "")
+
+
+RELATIONS = {  # in the Chinese statement of a result alone
+    "至少": ("至多", "says ≥ in one language alone"),
+    "不超过": ("不小于", "says ≤ in one language alone"),
+    "当且仅当": ("若", "says iff in one language alone"),
+    "越大": ("越怪", "has the relation grows: wanted one of"),
+}
+
+
+@pytest.mark.parametrize("word", RELATIONS)
+def test_a_relation_changed_in_one_language_is_seen(word: str) -> None:
+    """No number and no formula changes."""
+    new, told = RELATIONS[word]
+    for slug in SLUGS:
+        page = sections(ROOT / "docs" / "zh" / f"{slug}.md")
+        results = [one for one in page.passages if one.kind == "result"]
+        held = [one for one in results if word in one.title + one.text]
+        if word == "越大":
+            held = [one for one in held if dict(one.options)["relation"] == "grows"]
+        if held:
+            break
+    number = page.passages.index(held[0])
+    text, title = (part.replace(word, new) for part in (held[0].text, held[0].title))
+    page.passages[number] = replace(held[0], text=text, title=title)
+    original = sections(ROOT / "docs" / "en" / f"{page.slug}.md")
+    messages = [fault.message for fault in relations.faults(original, page)]
+    assert any(told in message and held[0].id in message for message in messages), messages
 
 
 def tasks(page: Source) -> str:
@@ -78,23 +139,40 @@ def tasks(page: Source) -> str:
     return "\n".join(found)
 
 
+def chapter_part(page: Source, line: int) -> int:
+    """The line of the heading of level 2, or above, that a line stands under."""
+    heads = [one.line for one in page.passages if one.level <= 2 and not one.kind]
+    return max((head for head in heads if head <= line), default=0)
+
+
+def allowed_in(page: Source, numbers: dict[str, Any]) -> tuple[dict[int, set[str]], str]:
+    """The decimals that each part of a page may hold, and all text that may hold its vectors."""
+    lines = {f"out-{block.id}": block.line for block in page.blocks}
+    code = " ".join(section.code for block in page.blocks for section in block.sections)
+    module = ROOT / "attention_docs" / f"{page.slug.replace('-', '_')}.py"
+    code += module.read_text(encoding="utf-8") if module.is_file() else ""  # data of an example
+    printed: dict[int, str] = defaultdict(lambda: f"{code} {tasks(page)}")
+    for record in numbers["records"]:
+        if (record["lang"], record["slug"]) == (page.lang, page.slug):
+            line = lines.get(record["id"], record["line"])
+            printed[chapter_part(page, line)] += f" {record['text']}"
+    heads = {chapter_part(page, one.line) for one in page.passages}
+    found = {head: set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed[head])) for head in heads}
+    return found, bare(" ".join(printed.values()))
+
+
 @pytest.mark.site
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
     """Vectors, matrices and decimals stand in a page only where its blocks hold or print them, or
-    where an exercise gives them."""
+    where an exercise gives them. A decimal must have been printed under the same heading (of level
+    2): one that another section happens to print is no source. Percentages, large numbers, code
+    spans, headings: attention_docs/site/read/typed.py."""
     page = sections(path)
-    lang, slug = page.path.split("/")[1], page.slug
-    url = f"/{'' if lang == 'en' else 'zh/'}{'' if slug == 'index' else slug + '/'}"
-    printed = " ".join(r["text"] for r in numbers_json["records"] if r["page"] == url)
-    code = " ".join(section.code for block in page.blocks for section in block.sections)
-    module = ROOT / "attention_docs" / f"{slug.replace('-', '_')}.py"
-    code += module.read_text(encoding="utf-8") if module.is_file() else ""  # data of an example
-    given = tasks(page)
-    allowed = set(re.findall(r"\d+\.\d+(?:e-?\d+)?", f"{printed} {code} {given}"))
-    vectors = bare(f"{printed} {code} {given}")
+    by_section, vectors_of = allowed_in(page, numbers_json)
     pasted = []
     for part in page.passages:
+        allowed = by_section[chapter_part(page, part.line)]
         for line in part.text.split("\n"):
             typed = TARGET.sub(" ", VALUE.sub(" ", line))
             prose = CODE_SPAN.sub(" ", typed)
@@ -103,7 +181,7 @@ def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
             pasted += [
                 f"{page.path}: {vector} in {line!r} was typed, not printed"
                 for vector in VECTOR.findall(typed)
-                if bare(vector) not in vectors
+                if bare(vector) not in vectors_of
             ]
             pasted += [
                 f"{page.path}: {decimal} in {line!r} was typed, not printed"
@@ -117,7 +195,7 @@ def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
             pasted += [
                 f"{page.path}: the matrix row {row} in #{part.id} was typed, not printed"
                 for row in rows
-                if "," in row and bare(row) not in vectors
+                if "," in row and bare(row) not in vectors_of
             ]
     assert not pasted
 
@@ -172,10 +250,10 @@ def test_a_listing_holds_no_example_that_nothing_runs(listing: Path) -> None:
 
 @each_language
 def test_every_module_has_its_page_in_the_api(lang: str) -> None:
-    """All but the checks, which only raise, and the layer that builds the site."""
+    """All but the checks, which only raise, a command, and the layer that builds the site."""
     package = ROOT / "attention_docs"
     names = {path.stem for path in package.glob("*.py")} | {"nn", "figures"}
-    wanted = {name.replace("_", "-"): name for name in names - {"__init__", "checks"}}
+    wanted = {name.replace("_", "-"): name for name in names - {"__init__", "checks", "verify"}}
     overview = (ROOT / "docs" / lang / "api.md").read_text(encoding="utf-8")
     listed = dict(re.findall(r"^\| \[`(\w+)`\]\(api/([\w-]+)\.md\) \|", overview, re.M))
     assert {slug: name for name, slug in listed.items()} == wanted

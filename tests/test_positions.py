@@ -15,7 +15,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from attention_docs.positions import frequencies, learned, rope, rotation, sinusoids
+from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
 from tests.conftest import each_language
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, dot, printed, softmax
 
@@ -704,3 +704,27 @@ def test_what_changes_places_with_rotations(entries: list[int], alpha: float) ->
     if like_a_rotation:
         R = np.array([[cos(alpha), sin(alpha)], [-sin(alpha), cos(alpha)]])
         np.testing.assert_allclose(M @ R, R @ M, atol=1e-12)
+
+
+@pytest.mark.parametrize("pairing", ["interleaved", "half-split"])
+def test_a_batch_is_turned_as_complex_numbers(pairing: Pairing) -> None:
+    """With sizes of which none is another: an axis counted from the wrong end is seen."""
+    x, t = np.random.default_rng(3).normal(size=(2, 5, 3, 4)), np.arange(3.0)
+    first, second = {"interleaved": ([0, 2], [1, 3]), "half-split": ([0, 1], [2, 3])}[pairing]
+    z = (x[..., first] + 1j * x[..., second]) * np.exp(1j * t[:, None] * np.array([1, 0.01]))
+    got = rope(x, t, pairing=pairing)
+    np.testing.assert_allclose(got[..., first], z.real, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(got[..., second], z.imag, rtol=0, atol=1e-12)
+
+
+def test_a_base_below_one_is_a_base() -> None:
+    """(1/2)^0 and (1/2)^(-1/2) = √2: the second pair turns faster."""
+    np.testing.assert_allclose(frequencies(4, 0.5), [1, 2**0.5], rtol=1e-15)
+
+
+def test_the_base_is_10000_where_none_is_given() -> None:
+    """10000^(-1/2) = 1/100 in a double, for all that take a base."""
+    assert frequencies(4).tolist() == [1, 0.01]
+    np.testing.assert_array_equal(sinusoids(np.array([1.0]), 4)[0, 2], np.sin(0.01))
+    assert rotation(1, 4)[2, 3] == np.sin(0.01)
+    assert rope(np.array([[0, 0, 1.0, 0]]), np.array([1.0]))[0, 3] == np.sin(0.01)

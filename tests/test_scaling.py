@@ -143,6 +143,7 @@ def test_example(page, lang):
     shown, *said = chapter.values("idea")
     assert shown == "[1, 1, 1, 5]"
     by_root = [softmax([1, 1, 1, 5], mpmath.sqrt(d_k)) for d_k in (1, 4, 16, 64)]
+    assert said.pop(2) == "64"  # the size itself, within the root
     printed([float(v) for v in said], [by_root[i][3] for i in (0, 1, 3)])
     # Typed from seed 001: softmax of [1, 1, 1, 5].
     assert said[0] == "0.9479"
@@ -449,6 +450,8 @@ def test_saturation(page, lang):
     assert pm(chapter.values("scaling")[0])[0] == found[512, "1"][0]
     jacobians = [found[1024, name][2] for name in DIVISORS]
     assert [pm(v)[0] for v in chapter.values("saturation-table")[1:]] == jacobians
+    assert [pm(v)[0] for v in chapter.values("saturation")[6:8]] == jacobians[:2]
+    assert chapter.values("saturation-table")[0] == "2017"
 
 
 @pytest.mark.parametrize(("d", "name"), [(64, "1"), (1024, "1"), (1024, "d_k")])
@@ -717,3 +720,15 @@ def test_exercises(page, lang):
     assert sum(scores) == 0
     variance = Fraction(sum(s * s for s in scores), len(coins))
     assert chapter.output("exercise-trace") == f"{variance} {variance}"
+
+
+@pytest.mark.parametrize(("power", "raised"), [(1, ""), (2, "²"), (3, "³"), (4, "⁴")])
+def test_powers_as_text(power, raised):
+    assert scaling.polynomial_text({("μ",) * power: 5}) == f"5 μ{raised}"
+
+
+def test_two_samples_are_enough():
+    """-1 and 3: mean 1, s = 2, and the variance is certain, for m₄ = s⁴."""
+    mean, error = scaling.mean_interval(np.array([-1.0, 3.0]))
+    assert (mean, round(error, 12)) == (1, round(1.96 * 2 / math.sqrt(2), 12))
+    assert scaling.variance_interval(np.array([-1.0, 3.0])) == (4, 0)

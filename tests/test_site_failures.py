@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from attention_docs.site.build import Build
+from tests.conftest import site_built
 from tests.mini import CONSTANTS, WEIGHTS, Project
 
 FLAGS = [tuple(filter(None, flags)) for flags in itertools.product(("", "-q"), ("", "--strict"))]
@@ -216,6 +217,53 @@ def test_a_block_that_raises_fails_under_every_flag(
         r'attention_docs/checks.py", line \d+, in floats\n +raise TypeError', done.stderr
     )
     assert "site/run" not in done.stderr
+
+
+GALLERY = """[[entry]]
+id = "an-entry"
+group = "masks"
+en = "Heading"
+zh = "Heading"
+why_en = "Why."
+why_zh = "Why."
+place = "weights#weights"
+wrong = "weight"
+test = "tests/test_weights.py::test_weights"
+check_en = "Test it."
+check_zh = "Test it."
+"""
+
+
+@pytest.mark.site
+def test_a_wrong_line_in_a_list_is_told_once_and_nothing_that_follows_from_it(
+    project: Project,
+) -> None:
+    """The page of the gallery and every link to its entries would be at fault as well."""
+    head = "---\ntitle: Mistakes\ndescription: A test page.\n---\n\n# Mistakes { #mistakes }\n\n"
+    page = head + "[There](#an-entry).\n\n<!-- gallery: masks -->\n"
+    for lang in ("en", "zh"):
+        project.write(f"docs/{lang}/mistakes.md", page)
+    link = "The first weight [is](mistakes.md#an-entry)"
+    project.edit("docs/en/weights.md", "The first weight is", link, both=True)
+    project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - mistakes.md\n")
+    project.write("docs/mistakes.toml", GALLERY)
+    done = project.build("-q")
+    assert done.returncode == 1
+    causes = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+    wanted = 'docs/mistakes.toml:2: an-entry: docs/en/weights.md has no block "weight"'
+    assert [cause.split("  ")[-1] for cause in causes] == [wanted]
+
+
+@pytest.mark.site
+def test_a_build_that_fails_says_why_to_one_test_alone(project: Project, tmp_path: Path) -> None:
+    """The fixture `site` stops the run then; each process that was at work says one line."""
+    project.edit("docs/en/weights.md", "{{ weights[0]:.4f }}", "{{ weights[0]:.4f }")
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (target, told), again = (site_built(shared, project.root) for _ in range(2))
+    assert not target.exists()
+    assert "docs/en/weights.md:18: an inline value" in told
+    assert again == (target, "")
 
 
 def read(project: Project) -> list[str]:

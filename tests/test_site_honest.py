@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from attention_docs.site.build import Build
 from attention_docs.site.read.honest import constant, faults
 from tests.mini import WEIGHTS, Project, environment
 
@@ -69,6 +70,60 @@ def test_what_computes_or_says_why_is_allowed(code: str, tmp_path: Path) -> None
 )
 def test_a_constant_is_told_from_what_computes(expression: str, typed: bool) -> None:
     assert constant(expression) is typed
+
+
+# Text of a page: what is told of it, or "" where it may stand there.
+TYPED = {
+    "The block uses 2000 heads.": "2000 is typed",
+    "It took 4,096 steps.": "4,096 is typed",
+    "That is 37 % of the weight.": "37 % is typed",
+    "The weight is `0.0634` there.": "0.0634 is typed",
+    "$n = 4{,}096$": "4096 is typed",
+    "## The weight 0.0634 { #more }": "0.0634 is typed",
+    "/// deeper | The weight 0.0634\n    id: more\n///": "0.0634 is typed",
+    "As Vaswani et al. (2017) and a report ([#42929](https://example.org/1)) say.": "",
+    "Known since 2020. Table 3, §3.2, `001.4`, three of 12 heads, a 95 % interval.": "",
+    "It was run with `batch = 512`.": "",  # the listing holds it
+}
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_a_number_typed_where_results_stand_is_refused(text: str, project: Project) -> None:
+    project.edit(WEIGHTS, 'name = "weights"', 'name = "weights"\nbatch = 512')
+    project.edit("docs/en/weights.md", "## The weights", f"{text}\n\n## The weights", both=True)
+    told = [message for message in read(project) if "docs/en" in message]
+    assert len(told) == bool(TYPED[text])
+    for message in told:
+        assert message.startswith(f"docs/en/weights.md:12: {TYPED[text]}: compute it")
+        number = re.sub(r"[ ,%]", "", TYPED[text].removesuffix("is typed"))
+        assert f"under typed: ({number}: the reason)" in message
+
+
+def test_a_number_of_the_front_matter_is_refused(project: Project) -> None:
+    project.edit("docs/en/weights.md", "A test page.", "The weight is 0.0634.", both=True)
+    assert "docs/en/weights.md:3: 0.0634 is typed" in "\n".join(read(project))
+
+
+def test_a_number_may_say_why_it_is_typed(project: Project) -> None:
+    page = "docs/en/weights.md"
+    project.edit(page, "## The weights", "Up to 65,504.\n\n## The weights", both=True)
+    why = "A test page.\ntyped:\n  65504: the largest number of float16"
+    project.edit(page, "A test page.", why, both=True)
+    assert read(project) == []
+    project.edit(page, "Up to 65,504.", "Up to the largest.", both=True)
+    assert "typed: 65504 needs a reason, and to stand on the page" in "\n".join(read(project))
+
+
+def test_a_result_in_a_comment_of_a_listing_is_refused(project: Project) -> None:
+    project.edit(WEIGHTS, "weights = softmax(scores)", "weights = softmax(scores)  # 0.0634, …")
+    assert "weights.py:14: 0.0634 is typed in a comment: print it" in "\n".join(read(project))
+
+
+def read(project: Project) -> list[str]:
+    """What reading finds, without mkdocs."""
+    build = Build(project.root, print)
+    build.read()
+    return [str(failure) for failure in build.failures]
 
 
 DRAWS = {

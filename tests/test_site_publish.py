@@ -109,3 +109,24 @@ def on_post_build(config):
     assert done.returncode
     assert "site/weights/index.html:1: was made and is not there" in done.stderr
     assert not (project.root / "site").exists()
+
+
+def test_a_block_publishes_a_file(project: Project) -> None:
+    """The text of a block, as a file that both languages link to; from the cache too."""
+    project.edit(
+        "docs/listings/weights.py",
+        'name = "weights"\n',
+        "from attention_docs.text import TextFile\n\n"
+        'name = "weights"\nfile = TextFile("two-rows.csv", "1,é\\n" * 600)\n',
+    )
+    for _ in range(2):  # the second build makes no page
+        assert project.build().returncode == 0
+        assert project.read("site/files/two-rows.csv") == "1,é\n" * 600
+        assert '<a href="../files/two-rows.csv" download' in project.html("weights")
+        assert '<a href="../../files/two-rows.csv" download' in project.html("zh/weights")
+        assert "two-rows.csv</a> (3 kB)" in project.html("weights")
+        assert "files/two-rows.csv)" in project.read("site/weights/index.html.md")
+    project.edit("docs/listings/weights.py", "two-rows.csv", "../two-rows.csv")
+    done = project.build("-q")
+    assert done.returncode
+    assert "name must be like some-words.json" in done.stderr

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import re
 from fractions import Fraction
 
@@ -351,6 +352,35 @@ def test_underflow(page, lang):
     assert "[nan, nan]" in output
     sigmoid = 1 / (1 + mpmath.exp(-2))
     printed(line_numbers(output.splitlines()[-1], "["), [sigmoid, 1 - sigmoid], 2)
+
+
+@pytest.mark.parametrize("kind", ["column", "transposed", "torch", "bfloat16"])
+def test_half_precision_does_not_stall(kind):
+    """Along an axis that is not in one piece in memory NumPy adds float16 one by one."""
+    n = 4096
+    scores = {
+        "column": np.zeros((n, 3), np.float16),
+        "transposed": np.zeros((3, n), np.float16).T,
+        "torch": torch.zeros(n, 3, dtype=torch.float16),
+        "bfloat16": torch.zeros(n, 3, dtype=torch.bfloat16),
+    }[kind]
+    weights = package.softmax(scores, axis=0)
+    assert weights.dtype == scores.dtype
+    assert bool((weights == 2.0**-12).all())  # 1/4096 has a place in both
+    # g = 1 for all: their mean is 1, and the gradient 0; the entropy is ln 4096.
+    rows = weights.T
+    gradient = package.softmax_gradient(rows, rows * 0 + 1)
+    assert gradient.dtype == scores.dtype
+    assert bool((gradient == 0).all())
+    nats = package.entropy(rows)
+    assert nats.dtype == scores.dtype
+    assert float(abs(nats - 12 * math.log(2)).max()) < 12 * math.log(2) / 2**7
+
+
+def test_half_precision_sums_beyond_its_largest_number():
+    """70,000 ones are more than float16 can hold; a weight of 1/70,000 is not."""
+    weights = package.softmax(np.zeros(70_000, np.float16))
+    assert bool((weights == np.float16(1 / 70_000)).all())
 
 
 @pytest.mark.site

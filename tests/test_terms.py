@@ -8,6 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 from markdown import Markdown
 
+from attention_docs.site.build import Build
 from attention_docs.site.read.page import Page, Piece, lines_as_pieces, read_page
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.terms import Term, entries
@@ -122,6 +123,33 @@ def test_no_term_has_two_rows(lang: str, slug: str) -> None:
     page_ = read_page(ROOT / "docs" / lang / f"{slug}.md", ROOT)
     ids = [entry.id for entry in entries(page_, column)]
     assert len(ids) == len(set(ids)) > 30
+
+
+TABLE = "---\ntitle: x\n---\n\n# x {{ #x }}\n\n| {0} |\n|---|---|\n| {1} |\n| {2} |\n"
+EN = TABLE.format("Term | Meaning", "key | compared", "query | asks")
+ZH = TABLE.format("词 | Term | 意思", "键 | key | 被比较", "查询 | query | 发问").replace(
+    "|---|---|", "|---|---|---|"
+)
+
+
+@pytest.mark.parametrize("row", ["键 | key", "查询 | query"])
+def test_a_term_that_one_language_lacks_is_a_fault(row: str, project: Any) -> None:
+    project.write("docs/en/glossary.md", EN)
+    project.write("docs/zh/glossary.md", ZH)
+    project.stamp()
+    assert not messages(project)
+    lines = [line for line in project.read("docs/zh/glossary.md").split("\n") if row not in line]
+    project.write("docs/zh/glossary.md", "\n".join(lines))
+    missing = row.split(" | ")[1]
+    assert messages(project) == [
+        f"docs/zh/glossary.md:1: entries: missing ['entry-{missing}'], too many [] (as in docs/en)"
+    ]
+
+
+def messages(project: Any) -> list[str]:
+    build = Build(project.root, print)
+    build.read()
+    return [str(failure) for failure in build.failures]
 
 
 @pytest.mark.site

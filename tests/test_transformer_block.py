@@ -236,6 +236,7 @@ def test_module_agrees_with_torch(seed, sizes, dtype, mask, norm_first, bias, ac
             close(a, b, bound)
 
 
+@pytest.mark.itself
 @given(seed=seeds, norm_first=st.booleans())
 def test_numpy_and_torch_agree(seed, norm_first):
     torch.manual_seed(seed)
@@ -1238,3 +1239,38 @@ def test_exercises(page, lang):
     printed([below], [sum(one < 1 for one in factors) / 1024], 3)
     leaks = [line.split()[-1] for line in chapter.output("exercise-axis").splitlines()]
     assert leaks == ["False", "True"]
+
+
+def test_defaults_are_those_of_torch():
+    """Sizes, order of the norms, dropout, ε and activation, where nothing is said."""
+    own, other = TransformerEncoderLayer(4, 2), nn.TransformerEncoderLayer(4, 2)
+    assert own.linear_1.weight.shape == other.linear1.weight.shape == (2048, 4)
+    assert own.linear_2.weight.shape == other.linear2.weight.shape
+    assert own.norm_first is other.norm_first is False
+    assert own.dropout.p == own.attention.dropout.p == other.dropout.p == 0.1
+    assert own.eps == own.norm_1.eps == own.norm_2.eps == other.norm1.eps == 1e-5
+    assert own.activation(torch.tensor([-1.0, 2.0])).tolist() == [0, 2]
+    assert (own.linear_1.bias is None) == (other.linear1.bias is None)
+
+
+def test_a_changed_layer_is_reset():
+    """Scales 1, shifts and biases 0, and every matrix within Xavier's bound: √(6 / (4 + 5))."""
+    layer = TransformerEncoderLayer(4, 2, 5)
+    with torch.no_grad():
+        for one in layer.parameters():
+            one.fill_(7)
+    layer.reset_parameters()
+    for name, one in layer.named_parameters():
+        if name.endswith("bias"):
+            assert bool((one == 0).all()), name
+        elif name.startswith("norm"):
+            assert bool((one == 1).all()), name
+        else:
+            assert one.unique().numel() == one.numel(), name
+            assert bool((one.abs() <= sqrt(6 / sum(one.shape))).all()), name
+
+
+def test_a_layer_without_biases_is_reset():
+    layer = TransformerEncoderLayer(4, 2, 5, bias=False)
+    layer.reset_parameters()
+    assert not [name for name, _ in layer.named_parameters() if name.endswith("bias")]

@@ -160,6 +160,7 @@ def wrapped(label: str, width: float, size: float = LABEL) -> list[str]:
 
 def document(width: float, height: float, body: str, largest: float | None, alt: str) -> str:
     """The SVG element around a body; it shrinks to 3/4 and then its box scrolls."""
+    width = round(width, 2)  # Python 3.12 adds floats in another way: half a pixel is a tie
     style = (
         f"width:100%;max-width:{(largest or width):.0f}px;min-width:{0.75 * width:.0f}px;"
         f"color:{colour('figure-ink')};background:{colour('figure-page')};"

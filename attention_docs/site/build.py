@@ -17,7 +17,7 @@ from pathlib import Path
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, remade, twins
+from attention_docs.site.read import honest, relations, remade, twins, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, untold
 from attention_docs.site.read.page import Page, Reader, Request
@@ -26,7 +26,7 @@ from attention_docs.site.read.settings import settings
 from attention_docs.site.render import terms
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
-from attention_docs.site.render.weave import Links, Woven
+from attention_docs.site.render.weave import FILES, Links, Woven
 from attention_docs.site.run.block import STEPS
 from attention_docs.site.run.execute import Executor, public_versions
 from attention_docs.site.run.result import Drawing, Result
@@ -60,6 +60,7 @@ class Target:
         edit: what "edit this page" leads to.
         shared: what is shown where a page is shared, in words.
         served: whether it is only served while somebody writes.
+        live: whether its pages can run in a reader's browser.
     """
 
     site_url: str = ""
@@ -67,6 +68,7 @@ class Target:
     edit: str = ""
     shared: str = ""
     served: bool = False
+    live: bool = False
 
 
 class Build:
@@ -111,12 +113,13 @@ class Build:
             found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
-            self.failures += [*page.failures, *twins.nameless(page)]
+            self.failures += [*page.failures, *twins.nameless(page), *typed.typed(page, self.root)]
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
-            self.failures += honest.faults(listing)
+            self.failures += [*honest.faults(listing), *typed.comments(listing)]
             for lang in self.written[1:]:
                 self.failures += untold(listing, lang)
         self._compare()
+        self._compare_entries()
         for script in self.scripts.values():
             self._make(script)
         self.executor.plan(self.all)
@@ -133,10 +136,23 @@ class Build:
             for slug in sorted(originals.keys() | pages.keys()):
                 here, there = originals.get(slug), pages.get(slug)
                 if here and there:
-                    self.failures += twins.compare(here, there)
+                    faults = twins.compare(here, there)
+                    self.failures += faults or relations.faults(here, there)
                 elif one := here or there:
                     wanted = f"docs/{lang if here else first}/{slug}.md"
                     self.failures.append(Failure(one.path, 1, f"has no twin {wanted}"))
+
+    def _compare_entries(self) -> None:
+        """Glossary and notation hold the same entries in all languages."""
+        first, *others = self.written
+        for lang in others:
+            for slug, entries in self.entries[lang].items():
+                ours = {one.id for one in entries}
+                theirs = {one.id for one in self.entries[first].get(slug, ())}
+                if ours != theirs:
+                    missing, extra = sorted(theirs - ours), sorted(ours - theirs)
+                    message = f"entries: missing {missing}, too many {extra} (as in docs/{first})"
+                    self.failures.append(Failure(self.pages[lang][slug].path, 1, message))
 
     def _make(self, script: Script) -> None:
         """The pages of a language that is made from another one; nobody can mend these alone."""
@@ -318,6 +334,7 @@ class Build:
         return Links(
             api=relative(f"{folder}api/", here),
             listings=relative("listings/", here),
+            files=relative(f"{FILES}/", here),
             glossary=relative("glossary.md", page.slug),
             notation=relative("notation.md", page.slug),
             repository=self.target.repository,
@@ -371,7 +388,7 @@ class Build:
         """What a finished page with its copies depends on, as one word."""
         target = self.target
         zipped = "zip" if self.zipped(page) else ""
-        address = (target.site_url, target.edit, target.shared)
+        address = (target.site_url, target.edit, target.shared, str(target.live))
         return key_of(made_key, self._around[page.lang], *address, zipped)
 
     @cached_property

@@ -7,6 +7,7 @@ whatever the flags. Under `mkdocs serve` nothing stops: a page shows what is wro
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -31,7 +32,9 @@ from mkdocs.utils.templates import TemplateContext
 from attention_docs.site.addresses import relative
 from attention_docs.site.build import Build, Target, cache_folder, code_of
 from attention_docs.site.mkdocs_page import made, reuse
-from attention_docs.site.publish import card, site
+from attention_docs.site.publish import card, runtime, site
+from attention_docs.site.publish import live as live_pages
+from attention_docs.site.publish.catalogue import Placed
 from attention_docs.site.publish.guard import survivors
 from attention_docs.site.publish.head import head, sitemap
 from attention_docs.site.publish.markdown import markdown as markdown_copy
@@ -46,7 +49,7 @@ from attention_docs.site.render import blocks, theme
 from attention_docs.site.render.cards import glyph
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.shelf import Made, Shelf
-from attention_docs.site.render.weave import Woven
+from attention_docs.site.render.weave import FILES, Woven
 from attention_docs.site.store import Store
 from attention_docs.words import words
 
@@ -154,7 +157,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if self.reader is None or self.reader.root != root:
             self.reader = Reader(root)
         self.store = Store(cache_folder(root) / "pages", log.warning)
-        target = Target(known.site_url, known.repo_url, str(config.edit_uri), served=self.served)
+        live = not runtime.missing(cache_folder(root))
+        if not live:
+            log.info("No live pages: Python for the browser is missing (README, Live pages)")
+        edit = str(config.edit_uri)
+        target = Target(known.site_url, known.repo_url, edit, served=self.served, live=live)
         makers = [
             self.code.setdefault(root, code_of(root)),
             f"{mkdocs.__name__} {mkdocs.__version__}",
@@ -167,7 +174,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build.target = replace(target, shared=repr(self.card.alt) if self.card else "")
         self.turns: dict[str, Turn] = {}  # by the path of the page's file
         self.failures: list[Failure] = []
-        self.stopped = False  # a block failed: no further page is made
+        self.stopped = False  # a block or a list failed: no further page is made
         self.unmended = False  # the theme is not the one that this package knows
         self.place = Place(Path(config.site_dir), build.cache)
         if self.shelf is None or self.shelf.store.folder != self.store.folder:
@@ -239,7 +246,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             return markdown
         turn.fresh = True
         turn.woven = self.extension.woven = turn.woven or self.build.weave(source)
-        self.stopped = bool(turn.woven.failures) and not self.served
+        # A fault of a list such as docs/mistakes.toml is none of this page: `build` has it.
+        wrong = bool(turn.woven.failures or self.build.failures)
+        self.stopped = wrong and not self.served
         turn.warnings = len(self.listener.messages)
         return turn.woven.markdown()
 
@@ -291,9 +300,21 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             extra = cast("dict[str, Any]", context)
             extra["tags"] = build.tags
             extra["about"] = head(placed, build, self.card)
-            extra["script"] = dict(build.words(turn.source.lang)["site"]["script"])
+            extra["script"] = self._script(placed)
             extra["takeaway"] = placed.line(build.zipped(turn.source))
         return context
+
+    def _script(self, placed: Placed) -> dict[str, Any]:
+        """What the page's script is told: its words, and where a live page finds what it loads."""
+        said = self.build.words(placed.page.lang)["site"]
+        told: dict[str, Any] = dict(said["script"])
+        if self.build.target.live and placed.page.blocks:
+            folder = relative(f"{live_pages.FOLDER}/", placed.url)
+            page = relative(live_pages.place(placed.page), placed.url)
+            knobs = [b.id for b in placed.page.blocks if any(s.knobs for s in b.sections)]
+            found = {"folder": folder, "page": page, "knobs": knobs, "files": live_pages.NAMES}
+            told["live"] = {**said["live"], **found}
+        return told
 
     def on_template_context(
         self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
@@ -344,6 +365,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
         site.beside(self.place.stage, build, pages)
+        if build.target.live:
+            live_pages.beside(self.place.stage, build.root, build.cache)
         if self.served:
             self._refresh()
         else:
@@ -475,7 +498,10 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         found = {placed.markdown: markdown_copy(*about)}
         if placed.notebook:
             found[placed.notebook] = notebook(*about)
-        return found
+        if self.build.target.live and woven.page.blocks:
+            document = live_pages.document(woven)
+            found[live_pages.place(woven.page)] = json.dumps(document, ensure_ascii=False)
+        return found | woven.files
 
     def _mended(self, html: str, lang: str, url: str) -> str:
         folder = self.build.addresses.folder(lang)
@@ -495,6 +521,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if self._stands(turn):
                 placed = self.build.placed[turn.source.path]
                 kept |= {f"{placed.url}index.html", placed.markdown, placed.notebook}
+                kept.add(live_pages.place(turn.source))
+        target = self.place.target
+        kept |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}
         self.place.refresh(kept)
         turns = self.turns.values()
         self.shown = {turn.source.path: turn.printed_key for turn in turns if turn.clean}

@@ -52,3 +52,11 @@ def words(lang: str) -> Words:
         known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.toml")))
         raise ValueError(f"a language must have a file of words ({known}), got {lang!r}")
     return Words(tomllib.loads(path.read_text(encoding="utf-8")), lang)
+
+
+def table(name: str, lang: str) -> Mapping[str, Any]:
+    """A table that a language need not have; empty for a language without words, told elsewhere."""
+    if not (FOLDER / f"{lang}.toml").is_file():
+        return {}
+    found: Mapping[str, Any] = words(lang).get(name, {})
+    return found

@@ -38,6 +38,9 @@ function alike(one, other) {
   return a.length === b.length && a.every((c, i) => c === b[i] || scripts.get(c)?.includes(b[i]));
 }
 
+/* The same, but for a part of a compound: "attention" in scaled_dot_product_attention. */
+const alone = (term) => new RegExp(`(?<![_-])${pattern(term).source}`, "giu");
+
 const occurs = (term) => docs.some(({ title, text }) => `${title}\n${text}`.search(pattern(term)) >= 0);
 
 /* The terms of a query. One that occurs nowhere gives way to its parts: Chinese in pairs of
@@ -67,11 +70,11 @@ function meant(query) {
   let home = "";
   for (const [page, all] of names) {
     const name = all.find((one) => alike(asked, one))
-      ?? all.find((one) => one.length > 2 && asked.search(pattern(one)) >= 0);
+      ?? all.find((one) => one.length > 2 && asked.search(alone(one)) >= 0);
     if (!name) continue;
     if (alike(asked, name)) home ||= page;
     for (const other of all) {
-      if (other !== name) ways.push(asked.replace(pattern(name), () => other));
+      if (other !== name) ways.push(asked.replace(alone(name), () => other));
     }
   }
   return [[...new Set(ways)].slice(0, 12), home];

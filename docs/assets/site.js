@@ -5,6 +5,7 @@
   const words = JSON.parse(document.getElementById("__words").textContent); // [site.script]
   const all = (selector) => document.querySelectorAll(selector);
   const query = document.querySelector("[data-md-component=search-query]");
+  const own = document.currentScript.src;
 
   // The search index weighs more than a chapter: it loads once a reader turns to the search.
   let turn;
@@ -82,6 +83,71 @@
     copy.dataset.mdType = "copy";
     copy.dataset.clipboardText = code.textContent.trimEnd();
     code.before(buttons);
+  }
+
+  // A page can run in the browser: what that takes is loaded when a reader asks for it.
+  const { live } = words;
+  const python = (job) => import(new URL("live/page.js", own)).then(job).catch((error) => {
+    alert(live.broken.replace("{}", error.message)); // nothing of the page has changed
+  });
+  function offer(name, text, press) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = name;
+    button.textContent = text;
+    button.addEventListener("click", press);
+    return button;
+  }
+  if (live) {
+    for (const block of all(".block[data-block]:not([data-torch])")) {
+      const { block: id } = block.dataset;
+      const edit = offer("md-code__button live-edit", live.edit, () => python((page) => page.edit(id)));
+      edit.setAttribute("aria-label", live.editBlock.replace("{}", id));
+      block.querySelector(".md-code__nav")?.prepend(edit);
+    }
+    for (const id of live.knobs) {
+      const turn = offer("md-button live-turn", live.turn, () => {
+        python((page) => page.turnKnobs(id));
+        turn.remove();
+      });
+      document.getElementById(`knobs-${id}`).append(turn);
+    }
+    const scratch = offer("md-button live-turn", live.scratch, () => {
+      python((page) => page.scratch());
+      scratch.hidden = true;
+    });
+    const last = document.querySelector("article .takeaway");
+    if (last) last.before(scratch);
+    const follow = () => {
+      if (location.hash.startsWith("#live=")) python((page) => page.follows(location.hash));
+    };
+    addEventListener("hashchange", follow);
+    follow();
+  }
+
+  // "Predict, then run" asks for the prediction first; it stands above the answer.
+  for (const box of all(".exercise[data-kind=predict]")) {
+    const answer = box.querySelector("details.answer");
+    if (!answer) continue;
+    const form = document.createElement("form");
+    const label = document.createElement("label");
+    const field = document.createElement("input");
+    const said = document.createElement("p");
+    form.className = "prediction";
+    said.setAttribute("role", "status");
+    label.append(words.predict, " ", field);
+    form.append(label, " ", offer("md-button", words.compare, null), said);
+    form.querySelector("button").type = "submit";
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (!field.value.trim()) {
+        field.focus();
+        return;
+      }
+      said.textContent = words.predicted.replace("{}", field.value.trim());
+      answer.open = true;
+    });
+    answer.before(form);
   }
 
   // A link opens the fold that holds its target; browsers of before 2025 do so only in part.

@@ -15,14 +15,7 @@ from math import log, sqrt
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.eight_steps import (
-    INPUTS,
-    W_KEY,
-    W_QUERY,
-    W_VALUE,
-    round_weights,
-    weighted_values,
-)
+from attention_docs.eight_steps import round_weights, weighted_values
 from attention_docs.figures import eight_steps, flow, heatmap, numbered, product
 from attention_docs.sequences import attention_parameters, window_parameters
 from attention_docs.softmax import softmax
@@ -89,7 +82,10 @@ print(text(softmax(16 * s), ".4f"))
 # --8<-- [end:tied]
 
 # --8<-- [start:stepper]
-x = INPUTS  # (n, d_model)
+x = np.array([[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]], float)  # knob
+W_KEY = np.array([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]], float)  # knob
+W_QUERY = np.array([[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]], float)  # knob
+W_VALUE = np.array([[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]], float)  # knob
 queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
 scores = queries @ keys.T
 weights = softmax(scores)

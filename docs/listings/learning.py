@@ -37,7 +37,7 @@ def sequences(signs):
     return sqrt(6 / 4) * x, wanted
 
 
-# All 4096 sequences have a number; 248 different numbers are drawn.
+# Every sequence has a number; no two of those that are drawn are the same.
 rng = np.random.default_rng(SEED)
 drawn = rng.choice(2**12, size=48 + 200, replace=False)
 signs = 1.0 - 2 * (drawn[:, None] >> np.arange(12) & 1).reshape(-1, 6, 2)

@@ -134,7 +134,7 @@ stepper(
 
 # --8<-- [start:minus-infinity]
 scores = np.array([2.0, 4.0, 4.0])  # query 1 of the eight steps
-mask = np.array([True, True, False])
+mask = np.array([True, True, False])  # knob
 masked = apply_mask(scores, mask)
 weights = softmax(masked)
 print(text(masked, ".0f"))

@@ -183,10 +183,11 @@ for base in (100.0, 10000.0, 500000.0):
 # --8<-- [end:bases]
 
 # --8<-- [start:shift]
-turn = rotation(-3, d=4)  # pairs of [sin, cos] turn clockwise
+offset = 3  # knob: 1 … 40
+turn = rotation(-offset, d=4)  # pairs of [sin, cos] turn clockwise
 p = sinusoids(np.arange(1000.0), d=4)
 print(text(turn, ".4f"))
-print(agree(p[:-3] @ turn, p[3:]))
+print(agree(p[:-offset] @ turn, p[offset:]))
 # --8<-- [end:shift]
 
 # --8<-- [start:gram]

@@ -110,13 +110,14 @@ slider("d_k", [frame(i, d_k) for i, d_k in enumerate(widths)], start=widths.inde
 # --8<-- [end:slider]
 
 # --8<-- [start:example]
-scores = np.array([1.0, 1.0, 1.0, 5.0])
+scores = np.array([1.0, 1.0, 1.0, 5.0])  # knob
+d_k = 64  # knob: log 1 … 1024
 raw_weights = softmax(scores)
-scaled_weights = {d_k: softmax(scores / sqrt(d_k)) for d_k in (4, 16, 64)}
-every = [raw_weights, *scaled_weights.values()]
+scaled_weights = [softmax(scores / sqrt(size)) for size in (4, 16, d_k)]
+every = [raw_weights, *scaled_weights]
 others = {"en": "each of keys 1 to 3", "zh": "键 1 到键 3 各"}
 bar_chart(
-    [RAW[1], "dₖ = 4", "dₖ = 16", "dₖ = 64"],
+    [RAW[1], "dₖ = 4", "dₖ = 16", f"dₖ = {d_k}"],
     [(others, [w[0] for w in every]), ("key 4", [w[3] for w in every])],
     ylabel="weight",
     spec=".4f",

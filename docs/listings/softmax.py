@@ -18,7 +18,7 @@ from attention_docs.softmax import (
 from attention_docs.text import number, text
 
 queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
-example = np.array([1.0, 1.0, 1.0, 5.0])
+example = np.array([1.0, 1.0, 1.0, 5.0])  # knob
 
 
 def one_leads(gap, n, tau=1):
@@ -31,7 +31,8 @@ BARS = [
     {"en": "all others together", "zh": "其余的键合计"},
     {"en": "each of the others", "zh": "其余每个键"},
 ]
-temperatures, gaps, counts = [1, 2, 4], [4, 7, 10], [2, 8, 64, 1024]
+temperatures = [1, 2, 4]  # knob
+gaps, counts = [4, 7, 10], [2, 8, 64, 1024]
 
 
 def frame(i, j, k):

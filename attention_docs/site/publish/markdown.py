@@ -27,7 +27,7 @@ from attention_docs.site.read.page import (
     Request,
     lines_as_pieces,
 )
-from attention_docs.site.render.weave import Woven
+from attention_docs.site.render.weave import FILES, Woven
 from attention_docs.site.run.imports import file_of
 
 LIST = re.compile(r"(?<=[)*])\{ [.#][^{}]*\}")  # attributes of a link or of a word
@@ -55,6 +55,8 @@ def markdown(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
             found.append(fenced(result.text, "text"))
         if result and result.figure:
             found.append(words["figure"] + result.figure[woven.page.lang].alt)
+        for file in result.files if result else ():
+            found.append(f"[{file.name}]({link(f'{FILES}/{file.name}')})")
     found.append("---")
     if woven.page.blocks:
         versions = ", ".join(f"{name} {number}" for name, number in woven.versions.items())

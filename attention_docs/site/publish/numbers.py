@@ -1,4 +1,7 @@
-"""numbers.json: for machines, every output and inline value of the site and where it comes from."""
+"""numbers.json: for machines, every output and inline value of the site and where it comes from.
+
+`attention_docs.verify` runs it all again, where nothing but NumPy may be installed.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,26 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from attention_docs.site.render.weave import Woven
+from attention_docs.site.run.imports import PACKAGE, Modules, file_of, imported
+
+if TYPE_CHECKING:
+    from attention_docs.site.read.page import Page
+    from attention_docs.site.render.weave import Woven
+
+RUNNER = ("attention_docs.site.run.block", "attention_docs.words")
+"""What takes part in every block."""
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])")
 
 
 def records(url: str, woven: Woven) -> list[dict[str, Any]]:
-    """One record per output and per inline value of a page, in the order of the page."""
+    """One record per output and per inline value of a page, in the order of the page.
+
+    `block` counts from 1: the block that printed it, or the one that an inline value follows.
+    """
     page, found = woven.page, []
 
     def place(line: int) -> dict[str, Any]:
@@ -25,7 +39,7 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
             "section": page.section(line),
         }
 
-    for block in page.blocks:
+    for position, block in enumerate(page.blocks, start=1):
         result = woven.result(block)
         if result is None or not result.shows:
             continue
@@ -35,12 +49,13 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
                 **place(block.line),
                 "id": f"out-{block.id}",
                 "kind": "output",
+                "block": position,
                 "listing": f"docs/listings/{first.listing.name}",
                 "line": first.first_line,
                 "functions": result.functions,
                 "seeds": result.seeds,
                 "figure": result.figure[page.lang].alt if result.figure else "",
-                **_content(result.text),
+                **content(result.text),
             }
         )
     for number, value in enumerate(page.values, start=1):
@@ -49,17 +64,19 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
                 **place(value.line),
                 "id": f"value-{number}",
                 "kind": "inline",
+                "block": value.after,
                 "source": page.path,
                 "line": value.line,
                 "expression": value.expression,
                 "format": value.spec,
-                **_content(woven.value(number)),
+                **content(woven.value(number)),
             }
         )
     return found
 
 
-def _content(text: str) -> dict[str, Any]:
+def content(text: str) -> dict[str, Any]:
+    """A text, the numbers in it, and its hash."""
     return {
         "text": text,
         "values": [float(number) for number in NUMBER.findall(text)],
@@ -72,7 +89,46 @@ def as_lines(found: Iterable[dict[str, Any]]) -> str:
     return ",\n".join(json.dumps(record, ensure_ascii=False) for record in found)
 
 
-def document(languages: Sequence[str], versions: Mapping[str, str], pages: Iterable[str]) -> str:
+def sources(root: Path, languages: Iterable[str], pages: Iterable[Page]) -> dict[str, str]:
+    """The hashes of all files behind the numbers: lock, package, words of figures, listings."""
+    sections = [section for page in pages for block in page.blocks for section in block.sections]
+    names = {*RUNNER}.union(*(imported(section.code) for section in sections))
+    modules = (file_of(name, root) for name in Modules(root).needed(names))
+    files = {root / "requirements.lock", *filter(None, modules)}
+    files |= {root / PACKAGE / "words" / f"{lang}.toml" for lang in languages}
+    files |= {section.listing for section in sections}
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(files)
+        if path.is_file()
+    }
+
+
+def blocks(pages: Iterable[Page]) -> dict[str, list[list[str]]]:
+    """The blocks of each page, each as its sections: "scaling.py:setup"."""
+    return {
+        page.slug: [
+            [f"{section.listing.name}:{section.name}" for section in block.sections]
+            for block in page.blocks
+        ]
+        for page in pages
+    }
+
+
+def document(
+    root: Path,
+    languages: Sequence[str],
+    versions: Mapping[str, str],
+    pages: Sequence[Page],
+    lines: Iterable[str],
+) -> str:
     """The file's content from the lines of all pages, the same for the same site."""
-    head = json.dumps({"languages": languages, "versions": versions})[:-1]
-    return f'{head}, "records": [\n' + ",\n".join(filter(None, pages)) + "\n]}\n"
+    first = [page for page in pages if page.lang == languages[0]]  # the others run the same blocks
+    head = {
+        "languages": languages,
+        "versions": versions,
+        "sha256": sources(root, languages, first),
+        "pages": blocks(first),
+    }
+    opened = json.dumps(head)[:-1]
+    return f'{opened}, "records": [\n' + ",\n".join(filter(None, lines)) + "\n]}\n"

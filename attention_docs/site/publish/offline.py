@@ -16,7 +16,7 @@ LINK = re.compile(r'(?P<before>\s(?:href|src)=")(?P<path>[^"#?:]*)(?P<rest>[^":]
 OFFER = re.compile(rf'{re.escape(GAP)}<a href="[^"]*{re.escape(ZIP)}"[^>]*>[^<]*</a>')
 LEFT_OUT = re.compile(
     r"(404\.html|sitemap\.xml.*|(\w[\w-]*/)?search/.*|assets/search\.js|assets/javascripts/(lunr|workers)/.*"
-    r"|.*\.map|.*\.zip)$"
+    r"|.*\.map|(?!live/).*\.zip)$"
 )
 """What makes no sense on a disk. A browser does not let a page on disk read the search index."""
 

@@ -36,7 +36,9 @@ def beside(
     pages, languages, catalogue = list(pages), build.languages, build.catalogue
     by_url = sorted(pages, key=lambda page: page.placed.url)
     lines = (page.made.numbered for page in by_url)
-    write(built / "numbers.json", numbers.document(languages, public_versions(), lines))
+    sources = [page.placed.page for page in by_url]
+    told = numbers.document(catalogue.root, languages, public_versions(), sources, lines)
+    write(built / "numbers.json", told)
     for number, lang in enumerate(languages):
         found = (page.made.searched for page in pages if page.placed.page.lang == lang)
         folder = built / lang if number else built

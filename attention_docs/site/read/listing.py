@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.knobs import Knob, taken
 
 MARKER = re.compile(r"^# --8<-- \[(?P<kind>start|end):(?P<name>[\w-]+)\]$")
 
@@ -34,6 +35,7 @@ class Section:
     listing: Path
     first_line: int
     code: str
+    knobs: tuple[Knob, ...] = ()
 
     def told(self, lang: str, script: Callable[[str, str], str] = same) -> str:
         """The code with comments in a language, or in what a script makes of it."""
@@ -58,7 +60,10 @@ def sections(path: Path, text: str) -> dict[str, Section]:
                     raise Failure(file, number, f'section "{name}" is there already')
                 open_name, first, code = name, number + 1, []
             else:
-                found[name] = Section(name, path, first, "\n".join(code))
+                try:
+                    found[name] = Section(name, path, first, *taken("\n".join(code)))
+                except ValueError as error:
+                    raise Failure(file, first, str(error)) from None
                 open_name = ""
         elif "--8<--" in line:
             raise Failure(file, number, f"not a section marker: {line!r}")

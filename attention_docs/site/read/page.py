@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +41,11 @@ CELL = re.compile(r"(?<!\\)\|")
 DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.S)
 INLINE = re.compile(r"(?<![\\$])\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)")
 TEX_WORDS = re.compile(r"\\(?:text|textbf|textrm|operatorname|tag)\{[^{}]*\}")
+SPOKEN = re.compile(r"\\(?:text|textbf|textrm|textit)\{([^{}]*)\}")
+REASON = re.compile(r"(?:&&|\\qquad|\\quad|&)?\s*\\text\{\s*[(（].*")
+ROW = re.compile(r"\\\\(?:\[\d+pt\])?")
+SIDES = re.compile(r"[=,、](?![^(\[{]*[)\]}])")  # of an equation, or of a list without brackets
+SPACING = re.compile(r"\\[,;! ]|\s|[.,，。]$")
 LINK_TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|\{[^}]*\}")
 NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
 OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
@@ -207,7 +212,40 @@ class Passage:
 
     def displays(self) -> list[str]:
         """Display formulas, without the words in them and without white space."""
-        return [re.sub(r"\s|&&", "", TEX_WORDS.sub("", tex)) for tex in DISPLAY.findall(self.text)]
+        return [re.sub(r"\s|&&", "", SPOKEN.sub("", tex)) for tex in DISPLAY.findall(self.text)]
+
+    def formulas(self, told: Mapping[str, str]) -> list[str]:
+        """The sides of inline formulas, with the words in them as `told` translates them."""
+
+        def translated(match: re.Match[str]) -> str:
+            return f"\\text{{{told.get(match[1].strip(), match[1].strip())}}}"
+
+        found = INLINE.findall(DISPLAY.sub(" ", CODE_SPAN.sub(" ", VALUE.sub("{v}", self.text))))
+        sides = (side for tex in found for side in SIDES.split(SPOKEN.sub(translated, tex)))
+        return [side for side in (SPACING.sub("", side) for side in sides) if side]
+
+    def spoken(self, told: Mapping[str, str]) -> Counter[str]:
+        """The words in each line of display formulas but for its reason, as `told` has them.
+
+        It translates what stands between formulas, or all of a line: "if / else"; "" stands for
+        words that the other language says in the reason.
+        """
+        found: Counter[str] = Counter()
+        for row in (row for tex in DISPLAY.findall(self.text) for row in ROW.split(tex)):
+            words = [word.strip() for word in SPOKEN.findall(REASON.sub("", row))]
+            line = " / ".join(filter(None, words))
+            apart = " / ".join(told.get(word, word) for word in filter(None, words))
+            found[told.get(line, apart)] += 1
+        del found[""]
+        return found
+
+    def names_in_reasons(self) -> Counter[str]:
+        """What a reason calls alike in every language: "A1" and whole numbers."""
+        rows = (row for tex in DISPLAY.findall(self.text) for row in ROW.split(tex))
+        reasons = (
+            word for row in rows for one in REASON.findall(row) for word in SPOKEN.findall(one)
+        )
+        return Counter(name for one in reasons for name in re.findall(r"[A-Z]?\d+", one))
 
     def values(self) -> Counter[str]:
         """Inline values as written."""

@@ -1,7 +1,8 @@
 """Compare a page with its original: what must be alike, and whether the translation is up to date.
 
-Alike: headings and their ids, blocks, display formulas, and in every passage the numerals and the
-inline values. Up to date: a translation carries a stamp of the original that it goes with.
+Alike: headings and their ids, blocks, display formulas, and in every passage the numerals, the
+inline values and the inline formulas; words in formulas as `[formulas]` of the language's words has
+them. Up to date: a translation carries a stamp of the original that it goes with.
 
     python -m attention_docs.site.read.twins scaling zh/softmax
 """
@@ -12,6 +13,7 @@ import hashlib
 import itertools
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
@@ -24,7 +26,12 @@ from attention_docs.site.read.page import (
     read_page,
 )
 from attention_docs.site.read.settings import languages
+from attention_docs.words import table
 
+SYMBOL = re.compile(
+    r"(?:\\?[A-Za-z]+|\\text\{[^{}]*\})(?:[_^](?:\w|\{[^{}]*\}|\\\w+(?:\{[^{}]*\})?))*|\\sqrt\{[^{}]*\}"
+)
+SPOKEN = "words in formulas ([formulas] in the words of the language says which are alike)"
 STAMP = re.compile(r'^english: *"?(?P<stamp>[\w-]*)"? *$', re.M)
 
 
@@ -50,8 +57,9 @@ def compare(original: Page, page: Page) -> list[Failure]:
         line = page.passages[min(number, len(page.passages) - 1)].line
         return [Failure(page.path, line, f"heading or box: wanted {wanted}, got {got}")]
     faults = _blocks(original, page) + _parts(original, page)
+    told = table("formulas", page.lang)
     for their, our in zip(original.passages, page.passages, strict=True):
-        faults += _passage(original.path, page.path, their, our)
+        faults += _passage(original.path, page.path, their, our, told)
     return faults + _stale(original, page)
 
 
@@ -113,7 +121,9 @@ def _parts(original: Page, page: Page) -> list[Failure]:
     return [Failure(page.path, 1, f"parts: wanted {wanted} as in {original.path}, got {got}")]
 
 
-def _passage(original: str, path: str, their: Passage, our: Passage) -> list[Failure]:
+def _passage(
+    original: str, path: str, their: Passage, our: Passage, told: Mapping[str, str]
+) -> list[Failure]:
     faults = []
     place = f"as in {original}:{their.line}"
     theirs, ours = their.displays(), our.displays()
@@ -126,12 +136,40 @@ def _passage(original: str, path: str, their: Passage, our: Passage) -> list[Fai
     for what, wanted, got in (
         ("inline values", their.values(), our.values()),
         ("numbers", their.numerals(), our.numerals()),
+        (SPOKEN, their.spoken(told), our.spoken({})),
+        ("names in reasons", their.names_in_reasons(), our.names_in_reasons()),
     ):
         if wanted != got:
             missing, extra = sorted((wanted - got).elements()), sorted((got - wanted).elements())
             message = f"{what} in #{our.id}: missing {missing}, too many {extra} ({place})"
             faults.append(Failure(path, our.line, message))
-    return faults
+    return faults + _inline(path, their, our, told, place)
+
+
+def _inline(
+    path: str, their: Passage, our: Passage, told: Mapping[str, str], place: str
+) -> list[Failure]:
+    """Inline formulas, side by side: a bare symbol that the other page has may be repeated."""
+    wanted, got = their.formulas(told), our.formulas({})
+    theirs, ours = (
+        " ".join([*found, *passage.displays()]) for found, passage in ((wanted, their), (got, our))
+    )
+    missing = [one for one in wanted if one not in got and not _repeated(one, ours)]
+    extra = [one for one in got if one not in wanted and not _repeated(one, theirs)]
+    if not missing and not extra:
+        return []
+    message = f"inline formulas in #{our.id}: missing {missing}, too many {extra} ({place})"
+    return [Failure(path, our.line, message)]
+
+
+def _repeated(formula: str, others: str) -> bool:
+    """Whether a formula is no more than a symbol that the other language has, too.
+
+    Examples:
+        >>> _repeated("d_k", "q_id_k"), _repeated("W_Q", "XW_K"), _repeated("h/g", "h/g+1")
+        (True, False, False)
+    """
+    return bool(SYMBOL.fullmatch(formula)) and formula in others
 
 
 def _stale(original: Page, page: Page) -> list[Failure]:

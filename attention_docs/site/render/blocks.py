@@ -68,6 +68,10 @@ def output(
     if folded:
         fold = boxes.folded(frame, "code", woven.words["site"]["blocks"]["text"])
         _stashed(fold[-1], "p", layout(text, "text", md), md)
+    for file in result.files if result else ():
+        link = f'<a href="{woven.links.files}{file.name}" download>{file.name}</a>'
+        size = len(file.text.encode()) / 1000
+        _stashed(frame, "p", f'<p class="file">{link} ({size:.0f} kB)</p>', md)
     if result:
         _stashed(frame, "p", origin(block, result, woven), md)
     return frame

@@ -51,6 +51,8 @@ class Boxed(Block):  # type: ignore[misc]
         if self.NAME in FOLDED:
             return folded(parent, self.NAME, words[self.NAME].format(title), self.options.get("id"))
         box = SubElement(parent, "div", {"class": self.NAME, "id": self.options["id"]})
+        if self.NAME == "exercise":
+            box.set("data-kind", self.options["kind"])
         head = SubElement(box, "p", {"class": f"{self.NAME}-title"})
         number = words[self.NAME].format(woven.number(self.options["id"]))
         SubElement(head, "span", {"class": "number"}).text = number

@@ -19,6 +19,8 @@ from attention_docs.site.render.terms import Explainer, name_rows
 from attention_docs.site.render.weave import MARK, Woven
 
 FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
+NUMBER = re.compile(r"-?[\d.]+")
+STAND_IN = 7_000_000_000
 UNEXPLAINED = {"a", "button", "code", "figure", "h1", "h2", "h3", "h4", "math", "pre", "script"}
 UNEXPLAINED |= {"summary", "svg", "table"}
 
@@ -60,7 +62,11 @@ class SiteExtension(Extension):
         for block in self.woven.page.blocks:
             inside = self.woven.page.lines[block.line : block.last_line - 1]
             if " ".join(inside).split() == wanted:
-                return Laid(self.layout(block.shown, "python", md), block)
+                needs = " data-torch" if block.id in self.woven.heavy else ""
+                code = self.layout(block.shown, "python", md)
+                return Laid(
+                    f'<div class="block" data-block="{block.id}"{needs}>{code}</div>', block
+                )
         return self.layout(source.strip("\n"), "text", md)  # a fault that the page has already
 
 
@@ -149,6 +155,8 @@ class Tree(Treeprocessor):
             woven.fail(found["tex"], f"formula: {error}")
             SubElement(parent, "code", {"class": "failure"}).text = AtomicString(tex)
             return
+        if MARK.search(found["tex"]):
+            html = self._valued(html, found["tex"].strip(), display, woven)
         placeholder = self.md.htmlStash.store(html if display else mathml.breakable(html))
         link = explainer.symbol(tex) if explainer and not display else None
         if display:  # a long derivation scrolls in its box
@@ -158,6 +166,23 @@ class Tree(Treeprocessor):
             parent.append(link)
         else:
             _append(parent, placeholder)
+
+    def _valued(self, html: str, tex: str, display: bool, woven: Woven) -> str:
+        """A formula whose inline values carry their numbers.
+
+        Where each stands, a second one tells, with a stand-in for each that comes nowhere else.
+        """
+        values = {int(mark[1]): woven.value(int(mark[1])) for mark in MARK.finditer(tex)}
+        plain = {n: str(STAND_IN + n) for n, value in values.items() if NUMBER.fullmatch(value)}
+
+        def stand_in(mark: re.Match[str]) -> str:
+            number = int(mark[1])
+            if number not in plain:
+                return values[number]
+            return values[number][: values[number].startswith("-")] + plain[number]
+
+        other = formulas.render(MARK.sub(stand_in, tex), display)
+        return mathml.valued(html, other, {text: number for number, text in plain.items()})
 
     def outputs(self, root: Element, woven: Woven) -> None:
         """After the code of each block its output, with the caption that follows it."""
@@ -172,6 +197,11 @@ class Tree(Treeprocessor):
                 after = parent[place + 1] if place + 1 < len(parent) else None
                 caption = after if after is not None and _is_caption(after) else None
                 output = blocks.output(block, woven, caption, self.site.layout, self.md)
+                if any(section.knobs for section in block.sections):
+                    # Where a live page offers them: what comes later would push the text down.
+                    offers = Element("div", {"class": "live-place", "id": _knobs(block)})
+                    parent.insert(place, offers)
+                    place += 1
                 if output is not None:
                     if caption is not None:
                         parent.remove(caption)
@@ -207,6 +237,11 @@ class Tree(Treeprocessor):
                 for cell in child.iter("th"):
                     if not len(cell) and not (cell.text or "").strip():
                         cell.tag = "td"  # the corner of a table that heads nothing is no heading
+
+
+def _knobs(block: Block) -> str:
+    """The address of the place for the knobs of a block."""
+    return f"knobs-{block.id}"
 
 
 def _is_caption(element: Element) -> bool:

@@ -2,7 +2,8 @@
 
 An entry names blocks of a chapter. Its `marks` hold a string for each block, with a sign for each
 line of its output: x for wrong, + for right, a dot for neither. Its `bad` and `good` hold the
-beginnings of wrong and right lines of code. The reader sees ✗ and ✓.
+beginnings of wrong and right lines of code. The reader sees ✗ and ✓. An entry that sets a wrong
+block against a right one has at least one of the two, so that they cannot be swapped.
 """
 
 from __future__ import annotations
@@ -90,6 +91,8 @@ def _boxes(entry: Record, chapters: Chapters) -> Iterator[str]:
     marks = listed(entry.get("marks"))
     starts = [("✗", start) for start in listed(entry.get("bad"))]
     starts += [("✓", start) for start in listed(entry.get("good"))]
+    if entry.get("right") and not starts:
+        raise Failure("", 1, "a wrong and a right block: wanted bad or good, how their lines begin")
     unused = {start for _, start in starts}
     for number, (kind, name) in enumerate(_blocks(entry)):
         block, text = chapters.block(_chapter(entry), name)
@@ -97,6 +100,10 @@ def _boxes(entry: Record, chapters: Chapters) -> Iterator[str]:
         for line in block.code.strip("\n").split("\n"):
             hits = [(sign, x) for sign, x in starts if line.strip().startswith(x)]
             unused -= {start for _, start in hits}
+            other = {"right": "✗", "wrong": "✓"}.get(kind) if entry.get("right") else None
+            if any(sign == other for sign, _ in hits):
+                message = f'"{name}" is {kind}, and has a line that is not: {line.strip()!r}'
+                raise Failure("", 1, message)
             code.append(f"{line}  # {hits[0][0]}" if hits else line)
         signs = marks[number] if number < len(marks) else ""
         lines, signs = _signed(name, kind, text.splitlines(), signs)

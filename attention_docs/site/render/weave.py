@@ -14,11 +14,13 @@ from functools import cached_property
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Block, Page, Request, Value
 from attention_docs.site.render.terms import Term
+from attention_docs.site.run.imports import with_torch
 from attention_docs.site.run.result import Result
 from attention_docs.words import Words
 
 OPEN, CLOSE = "\ue000", "\ue001"
 MARK = re.compile(f"{OPEN}(\\d+){CLOSE}")
+FILES = "files"  # the folder of the site for what blocks publish
 LOST = "⚠"  # what stands for a value that is not there; the page says why
 
 
@@ -29,6 +31,7 @@ class Links:
     Attributes:
         api: address of the pages of modules, relative to the page's.
         listings: address of the listings, relative to the page's.
+        files: address of what blocks publish, relative to the page's.
         glossary: path of that page, relative to this one's; the generator makes it an address.
         notation: the same for the notation.
         repository: address of the repository, or "".
@@ -36,6 +39,7 @@ class Links:
 
     api: str = "api/"
     listings: str = "listings/"
+    files: str = "files/"
     glossary: str = "glossary.md"
     notation: str = "notation.md"
     repository: str = ""
@@ -92,6 +96,13 @@ class Woven:
         return f"{self.numbered.get(self.page.slug, 0)}.{alike.index(box) + 1}"
 
     @cached_property
+    def heavy(self) -> set[str]:
+        """The blocks that need torch, which no browser has."""
+        files = [{file.variable for file in result.files} for result in self.results]
+        needs = with_torch([block.code for block in self.page.blocks], files)
+        return {block.id for block, one in zip(self.page.blocks, needs, strict=True) if one}
+
+    @cached_property
     def requested(self) -> dict[int, str]:
         """The parts that the page asks for, by the line that asks."""
         parts = {
@@ -115,6 +126,12 @@ class Woven:
     def bare(self, text: str) -> str:
         """Text in which every mark is replaced by the text of its value."""
         return MARK.sub(lambda mark: self.value(int(mark[1])), text)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What its blocks publish, by place on the site."""
+        files = (file for result in self.results for file in result.files)
+        return {f"{FILES}/{file.name}": file.text for file in files}
 
     def result(self, block: Block) -> Result | None:
         """What a block gave; None for one that failed or never ran."""

@@ -16,10 +16,11 @@ import traceback
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
-from attention_docs.site.run.result import Code, Drawing, Result
-from attention_docs.text import observers, step, text, unsigned_zero
+from attention_docs.site.run.result import Code, Drawing, File, Result
+from attention_docs.text import TextFile, observers, step, text, unsigned_zero
 
 STEPS = 16
 """A digit must survive a change of its value by this many rounding steps of its dtype."""
@@ -28,54 +29,88 @@ STEPS = 16
 class Running:
     """The blocks of a page, one after another, in one namespace."""
 
-    def __init__(self, languages: Sequence[str]) -> None:
+    def __init__(self, languages: Sequence[str], *, live: bool = False) -> None:
+        """A reader's browser needs neither alternative texts of their own nor doubtful digits."""
         self.languages = languages
+        self.live = live
+        self.shown: Any = None  # what the last block draws
         module = types.ModuleType("listing")
         sys.modules["listing"] = module  # dataclasses and pickles of a listing look themselves up
         self.namespace: dict[str, Any] = module.__dict__
 
-    def run(self, block: Sequence[Code]) -> Result:
+    def run(self, block: Sequence[Code], *, draws: bool = True) -> Result:
         """Run a block: what it printed and drew, or what stopped it."""
-        watch = Watch([])
-        observers[:] = [watch.observe]
+        watch = self._watch([])
         self.namespace.update(print=watch.print, __observed__=watch.formatted)
         printed = io.StringIO()
         figure: dict[str, Drawing] = {}
+        files: tuple[File, ...] = ()
+        known = list(self.namespace.values())
         error = ""
         shown: Any = None
         try:
             with contextlib.redirect_stdout(printed):
                 for code in block:
                     shown = _run_section(code, self.namespace)
-            if hasattr(shown, "svg") and hasattr(shown, "alt"):
-                figure = {
-                    lang: Drawing(shown.svg(lang), shown.alt(lang)) for lang in self.languages
-                }
+            self.shown = shown if hasattr(shown, "svg") and hasattr(shown, "alt") else None
+            if draws:
+                figure = self.drawn(self.shown)
+            files = self._files(known)
         except BaseException as raised:
             error = describe(raised)
         text = printed.getvalue().rstrip("\n")
-        return Result(text=text, figure=figure, error=error, fragile=tuple(watch.fragile))
+        fragile = tuple(watch.fragile)
+        return Result(text=text, figure=figure, files=files, error=error, fragile=fragile)
+
+    def _files(self, known: list[Any]) -> tuple[File, ...]:
+        """The texts for the reader that were not there before."""
+        return tuple(
+            File(one.name, one.text, variable)
+            for variable, one in self.namespace.items()
+            if isinstance(one, TextFile) and not any(one is old for old in known)
+        )
 
     def evaluated(self, result: Result, values: Sequence[tuple[str, str]]) -> Result:
         """The result with the inline values that follow its block."""
-        watch = Watch(list(result.fragile))
-        observers[:] = [watch.observe]
+        watch = self._watch(result.fragile)
         shown, errors = _evaluated(values, self.namespace)
         return replace(result, values=shown, value_errors=errors, fragile=tuple(watch.fragile))
+
+    def drawn(self, shown: Any) -> dict[str, Drawing]:
+        """A figure in each language; its text is a part of the drawing too."""
+        if shown is None:
+            return {}
+        return {
+            lang: Drawing(shown.svg(lang), "" if self.live else shown.alt(lang))
+            for lang in self.languages
+        }
+
+    def _watch(self, fragile: Sequence[str]) -> Watch:
+        watch = Watch(list(fragile))
+        observers[:] = [] if self.live else [watch.observe]
+        return watch
 
 
 def _run_section(code: Code, namespace: dict[str, Any]) -> Any:
     """Execute a section; the value of its last line where that is an expression."""
+    linecache.checkcache(code.listing)
+    statements, last = _compiled(code)
+    exec(statements, namespace)
+    return eval(last, namespace) if last else None
+
+
+@lru_cache(maxsize=256)  # a reader who turns a knob runs the same blocks again and again
+def _compiled(code: Code) -> tuple[types.CodeType, types.CodeType | None]:
+    """A section, and its last line apart where that is an expression."""
     # Blank lines in front give every statement the line number that it has in the listing.
     tree = ast.parse("\n" * (code.first_line - 1) + code.code, code.listing)
-    linecache.checkcache(code.listing)
     tree = ast.fix_missing_locations(Observe().visit(tree))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, code.listing, "exec"), namespace)
+    statements = compile(tree, code.listing, "exec")
     if last is None:
-        return None
+        return statements, None
     assert isinstance(last, ast.Expr)
-    return eval(compile(ast.Expression(last.value), code.listing, "eval"), namespace)
+    return statements, compile(ast.Expression(last.value), code.listing, "eval")
 
 
 def _evaluated(

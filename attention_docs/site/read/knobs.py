@@ -1,0 +1,100 @@
+"""Knobs of a listing: numbers that are worth turning, marked by a comment at the end of their line.
+
+    d_k = 64  # knob: log 2 … 512
+    kind = "causal"  # knob: causal | full
+    X = np.array([[1, 0], [0, 2]])  # knob
+    letters = "horsehorse"  # knob
+
+A live page makes a slider, a choice or fields of them. A reader of the code never sees the comment.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+KNOB = re.compile(r"\s*# knob\b(?P<rest>.*)$")
+RANGE = re.compile(r":\s*(?P<log>log )?(?P<low>-?[\d.]+) … (?P<high>-?[\d.]+)\s*$")
+CHOICES = re.compile(r":\s*(?P<names>\w+(?: \| \w+)+)\s*$")
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A name that is set to a literal, and what it may be set to."""
+
+    name: str
+    kind: str  # "number", "choice", "text", or "fields"
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    names: tuple[str, ...] = ()
+
+    def told(self) -> dict[str, Any]:
+        """What a live page needs to know."""
+        return asdict(self)
+
+
+def taken(code: str) -> tuple[str, tuple[Knob, ...]]:
+    """Code without its marks, and the knobs that they ask for; ValueError for a wrong one.
+
+    Examples:
+        >>> taken("d_k = 64  # knob: log 2 … 512")
+        ('d_k = 64', (Knob(name='d_k', kind='number', low=2.0, high=512.0, log=True, names=()),))
+    """
+    if "# knob" not in code:
+        return code, ()
+    try:
+        ast.parse(code)
+    except SyntaxError:  # told where the code runs
+        return code, ()
+    lines = code.split("\n")
+    found = []
+    for line, rest in _marks(code):
+        lines[line - 1] = KNOB.sub("", lines[line - 1])
+        found.append(_knob(code, line, rest))
+    return "\n".join(lines), tuple(found)
+
+
+def _marks(code: str) -> Iterator[tuple[int, str]]:
+    """The lines that carry a mark, with what stands after it."""
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type == tokenize.COMMENT and (mark := KNOB.fullmatch(token.string)):
+            yield token.start[0], mark["rest"]
+
+
+def _knob(code: str, line: int, rest: str) -> Knob:
+    for node in ast.parse(code).body:
+        match node:
+            case ast.Assign([ast.Name(name)], value) if node.end_lineno == line:
+                break
+    else:
+        raise ValueError("a knob stands at the end of `name = literal`")
+    choices, span = CHOICES.fullmatch(rest), RANGE.fullmatch(rest)
+    if rest.strip() and not (choices or span):
+        raise ValueError(f"wanted `# knob: [log ]low … high` or `# knob: a | b`, got {rest!r}")
+    if isinstance(value, ast.Call):  # np.array([...])
+        value = value.args[0] if value.args else value
+    try:
+        literal = ast.literal_eval(value)
+    except ValueError:
+        raise ValueError(f"a knob is a literal, got {ast.unparse(value)}") from None
+    if isinstance(literal, list):
+        kind = "fields"
+    elif isinstance(literal, str) and choices:
+        return Knob(name, "choice", names=tuple(choices["names"].split(" | ")))
+    elif isinstance(literal, str) and not rest.strip():
+        kind = "text"
+    elif isinstance(literal, int | float):
+        kind = "number"
+    else:
+        raise ValueError(
+            f"a knob is a number, numbers in a list, a choice or a text, got {literal!r}"
+        )
+    if span is None:
+        return Knob(name, kind)
+    return Knob(name, kind, float(span["low"]), float(span["high"]), bool(span["log"]))

@@ -1,0 +1,460 @@
+"""A page in a reader's browser: its blocks with the reader's edits, from the top.
+
+What a run means is that all blocks run in order. Where nothing before an edit has changed, the run
+goes on from a copy of the state that was there; where such a copy might not be whole, from the top.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import linecache
+import marshal
+import pickle
+import random
+import re
+import sys
+import types
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from attention_docs.site.run.block import Running
+from attention_docs.site.run.names import names_of
+from attention_docs.site.run.result import Code, Result, digest
+from attention_docs.text import TextFile
+
+OWN = "attention_docs"
+OPEN = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
+"""Whoever uses one of these may find what no name tells."""
+WATCHED = ("numpy", "numpy.linalg", "numpy.random")
+MOST = 200_000_000  # bytes of copies that a page may keep
+Published = tuple[str, str]
+"""What the site shows of a block: its text, and a hash of its figure."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A block as the site publishes it: code, where it stands, the values that follow it."""
+
+    id: str
+    code: str
+    listing: str
+    line: int
+    torch: bool
+    files: list[tuple[str, str, str]]  # its name for what it publishes, name of the file, text
+    values: list[tuple[int, str, str]]  # number on the page, expression, format
+    shown: Published
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A run to the end: code of the blocks, what was there before each, and what a reader saw."""
+
+    codes: list[str | None]
+    states: list[bytes | None]
+    keys: list[str]
+    told: list[tuple[Published, dict[int, str]]]
+
+
+class Session:
+    """The blocks of one page and what is known of the last run."""
+
+    def __init__(self, page: str) -> None:
+        """`page` is the JSON that `publish/live.py` writes."""
+        document = json.loads(page)
+        self.lang: str = document["lang"]
+        self.cells = [
+            Cell(
+                cell["id"],
+                cell["code"],
+                cell["listing"],
+                cell["line"],
+                cell["torch"],
+                cell["files"],
+                [(number, expression, spec) for number, expression, spec, _ in cell["values"]],
+                (cell["text"], cell["figure"]),
+            )
+            for cell in document["cells"]
+        ]
+        warnings.simplefilter("error")
+        self.running = Running([self.lang], live=True)
+        self.ran: list[str | None] = []  # the code of each block that stands in the namespace
+        self.states: list[bytes | None] = []  # what was there before each of them
+        self.fixed: Fixed = {}
+        self.kept = 0
+        self.keys: list[str] = []  # what each block and all that follow it have found, as a word
+        self.last: Whole | None = None
+        self.spared: list[tuple[int, set[str]]] = []  # where a run ended, and by which names
+        self.package = Package()
+        self.pending: dict[int, Any] = {}  # figures that are drawn when there is time
+        self.told = [cell.shown for cell in self.cells]  # what the reader sees of each
+        self.values: list[dict[int, str]] = [{} for _ in self.cells]
+        self.start = ambient()
+
+    def begin(self, codes: str) -> int:
+        """Take the code of all blocks (JSON); the number of the first one that must run."""
+        self.codes: list[str] = json.loads(codes)
+        if not self.package.untouched():  # by the last run: what it left behind is not whole
+            self.states = [None for _ in self.states]
+            self.ran = [None for _ in self.ran]
+        self.needed = needed(self.codes, [cell.values for cell in self.cells])
+        same = 0
+        while same < len(self.ran) and self.ran[same] == self.codes[same]:
+            same += 1
+        for number, names in self.spared:  # behind it stands what these names had before
+            new = self.needed[number]
+            if same > number and (new is None or not new <= names):
+                same = number
+        self.spared = [one for one in self.spared if one[0] < same]
+        if same < len(self.ran):  # something after it has changed
+            if len(self.ran) == len(self.cells) and None not in self.ran and not self.pending:
+                told = [(one, {**two}) for one, two in zip(self.told, self.values, strict=True)]
+                self.last = Whole([*self.ran], [*self.states], [*self.keys], told)
+            if self.states[same] is None:
+                same = 0
+            self._restore(self.states[same])
+            self.kept -= sum(len(state or b"") for state in self.states[same:])
+            del self.ran[same:], self.states[same:], self.keys[same:]
+            self.spared = [one for one in self.spared if one[0] < same]
+        self.pending = {number: shown for number, shown in self.pending.items() if number < same}
+        return same
+
+    def step(self, number: int, draws: bool = True) -> str:
+        """Run a block; its result as JSON. One that needs torch is left as it was built.
+
+        The files that such a block has published are there. A figure that a reader does not see can
+        wait: `draw` brings it.
+        """
+        self.pending.pop(number, None)
+        cell, code = self.cells[number], self.codes[number]
+        self.package.look()
+        self.states.append(self._state())
+        self.keys.append(self._key(number))
+        if self._found_again(number):
+            return json.dumps({"id": cell.id, "same": True})
+        self.ran.append(code)
+        if cell.torch:
+            for variable, name, content in cell.files:
+                self.running.namespace[variable] = TextFile(name, content)
+            return json.dumps({"id": cell.id, "torch": True})
+        lines = code.splitlines(keepends=True)
+        self._lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))
+        result = self.running.run([Code(code, cell.listing, cell.line)], draws=draws)
+        if result.error:  # nothing that follows it has a meaning
+            self.ran[-1] = None
+            return json.dumps({"id": cell.id, "error": self._error(cell, code, result.error)})
+        wanted = [(expression, spec) for _, expression, spec in cell.values]
+        result = self.running.evaluated(result, wanted)
+        if not draws and self.running.shown is not None:
+            self.pending[number] = self.running.shown
+        return json.dumps(self._new(number, result))
+
+    def waiting(self) -> list[int]:
+        """The blocks whose figures are still to be drawn."""
+        return sorted(self.pending)
+
+    def draw(self, number: int) -> str:
+        """A figure that could wait, as JSON."""
+        figure = self.running.drawn(self.pending.pop(number))
+        return json.dumps(self._new(number, Result(text=self.told[number][0], figure=figure)))
+
+    def _new(self, number: int, result: Result) -> dict[str, Any]:
+        """What a reader does not see yet, and whether it is what the site has published."""
+        cell, figure = self.cells[number], result.figure.get(self.lang)
+        now = (result.text, digest(figure.svg) if figure else "")
+        if number in self.pending:
+            now = (result.text, self.told[number][1])
+        before, self.told[number] = self.told[number], now
+        found = {
+            place: result.values[expression, spec]
+            for place, expression, spec in cell.values
+            if (expression, spec) in result.values
+        }
+        self.values[number].update(found)
+        told: dict[str, Any] = {
+            "id": cell.id,
+            "changed": [one != other for one, other in zip(now, cell.shown, strict=True)],
+            "values": found,
+        }
+        if now[0] != before[0]:
+            told["text"] = result.text
+        if now[1] != before[1]:
+            told["figure"] = figure.svg if figure else ""
+        return told
+
+    @staticmethod
+    def _lines(listing: str, lines: list[str], size: int) -> None:
+        """Let a traceback find the lines of what runs."""
+        linecache.cache[listing] = (size, None, lines, listing)
+
+    def _error(self, cell: Cell, code: str, error: str) -> dict[str, Any]:
+        """Python's message, with the reader's own line, counted from 1."""
+        head = error.partition("\n")[0]
+        lines = code.split("\n")
+        place = re.compile(rf'File "{re.escape(cell.listing)}", line (\d+)')
+        found = [int(line) - cell.line + 1 for line in place.findall(error)]
+        own = [line for line in found if 0 < line <= len(lines)]
+        message = head
+        if place.match(head):  # a syntax error: its message is the last line
+            message = [line for line in error.split("\n") if re.match(r"\w+Error: ", line)][-1]
+        line = own[-1] if own else 0
+        return {"message": message, "line": line, "code": lines[line - 1].strip() if line else ""}
+
+    # --- the state between two blocks
+
+    def _state(self) -> bytes | None:
+        """A copy of the namespace, or None where it would not be whole."""
+        if self.kept > MOST:
+            return None
+        space = {k: v for k, v in self.running.namespace.items() if k != "__builtins__"}
+        try:
+            state = copied((space, ambient()), self.fixed)
+        except Exception:  # a closure, a generator, an open file
+            return None
+        self.kept += len(state)
+        return state
+
+    def _key(self, number: int) -> str:
+        """What this block and those that follow it find, as one word; "" where that is not sure."""
+        wanted = self.needed[number]
+        if wanted is None or not self.package.untouched():
+            return ""
+        space = self.running.namespace
+        try:
+            while True:
+                keyer = _Keyer(io.BytesIO(), {})
+                keyer.dump(({k: space[k] for k in sorted(wanted) if k in space}, ambient()))
+                if keyer.names & set(space) <= wanted:  # what functions take from outside
+                    return hashlib.sha256(keyer.file.getvalue()).hexdigest()
+                wanted = wanted | keyer.names
+        except Exception:
+            return ""
+
+    def _found_again(self, number: int) -> bool:
+        """Whether all that follows finds what it found in the last whole run; then it stands."""
+        last, key, told = self.last, self.keys[-1], [*zip(self.told, self.values, strict=True)]
+        wanted = self.needed[number]
+        if not (last and key and wanted is not None and number and key == last.keys[number]):
+            return False
+        if self.codes[number:] != last.codes[number:] or told[number:] != last.told[number:]:
+            return False
+        self.ran += last.codes[number:]
+        self.states += last.states[number + 1 :]
+        self.keys += last.keys[number + 1 :]
+        self.spared.append((number, wanted))
+        return True
+
+    def _restore(self, state: bytes | None) -> None:
+        """Put a copy of a state in place; functions keep the namespace that they know."""
+        self.package.mend()
+        space, around = (
+            restored(state, self.fixed) if state else ({"__name__": "listing"}, self.start)
+        )
+        surround(around)
+        builtins = self.running.namespace.get("__builtins__")
+        self.running.namespace.clear()
+        self.running.namespace.update(space)
+        if builtins is not None:
+            self.running.namespace["__builtins__"] = builtins
+
+
+# --- copies of a namespace
+
+Fixed = dict[int, Any]
+"""What every copy shares, by its identity: modules, functions and classes without a state."""
+
+
+class _Copier(pickle.Pickler):
+    """Copies what has a state, and refuses what would be shared; views stay views."""
+
+    def __init__(self, file: io.BytesIO, fixed: Fixed) -> None:
+        super().__init__(file, protocol=5)
+        self.fixed = fixed
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How one object is copied."""
+        if obj is _Shared or obj is _view:
+            return NotImplemented
+        if isinstance(obj, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
+            return self._share(obj)
+        if isinstance(obj, types.FunctionType | type):
+            if not stateless(obj):
+                raise ValueError(f"{obj} has a state")
+            return self._share(obj)
+        if type(obj) is np.ndarray and type(obj.base) is np.ndarray and obj.base.flags.forc:
+            start = obj.__array_interface__["data"][0] - obj.base.__array_interface__["data"][0]
+            flat = (obj.dtype, obj.shape, start, obj.strides, obj.flags.writeable)
+            return _view, (obj.base, *flat)
+        return NotImplemented
+
+    def _share(self, obj: Any) -> Any:
+        self.fixed[id(obj)] = obj
+        return _Shared, (id(obj),)
+
+
+class _Shared:
+    """Stands in a copy for what all copies share."""
+
+    fixed: ClassVar[Fixed] = {}
+
+    def __new__(cls, number: int) -> Any:
+        """The thing itself."""
+        return cls.fixed[number]
+
+
+def _view(base: Any, dtype: Any, shape: Any, start: int, strides: Any, writable: bool) -> Any:
+    """A view of a copied array, as it was of the array."""
+    owner = base if base.flags.c_contiguous else base.T
+    view = np.ndarray(shape, dtype, owner, start, strides)
+    view.flags.writeable = writable
+    return view
+
+
+class _Keyer(_Copier):
+    """A word for a namespace, that says the same for what is the same."""
+
+    def __init__(self, file: io.BytesIO, fixed: Fixed) -> None:
+        super().__init__(file, fixed)
+        self.file = file
+        self.names: set[str] = set()
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Texts are told by what they say, not by whether they are one object."""
+        if type(obj) is not str:
+            return None
+        return int.from_bytes(hashlib.blake2b(obj.encode(), digest_size=16).digest())
+
+    def _share(self, obj: Any) -> Any:
+        if getattr(obj, "__module__", "") != "listing":
+            return _Shared, (id(obj),)
+        if isinstance(obj, type):
+            raise ValueError(f"{obj} is made anew in each run")
+        self.names |= _outside(obj.__code__)
+        default = (obj.__defaults__, obj.__kwdefaults__)
+        return _Shared, (obj.__qualname__, marshal.dumps(obj.__code__), default)
+
+
+def _outside(code: types.CodeType) -> set[str]:
+    """The names that a function takes from outside, and the functions in it."""
+    inner = [_outside(one) for one in code.co_consts if isinstance(one, types.CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def needed(codes: list[str], values: list[list[tuple[int, str, str]]]) -> list[set[str] | None]:
+    """For each block the names that it and all that follow it take; None where that is not sure."""
+    found: list[set[str] | None] = []
+    after: set[str] | None = set()
+    for code, shown in zip(reversed(codes), reversed(values), strict=True):
+        used, bound = _names(code)
+        for _, expression, _ in shown:
+            used = used | _names(expression)[0] - bound
+        unsure = used & OPEN or "global" in code or "import *" in code or "nonlocal" in code
+        after = None if after is None or unsure else used | after - bound
+        found.append(after)
+    return found[::-1]
+
+
+_names = lru_cache(maxsize=512)(partial(names_of, sure=True))
+
+
+def ambient() -> dict[str, Any]:
+    """What code may set outside its names."""
+    return {
+        "numpy": np.random.get_state(),
+        "random": random.getstate(),
+        "errors": np.geterr(),
+        "print": np.get_printoptions(),
+    }
+
+
+def surround(around: dict[str, Any]) -> None:
+    """Put it back."""
+    np.random.set_state(around["numpy"])
+    random.setstate(around["random"])
+    np.seterr(**around["errors"])
+    np.set_printoptions(**around["print"])
+
+
+def copied(space: Any, fixed: Fixed) -> bytes:
+    """A copy of a namespace; an error where the copy would share a state with it."""
+    file = io.BytesIO()
+    _Copier(file, fixed).dump(space)
+    return file.getvalue()
+
+
+def restored(state: bytes, fixed: Fixed) -> Any:
+    """A namespace as it was."""
+    _Shared.fixed = fixed
+    return pickle.loads(state)
+
+
+def stateless(obj: types.FunctionType | type) -> bool:
+    """Whether a function or a class holds nothing that could change."""
+    if isinstance(obj, type):
+        if obj.__module__ != "listing":
+            return True
+        return all(
+            stateless(one) if isinstance(one, types.FunctionType) else _fixed(one)
+            for one in vars(obj).values()
+        )
+    defaults = [*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
+    if obj.__module__ != "listing" and not obj.__closure__:
+        return True  # of a library
+    return not obj.__closure__ and not vars(obj) and all(map(_fixed, defaults))
+
+
+def _fixed(value: Any) -> bool:
+    plain = int | float | str | bytes | type(None) | type | property | staticmethod | classmethod
+    descriptors = types.GetSetDescriptorType | types.MemberDescriptorType
+    if isinstance(value, tuple | frozenset):
+        return all(map(_fixed, value))
+    return isinstance(value, plain | descriptors)
+
+
+class Package:
+    """The modules of the package and of NumPy as they were: a reader's code may change them."""
+
+    def __init__(self) -> None:
+        self.loaded = 0
+        self.seen: dict[str, dict[str, Any]] = {}
+        self.arrays: dict[int, tuple[Any, Any]] = {}
+
+    def look(self) -> None:
+        """Note what has been loaded since."""
+        if len(sys.modules) == self.loaded:
+            return
+        self.loaded = len(sys.modules)
+        for name in [name for name in sys.modules if name in WATCHED or name.startswith(OWN)]:
+            if name in self.seen or name.startswith(f"{OWN}.site"):
+                continue
+            space = self.seen[name] = dict(vars(sys.modules[name]))
+            if name.startswith(OWN):
+                arrays = [one for one in space.values() if isinstance(one, np.ndarray)]
+                self.arrays.update({id(one): (one, one.copy()) for one in arrays})
+
+    def untouched(self) -> bool:
+        """Whether nothing has been changed."""
+        return not any(self._changes()) and all(
+            np.array_equal(now, then, equal_nan=True) for now, then in self.arrays.values()
+        )
+
+    def mend(self) -> None:
+        """Make good what has been changed."""
+        for name, key, value in list(self._changes()):
+            setattr(sys.modules[name], key, value)
+        for now, then in self.arrays.values():
+            if not np.array_equal(now, then, equal_nan=True):
+                now[...] = then
+
+    def _changes(self) -> Iterator[tuple[str, str, Any]]:
+        for name, before in self.seen.items():
+            now = vars(sys.modules[name])
+            for key, value in before.items():
+                if now.get(key, self) is not value:
+                    yield name, key, value

@@ -1,0 +1,395 @@
+"""Run the code behind every number of a site again, and compare.
+
+    python -m attention_docs.verify PLACE [--all]
+
+PLACE is a site: its folder, its archive (attention-docs.zip), or its address (https://…). What runs
+is the code of its listings with the package that is installed here, so verify a site whose code you
+would run. The standard library and NumPy are enough; a block that needs torch says so where torch
+is not installed.
+
+Ends with 0 if every value is equal, 1 if one differs, 3 if none differs but some could not run
+here, and 2 if there is nothing to compare: no such place, no network, another file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import platform
+import sys
+import urllib.request
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from attention_docs.site.publish.numbers import content
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.listing import sections
+from attention_docs.site.run.block import STEPS, Running
+from attention_docs.site.run.imports import with_torch
+from attention_docs.site.run.result import Code
+
+EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not runnable here"
+NUMBERS, LISTINGS = "numbers.json", "docs/listings/"
+ROOT = Path(__file__).parents[1]  # where the installed package lies
+PATIENCE = 30  # seconds until a site counts as out of reach
+SHAPE: dict[str, type] = {
+    "languages": list,
+    "versions": dict,
+    "sha256": dict,
+    "pages": dict,
+    "records": list,
+}
+FIELDS: dict[str, dict[str, type]] = {
+    "output": {"id": str, "slug": str, "lang": str, "block": int, "figure": str},
+    "inline": {"id": str, "slug": str, "lang": str, "block": int, "expression": str, "format": str},
+}
+Document = dict[str, Any]
+Read = Callable[[str], bytes]
+
+
+class PlaceError(Exception):
+    """There is nothing to compare; the message says what was wanted and what was got."""
+
+
+# --- what a site says of its numbers
+
+
+def reader(place: str) -> Read:
+    """How the files of a site are read, by their paths in it."""
+    if place.startswith(("http://", "https://")):
+        return lambda name: _fetched(place.rstrip("/") + "/" + name)
+    path = Path(place)
+    if path.is_dir():
+        return lambda name: (path / name).read_bytes()
+    if not path.is_file():
+        raise PlaceError(f"wanted a site's folder, its archive or its address, got {place}")
+    if not zipfile.is_zipfile(path):
+        raise PlaceError(f"wanted an archive of a site (.zip), got {place}")
+    names = zipfile.ZipFile(path).namelist()
+    above = min((n.removesuffix(NUMBERS) for n in names if n.endswith(NUMBERS)), default="")
+
+    def unpacked(name: str) -> bytes:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(above + name)
+
+    return unpacked
+
+
+def _fetched(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+        whole: bytes = answer.read()
+    return whole
+
+
+def fetched(read: Read, name: str) -> bytes:
+    """A file of a site; PlaceError where it is not there."""
+    try:
+        return read(name)
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile, HTTPException) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise PlaceError(f"wanted {name} of the site, got {told}") from None
+
+
+def parsed(raw: bytes) -> Document:
+    """The content of numbers.json; PlaceError for any other file."""
+    try:
+        document = json.loads(raw)
+    except ValueError as error:
+        raise PlaceError(f"{NUMBERS} must be JSON, got {error}") from None
+    if not isinstance(document, dict):
+        raise PlaceError(f"{NUMBERS} must be an object, got {type(document).__name__}")
+    _must_hold(document, SHAPE, NUMBERS)
+    for slug, blocks in document["pages"].items():
+        if not _nested(blocks, [[str]]):
+            raise PlaceError(
+                f"{NUMBERS} must hold lists of sections for {slug}, got {blocks!r:.80}"
+            )
+    if not document["languages"] or not _nested(document["languages"], [str]):
+        raise PlaceError(f"{NUMBERS} must name languages, got {document['languages']!r:.80}")
+    for number, record in enumerate(document["records"], start=1):
+        where = f"record {number} of {NUMBERS}"
+        kind = record.get("kind") if isinstance(record, dict) else None
+        if kind not in FIELDS:
+            raise PlaceError(f"{where} must be an output or an inline value, got {record!r:.80}")
+        _must_hold(record, {"text": str, "values": list, "sha256": str} | FIELDS[kind], where)
+    return document
+
+
+def _nested(found: Any, wanted: Any) -> bool:
+    """Whether something is lists of lists … of one kind."""
+    if isinstance(wanted, list):
+        return isinstance(found, list) and all(_nested(one, wanted[0]) for one in found)
+    return isinstance(found, wanted)
+
+
+def _must_hold(found: Mapping[str, Any], wanted: Mapping[str, type], where: str) -> None:
+    for name, kind in wanted.items():
+        if not isinstance(found.get(name), kind):
+            got = type(found[name]).__name__ if name in found else "nothing"
+            raise PlaceError(f'{where} must hold "{name}", a {kind.__name__}, got {got}')
+
+
+# --- running a page
+
+
+@dataclass(frozen=True)
+class Job:
+    """The blocks of a page, and after each of them (0: before the first) the inline values."""
+
+    slug: str
+    blocks: list[list[Code]]
+    values: list[list[tuple[str, str]]]
+    languages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a block gave here: or why not, as a fault or as what is missing."""
+
+    text: str = ""
+    figure: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    fault: str = ""
+    missing: str = ""
+
+
+def job(slug: str, document: Document, read: Read) -> Job:
+    """A page to run; PlaceError where a listing is missing or is not the one that was run."""
+    texts: dict[str, str] = {}
+
+    def code(place: str) -> Code:
+        name, _, section = place.partition(":")
+        path = LISTINGS + name
+        if name not in texts:
+            raw = fetched(read, path.removeprefix("docs/"))
+            if hashlib.sha256(raw).hexdigest() != document["sha256"].get(path):
+                raise PlaceError(f"{path} is not the file that the site was built from")
+            texts[name] = raw.decode("utf-8")
+        try:
+            found = sections(Path(path), texts[name])[section]
+        except (Failure, KeyError) as error:
+            raise PlaceError(f"{path} must hold the section {section}, got {error}") from None
+        return Code(found.code, path, found.first_line)
+
+    blocks = [[code(place) for place in block] for block in document["pages"][slug]]
+    values: list[set[tuple[str, str]]] = [set() for _ in blocks]
+    for record in document["records"]:
+        inline = record["kind"] == "inline" and record["slug"] == slug
+        if inline and 0 < record["block"] <= len(blocks):
+            values[record["block"] - 1].add((record["expression"], record["format"]))
+    return Job(slug, blocks, [sorted(one) for one in values], tuple(document["languages"]))
+
+
+def run(job: Job) -> list[Outcome]:
+    """Run the blocks of a page in order; without torch, those that need it are left out."""
+    warnings.simplefilter("ignore")  # other versions may warn of other things
+    running = Running(job.languages)
+    codes = ["\n".join(code.code for code in block) for block in job.blocks]
+    heavy = with_torch(codes) if find_spec("torch") is None else [False] * len(codes)
+    found: list[Outcome] = []
+    failed = ""
+    for number, (block, values) in enumerate(zip(job.blocks, job.values, strict=True), start=1):
+        if heavy[number - 1]:
+            found.append(Outcome(missing="torch is not installed"))
+            continue
+        if failed:
+            found.append(Outcome(fault=failed))
+            continue
+        result = running.run(block)
+        if result.error:
+            failed = f"block {number} failed: {result.error.splitlines()[0]}"
+            found.append(Outcome(fault=failed))
+            continue
+        result = running.evaluated(result, values)
+        shown = dict(result.values)
+        shown |= {one: error.splitlines()[0] for one, error in result.value_errors.items()}
+        figure = {lang: drawing.alt for lang, drawing in result.figure.items()}
+        found.append(Outcome(result.text, figure, shown))
+    return found
+
+
+def outcomes(document: Document, read: Read, workers: int | None = None) -> dict[str, Any]:
+    """What the blocks of each page give here, or in one word why the page cannot be run.
+
+    Each page has a fresh process of its own, as in the build.
+    """
+    found: dict[str, Any] = {}
+    jobs = []
+    for slug, blocks in document["pages"].items():
+        try:
+            if blocks:
+                jobs.append(job(slug, document, read))
+        except PlaceError as error:
+            found[slug] = str(error)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in the build: sums have one order
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    context = multiprocessing.get_context("spawn")
+    most = min(len(jobs), workers or os.cpu_count() or 1) or 1
+    with ProcessPoolExecutor(most, context, max_tasks_per_child=1) as pool:
+        waiting = {one.slug: pool.submit(run, one) for one in jobs}
+        for slug, future in waiting.items():
+            try:
+                found[slug] = future.result()
+            except BrokenProcessPool:
+                found[slug] = "the process that ran this page died"
+    return found
+
+
+# --- comparing
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What has become of one value: equal, differs, or not runnable here, and why."""
+
+    slug: str
+    lang: str
+    id: str
+    state: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.state}: {self.slug}#{self.id} ({self.lang}){self.reason and ': '}{self.reason}"
+        )
+
+
+def verdicts(document: Document, found: Mapping[str, Any]) -> Iterator[Verdict]:
+    """What has become of each value of a site."""
+    counts = counted(document)
+    for record in document["records"]:
+        state, reason = _compared(record, found.get(record["slug"], []), counts)
+        yield Verdict(record["slug"], record["lang"], record["id"], state, reason)
+    recorded = {(r["lang"], r["slug"], r["block"]) for r in document["records"] if "figure" in r}
+    for slug, blocks in found.items():
+        for number, one in enumerate(blocks if isinstance(blocks, list) else [], start=1):
+            for lang in document["languages"] if one.text or one.figure else ():
+                if (lang, slug, number) not in recorded:
+                    reason = f"printed here, and {NUMBERS} has no record of it"
+                    yield Verdict(slug, lang, f"block-{number}", DIFFERS, reason)
+
+
+def counted(document: Document) -> dict[str, str]:
+    """What a site says of itself: `site.pages` and so on, in its first language."""
+    first = document["languages"][0]
+    kinds = Counter(r["kind"] for r in document["records"] if r["lang"] == first)
+    found = {
+        "pages": len(document["pages"]),
+        "blocks": sum(map(len, document["pages"].values())),
+        "outputs": kinds["output"],
+        "values": kinds["inline"],
+        "steps": STEPS,
+    }
+    return {f"site.{name}": str(number) for name, number in found.items()}
+
+
+def _compared(record: Document, blocks: Any, counts: Mapping[str, str]) -> tuple[str, str]:
+    """The state of one record, and the reason."""
+    text = record["text"]
+    if content(text) != {name: record[name] for name in ("text", "values", "sha256")}:
+        return DIFFERS, 'its "values" or "sha256" are not those of its "text"'
+    if record.get("expression") in counts:
+        return _same(text, counts[record["expression"]])
+    if isinstance(blocks, str):
+        return DIFFERS, blocks
+    if not 0 < record["block"] <= len(blocks):
+        return DIFFERS, f"the page has no block {record['block']}"
+    block = blocks[record["block"] - 1]
+    if block.missing or block.fault:
+        return (NOT_RUN, block.missing) if block.missing else (DIFFERS, block.fault)
+    if record["kind"] == "inline":
+        return _same(text, block.values[record["expression"], record["format"]])
+    state, reason = _same(text, block.text)
+    return (
+        (state, reason) if reason else _same(record["figure"], block.figure.get(record["lang"], ""))
+    )
+
+
+def _same(there: str, here: str) -> tuple[str, str]:
+    """Whether two texts are equal; if not, the first line in which they differ."""
+    if there == here:
+        return EQUAL, ""
+    old, new = there.splitlines(), here.splitlines()
+    pairs = zip(old, new, strict=False)
+    number = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
+    lines = [one[number] if number < len(one) else "" for one in (old, new)]
+    return DIFFERS, f"line {number + 1}: published {lines[0]!r}, here {lines[1]!r}"
+
+
+# --- telling
+
+
+def surroundings(document: Document) -> Iterator[str]:
+    """What is not as it was in the build: versions, files of the package, the lock."""
+    for name, built in document["versions"].items():
+        try:
+            here = platform.python_version() if name == "python" else version(name).split("+")[0]
+        except PackageNotFoundError:
+            here = "none"
+        if here != built:
+            yield f"{name}: built with {built}, here {here}"
+    for path, digest in document["sha256"].items():
+        file = ROOT / path
+        listing, lock = path.startswith(LISTINGS), path == "requirements.lock"
+        if listing or (lock and not file.is_file()):  # an installed package has no lock beside it
+            continue
+        if not file.is_file():
+            yield f"{path}: not in the package that is installed here"
+        elif hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+            yield f"{path}: not the file that the site was built from"
+
+
+def told(found: Sequence[Verdict], everything: bool) -> Iterator[str]:
+    """The report: each value that is not equal, page by page the counts, and the sum."""
+    reasons: Counter[tuple[str, str]] = Counter()
+    for one in found:
+        if everything or one.state == DIFFERS:
+            yield str(one)
+        elif one.state == NOT_RUN:
+            reasons[one.slug, one.reason] += 1
+    for (slug, reason), number in reasons.items():
+        yield f"{NOT_RUN}: {slug}, {number} values: {reason}"
+    states = Counter(one.state for one in found)
+    yield ", ".join(f"{states[state]} {state}" for state in (EQUAL, DIFFERS, NOT_RUN))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m attention_docs.verify",
+        description=(__doc__ or "").split("\n\n", 2)[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("place", help="folder, archive or address of a site")
+    parser.add_argument("--all", action="store_true", help="tell the equal values too")
+    chosen = parser.parse_args(arguments)
+    try:
+        read = reader(chosen.place)
+        document = parsed(fetched(read, NUMBERS))
+    except PlaceError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for line in surroundings(document):
+        print(line)
+    found = list(verdicts(document, outcomes(document, read)))
+    for line in told(found, chosen.all):
+        print(line)
+    states = {one.state for one in found}
+    return 1 if DIFFERS in states else 3 if NOT_RUN in states else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+/* What a live page is doing, and what a reader can do about it: a bar at the foot of the window. */
+export class Bar {
+  constructor(words, { run, stop, reset, share, compare }) {
+    const make = (tag, name) => Object.assign(document.createElement(tag), { className: name });
+    this.words = words;
+    this.element = make("section", "live-bar");
+    this.element.setAttribute("aria-label", words.bar);
+    this.status = make("p", "live-status");
+    this.status.setAttribute("role", "status");
+    this.detail = make("span", "live-detail");
+    this.progress = make("progress", "");
+    this.progress.setAttribute("aria-label", words.loadingPython);
+    this.progress.hidden = true;
+    const button = (name, press) => {
+      const made = make("button", "md-button");
+      made.type = "button";
+      made.textContent = words[name];
+      made.hidden = true;
+      made.addEventListener("click", press);
+      return made;
+    };
+    this.stop = button("stop", stop);
+    this.run = button("run", run);
+    this.compare = button("was", () => {
+      this.shown = !this.shown;
+      this.showsPublished();
+      compare(this.shown);
+    });
+    this.share = button("share", share);
+    this.reset = button("reset", reset);
+    const buttons = make("p", "live-buttons");
+    buttons.append(this.stop, this.run, this.compare, this.share, this.reset);
+    this.element.append(this.status, this.detail, this.progress, buttons);
+  }
+
+  says(text) { this.status.textContent = text; }
+
+  /* How much has come: a share, or null where nothing loads. */
+  loads(share, text = "") {
+    this.progress.hidden = share === null;
+    if (share !== null) this.progress.value = share;
+    this.detail.textContent = text;
+  }
+
+  works(on) {
+    const focused = document.activeElement === this.stop;
+    this.stop.hidden = !on;
+    if (focused && !on) this.run.focus();
+  }
+
+  /* Whether something is edited, and whether something looks otherwise than published. */
+  edits(any) {
+    this.edited = any;
+    this.run.hidden = false; // an edit that is taken back wants to run, too
+    this.offers();
+  }
+
+  differs(any) {
+    this.different = any;
+    this.shown = false;
+    this.showsPublished();
+    this.offers();
+  }
+
+  offers() {
+    this.share.hidden = !this.edited;
+    this.compare.hidden = !this.different;
+    this.reset.hidden = !this.edited && !this.different;
+  }
+
+  showsPublished() {
+    this.compare.textContent = this.shown ? this.words.now : this.words.was;
+    this.compare.setAttribute("aria-pressed", String(Boolean(this.shown)));
+  }
+}

@@ -1,0 +1,45 @@
+/* An editor for Python: prism-code-editor (editor/), with this site's keys. */
+import "./editor/prism/languages/python.js";
+import "./editor/languages/python.js";
+import { defaultCommands, editHistory } from "./editor/extensions/commands/index.js";
+import { createEditor } from "./editor/index.js";
+
+export function makeEditor(value, label, { change, run, leave }) {
+  const element = document.createElement("div");
+  element.className = "live-code";
+  let silent = true; // what this file sets is no edit
+  const options = {
+    language: "python",
+    tabSize: 4,
+    insertSpaces: true,
+    lineNumbers: false,
+    value,
+    onUpdate: (code) => silent || change(code),
+  };
+  const editor = createEditor(element, options, defaultCommands(), editHistory());
+  silent = false;
+  editor.textarea.setAttribute("aria-label", label);
+  editor.keyCommandMap.Escape = () => { leave(); return true; };
+  element.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      event.stopPropagation();
+      run();
+    }
+  }, true);
+  return {
+    element,
+    focus: () => editor.textarea.focus(),
+    set: (code) => {
+      if (code === editor.value) return;
+      silent = true;
+      editor.setOptions({ value: code });
+      silent = false;
+    },
+    /* Mark a line, counted from 1; 0 for none. */
+    line: (number) => {
+      element.querySelector(".live-line")?.classList.remove("live-line");
+      editor.lines[number]?.classList.toggle("live-line", number > 0);
+    },
+  };
+}

@@ -1,0 +1,643 @@
+/* A live page: editors and knobs for its blocks, and whatever follows from them put in its place.
+   Loaded by ../site.js when a reader asks for it. What a run means is said in site/run/live.py. */
+import { Bar } from "./bar.js";
+import { edits, link } from "./link.js";
+import { literal, withNumber, withText } from "./literals.js";
+
+const words = JSON.parse(document.getElementById("__words").textContent).live;
+const at = (path) => new URL(path, location.href).href;
+const element = (tag, attributes = {}, ...inner) => {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== false) made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...inner);
+  return made;
+};
+const said = (text, parts = {}) =>
+  text.replace(/\{(\w*)\}/g, (_, name) => (name ? parts[name] : parts));
+
+let cells = [];
+let byId = new Map();
+let source = ""; // the page's blocks as the site holds them
+let opened; // once they are here
+
+const bar = new Bar(words, {
+  run: () => ask(),
+  stop: () => stop(),
+  reset: () => reset(),
+  share: () => share(),
+  compare: (shown) => compare(shown),
+});
+
+/* --- what the page is made of */
+
+async function open() {
+  document.head.append(element("link", { rel: "stylesheet", href: new URL("live.css", import.meta.url).href }));
+  const answer = await fetch(at(words.page));
+  if (!answer.ok) throw new Error(`${answer.status} ${words.page}`);
+  source = await answer.text();
+  cells = JSON.parse(source).cells.map((cell, index) => new Cell(cell, index));
+  byId = new Map(cells.map((cell) => [cell.id, cell]));
+  for (const cell of cells) {
+    if (cell.torch) cell.note();
+  }
+  document.body.append(bar.element);
+  keepForLater();
+}
+
+class Cell {
+  constructor(published, index) {
+    Object.assign(this, published);
+    this.index = index;
+    this.base = published.code; // what the site holds; `code` is the reader's
+    this.block = document.querySelector(`.block[data-block="${CSS.escape(this.id)}"]`);
+    this.frame = document.getElementById(`out-${this.id}`);
+    this.changed = [false, false];
+    this.now = { text: published.text, figure: null };
+    this.seen = new Map(); // of its inline values, by their numbers on the page
+    this.look();
+  }
+
+  /* What stands on the page now is what was published. */
+  look() {
+    this.pre = this.frame?.querySelector("pre > code");
+    this.drawing = this.frame?.querySelector(".drawing");
+    this.was = { text: this.pre?.innerHTML ?? "", figure: [...(this.drawing?.childNodes ?? [])] };
+  }
+
+  get edited() { return this.code !== this.base; }
+
+  /* Above what a reader sees of the block: code, the fold that holds it, or its output alone. */
+  get place() {
+    const fold = this.block?.parentElement.closest("details.code");
+    return fold ?? this.block ?? this.frame;
+  }
+
+  /* Whether a reader sees its output, or may soon. */
+  near() {
+    const place = this.frame?.getBoundingClientRect();
+    return Boolean(place?.height && place.bottom > -innerHeight && place.top < 2 * innerHeight);
+  }
+
+  /* --- output */
+
+  take(result) {
+    if ("text" in result) this.now.text = result.text;
+    if ("figure" in result) this.now.figure = result.figure;
+    this.changed = result.changed;
+    for (const [number, text] of Object.entries(result.values)) this.seen.set(Number(number), text);
+  }
+
+  paint() {
+    const [text, figure] = this.changed;
+    if ((text || figure) && !this.frame) this.makeFrame();
+    if (this.frame) {
+      if (text && !this.pre) this.makeText();
+      if (figure && !this.drawing) this.makeDrawing();
+      const peeks = this.peeks;
+      if (this.pre) {
+        const html = text && !peeks ? marked(this.now.text, this.text) : this.was.text;
+        if (this.pre.innerHTML !== html) this.pre.innerHTML = html;
+        this.pre.closest(".highlight").hidden = !this.pre.textContent;
+        const copy = this.pre.parentElement.querySelector("[data-md-type=copy]");
+        if (copy) copy.dataset.clipboardText = this.pre.textContent.trimEnd();
+      }
+      if (this.drawing) this.paintFigure(figure && !peeks);
+      this.frame.classList.toggle("live-changed", text || figure);
+      this.offerPublished(text || figure);
+    }
+    for (const [number, , , published] of this.values) {
+      showValue(number, this.seen.get(number) ?? published, published);
+    }
+  }
+
+  paintFigure(changed) {
+    const shown = changed ? this.now.figure : null;
+    if (this.painted === shown) return;
+    const controls = [...this.drawing.querySelectorAll("input")];
+    const moved = this.drawing.querySelector(".stepper")?.classList.contains("moved");
+    if (shown === null) this.drawing.replaceChildren(...this.was.figure);
+    else this.drawing.innerHTML = shown;
+    this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
+    this.painted = shown;
+    // A stepper stays where the reader has put it.
+    const fresh = [...this.drawing.querySelectorAll("input")];
+    if (!fresh.length) return;
+    const same = fresh.length === controls.length;
+    if (same) {
+      fresh.forEach((one, n) => {
+        if (one.type === "range") one.value = controls[n].value;
+        else one.checked = controls[n].checked;
+      });
+    }
+    fresh[0].dispatchEvent(new Event("input", { bubbles: true })); // ../stepper.js
+    this.drawing.querySelector(".stepper")?.classList.toggle("moved", Boolean(moved));
+  }
+
+  makeFrame() {
+    this.frame = element("div", { class: "output", id: `out-${this.id}` });
+    this.place.after(this.frame);
+  }
+
+  makeText() {
+    this.pre = element("code");
+    this.frame.prepend(element("div", { class: "highlight" }, element("pre", {}, this.pre)));
+    this.was.text = "";
+  }
+
+  makeDrawing() {
+    this.drawing = element("div", { class: "drawing" });
+    this.frame.append(element("figure", {}, this.drawing));
+    this.was.figure = [];
+    this.painted = null;
+  }
+
+  /* What was published is one press away. */
+  offerPublished(changed) {
+    if (!changed) {
+      this.peeks = false;
+      this.switch?.remove();
+      this.switch = null;
+    } else if (!this.switch) {
+      const press = () => this.peek(!this.peeks);
+      this.switch = element("button", { type: "button", class: "live-was", onclick: press });
+      this.frame.prepend(this.switch);
+    }
+    if (this.switch) {
+      this.switch.textContent = this.peeks ? words.now : words.was;
+      this.switch.setAttribute("aria-pressed", String(Boolean(this.peeks)));
+    }
+  }
+
+  peek(shown) {
+    this.peeks = shown && (this.changed[0] || this.changed[1]);
+    this.paint();
+  }
+
+  note() {
+    const place = this.frame ?? this.place;
+    place?.append(element("p", { class: "live-note" }, words.torch));
+  }
+
+  /* --- errors: Python's message and the reader's line */
+
+  fails(error) {
+    this.failed?.remove();
+    this.failed = null;
+    this.editor?.line(error?.line ?? 0);
+    if (!error) return;
+    const message = error.message.includes("MemoryError") ? words.memory : error.message;
+    const where = error.line ? said(words.line, { line: error.line }) : "";
+    this.failed = element("div", { class: "live-error", role: "alert" },
+      element("p", {}, words.error, " ", where),
+      element("pre", {}, element("code", {}, [error.code, message].filter(Boolean).join("\n"))));
+    const before = this.box ?? this.place;
+    if (before && this.block?.parentElement.closest("details.code") && !this.box) before.after(this.failed);
+    else before?.after(this.failed);
+  }
+
+  /* --- the editor */
+
+  async edit() {
+    if (this.editor) return this.editor.focus();
+    const { makeEditor } = await import("./editor.js");
+    if (this.editor) return undefined;
+    const runs = () => ask();
+    this.editor = makeEditor(this.code, said(words.editor, this.id), {
+      change: (code) => { this.code = code; this.knobsFollow(); bar.edits(cells.some((one) => one.edited)); },
+      run: runs,
+      leave: () => this.box.querySelector("button").focus(),
+    });
+    const button = (name, press) =>
+      element("button", { type: "button", class: "md-button", onclick: press }, words[name]);
+    this.box = element("div", { class: "live-editor" }, this.editor.element,
+      element("p", { class: "live-buttons" },
+        button("run", runs),
+        button("undo", () => { this.set(this.base); ask(); }),
+        ...(this.block ? [button("close", () => this.close())] : [])));
+    if (this.block) {
+      this.block.querySelector(".highlight").hidden = true;
+      this.block.append(this.box);
+    } else this.place.append(this.box);
+    this.editor.focus();
+    return undefined;
+  }
+
+  /* Put the code away; an edit stays, and the code of the page says so. */
+  close() {
+    this.box.remove();
+    this.box = this.editor = null;
+    const shown = this.block.querySelector(".highlight");
+    shown.hidden = false;
+    const code = shown.querySelector("pre > code");
+    this.published ??= code.innerHTML;
+    if (this.edited) code.textContent = this.code;
+    else code.innerHTML = this.published;
+    this.block.classList.toggle("live-edited", this.edited);
+    (this.block.querySelector(".live-edit") ?? this.block).focus();
+  }
+
+  set(code) {
+    this.code = code;
+    this.editor?.set(code);
+    this.knobsFollow();
+    if (!this.editor && this.block && this.published !== undefined && !this.edited) {
+      this.block.querySelector("pre > code").innerHTML = this.published;
+      this.block.classList.remove("live-edited");
+    }
+    bar.edits(cells.some((one) => one.edited));
+  }
+
+  /* --- knobs */
+
+  turnable() {
+    if (this.knobBox || !this.knobs.length) return;
+    this.knobBox = element("div", { class: "live-knobs", role: "group", "aria-label": words.knobs },
+      ...this.knobs.map((knob) => this.knob(knob)));
+    document.getElementById(`knobs-${this.id}`).append(this.knobBox);
+    this.knobsFollow();
+  }
+
+  knob(knob) {
+    const box = element("div", { class: `live-knob ${knob.kind}` }, element("code", {}, knob.name));
+    const turned = (code) => {
+      if (code === null || code === this.code) return;
+      this.set(code);
+      ask(undefined, true);
+    };
+    const truth = (n, name, value) => element("input", {
+      type: "checkbox", checked: value === "True", "aria-label": name, "data-n": n,
+      onchange: ({ target }) => turned(withNumber(this.code, knob.name, n, target.checked ? "True" : "False")),
+    });
+    const number = (n, name, value, size) => (/[TF]/.test(value) ? truth(n, name, value) : element("input", {
+      type: "number", step: "any", value, "aria-label": name, "data-n": n, style: `width: ${size}ch`,
+      oninput: ({ target }) => {
+        if (target.value !== "" && target.validity.valid) turned(withNumber(this.code, knob.name, n, target.value));
+      },
+    }));
+    const found = literal(this.code, knob.name);
+    if (!found) return box;
+    if (knob.kind === "text") {
+      box.append(element("input", {
+        type: "text", spellcheck: "false", autocapitalize: "off", "aria-label": knob.name,
+        oninput: ({ target }) => { if (target.value) turned(withText(this.code, knob.name, target.value)); },
+      }));
+    } else if (knob.kind === "choice") {
+      box.append(element("select", {
+        "aria-label": knob.name, onchange: ({ target }) => turned(withText(this.code, knob.name, target.value)),
+      }, ...knob.names.map((name) => element("option", {}, name))));
+    } else if (knob.low !== null && found.numbers.length === 1) {
+      const whole = Number.isInteger(Number(found.numbers[0].text)) && knob.high - knob.low > 2;
+      const slider = element("input", {
+        type: "range", min: "0", max: "1000", step: "1", "aria-label": knob.name,
+        oninput: ({ target }) => {
+          const value = placed(knob, Number(target.value) / 1000, whole);
+          turned(withNumber(this.code, knob.name, 0, value));
+        },
+      });
+      box.append(slider, number(0, knob.name, "", 8));
+    } else {
+      const rows = element("div", { class: "live-rows" });
+      const size = Math.max(5, ...found.numbers.map((one) => one.text.length + 3));
+      for (const { text, row, column } of found.numbers) {
+        const n = found.numbers.findIndex((one) => one.row === row && one.column === column);
+        if (column === 0) rows.append(element("div"));
+        const place = found.rows ? `[${row + 1}, ${column + 1}]` : `[${column + 1}]`;
+        rows.lastChild.append(number(n, knob.name + (found.numbers.length > 1 ? place : ""), text, size));
+      }
+      box.append(rows);
+    }
+    return box;
+  }
+
+  /* The controls show what the code says. */
+  knobsFollow() {
+    if (!this.knobBox) return;
+    this.knobs.forEach((knob, k) => {
+      const found = literal(this.code, knob.name);
+      const box = this.knobBox.children[k];
+      for (const control of box.querySelectorAll("input, select")) {
+        control.disabled = !found;
+        if (!found || control === document.activeElement) continue;
+        if (control.type === "range") control.value = Math.round(1000 * part(knob, Number(found.numbers[0].text)));
+        else if (control.type === "checkbox") control.checked = found.numbers[control.dataset.n]?.text === "True";
+        else if (control.type === "number") control.value = found.numbers[control.dataset.n]?.text ?? "";
+        else control.value = found.text.slice(1, -1);
+      }
+      // Whoever moves the slider sees the number, and the other way round.
+      const range = box.querySelector("input[type=range]");
+      if (found && range) range.setAttribute("aria-valuetext", found.numbers[0].text);
+    });
+  }
+}
+
+/* Where a slider stands for a value between low and high, and the other way round. */
+function part({ low, high, log }, value) {
+  return log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+}
+function placed({ low, high, log }, share, whole) {
+  const value = log ? low * (high / low) ** share : low + (high - low) * share;
+  return whole ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
+}
+
+/* --- what has changed is marked */
+
+const escaped = (text) => text.replace(/[&<>]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[sign]);
+
+function marked(text, published) {
+  const cut = (whole) => whole.split(/([\s,[\]()]+)/);
+  const [now, was] = [cut(text), cut(published)];
+  const alike = now.length === was.length;
+  return now.map((piece, n) => {
+    const same = piece === was[n] || !piece.trim() || n % 2;
+    return alike && !same ? `<mark>${escaped(piece)}</mark>` : escaped(piece);
+  }).join("") + (text ? "\n" : "");
+}
+
+function showValue(number, text, published) {
+  for (const place of document.querySelectorAll(`#value-${number}, [data-value="${number}"]`)) {
+    const changed = text !== published;
+    if (!changed && !place.classList.contains("live-value")) continue;
+    place.classList.toggle("live-value", changed);
+    Object.assign(place.dataset, { now: text, was: published });
+    put(place, text);
+    if (changed) {
+      const name = `${text} (${said(words.changed, published)})`;
+      const attributes = { tabindex: "0", role: "button", "aria-pressed": "false", "aria-label": name, title: name };
+      for (const [key, value] of Object.entries(attributes)) place.setAttribute(key, value);
+    } else for (const key of ["tabindex", "role", "aria-pressed", "aria-label", "title"]) place.removeAttribute(key);
+  }
+}
+
+/* In a formula the sign of a number is an element of its own. */
+function put(place, text) {
+  if (place.localName !== "mn") {
+    place.textContent = text;
+    return;
+  }
+  const sign = place.previousElementSibling;
+  const own = place.dataset.was.startsWith("-") && sign?.localName === "mo";
+  if (own) sign.textContent = text.startsWith("-") ? "−" : "";
+  place.textContent = own ? text.replace("-", "") : text.replace("-", "−");
+}
+
+function peekValue(place, shown = place.getAttribute("aria-pressed") !== "true") {
+  place.setAttribute("aria-pressed", String(shown));
+  put(place, shown ? place.dataset.was : place.dataset.now);
+}
+
+document.addEventListener("click", (event) => {
+  const place = event.target.closest?.(".live-value");
+  if (place) peekValue(place);
+});
+document.addEventListener("keydown", (event) => {
+  const place = event.target.closest?.(".live-value");
+  if (place && (event.key === "Enter" || event.key === " ")) {
+    event.preventDefault();
+    peekValue(place);
+  }
+});
+
+/* Everything as it was published, or as it is now. */
+function compare(shown) {
+  cells.forEach((cell) => cell.peek(shown));
+  document.querySelectorAll(".live-value").forEach((place) => peekValue(place, shown));
+}
+
+/* --- Python */
+
+let worker = null;
+let ready = false;
+let turn = 0;
+let busy = false;
+let again = false; // something changed while a run was on its way
+let waiting = null; // what to run as soon as Python is there
+
+function load() {
+  if (worker) return;
+  worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+  worker.addEventListener("message", ({ data }) => hear(data));
+  worker.addEventListener("error", (event) => broken(event.message ?? ""));
+  worker.postMessage({ type: "start", folder: at(words.folder), page: source, turn });
+  bar.says(words.loadingPython);
+  bar.works(true);
+}
+
+function hear(message) {
+  if (message.type === "loading") {
+    const size = (bytes) => (bytes / 1e6).toFixed(1);
+    const all = Math.max(message.all, message.done);
+    bar.loads(message.done / all, said(words.loading, { done: size(message.done), all: size(all) }));
+  } else if (message.type === "starting") {
+    bar.says(words.starting);
+    bar.loads(1, "");
+  } else if (message.type === "ready") {
+    ready = true;
+    bar.loads(null);
+    bar.works(false);
+    bar.says(words.ready);
+    if (waiting !== null) ask(...waiting);
+  } else if (message.type === "running") {
+    bar.loads(null, said(words.block, { n: message.number + 1, all: cells.length - 1 }));
+  } else if (message.type === "result") {
+    heard(cells[message.number], message.result, message.turn === turn);
+  } else if (message.type === "done" && message.turn === turn) {
+    busy = false;
+    if (again) ask();
+    else done();
+  } else if (message.type === "broken") broken(message.message);
+}
+
+function heard(cell, result, current) {
+  if (result.torch) return;
+  if (result.error) {
+    if (current) cell.fails(result.error);
+    return;
+  }
+  cell.take(result);
+  if (!current) return;
+  cell.fails(null);
+  cell.paint();
+}
+
+function done() {
+  bar.works(false);
+  bar.loads(null, "");
+  const values = document.querySelectorAll(".live-value").length;
+  const outputs = cells.filter((cell) => cell.changed[0] || cell.changed[1]).length;
+  const failed = cells.some((cell) => cell.failed);
+  const plain = outputs + values === 0 && !cells.some((cell) => cell.edited);
+  bar.says(failed ? words.failed : plain ? words.ready : said(words.done, { outputs, values }));
+  bar.differs(outputs + values > 0);
+}
+
+function broken(message) {
+  const memory = /memory|allocation|RangeError/i.test(message);
+  end();
+  bar.says(memory ? words.memory : said(words.broken, message.split("\n").at(-1).slice(0, 200) || "?"));
+}
+
+function end() {
+  worker?.terminate();
+  worker = null;
+  ready = busy = again = false;
+  waiting = null;
+  turn += 1;
+  bar.works(false);
+  bar.loads(null, "");
+}
+
+function stop() {
+  end();
+  bar.says(words.stopped);
+}
+
+/* Run the page with what the reader has written. `patient` does not break off what runs. */
+function ask(until = cells.length, patient = false) {
+  if (!ready) {
+    waiting = [until, patient];
+    load();
+    return;
+  }
+  again = busy && patient;
+  if (again) return;
+  waiting = null;
+  busy = true;
+  turn += 1;
+  bar.says(words.running);
+  bar.works(true);
+  const near = cells.filter((cell) => cell.near()).map((cell) => cell.index);
+  worker.postMessage({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near });
+}
+
+function reset() {
+  turn += 1; // what is still on its way no longer counts
+  if (busy) worker.postMessage({ type: "run", codes: cells.map((cell) => cell.base), turn, until: 0 });
+  for (const cell of cells) {
+    cell.set(cell.base);
+    cell.changed = [false, false];
+    cell.peeks = false;
+    cell.seen.clear();
+    cell.fails(null);
+    cell.paint();
+  }
+  if (!busy) bar.works(false);
+  bar.differs(false);
+  bar.says(words.published);
+  if (location.hash.startsWith("#live=")) history.replaceState(null, "", location.pathname + location.search);
+}
+
+/* --- links */
+
+async function share() {
+  const address = await link(cells);
+  history.replaceState(null, "", address);
+  try {
+    await navigator.clipboard.writeText(location.href);
+    bar.says(words.copied);
+  } catch {
+    bar.says(words.addressed); // a page that may not copy
+  }
+}
+
+/* The edits of a link are shown, and run when the reader asks for it. */
+export async function follow(fragment) {
+  await begun();
+  const found = await edits(fragment, cells);
+  if (!found) {
+    bar.says(words.unreadable);
+    return;
+  }
+  for (const [id, code] of found.fitting) {
+    const cell = byId.get(id) ?? null;
+    cell.set(code);
+    if (cell.id === "scratch") placeScratch();
+    const fold = cell.block?.closest("details");
+    for (let one = fold; one; one = one.parentElement.closest("details")) one.open = true;
+    if (cell.block || cell.id === "scratch") await cell.edit();
+    else cell.turnable();
+  }
+  const first = byId.get(found.fitting[0]?.[0]);
+  first?.place?.scrollIntoView({ block: "center" });
+  const lost = found.lost.length ? ` ${said(words.lost, found.lost.join(", "))}` : "";
+  bar.says((found.fitting.length ? said(words.linked, found.fitting.length) : "") + lost);
+  bar.edits(found.fitting.length > 0);
+}
+
+/* --- what a reader can ask for */
+
+function begun() {
+  opened ??= open().catch((error) => { opened = null; throw error; });
+  return opened;
+}
+
+function able() {
+  if (location.protocol === "file:") return words.disk;
+  return window.WebAssembly && window.Worker ? "" : words.unable;
+}
+
+async function within(job) {
+  document.body.append(bar.element);
+  const trouble = able();
+  if (trouble) {
+    bar.says(trouble);
+    return;
+  }
+  try {
+    await begun();
+    await job();
+  } catch (error) {
+    bar.says(said(words.broken, String(error.message ?? error)));
+  }
+}
+
+export const edit = (id) => within(async () => {
+  const cell = byId.get(id);
+  load();
+  if (!ready && waiting === null) waiting = [cell.index, true]; // what comes before it, meanwhile
+  await cell.edit();
+  cell.turnable();
+});
+
+export const turnKnobs = (id) => within(async () => {
+  const cell = byId.get(id);
+  load();
+  cell.turnable();
+  cell.knobBox.querySelector("input, select")?.focus();
+  if (!ready && waiting === null) waiting = [cell.index, true];
+});
+
+function placeScratch() {
+  const cell = byId.get("scratch");
+  if (cell.home) return;
+  cell.home = element("section", { class: "live-scratch", "aria-label": words.scratch },
+    element("p", {}, words.scratchSays));
+  const last = document.querySelector("article .takeaway");
+  if (last) last.before(cell.home);
+  else document.querySelector("article").append(cell.home);
+  Object.defineProperty(cell, "place", { get: () => cell.home });
+}
+
+export const scratch = () => within(async () => {
+  placeScratch();
+  load();
+  if (!ready && waiting === null) waiting = [cells.length - 1, true];
+  await byId.get("scratch").edit();
+});
+
+export const follows = (fragment) => within(() => follow(fragment));
+
+/* What was loaded once works without network: see theme/live-offline.js. */
+async function keepForLater() {
+  const script = navigator.serviceWorker;
+  if (!script) return;
+  try {
+    await script.register(at(`${words.folder}../live-offline.js`), { scope: at(`${words.folder}../`) });
+    const { active } = await script.ready;
+    const loaded = performance.getEntriesByType("resource").map((one) => one.name);
+    const own = [location.href.split("#")[0], ...loaded, ...words.files.map((name) => at(words.folder + name))];
+    active.postMessage([...new Set(own.filter((one) => one.startsWith(location.origin)))]);
+  } catch { /* a browser that keeps nothing: only this visit is live */ }
+}

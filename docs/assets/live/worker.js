@@ -1,0 +1,70 @@
+/* Python in a worker of its own: loads what the site holds, runs blocks, says what they gave.
+   Whoever wants it to stop ends the worker. Speaks with page.js. */
+import { load } from "./python.js";
+
+const say = (message) => postMessage(message);
+
+/* What is fetched is counted on its way, whoever asks for it. */
+const plain = self.fetch.bind(self);
+const count = { done: 0, all: 0 };
+self.fetch = async (address, options) => {
+  const answer = await plain(address, options);
+  if (!answer.ok) throw new Error(`${answer.status} ${String(address.url ?? address)}`);
+  const counter = new TransformStream({
+    transform(chunk, to) {
+      count.done += chunk.length;
+      if (count.all) say({ type: "loading", ...count });
+      to.enqueue(chunk);
+    },
+  });
+  const { status, headers } = answer;
+  return new Response(answer.body.pipeThrough(counter), { status, headers });
+};
+
+let python; // once here, it serves one page after another
+let session;
+let wanted = 0; // the turn that was asked for last
+
+async function begin(folder) {
+  const sizes = await (await fetch(`${folder}sizes.json`)).json();
+  count.all = Object.values(sizes).reduce((sum, size) => sum + size, 0);
+  return load(folder, () => say({ type: "starting" }));
+}
+
+async function start({ folder, page }) {
+  python ??= await begin(folder);
+  session?.destroy();
+  session = python.pyimport("attention_docs.site.run.live").Session(page);
+  say({ type: "ready" });
+}
+
+const pause = () => new Promise((resolve) => { setTimeout(resolve); });
+
+async function run({ codes, turn, until, near }) {
+  const first = session.begin(JSON.stringify(codes));
+  for (let number = first; number < until; number += 1) {
+    say({ type: "running", number, turn });
+    const result = JSON.parse(session.step(number, !near || near.includes(number)));
+    if (result.same) break; // all that follows is as it was
+    say({ type: "result", number, result, turn });
+    if (result.error) break;
+    if ((number - first) % 4 === 3) await pause(); // whoever asks for something else is heard
+    if (turn !== wanted) return;
+  }
+  say({ type: "done", first, turn });
+  // Figures that nobody sees at the moment, when nothing else is to be done.
+  const waiting = session.waiting();
+  for (const number of waiting.toJs()) {
+    await pause();
+    if (turn !== wanted) break;
+    say({ type: "result", number, result: JSON.parse(session.draw(number)), turn });
+  }
+  waiting.destroy();
+}
+
+let last = Promise.resolve(); // one after the other
+addEventListener("message", ({ data }) => {
+  wanted = data.turn;
+  last = last.then(() => (data.type === "start" ? start(data) : data.turn === wanted && run(data)));
+  last = last.catch((error) => say({ type: "broken", message: String(error?.message ?? error) }));
+});

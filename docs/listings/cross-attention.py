@@ -1,0 +1,393 @@
+"""Cross-attention: who asks, who answers, what it costs, and a map that is read."""
+
+# --8<-- [start:written]
+from fractions import Fraction
+from math import log, sqrt
+
+import numpy as np
+
+from attention_docs.attention_function import attention
+from attention_docs.cross_attention import (
+    DecoderParameters,
+    cross_attention_backward,
+    cross_attention_flops,
+    decoder_block,
+)
+from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
+from attention_docs.figures import Frame, heatmap, stepper
+from attention_docs.learning import self_attention_backward
+from attention_docs.masking import causal_mask, padding_mask
+from attention_docs.multi_head import Parameters, multi_head_attention
+from attention_docs.softmax import softmax
+from attention_docs.text import number, text
+
+SEED = 2014
+START, END = 10, 11  # the two tokens that are no numbers
+ONE_HOT = np.eye(12)
+
+
+def lists(rng, count, shortest, longest):
+    """Source, target as it is fed, target as it is wanted, lengths."""
+    shuffled = rng.random((count, 10)).argsort(axis=1)[:, :longest]
+    lengths = rng.integers(shortest, longest + 1, count)
+    shuffled = np.where(np.arange(longest) < lengths[:, None], shuffled, END)
+    source = np.hstack([shuffled, np.full((count, 1), END)])
+    wanted = np.sort(source, axis=1)
+    begin = np.full((count, 1), START)
+    return source, np.hstack([begin, wanted[:, :-1]]), wanted, lengths + 1
+
+
+def train(seed, causal=False, steps=200, eta=10.0, d_k=8):
+    """W_Q, W_K and W_V of one cross-attention layer that sorts, and its losses."""
+    rng = np.random.default_rng(seed)
+    shapes = ((12, d_k), (12, d_k), (12, 12))
+    parameters = [rng.standard_normal(shape) / sqrt(12) for shape in shapes]
+    losses = []
+    for _ in range(steps):
+        source, fed, wanted, lengths = lists(rng, 32, 3, 5)
+        T, X, goal = ONE_HOT[fed], ONE_HOT[source], ONE_HOT[wanted]
+        n = source.shape[1]
+        mask = padding_mask(lengths, n)  # of the source
+        mask = mask & causal_mask(n) if causal else mask
+        W_Q, W_K, W_V = parameters
+        logits, A = attention(T @ W_Q, X @ W_K, X @ W_V, mask)
+        p = softmax(logits)
+        counted = (np.arange(n) < lengths[:, None]) / lengths.sum()
+        losses.append(float(-(np.log((p * goal).sum(axis=-1)) * counted).sum()))
+        dO = (p - goal) * counted[..., None]
+        slopes = cross_attention_backward(T, X, *parameters, A, dO)[2:]
+        parameters = [W - eta * dW for W, dW in zip(parameters, slopes, strict=True)]
+    return parameters, losses
+
+
+def write(parameters, source, causal=False):
+    """The tokens that are written for each source, and the last weights."""
+    W_Q, W_K, W_V = parameters
+    X = ONE_HOT[source]
+    count, n = source.shape
+    tokens = np.full((count, 1), START)
+    for t in range(1, n + 1):
+        mask = causal_mask(t, n) if causal else None
+        logits, A = attention(ONE_HOT[tokens] @ W_Q, X @ W_K, X @ W_V, mask)
+        following = logits[:, -1:].argmax(axis=-1)  # the last row alone
+        tokens = np.hstack([tokens, following])
+    return tokens[:, 1:], A
+
+
+def shown(tokens):
+    """Numbers as they are, the end as a square."""
+    return " ".join("■" if token == END else str(int(token)) for token in tokens)
+
+
+sorter, losses = train(SEED)
+example = np.array([[7, 2, 9, 0, 5, 4, END]])
+written, alignment = write(sorter, example)
+print(shown(example[0]), "→", shown(written[0]))
+# --8<-- [end:written]
+
+# --8<-- [start:pencil]
+T = np.array([[1.0], [0]])  # target (2, 1)
+X = np.array([[log(1), 8], [log(2), 4], [log(5), 0]])  # source (3, 2)
+W_Q = np.array([[1.0]])
+W_K = np.array([[1.0], [0]])
+W_V = np.array([[0.0], [1]])
+O, A = attention(T @ W_Q, X @ W_K, X @ W_V)
+print(text(A, ".3f"), A.shape)
+print(text(O, ".0f"), O.shape)
+# --8<-- [end:pencil]
+
+# --8<-- [start:as-self]
+n = 3
+source, target = INPUTS, INPUTS[:2] + 1
+both = np.vstack([source, target])  # (5, 4)
+mask = np.zeros((5, 5), dtype=bool)
+mask[:, :n] = True  # columns of the source, for every row
+itself, _ = attention(both @ W_QUERY, both @ W_KEY, both @ W_VALUE, mask)
+cross, _ = attention(target @ W_QUERY, source @ W_KEY, source @ W_VALUE)
+print(text(itself[n:], ".4f"))
+print(text(cross, ".4f"))
+# --8<-- [end:as-self]
+
+
+# --8<-- [start:exact]
+def exact(T, X, mask=None):
+    """Outputs in fractions: powers of 2 in place of e, no root."""
+    Q, K, V = T @ W_QUERY, X @ W_KEY, X @ W_VALUE
+    rows = []
+    for i, q in enumerate(Q):
+        seen = [mask is None or mask[i, j] for j in range(len(K))]
+        powers = [Fraction(2) ** int(q @ k) for k in K]
+        kept = [m * power for m, power in zip(seen, powers, strict=True)]
+        rows.append([sum(kept * V.astype(int)[:, c]) / sum(kept) for c in range(3)])
+    return rows
+
+
+X_int, T_int = INPUTS.astype(int), (INPUTS[:2] + 1).astype(int)
+both_int = np.vstack([X_int, T_int])
+one_way = exact(T_int, X_int)
+in_one = exact(both_int, both_int, mask)[n:]
+reordered = exact(T_int, X_int[[2, 0, 1]])
+swapped = exact(T_int[::-1], X_int)[::-1]
+print(*one_way[0])
+print(one_way == in_one, one_way == reordered, one_way == swapped)
+# --8<-- [end:exact]
+
+# --8<-- [start:blocks]
+rng = np.random.default_rng(SEED)
+
+
+def draw(*size):
+    """A matrix with small random entries."""
+    return rng.standard_normal(size) / 2
+
+
+def four():
+    """W_Q, W_K, W_V and W_O of one attention."""
+    return Parameters(*(draw(8, 8) for _ in range(4)))
+
+
+block = DecoderParameters(four(), four(), draw(8, 16), draw(16, 8))
+written_rows, memory = draw(6, 8), draw(9, 8)
+before, maps = decoder_block(written_rows, memory, block, 2, causal_mask(6))
+print(before.shape, maps.shape)
+late, read = written_rows.copy(), memory.copy()
+late[4] += 1  # token 5 of the target
+read[8] += 1  # the last token of the source
+after, _ = decoder_block(late, memory, block, 2, causal_mask(6))
+print(text((after != before).any(axis=1), "d"))
+after, _ = decoder_block(written_rows, read, block, 2, causal_mask(6))
+print(text((after != before).any(axis=1), "d"))
+# --8<-- [end:blocks]
+
+# --8<-- [start:torch]
+import torch
+from torch import nn
+
+torch.manual_seed(SEED)
+agreement = {}
+for norm_first in (False, True):
+    options = {"batch_first": True, "dtype": torch.float64, "norm_first": norm_first}
+    layer = nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, **options)
+    state = {name: p.detach().numpy() for name, p in layer.named_parameters()}
+
+    def of(name, state=state):
+        """Multi-head parameters of one of PyTorch's two attentions."""
+        three = np.split(state[f"{name}.in_proj_weight"], 3)
+        W_o = state[f"{name}.out_proj.weight"].T
+        biases = np.split(state[f"{name}.in_proj_bias"], 3)
+        return Parameters(*(W.T for W in three), W_o, *biases, state[f"{name}.out_proj.bias"])
+
+    mine = DecoderParameters(
+        of("self_attn"),
+        of("multihead_attn"),
+        *(state[f"linear{i}.weight"].T for i in (1, 2)),
+        *(state[f"linear{i}.bias"] for i in (1, 2)),
+        tuple(state[f"norm{i}.weight"] for i in (1, 2, 3)),
+        tuple(state[f"norm{i}.bias"] for i in (1, 2, 3)),
+    )
+    x, m = rng.standard_normal((3, 5, 8)), rng.standard_normal((3, 7, 8))
+    real = padding_mask(np.array([[7], [4], [6]]), 7)  # (3, 1, 1, 7)
+    y, _ = decoder_block(x, m, mine, 2, causal_mask(5), real, norm_first)
+    theirs = layer(
+        torch.tensor(x),
+        torch.tensor(m),
+        tgt_mask=torch.tensor(~causal_mask(5)),  # True is masked out there
+        memory_key_padding_mask=torch.tensor(~real[:, 0, 0]),
+    )
+    far = np.abs(y - theirs.detach().numpy()).max()
+    agreement[norm_first] = bool(far < 1e-12)
+    print(f"norm_first={norm_first}: {agreement[norm_first]}")
+# --8<-- [end:torch]
+
+# --8<-- [start:backward]
+T, X = INPUTS[:2] + 1, INPUTS
+O, A = attention(T @ W_QUERY, X @ W_KEY, X @ W_VALUE)
+dT, dX, *_ = cross_attention_backward(T, X, W_QUERY, W_KEY, W_VALUE, A, O)
+print("dT", text(dT, ".4f"), "dX", text(dX, ".4f"), sep="\n")
+O, A = attention(X @ W_QUERY, X @ W_KEY, X @ W_VALUE)
+parts = cross_attention_backward(X, X, W_QUERY, W_KEY, W_VALUE, A, O)
+whole = self_attention_backward(X, W_QUERY, W_KEY, W_VALUE, A, O)
+print(np.abs(parts[0] + parts[1] - whole[0]).max() < 1e-12)
+# --8<-- [end:backward]
+
+# --8<-- [start:control]
+NAMED = {START: {"en": "start", "zh": "起始"}, END: {"en": "end", "zh": "结束"}}
+
+
+def label(token):
+    """A number, or the word for the start or the end."""
+    return NAMED.get(int(token), str(int(token)))
+
+
+def frame(causal, t):
+    """The map when t tokens are written."""
+    tokens, _ = write(sorter, example, bool(causal))
+    asked = np.hstack([[[START]], tokens])[:, :t]
+    W_Q, W_K, W_V = sorter
+    mask = causal_mask(t, 7) if causal else np.ones((t, 7), dtype=bool)
+    X = ONE_HOT[example]
+    _, weights = attention(ONE_HOT[asked] @ W_Q, X @ W_K, X @ W_V, mask)
+    drawn = heatmap(
+        weights[0],
+        rows=[label(token) for token in asked[0]],
+        columns=[label(token) for token in example[0]],
+        name="weights",
+        scale=(0, 1),
+        allowed=mask,
+        highlight=[(t - 1, None)],
+    )
+    so_far = shown(tokens[0, :t])
+    caption = {"en": f"Written: {so_far}.", "zh": f"已写出：{so_far}。"}
+    name = {
+        "en": f"{'Causal' if causal else 'No'} mask, step {t}",
+        "zh": f"{'加因果掩码' if causal else '不加掩码'}，第 {t} 步",
+    }
+    return Frame((str(1 + causal), str(t)), name, (drawn,), caption)
+
+
+stepper(
+    "sorting",
+    [
+        (
+            {"en": "Mask on the source (1 none, 2 causal)", "zh": "掩码（1 无，2 因果）"},
+            [{"en": "none", "zh": "不加掩码"}, {"en": "causal", "zh": "加因果掩码"}],
+        ),
+        ({"en": "Step", "zh": "步"}, [str(t) for t in range(1, 8)]),
+    ],
+    [frame(causal, t) for causal in (0, 1) for t in range(1, 8)],
+)
+# --8<-- [end:control]
+
+# --8<-- [start:mistake-causal]
+right, _ = write(sorter, example)
+wrong, _ = write(sorter, example, causal=True)
+print("wrong:", shown(wrong[0]))
+print("right:", shown(right[0]))
+# --8<-- [end:mistake-causal]
+
+
+# --8<-- [start:experiment]
+def share(parameters, n, causal):
+    """How many of 500 lists of n numbers are written without a fault."""
+    source, _, wanted, _ = lists(np.random.default_rng(n), 500, n, n)
+    return int((write(parameters, source, causal)[0] == wanted).all(axis=1).sum())
+
+
+shares = {}
+for causal in (False, True):
+    runs = [train(seed, causal)[0] for seed in range(1, 6)]
+    shares[causal] = {n: [share(run, n, causal) for run in runs] for n in (6, 8)}
+    for n, found in shares[causal].items():
+        print("causal" if causal else "none  ", n, text(found, "d"))
+# --8<-- [end:experiment]
+
+# --8<-- [start:table]
+W_Q, W_K, W_V = sorter
+asking = [START, *range(10)]
+answering = [*range(10), END]
+table = (W_Q @ W_K.T / sqrt(8))[np.ix_(asking, answering)]
+heatmap(
+    table,
+    rows=[label(token) for token in asking],
+    columns=[label(token) for token in answering],
+    role="score",
+    spec=".0f",
+    name="scores",
+)
+# --8<-- [end:table]
+
+# --8<-- [start:pairs]
+# Row p asks after having written p - 1; column a is the right answer to p ≤ a.
+kept, pairs = 0, 0
+for p in range(11):
+    for a in range(p, 11):
+        others = [b for b in range(11) if b > a or b < p]
+        pairs += len(others)
+        kept += int((table[p, a] > table[p, others]).sum())
+print(kept, "/", pairs)
+# --8<-- [end:pairs]
+
+
+# --8<-- [start:count]
+class Counted(np.ndarray):
+    """An array that counts the operations of every product it takes part in."""
+
+    done = 0
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        plain = [np.asarray(one) for one in inputs]
+        result = getattr(ufunc, method)(*plain, **options)
+        if ufunc is np.matmul:
+            Counted.done += 2 * result.size * plain[0].shape[-1]
+        return np.asarray(result).view(Counted)
+
+
+def counted(n_q, n_k, d, heads, written_one_by_one=False):
+    """Operations of cross-attention, counted while it runs."""
+    rng = np.random.default_rng(SEED)
+    p = Parameters(*(rng.standard_normal((d, d)).view(Counted) for _ in range(4)))
+    target = rng.standard_normal((n_q, d)).view(Counted)
+    source = rng.standard_normal((n_k, d)).view(Counted)
+    pieces = np.split(target, n_q) if written_one_by_one else [target]
+    Counted.done = 0
+    for piece in pieces:
+        multi_head_attention(piece, source, source, p, heads)
+    return Counted.done
+
+
+operations = {}
+for n_q, n_k, d, heads in ((1, 1, 4, 1), (5, 7, 12, 3), (20, 30, 64, 8)):
+    at_once = counted(n_q, n_k, d, heads)
+    again = counted(n_q, n_k, d, heads, written_one_by_one=True)
+    operations[n_q] = at_once, again
+    print(at_once, cross_attention_flops(n_q, n_k, d), end="  ")
+    print(again, cross_attention_flops(n_q, n_k, d, steps=n_q))
+dearer = operations[20][1] / operations[20][0]
+# --8<-- [end:count]
+
+# --8<-- [start:exercise-pencil]
+q = np.array([[2.0]])
+k = np.array([[log(3) / 2], [0.0]])
+v = np.array([[10.0], [2.0]])
+print(text(attention(q, k, v)[1], ".2f"), text(attention(q, k, v)[0], ".0f"))
+# --8<-- [end:exercise-pencil]
+
+# --8<-- [start:exercise-shapes]
+p = Parameters(np.ones((6, 12)), np.ones((5, 12)), np.ones((5, 12)), np.ones((12, 6)))
+x, memory = np.ones((2, 4, 6)), np.ones((2, 7, 5))
+real = padding_mask(np.array([[7], [3]]), 7)
+out, maps = multi_head_attention(x, memory, memory, p, 3, real)
+print(real.shape, maps.shape, out.shape)
+# --8<-- [end:exercise-shapes]
+
+# --8<-- [start:exercise-twice]
+twice = np.array([[3, 1, 3, END]])
+print(shown(twice[0]), "→", shown(write(sorter, twice)[0][0]))
+# --8<-- [end:exercise-twice]
+
+# --8<-- [start:exercise-reverse]
+first, _ = write(sorter, np.array([[7, 2, 9, END]]))
+second, _ = write(sorter, np.array([[2, 9, 7, END]]))
+print(shown(first[0]), "|", shown(second[0]))
+# --8<-- [end:exercise-reverse]
+
+# --8<-- [start:exercise-bug]
+T, X = np.ones((2, 3, 1)), np.ones((2, 3, 1))
+X[1, 2] = 100  # padding
+of_source, of_target = padding_mask(np.array([3, 2]), 3), padding_mask(np.array([1, 3]), 3)
+print(text(attention(T, X, X, of_target)[0][:, 0, 0], ".0f"))
+print(text(attention(T, X, X, of_source)[0][:, 0, 0], ".0f"))
+# --8<-- [end:exercise-bug]
+
+# --8<-- [start:exercise-cost]
+kept_keys = cross_attention_flops(100, 400, 512)
+made_again = cross_attention_flops(100, 400, 512, steps=100)
+print(kept_keys, made_again, number(made_again / kept_keys, ".1f"))
+# --8<-- [end:exercise-cost]
+
+# --8<-- [start:exercise-sum]
+T, X = INPUTS[:2] + 1, INPUTS
+O, A = attention(T @ W_QUERY, X @ W_KEY, X @ W_VALUE)
+moved, _ = attention(T @ W_QUERY, X @ W_KEY + np.array([5.0, -2, 1]), X @ W_VALUE)
+print(np.abs(moved - O).max() < 1e-12)
+# --8<-- [end:exercise-sum]

@@ -1,0 +1,596 @@
+"""Writing one token at a time: the cache, what it saves, what shrinks it, and drafts."""
+
+# --8<-- [start:waste]
+import numpy as np
+
+from attention_docs.generation import cached_block
+from attention_docs.multi_head import Parameters
+from attention_docs.positions import sinusoids
+from attention_docs.transformer_block import BlockParameters, layer_norm
+
+SEED = 0
+d, h, d_ff, n = 16, 4, 64, 32
+rng = np.random.default_rng(SEED)
+
+
+def random_block():
+    """One block whose parameters are drawn at random."""
+    sizes = [(d, d)] * 4 + [(d, d_ff), (d_ff, d)]
+    *four, W_1, W_2 = (rng.normal(0, s[0] ** -0.5, s) for s in sizes)
+    return BlockParameters(Parameters(*four), W_1, W_2)
+
+
+BLOCKS = [random_block() for _ in range(2)]
+TABLE = rng.normal(size=(12, d))  # the embeddings of 12 words
+PLACES = sinusoids(np.arange(float(n + 1)), d)
+
+
+def run(x, caches, blocks=BLOCKS):
+    """New tokens through all blocks; the caches grow."""
+    for i, block in enumerate(blocks):
+        x, caches[i] = cached_block(x, block, h, caches[i])
+    return x
+
+
+def next_word(x):
+    """The word with the largest logit after the last token."""
+    return int((layer_norm(x[-1]) @ TABLE.T).argmax())
+
+
+ids, seen = [0], [np.empty((h, 0, d // h))] * 2
+computed, again = [], []
+for t in range(1, n + 1):
+    caches = [None, None]  # nothing is kept
+    x = run(TABLE[ids] + PLACES[:t], caches)
+    ids.append(next_word(x))
+    keys = [cache.key for cache in caches]
+    old = [np.abs(k[:, : t - 1] - s) < 1e-9 for k, s in zip(keys, seen, strict=True)]
+    computed.append(sum(k.shape[1] for k in keys))
+    again.append(sum(int(one.all(axis=(0, 2)).sum()) for one in old))
+    seen = keys
+print("  t  keys  again")
+for t in (1, 2, 4, 8, 16, 32):
+    print(f"{t:3d}  {computed[t - 1]:4d}  {again[t - 1]:5d}")
+print(f"  Σ  {sum(computed):4d}  {sum(again):5d}")
+# --8<-- [end:waste]
+
+# --8<-- [start:setup]
+from fractions import Fraction
+
+from attention_docs.attention_function import attention
+from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, slider
+from attention_docs.generation import (
+    CONFIGURATIONS,
+    Configuration,
+    acceptance,
+    attend_with_cache,
+    cache_bytes,
+    decode_flops,
+    expected_tokens,
+    grouped_attention,
+    latent_attention,
+    residual,
+    step_flops,
+    window_mask,
+)
+from attention_docs.masking import causal_mask
+from attention_docs.multi_head import multi_head_attention
+from attention_docs.positions import rope
+from attention_docs.softmax import softmax
+from attention_docs.text import number, text
+from attention_docs.transformer_block import encoder_block
+
+whole = TABLE[ids[:n]] + PLACES[:n]  # the inputs of the text above
+# --8<-- [end:setup]
+
+# --8<-- [start:cache]
+mask = causal_mask(n)
+expected = whole  # all n tokens at once
+for block in BLOCKS:
+    expected = encoder_block(expected, block, h, mask, norm_first=True)
+
+caches = [None, None]
+one_by_one = [run(whole[t : t + 1], caches) for t in range(n)]
+print(np.abs(np.concatenate(one_by_one) - expected).max() < 1e-12)
+print(caches[0].key.shape)  # (h, n, d_k)
+# --8<-- [end:cache]
+
+
+# --8<-- [start:exact]
+def average(q, keys, values):
+    """A weighted average with the weights 1 + s², in fractions."""
+    s = [sum(a * b for a, b in zip(q, k, strict=True)) for k in keys]
+    f = [1 + one**2 for one in s]
+    columns = zip(*values, strict=True)
+    return [sum(a * v for a, v in zip(f, c, strict=True)) / sum(f) for c in columns]
+
+
+def product(row, matrix):
+    return [sum(a * b for a, b in zip(row, c, strict=True)) for c in zip(*matrix, strict=True)]
+
+
+small = np.random.default_rng(SEED).integers(-2, 3, size=(2, 3, 2, 2)).tolist()
+tokens = [[Fraction(c) for c in row] for row in ([1, 2], [-1, 1], [2, 0], [1, -3], [0, 1])]
+
+
+def at_once(rows):
+    """Two layers over a whole text; query i sees keys 1 to i."""
+    for W_q, W_k, W_v in small:
+        q, k, v = ([product(row, W) for row in rows] for W in (W_q, W_k, W_v))
+        heads = [average(q[i], k[: i + 1], v[: i + 1]) for i in range(len(rows))]
+        rows = [
+            [a + b for a, b in zip(*pair, strict=True)] for pair in zip(rows, heads, strict=True)
+        ]
+    return rows
+
+
+kept = [([], []), ([], [])]
+written = []
+for row in tokens:
+    for (W_q, W_k, W_v), (ks, vs) in zip(small, kept, strict=True):
+        ks.append(product(row, W_k))
+        vs.append(product(row, W_v))
+        head = average(product(row, W_q), ks, vs)
+        row = [a + b for a, b in zip(row, head, strict=True)]
+    written.append(row)
+print(written == at_once(tokens))
+print(max(len(str(c.denominator)) for c in written[-1]))
+# --8<-- [end:exact]
+
+
+# --8<-- [start:bits]
+def in_order(q, keys, values):
+    """One query, every sum from left to right."""
+    f = [float(np.exp(sum(float(a * b) for a, b in zip(q, k, strict=True)))) for k in keys]
+    columns = zip(*values, strict=True)
+    return [sum(a * float(v) for a, v in zip(f, c, strict=True)) / sum(f) for c in columns]
+
+
+q, k, v = np.random.default_rng(SEED).normal(size=(3, n, 4))
+full = [in_order(q[i], k[: i + 1], v[: i + 1]) for i in range(n)]
+store = ([], [])
+with_store = []
+for i in range(n):
+    store[0].append(k[i])
+    store[1].append(v[i])
+    with_store.append(in_order(q[i], *store))
+print(with_store == full)
+# --8<-- [end:bits]
+
+# --8<-- [start:wrong-mask]
+q = k = np.zeros((5, 1))  # equal scores
+v = np.arange(1.0, 6)[:, None]  # values 1, 2, 3, 4, 5
+upper_left = causal_mask(1, 5)
+lower_right = causal_mask(1, 5, offset=4)
+for name, mask in (("wrong", upper_left), ("right", lower_right)):
+    o, a = attention(q[4:], k, v, mask)
+    print(f"{name}: a =", text(a[0], ".1f"), "o =", number(o.item(), ".1f"))
+# --8<-- [end:wrong-mask]
+
+# --8<-- [start:wrong-mask-torch]
+import torch
+from torch.nn.attention.bias import causal_lower_right
+from torch.nn.functional import scaled_dot_product_attention as sdpa
+
+one, five = (torch.from_numpy(array)[None] for array in (q[4:], k))
+theirs = torch.from_numpy(v)[None]
+print("torch", torch.__version__.split("+")[0])
+print("wrong:", number(sdpa(one, five, theirs, is_causal=True).item(), ".1f"))
+print("right:", number(sdpa(one, five, theirs, causal_lower_right(1, 5)).item(), ".1f"))
+# --8<-- [end:wrong-mask-torch]
+
+# --8<-- [start:wrong-position]
+rng = np.random.default_rng(3)
+q, k, v = rng.normal(size=(3, 1, 6, 8))  # one head, six tokens
+places = np.arange(6.0)
+turned_q, turned_k = rope(q, places), rope(k, places)
+right, _ = attention(turned_q, turned_k, v, causal_mask(6))
+
+
+def one_at_a_time(place):
+    """The last output, where place(t) is the position of token t."""
+    cache = None
+    for t in range(6):
+        at = np.array([place(t)])
+        new_q, new_k = (rope(x[:, t : t + 1], at) for x in (q, k))
+        o, cache = attend_with_cache(new_q, new_k, v[:, t : t + 1], cache)
+    return o[0, 0]
+
+
+print("wrong:", text(one_at_a_time(lambda t: 0.0)[:4], ".3f"))
+print("right:", text(one_at_a_time(float)[:4], ".3f"))
+print("at once:", text(right[0, -1, :4], ".3f"))
+# --8<-- [end:wrong-position]
+
+
+# --8<-- [start:flops]
+class Counted(np.ndarray):
+    """An array that counts the operations of its matrix products."""
+
+    total = 0
+
+    def __matmul__(self, other):
+        result = super().__matmul__(other)
+        Counted.total += 2 * result.size * self.shape[-1]  # times and plus, a term
+        return result
+
+    def __array_function__(self, *call):
+        result = super().__array_function__(*call)  # np.where, np.concatenate
+        return result.view(Counted) if type(result) is np.ndarray else result
+
+
+def counting(block):
+    """The block with arrays that count."""
+    four = [W.view(Counted) for W in block.attention[:4]]
+    return BlockParameters(Parameters(*four), block.W_1.view(Counted), block.W_2.view(Counted))
+
+
+def counted(steps):
+    """Operations of the products in these steps, each from an input and caches."""
+    Counted.total = 0
+    for x, caches in steps:
+        run(x.view(Counted), caches, [counting(block) for block in BLOCKS])
+    return Counted.total
+
+
+print("  n      cached    counted       anew     counted")
+for m in (1, 8, 32):
+    caches = [None, None]
+    step = counted((whole[t : t + 1], caches) for t in range(m))
+    anew = counted((whole[: t + 1], [None, None]) for t in range(m))
+    formula = [2 * decode_flops(m, d, d_ff, cached=c) for c in (True, False)]
+    print(f"{m:3d}  {formula[0]:10d} {step:10d} {formula[1]:10d}  {anew:10d}")
+# --8<-- [end:flops]
+
+# --8<-- [start:work]
+steps = [2**i for i in range(13)]
+
+
+def at_step(t, cached):
+    """Operations for token t alone, one block as wide as GPT-2's smallest."""
+    before = decode_flops(t - 1, 768, 3072, cached) if t > 1 else 0
+    return decode_flops(t, 768, 3072, cached) - before
+
+
+line_chart(
+    steps,
+    [
+        ({"en": "all anew", "zh": "全部重算"}, [at_step(t, False) for t in steps]),
+        ({"en": "with a cache", "zh": "有缓存"}, [at_step(t, True) for t in steps]),
+    ],
+    xlabel={"en": "token t", "zh": "第 t 个词元"},
+    ylabel={"en": "operations", "zh": "运算次数"},
+    log_x=True,
+    log_y=True,
+)
+# --8<-- [end:work]
+
+# --8<-- [start:intensity]
+lengths = (1000, 100_000)
+print(" h/g ", *(f"{f'n = {m:,}':>12}" for m in lengths))
+width = 8192  # d, 64 query heads of 128
+for g in (64, 8, 1):
+    shown, kv = [], g * 128
+    for tokens_ in lengths:
+        parameters = 2 * width * width + 2 * width * kv + 8 * width * width
+        flops = 2 * parameters + 4 * tokens_ * width
+        read = 2 * parameters + 2 * 2 * tokens_ * kv
+        shown.append(flops / read)
+    print(f"{64 // g:4d} ", *(f"{number(one, '.2f'):>12}" for one in shown))
+# --8<-- [end:intensity]
+
+# --8<-- [start:bytes]
+ours = Configuration("ours", layers=2, heads=h, kv_heads=h, d_head=d // h)
+caches = [None, None]
+run(whole, caches)
+held = sum(array.nbytes for cache in caches for array in cache)
+print(cache_bytes(ours, n, bytes_per_number=8), held)
+# --8<-- [end:bytes]
+
+# --8<-- [start:control]
+LENGTHS = (1024, 32_768, 131_072)
+
+
+def size(count):
+    """Bytes as text."""
+    unit, name = (2**30, "GiB") if count >= 2**30 else (2**20, "MiB")
+    return f"{number(count / unit, '.4g')} {name}"
+
+
+def frame(i, g):
+    """Who shares with whom, and what the cache takes."""
+    shares = np.repeat(np.eye(g, dtype=int), 8 // g, axis=0)
+    taken = [size(cache_bytes(Configuration("", 32, 8, g, 128), m)) for m in LENGTHS]
+    drawn = heatmap(
+        shares,
+        rows=[f"Q_{r}" for r in range(1, 9)],
+        columns=[f"K_{c}" for c in range(1, g + 1)],
+        spec="d",
+        role="key",
+    )
+    tokens = ", ".join(f"{m:,}" for m in LENGTHS[:-1]), f"{LENGTHS[-1]:,}"
+    sizes = ", ".join(taken[:-1]), taken[-1]
+    caption = {
+        "en": f"Query heads to a key head: {8 // g}. The cache for {tokens[0]} and {tokens[1]} "
+        f"tokens: {sizes[0]} and {sizes[1]}.",
+        "zh": f"每个键头由 {8 // g} 个查询头共用。"
+        f"{tokens[0].replace(', ', '、')} 和 {tokens[1]} 个词元的缓存："
+        f"{sizes[0].replace(', ', '、')} 和 {sizes[1]}。",
+    }
+    return Frame((str(i),), f"g = {g}", (drawn,), caption)
+
+
+slider(
+    {"en": "Key heads", "zh": "键头数"},
+    [frame(i, g) for i, g in enumerate((8, 4, 2, 1))],
+)
+# --8<-- [end:control]
+
+# --8<-- [start:grouped]
+rng = np.random.default_rng(SEED)
+x = rng.normal(size=(6, 16))
+W_q, W_o = rng.normal(size=(2, 16, 16))  # 4 query heads of size 4
+W_k, W_v = rng.normal(size=(2, 16, 8))  # 2 key/value heads of size 4
+
+
+def heads(W):
+    return (x @ W).reshape(6, -1, 4).swapaxes(0, 1)  # (heads, n, 4)
+
+
+shared, _ = grouped_attention(heads(W_q), heads(W_k), heads(W_v))
+
+
+def repeated(W):
+    return W.reshape(16, 2, 4).repeat(2, axis=1).reshape(16, 16)
+
+
+parameters = Parameters(W_q, repeated(W_k), repeated(W_v), W_o)
+as_multi_head, _ = multi_head_attention(x, x, x, parameters, num_heads=4)
+joined = shared.swapaxes(0, 1).reshape(6, 16) @ W_o
+print(np.abs(joined - as_multi_head).max() < 1e-12)
+# --8<-- [end:grouped]
+
+# --8<-- [start:wrong-repeat]
+rng = np.random.default_rng(SEED)
+q = rng.normal(size=(4, 3, 2))  # 4 query heads
+k, v = rng.normal(size=(2, 2, 3, 2))  # 2 key/value heads
+wrong = [np.tile(one, (2, 1, 1)) for one in (k, v)]
+right = [np.repeat(one, 2, axis=0) for one in (k, v)]
+for name, (all_k, all_v) in (("wrong", wrong), ("right", right)):
+    o, _ = attention(q, all_k, all_v)
+    read = [1 + int((one == v[1]).all()) for one in all_v]  # the group of each head
+    print(f"{name}: c =", text(read, "d"), "o =", text(o[:, 0, 0], ".3f"))
+# --8<-- [end:wrong-repeat]
+
+# --8<-- [start:repeat-torch]
+theirs = sdpa(*(torch.from_numpy(one)[None] for one in (q, k, v)), enable_gqa=True)
+ours_, _ = grouped_attention(q, k, v)
+print(text(theirs[0, :, 0, 0], ".3f"))
+print(np.abs(theirs[0].numpy() - ours_).max() < 1e-12)
+# --8<-- [end:repeat-torch]
+
+# --8<-- [start:models]
+long = 32_768
+print(f"{'':15}  {'g · d_h':>8}  {'bytes/n':>9}  {f'n = {long:,}':>10}  {'Gflop':>6}  flop/byte")
+for model in CONFIGURATIONS:
+    kept_ = f"{model.kv_heads}·{model.d_head}"
+    if model.latent:
+        kept_ = f"{model.latent + model.position}"
+    taken, flops = cache_bytes(model, long), step_flops(model, long)
+    gigabytes, billions = number(taken / 2**30, "6.2f"), number(flops / 10**9, "6.1f")
+    ratio = number(flops / taken, "9.0f")
+    each = f"{cache_bytes(model, 1):,}"
+    print(f"{model.name:15}  {kept_:>8}  {each:>9}  {gigabytes} GiB  {billions}  {ratio}")
+# --8<-- [end:models]
+
+# --8<-- [start:latent]
+rng = np.random.default_rng(SEED)
+c = rng.integers(-3, 4, size=(5, 3))  # what is kept: 5 tokens, d_c = 3
+W_uk = rng.integers(-3, 4, size=(3, 4))  # makes keys of size 4
+q = rng.integers(-3, 4, size=(1, 4))
+print(q @ (c @ W_uk).T)  # 5 keys are made, then compared
+print((q @ W_uk.T) @ c.T)  # the query moves instead
+# --8<-- [end:latent]
+
+# --8<-- [start:latent-heads]
+rng = np.random.default_rng(SEED)
+q, c = rng.normal(size=(4, 1, 8)), rng.normal(size=(20, 6))  # 4 heads, 20 tokens
+W_uk, W_uv = rng.normal(size=(4, 6, 8)), rng.normal(size=(4, 6, 5))
+made, moved = (latent_attention(q, c, W_uk, W_uv, absorbed=a) for a in (False, True))
+print(moved.shape, np.abs(made - moved).max() < 1e-12)
+# --8<-- [end:latent-heads]
+
+
+# --8<-- [start:latent-cost]
+def products(build):
+    """Operations of the matrix products, by the counting array."""
+    Counted.total = 0
+    build(*(one.view(Counted) for one in (q, c, W_uk, W_uv)))
+    return Counted.total
+
+
+heads_, m, d_k, d_c, d_v = 4, 20, 8, 6, 5
+make = 2 * heads_ * m * (d_c * (d_k + d_v) + d_k + d_v)
+move = 2 * heads_ * (d_k * d_c + 2 * m * d_c + d_c * d_v)
+for name, formula, absorbed in (("K, V", make, False), ("q Wᵀ", move, True)):
+    found = products(lambda *given, a=absorbed: latent_attention(*given, absorbed=a))
+    print(f"{name}  {formula:6d}  {found:6d}")
+# --8<-- [end:latent-cost]
+
+# --8<-- [start:latent-rope]
+positions = np.arange(20.0)
+key = c @ W_uk[0]  # head 1
+turned = rope(q[0], np.array([19.0])) @ rope(key, positions).T
+tried = (rope(q[0], np.array([19.0])) @ W_uk[0].T) @ rope(c, positions).T
+print(np.abs(turned - tried).max() > 1)
+# --8<-- [end:latent-rope]
+
+# --8<-- [start:sink]
+s = np.array([5.0, 0, 1, 0, 1])  # key 1 takes nearly all
+v = np.array([[0.0], [1], [-2], [3], [2]])  # and hands over 0
+a = softmax(s)
+kept_o = a @ v
+cut_o = softmax(s[1:]) @ v[1:]  # key 1 has left the window
+print("a =", text(a, ".3f"), "o =", text(kept_o, ".3f"))
+print("cut:", text(softmax(s[1:]), ".3f"), "o =", text(cut_o, ".3f"))
+print(text((kept_o - a[0] * v[0]) / (1 - a[0]), ".3f"))
+# --8<-- [end:sink]
+
+# --8<-- [start:window-map]
+heatmap(window_mask(8, window=3).astype(int), spec="d", role="neutral")
+# --8<-- [end:window-map]
+
+# --8<-- [start:window]
+rng = np.random.default_rng(SEED)
+Q, K, V = rng.normal(size=(3, 2, 12, 4))
+masked, _ = attention(Q, K, V, window_mask(12, window=5))
+cache, rows = None, []
+for t in range(12):
+    new = (one[:, t : t + 1] for one in (Q, K, V))
+    o, cache = attend_with_cache(*new, cache, window=5)
+    rows.append(o)
+print(np.abs(np.concatenate(rows, axis=1) - masked).max() < 1e-12, cache.key.shape)
+# --8<-- [end:window]
+
+# --8<-- [start:off-by-one]
+z = np.append(s[1:], 0.0)  # a sink with the score 0
+with_sink = softmax(z) @ np.append(v[1:], 0.0)  # and the value 0
+by_formula = np.exp(s[1:]) @ v[1:, 0] / (1 + np.exp(s[1:]).sum())
+print(number(with_sink, ".4f"), number(by_formula, ".4f"))
+# --8<-- [end:off-by-one]
+
+# --8<-- [start:speculative]
+p = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]  # the large model's
+q = [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]  # the draft's
+kept = [x * a for x, a in zip(q, acceptance(p, q), strict=True)]
+rejected = 1 - sum(kept)
+missing = [rejected * r for r in residual(p, q)]
+written = [sum(both) for both in zip(kept, missing, strict=True)]
+print(*kept, "|", rejected)
+print(*written, "|", written == p)
+# --8<-- [end:speculative]
+
+# --8<-- [start:bars]
+bar_chart(
+    ["x_1", "x_2", "x_3"],
+    {"p": list(map(float, p)), "q": list(map(float, q)), "min": list(map(float, kept))},
+    ylabel={"en": "probability", "zh": "概率"},
+    spec=".3f",
+)
+# --8<-- [end:bars]
+
+# --8<-- [start:whole-text]
+TARGET = {None: p, 0: [Fraction(1, 4)] * 2 + [Fraction(1, 2)], 1: q, 2: p}
+DRAFT = {last: [Fraction(2, 5), Fraction(2, 5), Fraction(1, 5)] for last in TARGET}
+
+
+def rounds(text_so_far, length, k):
+    """All texts of this length, with probabilities, if drafts have k tokens."""
+    if len(text_so_far) >= length:
+        return {text_so_far[:length]: Fraction(1)}
+    found = {}
+
+    def add(tokens, chance):
+        for full, rest in rounds(tokens, length, k).items():
+            found[full] = found.get(full, 0) + chance * rest
+
+    def draft(tokens, left, chance):
+        last = tokens[-1] if tokens else None
+        p, q = TARGET[last], DRAFT[last]
+        if not left:  # all kept: one more token, from the target
+            for x in range(3):
+                add((*tokens, x), chance * p[x])
+            return
+        a, r = acceptance(p, q), residual(p, q)
+        lost = 1 - sum(one * keep for one, keep in zip(q, a, strict=True))
+        for x in range(3):
+            draft((*tokens, x), left - 1, chance * q[x] * a[x])
+            add((*tokens, x), chance * lost * r[x])
+
+    draft(text_so_far, k, Fraction(1))
+    return found
+
+
+def directly(tokens):
+    """The probability of a text under the target alone."""
+    chance, last = Fraction(1), None
+    for x in tokens:
+        chance, last = chance * TARGET[last][x], x
+    return chance
+
+
+for k in (1, 2, 3):
+    found = rounds((), 4, k)
+    agrees = all(directly(one) == chance for one, chance in found.items())
+    print(k, len(found), sum(found.values()), agrees)
+# --8<-- [end:whole-text]
+
+# --8<-- [start:speed]
+guesses = (1, 4, 8)
+print("  α ", *(f"{f'k = {k}':>6}" for k in guesses))
+for accepted in (0.5, 0.8, 0.9):
+    row = [number(expected_tokens(accepted, k), "6.2f") for k in guesses]
+    print(f"{accepted:.1f} ", *row)
+# --8<-- [end:speed]
+
+# --8<-- [start:exercise-bytes]
+print(cache_bytes(Configuration("", 24, 16, 4, 64), 1000))
+# --8<-- [end:exercise-bytes]
+
+# --8<-- [start:exercise-ratio]
+for m in (10, 1000, 100_000):
+    ratio = Fraction(decode_flops(m, 4096, 16_384, False), decode_flops(m, 4096, 16_384))
+    print(f"{m:7,d}: {number(float(ratio), '.1f')}, {number((m + 1) / 2, '.1f')}")
+# --8<-- [end:exercise-ratio]
+
+# --8<-- [start:exercise-draft]
+p, q = [Fraction(1, 2), Fraction(1, 2)], [Fraction(3, 4), Fraction(1, 4)]
+accepted = sum(x * a for x, a in zip(q, acceptance(p, q), strict=True))
+print("α =", accepted, " r =", *residual(p, q), " k = 3:", expected_tokens(accepted, 3))
+# --8<-- [end:exercise-draft]
+
+# --8<-- [start:exercise-own]
+q = k = np.zeros((4, 1))
+v = np.array([[8.0], [4], [2], [1]])
+late = [attention(q[t : t + 1], k[:t], v[:t])[0].item() for t in (1, 2, 3)]
+right = [attention(q[t : t + 1], k[: t + 1], v[: t + 1])[0].item() for t in (1, 2, 3)]
+print("attend, then append:", text(late, ".2f"))
+print("append, then attend:", text(right, ".2f"))
+# --8<-- [end:exercise-own]
+
+# --8<-- [start:exercise-encoder]
+short, long = whole[:6], whole[:7]
+for mask in ("causal", None):
+    outputs = []
+    for x in (short, long):
+        m = causal_mask(len(x)) if mask else None
+        outputs.append(encoder_block(x, BLOCKS[0], h, m, norm_first=True)[:6])
+    print(f"{mask!s:6}:", np.abs(outputs[0] - outputs[1]).max() < 1e-12)
+# --8<-- [end:exercise-encoder]
+
+
+# --8<-- [start:exercise-depth]
+def windowed(x, layers, w):
+    """Layers of attention with a window, and a way around each."""
+    for _ in range(layers):
+        x = x + attention(x, x, x, window_mask(len(x), window=w))[0]
+    return x
+
+
+x = np.random.default_rng(SEED).normal(size=(20, 4))
+for layers, w in ((1, 3), (2, 3), (3, 4)):
+    reached = []
+    for j in range(20):
+        other = x.copy()
+        other[j] += 1
+        moved = windowed(other, layers, w)[-1] - windowed(x, layers, w)[-1]
+        reached.append(bool(np.abs(moved).max() > 0))
+    print(f"N = {layers}, w = {w}: {sum(reached)}, {layers * (w - 1) + 1}")
+# --8<-- [end:exercise-depth]
+
+# --8<-- [start:exercise-most]
+p = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
+q = [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]
+overlap = sum(map(min, p, q))
+print(overlap, 1 - sum(abs(a - b) for a, b in zip(p, q, strict=True)) / 2)
+# --8<-- [end:exercise-most]

@@ -1,0 +1,449 @@
+"""Attention over keys that come in pieces, and the kind that keeps a state instead of keys."""
+
+# --8<-- [start:halves]
+import numpy as np
+
+from attention_docs.attention_function import attention
+from attention_docs.text import number, text
+
+key = np.log([[1.0], [2], [3], [4], [8], [2]])  # scores ln 1, ln 2, …
+value = np.array([[6.0], [3], [2], [1], [2], [4]])
+query = np.ones((1, 1))
+
+
+def output(part):
+    """Attention to some of the six keys."""
+    return attention(query, key[part], value[part])[0].item()
+
+
+halves = [output(slice(0, 3)), output(slice(3, 6))]
+print("1 – 3:", number(halves[0], ".1f"), "  4 – 6:", number(halves[1], ".1f"))
+print("mean: ", number(sum(halves) / 2, ".1f"))
+print("1 – 6:", number(output(slice(0, 6)), ".1f"))
+# --8<-- [end:halves]
+
+# --8<-- [start:setup]
+from fractions import Fraction
+from functools import reduce
+from itertools import permutations
+from math import sqrt
+
+from attention_docs.figures import Frame, heatmap, line_chart, slider
+from attention_docs.in_pieces import (
+    Piece,
+    attention_in_pieces,
+    backward_in_pieces,
+    elu_plus_one,
+    extended_state,
+    linear_attention,
+    log_total,
+    merge,
+    piece,
+    plain_traffic,
+    read_state,
+    tiled_traffic,
+)
+from attention_docs.learning import attention_backward
+from attention_docs.masking import causal_mask
+from attention_docs.scaling import mean_interval
+from attention_docs.softmax import softmax
+
+SEED = 0
+# --8<-- [end:setup]
+
+# --8<-- [start:merge]
+left = piece(query, key[:3], value[:3])
+right = piece(query, key[3:], value[3:])
+for one in (left, right, merge(left, right)):
+    m, ell, o = (part.item() for part in one)
+    print(f"e^m = {np.exp(m):.0f}, ℓ = {ell:.2f}, o = {o:.1f}")
+# --8<-- [end:merge]
+
+# --8<-- [start:control]
+NAMES = [f"k_{j}" for j in range(1, 7)]
+all_weights = attention(query, key, value)[1]
+
+
+def frame(i, cut):
+    """Both pieces of one cut, and their merge."""
+    parts = [piece(query, key[s], value[s]) for s in (slice(0, cut), slice(cut, 6))]
+    own = [attention(query, key[s], value[s])[1] for s in (slice(0, cut), slice(cut, 6))]
+    rows = np.vstack([np.hstack(own), all_weights])
+    masses = [number(np.exp(log_total(one)).item(), ".0f") for one in parts]
+    outputs = [number(one.output.item(), ".2f") for one in parts]
+    merged = number(merge(*parts).output.item(), ".2f")
+    drawn = heatmap(
+        rows,
+        rows=[{"en": "in its piece", "zh": "块内"}, {"en": "merged", "zh": "合并后"}],
+        columns=NAMES,
+        spec=".2f",
+        name="weights",
+        scale=(0, 1),
+    )
+    caption = {
+        "en": f"Masses {masses[0]} and {masses[1]}, outputs {outputs[0]} and {outputs[1]}; "
+        f"merged: {merged}.",
+        "zh": f"指数和 {masses[0]} 和 {masses[1]}，输出 {outputs[0]} 和 {outputs[1]}；"
+        f"合并后：{merged}。",
+    }
+    label = {"en": f"after k_{cut}", "zh": f"k_{cut} 之后"}
+    return Frame((str(i),), label, (drawn,), caption)
+
+
+slider({"en": "Cut", "zh": "切在"}, [frame(i, cut) for i, cut in enumerate(range(1, 6))], start=2)
+# --8<-- [end:control]
+
+
+# --8<-- [start:exact]
+def exact_merge(a, b):
+    """The formulas with 2 in the place of e, so that whole scores give fractions."""
+    m = max(a[0], b[0])
+    masses = [one[1] * Fraction(2) ** (one[0] - m) for one in (a, b)]
+    weighted = sum(mass * one[2] for mass, one in zip(masses, (a, b), strict=True))
+    return m, sum(masses), weighted / sum(masses)
+
+
+drawn = np.random.default_rng(SEED).integers(-9, 10, size=(2, 5)).tolist()
+single = [(s, Fraction(1), Fraction(v)) for s, v in zip(*drawn, strict=True)]
+found = set()
+for a, b, c, d, e in permutations(single):
+    found.add(reduce(exact_merge, (a, b, c, d, e)))  # one by one
+    found.add(exact_merge(exact_merge(a, b), exact_merge(exact_merge(c, d), e)))
+weights = [Fraction(2) ** s for s in drawn[0]]
+direct = sum(w * v for w, v in zip(weights, drawn[1], strict=True)) / sum(weights)
+print(len(found), found.pop()[2] == direct)
+# --8<-- [end:exact]
+
+# --8<-- [start:online]
+rng = np.random.default_rng(SEED)
+Q, K, V = rng.normal(size=(3, 8, 4))
+wanted, _ = attention(Q, K, V)
+running = piece(Q, K[:1], V[:1])
+for j in range(1, 8):
+    running = merge(running, piece(Q, K[j : j + 1], V[j : j + 1]))
+print(np.abs(running.output - wanted).max() < 1e-12)
+# --8<-- [end:online]
+
+# --8<-- [start:wrong-rescale]
+m1, l1, o1 = (part.item() for part in left)
+m2, l2, o2 = (part.item() for part in right)
+m = max(m1, m2)
+wrong = l1 * o1 + l2 * o2, l1 + l2
+a, b = l1 * np.exp(m1 - m), l2 * np.exp(m2 - m)
+right_one = a * o1 + b * o2, a + b
+print("wrong:", number(wrong[0] / wrong[1], ".2f"))
+print("right:", number(right_one[0] / right_one[1], ".2f"))
+# --8<-- [end:wrong-rescale]
+
+
+# --8<-- [start:passes]
+def three_passes(s, v):
+    """The largest score, the total, the average: every score is needed three times."""
+    reads = 0
+    largest, total, average = -np.inf, 0.0, 0.0
+    for one in s:
+        largest, reads = max(largest, one), reads + 1
+    for one in s:
+        total, reads = total + np.exp(one - largest), reads + 1
+    for one, worth in zip(s, v, strict=True):
+        average, reads = average + np.exp(one - largest) / total * worth, reads + 1
+    return average, reads
+
+
+def one_pass(s, v):
+    """All three at once, with what came before rescaled."""
+    reads, largest, total, average = 0, -np.inf, 0.0, 0.0
+    for one, worth in zip(s, v, strict=True):
+        before, largest, reads = largest, max(largest, one), reads + 1
+        old, new = total * np.exp(before - largest), np.exp(one - largest)
+        total = old + new
+        average = (old * average + new * worth) / total
+    return average, reads
+
+
+s, v = np.random.default_rng(SEED).normal(0, 3, size=(2, 50))
+(a, three), (b, once) = three_passes(s, v), one_pass(s, v)
+print(abs(a - b) < 1e-12, three // len(s), once // len(s))
+# --8<-- [end:passes]
+
+# --8<-- [start:split]
+rng = np.random.default_rng(SEED)
+q, many_k, many_v = rng.normal(size=(1, 4)), *rng.normal(size=(2, 1000, 4))
+shares = [piece(q, many_k[j::8], many_v[j::8]) for j in range(8)]  # 8 workers
+while len(shares) > 1:  # in pairs: 8, 4, 2, 1
+    pairs = zip(shares[::2], shares[1::2], strict=True)
+    shares = [merge(*pair) for pair in pairs]
+print(np.abs(shares[0].output - attention(q, many_k, many_v)[0]).max() < 1e-12)
+# --8<-- [end:split]
+
+
+# --8<-- [start:memory]
+class Memory:
+    """Slow memory: counts the numbers that are read from it and written to it."""
+
+    moved = 0
+
+    def __init__(self, data):
+        self.data = np.array(data)
+
+    def __getitem__(self, rows):
+        Memory.moved += self.data[rows].size
+        return self.data[rows].copy()
+
+    def __setitem__(self, rows, numbers):
+        self.data[rows] = numbers
+        Memory.moved += self.data[rows].size
+
+
+# --8<-- [end:memory]
+
+
+# --8<-- [start:tiles]
+def plain(Q, K, V, out, S, A):
+    S[:] = Q[:] @ K[:].T / sqrt(d)
+    A[:] = softmax(S[:])
+    out[:] = A[:] @ V[:]
+
+
+def tiled(Q, K, V, out, r, c):
+    for i in range(0, n, r):
+        q, found = Q[i : i + r], None
+        for j in range(0, n, c):
+            tile = piece(q, K[j : j + c], V[j : j + c])
+            found = tile if found is None else merge(found, tile)
+        out[i : i + r] = found.output
+
+
+# --8<-- [end:tiles]
+
+# --8<-- [start:traffic]
+rng = np.random.default_rng(SEED)
+rows = []
+for n, d, r in ((64, 8, 16), (256, 16, 32), (256, 16, 128)):
+    given = [Memory(one) for one in rng.normal(size=(3, n, d))]
+    outputs = [Memory(np.zeros((n, d))) for _ in range(2)]
+    Memory.moved = 0
+    plain(*given, outputs[0], *(Memory(np.zeros((n, n))) for _ in "SA"))
+    first, Memory.moved = Memory.moved, 0
+    tiled(*given, outputs[1], r, r)
+    same = np.abs(outputs[0].data - outputs[1].data).max() < 1e-12
+    rows.append((n, d, r, plain_traffic(n, d), first, tiled_traffic(n, d, r), Memory.moved, same))
+print(f"{'n':>4}{'d':>4}{'r':>5}{'plain':>9}{'counted':>9}{'tiled':>8}{'counted':>9}")
+for a, b, c, *four, same in rows:
+    print(f"{a:4d}{b:4d}{c:5d}{four[0]:9d}{four[1]:9d}{four[2]:8d}{four[3]:9d}  {same}")
+# --8<-- [end:traffic]
+
+# --8<-- [start:large]
+sizes = ((4096, 64), (4096, 128), (32_768, 128))
+print("      n    d  plain/tiled, r =", *(f"{r:5d}" for r in (32, 128, 512)))
+for n, d in sizes:
+    ratios = [plain_traffic(n, d) / tiled_traffic(n, d, r) for r in (32, 128, 512)]
+    print(f"{n:7d} {d:4d}", " " * 17, *(f"{number(one, '5.1f')}" for one in ratios))
+# --8<-- [end:large]
+
+# --8<-- [start:backward]
+rng = np.random.default_rng(SEED)
+Q, K, V, by_output = rng.normal(size=(4, 9, 4))
+mask = causal_mask(9)
+forward = attention_in_pieces(Q, K, V, size=2, mask=mask)
+_, weights = attention(Q, K, V, mask)
+stored = attention_backward(Q, K, V, weights, by_output)
+again = backward_in_pieces(Q, K, V, forward, by_output, size=4, mask=mask)
+both = zip(stored, again, strict=True)
+print([bool(np.abs(a - b).max() < 1e-12) for a, b in both])
+# --8<-- [end:backward]
+
+# --8<-- [start:backward-torch]
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+tensors = [torch.from_numpy(one).requires_grad_() for one in (Q, K, V)]
+scaled_dot_product_attention(*tensors, is_causal=True).backward(torch.from_numpy(by_output))
+print([bool(np.abs(t.grad.numpy() - g).max() < 1e-12) for t, g in zip(tensors, again, strict=True)])
+# --8<-- [end:backward-torch]
+
+
+# --8<-- [start:backward-cost]
+class Counted(np.ndarray):
+    """An array that counts the operations of its matrix products."""
+
+    total = 0
+
+    def __matmul__(self, other):
+        result = super().__matmul__(other)
+        Counted.total += 2 * result.size * self.shape[-1]
+        return result
+
+    def __array_function__(self, *call):
+        result = super().__array_function__(*call)
+        return result.view(Counted) if type(result) is np.ndarray else result
+
+
+def operations(build):
+    """What a computation with counting arrays takes."""
+    Counted.total = 0
+    build(*(one.view(Counted) for one in (Q, K, V, by_output, weights)))
+    return Counted.total
+
+
+n, d = Q.shape
+kept = operations(lambda q, k, v, g, a: attention_backward(q, k, v, a, g))
+anew = operations(lambda q, k, v, g, a: backward_in_pieces(q, k, v, forward, g, 3, mask))
+print(8 * n * n * d, kept, " ", 10 * n * n * d, anew)
+# --8<-- [end:backward-cost]
+
+# --8<-- [start:linear]
+rng = np.random.default_rng(SEED)
+# 6 tokens, 3 features
+phi_q, phi_k = rng.integers(1, 5, size=(2, 6, 3)).astype(float)
+v = rng.integers(-4, 5, size=(6, 2)).astype(float)
+
+parallel = linear_attention(phi_q, phi_k, v, causal_mask(6))  # all pairs
+state, recurrent = None, []
+for t in range(6):  # no pairs: a state of 3·2 + 3 numbers
+    state = extended_state(phi_k[t : t + 1], v[t : t + 1], state)
+    recurrent.append(read_state(phi_q[t : t + 1], state))
+print((np.concatenate(recurrent) == parallel).all(), state.matrix.shape)
+# --8<-- [end:linear]
+
+# --8<-- [start:linear-count]
+rng = np.random.default_rng(SEED)
+f, w = np.abs(rng.normal(size=(2, 40, 5))), rng.normal(size=(40, 7))
+n, d_phi, d_v = 40, 5, 7
+counting = [one.view(Counted) for one in (f[0], f[1], w)]
+Counted.total = 0
+linear_attention(*counting)
+pairs, Counted.total = Counted.total, 0
+read_state(counting[0], extended_state(*counting[1:]))
+by_state = Counted.total - 2 * n * d_phi  # the divisor is a product, too
+print(2 * n * n * (d_phi + d_v), pairs, " ", 4 * n * d_phi * d_v, by_state)
+# --8<-- [end:linear-count]
+
+# --8<-- [start:linear-work]
+print("      n   all pairs       state")
+for n in (64, 1024, 16_384):
+    d = 64
+    print(f"{n:7d} {4 * n * n * d:11.2e} {4 * n * d * d:11.2e}")
+# --8<-- [end:linear-work]
+
+# --8<-- [start:chunks]
+rng = np.random.default_rng(SEED)
+f, w = elu_plus_one(rng.normal(size=(2, 12, 5))), rng.normal(size=(12, 3))
+whole = linear_attention(f[0], f[1], w, causal_mask(12))
+state, parts = None, []
+for j in range(0, 12, 4):
+    q_, k_, v_ = f[0, j : j + 4], f[1, j : j + 4], w[j : j + 4]
+    inside = (q_ @ k_.T) * causal_mask(4)
+    above, below = inside @ v_, inside.sum(axis=1, keepdims=True)
+    if state is not None:
+        above, below = above + q_ @ state.matrix, below + q_ @ state.total[:, None]
+    parts.append(above / below)
+    state = extended_state(k_, v_, state)
+print(np.abs(np.concatenate(parts) - whole).max() < 1e-12)
+# --8<-- [end:chunks]
+
+# --8<-- [start:recall]
+d, seeds = 16, 20
+counts = [4, 8, 16, 32, 64, 160]
+
+
+def unit(rng, n):
+    x = rng.normal(size=(n, d))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def errors(n, seed):
+    """Mean squared error of n values asked back: softmax, elu + 1, the best of all states."""
+    rng = np.random.default_rng((seed, n))
+    keys, values = unit(rng, n), rng.normal(size=(n, d))
+    features = elu_plus_one(4 * keys)
+    found = [
+        attention(100 * keys, keys, values)[0],
+        linear_attention(features, features, values),
+        keys @ np.linalg.lstsq(keys, values)[0],
+    ]
+    return [((one - values) ** 2).sum() / (values**2).sum() for one in found]
+
+
+measured = np.array([[errors(n, seed) for seed in range(seeds)] for n in counts])
+bound = [max(0.0, 1 - d / n) for n in counts]
+names = ("softmax", "elu + 1", "best state", "bound")
+print("   n ", *(f"{name:15}" for name in names))
+for n, one, least in zip(counts, measured, bound, strict=True):
+    cells = [mean_interval(one[:, i]) for i in range(3)]
+    told = "  ".join(f"{number(a, '.2f')} ± {number(b, '.2f')}  " for a, b in cells)
+    print(f"{n:4d}  {told}  {number(least, '.2f')}")
+# --8<-- [end:recall]
+
+# --8<-- [start:recall-chart]
+line_chart(
+    counts,
+    [
+        ({"en": "softmax", "zh": "softmax"}, measured[:, :, 0].mean(axis=1)),
+        ({"en": "elu + 1", "zh": "elu + 1"}, measured[:, :, 1].mean(axis=1)),
+        ({"en": "best state", "zh": "最好的状态"}, measured[:, :, 2].mean(axis=1)),
+        ({"en": "bound", "zh": "下界"}, bound),
+    ],
+    xlabel={"en": "values n", "zh": "值的个数 n"},
+    ylabel={"en": "error", "zh": "误差"},
+    log_x=True,
+    spec=".2f",
+)
+# --8<-- [end:recall-chart]
+
+# --8<-- [start:rank]
+x = np.random.default_rng(SEED).normal(size=(12, 3))
+product = x @ x.T
+for name, matrix in (("q·k", product), ("φ·φ", elu_plus_one(x) @ elu_plus_one(x).T)):
+    print(f"{name}:", np.linalg.matrix_rank(matrix))
+print("exp:", np.linalg.matrix_rank(np.exp(product)))
+# --8<-- [end:rank]
+
+# --8<-- [start:exercise-merge]
+one = Piece(np.array([0.0]), np.array([2.0]), np.array([[1.0]]))
+two = Piece(np.log([4.0]), np.array([1.5]), np.array([[5.0]]))
+both = merge(one, two)
+print("ℓ =", text(both.total, ".1f"), "o =", text(both.output, ".1f"))
+# --8<-- [end:exercise-merge]
+
+# --8<-- [start:exercise-nobody]
+nobody = piece(query, key[:3], value[:3], np.zeros((1, 3), dtype=bool))
+print(*(text(part, ".1f") for part in nobody))
+print(*(text(part, ".2f") for part in merge(nobody, right)))
+# --8<-- [end:exercise-nobody]
+
+# --8<-- [start:exercise-traffic]
+print(plain_traffic(8192, 64), tiled_traffic(8192, 64, 256))
+# --8<-- [end:exercise-traffic]
+
+# --8<-- [start:exercise-start]
+s, v = np.array([-1000.0, -1001.0]), np.array([3.0, 5.0])
+with np.errstate(invalid="ignore"):
+    for name, m in (("m = 0 ", 0.0), ("m = −∞", -np.inf)):
+        total = above = 0.0
+        for one, worth in zip(s, v, strict=True):
+            m, before = max(m, one), m
+            total = total * np.exp(before - m) + np.exp(one - m)
+            above = above * np.exp(before - m) + np.exp(one - m) * worth
+        print(f"{name}:", number(np.divide(above, total), ".4f"))
+# --8<-- [end:exercise-start]
+
+# --8<-- [start:exercise-skip]
+for blocks in (4, 32):
+    tiles = causal_mask(blocks).sum()  # a block of queries, a block of keys
+    print(blocks, tiles, blocks * (blocks + 1) // 2)
+# --8<-- [end:exercise-skip]
+
+# --8<-- [start:exercise-slope]
+s = np.array([0.3, -1.0, 2.0])
+step = 1e-6 * np.eye(3)
+slopes = [np.log(np.exp(s + e).sum() / np.exp(s - e).sum()) / 2e-6 for e in step]
+print(text(slopes, ".4f"), text(softmax(s), ".4f"))
+# --8<-- [end:exercise-slope]
+
+# --8<-- [start:exercise-chunk]
+n, d = 4096, 64
+costs = {c: 4 * n * c * d + 4 * n * d * d for c in (1, 16, 64, 256, n)}
+for c, cost in costs.items():
+    print(f"c = {c:4d}: {cost:.2e}, {n // c}")
+# --8<-- [end:exercise-chunk]

@@ -1,0 +1,502 @@
+"""A language model: from stories to logits, trained, sampled from, and its heads read."""
+
+# --8<-- [start:hook]
+from math import exp, log, sqrt
+
+import numpy as np
+
+from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, slider
+from attention_docs.language_model import (
+    LanguageModel,
+    convert,
+    cross_entropy,
+    cross_entropy_gradient,
+    from_json,
+    generate,
+    language_model,
+    parameter_arrays,
+    sample,
+    to_json,
+    token_distribution,
+    token_ids,
+    without_head,
+)
+from attention_docs.multi_head import Parameters
+from attention_docs.positions import sinusoids
+from attention_docs.scaling import mean_interval
+from attention_docs.softmax import entropy, softmax
+from attention_docs.text import TextFile, number, text
+from attention_docs.transformer_block import BlockParameters
+
+SEED = 2017
+NAMES = ("ann", "bob", "eve", "kim", "leo", "max", "tom", "zoe")
+VERBS = ("sings", "runs", "reads", "sleeps", "cooks", "waits", "draws", "swims")
+WORDS = (*NAMES, *VERBS, ".", "and")  # ids 0 to 17
+P_NAME = 1 / np.arange(1, 9)
+P_NAME /= P_NAME.sum()
+P_AND = 1 / 4
+
+
+def stories(rng, count, sentences=8):
+    """Each person does one thing in a story; the next one may do anything."""
+    does = rng.integers(8, 16, (count, 8))
+    who = rng.choice(8, (count, sentences), p=P_NAME)
+    end = 16 + (rng.random((count, sentences)) < P_AND)
+    told = [who, np.take_along_axis(does, who, axis=1), end]
+    return np.stack(told, axis=2).reshape(count, -1)
+
+
+def told(ids):
+    return " ".join(WORDS[i] for i in ids)
+
+
+rng = np.random.default_rng(SEED)
+corpus = stories(rng, 500 * 32)
+fresh = stories(rng, 2000)
+known = {one.tobytes() for one in corpus}
+held_out = np.array([one for one in fresh if one.tobytes() not in known])
+del known, fresh
+question = "ann sings . bob sleeps and eve runs . ann sings . bob"  # knob
+print(question, "…")
+followers = corpus[:, 1::3][corpus[:, 0::3] == WORDS.index("bob")]
+after_bob = np.bincount(followers, minlength=18)[8:16] / len(followers)
+bar_chart(VERBS, {"": after_bob}, ylabel={"en": "share", "zh": "比例"}, scale=(0, 1), spec=".2f")
+# --8<-- [end:hook]
+
+
+# --8<-- [start:decoder]
+def begin(seed, vocabulary, n_max, depth, whole, d=32):
+    """A model with random entries: whole blocks, or attention alone."""
+    rng = np.random.default_rng(seed)
+
+    def random(rows, columns):
+        return rng.standard_normal((rows, columns)) / sqrt(rows)
+
+    def block():
+        attend = Parameters(*(random(d, d) for _ in range(4)))
+        if not whole:
+            return attend
+        return BlockParameters(attend, random(d, 2 * d), random(2 * d, d))
+
+    return LanguageModel(
+        table=rng.standard_normal((len(vocabulary), d)),
+        # sin² + cos² = 1 for each pair: √2 makes the mean square 1, as in the table
+        positions=sqrt(2) * sinusoids(np.arange(float(n_max)), d, base=30),
+        blocks=tuple(block() for _ in range(depth)),
+        W_u=random(d, len(vocabulary)),
+        num_heads=2,
+        gamma=np.ones(d) if whole else None,
+        vocabulary=tuple(vocabulary),
+    )
+
+
+random_model = begin(SEED, WORDS, n_max=24, depth=2, whole=True)
+ids = token_ids(question, random_model)
+logits, _ = language_model(ids, random_model)
+print("ids", ids.shape, " Z", logits.shape)
+print(text(softmax(logits[-1])[8:], ".2f"))
+# --8<-- [end:decoder]
+
+
+# --8<-- [start:loss]
+z = np.log([1.0, 2.0, 5.0])  # softmax(z) = 1/8, 2/8, 5/8
+for t in range(3):
+    loss = cross_entropy(z, np.array(t))
+    gradient = softmax(z) - np.eye(3)[t]
+    print(t, number(loss, ".4f"), text(gradient, ".3f"))
+# --8<-- [end:loss]
+
+
+# --8<-- [start:loss-differences]
+rng = np.random.default_rng(SEED)
+z, targets = rng.standard_normal((4, 18)), rng.integers(0, 18, 4)
+slopes, h = np.zeros((4, 18)), 1e-5
+for place in np.ndindex(4, 18):
+    step = np.zeros((4, 18))
+    step[place] = h
+    up, down = (cross_entropy(z + s, targets).sum() for s in (step, -step))
+    slopes[place] = (up - down) / (2 * h)
+gradient = cross_entropy_gradient(z, targets)
+print(np.abs(slopes - gradient).max() < 1e-8)
+print(np.abs(gradient.sum(axis=-1)).max() < 1e-12)
+# --8<-- [end:loss-differences]
+
+
+# --8<-- [start:floor]
+H_NAME, H_END = entropy(P_NAME), entropy(np.array([P_AND, 1 - P_AND]))
+is_new = [(P_NAME * (1 - P_NAME) ** s).sum() for s in range(8)]  # in sentence s + 1
+H_verbs = [new * log(8) for new in is_new]
+# The first name is given, not predicted.
+best = (7 * H_NAME + sum(H_verbs) + 8 * H_END) / 23
+by_last = (7 * H_NAME + 8 * log(8) + 8 * H_END) / 23
+for name, loss in (("ln 18", log(18)), ("H₁", by_last), ("H", best)):
+    print(f"{name:5}  {loss:.3f}  {exp(loss):.2f}")
+# --8<-- [end:floor]
+
+
+# --8<-- [start:floor-drawn]
+def true_losses(ids):
+    """Minus the logarithm of what the source gave each token."""
+    who, end = ids[:, 0::3], ids[:, 2::3]
+    alike = who[:, :, None] == who[:, None, :]
+    known = (alike & np.tri(8, k=-1, dtype=bool)).any(axis=-1)
+    name = -np.log(P_NAME)[who]
+    verb = np.where(known, 0, log(8))
+    mark = -np.log(np.where(end == 17, P_AND, 1 - P_AND))
+    return np.stack([name, verb, mark], axis=2).reshape(len(ids), -1)
+
+
+drawn, error = mean_interval(true_losses(held_out)[:, 1:].mean(axis=-1))
+print(f"{drawn:.3f} ± {error:.3f}  {best:.3f}")
+# --8<-- [end:floor-drawn]
+
+
+# --8<-- [start:at-once]
+story = held_out[0]
+Z, _ = language_model(story[:-1], random_model)
+at_once = cross_entropy(Z, story[1:])
+one_by_one = []
+for i in range(1, len(story)):
+    Z, _ = language_model(story[:i], random_model)
+    one_by_one.append(cross_entropy(Z[-1], story[i]))
+print(len(at_once), np.abs(at_once - one_by_one).max() < 1e-12)
+# --8<-- [end:at-once]
+
+
+# --8<-- [start:training]
+import torch
+
+torch.set_num_threads(1)  # small matrices: more threads only wait
+
+
+def train(model, pairs, rate):
+    """The trained model by Adam, and the loss before each step."""
+    leaves = convert(model, lambda a: torch.tensor(a, requires_grad=True))
+    leaves = leaves._replace(positions=torch.tensor(model.positions))
+    moved = [a for a in parameter_arrays(leaves) if a.requires_grad]
+    mean, square = ([torch.zeros_like(p) for p in moved] for _ in range(2))
+    losses = []
+    for t, (ids, targets) in enumerate(pairs, start=1):
+        Z, _ = language_model(torch.from_numpy(ids), leaves)
+        loss = cross_entropy(Z, torch.from_numpy(targets)).mean()
+        losses.append(loss.item())
+        slopes = torch.autograd.grad(loss, moved)
+        eta = rate * min(1, 2 - 2 * t / len(pairs))  # falls in the second half
+        with torch.no_grad():
+            for p, g, m, v in zip(moved, slopes, mean, square, strict=True):
+                m += 0.1 * (g - m)
+                v += 0.01 * (g * g - v)
+                g = (m / (1 - 0.9**t)) / (torch.sqrt(v / (1 - 0.99**t)) + 1e-8)
+                # On a grid, so that every processor finds the same model.
+                p.copy_(torch.round((p - eta * g) * 2**16) / 2**16)
+    return convert(leaves, lambda a: a.detach().numpy()), losses
+
+
+# 500 batches of 32 stories; each token is to say the next one.
+pairs = [(ids[:, :-1], ids[:, 1:]) for ids in corpus.reshape(500, 32, 24)]
+trained, losses = train(random_model, pairs, rate=0.01)
+# --8<-- [end:training]
+
+
+# --8<-- [start:trained]
+published = TextFile("language-model.json", to_json(trained))
+smooth = np.reshape(losses, (25, 20)).mean(axis=1)  # of 20 steps each
+bounds = {"ln 18": log(18), "H₁": by_last, "H": best}
+lines = {"L": smooth} | {name: [loss] * 25 for name, loss in bounds.items()}
+line_chart(np.arange(10, 510, 20), lines, xlabel="t", ylabel="L", spec=".2f")
+# --8<-- [end:trained]
+
+
+# --8<-- [start:answer]
+model = from_json(published.text)
+ids = token_ids(question, model)
+Z, seen = language_model(ids, model)
+p = softmax(Z[-1])
+print(text(p[8:16], ".2f"))
+model_losses = cross_entropy(language_model(held_out[:, :-1], model)[0], held_out[:, 1:])
+above = model_losses - true_losses(held_out)[:, 1:]
+gap, error = mean_interval(above.mean(axis=-1))
+looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
+heads = ["1.1", "1.2", "2.1", "2.2"]
+heatmap(looked.T, rows=question.split(), columns=heads, scale=(0, 1))
+# --8<-- [end:answer]
+
+
+# --8<-- [start:measured]
+print(f"{gap:.4f} ± {error:.4f}")
+print(text(above[:, 0::3].mean(axis=0), ".2f"))
+# --8<-- [end:measured]
+
+
+# --8<-- [start:as-torch]
+def torch_logits(ids, model):
+    """The same parameters in PyTorch's own modules."""
+    d, p = model.table.shape[1], convert(model, torch.tensor)
+    layers = []
+    torch.manual_seed(SEED)  # replaced by ours
+    for block in p.blocks:
+        layer = torch.nn.TransformerEncoderLayer(
+            d, 2, 2 * d, 0.0, batch_first=True, norm_first=True, bias=False, dtype=Z64
+        ).eval()
+        a = block.attention
+        with torch.no_grad():
+            layer.self_attn.in_proj_weight.copy_(torch.cat([a.W_q.T, a.W_k.T, a.W_v.T]))
+            layer.self_attn.out_proj.weight.copy_(a.W_o.T)
+            layer.linear1.weight.copy_(block.W_1.T)
+            layer.linear2.weight.copy_(block.W_2.T)
+        layers.append(layer)
+    n = ids.shape[1]
+    ids = torch.from_numpy(ids)
+    future = torch.ones(n, n, dtype=torch.bool).triu(1)  # True is masked out here
+    x = torch.nn.functional.embedding(ids, p.table) + p.positions[:n]
+    with torch.no_grad():
+        for layer in layers:
+            x = layer(x, src_mask=future)
+        return torch.nn.functional.layer_norm(x, (d,), p.gamma) @ p.W_u
+
+
+Z64 = torch.float64
+ours, _ = language_model(held_out[:100], model)
+theirs = torch_logits(held_out[:100], model).numpy()
+print(ours.shape, np.abs(ours - theirs).max() < 1e-12)
+exact, _ = language_model(held_out[:100], trained)
+print(np.abs(softmax(ours) - softmax(exact)).max() < 1e-4)
+# --8<-- [end:as-torch]
+
+
+# --8<-- [start:mistake-shift]
+same = [(ids, ids) for ids in corpus.reshape(500, 32, 24)[:50]]
+copying, falling = train(random_model, same, rate=0.01)
+for m, loss in ((copying, falling[-1]), (trained, losses[-1])):
+    ids = token_ids("ann sings . bob", m)
+    print(f"{loss:.2f}", told(generate(ids, m, np.zeros(5), top_k=1)))
+# --8<-- [end:mistake-shift]
+
+
+# --8<-- [start:write]
+ids = token_ids("ann sings . bob sleeps . ann", model)
+rng = np.random.default_rng(SEED)
+for options in ({"top_k": 1}, {}, {"temperature": 3}):
+    print(told(generate(ids, model, rng.random(11), **options)))
+# --8<-- [end:write]
+
+
+# --8<-- [start:cut]
+z = np.log([0.4, 0.3, 0.2, 0.1])
+for options in ({"temperature": 0.5}, {"top_k": 2}, {"top_p": 0.8}):
+    name = " = ".join(map(str, *options.items()))
+    print(f"{name:17}", text(token_distribution(z, **options), ".3f"))
+# --8<-- [end:cut]
+
+
+# --8<-- [start:settings]
+def allowed(ids):
+    """Which words may come after each word of a story but the last."""
+    words = np.zeros((*ids.shape, 18), dtype=bool)
+    words[:, 0::3, :8] = words[:, 2::3, 16:] = True
+    who = ids[:, 0::3]
+    alike = who[:, :, None] == who[:, None, :]
+    known = (alike & np.tri(8, k=-1, dtype=bool)).any(axis=-1)
+    own = np.eye(18, dtype=bool)[ids[:, 1::3]]
+    words[:, 1::3] = np.where(known[..., None], own, (np.arange(18) // 8) == 1)
+    return words[:, 1:]
+
+
+Z = language_model(held_out[:500, :-1], model)[0]
+may_come = allowed(held_out[:500])
+settings = [{"temperature": c} for c in (0.5, 1, 2)] + [{"top_k": 4}, {"top_p": 0.8}]
+written = {}
+for options in settings:
+    p = token_distribution(Z, **options)
+    right = (p * may_come).sum(axis=-1).mean()
+    ann = p[:, 2::3, 0].mean()  # where a name comes
+    wanted = token_distribution(np.log(P_NAME), **options)[0]
+    name = " = ".join(map(str, *options.items()))
+    written[name] = right, ann, wanted
+    print(f"{name:17}  {right:.2f}  {ann:.2f}  {wanted:.2f}")
+# --8<-- [end:settings]
+
+
+# --8<-- [start:mistake-sum]
+p = np.array([0.4, 0.3, 0.2, 0.1])
+cut = np.where(p >= 0.3, p, 0)  # top 2, not divided by their sum
+u = (np.arange(1000) + 0.5) / 1000
+drawn = np.minimum(np.searchsorted(np.cumsum(cut), u), 3)
+print(text(np.bincount(drawn, minlength=4) / 1000, ".3f"))
+rows = np.tile(token_distribution(np.log(p), top_k=2), (1000, 1))
+print(text(np.bincount(sample(rows, u), minlength=4) / 1000, ".3f"))
+try:
+    sample(cut, np.array(0.5))
+except ValueError as error:
+    print(str(error)[:30])
+# --8<-- [end:mistake-sum]
+
+
+# --8<-- [start:words]
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def repeated(rng, count, n=24):
+    """Words of 4 to 10 different letters, each repeated to n letters; their periods."""
+    letters = rng.permuted(np.tile(np.arange(26), (count, 1)), axis=1)
+    period = rng.integers(4, 11, count)
+    return np.take_along_axis(letters, np.arange(n) % period[:, None], axis=1), period
+
+
+rng = np.random.default_rng(SEED)
+examples, periods = repeated(rng, 1000)
+for one in examples[:3]:
+    print("".join(LETTERS[i] for i in one))
+# --8<-- [end:words]
+
+
+# --8<-- [start:induction]
+def examined(model):
+    """Share right once a letter came before; weights on the target and the letter before."""
+    Z, seen = language_model(examples[:, :-1], model)
+    i, p = np.arange(23), periods[:, None]
+    known = i >= p
+    right = (Z.argmax(axis=-1) == examples[:, 1:])[known].mean()
+    # keys that stand right after an earlier i-th letter: j = i + 1 - p, i + 1 - 2p, …
+    after = ((i[:, None] + 1 - i) % p[..., None] == 0) & (i <= i[:, None])
+    on_target, before = [], []
+    for weights in seen:
+        hit = (weights * after[:, None]).sum(axis=-1)
+        on_target += [hit[:, r][known].mean() for r in range(2)]
+        before += [weights[:, r, i[1:], i[:-1]].mean() for r in range(2)]
+    return right, on_target, before
+
+
+SEEDS = (SEED, SEED + 1, SEED + 2)
+two, one = [], []
+for seed in SEEDS:
+    rng = np.random.default_rng(seed + 100)
+    batches = [repeated(rng, 32)[0] for _ in range(250)]
+    pairs = [(ids[:, :-1], ids[:, 1:]) for ids in batches]
+    for depth, found in ((2, two), (1, one)):
+        started = begin(seed, LETTERS, 24, depth, whole=False)
+        found.append(train(started, pairs, 0.02)[0])
+two_layers = TextFile("two-layers.json", to_json(two[0]))
+one_layer = TextFile("one-layer.json", to_json(one[0]))
+trainable = two[0]._replace(positions=None)
+print(sum(a.size for a in parameter_arrays(trainable)))
+results = {depth: [examined(m) for m in found] for depth, found in ((2, two), (1, one))}
+ablated = []  # without each head, without both of layer 1
+for m in two:
+    cut = [without_head(m, layer, r) for layer in (0, 1) for r in (0, 1)]
+    cut.append(without_head(cut[0], 0, 1))
+    ablated.append([examined(without)[0] for without in cut])
+for depth, found in results.items():
+    print(depth, "  ".join(f"{right:.3f}" for right, _, _ in found))
+# --8<-- [end:induction]
+
+
+# --8<-- [start:look]
+letters = "horsehorsehorse"  # knob
+reader = from_json(two_layers.text)
+ids = token_ids(list(letters), reader)
+Z, seen = language_model(ids, reader)
+maps = np.concatenate(seen)  # (4, n, n)
+says = softmax(Z)
+word = [*letters]
+
+
+def frame(i):
+    """What the four heads see from letter i, and the letter that the model expects."""
+    targets = [j for j in range(1, i + 1) if letters[j - 1] == letters[i]]
+    best = int(Z[i].argmax())
+    shown = heatmap(
+        maps[:, i],
+        rows=["1.1", "1.2", "2.1", "2.2"],
+        columns=word,
+        highlight=[(r, j) for r in (2, 3) for j in targets],
+        scale=(0, 1),
+        numbers=False,
+        allowed=np.tile(np.arange(len(word)) <= i, (4, 1)),
+    )
+    guess = f"{LETTERS[best]} ({says[i, best]:.2f})"
+    caption = {"en": f"The model expects {guess}.", "zh": f"模型预测 {guess}。"}
+    return Frame((str(i),), f"{letters[: i + 1]} …", (shown,), caption)
+
+
+slider({"en": "letters read", "zh": "读到的字母"}, [frame(i) for i in range(len(word))], 7)
+# --8<-- [end:look]
+
+
+# --8<-- [start:by-head]
+for place in (1, 2):
+    print(" 1.1   1.2   2.1   2.2")  # typed: names of heads
+    for found in results[2]:
+        print(text(found[place], ".2f"))
+# --8<-- [end:by-head]
+
+
+# --8<-- [start:ablation]
+print("1.1    1.2    2.1    2.2    1.1, 1.2")  # typed: names of heads
+for rights in ablated:
+    print("  ".join(f"{right:.3f}" for right in rights))
+# --8<-- [end:ablation]
+
+
+# --8<-- [start:one-layer]
+single = from_json(one_layer.text)
+blind = single._replace(positions=np.zeros((24, 32)))
+for m in (blind, reader._replace(positions=np.zeros((24, 32)))):
+    ends = [language_model(token_ids(list(s), m), m)[0][-1] for s in ("abcda", "acbda")]
+    print(np.abs(ends[0] - ends[1]).max() < 1e-12)
+# --8<-- [end:one-layer]
+
+
+# --8<-- [start:exercise-pencil]
+z = np.log([1.0, 3.0, 4.0])
+print(number(cross_entropy(z, np.array(1)), ".4f"), number(log(8 / 3), ".4f"))
+print(text(cross_entropy_gradient(z, np.array(1)), ".3f"))
+# --8<-- [end:exercise-pencil]
+
+
+# --8<-- [start:exercise-perplexity]
+given = np.array([1 / 2, 1 / 4, 1 / 8])
+print(f"{exp(-np.log(given).mean()):.2f} {exp(-np.log(given[::-1] / 2).mean()):.2f}")
+# --8<-- [end:exercise-perplexity]
+
+
+# --8<-- [start:exercise-price]
+z = np.log([0.5, 0.3, 0.15, 0.05])
+kept = token_distribution(z, top_p=0.9)
+print(text(kept, ".4f"))
+p, inside = softmax(z), kept > 0
+print(f"{(kept[inside] * np.log(kept[inside] / p[inside])).sum():.4f}")
+print(f"{-log(0.95):.4f}")
+# --8<-- [end:exercise-price]
+
+
+# --8<-- [start:exercise-order]
+z = np.log([0.5, 0.3, 0.2])
+print(text(token_distribution(z, temperature=2, top_p=0.75), ".3f"))
+first = token_distribution(z, top_p=0.75)
+print(text(np.sqrt(first) / np.sqrt(first).sum(), ".3f"))
+# --8<-- [end:exercise-order]
+
+
+# --8<-- [start:exercise-zero]
+z = np.array([-1.0, -2.0, -3.0, -4.0])
+wrong = softmax(np.where(z >= -2, z, 0))
+print(text(wrong, ".3f"))
+print(text(token_distribution(z, top_k=2), ".3f"))
+# --8<-- [end:exercise-zero]
+
+
+# --8<-- [start:exercise-new]
+who = corpus[:, 0::3]
+for s in (1, 7):
+    counted = (who[:, s, None] != who[:, :s]).all(axis=1).mean()
+    print(s + 1, f"{is_new[s]:.2f} {counted:.2f}  {is_new[s] * log(8):.2f}")
+# --8<-- [end:exercise-new]
+
+
+# --8<-- [start:exercise-copy]
+ids = token_ids([*"kfcukfcuk"], reader)
+for m in (reader, single):
+    p = softmax(language_model(ids, m)[0][-1])
+    print(text([p[LETTERS.index(c)] for c in "kfcu"], ".2f"))
+# --8<-- [end:exercise-copy]

@@ -1,0 +1,541 @@
+"""Beyond the trained length: seven ways to tell positions, trained short and tested long."""
+
+# --8<-- [start:task]
+from fractions import Fraction
+from math import exp, log
+
+import numpy as np
+
+from attention_docs.attention_function import attention
+from attention_docs.figures import Frame, line_chart, stepper
+from attention_docs.learning import attention_backward
+from attention_docs.long_sequences import (
+    alibi_bias,
+    far_share,
+    ntk_base,
+    t5_bias,
+    t5_buckets,
+)
+from attention_docs.masking import causal_mask
+from attention_docs.positions import frequencies, rope, sinusoids
+from attention_docs.softmax import softmax, softmax_gradient
+from attention_docs.text import number, text
+
+SEED = 2022
+L = 16  # the trained length
+LETTERS, DIGITS = 4, 4
+
+
+def draw(rng, count, n):
+    """Letters, digits and questions, and the digit that each token asks for."""
+    letters, digits, asked = rng.integers(0, LETTERS, (3, count, n))
+    matches = asked[:, :, None] == letters[:, None, :]
+    latest = np.where(matches & causal_mask(n), np.arange(n), -1).max(axis=-1)
+    found = np.take_along_axis(digits, np.maximum(latest, 0), axis=-1)
+    one_hot = [np.eye(4)[values] for values in (letters, digits, asked)]
+    return np.concatenate(one_hot, axis=-1), np.where(latest < 0, -1, found)
+
+
+# --8<-- [end:task]
+
+
+# --8<-- [start:model]
+d, SEEDS, BUCKETS = 16, 5, 8
+SLOPE = 0.5
+
+
+def mask_of(kind, parameters, n, window=None):
+    """What is added to the scores: forbidden keys, and the bias if there is one."""
+    if kind == "ALiBi":
+        mask = alibi_bias(np.array([SLOPE]), n)
+    elif kind == "T5":
+        mask = t5_bias(parameters["bias"], n, max_distance=L)[:, None]
+    else:
+        mask = np.where(causal_mask(n), 0.0, -np.inf)
+    near = causal_mask(n, offset=-(window or n))  # keys that are too far back
+    return np.where(near, -np.inf, mask)
+
+
+def turn(kind, x, t, base=10000.0):
+    """RoPE, where the kind asks for it."""
+    return rope(x, t, base) if kind == "RoPE" else x
+
+
+def run(kind, parameters, x, t, mask, base=10000.0):
+    """Logits of one layer of attention, and what the backward pass needs."""
+    W = {name: w[:, None] for name, w in parameters.items()}  # for all sequences
+    h = x @ W["E"]  # (seeds, sequences, n, d)
+    if kind == "sinusoids":
+        h = h + sinusoids(t, d)
+    if kind == "learned":
+        h = h + W["table"][:, :, : len(t)]
+    q, k = (turn(kind, h @ W[name], t, base) for name in ("W_Q", "W_K"))
+    v = h @ W["W_V"]
+    outputs, weights = attention(q, k, v, mask)
+    y = h + outputs @ W["W_O"]
+    return y @ W["W_U"], (W, h, q, k, v, outputs, weights, y)
+
+
+def gradients(kind, parameters, x, t, mask, wanted):
+    """The gradient of the mean cross-entropy by every parameter."""
+    logits, (W, h, q, k, v, outputs, weights, y) = run(kind, parameters, x, t, mask)
+    right = np.eye(DIGITS)[np.maximum(wanted, 0)]
+    counts = (wanted >= 0)[..., None] / (wanted >= 0).sum(axis=(1, 2))[:, None, None, None]
+    by_logits = (softmax(logits) - right) * counts
+    back = {name: np.swapaxes(w, -1, -2) for name, w in W.items()}
+
+    def by(a, b):
+        """The gradient of a matrix: aᵀ b over all tokens of a seed."""
+        a, b = (z.reshape(SEEDS, -1, z.shape[-1]) for z in (a, b))
+        return np.swapaxes(a, 1, 2) @ b
+
+    by_y = by_logits @ back["W_U"]
+    by_outputs = by_y @ back["W_O"]
+    by_q, by_k, by_v = attention_backward(q, k, v, weights, by_outputs)
+    by_q, by_k = (turn(kind, z, -t) for z in (by_q, by_k))  # turned back
+    by_h = by_y + by_q @ back["W_Q"] + by_k @ back["W_K"] + by_v @ back["W_V"]
+    found = {"E": by(x, by_h), "W_Q": by(h, by_q), "W_K": by(h, by_k), "W_V": by(h, by_v)}
+    found |= {"W_O": by(outputs, by_y), "W_U": by(y, by_logits)}
+    if kind == "learned":
+        found["table"] = np.zeros_like(parameters["table"])
+        found["table"][:, : len(t)] = by_h.sum(axis=1)
+    if kind == "T5":
+        by_scores = softmax_gradient(weights, by_outputs @ np.swapaxes(v, -1, -2)).sum(axis=1)
+        buckets = t5_buckets(np.arange(len(t))[:, None] - np.arange(len(t)), BUCKETS, L)
+        found["bias"] = by_scores.reshape(SEEDS, -1) @ np.eye(BUCKETS)[buckets.ravel()]
+    return found
+
+
+# --8<-- [end:model]
+
+
+# --8<-- [start:train]
+KINDS = ["learned", "sinusoids", "RoPE", "ALiBi", "T5", "none"]
+STEPS, RATE, BATCH = 300, 0.02, 16
+
+
+def start(kind, n_max):
+    """Random parameters, another draw for each seed."""
+    rngs = [np.random.default_rng([SEED, seed]) for seed in range(SEEDS)]
+
+    def normal(rows, columns, scale):
+        return scale * np.stack([rng.normal(size=(rows, columns)) for rng in rngs])
+
+    parameters = {"E": normal(2 * LETTERS + DIGITS, d, 1)}
+    for name in ("W_Q", "W_K", "W_V", "W_O"):
+        parameters[name] = normal(d, d, d**-0.5)
+    parameters["W_U"] = normal(d, DIGITS, d**-0.5)
+    if kind == "learned":
+        parameters["table"] = normal(n_max, d, 0.7)
+    if kind == "T5":
+        parameters["bias"] = np.zeros((SEEDS, BUCKETS))
+    return parameters
+
+
+def train(kind, n=L, batch=BATCH):
+    """Parameters of all seeds after training on sequences of n tokens, with Adam."""
+    parameters, t = start(kind, 4 * L), np.arange(float(n))
+    mean = {name: np.zeros_like(p) for name, p in parameters.items()}
+    square = {name: np.zeros_like(p) for name, p in parameters.items()}
+    rngs = [np.random.default_rng([SEED, seed, 1]) for seed in range(SEEDS)]
+    for step in range(1, STEPS + 1):
+        x, wanted = map(np.stack, zip(*[draw(rng, batch, n) for rng in rngs], strict=True))
+        mask = mask_of(kind, parameters, n)
+        rate = RATE * min(1, 2 * (STEPS - step) / STEPS)  # falls in the second half
+        for name, slope in gradients(kind, parameters, x, t, mask, wanted).items():
+            mean[name] = 0.9 * mean[name] + 0.1 * slope
+            square[name] = 0.98 * square[name] + 0.02 * slope**2
+            m, v = mean[name] / (1 - 0.9**step), square[name] / (1 - 0.98**step)
+            parameters[name] = parameters[name] - rate * m / (np.sqrt(v) + 1e-8)
+    return parameters
+
+
+trained = {kind: train(kind) for kind in KINDS}
+# --8<-- [end:train]
+
+
+# --8<-- [start:exam]
+exam, answer = draw(np.random.default_rng([SEED, SEEDS]), 101, 4 * L)
+positions = np.arange(4.0 * L)
+
+
+def right(kind, parameters=None, window=None, t=positions, base=10000.0):
+    """Which answers are right, (seeds, sequences, 4 L)."""
+    parameters = trained[kind] if parameters is None else parameters
+    mask = mask_of(kind, parameters, 4 * L, window)
+    logits, _ = run(kind, parameters, exam[None], t, mask, base)
+    return logits.argmax(axis=-1) == answer
+
+
+def share(hits, first, last):
+    """The share of right answers of each seed at positions first to last - 1."""
+    place = (answer >= 0) & (first <= positions) & (positions < last)
+    return hits[:, place].mean(axis=1)
+
+
+def fours(hits):
+    """The mean, lowest and highest share over the seeds, for four positions each."""
+    shares = np.array([share(hits, i, i + 4) for i in range(0, 4 * L, 4)])
+    return shares.mean(axis=1), shares.min(axis=1), shares.max(axis=1)
+
+
+def span(shares):
+    """The lowest and the highest share of the seeds, in per cent."""
+    low, high = (number(100 * end, ".0f") for end in (shares.min(), shares.max()))
+    return low if low == high else f"{low} … {high}"
+
+
+NAMES = {
+    "learned": {"en": "learned", "zh": "可学习"},
+    "sinusoids": {"en": "sinusoids", "zh": "正弦"},
+    "RoPE": {"en": "RoPE", "zh": "RoPE"},
+}
+plain = {kind: right(kind) for kind in KINDS}
+ends = np.arange(4, 4 * L + 1, 4)
+TOKENS = {"en": "tokens so far", "zh": "已有词元数"}
+RIGHT = {"en": "share of right answers", "zh": "答对的比例"}
+SPAN = {"en": "lowest to highest of the seeds", "zh": "各种子从最低到最高"}
+line_chart(
+    ends,
+    [(NAMES[kind], fours(plain[kind])[0]) for kind in NAMES],
+    band={kind: fours(plain[kind])[1:] for kind in NAMES},
+    band_name=SPAN,
+    xlabel=TOKENS,
+    ylabel=RIGHT,
+    mark=L,
+    spec=".2f",
+)
+# --8<-- [end:exam]
+
+
+# --8<-- [start:example]
+x, wanted = draw(np.random.default_rng([SEED, 7]), 1, 8)
+letters, digits, asked = (x[0, :, i : i + 4].argmax(axis=-1) for i in (0, 4, 8))
+print("letter  ", *("ABCD"[i] for i in letters))
+print("digit   ", *digits)
+print("asks for", *("ABCD"[i] for i in asked))
+print("answer  ", *("-" if i < 0 else i for i in wanted[0]))
+# --8<-- [end:example]
+
+
+# --8<-- [start:dilution]
+for n in (16, 32, 64):
+    weights = softmax(np.array([log(45)] + [0.0] * (n - 1)))
+    print(f"n = {n}: {number(weights[0], '.4f')} = {Fraction(45, 45 + n - 1)}")
+# --8<-- [end:dilution]
+
+
+# --8<-- [start:angles]
+factor = 4
+omega, slowed = frequencies(8), frequencies(8, ntk_base(10000, 8, factor))
+reach = {
+    "trained": omega * L,
+    "as it is": omega * factor * L,
+    "t / 4": omega * factor * L / factor,
+    "NTK": slowed * factor * L,
+}
+for name, angles in reach.items():
+    print(f"{name:8}", text(angles, "7.3f"))
+# --8<-- [end:angles]
+
+
+# --8<-- [start:published]
+for base in (500000, 1000000):
+    print(f"{base}: λ =", number((base / 10000) ** (126 / 128), ".2f"))
+# --8<-- [end:published]
+
+
+# --8<-- [start:alibi]
+bias = alibi_bias(np.array([log(2)]), 64)[0]  # equal scores: c = 0
+for n in (8, 16, 64):
+    weights = softmax(bias[n - 1, :n])
+    print(f"n = {n:2}:", text(64 * weights[:-9:-1], ".2f"))
+# --8<-- [end:alibi]
+
+
+# --8<-- [start:far]
+rng = np.random.default_rng(SEED)
+spread, slope = 3, 0.5
+for w in (8, 12, 16):
+    bound, met = far_share(slope, spread, w), []
+    for n in (16, 64, 256):
+        worst = np.where(np.arange(n) < n - w, spread, 0.0)  # far keys lead
+        drawn = rng.uniform(0, spread, (1000, n))
+        scores = np.concatenate([worst[None], drawn])
+        far = softmax(scores + alibi_bias(np.array([slope]), n)[0, -1])
+        met.append(far[:, : n - w].sum(axis=-1))
+    print(f"w = {w:2}:", text([one[0] for one in met], ".4f"), end=" ")
+    print(number(max(one[1:].max() for one in met), ".4f"), number(bound, ".4f"))
+# --8<-- [end:far]
+
+
+# --8<-- [start:buckets]
+print(text(t5_buckets(np.arange(20), BUCKETS, L), "d"))
+for t in (16, 64, 256, 4096):
+    near = L * exp(3)  # L near keys, each with a lead of 3
+    print(f"t + 1 = {t:4}: {number(near / (near + t - L), '.4f')}")
+# --8<-- [end:buckets]
+
+
+# --8<-- [start:none]
+rng = np.random.default_rng(SEED)
+W_Q, W_K, W_V = (rng.normal(size=(4, 4)) / 2 for _ in range(3))
+first, other = rng.normal(size=(2, 4))
+tokens = np.stack([first] + [other] * 7)  # one mark, then equal tokens
+q, k, v = tokens @ W_Q, tokens @ W_K, tokens @ W_V
+outputs, weights = attention(q, k, v, causal_mask(8))
+# score of the others minus that of the mark
+gap = (q[1] @ k[1] - q[1] @ k[0]) / 2
+print(text(weights[:, 0], ".6f"))
+print(text([1 / (1 + t * exp(gap)) for t in range(8)], ".6f"))
+# --8<-- [end:none]
+
+
+# --8<-- [start:ceiling]
+has, asks = (exam[:, :, i : i + 4].argmax(axis=-1) for i in (0, 8))
+match = (asks[:, :, None] == has[:, None, :]) & causal_mask(4 * L)
+named = match.astype(float) @ exam[:, :, 4:8]  # matches with each digit
+best = np.where(asks == has, 1, named.max(axis=-1) / np.maximum(named.sum(axis=-1), 1))
+ranges = ((0, L), (L, 2 * L), (2 * L, 4 * L))
+limits = []
+for a, b in ranges:
+    place = (answer >= 0) & (a <= positions) & (positions < b)
+    limits.append(best[place].mean())
+    print(f"{a + 1} … {b}: {span(share(plain['none'], a, b))}", end=" ")
+    print(number(100 * limits[-1], ".0f"))
+# --8<-- [end:ceiling]
+
+
+# --8<-- [start:order]
+moved = {}
+for kind in ("none", "RoPE"):
+    x, t = exam[None, :, :L], positions[:L]
+    mask = mask_of(kind, trained[kind], L)
+    before, _ = run(kind, trained[kind], x, t, mask)
+    shuffled = x[:, :, [*range(L - 2, -1, -1), L - 1]]  # all but the last, reversed
+    after, _ = run(kind, trained[kind], shuffled, t, mask)
+    moved[kind] = np.abs(after - before)[:, :, -1].max() > 1e-9
+    print(f"{kind}: {moved[kind]}")
+# --8<-- [end:order]
+
+
+# --8<-- [start:control]
+slow = ntk_base(10000, d, 4)
+cases = {  # kind, positions, base
+    "learned": ("learned", positions, 10000.0),
+    "sinusoids": ("sinusoids", positions, 10000.0),
+    "RoPE": ("RoPE", positions, 10000.0),
+    "RoPE, t / 4": ("RoPE", positions / 4, 10000.0),
+    "RoPE, NTK": ("RoPE", positions, slow),
+    "ALiBi": ("ALiBi", positions, 10000.0),
+    "T5": ("T5", positions, 10000.0),
+    "none": ("none", positions, 10000.0),
+}
+all_keys = {name: right(k, t=t, base=b) for name, (k, t, b) in cases.items()}
+near_keys = {name: right(k, None, L, t, b) for name, (k, t, b) in cases.items()}
+
+
+def matching(kind, t, base):
+    """The mean score of a key with the letter asked for, against its offset, less that at 0."""
+    total = 0
+    for letter in np.eye(4):
+        token = np.full((1, 1, 4 * L, 12), 0.25)  # the mean over what is not fixed
+        ask, have = token.copy(), token.copy()
+        ask[..., 8:], have[..., :4] = letter, letter
+        mask = mask_of(kind, trained[kind], 4 * L)
+        _, (_, _, q, _, *_) = run(kind, trained[kind], ask, t, mask, base)
+        _, (_, _, _, k, *_) = run(kind, trained[kind], have, t, mask, base)
+        scores = q[:, 0, -1:] @ np.swapaxes(k[:, 0], 1, 2) / d**0.5
+        total = total + (scores + np.reshape(mask, (-1, 4 * L, 4 * L))[:, -1:])[:, 0]
+    by_offset = total[:, ::-1] / 4  # (seeds, offsets)
+    return by_offset - by_offset[:, :1]
+
+
+WORDS = {
+    "learned": "可学习的表",
+    "sinusoids": "正弦位置编码",
+    "RoPE": "RoPE",
+    "RoPE, t / 4": "RoPE，位置除以 4",
+    "RoPE, NTK": "RoPE，NTK 缩放",
+    "ALiBi": "ALiBi",
+    "T5": "T5 的偏置",
+    "none": "没有位置编码",
+}
+CHOICES = [{"en": name, "zh": words} for name, words in WORDS.items()]
+score_lines = {name: matching(*case) for name, case in cases.items()}
+
+
+def frame(place, name):
+    """Share of right answers, and the score of a matching key against its offset."""
+    hits = [fours(all_keys[name]), fours(near_keys[name])]
+    labels = ["all keys", "last 16"]
+    chinese = ["全部的键", "最近 16 个"]
+    answers = line_chart(
+        ends,
+        [({"en": e, "zh": z}, one[0]) for e, z, one in zip(labels, chinese, hits, strict=True)]
+        + [({"en": "guess", "zh": "随机猜"}, np.full(len(ends), 1 / DIGITS))],
+        band={e: one[1:] for e, one in zip(labels, hits, strict=True)},
+        band_name=SPAN,
+        xlabel=TOKENS,
+        ylabel=RIGHT,
+        mark=L,
+        spec=".2f",
+    )
+    lines = score_lines[name][:, ::3]
+    scores = line_chart(
+        np.arange(0, 4 * L, 3),
+        [({"en": "score", "zh": "分数"}, lines.mean(axis=0))],
+        band={"score": (lines.min(axis=0), lines.max(axis=0))},
+        band_name=SPAN,
+        xlabel={"en": "offset", "zh": "偏移量"},
+        ylabel={"en": "score, from offset 0", "zh": "分数，以偏移量 0 为起点"},
+        mark=L,
+        roles=["score"],
+        spec=".1f",
+    )
+    late, near = (span(share(h[name], 2 * L, 4 * L)) for h in (all_keys, near_keys))
+    caption = {
+        "en": f"33 … 64: {late} %; with the window {near} %.",
+        "zh": f"33 … 64：{late}%，加窗口 {near}%。",
+    }
+    return Frame((str(place),), CHOICES[place - 1], (answers, scores), caption)
+
+
+stepper(
+    "positions",
+    [({"en": "Positions", "zh": "位置"}, CHOICES)],
+    [frame(i, name) for i, name in enumerate(cases, start=1)],
+)
+# --8<-- [end:control]
+
+
+# --8<-- [start:table]
+print(f"{'':12}", *(f"{f'{a + 1} … {b}':>11}" for a, b in ranges), f"{f'w = {L}':>11}")
+for name, hits in all_keys.items():
+    late = share(near_keys[name], 2 * L, 4 * L)
+    cells = [span(share(hits, a, b)) for a, b in ranges] + [span(late)]
+    print(f"{name:12}", *(f"{cell:>11}" for cell in cells))
+# --8<-- [end:table]
+
+
+# --8<-- [start:long]
+longer = train("sinusoids", 4 * L, BATCH // 4)
+taught = right("sinusoids", longer)
+print(f"{L}: {span(share(plain['sinusoids'], 2 * L, 4 * L))}")
+print(f"{4 * L}: {span(share(taught, 2 * L, 4 * L))}")
+# --8<-- [end:long]
+
+
+# --8<-- [start:window]
+for kind in ("RoPE", "ALiBi", "T5", "none"):
+    mask = mask_of(kind, trained[kind], 4 * L, window=L)
+    long, _ = run(kind, trained[kind], exam[None], positions, mask)
+    mask, farthest = mask_of(kind, trained[kind], L), 0
+    for end in (L, 40, 4 * L):
+        piece, t = exam[None, :, end - L : end], positions[:L]
+        short, _ = run(kind, trained[kind], piece, t, mask)
+        difference = np.abs(short[:, :, -1] - long[:, :, end - 1]).max()
+        farthest = max(farthest, difference)
+    print(f"{kind}: {farthest < 1e-9}")
+# --8<-- [end:window]
+
+
+# --8<-- [start:gradient]
+kind, few = "T5", np.random.default_rng(SEED)
+x, wanted = draw(few, SEEDS, 6)
+x, wanted, t = x[:, None], wanted[:, None], positions[:6]
+
+
+def loss(parameters):
+    """The sum over the seeds of the mean cross-entropy."""
+    mask = mask_of(kind, parameters, 6)
+    p = softmax(run(kind, parameters, x, t, mask)[0])
+    chosen = np.take_along_axis(p, np.maximum(wanted, 0)[..., None], -1)[..., 0]
+    counts = (wanted >= 0).sum(axis=(1, 2))
+    return -(np.where(wanted >= 0, np.log(chosen), 0).sum(axis=(1, 2)) / counts).sum()
+
+
+gaps = {}
+for kind in ("learned", "RoPE", "T5"):
+    parameters = start(kind, 6)
+    found = gradients(kind, parameters, x, t, mask_of(kind, parameters, 6), wanted)
+    gaps[kind] = 0
+    for name, p in parameters.items():
+        step = 1e-5 * few.normal(size=p.shape)
+        up, down = parameters | {name: p + step}, parameters | {name: p - step}
+        difference = (loss(up) - loss(down)) / 2 - (found[name] * step).sum()
+        gaps[kind] = max(gaps[kind], abs(difference))
+    print(f"{kind}: {gaps[kind] < 1e-11}")
+# --8<-- [end:gradient]
+
+
+# --8<-- [start:mistake-no-limit]
+straight = right("RoPE", t=positions)
+divided = right("RoPE", t=positions / 4)
+windowed = right("RoPE", window=L)
+for name, hits in (("t", straight), ("t / 4", divided), ("w = 16", windowed)):
+    print(f"{name:7}", span(share(hits, 3 * L, 4 * L)))
+# --8<-- [end:mistake-no-limit]
+
+
+# --8<-- [start:exercise-dilute]
+for n in (10, 100):
+    print(f"n = {n}: {Fraction(9, 9 + n - 1)}")
+print(number(log(99 / 9), ".4f"))
+# --8<-- [end:exercise-dilute]
+
+
+# --8<-- [start:exercise-base]
+new = ntk_base(100.0, 4, 3.0)
+print(number(new, ".0f"), text(1 / frequencies(4, new), ".0f"))
+# --8<-- [end:exercise-base]
+
+
+# --8<-- [start:exercise-half]
+half = right("RoPE", t=positions / 2)
+for name, hits in (("t", straight), ("t / 2", half), ("t / 4", divided)):
+    print(f"{name:6}", *(f"{span(share(hits, a, b)):>10}" for a, b in ranges))
+# --8<-- [end:exercise-half]
+
+
+# --8<-- [start:exercise-keys]
+W = {name: w[:, None] for name, w in trained["RoPE"].items()}
+h = exam @ W["E"]
+q = rope(h @ W["W_Q"], positions / 4)
+k = rope(h @ W["W_K"], positions)  # wrong: the keys are not divided
+outputs, _ = attention(q, k, h @ W["W_V"], causal_mask(4 * L))
+logits = (h + outputs @ W["W_O"]) @ W["W_U"]
+mixed = logits.argmax(axis=-1) == answer
+for name, hits in (("q", mixed), ("q, k", divided)):
+    print(f"t / 4 in {name:5}", span(share(hits, 0, L)))
+# --8<-- [end:exercise-keys]
+
+
+# --8<-- [start:exercise-needle]
+for w in (16, 32, 64):
+    scores = np.zeros(65)
+    scores[-1 - w] = 20  # the only key that matters, w tokens back
+    weights = softmax(scores + alibi_bias(np.array([SLOPE]), 65)[0, -1])
+    print(f"w = {w}: {number(weights[-1 - w], '.4f')}")
+# --8<-- [end:exercise-needle]
+
+
+# --8<-- [start:exercise-count]
+scores = np.random.default_rng(SEED).normal(size=(6, 6))
+causal = np.where(causal_mask(6), 0, -np.inf)
+by_offset = alibi_bias(np.array([SLOPE]), 6)[0]
+by_key = SLOPE * np.arange(6) + causal
+difference = softmax(scores + by_offset) - softmax(scores + by_key)
+print(np.abs(difference).max() < 1e-12)
+# --8<-- [end:exercise-count]
+
+
+# --8<-- [start:exercise-far]
+spread, near = 2, 8
+for t in (15, 63, 255, 4095):
+    scores = np.zeros(t + 1)
+    scores[-near:] = spread
+    weights = softmax(scores)
+    bound = near * exp(spread) / (near * exp(spread) + t + 1 - near)
+    print(f"t = {t:4}: {number(weights[-near:].sum(), '.4f')} {number(bound, '.4f')}")
+# --8<-- [end:exercise-far]

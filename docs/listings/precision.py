@@ -1,0 +1,330 @@
+"""Precision: which digits of attention survive a short format."""
+
+# --8<-- [start:hook]
+from decimal import Decimal
+from fractions import Fraction
+from math import exp, log2, sqrt
+
+import numpy as np
+
+from attention_docs.attention_function import attention
+from attention_docs.figures import Frame, heatmap, line_chart, stepper
+from attention_docs.precision import (
+    FORMATS,
+    gamma,
+    round_to,
+    rounded_product,
+    rounded_sum,
+    soft_cap,
+)
+from attention_docs.score_functions import cosine
+from attention_docs.softmax import softmax
+from attention_docs.text import number, text
+
+SEED = 754
+n = 4096
+powers = np.exp(np.zeros(n))  # all scores are 0
+found = {}
+for name in ("float32", "bfloat16"):
+    total = rounded_sum(powers, name)
+    weights = powers / total
+    found[name] = float(total), weights.sum()
+    print(f"{name:9} Σ e^s = {text(total, '.0f')}   Σ a = {number(weights.sum(), '.0f')}")
+# --8<-- [end:hook]
+
+# --8<-- [start:formats]
+for form in FORMATS.values():
+    power = int(log2(form.u))
+    print(f"{form.name:14} p = {form.p:2}   u = 2^{power:<4}", end="")
+    print(f" largest {Decimal(form.largest):.1e}   2^p = {2**form.p}")
+# --8<-- [end:formats]
+
+# --8<-- [start:pencil]
+x = np.array([16.0, 17, 18, 19, 20, 21])
+print(text(round_to(x, "float8_e4m3fn"), ".0f"))
+print(text(rounded_sum(np.ones(40), "float8_e4m3fn"), ".0f"))
+# --8<-- [end:pencil]
+
+# --8<-- [start:rounding]
+rng = np.random.default_rng(SEED)
+for form in FORMATS.values():
+    if form.p < 50:
+        x = rng.uniform(1, 4, 100_000)
+        error = np.abs(round_to(x, form.name) - x) / x
+        print(f"{form.name:14} {number(error.max() / form.u, '.2f')} u")
+# --8<-- [end:rounding]
+
+# --8<-- [start:special]
+x = np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9, 1e6, -np.inf])
+for name in ("float8_e4m3fn", "float8_e5m2"):
+    print(f"{name:14}", text(round_to(x, name) * 2**9, ".2f"))
+# --8<-- [end:special]
+
+# --8<-- [start:mistake-half]
+wrong = powers / rounded_sum(powers, "bfloat16")
+right = powers / rounded_sum(powers, "float32")
+print("wrong: Σ a =", text(wrong.sum(), ".0f"))
+print("right: Σ a =", text(right.sum(), ".0f"))
+# --8<-- [end:mistake-half]
+
+# --8<-- [start:stuck]
+for form in FORMATS.values():
+    if form.p < 12:
+        ones = np.ones(2**form.p + 100)
+        print(f"{form.name:14} {text(rounded_sum(ones, form.name), '.0f')}")
+# --8<-- [end:stuck]
+
+
+# --8<-- [start:pairwise]
+def pairwise(x, name):
+    """Neighbours are added, then their sums, and so on; n is a power of 2."""
+    while x.shape[-1] > 1:
+        x = round_to(x[..., ::2] + x[..., 1::2], name)
+    return x[..., 0]
+
+
+rng = np.random.default_rng(SEED)
+x = round_to(rng.uniform(0, 1, (50, 1024)), "bfloat16")
+far = {}
+for how, total in (("→", rounded_sum(x, "bfloat16")), ("⊕", pairwise(x, "bfloat16"))):
+    far[how] = np.abs(total / x.sum(axis=1) - 1)
+    print(how, text([far[how].min(), far[how].max()], ".3f"))
+print("γ_10", number(gamma(10, "bfloat16"), ".3f"))
+# --8<-- [end:pairwise]
+
+
+# --8<-- [start:dot]
+def worst(d, name, draws=400):
+    """The largest error of a dot product, in units of Σ|q_i k_i|."""
+    rng = np.random.default_rng(SEED + d)
+    q, k = (round_to(rng.standard_normal((draws, d)), name) for _ in range(2))
+    products = round_to(q * k, name)
+    size = np.abs(q * k).sum(axis=1)
+    exact = (q * k).sum(axis=1)
+    short = np.abs(rounded_sum(products, name) - exact) / size
+    long = np.abs(round_to(rounded_sum(q * k, "float32"), name) - exact) / size
+    return short.max(), long.max()
+
+
+sizes = [4, 8, 16, 32, 64, 128]
+measured = np.array([worst(d, "bfloat16") for d in sizes])
+bound = np.array([gamma(d, "bfloat16") for d in sizes])
+shares = measured[:, 0] / bound
+line_chart(
+    sizes,
+    [
+        ({"en": "bound", "zh": "上界"}, bound),
+        ({"en": "sum in bfloat16", "zh": "用 bfloat16 累加"}, measured[:, 0]),
+        ({"en": "sum in float32", "zh": "用 float32 累加"}, measured[:, 1]),
+    ],
+    xlabel="d_k",
+    ylabel={"en": "largest error", "zh": "最大误差"},
+    log_x=True,
+    log_y=True,
+    spec=".1e",
+)
+# --8<-- [end:dot]
+
+# --8<-- [start:control]
+SHAPE = np.array([1, 0.9785, 0.91, 0.8, 0.5, -1.0])
+pairs = {}
+
+
+def frame(place, name, size):
+    """Weights of six scores, exact and from rounded scores."""
+    s = size * SHAPE
+    exact, got = softmax(s), softmax(round_to(s, name))
+    delta = FORMATS[name].u * size
+    factor = np.exp(np.abs(np.log(got / exact)).max())
+    pairs[name, size] = factor, exp(2 * delta)
+    drawn = heatmap(
+        np.array([exact, got]),
+        rows=[{"en": "exact", "zh": "精确"}, {"en": "rounded", "zh": "舍入"}],
+        columns=[f"s_{j}" for j in range(1, 7)],
+        name="weights",
+        spec=".3f",
+        scale=(0, 1),
+    )
+    f, most = number(factor, ".5g"), number(exp(2 * delta), ".5g")
+    return Frame(
+        place,
+        {"en": f"{name}, scores up to {size}", "zh": f"{name}，分数最大 {size}"},
+        (drawn,),
+        {
+            "en": f"A weight is wrong by a factor of up to {f}; the bound is {most}.",
+            "zh": f"舍入后与精确的权重，大的最多是小的 {f} 倍；上界是 {most} 倍。",
+        },
+    )
+
+
+names = ("float16", "bfloat16", "float8_e4m3fn")
+largest = (1, 4, 16, 64)
+stepper(
+    "scores",
+    [
+        (
+            {
+                "en": "Format (1 float16, 2 bfloat16, 3 e4m3)",
+                "zh": "格式（1 float16，2 bfloat16，3 e4m3）",
+            },
+            list(names),
+        ),
+        (
+            {"en": "Largest score (1, 4, 16, 64)", "zh": "最大的分数（1、4、16、64）"},
+            [str(size) for size in largest],
+        ),
+    ],
+    [
+        frame((str(i + 1), str(j + 1)), name, size)
+        for i, name in enumerate(names)
+        for j, size in enumerate(largest)
+    ],
+)
+# --8<-- [end:control]
+
+# --8<-- [start:softmax-bound]
+rng = np.random.default_rng(SEED)
+for delta in (0.01, 0.1, 1.0):
+    s = 5 * rng.standard_normal((2000, 8))
+    moved = s + delta * rng.choice([-1.0, 1.0], s.shape)
+    factor = np.exp(np.abs(np.log(softmax(moved) / softmax(s))).max())
+    print(f"δ = {delta:<5g} {number(factor, '.4f')} ≤ {number(exp(2 * delta), '.4f')}")
+# --8<-- [end:softmax-bound]
+
+# --8<-- [start:step]
+q = np.array([Fraction(1), Fraction(2)])  # d_k = 4, two components are 0
+k = np.array([Fraction(3), Fraction(1)])
+eta, g = Fraction(1, 2), Fraction(-1)  # learning rate, dL/ds
+s = q @ k / 2
+after = (q - eta * g * k / 2) @ (k - eta * g * q / 2) / 2
+formula = s - eta * g * (q @ q + k @ k) / 4 + eta**2 * g**2 * s / 4
+print(s, after, formula)
+# --8<-- [end:step]
+
+
+# --8<-- [start:train]
+def train(kind, eta, seed, symbols=32, n=8, d_k=8, steps=200, most=10.0):
+    """Whether each symbol finds itself in the end, and the largest score."""
+    rng = np.random.default_rng(seed)
+    W_Q, W_K = rng.standard_normal((2, symbols, d_k))
+    for _ in range(steps):
+        lists = rng.random((32, symbols)).argsort(axis=1)[:, :n]
+        asked = lists[:, 0]  # which is key 1; without positions no one can tell
+        q, k = W_Q[asked, None], W_K[lists]  # (32, 1, d_k), (32, n, d_k)
+        s = score(kind, q, k, most)
+        dS = softmax(s)
+        dS[:, 0, 0] -= 1
+        dS /= len(lists)
+        if kind == "norm":
+            long_q, long_k = (np.linalg.norm(x, axis=-1, keepdims=True) for x in (q, k))
+            q, k = q / long_q, k / long_k
+            dQ, dK = most * dS @ k, most * dS.mT @ q
+            dQ = (dQ - q * (q * dQ).sum(axis=-1, keepdims=True)) / long_q
+            dK = (dK - k * (k * dK).sum(axis=-1, keepdims=True)) / long_k
+        else:
+            dS = dS * (1 - (s / most) ** 2) if kind == "cap" else dS
+            dQ, dK = dS @ k / sqrt(d_k), dS.mT @ q / sqrt(d_k)
+        np.add.at(W_Q, asked, -eta * dQ[:, 0])
+        np.add.at(W_K, lists, -eta * dK)
+        if not max(np.abs(W_Q).max(), np.abs(W_K).max()) < 1e6:
+            return False, np.inf
+    s = score(kind, W_Q, W_K, most)
+    return bool((s.argmax(axis=1) == np.arange(symbols)).all()), np.abs(s).max()
+
+
+def score(kind, q, k, most):
+    """Scores as they are, capped, or of queries and keys of norm 1."""
+    if kind == "norm":
+        return most * cosine(q, k)
+    s = q @ k.mT / sqrt(q.shape[-1])
+    return soft_cap(s, most) if kind == "cap" else s
+
+
+def shown(found):
+    """The range over the seeds, or that it left every range."""
+    low, high = min(found), max(found)
+    return "∞" if low == np.inf else f"{number(low, '.0f')} … {number(high, '.0f')}"
+
+
+rates, seeds = (10, 30, 100, 300), range(5)
+learned, size = {}, {}
+for kind in ("plain", "cap", "norm"):
+    for eta in rates:
+        runs = [train(kind, eta, seed) for seed in seeds]
+        learned[kind, eta] = sum(right for right, _ in runs)
+        size[kind, eta] = [s for _, s in runs]
+        print(f"{kind:5} η = {eta:<4} {learned[kind, eta]} / 5   max |s| = ", end="")
+        print(shown(size[kind, eta]))
+# --8<-- [end:train]
+
+
+# --8<-- [start:where]
+def outputs_in(setting, q, k, v):
+    """Attention with bfloat16 in some places and float32 in the others."""
+    sums, kept = setting  # the format of sums; that of scores and exponentials
+    s = rounded_product(q, k.T.copy(), sums)
+    s = round_to(s / sqrt(q.shape[1]), kept)
+    powers = round_to(np.exp(round_to(s - s.max(axis=1, keepdims=True), kept)), kept)
+    total = rounded_sum(powers, sums)
+    a = round_to(powers / total[:, None], "bfloat16")  # for the next product
+    return round_to(rounded_product(a, v, sums), "bfloat16")
+
+
+settings = {
+    "all bfloat16": ("bfloat16", "bfloat16"),
+    "sums float32": ("float32", "bfloat16"),
+    "and scores": ("float32", "float32"),
+}
+lost = {name: [] for name in settings}
+for seed in range(3):
+    rng = np.random.default_rng(seed)
+    q, k, v = (round_to(rng.standard_normal((m, 64)), "bfloat16") for m in (8, 1024, 1024))
+    exact, _ = attention(q, k, v)
+    for name, setting in settings.items():
+        error = np.abs(outputs_in(setting, q, k, v) - exact).mean() / np.abs(exact).mean()
+        lost[name].append(error)
+for name, errors in lost.items():
+    low, high = (number(100 * edge(errors), ".1f") for edge in (min, max))
+    print(f"{name:13} {low} … {high} %")
+# --8<-- [end:where]
+
+# --8<-- [start:exercise-round]
+print(text(round_to(np.array([0.3, 50.0, 9.6]), "float8_e4m3fn"), ".4f"))
+# --8<-- [end:exercise-round]
+
+# --8<-- [start:exercise-tenths]
+tenth = round_to(np.full(4000, 0.1), "float16")
+print(text(rounded_sum(tenth, "float16"), ".0f"))
+# --8<-- [end:exercise-tenths]
+
+# --8<-- [start:exercise-which]
+for name in ("float16", "bfloat16"):
+    u = FORMATS[name].u
+    print(
+        f"{name:9} {number(exp(2 * 50 * u), '.2f')}", text(round_to(np.array([1e5]), name), ".0f")
+    )
+# --8<-- [end:exercise-which]
+
+# --8<-- [start:exercise-cap]
+s, m = np.array([3.0, 1.0, 2.0]), np.array([True, True, False])
+wrong = softmax(soft_cap(np.where(m, s, -np.inf), 3.0))
+right = softmax(np.where(m, soft_cap(s, 3.0), -np.inf))
+print("wrong:", text(wrong, ".4f"))
+print("right:", text(right, ".4f"))
+# --8<-- [end:exercise-cap]
+
+# --8<-- [start:exercise-vanish]
+gaps = np.array([17.0, 17.5])
+for name in ("float16", "bfloat16"):
+    print(name, text(round_to(np.exp(-gaps), name) > 0, "d"))
+# --8<-- [end:exercise-vanish]
+
+# --8<-- [start:exercise-orthogonal]
+q = np.array([3.0, 4.0])
+by_unit = np.array([2.0, -1.0])  # the gradient by q / ‖q‖
+unit = q / 5
+dq = (by_unit - unit * (unit @ by_unit)) / 5
+after = q - 10 * dq
+print(abs(q @ dq) < 1e-12, text(dq, ".3f"))
+print(number(q @ q, ".2f"), number(after @ after, ".2f"))
+# --8<-- [end:exercise-orthogonal]

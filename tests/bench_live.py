@@ -1,0 +1,153 @@
+"""How fast live pages are, in Chromium over localhost. Run by `make bench`; nothing is asserted.
+
+python tests/bench_live.py [folder of a built site]
+"""
+
+from __future__ import annotations
+
+import http.server
+import os
+import statistics
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.conftest import BROWSER, Handler, mkdocs_build  # noqa: E402
+
+RUNS = int(os.environ.get("RUNS", "3"))
+PAGE, BLOCK, OLD, NEW = "/eight-steps/", "search", "onion cake", "carrot cake"
+KNOBS = "stepper"
+
+SETTLED = """() => new Promise((resolve) => {
+  const status = document.querySelector(".live-status");
+  const settled = () => /^(Up to date|Python is ready)/.test(status.textContent);
+  new MutationObserver(() => settled() && resolve(performance.now()))
+    .observe(status, { childList: true, characterData: true, subtree: true });
+})"""
+
+DONE = "/^Up to date/.test(document.querySelector('.live-status').textContent)"
+
+PRESS = """([block, old, next]) => new Promise((resolve) => {
+  const start = performance.now();
+  const code = document.querySelector(`.block[data-block="${block}"]`);
+  code.querySelector(".live-edit").click();
+  const timer = setInterval(() => {
+    const field = code.querySelector("textarea");
+    if (field && field.value.includes(old)) {
+      field.value = field.value.replace(old, next);
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      const key = { key: "Enter", ctrlKey: true, bubbles: true };
+      field.dispatchEvent(new KeyboardEvent("keydown", key));
+    }
+    if (document.querySelector(`#out-${block} mark`)) {
+      clearInterval(timer);
+      resolve(performance.now() - start);
+    }
+  }, 5);
+})"""
+
+EDIT = """([block, n]) => new Promise((resolve) => {
+  const field = document.querySelector(`.block[data-block="${block}"] textarea`);
+  field.value = field.value.replace(/\\n*# \\d+$|$/, "") + `\\nprint(${n})`;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  const output = document.querySelector(`#out-${block} pre`);
+  const start = performance.now();
+  new MutationObserver(() => {
+    if (output.textContent.includes(n)) resolve(performance.now() - start);
+  }).observe(output, { childList: true, characterData: true, subtree: true });
+  field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
+})"""
+
+DRAG = """async (n) => {
+  const settled = SETTLED;
+  const field = document.querySelector(".live-knobs input[type=number]");
+  const start = performance.now();
+  const end = settled();
+  field.value = String(n);
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  return (await end) - start;
+}""".replace("SETTLED", SETTLED)
+
+
+def measured(base: str) -> Iterator[tuple[str, str]]:
+    """The rows: what, and its figures."""
+    from playwright.sync_api import sync_playwright
+
+    cold, warm, edits, drags, sizes, asked = [], [], [], [], [], []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        for _ in range(RUNS):
+            context = browser.new_context()
+            context.set_default_timeout(300_000)
+            tab, requests = _open(context, base)
+            before = len(requests)
+            cold.append(tab.evaluate(PRESS, [BLOCK, OLD, NEW]) / 1000)
+            asked.append(len(requests) - before)
+            sizes.append(sum(_size(one) for one in requests[before:]) / 1e6)
+            tab.wait_for_function(DONE)
+            for n in range(10):
+                edits.append(tab.evaluate(EDIT, [BLOCK, 1000 + n]))
+                tab.wait_for_function(DONE)
+            tab.get_by_role("button", name="Change the numbers").first.click()
+            tab.locator(".live-knobs input").first.wait_for()
+            tab.wait_for_timeout(3000)  # figures out of sight
+            for n in range(12):
+                drags.append(tab.evaluate(DRAG, n % 5 + 2))
+            tab.close()
+            tab, _requests = _open(context, base)
+            warm.append(tab.evaluate(PRESS, [BLOCK, OLD, NEW]) / 1000)
+            context.close()
+        browser.close()
+    yield "press to first result, cold", f"{statistics.median(cold):.1f} s"
+    yield "press to first result, warm cache", f"{statistics.median(warm):.1f} s"
+    yield "edit to its output", f"{statistics.median(edits):.0f} ms"
+    drag = statistics.median(drags)
+    yield (
+        "a knob of the eight steps to the whole page",
+        f"{drag:.0f} ms, {1000 / drag:.1f} a second",
+    )
+    yield (
+        "loaded after the press",
+        f"{statistics.median(sizes):.1f} MB, {statistics.median(asked):.0f} requests",
+    )
+
+
+def _open(context: Any, base: str) -> tuple[Any, list[Any]]:
+    tab = context.new_page()
+    requests: list[Any] = []
+    tab.on("requestfinished", lambda request: requests.append(request))
+    tab.goto(base + PAGE)
+    tab.wait_for_load_state("networkidle")
+    return tab, requests
+
+
+def _size(request: Any) -> int:
+    return int(request.response().header_value("content-length") or 0)
+
+
+def main(site: Path) -> None:
+    handler = partial(Handler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        print("\n| live pages | median |\n|---|---|", flush=True)
+        for what, figures in measured(f"http://127.0.0.1:{server.server_port}"):
+            print(f"| {what} | {figures} |", flush=True)
+        server.shutdown()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        main(Path(sys.argv[1]))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            done = mkdocs_build(ROOT, Path(folder) / "site")
+            if done.returncode:
+                sys.exit(done.stderr)
+            main(Path(folder) / "site")

@@ -1,0 +1,118 @@
+"""The pages of chapters for their tests, without mkdocs and in this process: with a fault in it.
+
+The code of a page runs here, with whatever package is loaded; what other pages print is taken from
+the last build.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown import Markdown
+
+from attention_docs.site.build import Build
+from attention_docs.site.publish import numbers
+from attention_docs.site.read.page import Page
+from attention_docs.site.render.extension import SiteExtension
+from attention_docs.site.run.block import Running
+from attention_docs.site.run.result import Code, Result
+from tests.conftest import ROOT, folder_of
+
+EXTENSIONS = ("arithmatex", "details", "highlight", "superfences")
+
+
+def built() -> Build:
+    """The project, with all results of the package as it lies on disk."""
+    build = Build(ROOT, lambda warning: None)
+    build.read()
+    build.executor.start(build.all)
+    build.executor.finish()
+    return build
+
+
+def printed(build: Build, slug: str) -> list[Result]:
+    """What a page's blocks give in this process; the list ends with one that fails."""
+    chain = build.executor.by_path[build.pages["en"][slug].path]
+    running, found = Running(build.languages), []
+    for block, values in zip(chain.blocks, chain.values, strict=True):
+        sections = [Code(one.code, str(one.listing), one.first_line) for one in block.sections]
+        result = running.run(sections)
+        if not result.error:
+            result = running.evaluated(result, sorted(values))
+        found.append(result)
+        if result.error or result.value_errors:
+            break
+    return found
+
+
+class Site:
+    """A pytest plugin: the fixtures `site` and `numbers_json` with one page made here."""
+
+    def __init__(self, build: Build, slug: str, results: list[Result]) -> None:
+        page = build.pages["en"][slug]
+        known = build.executor.by_path[page.path].known
+        assert known is not None
+        # Who calls and who draws is not known here.
+        build.executor.by_path[page.path].known = [
+            Result(**{**vars(old), **_shown(new)})
+            for old, new in zip(known, results, strict=True)
+            if old
+        ]
+        self.folder = Path(tempfile.mkdtemp(prefix="chapter-"))
+        self.records = [r for one in build.all for r in _records(build, one)]
+        target = folder_of(self.folder, "en", slug) / "index.html"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(_html(build, page), encoding="utf-8")
+
+    @pytest.fixture(scope="session")
+    def worker_id(self) -> str:
+        """That of pytest-xdist, which is not there."""
+        return "master"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
+        """Give what stands here instead of building the whole site."""
+        given: Mapping[str, Any] = {
+            "site": self.folder,
+            "numbers_json": {"languages": ["en", "zh"], "records": self.records},
+        }
+        if fixturedef.argname not in given:
+            return None
+        value = given[fixturedef.argname]
+        fixturedef.cached_result = (value, fixturedef.cache_key(request), None)
+        return value
+
+
+def _shown(result: Result) -> dict[str, Any]:
+    return {"text": result.text, "figure": result.figure, "values": result.values}
+
+
+def _records(build: Build, page: Page) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(
+        f"[{numbers.as_lines(numbers.records(build.address(page), build.weave(page)))}]"
+    )
+    return found
+
+
+def _html(build: Build, page: Page) -> str:
+    """A page as Markdown makes it, without the theme."""
+    extension = SiteExtension()
+    extension.woven = build.weave(page)
+    fence = {"name": "python", "class": "python", "validator": extension.fences}
+    fences = {"custom_fences": [fence | {"format": extension.lay_out}]}
+    plain = ["admonition", "attr_list", "md_in_html", "tables", "toc"]
+    md = Markdown(
+        extensions=[*plain, *(f"pymdownx.{name}" for name in EXTENSIONS), extension],
+        extension_configs={
+            "pymdownx.arithmatex": {"generic": True},
+            "pymdownx.highlight": {"anchor_linenums": False},
+            "pymdownx.superfences": fences,
+        },
+    )
+    content = md.convert(extension.woven.markdown())
+    return f"<!doctype html><html><body><article>{content}</article></body></html>"

@@ -1,0 +1,582 @@
+"""Writing one token at a time: against torch, exact fractions and plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from fractions import Fraction
+from math import prod
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention as sdpa
+from torch.utils.flop_counter import FlopCounterMode
+
+from attention_docs.generation import (
+    CONFIGURATIONS,
+    Cache,
+    Configuration,
+    acceptance,
+    attend_with_cache,
+    cache_bytes,
+    cached_block,
+    decode_flops,
+    expected_tokens,
+    extended,
+    grouped_attention,
+    latent_attention,
+    residual,
+    speculate,
+    step_flops,
+    window_mask,
+)
+from attention_docs.multi_head import Parameters
+from attention_docs.transformer_block import BlockParameters
+from tests.conftest import each_language, rows
+from tests.exact import printed
+
+SEEDS = st.integers(0, 10**6)
+F = Fraction
+
+
+# --- the package's functions ---------------------------------------------------------------------
+
+
+def torch_layer(seed, d=12, h=3, d_ff=20):
+    """Torch's own pre-norm layer, and its parameters as the package takes them."""
+    torch.manual_seed(seed)
+    layer = nn.TransformerEncoderLayer(
+        d, h, d_ff, dropout=0, norm_first=True, batch_first=True, dtype=torch.float64
+    )
+    for p in layer.parameters():
+        nn.init.normal_(p, std=0.4)
+    W_q, W_k, W_v = (one.T for one in layer.self_attn.in_proj_weight.chunk(3))
+    b = layer.self_attn.in_proj_bias.chunk(3)
+    out = layer.self_attn.out_proj
+    ours = BlockParameters(
+        Parameters(W_q, W_k, W_v, out.weight.T, *b, out.bias),
+        layer.linear1.weight.T,
+        layer.linear2.weight.T,
+        layer.linear1.bias,
+        layer.linear2.bias,
+        layer.norm1.weight,
+        layer.norm1.bias,
+        layer.norm2.weight,
+        layer.norm2.bias,
+    )
+    return layer.train(), ours
+
+
+@settings(max_examples=15)
+@given(seed=SEEDS, cuts=st.lists(st.integers(1, 4), min_size=1, max_size=4))
+def test_cache(seed, cuts):
+    """Two blocks in pieces of any sizes are torch's layers over the whole, batched."""
+    layers = [torch_layer(seed + i) for i in range(2)]
+    n = sum(cuts)
+    x = torch.randn(2, n, 12, dtype=torch.float64)
+    with torch.no_grad():
+        mask = nn.Transformer.generate_square_subsequent_mask(n, dtype=torch.float64)
+        wanted = x
+        for layer, _ in layers:
+            wanted = layer(wanted, src_mask=mask)
+        caches = [None, None]
+        parts = []
+        for part in x.split(cuts, dim=1):
+            y = part
+            for i, (_, parameters) in enumerate(layers):
+                y, caches[i] = cached_block(y, parameters, 3, caches[i])
+            parts.append(y)
+    torch.testing.assert_close(torch.cat(parts, dim=1), wanted, rtol=0, atol=1e-10)
+    assert caches[0].key.shape == (2, 3, n, 4)
+
+
+@settings(max_examples=30)
+@given(seed=SEEDS, g=st.sampled_from([1, 2, 3, 6]), batch=st.sampled_from([(), (2,)]))
+def test_grouped(seed, g, batch):
+    """Torch's own grouped attention, with and without masks for all or for each head."""
+    rng = np.random.default_rng(seed)
+    q = rng.normal(size=(*batch, 6, 4, 5))
+    k, v = rng.normal(size=(*batch, g, 7, 5)), rng.normal(size=(*batch, g, 7, 3))
+    masks = [None, rng.random((4, 7)) < 0.6, rng.random((1, 4, 7)) < 0.6]
+    masks.append(rng.random((6, 4, 7)) < 0.6)
+    for mask in masks:
+        if mask is not None:
+            mask[..., 0] = True
+        if mask is not None and mask.ndim == 3:
+            mask = np.broadcast_to(mask, (*batch, *mask.shape)).copy()
+        o, a = grouped_attention(q, k, v, mask)
+        given_ = [torch.from_numpy(one) for one in (q, k, v)]
+        attn_mask = None if mask is None else torch.from_numpy(mask)
+        if not batch:
+            given_ = [one[None] for one in given_]
+            attn_mask = attn_mask[None] if mask is not None and mask.ndim == 3 else attn_mask
+        theirs = sdpa(*given_, attn_mask=attn_mask, enable_gqa=True).numpy()
+        np.testing.assert_allclose(o, theirs.reshape(o.shape), rtol=0, atol=1e-12)
+        assert a.shape == (*batch, 6, 4, 7)
+        np.testing.assert_allclose(a.sum(axis=-1), 1)
+
+
+@settings(max_examples=30)
+@given(seed=SEEDS, window=st.integers(1, 9), cuts=st.lists(st.integers(1, 4), min_size=1))
+def test_window(seed, window, cuts):
+    """A window in a cache, against a plain loop over the whole."""
+    n = sum(cuts)
+    rng = np.random.default_rng(seed)
+    q = rng.normal(size=(4, n, 3))
+    k, v = rng.normal(size=(2, 2, n, 3))
+    cache, parts, at = None, [], 0
+    for t in cuts:
+        new = (one[:, at : at + t] for one in (q, k, v))
+        o, cache = attend_with_cache(*new, cache, window)
+        parts.append(o)
+        at += t
+        assert cache.key.shape[-2] == min(at, window)
+    got = np.concatenate(parts, axis=1)
+    for r, i in itertools.product(range(4), range(n)):
+        seen = range(max(0, i - window + 1), i + 1)
+        f = [np.exp(q[r, i] @ k[r // 2, j] / 3**0.5) for j in seen]
+        wanted = sum(a * v[r // 2, j] for a, j in zip(f, seen, strict=True)) / sum(f)
+        np.testing.assert_allclose(got[r, i], wanted, rtol=0, atol=1e-12)
+
+
+def test_window_mask():
+    for window, offset, n_q, n_k in itertools.product((1, 2, 5), (0, 3), (1, 4), (4, 7)):
+        got = window_mask(n_q, n_k, window, offset=offset)
+        wanted = [[i + offset - window < j <= i + offset for j in range(n_k)] for i in range(n_q)]
+        assert got.tolist() == wanted
+    assert window_mask(2, window=1, like=torch.zeros(1)).tolist() == [[True, False], [False, True]]
+
+
+@settings(max_examples=20)
+@given(seed=SEEDS, absorbed=st.booleans())
+def test_latent(seed, absorbed):
+    """Keys and values that are made, and torch's attention over them."""
+    rng = np.random.default_rng(seed)
+    q, c = rng.normal(size=(2, 3, 4, 5)), rng.normal(size=(2, 6, 7))
+    W_uk, W_uv = rng.normal(size=(3, 7, 5)), rng.normal(size=(3, 7, 2))
+    k, v = (np.einsum("bnc,hcd->bhnd", c, W) for W in (W_uk, W_uv))
+    mask = np.tril(np.ones((4, 6), dtype=bool), 2)
+    wanted = sdpa(*map(torch.from_numpy, (q, k, v)), attn_mask=torch.from_numpy(mask)).numpy()
+    got = latent_attention(q, c, W_uk, W_uv, mask, absorbed=absorbed)
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-11)
+    tensors = latent_attention(*map(torch.from_numpy, (q, c, W_uk, W_uv)), torch.from_numpy(mask))
+    assert isinstance(tensors, torch.Tensor)
+
+
+def torch_flops(n, d, d_ff, cached):
+    """What torch counts while it writes n tokens with its own products."""
+    W = [torch.zeros(d, d) for _ in range(4)]
+    W_1, W_2 = torch.zeros(d, d_ff), torch.zeros(d_ff, d)
+    with FlopCounterMode(display=False) as counter:
+        for t in range(1, n + 1):
+            x = torch.zeros(1 if cached else t, d)
+            q, _, _ = (x @ one for one in W[:3])
+            keys = torch.zeros(t, d)
+            (((q @ keys.T) @ keys) @ W[3] @ W_1) @ W_2
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("sizes", [(1, 2, 3), (5, 4, 7), (9, 6, 24)])
+def test_flops(sizes):
+    for cached in (True, False):
+        assert decode_flops(*sizes, cached=cached) == torch_flops(*sizes, cached)
+    n = sizes[0]
+    ratio = F(decode_flops(*sizes, cached=False), decode_flops(*sizes))
+    assert F(n + 1, 2) <= ratio <= F(2 * n + 1, 3)
+
+
+def test_cache_bytes():
+    """By what a plain loop over layers and tokens would store."""
+    for model in CONFIGURATIONS:
+        for n in (1, 5000):
+            numbers = flops = 0
+            for layer in range(model.layers):
+                tokens = min(n, model.window) if layer < model.windowed else n
+                keys_and_values = [model.d_head for _ in "kv" for _ in range(model.kv_heads)]
+                latent = [model.latent, model.position]
+                kept = sum(latent if model.latent else keys_and_values)
+                numbers += tokens * kept
+                score = value = model.d_head
+                if model.latent:
+                    score, value = model.latent + model.position, model.latent
+                flops += sum(2 * tokens * (score + value) for _ in range(model.heads))
+            assert cache_bytes(model, n, 3) == 3 * numbers
+            assert step_flops(model, n) == flops
+    # What DeepSeek-AI 2025, "Insights into DeepSeek-V3", table 1, prints for one token, in KB.
+    by_name = {one.name: one for one in CONFIGURATIONS}
+    published = {"DeepSeek-V3": 70.272, "Qwen2.5 72B": 327.680, "Llama 3.1 405B": 516.096}
+    for name, kilobytes in published.items():
+        assert cache_bytes(by_name[name], 1) / 1000 == kilobytes
+
+
+@st.composite
+def distributions(draw, size=4):
+    parts = [draw(st.integers(0, 5)) for _ in range(size)]
+    parts[draw(st.integers(0, size - 1))] += 1
+    return [F(one, sum(parts)) for one in parts]
+
+
+@given(p=distributions(), q=distributions())
+def test_speculative(p, q):
+    """Drawn, kept or replaced, by enumeration: the target's distribution, exactly."""
+    a, r = acceptance(p, q), residual(p, q)
+    assert sum(r) == 1
+    assert min(r) >= 0
+    lost = sum(q[x] * (1 - a[x]) for x in range(4))
+    assert [q[x] * a[x] + lost * r[x] for x in range(4)] == p
+    assert 1 - lost == 1 - sum(abs(x - y) for x, y in zip(p, q, strict=True)) / 2
+
+
+def measure(drafted, q, p):
+    """The distribution of what speculate gives, its chances cut where it can change its mind."""
+    k = len(drafted)
+    edges = [[F(0), min(F(1), p[i][x] / q[i][x]), F(1)] for i, x in enumerate(drafted)]
+    grid = [F(i, 60) for i in range(61)]  # every sum of probabilities below
+    found = {}
+    for cell in itertools.product(*(itertools.pairwise(e) for e in (*edges, grid))):
+        size = prod(high - low for low, high in cell)
+        if size:
+            written = tuple(speculate(drafted, q, p, [(a + b) / 2 for a, b in cell]))
+            found[written] = found.get(written, 0) + size
+    assert sum(found.values()) == 1
+    assert all(1 <= len(one) <= k + 1 for one in found)
+    return found
+
+
+def test_speculate():
+    """Over all drafts of two tokens, the first token is p's, and the second too if reached."""
+    q = [[F(1, 2), F(1, 3), F(1, 6)], [F(1, 3), F(1, 3), F(1, 3)]]
+    p = [[F(1, 4), F(1, 4), F(1, 2)], [F(1, 6), F(1, 3), F(1, 2)], [F(1, 5), F(4, 5), F(0)]]
+    first, second, third = [0] * 3, [0] * 3, [0] * 3
+    for drafted in itertools.product(range(3), repeat=2):
+        chance = q[0][drafted[0]] * q[1][drafted[1]]
+        for written, size in measure(drafted, q, p).items():
+            for place, into in zip(written, (first, second, third), strict=False):
+                into[place] += chance * size
+    assert first == p[0]
+    for got, wanted in ((second, p[1]), (third, p[2])):
+        assert [one / sum(got) for one in got] == wanted
+    # The rounding of sums cannot make it draw a word of probability 0.
+    tenths = [0.1] * 10 + [0.0]
+    assert sum(tenths) < 1
+    assert speculate([], [], [tenths], [1 - 2**-53]) == [9]
+
+
+def test_expected_tokens():
+    for a, k in itertools.product((F(0), F(1, 3), F(4, 5), F(1)), (0, 1, 5)):
+        # Exactly i guesses are kept, i < k, then all k: by the distribution of the first rejection.
+        wanted = sum((i + 1) * a**i * (1 - a) for i in range(k)) + (k + 1) * a**k
+        assert expected_tokens(a, k) == wanted
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+KEY = np.ones((2, 3, 4))
+CACHE = Cache(np.ones((2, 5, 4)), np.ones((2, 5, 4)))
+ONE = np.ones((2, 1, 4))
+HALF = [F(1, 2), F(1, 2)]
+MODEL = Configuration("", 2, 4, 2, 8, 0, 0, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: extended(CACHE._replace(value=CACHE.value[:, 1:]), ONE, ONE), "as many keys as"),
+        (lambda: extended(CACHE, ONE[..., :3], ONE), "differ in their tokens alone, got .2, 5, 4."),
+        (lambda: extended(CACHE, ONE[:1], ONE[:1]), "differ in their tokens alone"),
+        (lambda: extended(None, ONE, KEY), "share all axes but the last"),
+        (lambda: attend_with_cache(KEY, ONE, ONE), "same new tokens"),
+        (lambda: attend_with_cache(ONE, ONE, ONE, CACHE, 0), "window must be at least 1"),
+        (lambda: window_mask(3, window=0), "window must be at least 1, .* got 0"),
+        (lambda: window_mask(0, window=1), "n_query and n_key must be at least 1"),
+        (lambda: grouped_attention(ONE, np.ones((4, 1, 4)), np.ones((4, 1, 4))), "got 4 and 2"),
+        (lambda: grouped_attention(np.ones((3, 1, 4)), ONE, ONE), "must divide .* got 2 and 3"),
+        (lambda: grouped_attention(ONE, ONE, ONE[:1]), "key and value must share their heads"),
+        (lambda: grouped_attention(ONE[0], ONE, ONE), "query must have axes"),
+        (lambda: grouped_attention(ONE, ONE[:, :0], ONE), "none of them empty"),
+        (
+            lambda: grouped_attention(ONE, ONE, ONE, np.ones((3, 1, 1), dtype=bool)),
+            "mask must have 1 or 2 heads",
+        ),
+        (lambda: latent_attention(ONE, KEY[0], np.ones((2, 4, 5)), KEY), "W_uk must have shape"),
+        (lambda: latent_attention(ONE, KEY[0], np.ones((2, 4, 4)), KEY), "W_uv must have shape"),
+        (lambda: latent_attention(ONE[0], KEY[0], KEY, KEY), "query must have axes"),
+        (lambda: decode_flops(0, 4, 4), "must be at least 1, got 0"),
+        (lambda: cache_bytes(MODEL, 0), "n must be at least 1, got 0"),
+        (lambda: cache_bytes(MODEL, 1, 0), "bytes_per_number must be at least 1, got 0"),
+        (lambda: step_flops(MODEL, -1), "n must be at least 1, got -1"),
+        (lambda: step_flops(MODEL._replace(position=8), 1), "a position goes with a latent"),
+        (lambda: cache_bytes(MODEL._replace(kv_heads=3), 5), "must divide .* got 3 and 4"),
+        (lambda: cache_bytes(MODEL._replace(kv_heads=8), 5), "must divide .* got 8 and 4"),
+        (lambda: cache_bytes(MODEL._replace(window=0), 5), "window of at least 1"),
+        (lambda: acceptance([F(1, 2), F(1, 3)], HALF), "must sum to 1, .* whose sum is 5/6"),
+        (lambda: acceptance(HALF, [F(3, 2), F(-1, 2)]), "must not be negative"),
+        (lambda: residual([0.5, 0.6], [0.5, 0.5]), "must sum to 1"),
+        (lambda: residual(HALF, [F(1)]), "one vocabulary, got 2 and 1"),
+        (lambda: acceptance([], []), "one vocabulary"),
+        (lambda: speculate([0], [HALF], [HALF], [0.1, 0.2]), "wanted 1 drafts, 2 targets"),
+        (lambda: speculate([0], [HALF], [HALF, HALF], [0.1, 1.0]), "chances must be .* below 1"),
+        (lambda: speculate([2], [HALF], [HALF, HALF], [0.1, 0.1]), "from 0 to 1, got 2"),
+        (lambda: speculate([], [], [[0.5, 0.4]], [0.1]), "must sum to 1"),
+        (lambda: expected_tokens(F(3, 2), 1), "0 ≤ α ≤ 1"),
+    ],
+)
+def test_error_messages(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_type_errors():
+    with pytest.raises(TypeError, match="the cache's key and the new key must share a dtype"):
+        extended(CACHE, *(ONE.astype(np.float32) for _ in "kv"))
+    with pytest.raises(TypeError, match="query must hold real floats, got int64"):
+        grouped_attention(ONE.astype(int), ONE.astype(int), ONE.astype(int))
+    with pytest.raises(TypeError, match="must be of one library"):
+        attend_with_cache(torch.from_numpy(ONE), ONE, ONE)
+
+
+def test_columns_of_w_k():
+    zero = np.zeros((6, 6))
+    bad = BlockParameters(Parameters(zero, np.zeros((6, 4)), zero, zero), zero, zero)
+    with pytest.raises(ValueError, match="W_k must have 3 columns a key/value head"):
+        cached_block(np.ones((1, 6)), bad, 2)
+
+
+def test_nothing_given_is_changed():
+    before = [one.copy() for one in (*CACHE, ONE)]
+    attend_with_cache(ONE, ONE, ONE, CACHE)
+    attend_with_cache(ONE, ONE, ONE, CACHE, window=2)
+    with pytest.raises(ValueError, match="window"):
+        attend_with_cache(ONE, ONE, ONE, CACHE, window=-1)
+    for old, new in zip(before, (*CACHE, ONE), strict=True):
+        assert (old == new).all()
+
+
+# --- what the page prints ------------------------------------------------------------------------
+
+
+@pytest.mark.site
+@each_language
+def test_waste(page, lang):
+    chapter = page(lang, "generation")
+    lines = [line.split() for line in chapter.output("waste").splitlines()[1:]]
+    for t, keys, again in lines[:-1]:
+        assert (int(keys), int(again)) == (2 * int(t), 2 * (int(t) - 1))
+    assert lines[-1][1:] == [str(2 * 32 * 33 // 2), str(2 * 31 * 32 // 2)]
+    assert chapter.values("generation") == ["64", "2", "576"]
+    assert chapter.output("cache").splitlines() == ["True", "(4, 32, 4)"]
+    assert chapter.output("bits") == "True"
+
+
+@pytest.mark.site
+@each_language
+def test_exact_cache(page, lang):
+    """The rows of the exact run by another order of the same sums, and their denominators."""
+    small = np.random.default_rng(0).integers(-2, 3, size=(2, 3, 2, 2))
+    x = np.array([[F(c) for c in row] for row in ([1, 2], [-1, 1], [2, 0], [1, -3], [0, 1])])
+    for W_q, W_k, W_v in small:
+        f = 1 + ((x @ W_q) @ (x @ W_k).T) ** 2
+        f = np.tril(f)
+        x = x + (f @ (x @ W_v)) / f.sum(axis=1, keepdims=True)
+    digits = max(len(str(c.denominator)) for c in x[-1])
+    assert page(lang, "generation").output("exact").splitlines() == ["True", str(digits)]
+
+
+@pytest.mark.site
+@each_language
+def test_masks(page, lang):
+    chapter = page(lang, "generation")
+    assert chapter.array("wrong-mask", 0).tolist() == [1, 0, 0, 0, 0]
+    assert chapter.array("wrong-mask", 1).tolist() == [0.2] * 5
+    assert re.findall(r"o = ([\d.]+)", chapter.output("wrong-mask")) == ["1.0", "3.0"]
+    version = torch.__version__.split("+")[0]
+    wanted = [f"torch {version}", "wrong: 1.0", "right: 3.0"]
+    assert chapter.output("wrong-mask-torch").splitlines() == wanted
+
+
+@pytest.mark.site
+@each_language
+def test_positions(page, lang):
+    """The right output by complex numbers and torch; the wrong one without any rotation."""
+    rng = np.random.default_rng(3)
+    q, k, v = rng.normal(size=(3, 1, 6, 8))
+    turn = np.exp(1j * np.outer(np.arange(6), 10000 ** (-np.arange(4) / 4)))
+
+    def turned(x):
+        z = (x[0, :, ::2] + 1j * x[0, :, 1::2]) * turn
+        return np.stack([z.real, z.imag], axis=-1).reshape(1, 6, 8)
+
+    chapter = page(lang, "generation")
+    right, plain = (
+        sdpa(*map(torch.from_numpy, (a, b, v)), is_causal=True)[0, -1, :4].numpy()
+        for a, b in ((turned(q), turned(k)), (q, k))
+    )
+    printed(chapter.array("wrong-position", 0), plain, 3)
+    printed(chapter.array("wrong-position", 1), right, 3)
+    printed(chapter.array("wrong-position", 2), right, 3)
+
+
+@pytest.mark.site
+@each_language
+def test_work(page, lang):
+    chapter = page(lang, "generation")
+    for line in chapter.output("flops").splitlines()[1:]:
+        n, *found = map(int, line.split())
+        cached, anew = (2 * torch_flops(n, 16, 64, c) for c in (True, False))
+        assert found == [cached, cached, anew, anew]
+    lines = [line.split() for line in chapter.output("intensity").splitlines()[1:]]
+    for line in lines:
+        g = 64 // int(line[0])
+        for n, shown in zip((1000, 100_000), line[1:], strict=True):
+            # W_Q, W_O, W_K, W_V, W_1, W_2; two operations and two bytes a parameter.
+            matrices = [8192 * 8192] * 2 + [8192 * 128 * g] * 2 + [8192 * 4 * 8192] * 2
+            flops = 2 * sum(matrices) + 2 * 2 * n * 64 * 128
+            read = 2 * sum(matrices) + 2 * 2 * n * g * 128
+            printed([float(shown)], [flops / read], 2)
+    assert chapter.output("bytes") == f"{2 * 2 * 32 * 16 * 8} {2 * 2 * 32 * 16 * 8}"
+
+
+@pytest.mark.site
+@each_language
+def test_sharing(page, lang):
+    chapter = page(lang, "generation")
+    assert chapter.output("grouped") == "True"
+    frames = chapter.soup.find(id="out-control").select(".frame > figcaption")
+    assert len(frames) == 4
+    for one, g in zip(frames, (8, 4, 2, 1), strict=True):
+        wanted = []
+        for n in (1024, 32_768, 131_072):
+            mebibytes = F(2 * 2 * 32 * n * g * 128, 2**20)
+            big = mebibytes >= 1024
+            wanted.append((mebibytes / 1024 if big else mebibytes, "G" if big else "M"))
+        shown = re.findall(r"([\d.]+) ([GM])iB", one.text)
+        assert [(F(a), b) for a, b in shown] == wanted
+    assert "[1, 2, 1, 2]" in chapter.output("wrong-repeat")
+    rng = np.random.default_rng(0)
+    q = torch.from_numpy(rng.normal(size=(4, 3, 2)))
+    k, v = torch.from_numpy(rng.normal(size=(2, 2, 3, 2)))
+    for number, order in ((1, [0, 1, 0, 1]), (3, [0, 0, 1, 1])):
+        o = sdpa(q, k[order], v[order])[:, 0, 0]
+        printed(chapter.array("wrong-repeat", number), o.numpy(), 3)
+    printed(chapter.array("repeat-torch"), chapter.array("wrong-repeat", 3), 3)
+    assert chapter.output("repeat-torch").endswith("True")
+
+
+# Name, numbers kept of a token over all layers, operations for a key over all layers, and the share
+# of 32,768 tokens that is kept: the sizes of the papers, multiplied.
+PUBLISHED = {
+    "GPT-3 175B": (96 * 2 * 12288, 96 * 4 * 12288, 1),
+    "PaLM 540B": (118 * 2 * 256, 118 * 4 * 48 * 256, 1),
+    "Llama 2 7B": (32 * 2 * 4096, 32 * 4 * 4096, 1),
+    "Llama 2 70B": (80 * 2 * 1024, 80 * 4 * 8192, 1),
+    "Mistral 7B": (32 * 2 * 1024, 32 * 4 * 4096, F(4096, 32768)),
+    "Gemma 2B": (18 * 2 * 256, 18 * 4 * 2048, 1),
+    "Gemma 2 9B": (42 * 2 * 2048, 42 * 4 * 4096, (1 + F(4096, 32768)) / 2),
+    "Llama 3.1 8B": (32 * 2 * 1024, 32 * 4 * 4096, 1),
+    "Llama 3.1 405B": (126 * 2 * 1024, 126 * 4 * 16384, 1),
+    "Qwen2.5 72B": (80 * 2 * 1024, 80 * 4 * 8192, 1),
+    "DeepSeek-V2": (60 * 576, 60 * 2 * 128 * (576 + 512), 1),
+    "DeepSeek-V3": (61 * 576, 61 * 2 * 128 * (576 + 512), 1),
+}
+
+
+@pytest.mark.site
+@each_language
+def test_models(page, lang):
+    chapter = page(lang, "generation")
+    lines = rows(chapter, "models")[1:]
+    assert len(lines) == len(PUBLISHED)
+    for line, (name, (kept, work, share)) in zip(lines, PUBLISHED.items(), strict=True):
+        shown, _, each, total, flops, ratio = re.split(r" {2,}", line.strip())
+        assert (shown, each) == (name, f"{2 * kept:,}")
+        assert total.endswith(" GiB")
+        printed([float(total.split()[0])], [float(2 * kept * 32_768 * share / 2**30)], 2)
+        printed([float(flops)], [float(work * 32_768 * share / 10**9)], 1)
+        printed([float(ratio)], [work / (2 * kept)], 0)
+    assert chapter.values("sharing") == ["576"]
+
+
+@pytest.mark.site
+@each_language
+def test_latent_page(page, lang):
+    chapter = page(lang, "generation")
+    rng = np.random.default_rng(0)
+    c, W, q = (rng.integers(-3, 4, size=s).tolist() for s in ((5, 3), (3, 4), (1, 4)))
+    keys = [[sum(row[i] * W[i][j] for i in range(3)) for j in range(4)] for row in c]
+    scores = [sum(a * b for a, b in zip(q[0], key, strict=True)) for key in keys]
+    found = chapter.output("latent").splitlines()
+    assert [[int(x) for x in re.findall(r"-?\d+", line)] for line in found] == [scores] * 2
+    assert chapter.output("latent-heads") == "(4, 1, 5) True"
+    make = [(20, 6, 8), (20, 6, 5), (1, 8, 20), (1, 20, 5)]
+    move = [(1, 8, 6), (1, 6, 20), (1, 20, 6), (1, 6, 5)]
+    for line, products in zip(
+        chapter.output("latent-cost").splitlines(), (make, move), strict=True
+    ):
+        wanted = sum(4 * 2 * prod(one) for one in products)
+        assert [int(one) for one in line.split()[-2:]] == [wanted] * 2
+    assert chapter.output("latent-rope") == "True"
+
+
+@pytest.mark.site
+@each_language
+def test_sink(page, lang):
+    chapter = page(lang, "generation")
+    s, v = [5, 0, 1, 0, 1], [0, 1, -2, 3, 2]
+    e = [mpmath.exp(one) for one in s]
+    a = [one / sum(e) for one in e]
+    cut = [one / sum(e[1:]) for one in e[1:]]
+    o, o_cut = (sum(x * y for x, y in zip(*both, strict=True)) for both in ((a, v), (cut, v[1:])))
+    for number, wanted in enumerate((a, [o], cut, [o_cut], [o_cut])):
+        printed(chapter.array("sink", number), wanted, 3)
+    weaker = sum(x * y for x, y in zip(e[1:], v[1:], strict=True)) / (1 + sum(e[1:]))
+    printed([float(x) for x in chapter.output("off-by-one").split()], [weaker] * 2, 4)
+    assert chapter.output("window") == "True (2, 5, 4)"
+
+
+@pytest.mark.site
+@each_language
+def test_speculative_page(page, lang):
+    chapter = page(lang, "generation")
+    kept, written = chapter.output("speculative").splitlines()
+    assert kept == "1/6 1/3 1/6 | 1/3"
+    assert written == "1/2 1/3 1/6 | True"
+    wanted = [f"{k} 81 1 True" for k in (1, 2, 3)]
+    assert chapter.output("whole-text").splitlines() == wanted
+    for line in chapter.output("speed").splitlines()[1:]:
+        a, *shown = map(F, line.split())
+        for k, one in zip((1, 4, 8), shown, strict=True):
+            printed([float(one)], [float((1 - a ** (k + 1)) / (1 - a))], 2)
+
+
+@pytest.mark.site
+@each_language
+def test_exercises(page, lang):
+    chapter = page(lang, "generation")
+    assert chapter.output("exercise-bytes") == str(2 * 2 * 24 * 1000 * 4 * 64)
+    for line in chapter.output("exercise-ratio").splitlines():
+        n, *shown = line.replace(",", " ").replace(":", " ").split()
+        n = int(re.sub(r"\D", "", line.split(":")[0]))
+        shown = [float(one) for one in line.split(":")[1].split(",")]
+        linear, pairs = 24 * 4096**2, 4 * 4096
+        cached = sum(linear + pairs * t for t in range(1, n + 1))
+        anew = sum(linear * t + pairs * t * t for t in range(1, n + 1))
+        printed(shown, [anew / cached, (n + 1) / 2], 1)
+    total = 1 + F(3, 4) + F(9, 16) + F(27, 64)
+    assert chapter.output("exercise-draft") == f"α = 3/4  r = 0 1  k = 3: {total}"
+    own = chapter.array("exercise-own", 0), chapter.array("exercise-own", 1)
+    printed(own[0], [8, F(12, 2), F(14, 3)], 2)
+    printed(own[1], [F(12, 2), F(14, 3), F(15, 4)], 2)
+    encoder = [line.split()[-1] for line in chapter.output("exercise-encoder").splitlines()]
+    assert encoder == ["True", "False"]
+    assert chapter.output("exercise-depth").splitlines() == [
+        f"N = {N}, w = {w}: {N * (w - 1) + 1}, {N * (w - 1) + 1}"
+        for N, w in ((1, 3), (2, 3), (3, 4))
+    ]
+    p, q = [F(1, 2), F(1, 3), F(1, 6)], [F(1, 6), F(1, 3), F(1, 2)]
+    most = 1 - (abs(p[0] - q[0]) + abs(p[1] - q[1]) + abs(p[2] - q[2])) / 2
+    assert chapter.output("exercise-most") == f"{most} {most}"

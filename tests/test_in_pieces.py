@@ -1,0 +1,417 @@
+"""Attention in pieces: against torch, exact fractions, mpmath and plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from fractions import Fraction
+from math import ceil
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn.functional import elu
+from torch.nn.functional import scaled_dot_product_attention as sdpa
+
+from attention_docs.in_pieces import (
+    Piece,
+    State,
+    attention_in_pieces,
+    backward_in_pieces,
+    elu_plus_one,
+    extended_state,
+    linear_attention,
+    log_total,
+    merge,
+    piece,
+    plain_traffic,
+    read_state,
+    tiled_traffic,
+)
+from tests.conftest import each_language, row, rows
+from tests.exact import holds, pm, printed
+
+SEEDS = st.integers(0, 10**6)
+F = Fraction
+
+
+# --- the package's functions ---------------------------------------------------------------------
+
+
+def draw(seed, batch=(), n_q=4, n_k=7, d=5, d_v=3, spread=1.0):
+    rng = np.random.default_rng(seed)
+    q, k = (spread * rng.normal(size=(*batch, n, d)) for n in (n_q, n_k))
+    return q, k, rng.normal(size=(*batch, n_k, d_v))
+
+
+@settings(max_examples=40)
+@given(
+    seed=SEEDS,
+    batch=st.sampled_from([(), (2,), (2, 3)]),
+    size=st.integers(1, 9),
+    spread=st.sampled_from([1.0, 30.0]),
+)
+def test_merge(seed, batch, size, spread):
+    """Torch's attention, for pieces of any size, with scores far apart and with a mask."""
+    q, k, v = draw(seed, batch, spread=spread)
+    mask = np.random.default_rng(seed).random((*batch, 4, 7)) < 0.6
+    mask[..., 0, :] = False  # this query may look at nobody
+    mask[..., 1, :3] = False  # and this one not at the first piece
+    mask[..., 1:, 6] = True
+    tensors = [torch.from_numpy(one) for one in (q, k, v)]
+    for m in (None, mask):
+        got = attention_in_pieces(q, k, v, size, m)
+        theirs = sdpa(*tensors, attn_mask=None if m is None else torch.from_numpy(m)).numpy()
+        theirs = np.where(np.isnan(theirs), 0, theirs)
+        np.testing.assert_allclose(got.output, theirs, rtol=0, atol=1e-12)
+        scores = tensors[0] @ tensors[1].mT / 5**0.5
+        if m is not None:
+            scores = scores.masked_fill(~torch.from_numpy(m), -torch.inf)
+        np.testing.assert_allclose(log_total(got), scores.logsumexp(-1), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(got.largest, scores.amax(-1), rtol=0, atol=1e-12)
+    of_torch = attention_in_pieces(*tensors, size)
+    assert all(isinstance(one, torch.Tensor) for one in of_torch)
+
+
+def test_values_with_axes_of_their_own():
+    q, k, v = draw(1)
+    got = attention_in_pieces(q, k, np.stack([v, 2 * v]), 3)
+    assert got.output.shape == (2, 4, 3)
+    np.testing.assert_allclose(got.output[1], 2 * got.output[0])
+
+
+@given(
+    scores=st.lists(st.integers(-5, 5), min_size=3, max_size=5),
+    numbers=st.lists(st.integers(-9, 9), min_size=5, max_size=5),
+)
+def test_exact_merge(scores, numbers):
+    """Any order, any bracket: the exact average, within the rounding of a handful of sums."""
+    values = numbers[: len(scores)]
+    parts = [
+        Piece(np.array([s * np.log(2)]), np.array([1.0]), np.array([[float(v)]]))
+        for s, v in zip(scores, values, strict=True)
+    ]
+    weights = [F(2) ** s for s in scores]
+    exact = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+    for order in itertools.islice(itertools.permutations(parts), 12):
+        a, b, *rest = order
+        found = merge(a, b)
+        for one in rest:
+            found = merge(one, found)
+        assert abs(found.output.item() - exact) < 1e-12
+        mass = found.total.item() * np.exp(found.largest.item())
+        np.testing.assert_allclose(mass, float(sum(weights)), rtol=1e-13)
+
+
+@settings(max_examples=25)
+@given(seed=SEEDS, size=st.integers(1, 9), batch=st.sampled_from([(), (2,)]), causal=st.booleans())
+def test_backward(seed, size, batch, causal):
+    """Torch's autograd through its own attention."""
+    q, k, v = draw(seed, batch, n_q=7)
+    tensors = [torch.from_numpy(one).requires_grad_() for one in (q, k, v)]
+    out = sdpa(*tensors, is_causal=causal)
+    by_output = torch.randn(out.shape, dtype=torch.float64)
+    out.backward(by_output)
+    mask = np.tril(np.ones((7, 7), dtype=bool)) if causal else None
+    forward = attention_in_pieces(q, k, v, 2, mask)
+    got = backward_in_pieces(q, k, v, forward, by_output.numpy(), size, mask)
+    for ours, theirs in zip(got, tensors, strict=True):
+        np.testing.assert_allclose(ours, theirs.grad, rtol=0, atol=1e-11)
+
+
+def test_backward_of_a_query_that_sees_nobody():
+    q, k, v = draw(0)
+    mask = np.ones((4, 7), dtype=bool)
+    mask[2] = False
+    forward = attention_in_pieces(q, k, v, 3, mask)
+    by_query, *_ = backward_in_pieces(q, k, v, forward, np.ones((4, 3)), 3, mask)
+    assert (by_query[2] == 0).all()
+    assert np.isfinite(by_query).all()
+
+
+def moved(n, d, r):
+    """Numbers moved by both ways, row by row as they pass."""
+    plain = tiled = 0
+    for _ in range(n):
+        plain += d + d  # a query, a key
+        plain += n + 2 * n + n  # its scores out, in; weights out, in
+        plain += d + d  # a value, an output
+    for start in range(0, n, r):
+        held = min(r, n - start)
+        tiled += held * d + held * d + n * 2 * d
+    return plain, tiled
+
+
+def test_traffic():
+    for n, d, r in ((1, 1, 1), (7, 3, 2), (8, 2, 4), (30, 5, 64)):
+        assert (plain_traffic(n, d), tiled_traffic(n, d, r)) == moved(n, d, r)
+    n, d, r = 10**6, 64, 128
+    assert abs(F(plain_traffic(n, d), tiled_traffic(n, d, r)) / F(2 * r, d) - 1) < F(1, 1000)
+
+
+@settings(max_examples=25)
+@given(seed=SEEDS, cuts=st.lists(st.integers(1, 4), min_size=1, max_size=4))
+def test_linear(seed, cuts):
+    """Pair by pair in a plain loop, from a state in pieces, and in exact whole numbers."""
+    n = sum(cuts)
+    rng = np.random.default_rng(seed)
+    q, k = rng.integers(1, 6, size=(2, n, 3)).astype(float)
+    v = rng.integers(-5, 6, size=(n, 2)).astype(float)
+    wanted = []
+    for i in range(n):
+        w = [F(int(q[i] @ k[j])) for j in range(i + 1)]
+        wanted.append([sum(a * int(v[j, c]) for j, a in enumerate(w)) / sum(w) for c in (0, 1)])
+    exact = np.array(wanted, dtype=float)
+    assert (linear_attention(q, k, v, np.tril(np.ones((n, n), dtype=bool))) == exact).all()
+    state, at = None, 0
+    for t in cuts:
+        state = extended_state(k[at : at + t], v[at : at + t], state)
+        at += t
+        assert (read_state(q[at - 1 : at], state) == exact[at - 1]).all()
+    assert (linear_attention(q, k, v) == read_state(q, state)).all()
+    assert state.matrix.shape == (3, 2)
+
+
+def test_elu_plus_one():
+    x = torch.linspace(-40, 40, 101, dtype=torch.float64)
+    torch.testing.assert_close(elu_plus_one(x), elu(x) + 1, rtol=1e-12, atol=1e-15)
+    with np.errstate(all="raise"):
+        assert elu_plus_one(np.array([1e4])) == 10001
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+Q, K, V = draw(0)
+ONE = attention_in_pieces(Q, K, V, 7)
+STATE = extended_state(np.ones((2, 3)), np.ones((2, 4)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: piece(Q, K[:0], V[:0]), "key must not be empty, got shape .0, 5."),
+        (lambda: piece(Q, K, V[:3]), "key and value must share their number of tokens"),
+        (lambda: piece(Q, K[:, :2], V), "share"),
+        (lambda: merge(ONE, piece(Q[:2], K, V)), "same queries and d_v"),
+        (lambda: merge(ONE, piece(Q, K, V[:, :1])), "same queries and d_v"),
+        (lambda: merge(ONE._replace(total=ONE.total[:2]), ONE), "first must have m and ℓ"),
+        (lambda: attention_in_pieces(Q, K, V, 0), "size must be at least 1 key, got 0"),
+        (lambda: attention_in_pieces(Q, K[:0], V[:0], 2), "key must not be empty"),
+        (
+            lambda: attention_in_pieces(Q, K, V, 2, np.ones((4, 6), dtype=bool)),
+            "one column for each of 7 keys, got .4, 6.",
+        ),
+        (lambda: backward_in_pieces(Q, K, V, ONE, ONE.output, -1), "size must be at least 1"),
+        (lambda: backward_in_pieces(Q, K, V, ONE, ONE.output[:2], 2), "must have the shape .4, 3."),
+        (
+            lambda: backward_in_pieces(Q[None], K, V, ONE, ONE.output, 2),
+            "share their axes before the last 2",
+        ),
+        (lambda: plain_traffic(0, 1), "n and d must be at least 1, got 0 and 1"),
+        (lambda: tiled_traffic(4, 2, 0), "rows must be at least 1, got 4, 2 and 0"),
+        (lambda: linear_attention(Q, -abs(K), V), "sum to a positive number, got -"),
+        (lambda: linear_attention(abs(Q), abs(K)[:, :2], V), "share their features"),
+        (lambda: extended_state(K, V[:2]), "share their number of tokens"),
+        (lambda: extended_state(abs(K), V, STATE), "the state must be .5, 3. and .5,."),
+        (lambda: read_state(abs(Q), STATE), "query and state must share their features"),
+        (lambda: read_state(np.zeros((1, 3)), STATE), "sum to a positive number, got 0.0"),
+    ],
+)
+def test_error_messages(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_type_errors():
+    with pytest.raises(TypeError, match="must share a dtype, got float64 and float32"):
+        merge(ONE, Piece(*(one.astype(np.float32) for one in ONE)))
+    with pytest.raises(TypeError, match="key must hold real floats"):
+        piece(Q, K.astype(int), V)
+    with pytest.raises(TypeError, match="must share a dtype"):
+        extended_state(np.ones((1, 3)), np.ones((1, 4)), State(*(x.astype("f4") for x in STATE)))
+
+
+def test_nothing_given_is_changed():
+    before = [one.copy() for one in (*ONE, *STATE, Q, K, V)]
+    merge(ONE, ONE)
+    backward_in_pieces(Q, K, V, ONE, ONE.output, 2)
+    extended_state(np.ones((1, 3)), np.ones((1, 4)), STATE)
+    for old, new in zip(before, (*ONE, *STATE, Q, K, V), strict=True):
+        assert (old == new).all()
+
+
+# --- what the page prints ------------------------------------------------------------------------
+
+MASSES, VALUES = [1, 2, 3, 4, 8, 2], [6, 3, 2, 1, 2, 4]
+
+
+def average(keys):
+    """Attention to some keys, in fractions: the masses are whole."""
+    return F(sum(MASSES[j] * VALUES[j] for j in keys), sum(MASSES[j] for j in keys))
+
+
+@pytest.mark.site
+@each_language
+def test_halves(page, lang):
+    chapter = page(lang, "in-pieces")
+    first, second, whole = (average(keys) for keys in (range(3), range(3, 6), range(6)))
+    assert (first, second, whole) == (3, 2, F(23, 10))
+    shown = re.findall(r"\d\.\d", chapter.output("halves"))
+    assert [F(one) for one in shown] == [first, second, (first + second) / 2, whole]
+    assert chapter.values("idea") == ["2.3"]
+    wanted = []
+    for keys in (range(3), range(3, 6), range(6)):
+        largest = max(MASSES[j] for j in keys)
+        total = F(sum(MASSES[j] for j in keys), largest)
+        wanted.append(f"e^m = {largest}, ℓ = {float(total):.2f}, o = {float(average(keys)):.1f}")
+    assert rows(chapter, "merge") == wanted
+
+
+@pytest.mark.site
+@each_language
+def test_control(page, lang):
+    frames = page(lang, "in-pieces").soup.find(id="out-control").select(".frame > figcaption")
+    assert len(frames) == 5
+    for cut, one in enumerate(frames, start=1):
+        left, right = range(cut), range(cut, 6)
+        shown = [F(x) for x in re.findall(r"\d+(?:\.\d+)?", one.text)][-5:]
+        masses = [F(sum(MASSES[j] for j in keys)) for keys in (left, right)]
+        wanted = [*masses, average(left), average(right), average(range(6))]
+        printed([float(x) for x in shown], [float(x) for x in wanted], 2)
+
+
+@pytest.mark.site
+@each_language
+def test_pieces(page, lang):
+    chapter = page(lang, "in-pieces")
+    assert chapter.output("exact") == "1 True"
+    assert chapter.output("online") == "True"
+    assert chapter.output("split") == "True"
+    assert chapter.output("passes") == "True 3 1"
+    wrong, right = (F(re.search(r"\d\.\d+", line)[0]) for line in rows(chapter, "wrong-rescale"))
+    ell = F(6, 3), F(14, 8)
+    printed([float(wrong)], [float((ell[0] * 3 + ell[1] * 2) / sum(ell))], 2)
+    assert right == average(range(6))
+
+
+@pytest.mark.site
+@each_language
+def test_traffic_page(page, lang):
+    chapter = page(lang, "in-pieces")
+    for line in rows(chapter, "traffic")[1:]:
+        *numbers, same = line.split()
+        n, d, r, *found = map(int, numbers)
+        plain, tiled = moved(n, d, r)
+        assert found == [plain, plain, tiled, tiled]
+        assert same == "True"
+    for line in rows(chapter, "large")[1:]:
+        n, d, *shown = line.split()
+        n, d = int(n), int(d)
+        for r, one in zip((32, 128, 512), shown, strict=True):
+            ratio = F(4 * n * d + 4 * n * n, 2 * n * d * (1 + ceil(F(n, r))))
+            printed([float(one)], [float(ratio)], 1)
+
+
+@pytest.mark.site
+@each_language
+def test_backward_page(page, lang):
+    chapter = page(lang, "in-pieces")
+    assert chapter.output("backward") == chapter.output("backward-torch") == str([True] * 3)
+    stored = sum(2 * 9 * 9 * 4 for _ in ("dV", "dA", "dQ", "dK"))
+    again = stored + 2 * 9 * 9 * 4
+    found = [int(one) for one in chapter.output("backward-cost").split()]
+    assert found == [stored, stored, again, again]
+
+
+@pytest.mark.site
+@each_language
+def test_linear_page(page, lang):
+    chapter = page(lang, "in-pieces")
+    assert chapter.output("linear") == "True (3, 2)"
+    assert chapter.output("chunks") == "True"
+    n, f, d_v = 40, 5, 7
+    pairs = sum(2 * f + 2 * d_v for _ in range(n * n))  # a score, a weighted value
+    state = sum(2 * f * d_v + 2 * f * d_v for _ in range(n))  # into it, out of it
+    found = [int(one) for one in chapter.output("linear-count").split()]
+    assert found == [pairs, pairs, state, state]
+    for line in rows(chapter, "linear-work")[1:]:
+        n, *shown = line.split()
+        wanted = [2 * int(n) ** 2 * 128, 4 * int(n) * 64 * 64]
+        assert shown == [f"{one:.2e}" for one in wanted]
+
+
+@pytest.mark.site
+@each_language
+def test_recall(page, lang):
+    """A larger simulation with torch's functions, and the bound by hand."""
+    lines = rows(page(lang, "in-pieces"), "recall")[1:]
+    assert len(lines) == 6
+    generator = torch.Generator().manual_seed(11)
+    for line in lines:
+        n, least = int(line.split()[0]), F(line.split()[-1])
+        printed([float(least)], [max(0, 1 - 16 / n)], 2)
+        found = pm(line)
+        k = torch.randn(200, n, 16, generator=generator, dtype=torch.float64)
+        k = k / k.norm(dim=-1, keepdim=True)
+        v = torch.randn(200, n, 16, generator=generator, dtype=torch.float64)
+        phi = elu(4 * k) + 1
+        a = phi @ phi.mT
+        basis = torch.linalg.svd(k, full_matrices=False).U
+        outputs = [
+            sdpa(100 * k, k, v),
+            a @ v / a.sum(dim=-1, keepdim=True),
+            basis @ (basis.mT @ v),
+        ]
+        size = (v**2).sum(dim=(1, 2))
+        for interval, out in zip(found, outputs, strict=True):
+            truth = (((out - v) ** 2).sum(dim=(1, 2)) / size).mean().item()
+            # Half a printed digit on each of the two numbers.
+            assert holds((interval[0], interval[1] + 0.01), truth)
+        if n > 16:
+            assert found[2][0] >= float(least) - 2.5 * (found[2][1] + 0.01)
+        assert found[1][0] > found[2][0] - 0.005
+    assert page(lang, "in-pieces").output("rank").splitlines() == ["q·k: 3", "φ·φ: 3", "exp: 12"]
+
+
+def test_exponential_scores_have_full_rank():
+    """By determinants with 40 digits: all leading minors of the kernel are positive."""
+    x = np.random.default_rng(0).normal(size=(12, 3))
+    kernel = mpmath.matrix(12, 12)
+    for i, j in itertools.product(range(12), repeat=2):
+        kernel[i, j] = mpmath.exp(mpmath.fdot(x[i].tolist(), x[j].tolist()))
+    for size in range(1, 13):
+        assert mpmath.det(kernel[:size, :size]) > 0
+
+
+@pytest.mark.site
+@each_language
+def test_exercises(page, lang):
+    chapter = page(lang, "in-pieces")
+    ell = 2 * F(1, 4) + F(3, 2)
+    o = (2 * F(1, 4) * 1 + F(3, 2) * 5) / ell
+    assert chapter.output("exercise-merge") == f"ℓ = [{float(ell):.1f}] o = [[{float(o):.1f}]]"
+    nobody, alone = rows(chapter, "exercise-nobody")
+    assert nobody == "[-inf] [0.0] [[0.0]]"
+    m, ell, o = (float(one) for one in re.findall(r"-?\d+\.\d+", alone))
+    printed([m, ell, o], [mpmath.log(8), 1.75, 2], 2)
+    plain, tiled = (int(one) for one in chapter.output("exercise-traffic").split())
+    assert (plain, tiled) == (4 * 8192 * 64 + 4 * 8192**2, 2 * 8192 * 64 * 33)
+    wrong, right = (line.split()[-1] for line in rows(chapter, "exercise-start"))
+    assert wrong == "nan"
+    printed([float(right)], [(3 + 5 * mpmath.exp(-1)) / (1 + mpmath.exp(-1))], 4)
+    for line in rows(chapter, "exercise-skip"):
+        b, *counts = map(int, line.split())
+        assert counts == [sum(j <= i for i in range(b) for j in range(b))] * 2
+    e = [mpmath.exp(s) for s in (mpmath.mpf("0.3"), -1, 2)]
+    for number in (0, 1):
+        wanted = [float(one / sum(e)) for one in e]
+        printed(chapter.array("exercise-slope", number), wanted, 4)
+    assert row(chapter.output("exercise-slope")) == chapter.array("exercise-slope", 0).tolist()
+    for line in rows(chapter, "exercise-chunk"):
+        c, cost, steps = re.fullmatch(r"c = +(\d+): (\S+), (\d+)", line).groups()
+        chunks = 4096 // int(c)
+        each = 2 * (2 * int(c) ** 2 * 64) + 2 * (2 * int(c) * 64 * 64)
+        assert (cost, int(steps)) == (f"{chunks * each:.2e}", chunks)

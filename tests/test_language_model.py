@@ -1,0 +1,845 @@
+"""The language model: its functions, the published models run in torch, the published numbers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from attention_docs.language_model import (
+    LanguageModel,
+    convert,
+    cross_entropy,
+    cross_entropy_gradient,
+    from_json,
+    generate,
+    language_model,
+    parameter_arrays,
+    sample,
+    to_json,
+    token_distribution,
+    token_ids,
+    without_head,
+)
+from attention_docs.multi_head import Parameters
+from attention_docs.text import TextFile
+from attention_docs.transformer_block import BlockParameters
+from tests.conftest import Page, each_language, row, rows
+from tests.exact import holds, pm, printed
+
+ReadPage = Callable[[str, str], Page]
+seeds = st.integers(0, 2**32 - 1)
+few = settings(max_examples=30)
+
+
+def model_of(seed: int, whole: bool = True, depth: int = 2, n_max: int = 7) -> LanguageModel:
+    """Sizes that all differ: 11 words, d_model 6, d_ff 10, 2 heads."""
+    rng = np.random.default_rng(seed)
+
+    def block() -> BlockParameters | Parameters:
+        attend = Parameters(*rng.normal(size=(4, 6, 6)), *rng.normal(size=(4, 6)))
+        if not whole:
+            return attend
+        matrices = rng.normal(size=(6, 10)), rng.normal(size=(10, 6))
+        biases = rng.normal(size=10), rng.normal(size=6)
+        return BlockParameters(attend, *matrices, *biases, *rng.normal(size=(4, 6)))
+
+    return LanguageModel(
+        rng.normal(size=(11, 6)),
+        rng.normal(size=(n_max, 6)),
+        tuple(block() for _ in range(depth)),
+        rng.normal(size=(6, 11)),
+        num_heads=2,
+        gamma=rng.normal(size=6) if whole else None,
+        vocabulary=tuple("abcdefghijk"),
+    )
+
+
+def in_torch(ids: Any, model: LanguageModel) -> tuple[Any, list[Any]]:
+    """Logits and weights by torch's own functions, from the parameters alone."""
+    ids = torch.as_tensor(ids)
+    p = convert(model, torch.tensor)
+    d, n, seen = p.table.shape[1], ids.shape[-1], []
+    x = functional.embedding(ids, p.table) + p.positions[:n]
+
+    def map_of(x: Any, W: Any, b: Any) -> Any:
+        return functional.linear(x, W.T, b)
+
+    def heads(x: Any) -> Any:
+        return x.unflatten(-1, (p.num_heads, -1)).transpose(-2, -3)
+
+    for block in p.blocks:
+        whole = isinstance(block, BlockParameters)
+        a = block.attention if whole else block
+        z = functional.layer_norm(x, (d,), block.gamma_1, block.beta_1) if whole else x
+        q, k = heads(map_of(z, a.W_q, a.b_q)), heads(map_of(z, a.W_k, a.b_k))
+        v = heads(map_of(z, a.W_v, a.b_v))
+        out = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        eye = torch.eye(n, dtype=x.dtype).expand(*q.shape[:-2], n, n)
+        seen.append(functional.scaled_dot_product_attention(q, k, eye, is_causal=True))
+        x = x + map_of(out.transpose(-2, -3).flatten(-2), a.W_o, a.b_o)
+        if whole:
+            z = functional.layer_norm(x, (d,), block.gamma_2, block.beta_2)
+            x = x + map_of(torch.relu(map_of(z, block.W_1, block.b_1)), block.W_2, block.b_2)
+    if p.gamma is not None:
+        x = functional.layer_norm(x, (d,), p.gamma)
+    return x @ p.W_u, seen
+
+
+# ------------------------------------------------------------------ the functions
+
+
+@few
+@given(seed=seeds, whole=st.booleans(), n=st.integers(1, 7))
+def test_decoder_like_torch(seed: int, whole: bool, n: int) -> None:
+    model, rng = model_of(seed, whole), np.random.default_rng(seed)
+    ids = rng.integers(0, 11, (3, n))
+    logits, seen = language_model(ids, model)
+    wanted, weights = in_torch(ids, model)
+    np.testing.assert_allclose(logits, wanted, rtol=1e-10, atol=1e-10)
+    for got, other in zip(seen, weights, strict=True):
+        np.testing.assert_allclose(got, other, rtol=1e-10, atol=1e-12)
+    in_package, _ = language_model(torch.from_numpy(ids), convert(model, torch.tensor))
+    np.testing.assert_allclose(in_package, wanted, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_at_once(whole: bool) -> None:
+    """Losses and gradients of one pass are those of separate passes."""
+    model = convert(model_of(5, whole), lambda a: torch.tensor(a, requires_grad=True))
+    arrays = parameter_arrays(model)
+    ids = torch.tensor([3, 1, 4, 1, 5, 9, 2])
+    logits, _ = language_model(ids[:-1], model)
+    together = cross_entropy(logits, ids[1:])
+    apart = []
+    for i in range(1, 7):
+        logits, _ = language_model(ids[:i], model)
+        apart.append(functional.cross_entropy(logits[-1], ids[i]))
+    torch.testing.assert_close(together, torch.stack(apart), rtol=1e-12, atol=1e-12)
+    one = torch.autograd.grad(together.mean(), arrays)
+    other = torch.autograd.grad(sum(apart) / 6, arrays)
+    for a, b in zip(one, other, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-11)
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.data())
+def test_gradient_in_fractions(powers: list[int], data: Any) -> None:
+    """e^z are whole numbers: probabilities are fractions."""
+    t = data.draw(st.integers(0, len(powers) - 1))
+    z = np.log(np.array(powers, dtype=float))
+    exact = [Fraction(k, sum(powers)) - (j == t) for j, k in enumerate(powers)]
+    np.testing.assert_allclose(cross_entropy_gradient(z, np.array(t)), np.array(exact, float))
+    assert sum(exact) == 0
+    assert all(-1 < one < 1 for one in exact)
+    loss = mpmath.log(Fraction(sum(powers), powers[t]))
+    assert abs(float(cross_entropy(z, np.array(t))) - float(loss)) < 1e-12
+
+
+@few
+@given(seed=seeds, size=st.floats(0.1, 900))
+def test_gradient_like_autograd(seed: int, size: float) -> None:
+    rng = np.random.default_rng(seed)
+    z, t = size * rng.normal(size=(2, 3, 5)), rng.integers(0, 5, (2, 3))
+    leaf = torch.tensor(z, requires_grad=True)
+    targets = torch.tensor(t).flatten()
+    losses = functional.cross_entropy(leaf.flatten(0, 1), targets, reduction="none")
+    np.testing.assert_allclose(cross_entropy(z, t).ravel(), losses.detach(), rtol=1e-12, atol=1e-11)
+    (gradient,) = torch.autograd.grad(losses.sum(), leaf)
+    np.testing.assert_allclose(cross_entropy_gradient(z, t), gradient, atol=1e-12)
+
+
+def cut_by_hand(p: list[Fraction], top_k: int | None, top_p: Fraction | None) -> list[Fraction]:
+    """One word after another from the likeliest on; of equals the first."""
+    order = sorted(range(len(p)), key=lambda j: (-p[j], j))
+    kept = set(order[:top_k])
+    inside = sum(p[j] for j in kept)
+    if top_p is not None and top_p < 1:
+        mass = Fraction(0)
+        for j in [j for j in order if j in kept]:
+            if mass >= top_p * inside:
+                kept.discard(j)
+            mass += p[j]
+    total = sum(p[j] for j in kept)
+    return [p[j] / total if j in kept else Fraction(0) for j in range(len(p))]
+
+
+# Sums of 32nds are exact in floating-point numbers, as is what they are compared with.
+@given(
+    st.lists(st.integers(0, 32), min_size=1, max_size=5).map(sorted),
+    st.randoms(use_true_random=False),
+    st.one_of(st.none(), st.integers(1, 6)),
+    st.one_of(st.none(), st.integers(1, 64)),
+)
+def test_distribution_by_enumeration(
+    ends: list[int], chance: random.Random, top_k: int | None, share: int | None
+) -> None:
+    marks = [0, *ends, 32]
+    parts = [b - a for a, b in itertools.pairwise(marks)]
+    chance.shuffle(parts)
+    p = [Fraction(part, 32) for part in parts]
+    top_k = None if top_k is None else min(top_k, len(p))
+    # between the sums of 32nds, where rounding decides nothing
+    top_p = None if share is None else Fraction(2 * share - 1, 128)
+    if top_k is not None and top_p is not None:
+        top_p = None  # products are not exact; see test_both_cuts
+    wanted = cut_by_hand(p, top_k, top_p)
+    with np.errstate(divide="ignore"):
+        z = np.log(np.array(p, dtype=float))
+    options: dict[str, Any] = {"top_k": top_k, "top_p": None if top_p is None else float(top_p)}
+    got = token_distribution(np.stack([z, z + 7]), **options)
+    np.testing.assert_allclose(got, np.array([wanted, wanted], dtype=float), atol=1e-12)
+    other = token_distribution(torch.from_numpy(z), **options)
+    np.testing.assert_allclose(other, np.array(wanted, dtype=float), atol=1e-12)
+
+
+def test_both_cuts() -> None:
+    """0.75 of 0.4 + 0.3 + 0.2 is 0.675: two words are enough."""
+    z = np.log([0.1, 0.3, 0.4, 0.2])
+    got = token_distribution(z, top_k=3, top_p=0.75)
+    np.testing.assert_allclose(got, [0, 3 / 7, 4 / 7, 0], atol=1e-12)
+    assert (token_distribution(z, top_p=1.0) > 0).all()
+
+
+def test_of_equals_the_first_stay() -> None:
+    z = np.zeros(100)
+    z[::3] = 1
+    wanted = [1 / 7 if j in range(0, 21, 3) else 0 for j in range(100)]
+    np.testing.assert_allclose(token_distribution(z, top_k=7), wanted)
+    np.testing.assert_allclose(token_distribution(torch.from_numpy(z), top_k=7), wanted)
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(1, 4))
+def test_temperature_takes_powers(powers: list[int], c: int) -> None:
+    z = np.log(np.array(powers, dtype=float))
+    exact = [Fraction(k**c, sum(x**c for x in powers)) for k in powers]
+    got = token_distribution(z, temperature=1 / c)
+    np.testing.assert_allclose(got, np.array(exact, dtype=float), rtol=1e-12)
+
+
+@few
+@given(seed=seeds, size=st.integers(2, 6))
+def test_cut_is_nearest(seed: int, size: int) -> None:
+    """Any r on S is at least as far from p as p / p(S); the price is -ln p(S)."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(size))
+    k = int(rng.integers(1, size + 1))
+    kept = token_distribution(np.log(p), top_k=k)
+    inside = kept > 0
+    price = -math.log(p[inside].sum())
+
+    def divergence(r: np.ndarray) -> float:
+        return float(sum(a * math.log(a / b) for a, b in zip(r, p[inside], strict=True) if a > 0))
+
+    assert abs(divergence(kept[inside]) - price) < 1e-12
+    for other in rng.dirichlet(np.ones(k), 20):
+        assert divergence(other) >= price - 1e-12
+    share = float(rng.uniform(0.05, 1))
+    nucleus = token_distribution(np.log(p), top_p=share) > 0
+    assert -math.log(p[nucleus].sum()) <= -math.log(share) + 1e-12
+
+
+@given(st.lists(st.integers(0, 8), min_size=1, max_size=6).filter(any))
+def test_sample_gives_each_its_share(parts: list[int]) -> None:
+    """u in the middle of equal pieces: every token is drawn exactly as often as it should."""
+    total = sum(parts)
+    u = (np.arange(total) + 0.5) / total
+    p = np.tile(np.array(parts) / total, (total, 1))
+    drawn = sample(p, u)
+    assert np.bincount(drawn, minlength=len(parts)).tolist() == parts
+    assert (drawn == sample(torch.from_numpy(p), torch.from_numpy(u)).numpy()).all()
+
+
+def test_sample_at_the_ends() -> None:
+    p = np.array([[0.0, 0.1, 0.0, 0.9, 0.0]] * 3)
+    assert sample(p, np.array([0.0, 0.1, np.nextafter(1, 0)])).tolist() == [1, 3, 3]
+
+
+@few
+@given(seed=seeds)
+def test_generate_step_by_step(seed: int) -> None:
+    model, rng = model_of(seed, n_max=9), np.random.default_rng(seed)
+    ids, u = rng.integers(0, 11, (2, 3)), rng.random((2, 6))
+    before = ids.copy()
+    got = generate(ids, model, u, temperature=2, top_k=4)
+    assert (ids == before).all()
+    for one, us, found in zip(ids, u, got, strict=True):
+        wanted = one.tolist()
+        for chance in us:
+            logits, _ = in_torch(wanted, model)
+            p = torch.softmax(logits[-1] / 2, dim=0)
+            best = torch.topk(p, 4).indices.sort().values
+            sums = torch.cumsum(p[best] / p[best].sum(), dim=0)
+            wanted.append(int(best[torch.searchsorted(sums, chance, right=True)]))
+        assert found.tolist() == wanted
+
+
+@few
+@given(seed=seeds, block=st.integers(0, 1), head=st.integers(0, 1), whole=st.booleans())
+def test_without_head(seed: int, block: int, head: int, whole: bool) -> None:
+    """The same as a head whose values are 0."""
+    model = model_of(seed, whole)
+    ids = np.array([4, 0, 4, 7])
+    cut = without_head(model, block, head)
+    old = model.blocks[block]
+    p = old.attention if isinstance(old, BlockParameters) else old
+    W_v, b_v = p.W_v.copy(), p.b_v.copy()
+    W_v[:, 3 * head : 3 * head + 3] = b_v[3 * head : 3 * head + 3] = 0
+    p = p._replace(W_v=W_v, b_v=b_v)
+    new = old._replace(attention=p) if isinstance(old, BlockParameters) else p
+    blocks = [new if i == block else one for i, one in enumerate(model.blocks)]
+    wanted, _ = in_torch(ids, model._replace(blocks=tuple(blocks)))
+    np.testing.assert_allclose(language_model(ids, cut)[0], wanted, rtol=1e-9, atol=1e-9)
+    assert model.blocks[block] is old
+    assert cut.blocks[block] is not old
+
+
+@few
+@given(seed=seeds, order=st.permutations(range(6)))
+def test_one_layer_has_no_order(seed: int, order: list[int]) -> None:
+    model = model_of(seed, whole=False, depth=1)._replace(positions=np.zeros((7, 6)))
+    ids = np.random.default_rng(seed).integers(0, 11, 7)
+    mixed = np.append(ids[:-1][order], ids[-1])
+    one, other = (language_model(x, model)[0][-1] for x in (ids, mixed))
+    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_a_file_is_the_model() -> None:
+    for whole in (True, False):
+        model = model_of(3, whole)
+        text = to_json(model, 17)
+        assert json.loads(text)["vocabulary"] == list("abcdefghijk")
+        again = from_json(text)
+        assert again.num_heads == 2
+        for a, b in zip(parameter_arrays(model), parameter_arrays(again), strict=True):
+            assert (a == b).all()
+        rounded = from_json(to_json(model, 3))
+        for a, b in zip(parameter_arrays(model), parameter_arrays(rounded), strict=True):
+            np.testing.assert_allclose(a, b, rtol=5.01e-3)
+
+
+Z = np.zeros((2, 3))
+EVEN = np.full((2, 4), 0.25)
+MODEL = model_of(0)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: language_model(np.zeros(8, int), MODEL), ValueError, "n_max at least 8"),
+        (lambda: language_model(np.array([11]), MODEL), ValueError, "from 0 to 10"),
+        (lambda: language_model(np.zeros(2), MODEL), TypeError, "integers"),
+        (lambda: cross_entropy(Z, np.zeros(3, int)), ValueError, r"\(2, 3\) and \(3,\)"),
+        (lambda: cross_entropy(Z, np.array([0, 3])), ValueError, "from 0 to 2"),
+        (lambda: cross_entropy(Z, np.zeros(2)), TypeError, "integers, got float64"),
+        (lambda: cross_entropy(Z, torch.zeros(2, dtype=int)), TypeError, "library, got Tensor"),
+        (lambda: cross_entropy_gradient(Z.astype(int), np.zeros(2, int)), TypeError, "real floats"),
+        (lambda: token_distribution(Z, top_k=0), ValueError, "top_k must be from 1 to 3, got 0"),
+        (lambda: token_distribution(Z, top_k=4), ValueError, "got 4"),
+        (lambda: token_distribution(Z, top_p=0.0), ValueError, "above 0 and at most 1, got 0.0"),
+        (lambda: token_distribution(Z, top_p=1.1), ValueError, "got 1.1"),
+        (lambda: token_distribution(Z, top_p=math.nan), ValueError, "got nan"),
+        (lambda: token_distribution(Z, temperature=0), ValueError, "positive and finite, got 0"),
+        (lambda: token_distribution(Z[:, :0]), ValueError, "vocabulary"),
+        (lambda: sample(EVEN * 0.9, np.zeros(2)), ValueError, "sum to 1, got"),
+        (lambda: sample(-EVEN, np.zeros(2)), ValueError, "at least 0"),
+        (lambda: sample(EVEN, np.ones(2)), ValueError, "below 1"),
+        (lambda: sample(EVEN, np.zeros(3)), ValueError, r"shape \(2,\), got \(3,\)"),
+        (lambda: sample(EVEN * np.nan, np.zeros(2)), ValueError, "NaN"),
+        (lambda: sample(EVEN[:0], np.zeros(0)), ValueError, "not be empty"),
+        (
+            lambda: generate(np.array([1]), MODEL, np.zeros(7)),
+            ValueError,
+            "at most 7 tokens, got",
+        ),
+        (lambda: generate(np.array([[1]]), MODEL, np.zeros(2)), ValueError, "but the last"),
+        (lambda: generate([1], MODEL, np.zeros(2)), TypeError, "arrays"),
+        (lambda: without_head(MODEL, 2, 0), ValueError, "a block below 2"),
+        (lambda: without_head(MODEL, 0, -1), ValueError, "got 0 and -1"),
+        (lambda: to_json(MODEL, 0), ValueError, "at least 1, got 0"),
+        (lambda: to_json(MODEL._replace(W_u=np.full((6, 11), np.inf))), ValueError, "finite"),
+        (lambda: from_json("no"), ValueError, "wanted the JSON of a model"),
+        (lambda: from_json('{"blocks": [], "vocabulary": []}'), ValueError, "of a model"),
+        (lambda: token_ids("a z", MODEL), ValueError, "got z"),
+        (lambda: token_ids("", MODEL), ValueError, "got none"),
+        (lambda: TextFile("../up.json", ""), ValueError, "name must be"),
+        (lambda: TextFile("a.json", "x" * 300_001), ValueError, "got 300,001"),
+    ],
+)
+def test_errors_say_wanted_and_got(
+    call: Callable[[], Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+# ------------------------------------------------------- the source, by other means
+
+NAMES = ["ann", "bob", "eve", "kim", "leo", "max", "tom", "zoe"]
+VERBS = ["sings", "runs", "reads", "sleeps", "cooks", "waits", "draws", "swims"]
+WORDS = [*NAMES, *VERBS, ".", "and"]
+HARMONIC = sum(Fraction(1, i) for i in range(1, 9))
+P_NAME = [Fraction(1, i) / HARMONIC for i in range(1, 9)]
+
+
+def entropy(p: Any) -> Any:
+    return -sum(x * mpmath.log(mpmath.mpf(x.numerator) / x.denominator) for x in p)
+
+
+@cache
+def chance_of_new(sentences: int) -> list[Any]:
+    """For each sentence, by the set of names that came before it: every set, with its chance."""
+    sets: dict[frozenset[int], Any] = {frozenset(): mpmath.mpf(1)}
+    p = [mpmath.mpf(x.numerator) / x.denominator for x in P_NAME]
+    found = []
+    for _ in range(sentences):
+        found.append(sum(c * sum(p[i] for i in range(8) if i not in s) for s, c in sets.items()))
+        grown: dict[frozenset[int], Any] = {}
+        for s, c in sets.items():
+            for i in range(8):
+                grown[s | {i}] = grown.get(s | {i}, 0) + c * p[i]
+        sets = grown
+    return found
+
+
+def bounds() -> tuple[Any, Any, Any]:
+    """ln 18, the best from the last word, the entropy of the source; a word, on average."""
+    common = 7 * entropy(P_NAME) + 8 * entropy([Fraction(1, 4), Fraction(3, 4)])
+    verbs = sum(chance_of_new(8)) * mpmath.log(8)
+    return mpmath.log(18), (common + 8 * mpmath.log(8)) / 23, (common + verbs) / 23
+
+
+def draw_stories(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Stories of the same source by a plain loop, and minus the logarithm of each word's chance."""
+    chance = random.Random(seed)
+    weights = [float(p) for p in P_NAME]
+    stories, losses = [], []
+    for _ in range(count):
+        does: dict[int, int] = {}
+        story, loss = [], []
+        for _ in range(8):
+            (who,) = chance.choices(range(8), weights)
+            new = who not in does
+            verb = does.setdefault(who, chance.randrange(8, 16))
+            end = chance.choices((16, 17), (3, 1))[0]
+            story += [who, verb, end]
+            loss += [-math.log(weights[who]), math.log(8) * new, -math.log((0.75, 0.25)[end - 16])]
+        stories.append(story)
+        losses.append(loss)
+    return np.array(stories), np.array(losses)
+
+
+def test_floor_by_enumeration() -> None:
+    """The formula of the page for the chance that a name is new, and the source's mean."""
+    by_sets = chance_of_new(8)
+    for s in range(8):
+        formula = sum(p * (1 - p) ** s for p in P_NAME)
+        assert abs(by_sets[s] - mpmath.mpf(formula.numerator) / formula.denominator) < 1e-30
+    _, losses = draw_stories(4000, 1)
+    means = losses[:, 1:].mean(axis=1)
+    assert abs(means.mean() - float(bounds()[2])) < 4 * means.std() / math.sqrt(4000)
+
+
+# ------------------------------------------------------------ published numbers
+
+QUESTION = "ann sings . bob sleeps and eve runs . ann sings . bob"
+
+
+@pytest.fixture(scope="session")
+def models(site: Path) -> dict[str, LanguageModel]:
+    """The published files, read without the package's reader."""
+
+    def array(value: Any) -> Any:
+        return None if value is None else np.array(value)
+
+    def block(fields: dict[str, Any]) -> BlockParameters | Parameters:
+        if "attention" in fields:
+            attend = block(fields.pop("attention"))
+            return BlockParameters(attend, **{k: array(v) for k, v in fields.items()})
+        return Parameters(**{k: array(v) for k, v in fields.items()})
+
+    found = {}
+    for name in ("language-model", "two-layers", "one-layer"):
+        path = site / "files" / f"{name}.json"
+        assert path.stat().st_size < 300_000
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        blocks = tuple(block(one) for one in fields.pop("blocks"))
+        heads, words = fields.pop("num_heads"), tuple(fields.pop("vocabulary"))
+        arrays = {k: array(v) for k, v in fields.items()}
+        found[name] = LanguageModel(blocks=blocks, num_heads=heads, vocabulary=words, **arrays)
+    return found
+
+
+def words_of(text: str) -> list[int]:
+    return [WORDS.index(word) for word in text.split()]
+
+
+def softmax_of(ids: Any, model: LanguageModel) -> np.ndarray:
+    found: np.ndarray = torch.softmax(in_torch(ids, model)[0], dim=-1).numpy()
+    return found
+
+
+@pytest.mark.site
+@each_language
+def test_opening(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+    chapter = page(lang, "language-model")
+    assert chapter.output("hook") == f"{QUESTION} …"
+    told = chapter.article.select_one("#out-hook svg")["aria-label"]  # type: ignore[index]
+    bars = [float(x) for x in re.findall(r"0\.\d\d", str(told))]
+    # About 23,500 verbs after bob: a standard error of 0.002, and a rounding of 0.005.
+    assert len(bars) == 8
+    assert all(abs(one - 0.125) < 0.015 for one in bars)
+    shapes, _ = rows(chapter, "decoder")
+    assert shapes == "ids (13,)  Z (13, 18)"
+    drawn = chapter.array("decoder")
+    assert drawn.shape == (10,)
+    assert 0 < drawn.sum() <= 1.05  # the other eight words are names
+    model = models["language-model"]
+    assert list(model.vocabulary) == WORDS
+    p = softmax_of(words_of(QUESTION), model)[-1]
+    printed(chapter.array("answer"), p[8:16], 2)
+    assert chapter.values("training")[0] == f"{p[11]:.3f}"
+
+
+@pytest.mark.site
+@each_language
+def test_random_model(page: ReadPage, lang: str) -> None:
+    """The random parameters, drawn here again in the listing's order, through torch."""
+    rng = np.random.default_rng(2017)
+
+    def random_matrix(a: int, b: int) -> np.ndarray:
+        return rng.standard_normal((a, b)) / math.sqrt(a)
+
+    table = rng.standard_normal((18, 32))
+    places = np.arange(24)[:, None] * 30.0 ** (-np.arange(0, 32, 2) / 32)
+    waves = np.stack([np.sin(places), np.cos(places)], axis=-1).reshape(24, 32)
+    blocks = []
+    for _ in range(2):
+        attend = Parameters(*[random_matrix(32, 32) for _ in range(4)])
+        blocks.append(BlockParameters(attend, random_matrix(32, 64), random_matrix(64, 32)))
+    last = random_matrix(32, 18)
+    model = LanguageModel(table, math.sqrt(2) * waves, tuple(blocks), last, 2, np.ones(32))
+    p = softmax_of(words_of(QUESTION), model)[-1]
+    printed(page(lang, "language-model").array("decoder"), p[8:], 2)
+
+
+@pytest.mark.site
+@each_language
+def test_losses(page: ReadPage, lang: str) -> None:
+    chapter = page(lang, "language-model")
+    p = [Fraction(k, 8) for k in (1, 2, 5)]
+    for t, line in enumerate(rows(chapter, "loss")):
+        index, loss, *_ = line.split()
+        assert int(index) == t
+        printed(float(loss), float(mpmath.log(mpmath.mpf(p[t].denominator) / p[t].numerator)))
+        printed(row(line), [float(x - (j == t)) for j, x in enumerate(p)], 3)
+    assert chapter.output("loss-differences").split() == ["True", "True"]
+    for line, wanted in zip(rows(chapter, "floor"), bounds(), strict=True):
+        loss, perplexity = map(float, line.split()[-2:])
+        printed(loss, float(wanted), 3)
+        printed(perplexity, float(mpmath.exp(wanted)), 2)
+    (interval,) = pm(chapter.output("floor-drawn"))
+    assert holds(interval, float(bounds()[2]))
+    printed(float(chapter.output("floor-drawn").split()[-1]), float(bounds()[2]), 3)
+    assert chapter.output("at-once") == "23 True"
+    count = chapter.values("floor-terms")[0]
+    assert count == chapter.values("measured")[0]
+    assert 1990 <= int(count) <= 2000
+
+
+@pytest.mark.site
+@each_language
+def test_trained_model(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+    """Other stories, drawn by another generator; the model in torch."""
+    chapter, model = page(lang, "language-model"), models["language-model"]
+    stories, true = draw_stories(3000, 2)
+    logits, seen = in_torch(stories[:, :-1], model)
+    losses = functional.cross_entropy(
+        logits.transpose(1, 2), torch.from_numpy(stories[:, 1:]), reduction="none"
+    ).numpy()
+    above = losses - true[:, 1:]
+    each = above.mean(axis=1)
+    (interval,) = pm(chapter.output("measured"))
+    error = math.hypot(interval[1] / 1.96, each.std() / math.sqrt(3000))
+    assert abs(interval[0] - each.mean()) < 5 * error + 5e-5
+    assert abs(float(chapter.values("training")[1]) - interval[0]) < 5.1e-4
+    printed(chapter.array("measured"), above[:, 0::3].mean(axis=0), 1)
+    assert (np.abs(chapter.array("measured")) < 0.05).all()
+    assert chapter.output("as-torch").splitlines() == ["(100, 24, 18) True", "True"]
+    # What the figure of the beginning shows: both heads of block 2 look at the verb of bob.
+    _, seen = in_torch(words_of(QUESTION), model)
+    assert (seen[1][:, -1].argmax(dim=-1) == 4).all()
+    assert (seen[1][:, -1, 4] > 0.9).all()
+
+
+@pytest.mark.site
+def test_parameters_stand_on_a_grid(models: dict[str, LanguageModel]) -> None:
+    """Multiples of 2⁻¹⁶, as far as six digits tell: what makes the file the same everywhere."""
+    for model in models.values():
+        for array in parameter_arrays(model._replace(positions=None)):
+            steps = array[np.abs(array) < 0.1] * 2**16
+            assert (np.abs(steps - np.rint(steps)) < 0.004).all()
+
+
+def judged(ids: list[int]) -> bool:
+    """Whether a story keeps to the grammar, and every person to their verb."""
+    does: dict[int, int] = {}
+    for who, verb, end in zip(ids[0::3], ids[1::3], ids[2::3], strict=False):
+        if not (who < 8 <= verb < 16 <= end and does.setdefault(who, verb) == verb):
+            return False
+    return True
+
+
+@pytest.mark.site
+@each_language
+def test_targets_not_shifted(page: ReadPage, lang: str) -> None:
+    wrong, right = rows(page(lang, "language-model"), "mistake-shift")
+    loss, copied = wrong.split(" ", 1)
+    assert float(loss) < 0.1 < float(bounds()[2])
+    assert copied == "ann sings . bob" + " bob" * 5
+    loss, told = right.split(" ", 1)
+    assert abs(float(loss) - float(bounds()[2])) < 0.15  # one batch of 32 stories
+    assert judged(words_of(told))
+
+
+@pytest.mark.site
+@each_language
+def test_what_it_writes(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+    """Drawn again with torch's softmax and a plain loop over the sums."""
+    chapter, model = page(lang, "language-model"), models["language-model"]
+    rng = np.random.default_rng(2017)
+    told = rows(chapter, "write")
+    for line, temperature in zip(told, (1e-9, 1, 3), strict=True):
+        ids = words_of("ann sings . bob sleeps . ann")
+        for u in rng.random(11):
+            logits = in_torch(ids, model)[0][-1]
+            p = torch.softmax(logits / temperature, dim=0).tolist()
+            sums = itertools.accumulate(p)
+            ids.append(next((j for j, total in enumerate(sums) if total > u), 17))
+        assert words_of(line) == ids
+    assert [judged(words_of(line)) for line in told] == [True, True, False]
+
+
+@pytest.mark.site
+@each_language
+def test_cuts(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+    chapter = page(lang, "language-model")
+    wanted = [[16 / 30, 9 / 30, 4 / 30, 1 / 30], [4 / 7, 3 / 7, 0, 0], [4 / 9, 3 / 9, 2 / 9, 0]]
+    printed([row(line) for line in rows(chapter, "cut")], wanted, 3)
+    # names: powers, the first four, and the first five, which have 0.84
+    p = [float(x) for x in P_NAME]
+    ann = [p[0] ** c / sum(x**c for x in p) for c in (2, 1, 0.5)]
+    ann += [p[0] / sum(p[:4]), p[0] / sum(p[:5])]
+    assert sum(p[:4]) < 0.8 <= sum(p[:5])
+    stories, _ = draw_stories(500, 3)
+    z = in_torch(stories[:, :-1], models["language-model"])[0]
+    rules: list[Callable[[Any], Any]] = [
+        lambda z: torch.softmax(2 * z, dim=-1),
+        lambda z: torch.softmax(z, dim=-1),
+        lambda z: torch.softmax(z / 2, dim=-1),
+        lambda z: torch.softmax(z.where(z >= z.topk(4).values[..., -1:], -torch.inf), dim=-1),
+        nucleus,
+    ]
+    for line, rule, share in zip(rows(chapter, "settings"), rules, ann, strict=True):
+        right, mean, formula = map(float, line.split()[-3:])
+        printed(formula, share, 2)
+        found = rule(z)
+        assert abs(mean - float(found[:, 2::3, 0].mean())) < 0.012
+        assert abs(right - mass_of_right(found.numpy(), stories)) < 0.012
+
+
+def nucleus(z: Any) -> Any:
+    """Top-p with 0.8, as it is usually written: sort, shift by one, cut, scatter back."""
+    p, order = torch.softmax(z, dim=-1).sort(descending=True)
+    p = p.where(p.cumsum(dim=-1) - p < 0.8, 0)
+    return torch.zeros_like(p).scatter(-1, order, p / p.sum(dim=-1, keepdim=True))
+
+
+def mass_of_right(p: np.ndarray, stories: np.ndarray) -> float:
+    """What is given to words that may come, place by place."""
+    total = 0.0
+    for one, story in zip(p, stories.tolist(), strict=True):
+        does: dict[int, int] = {}
+        for i, token in enumerate(story[1:], start=1):
+            who = story[i - 1]
+            if i % 3 == 1:
+                total += one[i - 1, does[who]] if who in does else one[i - 1, 8:16].sum()
+                does[who] = token
+            else:
+                total += one[i - 1, :8].sum() if i % 3 == 0 else one[i - 1, 16:].sum()
+    return total / p[..., 0].size
+
+
+@pytest.mark.site
+@each_language
+def test_drawing_from_what_does_not_sum(page: ReadPage, lang: str) -> None:
+    wrong, right, error = rows(page(lang, "language-model"), "mistake-sum")
+    assert row(wrong) == [0.4, 0.3, 0, 0.3]  # 0.4, 0.3 and the missing 0.3
+    printed(row(right), [4 / 7, 3 / 7, 0, 0], 3)
+    assert error == "probabilities must sum to 1, got"[: len(error)]
+
+
+# ------------------------------------------------------------------------ heads
+
+
+def letters(count: int, seed: int) -> list[tuple[list[int], int]]:
+    chance = random.Random(seed)
+    found = []
+    for _ in range(count):
+        period = chance.randint(4, 10)
+        word = chance.sample(range(26), period)
+        found.append(((word * 6)[:24], period))
+    return found
+
+
+def examined(model: LanguageModel, seed: int) -> tuple[float, list[float], list[float]]:
+    """Share right, weight on letters after an earlier copy, weight on the letter before."""
+    examples = letters(1000, seed)
+    ids = np.array([one for one, _ in examples])
+    logits, seen = in_torch(ids[:, :-1], model)
+    guesses = logits.argmax(dim=-1).numpy()
+    weights = torch.cat(seen, dim=1).numpy()
+    right, hits, count = 0, np.zeros(weights.shape[1]), 0
+    for guess, maps, (word, period) in zip(guesses, weights, examples, strict=True):
+        for i in range(period, 23):
+            after = [j for j in range(1, i + 1) if word[j - 1] == word[i]]
+            right += int(guess[i] == word[i + 1])
+            hits += maps[:, i, after].sum(axis=-1)
+            count += 1
+    before = np.mean([weights[:, :, i, i - 1].mean(axis=0) for i in range(1, 23)], axis=0)
+    return right / count, (hits / count).tolist(), before.tolist()
+
+
+@pytest.mark.site
+@each_language
+def test_words_have_random_periods(page: ReadPage, lang: str) -> None:
+    for word in rows(page(lang, "language-model"), "words"):
+        assert len(word) == 24
+        period = next(p for p in range(1, 24) if word[p:] == word[:-p])
+        assert 4 <= period <= 10
+        assert len(set(word[:period])) == period
+
+
+@pytest.mark.site
+@each_language
+def test_induction(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+    """The first start again, in torch, on other words; the other starts are like it."""
+    chapter = page(lang, "language-model")
+    count, *shares = rows(chapter, "induction")
+    two, one = models["two-layers"], models["one-layer"]
+    trained = [a.size for a in parameter_arrays(two._replace(positions=None))]
+    assert int(count) == sum(trained) == 2 * 26 * 32 + 2 * 4 * 32**2
+    (depth_2, *right_2), (depth_1, *right_1) = (list(map(float, line.split())) for line in shares)
+    assert (depth_2, depth_1) == (2, 1)
+    assert min(right_2) > 0.99
+    assert max(right_1) < 0.35
+    right, on_target, before = examined(two, 5)
+    assert abs(right - right_2[0]) < 0.006
+    assert abs(examined(one, 6)[0] - right_1[0]) < 0.02
+    _, *targets = rows(chapter, "by-head")[:4]
+    _, *previous = rows(chapter, "by-head")[4:]
+    np.testing.assert_allclose(row(targets[0]), on_target, atol=0.015)
+    np.testing.assert_allclose(row(previous[0]), before, atol=0.015)
+    assert min(min(row(line)[2:]) for line in targets) > 0.9
+    assert max(max(row(line)[:2]) for line in targets) < 0.2
+    low, high = (f(x for line in previous for x in row(line)[:2]) for f in (min, max))
+    values = chapter.values("heads")
+    assert values[0] == f"{min(min(row(line)[2:]) for line in targets):.2f}"
+    assert values[1:3] == [f"{low:.2f}", f"{high:.2f}"]
+    assert 0.2 < low < high < 0.7
+
+
+@pytest.mark.site
+@each_language
+def test_ablation(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+    chapter, model = page(lang, "language-model"), models["two-layers"]
+    table = [list(map(float, line.split())) for line in rows(chapter, "ablation")[1:]]
+    cuts = [[(0, 0)], [(0, 1)], [(1, 0)], [(1, 1)], [(0, 0), (0, 1)]]
+    for cut, got in zip(cuts, table[0], strict=True):
+        blocks = list(model.blocks)
+        for layer, head in cut:
+            W_o = blocks[layer].W_o.copy()  # type: ignore[union-attr]
+            W_o[16 * head : 16 * head + 16] = 0
+            blocks[layer] = blocks[layer]._replace(W_o=W_o)
+        right, _, _ = examined(model._replace(blocks=tuple(blocks)), 7)
+        assert abs(right - got) < 0.03
+    single = [x for line in table for x in line[:4]]
+    both = [line[4] for line in table]
+    values = chapter.values("heads")
+    told = [float(x) for x in values[3:]]  # rounded from more digits than the table has
+    np.testing.assert_allclose(told, [max(both), min(single), max(single)], atol=0.0056)
+    assert max(both) < 0.3 < min(single)
+
+
+@pytest.mark.site
+@each_language
+def test_slider_of_heads(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+    frames = page(lang, "language-model").article.select("#out-look figure.frame")
+    word = "horse" * 3
+    ids = [ord(c) - 97 for c in word]
+    p = softmax_of(ids, models["two-layers"])
+    assert len(frames) == len(word)
+    for i, frame in enumerate(frames):
+        caption = frame.find("figcaption")
+        assert caption
+        said = caption.get_text()
+        assert word[: i + 1] in said
+        best = int(p[i].argmax())
+        assert f"{chr(97 + best)} ({p[i, best]:.2f})" in said
+        if i >= 5:
+            assert chr(97 + best) == word[(i + 1) % 5]
+
+
+@pytest.mark.site
+@each_language
+def test_one_layer_on_the_page(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+    chapter = page(lang, "language-model")
+    assert chapter.output("one-layer").split() == ["True", "False"]
+    ids = [ord(c) - 97 for c in "kfcukfcuk"]
+    for line, name in zip(rows(chapter, "exercise-copy"), ("two-layers", "one-layer"), strict=True):
+        p = softmax_of(ids, models[name])[-1]
+        printed(row(line), [p[ord(c) - 97] for c in "kfcu"], 2)
+
+
+@pytest.mark.site
+@each_language
+def test_exercises(page: ReadPage, lang: str) -> None:
+    chapter = page(lang, "language-model")
+    numbers, gradient = rows(chapter, "exercise-pencil")
+    printed([float(x) for x in numbers.split()], [float(mpmath.log(mpmath.mpf(8) / 3))] * 2)
+    printed(row(gradient), [1 / 8, 3 / 8 - 1, 4 / 8], 3)
+    assert chapter.output("exercise-perplexity").split() == ["4.00", "8.00"]
+    kept, *prices = rows(chapter, "exercise-price")
+    printed(row(kept), [50 / 95, 30 / 95, 15 / 95, 0])
+    printed([float(x) for x in prices], [-math.log(0.95)] * 2)
+    first, last = rows(chapter, "exercise-order")
+    roots = [mpmath.sqrt(x) for x in (5, 3, 2)]
+    assert (roots[0] + roots[1]) / sum(roots) < 0.75
+    printed(row(first), [float(x / sum(roots)) for x in roots], 3)
+    printed(row(last), [float(x / sum(roots[:2])) for x in roots[:2]] + [0], 3)
+    wrong, right = rows(chapter, "exercise-zero")
+    powers = [mpmath.exp(x) for x in (-1, -2, 0, 0)]
+    printed(row(wrong), [float(x / sum(powers)) for x in powers], 3)
+    printed(row(right), [float(x / sum(powers[:2])) for x in powers[:2]] + [0, 0], 3)
+    for line, s in zip(rows(chapter, "exercise-new"), (1, 7), strict=True):
+        sentence, formula, counted, loss = map(float, line.split())
+        new = chance_of_new(8)[s]
+        assert sentence == s + 1
+        printed(formula, float(new), 2)
+        printed(loss, float(new * mpmath.log(8)), 2)
+        # 16,000 stories: a standard error of at most 0.004
+        assert abs(counted - float(new)) < 0.02 + 0.005

@@ -1,0 +1,381 @@
+"""Live pages: what a run with edits means, what comes from set-up, and the pages in a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.server
+import io
+import json
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_docs.site.publish import runtime
+from attention_docs.site.publish.live import pack
+from attention_docs.site.read.knobs import Knob, taken
+from attention_docs.site.run.live import Session
+from tests.conftest import LANGUAGES, ROOT
+
+# --- a run with edits is a run from the top ------------------------------------------------------
+
+BLOCKS = [
+    "import numpy as np\nfrom attention_docs.text import text\n"
+    "x = np.arange(6.0).reshape(2, 3)\n"
+    "row = x[0]\nflipped = x.T\nstep = 1\nnp.random.seed(1)",
+    "def scaled(a, by=2.0):\n    return a * by * step\n\nprint(text(scaled(x), '.2f'))",
+    "x[0] += step\nprint(text(row, '.2f'), text(flipped, '.2f'))",
+    "rng = np.random.default_rng(0)\ndraw = rng.normal(size=2)\nprint(text(draw, '.4f'))",
+    "names = {'a': [1], 'b': []}\nalias = names['a']",
+    "alias.append(step)\nprint(names)",
+    "draw = rng.normal(size=2)\nprint(text(draw, '.4f'))",
+    "class Counter:\n    count = 0\n\n"
+    "counter = Counter()\ncounter.count += step\nprint(counter.count)",
+    "def closed():\n    total = []\n"
+    "    def add(one):\n        total.append(one)\n        return total\n"
+    "    return add\nadd = closed()",
+    "print(add(step), add(2))",
+    "row[:] = 7\nprint(text(x, '.1f'), text(flipped.sum(), '.1f'))",
+]
+EDITS = [
+    *((n, BLOCKS[n] + f"\nstep = {value}") for n in range(len(BLOCKS)) for value in (2, 3)),
+    (0, BLOCKS[0].replace("step = 1\n", "step = 5\n")),
+    (0, BLOCKS[0].replace("6.0", "8.0").replace("2, 3", "2, 4")),
+    (2, "x[0] = np.nan"),
+    (2, "1 / 0"),
+    (3, "rng = np.random.default_rng(1)\ndraw = rng.normal()\n"),
+    (4, "names = {'a': [1, 2]}\nalias = names"),
+    (5, "print(alias is names['a'])"),
+    (7, "def closed():\n    return print\nnumbers = iter(range(9))\nnext(numbers)"),
+    (8, "add = lambda one: one"),
+    (1, "import attention_docs.text\nattention_docs.text.unsigned_zero = lambda text: 'broken'"),
+    (9, "class Sum:\n    parts = []\nSum.parts.append(step)\nprint(Sum.parts)"),
+    (10, "Sum.parts.append(1)\nprint(Sum.parts)"),
+    (2, BLOCKS[2] + "\nunused = 5"),
+    (2, BLOCKS[2] + "\nunused = 6\nnp.random.seed(5)"),
+    (6, BLOCKS[6] + "\nif step > 1:\n    unused = 7"),
+    (7, BLOCKS[7] + "\nprint(globals().get('unused'), text(np.random.rand(), '.3f'))"),
+    (10, BLOCKS[10] + "\nprint('unused' in dir(), text(np.random.rand(), '.3f'))"),
+    (10, BLOCKS[10] + "\nprint(unused)"),
+]
+
+
+def page_of(blocks: list[str], values: list[list[Any]] | None = None) -> str:
+    cells = [
+        {"id": f"b{n}", "code": code, "listing": "test.py", "line": 10 * n + 1, "torch": False}
+        | {"values": values if values and n == len(blocks) - 1 else [], "text": "", "figure": ""}
+        | {"files": []}
+        for n, code in enumerate(blocks)
+    ]
+    return json.dumps({"lang": "en", "cells": cells})
+
+
+class Reader:
+    """What somebody sees who runs a page again and again."""
+
+    def __init__(self, blocks: list[str]) -> None:
+        values = [[1, "x[0, 0]", ".3f", ""], [2, "step", "", ""]]
+        self.session = Session(page_of(blocks, values))
+        self.seen: dict[str, Any] = {}
+        self.ran: list[int] = []
+
+    def run(self, codes: list[str]) -> dict[str, Any]:
+        self.seen = {key: one for key, one in self.seen.items() if key != "error"}
+        self.ran = []
+        for number in range(self.session.begin(json.dumps(codes)), len(codes)):
+            self.ran.append(number)
+            result = json.loads(self.session.step(number))
+            if result.get("same"):
+                self.ran.pop()
+                break
+            if "error" in result:
+                self.seen["error"] = (result["id"], result["error"])
+                break
+            for key in ("text", "figure"):
+                if key in result:
+                    self.seen[result["id"], key] = result[key]
+            self.seen[result["id"], "values"] = result["values"]
+        return self.seen
+
+
+@settings(max_examples=30)
+@given(st.lists(st.lists(st.sampled_from(EDITS), max_size=3), min_size=1, max_size=4))
+def test_a_run_after_edits_is_a_run_from_the_top(turns: list[list[tuple[int, str]]]) -> None:
+    """Whatever was edited before, views, closures, generators and changed libraries included."""
+    reader = Reader(BLOCKS)
+    reader.run(BLOCKS)
+    for edits in turns:
+        codes = list(BLOCKS)
+        for number, code in edits:
+            codes[number] = code
+        seen = reader.run(codes)
+        wanted = Reader(BLOCKS).run(codes)
+        stopped = wanted.get("error")
+        assert seen.get("error") == stopped
+        last = int(stopped[0][1:]) if stopped else len(codes)
+        for key in wanted:
+            if key != "error" and int(key[0][1:]) < last:
+                assert seen.get(key, "") == wanted[key], key
+
+
+def test_a_block_with_torch_leaves_its_files() -> None:
+    """What follows goes on from the file as it was published, after an edit too."""
+    document = json.loads(page_of(["import torch\nfile = made()", "print(file.name, file.text)"]))
+    document["cells"][0] |= {"torch": True, "files": [["file", "a.txt", "four"]]}
+    session = Session(json.dumps(document))
+    for end in ("", "\nprint(len(file.text))"):
+        codes = [document["cells"][0]["code"], document["cells"][1]["code"] + end]
+        for number in range(session.begin(json.dumps(codes)), 2):
+            result = json.loads(session.step(number))
+    assert result["text"].split() == ["a.txt", "four", "4"]
+
+
+def test_what_comes_before_an_edit_does_not_run_again() -> None:
+    """Of eleven blocks an edit of the third last runs three; where a closure stands, all run."""
+    reader = Reader(BLOCKS[:7])
+    codes = BLOCKS[:7]
+    reader.run(codes)
+    assert reader.ran == [0, 1, 2, 3, 4, 5, 6]
+    reader.run(codes)
+    assert reader.ran == []
+    reader.run([*codes[:5], "print(1)", codes[6]])
+    assert reader.ran == [5, 6]
+    reader = Reader(BLOCKS)
+    reader.run(BLOCKS)
+    reader.run([*BLOCKS[:10], "print(2)"])
+    assert reader.ran == list(range(11))
+
+
+def test_what_finds_the_same_again_does_not_run_again() -> None:
+    """Of what follows an edit; and a name that nobody asked for is not what it was before."""
+    blocks = ["a, b = 1, 2", "c = a + 1\nd = 5", "print(b)", "d = 7\nprint(d)"]
+    reader = Reader(blocks)
+    reader.session = Session(page_of(blocks))  # without inline values
+    reader.run(blocks)
+    blocks[1] = "c = a + 2\nd = 6"
+    reader.run(blocks)
+    assert reader.ran == [1]
+    blocks[3] = "print(c)"
+    assert reader.run(blocks)["b3", "text"] == "3"
+    assert reader.ran == [2, 3]
+
+
+def test_what_is_drawn_at_random_is_drawn_again() -> None:
+    """A generator that has no name is a part of what an edit finds."""
+    blocks = ["import numpy as np\nnp.random.seed(1)", "print(f'{np.random.rand():.3f}')"]
+    reader = Reader(blocks)
+    reader.session = Session(page_of(blocks))
+    first = dict(reader.run(blocks))["b1", "text"]
+    blocks[1] += "\nprint(1)"
+    assert reader.run(blocks)["b1", "text"] == f"{first}\n1"
+    assert reader.ran == [1]
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "own", "message"),
+    [
+        ("a = 1\nb = a + missing", 2, "b = a + missing", "NameError: name 'missing' is not"),
+        ("a = 1\nb = (a", 2, "b = (a", "SyntaxError: '(' was never closed"),
+        ("def f():\n    return 1 / 0\n\nf()", 4, "f()", "ZeroDivisionError: division by zero"),
+        ("f(0)", 1, "f(0)", "ZeroDivisionError"),
+    ],
+)
+def test_an_error_is_the_readers_own_line(code: str, line: int, own: str, message: str) -> None:
+    """A function of an earlier block, or of this one: the line that the reader has written."""
+    blocks = ["def f(x):\n    return 1 / x", "print(1)"]
+    session = Session(page_of(blocks))
+    for number in range(session.begin(json.dumps([blocks[0], code])), 2):
+        result = json.loads(session.step(number))
+    if code.startswith("def"):
+        line, own = 2, "return 1 / 0"
+    assert (result["error"]["line"], result["error"]["code"]) == (line, own)
+    assert result["error"]["message"].startswith(message)
+    assert "site/run" not in result["error"]["message"]
+
+
+# --- Python for the browser ----------------------------------------------------------------------
+
+
+def test_a_foreign_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has another hash is no part of the site, where it comes from and where it is kept."""
+    good = b"the file"
+    monkeypatch.setattr(runtime, "FILES", {"one": hashlib.sha256(good).hexdigest()})
+    said: list[str] = []
+
+    def foreign(names: Any, until: float) -> dict[str, bytes]:
+        return dict.fromkeys(names, b"another file")
+
+    def lost(names: Any, until: float) -> dict[str, bytes]:
+        raise OSError("no network")
+
+    def right(names: Any, until: float) -> dict[str, bytes]:
+        return dict.fromkeys(names, good)
+
+    assert not runtime.bring(tmp_path, [foreign, lost], said.append)
+    assert "got " + hashlib.sha256(b"another file").hexdigest() in said[0]
+    assert said[1] == "lost: no network"
+    assert not list(runtime.folder(tmp_path).iterdir())
+    assert runtime.bring(tmp_path, [lost, foreign, right], said.append)
+    (runtime.folder(tmp_path) / "one").write_bytes(b"broken")
+    assert runtime.missing(tmp_path) == ["one"]
+
+
+def test_set_up_goes_on_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says so; with REQUIRE_LIVE it fails."""
+
+    def nothing(names: Any, until: float) -> dict[str, bytes]:
+        raise OSError("no network")
+
+    for source in ("release", "parts", "package"):
+        monkeypatch.setattr(runtime, source, nothing)
+    monkeypatch.delenv("REQUIRE_LIVE", raising=False)
+    assert runtime.main(tmp_path) == 0
+    assert "No live pages" in capsys.readouterr().err
+    monkeypatch.setenv("REQUIRE_LIVE", "1")
+    assert runtime.main(tmp_path) == 1
+
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    """Sends the parts that are asked for, the whole to who asks for it, or drops for ever."""
+
+    wheel = b""
+    sent = 0
+
+    def do_GET(self) -> None:
+        """A part, or drop by drop."""
+        if "drip" in self.path:
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):  # until nobody listens
+                while self.wfile.write(b"."):
+                    time.sleep(0.01)
+            return
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        self.send_response(206 if "parts" in self.path else 200)
+        self.send_header("Content-Range", f"bytes {first}-{last}/{len(self.wheel)}")
+        self.end_headers()
+        self.wfile.write(self.wheel[first : last + 1])
+        type(self).sent += last + 1 - first
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_a_part_of_a_package_is_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    """Of 9 MB two are read; a server that sends no parts is told apart."""
+    good = b"the file" * 1000
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("large", bytes(9_000_000))
+        archive.writestr(runtime.INSIDE + "one", good)
+    Slow.wheel, Slow.sent = packed.getvalue(), 0
+    monkeypatch.setattr(runtime, "FILES", {"one": hashlib.sha256(good).hexdigest()})
+    said: list[str] = []
+    monkeypatch.setattr(runtime, "WHEEL", f"{server}whole")
+    assert not runtime.bring(tmp_path, [runtime.parts], said.append)
+    assert said == [f"parts: {server}whole: wanted a part, got status 200"]
+    monkeypatch.setattr(runtime, "WHEEL", f"{server}parts")
+    Slow.sent = 0
+    assert runtime.bring(tmp_path, [runtime.parts], said.append)
+    assert Slow.sent < 3_000_000
+
+
+def test_a_server_that_never_ends_does_not_hold_set_up_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    """A drop every hundredth of a second: no wait for one answer sees that as silence."""
+    monkeypatch.setattr(runtime, "FILES", {"drip": "0"})
+    monkeypatch.setattr(runtime, "RELEASE", server)
+    said: list[str] = []
+    assert not runtime.bring(tmp_path, [runtime.release, runtime.parts], said.append, limit=0.3)
+    assert said[0].startswith("release: no time left after ")
+    assert said[1] == "parts: no time left"
+
+
+# --- knobs ---------------------------------------------------------------------------------------
+
+
+def test_a_knob_is_read_and_not_shown() -> None:
+    """A range, a choice, fields, text; the code keeps its lines."""
+    code = (
+        "d_k = 64  # knob: log 2 … 512\n"
+        "X = np.array([\n    [1, 0],\n    [0, 2],\n])  # knob\n"
+        'kind = "causal"  # knob: causal | full\n'
+        "t = 0.5  # knob: 0.1 … 4\n"
+        "word = 'a = b # c'  # knob\n"
+    )
+    shown, knobs = taken(code)
+    assert shown.split("\n")[:5] == [
+        "d_k = 64",
+        "X = np.array([",
+        "    [1, 0],",
+        "    [0, 2],",
+        "])",
+    ]
+    assert knobs == (
+        Knob("d_k", "number", 2, 512, log=True),
+        Knob("X", "fields"),
+        Knob("kind", "choice", names=("causal", "full")),
+        Knob("t", "number", 0.1, 4),
+        Knob("word", "text"),
+    )
+
+
+@pytest.mark.parametrize(
+    "code", ["x = y  # knob", "f(1)  # knob", "x = 1  # knob: few", "x = 'a'  # knob: 1 … 2"]
+)
+def test_a_wrong_knob_is_a_fault(code: str) -> None:
+    with pytest.raises(ValueError, match="knob"):
+        taken(code)
+
+
+# --- the package for the browser -----------------------------------------------------------------
+
+
+def test_the_package_runs_by_itself(tmp_path: Path) -> None:
+    """With NumPy alone beside it: every module but those that need torch, and what figures say."""
+    (tmp_path / "package.zip").write_bytes(pack(ROOT))
+    with zipfile.ZipFile(tmp_path / "package.zip") as archive:
+        names = archive.namelist()
+        archive.extractall(tmp_path / "lib")
+    assert not [name for name in names if "torch" in name or "/nn/" in name]
+    modules = [name.removesuffix(".py").replace("/", ".") for name in names if name[-3:] == ".py"]
+    code = f"""
+import importlib, sys
+import numpy
+sys.path.insert(0, {str(tmp_path / "lib")!r})
+for name in {[one for one in modules if one.startswith("attention_docs.")]!r}:
+    importlib.import_module(name)
+from attention_docs.figures import heatmap
+for lang in {list(LANGUAGES)!r}:
+    assert heatmap([[0.5]], name="weights").svg(lang)
+assert not {{"torch", "jaxtyping._decorator"}} & set(sys.modules)
+assert sys.modules["attention_docs"].__file__.startswith({str(tmp_path)!r})
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert pack(ROOT) == pack(ROOT)

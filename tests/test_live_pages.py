@@ -1,0 +1,634 @@
+"""Live pages in a browser: all blocks as published, edits, what follows, bad input, keyboard.
+
+Python takes seconds to load. What only looks at a page's blocks runs them in the tab itself; pages
+that a reader turns over are opened by one tab, whose worker serves them one after another.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+
+from attention_docs.site.publish import runtime
+from attention_docs.site.run.live import Session
+from attention_docs.words import words
+from tests.conftest import LANGUAGES, LIVE, PAGES, ROOT, SLUGS, Handler, each_language, in_browser
+from tests.test_browser import path_of
+
+Visit = Callable[..., Any]
+PATIENCE = 240_000  # milliseconds: a loaded machine takes its time, and nothing waits for ever
+
+
+def when_live(test: Callable[..., None]) -> Callable[..., None] | None:
+    """Leave the test out where set-up has brought no Python; with REQUIRE_LIVE it fails there."""
+    return in_browser(test) if LIVE else None
+
+
+@pytest.fixture(scope="module")
+def keeper(chromium: Any, address: str) -> Iterator[Any]:
+    """A tab that keeps Python while other pages come and go."""
+    lacking = runtime.missing(ROOT / ".cache")
+    assert not lacking, f"REQUIRE_LIVE is set, and set-up has not brought {lacking}"
+    # What a service worker asks for, no test can see.
+    context = chromium.new_context(service_workers="block")
+    context.set_default_timeout(PATIENCE)
+    context.add_init_script(SHARED)
+    tab = context.new_page()
+    tab.goto(address + path_of("en", "numbers"))
+    yield tab
+    context.close()
+
+
+# A page that this tab opens takes its worker; one that was ended is followed by the page's own.
+SHARED = """if (window.opener?.worker) {
+  const { opener, Worker } = window;
+  window.Worker = function Shared(script, options) {
+    const { worker } = opener;
+    if (!worker) return new Worker(script, options);
+    return {
+      addEventListener: (...heard) => worker.addEventListener(...heard),
+      postMessage: (message) => worker.postMessage(message),
+      terminate: () => { worker.terminate(); opener.worker = null; },
+    };
+  };
+}"""
+# While it is in front: what a tab behind another one loads may wait.
+KEEP = """async (folder) => {
+  if (self.worker) return;
+  self.worker = new Worker("/assets/live/worker.js", { type: "module" });
+  await new Promise((resolve, reject) => {
+    worker.onmessage = ({ data }) => {
+      if (data.type === "ready") resolve();
+      if (data.type === "broken") reject(new Error(data.message));
+    };
+    worker.postMessage({ type: "start", folder, page: '{"lang": "en", "cells": []}', turn: 0 });
+  });
+}"""
+
+
+# --- every block ----------------------------------------------------------------------------------
+
+RUNNING = [slug for slug in SLUGS if 'exec="1"' in (PAGES / f"{slug}.md").read_text()]
+FAR = (
+    "steps of gradient descent that are too far: they never settle, and rounding to the 16th digit "
+    "in another order grows to the third; of 120 digits of the figure 2 (0.845 and 0.835) differ"
+)
+KNOWN = {f"learning/{lang}#no-scale-figure": FAR for lang in LANGUAGES}
+"""Blocks that give another digit in the browser, as "page/language#block", with the reason."""
+
+EVERY = """async ([folder, sources, check]) => {
+  self.python ??= await (await import("/assets/live/python.js")).load(folder);
+  python.globals.set("sources", sources);
+  return JSON.parse(python.runPython(check));
+}"""
+
+# One run; the pages of the other languages have the same blocks, with figures of their own.
+CHECK = """
+import json
+from attention_docs.site.run.live import Session, digest
+from attention_docs.site.run.result import Result
+
+pages = {lang: json.loads(source) for lang, source in json.loads(sources).items()}
+first = next(iter(pages))
+session, faults, ran = Session(json.dumps(pages[first])), [], 0
+session.begin(json.dumps([cell["code"] for cell in pages[first]["cells"]]))
+for number, cell in enumerate(pages[first]["cells"]):
+    result = json.loads(session.step(number))
+    if cell["torch"]:
+        continue
+    ran += 1
+    if "error" in result:
+        faults.append(f"{cell['id']}: {result['error']}")
+        break
+    for lang, page in pages.items():
+        own, name = page["cells"][number], f"{lang}#{cell['id']}"
+        if session.told[number][0] != own["text"]:
+            faults.append(f"{name}: {session.told[number][0]!r}, published {own['text']!r}")
+        shown = session.running.shown
+        if (digest(shown.svg(lang)) if shown else "") != own["figure"]:
+            faults.append(f"{name}: another figure")
+        for _, expression, spec, published in own["values"]:
+            found = session.running.evaluated(Result(), [(expression, spec)])
+            value = found.values.get((expression, spec), found.value_errors)
+            if value != published:
+                faults.append(f"{name}: {expression} = {value}, published {published}")
+json.dumps([ran, faults])
+"""
+
+
+def source_of(site: Path, lang: str, slug: str) -> dict[str, Any]:
+    """What the site holds of a page's blocks."""
+    document: dict[str, Any] = json.loads((site / "live" / lang / f"{slug}.json").read_text())
+    return document
+
+
+@when_live
+@pytest.mark.parametrize("slug", RUNNING)
+def test_every_block_gives_what_was_published(
+    slug: str, keeper: Any, address: str, site: Path
+) -> None:
+    """Text, figures and inline values of all languages, byte for byte."""
+    pages = {lang: source_of(site, lang, slug) for lang in LANGUAGES}
+    (light,) = {sum(not cell["torch"] for cell in page["cells"]) for page in pages.values()}
+    sources = json.dumps({lang: json.dumps(page) for lang, page in pages.items()})
+    ran, faults = keeper.evaluate(EVERY, [f"{address}/live/", sources, CHECK])
+    assert ran == light
+    assert not [fault for fault in faults if f"{slug}/{fault.partition(':')[0]}" not in KNOWN]
+
+
+# --- one page -------------------------------------------------------------------------------------
+
+
+class Live:
+    """A page in a tab, with what a reader does."""
+
+    def __init__(self, tab: Any, lang: str = "en") -> None:
+        self.tab = tab
+        self.words = words(lang)["site"]["live"]
+        tab.set_default_timeout(PATIENCE)
+
+    def edit(self, block: str) -> Any:
+        """Ask for the editor of a block; the field in which its code is."""
+        self.tab.evaluate(
+            """(id) => {
+              const block = document.querySelector(`.block[data-block="${id}"]`);
+              for (let one = block.closest("details"); one;
+                one = one.parentElement.closest("details")) one.open = true;
+              block.querySelector(".live-edit").click();
+            }""",
+            block,
+        )
+        return self.field(block)
+
+    def field(self, block: str) -> Any:
+        field = self.tab.locator(f'.block[data-block="{block}"] textarea')
+        field.wait_for()
+        return field
+
+    def write(self, block: str, old: str, new: str) -> None:
+        """Change the code of a block whose editor is open."""
+        field = self.field(block)
+        code = field.input_value()
+        assert old in code, code
+        field.fill(code.replace(old, new, 1))
+
+    def press(self, name: str) -> None:
+        """Press a button of the bar."""
+        self.tab.locator(".live-bar").get_by_text(self.words[name], exact=True).click()
+
+    def run(self) -> str:
+        """Press Run and wait; what the bar says then."""
+        self.press("run")
+        return self.settled()
+
+    def settled(self) -> str:
+        """Wait until nothing runs; what the bar says."""
+        ends = [self.words[name].split("{")[0] for name in ("done", "failed", "ready", "published")]
+        self.tab.wait_for_function(
+            """(ends) => {
+              const bar = document.querySelector(".live-bar");
+              const says = bar?.querySelector("[role=status]").textContent ?? "";
+              const stop = bar?.querySelector("button");
+              return stop?.hidden && ends.some((end) => says.startsWith(end));
+            }""",
+            arg=ends,
+        )
+        return self.status()
+
+    def status(self) -> str:
+        return str(self.tab.locator(".live-status").text_content())
+
+    def output(self, block: str) -> str:
+        return str(self.tab.locator(f"#out-{block} pre > code").text_content())
+
+    def value(self, number: int) -> str:
+        return str(self.tab.locator(f"#value-{number}").text_content())
+
+    def seen(self) -> str:
+        """All that a reader sees of the text."""
+        text: str = self.tab.evaluate(
+            """() => [...document.querySelectorAll(
+              "article .output pre > code, article .drawing, article .value, article [data-value]"
+            )].map((one) => one.innerHTML).join("\\n")"""
+        )
+        return text
+
+    def shows(self, block: str, figure: str) -> None:
+        """Wait until the figure of a block is this one; steppers stay where a reader put them."""
+        self.tab.wait_for_function(
+            """([block, figure]) => {
+              const wanted = document.createElement("div");
+              wanted.innerHTML = figure;
+              const labels = (inside) =>
+                [...inside.querySelectorAll("svg")].map((one) => one.getAttribute("aria-label"));
+              const shown = document.querySelector(`#out-${block} .drawing`);
+              return wanted.querySelector("input")
+                ? `${labels(wanted)}` === `${labels(shown)}` : wanted.innerHTML === shown.innerHTML;
+            }""",
+            arg=[block, figure],
+        )
+
+
+@pytest.fixture
+def live(keeper: Any, address: str) -> Iterator[Callable[..., Live]]:
+    """`live("softmax")`: a page that can be edited, in a tab that shares Python with others."""
+    pages = []
+
+    def open_page(slug: str, lang: str = "en", fragment: str = "", width: int = 1280) -> Live:
+        keeper.bring_to_front()
+        keeper.evaluate(KEEP, f"{address}/live/")
+        with keeper.expect_popup() as opened:
+            keeper.evaluate("(path) => { window.open(path); }", path_of(lang, slug) + fragment)
+        tab = opened.value
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.wait_for_load_state()
+        pages.append(Live(tab, lang))
+        return pages[-1]
+
+    yield open_page
+    for page in pages:
+        page.tab.close()
+
+
+def natively(
+    document: dict[str, Any], edits: dict[str, tuple[str, str]], until: int = 0
+) -> dict[str, Any]:
+    """What a build with these edits would publish, by its own Python and NumPy."""
+    codes = []
+    for cell in document["cells"]:
+        old, new = edits.get(cell["id"], ("", ""))
+        assert old in cell["code"]
+        codes.append(cell["code"].replace(old, new, 1))
+    session = Session(json.dumps(document))
+    found: dict[str, Any] = {}
+    for number in range(session.begin(json.dumps(codes)), until or len(codes)):
+        result = json.loads(session.step(number))
+        found[result["id"]] = result
+    return found
+
+
+BLOCK = "search"  # of the eight steps, on the main line
+
+
+EDITS = [
+    ("eight-steps", "stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]"),
+    ("softmax", "control", "[1.0, 1.0, 1.0, 5.0]", "[1.0, 1.0, 2.0, 5.0]"),
+    ("scaling", "example", "d_k = 64", "d_k = 100"),
+    ("masking", "minus-infinity", "True, True, False", "True, False, True"),
+    ("positions", "shift", "offset = 3", "offset = 5"),
+    ("language-model", "hook", "bob sleeps and", "bob swims and"),
+]
+ALONE = "scaling"  # what follows the edit there does not change, and takes half a minute
+
+
+@when_live
+@each_language
+@pytest.mark.parametrize(("slug", "block", "old", "new"), EDITS)
+def test_everything_follows_and_comes_back(
+    lang: str,
+    slug: str,
+    block: str,
+    old: str,
+    new: str,
+    live: Callable[..., Live],
+    site: Path,
+) -> None:
+    """Outputs, figures, what they say and values are a build's; the published is a press away."""
+    page = live(slug, lang)
+    before = page.seen()
+    page.edit(block)
+    page.settled()
+    assert page.seen() == before
+    page.write(block, old, new)
+    page.press("run")
+    document = source_of(site, lang, slug)
+    last = [cell["id"] for cell in document["cells"]].index(block) + 1 if slug == ALONE else 0
+    if last:
+        page.tab.wait_for_selector(f"#out-{block}.live-changed")
+    else:
+        page.settled()
+    wanted = natively(document, {block: (old, new)}, last)
+    moved = []
+    for cell in document["cells"][: last or None]:
+        result = wanted[cell["id"]]
+        if cell["torch"]:
+            continue
+        if result["changed"][0]:
+            assert page.output(cell["id"]).rstrip("\n") == result["text"]
+        if result["changed"][1]:
+            page.shows(cell["id"], result["figure"])
+        moved += [what for what, one in zip("tf", result["changed"], strict=True) if one]
+        for number, *_, published in cell["values"]:
+            shown = result["values"].get(str(number), published)
+            place = page.tab.locator(f"#value-{number}")
+            if place.count():
+                assert page.value(number) == shown, (cell["id"], number)
+                assert ("live-value" in place.get_attribute("class")) == (shown != published)
+    assert moved
+    after = page.seen()
+    compare = page.tab.locator(".live-bar button[aria-pressed]")
+    compare.click()
+    assert page.tab.locator(".output mark").count() == 0
+    compare.click()
+    assert page.seen() == after
+    page.press("reset")
+    assert page.seen() == before
+    assert page.status() == page.words["published"]
+    if last:
+        page.tab.evaluate("opener.worker.terminate(); opener.worker = null")  # half a minute
+
+
+@when_live
+def test_what_a_reader_does(live: Callable[..., Live], site: Path) -> None:
+    """One page: the knobs, an error, a stop, the scratch cell; each from the published page."""
+    page = live("eight-steps")
+    knobs_go_through_all_steps(page, source_of(site, "en", "eight-steps"))
+    page.press("reset")
+    an_error_is_told_and_the_last_output_stays(page)
+    page.press("reset")
+    the_scratch_cell_knows_the_page(page)
+    page.press("reset")
+    an_endless_loop_is_stopped(page)
+
+
+def knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> None:
+    """The reader's own second input goes through all steps, the stepper included."""
+    page.tab.get_by_role("button", name=page.words["turn"]).first.click()
+    page.tab.locator(".live-knobs").wait_for()
+    page.settled()
+    page.tab.get_by_label("x[2, 2]", exact=True).fill("3")
+    page.tab.wait_for_function("document.querySelector('#out-inputs mark')")
+    page.settled()
+    wanted = natively(document, {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
+    assert page.output("inputs").rstrip("\n") == wanted["inputs"]["text"]
+    page.shows("stepper", wanted["stepper"]["figure"])
+
+
+@when_live
+def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
+    """By keyboard, letter by letter: no torch, and parameters that a block has published."""
+    page = live("language-model")
+    page.tab.get_by_role("button", name=page.words["turn"]).nth(1).press("Enter")
+    field = page.tab.get_by_label("letters", exact=True)
+    field.wait_for()
+    page.settled()
+    field.press("ControlOrMeta+a")
+    field.press_sequentially("tigertig")
+    figure = page.tab.locator("#out-look")
+    page.tab.wait_for_function("document.querySelectorAll('#out-look figure.frame').length === 8")
+    page.settled()
+    last = figure.locator("figure.frame figcaption").last
+    assert re.search(r"tigertig …\W+The model expects e", last.text_content())
+    field.press("4")
+    page.tab.locator(".live-error").wait_for()
+    assert "wanted words out of: a b c" in page.tab.locator(".live-error").inner_text()
+
+
+def an_error_is_told_and_the_last_output_stays(page: Live) -> None:
+    field = page.edit(BLOCK)
+    page.settled()
+    output, good = page.output(BLOCK), field.input_value()
+    field.fill(good + "\nprint(nobody)")
+    assert page.run() == page.words["failed"]
+    error = page.tab.locator(".live-error")
+    assert "NameError: name 'nobody' is not defined" in error.inner_text()
+    assert "print(nobody)" in error.inner_text()
+    assert str(good.count("\n") + 2) in error.inner_text()
+    assert "/site/run" not in error.inner_text()
+    assert page.output(BLOCK) == output
+    field.fill(good)
+    page.run()
+    assert error.count() == 0
+
+
+def the_scratch_cell_knows_the_page(page: Live) -> None:
+    page.tab.get_by_role("button", name=page.words["scratch"]).click()
+    field = page.tab.locator(".live-scratch textarea")
+    field.wait_for()
+    page.settled()
+    field.fill("print(text(2 * card_values, '.0f'))")
+    page.run()
+    assert page.output("scratch").startswith("[[100,  0],")
+
+
+def an_endless_loop_is_stopped(page: Live) -> None:
+    field = page.field(BLOCK)
+    good = field.input_value()
+    field.fill("while True:\n    pass")
+    page.press("run")
+    page.press("stop")
+    assert page.status() == page.words["stopped"]
+    assert field.input_value().startswith("while")
+    field.fill(good.replace("onion cake", "soup"))
+    page.run()
+    assert "[1, 1, 0]" in page.output(BLOCK)
+
+
+@when_live
+def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None:
+    page = live("eight-steps")
+    page.edit(BLOCK)
+    page.settled()
+    page.write(BLOCK, "onion cake", "carrot 胡萝卜 cake")
+    page.press("share")
+    page.tab.wait_for_function('location.hash.startsWith("#live=")')
+    follower = live("eight-steps", fragment=page.tab.evaluate("location.hash"))
+    assert "胡萝卜" in follower.field(BLOCK).input_value()
+    follower.tab.wait_for_timeout(300)
+    assert not follower.tab.locator("mark").count()
+    assert follower.status().startswith(follower.words["linked"].split("{")[0])
+    follower.run()
+    assert follower.tab.locator(f"#out-{BLOCK} mark").count()
+
+
+@when_live
+@each_language
+def test_a_link_that_does_not_fit_changes_nothing(lang: str, live: Callable[..., Live]) -> None:
+    """One that is cut, and one whose block is gone."""
+    page = live("eight-steps", lang, fragment="#live=abc")
+    wait = 'document.querySelector(".live-status")?.textContent'
+    page.tab.wait_for_function(wait)
+    assert page.status() == page.words["unreadable"]
+    page.tab.evaluate(
+        """async () => {
+          const { link } = await import("/assets/live/link.js");
+          const gone = { id: "gone", base: "x", code: "print(1)", edited: true };
+          location.hash = await link([gone]);
+        }"""
+    )
+    lost = page.words["lost"].format("gone")
+    page.tab.wait_for_function(
+        "(lost) => document.querySelector('.live-status').textContent.trim() === lost", arg=lost
+    )
+    assert page.tab.locator(".live-editor").count() == 0
+
+
+@when_live
+def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
+    """Tab to Edit, Enter, write, indent, run, leave."""
+    page = live("eight-steps")
+    tab = page.tab
+    tab.locator(f'.block[data-block="{BLOCK}"] .live-edit').focus()
+    tab.keyboard.press("Enter")
+    field = page.field(BLOCK)
+    tab.wait_for_function("document.activeElement.localName === 'textarea'")
+    assert BLOCK in field.get_attribute("aria-label")
+    tab.keyboard.press("Control+End")
+    tab.keyboard.press("Enter")
+    tab.keyboard.type("if True:")
+    tab.keyboard.press("Enter")
+    tab.keyboard.type("print('own', 3)")
+    assert field.input_value().endswith("\nif True:\n    print('own', 3)")
+    tab.keyboard.press("Shift+Tab")
+    assert "\nprint('own', 3)" in field.input_value()
+    tab.keyboard.press("Home")
+    tab.keyboard.press("Tab")
+    assert "\n    print('own', 3)" in field.input_value()
+    page.settled()
+    tab.keyboard.press("Control+Enter")
+    tab.wait_for_function(
+        f"document.querySelector('#out-{BLOCK} pre').textContent.includes('own 3')"
+    )
+    tab.keyboard.press("Escape")
+    assert tab.evaluate("document.activeElement.textContent") == page.words["run"]
+
+
+@when_live
+@each_language
+def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Live]) -> None:
+    """With an edit, an error and knobs, light and dark, wide and narrow."""
+    page = live("eight-steps", lang)
+    page.edit("stepper")
+    page.settled()
+    page.write("stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]")
+    page.run()
+    page.edit(BLOCK)
+    page.write(BLOCK, "onion cake", "carrot cake', nobody, 'cake")
+    page.run()
+    page.tab.evaluate(AXE_SCRIPT)
+    for width in (1280, 390):
+        page.tab.set_viewport_size({"width": width, "height": 900})
+        for scheme in ("light", "dark"):
+            page.tab.emulate_media(color_scheme=scheme)
+            assert not page.tab.evaluate(AXE), (width, scheme)
+            assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+AXE = """async () => {
+  const inside = [".live-editor", ".live-bar", ".live-knobs", ".live-error", ".output.live-changed",
+    ".live-value"].filter((one) => document.querySelector(one));
+  const { violations } = await axe.run({ include: inside.map((one) => [one]) });
+  return violations.map(({ id, nodes }) =>
+    id + ": " + nodes.map((node) => node.html.slice(0, 200)).join("; "));
+}"""
+
+
+# --- a browser that comes for the first time, bad input and hard places ---------------------------
+
+
+@when_live
+@each_language
+def test_without_webassembly_it_says_so(lang: str, visit: Visit, address: str) -> None:
+    tab = visit()
+    tab.add_init_script("delete window.WebAssembly")
+    tab.goto(address + path_of(lang, "eight-steps"))
+    page = Live(tab, lang)
+    tab.locator(f'.block[data-block="{BLOCK}"] .live-edit').click(force=True)
+    tab.wait_for_function('document.querySelector(".live-status")?.textContent')
+    assert page.status() == page.words["unable"]
+    assert tab.locator(".live-editor").count() == 0
+
+
+FAULTS: dict[str, list[tuple[str, Callable[[Any], None]]]] = {
+    "en": [
+        ("**/*.whl", lambda route: route.fulfill(body=b"another wheel")),
+        ("**/package.zip", lambda route: route.fulfill(body=b"no archive")),
+    ],
+    "zh": [("**/python_stdlib.zip", lambda route: route.abort())],
+}
+
+
+@when_live
+@each_language
+def test_a_file_that_does_not_come_is_told(lang: str, visit: Visit) -> None:
+    """NumPy is another file, the package is none, the connection is lost; then it is back."""
+    # What a service worker asks for, no test can answer.
+    tab = visit(path_of(lang, "eight-steps"), service_workers="block")
+    page = Live(tab, lang)
+    before = page.seen()
+    start = page.words["broken"].split("{")[0]
+    for routes, answer in FAULTS[lang]:
+        tab.route(routes, answer)
+        page.edit(BLOCK)
+        tab.wait_for_function(
+            "(start) => document.querySelector('.live-status')?.textContent.startsWith(start)",
+            arg=start,
+        )
+        assert page.seen() == before
+        tab.unroute(routes)
+        tab.evaluate("document.querySelector('.live-status').textContent = ''")
+    if lang == "zh":
+        tab.keyboard.press("Control+Enter")
+        page.settled()
+
+
+class Strict(Handler):
+    """A site whose content policy allows itself alone."""
+
+    def end_headers(self) -> None:
+        """The policy that README names."""
+        policy = (
+            "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; "
+            "style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+        )
+        self.send_header("Content-Security-Policy", policy)
+        super().end_headers()
+
+
+@pytest.fixture
+def strict(site: Path) -> Iterator[str]:
+    handler = partial(Strict, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@when_live
+def test_a_first_visit(strict: str, visit: Visit) -> None:
+    """Nothing is loaded before the press, and afterwards from the site alone, by its own policy;
+    what was loaded once works without network."""
+    tab = visit()
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(strict + path_of("en", "eight-steps"))
+    tab.wait_for_load_state("networkidle")
+    assert not [one for one in asked if "/live" in one]
+    page = Live(tab)
+    page.edit(BLOCK)
+    page.settled()
+    assert [one for one in asked if one.endswith(".wasm")]
+    assert all(one.startswith(strict) for one in asked)
+    tab.wait_for_function(
+        """async (files) => {
+          const kept = await (await caches.open("attention-live")).keys();
+          return files.every((file) => kept.some((one) => one.url.endsWith(file)));
+        }""",
+        arg=[*runtime.FILES, "package.zip", "sizes.json"],
+    )
+    tab.context.set_offline(True)
+    tab.reload()
+    page.edit(BLOCK)
+    page.settled()
+    page.write(BLOCK, "onion cake", "soup")
+    page.run()
+    assert "[1, 1, 0]" in page.output(BLOCK)

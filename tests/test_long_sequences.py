@@ -1,0 +1,671 @@
+"""The chapter "long-sequences": its functions, its bounds, its trainings again in torch."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from math import exp, log, sqrt
+from typing import Any
+
+import hypothesis.strategies as st
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+
+from attention_docs.long_sequences import (
+    alibi_bias,
+    alibi_slopes,
+    far_share,
+    ntk_base,
+    t5_bias,
+    t5_buckets,
+)
+from tests.conftest import each_language, row, rows
+from tests.exact import printed
+
+seeds = st.integers(0, 2**32 - 1)
+INF = float("inf")
+SEED, L, D, SEEDS = 2022, 16, 16, 5
+RANGES = ((0, 16), (16, 32), (32, 64))
+KINDS = ("learned", "sinusoids", "RoPE", "ALiBi", "T5", "none")
+
+
+# The functions.
+
+
+@settings(deadline=None)
+@given(st.integers(2, 64), st.floats(1, 64), st.sampled_from([100.0, 10000.0, 500000.0]))
+def test_ntk_base(half: int, factor: float, base: float) -> None:
+    """The fastest hand stays, the slowest is slowed by the factor; in 40 digits."""
+    d = 2 * half
+    with mpmath.workdps(40):
+        new = mpmath.mpf(ntk_base(base, d, factor))
+        slowest = [mpmath.power(b, -mpmath.mpf(d - 2) / d) for b in (mpmath.mpf(base), new)]
+        assert float(slowest[0] / slowest[1]) == pytest.approx(factor, rel=1e-12)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 20))
+def test_slopes(heads: int) -> None:
+    wanted = [float(mpmath.power(2, -mpmath.mpf(8 * r) / heads)) for r in range(1, heads + 1)]
+    np.testing.assert_allclose(alibi_slopes(heads), wanted, rtol=1e-13)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(0, 4), min_size=1, max_size=3),
+    st.integers(1, 5),
+    st.integers(1, 6),
+    st.integers(0, 4),
+)
+def test_alibi_bias_is_a_plain_loop(slopes: list[float], n: int, keys: int, offset: int) -> None:
+    wanted = [
+        [
+            [-m * (t + offset - u) if u <= t + offset else -INF for u in range(keys)]
+            for t in range(n)
+        ]
+        for m in slopes
+    ]
+    got = alibi_bias(np.array(slopes), n, keys, offset=offset)
+    np.testing.assert_allclose(got, wanted, rtol=1e-14)
+    theirs = alibi_bias(torch.tensor(slopes, dtype=torch.float64), n, keys, offset=offset)
+    assert theirs.dtype == torch.float64
+    np.testing.assert_allclose(theirs, wanted, rtol=1e-14)
+
+
+@cache
+def bucket(offset: int, buckets: int, distance: int) -> int:
+    """The formula of the paper's code, in 60 digits; an edge is a whole number of the brackets."""
+    alone = buckets // 2
+    if offset < alone:
+        return max(offset, 0)
+    with mpmath.workdps(60):
+        share = mpmath.log(mpmath.mpf(offset) / alone) / mpmath.log(mpmath.mpf(distance) / alone)
+        place = share * (buckets - alone)
+        nearest = int(mpmath.nint(place))
+        floor = (
+            nearest if abs(place - nearest) < mpmath.mpf(10) ** -40 else int(mpmath.floor(place))
+        )
+    return min(alone + floor, buckets - 1)
+
+
+@pytest.mark.parametrize("sizes", [(2, 5), (8, 16), (32, 128), (8, 64), (10, 37)])
+def test_buckets_are_those_of_the_formula(sizes: tuple[int, int]) -> None:
+    offsets = np.arange(-3, 3 * sizes[1])
+    wanted = [bucket(int(one), *sizes) for one in offsets]
+    assert t5_buckets(offsets, *sizes).tolist() == wanted
+    assert t5_buckets(offsets.reshape(3, -1), *sizes).shape == (3, sizes[1] + 1)
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(1, 5), st.integers(1, 9), st.integers(0, 20))
+def test_t5_bias_is_a_plain_loop(seed: int, n: int, keys: int, offset: int) -> None:
+    table = np.random.default_rng(seed).normal(size=(2, 8))
+    wanted = [
+        [
+            [one[bucket(t + offset - u, 8, 16)] if u <= t + offset else -INF for u in range(keys)]
+            for t in range(n)
+        ]
+        for one in table
+    ]
+    assert t5_bias(table, n, keys, max_distance=16, offset=offset).tolist() == wanted
+    leaf = torch.tensor(table, requires_grad=True)
+    got = t5_bias(leaf, n, keys, max_distance=16, offset=offset)
+    assert got.tolist() == wanted
+    torch.where(got > -INF, got, 0).sum().backward()
+    counts = np.zeros(8)
+    for t in range(n):
+        for u in range(min(keys, t + offset + 1)):
+            counts[bucket(t + offset - u, 8, 16)] += 1
+    assert leaf.grad is not None
+    assert leaf.grad[0].tolist() == counts.tolist()
+
+
+@settings(deadline=None)
+@given(
+    st.integers(2, 9),
+    st.integers(1, 12),
+    st.integers(0, 12),
+    st.lists(st.fractions(0, 1), min_size=1, max_size=14),
+)
+def test_far_share(ratio: int, spread: int, w: int, at: list[Fraction]) -> None:
+    """In fractions: e^m = ratio, e^c = spread, and every score lies between 0 and c."""
+    t = len(at) - 1
+    powers = [1 + (spread - 1) * one for one in at]  # e^score, from 1 to e^c
+    kept = [p * Fraction(1, ratio ** (t - u)) for u, p in enumerate(powers)]
+    far = sum(kept[: max(t - w + 1, 0)], Fraction(0)) / sum(kept)
+    bound = Fraction(spread, ratio**w)
+    assert far <= bound
+    assert far_share(log(ratio), log(spread), w) == pytest.approx(float(min(bound, 1)), rel=1e-12)
+
+
+BAD = [
+    (lambda: ntk_base(1e4, 2, 2.0), ValueError, "d must be even and at least 4, got 2"),
+    (lambda: ntk_base(1e4, 7, 2.0), ValueError, "d must be even and at least 4, got 7"),
+    (lambda: ntk_base(0.0, 8, 2.0), ValueError, "base must be positive, got 0.0"),
+    (lambda: ntk_base(1e4, 8, 0.5), ValueError, "factor must be at least 1, got 0.5"),
+    (lambda: ntk_base(1e4, 8, float("nan")), ValueError, "factor must be at least 1, got nan"),
+    (lambda: alibi_slopes(0), ValueError, "num_heads must be at least 1, got 0"),
+    (lambda: alibi_bias([1.0], 2), TypeError, "slopes must be a NumPy array or a torch tensor"),
+    (lambda: alibi_bias(np.array([1]), 2), TypeError, "slopes must hold real floats, got int64"),
+    (lambda: alibi_bias(np.ones((1, 2)), 2), ValueError, "slopes must be a vector (h,), got"),
+    (lambda: alibi_bias(np.ones(0), 2), ValueError, "slopes must be a vector (h,), got shape (0,)"),
+    (lambda: alibi_bias(np.array([-1.0]), 2), ValueError, "slopes must be finite and at least 0"),
+    (lambda: alibi_bias(np.array([INF]), 2), ValueError, "slopes must be finite and at least 0"),
+    (lambda: alibi_bias(np.ones(1), 0), ValueError, "n_query and n_key must be at least 1"),
+    (lambda: far_share(0.0, 1, 1), ValueError, "slope must be positive, got 0.0"),
+    (lambda: far_share(1.0, -1, 1), ValueError, "spread and window must be at least 0"),
+    (lambda: far_share(1.0, 1, -1), ValueError, "spread and window must be at least 0, got 1 and"),
+    (lambda: t5_buckets([1], 8, 16), TypeError, "offsets must be an array of integers, got list"),
+    (lambda: t5_buckets(np.ones(2), 8, 16), TypeError, "array of integers, got float64"),
+    (lambda: t5_buckets(np.arange(2), 7, 16), ValueError, "even and at least 2, got 7"),
+    (lambda: t5_buckets(np.arange(2), 0, 16), ValueError, "even and at least 2, got 0"),
+    (lambda: t5_buckets(np.arange(2), 8, 4), ValueError, "max_distance must be above 4, got 4"),
+    (lambda: t5_bias(np.arange(8), 2), TypeError, "table must hold real floats, got int64"),
+    (lambda: t5_bias(np.array(1.0), 2), ValueError, "table must have an axis of buckets"),
+    (lambda: t5_bias(np.ones(8), 0), ValueError, "n_query and n_key must be at least 1, got 0"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD)
+def test_bad_input_is_refused(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+def test_inputs_are_left_alone() -> None:
+    slopes, table, offsets = np.array([0.5, 2.0]), np.ones((2, 8)), np.arange(-2, 20)
+    alibi_bias(slopes, 3)
+    t5_bias(table, 3)
+    t5_buckets(offsets, 8, 16)
+    assert slopes.tolist() == [0.5, 2.0]
+    assert table.tolist() == np.ones((2, 8)).tolist()
+    assert offsets.tolist() == list(range(-2, 20))
+
+
+# The trainings once more: torch's attention, autograd and Adam, and a loop for the answers.
+
+
+def draw(rng: Any, count: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Triples (letter, digit, question) and answers, -1 where there is none."""
+    triples = rng.integers(0, 4, (3, count, n))
+    answers = np.full((count, n), -1)
+    for b in range(count):
+        latest: dict[int, int] = {}
+        for t in range(n):
+            letter, digit, asked = (int(one[b, t]) for one in triples)
+            latest[letter] = digit
+            answers[b, t] = latest.get(asked, -1)
+    return triples, answers
+
+
+def tensor(triples: np.ndarray) -> torch.Tensor:
+    hot = torch.nn.functional.one_hot(torch.from_numpy(triples), 4).double()
+    return torch.cat(list(hot), -1)
+
+
+def turned(x: torch.Tensor, t: torch.Tensor, base: float) -> torch.Tensor:
+    """RoPE with complex numbers."""
+    omega = torch.pow(torch.tensor(base).double(), -torch.arange(0, D, 2).double() / D)
+    angles = torch.outer(t, omega)
+    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+
+def bias(kind: str, parameters: dict[str, torch.Tensor], n: int, window: int) -> torch.Tensor:
+    offset = torch.arange(n)[:, None] - torch.arange(n)
+    added = torch.zeros(n, n).double()
+    if kind == "ALiBi":
+        added = -0.5 * offset.double()
+    if kind == "T5":
+        places = [[bucket(int(one), 8, 16) for one in line] for line in offset]
+        added = parameters["bias"][:, torch.tensor(places)][:, None]
+    return added.masked_fill((offset < 0) | (offset >= window), -INF)
+
+
+def logits(
+    kind: str,
+    p: dict[str, torch.Tensor],
+    x: torch.Tensor,
+    window: int = 999,
+    divide: tuple[float, float] = (1, 1),
+    base: float = 1e4,
+) -> torch.Tensor:
+    n = x.shape[-2]
+    t = torch.arange(n).double()
+    w = {name: one[:, None] for name, one in p.items()}
+    h = x @ w["E"]
+    if kind == "learned":
+        h = h + w["table"][:, :, :n]
+    if kind == "sinusoids":
+        i = torch.arange(D) // 2 * 2
+        angles = t[:, None] / torch.pow(torch.tensor(1e4).double(), i.double() / D)
+        h = h + torch.where(torch.arange(D) % 2 == 0, angles.sin(), angles.cos())
+    q, k, v = (h @ w[name] for name in ("W_Q", "W_K", "W_V"))
+    if kind == "RoPE":
+        q, k = turned(q, t / divide[0], base), turned(k, t / divide[1], base)
+    mask = bias(kind, p, n, window)
+    o = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    return (h + o @ w["W_O"]) @ w["W_U"]
+
+
+@cache
+def lessons(n: int, batch: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """What each of 300 steps learns from, the same for every kind: a batch for each seed."""
+    rngs = [np.random.default_rng([SEED, seed, 1]) for seed in range(SEEDS)]
+    found = []
+    for _ in range(300):
+        triples, answers = zip(*[draw(rng, batch, n) for rng in rngs], strict=True)
+        x = torch.stack([tensor(one) for one in triples])
+        found.append((x, torch.from_numpy(np.stack(answers))))
+    return found
+
+
+@cache
+def trained(kind: str, n: int = L, batch: int = 16) -> dict[str, torch.Tensor]:
+    torch.set_num_threads(1)
+    rngs = [np.random.default_rng([SEED, seed]) for seed in range(SEEDS)]
+    shapes = {"E": (12, D, 1.0)} | {f"W_{name}": (D, D, 0.25) for name in "QKVO"}
+    shapes["W_U"] = (D, 4, 0.25)
+    if kind == "learned":
+        shapes["table"] = (4 * L, D, 0.7)
+    p = {
+        name: torch.tensor(np.stack([s * rng.normal(size=(a, b)) for rng in rngs])).requires_grad_()
+        for name, (a, b, s) in shapes.items()
+    }
+    if kind == "T5":
+        p["bias"] = torch.zeros(SEEDS, 8, dtype=torch.float64, requires_grad=True)
+    adam = torch.optim.Adam(p.values(), lr=0.02, betas=(0.9, 0.98), eps=1e-8)
+    for step, (x, wanted) in enumerate(lessons(n, batch), start=1):
+        adam.param_groups[0]["lr"] = 0.02 * min(1, 2 * (300 - step) / 300)
+        got = logits(kind, p, x)
+        losses = [
+            torch.nn.functional.cross_entropy(a.flatten(0, 1), b.flatten(), ignore_index=-1)
+            for a, b in zip(got, wanted, strict=True)
+        ]
+        adam.zero_grad()
+        torch.stack(losses).sum().backward()
+        adam.step()
+    return {name: one.detach() for name, one in p.items()}
+
+
+@cache
+def exam() -> tuple[np.ndarray, np.ndarray]:
+    return draw(np.random.default_rng([SEED, SEEDS]), 101, 4 * L)
+
+
+@cache
+def right(kind: str, n: int = L, **options: Any) -> np.ndarray:
+    """Which answers are right, (seeds, sequences, positions)."""
+    p = trained(kind, n, 16 * L // n)
+    got = logits(kind, p, tensor(exam()[0])[None], **options).argmax(-1)
+    hits: np.ndarray = got.numpy() == exam()[1]
+    return hits
+
+
+def percents(hits: np.ndarray, first: int, last: int) -> list[float]:
+    counted = exam()[1][:, first:last] >= 0
+    return [100 * float(one[:, first:last][counted].mean()) for one in hits]
+
+
+def span(text: str, hits: np.ndarray, first: int, last: int) -> None:
+    """`low … high` is what the seeds reach; one number stands for two that are equal."""
+    ends = [float(one) for one in text.split("…")]
+    shares = percents(hits, first, last)
+    # A rounding that goes the other way at one token in a thousand would move less than this.
+    np.testing.assert_allclose([ends[0], ends[-1]], [min(shares), max(shares)], atol=0.51)
+
+
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "learned": ("learned", {}),
+    "sinusoids": ("sinusoids", {}),
+    "RoPE": ("RoPE", {}),
+    "RoPE, t / 4": ("RoPE", {"divide": (4, 4)}),
+    "RoPE, NTK": ("RoPE", {"base": 10000 * 4 ** (16 / 14)}),
+    "ALiBi": ("ALiBi", {}),
+    "T5": ("T5", {}),
+    "none": ("none", {}),
+}
+
+
+@pytest.mark.site
+@each_language
+def test_every_kind_of_position(page: Any, lang: str) -> None:
+    chapter = page(lang, "long-sequences")
+    lines = rows(chapter, "table")[1:]
+    captions = [one.get_text() for one in chapter.soup.select(".frame figcaption")]
+    assert len(lines) == len(captions) == len(CASES)
+    for line, caption, (name, (kind, options)) in zip(lines, captions, CASES.items(), strict=True):
+        assert line.startswith(f"{name} ")
+        cells = re.findall(r"\d+(?: … \d+)?", line.removeprefix(name))
+        hits, near = right(kind, **options), right(kind, window=L, **options)
+        for cell, (a, b) in zip(cells, RANGES, strict=False):
+            span(cell, hits, a, b)
+        span(cells[3], near, *RANGES[2])
+        told = re.findall(r"\d+(?: … \d+)?", caption.split("64", 1)[1])
+        span(told[0], hits, *RANGES[2])
+        span(told[1], near, *RANGES[2])
+    seeds_told, *values = chapter.values("long-sequences")
+    assert seeds_told == str(SEEDS)
+    for value, kind in zip(values, KINDS[:3], strict=False):
+        span(value, right(kind), 0, L)
+
+
+@pytest.mark.site
+@each_language
+def test_the_first_picture(page: Any, lang: str) -> None:
+    """What its text says of the last four positions: the mean, then the lowest and the highest."""
+    first = page(lang, "long-sequences").article.find("svg")
+    told = [float(one) for one in re.findall(r"\d\.\d\d", first["aria-label"])]
+    for kind in KINDS[:3]:
+        shares = [share / 100 for share in percents(right(kind), 60, 64)]
+        wanted = [sum(shares) / SEEDS, min(shares), max(shares)]
+        for one in wanted:
+            assert min(abs(one - value) for value in told) <= 0.0055
+
+
+@pytest.mark.site
+@each_language
+def test_what_the_text_says_of_the_kinds(page: Any, lang: str) -> None:
+    """Where the page calls one kind better, no seed of the other reaches it."""
+    late = {name: percents(right(kind, **o), 32, 64) for name, (kind, o) in CASES.items()}
+    near = {n: percents(right(k, window=L, **o), 32, 64) for n, (k, o) in CASES.items()}
+    assert max(late["learned"] + late["sinusoids"]) < min(late["RoPE"])
+    assert max(near["learned"] + near["sinusoids"]) < min(late["RoPE, t / 4"])
+    assert max(late["RoPE"]) < min(late["RoPE, NTK"] + near["RoPE"])
+    assert max(late["T5"]) < min(near["T5"])
+    assert min(late["ALiBi"]) > max(late["T5"])
+    early = {k: percents(right(*[CASES[k][0]], **CASES[k][1]), 0, L) for k in CASES}
+    assert max(early["RoPE, t / 4"]) < min(early["RoPE, NTK"])
+    values = page(lang, "long-sequences").values("experiment")
+    assert values[0] == str(SEEDS)
+    span(values[-1], right("sinusoids", n=4 * L), 32, 64)
+    assert min(percents(right("sinusoids", n=4 * L), 32, 64)) > max(late["sinusoids"])
+
+
+@pytest.mark.site
+@each_language
+def test_long(page: Any, lang: str) -> None:
+    lines = rows(page(lang, "long-sequences"), "long")
+    for line, n in zip(lines, (16, 64), strict=True):
+        length, shares = line.split(": ")
+        assert int(length) == n
+        span(shares, right("sinusoids", n=n), 32, 64)
+
+
+@pytest.mark.site
+@each_language
+def test_mistake_no_limit(page: Any, lang: str) -> None:
+    lines = rows(page(lang, "long-sequences"), "mistake-no-limit")
+    options: list[dict[str, Any]] = [{}, {"divide": (4, 4)}, {"window": L}]
+    labels = ["t ", "t / 4", "w = 16"]
+    for line, label, option in zip(lines, labels, options, strict=True):
+        assert line.startswith(label)
+        span(line.removeprefix(label), right("RoPE", **option), 48, 64)
+    shares = [percents(right("RoPE", **option), 48, 64) for option in options]
+    assert max(shares[0]) < min(shares[1] + shares[2])
+
+
+# What is proved.
+
+
+@pytest.mark.site
+@each_language
+def test_dilution(page: Any, lang: str) -> None:
+    lines = rows(page(lang, "long-sequences"), "dilution")
+    for line, n in zip(lines, (16, 32, 64), strict=True):
+        share = Fraction(45, 45 + n - 1)
+        found = re.fullmatch(rf"n = {n}: (\S+) = (\S+)", line)
+        assert found
+        printed(float(found[1]), float(share))
+        assert Fraction(found[2]) == share
+
+
+@settings(deadline=None)
+@given(st.fractions(Fraction(1, 50), 50), st.integers(2, 40), st.integers(2, 40))
+def test_dilution_in_fractions(lead: Fraction, n: int, more: int) -> None:
+    """e^g = lead among n keys; the lead that keeps the weight is (n' - 1)/(n - 1) times it."""
+    share = lead / (lead + n - 1)
+    assert share == 1 / (1 + (n - 1) / lead)
+    kept = lead * Fraction(more - 1, n - 1)
+    assert kept / (kept + more - 1) == share
+
+
+@pytest.mark.site
+@each_language
+def test_slower_hands(page: Any, lang: str) -> None:
+    chapter = page(lang, "long-sequences")
+    with mpmath.workdps(30):
+        omega = [mpmath.power(10000, -mpmath.mpf(2 * i) / 8) for i in range(4)]
+        base = 10000 * mpmath.power(4, mpmath.mpf(8) / 6)
+        slowed = [mpmath.power(base, -mpmath.mpf(2 * i) / 8) for i in range(4)]
+        wanted = [[16 * w for w in omega], [64 * w for w in omega]]
+        wanted += [[16 * w for w in omega], [64 * w for w in slowed]]
+    for line, one in zip(rows(chapter, "angles"), wanted, strict=True):
+        printed(row(line), [float(x) for x in one], 3)
+    inside = [a <= b for a, b in zip(wanted[3], wanted[0], strict=True)]
+    near = [float(a / b) for a, b in zip(wanted[3], wanted[0], strict=True)]
+    assert inside[:3] == [False] * 3
+    assert near[3] == pytest.approx(1, rel=1e-12)
+    for line, new in zip(rows(chapter, "published"), (500000, 1000000), strict=True):
+        told = float(line.split("=")[1])
+        # The factor gives the base back.
+        assert 10000 * told ** (128 / 126) == pytest.approx(new, rel=2e-4)
+
+
+@settings(deadline=None)
+@given(st.integers(2, 40), st.floats(1.01, 50))
+def test_only_the_slowest_hand_stays(half: int, factor: float) -> None:
+    d = 2 * half
+    new = ntk_base(10000.0, d, factor)
+    for i in range(half):
+        reach = factor * (10000.0 / new) ** (2 * i / d)  # against what was trained
+        assert reach == pytest.approx(factor ** (1 - 2 * i / (d - 2)), rel=1e-9)
+        assert (reach > 1 + 1e-9) is (i < half - 1)
+
+
+@pytest.mark.site
+@each_language
+def test_alibi(page: Any, lang: str) -> None:
+    chapter = page(lang, "long-sequences")
+    for line, n in zip(rows(chapter, "alibi"), (8, 16, 64), strict=True):
+        total = sum(Fraction(1, 2**k) for k in range(n))
+        printed(row(line), [float(64 * Fraction(1, 2**k) / total) for k in range(8)], 2)
+    for line, w in zip(rows(chapter, "far"), (8, 12, 16), strict=True):
+        met = []
+        for n in (16, 64, 256):
+            kept = [exp(3 * (k >= w) - k / 2) for k in range(n)]
+            met.append(sum(kept[w:]) / sum(kept))
+        worst, rest = line.split("]")
+        printed(row(worst + "]"), met)
+        drawn, bound = map(float, rest.split())
+        printed(bound, exp(3 - w / 2))
+        assert drawn < max(met) < exp(3 - w / 2)
+
+
+@pytest.mark.site
+@each_language
+def test_buckets_run(page: Any, lang: str) -> None:
+    first, *lines = rows(page(lang, "long-sequences"), "buckets")
+    assert row(first) == [bucket(one, 8, 16) for one in range(20)]
+    for line, n in zip(lines, (16, 64, 256, 4096), strict=True):
+        kept = [exp(3)] * 16 + [1.0] * (n - 16)
+        share = sum(kept[:16]) / sum(kept)
+        assert line.startswith(f"t + 1 = {n:4}: ")
+        printed(float(line.split(": ")[1]), share)
+
+
+@pytest.mark.site
+@each_language
+def test_mark(page: Any, lang: str) -> None:
+    """One layer in plain loops, with the same draws."""
+    rng = np.random.default_rng(SEED)
+    w_q, w_k, _ = (rng.normal(size=(4, 4)) / 2 for _ in range(3))
+    first, other = rng.normal(size=(2, 4))
+    shares = []
+    for t in range(8):
+        query = (other if t else first) @ w_q
+        keys = [first @ w_k] + [other @ w_k] * t
+        powers = [
+            exp(sum(a * b for a, b in zip(query, key, strict=True)) / sqrt(4)) for key in keys
+        ]
+        shares.append(powers[0] / sum(powers))
+    got = rows(page(lang, "long-sequences"), "none")
+    printed(row(got[0]), shares, 6)
+    assert got[0] == got[1]
+    assert all(a > b for a, b in pairwise(shares))
+
+
+@settings(deadline=None)
+@given(seeds, st.booleans())
+def test_outputs_differ_iff_the_values_do(seed: int, same: bool) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    q, k, v = torch.randn(3, 2, 4, dtype=torch.float64, generator=generator)
+    if same:
+        v[1] = v[0]
+    q, k, v = (x[[0, 1, 1, 1, 1]][None] for x in (q, k, v))
+    o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)[0]
+    differ = [float((a - b).abs().max()) > 1e-12 for a, b in pairwise(o)]
+    assert differ == [not same] * 4
+
+
+@pytest.mark.site
+@each_language
+def test_order(page: Any, lang: str) -> None:
+    x = tensor(exam()[0])[None, :, :L]
+    mixed = x[:, :, [*range(L - 2, -1, -1), L - 1]]
+    moved = []
+    for kind in ("none", "RoPE"):
+        before, after = (logits(kind, trained(kind), one)[:, :, -1] for one in (x, mixed))
+        moved.append(f"{kind}: {bool((before - after).abs().max() > 1e-9)}")
+    assert rows(page(lang, "long-sequences"), "order") == moved == ["none: False", "RoPE: True"]
+
+
+def test_best_without_an_order() -> None:
+    """All sequences of 4 tokens, 2 letters, 2 digits: the best rule that knows the multiset."""
+    n, hits, bound = 4, Fraction(0), Fraction(0)
+    seen: dict[Any, list[int]] = {}
+    for code in range(4**n):
+        tokens = [divmod(code // 4**i % 4, 2) for i in range(n)]  # letter, digit
+        for asked in (0, 1):
+            matching = [digit for letter, digit in tokens if letter == asked]
+            if not matching:
+                continue
+            known = (tuple(sorted(tokens[:-1])), tokens[-1], asked)
+            seen.setdefault(known, []).append(matching[-1])
+            own = tokens[-1][0] == asked
+            most = max(matching.count(0), matching.count(1))
+            bound += 1 if own else Fraction(most, len(matching))
+    for answers in seen.values():
+        hits += max(answers.count(0), answers.count(1))
+    assert hits == bound
+
+
+@pytest.mark.site
+@each_language
+def test_ceiling(page: Any, lang: str) -> None:
+    (letters, digits, asked), answers = exam()
+    best = np.zeros(answers.shape)
+    for b, t in np.argwhere(answers >= 0):
+        found = [digits[b, u] for u in range(t + 1) if letters[b, u] == asked[b, t]]
+        own = letters[b, t] == asked[b, t]
+        best[b, t] = 1 if own else max(map(found.count, found)) / len(found)
+    lines = rows(page(lang, "long-sequences"), "ceiling")
+    for line, (a, b) in zip(lines, RANGES, strict=True):
+        place, rest = line.split(": ")
+        assert place == f"{a + 1} … {b}"
+        shares, bound = rest.rsplit(" ", 1)
+        span(shares, right("none"), a, b)
+        counted = answers[:, a:b] >= 0
+        printed(float(bound), 100 * best[:, a:b][counted].mean(), 0)
+    assert max(percents(right("none"), 32, 64)) < 100 * best[:, 32:][answers[:, 32:] >= 0].mean()
+
+
+@pytest.mark.site
+@each_language
+def test_window(page: Any, lang: str) -> None:
+    chapter = page(lang, "long-sequences")
+    kinds = ("RoPE", "ALiBi", "T5", "none")
+    assert rows(chapter, "window") == [f"{kind}: True" for kind in kinds]
+    x = tensor(exam()[0])[None]
+    for kind in (*kinds, "sinusoids"):
+        long = logits(kind, trained(kind), x, window=L)
+        short = logits(kind, trained(kind), x[:, :, 24:40])
+        same = bool((long[:, :, 39] - short[:, :, -1]).abs().max() < 1e-9)
+        assert same is (kind != "sinusoids")
+    assert rows(chapter, "gradient") == ["learned: True", "RoPE: True", "T5: True"]
+
+
+# The rest of the page.
+
+
+@pytest.mark.site
+@each_language
+def test_example(page: Any, lang: str) -> None:
+    chapter = page(lang, "long-sequences")
+    (letters, digits, asked), answers = draw(np.random.default_rng([SEED, 7]), 1, 8)
+    told = [line[9:].split() for line in rows(chapter, "example")]
+    assert told[0] == ["ABCD"[one] for one in letters[0]]
+    assert told[1] == [str(one) for one in digits[0]]
+    assert told[2] == ["ABCD"[one] for one in asked[0]]
+    assert told[3] == ["-" if one < 0 else str(one) for one in answers[0]]
+    # Token 6 asks for A, which tokens 1 and 5 carry.
+    assert told[2][5] == "A"
+    assert [i + 1 for i in range(6) if told[0][i] == "A"] == [1, 5]
+    assert chapter.values("task") == [told[3][5]]
+    assert told[1][0] != told[1][4]
+
+
+@pytest.mark.site
+@each_language
+def test_exercises(page: Any, lang: str) -> None:
+    chapter = page(lang, "long-sequences")
+    lines = rows(chapter, "exercise-dilute")
+    assert lines[:2] == ["n = 10: 1/2", "n = 100: 1/12"]
+    printed(float(lines[2]), float(mpmath.log(11)))
+    assert rows(chapter, "exercise-base") == ["900 [1, 30]"]
+    for line, by in zip(rows(chapter, "exercise-half"), (1, 2, 4), strict=True):
+        cells = re.findall(r"\d+(?: … \d+)?", line[6:])
+        for cell, (a, b) in zip(cells, RANGES, strict=True):
+            span(cell, right("RoPE", divide=(by, by)), a, b)
+    for a, b in RANGES:
+        half, quarter = (percents(right("RoPE", divide=(by, by)), a, b) for by in (2, 4))
+        assert min(half) > max(quarter)
+    cells = [
+        line.split("k " if "k" in line else "q ")[1] for line in rows(chapter, "exercise-keys")
+    ]
+    span(cells[0], right("RoPE", divide=(4, 1)), 0, L)
+    span(cells[1], right("RoPE", divide=(4, 4)), 0, L)
+    for line, w in zip(rows(chapter, "exercise-needle"), (16, 32, 64), strict=True):
+        kept = [exp((20 if k == w else 0) - k / 2) for k in range(65)]
+        printed(float(line.split(": ")[1]), kept[w] / sum(kept))
+    assert rows(chapter, "exercise-count") == ["True"]
+    for line, t in zip(rows(chapter, "exercise-far"), (15, 63, 255, 4095), strict=True):
+        share, bound = map(float, line.split(": ")[1].split())
+        printed([share, bound], [8 * exp(2) / (8 * exp(2) + t - 7)] * 2)
+
+
+@settings(deadline=None)
+@given(seeds, st.floats(0.01, 2))
+def test_a_bias_by_key_is_alibi(seed: int, slope: float) -> None:
+    scores = torch.randn(5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    t = torch.arange(5).double()
+    future = torch.ones(5, 5).triu(1).bool()
+    added = (scores - slope * (t[:, None] - t)).masked_fill(future, -INF).softmax(-1)
+    by_key = (scores + slope * t).masked_fill(future, -INF).softmax(-1)
+    torch.testing.assert_close(added, by_key, rtol=0, atol=1e-12)
+    ours = scores.numpy() + alibi_bias(np.array([slope]), 5)[0]
+    torch.testing.assert_close(torch.from_numpy(ours).softmax(-1), added, rtol=0, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 6), st.integers(1, 12), st.lists(st.fractions(0, 1), min_size=7, max_size=14))
+def test_level_scores_lose_the_near(near: int, spread: int, at: list[Fraction]) -> None:
+    """In fractions, with e^c = spread."""
+    powers = [1 + (spread - 1) * one for one in at]
+    share = sum(powers[-near:]) / sum(powers)
+    assert share <= Fraction(near * spread, near * spread + len(at) - near)

@@ -1,0 +1,86 @@
+"""`make mutants`: which faults it makes, that it finds them, and the list of equivalent ones."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+from tests.conftest import ROOT
+from tests.faults import modules, mutants
+from tests.mutants import equivalents
+
+SOURCE = '''"""A module."""
+
+def f(x: "int | float", n: int = 3) -> "int | None":
+    """f(1) is not 2."""
+    if x < 0 and n:
+        check(x)
+    return -x + 1 if x == n else x @ n
+'''
+FAULTS = {
+    "f: 3 → 4",
+    "f: if x < 0 and n → if not (x < 0 and n)",
+    "f: x < 0 and n → x < 0 or n",
+    "f: x < 0 → x <= 0",
+    "f: 0 → 1",
+    "f: check(x) → None",
+    "f: -x + 1 if x == n else x @ n → x @ n if x == n else -x + 1",
+    "f: x == n → x != n",
+    "f: -x + 1 → -x - 1",
+    "f: -x → +x",
+    "f: 1 → 2",
+    "f: x @ n → x + n",
+}
+
+
+def test_faults_of_a_module() -> None:
+    """By hand: every operator once, and none in annotations, docstrings and names."""
+    found = list(mutants("m.py", SOURCE))
+    assert {one.name.removeprefix("m.py ") for one in found} == FAULTS
+    assert len({one.source for one in found}) == len(found) == len(FAULTS)
+    same = ast.dump(ast.parse(SOURCE))
+    assert all(ast.dump(ast.parse(one.source)) != same for one in found)
+
+
+def test_equal_faults_have_names_of_their_own() -> None:
+    names = [one.name for one in mutants("m.py", "x = 1\ny = 1\n")]
+    assert names == ["m.py module: 1 → 2", "m.py module: 1 → 2 #2"]
+
+
+def test_modules_that_compute_are_found_by_themselves() -> None:
+    """Every module that a chapter's listing imports and that is no figure, text of it or not."""
+    assert {"softmax.py", "text.py", "checks.py", "nn/multi_head.py"} <= set(modules())
+    assert not {"verify.py", "__init__.py", "nn/__init__.py"} & set(modules())
+
+
+def test_every_equivalent_mutant_exists_and_has_a_reason() -> None:
+    """One that is gone, or moved to another function, is looked at again."""
+    known = {one.name for module in modules() for one in mutants(module)}
+    assert equivalents().keys() <= known
+    assert all(len(why.split()) > 3 for why in equivalents().values())
+
+
+FOUND = """
+import os, sys
+from tests.faults import mutants
+from tests.mutants import each, near
+wanted = sys.argv[1:]
+ones = [one for name in wanted for one in mutants(name.split()[0]) if one.name == name]
+found = {one.name: stage for one, stage, _ in each(ones, near, 1)}
+print(*(found[name] for name in wanted), flush=True)
+os._exit(0)
+"""
+
+
+def test_faults_are_found() -> None:
+    """One that an example finds, and one that only a test finds."""
+    names = ["softmax.py entropy: weights > 0 → weights >= 0", "text.py step: 52 → 53"]
+    done = subprocess.run(
+        [sys.executable, "-c", FOUND, *names],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["example", "test"], done.stderr

@@ -1,0 +1,526 @@
+"""Precision: against torch's and NumPy's own short formats, fractions, and plain loops.
+
+The trainings are repeated with torch's autograd, from the same draws.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_docs.precision import (
+    FORMATS,
+    gamma,
+    round_to,
+    rounded_product,
+    rounded_sum,
+    soft_cap,
+)
+from attention_docs.score_functions import cosine
+from tests.conftest import each_language, row, rows
+from tests.exact import printed
+
+SHORT = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
+seeds = st.integers(0, 2**32 - 1)
+few = settings(max_examples=30, deadline=None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads only slow down tensors as small as these."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def dtype(name: str) -> torch.dtype:
+    found = getattr(torch, name)
+    assert isinstance(found, torch.dtype)
+    return found
+
+
+def by_torch(x: np.ndarray, name: str) -> np.ndarray:
+    """Rounded by torch's own conversion; x must hold numbers of float32."""
+    return torch.tensor(x, dtype=torch.float32).to(dtype(name)).double().numpy()
+
+
+# ------------------------------------------------------------------ the functions
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_rounding_like_torch(name: str) -> None:
+    rng = np.random.default_rng(1)
+    far = 450 if name == "float8_e4m3fn" else 1e39
+    wide = rng.normal(size=50_000) * 10 ** rng.uniform(-12, 7, 50_000)
+    # All numbers of the format itself would be too many: a grid that meets every tie of 8 bits.
+    ties = np.arange(-(2**13), 2**13 + 1) / 2**8
+    tiny = np.arange(-(2**10), 2**10 + 1) / 2**27
+    x = np.concatenate([wide, ties, tiny, [0.0, 65519, 65520, 61439, 61440, 448, 449]])
+    x = x.astype(np.float32).astype(np.float64)
+    x = x[np.abs(x) < far]
+    assert np.array_equal(round_to(x, name), by_torch(x, name))
+    assert np.array_equal(np.signbit(round_to(-np.abs(x), name)), np.ones(len(x), bool))
+
+
+def test_rounding_like_numpy() -> None:
+    x = np.random.default_rng(2).normal(size=20_000) * 1e4
+    with np.errstate(over="ignore"):
+        half = x.astype(np.float16).astype(np.float64)
+        single = x.astype(np.float32).astype(np.float64)
+    assert np.array_equal(round_to(x, "float16"), half)
+    assert np.array_equal(round_to(x, "float32"), single)
+    assert np.array_equal(round_to(x, "float64"), x)
+
+
+def test_rounding_beyond_the_largest() -> None:
+    x = np.array([np.inf, -np.inf, np.nan, 1e300, -1e300, 464.0, 464.1])
+    infinite = round_to(x, "float8_e5m2")
+    assert infinite[:2].tolist() == [np.inf, -np.inf]
+    assert infinite[3:5].tolist() == [np.inf, -np.inf]
+    assert np.isnan(infinite[2])
+    none = round_to(x, "float8_e4m3fn")
+    assert np.isnan(none[[0, 1, 2, 3, 4, 6]]).all()
+    assert none[5] == 448  # half way between 448 and 480, which is no number of the format
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats_are_those_of_torch(name: str) -> None:
+    info, form = torch.finfo(dtype(name)), FORMATS[name]
+    assert form.largest == info.max
+    assert 2.0**form.e_min == info.smallest_normal
+    assert form.u == info.eps / 2
+    assert form.infinite == (name != "float8_e4m3fn")
+
+
+@few
+@given(seed=seeds, name=st.sampled_from(SHORT))
+def test_rounding_error(seed: int, name: str) -> None:
+    """|fl(x) - x| ≤ u|x|, in fractions; and no number of the format is nearer."""
+    form = FORMATS[name]
+    x = np.random.default_rng(seed).uniform(1, 200, 50)
+    for one, got in zip(x.tolist(), round_to(x, name).tolist(), strict=True):
+        exact, near = Fraction(one), Fraction(got)
+        assert abs(near - exact) <= Fraction(form.u) * abs(exact)
+        mark = Fraction(2) ** (math.floor(math.log2(one)) - form.p + 1)
+        assert abs(near - exact) <= mark / 2
+        assert (near / mark).denominator == 1
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_counting_stops(name: str) -> None:
+    """A plain loop in torch's own arithmetic."""
+    p = FORMATS[name].p
+    total = torch.tensor(0.0, dtype=dtype(name))
+    for n in range(1, 2**p + 20):
+        total = (total.float() + 1).to(dtype(name))
+        assert total.item() == min(n, 2**p)
+    assert rounded_sum(np.ones(2**p + 19), name) == 2**p
+    assert rounded_sum(np.ones(2**p - 1), name) == 2**p - 1
+
+
+@few
+@given(seed=seeds, n=st.integers(1, 40))
+def test_sums_and_products_like_numpy_float16(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = (rng.normal(size=size).astype(np.float16) for size in ((3, n), (n, 2)))
+    wanted = np.zeros((3, 2), np.float16)
+    for i in range(3):
+        for j in range(2):
+            total = a[i, 0] * b[0, j]
+            for k in range(1, n):
+                total = np.float16(total + np.float16(a[i, k] * b[k, j]))
+            wanted[i, j] = total
+    got = rounded_product(a.astype(np.float64), b.astype(np.float64), "float16")
+    assert np.array_equal(got, wanted)
+    total = a[:, 0]
+    for k in range(1, n):
+        total = total + a[:, k]
+    assert np.array_equal(rounded_sum(a.astype(np.float64), "float16"), total)
+
+
+@few
+@given(seed=seeds, d=st.integers(1, 60), name=st.sampled_from(("float16", "bfloat16")))
+def test_dot_bound(seed: int, d: int, name: str) -> None:
+    """In fractions, for the bound as for the error."""
+    rng = np.random.default_rng(seed)
+    q, k = (round_to(rng.normal(size=d), name) for _ in range(2))
+    got = Fraction(rounded_product(q[None], k[:, None], name).item())
+    terms = [Fraction(a) * Fraction(b) for a, b in zip(q.tolist(), k.tolist(), strict=True)]
+    nu = d * Fraction(2) ** -FORMATS[name].p
+    assert abs(got - sum(terms)) <= nu / (1 - nu) * sum(map(abs, terms))
+    assert gamma(d, name) == pytest.approx(float(nu / (1 - nu)), rel=1e-14)
+
+
+def test_gamma_bounds_every_product() -> None:
+    """All signs of n factors, exactly."""
+    u = Fraction(1, 8)
+    for n in range(1, 8):
+        bound = n * u / (1 - n * u)
+        for plus in range(n + 1):
+            assert abs((1 + u) ** plus * (1 - u) ** (n - plus) - 1) <= bound
+    assert gamma(8, "float8_e5m2") == math.inf
+    assert gamma(0, "float16") == 0
+
+
+@few
+@given(seed=seeds, delta=st.floats(0.001, 3))
+def test_softmax_factor(seed: int, delta: float) -> None:
+    """With torch's softmax; and the extreme case comes as near as one likes."""
+    generator = torch.Generator().manual_seed(seed)
+    s = 4 * torch.randn(20, 7, generator=generator, dtype=torch.float64)
+    moved = s + delta * (2 * torch.rand(20, 7, generator=generator, dtype=torch.float64) - 1)
+    factor = (moved.log_softmax(-1) - s.log_softmax(-1)).abs().max().item()
+    assert factor <= 2 * delta + 1e-12
+    extreme = torch.tensor([0.0, 40.0], dtype=torch.float64)
+    shift = torch.tensor([delta, -delta], dtype=torch.float64)
+    found = ((extreme + shift).log_softmax(-1) - extreme.log_softmax(-1))[0].item()
+    assert found == pytest.approx(2 * delta, rel=1e-9)
+
+
+@few
+@given(seed=seeds)
+def test_step_identity(seed: int) -> None:
+    """In fractions, with d_k = 4 so that the root is 2."""
+    rng = np.random.default_rng(seed)
+    q, k = ([Fraction(int(x), 7) for x in rng.integers(-9, 10, 4)] for _ in range(2))
+    eta, g = Fraction(int(rng.integers(1, 9)), 5), Fraction(int(rng.integers(-9, 10)), 3)
+    s = sum(a * b for a, b in zip(q, k, strict=True)) / 2
+    q_after = [a - eta * g * b / 2 for a, b in zip(q, k, strict=True)]
+    k_after = [b - eta * g * a / 2 for a, b in zip(q, k, strict=True)]
+    after = sum(a * b for a, b in zip(q_after, k_after, strict=True)) / 2
+    squares = sum(a * a for a in q) + sum(b * b for b in k)
+    assert after == s - eta * g * squares / 4 + eta**2 * g**2 * s / 4
+
+
+@few
+@given(seed=seeds, size=st.floats(1e-3, 1e6), c=st.floats(0.1, 100))
+def test_bounded(seed: int, size: float, c: float) -> None:
+    rng = np.random.default_rng(seed)
+    q, k = size * rng.normal(size=(4, 5)), size * rng.normal(size=(6, 5))
+    capped = soft_cap(q @ k.T, c)
+    assert (np.abs(capped) <= c).all()
+    np.testing.assert_allclose(
+        capped, [[c * math.tanh(s / c) for s in one] for one in q @ k.T], rtol=1e-12, atol=1e-12
+    )
+    assert (np.abs(c * cosine(q, k)) <= c * (1 + 1e-12)).all()
+    assert torch.equal(
+        soft_cap(torch.tensor([0.0, 9.0]), 2.0), 2 * torch.tanh(torch.tensor([0.0, 4.5]))
+    )
+
+
+def test_errors_say_wanted_and_got() -> None:
+    x = np.ones((2, 3))
+    for function in (lambda n: round_to(x, n), lambda n: rounded_sum(x, n), lambda n: gamma(1, n)):
+        with pytest.raises(ValueError, match=r"format must be one of float64, .* got 'half'"):
+            function("half")
+    for bad, got in (
+        ([1.0], "list"),
+        (np.ones(2, np.float32), "float32"),
+        (np.ones(2, int), "int"),
+    ):
+        with pytest.raises(TypeError, match=f"x must be a NumPy array of float64, got {got}"):
+            round_to(bad, "float16")
+        with pytest.raises(TypeError, match=f"x must be a NumPy array of float64, got {got}"):
+            rounded_sum(bad, "float16")
+    with pytest.raises(ValueError, match=r"at least one term on its last axis, got shape \(2, 0\)"):
+        rounded_sum(np.ones((2, 0)), "float16")
+    with pytest.raises(
+        ValueError, match=r"must be \(n, m\) and \(m, l\), got \(2, 3\) and \(2, 3\)"
+    ):
+        rounded_product(x, x, "float16")
+    with pytest.raises(TypeError, match="b must be a NumPy array of float64, got float16"):
+        rounded_product(x, np.ones((3, 1), np.float16), "float16")
+    with pytest.raises(ValueError, match="n must be at least 0, got -1"):
+        gamma(-1, "float16")
+    for cap in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match=f"cap must be positive and finite, got {cap}"):
+            soft_cap(x, cap)
+    with pytest.raises(TypeError, match="scores must hold real floats, got int64"):
+        soft_cap(np.ones(2, np.int64), 1.0)
+    before = x.copy()
+    round_to(x, "bfloat16"), rounded_sum(x, "bfloat16"), soft_cap(x, 1.0)
+    assert np.array_equal(x, before)
+
+
+# ------------------------------------------------------------ published numbers
+
+
+@pytest.mark.site
+@each_language
+def test_the_sum_of_the_weights(page: Callable[[str, str], Any], lang: str) -> None:
+    precision = page(lang, "precision")
+    total = torch.tensor(0.0, dtype=torch.bfloat16)
+    for _ in range(4096):
+        total = total + 1
+    assert total.item() == 256
+    first, second = rows(precision, "hook")
+    assert first.split() == ["float32", "Σ", "e^s", "=", "4096", "Σ", "a", "=", "1"]
+    assert second.split() == ["bfloat16", "Σ", "e^s", "=", "256", "Σ", "a", "=", "16"]
+    assert precision.values("precision")[0] == f"{4096 / total.item():.0f}"
+    assert rows(precision, "mistake-half") == ["wrong: Σ a = 16", "right: Σ a = 1"]
+
+
+@pytest.mark.site
+@each_language
+def test_formats(page: Callable[[str, str], Any], lang: str) -> None:
+    found = rows(page(lang, "precision"), "formats")
+    for line, name in zip(found, FORMATS, strict=True):
+        info = torch.finfo(dtype(name))
+        p = round(1 - math.log2(info.eps))
+        wanted = f"{name} p = {p} u = 2^-{p} largest {Decimal(info.max):.1e} 2^p = {2**p}"
+        assert line.split() == wanted.split()
+
+
+@pytest.mark.site
+@each_language
+def test_pencil(page: Callable[[str, str], Any], lang: str) -> None:
+    precision = page(lang, "precision")
+    first, second = rows(precision, "pencil")
+    assert row(first) == by_torch(np.arange(16.0, 22), "float8_e4m3fn").tolist()
+    assert second == "16"
+    stops = {line.split()[0]: int(line.split()[1]) for line in rows(precision, "stuck")}
+    assert stops == {"float16": 2**11, "bfloat16": 2**8, "float8_e5m2": 8, "float8_e4m3fn": 16}
+    lines = rows(precision, "special")
+    tiny = by_torch(np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9]), "float8_e4m3fn") * 2**9
+    assert lines[0].split()[1:] == [
+        *(f"{sign}{x:.2f}," for sign, x in zip(("[", "", ""), tiny, strict=True)),
+        "nan,",
+        "nan]",
+    ]
+    tiny = by_torch(np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9]), "float8_e5m2") * 2**9
+    assert lines[1].split()[1:] == [
+        *(f"{sign}{x:.2f}," for sign, x in zip(("[", "", ""), tiny, strict=True)),
+        "inf,",
+        "-inf]",
+    ]
+
+
+@pytest.mark.site
+@each_language
+def test_rounding_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
+    """Never more than u/(1 + u), which is reached just above a power of 2."""
+    found = rows(page(lang, "precision"), "rounding")
+    draws = np.random.default_rng(754)
+    for line, name in zip(found, ("float32", *SHORT), strict=True):
+        u = torch.finfo(dtype(name)).eps / 2
+        x = draws.uniform(1, 4, 100_000)
+        rounded = torch.tensor(x).to(dtype(name)).double().numpy()
+        error = (np.abs(rounded - x) / x).max() / u
+        assert line.split()[0] == name
+        assert float(line.split()[1]) == pytest.approx(error, abs=0.0051)
+        assert float(line.split()[1]) <= 1
+
+
+@pytest.mark.site
+@each_language
+def test_dot_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
+    """The largest of 400 errors again, in torch's bfloat16."""
+    rng = np.random.default_rng(754 + 128)
+    q, k = (torch.tensor(rng.standard_normal((400, 128))).to(torch.bfloat16) for _ in range(2))
+    total = q[:, 0] * k[:, 0]
+    for i in range(1, 128):
+        total = total + q[:, i] * k[:, i]
+    exact = (q.double() * k.double()).sum(dim=1)
+    size = (q.double() * k.double()).abs().sum(dim=1)
+    share = ((total.double() - exact).abs() / size).max().item() / (128 / 256 / (1 - 128 / 256))
+    assert page(lang, "precision").values("dot") == [f"{share:.0%}"]
+
+
+@pytest.mark.site
+@each_language
+def test_scores_of_the_control(page: Callable[[str, str], Any], lang: str) -> None:
+    precision = page(lang, "precision")
+    shape = torch.tensor([1, 0.9785, 0.91, 0.8, 0.5, -1.0], dtype=torch.float64)
+    factors = {}
+    text = precision.article.get_text()
+    for name in ("float16", "bfloat16", "float8_e4m3fn"):
+        for size in (1, 4, 16, 64):
+            s = size * shape
+            rounded = torch.tensor(by_torch(s.numpy(), name))
+            change = (rounded.log_softmax(-1) - s.log_softmax(-1)).abs().max().item()
+            factors[name, size] = math.exp(change)
+            bound = math.exp(2 * size * torch.finfo(dtype(name)).eps / 2)
+            assert math.exp(change) <= bound
+            words = {
+                "en": f"up to {math.exp(change):.5g}; the bound is {bound:.5g}.",
+                "zh": f"最多是小的 {math.exp(change):.5g} 倍；上界是 {bound:.5g} 倍。",
+            }
+            assert words[lang] in text
+    assert precision.values("softmax") == [f"{factors['bfloat16', 64]:.2f}"]
+    both = by_torch(64 * shape.numpy()[:2], "float8_e4m3fn")
+    assert both[0] == both[1]  # "can no longer tell"
+
+
+@pytest.mark.site
+@each_language
+def test_softmax_bound_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
+    for line, delta in zip(
+        rows(page(lang, "precision"), "softmax-bound"), (0.01, 0.1, 1), strict=True
+    ):
+        found, bound = (float(x) for x in line.split("=")[1].split()[1::2])
+        printed(bound, math.exp(2 * delta))
+        assert 0.99 * math.exp(2 * delta) < found <= bound
+
+
+@pytest.mark.site
+@each_language
+def test_step_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
+    # q - ηgk/2 = (1, 2) + (3, 1)/4, k - ηgq/2 = (3, 1) + (1, 2)/4
+    q, k = (Fraction(7, 4), Fraction(9, 4)), (Fraction(13, 4), Fraction(3, 2))
+    after = (q[0] * k[0] + q[1] * k[1]) / 2
+    assert page(lang, "precision").output("step") == f"{Fraction(5, 2)} {after} {after}"
+
+
+@functools.cache
+def trained(kind: str, eta: int, seed: int) -> tuple[bool, float]:
+    """The training again: torch's tanh, normalize, cross-entropy and autograd."""
+    rng = np.random.default_rng(seed)
+    W = [torch.tensor(one) for one in rng.standard_normal((2, 32, 8))]
+
+    def score(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        if kind == "norm":
+            unit = torch.nn.functional.normalize
+            return 10 * unit(q, dim=-1) @ unit(k, dim=-1).mT
+        s = q @ k.mT / math.sqrt(8)
+        return 10 * torch.tanh(s / 10) if kind == "cap" else s
+
+    for _ in range(200):
+        lists = torch.tensor(rng.random((32, 32)).argsort(axis=1)[:, :8])
+        W = [w.detach().requires_grad_() for w in W]
+        s = score(W[0][lists[:, :1]], W[1][lists])[:, 0]
+        torch.nn.functional.cross_entropy(s, torch.zeros(32, dtype=torch.long)).backward()
+        W = [w.detach() - eta * w.grad for w in W]  # type: ignore[operator]
+        if not max(w.abs().max().item() for w in W) < 1e6:
+            return False, math.inf
+    s = score(*W)
+    return bool((s.argmax(dim=1) == torch.arange(32)).all()), s.abs().max().item()
+
+
+@pytest.mark.site
+@each_language
+def test_training(page: Callable[[str, str], Any], lang: str) -> None:
+    found = rows(page(lang, "precision"), "train")
+    wanted = []
+    for kind in ("plain", "cap", "norm"):
+        for eta in (10, 30, 100, 300):
+            runs = [trained(kind, eta, seed) for seed in range(5)]
+            right, sizes = sum(one for one, _ in runs), [s for _, s in runs]
+            shown = "∞" if min(sizes) == math.inf else f"{min(sizes):.0f} … {max(sizes):.0f}"
+            wanted.append(f"{kind:5} η = {eta:<4} {right} / 5   max |s| = {shown}")
+    assert found == wanted
+    # What the text says of it.
+    assert all(trained(kind, 30, seed)[0] for kind in ("plain", "cap", "norm") for seed in range(5))
+    assert all(trained("plain", 30, seed)[1] > 10 for seed in range(5))
+    assert not any(trained(kind, 100, seed)[0] for kind in ("plain", "cap") for seed in range(5))
+    assert all(trained("norm", eta, seed)[0] for eta in (100, 300) for seed in range(5))
+
+
+@functools.cache
+def lost(setting: str, seed: int) -> float:
+    """The relative error of attention in torch's own bfloat16 and float32 arithmetic."""
+    rng = np.random.default_rng(seed)
+    q, k, v = (
+        torch.tensor(rng.standard_normal((m, 64))).to(torch.bfloat16) for m in (8, 1024, 1024)
+    )
+    sums = torch.bfloat16 if setting == "all bfloat16" else torch.float32
+    kept = torch.float32 if setting == "and scores" else torch.bfloat16
+
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        total = a[:, :1].to(sums) * b[:1].to(sums)
+        for i in range(1, a.shape[1]):
+            total = total + a[:, i : i + 1].to(sums) * b[i : i + 1].to(sums)
+        return total
+
+    s = (product(q, k.mT).double() / 8).to(kept)
+    s = s - s.amax(dim=1, keepdim=True)
+    powers = s.double().exp().to(kept)
+    total = powers[:, 0].to(sums)
+    for i in range(1, 1024):
+        total = total + powers[:, i].to(sums)
+    a = (powers.double() / total.double()[:, None]).to(torch.bfloat16)
+    got = product(a, v).to(torch.bfloat16).double()
+    exact = torch.softmax(q.double() @ k.double().mT / 8, dim=-1) @ v.double()
+    return ((got - exact).abs().mean() / exact.abs().mean()).item()
+
+
+@pytest.mark.site
+@each_language
+def test_where(page: Callable[[str, str], Any], lang: str) -> None:
+    found = rows(page(lang, "precision"), "where")
+    for line, name in zip(found, ("all bfloat16", "sums float32", "and scores"), strict=True):
+        errors = [100 * lost(name, seed) for seed in range(3)]
+        assert line == f"{name:13} {min(errors):.1f} … {max(errors):.1f} %"
+
+
+@pytest.mark.site
+@each_language
+def test_pairs(page: Callable[[str, str], Any], lang: str) -> None:
+    precision = page(lang, "precision")
+    rng = np.random.default_rng(754)
+    # Of the page's generator only the last one counts; see the listing.
+    x = torch.tensor(rng.uniform(0, 1, (50, 1024))).to(torch.bfloat16)
+    exact = x.double().sum(dim=1)
+    along = x[:, 0]
+    for i in range(1, 1024):
+        along = along + x[:, i]
+    paired = x
+    while paired.shape[1] > 1:
+        paired = paired[:, ::2] + paired[:, 1::2]
+    lines = rows(precision, "pairwise")
+    for line, total in zip(lines[:2], (along, paired[:, 0]), strict=True):
+        error = (total.double() / exact - 1).abs()
+        printed(row(line), [error.min(), error.max()], decimals=3)
+    bound = 10 / 256 / (1 - 10 / 256)
+    printed(float(lines[2].split()[1]), bound, decimals=3)
+    assert precision.values("exercise-pairs") == [
+        f"{(paired[:, 0].double() / exact - 1).abs().max().item():.3f}",
+        f"{bound:.3f}",
+    ]
+    # Ones in pairs: every partial sum is a power of 2.
+    ones = torch.ones(4096, dtype=torch.bfloat16)
+    while len(ones) > 1:
+        ones = ones[::2] + ones[1::2]
+    assert ones.item() == 4096
+
+
+@pytest.mark.site
+@each_language
+def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
+    precision = page(lang, "precision")
+    assert row(precision.output("exercise-round")) == [10 / 32, 48, 10]
+    total = np.float16(0)
+    for _ in range(4000):
+        total = np.float16(total + np.float16(0.1))
+    assert precision.output("exercise-tenths") == f"{total:.0f}" == "256"
+    half, brain = rows(precision, "exercise-which")
+    assert half.split() == ["float16", f"{math.exp(2 * 50 / 2**11):.2f}", "[inf]"]
+    far = torch.tensor(1e5).to(torch.bfloat16).item()
+    assert brain.split() == ["bfloat16", f"{math.exp(2 * 50 / 2**8):.2f}", f"[{far:.0f}]"]
+    wrong, right = (row(line) for line in rows(precision, "exercise-cap"))
+    capped = [math.exp(3 * math.tanh(s / 3)) for s in (3, 1)]
+    printed(wrong, [x / (sum(capped) + math.exp(-3)) for x in (*capped, math.exp(-3))])
+    printed(right, [x / sum(capped) for x in (*capped, 0)])
+    gaps = np.array([17.0, 17.5])
+    kinds = [np.exp(-gaps).astype(np.float16) > 0, torch.tensor(-gaps).exp().bfloat16() > 0]
+    assert [row(line) for line in rows(precision, "exercise-vanish")] == [k.tolist() for k in kinds]
+    assert kinds[0].tolist() == [True, False]
+    q = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
+    (q / q.norm() @ torch.tensor([2.0, -1.0], dtype=torch.float64)).backward()
+    assert q.grad is not None
+    first, second = rows(precision, "exercise-orthogonal")
+    assert first.startswith("True")
+    printed(row(first), q.grad.tolist(), decimals=3)
+    after = (q - 10 * q.grad).detach()
+    assert second.split() == ["25.00", f"{(after @ after).item():.2f}"]
+    assert after @ after >= 25

@@ -1,0 +1,821 @@
+"""What every public function refuses: each kind of bad input, the message, and nothing changed.
+
+One row a function: a call that is right, which of its arrays must be matrices, and what else can be
+wrong with it. The kinds that all functions share are made from the row.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from attention_docs.multi_head import Parameters
+from attention_docs.transformer_block import BlockParameters
+from tests.conftest import ROOT
+from tests.faults import modules
+
+DRAWN = np.random.default_rng(20)
+COIN = {-1: Fraction(1, 2), 1: Fraction(1, 2)}
+
+
+def a(*size: int) -> np.ndarray:
+    """Floats that differ from each other."""
+    return DRAWN.normal(size=size)
+
+
+def whole(*values: int) -> np.ndarray:
+    return np.array(values)
+
+
+ATTENTION = {"query": a(2, 3, 4), "key": a(2, 5, 4), "value": a(2, 5, 6)}
+PAIR = {"query": a(3, 4), "key": a(5, 4)}
+BACK = ATTENTION | {"weights": a(2, 3, 5), "by_output": a(2, 3, 6)}
+HEADS = Parameters(a(4, 6), a(4, 6), a(4, 10), a(10, 3))
+BLOCK = BlockParameters(
+    Parameters(a(4, 4), a(4, 4), a(4, 4), a(4, 4)), a(4, 7), a(7, 4), a(7), a(4), a(4), a(4)
+)
+SELF = {
+    "x": a(3, 4),
+    "w_query": a(4, 2),
+    "w_key": a(4, 2),
+    "w_value": a(4, 5),
+    "weights": a(3, 3),
+    "by_output": a(3, 5),
+}
+Wrong = tuple[dict[str, Any], type[Exception], str]
+
+
+def value(message: str, **changes: Any) -> Wrong:
+    return changes, ValueError, message
+
+
+def kind(message: str, **changes: Any) -> Wrong:
+    return changes, TypeError, message
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function and what it is given.
+
+    Attributes:
+        good: arguments that are right; the floats among them must share library and dtype.
+        matrices: those that need two axes, none of them empty.
+        wrong: what else it refuses: a message, and the arguments that change.
+        called: what messages call an argument, where that is not its name.
+        alone: arguments whose dtype or library is their own affair.
+    """
+
+    name: str
+    good: dict[str, Any]
+    wrong: list[Wrong] = field(default_factory=list)
+    matrices: tuple[str, ...] = ()
+    called: dict[str, str] = field(default_factory=dict)
+    alone: tuple[str, ...] = ()
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        module, _, name = self.name.rpartition(".")
+        found: Callable[..., Any] = getattr(
+            importlib.import_module(f"attention_docs.{module}"), name
+        )
+        return found
+
+    def cases(self) -> Iterator[Wrong]:
+        """Every kind of bad input."""
+        names = [name for name, one in self.good.items() if _floats(one)]
+        for name in names:
+            told, array = self.called.get(name, name), self.good[name]
+            yield (
+                {name: array.tolist()},
+                TypeError,
+                f"{told} must be a NumPy array or a torch tensor, got list",
+            )
+            yield {name: array.astype(int)}, TypeError, f"{told} must hold real floats, got int64"
+        for name in self.matrices:
+            told, array = self.called.get(name, name), self.good[name]
+            flat, empty = np.ones(array.shape[-1]), array[..., :0]
+            axes, size = f"at least 2 axes (..., n, d), got shape {flat.shape}", str(empty.shape)
+            yield {name: flat}, ValueError, f"{told} must have {axes}"
+            yield {name: empty}, ValueError, f"{told} must not be empty, got shape {size}"
+        first, *others = [one for one in names if one not in self.alone] or [""]
+        for name in others:
+            pair = f"{self.called.get(first, first)} and {self.called.get(name, name)}"
+            array = self.good[name]
+            dtype = f"{pair} must share a dtype, got float64 and float32"
+            yield {name: array.astype(np.float32)}, TypeError, dtype
+            library = f"{pair} must be of one library, got ndarray and Tensor"
+            yield {name: torch.tensor(array)}, TypeError, library
+        yield from self.wrong
+
+
+def _floats(one: Any) -> bool:
+    return isinstance(one, np.ndarray) and one.dtype == np.float64
+
+
+def heads(**changes: Any) -> Parameters:
+    return HEADS._replace(**changes)
+
+
+TOKENS = {"query": ATTENTION["query"], "key": ATTENTION["key"], "value": a(2, 5, 4)}
+MASKED = "mask must hold booleans or float64 like the scores, got "
+ROWS = [
+    Row(
+        "attention_function.attention",
+        ATTENTION,
+        [
+            value("query and key must share d_k, got (2, 3, 4) and (2, 5, 7)", key=a(2, 5, 7)),
+            value(
+                "key and value must share their number of tokens, got (2, 5, 4) and (2, 3, 6)",
+                value=a(2, 3, 6),
+            ),
+            value(
+                "query and key and value must broadcast together, got (2,) and (2,) and (7,)",
+                value=a(7, 5, 6),
+            ),
+            kind(MASKED + "list", mask=[[True] * 5] * 3),
+            kind(MASKED + "float32", mask=np.ones((3, 5), np.float32)),
+            value(
+                "mask must broadcast to the scores' shape (2, 3, 5), got (4, 2, 3, 5)",
+                mask=np.ones((4, 2, 3, 5), bool),
+            ),
+        ],
+        matrices=("query", "key", "value"),
+    ),
+    Row(
+        "attention_function.drop",
+        {"weights": a(2, 3), "keep": np.ones((2, 3), bool), "p": 0.5},
+        [
+            value("p must be at least 0 and below 1, got 1", p=1),
+            value("p must be at least 0 and below 1, got -0.1", p=-0.1),
+            kind("keep must hold booleans of the weights' library, got list", keep=[[True]]),
+            kind("keep must hold booleans of the weights' library, got int64", keep=whole(1, 0, 1)),
+            kind(
+                "keep must hold booleans of the weights' library, got torch.bool",
+                keep=torch.ones(2, 3, dtype=torch.bool),
+            ),
+            value(
+                "keep must broadcast to the weights' shape (2, 3), got (4, 2, 3)",
+                keep=np.ones((4, 2, 3), bool),
+            ),
+        ],
+    ),
+    *(
+        Row(
+            f"score_functions.{name}",
+            PAIR,
+            [
+                value("query and key must share d_k, got (3, 4) and (5, 7)", key=a(5, 7)),
+                value(
+                    "query and key must broadcast together, got (2,) and (3,)",
+                    query=a(2, 3, 4),
+                    key=a(3, 5, 4),
+                ),
+            ],
+            matrices=("query", "key"),
+        )
+        for name in ("dot", "scaled_dot", "cosine")
+    ),
+    Row(
+        "score_functions.bilinear",
+        {"query": a(3, 4), "key": a(5, 7), "W": a(4, 7)},
+        [value("W must have shape (d_q, d_k) = (4, 7), got (7, 4)", W=a(7, 4))],
+        matrices=("query", "key"),
+    ),
+    Row(
+        "score_functions.additive",
+        {"query": a(3, 4), "key": a(5, 7), "W_q": a(4, 2), "W_k": a(7, 2), "w": a(2)},
+        [
+            value("w must have shape (d_a,) with d_a at least 1, got (2, 1)", w=a(2, 1)),
+            value("w must have shape (d_a,) with d_a at least 1, got (0,)", w=a(0)),
+            value("W_q must have shape (d_q, d_a) = (4, 2), got (4, 3)", W_q=a(4, 3)),
+            value("W_k must have shape (d_k, d_a) = (7, 2), got (2, 7)", W_k=a(2, 7)),
+            value(
+                "query and key must broadcast together, got (2,) and (3,)",
+                query=a(2, 3, 4),
+                key=a(3, 5, 7),
+            ),
+        ],
+        matrices=("query", "key"),
+    ),
+    Row(
+        "softmax.softmax",
+        {"scores": a(2, 3)},
+        [
+            value("axis must name one of 2 axes, got 2", axis=2),
+            value("axis must name one of 2 axes, got -3", axis=-3),
+            value("softmax needs at least one score, got shape (2, 0)", scores=a(2, 0)),
+        ],
+    ),
+    Row(
+        "softmax.tempered_softmax",
+        {"scores": a(2, 3), "temperature": 2.0},
+        [
+            value(f"temperature must be positive and finite, got {tau}", temperature=tau)
+            for tau in (0, -1.5, float("inf"), float("nan"))
+        ],
+    ),
+    Row(
+        "softmax.softmax_jacobian",
+        {"weights": a(2, 3)},
+        [
+            value(
+                "weights must have at least 1 axis (..., n), got shape ()",
+                weights=np.array(1.0),
+            )
+        ],
+    ),
+    Row(
+        "softmax.softmax_gradient",
+        {"weights": a(2, 3), "by_weights": a(2, 3)},
+        [
+            value(
+                "weights and by_weights must share a shape (..., n), got (2, 3) and (3,)",
+                by_weights=a(3),
+            ),
+            value(
+                "weights and by_weights must share a shape (..., n), got () and ()",
+                weights=np.array(1.0),
+                by_weights=np.array(1.0),
+            ),
+        ],
+    ),
+    Row("softmax.entropy", {"weights": a(2, 3)}),
+    Row(
+        "masking.apply_mask",
+        {"scores": a(2, 3), "mask": np.ones((2, 3), bool)},
+        [
+            kind(MASKED + "list", mask=[[True]]),
+            kind(MASKED + "int64", mask=whole(1, 0, 1)),
+            kind(
+                "scores and mask must be of one library, got ndarray and Tensor",
+                mask=torch.ones(2, 3, dtype=torch.bool),
+            ),
+            value(
+                "mask must broadcast to the scores' shape (2, 3), got (4, 2, 3)",
+                mask=np.ones((4, 2, 3), bool),
+            ),
+        ],
+    ),
+    Row(
+        "masking.causal_mask",
+        {"n_query": 2, "n_key": 3},
+        [
+            value("n_query and n_key must be at least 1, got 0 and 3", n_query=0),
+            value("n_query and n_key must be at least 1, got 2 and 0", n_key=0),
+        ],
+    ),
+    Row(
+        "masking.padding_mask",
+        {"lengths": whole(0, 3), "n_key": 3},
+        [
+            kind("lengths must be an array of integers, got list", lengths=[1]),
+            kind("lengths must be an array of integers, got float64", lengths=a(2)),
+            value("lengths must be from 0 to 3, got [1, 4]", lengths=whole(1, 4)),
+            value("lengths must be from 0 to 3, got [-1]", lengths=whole(-1)),
+        ],
+    ),
+    Row(
+        "masking.truncate_and_pad",
+        {"sequences": [np.ones((2, 3)), np.ones((4, 3))], "max_length": 1},
+        [
+            value(
+                "wanted at least 1 sequence and a max_length of at least 1, got 0 and 1",
+                sequences=[],
+            ),
+            value(
+                "wanted at least 1 sequence and a max_length of at least 1, got 2 and 0",
+                max_length=0,
+            ),
+            value(
+                "sequences must differ in their first axis alone, "
+                "got (2, 3) of float64 and (2, 4) of int64",
+                sequences=[np.ones((2, 3)), np.ones((2, 4), int)],
+            ),
+        ],
+    ),
+    Row(
+        "matrix_form.column_attention",
+        {"query": a(4, 3), "key": a(4, 5), "value": a(6, 5)},
+        [
+            value("query and key must share d_k, got (4, 3) and (7, 5)", key=a(7, 5)),
+            value(
+                "key and value must share their number of tokens, got (4, 5) and (6, 3)",
+                value=a(6, 3),
+            ),
+            *(
+                value(f"{name} must have 2 axes (d, n), none empty, got {one.shape}", **{name: one})
+                for name in ("query", "key", "value")
+                for one in (a(2, 4, 5), a(4, 0))
+            ),
+        ],
+    ),
+    Row(
+        "matrix_form.angles",
+        PAIR,
+        [
+            value(
+                "query must have no vector of zeros, got 2 of them",
+                query=np.stack([np.zeros((2, 4)), np.ones((2, 4))]),
+            ),
+            value("key must have no vector of zeros, got 5 of them", key=np.zeros((5, 4))),
+        ],
+        matrices=("query", "key"),
+    ),
+    Row(
+        "matrix_form.projections",
+        PAIR,
+        [
+            value(
+                "query must have no vector of zeros, got 1 of them",
+                query=np.stack([np.ones((2, 4)), [[0, 0, 0, 0], [0, 0, 0, 1]]]),
+            )
+        ],
+        matrices=("query", "key"),
+    ),
+    Row(
+        "matrix_form.permutation_matrix",
+        {"order": [1, 0]},
+        [
+            value("order must hold every number from 0 to 0, got []", order=[]),
+            value("order must hold every number from 0 to 1, got [1, 1]", order=[1, 1]),
+            value("order must hold every number from 0 to 1, got [1, 2]", order=[1, 2]),
+        ],
+    ),
+    Row(
+        "multi_head.split_heads",
+        {"x": a(3, 6), "num_heads": 2},
+        [
+            value(
+                f"num_heads must divide the last axis, got {n} heads and shape (3, 6)", num_heads=n
+            )
+            for n in (0, -1, 4)
+        ],
+        matrices=("x",),
+    ),
+    Row(
+        "multi_head.join_heads",
+        {"x": a(2, 3, 4)},
+        [
+            value(
+                "x must have at least 3 axes (..., h, n, d_head), got shape (3, 4)",
+                x=a(3, 4),
+            )
+        ],
+        matrices=("x",),
+    ),
+    Row(
+        "multi_head.multi_head_attention",
+        TOKENS | {"parameters": HEADS, "num_heads": 2},
+        [
+            kind(
+                "x must be a NumPy array or a torch tensor, got list",
+                key=[[1.0]],
+            ),
+            kind(
+                "x and W_v must share a dtype, got float64 and float32",
+                parameters=heads(W_v=a(4, 10).astype(np.float32)),
+            ),
+            value("W_k must have 4 rows, got shape (5, 6)", parameters=heads(W_k=a(5, 6))),
+            value(
+                "num_heads must divide the last axis, got 4 heads and shape (2, 3, 6)",
+                num_heads=4,
+            ),
+            value(
+                "b_q must have shape (6,), got (5,)",
+                parameters=heads(b_q=a(5)),
+            ),
+            kind(MASKED + "list", mask=[[True] * 5] * 3),
+            value(
+                "mask must have 2 axes (n_q, n_k) or 4 (..., heads, n_q, n_k), got shape (2, 3, 5)",
+                mask=np.ones((2, 3, 5), bool),
+            ),
+        ],
+        matrices=("query", "key", "value"),
+        called={"query": "x", "key": "x", "value": "x"},
+        alone=("query", "key", "value"),
+    ),
+    Row(
+        "multi_head.linear",
+        {"name": "q", "x": a(3, 4), "W": a(4, 5), "b": a(5)},
+        [
+            value("W_q must have 4 rows, got shape (5, 4)", W=a(5, 4)),
+            value("W_q must have 4 rows, got shape (4,)", W=a(4)),
+            value("b_q must have shape (5,), got (1, 5)", b=a(1, 5)),
+        ],
+        matrices=("x",),
+        called={"W": "W_q", "b": "b_q"},
+    ),
+    Row(
+        "multi_head.parameter_count",
+        {"d_model": 12, "num_heads": 4},
+        [
+            value("num_heads must divide d_model, got 5 and 12", num_heads=5),
+            value("num_heads must divide d_model, got 0 and 12", num_heads=0),
+            value("num_heads must divide d_model, got 4 and 0", d_model=0),
+            value("d_head must be at least 1, got 0", d_head=0),
+            value("kv_heads must divide num_heads, got 3 and 4", kv_heads=3),
+            value("kv_heads must divide num_heads, got 0 and 4", kv_heads=0),
+        ],
+    ),
+    *(
+        Row(
+            f"positions.{name}",
+            good,
+            [
+                *(
+                    value(
+                        f"d must be even and at least 2, since components come in pairs, got {d}",
+                        d=d,
+                    )
+                    for d in (0, 5, -2)
+                ),
+                value("base must be positive, got 0", base=0),
+                value("base must be positive, got -1", base=-1),
+            ],
+        )
+        for name, good in [
+            ("frequencies", {"d": 4}),
+            ("sinusoids", {"positions": a(3), "d": 4}),
+            ("rotation", {"offset": 1.5, "d": 4}),
+        ]
+    ),
+    Row(
+        "positions.rope",
+        {"x": a(2, 3, 4), "positions": a(3)},
+        [
+            value(
+                "d must be even and at least 2, since components come in pairs, got 5",
+                x=a(3, 5),
+            ),
+            value("base must be positive, got 0", base=0),
+            value("pairing must be 'interleaved' or 'half-split', got 'halves'", pairing="halves"),
+            value("positions and x must broadcast together, got (4,) and (2, 3)", positions=a(4)),
+            value("positions must broadcast to (2, 3), got (5, 2, 3)", positions=a(5, 2, 3)),
+            kind(
+                "x and positions must be of one library, got ndarray and Tensor",
+                positions=torch.ones(3),
+            ),
+        ],
+        matrices=("x",),
+        alone=("x", "positions"),
+    ),
+    Row(
+        "positions.learned",
+        {"table": a(3, 2), "positions": [0, 2]},
+        [
+            value("table must be a matrix (n_max, d), got shape (2, 3, 2)", table=a(2, 3, 2)),
+            *(
+                value(
+                    f"positions must be from 0 to 2, one for each row of the table, got {t}",
+                    positions=[0, t],
+                )
+                for t in (3, -1)
+            ),
+        ],
+        matrices=("table",),
+    ),
+    Row(
+        "eight_steps.weighted_values",
+        {"weights": a(2, 3), "value": a(3, 5)},
+        [
+            value(
+                "weights and value must share their number of keys, got (2, 3) and (4, 5)",
+                value=a(4, 5),
+            ),
+            value(
+                "weights and value must broadcast together, got (2,) and (5,)",
+                weights=a(2, 4, 3),
+                value=a(5, 3, 7),
+            ),
+        ],
+        matrices=("weights", "value"),
+    ),
+    Row(
+        "eight_steps.round_weights",
+        {"weights": np.array([0.25, 0.75])},
+        [
+            value(
+                "weights must be at least 0 and each row must sum to 1, "
+                "got a smallest weight of -0.5 and sums of 1.0",
+                weights=np.array([-0.5, 1.5]),
+            ),
+            value(
+                "weights must be at least 0 and each row must sum to 1, "
+                "got a smallest weight of 0.5 and sums of [1.  1.5]",
+                weights=np.array([[0.5, 0.5], [0.5, 1.0]]),
+            ),
+        ],
+    ),
+    Row(
+        "learning.entry_variance",
+        {"rule": "lecun", "d_in": 2, "d_out": 3},
+        [
+            value("d_in and d_out must be at least 1, got 0 and 3", d_in=0),
+            value("d_in and d_out must be at least 1, got 2 and 0", d_out=0),
+            value("rule must be 'lecun', 'kaiming' or 'xavier', got 'he'", rule="he"),
+        ],
+    ),
+    Row(
+        "learning.attention_backward",
+        BACK,
+        [
+            value("query and key must share d_k, got (2, 3, 4) and (2, 5, 7)", key=a(2, 5, 7)),
+            value(
+                "key and value must share their number of tokens, got (2, 5, 4) and (2, 7, 6)",
+                value=a(2, 7, 6),
+            ),
+            value("weights must have the shape (2, 3, 5), got (3, 5)", weights=a(3, 5)),
+            value("by_output must have the shape (2, 3, 6), got (2, 3, 5)", by_output=a(2, 3, 5)),
+            value("query and key must broadcast together, got (2,) and (7,)", key=a(7, 5, 4)),
+            value("weights and value must broadcast together, got (2,) and (7,)", value=a(7, 5, 6)),
+        ],
+        matrices=tuple(BACK),
+    ),
+    Row(
+        "learning.self_attention_backward",
+        SELF,
+        [
+            *(
+                value(f"x and {name} must share d_model, got (3, 4) and (7, 2)", **{name: a(7, 2)})
+                for name in ("w_query", "w_key", "w_value")
+            ),
+            *(
+                value(
+                    f"x and {name} must broadcast together, got (2,) and (3,)",
+                    x=a(2, 3, 4),
+                    **{name: a(3, 4, 2)},
+                )
+                for name in ("w_query", "w_key", "w_value")
+            ),
+            kind("weights must hold real floats, got int64", weights=np.ones((3, 3), int)),
+            value("weights must have the shape (3, 3), got (3, 4)", weights=a(3, 4)),
+        ],
+        matrices=("x", "w_query", "w_key", "w_value"),
+        alone=("weights", "by_output"),
+    ),
+    Row(
+        "learning.finite_differences",
+        {"function": float, "at": np.array(2.0), "step": 0.5},
+        [value(f"step must be positive, got {h}", step=h) for h in (0, -1, float("nan"))],
+    ),
+    Row(
+        "sequences.windows",
+        {"inputs": a(3, 2), "k": 3},
+        [value(f"k must be odd and at least 1, got {k}", k=k) for k in (0, -1, 2)],
+        matrices=("inputs",),
+    ),
+    Row(
+        "sequences.window_layer",
+        {"inputs": a(5, 2), "parameters": a(6, 3)},
+        [
+            value(
+                f"parameters must be (k·2, d_out) with k odd, got shape {one.shape}",
+                parameters=one,
+            )
+            for one in (a(4, 3), a(5, 3), a(2, 2, 3))
+        ],
+        matrices=("inputs", "parameters"),
+    ),
+    Row(
+        "sequences.weights_of",
+        {"point": np.array([2.0, 1.0]), "corners": np.array([[0.0, 0], [4, 0], [0, 4]])},
+        [
+            value(
+                "corners must be (d + 1, d) for a point (d,), got (4, 2) and (2,)",
+                corners=a(4, 2),
+            ),
+            value(
+                "corners must be (d + 1, d) for a point (d,), got (3, 2) and (1, 2)",
+                point=a(1, 2),
+            ),
+            value(
+                "corners must not lie in one line or plane, "
+                "got [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]",
+                corners=np.array([[0.0, 0], [1, 2], [2, 4]]),
+            ),
+        ],
+    ),
+    Row(
+        "transformer_block.embed",
+        {"ids": whole(0, 2), "table": a(3, 4), "positions": a(5, 4)},
+        [
+            kind("ids must hold integers of the table's library, got list", ids=[0]),
+            kind("ids must hold integers of the table's library, got float64", ids=a(2)),
+            kind(
+                "ids must hold integers of the table's library, got torch.int64",
+                ids=torch.tensor([0]),
+            ),
+            *(
+                value(
+                    "table must be (vocabulary, d_model) and ids (..., n) with n at least 1, "
+                    f"got {table.shape} and {ids.shape}",
+                    table=table,
+                    ids=ids,
+                )
+                for table, ids in [
+                    (a(2, 3, 4), whole(0)),
+                    (a(3, 4), np.array(0)),
+                    (a(3, 4), np.ones((2, 0), int)),
+                ]
+            ),
+            value("ids must be from 0 to 2, got [0, 3]", ids=whole(0, 3)),
+            value("ids must be from 0 to 2, got [-1]", ids=whole(-1)),
+            *(
+                value(
+                    f"positions must be (n_max, 4) with n_max at least 2, got {one.shape}",
+                    positions=one,
+                )
+                for one in (a(1, 4), a(5, 3), a(4), a(2, 5, 4))
+            ),
+        ],
+        matrices=("table",),
+    ),
+    Row(
+        "transformer_block.layer_norm",
+        {"x": a(2, 3), "gamma": a(3), "beta": a(3)},
+        [
+            value(
+                "x must have a last axis that is not empty, got shape ()",
+                x=np.array(1.0),
+            ),
+            value("x must have a last axis that is not empty, got shape (2, 0)", x=a(2, 0)),
+            value("gamma must have shape (3,), got (2,)", gamma=a(2)),
+            value("beta must have shape (3,), got (1, 3)", beta=a(1, 3)),
+            value("eps must be at least 0, got -0.1", eps=-0.1),
+            value("eps must be at least 0, got nan", eps=float("nan")),
+        ],
+    ),
+    Row(
+        "transformer_block.layer_norm_gradient",
+        {"x": a(2, 3), "by_output": a(2, 3)},
+        [
+            value("by_output must have the shape (2, 3), got (3,)", by_output=a(3)),
+            value("eps must be at least 0, got -1", eps=-1),
+        ],
+    ),
+    Row("transformer_block.relu", {"x": a(2, 3)}),
+    Row(
+        "transformer_block.feed_forward",
+        {"x": a(2, 3), "W_1": a(3, 5), "W_2": a(5, 3), "b_1": a(5), "b_2": a(3)},
+        [
+            value("W_1 must have 3 rows, got shape (5, 3)", W_1=a(5, 3)),
+            value("W_2 must have 5 rows, got shape (3, 5)", W_2=a(3, 5)),
+            value("b_1 must have shape (5,), got (3,)", b_1=a(3)),
+            value("b_2 must have shape (3,), got (5,)", b_2=a(5)),
+        ],
+        matrices=("x",),
+        alone=("W_2", "b_2"),
+    ),
+    Row(
+        "transformer_block.encoder_block",
+        {"x": a(3, 4), "parameters": BLOCK, "num_heads": 2},
+        [
+            value(
+                "attention must give back the shape (3, 4), got (3, 5)",
+                parameters=BLOCK._replace(attention=BLOCK.attention._replace(W_o=a(4, 5))),
+            ),
+            value(
+                "the feed-forward network must give back the shape (3, 4), got (3, 5)",
+                parameters=BLOCK._replace(W_2=a(7, 5), b_2=None),
+            ),
+            value("num_heads must divide the last axis, got 3 heads and shape (3, 4)", num_heads=3),
+            value("gamma must have shape (4,), got (3,)", parameters=BLOCK._replace(gamma_1=a(3))),
+            kind(MASKED + "list", mask=[[True] * 3] * 3),
+        ],
+        matrices=("x",),
+    ),
+    Row(
+        "transformer_block.block_parameter_count",
+        {"d_model": 4, "d_ff": 5},
+        [
+            value("d_model and d_ff must be at least 1, got 0 and 5", d_model=0),
+            value("d_model and d_ff must be at least 1, got 4 and 0", d_ff=0),
+        ],
+    ),
+    Row(
+        "transformer_block.block_flops",
+        {"n": 3, "d_model": 4, "d_ff": 5},
+        [
+            value("n, d_model and d_ff must be at least 1, got 0, 4 and 5", n=0),
+            value("n, d_model and d_ff must be at least 1, got 3, 0 and 5", d_model=0),
+            value("n, d_model and d_ff must be at least 1, got 3, 4 and 0", d_ff=0),
+        ],
+    ),
+    Row(
+        "scaling.vectors",
+        {"component": COIN, "d_k": 2},
+        [
+            value("d_k must be at least 1, got 0", d_k=0),
+            value(
+                "probabilities must sum to 1, got 3/4",
+                component={0: Fraction(1, 4), 1: Fraction(1, 2)},
+            ),
+        ],
+    ),
+    Row(
+        "scaling.dot_distribution",
+        {"queries": [((1, 2), Fraction(1))], "keys": [((3, 4), Fraction(1))]},
+        [value("query and key must share d_k, got 2 and 1", keys=[((3,), Fraction(1))])],
+    ),
+    *(
+        Row(
+            f"scaling.{name}",
+            {"samples": np.array([1.0, 2.0])},
+            [
+                value(f"samples must be a vector of at least 2, got shape {one.shape}", samples=one)
+                for one in (a(1), a(2, 3))
+            ],
+        )
+        for name in ("mean_interval", "variance_interval")
+    ),
+    Row(
+        "nn.MultiHeadAttention",
+        {"d_model": 6, "num_heads": 3},
+        [
+            value("num_heads must divide d_model, got 4 and 6", num_heads=4),
+            value("num_heads must divide d_model, got 0 and 6", num_heads=0),
+            value("num_heads must divide d_model, got 3 and 0", d_model=0),
+        ],
+    ),
+    Row(
+        "nn.TransformerEncoderLayer",
+        {"d_model": 6, "num_heads": 3, "d_ff": 1},
+        [
+            value("num_heads must divide d_model, got 4 and 6", num_heads=4),
+            value("d_ff must be at least 1, got 0", d_ff=0),
+            value(
+                "activation must be a function or one of ['relu', 'gelu'], got 'tanh'",
+                activation="tanh",
+            ),
+        ],
+    ),
+]
+UNCHECKED = {
+    # They take what the standard library or NumPy takes, and say what those say.
+    "eight_steps.round_weights",
+    "learning.finite_differences",
+    "scaling.mean_interval",
+    "scaling.variance_interval",
+    "sequences.weights_of",
+}
+
+
+CASES = [
+    pytest.param(row, *wrong, id=f"{row.name}-{number}-{'-'.join(wrong[0])}")
+    for row in ROWS
+    for number, wrong in enumerate(row.wrong if row.name in UNCHECKED else row.cases())
+]
+
+
+@pytest.mark.parametrize(("row", "changes", "error", "message"), CASES)
+def test_bad_input_is_refused(
+    row: Row, changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    """Wanted and got, as the message says it; and no argument has been touched."""
+    given = row.good | changes
+    before = copy.deepcopy(given)
+    with pytest.raises(error) as caught:
+        row.function(**given)
+    assert str(caught.value) == message
+    np.testing.assert_equal(_plain(given), _plain(before))
+
+
+def _plain(given: dict[str, Any]) -> list[str]:
+    with np.printoptions(floatmode="unique", threshold=10_000):
+        return [repr(one) for one in given.values()]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_good_input_is_taken(row: Row) -> None:
+    """Or the table would show nothing."""
+    row.function(**row.good)
+
+
+def public(module: str) -> list[str]:
+    """The functions and classes of a module that say what they raise."""
+    tree = ast.parse((ROOT / "attention_docs" / module).read_text("utf-8"))
+    inner = "nn" if module.startswith("nn/") else module.removesuffix(".py")
+    return [
+        f"{inner}.{node.name}"
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and "Raises:" in (ast.get_docstring(node) or "")
+    ]
+
+
+def test_every_function_that_raises_is_in_the_table() -> None:
+    """Of the modules that are in it, but the checks, which have tests of their own."""
+    told = {row.name for row in ROWS}
+    known = {name.split(".")[0] for name in told}
+    raising = {name for module in modules() for name in public(module)}
+    assert {name for name in raising if name.split(".")[0] in known} == told

@@ -1,0 +1,354 @@
+"""`python -m attention_docs.verify`: what it says of a small site written by hand, and of ours."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import zipfile
+from functools import partial
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attention_docs import verify
+from tests.conftest import ROOT, Handler, each_language
+
+LISTING = '''"""A listing."""
+
+# --8<-- [start:setup]
+import numpy as np
+
+from attention_docs.figures import bar_chart
+from attention_docs.text import text
+
+third = np.ones(1) / 3
+# --8<-- [end:setup]
+
+# --8<-- [start:shown]
+print("a third is", text(third, ".4f"))
+print("three of them", text(3 * third, ".1f"))
+bar_chart(["one", "two"], {"": [1, 2]}, ylabel="weight", spec="d")
+# --8<-- [end:shown]
+
+# --8<-- [start:heavy]
+import torch
+
+half = torch.ones(2) / 2
+# --8<-- [end:heavy]
+
+# --8<-- [start:after]
+print(text(half, ".2f"))
+# --8<-- [end:after]
+'''
+TOLD = "a third is [0.3333]\nthree of them [1.0]"
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def record(name: str, block: int, text: str, values: list[float], **more: str) -> dict[str, Any]:
+    kind = "inline" if "expression" in more else "output"
+    own = {"id": name, "kind": kind, "slug": "small", "lang": "en", "block": block}
+    return own | {"text": text, "values": values, "sha256": digest(text)} | more
+
+
+def document(alt: str) -> dict[str, Any]:
+    """What numbers.json says of the listing: worked out by hand but for the words of a figure."""
+    file = "attention_docs/text.py"
+    return {
+        "languages": ["en"],
+        "versions": {"numpy": np.__version__},
+        "sha256": {"docs/listings/small.py": digest(LISTING), file: digest_of(ROOT / file)},
+        "pages": {
+            "small": [[f"small.py:{name}"] for name in ("setup", "shown", "heavy", "after")],
+            "empty": [],
+        },
+        "records": [
+            record("out-shown", 2, TOLD, [0.3333, 1.0], figure=alt),
+            record("value-1", 2, "0.67", [0.67], expression="2 * third[0]", format=".2f"),
+            record("value-2", 3, "4", [4.0], expression="site.blocks", format=""),
+            record("out-after", 4, "[0.50, 0.50]", [0.5, 0.5], figure=""),
+        ],
+    }
+
+
+def digest_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture(scope="session")
+def alt() -> str:
+    from attention_docs.figures import bar_chart
+
+    return bar_chart(["one", "two"], {"": [1, 2]}, ylabel="weight", spec="d").alt("en")
+
+
+class Small:
+    """A small site in a folder."""
+
+    def __init__(self, folder: Path, alt: str) -> None:
+        self.folder = folder
+        self.document = document(alt)
+        (folder / "listings").mkdir()
+        self.write("listings/small.py", LISTING)
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+    def verified(self, *flags: str, place: str = "") -> int:
+        self.write("numbers.json", json.dumps(self.document))
+        return verify.main([place or str(self.folder), *flags])
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The record of the output with two lines and a figure."""
+        first: dict[str, Any] = self.document["records"][0]
+        return first
+
+
+@pytest.fixture
+def small(tmp_path: Path, alt: str) -> Small:
+    return Small(tmp_path, alt)
+
+
+# --- equal
+
+
+def test_a_folder(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    assert small.verified("--all") == 0
+    lines = [f"equal: small#{r['id']} (en)" for r in small.document["records"]]
+    wanted = [*lines, "4 equal, 0 differs, 0 not runnable here"]
+    assert capsys.readouterr().out.splitlines() == wanted
+
+
+def test_an_archive_and_an_address(small: Small, tmp_path: Path) -> None:
+    """The archive holds the site in a folder of its own; another zip is no archive of a site."""
+    assert small.verified() == 0
+    packed = tmp_path / "packed.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("numbers.json", "listings/small.py"):
+            archive.write(small.folder / name, f"attention-docs/{name}")
+    assert verify.main([str(packed)]) == 0
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Handler, directory=str(small.folder))
+    ) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert verify.main([f"http://127.0.0.1:{server.server_port}/"]) == 0
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package and what pip brings along, and nothing else: no torch."""
+    folder = tmp_path_factory.mktemp("installed")
+    (folder / "attention_docs").symlink_to(ROOT / "attention_docs")
+    libraries = Path(np.__file__).parents[1]
+    for name in ("numpy", "array_api_compat", "jaxtyping", "wadler_lindig"):
+        for path in libraries.glob(f"{name}*"):
+            (folder / path.name).symlink_to(path)
+    return folder
+
+
+def test_with_numpy_alone(small: Small, installed: Path) -> None:
+    """What needs torch, or uses what it has made, cannot run; all else is equal."""
+    small.write("numbers.json", json.dumps(small.document))
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "attention_docs.verify", str(small.folder), "--all"],
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        cwd=small.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "not runnable here: small#out-after (en): torch is not installed" in done.stdout
+    assert done.stdout.endswith("3 equal, 0 differs, 1 not runnable here\n")
+
+
+# --- different
+
+
+@pytest.mark.parametrize(
+    "change", [{"text": "a third is 0.3"}, {"values": [0.3333, 1.1]}, {"sha256": digest("")}]
+)
+def test_a_change_without_its_hash(small: Small, change: dict[str, Any]) -> None:
+    """The text, the numbers in it and its hash are one thing."""
+    small.shown.update(change)
+    found = verify.verdicts(small.document, {})
+    (verdict,) = [one for one in found if one.id == "out-shown"]
+    assert verdict.state == verify.DIFFERS
+    assert verdict.reason == 'its "values" or "sha256" are not those of its "text"'
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "values", "here"),
+    [
+        (0, TOLD.replace("1.0", "1.1"), [0.3333, 1.1], "'three of them [1.0]'"),
+        (1, "0.68", [0.68], "'0.67'"),
+        (2, "5", [5.0], "'4'"),
+        (3, "[0.50, 0.51]", [0.5, 0.51], "'[0.50, 0.50]'"),
+    ],
+)
+def test_a_changed_value_with_its_hash(
+    small: Small,
+    capsys: pytest.CaptureFixture[str],
+    number: int,
+    text: str,
+    values: list[float],
+    here: str,
+) -> None:
+    one = small.document["records"][number]
+    one.update(text=text, values=values, sha256=digest(text))
+    assert small.verified() == 1
+    out = capsys.readouterr().out
+    assert f"published {text.splitlines()[-1]!r}, here {here}" in out
+    assert out.endswith("3 equal, 1 differs, 0 not runnable here\n")
+
+
+def test_a_changed_figure(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    small.shown["figure"] = small.shown["figure"].replace("2", "3")
+    assert small.verified() == 1
+    assert "differs: small#out-shown (en)" in capsys.readouterr().out
+
+
+def test_a_changed_listing_does_not_run(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = small.folder / "ran"
+    changed = LISTING.replace("third = ", f"open({str(ran)!r}, 'w')\nthird = ")
+    small.write("listings/small.py", changed)
+    assert small.verified() == 1
+    out = capsys.readouterr().out
+    assert "docs/listings/small.py is not the file that the site was built from" in out
+    assert out.endswith("1 equal, 3 differs, 0 not runnable here\n")  # the count needs no listing
+    assert not ran.exists()
+
+
+def test_a_listing_that_is_missing_or_lacks_a_section(
+    small: Small, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small.document["pages"]["small"][1] = ["small.py:gone"]
+    assert small.verified() == 1
+    told = "docs/listings/small.py must hold the section gone, got 'gone'"
+    assert told in capsys.readouterr().out
+    (small.folder / "listings" / "small.py").unlink()
+    assert small.verified() == 1
+    assert "wanted listings/small.py of the site, got FileNotFoundError" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("print(text(third / nothing, 'd'))", "block 2 failed: NameError: name 'nothing'"),
+        ("__import__('os')._exit(3)", "the process that ran this page died"),
+    ],
+)
+def test_a_block_that_fails(
+    small: Small, capsys: pytest.CaptureFixture[str], line: str, told: str
+) -> None:
+    changed = LISTING.replace('print("three', f'{line}\nprint("three')
+    small.write("listings/small.py", changed)
+    small.document["sha256"]["docs/listings/small.py"] = digest(changed)
+    assert small.verified() == 1
+    assert told in capsys.readouterr().out
+
+
+def test_an_output_without_a_record(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever takes out what is wrong is found too."""
+    del small.document["records"][0]
+    assert small.verified() == 1
+    told = "differs: small#block-2 (en): printed here, and numbers.json has no record of it"
+    assert told in capsys.readouterr().out
+
+
+def test_another_package_and_other_versions_are_told(
+    small: Small, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are a reason, not a difference: the values decide."""
+    small.document["versions"] = {"numpy": "1.0", "no-such-library": "2.0"}
+    small.document["sha256"] |= {"attention_docs/text.py": "0", "attention_docs/gone.py": "0"}
+    assert small.verified() == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"numpy: built with 1.0, here {np.__version__}",
+        "no-such-library: built with 2.0, here none",
+        "attention_docs/text.py: not the file that the site was built from",
+        "attention_docs/gone.py: not in the package that is installed here",
+        "4 equal, 0 differs, 0 not runnable here",
+    ]
+
+
+# --- nothing to compare
+
+OTHERS = [
+    ("not JSON", "numbers.json must be JSON, got Expecting value"),
+    ("[1]", "numbers.json must be an object, got list"),
+    ('{"name": "x"}', 'numbers.json must hold "languages", a list, got nothing'),
+    ({"pages": []}, 'numbers.json must hold "pages", a dict, got list'),
+    ({"pages": {"x": [1]}}, "numbers.json must hold lists of sections for x, got [1]"),
+    ({"languages": []}, "numbers.json must name languages, got []"),
+    ({"records": ["x"]}, "record 1 of numbers.json must be an output or an inline value, got 'x'"),
+    ({"records": [{"kind": "output"}]}, 'record 1 of numbers.json must hold "text", a str, got'),
+]
+
+
+@pytest.mark.parametrize(("foreign", "told"), OTHERS, ids=[told for _, told in OTHERS])
+def test_another_file(
+    small: Small, capsys: pytest.CaptureFixture[str], foreign: Any, told: str
+) -> None:
+    whole = foreign if isinstance(foreign, str) else json.dumps(small.document | foreign)
+    small.write("numbers.json", whole)
+    assert verify.main([str(small.folder)]) == 2
+    assert capsys.readouterr().err.startswith(told)
+
+
+def test_no_site_no_archive_no_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "site.zip").write_bytes(b"no zip")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("readme", "")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        closed = f"http://127.0.0.1:{free.getsockname()[1]}"
+    for place, told in [
+        (tmp_path, "wanted numbers.json of the site, got FileNotFoundError"),
+        (tmp_path / "gone", "wanted a site's folder, its archive or its address, got "),
+        (tmp_path / "site.zip", "wanted an archive of a site (.zip), got "),
+        (tmp_path / "other.zip", "wanted numbers.json of the site, got KeyError"),
+        (closed, "wanted numbers.json of the site, got URLError"),
+        ("http://", "wanted numbers.json of the site, got "),
+    ]:
+        assert verify.main([str(place)]) == 2
+        assert capsys.readouterr().err.startswith(told)
+
+
+# --- the built site
+
+
+@pytest.mark.site
+def test_numbers_json_knows_its_sources(numbers_json: dict[str, Any]) -> None:
+    """Every listing, the lock, and every module that a listing names, by SHA-256."""
+    known = numbers_json["sha256"]
+    assert {path: digest_of(ROOT / path) for path in known} == known
+    listings = {f"docs/listings/{path.name}" for path in (ROOT / "docs/listings").glob("*.py")}
+    wanted = {*listings, "requirements.lock", "attention_docs/softmax.py"}
+    wanted |= {"attention_docs/nn/multi_head.py", "attention_docs/checks.py"}
+    assert wanted <= known.keys()
+    assert not [path for path in known if "/publish/" in path or "/render/" in path]
+
+
+@pytest.mark.site
+@each_language
+def test_a_chapter_of_the_built_site(lang: str, site: Path, numbers_json: dict[str, Any]) -> None:
+    """The site itself, for one chapter; the workflow verifies all of it before it is published."""
+    own = [r for r in numbers_json["records"] if (r["slug"], r["lang"]) == ("eight-steps", lang)]
+    blocks = {"eight-steps": numbers_json["pages"]["eight-steps"]}
+    part = numbers_json | {"records": own, "pages": blocks, "languages": [lang]}
+    found = list(verify.verdicts(part, verify.outcomes(part, verify.reader(str(site)))))
+    assert len(found) == len(own) > 30
+    assert {one.state for one in found} == {verify.EQUAL}

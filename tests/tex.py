@@ -1,0 +1,551 @@
+"""Displayed formulas as functions: what TeX says, computed with numbers in place of its symbols.
+
+A reader for the TeX of these pages, no more: products by juxtaposition, fractions, roots, sums,
+indices, norms, expectations over a finite list of cases. Rows are vectors of shape (1, n); a result
+of one entry is a number. What it cannot read or does not know raises `UnknownError`: such a line
+counts as unchecked, and never as right.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+Names = dict[str, Any]
+Meaning = Callable[[Names], Any]
+TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[^\s]")
+DROPPED = re.compile(
+    r"\\\\(?:\[\d+pt\])?|\\(?:bigl|bigr|Bigl|Bigr|biggl|biggr|left|right|textstyle|displaystyle|limits)(?![A-Za-z])"
+    r"|\\[,;!: ]|~"
+)
+RELATIONS = {"=": "=", "\\le": "≤", "\\ge": "≥", "\\approx": "≈", "<": "<", ">": ">"}
+OPENING = {"(": ")", "[": "]", "\\{": "\\}", "\\lVert": "\\rVert", "\\lvert": "\\rvert"}
+FUNCTIONS = {"\\ln": np.log, "\\sin": np.sin, "\\cos": np.cos, "\\tanh": np.tanh}
+ACCENTS = ("\\bar", "\\hat", "\\tilde", "\\mathbf")
+CASES, SIZES = "cases", "sizes"  # in the names: the outcomes of chance, how far indices go
+
+
+class UnknownError(Exception):
+    """TeX that this reader does not know, or a symbol without a number."""
+
+
+def plain(value: Any) -> Any:
+    """A number for an array of one entry."""
+    return float(value.reshape(())) if isinstance(value, np.ndarray) and value.size == 1 else value
+
+
+def times(a: Any, b: Any) -> Any:
+    """A product of matrices, or of a number with anything."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return plain(a @ b)
+    return a * b
+
+
+def dot(a: Any, b: Any) -> Any:
+    """What a raised dot means: of two rows their inner product."""
+    rows = all(isinstance(one, np.ndarray) and one.shape[0] == 1 for one in (a, b))
+    return plain(a @ b.T) if rows else times(a, b)
+
+
+class Reader:
+    """Reads one side of a relation; `meaning` is a function of the names."""
+
+    def __init__(self, tokens: list[str], known: Names) -> None:
+        self.tokens, self.at, self.known = tokens, 0, known
+
+    @property
+    def next(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def take(self, wanted: str = "") -> str:
+        token = self.next
+        if not token or (wanted and token != wanted):
+            raise UnknownError(f"wanted {wanted or 'more'}, got {token or 'the end'}")
+        self.at += 1
+        return token
+
+    def whole(self) -> Meaning:
+        meaning = self.sum()
+        if self.next:
+            raise UnknownError(self.next)
+        return meaning
+
+    def sum(self) -> Meaning:
+        """Terms with their signs."""
+        terms: list[tuple[int, Meaning]] = []
+        sign = 1
+        if self.next in "+-" and self.next:
+            sign = -1 if self.take() == "-" else 1
+        terms.append((sign, self.term()))
+        while self.next and self.next in "+-":
+            sign = -1 if self.take() == "-" else 1
+            terms.append((sign, self.term()))
+
+        def meaning(names: Names) -> Any:
+            first_sign, first = terms[0]
+            total = first_sign * first(names)
+            for one_sign, one in terms[1:]:
+                total = total + one_sign * one(names)
+            return plain(total)
+
+        return meaning
+
+    def term(self) -> Meaning:
+        """Factors side by side, with dots, crosses and slashes."""
+        meaning = self.factor()
+        while (
+            self.next
+            and self.next not in "+-)],&|"
+            and self.next not in (*OPENING.values(), "}", "\\mid")
+        ):
+            if self.next in ("\\cdot", "\\times"):
+                self.take()
+                meaning = self.joined(meaning, dot, self.factor())
+            elif self.next == "/":
+                self.take()
+                meaning = self.joined(meaning, lambda a, b: a / b, self.factor())
+            else:
+                meaning = self.joined(meaning, times, self.factor())
+        return meaning
+
+    @staticmethod
+    def joined(a: Meaning, how: Callable[[Any, Any], Any], b: Meaning) -> Meaning:
+        return lambda names: how(a(names), b(names))
+
+    def factor(self) -> Meaning:
+        """What may carry an exponent."""
+        meaning = self.atom()
+        while self.next and self.next in "^_":
+            if self.next == "_":
+                meaning = self.indexed(meaning)
+            else:
+                self.take()
+                meaning = self.power(meaning)
+        return meaning
+
+    def power(self, base: Meaning) -> Meaning:
+        tokens = self.group()
+        if tokens == ["\\top"]:
+            return lambda names: (
+                base(names).T if isinstance(base(names), np.ndarray) else base(names)
+            )
+        exponent = Reader(tokens, self.known).whole()
+        return lambda names: base(names) ** exponent(names)
+
+    def group(self) -> list[str]:
+        """The tokens within braces, or the next one."""
+        if self.next != "{":
+            return [self.take()]
+        self.take()
+        found, depth = [], 1
+        while depth:
+            token = self.take()
+            depth += {"{": 1, "}": -1}.get(token, 0)
+            found.append(token)
+        return found[:-1]
+
+    def inner(self) -> Meaning:
+        return Reader(self.group(), self.known).whole()
+
+    def bracketed(self) -> list[list[str]]:
+        """The tokens of what stands in brackets, cut at its commas."""
+        opening = self.take()
+        parts: list[list[str]] = [[]]
+        depth = 1
+        while True:
+            token = self.take()
+            depth += (token in OPENING or token == "{") - (
+                token in OPENING.values() or token == "}"
+            )
+            if not depth:
+                if token != OPENING.get(opening):
+                    raise UnknownError(token)
+                return parts
+            if token == "," and depth == 1:
+                parts.append([])
+            else:
+                parts[-1].append(token)
+
+    def atom(self) -> Meaning:
+        token = self.next
+        if token == "{":
+            return self.inner()
+        if token in ("(", "["):
+            return self.in_brackets()
+        if token == "|":
+            self.take()
+            end = self.tokens.index("|", self.at)
+            part, self.at = self.tokens[self.at : end], end + 1
+            bare = Reader(part, self.known).whole()
+            return lambda names: abs(bare(names))
+        if token in ("\\lVert", "\\lvert"):
+            (part,) = self.bracketed()
+            inside = Reader(part, self.known).whole()
+            return lambda names: float(np.sqrt(np.sum(np.square(inside(names)))))
+        if token[0].isdigit():
+            number = float(self.take())
+            return lambda names: number
+        if token in FUNCTIONS:
+            return self.function(FUNCTIONS[self.take()])
+        reader = {
+            "\\frac": self.fraction,
+            "\\tfrac": self.fraction,
+            "\\dfrac": self.fraction,
+            "\\sqrt": self.root,
+            "\\sum": self.series,
+            "\\operatorname": self.operator,
+            "\\max": self.largest,
+            "\\underbrace": self.braced,
+            "\\begin": self.matrix,
+        }.get(token)
+        if reader:
+            self.take()
+            return reader()
+        return self.symbol()
+
+    def function(self, function: Any) -> Meaning:
+        argument = self.factor()
+        return lambda names: function(argument(names))
+
+    def in_brackets(self) -> Meaning:
+        parts = [Reader(part, self.known).whole() for part in self.bracketed()]
+        if len(parts) == 1:
+            return parts[0]
+        return lambda names: np.hstack([np.atleast_2d(part(names)) for part in parts])
+
+    def fraction(self) -> Meaning:
+        above, below = self.short(), self.short()
+        return lambda names: above(names) / below(names)
+
+    def short(self) -> Meaning:
+        """An argument; in \\tfrac12 two digits are two."""
+        if self.next and self.next[0].isdigit():
+            token = self.take()
+            if len(token) > 1:
+                self.at -= 1
+                self.tokens = [*self.tokens[: self.at], token[1:], *self.tokens[self.at + 1 :]]
+            digit = float(token[0])
+            return lambda names: digit
+        return self.inner()
+
+    def root(self) -> Meaning:
+        inside = self.inner()
+        return lambda names: math.sqrt(inside(names))
+
+    def braced(self) -> Meaning:
+        inside = self.inner()
+        self.take("_")
+        self.group()
+        return inside
+
+    def largest(self) -> Meaning:
+        if self.next == "_":
+            self.take()
+            index = self.group()
+            inside = self.term()
+            return lambda names: max(inside(one) for one in over(index, None, names, self.known))
+        low, value = (Reader(part, self.known).whole() for part in self.bracketed())
+        return lambda names: plain(np.maximum(low(names), value(names)))
+
+    def series(self) -> Meaning:
+        """A sum over indices; it takes the product behind it."""
+        self.take("_")
+        index, end = self.group(), None
+        if self.next == "^":
+            self.take()
+            end = self.inner()
+        inside = self.term()
+
+        def meaning(names: Names) -> Any:
+            total: Any = 0.0
+            for one in over(index, end, names, self.known):
+                total = total + inside(one)
+            return plain(total)
+
+        return meaning
+
+    def operator(self) -> Meaning:
+        name = "".join(self.group())
+        if self.next == "_":
+            self.take()
+            name += "_" + "".join(self.group())
+        if name in ("E", "Var"):
+            return self.chance(name)
+        if name not in self.known:
+            raise UnknownError(name)
+        parts = [Reader(part, self.known).whole() for part in self.bracketed()]
+        meaning: Meaning = lambda names: plain(names[name](*(part(names) for part in parts)))  # noqa: E731
+        return self.indexed(meaning)
+
+    def chance(self, name: str) -> Meaning:
+        """An expectation or a variance over the cases, perhaps given one of their symbols."""
+        given: list[str] = []
+        if self.next in ("(", "["):
+            (part,) = self.bracketed()
+            if "\\mid" in part:
+                given = part[part.index("\\mid") + 1 :]
+                part = part[: part.index("\\mid")]
+                if given[0] not in self.known or given[1:] not in ([], [">", "0"]):
+                    raise UnknownError("a condition")
+            inside = Reader(part, self.known).whole()
+        else:
+            inside = self.term()
+
+        def meaning(names: Names) -> Any:
+            if CASES not in names:
+                raise UnknownError("no cases")
+            alike = [
+                (p, case)
+                for p, case in names[CASES]
+                if not given or met(case[given[0]], names[given[0]], given[1:])
+            ]
+            total = sum(p for p, _ in alike)
+            values = [(p / total, inside(names | case)) for p, case in alike]
+            mean = sum(p * value for p, value in values)
+            if name == "E":
+                return mean
+            return sum(p * (value - mean) ** 2 for p, value in values)
+
+        return meaning
+
+    def matrix(self) -> Meaning:
+        if "".join(self.group()) not in ("bmatrix", "pmatrix"):
+            raise UnknownError("an environment")
+        rows: list[list[list[str]]] = [[[]]]
+        while self.next != "\\end":
+            token = self.take()
+            if token == "&":
+                rows[-1].append([])
+            elif token == "\\\\":
+                rows.append([[]])
+            else:
+                rows[-1][-1].append(token)
+        self.take()
+        self.group()
+        cells = [[Reader(cell, self.known).whole() for cell in row] for row in rows]
+        return lambda names: np.array([[cell(names) for cell in row] for row in cells])
+
+    def symbol(self) -> Meaning:
+        """A name, with its accent, prime and indices; the longest that is known."""
+        token = self.take()
+        name = token
+        if token in ACCENTS:
+            name = f"{token} {''.join(self.group())}"
+        elif token == "d" and self.next and f"d{self.next}" in self.bases():
+            name = f"d{self.take()}"
+        elif not (token.isalpha() or token.startswith("\\")):
+            raise UnknownError(token)
+        while self.next == "'":
+            name += self.take()
+        if token == "e" and self.next == "^" and "e" not in self.known:
+            return lambda names: math.e
+        for index in self.subscripts():
+            full = f"{name}_{index}"
+            if full in self.known:
+                return self.named(full)
+        if name == "\\delta" and name not in self.known:
+            return self.indexed(None)
+        if name == "\\pi" and name not in self.known:
+            return lambda names: math.pi
+        return self.indexed(self.named(name), name)
+
+    def bases(self) -> set[str]:
+        """The names without their subscripts."""
+        return {one.split("_")[0] for one in self.known}
+
+    def subscripts(self) -> Iterator[str]:
+        """A subscript that belongs to the name, as text: taken where the name with it is known."""
+        if self.next == "_":
+            start = self.at
+            self.take()
+            yield "".join(one for one in self.group() if one not in ("{", "}", "\\text", "\\"))
+            self.at = start
+
+    def named(self, name: str) -> Meaning:
+        if self.next == "(" and callable(self.known.get(name)):
+            parts = [Reader(part, self.known).whole() for part in self.bracketed()]
+            return lambda names: plain(names[name](*(part(names) for part in parts)))
+        if name not in self.known:
+            raise UnknownError(name)
+        meaning: Meaning = lambda names: names[name]  # noqa: E731
+        return self.indexed(meaning) if "_" in name else meaning
+
+    def indexed(self, meaning: Meaning | None, name: str = "") -> Meaning:
+        """With the indices that follow; without a meaning, Kronecker's delta."""
+        if self.next != "_":
+            if meaning is None:
+                raise UnknownError("\\delta")
+            return meaning
+        self.take()
+        places = indices([one for one in self.group() if one != ","], self.known)
+
+        def entry(names: Names) -> Any:
+            found = [place(names) for place in places]
+            if meaning is None:
+                return float(found[0] == found[1])
+            value = meaning(names)
+            if isinstance(value, int | float) and not callable(value):
+                raise UnknownError("an index of a number")
+            if callable(value):
+                return value(*found)
+            if isinstance(value, list):
+                value, found = value[found[0]], found[1:]
+            return picked(value, found)
+
+        return entry
+
+
+def met(value: Any, wanted: Any, condition: list[str]) -> bool:
+    """Whether an outcome belongs to those that are given."""
+    return value > 0 if condition else np.array_equal(value, wanted)
+
+
+def picked(value: Any, places: list[int]) -> Any:
+    """An entry of a matrix or of a row; one index of a matrix picks a row."""
+    if not isinstance(value, np.ndarray) or not places:
+        return value
+    if len(places) == 2:
+        return float(value[places[0], places[1]])
+    (place,) = places
+    return float(value[0, place]) if value.shape[0] == 1 else value[place][None]
+
+
+def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
+    """Indices, each a letter, a number from 1, or a letter with something added."""
+    if any(one in "+-(" for one in tokens):
+        meaning = Reader(tokens, known | {"\\pi": known.get("\\pi")}).whole()
+        return [lambda names: round(meaning(names))]
+    found: list[Callable[[Names], int]] = []
+    for token in tokens:
+        if token.isdigit():
+            found.append(lambda names, place=int(token) - 1: place)
+        elif token in known or token in known.get(SIZES, {}):
+            found.append(lambda names, one=token: names[one])
+        else:
+            raise UnknownError(f"index {token}")
+    return found
+
+
+def over(index: list[str], end: Meaning | None, names: Names, known: Names) -> Iterator[Names]:
+    """The names with every value of the indices of a sum; indices count from 0 within."""
+    sizes = names.get(SIZES, {})
+    if "=" in index:
+        letter, start = index[0], int(index[2])
+        if letter not in sizes or end is None:
+            raise UnknownError(f"how far {letter} goes")
+        last = round(end(names))
+        yield from (names | {letter: i} for i in range(start - (start > 0), last + (start == 0)))
+        return
+    if "\\ne" in index:
+        letter, other = index[0], index[2]
+        if letter not in sizes or other not in names:
+            raise UnknownError(f"how far {letter} goes")
+        yield from (names | {letter: i} for i in range(sizes[letter]) if i != names[other])
+        return
+    letters = [one for one in index if one != ","]
+    if not all(one in sizes for one in letters):
+        raise UnknownError(f"how far {letters} go")
+    for places in np.ndindex(*(sizes[one] for one in letters)):
+        yield names | dict(zip(letters, places, strict=True))
+
+
+# --- lines ---------------------------------------------------------------------------------------
+
+
+def lines(display: str) -> list[list[str]]:
+    """The tokens of each line of a display, without its reason and its alignment."""
+    tex = re.sub(r"\\(?:begin|end)\{(?:aligned|alignedat)\}", "", display)
+    tex = re.sub(r"(?:&&|\\qquad|\\quad)?\s*\\text\{\s*[(（][^\n]*", "\\\\\\\\", tex)
+    tex = re.sub(r",\s*&(?!&)|\\text\{[^{}]*:\}", r" \\quad ", tex)
+    tex = re.sub(r"\\text\{([^{}]*)\}", lambda m: "{" + m[1].strip() + "}", tex)
+    tokens = TOKEN.findall(DROPPED.sub(lambda m: "\\\\" if m[0][:2] == "\\\\" else " ", tex))
+    found: list[list[str]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += (token == "\\begin") - (token == "\\end")
+        if token == "\\\\" and not depth:
+            found.append([])
+        elif token != "&" or depth:
+            found[-1].append(token)
+    return [line for line in found if line]
+
+
+def chains(line: list[str]) -> Iterator[list[str]]:
+    """The statements of a line, which stand apart."""
+    at, depth = 0, 0
+    for number, token in enumerate(line):
+        depth += (token in (*OPENING, "{")) - (token in (*OPENING.values(), "}"))
+        if token in ("\\quad", "\\qquad") and not depth:
+            yield line[at:number]
+            at = number + 1
+    yield line[at:]
+
+
+def sides(chain: list[str]) -> list[tuple[str, list[str]]]:
+    """The relation before each side, and its tokens; the first has the relation ""."""
+    while chain and chain[-1] in (",", "."):
+        chain = chain[:-1]
+    found: list[tuple[str, list[str]]] = [("", [])]
+    depth = 0
+    for token in chain:
+        depth += (token in (*OPENING, "{")) - (token in (*OPENING.values(), "}"))
+        if token in RELATIONS and not depth:
+            found.append((RELATIONS[token], []))
+        else:
+            found[-1][1].append(token)
+    return found
+
+
+def holds(relation: str, a: Any, b: Any, near: float) -> bool:
+    """Whether two values stand in a relation, up to rounding."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    slack = 1e-9 * (1 + np.abs(a).max() + np.abs(b).max())
+    match relation:
+        case "=":
+            return a.shape == b.shape and bool(np.abs(a - b).max() <= slack)
+        case "≈":
+            return bool(np.abs(a - b).max() <= near * (1 + np.abs(b).max()))
+        case "≤" | "<":
+            return bool((a <= b + slack).all())
+        case _:
+            return bool((a >= b - slack).all())
+
+
+def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[str]]:
+    """Each line with a relation and whether it could be computed; and what does not hold."""
+    could: list[tuple[str, bool]] = []
+    wrong: list[str] = []
+    before: Any = None
+    for line in lines(display):
+        if not any(token in RELATIONS for token in line):
+            before = value(line, names)
+            continue
+        known = False
+        for chain in chains(line):
+            parts = sides(chain)
+            values = [value(tokens, names) if tokens else before for _, tokens in parts]
+            for n in range(1, len(parts)):
+                if values[n - 1] is None or values[n] is None:
+                    continue
+                known = True
+                if not holds(parts[n][0], values[n - 1], values[n], names.get("near", 1e-2)):
+                    told = [" ".join(tokens) or "the line before" for _, tokens in parts]
+                    wrong.append(
+                        f"{told[n - 1]} {parts[n][0]} {told[n]}: {values[n - 1]}, {values[n]}"
+                    )
+            if len(parts) > 1:
+                before = values[-1]
+        could.append((" ".join(line), known))
+    return could, wrong
+
+
+def value(tokens: list[str], names: Names) -> Any:
+    """What a side comes to, or None where it cannot be computed."""
+    try:
+        return Reader([*tokens], names).whole()(names)
+    except (UnknownError, KeyError, IndexError, TypeError, AttributeError, ValueError):
+        return None

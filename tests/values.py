@@ -1,0 +1,75 @@
+"""Every number in a sentence is asserted: changed on its page, it makes a test fail.
+
+That it is the result of its expression the build sees to; only a test with a source of its own sees
+that it is the right expression: `weights[0, 1]` where the sentence speaks of `weights[1, 0]`.
+
+So a test that has read inline values and passed is called again with each of them changed, by one
+in the last digit of one numeral. What a change came to goes with the test's report to the process
+that collects them, which says at the end which values nobody missed: `left_over`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from attention_docs.site.read.page import read_page
+
+NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
+Change = tuple[str, str, str]  # the page's name, the id of the value, the text that it became
+
+
+def changes(text: str) -> Iterator[str]:
+    """The text with one numeral changed, each in turn; without a numeral, other words."""
+    for found in NUMERAL.finditer(text):
+        last = str((int(found[0][-1]) + 1) % 10)
+        yield text[: found.end() - 1] + last + text[found.end() :]
+    if not NUMERAL.search(text):
+        yield f"not {text}"
+
+
+def noticed(test: Callable[[], object], asked: Iterable[tuple[Any, str]]) -> list[Change]:
+    """The changes of inline values that make a test fail, of the sections that it asked for."""
+    found = []
+    sections = {(page.source.slug, name): page for page, name in asked if page.source.lang == "en"}
+    places = [
+        (page, number) for (_, name), page in sections.items() for number in page.within(name)
+    ]
+    for page, number in places:
+        whole = page.inline
+        line, name, text = whole[number]
+        for change in changes(text):
+            page.inline = [*whole[:number], (line, name, change), *whole[number + 1 :]]
+            try:
+                test()
+            except Exception:  # whatever says that something is wrong
+                found.append((page.source.slug, name, change))
+            finally:
+                page.inline = whole
+    return found
+
+
+def left_over(page: Any, found: Iterable[Change]) -> list[str]:
+    """The inline values of a page that could be changed, or read by nobody, and no test failed."""
+    known, slug = {tuple(one) for one in found}, page.source.slug
+    return [
+        f"docs/en/{slug}.md:{line}: {text!r} became {change!r}, and no test failed: "
+        f'assert it in {test_file(slug)}, from page.values("{page.section_of(line)}")'
+        for (line, name, text), value in zip(page.inline, page.source.values, strict=True)
+        for change in changes(text)
+        if not value.counted and (slug, name, change) not in known
+    ]
+
+
+def test_file(slug: str) -> str:
+    """Where the numbers of a page are asserted."""
+    return f"tests/test_{slug.replace('-', '_')}.py"
+
+
+def slugs(root: Path) -> list[str]:
+    """The pages that hold inline values of their own blocks."""
+    folder = root / "docs" / "en"
+    pages = (read_page(path, root) for path in sorted(folder.rglob("*.md")))
+    return [page.slug for page in pages if any(not value.counted for value in page.values)]

@@ -32,6 +32,7 @@ from attention_docs.site.run.execute import Executor, public_versions
 from attention_docs.site.run.result import Drawing, Result
 from attention_docs.site.store import key_of
 from attention_docs.words import Words, words
+from attention_docs.words.drawn import reworded
 
 
 def cache_folder(root: Path) -> Path:
@@ -165,7 +166,9 @@ class Build:
         if glossary := self.pages[script.origin].get("glossary"):
             self.failures += remade.terms(script, glossary)
         said = self.root / "attention_docs" / "words" / f"{script.origin}.toml"
-        for fault in remade.open_words(script, said, words(script.origin), words(first)):
+        ours = words(script.origin).items()
+        read = {name: one for name, one in ours if name not in remade.COMPARED}
+        for fault in remade.open_words(script, said, read, words(first)):
             place = f"attention_docs/words/{fault.path}"
             self.failures.append(Failure(place, fault.line, fault.message))
         docs = self.root / "docs"
@@ -222,7 +225,7 @@ class Build:
         if not result.figure:
             return result
         drawn = result.figure[script.origin]
-        svg, alt = remade.drawing(script, drawn.svg), script(drawn.alt)
+        svg, alt = reworded(drawn.svg, script), script(drawn.alt)
         return replace(result, figure={**result.figure, script.lang: Drawing(svg, alt)})
 
     def told(self, failure: Failure) -> Failure:

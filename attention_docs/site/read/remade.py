@@ -17,6 +17,10 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, table
 from attention_docs.site.read.page import CODE_SPAN, Block, Fence, Page, parsed
 from attention_docs.site.read.script import HAN, Script, opencc
+from attention_docs.words.drawn import reworded
+
+COMPARED = ("formulas", "relations")
+"""The words by which pages are compared; no reader sees them."""
 
 
 def page(script: Script, origin: Page, english: Page, root: Path) -> tuple[Page, list[Failure]]:
@@ -184,15 +188,7 @@ def forms(text: str) -> list[str]:
     return list(found.values())
 
 
-DRAWN = re.compile(r'(?<=[>"])[^<>"]*[\u2018-\u201d\u3400-\u9fff][^<>"]*(?=[<"])')
-
-
 def documentation(script: Script, html: str) -> str:
     """A page with the documentation of a module, whose labels come in the first script."""
     before, head, labels = html.partition('<div class="doc doc-object')
-    return before + head + drawing(script, labels)
-
-
-def drawing(script: Script, svg: str) -> str:
-    """A drawing in another script: its texts; its lines and colours stay."""
-    return DRAWN.sub(lambda text: script(text[0]), svg)
+    return before + head + reworded(labels, script)

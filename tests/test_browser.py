@@ -35,7 +35,7 @@ WINDOWS = {"en": [(1280, "light"), (390, "dark")], "zh": [(390, "dark"), (1280, 
 WINDOWS["zh-hant"] = WINDOWS["zh"]
 # A page that is made from the Chinese one has its HTML: only its type and its words differ.
 SEEN = [(lang, slug) for lang in LANGUAGES for slug in SLUGS]
-SEEN += [("zh-hant", slug) for slug in ("index", "masking", "glossary")]
+SEEN += [("zh-hant", slug) for slug in ("index", "masking", "glossary", "generation")]
 
 
 @in_browser

@@ -8,22 +8,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from lxml.html import tostring
 
 from attention_docs.site.build import Build
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import CODE_SPAN, Page
 from attention_docs.site.read.script import SEVERAL, read_script
 from attention_docs.words import words
-from tests.conftest import BUILT, ROOT, SLUGS, folder_of
+from attention_docs.words.drawn import by_table, reworded
+from tests.conftest import BUILT, LIVE, ROOT, SLUGS, folder_of, tree_of
 from tests.mini import WEIGHTS, Project, ran
 from tests.test_search import found
 
 HANT = read_script(ROOT, "zh-hant")
+CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
+
+
+def when_live(test: Callable[..., None]) -> Callable[..., None] | None:
+    """Leave the test out where set-up has brought no Python for the browser."""
+    return pytest.mark.site(test) if LIVE else None
 
 
 # --- the table, on sentences ----------------------------------------------------------------------
@@ -146,6 +154,7 @@ def axes(text: str) -> Iterator[tuple[str, str]]:
 
 # Lines of an output that the English calls otherwise, beside rows that it calls rows; and columns.
 READ = ("每行先是一個輸入給自", "最後一行是有幾個輸入", "每種詞性一行")
+READ += ("列依次是字母", "四行依次是", "列依次是可學習")
 
 
 def test_every_row_is_a_row_in_english(pages: dict[str, dict[str, Page]]) -> None:
@@ -185,6 +194,7 @@ def test_a_made_page_is_its_origin_but_for_words(
 MAINLAND = re.compile(
     "歸一化|方差|並行|迴圈神經|概率|數據|信息|網絡|代碼|程序|運行|默認|內存|字符串|變量|隨機數|打印|屏幕"
     "|鼠標|軟件|硬件|文檔|模塊|數組(?!成)|調用|腳本語言|鏈接|文件夾|正態|置信|激活函數|優化器|掩碼|隨機變量|循環中"
+    "|字節|似然|當且僅當|二進制|緩存|貪心|投機|信源|伯努利|期望值損失|分區塊"
 )
 ALLOWED = ("glossary",)
 
@@ -276,10 +286,34 @@ def test_either_script_finds_the_page(lang: str, query: str, slug: str, site: Pa
     assert slug in pages[:3]
 
 
+@when_live
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_live_page_says_what_the_built_one_says(slug: str, site: Path) -> None:
+    """A browser draws in the first script and has no OpenCC: the table of its page must make of
+    every figure what the build has made of it. What runs is what runs there."""
+    trees = [tree_of(folder_of(site, one, slug) / "index.html") for one in ("zh-hant", "zh")]
+    made, origin = (
+        json.loads((site / "live" / lang / f"{slug}.json").read_text(encoding="utf-8"))
+        for lang in ("zh-hant", "zh")
+    )
+    assert (made["lang"], origin["lang"], origin["script"]) == ("zh", "zh", {})
+    for own, one in zip(made["cells"], origin["cells"], strict=True):
+        assert own | {"code": ""} == one | {"code": ""}
+        assert not simplified(re.sub(r'"(?:[^"\\\n]|\\.)*"', "", own["code"]))
+    shown, drawn = (
+        [tostring(one, encoding="unicode") for one in tree.find_class("drawing")] for tree in trees
+    )
+    change = by_table(made["script"])
+    assert len(shown) == len(drawn)
+    for one, other in zip(shown, drawn, strict=True):
+        assert one == reworded(other, change)
+
+
 @pytest.mark.site
 def test_what_stands_beside_the_pages(site: Path) -> None:
     document = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
     assert document["languages"] == list(BUILT)
+    assert document["made"] == {"zh-hant": "zh"}
     lost = BeautifulSoup((site / "404.html").read_text(encoding="utf-8"), "lxml")
     assert [one.get_text() for one in lost.select('[lang="zh-Hant"] h2')] == ["沒有這個頁面"]
 
@@ -367,6 +401,11 @@ def test_what_has_no_answer_is_told_with_file_and_line(hant: Project) -> None:
         ("[terms]\n", '[terms]\n"掩码" = "掩膜"\n', r"must be TOML: Cannot overwrite a value"),
         ("[words]\n", '[words]\n"掩码" = "掩膜"\n', "“掩码” has an answer already: 遮罩"),
         ('"掩码" = "遮罩"', '"掩码" = ""', "“掩码” has no answer, got ''"),
+        (
+            '"按列" = "按行"',
+            '"按列" = "按列"',
+            "“按列”: 行 becomes 列, and 列 becomes 行 or 欄, got",
+        ),
         ("[marks]", "[signs]", "must hold axes, characters, from"),
         ('from = "zh"', 'from = "de"', "from is a language of mkdocs.yml, got 'de'"),
     ],

@@ -483,7 +483,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             ]
             told = any(page.file.src_uri in message for message in self.listener.messages)
             turn.clean = turn.clean and not left and not told and not self.unmended
-            files = {page.file.dest_uri: html} | self._copies(turn)
+            try:
+                files = {page.file.dest_uri: html} | self._copies(turn)
+            except Failure as failure:
+                self.failures.append(failure)
+                return html
             if turn.clean:
                 self.shelf.keep_printed(turn.printed_key, files)
         for name, content in files.items():

@@ -37,7 +37,8 @@ def beside(
     by_url = sorted(pages, key=lambda page: page.placed.url)
     lines = (page.made.numbered for page in by_url)
     sources = [page.placed.page for page in by_url]
-    told = numbers.document(catalogue.root, languages, public_versions(), sources, lines)
+    made = {lang: script.origin for lang, script in build.scripts.items()}
+    told = numbers.document(catalogue.root, languages, made, public_versions(), sources, lines)
     write(built / "numbers.json", told)
     for number, lang in enumerate(languages):
         found = (page.made.searched for page in pages if page.placed.page.lang == lang)

@@ -35,6 +35,8 @@ NUMBER = rf"(?:(?:(?!{HAN})[\w+−])+|\$[^$\n]*\$|\{{\w*\}}|{HIDDEN})"  # `{{}}`
 KEPT = re.compile(rf"{CODE_SPAN.pattern}|{VALUE.pattern}|(?<=\])\([^()\s]*\)|https?://[^\s)>]+")
 TOLD = re.compile(r"\b(?:(rows?)|(?<!straight )lines?)\b", re.I)
 LINE = re.compile(r"\(at line (\d+)")
+NEITHER = re.compile("[序陣]列")  # has the sign of an axis and is none
+COLUMN = "欄"  # of a printed table, whose lines are 行
 
 SEVERAL = frozenset(
     "鉴僵熏曲淀漓铲链锄锫针钟钥钫钻镋镎镢镰鹇饥闲须郁酸适雇雕面采里证谥谷赝赞辟荐荡荫药迹胄背胜胡脏苏苔"
@@ -270,6 +272,9 @@ def _script(path: str, lang: str, text: str) -> Script:
                 raise Failure(path, line, f"“{word}” has an answer already: {answers[word]}")
             if not answer or word.count("{}") != answer.count("{}"):
                 raise Failure(path, _line(text, word), f"“{word}” has no answer, got {answer!r}")
+            if name in ("axes", "rows") and _axes(word, "行列") != _axes(answer, "列行"):
+                message = f"“{word}”: 行 becomes 列, and 列 becomes 行 or {COLUMN}, got {answer!r}"
+                raise Failure(path, _line(text, word), message)
             answers[word] = answer
     return Script(
         lang=lang,
@@ -280,6 +285,12 @@ def _script(path: str, lang: str, text: str) -> Script:
         usual=found["characters"],
         text=text,
     )
+
+
+def _axes(text: str, signs: str) -> list[int]:
+    """What a text says of rows (0) and columns (1), by the signs for them."""
+    found = re.findall(f"[{signs}{COLUMN}]", NEITHER.sub("", text))
+    return [1 if sign == COLUMN else signs.index(sign) for sign in found]
 
 
 def _line(text: str, word: str, last: bool = False) -> int:

@@ -11,7 +11,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -149,12 +149,18 @@ def test_every_block_gives_what_was_published(
 # --- one page -------------------------------------------------------------------------------------
 
 
+@cache
+def words_of(lang: str) -> Any:
+    """What the scripts of live pages say in a language."""
+    return Build(ROOT, print).words(lang)["site"]["live"]
+
+
 class Live:
     """A page in a tab, with what a reader does."""
 
     def __init__(self, tab: Any, lang: str = "en") -> None:
         self.tab = tab
-        self.words = Build(ROOT, print).words(lang)["site"]["live"]
+        self.words = words_of(lang)
         tab.set_default_timeout(PATIENCE)
 
     def edit(self, block: str) -> Any:

@@ -205,7 +205,7 @@ def simplified(text: str) -> list[str]:
 
     chars = set(re.findall("[\u3400-\u9fff]", text)) - SEVERAL
     known = "".join(sorted(chars))
-    made = opencc("s2tw")("\n".join(known)).split("\n")
+    made = opencc("s2tw")("\n".join(known)).splitlines()
     other = [char for char, one in zip(known, made, strict=True) if char != one]
     return [text[max(0, (at := text.find(c)) - 5) : at + 5] for c in other]
 

@@ -120,9 +120,9 @@ class Build:
             for lang in self.written[1:]:
                 self.failures += untold(listing, lang)
         self._compare()
-        self._compare_entries()
         for script in self.scripts.values():
             self._make(script)
+        self._compare_entries()
         self.executor.plan(self.all)
 
     @property

@@ -28,9 +28,9 @@ def path_of(lang: str, slug: str) -> str:
 # --- every page ----------------------------------------------------------------------------------
 
 
-# A page loads in its language's first window and turns into the second. Colours take axe most of
-# its time and are the same in both languages and at every width: they are checked in the first
-# window alone. The pages of the API differ in one sentence and get no second.
+# A page loads in its language's first window, where axe looks at it, and turns into the second. The
+# two languages have the same parts, so that axe sees every part in both. The pages of the API
+# differ in one sentence and get no second window.
 WINDOWS = {"en": [(1280, "light"), (390, "dark")], "zh": [(390, "dark"), (1280, "light")]}
 WINDOWS["zh-hant"] = WINDOWS["zh"]
 # A page that is made from the Chinese one has its HTML: only its type and its words differ.
@@ -53,12 +53,12 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     tab.evaluate(AXE_SCRIPT)
     if tab.evaluate("document.documentElement.lang") != TAGS[lang]:
         faults.append("another language")
-    faults += faults_of_window(tab, *first, colours=True)
+    faults += tab.evaluate(AXE) + faults_of_colours(tab, first[1]) + faults_of_width(tab, first[0])
     for width, scheme in others:
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme)
         tab.evaluate(SETTLED)
-        faults += faults_of_window(tab, width, scheme, colours=False)
+        faults += faults_of_width(tab, width)
     if weight >= WEIGHT:
         faults.append(f"{weight} bytes")
     faults += tab.said + faults_of_loading(tab, answers, address)  # late ones too
@@ -116,14 +116,23 @@ def faults_of_moving(tab: Any) -> list[str]:
     return ["\n  ".join([f"layout shift {shifted}", *movers])]
 
 
-def faults_of_window(tab: Any, width: int, scheme: str, *, colours: bool) -> list[str]:
-    """What sticks out, and what axe finds, at this width in this scheme."""
-    found: list[str] = tab.evaluate(AXE)
-    if colours:
-        found += tab.evaluate(COLOURS)
-    if tab.evaluate("document.documentElement.scrollWidth") > width:
-        found.append("wider than its window")
-    return [f"{width} px, {scheme}: {fault}" for fault in found]
+def faults_of_width(tab: Any, width: int) -> list[str]:
+    """What sticks out."""
+    wide = tab.evaluate("document.documentElement.scrollWidth")
+    return [f"wider than its window: {wide} px of {width} px"] if wide > width else []
+
+
+DECIDED: dict[str, list[str]] = {"light": [], "dark": []}
+"""Kinds of text that other pages hold too, and axe has found nothing in."""
+
+
+def faults_of_colours(tab: Any, scheme: str) -> list[str]:
+    """What axe finds in the colours of this scheme, of texts that no page before had."""
+    found: list[str]
+    found, kinds = tab.evaluate(COLOURS, DECIDED[scheme])
+    if not found:
+        DECIDED[scheme] += kinds
+    return found
 
 
 # What moved while the page loaded, as browsers score it (0.1 is their limit for good).
@@ -188,11 +197,9 @@ AXE = """async () => {
 
 # The contrast of one text of each kind: what decides it is the colour, size and weight of a text,
 # how a link is marked, and all the grounds it stands on. Of figures, tests/test_figures.py computes
-# it. Axe gives up below a pseudo-element, so the squares of the paper are taken away; that it gives
-# up on most is a fault too.
-COLOURS = """async () => {
-  const plain = document.head.appendChild(document.createElement("style"));
-  plain.textContent = ".md-main::before { content: none !important }";
+# it. What another page has shown is not asked again. Axe gives up below a pseudo-element, so the
+# squares of the paper are taken away; that it gives up on most is a fault too.
+COLOURS = """async (decided) => {
   const grounds = new Map([[null, ""]]);
   const ground = (one) => {
     if (!grounds.has(one)) {
@@ -213,17 +220,22 @@ COLOURS = """async () => {
     const key = [one.tagName, ...kind, ground(one)].join("; ");
     if (!kinds.has(key)) kinds.set(key, one);
   }
+  decided.forEach((key) => kinds.delete(key));
+  if (!kinds.size) return [[], []];
+  const plain = document.head.appendChild(document.createElement("style"));
+  plain.textContent = ".md-main::before { content: none !important }";
   const { violations, passes, incomplete } = await axe.run({ include: [...kinds.values()] }, {
     runOnly: ["color-contrast", "link-in-text-block"],
     preload: false,
   });
   plain.remove();
   const count = (all) => all.flatMap(({ nodes }) => nodes).length;
-  const vain = count(incomplete) > count(passes) ? ["axe cannot decide most contrasts"] : [];
+  const vain = kinds.size > 9 && count(incomplete) > count(passes)
+    ? ["axe cannot decide most contrasts"] : [];
   const links = incomplete.filter(({ id }) => id === "link-in-text-block");
-  return [...violations, ...links].flatMap(({ id, nodes }) =>
-    nodes.slice(0, 5).map((node) => `${id}: ${node.html.slice(0, 200)} ${node.failureSummary}`))
-    .concat(vain);
+  const faults = [...violations, ...links].flatMap(({ id, nodes }) =>
+    nodes.slice(0, 5).map((node) => `${id}: ${node.html.slice(0, 200)} ${node.failureSummary}`));
+  return [[...faults, ...vain], [...kinds.keys()]];
 }"""
 
 

@@ -5,7 +5,8 @@
 PLACE is a site: its folder, its archive (attention-docs.zip), or its address (https://…). What runs
 is the code of its listings with the package that is installed here, so verify a site whose code you
 would run. The standard library and NumPy are enough; a block that needs torch says so where torch
-is not installed.
+is not installed. Where a language is made from another one, in another script, the text of a figure
+is compared by its numbers: what makes its words is no part of the package.
 
 Ends with 0 if every value is equal, 1 if one differs, 3 if none differs but some could not run
 here, and 2 if there is nothing to compare: no such place, no network, another file.
@@ -34,7 +35,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attention_docs.site.publish.numbers import content
+from attention_docs.site.publish.numbers import NUMBER, content
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import sections
 from attention_docs.site.run.block import STEPS, Running
@@ -47,6 +48,7 @@ ROOT = Path(__file__).parents[1]  # where the installed package lies
 PATIENCE = 30  # seconds until a site counts as out of reach
 SHAPE: dict[str, type] = {
     "languages": list,
+    "made": dict,
     "versions": dict,
     "sha256": dict,
     "pages": dict,
@@ -119,6 +121,9 @@ def parsed(raw: bytes) -> Document:
             )
     if not document["languages"] or not _nested(document["languages"], [str]):
         raise PlaceError(f"{NUMBERS} must name languages, got {document['languages']!r:.80}")
+    origins, made = set(document["languages"]) - set(document["made"]), document["made"]
+    if not _nested([*made.values()], [str]) or not origins.issuperset(made.values()):
+        raise PlaceError(f'{NUMBERS} must make a language ("made") from another, got {made!r:.80}')
     for number, record in enumerate(document["records"], start=1):
         where = f"record {number} of {NUMBERS}"
         kind = record.get("kind") if isinstance(record, dict) else None
@@ -190,7 +195,8 @@ def job(slug: str, document: Document, read: Read) -> Job:
         inline = record["kind"] == "inline" and record["slug"] == slug
         if inline and 0 < record["block"] <= len(blocks):
             values[record["block"] - 1].add((record["expression"], record["format"]))
-    return Job(slug, blocks, [sorted(one) for one in values], tuple(document["languages"]))
+    drawn = tuple(lang for lang in document["languages"] if lang not in document["made"])
+    return Job(slug, blocks, [sorted(one) for one in values], drawn)
 
 
 def run(job: Job) -> list[Outcome]:
@@ -271,7 +277,8 @@ def verdicts(document: Document, found: Mapping[str, Any]) -> Iterator[Verdict]:
     """What has become of each value of a site."""
     counts = counted(document)
     for record in document["records"]:
-        state, reason = _compared(record, found.get(record["slug"], []), counts)
+        blocks = found.get(record["slug"], [])
+        state, reason = _compared(record, blocks, counts, document["made"])
         yield Verdict(record["slug"], record["lang"], record["id"], state, reason)
     recorded = {(r["lang"], r["slug"], r["block"]) for r in document["records"] if "figure" in r}
     for slug, blocks in found.items():
@@ -296,7 +303,9 @@ def counted(document: Document) -> dict[str, str]:
     return {f"site.{name}": str(number) for name, number in found.items()}
 
 
-def _compared(record: Document, blocks: Any, counts: Mapping[str, str]) -> tuple[str, str]:
+def _compared(
+    record: Document, blocks: Any, counts: Mapping[str, str], made: Mapping[str, str]
+) -> tuple[str, str]:
     """The state of one record, and the reason."""
     text = record["text"]
     if content(text) != {name: record[name] for name in ("text", "values", "sha256")}:
@@ -313,9 +322,11 @@ def _compared(record: Document, blocks: Any, counts: Mapping[str, str]) -> tuple
     if record["kind"] == "inline":
         return _same(text, block.values[record["expression"], record["format"]])
     state, reason = _same(text, block.text)
-    return (
-        (state, reason) if reason else _same(record["figure"], block.figure.get(record["lang"], ""))
-    )
+    lang, figure = record["lang"], record["figure"]
+    drawn = block.figure.get(made.get(lang, lang), "")
+    if lang in made:
+        figure, drawn = ("\n".join(NUMBER.findall(one)) for one in (figure, drawn))
+    return (state, reason) if reason else _same(figure, drawn)
 
 
 def _same(there: str, here: str) -> tuple[str, str]:

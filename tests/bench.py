@@ -37,11 +37,18 @@ NEVER = float("inf")
 # --- variants of the project ----------------------------------------------------------------
 
 
-def copy(target: Path) -> Path:
-    """The project with one more output, which shows a listing's and a module's edit."""
+def copy(target: Path, made: bool = False) -> Path:
+    """The project with one more output, which shows a listing's and a module's edit.
+
+    Without the language that is `made` from another one: nothing else could make it.
+    """
     skip = shutil.ignore_patterns(".git", ".venv", ".cache", "site.part", "__pycache__")
     shutil.copytree(ROOT, target, ignore=skip)
     shutil.rmtree(target / "site", ignore_errors=True)
+    if not made:
+        config = (target / "mkdocs.yml").read_text(encoding="utf-8")
+        config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
+        (target / "mkdocs.yml").write_text(config, encoding="utf-8")
     (target / MARK).write_text("MARK = 0\n")
     setup = "# --8<-- [start:setup]\n"
     mark = f'{setup}from attention_docs.mark import MARK\n\nprint("mark", MARK, "listing", 0)\n\n'
@@ -288,6 +295,7 @@ def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
     yield "cold build / no execution", ratio(ours, plain, forget)
     yield "warm build / no execution", ratio(ours, plain, nothing)
     yield "warm build / stock without execution", ratio(ours, bare, nothing)
+    yield "cold build / without Traditional Chinese", both_cold(copy(base / "all", True), ours)
     yield "build after a package edit / no execution", ratio(ours, plain, edit_package)
     for kind in ("cold", "warm"):
         figures = f"{memory[kind]:.0f} MB / {memory['plain']:.0f} MB"

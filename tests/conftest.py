@@ -31,7 +31,9 @@ from attention_docs.site.read.settings import settings
 from tests import values
 
 ROOT = Path(__file__).parents[1]
-LANGUAGES = settings(ROOT).languages
+BUILT = settings(ROOT).languages
+LANGUAGES = settings(ROOT).written  # what is made from these has its own tests: test_script.py
+TAGS = {"en": "en", "zh": "zh-Hans", "zh-hant": "zh-Hant"}  # what HTML calls them
 PAGES = ROOT / "docs" / "en"
 SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT, mkdocs_build
 
+CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 CONSTANTS = "docs/listings/constants.py"
 WEIGHTS = "docs/listings/weights.py"
 
@@ -95,14 +96,23 @@ class Project:
         skip = shutil.ignore_patterns("__pycache__")
         for folder in ("attention_docs", "docs/assets"):
             shutil.copytree(ROOT / folder, root / folder, ignore=skip)
-        config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
         nav = "nav:\n  - Home: index.md\n  - weights.md\n\n"
-        self.write("mkdocs.yml", re.sub(r"^nav:\n.*?\n\n", nav, config, flags=re.S | re.M))
+        config = re.sub(r"^nav:\n.*?\n\n", nav, CONFIG, flags=re.S | re.M)
+        # In two languages; a test that wants the one that is made from them says so.
+        config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
+        self.write("mkdocs.yml", config)
         for path, content in FILES.items():
             self.write(path, content)
             if path.startswith("docs/en/"):
                 self.write(path.replace("/en/", "/zh/"), content)
         self.stamp()
+
+    def made_language(self) -> None:
+        """Have the language that is made from the Chinese pages, by the table of the real site."""
+        entry = re.search(r"^ +- locale: zh-hant.*?(?=^  -)", CONFIG, re.S | re.M)
+        assert entry
+        self.edit("mkdocs.yml", "  - autorefs:", f"{entry[0]}  - autorefs:")
+        self.write("docs/zh-hant.toml", (ROOT / "docs/zh-hant.toml").read_text(encoding="utf-8"))
 
     def write(self, path: str, content: str) -> None:
         """Write a file of the project."""

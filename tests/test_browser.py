@@ -11,18 +11,17 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
-from tests.conftest import ROOT, SLUGS, each_language, in_browser
+from tests.conftest import LANGUAGES, ROOT, SLUGS, TAGS, each_language, in_browser
 from tests.test_search import found
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
 WEIGHT = 350_000  # bytes of a chapter's first view, compressed
 
 Visit = Callable[..., Any]
-each_page = pytest.mark.parametrize("slug", SLUGS)
 
 
 def path_of(lang: str, slug: str) -> str:
-    return ("/" if lang == "en" else "/zh/") + ("" if slug == "index" else f"{slug}/")
+    return ("/" if lang == "en" else f"/{lang}/") + ("" if slug == "index" else f"{slug}/")
 
 
 # --- every page ----------------------------------------------------------------------------------
@@ -32,11 +31,14 @@ def path_of(lang: str, slug: str) -> str:
 # two languages have the same parts, so that axe sees every part in both. The pages of the API
 # differ in one sentence and get no second window.
 WINDOWS = {"en": [(1280, "light"), (390, "dark")], "zh": [(390, "dark"), (1280, "light")]}
+WINDOWS["zh-hant"] = WINDOWS["zh"]
+# A page that is made from the Chinese one has its HTML: only its type and its words differ.
+SEEN = [(lang, slug) for lang in LANGUAGES for slug in SLUGS]
+SEEN += [("zh-hant", slug) for slug in ("index", "masking", "glossary", "generation")]
 
 
 @in_browser
-@each_language
-@each_page
+@pytest.mark.parametrize(("lang", "slug"), SEEN)
 def test_a_page_loads_alone_and_everyone_can_use_it(
     lang: str, slug: str, visit: Visit, address: str
 ) -> None:
@@ -48,7 +50,7 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     weight = sum(map(compressed, answers)) if slug in CHAPTERS else 0
     faults = faults_of_moving(tab)
     tab.evaluate(AXE_SCRIPT)
-    if tab.evaluate("document.documentElement.lang") != lang:
+    if tab.evaluate("document.documentElement.lang") != TAGS[lang]:
         faults.append("another language")
     faults += tab.evaluate(AXE) + faults_of_colours(tab, first[1]) + faults_of_width(tab, first[0])
     for width, scheme in others:
@@ -325,7 +327,7 @@ def test_a_result_leads_to_its_section_by_keys(lang: str, visit: Visit) -> None:
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/scaling/**")
-    assert tab.evaluate("document.documentElement.lang") == lang
+    assert tab.evaluate("document.documentElement.lang") == TAGS[lang]
 
 
 @in_browser
@@ -355,22 +357,45 @@ def test_the_field_says_how_it_is_reached(lang: str, visit: Visit) -> None:
 
 # --- languages and colours -----------------------------------------------------------------------
 
-NAMES = {"en": "English", "zh": "中文"}
+NAMES = {"en": "English", "zh": "简体中文", "zh-hant": "繁體中文"}
+SWITCHED = {
+    "en": ("index", "scaling"),
+    "zh": ("glossary", "index"),
+    "zh-hant": ("scaling", "api/softmax"),
+}
 
 
 @in_browser
-@each_language
+@pytest.mark.parametrize("lang", NAMES)
 def test_the_language_switch_keeps_the_page(lang: str, visit: Visit, address: str) -> None:
-    other = "zh" if lang == "en" else "en"
+    """Three entries, each in its own language; the current one says that it is."""
+    others = [other for other in NAMES if other != lang]
     tab = visit()
-    for slug in ("index", "scaling", "glossary"):
+    for slug, other in zip(SWITCHED[lang], others, strict=True):
         tab.goto(address + path_of(lang, slug))
-        link = tab.locator(f".md-header a[hreflang={other}]")  # at once, in its own language
-        assert (link.inner_text(), link.get_attribute("lang")) == (NAMES[other], other)
+        links = tab.locator(".md-header .md-select__link")
+        assert links.all_text_contents() == list(NAMES.values())
+        assert links.evaluate_all("all => all.map(a => a.lang)") == list(TAGS.values())
+        now = tab.locator(".md-header .md-select__link[aria-current]")
+        assert now.get_attribute("hreflang") == TAGS[lang]
+        link = tab.locator(f".md-header a[hreflang={TAGS[other]}]")
         link.focus()
+        assert link.is_visible()  # the list opens to the keyboard
         tab.keyboard.press("Enter")
         tab.wait_for_url(address + path_of(other, slug))
-        assert tab.evaluate("document.documentElement.lang") == other
+        assert tab.evaluate("document.documentElement.lang") == TAGS[other]
+
+
+@in_browser
+def test_the_third_language_has_its_own_type_and_its_own_search(visit: Visit) -> None:
+    """What differs by language in a browser: the rest is the same HTML."""
+    tab = visit("/zh-hant/scaling/")
+    family = "getComputedStyle(document.querySelector('article p')).fontFamily"
+    assert tab.evaluate(family).startswith('"PingFang TC"')
+    for query in ("標準差", "标准差"):
+        links = type_query(tab, query)
+        assert {"/zh-hant/" in link for link in links} == {True}
+        assert "/scaling/" in links[0]
 
 
 @in_browser

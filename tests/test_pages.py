@@ -21,7 +21,18 @@ from attention_docs.site.read.listing import read_listing
 from attention_docs.site.read.page import CODE_SPAN, VALUE, Block, Box, End, Fence, read_page
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.twins import compare, nameless
-from tests.conftest import LANGUAGES, ROOT, SLUGS, Page, class_of, each_language, folder_of, tree_of
+from tests.conftest import (
+    BUILT,
+    LANGUAGES,
+    ROOT,
+    SLUGS,
+    TAGS,
+    Page,
+    class_of,
+    each_language,
+    folder_of,
+    tree_of,
+)
 
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
 SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in SLUGS]
@@ -255,14 +266,12 @@ def test_every_module_has_its_page_in_the_api(lang: str) -> None:
 
 
 @pytest.mark.site
-def test_both_languages_show_the_same_outputs(numbers_json: dict[str, Any]) -> None:
-    outputs: dict[str, list[tuple[str, str]]] = {lang: [] for lang in LANGUAGES}
+def test_all_languages_show_the_same_outputs(numbers_json: dict[str, Any]) -> None:
+    outputs: dict[str, list[tuple[str, str]]] = {lang: [] for lang in BUILT}
     for record in numbers_json["records"]:
         if record["kind"] == "output":
-            lang = "zh" if record["page"].startswith("/zh/") else "en"
-            page = record["page"].removeprefix("/zh")
-            outputs[lang].append((page + record["id"], record["text"]))
-    assert outputs["en"] == outputs["zh"] != []
+            outputs[record["lang"]].append((f"{record['slug']} {record['id']}", record["text"]))
+    assert outputs["en"] == outputs["zh"] == outputs["zh-hant"] != []
 
 
 @pytest.mark.site
@@ -279,14 +288,14 @@ def test_a_page_says_what_it_is(path: Path, site: Path) -> None:
 @pytest.mark.site
 @pytest.mark.parametrize("slug", SLUGS)
 def test_headings_have_the_same_ids(slug: str, site: Path) -> None:
-    trees = {lang: tree_of(folder_of(site, lang, slug) / "index.html") for lang in LANGUAGES}
+    trees = {lang: tree_of(folder_of(site, lang, slug) / "index.html") for lang in BUILT}
     headings = [
         [(one.tag, one.get("id")) for one in tree.find(".//article").iter(*HEADINGS)]
         for tree in trees.values()
     ]
-    assert headings[0] == headings[1] != []
+    assert headings[0] == headings[1] == headings[2] != []
     assert all(heading_id for _, heading_id in headings[0])
-    assert [tree.get("lang") for tree in trees.values()] == list(trees)
+    assert [tree.get("lang") for tree in trees.values()] == list(TAGS.values())
 
 
 def html_files(site: Path) -> list[Path]:
@@ -381,7 +390,7 @@ def test_numbers_json_has_one_record_for_each_place_of_a_known_page(
     assert {"python", "numpy", "torch"} <= set(numbers_json["versions"])
     places = [(record["page"].strip("/"), record["id"]) for record in numbers_json["records"]]
     assert len(places) == len(set(places)) > 0
-    known = {folder_of(Path(), lang, slug).as_posix() for lang in LANGUAGES for slug in SLUGS}
+    known = {folder_of(Path(), lang, slug).as_posix() for lang in BUILT for slug in SLUGS}
     assert {page or "." for page, _ in places} <= known
 
 

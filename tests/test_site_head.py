@@ -72,7 +72,7 @@ def languages(page: BeautifulSoup) -> dict[str, str]:
 
 def twins(url: str) -> dict[str, str]:
     english = url.removeprefix("zh/")
-    found = {"en": english, "zh": f"zh/{english}", "x-default": english}
+    found = {"en": english, "zh-Hans": f"zh/{english}", "x-default": english}
     return {code: ADDRESS + where for code, where in found.items()}
 
 
@@ -82,7 +82,7 @@ def test_languages_and_address(published: Project, url: str) -> None:
     page = soup(published, url)
     assert languages(page) == twins(url)
     assert [str(tag["href"]) for tag in page.select("link[rel=canonical]")] == [ADDRESS + url]
-    assert [html["lang"] for html in page.select("html")] == ["zh" if "zh" in url else "en"]
+    assert [html["lang"] for html in page.select("html")] == ["zh-Hans" if "zh" in url else "en"]
 
 
 @pytest.mark.site
@@ -178,7 +178,9 @@ def test_page_not_found(published: Project, bare: Project) -> None:
         article = page.select_one("article")
         assert article
         assert [h1.get_text() for h1 in article.select("h1")] == ["This page does not exist"]
-        assert [part.h2.get_text() for part in article.select('[lang="zh"]')] == ["没有这个页面"]
+        assert [part.h2.get_text() for part in article.select('[lang="zh-Hans"]')] == [
+            "没有这个页面"
+        ]
         assert [html["lang"] for html in page.select("html")] == ["en"]
         assert {str(link["href"]) for link in article.select("a")} == {base, f"{base}zh/"}
         assert not languages(page)

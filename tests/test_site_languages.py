@@ -31,7 +31,8 @@ FENCE = '\n```python exec="1"\n--8<-- "weights.py:figure"\n```\n\nThe shares.\n{
 
 
 def french(project: Project) -> None:
-    """Give the small project pages in French, and a figure."""
+    """Give the small project a fourth language by hand, French, beside one that is made."""
+    project.made_language()
     project.write(WEIGHTS, project.read(WEIGHTS) + FIGURE)
     for lang in ("en", "zh"):
         path = f"docs/{lang}/weights.md"
@@ -57,16 +58,16 @@ def french(project: Project) -> None:
 
 
 @pytest.mark.site
-def test_a_third_language_is_a_folder_of_pages_and_a_file_of_words(project: Project) -> None:
+def test_a_fourth_language_is_a_folder_of_pages_and_a_file_of_words(project: Project) -> None:
     french(project)
     done = project.build(SITE_URL=ADDRESS)
     assert done.returncode == 0, done.stderr
-    assert ran(done) == (4, 0)  # every block once, for three languages
+    assert ran(done) == (4, 0)  # every block once, for four languages
     page = BeautifulSoup(project.html("fr/weights"), "lxml")
     assert page.html
     assert page.html["lang"] == "fr"
     hrefs = {str(a["hreflang"]): a["href"] for a in page.select("link[hreflang]")}
-    prefixes = {"en": "", "zh": "zh/", "fr": "fr/", "x-default": ""}
+    prefixes = {"en": "", "zh-Hans": "zh/", "zh-Hant": "zh-hant/", "fr": "fr/", "x-default": ""}
     assert hrefs == {code: f"{ADDRESS}{one}weights/" for code, one in prefixes.items()}
     assert [m["content"] for m in page.select('meta[property="og:locale"]')] == ["fr_FR"]
     assert page.title
@@ -83,7 +84,7 @@ def test_a_third_language_is_a_folder_of_pages_and_a_file_of_words(project: Proj
         index = json.loads(project.read(f"site/{folder}search/search_index.json"))
         assert {doc["location"].split("#")[0] for doc in index["docs"]} == {"", "weights/"}, words
     document = json.loads(project.read("site/numbers.json"))
-    assert document["languages"] == ["en", "zh", "fr"]
+    assert document["languages"] == ["en", "zh", "zh-hant", "fr"]
     assert "## Français" in project.read("site/llms.txt")
     lost = BeautifulSoup(project.read("site/404.html"), "lxml")
     assert [part.h2.get_text() for part in lost.select('[lang="fr"]') if part.h2] == [
@@ -98,7 +99,7 @@ def faults(project: Project) -> str:
     return "\n".join(map(str, build.failures))
 
 
-def test_a_page_that_the_third_language_lacks_or_has_changed_is_a_fault(project: Project) -> None:
+def test_a_page_that_a_language_lacks_or_has_changed_is_a_fault(project: Project) -> None:
     french(project)
     assert faults(project) == ""
     project.edit("docs/fr/index.md", "{ #index }", "{ #accueil }")
@@ -128,9 +129,12 @@ def test_a_language_without_words_is_told_by_name(project: Project) -> None:
 def test_the_site_has_the_languages_of_its_settings() -> None:
     known = settings(ROOT)
     assert known.languages[0] == "en"
-    assert set(known.languages) == {
+    assert set(known.written) == {
         path.stem for path in (ROOT / "attention_docs/words").glob("*.toml")
     }
     folders = {path.parent.name for path in (ROOT / "docs").glob("*/index.md")}
-    assert set(known.languages) == folders
+    assert set(known.written) == folders
+    assert dict(known.made).keys() == {
+        path.stem for path in (ROOT / "docs").glob("*.toml") if path.stem in known.languages
+    }
     assert known.order[:2] == ("index", "sequences")

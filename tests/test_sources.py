@@ -15,7 +15,7 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.render import citations
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.words import words
-from tests.conftest import LANGUAGES, ROOT, Page, each_language, folder_of, tree_of
+from tests.conftest import BUILT, LANGUAGES, ROOT, Page, each_language, folder_of, tree_of
 
 NOTES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/notes.toml").read_text("utf-8"))["entry"]
 MISTAKES = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -83,15 +83,16 @@ def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str
 
 
 @pytest.mark.site
-def test_both_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
-    english, chinese = (page(lang, "sources") for lang in LANGUAGES)
-    addresses = [
+def test_all_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
+    english, *others = (page(lang, "sources") for lang in BUILT)
+    listed = [
         sorted(entry for entry in works_of(one) if entry[1].startswith("http"))
-        for one in (english, chinese)
+        for one in (english, *others)
     ]
-    assert addresses[0] == addresses[1]
+    assert listed == [listed[0]] * len(BUILT)
     for kind in (*WORKS, "reports", "places"):
-        assert len(rows(english, kind)) == len(rows(chinese, kind)) > 2
+        assert [len(rows(one, kind)) for one in others] == [len(rows(english, kind))] * len(others)
+        assert len(rows(english, kind)) > 2
 
 
 @pytest.mark.site

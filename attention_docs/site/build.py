@@ -10,17 +10,18 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, relations, twins, typed
+from attention_docs.site.read import honest, relations, remade, twins, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, untold
 from attention_docs.site.read.page import Page, Reader, Request
+from attention_docs.site.read.script import Script, read_script
 from attention_docs.site.read.settings import settings
 from attention_docs.site.render import terms
 from attention_docs.site.render.chapters import Chapters
@@ -28,9 +29,10 @@ from attention_docs.site.render.requests import expand
 from attention_docs.site.render.weave import FILES, Links, Woven
 from attention_docs.site.run.block import STEPS
 from attention_docs.site.run.execute import Executor, public_versions
-from attention_docs.site.run.result import Result
+from attention_docs.site.run.result import Drawing, Result
 from attention_docs.site.store import key_of
-from attention_docs.words import words
+from attention_docs.words import Words, words
+from attention_docs.words.drawn import reworded
 
 
 def cache_folder(root: Path) -> Path:
@@ -74,6 +76,8 @@ class Build:
     """What one build knows; the next one starts afresh.
 
     Attributes:
+        written: the languages whose pages somebody writes.
+        scripts: the tables of the others, which are made from those.
         pages: of each language, by name.
         failures: of reading, of comparing and of making; those of running are `executor`'s.
         makers: what else makes the HTML: this package's code, names and versions of libraries.
@@ -91,18 +95,21 @@ class Build:
         self.root = root
         self.target = target or Target()
         self.settings = settings(root, config)
-        self.languages = self.settings.languages
+        self.languages, self.written = self.settings.languages, self.settings.written
+        self.scripts = {lang: read_script(root, lang) for lang in self.settings.made}
         self.addresses = Addresses(self.languages)
         self.reader = reader or Reader(root)
         self.makers = list(makers)
         self.cache = cache_folder(root)
-        self.executor = Executor(root, self.languages, self.cache / "results", warn)
+        self.executor = Executor(root, self.written, self.cache / "results", warn)
         self.pages: dict[str, dict[str, Page]] = {}
         self.failures: list[Failure] = []
+        self._words: dict[str, Words] = {}
+        self._drawn: dict[str, Sequence[Result]] = {}  # by the paths of pages that are made
 
     def read(self) -> None:
         """Read all pages, compare the twins, find out what each block depends on."""
-        for lang in self.languages:
+        for lang in self.written:
             folder = self.root / "docs" / lang
             found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
             self.pages[lang] = {page.slug: page for page in found}
@@ -110,9 +117,11 @@ class Build:
             self.failures += [*page.failures, *twins.nameless(page), *typed.typed(page, self.root)]
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
             self.failures += [*honest.faults(listing), *typed.comments(listing)]
-            for lang in self.languages[1:]:
+            for lang in self.written[1:]:
                 self.failures += untold(listing, lang)
         self._compare()
+        for script in self.scripts.values():
+            self._make(script)
         self._compare_entries()
         self.executor.plan(self.all)
 
@@ -122,7 +131,7 @@ class Build:
         return [page for pages in self.pages.values() for page in pages.values()]
 
     def _compare(self) -> None:
-        first, *others = self.languages
+        first, *others = self.written
         for lang in others:
             originals, pages = self.pages[first], self.pages[lang]
             for slug in sorted(originals.keys() | pages.keys()):
@@ -136,7 +145,7 @@ class Build:
 
     def _compare_entries(self) -> None:
         """Glossary and notation hold the same entries in all languages."""
-        first, *others = self.languages
+        first, *others = self.written
         for lang in others:
             for slug, entries in self.entries[lang].items():
                 ours = {one.id for one in entries}
@@ -145,6 +154,43 @@ class Build:
                     missing, extra = sorted(theirs - ours), sorted(ours - theirs)
                     message = f"entries: missing {missing}, too many {extra} (as in docs/{first})"
                     self.failures.append(Failure(self.pages[lang][slug].path, 1, message))
+
+    def _make(self, script: Script) -> None:
+        """The pages of a language that is made from another one; nobody can mend these alone."""
+        first = self.written[0]
+        pages = self.pages[script.lang] = {}
+        for slug, origin in self.pages[script.origin].items():
+            english = self.pages[first].get(slug, origin)
+            pages[slug], faults = remade.page(script, origin, english, self.root)
+            self.failures += faults
+        if glossary := self.pages[script.origin].get("glossary"):
+            self.failures += remade.terms(script, glossary)
+        said = self.root / "attention_docs" / "words" / f"{script.origin}.toml"
+        ours = words(script.origin).items()
+        read = {name: one for name, one in ours if name not in remade.COMPARED}
+        for fault in remade.open_words(script, said, read, words(first)):
+            place = f"attention_docs/words/{fault.path}"
+            self.failures.append(Failure(place, fault.line, fault.message))
+        docs = self.root / "docs"
+        for listing in sorted((docs / "listings").glob("*.py")):
+            self.failures += remade.remarks(script, listing)
+        for path in (docs / "mistakes.toml", docs / "notes.toml"):
+            if path.is_file():
+                self.failures += remade.entries(script, path, first)
+
+    def words(self, lang: str) -> Words:
+        """The words of a language that no page holds."""
+        if (script := self.scripts.get(lang)) is None:
+            return words(lang)
+        if lang not in self._words:
+            said = remade.words(script, words(script.origin), words(self.written[0]))
+            self._words[lang] = Words(said, lang)
+        return self._words[lang]
+
+    @cached_property
+    def tags(self) -> dict[str, str]:
+        """What HTML calls each language: where it differs from the code, its words say so."""
+        return {lang: self.words(lang)["site"].get("tag", lang) for lang in self.languages}
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -160,7 +206,33 @@ class Build:
 
     def results(self, page: Page) -> Sequence[Result]:
         """What the blocks of a page gave, as soon as they have run."""
-        return self.executor.results(page)
+        results = self.executor.results(page)
+        script = self.scripts.get(page.lang)
+        if script is None:
+            return results
+        if results and len(self._drawn.get(page.path, ())) < len(results):
+            self._drawn[page.path] = [self._redrawn(script, one) for one in results]
+            self.failures += [
+                Failure(page.origin, block.line, f'figure "{block.id}": {message}')
+                for block, result in zip(page.blocks, results, strict=False)
+                if result.figure
+                for message in script.open(result.figure[script.origin].alt)
+            ]
+        return self._drawn.get(page.path, ())
+
+    def _redrawn(self, script: Script, result: Result) -> Result:
+        """A result whose figure also speaks a language that is made from another one."""
+        if not result.figure:
+            return result
+        drawn = result.figure[script.origin]
+        svg, alt = reworded(drawn.svg, script), script(drawn.alt)
+        return replace(result, figure={**result.figure, script.lang: Drawing(svg, alt)})
+
+    def told(self, failure: Failure) -> Failure:
+        """A fault of a page that is made from another one, as one of that page."""
+        pages = (page for script in self.scripts for page in self.pages.get(script, {}).values())
+        origin = next((page.origin for page in pages if page.path == failure.path), "")
+        return Failure(origin, failure.line, failure.message) if origin else failure
 
     def failures_of(self, page: Page) -> list[Failure]:
         """What is wrong with a page so far."""
@@ -172,7 +244,16 @@ class Build:
         """The pages of each language, for parts that are made from several of them."""
         docs = self.root / "docs"
         return {
-            lang: Chapters(lang, words(lang), docs, pages, self.numbered, self.results)
+            lang: Chapters(
+                lang,
+                self.words(lang),
+                docs,
+                pages,
+                self.numbered,
+                self.results,
+                self.scripts.get(lang),
+                self.written[0],
+            )
             for lang, pages in self.pages.items()
         }
 
@@ -207,6 +288,19 @@ class Build:
                 names.names += [one for one in (term.term, *term.names) if one not in names.names]
         return list(found.values())
 
+    def known(self, lang: str) -> tuple[list[Names], list[str]]:
+        """What the search of a language knows: names, and characters that count as one.
+
+        Who asks in one script finds what is written in the other.
+        """
+        names, forms = list(self.names), []
+        for script in self.scripts.values():
+            if lang in (script.lang, script.origin):
+                text = "".join(page.text for page in self.pages[script.lang].values())
+                forms += remade.forms(text)
+                names += [Names(list(pair), "") for pair in script.renamed()]
+        return names, forms
+
     def weave(self, page: Page) -> Woven:
         """A page with its results."""
         counted = any(value.counted for value in page.values)
@@ -214,7 +308,7 @@ class Build:
         return Woven(
             page,
             self.results(page),
-            words(page.lang),
+            self.words(page.lang),
             counts=self.counts if counted else {},
             failures=self.failures_of(page),
             expand=lambda request: self._expand(page, request),
@@ -259,7 +353,7 @@ class Build:
             for page in map(pages.__getitem__, listed):
                 own = (self.root / "docs" / "listings" / f"{page.slug}.py").is_file()
                 name = self.settings.names[lang]
-                placed.append(Placed(page, self.address(page), words(lang), name, own))
+                placed.append(Placed(page, self.address(page), self.words(lang), name, own))
         return Catalogue(placed, self.root, self.target.site_url, self.target.repository)
 
     @cached_property
@@ -286,7 +380,8 @@ class Build:
             self._explained[page.lang],
             *(self._documented[page.lang] if page.documents else ()),
             *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
-            *(str(comments(s.listing, page.lang)) for b in page.blocks for s in b.sections[:1]),
+            *(str(comments(s.listing, b.lang)) for b in page.blocks for s in b.sections[:1]),
+            self.scripts[page.lang].key if page.origin else "",
             *(woven.requested.values() if woven else ()),
             json.dumps(woven.counts if woven else {}),
             *(str(failure) for failure in self.failures if failure.path == page.path),

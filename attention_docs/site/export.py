@@ -134,7 +134,8 @@ def _project(build: Build, lang: str) -> dict[str, Any]:
     found["markdown_extensions"] = [*found.get("markdown_extensions", []), *boxes]
     found["site_name"] = build.settings.names[lang]
     found["nav"] = _translated(known["nav"], build.settings.sections[lang])
-    found["theme"] = {"name": "material", "language": lang, "font": False}
+    language = build.tags[lang] if "-" in lang else lang  # as the theme spells it
+    found["theme"] = {"name": "material", "language": language, "font": False}
     found["use_directory_urls"] = True
     return found
 
@@ -177,7 +178,7 @@ def main(folder: Path) -> int:
         build.executor.start(build.all)
     failures = build.failures + build.executor.finish()
     failures = failures or export(build, folder)
-    for failure in sorted(set(failures)):
+    for failure in sorted({build.told(failure) for failure in failures}):
         print(failure, file=sys.stderr)
     return int(bool(failures))
 

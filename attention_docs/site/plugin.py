@@ -11,7 +11,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +22,7 @@ import jinja2
 import mkdocs
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort, BuildError
-from mkdocs.plugins import BasePlugin, event_priority
+from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
@@ -40,10 +40,11 @@ from attention_docs.site.publish.head import head, sitemap
 from attention_docs.site.publish.markdown import markdown as markdown_copy
 from attention_docs.site.publish.notebook import notebook
 from attention_docs.site.publish.place import Place, write
+from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.page import Reader
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import Settings, settings
 from attention_docs.site.render import blocks, theme
 from attention_docs.site.render.cards import glyph
 from attention_docs.site.render.extension import SiteExtension
@@ -133,7 +134,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if not config.repo_url:
             config.edit_uri = None
         toc = config.mdx_configs.setdefault("toc", {})
-        toc["permalink_title"] = words(_language(config))["site"]["theme"]["permalink"]
+        said = self.build.words if _nested(config) else words
+        toc["permalink_title"] = said(_language(config))["site"]["theme"]["permalink"]
         if _nested(config):
             return
         self.extension = SiteExtension()
@@ -150,25 +152,26 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self.listener.messages.clear()
         words.cache_clear()
         path = Path(config.config_file_path or "mkdocs.yml").resolve()
-        root, known = path.parent, settings(path.parent, path.name)
+        root, known = path.parent, self._settings(path)
         config.site_url = known.site_url  # under `serve` mkdocs has put its own there
         if self.reader is None or self.reader.root != root:
             self.reader = Reader(root)
         self.store = Store(cache_folder(root) / "pages", log.warning)
-        drawn = card.card(root, known.languages, self.store) if known.site_url else None
-        self.card = drawn
-        shared = repr(drawn.alt) if drawn else ""
-        edit = str(config.edit_uri)
         live = not runtime.missing(cache_folder(root))
         if not live:
             log.info("No live pages: Python for the browser is missing (README, Live pages)")
-        target = Target(known.site_url, known.repo_url, edit, shared, self.served, live)
+        edit = str(config.edit_uri)
+        target = Target(known.site_url, known.repo_url, edit, served=self.served, live=live)
         makers = [
             self.code.setdefault(root, code_of(root)),
             f"{mkdocs.__name__} {mkdocs.__version__}",
             *(f"{name} {version(name)}" for name in MAKERS),
         ]
         build = self.build = Build(root, log.warning, target, self.reader, makers, path.name)
+        self.card = (
+            card.card(build.languages, build.words, root, self.store) if known.site_url else None
+        )
+        build.target = replace(target, shared=repr(self.card.alt) if self.card else "")
         self.turns: dict[str, Turn] = {}  # by the path of the page's file
         self.failures: list[Failure] = []
         self.stopped = False  # a block or a list failed: no further page is made
@@ -177,6 +180,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if self.shelf is None or self.shelf.store.folder != self.store.folder:
             self.shelf = Shelf(self.store)
         self.shelf.store = self.store
+        for language in config.plugins["i18n"].config.languages:
+            for name, said in known.made.get(language.locale, {}).items():
+                language[name] = said if language[name] is None else language[name]
         build.read()
         self._stop_on(build.failures)
         self.by_path = {root / page.path: page for page in build.all}
@@ -185,15 +191,35 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         config.site_dir = str(self.place.stage)
         self._list_once(config.theme)
 
-    @event_priority(-200)  # after the languages are taken apart
-    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
+    @event_priority(0)  # before the languages are taken apart
+    def _with_made(self, files: Files, *, config: MkDocsConfig) -> Files:
+        """Pages that are made from others lie in no folder."""
+        for page in self.build.all:
+            if page.origin:
+                name = page.path.removeprefix("docs/")
+                files.append(
+                    File(name, config.docs_dir, config.site_dir, config.use_directory_urls)
+                )
+        return files
+
+    @event_priority(-200)  # after that
+    def _ordered(self, files: Files, *, config: MkDocsConfig) -> Files:
         """Pages that need what other pages print come last: the others are made meanwhile."""
         for file in files.documentation_pages():
             source = self._source(file)
+            if source and source.origin:
+                file.edit_uri = source.origin.removeprefix("docs/")
             if source and source.waits:
                 files.remove(file)
                 files.append(file)
         return files
+
+    on_files = CombinedEvent(_with_made, _ordered)
+
+    def on_page_read_source(self, *, page: Page, config: MkDocsConfig) -> str | None:
+        """The text of a page that lies in no folder."""
+        source = self._source(page.file)
+        return source.text if source and source.origin else None
 
     # --- a page
 
@@ -233,6 +259,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if turn is None or turn.woven is None or not turn.fresh or self.shelf is None:
             return html
         woven, folder = turn.woven, self.build.addresses.folder(turn.source.lang)
+        if turn.source.origin and turn.source.documents:
+            html = remade.documentation(self.build.scripts[turn.source.lang], html)
         turn.made = made(page, blocks.faults(woven) + html, woven, folder)
         self.failures += woven.failures
         # What was wrong before anything ran is part of the page's key.
@@ -270,14 +298,15 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if turn and not self._stands(turn):
             placed, build = self.build.placed[turn.source.path], self.build
             extra = cast("dict[str, Any]", context)
-            extra["about"] = head(placed, build.addresses, build.target.site_url, self.card)
+            extra["tags"] = build.tags
+            extra["about"] = head(placed, build, self.card)
             extra["script"] = self._script(placed)
             extra["takeaway"] = placed.line(build.zipped(turn.source))
         return context
 
     def _script(self, placed: Placed) -> dict[str, Any]:
         """What the page's script is told: its words, and where a live page finds what it loads."""
-        said = words(placed.page.lang)["site"]
+        said = self.build.words(placed.page.lang)["site"]
         told: dict[str, Any] = dict(said["script"])
         if self.build.target.live and placed.page.blocks:
             folder = relative(f"{live_pages.FOLDER}/", placed.url)
@@ -294,11 +323,16 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build = self.build
         url = build.target.site_url
         extra = cast("dict[str, Any]", context)
-        extra["sitemap"] = sitemap(build.catalogue.pages, build.addresses, url)
+        extra["sitemap"] = sitemap(build)
+        extra["tags"] = build.tags
         base = urlsplit(url).path or "/"
-        extra["script"] = dict(words(_language(config))["site"]["script"])
+        extra["script"] = dict(build.words(_language(config))["site"]["script"])
         extra["lost"] = [
-            (lang, words(lang)["site"]["lost"], base + build.addresses.folder(lang))
+            (
+                build.tags[lang],
+                build.words(lang)["site"]["lost"],
+                base + build.addresses.folder(lang),
+            )
             for lang in build.languages
         ]
         return context
@@ -330,7 +364,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             for placed in build.catalogue.pages
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
-        site.beside(self.place.stage, build.languages, pages, build.catalogue, build.names)
+        site.beside(self.place.stage, build, pages)
         if build.target.live:
             live_pages.beside(self.place.stage, build.root, build.cache)
         if self.served:
@@ -362,6 +396,14 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             self.place.discard()
 
     # --- how
+
+    def _settings(self, path: Path) -> Settings:
+        """What `mkdocs.yml` says, with a table that cannot be read as a fault of its own."""
+        try:
+            return settings(path.parent, path.name)
+        except Failure as failure:
+            log.error(str(failure))
+            raise Abort("1 fault; nothing was published") from None
 
     def _list_once(self, theme: Theme) -> None:
         """Have the theme's fourteen thousand files, nearly all icons, listed once in a process."""
@@ -441,7 +483,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             ]
             told = any(page.file.src_uri in message for message in self.listener.messages)
             turn.clean = turn.clean and not left and not told and not self.unmended
-            files = {page.file.dest_uri: html} | self._copies(turn)
+            try:
+                files = {page.file.dest_uri: html} | self._copies(turn)
+            except Failure as failure:
+                self.failures.append(failure)
+                return html
             if turn.clean:
                 self.shelf.keep_printed(turn.printed_key, files)
         for name, content in files.items():
@@ -464,7 +510,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
     def _mended(self, html: str, lang: str, url: str) -> str:
         folder = self.build.addresses.folder(lang)
         index = relative(folder, url) if folder else ""
-        html, missing = theme.mended(html, words(lang), index, lang != self.build.languages[0])
+        said, tag = self.build.words(lang), self.build.tags[lang]
+        html, missing = theme.mended(html, said, index, tag, lang != self.build.languages[0])
         for piece in missing:
             failure = Failure("attention_docs/site/render/theme.py", 1, f"not in the HTML: {piece}")
             self.failures.append(failure)
@@ -487,10 +534,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
 
     def _stop_on(self, failures: list[Failure]) -> None:
         """Report every fault; stop the build, but not the server."""
-        for failure in sorted(set(failures)):
+        found = sorted({self.build.told(failure) for failure in failures})
+        for failure in found:
             log.error(str(failure))
-        if failures and not self.served:
-            raise Abort(f"{len(set(failures))} faults; nothing was published")
+        if found and not self.served:
+            raise Abort(f"{len(found)} faults; nothing was published")
 
     def _located(self, message: str) -> Failure:
         """A warning of mkdocs as a fault of the line that holds the link."""

@@ -21,7 +21,7 @@ class Words(Mapping[str, Any]):
 
     Examples:
         >>> words("en")["name"], words("zh")["name"]
-        ('English', '中文')
+        ('English', '简体中文')
         >>> words("en")["site"]["nothing"]
         Traceback (most recent call last):
         KeyError: 'attention_docs/words/en.toml has no [site] nothing'

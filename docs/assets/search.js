@@ -8,10 +8,12 @@ const HAN = "\\p{Script=Han}";
 const SHOWN = 150; // characters of a paragraph around a match
 let docs = [];
 let names = []; // of each thing: the page that defines it, then what it is called
+let scripts = new Map(); // of a character that has several forms: all of them
 
 addEventListener("message", ({ data: { type, data } }) => {
   if (type === SETUP) {
     docs = data.docs;
+    scripts = new Map(data.config.forms.flatMap((forms) => [...forms].map((one) => [one, forms])));
     names = data.config.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
     postMessage({ type: READY });
   } else if (type === QUERY) {
@@ -19,14 +21,21 @@ addEventListener("message", ({ data: { type, data } }) => {
   }
 });
 
-/* A term as a pattern: at the start of a word, spaces between Chinese and Latin as you like; the
-   index k as typed or as set. */
+/* A term as a pattern: at the start of a word, spaces between Chinese and Latin as you like, Chinese
+   in either script; the index k as typed or as set. */
 function pattern(term) {
   const escaped = term.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/_k|ₖ/g, "(?:_k|ₖ)");
   const loose = escaped.replace(
     new RegExp(`(?<=${HAN})(?!${HAN}|\\s)|(?<!${HAN}|\\s|^)(?=${HAN})`, "gu"), "\\s*");
+  const either = [...loose].map((one) => scripts.has(one) ? `[${scripts.get(one)}]` : one).join("");
   const start = /^[\p{L}\d]/u.test(term) && !new RegExp(`^${HAN}`, "u").test(term);
-  return new RegExp((start ? "(?<![\\p{L}\\d])(?<!\\d\\.)" : "") + loose, "giu");
+  return new RegExp((start ? "(?<![\\p{L}\\d])(?<!\\d\\.)" : "") + either, "giu");
+}
+
+/* Whether two names are one, in whatever script. */
+function alike(one, other) {
+  const [a, b] = [[...one], [...other]];
+  return a.length === b.length && a.every((c, i) => c === b[i] || scripts.get(c)?.includes(b[i]));
 }
 
 /* The same, but for a part of a compound: "attention" in scaled_dot_product_attention. */
@@ -60,11 +69,13 @@ function meant(query) {
   const ways = [asked];
   let home = "";
   for (const [page, all] of names) {
-    const name = all.find((one) => asked === one)
+    const name = all.find((one) => alike(asked, one))
       ?? all.find((one) => one.length > 2 && asked.search(alone(one)) >= 0);
     if (!name) continue;
-    if (name === asked) home ||= page;
-    for (const other of all) if (other !== name) ways.push(asked.replace(name, other));
+    if (alike(asked, name)) home ||= page;
+    for (const other of all) {
+      if (other !== name) ways.push(asked.replace(alone(name), () => other));
+    }
   }
   return [[...new Set(ways)].slice(0, 12), home];
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 from attention_docs.site.run.imports import Modules
 from attention_docs.site.store import Store, key_of
-from attention_docs.words import words
+from attention_docs.words import Words
 
 NAME = "card.png"
 FONT = "docs/assets/fonts/attention-math.woff2"
@@ -36,9 +36,8 @@ class Card:
         return width, height
 
 
-def card(root: Path, languages: Iterable[str], store: Store) -> Card:
+def card(languages: Sequence[str], words: Callable[[str], Words], root: Path, store: Store) -> Card:
     """The card, made once as long as nothing that it depends on has changed."""
-    languages = tuple(languages)
     code = Modules(root).digest(["attention_docs.site.publish.card"])
     font = hashlib.sha256((root / FONT).read_bytes()).hexdigest()
     said = [f"{lang}: {words(lang)['site']['card']['alt']}" for lang in languages]
@@ -48,16 +47,16 @@ def card(root: Path, languages: Iterable[str], store: Store) -> Card:
         from attention_docs.figures.card import card_png  # with NumPy, which few builds need
 
         png = card_png(_weights().tolist(), root / FONT)
-        alt = {lang: _alt(lang) for lang in languages}
+        alt = {lang: _alt(words(lang)) for lang in languages}
         record = {"png": base64.b64encode(png).decode(), "alt": alt}
         store.put(key, record)
     return Card(base64.b64decode(record["png"]), record["alt"])
 
 
-def _alt(lang: str) -> str:
+def _alt(words: Words) -> str:
     from attention_docs.text import text
 
-    site = words(lang)["site"]
+    site = words["site"]
     rows = [text(row, ".4f") for row in _weights()]
     alt: str = site["card"]["alt"].format(site["marks"]["comma"].join(rows))
     return alt

@@ -14,10 +14,14 @@ from typing import Any
 
 from attention_docs.site.publish import runtime
 from attention_docs.site.publish.place import write
+from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
+from attention_docs.site.read.script import Script
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.imports import PACKAGE
 from attention_docs.site.run.result import Result, digest
+from attention_docs.words import words
+from attention_docs.words.drawn import TEXT, table
 
 FOLDER = "live"
 PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
@@ -37,11 +41,12 @@ def place(page: Page) -> str:
 def document(woven: Woven) -> dict[str, Any]:
     """The blocks of a page for `run/live.py`, and what they have given in the build."""
     page, cells = woven.page, []
+    lang = page.script.origin if isinstance(page.script, Script) else page.lang
     for number, block in enumerate(page.blocks, start=1):
         section, result = block.sections[0], woven.result(block) or Result()
         heavy = block.id in woven.heavy
         files = result.files if heavy else ()
-        figure = result.figure.get(page.lang)
+        figure = result.figure.get(lang)
         values = [
             (place, value.expression, value.spec, woven.value(place))
             for place, value in enumerate(page.values, start=1)
@@ -63,7 +68,31 @@ def document(woven: Woven) -> dict[str, Any]:
         )
     scratch = {"id": SCRATCH, "code": "", "listing": f"{SCRATCH}.py", "line": 1, "torch": False}
     cells.append(scratch | {"files": [], "values": [], "text": "", "figure": "", "knobs": []})
-    return {"lang": page.lang, "cells": cells}
+    return {"lang": lang, "script": _reworded(woven), "cells": cells}
+
+
+def _reworded(woven: Woven) -> dict[str, str]:
+    """What the words of a page's figures become in a script in which nothing is drawn."""
+    page = woven.page
+    if not isinstance(page.script, Script):
+        return {}
+    said, results = words(page.script.origin), map(woven.result, page.blocks)
+    drawn = [one.figure[page.script.origin].svg for one in results if one and one.figure]
+    texts = [text for svg in drawn for text in TEXT.findall(svg)]
+    for name in ("terms", "labels", "figures") if drawn else ():  # what an edit may bring
+        texts += _texts(said.table.get(name, {}))
+    try:
+        return table(texts, page.script)
+    except ValueError as error:
+        message = f"a live page would say it wrong: {error}; say in docs/{page.lang}.toml which"
+        raise Failure(page.origin, 1, message) from None
+
+
+def _texts(value: Any) -> list[str]:
+    """All texts of a table of words."""
+    if isinstance(value, dict):
+        return [text for one in value.values() for text in _texts(one)]
+    return [value] if isinstance(value, str) else []
 
 
 def pack(root: Path) -> bytes:

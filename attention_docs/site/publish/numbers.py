@@ -118,14 +118,19 @@ def blocks(pages: Iterable[Page]) -> dict[str, list[list[str]]]:
 def document(
     root: Path,
     languages: Sequence[str],
+    made: Mapping[str, str],
     versions: Mapping[str, str],
     pages: Sequence[Page],
     lines: Iterable[str],
 ) -> str:
-    """The file's content from the lines of all pages, the same for the same site."""
+    """The file's content from the lines of all pages, the same for the same site.
+
+    `made` are the languages that are made from others, by those.
+    """
     first = [page for page in pages if page.lang == languages[0]]  # the others run the same blocks
     head = {
         "languages": languages,
+        "made": made,
         "versions": versions,
         "sha256": sources(root, languages, first),
         "pages": blocks(first),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,11 +156,16 @@ def as_lines(found: Iterable[SearchEntry]) -> str:
     )
 
 
-def index(lang: str, pages: Iterable[str], names: Iterable[Names]) -> str:
-    """The index of a language from the lines of its pages; `names` are known in all languages."""
+def index(
+    lang: str, pages: Iterable[str], names: Iterable[Names], forms: Sequence[str] = ()
+) -> str:
+    """The index of a language from the lines of its pages; `names` are known in all languages.
+
+    `forms` are characters that count as one: the same in two scripts.
+    """
     known = [[f"{one.page}/" if one.page else "", *one.names] for one in names]
     # The theme marks what was found on the page that a result leads to, word by word. It hands on
     # the configuration and the entries, and nothing else.
-    config = {"lang": [lang], "separator": r"\s+", "names": known}
+    config = {"lang": [lang], "separator": r"\s+", "names": known, "forms": forms}
     docs = ",\n".join(filter(None, pages))
     return f'{{"config":{json.dumps(config, ensure_ascii=False)},"docs":[\n{docs}\n]}}\n'

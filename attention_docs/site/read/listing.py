@@ -11,7 +11,7 @@ import io
 import re
 import tokenize
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,11 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.knobs import Knob, taken
 
 MARKER = re.compile(r"^# --8<-- \[(?P<kind>start|end):(?P<name>[\w-]+)\]$")
+
+
+def same(text: str, english: str) -> str:
+    """The text as it is: that of a language that is made from no other."""
+    return text
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,10 @@ class Section:
     code: str
     knobs: tuple[Knob, ...] = ()
 
-    def told(self, lang: str) -> str:
-        """The code with comments in a language."""
-        return told(self.code, comments(self.listing, lang))
+    def told(self, lang: str, script: Callable[[str, str], str] = same) -> str:
+        """The code with comments in a language, or in what a script makes of it."""
+        words = comments(self.listing, lang)
+        return told(self.code, {text: script(word, text) for text, word in words.items()})
 
 
 @lru_cache(maxsize=1024)  # a page asks for the same listing once for each of its blocks

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ import yaml
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.honest import constant
-from attention_docs.site.read.listing import Section, read_listing
+from attention_docs.site.read.listing import Section, read_listing, same
 
 FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)^---\n", re.S | re.M)
 FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
@@ -85,8 +85,9 @@ class Block:
     indent: str
     source: str  # where the reader finds the code: "above" the output, "folded" there, or "none"
     sections: tuple[Section, ...]
-    lang: str
+    lang: str  # of the comments that the reader sees
     text: str = "above"  # what it prints: "above" the figure, or "folded" below it
+    script: Callable[[str, str], str] = same  # and what makes them those of another language
 
     @property
     def code(self) -> str:
@@ -96,7 +97,7 @@ class Block:
     @cached_property
     def shown(self) -> str:
         """The code as the reader sees it: with comments in the language of the page."""
-        return "\n".join(section.told(self.lang) for section in self.sections)
+        return "\n".join(section.told(self.lang, self.script) for section in self.sections)
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,11 @@ class Passage:
 
 @dataclass
 class Page:
-    """A page as it stands on disk. What is wrong with it is in `failures`; nothing is raised."""
+    """A page as it stands on disk. What is wrong with it is in `failures`; nothing is raised.
+
+    A page that is made from one in another language (`read/script.py`) has that one's path as its
+    `origin`, and line by line what stands there.
+    """
 
     path: str
     text: str
@@ -267,6 +272,8 @@ class Page:
     blocks: list[Block] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    origin: str = ""
+    script: Callable[[str, str], str] = same
 
     @cached_property
     def lines(self) -> list[str]:
@@ -368,6 +375,11 @@ class Page:
         return next((one.line - 1 for one in after), len(self.lines))
 
     @property
+    def owners(self) -> list[tuple[Piece, int]]:
+        """Every piece with the number of the passage that it belongs to."""
+        return [(piece, own) for piece, (_, own) in zip(self.pieces, self._cut[1], strict=True)]
+
+    @property
     def titles(self) -> dict[str, str]:
         """The titles of headings and boxes by their ids."""
         return {one.id: one.title for one in self.passages if one.id}
@@ -380,12 +392,16 @@ class Page:
 
     def rows(self) -> Iterator[list[str]]:
         """The cells of every row of every table, heads left out."""
+        yield from (cells for _, cells in self.numbered_rows())
+
+    def numbered_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The same with their lines."""
         texts = [piece.line for piece in self.pieces if isinstance(piece, Text)]
         for number in texts:
             below = self.lines[number] if number < len(self.lines) else ""
             line = self.lines[number - 1]
             if line.startswith("| ") and not below.startswith("|--"):
-                yield [cell.strip() for cell in CELL.split(line)[1:-1]]
+                yield number, [cell.strip() for cell in CELL.split(line)[1:-1]]
 
     def line_of(self, text: str) -> int:
         """The first line that holds the text, or 0."""
@@ -440,7 +456,12 @@ def lines_as_pieces(markdown: str) -> Iterator[tuple[str, Piece]]:
 
 def read_page(path: Path, root: Path) -> Page:
     """Read a page."""
-    page = Page(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    return parsed(Page(path.relative_to(root).as_posix(), text), root)
+
+
+def parsed(page: Page, root: Path) -> Page:
+    """A page with all that its text holds."""
     listings = root / "docs" / "listings"
     number = page.body_line
     while number < len(page.lines):
@@ -587,8 +608,9 @@ def _block(page: Page, fence: re.Match[str], line: int, end: int, listings: Path
         indent=fence["indent"],
         source=options.get("source", "above"),
         sections=tuple(included),
-        lang=page.lang,
+        lang=page.origin.split("/")[1] if page.origin else page.lang,
         text=options.get("text", "above"),
+        script=page.script,
     )
 
 

@@ -11,6 +11,13 @@ from typing import Any
 import yaml
 from yaml_env_tag import add_env_tag
 
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.remade import open_words, told
+from attention_docs.site.read.script import read_script, table
+
+SAID = ("site_name", "site_description", "copyright", "theme", "nav_translations")
+"""What `mkdocs.yml` says in words of a language."""
+
 
 class _Loader(yaml.SafeLoader):
     """Reads YAML that names environment variables (`!ENV`), as mkdocs does."""
@@ -26,6 +33,7 @@ class Settings:
     Attributes:
         text: all that it says, with the environment's part.
         languages: the codes of the languages that are built, that of the originals first.
+        made: of those that are made from another one, with what is made of that one's entry.
         names: the name of the site in each of them.
         sections: what the sections of the navigation are called in each of them.
         order: the pages of the navigation.
@@ -35,11 +43,17 @@ class Settings:
 
     text: str
     languages: tuple[str, ...]
+    made: dict[str, dict[str, Any]]
     names: dict[str, str]
     sections: dict[str, dict[str, str]]
     order: tuple[str, ...]
     site_url: str = ""
     repo_url: str = ""
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The languages whose pages somebody writes."""
+        return tuple(lang for lang in self.languages if lang not in self.made)
 
 
 def configuration(root: Path, name: str = "mkdocs.yml") -> dict[str, Any]:
@@ -56,16 +70,36 @@ def settings(root: Path, name: str = "mkdocs.yml") -> Settings:
     entries = [one for p in plugins for one in (p.get("i18n") or {}).get("languages", [])]
     built = [one for one in entries if one.get("build", True)]
     built.sort(key=lambda one: not one.get("default", False))
+    made = _made(root, root / name, {one["locale"]: one for one in built})
     names = {one["locale"]: one.get("site_name", found["site_name"]) for one in built}
     sections = {one["locale"]: one.get("nav_translations", {}) for one in built}
     site_url, repo_url = (str(found.get(name) or "") for name in ("site_url", "repo_url"))
     order = tuple(_pages(found.get("nav", [])))
-    return Settings(text, tuple(names), names, sections, order, site_url, repo_url.rstrip("/"))
+    return Settings(
+        text, tuple(names), made, names, sections, order, site_url, repo_url.rstrip("/")
+    )
+
+
+def _made(root: Path, file: Path, entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The languages that are made from others: what their entries leave unsaid is made, too."""
+    found = {}
+    for lang in filter(lambda lang: table(root, lang).is_file(), entries):
+        script = read_script(root, lang)
+        if script.origin not in entries:
+            message = f"from is a language of mkdocs.yml, got {script.origin!r}"
+            raise Failure(f"docs/{lang}.toml", 1, message)
+        origin = entries[script.origin]
+        said = {name: origin[name] for name in SAID if name in origin}
+        for failure in open_words(script, file, said):
+            raise failure
+        found[lang] = told(script, said, said)
+        entries[lang] |= found[lang] | entries[lang]
+    return found
 
 
 def languages(root: Path) -> tuple[str, ...]:
-    """The codes of the languages that are built, that of the originals first."""
-    return settings(root).languages
+    """The codes of the languages that somebody writes, that of the originals first."""
+    return settings(root).written
 
 
 def _pages(nav: Any) -> Iterator[str]:

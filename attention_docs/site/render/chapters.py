@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Block, Page
+from attention_docs.site.read.script import Script
 from attention_docs.site.run.result import Result
 from attention_docs.words import Words
 
@@ -27,6 +29,8 @@ class Chapters:
     pages: Mapping[str, Page]
     numbered: Mapping[str, int]
     results: Callable[[Page], Sequence[Result]]
+    script: Script | None = None  # of a language that is made from another one
+    first: str = "en"
     lists: dict[str, list[Record]] = field(default_factory=dict)
 
     def page(self, slug: str) -> Page:
@@ -63,11 +67,14 @@ class Chapters:
         if name not in self.lists:
             text = (self.docs / f"{name}.toml").read_text(encoding="utf-8")
             try:
-                self.lists[name] = tomllib.loads(text)["entry"]
+                entries = tomllib.loads(text)["entry"]
             except (tomllib.TOMLDecodeError, KeyError) as error:
                 raise Failure(
                     f"docs/{name}.toml", 1, f"must hold [[entry]] tables: {error}"
                 ) from None
+            if script := self.script:
+                entries = [remade.entry(script, entry, self.first) for entry in entries]
+            self.lists[name] = entries
         return self.lists[name]
 
     def told(self, name: str, entry: Record, field: str = "") -> str:

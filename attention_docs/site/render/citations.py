@@ -23,7 +23,7 @@ REPORT = re.compile(
 )
 LECTURES = ("towardsdatascience.com", "speech.ee.ntu.edu.tw", "nlp.seas.harvard.edu")
 DOCUMENTATION = ("docs.pytorch.org", "data-apis.org", "IEEESTD", "github.com", "docs.python.org")
-JOINING = ("", "and", "和", "与")
+JOINING = ("", "and", "和", "与", "與")
 KINDS = ("papers", "lectures", "documentation")
 
 

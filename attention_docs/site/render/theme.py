@@ -13,6 +13,8 @@ import re
 from attention_docs.words import Words
 
 ALWAYS = (
+    # The theme knows Chinese as "zh", in whatever script.
+    (r'(<html) lang="[^"]*"', r'\1 lang="{tag}"'),
     # HTML: `autocomplete` is for text fields, `tabindex` is a number.
     (r'( type="checkbox" id="__(?:drawer|search)") autocomplete="off"', r"\1"),
     # A dialog has a name; how many results there are is spoken when it changes.
@@ -32,16 +34,20 @@ BASE = re.compile(r'(?<="base": ")[^"]*(?=")')
 DOCSTRING = re.compile(r"<div (?=class=\"doc doc-object)")
 
 
-def mended(html: str, words: Words, index: str, foreign_docstrings: bool) -> tuple[str, list[str]]:
+def mended(
+    html: str, words: Words, index: str, tag: str, foreign_docstrings: bool
+) -> tuple[str, list[str]]:
     """The page with every piece replaced, and the pieces that were not found.
 
     `index` leads to the folder that holds the search index of the page's language, where that is
-    not the root of the site. Docstrings are in the language of the originals.
+    not the root of the site; `tag` is what HTML calls the language. Docstrings are in that of the
+    originals.
     """
     missing = []
     for old, new in ALWAYS + WHERE_PRESENT:
-        html, count = re.subn(old, new.format(search=words["site"]["theme"]["search"]), html)
-        if not count and (old, new) in ALWAYS:
+        new = new.format(search=words["site"]["theme"]["search"], tag=tag)
+        html, count = re.subn(old, new, html)
+        if not count and old in dict(ALWAYS):
             missing.append(old)
     if 'id="__toc"' not in html:  # the navigation does not hold this page
         html = html.replace(' for="__toc"', "")

@@ -28,6 +28,7 @@ from attention_docs.site.run.block import Running
 from attention_docs.site.run.names import names_of
 from attention_docs.site.run.result import Code, Result, digest
 from attention_docs.text import TextFile
+from attention_docs.words.drawn import by_table, reworded
 
 OWN = "attention_docs"
 OPEN = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
@@ -68,7 +69,8 @@ class Session:
     def __init__(self, page: str) -> None:
         """`page` is the JSON that `publish/live.py` writes."""
         document = json.loads(page)
-        self.lang: str = document["lang"]
+        self.lang: str = document["lang"]  # that figures are drawn in
+        self.script = by_table(document.get("script", {}))  # and what readers see of it
         self.cells = [
             Cell(
                 cell["id"],
@@ -185,7 +187,7 @@ class Session:
         if now[0] != before[0]:
             told["text"] = result.text
         if now[1] != before[1]:
-            told["figure"] = figure.svg if figure else ""
+            told["figure"] = reworded(figure.svg, self.script) if figure else ""
         return told
 
     @staticmethod

@@ -1,0 +1,428 @@
+"""A language made from another one in a second script: Traditional Chinese in the words of Taiwan.
+
+What is right is written here by hand, not by OpenCC; that a row stays a row is read off the English
+pages, which no table converts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from lxml.html import tostring
+
+from attention_docs.site.build import Build
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import CODE_SPAN, Page
+from attention_docs.site.read.script import SEVERAL, read_script
+from attention_docs.words import words
+from attention_docs.words.drawn import by_table, reworded
+from tests.conftest import BUILT, LIVE, ROOT, SLUGS, folder_of, tree_of
+from tests.mini import WEIGHTS, Project, ran
+from tests.test_search import found
+
+HANT = read_script(ROOT, "zh-hant")
+CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
+
+
+def when_live(test: Callable[..., None]) -> Callable[..., None] | None:
+    """Leave the test out where set-up has brought no Python for the browser."""
+    return pytest.mark.site(test) if LIVE else None
+
+
+# --- the table, on sentences ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("simplified", "traditional"),
+    [
+        ("循环神经网络的参数", "循環神經網路的參數"),
+        ("掩码把分数换成 −∞", "遮罩把分數換成 −∞"),
+        ("先归一化，再求方差", "先正規化，再求變異數"),
+        ("可以并行计算", "可以平行計算"),
+        ("随机变量的期望", "隨機變數的期望值"),
+        ("前馈网络和层归一化", "前饋網路和層正規化"),
+        ("“词元”（token）不是‘字’", "「詞元」（token）不是『字』"),
+        ("说明了什么", "說明了什麼"),
+        ("词元之后的后半句里", "詞元之後的後半句裡"),
+        ("不相干的主干，干脆复制", "不相干的主幹，乾脆複製"),
+        ("四舍五入的捷径", "四捨五入的捷徑"),
+        ("一目了然", "一目瞭然"),
+        ("扎卡里·立普顿", "扎卡里·立普頓"),
+        ("The mask is 3 × 4.", "The mask is 3 × 4."),
+    ],
+)
+def test_words_of_the_field(simplified: str, traditional: str) -> None:
+    assert HANT(simplified) == traditional
+    assert not HANT.open(simplified)
+
+
+@pytest.mark.parametrize(
+    ("simplified", "english", "traditional"),
+    [
+        ("每一行的和为 1", "each row sums to 1", "每一列的和為 1"),
+        ("每一列的和为 1", "each column sums to 1", "每一行的和為 1"),
+        ("第 3 行第 2 列", "row 3, column 2", "第 3 列第 2 行"),
+        ("第 $i$ 行第 $j$ 列", "row $i$, column $j$", "第 $i$ 列第 $j$ 行"),
+        ("行向量乘列向量", "a row vector times a column vector", "列向量乘行向量"),
+        ("按行还是按列", "by rows or by columns", "按列還是按行"),
+        ("全屏蔽行", "fully masked row", "全遮蔽列"),
+        ("最后一行是 0", "the last row is 0", "最後一列是 0"),
+        ("最后一行是 0", "the last line is 0", "最後一行是 0"),
+        ("第一行是每一行的和", "the first line gives the sum of each row", "第一行是每一列的和"),
+        ("逐行推导", "", "逐行推導"),
+        ("序列的排列在运行时列出", "", "序列的排列在執行時列出"),
+        ("3 列的矩阵，`x` 列出 2 行", "3 columns, 2 rows", "3 行的矩陣，`x` 列出 2 列"),
+    ],
+)
+def test_rows_columns_and_lines(simplified: str, english: str, traditional: str) -> None:
+    assert HANT.line(simplified, english) == (traditional, [])
+
+
+def test_code_values_and_addresses_stay() -> None:
+    line = "值 {{ 权重[0]:.2f }} 见[掩码](masking.md#掩码)，`掩码 = 1`，https://a.org/掩码"
+    assert HANT.line(line, "")[0] == (
+        "值 {{ 权重[0]:.2f }} 見[遮罩](masking.md#掩码)，`掩码 = 1`，https://a.org/掩码"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "message"),
+    [
+        (
+            "最后一行是 0",
+            "",
+            "“一行” in “最后一行是 0”: a row or a line of text? The English has 0",
+        ),
+        ("最后一行", "a row on the last line", "1 rows and 1 lines of 1; say so in docs/zh-hant"),
+        (
+            "我行我素",
+            "",
+            "“行” in “我行我素”: a row, a column or neither? Say so under [axes], [rows]",
+        ),
+        (
+            "干燥",
+            "",
+            "“干” in “干燥”: 乾 or another? Say which under [words], or under [characters]",
+        ),
+        ("打印机和U盘", "", "in Taiwan"),
+    ],
+)
+def test_a_word_without_an_answer_is_told(text: str, english: str, message: str) -> None:
+    (told, *_) = HANT.line(text, english)[1]
+    assert message in told
+    assert "docs/zh-hant.toml" in told
+
+
+def test_every_character_with_several_forms_is_known() -> None:
+    """Of OpenCC's own dictionary; a later version may know more."""
+    assert {"干", "发", "后", "复", "系", "面", "里", "台", "制", "了"} <= SEVERAL
+    assert len(SEVERAL) == 276
+    assert all(len(char) == 1 for char in HANT.usual)
+    assert HANT.usual.keys() <= SEVERAL
+
+
+# --- the pages of the site, before they are made into HTML ----------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, dict[str, Page]]:
+    build = Build(ROOT, print)
+    build.read()
+    assert not build.failures, "\n".join(map(str, build.failures))
+    return build.pages
+
+
+ROW = {"列": re.compile(r"\brows?\b", re.I), "行": re.compile(r"\b(?:columns?|lines?)\b", re.I)}
+# Words with 列 that are no rows, and with 行 that are neither columns nor lines.
+NEITHER = re.compile(
+    "序列|數列|排列|並列|陣列|列出|列在|列成表|列一張|所列|[執平進可]行|行不行|[不就才也都自放通]行|命令列"
+    "|行程|行為|行號|Part|行[的之]事"
+)
+
+
+def axes(text: str) -> Iterator[tuple[str, str]]:
+    """Every word for a row, a column or a line in a Traditional text, with what is around it."""
+    text = NEITHER.sub(lambda word: "〇" * len(word[0]), CODE_SPAN.sub("", text))
+    for sign in re.finditer("[行列]", text):
+        yield sign[0], text[max(0, sign.start() - 8) : sign.end() + 8]
+
+
+# Lines of an output that the English calls otherwise, beside rows that it calls rows; and columns.
+READ = ("每行先是一個輸入給自", "最後一行是有幾個輸入", "每種詞性一行")
+READ += ("列依次是字母", "四行依次是", "列依次是可學習")
+
+
+def test_every_row_is_a_row_in_english(pages: dict[str, dict[str, Page]]) -> None:
+    """The English twin of a passage that speaks of rows in Taiwan's words speaks of rows, too, and
+    of columns or lines where that one does. Passages, not sentences: the converter decides by
+    sentences, so this sees what a sentence hides."""
+    wrong = []
+    for slug, page in pages["zh-hant"].items():
+        for ours, theirs in zip(page.passages, pages["en"][slug].passages, strict=True):
+            english = f"{theirs.title} {CODE_SPAN.sub('', theirs.text)}"
+            for sign, around in axes(f"{ours.title} {ours.text}"):
+                said = ROW[sign].search(english)
+                other = ROW["行" if sign == "列" else "列"].search(english)
+                if other and not said and not any(one in around for one in READ):
+                    wrong.append(f"{slug}#{ours.id}: {around}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_made_page_is_its_origin_but_for_words(
+    pages: dict[str, dict[str, Page]],
+) -> None:
+    for slug, page in pages["zh-hant"].items():
+        origin = pages["zh"][slug]
+        assert page.origin == origin.path
+        assert len(page.lines) == len(origin.lines)
+        assert [block.code for block in page.blocks] == [block.code for block in origin.blocks]
+        assert [v.expression for v in page.values] == [v.expression for v in origin.values]
+        for ours, theirs in zip(page.passages, origin.passages, strict=True):
+            assert (ours.id, ours.options, ours.line) == (theirs.id, theirs.options, theirs.line)
+            assert ours.displays() == theirs.displays()
+            assert ours.numerals() == theirs.numerals()
+
+
+# --- the built site -------------------------------------------------------------------------------
+
+# What the mainland says; the glossary has some of it as other names, for the search.
+MAINLAND = re.compile(
+    "歸一化|方差|並行|迴圈神經|概率|數據|信息|網絡|代碼|程序|運行|默認|內存|字符串|變量|隨機數|打印|屏幕"
+    "|鼠標|軟件|硬件|文檔|模塊|數組(?!成)|調用|腳本語言|鏈接|文件夾|正態|置信|激活函數|優化器|掩碼|隨機變量|循環中"
+    "|字節|似然|當且僅當|二進制|緩存|貪心|投機|信源|伯努利|期望值損失|分區塊"
+)
+ALLOWED = ("glossary",)
+
+
+def simplified(text: str) -> list[str]:
+    """What is written in characters that only the mainland has."""
+    from attention_docs.site.read.script import opencc
+
+    chars = set(re.findall("[\u3400-\u9fff]", text)) - SEVERAL
+    known = "".join(sorted(chars))
+    made = opencc("s2tw")("\n".join(known)).splitlines()
+    other = [char for char, one in zip(known, made, strict=True) if char != one]
+    return [text[max(0, (at := text.find(c)) - 5) : at + 5] for c in other]
+
+
+def spoken(path: Path) -> str:
+    """All that a file says, but for the strings of its code: statements are the same everywhere."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        strings = re.compile(r'<span class="s[12]">[^<]*</span>')
+        return strings.sub("", text).replace("简体中文", "")  # the language switch
+    if path.suffix == ".ipynb":
+        cells = [("".join(one["source"]), one["cell_type"]) for one in json.loads(text)["cells"]]
+        text = "\n".join(
+            f"```python\n{cell}\n```" if kind == "code" else cell for cell, kind in cells
+        )
+    cut = re.split(r"^(```python\n.*?^```)$", text, flags=re.S | re.M)
+    parts = [(one, "code" if n % 2 else "markdown") for n, one in enumerate(cut)]
+    strings = re.compile(r'"(?:[^"\\\n]|\\.)*"|^.*"zh".*$', re.M)
+    return "\n".join(strings.sub("", part) if kind == "code" else part for part, kind in parts)
+
+
+@pytest.mark.site
+def test_nothing_of_the_third_language_is_in_the_first_script(site: Path) -> None:
+    """Neither prose nor navigation, captions, alternative texts, comments, buttons, copies."""
+    files = [folder_of(site, "zh-hant", slug) / "index.html" for slug in SLUGS]
+    for path in [*files, *site.glob("zh-hant/**/*.md"), *site.glob("notebooks/zh-hant/*")]:
+        text = spoken(path)
+        for printed in ("我 看 见 一 把 锯 子", "不 错"):  # outputs of the chapter on sequences
+            text = text.replace(printed, "")
+        assert not simplified(text), path
+        if path.suffix == ".md" and path.parent.name not in ALLOWED:
+            assert not MAINLAND.findall(text), path
+
+
+@pytest.mark.site
+def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
+    page = BeautifulSoup((site / "zh-hant/masking/index.html").read_text(encoding="utf-8"), "lxml")
+    assert page.html
+    assert page.html["lang"] == "zh-Hant"
+    assert page.title
+    assert page.title.get_text() == "遮罩 - 注意力：推導與執行"
+    nav = page.select_one(".md-nav--primary")
+    assert nav
+    assert "第一部分：從零推導自注意力" in nav.get_text()
+    skip = page.select_one(".md-skip")
+    assert skip
+    assert skip.get_text(strip=True) == "跳轉到"
+    figure = page.select_one("#out-both svg, .figure svg, .drawing svg")
+    assert figure
+    assert re.search("[一-鿿]", str(figure["aria-label"]))
+    comments = page.select("pre .c1")
+    assert any("個序列" in one.get_text() for one in comments)
+    assert (site / "notebooks/zh-hant/masking.ipynb").is_file()
+
+
+@pytest.mark.site
+@pytest.mark.parametrize(
+    ("lang", "query", "slug"),
+    [
+        ("zh-hant", "變異數", "scaling"),
+        ("zh-hant", "标准差", "scaling"),  # in the other script
+        ("zh-hant", "方差", "scaling"),  # and in its words
+        ("zh-hant", "掩码", "masking"),
+        ("zh-hant", "循环神经网络", "sequences"),
+        ("zh-hant", "每個參數只認一個方位", "sequences"),
+        ("zh-hant", "每个参数只认一个方位", "sequences"),
+        ("zh-hant", "層正規化", "transformer-block"),
+        ("zh-hant", "layer norm", "transformer-block"),
+        ("zh", "遮罩", "masking"),
+        ("zh", "變異數", "scaling"),
+        ("zh", "循環神經網路", "sequences"),
+        ("zh", "每個參數只認一個方位", "sequences"),
+        ("en", "正規化", "transformer-block"),
+    ],
+)
+def test_either_script_finds_the_page(lang: str, query: str, slug: str, site: Path) -> None:
+    pages = [group[0]["location"].split("/")[0] for group in found(site, lang, query)]
+    assert slug in pages[:3]
+
+
+@when_live
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_live_page_says_what_the_built_one_says(slug: str, site: Path) -> None:
+    """A browser draws in the first script and has no OpenCC: the table of its page must make of
+    every figure what the build has made of it. What runs is what runs there."""
+    trees = [tree_of(folder_of(site, one, slug) / "index.html") for one in ("zh-hant", "zh")]
+    made, origin = (
+        json.loads((site / "live" / lang / f"{slug}.json").read_text(encoding="utf-8"))
+        for lang in ("zh-hant", "zh")
+    )
+    assert (made["lang"], origin["lang"], origin["script"]) == ("zh", "zh", {})
+    for own, one in zip(made["cells"], origin["cells"], strict=True):
+        assert own | {"code": ""} == one | {"code": ""}
+        assert not simplified(re.sub(r'"(?:[^"\\\n]|\\.)*"', "", own["code"]))
+    shown, drawn = (
+        [tostring(one, encoding="unicode") for one in tree.find_class("drawing")] for tree in trees
+    )
+    change = by_table(made["script"])
+    assert len(shown) == len(drawn)
+    for one, other in zip(shown, drawn, strict=True):
+        assert one == reworded(other, change)
+
+
+@pytest.mark.site
+def test_what_stands_beside_the_pages(site: Path) -> None:
+    document = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
+    assert document["languages"] == list(BUILT)
+    assert document["made"] == {"zh-hant": "zh"}
+    lost = BeautifulSoup((site / "404.html").read_text(encoding="utf-8"), "lxml")
+    assert [one.get_text() for one in lost.select('[lang="zh-Hant"] h2')] == ["沒有這個頁面"]
+
+
+# --- a project that goes wrong --------------------------------------------------------------------
+
+FIGURE = """
+# --8<-- [start:figure]
+from attention_docs.figures import heatmap
+
+heatmap([[0.25, 0.75]], rows=["query 1"], name={"en": "shares of the mask", "zh": "掩码的份额"})
+# --8<-- [end:figure]
+"""
+SHOWN = '\n```python exec="1"\n--8<-- "weights.py:figure"\n```\n\nThe shares.\n{ .caption }\n'
+
+
+@pytest.fixture
+def hant(project: Project) -> Project:
+    """The small project with the third language, a figure, and prose that differs in it."""
+    project.made_language()
+    listing = project.read(WEIGHTS).replace("scores =", "# of a row\nscores =", 1)
+    project.write(WEIGHTS, listing + FIGURE)
+    project.write("docs/listings/weights.zh.toml", '[comments]\n"of a row" = "一行的掩码"\n')
+    for lang, said in (("en", "In a row the"), ("zh", "“掩码”之后，一行里")):
+        path = f"docs/{lang}/weights.md"
+        project.write(path, project.read(path).replace("The first", f"{said} first") + SHOWN)
+    project.stamp()
+    return project
+
+
+@pytest.mark.site
+def test_nothing_runs_for_the_third_language(hant: Project) -> None:
+    done = hant.build(SITE_URL="https://example.org/a/", REPO_URL="https://example.org/r")
+    assert done.returncode == 0, done.stderr
+    assert ran(done) == (4, 0)  # every block once
+    page = BeautifulSoup(hant.html("zh-hant/weights"), "lxml")
+    article = page.select_one("article")
+    assert article
+    assert "「遮罩」之後，一列裡 first weight is 0.0634" in " ".join(article.get_text().split())
+    figure = page.select_one("#out-figure svg")
+    assert figure
+    assert "遮罩的份額" in str(figure["aria-label"])
+    assert "第 1 列" not in str(figure["aria-label"])
+    assert "# 一列的遮罩" in article.get_text()
+    hrefs = {str(a["hreflang"]): a["href"] for a in page.select("link[hreflang]")}
+    prefixes = {"en": "", "zh-Hans": "zh/", "zh-Hant": "zh-hant/", "x-default": ""}
+    assert hrefs == {tag: f"https://example.org/a/{one}weights/" for tag, one in prefixes.items()}
+    assert [m["content"] for m in page.select('meta[property="og:locale"]')] == ["zh_TW"]
+    edit = page.select_one('a[rel="edit"]')  # what somebody can edit
+    assert edit
+    assert str(edit["href"]).endswith("docs/zh/weights.md")
+    for copy in ("zh-hant/weights/index.html.md", "notebooks/zh-hant/weights.ipynb"):
+        assert "「遮罩」之後" in hant.read(f"site/{copy}")
+    hant.edit("docs/zh-hant.toml", '"掩码" = "遮罩"', '"掩码" = "掩罩"')
+    done = hant.build()
+    assert ran(done) == (0, 4)  # another answer runs nothing, and is seen everywhere
+    assert "「掩罩」之後" in hant.html("zh-hant/weights")
+    assert "掩罩的份額" in hant.html("zh-hant/weights")
+
+
+def faults(project: Project) -> str:
+    build = Build(project.root, print)
+    build.read()
+    return "\n".join(map(str, build.failures))
+
+
+def test_what_has_no_answer_is_told_with_file_and_line(hant: Project) -> None:
+    assert faults(hant) == ""
+    hant.edit("docs/zh/weights.md", "之后，", "之后，干燥，")
+    hant.edit("docs/listings/weights.zh.toml", "一行的", "我行我素的一行的")
+    hant.edit("attention_docs/words/zh.toml", 'hint = "提示"', 'hint = "曲子"')
+    head = "| 中文 | English | 又称 | 章 | 含义 |\n|---|---|---|---|---|\n"
+    row = "| 池化 | pooling | – | – | 取值。 |\n"
+    hant.write("docs/zh/glossary.md", f"---\ntitle: t\n---\n\n{head}{row}")
+    words.cache_clear()
+    told = faults(hant)
+    assert "docs/zh/weights.md:19: “干” in" in told
+    assert "docs/listings/weights.zh.toml:2: “行” in “我行我素" in told
+    assert "docs/zh/glossary.md:7: “池化”: what is it called? Add a line to docs/zh-hant" in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[terms]\n", '[terms]\n"掩码" = "掩膜"\n', r"must be TOML: Cannot overwrite a value"),
+        ("[words]\n", '[words]\n"掩码" = "掩膜"\n', "“掩码” has an answer already: 遮罩"),
+        ('"掩码" = "遮罩"', '"掩码" = ""', "“掩码” has no answer, got ''"),
+        (
+            '"按列" = "按行"',
+            '"按列" = "按列"',
+            "“按列”: 行 becomes 列, and 列 becomes 行 or 欄, got",
+        ),
+        ("[marks]", "[signs]", "must hold axes, characters, from"),
+        ('from = "zh"', 'from = "de"', "from is a language of mkdocs.yml, got 'de'"),
+    ],
+)
+def test_a_table_with_a_fault_is_told(hant: Project, old: str, new: str, message: str) -> None:
+    hant.edit("docs/zh-hant.toml", old, new)
+    with pytest.raises(Failure, match=rf"^docs/zh-hant\.toml:\d+: {message}"):
+        Build(hant.root, print)
+
+
+@pytest.mark.site
+def test_a_simplified_page_that_fails_publishes_nothing(hant: Project) -> None:
+    hant.edit("docs/zh/weights.md", "{{ name }}", "{{ nothing }}")
+    hant.edit("docs/en/weights.md", "{{ name }}", "{{ nothing }}")
+    hant.stamp()
+    done = hant.build("-q")
+    assert done.returncode == 1
+    assert "docs/zh/weights.md:" in done.stderr
+    assert "docs/zh-hant/" not in done.stderr  # nobody can mend that
+    assert not (hant.root / "site").exists()

@@ -320,6 +320,18 @@ def test_what_is_pasted_is_searched(visit: Visit) -> None:
 
 
 @in_browser
+@pytest.mark.parametrize("lang", TAGS)
+def test_the_first_page_opens_with_its_question_beside_its_picture(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "index"))
+    title, entrance, picture = (
+        tab.locator(f"article {one}").first.bounding_box() for one in ("h1", ".card", ".output")
+    )
+    assert title["y"] < picture["y"] + 50
+    assert entrance["y"] + entrance["height"] < 900
+    assert max(one["x"] + one["width"] for one in (title, entrance)) < picture["x"]
+
+
+@in_browser
 @each_language
 def test_a_result_leads_to_its_section_by_keys(lang: str, visit: Visit) -> None:
     tab = visit(path_of(lang, "index"))

@@ -298,7 +298,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if turn and not self._stands(turn):
             placed, build = self.build.placed[turn.source.path], self.build
             extra = cast("dict[str, Any]", context)
-            extra["tags"] = build.tags
+            extra["language_tags"] = build.tags
             extra["about"] = head(placed, build, self.card)
             extra["script"] = self._script(placed)
             extra["takeaway"] = placed.line(build.zipped(turn.source))
@@ -324,7 +324,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         url = build.target.site_url
         extra = cast("dict[str, Any]", context)
         extra["sitemap"] = sitemap(build)
-        extra["tags"] = build.tags
+        extra["language_tags"] = build.tags
         base = urlsplit(url).path or "/"
         extra["script"] = dict(build.words(_language(config))["site"]["script"])
         extra["lost"] = [

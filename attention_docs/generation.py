@@ -137,6 +137,8 @@ def attend_with_cache(
             f"query and key must hold the same new tokens, got {shape(query)} and {shape(key)}"
         )
     longer = extended(cache, key, value)
+    if window is not None:  # what none of the new tokens sees is not worth a score
+        longer = Cache(*(one[..., -(window - 1 + t) :, :] for one in longer))
     n = longer.key.shape[-2]
     mask = window_mask(t, n, n if window is None else window, offset=n - t, like=query)
     outputs, _ = grouped_attention(query, longer.key, longer.value, mask)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil, sqrt
 from typing import Any, NamedTuple
 
+from array_api_compat import is_array_api_obj
 from jaxtyping import Float
 
 from attention_docs.checks import Array, broadcastable, floats, matrices, shape
@@ -119,12 +120,7 @@ def merge(first: Piece, second: Piece) -> Piece:
             for k, v in p._asdict().items()
         }
     )
-    for name, one in (("first", first), ("second", second)):
-        if shape(one.largest) != shape(one.total) or shape(one.output)[:-1] != shape(one.total):
-            got = " and ".join(str(shape(part)) for part in one)
-            raise ValueError(
-                f"{name} must have m and ℓ of shape (..., n_q) and o of (..., n_q, d_v), got {got}"
-            )
+    _same_queries(first=first, second=second)
     if shape(first.output) != shape(second.output):
         raise ValueError(
             f"both pieces must have the same queries and d_v, "
@@ -150,6 +146,7 @@ def log_total(one: Piece) -> Float[Array, "... n_q"]:
 
     Raises:
         TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: m, ℓ and o that do not go together.
 
     Source:
         Dao 2023, "FlashAttention-2", §3.1.1.
@@ -160,7 +157,8 @@ def log_total(one: Piece) -> Float[Array, "... n_q"]:
         >>> text(np.exp(log_total(Piece(np.log([3.0]), np.array([2.0]), np.zeros((1, 1))))), ".1f")
         '[6.0]'
     """
-    xp = floats(largest=one.largest, total=one.total)
+    xp = floats(largest=one.largest, total=one.total, output=one.output)
+    _same_queries(one=one)
     return xp.where(
         one.total > 0, one.largest + xp.log(_or_one(xp, one.total)), -xp.inf + 0 * one.total
     )
@@ -204,10 +202,8 @@ def attention_in_pieces(
         raise ValueError(f"size must be at least 1 key, got {size}")
     floats(query=query, key=key, value=value)
     matrices(query=query, key=key, value=value)
-    _same_tokens(key, value)
+    _same_sizes(query, key, value, mask)
     n = key.shape[-2]
-    if mask is not None and shape(mask)[-1:] != (n,):
-        raise ValueError(f"mask must have one column for each of {n} keys, got {shape(mask)}")
     found = None
     for j in range(0, n, size):
         part = None if mask is None else mask[..., j : j + size]
@@ -246,7 +242,8 @@ def backward_in_pieces(
 
     Raises:
         TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: a size below 1, or shapes that do not fit; nothing is broadcast here.
+        ValueError: a size below 1, a mask without one column a key, or shapes that do not fit;
+            nothing but the mask is broadcast here.
 
     Source:
         Dao et al. 2022, "FlashAttention", §3.1 and appendix B.
@@ -269,7 +266,7 @@ def backward_in_pieces(
         raise ValueError(f"size must be at least 1 key, got {size}")
     xp = floats(query=query, key=key, value=value, by_output=by_output, output=forward.output)
     matrices(query=query, key=key, value=value)
-    _same_tokens(key, value)
+    _same_sizes(query, key, value, mask)
     if not shape(query)[:-2] == shape(key)[:-2] == shape(value)[:-2]:
         got = ", ".join(str(shape(one)) for one in (query, key, value))
         raise ValueError(f"query, key and value must share their axes before the last 2, got {got}")
@@ -384,7 +381,7 @@ def elu_plus_one(x: Float[Array, "..."]) -> Float[Array, "..."]:
         TypeError: x is no array of real floats.
 
     Source:
-        Katharopoulos et al. 2020, "Transformers are RNNs", §3.2.2, equation 7.
+        Katharopoulos et al. 2020, "Transformers are RNNs", §3.2.1, equation 7.
 
     Examples:
         >>> import numpy as np
@@ -416,7 +413,7 @@ def linear_attention(
         Outputs (..., n_q, d_v), in units of the values.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
+        TypeError: not arrays of real floats, two dtypes, or a mask that holds no booleans.
         ValueError: shapes that do not fit, or a query whose weights sum to no positive number.
 
     Source:
@@ -433,7 +430,14 @@ def linear_attention(
     xp = _features(query, key, value)
     weights = query @ xp.matrix_transpose(key)
     if mask is not None:
-        weights = weights * xp.astype(mask, weights.dtype)
+        if type(mask) is not type(weights) or not xp.isdtype(mask.dtype, "bool"):
+            got = getattr(mask, "dtype", type(mask).__name__)
+            raise TypeError(f"mask must hold booleans of the weights' library, got {got}")
+        if broadcastable(mask=shape(mask), weights=shape(weights)) != shape(weights):
+            raise ValueError(
+                f"mask must broadcast to the weights' shape {shape(weights)}, got {shape(mask)}"
+            )
+        weights = xp.where(mask, weights, xp.zeros_like(weights))
     return weights @ value / _positive(xp, xp.sum(weights, axis=-1, keepdims=True))
 
 
@@ -508,6 +512,7 @@ def read_state(query: Float[Array, "... n_q f"], state: State) -> Float[Array, "
             f"query and state must share their features, "
             f"got {shape(query)}, {shape(state.matrix)} and {shape(state.total)}"
         )
+    broadcastable(query=shape(query)[:-2], state=shape(state.total)[:-1])
     return query @ state.matrix / _positive(xp, query @ state.total[..., None])
 
 
@@ -519,6 +524,7 @@ def _features(query: Array, key: Array, value: Array) -> Any:
             f"query and key must share their features, got {shape(query)} and {shape(key)}"
         )
     _same_tokens(key, value)
+    broadcastable(query=shape(query)[:-2], key=shape(key)[:-2], value=shape(value)[:-2])
     return xp
 
 
@@ -528,6 +534,32 @@ def _positive(xp: Any, totals: Array) -> Array:
             f"the weights of every query must sum to a positive number, got {float(xp.min(totals))}"
         )
     return totals
+
+
+def _same_queries(**pieces: Piece) -> None:
+    for name, one in pieces.items():
+        if shape(one.largest) != shape(one.total) or shape(one.output)[:-1] != shape(one.total):
+            got = " and ".join(str(shape(part)) for part in one)
+            raise ValueError(
+                f"{name} must have m and ℓ of shape (..., n_q) and o of (..., n_q, d_v), got {got}"
+            )
+
+
+def _same_sizes(query: Array, key: Array, value: Array, mask: Any) -> None:
+    """What cannot be said of a piece alone; the rest is said when its scores are made."""
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"query and key must share d_k, got {shape(query)} and {shape(key)}")
+    _same_tokens(key, value)
+    if mask is None:
+        return
+    if not is_array_api_obj(mask):
+        raise TypeError(f"mask must be an array, got {type(mask).__name__}")
+    n_q, n_k = query.shape[-2], key.shape[-2]
+    if shape(mask)[-1:] != (n_k,) or shape(mask)[-2:-1] not in ((), (1,), (n_q,)):
+        raise ValueError(
+            f"mask must have one column for each of {n_k} keys and 1 or {n_q} rows, "
+            f"got {shape(mask)}"
+        )
 
 
 def _same_tokens(key: Array, value: Array) -> None:

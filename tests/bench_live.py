@@ -95,7 +95,7 @@ def measured(base: str) -> Iterator[tuple[str, str]]:
             for n in range(10):
                 edits.append(tab.evaluate(EDIT, [BLOCK, 1000 + n]))
                 tab.wait_for_function(DONE)
-            tab.get_by_role("button", name="Change the numbers").first.click()
+            tab.locator(".live-turn").first.click()
             tab.locator(".live-knobs input").first.wait_for()
             tab.wait_for_timeout(3000)  # figures out of sight
             for n in range(12):

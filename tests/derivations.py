@@ -32,6 +32,18 @@ def row(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.normal(size=shape)
 
 
+class Both(float):
+    """A number that also has entries, or arguments."""
+
+    def __new__(cls, number: float, of: Callable[..., Any]) -> Both:
+        one = super().__new__(cls, number)
+        one.of = of
+        return one
+
+    def __call__(self, *found: Any) -> Any:
+        return self.of(*found)
+
+
 def slope(function: Callable[[float], Any], at: float, h: float = 1e-5) -> Any:
     return (function(at + h) - function(at - h)) / (2 * h)
 
@@ -330,25 +342,11 @@ def kaiming(rng: np.random.Generator) -> Names:
 
 
 def shared_signs(rng: np.random.Generator) -> Names:
+    """y is the first of its signs; with an index it is any of them."""
     m = 3
-    cases = [
-        (1 / 8, {"y": number(signs[0]), "y_j": 0}) for signs in itertools.product((-1, 1), repeat=m)
-    ]
-    signs = list(itertools.product((-1.0, 1.0), repeat=m))
-    cases = [(1 / 8, {"y": Labelled(one)}) for one in signs]
+    signs = itertools.product((-1.0, 1.0), repeat=m)
+    cases = [(1 / 8, {"y": Both(one[0], one.__getitem__)}) for one in signs]
     return {"cases": cases, "m": m, "c": number(rng.normal()), "y": 0, "sizes": {"j": m}}
-
-
-class Labelled(float):
-    """The right sign, which with an index gives all of them."""
-
-    def __new__(cls, signs: tuple[float, ...]) -> Labelled:
-        one = super().__new__(cls, signs[0])
-        one.signs = signs
-        return one
-
-    def __call__(self, place: int) -> float:
-        return self.signs[place]
 
 
 def decided(rng: np.random.Generator) -> Names:

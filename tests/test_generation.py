@@ -17,6 +17,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 from torch.utils.flop_counter import FlopCounterMode
 
+from attention_docs.attention_function import attention
 from attention_docs.generation import (
     CONFIGURATIONS,
     Cache,
@@ -27,7 +28,6 @@ from attention_docs.generation import (
     cached_block,
     decode_flops,
     expected_tokens,
-    extended,
     grouped_attention,
     latent_attention,
     residual,
@@ -214,6 +214,38 @@ def test_cache_bytes():
         assert cache_bytes(by_name[name], 1) / 1000 == kilobytes
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        Configuration("shared", 3, 4, 2, 8),
+        Configuration("windowed", 3, 4, 4, 8, 0, 0, 5, 2),
+        Configuration("latent", 2, 4, 4, 8, 6, 3),
+    ],
+    ids=lambda model: model.name,
+)
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_a_step_is_counted_while_it_runs(model, n):
+    """Bytes that the arrays of caches hold, and what torch counts in the step itself."""
+    held = flops = 0
+    for layer in range(model.layers):
+        with FlopCounterMode(display=False) as counter:
+            if model.latent:  # the query has moved: one key for all heads, whose start is the value
+                kept = torch.zeros(n, model.latent + model.position)
+                attention(torch.zeros(model.heads, 1, kept.shape[1]), kept, kept[:, : model.latent])
+                held += kept.nbytes
+            else:
+                window = model.window if layer < model.windowed else None
+                q = torch.zeros(model.heads, 1, model.d_head)
+                new, cache = torch.zeros(model.kv_heads, 1, model.d_head), None
+                for _ in range(n):
+                    before = counter.get_total_flops()
+                    _, cache = attend_with_cache(q, new, new, cache, window)
+                held += cache.key.nbytes + cache.value.nbytes
+        flops += counter.get_total_flops() - (0 if model.latent else before)
+    assert cache_bytes(model, n, 4) == held
+    assert step_flops(model, n) == flops
+
+
 @st.composite
 def distributions(draw, size=4):
     parts = [draw(st.integers(0, 5)) for _ in range(size)]
@@ -274,87 +306,14 @@ def test_expected_tokens():
         assert expected_tokens(a, k) == wanted
 
 
-# --- bad input -----------------------------------------------------------------------------------
-
-KEY = np.ones((2, 3, 4))
-CACHE = Cache(np.ones((2, 5, 4)), np.ones((2, 5, 4)))
-ONE = np.ones((2, 1, 4))
-HALF = [F(1, 2), F(1, 2)]
-MODEL = Configuration("", 2, 4, 2, 8, 0, 0, 3, 1)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: extended(CACHE._replace(value=CACHE.value[:, 1:]), ONE, ONE), "as many keys as"),
-        (lambda: extended(CACHE, ONE[..., :3], ONE), "differ in their tokens alone, got .2, 5, 4."),
-        (lambda: extended(CACHE, ONE[:1], ONE[:1]), "differ in their tokens alone"),
-        (lambda: extended(None, ONE, KEY), "share all axes but the last"),
-        (lambda: attend_with_cache(KEY, ONE, ONE), "same new tokens"),
-        (lambda: attend_with_cache(ONE, ONE, ONE, CACHE, 0), "window must be at least 1"),
-        (lambda: window_mask(3, window=0), "window must be at least 1, .* got 0"),
-        (lambda: window_mask(0, window=1), "n_query and n_key must be at least 1"),
-        (lambda: grouped_attention(ONE, np.ones((4, 1, 4)), np.ones((4, 1, 4))), "got 4 and 2"),
-        (lambda: grouped_attention(np.ones((3, 1, 4)), ONE, ONE), "must divide .* got 2 and 3"),
-        (lambda: grouped_attention(ONE, ONE, ONE[:1]), "key and value must share their heads"),
-        (lambda: grouped_attention(ONE[0], ONE, ONE), "query must have axes"),
-        (lambda: grouped_attention(ONE, ONE[:, :0], ONE), "none of them empty"),
-        (
-            lambda: grouped_attention(ONE, ONE, ONE, np.ones((3, 1, 1), dtype=bool)),
-            "mask must have 1 or 2 heads",
-        ),
-        (lambda: latent_attention(ONE, KEY[0], np.ones((2, 4, 5)), KEY), "W_uk must have shape"),
-        (lambda: latent_attention(ONE, KEY[0], np.ones((2, 4, 4)), KEY), "W_uv must have shape"),
-        (lambda: latent_attention(ONE[0], KEY[0], KEY, KEY), "query must have axes"),
-        (lambda: decode_flops(0, 4, 4), "must be at least 1, got 0"),
-        (lambda: cache_bytes(MODEL, 0), "n must be at least 1, got 0"),
-        (lambda: cache_bytes(MODEL, 1, 0), "bytes_per_number must be at least 1, got 0"),
-        (lambda: step_flops(MODEL, -1), "n must be at least 1, got -1"),
-        (lambda: step_flops(MODEL._replace(position=8), 1), "a position goes with a latent"),
-        (lambda: cache_bytes(MODEL._replace(kv_heads=3), 5), "must divide .* got 3 and 4"),
-        (lambda: cache_bytes(MODEL._replace(kv_heads=8), 5), "must divide .* got 8 and 4"),
-        (lambda: cache_bytes(MODEL._replace(window=0), 5), "window of at least 1"),
-        (lambda: acceptance([F(1, 2), F(1, 3)], HALF), "must sum to 1, .* whose sum is 5/6"),
-        (lambda: acceptance(HALF, [F(3, 2), F(-1, 2)]), "must not be negative"),
-        (lambda: residual([0.5, 0.6], [0.5, 0.5]), "must sum to 1"),
-        (lambda: residual(HALF, [F(1)]), "one vocabulary, got 2 and 1"),
-        (lambda: acceptance([], []), "one vocabulary"),
-        (lambda: speculate([0], [HALF], [HALF], [0.1, 0.2]), "wanted 1 drafts, 2 targets"),
-        (lambda: speculate([0], [HALF], [HALF, HALF], [0.1, 1.0]), "chances must be .* below 1"),
-        (lambda: speculate([2], [HALF], [HALF, HALF], [0.1, 0.1]), "from 0 to 1, got 2"),
-        (lambda: speculate([], [], [[0.5, 0.4]], [0.1]), "must sum to 1"),
-        (lambda: expected_tokens(F(3, 2), 1), "0 ≤ α ≤ 1"),
-    ],
-)
-def test_error_messages(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-def test_type_errors():
-    with pytest.raises(TypeError, match="the cache's key and the new key must share a dtype"):
-        extended(CACHE, *(ONE.astype(np.float32) for _ in "kv"))
-    with pytest.raises(TypeError, match="query must hold real floats, got int64"):
-        grouped_attention(ONE.astype(int), ONE.astype(int), ONE.astype(int))
-    with pytest.raises(TypeError, match="must be of one library"):
-        attend_with_cache(torch.from_numpy(ONE), ONE, ONE)
-
-
-def test_columns_of_w_k():
-    zero = np.zeros((6, 6))
-    bad = BlockParameters(Parameters(zero, np.zeros((6, 4)), zero, zero), zero, zero)
-    with pytest.raises(ValueError, match="W_k must have 3 columns a key/value head"):
-        cached_block(np.ones((1, 6)), bad, 2)
-
-
 def test_nothing_given_is_changed():
-    before = [one.copy() for one in (*CACHE, ONE)]
-    attend_with_cache(ONE, ONE, ONE, CACHE)
-    attend_with_cache(ONE, ONE, ONE, CACHE, window=2)
-    with pytest.raises(ValueError, match="window"):
-        attend_with_cache(ONE, ONE, ONE, CACHE, window=-1)
-    for old, new in zip(before, (*CACHE, ONE), strict=True):
-        assert (old == new).all()
+    """Where the input is good; for bad input tests/test_refusals.py sees to it."""
+    cache, new = Cache(np.ones((2, 5, 4)), np.ones((2, 5, 4))), np.ones((2, 1, 4))
+    before = [one.copy() for one in (*cache, new)]
+    attend_with_cache(new, new, new, cache)
+    attend_with_cache(new, new, new, cache, window=2)
+    for old, now in zip(before, (*cache, new), strict=True):
+        assert (old == now).all()
 
 
 # --- what the page prints ------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from tests.conftest import ROOT
-from tests.perturbed import THOUSANDTH, UNEVEN, perturbed, unmoved
+from tests.perturbed import LONGER, THOUSANDTH, UNEVEN, perturbed, unmoved
 
 LISTING = """# --8<-- [start:honest]
 import numpy as np
@@ -71,4 +71,5 @@ def test_what_is_perturbed() -> None:
         moved = perturbed(array, UNEVEN)
         assert moved.shape == (2, 3)
         assert len({float(one) for one in moved.reshape(-1)}) == 6
+        assert perturbed(array, LONGER).shape == (3, 3)
     assert perturbed(np.array([True]), UNEVEN).tolist() == [False]

@@ -219,35 +219,8 @@ def test_bounded(seed: int, size: float, c: float) -> None:
     )
 
 
-def test_errors_say_wanted_and_got() -> None:
+def test_inputs_are_left_alone() -> None:
     x = np.ones((2, 3))
-    for function in (lambda n: round_to(x, n), lambda n: rounded_sum(x, n), lambda n: gamma(1, n)):
-        with pytest.raises(ValueError, match=r"format must be one of float64, .* got 'half'"):
-            function("half")
-    for bad, got in (
-        ([1.0], "list"),
-        (np.ones(2, np.float32), "float32"),
-        (np.ones(2, int), "int"),
-    ):
-        with pytest.raises(TypeError, match=f"x must be a NumPy array of float64, got {got}"):
-            round_to(bad, "float16")
-        with pytest.raises(TypeError, match=f"x must be a NumPy array of float64, got {got}"):
-            rounded_sum(bad, "float16")
-    with pytest.raises(ValueError, match=r"at least one term on its last axis, got shape \(2, 0\)"):
-        rounded_sum(np.ones((2, 0)), "float16")
-    with pytest.raises(
-        ValueError, match=r"must be \(n, m\) and \(m, l\), got \(2, 3\) and \(2, 3\)"
-    ):
-        rounded_product(x, x, "float16")
-    with pytest.raises(TypeError, match="b must be a NumPy array of float64, got float16"):
-        rounded_product(x, np.ones((3, 1), np.float16), "float16")
-    with pytest.raises(ValueError, match="n must be at least 0, got -1"):
-        gamma(-1, "float16")
-    for cap in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match=f"cap must be positive and finite, got {cap}"):
-            soft_cap(x, cap)
-    with pytest.raises(TypeError, match="scores must hold real floats, got int64"):
-        soft_cap(np.ones(2, np.int64), 1.0)
     before = x.copy()
     round_to(x, "bfloat16"), rounded_sum(x, "bfloat16"), soft_cap(x, 1.0)
     assert np.array_equal(x, before)

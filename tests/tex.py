@@ -1,16 +1,18 @@
 """Displayed formulas as functions: what TeX says, computed with numbers in place of its symbols.
 
-A reader for the TeX of these pages, no more: products by juxtaposition, fractions, roots, sums,
-indices, norms, expectations over a finite list of cases. Rows are vectors of shape (1, n); a result
-of one entry is a number. What it cannot read or does not know raises `UnknownError`: such a line
-counts as unchecked, and never as right.
+A reader for the TeX of these pages, no more: products by juxtaposition, fractions, roots, sums and
+products over indices, sets and conditions, norms, expectations over a finite list of cases. Rows
+are vectors of shape (1, n); a result of one entry is a number. What it cannot read or does not know
+raises `UnknownError`: such a line counts as unchecked, and never as right.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,9 +26,14 @@ DROPPED = re.compile(
 )
 RELATIONS = {"=": "=", "\\le": "≤", "\\ge": "≥", "\\approx": "≈", "<": "<", ">": ">"}
 OPENING = {"(": ")", "[": "]", "\\{": "\\}", "\\lVert": "\\rVert", "\\lvert": "\\rvert"}
+OPENING |= {"\\lceil": "\\rceil"}
 FUNCTIONS = {"\\ln": np.log, "\\sin": np.sin, "\\cos": np.cos, "\\tanh": np.tanh}
 ACCENTS = ("\\bar", "\\hat", "\\tilde", "\\mathbf")
-CASES, SIZES = "cases", "sizes"  # in the names: the outcomes of chance, how far indices go
+# In the names: the outcomes of chance, how far indices go, which places a set holds and the letter
+# for them, letters that count from 1 as numbers do, TeX that stands for something as a whole, and
+# what the lines without a relation come to.
+CASES, SIZES, SETS, COUNTING, PHRASES = "cases", "sizes", "sets", "counting", "phrases"
+WORTH = "worth"
 
 
 class UnknownError(Exception):
@@ -99,7 +106,7 @@ class Reader:
         meaning = self.factor()
         while (
             self.next
-            and self.next not in "+-)],&|"
+            and self.next not in "+-)],&"
             and self.next not in (*OPENING.values(), "}", "\\mid")
         ):
             if self.next in ("\\cdot", "\\times"):
@@ -134,6 +141,8 @@ class Reader:
                 base(names).T if isinstance(base(names), np.ndarray) else base(names)
             )
         exponent = Reader(tokens, self.known).whole()
+        if tokens[0] == "(" and tokens[-1] == ")":  # X^{(l)}, of layer l
+            return lambda names: base(names)(round(exponent(names)))
         return lambda names: base(names) ** exponent(names)
 
     def group(self) -> list[str]:
@@ -171,9 +180,14 @@ class Reader:
                 parts[-1].append(token)
 
     def atom(self) -> Meaning:
+        for tex, meant in self.known.get(PHRASES, {}).items():
+            phrase = tokens_of(tex)
+            if self.tokens[self.at : self.at + len(phrase)] == phrase:
+                self.at += len(phrase)
+                return lambda names: meant(names) if callable(meant) else meant
         token = self.next
         if token == "{":
-            return self.inner()
+            return self.spelled()
         if token in ("(", "["):
             return self.in_brackets()
         if token == "|":
@@ -186,6 +200,10 @@ class Reader:
             (part,) = self.bracketed()
             inside = Reader(part, self.known).whole()
             return lambda names: float(np.sqrt(np.sum(np.square(inside(names)))))
+        if token == "\\lceil":
+            (part,) = self.bracketed()
+            within = Reader(part, self.known).whole()
+            return lambda names: math.ceil(within(names))
         if token[0].isdigit():
             number = float(self.take())
             return lambda names: number
@@ -196,9 +214,11 @@ class Reader:
             "\\tfrac": self.fraction,
             "\\dfrac": self.fraction,
             "\\sqrt": self.root,
-            "\\sum": self.series,
+            "\\sum": lambda: self.series(operator.add),
+            "\\prod": lambda: self.series(operator.mul),
             "\\operatorname": self.operator,
-            "\\max": self.largest,
+            "\\max": lambda: self.extreme(max),
+            "\\min": lambda: self.extreme(min),
             "\\underbrace": self.braced,
             "\\begin": self.matrix,
         }.get(token)
@@ -211,7 +231,19 @@ class Reader:
         argument = self.factor()
         return lambda names: function(argument(names))
 
+    def spelled(self) -> Meaning:
+        """A name of several letters, or what braces hold together."""
+        tokens = self.group()
+        name = "".join(tokens)
+        while self.next == "'":
+            name += self.take()
+        return self.named(name) if name in self.known else Reader(tokens, self.known).whole()
+
     def in_brackets(self) -> Meaning:
+        if "=" in self.tokens[self.at : self.at + 3]:  # Iverson's [j = t]
+            ((left, _, right),) = self.bracketed()
+            places = indices([left, right], self.known)
+            return lambda names: float(places[0](names) == places[1](names))
         parts = [Reader(part, self.known).whole() for part in self.bracketed()]
         if len(parts) == 1:
             return parts[0]
@@ -242,17 +274,19 @@ class Reader:
         self.group()
         return inside
 
-    def largest(self) -> Meaning:
+    def extreme(self, which: Callable[..., Any]) -> Meaning:
+        """The largest or smallest, over an index or of two."""
         if self.next == "_":
             self.take()
             index = self.group()
             inside = self.term()
-            return lambda names: max(inside(one) for one in over(index, None, names, self.known))
-        low, value = (Reader(part, self.known).whole() for part in self.bracketed())
-        return lambda names: plain(np.maximum(low(names), value(names)))
+            return lambda names: which(inside(one) for one in over(index, None, names, self.known))
+        one, other = (Reader(part, self.known).whole() for part in self.bracketed())
+        of_two = np.maximum if which is max else np.minimum
+        return lambda names: plain(of_two(one(names), other(names)))
 
-    def series(self) -> Meaning:
-        """A sum over indices; it takes the product behind it."""
+    def series(self, how: Callable[[Any, Any], Any]) -> Meaning:
+        """A sum or a product over indices; it takes the factors behind it."""
         self.take("_")
         index, end = self.group(), None
         if self.next == "^":
@@ -261,10 +295,10 @@ class Reader:
         inside = self.term()
 
         def meaning(names: Names) -> Any:
-            total: Any = 0.0
+            found: Any = 0.0 if how is operator.add else 1.0
             for one in over(index, end, names, self.known):
-                total = total + inside(one)
-            return plain(total)
+                found = how(found, inside(one))
+            return plain(found)
 
         return meaning
 
@@ -277,7 +311,10 @@ class Reader:
             return self.chance(name)
         if name not in self.known:
             raise UnknownError(name)
-        parts = [Reader(part, self.known).whole() for part in self.bracketed()]
+        if self.next in OPENING:
+            parts = [Reader(part, self.known).whole() for part in self.bracketed()]
+        else:  # tr A
+            parts = [self.factor()]
         meaning: Meaning = lambda names: plain(names[name](*(part(names) for part in parts)))  # noqa: E731
         return self.indexed(meaning)
 
@@ -415,14 +452,15 @@ def picked(value: Any, places: list[int]) -> Any:
 
 
 def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
-    """Indices, each a letter, a number from 1, or a letter with something added."""
-    if any(one in "+-(" for one in tokens):
+    """Indices, each a letter, a number from 1, or what a formula comes to; 0 is itself."""
+    if any(one in "+-(_" for one in tokens):
         meaning = Reader(tokens, known | {"\\pi": known.get("\\pi")}).whole()
         return [lambda names: round(meaning(names))]
     found: list[Callable[[Names], int]] = []
     for token in tokens:
         if token.isdigit():
-            found.append(lambda names, place=int(token) - 1: place)
+            here = max(int(token) - 1, 0)
+            found.append(lambda names, place=here: place)
         elif token in known or token in known.get(SIZES, {}):
             found.append(lambda names, one=token: names[one])
         else:
@@ -432,32 +470,73 @@ def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
 
 def over(index: list[str], end: Meaning | None, names: Names, known: Names) -> Iterator[Names]:
     """The names with every value of the indices of a sum; indices count from 0 within."""
-    sizes = names.get(SIZES, {})
-    if "=" in index:
-        letter, start = index[0], int(index[2])
-        if letter not in sizes or end is None:
+    sizes, sets = names.get(SIZES, {}), names.get(SETS, {})
+    letter, *rest = index
+    if not rest and letter in sets:
+        letter, places = sets[letter]
+        yield from (names | {letter: i} for i in places)
+    elif rest and rest[0] == "\\in":
+        yield from (names | {letter: i} for i in sets[rest[1]][1])
+    elif rest and rest[0] == "=":
+        first, last = Reader(rest[1:], known).whole()(names), end(names) if end else None
+        if letter not in sizes or last is None:
             raise UnknownError(f"how far {letter} goes")
-        last = round(end(names))
-        yield from (names | {letter: i} for i in range(start - (start > 0), last + (start == 0)))
-        return
-    if "\\ne" in index:
-        letter, other = index[0], index[2]
-        if letter not in sizes or other not in names:
+        as_number = not rest[1].isdigit() or first == 0 or letter in names.get(COUNTING, ())
+        start = round(first) - (not as_number)
+        yield from (names | {letter: i} for i in range(start, round(last) + as_number))
+    elif rest and rest[0] in (*CONDITIONS, ":"):
+        if letter not in sizes:
             raise UnknownError(f"how far {letter} goes")
-        yield from (names | {letter: i} for i in range(sizes[letter]) if i != names[other])
-        return
-    letters = [one for one in index if one != ","]
-    if not all(one in sizes for one in letters):
-        raise UnknownError(f"how far {letters} go")
-    for places in np.ndindex(*(sizes[one] for one in letters)):
-        yield names | dict(zip(letters, places, strict=True))
+        told = condition(index, known)
+        yield from filter(told, (names | {letter: i} for i in range(sizes[letter])))
+    else:
+        letters = [one for one in index if one != ","]
+        if not all(one in sizes for one in letters):
+            raise UnknownError(f"how far {letters} go")
+        for places in np.ndindex(*(sizes[one] for one in letters)):
+            yield names | dict(zip(letters, places, strict=True))
+
+
+CONDITIONS = {
+    "\\le": operator.le,
+    "\\ne": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "\\ge": operator.ge,
+}
+
+
+def condition(index: list[str], known: Names) -> Callable[[Names], bool]:
+    """What stands below a sum: of two indices, as in j ≤ i, or behind a colon of two numbers."""
+    stated = index[2:] if index[1] == ":" else index
+    (at,) = (n for n, token in enumerate(stated) if token in CONDITIONS)
+    left, right = stated[:at], stated[at + 1 :]
+    if stated is index:
+        known = known | {left[0]: 0}
+        first, second = (indices(side, known)[0] for side in (left, right))
+    else:
+        first, second = (Reader(side, known).whole() for side in (left, right))
+    holds = CONDITIONS[stated[at]]
+    return lambda names: bool(holds(first(names), second(names)))
 
 
 # --- lines ---------------------------------------------------------------------------------------
 
 
+@cache
+def tokens_of(tex: str) -> list[str]:
+    """The tokens of TeX in one line."""
+    return TOKEN.findall(DROPPED.sub(" ", tex))
+
+
+SHAPES = re.compile(r"&&\s*\([^&]*\\times[^&]*\)\s*(?=&&)")  # a column (n × d) beside a line
+PRIMED = re.compile(r"([A-Za-z])_(\w|\{[^{}]*\})'")  # a_j' is a'_j
+
+
 def lines(display: str) -> list[list[str]]:
     """The tokens of each line of a display, without its reason and its alignment."""
+    display = display.replace("=:", "=")
+    display = PRIMED.sub(r"\1'_\2", SHAPES.sub("", display))
     tex = re.sub(r"\\(?:begin|end)\{(?:aligned|alignedat)\}", "", display)
     tex = re.sub(r"(?:&&|\\qquad|\\quad)?\s*\\text\{\s*[(（][^\n]*", "\\\\\\\\", tex)
     tex = re.sub(r",\s*&(?!&)|\\text\{[^{}]*:\}", r" \\quad ", tex)
@@ -489,6 +568,9 @@ def sides(chain: list[str]) -> list[tuple[str, list[str]]]:
     """The relation before each side, and its tokens; the first has the relation ""."""
     while chain and chain[-1] in (",", "."):
         chain = chain[:-1]
+    chain = [
+        one for one, before in zip(chain, ["", *chain], strict=False) if (before, one) != ("=", ":")
+    ]
     found: list[tuple[str, list[str]]] = [("", [])]
     depth = 0
     for token in chain:
@@ -520,9 +602,15 @@ def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[st
     could: list[tuple[str, bool]] = []
     wrong: list[str] = []
     before: Any = None
+    worth = iter(names.get(WORTH, ()))
     for line in lines(display):
-        if not any(token in RELATIONS for token in line):
-            before = value(line, names)
+        if not any(len(sides(chain)) > 1 for chain in chains(line)):
+            before = value([*chains(line)][-1], names)
+            stands_for = next(worth, None)
+            if stands_for is not None:
+                could.append((" ".join(line), before is not None))
+                if before is not None and not holds("=", before, stands_for, 0):
+                    wrong.append(f"{' '.join(line)}: {before}, and is worth {stands_for}")
             continue
         known = False
         for chain in chains(line):

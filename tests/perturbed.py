@@ -50,7 +50,7 @@ KEPT = {  # sections that rightly show the same: why
 
 
 def perturbed(result: Any, way: str) -> Any:
-    """A result with other numbers, or one row more; a truth turned around; parts of a tuple each."""
+    """A result with other numbers, or a row more; a truth turned around; parts of a tuple each."""
     if isinstance(result, bool):
         return not result
     if isinstance(result, tuple | list):

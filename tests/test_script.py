@@ -404,7 +404,7 @@ def test_what_has_no_answer_is_told_with_file_and_line(hant: Project) -> None:
         (
             '"按列" = "按行"',
             '"按列" = "按列"',
-            "“按列”: 行 becomes 列, and 列 becomes 行 or 欄, got",
+            "“按列” must turn 行 into 列 and 列 into 行 or 欄, got",
         ),
         ("[marks]", "[signs]", "must hold axes, characters, from"),
         ('from = "zh"', 'from = "de"', "from is a language of mkdocs.yml, got 'de'"),

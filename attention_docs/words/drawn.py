@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 TEXT = re.compile(r'(?<=[>"])[^<>"]*[\u2018-\u201d\u3400-\u9fff][^<>"]*(?=[<"])')
-RUN = re.compile("[\u3400-\u9fff]+|[\u2018-\u201d\u300c-\u300f]")
+RUN = re.compile(r"[\u3400-\u9fff]+|[\u2018-\u201d\u300c-\u300f]")
 
 
 def reworded(drawing: str, change: Callable[[str], str]) -> str:

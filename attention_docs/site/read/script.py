@@ -273,7 +273,9 @@ def _script(path: str, lang: str, text: str) -> Script:
             if not answer or word.count("{}") != answer.count("{}"):
                 raise Failure(path, _line(text, word), f"“{word}” has no answer, got {answer!r}")
             if name in ("axes", "rows") and _axes(word, "行列") != _axes(answer, "列行"):
-                message = f"“{word}”: 行 becomes 列, and 列 becomes 行 or {COLUMN}, got {answer!r}"
+                row, column = AXES[0], AXES[1]
+                signs = f"{row} into {column} and {column} into {row} or {COLUMN}"
+                message = f"“{word}” must turn {signs}, got {answer!r}"
                 raise Failure(path, _line(text, word), message)
             answers[word] = answer
     return Script(

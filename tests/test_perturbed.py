@@ -66,7 +66,7 @@ def test_what_is_perturbed() -> None:
         Fraction(2002, 1000),
         {"a": 1.001},
     )
-    assert perturbed(3, UNEVEN) == 4
+    assert perturbed(3, UNEVEN) == 7
     for array in (np.ones((2, 3)), torch.ones(2, 3)):
         moved = perturbed(array, UNEVEN)
         assert moved.shape == (2, 3)

@@ -154,7 +154,7 @@ def axes(text: str) -> Iterator[tuple[str, str]]:
 
 # Lines of an output that the English calls otherwise, beside rows that it calls rows; and columns.
 READ = ("每行先是一個輸入給自", "最後一行是有幾個輸入", "每種詞性一行")
-READ += ("列依次是字母", "四行依次是", "列依次是可學習")
+READ += ("列依次是字母", "四行依次是", "列依次是可學習", "最後一行問")
 
 
 def test_every_row_is_a_row_in_english(pages: dict[str, dict[str, Page]]) -> None:

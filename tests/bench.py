@@ -50,10 +50,15 @@ def copy(target: Path, made: bool = False) -> Path:
         config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
         (target / "mkdocs.yml").write_text(config, encoding="utf-8")
     (target / MARK).write_text("MARK = 0\n")
-    setup = "# --8<-- [start:setup]\n"
-    mark = f'{setup}from attention_docs.mark import MARK\n\nprint("mark", MARK, "listing", 0)\n\n'
-    replace(target / LISTING, setup, mark)
+    start = first_section((target / LISTING).read_text(encoding="utf-8"))
+    mark = f'{start}from attention_docs.mark import MARK\n\nprint("mark", MARK, "listing", 0)\n\n'
+    replace(target / LISTING, start, mark)
     return target
+
+
+def first_section(code: str) -> str:
+    """The line that begins the first section of a listing."""
+    return re.findall(r"# --8<-- \[start:.*\]\n", code)[0]
 
 
 def replace(path: Path, old: str, new: str) -> None:
@@ -126,10 +131,8 @@ def grown(target: Path, times: int) -> Path:
         for number in range(1, times):
             slug = f"{listing.stem}-{number}"
             code = listing.read_text(encoding="utf-8")
-            setup = (
-                "# --8<-- [start:setup]\n"  # other code, so that no copy reuses another's result
-            )
-            code = code.replace(setup, f"{setup}copy = {number}\n", 1)
+            start = first_section(code)  # other code, so that no copy reuses another's result
+            code = code.replace(start, f"{start}copy = {number}\n", 1)
             listing.with_name(f"{slug}.py").write_text(code, encoding="utf-8")
             for lang in ("en", "zh"):
                 page = target / "docs" / lang / f"{listing.stem}.md"

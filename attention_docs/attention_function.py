@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxtyping import Bool, Float
 
-from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+from attention_docs.checks import Array, booleans, broadcastable, floats, matrices, shape
 from attention_docs.masking import apply_mask
 from attention_docs.score_functions import scaled_dot
 from attention_docs.softmax import softmax
@@ -110,11 +110,5 @@ def drop(
     xp = floats(weights=weights)
     if not 0 <= p < 1:
         raise ValueError(f"p must be at least 0 and below 1, got {p}")
-    if type(keep) is not type(weights) or not xp.isdtype(keep.dtype, "bool"):
-        got = getattr(keep, "dtype", type(keep).__name__)
-        raise TypeError(f"keep must hold booleans of the weights' library, got {got}")
-    if broadcastable(keep=shape(keep), weights=shape(weights)) != shape(weights):
-        raise ValueError(
-            f"keep must broadcast to the weights' shape {shape(weights)}, got {shape(keep)}"
-        )
+    booleans(weights, keep=keep)
     return xp.where(keep, weights / (1 - p), xp.zeros_like(weights))

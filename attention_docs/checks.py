@@ -65,3 +65,21 @@ def broadcastable(**shapes: tuple[int, ...]) -> tuple[int, ...]:
             raise ValueError(f"{' and '.join(shapes)} must broadcast together, got {got}")
         result = tuple(b if a == 1 else a for a, b in zip(long, padded, strict=True))
     return result
+
+
+def booleans(weights: Array, **masks: Array) -> None:
+    """Raise unless every named mask holds booleans that broadcast to the weights.
+
+    Raises:
+        TypeError: a mask holds no booleans, or is of another library.
+        ValueError: its shape does not broadcast to that of the weights.
+    """
+    xp = array_namespace(weights)
+    for name, mask in masks.items():
+        if type(mask) is not type(weights) or not xp.isdtype(mask.dtype, "bool"):
+            got = getattr(mask, "dtype", type(mask).__name__)
+            raise TypeError(f"{name} must hold booleans of the weights' library, got {got}")
+        if broadcastable(**{name: shape(mask)}, weights=shape(weights)) != shape(weights):
+            raise ValueError(
+                f"{name} must broadcast to the weights' shape {shape(weights)}, got {shape(mask)}"
+            )

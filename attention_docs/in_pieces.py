@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from array_api_compat import is_array_api_obj
 from jaxtyping import Float
 
-from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+from attention_docs.checks import Array, booleans, broadcastable, floats, matrices, shape
 from attention_docs.masking import apply_mask
 from attention_docs.score_functions import scaled_dot
 
@@ -430,13 +430,7 @@ def linear_attention(
     xp = _features(query, key, value)
     weights = query @ xp.matrix_transpose(key)
     if mask is not None:
-        if type(mask) is not type(weights) or not xp.isdtype(mask.dtype, "bool"):
-            got = getattr(mask, "dtype", type(mask).__name__)
-            raise TypeError(f"mask must hold booleans of the weights' library, got {got}")
-        if broadcastable(mask=shape(mask), weights=shape(weights)) != shape(weights):
-            raise ValueError(
-                f"mask must broadcast to the weights' shape {shape(weights)}, got {shape(mask)}"
-            )
+        booleans(weights, mask=mask)
         weights = xp.where(mask, weights, xp.zeros_like(weights))
     return weights @ value / _positive(xp, xp.sum(weights, axis=-1, keepdims=True))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,19 @@ Wrong = tuple[dict[str, Any], type[Exception], str]
 
 def value(message: str, **changes: Any) -> Wrong:
     return changes, ValueError, message
+
+
+def at_least_one(**good: int) -> Iterator[Wrong]:
+    """Each of these sizes as 0, refused with all of them."""
+    for name in good:
+        names, given = _listed(good), _listed((good | {name: 0}).values())
+        yield value(f"{names} must be at least 1, got {given}", **{name: 0})
+
+
+def _listed(words: Iterable[object]) -> str:
+    """One, two and three."""
+    *first, last = map(str, words)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def kind(message: str, **changes: Any) -> Wrong:

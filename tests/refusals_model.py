@@ -15,7 +15,7 @@ from attention_docs.in_pieces import Piece, State
 from attention_docs.language_model import LanguageModel
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
-from tests.refusals import MASKED, Row, Wrong, a, kind, value, whole
+from tests.refusals import MASKED, Row, Wrong, a, at_least_one, kind, value, whole
 
 
 def narrower(parts: Any) -> Any:
@@ -443,8 +443,7 @@ GENERATION = [
         "generation.window_mask",
         {"n_query": 2, "n_key": 3, "window": 2},
         [
-            value("n_query and n_key must be at least 1, got 0 and 3", n_query=0),
-            value("n_query and n_key must be at least 1, got 2 and 0", n_key=0),
+            *at_least_one(n_query=2, n_key=3),
             *(
                 value(f"window must be at least 1, the query's own key, got {w}", window=w)
                 for w in (0, -2)
@@ -546,9 +545,7 @@ GENERATION = [
         "generation.decode_flops",
         {"n": 2, "d_model": 3, "d_ff": 5},
         [
-            value("n, d_model and d_ff must be at least 1, got 0, 3 and 5", n=0),
-            value("n, d_model and d_ff must be at least 1, got 2, 0 and 5", d_model=0),
-            value("n, d_model and d_ff must be at least 1, got 2, 3 and 0", d_ff=0),
+            *at_least_one(n=2, d_model=3, d_ff=5),
         ],
     ),
     Row(
@@ -760,9 +757,7 @@ PIECES = [
         "in_pieces.tiled_traffic",
         {"n": 8, "d": 2, "rows": 4},
         [
-            value("n, d and rows must be at least 1, got 0, 2 and 4", n=0),
-            value("n, d and rows must be at least 1, got 8, 0 and 4", d=0),
-            value("n, d and rows must be at least 1, got 8, 2 and 0", rows=0),
+            *at_least_one(n=8, d=2, rows=4),
         ],
     ),
     Row("in_pieces.elu_plus_one", {"x": a(2, 3)}),
@@ -853,8 +848,7 @@ PIECES = [
 
 INF, NAN = float("inf"), float("nan")
 TOKENS = [
-    value("n_query and n_key must be at least 1, got 0 and 3", n_query=0),
-    value("n_query and n_key must be at least 1, got 2 and 0", n_key=0),
+    *at_least_one(n_query=2, n_key=3),
 ]
 LENGTHS = [
     Row(

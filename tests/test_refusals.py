@@ -19,7 +19,7 @@ from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
 from tests.conftest import ROOT
 from tests.faults import modules
-from tests.refusals import MASKED, Row, a, kind, value, whole
+from tests.refusals import MASKED, Row, a, at_least_one, kind, value, whole
 from tests.refusals_model import PART_3
 
 COIN = {-1: Fraction(1, 2), 1: Fraction(1, 2)}
@@ -188,8 +188,7 @@ ROWS = [
         "masking.causal_mask",
         {"n_query": 2, "n_key": 3},
         [
-            value("n_query and n_key must be at least 1, got 0 and 3", n_query=0),
-            value("n_query and n_key must be at least 1, got 2 and 0", n_key=0),
+            *at_least_one(n_query=2, n_key=3),
         ],
     ),
     Row(
@@ -439,8 +438,7 @@ ROWS = [
         "learning.entry_variance",
         {"rule": "lecun", "d_in": 2, "d_out": 3},
         [
-            value("d_in and d_out must be at least 1, got 0 and 3", d_in=0),
-            value("d_in and d_out must be at least 1, got 2 and 0", d_out=0),
+            *at_least_one(d_in=2, d_out=3),
             value("rule must be 'lecun', 'kaiming' or 'xavier', got 'he'", rule="he"),
         ],
     ),
@@ -619,17 +617,14 @@ ROWS = [
         "transformer_block.block_parameter_count",
         {"d_model": 4, "d_ff": 5},
         [
-            value("d_model and d_ff must be at least 1, got 0 and 5", d_model=0),
-            value("d_model and d_ff must be at least 1, got 4 and 0", d_ff=0),
+            *at_least_one(d_model=4, d_ff=5),
         ],
     ),
     Row(
         "transformer_block.block_flops",
         {"n": 3, "d_model": 4, "d_ff": 5},
         [
-            value("n, d_model and d_ff must be at least 1, got 0, 4 and 5", n=0),
-            value("n, d_model and d_ff must be at least 1, got 3, 0 and 5", d_model=0),
-            value("n, d_model and d_ff must be at least 1, got 3, 4 and 0", d_ff=0),
+            *at_least_one(n=3, d_model=4, d_ff=5),
         ],
     ),
     Row(

@@ -118,7 +118,16 @@ def faults_of_moving(tab: Any) -> list[str]:
 def faults_of_width(tab: Any, width: int) -> list[str]:
     """What sticks out."""
     wide = tab.evaluate("document.documentElement.scrollWidth")
-    return [f"wider than its window: {wide} px of {width} px"] if wide > width else []
+    found = [f"wider than its window: {wide} px of {width} px"] if wide > width else []
+    if width >= 1280:
+        found += [f"code wider than its column: {line}" for line in tab.evaluate(LONG_CODE)]
+    return found
+
+
+# Of the code that a reader sees without opening anything.
+LONG_CODE = """() => [...document.querySelectorAll("article .block pre > code")]
+  .filter((code) => !code.closest("details") && code.scrollWidth > code.clientWidth)
+  .map((code) => `${code.scrollWidth - code.clientWidth} px, ${code.textContent.slice(0, 60)}`)"""
 
 
 DECIDED: dict[str, list[str]] = {"light": [], "dark": []}
@@ -534,19 +543,25 @@ def test_nothing_lies_over_code_or_figures(
 COVERED = """() => {
   const found = [];
   for (const fold of document.querySelectorAll("article details:not(.origin)")) fold.open = true;
-  const over = (a, b) => {
-    const [one, two] = [a, b].map((box) => box.getBoundingClientRect());
-    return one.width && two.width && one.left < two.right - 1 && two.left < one.right - 1 &&
+  const place = (element) => element.getBoundingClientRect();
+  const over = (one, two) =>
+    one.width && two.width && one.left < two.right - 1 && two.left < one.right - 1 &&
       one.top < two.bottom - 1 && two.top < one.bottom - 1;
+  const lines = (code) => { // as far as they are seen
+    const text = document.createRange(), edge = place(code).right;
+    text.selectNodeContents(code);
+    return [...text.getClientRects()].map(({ left, right, top, bottom, width }) =>
+      ({ left, right: Math.min(right, edge), top, bottom, width }));
   };
   for (const output of document.querySelectorAll("article .output, article pre")) {
-    const buttons = output.querySelectorAll(".md-code__button, .origin > summary");
-    const shown = output.querySelectorAll("pre > code, .drawing");
-    for (const button of buttons) for (const one of shown)
-      if (over(button, one)) found.push(`${button.outerHTML} over ${one.textContent.slice(0, 40)}`);
+    const shown = [...output.querySelectorAll(".drawing")].map(place);
+    shown.push(...[...output.querySelectorAll("pre > code")].flatMap(lines));
+    for (const button of output.querySelectorAll(".md-code__button, .origin > summary"))
+      if (shown.some((one) => over(place(button), one)))
+        found.push(`${button.outerHTML} over ${output.textContent.slice(0, 40)}`);
   }
   const up = document.querySelector(".md-top"), text = document.querySelector("article");
-  if (up && over(up, text)) found.push("the way up");
+  if (up && over(place(up), place(text))) found.push("the way up");
   return found;
 }"""
 

@@ -24,6 +24,7 @@ from attention_docs import text as package_text
 from attention_docs.site.publish import runtime
 from attention_docs.site.publish.live import pack
 from attention_docs.site.read.knobs import Knob, taken
+from attention_docs.site.run import live
 from attention_docs.site.run.live import Session
 from tests.conftest import LANGUAGES, ROOT
 
@@ -89,12 +90,12 @@ class Reader:
         self.seen: dict[str, Any] = {}
         self.ran: list[int] = []
 
-    def run(self, codes: list[str]) -> dict[str, Any]:
+    def run(self, codes: list[str], hurry: bool = False) -> dict[str, Any]:
         self.seen = {key: one for key, one in self.seen.items() if key != "error"}
         self.ran = []
         for number in range(self.session.begin(json.dumps(codes)), len(codes)):
             self.ran.append(number)
-            result = json.loads(self.session.step(number))
+            result = json.loads(self.session.step(number, hurry=hurry))
             if result.get("same"):
                 self.ran.pop()
                 break
@@ -123,17 +124,25 @@ def untouched_package() -> Iterator[None]:
 
 
 @settings(max_examples=30)
-@given(st.lists(st.lists(st.sampled_from(EDITS), max_size=3), min_size=1, max_size=4))
-def test_a_run_after_edits_is_a_run_from_the_top(turns: list[list[tuple[int, str]]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.lists(st.sampled_from(EDITS), max_size=3), st.booleans()),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_run_after_edits_is_a_run_from_the_top(
+    turns: list[tuple[list[tuple[int, str]], bool]],
+) -> None:
     """Whatever was edited before, views, closures, generators and changed libraries included."""
     with untouched_package():
         reader = Reader(BLOCKS)
         reader.run(BLOCKS)
-        for edits in turns:
+        for edits, hurry in turns:
             codes = list(BLOCKS)
             for number, code in edits:
                 codes[number] = code
-            seen = reader.run(codes)
+            seen = reader.run(codes, hurry)
             with untouched_package():
                 wanted = Reader(BLOCKS).run(codes)
             stopped = wanted.get("error")
@@ -157,7 +166,7 @@ def test_a_block_with_torch_leaves_its_files() -> None:
 
 
 def test_what_comes_before_an_edit_does_not_run_again() -> None:
-    """Of eleven blocks an edit of the third last runs three; where a closure stands, all run."""
+    """Of seven blocks an edit of the last but one runs two; behind a closure, all from it on."""
     reader = Reader(BLOCKS[:7])
     codes = BLOCKS[:7]
     reader.run(codes)
@@ -169,7 +178,26 @@ def test_what_comes_before_an_edit_does_not_run_again() -> None:
     reader = Reader(BLOCKS)
     reader.run(BLOCKS)
     reader.run([*BLOCKS[:10], "print(2)"])
-    assert reader.ran == list(range(11))
+    assert reader.ran == [8, 9, 10]
+
+
+def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies stand at the blocks 0, 1, 2, 4 and 8 after the knob, or wherever time has passed."""
+    blocks = [f"x{n} = x{n - 1} + 1" if n else "x0 = 1" for n in range(12)]
+    reader = Reader(blocks)
+    reader.session = Session(page_of(blocks))
+    monkeypatch.setattr(live, "AGAIN", 60.0)
+    reader.run(blocks, hurry=True)
+    kept = [number for number, state in enumerate(reader.session.states) if state]
+    assert kept == [0, 1, 2, 4, 8]
+    edited = [*blocks[:7], "x7 = x6 + 2", *blocks[8:]]
+    reader.run(edited, hurry=True)
+    assert reader.ran == [4, 5, 6, 7, 8, 9, 10, 11]
+    reader.run([*edited[:11], "print(x10)"])
+    assert reader.session.told[11][0] == "12"
+    monkeypatch.setattr(live, "AGAIN", 0.0)
+    reader.run(["x0 = 5", *blocks[1:]], hurry=True)
+    assert all(reader.session.states)
 
 
 def test_what_finds_the_same_again_does_not_run_again() -> None:

@@ -113,6 +113,11 @@ def _compiled(code: Code) -> tuple[types.CodeType, types.CodeType | None]:
     return statements, compile(ast.Expression(last.value), code.listing, "eval")
 
 
+@lru_cache(maxsize=1024)
+def _expression(expression: str) -> types.CodeType:
+    return compile(expression, "<inline value>", "eval")
+
+
 def _evaluated(
     values: Sequence[tuple[str, str]], namespace: dict[str, Any]
 ) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
@@ -120,7 +125,7 @@ def _evaluated(
     shown, errors = {}, {}
     for expression, spec in values:
         try:
-            value = eval(compile(expression, "<inline value>", "eval"), namespace)
+            value = eval(_expression(expression), namespace)
             if not spec:
                 _refuse_floats(value)
             shown[expression, spec] = text(value, spec) if spec else str(value)

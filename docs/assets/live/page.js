@@ -445,7 +445,7 @@ function hear(message) {
     heard(cells[message.number], message.result, message.turn === turn);
   } else if (message.type === "done" && message.turn === turn) {
     busy = false;
-    if (again) ask();
+    if (again) ask(undefined, true); // the hand is still on the knob
     else done();
   } else if (message.type === "broken") broken(message.message);
 }
@@ -509,7 +509,7 @@ function ask(until = cells.length, patient = false) {
   bar.says(words.running);
   bar.works(true);
   const near = cells.filter((cell) => cell.near()).map((cell) => cell.index);
-  worker.postMessage({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near });
+  worker.postMessage({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near, hurry: patient });
 }
 
 function reset() {

@@ -128,7 +128,8 @@ def near(mutant: Mutant, tell: Callable[[str], None]) -> tuple[str, str]:
     for stage, marked in (("test", "not site and not itself"), ("itself", "itself and not site")):
         tell(stage)
         for file in tests_of(mutant.module):
-            if by := failed("-x", "-m", marked, file):
+            own = ["-k", Path(mutant.module).stem] if file in SHARED else []  # its own rows alone
+            if by := failed("-x", "-m", marked, *own, file):
                 return stage, by[0]
     return "", ""
 

@@ -73,7 +73,7 @@ def without_execution(target: Path) -> Path:
     copy(target)
     command = [sys.executable, "tests/bench.py", "flatten"]  # with the package of the copy
     subprocess.run(command, cwd=target, check=True, env=environment(target))
-    # All checks are made as ever, and refuse nothing: these pages are what they are there to refuse.
+    # All checks are made as ever, and refuse nothing: such pages are what they should refuse.
     ends = "        self.executor.plan(self.all)\n"
     replace(target / "attention_docs/site/build.py", ends, f"        self.failures.clear()\n{ends}")
     stamp(target)

@@ -120,11 +120,23 @@ def example(mutant: Mutant) -> str:
     return ""
 
 
+NEIGHBOURS: dict[str, str] = {}
+"""The test that found the last fault in a definition: it is asked first about the next."""
+
+
+def definition(mutant: Mutant) -> str:
+    """The module and the function that hold the fault."""
+    return mutant.name.partition(":")[0]
+
+
 def near(mutant: Mutant, tell: Callable[[str], None]) -> tuple[str, str]:
     """The stages that need no site: the one that finds a mutant, and the test."""
     tell("example")
     if by := example(mutant):
         return "example", by
+    tell("test")
+    if (likely := NEIGHBOURS.get(definition(mutant))) and (by := failed("-x", likely)):
+        return "test", by[0]
     for stage, marked in (("test", "not site and not itself"), ("itself", "itself and not site")):
         tell(stage)
         for file in tests_of(mutant.module):
@@ -369,6 +381,8 @@ def tried(chosen: Sequence[Mutant], jobs: int, again: bool) -> dict[str, tuple[s
         else:
             found[mutant.name] = (stage, by)
             remember(mutant, stage, by)
+            if stage == "test" and "::" in by and not by.startswith(SHARED):
+                NEIGHBOURS[definition(mutant)] = by.partition("[")[0]
     before = {mutant.name: (stage, by) for mutant, stage, by in left}
     for mutant, stage, by in each([mutant for mutant, *_ in left], far, jobs):
         nearer = before[mutant.name]

@@ -72,6 +72,33 @@ def torch_layer(seed, d=12, h=3, d_ff=20):
     return layer.train(), ours
 
 
+# Name, numbers kept of a token over all layers, operations for a key over all layers, and the share
+# of 32,768 tokens that is kept: the sizes of the papers, multiplied.
+PUBLISHED = {
+    "GPT-3 175B": (96 * 2 * 12288, 96 * 4 * 12288, 1),
+    "PaLM 540B": (118 * 2 * 256, 118 * 4 * 48 * 256, 1),
+    "Llama 2 7B": (32 * 2 * 4096, 32 * 4 * 4096, 1),
+    "Llama 2 70B": (80 * 2 * 1024, 80 * 4 * 8192, 1),
+    "Mistral 7B": (32 * 2 * 1024, 32 * 4 * 4096, F(4096, 32768)),
+    "Gemma 2B": (18 * 2 * 256, 18 * 4 * 2048, 1),
+    "Gemma 2 9B": (42 * 2 * 2048, 42 * 4 * 4096, (1 + F(4096, 32768)) / 2),
+    "Llama 3.1 8B": (32 * 2 * 1024, 32 * 4 * 4096, 1),
+    "Llama 3.1 405B": (126 * 2 * 1024, 126 * 4 * 16384, 1),
+    "Qwen2.5 72B": (80 * 2 * 1024, 80 * 4 * 8192, 1),
+    "DeepSeek-V2": (60 * 576, 60 * 2 * 128 * (576 + 512), 1),
+    "DeepSeek-V3": (61 * 576, 61 * 2 * 128 * (576 + 512), 1),
+}
+
+
+def test_configurations():
+    """First, since most faults that can be put into the module stand in this table."""
+    assert [one.name for one in CONFIGURATIONS] == [*PUBLISHED]
+    for one, (kept, work, share) in zip(CONFIGURATIONS, PUBLISHED.values(), strict=True):
+        assert cache_bytes(one, 1) == 2 * kept
+        assert step_flops(one, 1) == work
+        assert cache_bytes(one, 32_768) == 2 * kept * 32_768 * share
+
+
 @settings(max_examples=15)
 @given(seed=SEEDS, cuts=st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_cache(seed, cuts):
@@ -424,24 +451,6 @@ def test_sharing(page, lang):
         printed(chapter.array("wrong-repeat", number), o.numpy(), 3)
     printed(chapter.array("repeat-torch"), chapter.array("wrong-repeat", 3), 3)
     assert chapter.output("repeat-torch").endswith("True")
-
-
-# Name, numbers kept of a token over all layers, operations for a key over all layers, and the share
-# of 32,768 tokens that is kept: the sizes of the papers, multiplied.
-PUBLISHED = {
-    "GPT-3 175B": (96 * 2 * 12288, 96 * 4 * 12288, 1),
-    "PaLM 540B": (118 * 2 * 256, 118 * 4 * 48 * 256, 1),
-    "Llama 2 7B": (32 * 2 * 4096, 32 * 4 * 4096, 1),
-    "Llama 2 70B": (80 * 2 * 1024, 80 * 4 * 8192, 1),
-    "Mistral 7B": (32 * 2 * 1024, 32 * 4 * 4096, F(4096, 32768)),
-    "Gemma 2B": (18 * 2 * 256, 18 * 4 * 2048, 1),
-    "Gemma 2 9B": (42 * 2 * 2048, 42 * 4 * 4096, (1 + F(4096, 32768)) / 2),
-    "Llama 3.1 8B": (32 * 2 * 1024, 32 * 4 * 4096, 1),
-    "Llama 3.1 405B": (126 * 2 * 1024, 126 * 4 * 16384, 1),
-    "Qwen2.5 72B": (80 * 2 * 1024, 80 * 4 * 8192, 1),
-    "DeepSeek-V2": (60 * 576, 60 * 2 * 128 * (576 + 512), 1),
-    "DeepSeek-V3": (61 * 576, 61 * 2 * 128 * (576 + 512), 1),
-}
 
 
 @pytest.mark.site

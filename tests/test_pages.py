@@ -237,7 +237,7 @@ def test_all_code_of_a_listing_stands_in_sections(listing: Path) -> None:
 def test_a_listing_is_a_script_that_hides_no_module(listing: Path) -> None:
     """Its folder is the first that Python searches, so its name must be nobody else's.
 
-    That its code runs from top to bottom is shown where digits are: tests/test_digits.py.
+    Its code runs from top to bottom since its page's blocks do, and are all of it, in order.
     """
     compile(listing.read_text(encoding="utf-8"), listing, "exec")
     assert not listing.stem.isidentifier() or importlib.util.find_spec(listing.stem) is None

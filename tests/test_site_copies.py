@@ -76,7 +76,7 @@ def kind(data: dict[str, Any]) -> str:
 def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
     slug: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
-    """That this code gives this is shown where each listing runs as a script: test_digits."""
+    """That this code is the page's, from top to bottom, is shown in test_pages."""
     for lang in LANGUAGES:
         blocks = read_page(ROOT / "docs" / lang / f"{slug}.md", ROOT).blocks
         cells = code_cells(notebook(site, lang, slug))

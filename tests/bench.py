@@ -26,8 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from attention_docs.site import export  # noqa: E402
 from attention_docs.site.build import Build  # noqa: E402
-from attention_docs.site.export import markdown  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
 PAGE, LISTING, MARK = "docs/en/scaling.md", "docs/listings/scaling.py", "attention_docs/mark.py"
@@ -68,19 +68,26 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
-def without_execution(target: Path) -> Path:
-    """The same pages with code, outputs, figures and numbers as text: nothing is left to run."""
+def without_execution(target: Path, stock: bool = False) -> Path:
+    """The same pages with code, outputs, figures and numbers as text: nothing is left to run.
+
+    In stock pages, boxes are those of Markdown's own extension too.
+    """
     copy(target)
-    command = [sys.executable, "tests/bench.py", "flatten"]  # with the package of the copy
-    subprocess.run(command, cwd=target, check=True, env=environment(target))
+    command = [sys.executable, "tests/bench.py", "flatten", *["stock"][:stock]]
+    subprocess.run(command, cwd=target, check=True, env=environment(target))  # the copy's package
+    if stock:
+        without_plugin(target)
+        return target
     # All checks are made as ever, and refuse nothing: such pages are what they should refuse.
     ends = "        self.executor.plan(self.all)\n"
-    replace(target / "attention_docs/site/build.py", ends, f"        self.failures.clear()\n{ends}")
+    build = target / "attention_docs" / "site" / "build.py"
+    replace(build, ends, f"        self.failures.clear()\n{ends}")
     stamp(target)
     return target
 
 
-def flatten(project: Path) -> None:
+def flatten(project: Path, stock: bool) -> None:
     """Put what the blocks of a project print into its pages."""
     build = Build(project, print)
     build.read()
@@ -88,18 +95,13 @@ def flatten(project: Path) -> None:
     failures = build.failures + build.executor.finish()
     if failures:
         sys.exit("\n".join(map(str, failures)))
+    if not stock:
+        export._box = lambda box, woven: woven.page.lines[box.line - 1 : box.last_line]
     for page in build.all:
         woven = build.weave(page)
         if page.slug != "mistakes":  # the gallery holds outputs; other lists are of titles
             woven.expand = lambda request: None
-        (project / page.path).write_text(markdown(woven), encoding="utf-8")
-
-
-def stock(target: Path) -> Path:
-    """The pages without execution, built by mkdocs and its plugins without this project's own."""
-    without_execution(target)
-    without_plugin(target)
-    return target
+        (project / page.path).write_text(export.markdown(woven), encoding="utf-8")
 
 
 def without_plugin(target: Path) -> None:
@@ -296,7 +298,7 @@ def main() -> None:
 def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
     """What is measured, one row after the other: its name, the ratio, the figures."""
     ours, plain = copy(base / "ours"), without_execution(base / "plain")
-    bare = stock(base / "stock")
+    bare = without_execution(base / "stock", stock=True)
     memory = {"cold": build(ours)[1], "warm": build(ours)[1], "plain": build(plain)[1]}
     yield "cold build / no execution", ratio(ours, plain, forget)
     yield "warm build / no execution", ratio(ours, plain, nothing)
@@ -343,4 +345,4 @@ def both_cold(large: Path, small: Path) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    flatten(Path.cwd()) if sys.argv[1:] == ["flatten"] else main()
+    flatten(Path.cwd(), "stock" in sys.argv) if "flatten" in sys.argv else main()

@@ -725,7 +725,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "descent": descent,
         "product": product_rule,
         "checks": differences,
-        "training": shared_signs,
+        "counted": shared_signs,
         "no-scale": decided,
         "steps": steps,
         "rules[0]": glorot,

@@ -54,12 +54,12 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
         faults += tab.evaluate(AXE)
     if tab.evaluate("document.documentElement.lang") != TAGS[lang]:
         faults.append("another language")
-    faults += faults_of_colours(tab, first[1]) + faults_of_width(tab, first[0])
+    faults += faults_of_colours(tab, first[1]) + faults_of_width(tab, first[0], slug)
     for width, scheme in others:
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme)
         tab.evaluate(SETTLED)
-        faults += faults_of_width(tab, width)
+        faults += faults_of_width(tab, width, slug)
     if weight >= WEIGHT:
         faults.append(f"{weight} bytes")
     faults += tab.said + faults_of_loading(tab, answers, address)  # late ones too
@@ -117,14 +117,19 @@ def faults_of_moving(tab: Any) -> list[str]:
     return ["\n  ".join([f"layout shift {shifted}", *movers])]
 
 
-def faults_of_width(tab: Any, width: int) -> list[str]:
-    """What sticks out."""
+def faults_of_width(tab: Any, width: int, slug: str) -> list[str]:
+    """What sticks out, and a chapter with a long main line."""
     wide = tab.evaluate("document.documentElement.scrollWidth")
     found = [f"wider than its window: {wide} px of {width} px"] if wide > width else []
     if width >= 1280:
+        high = tab.evaluate("document.documentElement.scrollHeight") / 900
+        if high > SCREENS and slug in CHAPTERS:
+            found.append(f"a main line of {high:.1f} screens")
         found += [f"code wider than its column: {line}" for line in tab.evaluate(LONG_CODE)]
     return found
 
+
+SCREENS = 12.3  # twelve, and what another machine's fonts may add
 
 # Of the code that a reader sees without opening anything.
 LONG_CODE = """() => [...document.querySelectorAll("article .block pre > code")]

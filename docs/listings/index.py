@@ -15,5 +15,11 @@ scores = scaled_dot(queries, keys)
 outputs, weights = attention(queries, keys, values)
 print(text(weights, ".4f"))  # row: who looks; column: at whom
 print(text(outputs, ".4f"))
-glance(queries=queries, keys=keys, scores=scores, weights=weights, outputs=outputs)
+glance(
+    queries=queries,
+    keys=keys,
+    scores=scores,
+    weights=weights,
+    outputs=outputs,
+)
 # --8<-- [end:map]

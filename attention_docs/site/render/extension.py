@@ -6,6 +6,7 @@ All of it happens while Markdown makes a page, on its tree: nothing is looked fo
 from __future__ import annotations
 
 import re
+from unicodedata import east_asian_width
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Extension, Markdown
@@ -21,6 +22,7 @@ from attention_docs.site.render.weave import MARK, Woven
 FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
 NUMBER = re.compile(r"-?[\d.]+")
 STAND_IN = 7_000_000_000
+BESIDE = 66  # columns of code that have room beside the buttons: docs/assets/site.css
 UNEXPLAINED = {"a", "button", "code", "figure", "h1", "h2", "h3", "h4", "math", "pre", "script"}
 UNEXPLAINED |= {"summary", "svg", "table"}
 
@@ -63,11 +65,18 @@ class SiteExtension(Extension):
             inside = self.woven.page.lines[block.line : block.last_line - 1]
             if " ".join(inside).split() == wanted:
                 needs = " data-torch" if block.id in self.woven.heavy else ""
+                kind = "block below" if _columns(block.shown) > BESIDE else "block"
                 code = self.layout(block.shown, "python", md)
                 return Laid(
-                    f'<div class="block" data-block="{block.id}"{needs}>{code}</div>', block
+                    f'<div class="{kind}" data-block="{block.id}"{needs}>{code}</div>', block
                 )
         return self.layout(source.strip("\n"), "text", md)  # a fault that the page has already
+
+
+def _columns(code: str) -> int:
+    """Columns of the first line; a Chinese character takes two."""
+    first = code.strip("\n").partition("\n")[0]
+    return sum(2 if east_asian_width(one) in "WF" else 1 for one in first)
 
 
 class Laid(str):

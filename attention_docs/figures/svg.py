@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 
 TEXT, LABEL = 15, 14  # font sizes: of a number in a cell or a line of text, of any other label
@@ -54,6 +55,7 @@ def checked_role(role: str) -> str:
     return role
 
 
+@lru_cache(maxsize=8192)
 def decimal(number: float) -> str:
     """A number in SVG units, rounded to 1/100.
 
@@ -64,6 +66,7 @@ def decimal(number: float) -> str:
     return f"{round(number, 2) + 0.0:.7g}"
 
 
+@lru_cache(maxsize=8192)  # the frames of a stepper, and of a knob, have the same boxes
 def outline(*parts: str | float) -> str:
     """Commands and numbers as the outline of a path.
 
@@ -126,6 +129,7 @@ def text(
     )
 
 
+@lru_cache(maxsize=2048)
 def markup(label: str) -> str:
     """Escape a label for SVG; "d_k" gets its k as a subscript."""
     return re.sub(

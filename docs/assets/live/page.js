@@ -40,11 +40,17 @@ async function open() {
   source = await answer.text();
   cells = JSON.parse(source).cells.map((cell, index) => new Cell(cell, index));
   byId = new Map(cells.map((cell) => [cell.id, cell]));
+  findPlaces();
   for (const cell of cells) {
     if (cell.torch) cell.note();
   }
-  document.body.append(bar.element);
+  show();
   keepForLater();
+}
+
+function show() {
+  document.body.append(bar.element);
+  document.documentElement.classList.add("live-open");
 }
 
 class Cell {
@@ -64,7 +70,7 @@ class Cell {
   look() {
     this.pre = this.frame?.querySelector("pre > code");
     this.drawing = this.frame?.querySelector(".drawing");
-    this.was = { text: this.pre?.innerHTML ?? "", figure: [...(this.drawing?.childNodes ?? [])] };
+    this.was = { text: this.pre?.innerHTML ?? "" };
   }
 
   get edited() { return this.code !== this.base; }
@@ -75,10 +81,11 @@ class Cell {
     return fold ?? this.block ?? this.frame;
   }
 
-  /* Whether a reader sees its output, or may soon. */
-  near() {
+  /* Whether a reader sees its output, or may soon; with a hand on a knob, only what is in sight. */
+  near(hurry) {
     const place = this.frame?.getBoundingClientRect();
-    return Boolean(place?.height && place.bottom > -innerHeight && place.top < 2 * innerHeight);
+    const far = hurry ? 0 : innerHeight;
+    return Boolean(place?.height && place.bottom > -far && place.top < innerHeight + far);
   }
 
   /* --- output */
@@ -118,8 +125,10 @@ class Cell {
     if (this.painted === shown) return;
     const controls = [...this.drawing.querySelectorAll("input")];
     const moved = this.drawing.querySelector(".stepper")?.classList.contains("moved");
-    if (shown === null) this.drawing.replaceChildren(...this.was.figure);
-    else this.drawing.innerHTML = shown;
+    this.was.figure ??= this.drawing.cloneNode(true);
+    const wanted = this.was.figure.cloneNode(shown === null);
+    if (shown !== null) wanted.innerHTML = shown;
+    become(this.drawing, wanted);
     this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
     this.painted = shown;
     // A stepper stays where the reader has put it.
@@ -150,7 +159,6 @@ class Cell {
   makeDrawing() {
     this.drawing = element("div", { class: "drawing" });
     this.frame.append(element("figure", {}, this.drawing));
-    this.was.figure = [];
     this.painted = null;
   }
 
@@ -342,6 +350,24 @@ function placed({ low, high, log }, share, whole) {
   return whole ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
+/* A drawing becomes another one by what differs: a stepper has thousands of elements. */
+function become(node, wanted) {
+  if (node.nodeType === Node.TEXT_NODE) {
+    if (node.data !== wanted.data) node.data = wanted.data;
+    return;
+  }
+  for (const { name, value } of wanted.attributes ?? []) {
+    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  }
+  for (const { name } of [...(node.attributes ?? [])]) {
+    if (!wanted.hasAttribute(name)) node.removeAttribute(name);
+  }
+  const [now, then] = [[...node.childNodes], [...wanted.childNodes]];
+  if (now.length !== then.length || now.some((one, n) => one.nodeName !== then[n].nodeName)) {
+    node.replaceChildren(...then);
+  } else now.forEach((one, n) => become(one, then[n]));
+}
+
 /* --- what has changed is marked */
 
 const escaped = (text) => text.replace(/[&<>]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[sign]);
@@ -356,8 +382,17 @@ function marked(text, published) {
   }).join("") + (text ? "\n" : "");
 }
 
+const places = new Map(); // of each inline value
+
+function findPlaces() {
+  for (const place of document.querySelectorAll("[id^=value-], [data-value]")) {
+    const number = Number(place.dataset.value ?? place.id.slice("value-".length));
+    places.set(number, [...(places.get(number) ?? []), place]);
+  }
+}
+
 function showValue(number, text, published) {
-  for (const place of document.querySelectorAll(`#value-${number}, [data-value="${number}"]`)) {
+  for (const place of places.get(number) ?? []) {
     const changed = text !== published;
     if (!changed && !place.classList.contains("live-value")) continue;
     place.classList.toggle("live-value", changed);
@@ -441,8 +476,8 @@ function hear(message) {
     if (waiting !== null) ask(...waiting);
   } else if (message.type === "running") {
     bar.loads(null, said(words.block, { n: message.number + 1, all: cells.length - 1 }));
-  } else if (message.type === "result") {
-    heard(cells[message.number], message.result, message.turn === turn);
+  } else if (message.type === "results") {
+    for (const { number, result } of message.results) heard(cells[number], result, message.turn === turn);
   } else if (message.type === "done" && message.turn === turn) {
     busy = false;
     if (again) ask(undefined, true); // the hand is still on the knob
@@ -508,7 +543,7 @@ function ask(until = cells.length, patient = false) {
   turn += 1;
   bar.says(words.running);
   bar.works(true);
-  const near = cells.filter((cell) => cell.near()).map((cell) => cell.index);
+  const near = cells.filter((cell) => cell.near(patient)).map((cell) => cell.index);
   worker.postMessage({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near, hurry: patient });
 }
 
@@ -579,7 +614,7 @@ function able() {
 }
 
 async function within(job) {
-  document.body.append(bar.element);
+  show();
   const trouble = able();
   if (trouble) {
     bar.says(trouble);

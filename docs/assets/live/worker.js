@@ -47,22 +47,27 @@ const pause = () => new Promise((resolve) => {
 
 async function run({ codes, turn, until, near, hurry }) {
   const first = session.begin(JSON.stringify(codes));
+  let found = []; // in a hurry several are told at once: each time, the page is laid out anew
+  const tell = () => { if (found.length) say({ type: "results", results: found, turn }); found = []; };
   for (let number = first; number < until; number += 1) {
-    say({ type: "running", number, turn });
+    if (!hurry) say({ type: "running", number, turn });
     const result = JSON.parse(session.step(number, !near || near.includes(number), Boolean(hurry)));
     if (result.same) break; // all that follows is as it was
-    say({ type: "result", number, result, turn });
+    found.push({ number, result });
+    if (!hurry || number === first) tell();
     if (result.error) break;
     if ((number - first) % 4 === 3) await pause(); // whoever asks for something else is heard
-    if (turn !== wanted) return;
+    if (turn !== wanted) break;
   }
+  tell();
+  if (turn !== wanted) return;
   say({ type: "done", first, turn });
   // Figures that nobody sees at the moment, when nothing else is to be done.
   const waiting = session.waiting();
   for (const number of waiting.toJs()) {
     await pause();
     if (turn !== wanted) break;
-    say({ type: "result", number, result: JSON.parse(session.draw(number)), turn });
+    say({ type: "results", results: [{ number, result: JSON.parse(session.draw(number)) }], turn });
   }
   waiting.destroy();
 }

@@ -139,6 +139,7 @@ def markup(label: str) -> str:
     )
 
 
+@lru_cache(maxsize=8192)
 def text_width(label: str, size: float = LABEL) -> float:
     """A generous guess at the width of a text: a Chinese character is a square."""
     return size * sum(1.0 if ord(c) >= 0x2E80 else 0.6 for c in label)

@@ -29,13 +29,18 @@ class Words(Mapping[str, Any]):
 
     def __init__(self, table: Mapping[str, Any], lang: str, path: tuple[str, ...] = ()) -> None:
         self.table, self.lang, self.path = table, lang, path
+        self.inner: dict[str, Words] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.table:
             where = f"[{'.'.join(self.path)}] " if self.path else ""
             raise KeyError(f"attention_docs/words/{self.lang}.toml has no {where}{name}")
         value = self.table[name]
-        return Words(value, self.lang, (*self.path, name)) if isinstance(value, dict) else value
+        if not isinstance(value, dict):
+            return value
+        if name not in self.inner:
+            self.inner[name] = Words(value, self.lang, (*self.path, name))
+        return self.inner[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.table)

@@ -39,6 +39,7 @@ OPEN = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys",
 WATCHED = ("numpy", "numpy.linalg", "numpy.random")
 MOST = 200_000_000  # bytes of copies that a page may keep
 AGAIN = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
+PLACES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
 Published = tuple[str, str]
 """What the site shows of a block: its text, and a hash of its figure."""
 
@@ -103,6 +104,7 @@ class Session:
         self.values: list[dict[int, str]] = [{} for _ in self.cells]
         self.start = ambient()
         self.first, self.copied = 0, 0.0  # where the run began, and when the last state was kept
+        self.restored: bytes | None = None  # the state that it began with
 
     def begin(self, codes: str) -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run."""
@@ -111,7 +113,7 @@ class Session:
             self.states = [None for _ in self.states]
             self.ran = [None for _ in self.ran]
         self.needed = needed(self.codes, [cell.values for cell in self.cells])
-        same = 0
+        same, self.restored = 0, None
         while same < len(self.ran) and self.ran[same] == self.codes[same]:
             same += 1
         for number, names in self.spared:  # behind it stands what these names had before
@@ -125,7 +127,8 @@ class Session:
                 self.last = Whole([*self.ran], [*self.states], [*self.keys], told)
             while same and self.states[same] is None:
                 same -= 1
-            self._restore(self.states[same])
+            self.restored = self.states[same]
+            self._restore(self.restored)
             self.kept -= sum(len(state or b"") for state in self.states[same:])
             del self.ran[same:], self.states[same:], self.keys[same:]
             self.spared = [one for one in self.spared if one[0] < same]
@@ -137,20 +140,21 @@ class Session:
         """Run a block; its result as JSON. One that needs torch is left as it was built.
 
         The files that such a block has published are there. A figure that a reader does not see can
-        wait: `draw` brings it. In a hurry the state is copied at the blocks 0, 1, 2, 4, 8 … after
-        the first, and where blocks take their time.
+        wait: `draw` brings it. In a hurry the state is copied at a few `PLACES`, and where blocks
+        take their time.
         """
         self.pending.pop(number, None)
         cell, code = self.cells[number], self.codes[number]
         self.package.look()
         past = number - self.first
-        if hurry and past & (past - 1) and perf_counter() - self.copied < AGAIN:
-            self.states.append(None)
+        if hurry and past not in PLACES and perf_counter() - self.copied < AGAIN:
+            self.states.append(None if past else self._state())
             self.keys.append("")
         else:
             self.states.append(self._state())
             self.keys.append(self._key(number))
             self.copied = perf_counter()
+        self.restored = None
         if self._found_again(number):
             return json.dumps({"id": cell.id, "same": True})
         self.ran.append(code)
@@ -227,6 +231,9 @@ class Session:
         """A copy of the namespace, or None where it would not be whole."""
         if self.kept > MOST:
             return None
+        if self.restored:  # nothing has run since
+            self.kept += len(self.restored)
+            return self.restored
         space = {k: v for k, v in self.running.namespace.items() if k != "__builtins__"}
         try:
             state = copied((space, ambient()), self.fixed)

@@ -48,9 +48,17 @@ const pause = () => new Promise((resolve) => {
 async function run({ codes, turn, until, near, hurry }) {
   const first = session.begin(JSON.stringify(codes));
   let found = []; // in a hurry several are told at once: each time, the page is laid out anew
-  const tell = () => { if (found.length) say({ type: "results", results: found, turn }); found = []; };
+  let told = performance.now();
+  const tell = () => {
+    if (found.length) say({ type: "results", results: found, turn });
+    found = [];
+    told = performance.now();
+  };
   for (let number = first; number < until; number += 1) {
-    if (!hurry) say({ type: "running", number, turn });
+    if (!hurry || performance.now() - told > 200) {
+      tell();
+      say({ type: "running", number, turn });
+    }
     const result = JSON.parse(session.step(number, !near || near.includes(number), Boolean(hurry)));
     if (result.same) break; // all that follows is as it was
     found.push({ number, result });
@@ -70,6 +78,7 @@ async function run({ codes, turn, until, near, hurry }) {
     say({ type: "results", results: [{ number, result: JSON.parse(session.draw(number)) }], turn });
   }
   waiting.destroy();
+  if (turn === wanted) python.pyimport("attention_docs.figures").destroy(); // a second, once: while a reader writes
 }
 
 let last = Promise.resolve(); // one after the other

@@ -352,6 +352,7 @@ function placed({ low, high, log }, share, whole) {
 
 /* A drawing becomes another one by what differs: a stepper has thousands of elements. */
 function become(node, wanted) {
+  if (node.isEqualNode(wanted)) return;
   if (node.nodeType === Node.TEXT_NODE) {
     if (node.data !== wanted.data) node.data = wanted.data;
     return;

@@ -632,7 +632,7 @@ def test_a_first_visit(strict: str, visit: Visit) -> None:
           const kept = await (await caches.open("attention-live")).keys();
           return files.every((file) => kept.some((one) => one.url.endsWith(file)));
         }""",
-        arg=[*runtime.FILES, "package.zip", "sizes.json"],
+        arg=[*runtime.FILES, *{one.rpartition("/")[2] for one in asked if "/live/" in one}],
     )
     tab.context.set_offline(True)
     tab.reload()

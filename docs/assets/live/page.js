@@ -474,6 +474,7 @@ function hear(message) {
     bar.loads(null);
     bar.works(false);
     bar.says(words.ready);
+    keepForLater(); // what has been loaded since, too
     if (waiting !== null) ask(...waiting);
   } else if (message.type === "running") {
     bar.loads(null, said(words.block, { n: message.number + 1, all: cells.length - 1 }));
@@ -673,7 +674,8 @@ async function keepForLater() {
     await script.register(at(`${words.folder}../live-offline.js`), { scope: at(`${words.folder}../`) });
     const { active } = await script.ready;
     const loaded = performance.getEntriesByType("resource").map((one) => one.name);
-    const own = [location.href.split("#")[0], ...loaded, ...words.files.map((name) => at(words.folder + name))];
+    const own = [location.href.split("#")[0], new URL("worker.js", import.meta.url).href, ...loaded,
+      ...words.files.map((name) => at(words.folder + name))];
     active.postMessage([...new Set(own.filter((one) => one.startsWith(location.origin)))]);
   } catch { /* a browser that keeps nothing: only this visit is live */ }
 }

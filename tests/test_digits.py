@@ -16,13 +16,15 @@ import pytest
 from attention_docs.site.build import Build
 from attention_docs.site.run.result import Code, Job, Result
 from attention_docs.site.run.worker import run_page
-from tests.conftest import ROOT
+from tests.conftest import KEPT_ELSEWHERE, ROOT
 
 
 @pytest.fixture(scope="module")
 def build(site: Path) -> Build:
     """What the site's build kept."""
-    found = Build(ROOT, print)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTENTION_DOCS_CACHE", str(ROOT / KEPT_ELSEWHERE))
+        found = Build(ROOT, print)
     found.read()
     return found
 

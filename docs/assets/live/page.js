@@ -44,13 +44,7 @@ async function open() {
   for (const cell of cells) {
     if (cell.torch) cell.note();
   }
-  show();
   keepForLater();
-}
-
-function show() {
-  document.body.append(bar.element);
-  document.documentElement.classList.add("live-open");
 }
 
 class Cell {
@@ -354,7 +348,7 @@ function placed({ low, high, log }, share, whole) {
 function become(node, wanted) {
   if (node.isEqualNode(wanted)) return;
   if (node.nodeType === Node.TEXT_NODE) {
-    if (node.data !== wanted.data) node.data = wanted.data;
+    node.data = wanted.data;
     return;
   }
   for (const { name, value } of wanted.attributes ?? []) {
@@ -580,7 +574,7 @@ async function share() {
 }
 
 /* The edits of a link are shown, and run when the reader asks for it. */
-export async function follow(fragment) {
+async function follow(fragment) {
   await begun();
   const found = await edits(fragment, cells);
   if (!found) {
@@ -616,7 +610,8 @@ function able() {
 }
 
 async function within(job) {
-  show();
+  document.body.append(bar.element);
+  document.documentElement.classList.add("live-open");
   const trouble = able();
   if (trouble) {
     bar.says(trouble);

@@ -18,7 +18,7 @@ test: $(READY)
 check: $(READY)
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m "not site" --hypothesis-profile=check
+	$(BIN)/pytest -n auto -m "not site and not long" --hypothesis-profile=check
 
 site: $(READY)
 	$(BIN)/mkdocs build

@@ -23,6 +23,7 @@ from bs4 import BeautifulSoup, Tag
 from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
 
+from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
 from attention_docs.site.publish.numbers import NUMBER
 from attention_docs.site.read.page import Page as Source
@@ -113,8 +114,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """First what needs no site, last what needs the whole: one process builds it meanwhile."""
+    for item in items:
+        if "project" in getattr(item, "fixturenames", ()):
+            item.add_marker("long")
     items.sort(
         key=lambda item: (
             item.get_closest_marker("site") is not None,
@@ -130,6 +135,17 @@ hypothesis_settings.register_profile("check", deadline=None, derandomize=True, m
 hypothesis_settings.load_profile("project")
 
 
+@cache
+def written() -> Build:
+    """The project's pages, read and checked; no block has run."""
+    build = Build(ROOT, print)
+    build.read()
+    return build
+
+
+QUIET = {"NO_MKDOCS_2_WARNING": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def mkdocs_build(
     root: Path, target: Path, *flags: str, folder: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
@@ -137,7 +153,7 @@ def mkdocs_build(
     return subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "-d", str(target), *flags],
         cwd=folder or root,
-        env={**os.environ, "PYTHONPATH": str(root), "NO_MKDOCS_2_WARNING": "1", **environment},
+        env={**os.environ, "PYTHONPATH": str(root), **QUIET, **environment},
         capture_output=True,
         text=True,
         check=False,

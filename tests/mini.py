@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import re
 import shutil
 import subprocess
-import sys
+from functools import cache
 from pathlib import Path
 
-from tests.conftest import ROOT, mkdocs_build
+from attention_docs.site.read.twins import write_stamp
+from tests.conftest import QUIET, ROOT, mkdocs_build
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 CONSTANTS = "docs/listings/constants.py"
@@ -85,7 +87,31 @@ $w = {{ weights[2]:.3f }}$.
 
 def environment(root: Path, **more: str) -> dict[str, str]:
     """The environment in which commands use the package of a project."""
-    return {**os.environ, "PYTHONPATH": str(root), "NO_MKDOCS_2_WARNING": "1", **more}
+    return {**os.environ, "PYTHONPATH": str(root), **QUIET, **more}
+
+
+@cache
+def _begun(folder: Path) -> Path:
+    """The small project as each test of a process finds it. It is compiled, as a package that has
+    been used: copies keep the times of their files, and what tests start writes no bytecode."""
+    root = folder / "small-project"
+    skip = shutil.ignore_patterns("__pycache__")
+    for part in ("attention_docs", "docs/assets"):
+        shutil.copytree(ROOT / part, root / part, ignore=skip)
+    nav = "nav:\n  - Home: index.md\n  - weights.md\n\n"
+    config = re.sub(r"^nav:\n.*?\n\n", nav, CONFIG, flags=re.S | re.M)
+    # In two languages; a test that wants the one that is made from them says so.
+    config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
+    project = Project.__new__(Project)
+    project.root = root
+    project.write("mkdocs.yml", config)
+    for path, content in FILES.items():
+        project.write(path, content)
+        if path.startswith("docs/en/"):
+            project.write(path.replace("/en/", "/zh/"), content)
+    project.stamp()
+    compileall.compile_dir(root / "attention_docs", quiet=2)
+    return root
 
 
 class Project:
@@ -93,19 +119,7 @@ class Project:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        skip = shutil.ignore_patterns("__pycache__")
-        for folder in ("attention_docs", "docs/assets"):
-            shutil.copytree(ROOT / folder, root / folder, ignore=skip)
-        nav = "nav:\n  - Home: index.md\n  - weights.md\n\n"
-        config = re.sub(r"^nav:\n.*?\n\n", nav, CONFIG, flags=re.S | re.M)
-        # In two languages; a test that wants the one that is made from them says so.
-        config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
-        self.write("mkdocs.yml", config)
-        for path, content in FILES.items():
-            self.write(path, content)
-            if path.startswith("docs/en/"):
-                self.write(path.replace("/en/", "/zh/"), content)
-        self.stamp()
+        shutil.copytree(_begun(root.parent), root, dirs_exist_ok=True)
 
     def made_language(self) -> None:
         """Have the language that is made from the Chinese pages, by the table of the real site."""
@@ -139,12 +153,8 @@ class Project:
         pages = [
             path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.md")
         ]
-        subprocess.run(
-            [sys.executable, "-m", "attention_docs.site.read.twins", *pages],
-            cwd=self.root,
-            env=environment(self.root),
-            check=True,
-        )
+        for page in pages:
+            write_stamp(self.root, page)
 
     def build(
         self, *flags: str, site: str = "site", **environment: str

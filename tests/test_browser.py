@@ -173,9 +173,9 @@ def compressed(answer: Any) -> int:
     return SIZES[answer.url]
 
 
-# Axe walks through every element, and nine of ten are the insides of formulas, pictures and code.
-# While it does, a formula is its TeX and a picture nothing, in a box of the same size; code is
-# plain where all its colours on their ground were met before.
+# Axe walks through every element, and nine of ten are the insides of formulas, pictures and code,
+# of which its rules ask nothing (of their colours, below). While it does, a formula is its TeX and
+# a picture nothing, in a box of the same size, and code is plain.
 AXE = """async () => {
   const put = [];
   const keep = (one) => put.push([one, one.style.cssText, [...one.childNodes]]);
@@ -188,15 +188,9 @@ AXE = """async () => {
     one.style.cssText += `; display: inline-block; width: ${width}px; height: ${height}px; ` +
       "overflow: hidden";
   });
-  const met = new Set();
   for (const code of document.querySelectorAll(".highlight code")) {
-    const ground = code.closest(".highlight").parentElement.closest("[class]").className;
-    const kinds = [...code.querySelectorAll("span")].map((one) => `${ground} ${one.className}`);
-    if (kinds.every((kind) => met.has(kind))) {
-      keep(code);
-      code.textContent = code.textContent;
-    }
-    kinds.forEach((kind) => met.add(kind));
+    keep(code);
+    code.textContent = code.textContent;
   }
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
   const rules = { "color-contrast": { enabled: false }, "link-in-text-block": { enabled: false } };
@@ -213,9 +207,11 @@ AXE = """async () => {
 
 # The contrast of one text of each kind: what decides it is the colour, size and weight of a text,
 # how a link is marked, and all the grounds it stands on. Of figures, tests/test_figures.py computes
-# it. What another page has shown is not asked again. Axe gives up below a pseudo-element, so the
-# squares of the paper are taken away; that it gives up on most is a fault too.
+# it. What another page has shown is not asked again. While axe looks, all else is plain text: it
+# takes a second for 3,000 elements. It gives up below a pseudo-element, so the squares of the paper
+# are taken away; that it gives up on most is a fault too.
 COLOURS = """async (decided) => {
+  const lineage = (one) => (one ? [one, ...lineage(one.parentElement)] : []);
   const grounds = new Map([[null, ""]]);
   const ground = (one) => {
     if (!grounds.has(one)) {
@@ -240,11 +236,20 @@ COLOURS = """async (decided) => {
   if (!kinds.size) return [[], []];
   const plain = document.head.appendChild(document.createElement("style"));
   plain.textContent = ".md-main::before { content: none !important }";
+  const around = new Set([...kinds.values()].flatMap(lineage));
+  const away = [...document.body.querySelectorAll("*")].filter(
+    (one) => !around.has(one) && around.has(one.parentElement));
+  const back = away.map((one) => {
+    const place = document.createTextNode(one.matches("script, style") ? "" : one.textContent);
+    one.replaceWith(place);
+    return () => place.replaceWith(one);
+  });
   const { violations, passes, incomplete } = await axe.run({ include: [...kinds.values()] }, {
     runOnly: ["color-contrast", "link-in-text-block"],
     preload: false,
   });
   plain.remove();
+  back.forEach((put) => put());
   const count = (all) => all.flatMap(({ nodes }) => nodes).length;
   const vain = kinds.size > 9 && count(incomplete) > count(passes)
     ? ["axe cannot decide most contrasts"] : [];

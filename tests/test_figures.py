@@ -177,6 +177,7 @@ def fingerprint() -> str:
 # The same input gives the same bytes, and needs little.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", ["0", "4242"])
 def test_same_bytes_in_another_process(seed):
     out = subprocess.run(

@@ -123,6 +123,7 @@ def untouched_package() -> Iterator[None]:
         package_text.unsigned_zero = left
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(
     st.lists(

@@ -628,6 +628,7 @@ def test_a_bias_by_key_is_alibi(seed: int, slope: float) -> None:
     torch.testing.assert_close(torch.from_numpy(ours).softmax(-1), added, rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(st.integers(1, 6), st.integers(1, 12), st.lists(st.fractions(0, 1), min_size=7, max_size=14))
 def test_level_scores_lose_the_near(near: int, spread: int, at: list[Fraction]) -> None:

@@ -6,6 +6,8 @@ import ast
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.faults import modules, mutants
 from tests.mutants import equivalents
@@ -73,6 +75,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.long
 def test_faults_are_found() -> None:
     """One that an example finds, and one that only a test finds."""
     names = ["softmax.py entropy: weights > 0 → weights >= 0", "text.py step: 52 → 53"]

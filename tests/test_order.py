@@ -12,7 +12,6 @@ from functools import cache
 
 import pytest
 
-from attention_docs.site.build import Build
 from attention_docs.site.read.page import (
     CODE_SPAN,
     DISPLAY,
@@ -23,7 +22,7 @@ from attention_docs.site.read.page import (
     lines_as_pieces,
 )
 from attention_docs.site.render.terms import Term
-from tests.conftest import LANGUAGES, ROOT, each_language
+from tests.conftest import LANGUAGES, each_language, written
 
 AHEAD = {"en": re.compile(r"\bahead\b"), "zh": re.compile("后面")}
 HAN = "\u4e00-\u9fff"
@@ -50,13 +49,6 @@ CHARACTER = {
     "秩": "秩(?!序)",
     "键": "(?<!关)键(?!盘)",
 }
-
-
-@cache
-def build() -> Build:
-    found = Build(ROOT, lambda warning: None)
-    found.read()
-    return found
 
 
 @cache
@@ -98,9 +90,9 @@ def used(page: Page, terms: list[Term]) -> list[tuple[str, str]]:
             (LINK.sub(" ", words), bool(AHEAD[page.lang].search(words)))
             for words in sentences(*passage)
         ]
-        later = " ".join(words for words, ahead in told if ahead)
+        every, later = (" ".join(words for words, ahead in told if ahead >= at) for at in (0, 1))
         for one in terms:
-            if not pattern(one.term).search(later):
+            if pattern(one.term).search(every) and not pattern(one.term).search(later):
                 found += [(one.term, words) for words, _ in told if pattern(one.term).search(words)]
     return found
 
@@ -141,24 +133,24 @@ def like(symbol: str) -> str:
 def notation(lang: str) -> dict[str, int]:
     """The chapter of each symbol in the notation."""
     found = {}
-    for one in build().entries[lang]["notation"]:
-        found[SYMBOL.findall(one.term)[0]] = build().numbered[one.chapter]
+    for one in written().entries[lang]["notation"]:
+        found[SYMBOL.findall(one.term)[0]] = written().numbered[one.chapter]
     return found
 
 
 def rows_used(lang: str, slug: str, main: bool = False) -> set[str]:
     rows = set(notation(lang))
-    return {row(symbol, rows) for symbol in symbols(build().pages[lang][slug], main)}
+    return {row(symbol, rows) for symbol in symbols(written().pages[lang][slug], main)}
 
 
 @each_language
 def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
-    numbered, early = build().numbered, []
+    numbered, early = written().numbered, []
     for slug, number in numbered.items():
-        rows = build().entries[lang]["glossary"]
+        rows = written().entries[lang]["glossary"]
         later = [one for one in rows if numbered.get(one.chapter, 0) > number]
         early += [
-            f"{slug}: {term}: {words}" for term, words in used(build().pages[lang][slug], later)
+            f"{slug}: {term}: {words}" for term, words in used(written().pages[lang][slug], later)
         ]
     assert not early, "\n".join(early)
 
@@ -166,9 +158,9 @@ def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
 @each_language
 def test_a_term_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
     missing = []
-    for one in build().entries[lang]["glossary"]:
+    for one in written().entries[lang]["glossary"]:
         if one.chapter:
-            text = build().pages[lang][one.chapter].text.replace("*", "")
+            text = written().pages[lang][one.chapter].text.replace("*", "")
             if not any(pattern(name).search(text) for name in (one.term, *one.names)):
                 missing.append((one.term, one.chapter))
     assert not missing
@@ -177,14 +169,14 @@ def test_a_term_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
 @each_language
 def test_no_symbol_is_used_before_the_chapter_that_its_row_names(lang: str) -> None:
     rows, early = notation(lang), []
-    for slug, number in build().numbered.items():
+    for slug, number in written().numbered.items():
         early += [(slug, one) for one in rows_used(lang, slug) if rows.get(one, 0) > number]
     assert not early
 
 
 @each_language
 def test_a_symbol_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
-    for slug, number in build().numbered.items():
+    for slug, number in written().numbered.items():
         named = {symbol for symbol, chapter in notation(lang).items() if chapter == number}
         assert named <= rows_used(lang, slug), slug
 
@@ -192,7 +184,7 @@ def test_a_symbol_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
 @each_language
 def test_every_letter_of_a_main_line_is_declared(lang: str) -> None:
     rows, missing = notation(lang), []
-    for slug in build().numbered:
+    for slug in written().numbered:
         letters = {one for one in rows_used(lang, slug, main=True) if LETTER.fullmatch(one)}
         missing += [(slug, one) for one in letters - set(rows)]
     assert not missing
@@ -200,9 +192,10 @@ def test_every_letter_of_a_main_line_is_declared(lang: str) -> None:
 
 @pytest.mark.parametrize("kind", ["glossary", "notation"])
 def test_the_languages_name_the_same_chapters(kind: str) -> None:
-    chapters = [{one.id: one.chapter for one in build().entries[lang][kind]} for lang in LANGUAGES]
+    entries = written().entries
+    chapters = [{one.id: one.chapter for one in entries[lang][kind]} for lang in LANGUAGES]
     assert all(one == chapters[0] for one in chapters)
-    unknown = {name for name, chapter in chapters[0].items() if chapter not in build().numbered}
+    unknown = {name for name, chapter in chapters[0].items() if chapter not in written().numbered}
     assert unknown == ({f"entry-{name}" for name in KNOWN} if kind == "glossary" else set())
 
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
 
 
@@ -42,11 +44,13 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.long
 def test_no_module_but_nn_imports_torch() -> None:
     done = python("-c", IMPORT_EACH, *modules())
     assert done.stdout.splitlines() == [f"{name} False" for name in modules()], done.stderr
 
 
+@pytest.mark.long
 def test_shapes_in_signatures_hold_for_every_example() -> None:
     """The doctests run once more with jaxtyping and beartype checking every annotation."""
     topics = [str(p) for p in sorted((ROOT / "attention_docs").glob("*.py"))]

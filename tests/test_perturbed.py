@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 from tests.conftest import ROOT
@@ -39,6 +40,7 @@ print(1, softmax(np.array([2.0, 4.0]))[0] < 0.13)
 """
 
 
+@pytest.mark.long
 def test_the_first_example_moves_with_the_package() -> None:
     """In a process of its own: it changes modules that other tests hold."""
     done = subprocess.run(

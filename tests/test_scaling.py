@@ -401,6 +401,7 @@ def test_measures_are_those_of_the_exact_jacobian():
         assert size == pytest.approx(float(norm([x for line in jacobian(exact) for x in line])))
 
 
+@pytest.mark.long
 def test_competitions_have_the_law_of_whole_vectors():
     """‖q‖ times normal numbers and q·k of drawn vectors give the same means."""
     generator = torch.Generator().manual_seed(3)
@@ -454,6 +455,7 @@ def test_saturation(page, lang):
     assert chapter.values("saturation-table")[0] == "2017"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("d", "name"), [(64, "1"), (1024, "1"), (1024, "d_k")])
 def test_intervals_hold_the_larger_draw_as_often_as_they_should(d, name):
     """400 experiments such as the page's, smaller: about 95 % of their intervals hold the truth."""

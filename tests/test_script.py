@@ -21,7 +21,7 @@ from attention_docs.site.read.page import CODE_SPAN, Page
 from attention_docs.site.read.script import SEVERAL, read_script
 from attention_docs.words import words
 from attention_docs.words.drawn import by_table, reworded
-from tests.conftest import BUILT, LIVE, ROOT, SLUGS, folder_of, tree_of
+from tests.conftest import BUILT, LIVE, ROOT, SLUGS, folder_of, tree_of, written
 from tests.mini import WEIGHTS, Project, ran
 from tests.test_search import found
 
@@ -131,10 +131,8 @@ def test_every_character_with_several_forms_is_known() -> None:
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, dict[str, Page]]:
-    build = Build(ROOT, print)
-    build.read()
-    assert not build.failures, "\n".join(map(str, build.failures))
-    return build.pages
+    assert not written().failures, "\n".join(map(str, written().failures))
+    return written().pages
 
 
 ROW = {"列": re.compile(r"\brows?\b", re.I), "行": re.compile(r"\b(?:columns?|lines?)\b", re.I)}
@@ -157,6 +155,7 @@ READ = ("每行先是一個輸入給自", "最後一行是有幾個輸入", "每
 READ += ("列依次是字母", "四行依次是", "列依次是可學習", "最後一行問")
 
 
+@pytest.mark.long
 def test_every_row_is_a_row_in_english(pages: dict[str, dict[str, Page]]) -> None:
     """The English twin of a passage that speaks of rows in Taiwan's words speaks of rows, too, and
     of columns or lines where that one does. Passages, not sentences: the converter decides by

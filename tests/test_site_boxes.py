@@ -15,6 +15,8 @@ from attention_docs.site.read.page import read_page
 from tests.conftest import LANGUAGES, ROOT
 from tests.mini import WEIGHTS, Project
 
+pytestmark = pytest.mark.long
+
 BOXES = """
 /// result | The weights sum to 1
     id: result-sum

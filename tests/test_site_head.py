@@ -16,6 +16,8 @@ from bs4 import BeautifulSoup
 
 from tests.mini import Project
 
+pytestmark = pytest.mark.long
+
 ADDRESS = "https://example.org/attention/"
 REPOSITORY = "https://example.org/you/attention"
 PAGES = ("", "weights/", "zh/", "zh/weights/")

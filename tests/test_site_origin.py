@@ -13,7 +13,7 @@ from attention_docs.site.read.page import read_page
 from tests.conftest import ROOT, TAGS
 from tests.mini import WEIGHTS, Project
 
-pytestmark = pytest.mark.site
+pytestmark = pytest.mark.long
 
 
 def origin(project: Project, page: str, block: str) -> Tag:

@@ -15,7 +15,7 @@ from attention_docs.site.publish import place
 from attention_docs.site.publish.place import Place
 from tests.mini import Project, content, environment
 
-pytestmark = pytest.mark.site
+pytestmark = pytest.mark.long
 PAGES = ("index.html", "weights/index.html", "zh/index.html", "zh/weights/index.html")
 
 

@@ -13,7 +13,7 @@ from attention_docs.site.build import Build
 from attention_docs.site.run import execute
 from tests.mini import CONSTANTS, WEIGHTS, Project, content, ran
 
-pytestmark = pytest.mark.site
+pytestmark = pytest.mark.long
 
 
 def test_a_block_of_both_languages_runs_once_and_is_then_reused(project: Project) -> None:

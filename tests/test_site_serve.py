@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 import subprocess
@@ -14,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mini import WEIGHTS, Project
+from tests.mini import WEIGHTS, Project, environment
 
-pytestmark = pytest.mark.site
+pytestmark = pytest.mark.long
 PATIENCE = 60  # seconds before a test gives up; nothing is asserted of the time that it takes
 
 
@@ -32,7 +31,7 @@ class Server:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "mkdocs", "serve", "-a", f"127.0.0.1:{self.port}"],
                 cwd=project.root,
-                env={**os.environ, "PYTHONPATH": str(project.root), "NO_MKDOCS_2_WARNING": "1"},
+                env=environment(project.root),
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )

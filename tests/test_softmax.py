@@ -142,6 +142,7 @@ def test_gradient_like_autograd(case, seed):
     assert got.sum(-1).abs().max() < 1e-12
 
 
+@pytest.mark.long
 @given(st.integers(1, 6), st.sampled_from([0, 1]), st.integers(0, 2**31))
 def test_autograd_through_softmax(n, axis, seed):
     generator = torch.Generator().manual_seed(seed)

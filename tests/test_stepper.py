@@ -218,6 +218,7 @@ def test_all_drawings_have_one_size_and_hold_their_text(lang):
     assert 0.75 * float(box.split()[2]) <= 339
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(st.data())
 def test_other_sizes(data):

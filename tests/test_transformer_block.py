@@ -1029,6 +1029,7 @@ def test_measured(page, lang, stacks):
     assert (np.diff(pre.mean(axis=1)) < 0).all()
 
 
+@pytest.mark.long
 def test_the_law_holds_step_by_step(stacks):
     """(‖g‖ r)² changes by (1 + w)/(1 + u) at each sublayer, to a few percent on average."""
     for first in (False, True):

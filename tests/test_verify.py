@@ -21,6 +21,8 @@ import pytest
 from attention_docs import verify
 from tests.conftest import BUILT, ROOT, Handler
 
+pytestmark = pytest.mark.long
+
 LISTING = '''"""A listing."""
 
 # --8<-- [start:setup]

@@ -6,6 +6,8 @@ markdown-exec lays out code and printed text, with results that are already ther
 from __future__ import annotations
 
 import html
+import re
+from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
@@ -92,13 +94,35 @@ def origin(block: Block, result: Result, woven: Woven) -> str:
     functions = ", ".join(_function(name, woven) for name in result.functions)
     rows[words["functions"]] = functions or words["no_functions"]
     if result.seeds:
-        seeds = (f"<code>{html.escape(seed)}</code>" for seed in result.seeds)
-        rows[words["seeds"]] = ", ".join(seeds)
+        runs = (
+            " … ".join(f"<code>{html.escape(seed)}</code>" for seed in run)
+            for run in counted(result.seeds)
+        )
+        rows[words["seeds"]] = ", ".join(runs)
     rows[words["versions"]] = ", ".join(f"{k} {v}" for k, v in woven.versions.items())
     items = "".join(f"<dt>{key}</dt><dd>{row}</dd>" for key, row in rows.items())
     asks = words["origin"]
     summary = f'<summary title="{asks}"><span class="unseen">{asks}</span></summary>'
     return f'<details class="origin">{summary}<dl>{items}</dl></details>'
+
+
+def counted(seeds: Iterable[str]) -> list[tuple[str, ...]]:
+    """First and last of seeds that count up by 1, each once: a block may draw from a thousand.
+
+    >>> counted(["default_rng(7)", "default_rng(8)", "default_rng(1)", "default_rng(1)"])
+    [('default_rng(7)', 'default_rng(8)'), ('default_rng(1)',)]
+    """
+    runs: list[tuple[str, ...]] = []
+    for seed in seeds:
+        if runs and seed == _next(runs[-1][-1]):
+            runs[-1] = (runs[-1][0], seed)
+        else:
+            runs.append((seed,))
+    return list(dict.fromkeys(runs))
+
+
+def _next(seed: str) -> str:
+    return re.sub(r"\d+(?=\)$)", lambda number: str(int(number[0]) + 1), seed)
 
 
 def _function(name: str, woven: Woven) -> str:

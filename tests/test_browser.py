@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
-from tests.conftest import LANGUAGES, ROOT, SLUGS, TAGS, each_language, in_browser
+from tests.conftest import LANGUAGES, ROOT, SLUGS, TAGS, each_language, in_browser, written
 from tests.test_search import found
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
@@ -294,6 +294,24 @@ LINES = """() => {
   };
   return [text.length, text.filter((one) => extra(one) > 1).map((one) => one.textContent)];
 }"""
+
+
+@in_browser
+@each_language
+def test_a_prediction_is_asked_for_before_the_answer(lang: str, visit: Visit) -> None:
+    """By keyboard: nothing typed opens nothing; what was typed stands beside the answer."""
+    words = written().words(lang)["site"]["script"]
+    box = visit(path_of(lang, "softmax")).locator(".exercise[data-kind=predict]").first
+    field, answer = box.get_by_label(words["predict"]), box.locator("details.answer")
+    field.fill(" ")
+    field.press("Enter")
+    assert answer.get_attribute("open") is None
+    assert box.get_by_role("status").text_content() == ""
+    field.fill("<b>0.5</b>")
+    field.press("Enter")
+    assert box.get_by_role("status").text_content() == words["predicted"].format("<b>0.5</b>")
+    assert answer.get_attribute("open") is not None
+    assert answer.locator(".output").first.is_visible()
 
 
 # --- search, typed by hand -----------------------------------------------------------------------

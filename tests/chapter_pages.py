@@ -38,7 +38,7 @@ def built() -> Build:
 def printed(build: Build, slug: str) -> list[Result]:
     """What a page's blocks give in this process; the list ends with one that fails."""
     chain = build.executor.by_path[build.pages["en"][slug].path]
-    running, found = Running(build.languages), []
+    running, found = Running(build.written), []
     for block, values in zip(chain.blocks, chain.values, strict=True):
         sections = [Code(one.code, str(one.listing), one.first_line) for one in block.sections]
         result = running.run(sections)

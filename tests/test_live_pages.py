@@ -21,7 +21,17 @@ from axe_playwright_python.base import AXE_SCRIPT
 from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
 from attention_docs.site.run.live import Session
-from tests.conftest import LANGUAGES, LIVE, PAGES, ROOT, SLUGS, Handler, each_language, in_browser
+from tests.conftest import (
+    LANGUAGES,
+    LIVE,
+    PAGES,
+    ROOT,
+    SLUGS,
+    Handler,
+    each_language,
+    folder_of,
+    in_browser,
+)
 from tests.test_browser import path_of
 from tests.test_script import simplified
 
@@ -542,6 +552,17 @@ AXE = """async () => {
 
 
 # --- a browser that comes for the first time, bad input and hard places ---------------------------
+
+
+@when_live
+@each_language
+def test_from_a_file_it_says_what_is_needed(lang: str, visit: Visit, site: Path) -> None:
+    tab, said = visit(), []
+    tab.on("dialog", lambda dialog: (said.append(dialog.message), dialog.accept()))
+    tab.goto((folder_of(site, lang, "softmax") / "index.html").as_uri())
+    for offer in (".live-edit", ".live-turn", ".live-turn"):  # they stay
+        tab.locator(f"{offer}:visible").first.click()
+    assert said == 3 * [words_of(lang)["disk"]]
 
 
 @when_live

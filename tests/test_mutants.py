@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.chapter_pages import printed
+from tests.conftest import ROOT, written
 from tests.faults import modules, mutants
 from tests.mutants import equivalents
 
@@ -54,6 +55,15 @@ def test_modules_that_compute_are_found_by_themselves() -> None:
     """Every module that a chapter's listing imports and that is no figure, text of it or not."""
     assert {"softmax.py", "text.py", "checks.py", "nn/multi_head.py"} <= set(modules())
     assert not {"verify.py", "__init__.py", "nn/__init__.py"} & set(modules())
+
+
+@pytest.mark.long
+def test_the_code_of_a_chapter_runs_to_its_end_without_a_fault() -> None:
+    """Where it stops, that counts as the fault's doing."""
+    outputs = [one.text for one in printed(written(), "eight-steps")]
+    reviewed = (ROOT / "tests/outputs/eight-steps.txt").read_text("utf-8")
+    assert len(outputs) == len(written().pages["en"]["eight-steps"].blocks)
+    assert all(text.strip() in reviewed for text in outputs)
 
 
 def test_every_equivalent_mutant_exists_and_has_a_reason() -> None:

@@ -87,9 +87,14 @@
 
   // A page can run in the browser: what that takes is loaded when a reader asks for it.
   const { live } = words;
-  const python = (job) => import(new URL("live/page.js", own)).then(job).catch((error) => {
-    alert(live.broken.replace("{}", error.message)); // nothing of the page has changed
-  });
+  async function python(job) {
+    try {
+      if (location.protocol === "file:") alert(live.disk); // from there no module comes
+      else await job(await import(new URL("live/page.js", own)));
+    } catch (error) {
+      alert(live.broken.replace("{}", error.message)); // nothing of the page has changed
+    }
+  }
   function offer(name, text, press) {
     const button = document.createElement("button");
     button.type = "button";
@@ -107,14 +112,18 @@
     }
     for (const id of live.knobs) {
       const turn = offer("md-button live-turn", live.turn, () => {
-        python((page) => page.turnKnobs(id));
-        turn.remove();
+        python((page) => {
+          turn.remove();
+          return page.turnKnobs(id);
+        });
       });
       document.getElementById(`knobs-${id}`).append(turn);
     }
     const scratch = offer("md-button live-turn", live.scratch, () => {
-      python((page) => page.scratch());
-      scratch.hidden = true;
+      python((page) => {
+        scratch.hidden = true;
+        return page.scratch();
+      });
     });
     const last = document.querySelector("article .takeaway");
     if (last) last.before(scratch);

@@ -91,7 +91,7 @@ class Cell {
     for (const [number, text] of Object.entries(result.values)) this.seen.set(Number(number), text);
   }
 
-  paint() {
+  paint(hurry = false) {
     const [text, figure] = this.changed;
     if ((text || figure) && !this.frame) this.makeFrame();
     if (this.frame) {
@@ -105,7 +105,7 @@ class Cell {
         const copy = this.pre.parentElement.querySelector("[data-md-type=copy]");
         if (copy) copy.dataset.clipboardText = this.pre.textContent.trimEnd();
       }
-      if (this.drawing) this.paintFigure(figure && !peeks);
+      if (this.drawing) this.paintFigure(figure && !peeks, hurry);
       this.frame.classList.toggle("live-changed", text || figure);
       this.offerPublished(text || figure);
     }
@@ -114,14 +114,17 @@ class Cell {
     }
   }
 
-  paintFigure(changed) {
+  paintFigure(changed, hurry) {
     const shown = changed ? this.now.figure : null;
+    this.late = false;
     if (this.painted === shown) return;
     const controls = [...this.drawing.querySelectorAll("input")];
     const moved = this.drawing.querySelector(".stepper")?.classList.contains("moved");
     this.was.figure ??= this.drawing.cloneNode(true);
     const wanted = this.was.figure.cloneNode(shown === null);
     if (shown !== null) wanted.innerHTML = shown;
+    this.late = hurry && this.paintFrame(wanted);
+    if (this.late) return;
     become(this.drawing, wanted);
     this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
     this.painted = shown;
@@ -137,6 +140,21 @@ class Cell {
     }
     fresh[0].dispatchEvent(new Event("input", { bubbles: true })); // ../stepper.js
     this.drawing.querySelector(".stepper")?.classList.toggle("moved", Boolean(moved));
+  }
+
+  /* Of a stepper, the frame that a reader sees; whether there was one. */
+  paintFrame(wanted) {
+    const [now, then] = [this.drawing, wanted].map((one) => [...one.querySelectorAll(".stepper .frame")]);
+    const n = now.findIndex((one) => one.classList.contains("shown"));
+    if (n < 0 || now.length !== then.length) return false;
+    then[n].className = now[n].className;
+    become(now[n], then[n]);
+    return true;
+  }
+
+  /* The frames that a reader does not see, once the hand has left the knob. */
+  catchUp() {
+    if (this.late) this.paintFigure(this.changed[1] && !this.peeks);
   }
 
   makeFrame() {
@@ -430,6 +448,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+for (const type of ["click", "input", "keydown"]) { // before ../stepper.js hears of it
+  document.addEventListener(type, ({ target }) => {
+    if (target.closest?.(".stepper")) cells.forEach((cell) => cell.catchUp());
+  }, true);
+}
+
 /* Everything as it was published, or as it is now. */
 function compare(shown) {
   cells.forEach((cell) => cell.peek(shown));
@@ -443,6 +467,7 @@ let ready = false;
 let turn = 0;
 let busy = false;
 let again = false; // something changed while a run was on its way
+let hurried = false; // a hand was on a knob when it began
 let waiting = null; // what to run as soon as Python is there
 
 function load() {
@@ -490,10 +515,11 @@ function heard(cell, result, current) {
   cell.take(result);
   if (!current) return;
   cell.fails(null);
-  cell.paint();
+  cell.paint(hurried);
 }
 
 function done() {
+  cells.forEach((cell) => cell.catchUp());
   bar.works(false);
   bar.loads(null, "");
   const values = document.querySelectorAll(".live-value").length;
@@ -539,8 +565,20 @@ function ask(until = cells.length, patient = false) {
   turn += 1;
   bar.says(words.running);
   bar.works(true);
-  const near = cells.filter((cell) => cell.near(patient)).map((cell) => cell.index);
-  worker.postMessage({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near, hurry: patient });
+  hurried = patient;
+  worker.postMessage({
+    type: "run", codes: cells.map((cell) => cell.code), turn, until, near: inSight(patient), hurry: patient,
+  });
+}
+
+/* The blocks that a reader sees. To ask lets the browser lay out the page: not at each turn of a knob. */
+let sight = { from: 0, hurry: null, blocks: [] };
+function inSight(hurry) {
+  const now = performance.now();
+  if (hurry !== sight.hurry || now - sight.from > 500) {
+    sight = { from: now, hurry, blocks: cells.filter((cell) => cell.near(hurry)).map((cell) => cell.index) };
+  }
+  return sight.blocks;
 }
 
 function reset() {
@@ -605,7 +643,6 @@ function begun() {
 }
 
 function able() {
-  if (location.protocol === "file:") return words.disk;
   return window.WebAssembly && window.Worker ? "" : words.unable;
 }
 

@@ -139,7 +139,7 @@ def _sum_to(gradient: Array, like: Array) -> Array:
     xp = floats(gradient=gradient)
     padded = (1,) * (gradient.ndim - like.ndim) + shape(like)
     axes = tuple(i for i, n in enumerate(padded) if n == 1 and gradient.shape[i] != 1)
-    summed = xp.sum(gradient, axis=axes, keepdims=True) if axes else gradient
+    summed = xp.sum(gradient, axis=axes) if axes else gradient
     return xp.reshape(summed, shape(like))
 
 

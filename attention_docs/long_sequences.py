@@ -148,7 +148,7 @@ def far_share(slope: float, spread: float, window: int) -> float:
         raise ValueError(f"slope must be positive, got {slope}")
     if not spread >= 0 or window < 0:
         raise ValueError(f"spread and window must be at least 0, got {spread} and {window}")
-    return min(1.0, exp(min(0.0, spread - slope * window)))
+    return exp(min(0.0, spread - slope * window))
 
 
 def t5_buckets(

@@ -175,7 +175,6 @@ def rounded_product(
         >>> rounded_product(np.array([[5.0, 3]]), np.array([[5.0], [1]]), "float8_e5m2")
         array([[28.]])
     """
-    _format(name)
     _numbers(a=a, b=b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or a.shape[1] == 0:
         raise ValueError(f"a and b must be (n, m) and (m, l), got {shape(a)} and {shape(b)}")

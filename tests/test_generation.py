@@ -97,6 +97,30 @@ def test_configurations():
         assert cache_bytes(one, 1) == 2 * kept
         assert step_flops(one, 1) == work
         assert cache_bytes(one, 32_768) == 2 * kept * 32_768 * share
+        assert one.d_head == (256 if one.name in ("PaLM 540B", "Gemma 2B", "Gemma 2 9B") else 128)
+
+
+def test_smallest_sizes_are_sizes():
+    """A window of one token, numbers of one byte, a model that names neither latent nor window."""
+    np.testing.assert_array_equal(window_mask(3, window=1), np.eye(3, dtype=bool))
+    tiny = Configuration("tiny", 2, 1, 1, 4)
+    assert tiny[5:] == (0, 0, 0, 0)
+    assert cache_bytes(tiny, 3, 1) == 2 * 3 * 2 * 4
+    assert cache_bytes(tiny._replace(window=1, windowed=1), 3, 1) == (3 + 1) * 2 * 4
+
+
+def test_absorbed_is_what_costs_less():
+    """For one query of size 8 over 50 latents of size 4: keys and values are never made."""
+    h, n, d_k, d_c = 2, 50, 8, 4
+    sizes = [(h, 1, d_k), (n, d_c), (h, d_c, d_k), (h, d_c, d_k)]
+    counts = []
+    for absorbed in ({}, {"absorbed": True}, {"absorbed": False}):
+        with FlopCounterMode(display=False) as counter:
+            latent_attention(*(torch.ones(*one) for one in sizes), **absorbed)
+        counts.append(counter.get_total_flops())
+    moved, read = 2 * h * d_k * d_c, 2 * h * n * d_c
+    made, scored = 2 * h * n * d_c * d_k, 2 * h * n * d_k
+    assert counts == [2 * (moved + read)] * 2 + [2 * (made + scored)]
 
 
 @settings(max_examples=15)
@@ -548,3 +572,14 @@ def test_exercises(page, lang):
     p, q = [F(1, 2), F(1, 3), F(1, 6)], [F(1, 6), F(1, 3), F(1, 2)]
     most = 1 - (abs(p[0] - q[0]) + abs(p[1] - q[1]) + abs(p[2] - q[2])) / 2
     assert chapter.output("exercise-most") == f"{most} {most}"
+
+
+def test_speculate_takes_each_chance_for_its_own_token():
+    """By hand: 0 is kept below 1/2, else 1 and 2 come alike; at the edge it is not kept."""
+    draft, target = [F(1), F(0), F(0)], [F(1, 2), F(1, 4), F(1, 4)]
+    drafts, targets = [draft] * 2, [target] * 3
+    assert speculate([0, 0], drafts, targets, [F(0), F(0), F(0)]) == [0, 0, 0]
+    assert speculate([0, 0], drafts, targets, [F(1, 10), F(1, 10), F(8, 10)]) == [0, 0, 2]
+    assert speculate([0, 0], drafts, targets, [F(9, 10), F(8, 10), F(2, 10)]) == [1]
+    assert speculate([0, 0], drafts, targets, [F(1, 10), F(1, 2), F(6, 10)]) == [0, 2]
+    assert speculate([], [], [target], [F(1, 2)]) == [1]

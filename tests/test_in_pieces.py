@@ -384,3 +384,32 @@ def test_exercises(page, lang):
         chunks = 4096 // int(c)
         each = 2 * (2 * int(c) ** 2 * 64) + 2 * (2 * int(c) * 64 * 64)
         assert (cost, int(steps)) == (f"{chunks * each:.2e}", chunks)
+
+
+def test_no_key_has_no_logarithm():
+    """A sum of 0 beside a finite maximum, as it comes where nothing but zeros was added."""
+    nothing = Piece(np.zeros(1), np.zeros(1), np.zeros((1, 1)))
+    assert log_total(nothing).tolist() == [-np.inf]
+
+
+def test_linear_attention_of_batches_and_heads():
+    """Three axes of queries, more of them than features: as one by one."""
+    rng = np.random.default_rng(7)
+    query, key = rng.random((2, 3, 5, 2)), rng.random((2, 3, 4, 2))
+    value = rng.random((2, 3, 4, 6))
+    weights = np.einsum("bhif,bhjf->bhij", query, key)
+    wanted = np.einsum("bhij,bhjv->bhiv", weights, value) / weights.sum(-1)[..., None]
+    np.testing.assert_allclose(linear_attention(query, key, value), wanted, rtol=1e-12)
+    state = State(np.einsum("bhjf,bhjv->bhfv", key, value), key.sum(axis=2))
+    np.testing.assert_allclose(read_state(query, state), wanted, rtol=1e-12)
+
+
+def test_axes_that_do_not_fit_are_told():
+    two, three = np.ones((2, 4, 1)), np.ones((3, 4, 1))
+    with pytest.raises(ValueError, match=r"query and key and value must broadcast together"):
+        linear_attention(two, three, three)
+    with pytest.raises(ValueError, match=r"query and key and value must broadcast together"):
+        linear_attention(three, two, three)
+    mask = np.ones((2, 3, 4), dtype=bool)
+    with pytest.raises(ValueError, match=r"keys and 1 or 4 rows, got \(2, 3, 4\)"):
+        attention_in_pieces(two, two, two, 2, mask)

@@ -340,6 +340,12 @@ def test_a_file_has_a_plain_name_and_stays_small(name: str, text: str, message: 
         TextFile(name, text)
 
 
+def test_a_file_stays_as_it_is_and_may_have_300_000_bytes():
+    full = TextFile("full.txt", "x" * 300_000)
+    with pytest.raises(AttributeError):
+        full.text = ""
+
+
 # ------------------------------------------------------- the source, by other means
 
 NAMES = ["ann", "bob", "eve", "kim", "leo", "max", "tom", "zoe"]
@@ -805,3 +811,47 @@ def test_exercises(page: ReadPage, lang: str) -> None:
         printed(loss, float(new * mpmath.log(8)), 2)
         # 16,000 stories: a standard error of at most 0.004
         assert abs(counted - float(new)) < 0.02 + 0.005
+
+
+def test_all_of_the_probability_keeps_all_tokens():
+    """What rounding leaves of a token is kept too, and half of four alike are two."""
+    unlikely = token_distribution(np.array([0.0, -40.0]), top_p=1.0)
+    assert unlikely[1] == pytest.approx(math.exp(-40), rel=1e-12, abs=0)
+    assert token_distribution(np.zeros(4), top_p=0.5).tolist() == [0.5, 0.5, 0.0, 0.0]
+
+
+def test_sample_takes_what_rounding_leaves_and_no_more():
+    u = np.zeros(1)
+    for dtype, off in ((np.float32, 5e-4), (np.float64, 5e-10)):
+        sample(np.array([[0.5, 0.5 - off]], dtype), u.astype(dtype))
+        with pytest.raises(ValueError, match="must sum to 1"):
+            sample(np.array([[0.5, 0.5 - 4 * off]], dtype), u.astype(dtype))
+    # 0.4995 of 0.9995 is 0.49975: below it stands token 0.
+    short = np.array([0.4995, 0.5], dtype=np.float32)
+    assert sample(short, np.array(0.49965, dtype=np.float32)) == 0
+    with pytest.raises(ValueError, match=r"the shape \(2, 3\), got \(2,\)"):
+        sample(np.full((2, 3, 4), 0.25), np.zeros(2))
+
+
+def test_generate_is_at_temperature_1_unless_told():
+    """Odds of e to 1: 0.73 and 0.27, at temperature 2 they are 0.62 and 0.38."""
+    model = LanguageModel(np.eye(2), np.zeros((2, 2)), (), np.eye(2), num_heads=1)
+    drawn = [generate(np.array([0]), model, np.array([u]))[-1] for u in (0.6, 0.7, 0.74)]
+    assert drawn == [0, 0, 1]
+    told = [generate(np.array([0]), model, np.array([u]), 2.0)[-1] for u in (0.6, 0.7, 0.74)]
+    assert told == [0, 1, 1]
+
+
+def test_a_head_of_values_that_are_wider_than_the_model():
+    """Two heads of 3 components in a model of 2: three rows each."""
+    attend = Parameters(np.ones((2, 4)), np.ones((2, 4)), np.ones((2, 6)), np.ones((6, 2)))
+    model = LanguageModel(np.eye(2), np.zeros((3, 2)), (attend,), np.eye(2), num_heads=2)
+    for head, rows_left in ((0, [0, 0, 0, 1, 1, 1]), (1, [1, 1, 1, 0, 0, 0])):
+        found = without_head(model, 0, head).blocks[0].W_o
+        assert found.tolist() == [[one, one] for one in rows_left]
+
+
+def test_digits_of_json():
+    model = LanguageModel(np.eye(1) / 3, np.ones((1, 1)), (), np.eye(1), 1)
+    assert to_json(model).startswith('{"table":[[0.333333]],')
+    assert to_json(model, 1).startswith('{"table":[[0.3]],')

@@ -636,3 +636,17 @@ def test_level_scores_lose_the_near(near: int, spread: int, at: list[Fraction]) 
     powers = [1 + (spread - 1) * one for one in at]
     share = sum(powers[-near:]) / sum(powers)
     assert share <= Fraction(near * spread, near * spread + len(at) - near)
+
+
+def test_t5_has_32_buckets_up_to_128():
+    """16 alone; bucket 31 begins at 16 · 8^(15/16) = 112.4; one row of numbers is a table too."""
+    assert t5_buckets(np.array([15, 16, 112, 113, 128, 500])).tolist() == [15, 16, 30, 31, 31, 31]
+    one = t5_bias(np.arange(32.0), 114)
+    assert one.shape == (114, 114)
+    assert one[[112, 113, 5], [0, 0, 2]].tolist() == [30, 31, 3]
+    assert one[0, 1] == -np.inf
+
+
+def test_small_bases_and_wide_spreads():
+    assert ntk_base(0.5, 4, 3.0) == 4.5
+    assert far_share(1.0, 5.0, 0) == 1.0

@@ -728,3 +728,14 @@ def test_the_base_is_10000_where_none_is_given() -> None:
     np.testing.assert_array_equal(sinusoids(np.array([1.0]), 4)[0, 2], np.sin(0.01))
     assert rotation(1, 4)[2, 3] == np.sin(0.01)
     assert rope(np.array([[0, 0, 1.0, 0]]), np.array([1.0]))[0, 3] == np.sin(0.01)
+
+
+def test_halves_of_batches():
+    """Two sequences of three tokens of four components: each as by itself."""
+    x = np.arange(24.0).reshape(2, 3, 4)
+    together = rope(x, np.arange(3.0), pairing="half-split")
+    alone = [rope(one, np.arange(3.0), pairing="half-split") for one in x]
+    np.testing.assert_array_equal(together, alone)
+    for t in range(3):
+        turned = (x[1, t, :2] + 1j * x[1, t, 2:]) * np.exp(1j * t * np.array([1, 0.01]))
+        np.testing.assert_allclose(together[1, t], [*turned.real, *turned.imag], atol=1e-12)

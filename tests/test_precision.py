@@ -497,3 +497,8 @@ def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
     after = (q - 10 * q.grad).detach()
     assert second.split() == ["25.00", f"{(after @ after).item():.2f}"]
     assert after @ after >= 25
+
+
+def test_one_term_wants_a_format_too():
+    with pytest.raises(ValueError, match="format must be one of"):
+        rounded_sum(np.array([1.0]), "float128")

@@ -779,3 +779,9 @@ def test_mixed_differences(chapter: Any) -> None:
         assert free == factors - r * r == whole - (8 - r) ** 2
         assert whole == 8 * 8
     assert [row[0] for row in counted] == [1, 4, 7, 8]
+
+
+def test_scaled_by_the_last_axis():
+    """Batches of three queries with 16 components: divided by 4."""
+    q, k = np.ones((2, 3, 16)), np.ones((2, 5, 16))
+    assert np.unique(scaled_dot(q, k)).tolist() == [4.0]

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_docs.checks import broadcastable, floats, matrices
+from attention_docs.checks import booleans, broadcastable, floats, matrices
 
 WRONG = [
     ([[1.0]], "q must be a NumPy array or a torch tensor, got list"),
@@ -55,3 +55,19 @@ def test_broadcastable_agrees_with_numpy(a: tuple[int, ...], b: tuple[int, ...])
             broadcastable(a=a, b=b)
     else:
         assert broadcastable(a=a, b=b) == wanted
+
+
+def test_booleans() -> None:
+    """Of the library of the weights, and not larger than they are."""
+    weights = np.ones((2, 3))
+    for good in ((2, 3), (1, 3), (3,), ()):
+        booleans(weights, mask=np.ones(good, dtype=bool), other=np.ones((2, 1), dtype=bool))
+    booleans(torch.ones(2, 3), mask=torch.ones(3, dtype=torch.bool))
+    for bad in (np.ones(3), np.ones(3, dtype=int), [True] * 3, torch.ones(3, dtype=torch.bool)):
+        with pytest.raises(TypeError, match="mask must hold booleans of the weights' library, got"):
+            booleans(weights, mask=bad)
+    for shape in ((5, 2, 3), (2, 2, 3)):
+        with pytest.raises(ValueError, match=r"must broadcast to the weights' shape \(2, 3\), got"):
+            booleans(weights, mask=np.ones(shape, dtype=bool))
+    with pytest.raises(ValueError, match="mask and weights must broadcast together"):
+        booleans(weights, mask=np.ones(4, dtype=bool))

@@ -155,6 +155,13 @@ def test_round_weights_is_nearest(counts, digits):
     assert sum(abs(a - b) for a, b in zip(parts, exact, strict=True)) == min(distances)
 
 
+def test_round_weights_of_several_rows():
+    """Each row lacks a number of units of its own: none, 1 and 2 of 10."""
+    weights = np.array([[1.0, 0.0, 0.0], [0.34, 0.33, 0.33], [0.28, 0.36, 0.36]])
+    wanted = [[1.0, 0.0, 0.0], [0.4, 0.3, 0.3], [0.3, 0.4, 0.3]]
+    np.testing.assert_array_equal(eight_steps.round_weights(weights), wanted)
+
+
 def test_round_weights_keeps_its_input():
     weights = np.array(WEIGHTS[0])
     weights /= weights.sum()

@@ -102,7 +102,8 @@ def test_configurations():
 
 def test_smallest_sizes_are_sizes():
     """A window of one token, numbers of one byte, a model that names neither latent nor window."""
-    np.testing.assert_array_equal(window_mask(3, window=1), np.eye(3, dtype=bool))
+    for mask in (window_mask(3), window_mask(3, window=1)):
+        np.testing.assert_array_equal(mask, np.eye(3, dtype=bool))
     tiny = Configuration("tiny", 2, 1, 1, 4)
     assert tiny[5:] == (0, 0, 0, 0)
     assert cache_bytes(tiny, 3, 1) == 2 * 3 * 2 * 4

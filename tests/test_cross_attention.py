@@ -104,6 +104,26 @@ def test_decoder_block_like_torch(norm_first: bool) -> None:
     assert (maps[0, :, :, 5:] == 0).all()
 
 
+def test_decoder_block_is_post_norm_unless_told() -> None:
+    """As in the paper, and as torch's layer."""
+    _, parameters = layer_and_parameters(3, False)
+    x, memory = np.random.default_rng(1).normal(size=(2, 2, 4, 6))
+    unsaid, post, pre = (
+        decoder_block(x, memory, parameters, 3, **told)[0]
+        for told in ({}, {"norm_first": False}, {"norm_first": True})
+    )
+    np.testing.assert_array_equal(unsaid, post)
+    assert np.abs(unsaid - pre).max() > 0.1
+
+
+def test_a_matrix_with_other_rows_is_told_for_batches() -> None:
+    target, source, w = np.ones((2, 3, 4)), np.ones((2, 5, 4)), np.ones((4, 2))
+    weights, by_output = np.full((2, 3, 5), 0.2), np.ones((2, 3, 2))
+    message = r"w_query must be a matrix with 4 rows for target \(2, 3, 4\), got \(5, 2\)"
+    with pytest.raises(ValueError, match=message):
+        cross_attention_backward(target, source, np.ones((5, 2)), w, w, weights, by_output)
+
+
 @few
 @given(seed=seeds, t=st.integers(1, 5), norm_first=st.booleans())
 def test_decoder_never_leaks(seed: int, t: int, norm_first: bool) -> None:

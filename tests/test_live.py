@@ -201,6 +201,26 @@ def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.Mo
     assert all(reader.session.states)
 
 
+def test_of_a_stepper_the_frame_that_shows_comes_first() -> None:
+    """It is the one that stands among all of them, which can wait; other figures do not."""
+    head = "from attention_docs.figures import Frame, bar_chart, slider\n"
+    bars = 'bar_chart(["a", "b"], {"": [%s, 2]}, ylabel="y", spec="d")'
+    frames = f'slider("n", [Frame((str(n),), f"n = {{n}}", ({bars % "n"},), "") for n in (0, 1)])'
+    blocks = [head + bars % "1", head + frames]
+    session = Session(page_of(blocks))
+    session.begin(json.dumps(blocks))
+    assert "frame" not in json.loads(session.step(0, True, True))
+    first = json.loads(session.step(1, True, True, "1"))
+    assert first["frame"].startswith('<figure class="frame" data-at="1"')
+    assert "figure" not in first
+    assert session.waiting() == [1]
+    whole = json.loads(session.draw(1))["figure"]
+    assert first["frame"] in whole
+    assert whole.count("<figure") == 2
+    session.begin(json.dumps([blocks[0], blocks[1] + "  # again"]))
+    assert json.loads(session.step(1, True, True, "2"))["frame"] == ""
+
+
 def test_what_finds_the_same_again_does_not_run_again() -> None:
     """Of what follows an edit; and a name that nobody asked for is not what it was before."""
     blocks = ["a, b = 1, 2", "c = a + 1\nd = 5", "print(b)", "d = 7\nprint(d)"]

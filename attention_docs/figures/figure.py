@@ -172,6 +172,10 @@ class Figure(ABC):
         """What stands on a page in a language: inline SVG, or HTML around several."""
         return self.show(Language(lang))
 
+    def frame(self, lang: str, at: str) -> str:
+        """What stands at a place of a figure that has several, such as "1 3", else ""."""
+        return ""
+
     def alt(self, lang: str) -> str:
         """The alternative text in a language."""
         return self.tell(Language(lang))

@@ -136,12 +136,12 @@ class Session:
         self.first, self.copied = same, perf_counter()
         return same
 
-    def step(self, number: int, draws: bool = True, hurry: bool = False) -> str:
+    def step(self, number: int, draws: bool = True, hurry: bool = False, at: str = "") -> str:
         """Run a block; its result as JSON. One that needs torch is left as it was built.
 
         The files that such a block has published are there. A figure that a reader does not see can
-        wait: `draw` brings it. In a hurry the state is copied at a few `PLACES`, and where blocks
-        take their time.
+        wait: `draw` brings it; so can all of its frames but the one that shows, which is `at` this
+        place. In a hurry the state is copied at a few `PLACES`, and where blocks take their time.
         """
         self.pending.pop(number, None)
         cell, code = self.cells[number], self.codes[number]
@@ -164,6 +164,7 @@ class Session:
             return json.dumps({"id": cell.id, "torch": True})
         lines = code.splitlines(keepends=True)
         self._lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))
+        draws = draws and not at
         result = self.running.run([Code(code, cell.listing, cell.line)], draws=draws)
         if result.error:  # nothing that follows it has a meaning
             self.ran[-1] = None
@@ -172,7 +173,10 @@ class Session:
         result = self.running.evaluated(result, wanted)
         if not draws and self.running.shown is not None:
             self.pending[number] = self.running.shown
-        return json.dumps(self._new(number, result))
+        told = self._new(number, result)
+        if at and number in self.pending:
+            told["frame"] = reworded(self.pending[number].frame(self.lang, at), self.script)
+        return json.dumps(told)
 
     def waiting(self) -> list[int]:
         """The blocks whose figures are still to be drawn."""

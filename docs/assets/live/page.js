@@ -91,7 +91,7 @@ class Cell {
     for (const [number, text] of Object.entries(result.values)) this.seen.set(Number(number), text);
   }
 
-  paint(hurry = false) {
+  paint(whole = true) {
     const [text, figure] = this.changed;
     if ((text || figure) && !this.frame) this.makeFrame();
     if (this.frame) {
@@ -105,7 +105,7 @@ class Cell {
         const copy = this.pre.parentElement.querySelector("[data-md-type=copy]");
         if (copy) copy.dataset.clipboardText = this.pre.textContent.trimEnd();
       }
-      if (this.drawing) this.paintFigure(figure && !peeks, hurry);
+      if (this.drawing && whole) this.paintFigure(figure && !peeks);
       this.frame.classList.toggle("live-changed", text || figure);
       this.offerPublished(text || figure);
     }
@@ -114,17 +114,14 @@ class Cell {
     }
   }
 
-  paintFigure(changed, hurry) {
+  paintFigure(changed) {
     const shown = changed ? this.now.figure : null;
-    this.late = false;
     if (this.painted === shown) return;
     const controls = [...this.drawing.querySelectorAll("input")];
     const moved = this.drawing.querySelector(".stepper")?.classList.contains("moved");
     this.was.figure ??= this.drawing.cloneNode(true);
     const wanted = this.was.figure.cloneNode(shown === null);
     if (shown !== null) wanted.innerHTML = shown;
-    this.late = hurry && this.paintFrame(wanted);
-    if (this.late) return;
     become(this.drawing, wanted);
     this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
     this.painted = shown;
@@ -142,20 +139,18 @@ class Cell {
     this.drawing.querySelector(".stepper")?.classList.toggle("moved", Boolean(moved));
   }
 
-  /* Of a stepper, the frame that a reader sees; whether there was one. */
-  paintFrame(wanted) {
-    const [now, then] = [this.drawing, wanted].map((one) => [...one.querySelectorAll(".stepper .frame")]);
-    const n = now.findIndex((one) => one.classList.contains("shown"));
-    if (n < 0 || now.length !== then.length) return false;
-    then[n].className = now[n].className;
-    become(now[n], then[n]);
-    return true;
+  /* Of a stepper, the frame that a reader sees, while a hand is on a knob; the others follow. */
+  paintFrame(html) {
+    const [now, wanted] = [this.shownFrame, element("div")];
+    wanted.innerHTML = html;
+    if (!now || !wanted.firstChild) return;
+    this.was.figure ??= this.drawing.cloneNode(true);
+    wanted.firstChild.className = now.className;
+    become(now, wanted.firstChild);
+    this.painted = undefined;
   }
 
-  /* The frames that a reader does not see, once the hand has left the knob. */
-  catchUp() {
-    if (this.late) this.paintFigure(this.changed[1] && !this.peeks);
-  }
+  get shownFrame() { return this.drawing?.querySelector(".stepper .frame.shown"); }
 
   makeFrame() {
     this.frame = element("div", { class: "output", id: `out-${this.id}` });
@@ -448,12 +443,6 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-for (const type of ["click", "input", "keydown"]) { // before ../stepper.js hears of it
-  document.addEventListener(type, ({ target }) => {
-    if (target.closest?.(".stepper")) cells.forEach((cell) => cell.catchUp());
-  }, true);
-}
-
 /* Everything as it was published, or as it is now. */
 function compare(shown) {
   cells.forEach((cell) => cell.peek(shown));
@@ -467,7 +456,6 @@ let ready = false;
 let turn = 0;
 let busy = false;
 let again = false; // something changed while a run was on its way
-let hurried = false; // a hand was on a knob when it began
 let waiting = null; // what to run as soon as Python is there
 
 function load() {
@@ -515,11 +503,11 @@ function heard(cell, result, current) {
   cell.take(result);
   if (!current) return;
   cell.fails(null);
-  cell.paint(hurried);
+  if (result.frame && !cell.peeks) cell.paintFrame(result.frame);
+  cell.paint(!("frame" in result));
 }
 
 function done() {
-  cells.forEach((cell) => cell.catchUp());
   bar.works(false);
   bar.loads(null, "");
   const values = document.querySelectorAll(".live-value").length;
@@ -565,10 +553,10 @@ function ask(until = cells.length, patient = false) {
   turn += 1;
   bar.says(words.running);
   bar.works(true);
-  hurried = patient;
-  worker.postMessage({
-    type: "run", codes: cells.map((cell) => cell.code), turn, until, near: inSight(patient), hurry: patient,
-  });
+  const near = inSight(patient);
+  const frames = {}; // of steppers in sight, the one that shows
+  for (const n of patient ? near : []) frames[n] = cells[n].shownFrame?.dataset.at ?? "";
+  worker.postMessage({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near, hurry: patient, frames });
 }
 
 /* The blocks that a reader sees. To ask lets the browser lay out the page: not at each turn of a knob. */

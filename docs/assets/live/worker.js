@@ -45,7 +45,7 @@ const pause = () => new Promise((resolve) => {
   channel.port2.postMessage(null);
 });
 
-async function run({ codes, turn, until, near, hurry }) {
+async function run({ codes, turn, until, near, hurry, frames }) {
   const first = session.begin(JSON.stringify(codes));
   let found = []; // in a hurry several are told at once: each time, the page is laid out anew
   let told = performance.now();
@@ -59,7 +59,8 @@ async function run({ codes, turn, until, near, hurry }) {
       tell();
       say({ type: "running", number, turn });
     }
-    const result = JSON.parse(session.step(number, !near || near.includes(number), Boolean(hurry)));
+    const draws = !near || near.includes(number);
+    const result = JSON.parse(session.step(number, draws, Boolean(hurry), frames?.[number] ?? ""));
     if (result.same) break; // all that follows is as it was
     found.push({ number, result });
     if (!hurry || number === first) tell();

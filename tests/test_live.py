@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _imp
 import contextlib
 import hashlib
 import http.server
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_docs import text as package_text
-from attention_docs.site.publish import runtime
+from attention_docs.site.publish import bytecode, runtime
 from attention_docs.site.publish.live import pack
 from attention_docs.site.read.knobs import Knob, taken
 from attention_docs.site.run import live
 from attention_docs.site.run.live import Session
-from tests.conftest import LANGUAGES, ROOT
+from tests.conftest import LANGUAGES, LIVE, ROOT
 
 # --- a run with edits is a run from the top ------------------------------------------------------
 
@@ -336,6 +337,54 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+
+def when_brought(test: Callable[[], None]) -> Callable[[], None] | None:
+    """Leave the test out where set-up has brought no Python; a run says so at its end."""
+    return test if LIVE else None
+
+
+def files_of(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@when_brought
+def test_the_library_is_compiled_from_the_source_that_is_known() -> None:
+    """File by file: bytecode names the hash of its source, and is not compared with any again."""
+    cache = ROOT / ".cache"
+    made = files_of(runtime.served(cache)[runtime.LIBRARY])
+    source = files_of(runtime.folder(cache) / runtime.LIBRARY)
+    assert [f"{name}c" if name.endswith(".py") else name for name in source] == [*made]
+    heads = {content[:8] for name, content in made.items() if name.endswith(".pyc")}
+    ((magic, flags),) = [(head[:4], head[4:]) for head in heads]
+    assert flags == (1).to_bytes(4, "little")
+    for name, content in source.items():
+        if name.endswith(".py"):
+            wanted = _imp.source_hash(int.from_bytes(magic, "little"), content)
+            assert made[f"{name}c"][8:16] == wanted, name
+        else:
+            assert made[name] == content
+
+
+def test_where_nothing_compiles_the_library_stays_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No Node, a Node that fails, and a file that was cut off: said, and nothing is left."""
+    said: list[str] = []
+    for no_node in (tmp_path / "nothing", Path(sys.executable)):
+        monkeypatch.setattr(bytecode, "node", lambda found=no_node: found)
+        bytecode.make(tmp_path, runtime.LIBRARY, "source", said.append)
+    assert all(one.startswith("its library stays source: ") for one in said)
+    assert len(said) == 2
+    assert not list(tmp_path.iterdir())
+    whole = hashlib.sha256(b"whole").hexdigest()
+    kept = tmp_path / f"{bytecode._name('source')}-{whole}.zip"
+    kept.write_bytes(b"who")
+    assert bytecode.compiled(tmp_path, "source") is None
+    kept.write_bytes(b"whole")
+    assert bytecode.compiled(tmp_path, "source") == kept
+    assert bytecode.compiled(tmp_path, "another source") is None
 
 
 @pytest.fixture

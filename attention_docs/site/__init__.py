@@ -30,6 +30,7 @@ publish   what stands beside the pages
     search    the index of each language
     markdown  a page as plain Markdown; notebook: as a notebook
     offline   the site as a zip
+    live      what live pages load; runtime: Python for them, bytecode: its library compiled
     site      all of these; place: how the new site takes the place of the old; guard: what must not
               survive into HTML
 store     records on disk

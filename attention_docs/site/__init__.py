@@ -31,6 +31,7 @@ publish   what stands beside the pages
     markdown  a page as plain Markdown; notebook: as a notebook
     offline   the site as a zip
     live      what live pages load; runtime: Python for them, bytecode: its library compiled
+    styles    one style sheet for every page
     site      all of these; place: how the new site takes the place of the old; guard: what must not
               survive into HTML
 store     records on disk

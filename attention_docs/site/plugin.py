@@ -32,7 +32,7 @@ from mkdocs.utils.templates import TemplateContext
 from attention_docs.site.addresses import relative
 from attention_docs.site.build import Build, Target, cache_folder, code_of
 from attention_docs.site.mkdocs_page import made, reuse
-from attention_docs.site.publish import card, runtime, site
+from attention_docs.site.publish import card, runtime, site, styles
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish.catalogue import Placed
 from attention_docs.site.publish.guard import survivors
@@ -136,8 +136,10 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         toc = config.mdx_configs.setdefault("toc", {})
         said = self.build.words if _nested(config) else words
         toc["permalink_title"] = said(_language(config))["site"]["theme"]["permalink"]
+        sheets, config.extra_css = styles.apart(Path(config.docs_dir), config.extra_css)
         if _nested(config):
             return
+        self.sheets = sheets
         self.extension = SiteExtension()
         config.markdown_extensions.append(self.extension)  # type: ignore[arg-type]
         superfences = config.mdx_configs.setdefault("pymdownx.superfences", {})
@@ -193,7 +195,10 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
 
     @event_priority(0)  # before the languages are taken apart
     def _with_made(self, files: Files, *, config: MkDocsConfig) -> Files:
-        """Pages that are made from others lie in no folder."""
+        """Pages that are made from others lie in no folder. Style sheets become one."""
+        for name in self.sheets:
+            if sheet := files.get_file_from_path(name):
+                files.remove(sheet)
         for page in self.build.all:
             if page.origin:
                 name = page.path.removeprefix("docs/")
@@ -365,6 +370,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
         site.beside(self.place.stage, build, pages)
+        if self.sheets:
+            write(self.place.stage / styles.NAME, styles.joined(Path(config.docs_dir), self.sheets))
         if build.target.live:
             live_pages.beside(self.place.stage, build.root, build.cache)
         if self.served:

@@ -228,10 +228,11 @@
   const names = new Map();
   // Measuring lays a box out: a few at a time, when nothing else is to be done.
   const waiting = new Set();
-  const watch = new ResizeObserver((entries) => {
-    if (!waiting.size) idle(work);
-    entries.forEach(({ target }) => waiting.add(target));
-  });
+  const watch = new ResizeObserver((entries) => wait(entries.map(({ target }) => target)));
+  function wait(boxes) {
+    if (!waiting.size && boxes.length) idle(work);
+    boxes.forEach((box) => waiting.add(box));
+  }
   function idle(job) { (window.requestIdleCallback ?? setTimeout)(job); }
   function work(deadline) {
     for (const box of waiting) {
@@ -257,5 +258,9 @@
         watch.observe(box);
       }
     }
+  });
+  // What was far is laid out only now (site.css), perhaps in a box that keeps its size.
+  addEventListener("contentvisibilityautostatechange", ({ target, skipped }) => {
+    if (!skipped) wait([...names.keys()].filter((box) => target.contains(box)));
   });
 })();

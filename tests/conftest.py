@@ -118,7 +118,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """First what needs no site, last what needs the whole: one process builds it meanwhile."""
     for item in items:
-        if "project" in getattr(item, "fixturenames", ()):
+        if {"project", "built"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("long")
     items.sort(
         key=lambda item: (
@@ -342,6 +342,14 @@ def project(tmp_path: Path) -> Any:
     from tests.mini import Project
 
     return Project(tmp_path)
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Any:
+    """The same after its first build."""
+    from tests.mini import Project
+
+    return Project(tmp_path, built=True)
 
 
 # --- in a browser ---------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from attention_docs.site.read.twins import write_stamp
-from tests.conftest import QUIET, ROOT, mkdocs_build
+from tests import ready
+from tests.conftest import QUIET, ROOT
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 CONSTANTS = "docs/listings/constants.py"
@@ -90,10 +91,14 @@ def environment(root: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(root), **QUIET, **more}
 
 
+LEFT = ("site", ".cache/results", ".cache/pages")  # what shows that there was a build
+
+
 @cache
 def _begun(folder: Path) -> Path:
-    """The small project as each test of a process finds it. It is compiled, as a package that has
-    been used: copies keep the times of their files, and what tests start writes no bytecode."""
+    """The small project that the tests of a process copy, built once. It is compiled, as a package
+    that has been used: copies keep the times of their files, and what tests start writes no
+    bytecode."""
     root = folder / "small-project"
     skip = shutil.ignore_patterns("__pycache__")
     for part in ("attention_docs", "docs/assets"):
@@ -109,15 +114,31 @@ def _begun(folder: Path) -> Path:
     for page in ("index", "weights"):
         write_stamp(root, page)
     compileall.compile_dir(root / "attention_docs", quiet=2)
+    done = build(root)
+    assert done.returncode == 0, done.stderr
+    for name in LEFT:
+        (left := folder / "small-project-built" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).rename(left)
     return root
 
 
-class Project:
-    """The folder of the small project."""
+def build(
+    root: Path, *flags: str, site: str = "site", **more: str
+) -> subprocess.CompletedProcess[str]:
+    """`mkdocs build` in the folder of a project."""
+    arguments = ("build", "-d", str(root / site), *flags)
+    return ready.run("mkdocs", *arguments, cwd=root, env=environment(root, **more))
 
-    def __init__(self, root: Path) -> None:
+
+class Project:
+    """The folder of the small project, as if nothing had been built, or with what a build left."""
+
+    def __init__(self, root: Path, *, built: bool = False) -> None:
         self.root = root
-        shutil.copytree(_begun(root.parent), root, dirs_exist_ok=True)
+        begun = _begun(root.parent)
+        shutil.copytree(begun, root, dirs_exist_ok=True)
+        if built:
+            shutil.copytree(begun.with_name("small-project-built"), root, dirs_exist_ok=True)
 
     def made_language(self) -> None:
         """Have the language that is made from the Chinese pages, by the table of the real site."""
@@ -158,7 +179,7 @@ class Project:
         self, *flags: str, site: str = "site", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """`mkdocs build` in the project."""
-        return mkdocs_build(self.root, self.root / site, *flags, **environment)
+        return build(self.root, *flags, site=site, **environment)
 
     def html(self, page: str, site: str = "site") -> str:
         """A built page, such as "zh/weights"."""

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import lxml.html
 import pytest
 
 from attention_docs.site.read.page import read_page
@@ -239,28 +239,21 @@ def test_every_page_offers_its_copies(
             assert (folder(site, lang, slug) / str(link["href"])).is_file()
 
 
-class Links(HTMLParser):
+class Links:
     """The links and ids of a page. Full addresses are left out: they stand for search engines."""
 
-    def __init__(self, content: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.ids: set[str] = set()
-        self.feed(content)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name == "id" and value:
-                self.ids.add(value)
-            if name in ("href", "src") and value and not re.match(r"[a-z]+:", value):
-                self.links.append(value)
+    def __init__(self, content: bytes) -> None:
+        page = lxml.html.document_fromstring(content.decode())
+        self.ids = set(page.xpath("//@id"))
+        links = page.xpath("//@href | //@src")
+        self.links = [link for link in links if link and not re.match(r"[a-z]+:", link)]
 
 
 def check_zip(path: Path) -> set[str]:
     """Every link within the zip names a file in it; the names of its files."""
     with zipfile.ZipFile(path) as archive:
         names = set(archive.namelist())
-        pages = {n: Links(archive.read(n).decode()) for n in names if n.endswith(".html")}
+        pages = {n: Links(archive.read(n)) for n in names if n.endswith(".html")}
     assert len(pages) >= 4
     for name, page in pages.items():
         for link in page.links:

@@ -179,20 +179,19 @@ def spoil(project: Project, step: str) -> list[tuple[str, str]]:
 @pytest.mark.site
 @pytest.mark.parametrize("step", PAGE)
 def test_every_fault_of_a_step_stops_the_build_and_names_its_place(
-    project: Project, step: str
+    built: Project, step: str
 ) -> None:
-    assert project.build().returncode == 0
-    published = project.html("weights")
-    wanted = spoil(project, step)
-    done = project.build("-q")
+    published = built.html("weights")
+    wanted = spoil(built, step)
+    done = built.build("-q")
     assert done.returncode == 1
     lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
     for place, message in wanted:
         assert [line for line in lines if place in line and message in line], (place, done.stderr)
     named = {re.findall(r"docs/\w\w/([\w-]+)\.md", line)[0] for line in lines}
     assert named == {Path(place.split(":")[0]).stem for place, _ in wanted}  # and no other page
-    assert project.html("weights") == published
-    assert not list(project.root.glob("site.*"))
+    assert built.html("weights") == published
+    assert not list(built.root.glob("site.*"))
 
 
 @pytest.mark.site

@@ -175,19 +175,18 @@ def test_a_shelf_gives_back_what_was_kept_whole_or_without_content(tmp_path: Pat
     ],
 )
 def test_a_page_with_a_fault_is_never_taken_again(
-    project: Project, path: str, old: str, new: str
+    built: Project, path: str, old: str, new: str
 ) -> None:
-    assert project.build().returncode == 0
-    published = content(project.root / "site")
-    project.edit(path, old, new, both="/en/" in path)
-    told = [project.build("-q") for _ in range(2)]
+    published = content(built.root / "site")
+    built.edit(path, old, new, both="/en/" in path)
+    told = [built.build("-q") for _ in range(2)]
     assert [done.returncode for done in told] == [1, 1]
     assert told[0].stderr == told[1].stderr
-    assert content(project.root / "site") == published
-    project.edit(path, new, old, both="/en/" in path)
-    assert project.build().returncode == 0
-    assert content(project.root / "site") == published
-    assert not list(project.root.glob("site.*"))
+    assert content(built.root / "site") == published
+    built.edit(path, new, old, both="/en/" in path)
+    assert built.build().returncode == 0
+    assert content(built.root / "site") == published
+    assert not list(built.root.glob("site.*"))
 
 
 @pytest.mark.site

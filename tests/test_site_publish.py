@@ -34,34 +34,32 @@ def watched(project: Project, builds: list[subprocess.Popen[bytes]]) -> int:
 
 
 @pytest.mark.parametrize("number", [2, 4])
-def test_builds_into_one_folder_leave_a_whole_site(number: int, project: Project) -> None:
-    assert project.build().returncode == 0
-    whole = content(project.root / "site")
+def test_builds_into_one_folder_leave_a_whole_site(number: int, built: Project) -> None:
+    whole = content(built.root / "site")
     builds = []
     for offset in (0, 0.3, 0.5, 0.2)[:number]:
         time.sleep(offset)
-        builds.append(start(project))
-    assert watched(project, builds) == 0
+        builds.append(start(built))
+    assert watched(built, builds) == 0
     assert [build.returncode for build in builds] == [0] * number
-    assert content(project.root / "site") == whole
-    assert not [*project.root.glob("site.*")]
+    assert content(built.root / "site") == whole
+    assert not [*built.root.glob("site.*")]
 
 
-def test_a_build_killed_at_any_moment_leaves_the_old_site_or_the_new(project: Project) -> None:
-    assert project.build().returncode == 0
+def test_a_build_killed_at_any_moment_leaves_the_old_site_or_the_new(built: Project) -> None:
     began = time.monotonic()
-    assert project.build().returncode == 0
+    assert start(built).wait() == 0
     takes = time.monotonic() - began
-    whole = content(project.root / "site")
+    whole = content(built.root / "site")
     draws = random.Random(0)
     for _ in range(5):
-        build = start(project)
+        build = start(built)
         time.sleep(draws.uniform(0.3, 1) * takes)
         build.send_signal(signal.SIGKILL)
-        assert watched(project, [build]) == 0
-        assert content(project.root / "site") == whole
-    assert project.build().returncode == 0
-    assert not [*project.root.glob("site.*")]  # what they left is gone
+        assert watched(built, [build]) == 0
+        assert content(built.root / "site") == whole
+    assert built.build().returncode == 0
+    assert not [*built.root.glob("site.*")]  # what they left is gone
 
 
 def stage(folder: Path, text: str) -> Place:

@@ -11,6 +11,7 @@ import pytest
 
 from attention_docs.site.build import Build
 from attention_docs.site.run import execute
+from tests.conftest import mkdocs_build
 from tests.mini import CONSTANTS, WEIGHTS, Project, content, ran
 
 pytestmark = pytest.mark.long
@@ -23,25 +24,23 @@ def test_a_block_of_both_languages_runs_once_and_is_then_reused(project: Project
     assert "weights [0.0634, 0.4683, 0.4683]" in project.html("zh/weights")
 
 
-def test_prose_reruns_nothing_and_a_module_only_what_depends_on_it(project: Project) -> None:
-    project.build()
-    project.edit("docs/en/weights.md", "The first weight is", "So the first weight is", both=True)
-    assert ran(project.build()) == (0, 3)
-    project.edit("attention_docs/mini.py", "7", "8")
-    assert ran(project.build()) == (1, 2)
-    assert "The constant is" in project.html("zh")
-    assert 'id="value-1">8</span>' in project.html("zh")
-    project.edit("attention_docs/checks.py", '"""Checks', '"""These checks')  # behind softmax
-    assert ran(project.build()) == (2, 1)
+def test_prose_reruns_nothing_and_a_module_only_what_depends_on_it(built: Project) -> None:
+    built.edit("docs/en/weights.md", "The first weight is", "So the first weight is", both=True)
+    assert ran(built.build()) == (0, 3)
+    built.edit("attention_docs/mini.py", "7", "8")
+    assert ran(built.build()) == (1, 2)
+    assert "The constant is" in built.html("zh")
+    assert 'id="value-1">8</span>' in built.html("zh")
+    built.edit("attention_docs/checks.py", '"""Checks', '"""These checks')  # behind softmax
+    assert ran(built.build()) == (2, 1)
 
 
-def test_a_block_depends_on_the_blocks_before_it(project: Project) -> None:
-    project.build()
-    project.edit(WEIGHTS, "2.0, 4.0, 4.0", "2.0, 4.0, 5.0")
-    assert ran(project.build()) == (2, 1)
-    assert "0.0634" not in project.html("weights")
-    project.edit(WEIGHTS, 'name = "weights"', 'name = "Weights"')
-    assert ran(project.build()) == (1, 2)
+def test_a_block_depends_on_the_blocks_before_it(built: Project) -> None:
+    built.edit(WEIGHTS, "2.0, 4.0, 4.0", "2.0, 4.0, 5.0")
+    assert ran(built.build()) == (2, 1)
+    assert "0.0634" not in built.html("weights")
+    built.edit(WEIGHTS, 'name = "weights"', 'name = "Weights"')
+    assert ran(built.build()) == (1, 2)
 
 
 def test_versions_belong_to_the_key(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,14 +58,13 @@ def test_versions_belong_to_the_key(project: Project, monkeypatch: pytest.Monkey
     assert key() == before
 
 
-def test_pages_that_use_one_name_differently_do_not_meet(project: Project) -> None:
-    project.build()
-    assert "constants 7" in project.html("")
-    assert "<td><span" in project.html("weights")
-    assert ">weights</span></td>" in project.html("weights")
-    project.edit(CONSTANTS, "print(name, CONSTANT)", "print(name, 'scores' in globals())")
-    project.build()
-    assert "constants False" in project.html("")
+def test_pages_that_use_one_name_differently_do_not_meet(built: Project) -> None:
+    assert "constants 7" in built.html("")
+    assert "<td><span" in built.html("weights")
+    assert ">weights</span></td>" in built.html("weights")
+    built.edit(CONSTANTS, "print(name, CONSTANT)", "print(name, 'scores' in globals())")
+    built.build()
+    assert "constants False" in built.html("")
 
 
 def test_state_of_libraries_does_not_pass_to_another_page(project: Project) -> None:
@@ -95,11 +93,11 @@ def test_any_order_of_pages_gives_the_same_pages(project: Project) -> None:
 
 
 def test_cold_warm_and_any_hash_seed_give_the_same_bytes(project: Project) -> None:
-    project.build(site="cold", PYTHONHASHSEED="1")
-    project.build(site="warm", PYTHONHASHSEED="2")
-    project.build(
-        site="other", PYTHONHASHSEED="3", ATTENTION_DOCS_CACHE=str(project.root / "empty")
-    )
+    root = project.root
+    mkdocs_build(root, root / "cold", PYTHONHASHSEED="1")
+    mkdocs_build(root, root / "warm", PYTHONHASHSEED="2")
+    empty = str(root / "empty")
+    mkdocs_build(root, root / "other", PYTHONHASHSEED="3", ATTENTION_DOCS_CACHE=empty)
     cold = content(project.root / "cold")
     assert cold == content(project.root / "warm")
     assert cold == content(project.root / "other")

@@ -12,6 +12,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 from attention_docs.site.publish.guard import survivors
+from tests import ready
 from tests.conftest import ROOT
 from tests.mini import Project, content, environment
 
@@ -19,8 +20,13 @@ GENERATOR = re.compile(rb'(<meta name="generator" content=")[^"]*')
 
 
 def run(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
+    return ready.run(*command, cwd=project.root, env=environment(project.root))
+
+
+def properdocs(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
+    """In a process that has never seen mkdocs."""
     return subprocess.run(
-        [sys.executable, "-m", *command],
+        [sys.executable, "-m", "properdocs", "build", "-f", "mkdocs.yml", *command],
         cwd=project.root,
         env=environment(project.root),
         capture_output=True,
@@ -31,8 +37,7 @@ def run(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.site
 def test_properdocs_builds_the_same_site(project: Project) -> None:
-    for name in ("mkdocs", "properdocs"):
-        done = run(project, name, "build", "-f", "mkdocs.yml", "-d", str(project.root / name))
+    for done in (properdocs(project, "-d", "properdocs"), project.build(site="mkdocs")):
         assert done.returncode == 0, done.stderr
     theirs, ours = content(project.root / "properdocs"), content(project.root / "mkdocs")
     theirs.pop("attention-docs.zip")  # its pages are compared below, one by one
@@ -47,7 +52,7 @@ def test_properdocs_builds_the_same_site(project: Project) -> None:
 @pytest.mark.site
 def test_properdocs_fails_on_what_mkdocs_fails_on(project: Project) -> None:
     project.edit("docs/en/weights.md", "(#weights ", "(#nowhere ", both=True)
-    done = run(project, "properdocs", "build", "-q", "-f", "mkdocs.yml")
+    done = properdocs(project, "-q")
     assert done.returncode == 1
     assert (
         "docs/en/weights.md:18: Doc file 'en/weights.md' contains a link '#nowhere'" in done.stderr

@@ -41,9 +41,7 @@ bar_chart(["one", "two"], {"": [1, 2]}, ylabel="weight", spec="d")
 # --8<-- [end:shown]
 
 # --8<-- [start:heavy]
-import torch
-
-half = torch.ones(2) / 2
+half = np.ones(2) / 2
 # --8<-- [end:heavy]
 
 # --8<-- [start:after]
@@ -111,6 +109,12 @@ class Small:
         self.write("numbers.json", json.dumps(self.document))
         return verify.main([place or str(self.folder), *flags])
 
+    def needs_torch(self) -> None:
+        """Have the last number made by torch, whose import takes seconds."""
+        heavy = LISTING.replace("half = np.ones", "import torch\n\nhalf = torch.ones")
+        self.write("listings/small.py", heavy)
+        self.document["sha256"]["docs/listings/small.py"] = digest(heavy)
+
     @property
     def shown(self) -> dict[str, Any]:
         """The record of the output with two lines and a figure."""
@@ -143,6 +147,7 @@ def test_a_language_that_is_made_from_another(
 
 
 def test_a_folder(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    small.needs_torch()
     assert small.verified("--all") == 0
     lines = [f"equal: small#{r['id']} (en)" for r in small.document["records"]]
     wanted = [*lines, "4 equal, 0 differs, 0 not runnable here"]
@@ -179,6 +184,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_with_numpy_alone(small: Small, installed: Path) -> None:
     """What needs torch, or uses what it has made, cannot run; all else is equal."""
+    small.needs_torch()
     small.write("numbers.json", json.dumps(small.document))
     done = subprocess.run(
         [sys.executable, "-S", "-m", "attention_docs.verify", str(small.folder), "--all"],

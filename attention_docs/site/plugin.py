@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -108,7 +109,6 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self.reader: Reader | None = None
         self.shelf: Shelf | None = None
         self.code: dict[Path, str] = {}  # what this process has loaded
-        self.listed: dict[tuple[str, ...], list[str]] = {}  # the files of a theme, by its folders
         self.shown: dict[str, str] = {}  # under `serve`: the keys of the pages that stand there
 
     # --- before anything is written
@@ -191,7 +191,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build.executor.start(page for page in build.all if page.waits or not self._kept(page))
         self.documented = {lang: self._documented(lang) for lang in build.languages}
         config.site_dir = str(self.place.stage)
-        self._list_once(config.theme)
+        _list_without_icons(config.theme)
 
     @event_priority(0)  # before the languages are taken apart
     def _with_made(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -412,25 +412,6 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             log.error(str(failure))
             raise Abort("1 fault; nothing was published") from None
 
-    def _list_once(self, theme: Theme) -> None:
-        """Have the theme's fourteen thousand files, nearly all icons, listed once in a process."""
-        known, fresh = self.listed, theme.get_env
-
-        def get_env() -> jinja2.Environment:
-            env = fresh()
-            listed = env.list_templates
-
-            def once(**options: Any) -> list[str]:
-                folders = tuple(theme.dirs)
-                if folders not in known:
-                    known[folders] = listed(**options)
-                return known[folders]
-
-            env.list_templates = once  # type: ignore[assignment]
-            return env
-
-        theme.get_env = get_env  # type: ignore[method-assign]
-
     def _source(self, file: File) -> Source | None:
         """The page behind a file, or None for one that lies in no folder of a language."""
         return self.by_path.get(Path(file.abs_src_path or ""))
@@ -565,3 +546,28 @@ def _language(config: MkDocsConfig) -> str:
     """The language that is being built."""
     code: str = config.plugins["i18n"].current_language  # type: ignore[attr-defined]
     return code
+
+
+def _list_without_icons(theme: Theme) -> None:
+    """Keep mkdocs from listing the theme's fourteen thousand icons, none of which is published."""
+    fresh = theme.get_env
+
+    def get_env() -> jinja2.Environment:
+        env = fresh()
+
+        def listed(filter_func: Callable[[str], bool]) -> list[str]:
+            return sorted({name for name in _files(theme.dirs) if filter_func(name)})
+
+        env.list_templates = listed  # type: ignore[method-assign, assignment]
+        return env
+
+    theme.get_env = get_env  # type: ignore[method-assign]
+
+
+def _files(folders: Iterable[str]) -> Iterator[str]:
+    """The files in folders, by their names there; what begins with a dot is left out."""
+    for folder in folders:
+        for path, inner, names in os.walk(folder):
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            for name in names:
+                yield Path(path, name).relative_to(folder).as_posix()

@@ -98,6 +98,7 @@ def flatten(project: Path, stock: bool) -> None:
         sys.exit("\n".join(map(str, failures)))
     if not stock:
         export._box = lambda box, woven: woven.page.lines[box.line - 1 : box.last_line]
+        export._fold = lambda head: head[0]
     for page in build.all:
         woven = build.weave(page)
         if page.slug != "mistakes":  # the gallery holds outputs; other lists are of titles

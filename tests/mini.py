@@ -130,6 +130,33 @@ def build(
     return ready.run("mkdocs", *arguments, cwd=root, env=environment(root, **more))
 
 
+GALLERY = """---
+title: Mistakes
+description: A test page.
+---
+
+# Mistakes { #mistakes }
+
+[There](#an-entry).
+
+<!-- gallery: masks -->
+"""
+
+ENTRY = """[[entry]]
+id = "an-entry"
+group = "masks"
+en = "Heading"
+zh = "Heading"
+why_en = "Why."
+why_zh = "Why."
+place = "weights#weights"
+wrong = "BLOCK"
+test = "tests/test_weights.py::test_weights"
+check_en = "Test it."
+check_zh = "Test it."
+"""
+
+
 class Project:
     """The folder of the small project, as if nothing had been built, or with what a build left."""
 
@@ -165,6 +192,14 @@ class Project:
             self.write(one, content.replace(old, new))
         if both:
             self.stamp()
+
+    def gallery(self, block: str) -> None:
+        """Have a page of mistakes with an entry that shows this block of the page `weights`."""
+        for lang in ("en", "zh"):
+            self.write(f"docs/{lang}/mistakes.md", GALLERY)
+        self.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - mistakes.md\n")
+        self.write("docs/mistakes.toml", ENTRY.replace("BLOCK", block))
+        self.stamp()
 
     def stamp(self) -> None:
         """Declare the Chinese pages up to date."""

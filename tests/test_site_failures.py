@@ -218,34 +218,14 @@ def test_a_block_that_raises_fails_under_every_flag(
     assert "site/run" not in done.stderr
 
 
-GALLERY = """[[entry]]
-id = "an-entry"
-group = "masks"
-en = "Heading"
-zh = "Heading"
-why_en = "Why."
-why_zh = "Why."
-place = "weights#weights"
-wrong = "weight"
-test = "tests/test_weights.py::test_weights"
-check_en = "Test it."
-check_zh = "Test it."
-"""
-
-
 @pytest.mark.site
 def test_a_wrong_line_in_a_list_is_told_once_and_nothing_that_follows_from_it(
     project: Project,
 ) -> None:
     """The page of the gallery and every link to its entries would be at fault as well."""
-    head = "---\ntitle: Mistakes\ndescription: A test page.\n---\n\n# Mistakes { #mistakes }\n\n"
-    page = head + "[There](#an-entry).\n\n<!-- gallery: masks -->\n"
-    for lang in ("en", "zh"):
-        project.write(f"docs/{lang}/mistakes.md", page)
     link = "The first weight [is](mistakes.md#an-entry)"
     project.edit("docs/en/weights.md", "The first weight is", link, both=True)
-    project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - mistakes.md\n")
-    project.write("docs/mistakes.toml", GALLERY)
+    project.gallery("weight")
     done = project.build("-q")
     assert done.returncode == 1
     causes = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]

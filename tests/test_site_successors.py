@@ -63,11 +63,14 @@ def test_properdocs_fails_on_what_mkdocs_fails_on(project: Project) -> None:
 @pytest.mark.site
 def test_the_woven_markdown_is_built_by_a_generator_that_knows_nothing(project: Project) -> None:
     """What is published without our plugin shows the same numbers, and the guard finds nothing."""
+    project.gallery("weights")
     done = run(project, "attention_docs.site.export", "woven")
     assert done.returncode == 0, done.stderr
     for lang in ("en", "zh"):
         folder = project.root / "woven" / lang
         assert "plugins" not in yaml.safe_load((folder / "mkdocs.yml").read_text(encoding="utf-8"))
+        text = (folder / "docs" / "weights.md").read_text(encoding="utf-8")
+        assert set(yaml.safe_load(text.split("---\n")[1])) == {"title", "description"}  # nothing of our own
         command = ["mkdocs", "build", "-q", "-f", str(folder / "mkdocs.yml")]
         assert run(project, *command).returncode == 0
         html = (folder / "site" / "weights" / "index.html").read_text(encoding="utf-8")
@@ -82,6 +85,10 @@ def test_the_woven_markdown_is_built_by_a_generator_that_knows_nothing(project: 
         math = article.find("math")
         assert math
         assert "0.468" in math.get_text()
+        gallery = (folder / "site" / "mistakes" / "index.html").read_text(encoding="utf-8")
+        assert '<details id="an-entry">' in gallery
+        assert "#out-weights" in gallery
+        assert '<div id="out-weights"></div>' in html
     assert run(project, "attention_docs.site.publish.guard", "woven").returncode == 0
 
 
@@ -108,6 +115,9 @@ PAGE = "<!doctype html><html><head><title>x</title></head><body>{}</body></html>
         ('<pre><code>--8&lt;-- "a.py:b"</code></pre>', ["--8<--"]),
         ("<!-- gallery: masks -->", ["<!-- gallery"]),
         ("<p>::: attention_docs.softmax</p>", ["::: "]),
+        ("<p>/// fold | More</p>", ["/// fold |"]),
+        ("<p>//// answer | Two</p>", ["//// answer |"]),
+        ("<pre><code>/// fold | More</code></pre>", []),
         ("<p>A value is written <code>{{ x }}</code>.</p>", []),
         ('<script>const x = {"a": {}};{{}}</script>', []),
     ],

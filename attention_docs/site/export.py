@@ -41,6 +41,8 @@ from attention_docs.site.render.weave import Woven
 
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
 TEXT = re.compile(r">[^<]+<")
+FOLD = re.compile(r"^/// fold \| (.+)\n    id: (\S+)$", re.M)
+OURS = ("english", "typed")  # of a page's front matter: what other generators may not even read
 KEPT = ("site_name", "site_description", "copyright", "nav", "markdown_extensions", "extra_css")
 
 
@@ -75,7 +77,7 @@ def markdown(
             case End():
                 put("", piece.slashes, "")
             case _ if piece.line in woven.requested:
-                put(woven.requested[piece.line])
+                put(FOLD.sub(_fold, woven.requested[piece.line]))
             case _:
                 text.append(lines[piece.line - 1])
     put()
@@ -86,6 +88,8 @@ def _block(block: Block, woven: Woven) -> list[str]:
     """Code and output of a block; the text of its figure is that of its alternative text."""
     result = woven.result(block)
     parts = [fenced(block.shown.strip("\n"), "python")] if block.source != "none" else []
+    if result and (result.text or result.figure):
+        parts.append(f'<div id="out-{block.id}"></div>')  # where links lead
     if result and result.text:
         parts.append(fenced(result.text, "text"))
     if result and result.figure:
@@ -104,6 +108,11 @@ def _box(box: Box, woven: Woven) -> list[str]:
         head = f"admonition | {said.format(woven.number(box.id))} {box.title}"
     attributes = [f"    attrs: {{id: {box.id}}}"] if box.id else []
     return ["", f"{box.slashes} {head}", *attributes, ""]
+
+
+def _fold(head: re.Match[str]) -> str:
+    """The head of a fold in a part that is made from several pages."""
+    return f"/// details | {head[1]}\n    attrs: {{id: {head[2]}}}"
 
 
 def _formulas(text: str) -> str:
@@ -167,7 +176,11 @@ def export(build: Build, folder: Path) -> list[Failure]:
 
 
 def _whole(build: Build, page: Page) -> str:
-    return markdown(build.weave(page), _formulas, lambda name: reference(name, build.root))
+    text = markdown(build.weave(page), _formulas, lambda name: reference(name, build.root))
+    body = text.split("\n", page.body_line)[page.body_line :]
+    meta = {name: said for name, said in page.meta.items() if name not in OURS}
+    front = yaml.safe_dump(meta, allow_unicode=True, sort_keys=False, width=10**6)
+    return "\n".join(["---", f"{front}---", *body])
 
 
 def main(folder: Path) -> int:

@@ -1,4 +1,4 @@
-"""What must not survive into HTML: a value that was not filled in, an include line, a mark.
+"""What must not survive into HTML: a value that was not filled in, an include line, a box, a mark.
 
 Any of them means that the site was built without this project's plugin, or past it. A build fails
 on them; for a site that something else has built:
@@ -20,8 +20,8 @@ from attention_docs.site.read.page import REQUESTED
 
 INCLUDE = r"--8<--"
 REQUEST = rf"<!-- (?:{'|'.join(REQUESTED)})"
-SURVIVOR = re.compile(rf"\{{\{{.*?\}}\}}|{INCLUDE}|[\ue000-\uf8ff]|^::: |{REQUEST}")
-HINT = re.compile(rf"\{{\{{|--8(?:<|&lt;)--|[\ue000-\uf8ff]|:::|{REQUEST}")
+SURVIVOR = re.compile(rf"\{{\{{.*?\}}\}}|{INCLUDE}|[\ue000-\uf8ff]|^::: |^/{{3,}} \w+ \||{REQUEST}")
+HINT = re.compile(rf"\{{\{{|--8(?:<|&lt;)--|[\ue000-\uf8ff]|:::|/// |{REQUEST}")
 """What a page holds at least that is not as it should be."""
 
 TOLD = {"code", "pre"}  # what they hold is told, not meant; but for an include line that starts one

@@ -36,7 +36,7 @@ from tests.conftest import (
     folder_of,
     in_browser,
 )
-from tests.test_browser import path_of
+from tests.test_browser import WHOLE, path_of
 from tests.test_script import simplified
 
 Visit = Callable[..., Any]
@@ -575,6 +575,7 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
     page.edit(BLOCK)
     page.write(BLOCK, "onion cake", "carrot cake', nobody, 'cake")
     page.run()
+    page.tab.add_style_tag(content=WHOLE)
     page.tab.evaluate(AXE_SCRIPT)
     for width in (1280, 390):
         page.tab.set_viewport_size({"width": width, "height": 900})

@@ -243,6 +243,8 @@
     if (waiting.size) idle(work);
   }
   function mark(box) {
+    // What is far has no size of its own yet: it is asked again when it comes near.
+    if (box.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) === false) return;
     const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
     const wanted = { tabindex: "0", role: "group", "aria-label": names.get(box) };
     for (const [key, value] of Object.entries(wanted)) {

@@ -70,7 +70,8 @@ def test_the_woven_markdown_is_built_by_a_generator_that_knows_nothing(project: 
         folder = project.root / "woven" / lang
         assert "plugins" not in yaml.safe_load((folder / "mkdocs.yml").read_text(encoding="utf-8"))
         text = (folder / "docs" / "weights.md").read_text(encoding="utf-8")
-        assert set(yaml.safe_load(text.split("---\n")[1])) == {"title", "description"}  # nothing of our own
+        front = yaml.safe_load(text.split("---\n")[1])
+        assert set(front) == {"title", "description"}  # nothing of our own
         command = ["mkdocs", "build", "-q", "-f", str(folder / "mkdocs.yml")]
         assert run(project, *command).returncode == 0
         html = (folder / "site" / "weights" / "index.html").read_text(encoding="utf-8")

@@ -791,6 +791,20 @@ def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> N
     tab.wait_for_function("() => document.activeElement.scrollLeft > 0")
 
 
+@in_browser
+@each_language
+def test_words_in_a_formula_keep_their_room(lang: str, visit: Visit) -> None:
+    tab = visit(path_of(lang, "transformer-block"), width=390)
+    tab.add_style_tag(content=WHOLE)
+    assert not tab.evaluate(STICKING_OUT)
+
+
+STICKING_OUT = """() => [...document.querySelectorAll("article > .formula mtd")].filter((cell) => {
+  const right = cell.getBoundingClientRect().right + 1;
+  return [...cell.children].some((one) => one.getBoundingClientRect().right > right);
+}).map((cell) => cell.textContent)"""
+
+
 # --- without scripts -----------------------------------------------------------------------------
 
 

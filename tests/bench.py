@@ -8,6 +8,7 @@ several runs; the two commands of a ratio run in turn, on the same machine.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -28,6 +29,8 @@ sys.path.insert(0, str(ROOT))
 
 from attention_docs.site import export  # noqa: E402
 from attention_docs.site.build import Build  # noqa: E402
+from attention_docs.site.read.page import Box  # noqa: E402
+from attention_docs.site.render.weave import Woven  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
 PAGE, LISTING, MARK = "docs/en/scaling.md", "docs/listings/scaling.py", "attention_docs/mark.py"
@@ -97,13 +100,19 @@ def flatten(project: Path, stock: bool) -> None:
     if failures:
         sys.exit("\n".join(map(str, failures)))
     if not stock:
-        export._box = lambda box, woven: woven.page.lines[box.line - 1 : box.last_line]
-        export._fold = lambda head: head[0]
+        export._box = box_as_written
     for page in build.all:
         woven = build.weave(page)
         if page.slug != "mistakes":  # the gallery holds outputs; other lists are of titles
             woven.expand = lambda request: None
-        (project / page.path).write_text(export.markdown(woven), encoding="utf-8")
+        front = "\n".join(page.lines[: page.body_line])
+        (project / page.path).write_text(f"{front}\n{export.markdown(woven)}", encoding="utf-8")
+
+
+def box_as_written(box: Box, _: Woven) -> list[str]:
+    """A box's head in the words of this site, which the gallery makes for each box too."""
+    head = f"{box.slashes} {box.kind} | {box.title}".rstrip(" |")
+    return [head, *(f"    {name}: {json.dumps(said)}" for name, said in box.options.items())]
 
 
 def without_plugin(target: Path) -> None:

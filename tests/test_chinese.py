@@ -97,11 +97,12 @@ def faults_of_line(line: str, after: str) -> Iterator[str]:
 
 
 def prose(markdown: str) -> Iterator[tuple[int, str, str]]:
-    """The lines outside of fences and display formulas: number, line, next line."""
+    """The lines outside of fences, boxes' options and display formulas: number, line, next line."""
     lines = [*markdown.split("\n"), ""]
     front = FRONT_MATTER.match(markdown)
     formula = False
-    for number, (line, piece) in enumerate(lines_as_pieces(markdown), start=1):
+    for line, piece in lines_as_pieces(markdown):
+        number = piece.line
         if (front and number <= front[0].count("\n")) or isinstance(piece, Fence):
             continue
         if line.count("$$") == 1:

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from attention_docs.site.build import Build
-from attention_docs.site.publish.markdown import fenced, reference
+from attention_docs.site.publish.markdown import fenced, lines, reference
 from attention_docs.site.publish.place import write
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import (
@@ -41,7 +41,6 @@ from attention_docs.site.render.weave import Woven
 
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
 TEXT = re.compile(r">[^<]+<")
-FOLD = re.compile(r"^/// fold \| (.+)\n    id: (\S+)$", re.M)
 OURS = ("english", "typed")  # of a page's front matter: what other generators may not even read
 KEPT = ("site_name", "site_description", "copyright", "nav", "markdown_extensions", "extra_css")
 
@@ -51,35 +50,31 @@ def markdown(
     prose: Callable[[str], str] = str,
     documentation: Callable[[str], str] = "::: {}".format,
 ) -> str:
-    """A page as Markdown in which everything that runs is in place.
+    """What follows a page's front matter, as Markdown in which everything that runs is in place.
 
     `prose` is done to running text, `documentation` to the name of a module that is documented.
     """
-    page = woven.page
-    lines = woven.filled(woven.value)
-    found = lines[: page.body_line]
+    found: list[str] = []
     text: list[str] = []
 
     def put(*others: str) -> None:
         found.extend([prose("\n".join(text)), *others] if text else others)
         text.clear()
 
-    for piece in page.pieces:
+    for line, piece in lines(woven):
         match piece:
             case Block():
                 put(*_block(piece, woven))
             case Fence():
-                put(*lines[piece.line - 1 : piece.last_line])
+                put(line)
             case Reference():
                 put(documentation(piece.name))
             case Box():
                 put(*_box(piece, woven))
             case End():
                 put("", piece.slashes, "")
-            case _ if piece.line in woven.requested:
-                put(FOLD.sub(_fold, woven.requested[piece.line]))
             case _:
-                text.append(lines[piece.line - 1])
+                text.append(line)
     put()
     return "\n".join(found)
 
@@ -108,11 +103,6 @@ def _box(box: Box, woven: Woven) -> list[str]:
         head = f"admonition | {said.format(woven.number(box.id))} {box.title}"
     attributes = [f"    attrs: {{id: {box.id}}}"] if box.id else []
     return ["", f"{box.slashes} {head}", *attributes, ""]
-
-
-def _fold(head: re.Match[str]) -> str:
-    """The head of a fold in a part that is made from several pages."""
-    return f"/// details | {head[1]}\n    attrs: {{id: {head[2]}}}"
 
 
 def _formulas(text: str) -> str:
@@ -176,11 +166,10 @@ def export(build: Build, folder: Path) -> list[Failure]:
 
 
 def _whole(build: Build, page: Page) -> str:
-    text = markdown(build.weave(page), _formulas, lambda name: reference(name, build.root))
-    body = text.split("\n", page.body_line)[page.body_line :]
+    body = markdown(build.weave(page), _formulas, lambda name: reference(name, build.root))
     meta = {name: said for name, said in page.meta.items() if name not in OURS}
     front = yaml.safe_dump(meta, allow_unicode=True, sort_keys=False, width=10**6)
-    return "\n".join(["---", f"{front}---", *body])
+    return f"---\n{front}---\n{body}"
 
 
 def main(folder: Path) -> int:

@@ -78,22 +78,22 @@ def parts(
     the copy is to hold.
     """
     plain = _Plain(woven, placed.url, root, link)
-    for line, piece in _lines(woven):
+    for line, piece in lines(woven):
         plain.add(line, piece)
     plain.flush()
     return plain.found
 
 
-def _lines(woven: Woven) -> Iterator[tuple[str, object]]:
+def lines(woven: Woven) -> Iterator[tuple[str, object]]:
     """The lines of the page with inline values as text, each with what it is."""
-    lines = woven.filled(woven.value)
+    filled = woven.filled(woven.value)
     for piece in woven.page.pieces:
         if isinstance(piece, Request) and piece.line in woven.requested:
             yield from lines_as_pieces(woven.requested[piece.line])
         elif isinstance(piece, Fence):
-            yield from ((line, piece) for line in lines[piece.line - 1 : piece.last_line])
+            yield from ((line, piece) for line in filled[piece.line - 1 : piece.last_line])
         else:
-            yield lines[piece.line - 1], piece
+            yield filled[piece.line - 1], piece
 
 
 class _Plain:

@@ -17,7 +17,7 @@ def apart(docs: Path, sheets: list[str]) -> tuple[list[str], list[str]]:
     """Those that become one, and what every page asks for: that one, after what is no file here."""
     ours = [sheet for sheet in sheets if (docs / sheet).is_file()]
     others = [sheet for sheet in sheets if sheet not in (*ours, DOCUMENTATION)]
-    return ours, [*others, *[NAME][: len(ours)]]
+    return ours, [*others, NAME] if ours else others
 
 
 def joined(docs: Path, sheets: list[str]) -> str:

@@ -448,7 +448,6 @@ def lines_as_pieces(markdown: str) -> Iterator[tuple[str, Piece]]:
         elif head := BOX.match(lines[number - 1]):
             box = _box(Page("", markdown), head, number)
             yield lines[number - 1], box
-            yield from ((lines[n - 1], Attributes(n)) for n in range(number + 1, box.last_line + 1))
             number = box.last_line
         else:
             yield lines[number - 1], _piece(lines[number - 1], number)

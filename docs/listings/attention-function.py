@@ -379,7 +379,8 @@ for triple in shapes[:3]:
         kept = torch.rand(size, generator=generator) < 0.75
         for dropout in (None, partial(drop, keep=kept, p=0.25)):
             fixed = partial(attention, mask=m, dropout=dropout)
-            checked += gradcheck(lambda *a, f=fixed: f(*a)[0], arrays)
+            # The largest shape has too many inputs to move one by one.
+            checked += gradcheck(lambda *a, f=fixed: f(*a)[0], arrays, fast_mode=len(triple[0]) > 3)
 print(checked)
 # --8<-- [end:gradcheck]
 

@@ -132,14 +132,20 @@ def start(kind, n_max):
     return parameters
 
 
-def train(kind, n=L, batch=BATCH):
-    """Parameters of all seeds after training on sequences of n tokens, with Adam."""
+def lessons(n, batch):
+    """What every step of every seed learns from: sequences of n tokens, and their answers."""
+    rngs = [np.random.default_rng([SEED, seed, 1]) for seed in range(SEEDS)]
+    drawn = ([draw(rng, batch, n) for rng in rngs] for _ in range(STEPS))
+    return [tuple(map(np.stack, zip(*one, strict=True))) for one in drawn]
+
+
+def train(kind, lessons):
+    """Parameters of all seeds after these lessons, with Adam."""
+    n = lessons[0][0].shape[2]
     parameters, t = start(kind, 4 * L), np.arange(float(n))
     mean = {name: np.zeros_like(p) for name, p in parameters.items()}
     square = {name: np.zeros_like(p) for name, p in parameters.items()}
-    rngs = [np.random.default_rng([SEED, seed, 1]) for seed in range(SEEDS)]
-    for step in range(1, STEPS + 1):
-        x, wanted = map(np.stack, zip(*[draw(rng, batch, n) for rng in rngs], strict=True))
+    for step, (x, wanted) in enumerate(lessons, start=1):
         mask = mask_of(kind, parameters, n)
         rate = RATE * min(1, 2 * (STEPS - step) / STEPS)  # falls in the second half
         for name, slope in gradients(kind, parameters, x, t, mask, wanted).items():
@@ -150,7 +156,8 @@ def train(kind, n=L, batch=BATCH):
     return parameters
 
 
-trained = {kind: train(kind) for kind in KINDS}
+material = lessons(L, BATCH)
+trained = {kind: train(kind, material) for kind in KINDS}
 # --8<-- [end:train]
 
 
@@ -419,7 +426,7 @@ for name, hits in all_keys.items():
 
 
 # --8<-- [start:long]
-longer = train("sinusoids", 4 * L, BATCH // 4)
+longer = train("sinusoids", lessons(4 * L, BATCH // 4))
 taught = right("sinusoids", longer)
 print(f"{L}: {span(share(plain['sinusoids'], 2 * L, 4 * L))}")
 print(f"{4 * L}: {span(share(taught, 2 * L, 4 * L))}")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
@@ -22,22 +23,28 @@ SURROUNDINGS |= {"subprocess", "tempfile", "time", "uuid"}
 PLACES = {"os.environ", "os.getcwd", "os.getenv", "os.listdir", "os.times", "os.urandom"}
 PLACES |= {"Path.cwd", "Path.home", "sys.argv", "sys.platform"}
 TYPED = re.compile(r"#\s*typed:\s*\S")
+JUDGED = ast.Call | ast.FormattedValue | ast.Import | ast.ImportFrom | ast.Attribute
 
 
-def faults(listing: Path) -> Iterator[Failure]:
+def faults(listing: Path) -> Sequence[Failure]:
     """Everything that a listing may not hold, at its lines."""
-    text = listing.read_text(encoding="utf-8")
+    return _faults(listing, listing.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=256)
+def _faults(listing: Path, text: str) -> Sequence[Failure]:
     try:
         sections(listing, text)
         tree = ast.parse(text)
     except (Failure, SyntaxError):  # told where the listing is included
-        return
+        return []
     lines = text.split("\n")
-    for node in ast.walk(tree):
-        for message in (*_typed(node), *_elsewhere(node)):
-            line = getattr(node, "lineno", 1)
-            if not TYPED.search(lines[line - 1]):
-                yield Failure(f"docs/listings/{listing.name}", line, message)
+    return [
+        Failure(f"docs/listings/{listing.name}", node.lineno, message)
+        for node in ast.walk(tree)
+        if isinstance(node, JUDGED) and not TYPED.search(lines[node.lineno - 1])
+        for message in (*_typed(node), *_elsewhere(node))
+    ]
 
 
 def constant(expression: str) -> bool:

@@ -11,7 +11,7 @@ import io
 import re
 import tokenize
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -111,14 +111,19 @@ def _comments(path: Path, text: str) -> Mapping[str, str]:
     return entries
 
 
-def remarks(code: str) -> Iterator[tuple[str, int, int, int]]:
+@lru_cache(maxsize=4096)
+def remarks(code: str) -> Sequence[tuple[str, int, int, int]]:
     """Comments and docstrings: what they say, their line, and where they begin and end in it."""
+    return list(_remarks(code))
+
+
+def _remarks(code: str) -> Iterator[tuple[str, int, int, int]]:
     lines = code.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         if token.type == tokenize.COMMENT:
             (line, start), (_, end) = token.start, token.end
             yield token.string[1:].strip(), line, start + 1, end
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(ast.parse(code)) if '"""' in code else ():
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and (text := ast.get_docstring(node)):
             line = node.body[0].lineno
             if "\n" not in text:

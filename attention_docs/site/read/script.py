@@ -70,6 +70,7 @@ class Word:
             pattern = rf"(?<=[\w$}}{HIDDEN}]){pattern}"
         self.pattern = re.compile(rf"(?<!.){pattern}\Z" if whole else pattern, re.S)
         self.first = bare[:1]
+        self.begins = bare.partition("{}")[0]  # asked first: most words do not stand there
         self.answer = answer.removeprefix("{}") if lead else answer
         self.line = line  # it may be one of text
         self.row = "行" in word and "列" in answer
@@ -183,7 +184,8 @@ class Script:
         place = 0
         while place < len(text):
             for word in self._words.get(text[place], ()):
-                match = word.pattern.match(text, place)
+                begins = text.startswith(word.begins, place)
+                match = begins and word.pattern.match(text, place)
                 if match and not (text[place] == " " and self._begins(text, match.end() - 1)):
                     found.append((word, match))
                     place = match.end()

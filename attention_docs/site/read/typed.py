@@ -16,7 +16,8 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
@@ -34,6 +35,7 @@ YEAR = re.compile(
     r"(?:(?<=[(（|])|(?<=[,，])|(?<=[,，] )|(?<=\bin )|(?<=\bof )|(?<=\bfrom )|(?<=\bsince ))\s*"
     r"(?:1[89]|20)\d\d(?=\s*[),.;，）|]| \(| that\b|$)|(?:1[89]|20)\d\d(?= ?" + YEARS + ")"
 )
+DIGIT = re.compile(r"\d")
 LEAST = 100  # from here on a whole number is seldom a plain word
 
 
@@ -57,20 +59,26 @@ def typed(page: Page, root: Path) -> Iterator[Failure]:
             yield Failure(page.path, 1, message)
 
 
-def comments(listing: Path) -> Iterator[Failure]:
+def comments(listing: Path) -> Sequence[Failure]:
     """Results in the comments of a listing: decimals and large numbers that its code has not."""
-    name, text = f"docs/listings/{listing.name}", listing.read_text(encoding="utf-8")
+    return _comments(f"docs/listings/{listing.name}", listing.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=256)
+def _comments(name: str, text: str) -> Sequence[Failure]:
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):  # told where the listing is included
-        return
+        return []
     known = _numerals_of(" ".join(t.string for t in tokens if t.type != tokenize.COMMENT))
-    for token in tokens:
-        if token.type == tokenize.COMMENT and "typed:" not in token.string:
-            for number, shown in _numbers(token.string, plain=False):
-                if number not in known:
-                    message = f"{shown} is typed in a comment: print it, or say why (# typed: …)"
-                    yield Failure(name, token.start[0], message)
+    message = "{} is typed in a comment: print it, or say why (# typed: …)"
+    return [
+        Failure(name, token.start[0], message.format(shown))
+        for token in tokens
+        if token.type == tokenize.COMMENT and "typed:" not in token.string
+        for number, shown in _numbers(token.string, plain=False)
+        if number not in known
+    ]
 
 
 def _reasons(page: Page) -> dict[object, object]:
@@ -109,6 +117,8 @@ def _lines(page: Page) -> Iterator[tuple[int, str, bool]]:
 
 def _numbers(text: str, plain: bool) -> Iterator[tuple[str, str]]:
     """The numbers of a line that are judged here: bare, and as they stand there."""
+    if not DIGIT.search(text):
+        return
     text = OUTSIDE.sub(" ", VALUE.sub(" ", text.replace("{,}", "")))
     spans = " ".join(span[0] for span in CODE_SPAN.finditer(text))
     for part, decimals in ((YEAR.sub(" ", CODE_SPAN.sub(" ", text)), not plain), (spans, True)):

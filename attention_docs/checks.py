@@ -12,7 +12,7 @@ Array = Any
 
 def shape(array: Array) -> tuple[int, ...]:
     """The shape as a plain tuple, so that messages read the same for NumPy and torch."""
-    return tuple(int(n) for n in array.shape)
+    return tuple(map(int, array.shape))
 
 
 def floats(**arrays: Array) -> Any:
@@ -30,7 +30,7 @@ def floats(**arrays: Array) -> Any:
     first_name, first = next(iter(arrays.items()))
     xp = array_namespace(first)
     for name, array in arrays.items():
-        if array_namespace(array) is not xp:
+        if type(array) is not type(first) and array_namespace(array) is not xp:
             got = f"{type(first).__name__} and {type(array).__name__}"
             raise TypeError(f"{first_name} and {name} must be of one library, got {got}")
     for name, array in arrays.items():

@@ -209,14 +209,18 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
 
     @event_priority(-200)  # after that
     def _ordered(self, files: Files, *, config: MkDocsConfig) -> Files:
-        """Pages that need what other pages print come last: the others are made meanwhile."""
-        for file in files.documentation_pages():
+        """Pages come in the order of their results, and last what needs those of other pages."""
+
+        def turn(file: File) -> tuple[bool, int]:
+            source = self._source(file)
+            return (source.waits, self.build.executor.turn(source)) if source else (False, 0)
+
+        for file in sorted(files.documentation_pages(), key=turn):
             source = self._source(file)
             if source and source.origin:
                 file.edit_uri = source.origin.removeprefix("docs/")
-            if source and source.waits:
-                files.remove(file)
-                files.append(file)
+            files.remove(file)
+            files.append(file)
         return files
 
     on_files = CombinedEvent(_with_made, _ordered)

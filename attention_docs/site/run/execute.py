@@ -13,7 +13,7 @@ import os
 import platform
 import tomllib
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -52,8 +52,9 @@ class Chain:
     pages: list[Page] = field(default_factory=list)
     values: list[set[Formatted]] = field(default_factory=list)
     known: list[Result | None] | None = None  # not looked up yet
-    running: Future[list[Result]] | None = None
+    running: Future[Future[list[Result]]] | None = None  # not handed to a process yet
     failures: list[Failure] = field(default_factory=list)
+    turn: int = 0  # among those that run in this build, counted from 1
     ran: int = 0
 
     @property
@@ -78,6 +79,8 @@ class Executor:
         self.chains: dict[tuple[str, ...], Chain] = {}
         self.by_path: dict[str, Chain] = {}
         self.pool: ProcessPoolExecutor | None = None
+        # The first process waits for libraries that take seconds to load; the build goes on.
+        self.starter = ThreadPoolExecutor(1)
 
     def plan(self, pages: Iterable[Page]) -> None:
         """Find out what each block of the pages depends on; nothing is read or run."""
@@ -106,9 +109,14 @@ class Executor:
             self.pool = _pool(len(waiting), libraries)
         # What takes longest begins first: torch, and many blocks.
         waiting.sort(key=lambda chain: ("torch" in self._heavy(chain), len(chain.blocks)))
-        for chain in reversed(waiting):
+        for turn, chain in enumerate(reversed(waiting), start=1):
             assert self.pool
-            chain.running = self.pool.submit(run_page, self._job(chain))
+            chain.turn = turn
+            chain.running = self.starter.submit(self.pool.submit, run_page, self._job(chain))
+
+    def turn(self, page: Page) -> int:
+        """When a page's results come: 0 where nothing has to run, the last of all at the end."""
+        return self.by_path[page.path].turn
 
     def results(self, page: Page) -> list[Result]:
         """The results of a page's blocks, once they are there; up to the first that failed."""
@@ -134,6 +142,8 @@ class Executor:
     def close(self) -> None:
         """Let the processes go; what has not begun to run will not."""
         if self.pool:
+            self.starter.shutdown(cancel_futures=True)
+            self.starter = ThreadPoolExecutor(1)
             self.pool.shutdown(cancel_futures=True)
             self.pool = None
 
@@ -202,10 +212,10 @@ class Executor:
                 self._take(chain, number, result)
         return chain
 
-    def _result(self, chain: Chain, running: Future[list[Result]]) -> list[Result]:
+    def _result(self, chain: Chain, running: Future[Future[list[Result]]]) -> list[Result]:
         """What a chain gave; where another one took all processes down, it runs again, alone."""
         try:
-            return running.result()
+            return running.result().result()
         except BrokenProcessPool:
             self.close()
             with _pool(1, {"numpy"} | self._heavy(chain)) as alone:
@@ -262,7 +272,9 @@ def _pool(jobs: int, libraries: set[str]) -> ProcessPoolExecutor:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context(method)
     if method == "forkserver":
-        context.set_forkserver_preload(["__main__", *sorted(libraries)])
+        # It brings what torch loads at a first backward pass too, which takes as long as torch.
+        late = {"torch.nn.attention.bias"} if "torch" in libraries else set()
+        context.set_forkserver_preload(["__main__", *sorted(libraries | late)])
     return ProcessPoolExecutor(
         max_workers=min(jobs, os.cpu_count() or 1),
         mp_context=context,

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from attention_docs.site.run.block import Running
 from attention_docs.site.run.result import Job, Result
@@ -139,7 +139,8 @@ class _Chance:
 
         import numpy as np
 
-        states = [repr(random.getstate()).encode(), repr(np.random.get_state()).encode()]
+        _, numbers, *rest = cast("tuple[Any, ...]", np.random.get_state())
+        states = [repr(random.getstate()).encode(), numbers.tobytes() + repr(rest).encode()]
         if self.with_torch:
             import torch
 

@@ -193,6 +193,7 @@ def test_every_block_gives_what_was_published(
     faults = [one for one in found["faults"] if f"{slug}/{one.partition(':')[0]}" not in KNOWN]
     assert not faults
     store.put(key, found)  # never one that fails
+    store.tidy()
 
 
 # --- one page -------------------------------------------------------------------------------------

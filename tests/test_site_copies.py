@@ -17,7 +17,7 @@ import lxml.html
 import pytest
 
 from attention_docs.site.read.page import read_page
-from tests.conftest import BUILT, LANGUAGES, ROOT, SLUGS, Page
+from tests.conftest import BUILT, LANGUAGES, ROOT, SLUGS, Page, tree_of
 from tests.mini import Project
 
 CHAPTERS = sorted(
@@ -164,7 +164,8 @@ def test_copies_hold_all_of_the_page(
     texts = [copy]
     if slug in CHAPTERS:
         texts.append(prose(notebook(site, lang, slug)))
-    values = [value.get_text() for value in built.article.select("span.value")]
+    tree = tree_of(built.html)
+    values = [one.text_content() for one in tree.iterfind(".//article//span[@class='value']")]
     for text in texts:
         position = 0
         for value in values:  # in the order of the page
@@ -178,10 +179,10 @@ def test_copies_hold_all_of_the_page(
         assert outside.count("$$") % 2 == 0
         titles = re.findall(r'^ *(?:\?{3}|!{3}) \w+ "(.*)"$', source, re.M)
         assert all(title in text for title in titles)
-    for frame in built.article.select(".output[id]"):
-        assert built.output(str(frame["id"])[4:]) in copy
-        for drawing in frame.select("svg[aria-label]"):
-            assert str(drawing["aria-label"]) in copy
+    for frame in tree.iterfind(".//article//div[@class='output']"):
+        assert built.output(frame.get("id")[4:]) in copy
+        for drawing in frame.iterfind(".//svg[@aria-label]"):
+            assert drawing.get("aria-label") in copy
 
 
 @pytest.mark.site
@@ -229,14 +230,14 @@ def test_every_page_offers_its_copies(
     lang: str, words: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
     for slug in SLUGS:
-        (line,) = page(lang, slug).article.select("p.takeaway")
-        assert line.get_text().startswith(words)
-        ends = [Path(str(link["href"])).name for link in line.select("a")]
+        (line,) = tree_of(page(lang, slug).html).iterfind(".//article//p[@class='takeaway']")
+        assert line.text_content().startswith(words)
+        links = [link.get("href") for link in line.iter("a")]
+        ends = [Path(link).name for link in links]
         chapter = [f"{slug}.ipynb", f"{slug}.py"] if slug in CHAPTERS else []
         home = ["attention-docs.zip"] if slug == "index" else []
         assert ends == [*chapter, "index.html.md", *home]
-        for link in line.select("a"):
-            assert (folder(site, lang, slug) / str(link["href"])).is_file()
+        assert all((folder(site, lang, slug) / link).is_file() for link in links)
 
 
 class Links:

@@ -41,10 +41,16 @@ SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PA
 each_language = pytest.mark.parametrize("lang", LANGUAGES)
 
 # What not every machine has. A run that goes on without it says so at its end.
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Chromium without windows draws the same with two thirds of the work.
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.missing(ROOT / ".cache")
 VNU_JAR = os.environ.get("VNU_JAR", "")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores: one of them often waits, for a browser, a server or the site."""
+    return (os.cpu_count() or 1) + 1
 
 
 UNASSERTED = pytest.StashKey[list[str]]()

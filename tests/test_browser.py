@@ -92,7 +92,8 @@ SETTLED = """async () => {
   await document.fonts.ready;
   const focusable = () => document.querySelectorAll("[tabindex='0']").length;
   for (let same = 0, before = -1; same < 3; ) {
-    await new Promise((done) => requestIdleCallback(() => setTimeout(done, 50), { timeout: 2000 }));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    await new Promise((done) => requestIdleCallback(done, { timeout: 2000 }));
     same = before === focusable() ? same + 1 : 0;
     before = focusable();
   }

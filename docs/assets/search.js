@@ -13,6 +13,7 @@ let scripts = new Map(); // of a character that has several forms: all of them
 addEventListener("message", ({ data: { type, data } }) => {
   if (type === SETUP) {
     docs = data.docs;
+    counts.clear();
     scripts = new Map(data.config.forms.flatMap((forms) => [...forms].map((one) => [one, forms])));
     names = data.config.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
     postMessage({ type: READY });
@@ -41,7 +42,20 @@ function alike(one, other) {
 /* The same, but for a part of a compound: "attention" in scaled_dot_product_attention. */
 const alone = (term) => new RegExp(`(?<![_-])${pattern(term).source}`, "giu");
 
-const occurs = (term) => docs.some(({ title, text }) => `${title}\n${text}`.search(pattern(term)) >= 0);
+/* How often a term stands in the text and in the title of each section. The ways to ask share most
+   of their terms, and so do a query and what was typed before. */
+const counts = new Map();
+function counted(term) {
+  if (!counts.has(term)) {
+    if (counts.size > 500) counts.clear();
+    const one = pattern(term);
+    const times = (text) => (text.match(one) ?? []).length;
+    counts.set(term, docs.map(({ title, text }) => [times(text), times(title)]));
+  }
+  return counts.get(term);
+}
+
+const occurs = (term) => counted(term).some(([inText, inTitle]) => inText + inTitle);
 
 /* The terms of a query. One that occurs nowhere gives way to its parts: Chinese in pairs of
    characters, a Latin word without its ending. */
@@ -101,14 +115,15 @@ function asked(query) {
   const together = pattern(query.trim().replace(/\s+/g, " "));
   const phrase = new RegExp(together.source.replace(/ /g, "[\\s\\p{P}]+"), "giu");
   const groups = new Map();
-  for (const doc of docs) {
+  const found = wanted.map(counted);
+  for (const [place, doc] of docs.entries()) {
     const page = doc.location.split("#")[0];
-    const result = rate(doc, wanted, patterns, phrase);
+    const result = rate(doc, wanted, found.map((times) => times[place]), patterns, phrase);
     if (!groups.has(page)) groups.set(page, { first: doc, results: [], score: 0 });
     if (result) groups.get(page).results.push(result);
   }
-  const found = [...groups.values()].filter(({ results }) => results.length);
-  for (const group of found) {
+  const answers = [...groups.values()].filter(({ results }) => results.length);
+  for (const group of answers) {
     group.results.sort((a, b) => b.score - a.score);
     // The best section decides; what else the page says of it decides between equals.
     const rest = group.results.slice(1).reduce((sum, { score }) => sum + score, 0);
@@ -117,17 +132,16 @@ function asked(query) {
       group.results.push({ ...group.first, text: "", score: 0, terms: {} });
     }
   }
-  return found;
+  return answers;
 }
 
-/* How well a section answers, and what of it is shown; null where nothing was found. */
-function rate(doc, wanted, patterns, phrase) {
+/* How well a section answers in which each term stands so many times, and what of it is shown; null
+   where none does. */
+function rate(doc, wanted, times, patterns, phrase) {
   let score = 0;
   const own = !doc.location.includes("#"); // the heading of a page says more than one of a section
   const hit = {};
-  patterns.forEach((one, index) => {
-    const inText = (doc.text.match(one) ?? []).length;
-    const inTitle = (doc.title.match(one) ?? []).length;
+  times.forEach(([inText, inTitle], index) => {
     hit[wanted[index]] = inText + inTitle > 0;
     score += Math.log2(1 + inText);
     if (inTitle) score += (6 + 6 * (wanted[index].length / doc.title.length)) * (own ? 1.5 : 1);

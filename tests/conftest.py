@@ -48,11 +48,6 @@ LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.missing(ROOT / ".cach
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One process more than cores: one of them often waits, for a browser, a server or the site."""
-    return (os.cpu_count() or 1) + 1
-
-
 UNASSERTED = pytest.StashKey[list[str]]()
 
 

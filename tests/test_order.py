@@ -125,11 +125,13 @@ def row(symbol: str, rows: set[str]) -> str:
     return next((one for one in rows if RUNNING.search(one) and like(one) == like(symbol)), symbol)
 
 
+@cache
 def like(symbol: str) -> str:
     """A symbol with its running index replaced: the same for one and for another element."""
     return re.sub(r"_\{?([a-z0-9]+)\}?$", lambda index: f"_{len(index[1])}", symbol)
 
 
+@cache
 def notation(lang: str) -> dict[str, int]:
     """The chapter of each symbol in the notation."""
     found = {}
@@ -138,6 +140,7 @@ def notation(lang: str) -> dict[str, int]:
     return found
 
 
+@cache
 def rows_used(lang: str, slug: str, main: bool = False) -> set[str]:
     rows = set(notation(lang))
     return {row(symbol, rows) for symbol in symbols(written().pages[lang][slug], main)}

@@ -150,6 +150,9 @@ def grown(target: Path, times: int) -> Path:
             start = first_section(code)  # other code, so that no copy reuses another's result
             code = code.replace(start, f"{start}copy = {number}\n", 1)
             listing.with_name(f"{slug}.py").write_text(code, encoding="utf-8")
+            module = target / "attention_docs" / f"{listing.stem.replace('-', '_')}.py"
+            if module.is_file():  # whose numbers the page may name
+                shutil.copy(module, module.with_name(f"{slug.replace('-', '_')}.py"))
             for lang in ("en", "zh"):
                 page = target / "docs" / lang / f"{listing.stem}.md"
                 text = page.read_text(encoding="utf-8").replace(f'"{listing.name}:', f'"{slug}.py:')

@@ -36,7 +36,7 @@ from tests.conftest import (
     folder_of,
     in_browser,
 )
-from tests.test_browser import WHOLE, path_of
+from tests.test_browser import WHOLE, faults_of_colours, path_of
 from tests.test_script import simplified
 
 Visit = Callable[..., Any]
@@ -583,6 +583,7 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
         for scheme in ("light", "dark"):
             page.tab.emulate_media(color_scheme=scheme)
             assert not page.tab.evaluate(AXE), (width, scheme)
+            assert not faults_of_colours(page.tab, scheme), (width, scheme)
             assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from attention_docs.site.build import Build
 from attention_docs.site.read.honest import constant, faults
-from tests.mini import WEIGHTS, Project, environment
+from tests.mini import WEIGHTS, Project, content, environment
 
 REFUSED = {
     'print("[[0.1, 0.2]]")': "a print of typed values",
@@ -134,13 +134,15 @@ DRAWS = {
 
 
 @pytest.mark.site
-def test_a_build_tells_all_of_it_and_publishes_nothing(project: Project) -> None:
-    project.edit("docs/en/weights.md", "{{ weights[0]:.2f }}", "{{ 0.06:.2f }}", both=True)
-    project.edit("docs/listings/constants.py", "print(name", 'print("7")\nprint(name')
-    told = project.build("-q").stderr
+def test_a_build_tells_all_of_it_and_publishes_nothing(built: Project) -> None:
+    """Of a listing too that was without a fault in the build before."""
+    published = content(built.root / "site")
+    built.edit("docs/en/weights.md", "{{ weights[0]:.2f }}", "{{ 0.06:.2f }}", both=True)
+    built.edit("docs/listings/constants.py", "print(name", 'print("7")\nprint(name')
+    told = built.build("-q").stderr
     assert "docs/en/weights.md:23: {{ 0.06 }} computes nothing" in told
     assert "docs/listings/constants.py:7: a print of typed values" in told
-    assert not (project.root / "site").exists()
+    assert content(built.root / "site") == published
 
 
 @pytest.mark.site

@@ -20,7 +20,7 @@ from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
 from attention_docs.site.read import honest, relations, remade, twins, typed
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import comments, untold
+from attention_docs.site.read.listing import comments, table, untold
 from attention_docs.site.read.page import Page, Reader, Request
 from attention_docs.site.read.script import Script, read_script
 from attention_docs.site.read.settings import settings
@@ -131,9 +131,8 @@ class Build:
 
     def _faults_of(self, listing: Path) -> list[Failure]:
         """What a listing may not hold; one without a fault is kept as such: asking takes long."""
-        texts = [
-            path.read_text("utf-8") for path in sorted(listing.parent.glob(f"{listing.stem}.*"))
-        ]
+        paths = [listing, *(table(listing, lang) for lang in self.written[1:])]
+        texts = [path.read_text("utf-8") if path.is_file() else "" for path in paths]
         key = key_of("sound", public_versions()["python"], *self.makers, listing.name, *texts)
         if self.makers and self.executor.store.has(key):
             return []

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
@@ -26,13 +25,9 @@ TYPED = re.compile(r"#\s*typed:\s*\S")
 JUDGED = ast.Call | ast.FormattedValue | ast.Import | ast.ImportFrom | ast.Attribute
 
 
-def faults(listing: Path) -> Sequence[Failure]:
+def faults(listing: Path) -> list[Failure]:
     """Everything that a listing may not hold, at its lines."""
-    return _faults(listing, listing.read_text(encoding="utf-8"))
-
-
-@lru_cache(maxsize=256)
-def _faults(listing: Path, text: str) -> Sequence[Failure]:
+    text = listing.read_text(encoding="utf-8")
     try:
         sections(listing, text)
         tree = ast.parse(text)

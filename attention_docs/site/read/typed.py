@@ -16,8 +16,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
@@ -59,13 +58,9 @@ def typed(page: Page, root: Path) -> Iterator[Failure]:
             yield Failure(page.path, 1, message)
 
 
-def comments(listing: Path) -> Sequence[Failure]:
+def comments(listing: Path) -> list[Failure]:
     """Results in the comments of a listing: decimals and large numbers that its code has not."""
-    return _comments(f"docs/listings/{listing.name}", listing.read_text(encoding="utf-8"))
-
-
-@lru_cache(maxsize=256)
-def _comments(name: str, text: str) -> Sequence[Failure]:
+    name, text = f"docs/listings/{listing.name}", listing.read_text(encoding="utf-8")
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):  # told where the listing is included

@@ -153,10 +153,14 @@ DECIDED: dict[str, list[str]] = {"light": [], "dark": []}
 def faults_of_colours(tab: Any, scheme: str) -> list[str]:
     """What axe finds in the colours of this scheme, of texts that no page before had."""
     found: list[str]
+    tab.wait_for_function(CHOSEN, arg="slate" if scheme == "dark" else "default")
     found, kinds = tab.evaluate(COLOURS, DECIDED[scheme])
     if not found:
         DECIDED[scheme] += kinds
     return found
+
+
+CHOSEN = "(scheme) => document.body.dataset.mdColorScheme === scheme"  # by the theme's script
 
 
 # What moved while the page loaded, as browsers score it (0.1 is their limit for good).
@@ -217,8 +221,10 @@ AXE = """async () => {
 # how a link is marked, and all the grounds it stands on. Of figures, tests/test_figures.py computes
 # it. What another page has shown is not asked again. While axe looks, all else is plain text: it
 # takes a second for 3,000 elements. It gives up below a pseudo-element, so the squares of the paper
-# are taken away; that it gives up on most is a fault too.
+# are taken away; that it gives up on most is a fault too. A colour between two schemes is nobody's.
 COLOURS = """async (decided) => {
+  const running = () => document.getAnimations().filter((one) => one instanceof CSSTransition);
+  while (running().length) running().forEach((one) => one.finish());
   const lineage = (one) => (one ? [one, ...lineage(one.parentElement)] : []);
   const grounds = new Map([[null, ""]]);
   const ground = (one) => {

@@ -25,7 +25,7 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Block, Page
 from attention_docs.site.run import imports
 from attention_docs.site.run.result import Code, Job, Result
-from attention_docs.site.run.worker import end_with_parent, run_page
+from attention_docs.site.run.worker import begin, run_page
 from attention_docs.site.store import Store, key_of
 
 VERSIONED = ("numpy", "torch", "array-api-compat")
@@ -278,6 +278,6 @@ def _pool(jobs: int, libraries: set[str]) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(
         max_workers=min(jobs, os.cpu_count() or 1),
         mp_context=context,
-        initializer=end_with_parent,
+        initializer=begin,
         max_tasks_per_child=1,
     )

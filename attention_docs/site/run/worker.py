@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
-import cProfile
-import inspect
 import multiprocessing
 import os
 import signal
@@ -12,15 +11,14 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from typing import Any, ClassVar, cast
 
 from attention_docs.site.run.block import Running
 from attention_docs.site.run.result import Job, Result
 
-PACKAGE_FOLDER = str(Path(__file__).parents[2])
 SUPPORT = tuple(f"attention_docs.{name}." for name in ("site", "text", "checks", "words"))
 """Modules that take part in everything and explain nothing."""
 
@@ -28,8 +26,9 @@ LIMIT = 600
 """Seconds that a page may take, on a slow machine too: an endless loop is a fault, not a wait."""
 
 
-def end_with_parent() -> None:
-    """A process that is asked by nobody ends: the build may be killed without a word."""
+def begin() -> None:
+    """A process notes what it calls; it ends with the build, which may be killed without a word."""
+    sys.meta_path.insert(0, Noting)
     parent = multiprocessing.parent_process()
     assert parent
 
@@ -73,9 +72,9 @@ def _run_blocks(job: Job) -> list[Result]:
     results: list[Result] = []
     for block, values in zip(job.blocks, job.values, strict=True):
         seeds.clear()
-        functions: set[str] = set()
-        with _tracing(functions):
-            result = running.run(block)
+        Noting.called.clear()
+        result = running.run(block)
+        functions = {_public_name(*called) for called in Noting.called} - {""}
         if not result.error:
             result = replace(running.evaluated(result, values), error=chance.drawn(seeds))
         results.append(replace(result, seeds=tuple(seeds), functions=tuple(sorted(functions))))
@@ -84,32 +83,54 @@ def _run_blocks(job: Job) -> list[Result]:
     return results
 
 
-@contextlib.contextmanager
-def _tracing(functions: set[str]) -> Iterator[None]:
-    """Collect the package's public functions that are called."""
-    # In C: a profile function in Python would take as long as the code that it watches.
-    profile = cProfile.Profile(builtins=False)
-    profile.enable()
-    try:
-        yield
-    finally:
-        profile.disable()
-        for entry in profile.getstats():
-            code = entry.code
-            # Without CO_OPTIMIZED it is the body of a module or a class.
-            if isinstance(code, types.CodeType) and code.co_flags & inspect.CO_OPTIMIZED:
-                module = _module_of(code.co_filename)
-                name = _public_name(module, code.co_qualname) if module else ""
-                if name and not name.startswith(SUPPORT):
-                    functions.add(name)
+class Noting(SourceFileLoader):
+    """Loads a module of the package whose public functions note that they are called.
+
+    A profiler would watch torch's own calls too, which are a thousand times as many.
+    """
+
+    called: ClassVar[set[tuple[str, str]]] = set()  # modules, and names of functions in them
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        """Compiled here and not kept: what lies on disk is the module as it is."""
+        tree = ast.parse(self.get_data(self.path), self.path)
+        for name, function in _functions(tree):
+            documented = ast.get_docstring(function, clean=False) is not None
+            note = ast.parse(f"__called__.add(({fullname!r}, {name!r}))").body[0]
+            for node in ast.walk(note):
+                ast.copy_location(node, function.body[0])
+            function.body.insert(documented, note)
+        code: types.CodeType = compile(tree, self.path, "exec", dont_inherit=True)
+        return code
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run it, with the place for its notes."""
+        module.__dict__["__called__"] = self.called
+        super().exec_module(module)
+
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None, _target: object = None
+    ) -> ModuleSpec | None:
+        """Load the package's modules this way, but for those that explain nothing."""
+        if not name.startswith("attention_docs.") or f"{name}.".startswith(SUPPORT):
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = cls(name, spec.loader.path)
+        return spec
 
 
-def _module_of(file: str) -> str:
-    """The name of the package's module in this file, or "" for any other file."""
-    if not file.startswith(PACKAGE_FOLDER + os.sep):
-        return ""
-    path = Path(file).relative_to(Path(PACKAGE_FOLDER).parent).with_suffix("")
-    return ".".join(path.parts).removesuffix(".__init__")
+def _functions(tree: ast.Module | ast.ClassDef, within: str = "") -> Iterator[Any]:
+    """The public functions and methods of a module, by their qualified names."""
+    for node in tree.body:
+        name = getattr(node, "name", "_")
+        if name.startswith("_"):
+            continue
+        if isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{within}{name}.")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield within + name, node
 
 
 def _public_name(module: str, qualname: str) -> str:
@@ -117,8 +138,6 @@ def _public_name(module: str, qualname: str) -> str:
 
     A module of a package inside this one (figures, nn) is documented by what the package exports.
     """
-    if any(part.startswith(("_", "<")) for part in qualname.split(".")):
-        return ""
     package = module.rsplit(".", 1)[0]
     if "." not in package:
         return f"{module}.{qualname}"

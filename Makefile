@@ -5,6 +5,10 @@ READY := .venv/ready
 # The theme says at every start that its support ends; README says the same, and what comes then.
 export NO_MKDOCS_2_WARNING := 1
 
+# Types are checked beside the tests, by a core that would wait, and told of after them.
+WITH_TYPES = @mkdir -p .cache; $(BIN)/mypy >.cache/types.txt 2>&1 & types=$$!; \
+    $(1); status=$$?; wait $$types || status=$$?; cat .cache/types.txt; exit $$status
+
 .PHONY: serve test check site bench mutants update translated lock clean
 
 serve: $(READY)
@@ -12,13 +16,11 @@ serve: $(READY)
 
 test: $(READY)
 	$(BIN)/ruff check && $(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/pytest -n auto --dist worksteal
+	$(call WITH_TYPES,$(BIN)/pytest -n auto --dist worksteal)
 
 check: $(READY)
 	$(BIN)/ruff check && $(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m "not site and not long" --hypothesis-profile=check
+	$(call WITH_TYPES,$(BIN)/pytest -n auto -m "not site and not long" --hypothesis-profile=check)
 
 site: $(READY)
 	$(BIN)/mkdocs build

@@ -100,7 +100,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """A run fails where a number in a sentence is asserted by no test of its page."""
     config = session.config
     chosen = config.option.keyword or config.option.markexpr or "::" in "".join(config.args)
-    base = Path(config._tmp_path_factory.getbasetemp()) / "site"
+    base = shared_folder(config) / "site"
     built = not hasattr(config, "workerinput") and (base / "numbers.json").is_file()
     if chosen or not built or session.exitstatus:
         return  # a test that did not run, or failed, has noticed nothing
@@ -117,7 +117,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """First what needs no site, last what needs the whole: one process builds it meanwhile."""
+    """First what needs no site, last what needs the whole: it is built meanwhile."""
     for item in items:
         if {"project", "built"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("long")
@@ -127,6 +127,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             "site" in getattr(item, "fixturenames", ()),
         )
     )
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to build the site, if a test asks for it: one of the processes does."""
+    config = session.config
+    wanted = any("site" in getattr(item, "fixturenames", ()) for item in session.items)
+    if wanted and not config.option.collectonly and worker_of(config) in ("master", "gw0"):
+        threading.Thread(target=site_built, args=[shared_folder(config)], daemon=True).start()
+
+
+def worker_of(config: pytest.Config) -> str:
+    """Which of the processes of a test run this is; alone it is "master"."""
+    return str(getattr(config, "workerinput", {}).get("workerid", "master"))
+
+
+def shared_folder(config: pytest.Config) -> Path:
+    """The temporary folder of all these processes."""
+    base: Path = config._tmp_path_factory.getbasetemp()
+    return base if worker_of(config) == "master" else base.parent
 
 
 # The same examples every time, and no deadline: a loaded machine is no fault. `make check`, which
@@ -162,17 +181,14 @@ def mkdocs_build(
 
 
 @pytest.fixture(scope="session")
-def site(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, worker_id: str
-) -> Path:
+def site(request: pytest.FixtureRequest) -> Path:
     """The folder of the whole site, built once for all tests and all their processes."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base if worker_id == "master" else base.parent
-    target, told = site_built(shared)
+    shared = shared_folder(request.config)
+    target = site_built(shared)
     if not target.is_dir():
         # Nothing that is left can pass: each would say the same again.
         request.session.shouldfail = "the site was not built"
-        pytest.fail(told or "the site was not built: another test says why", pytrace=False)
+        pytest.fail(why_not(shared), pytrace=False)
     return target
 
 
@@ -190,13 +206,13 @@ ELSEWHERE = {
 }
 
 
-def site_built(shared: Path, root: Path = ROOT) -> tuple[Path, str]:
+def site_built(shared: Path, root: Path = ROOT) -> Path:
     """The folder of the site, built elsewhere: on another machine, in another folder, from another
-    home. Where it was not built, the one that built it is told why."""
+    home. It is not there where it could not be built."""
     target, log, home = shared / "site", shared / "site.log", shared / "elsewhere"
     with FileLock(shared / "site.lock"):
         if log.is_file():
-            return target, ""
+            return target
         home.mkdir()
         kept = root / KEPT_ELSEWHERE
         kept.mkdir(parents=True, exist_ok=True)
@@ -206,8 +222,19 @@ def site_built(shared: Path, root: Path = ROOT) -> tuple[Path, str]:
         surroundings = ELSEWHERE | {"HOME": str(home), "ATTENTION_DOCS_CACHE": str(kept)}
         done = mkdocs_build(root, target, *flags, folder=home, **surroundings)
         log.write_text(done.stderr, encoding="utf-8")
-    errors = [line for line in log.read_text().splitlines() if not line.startswith("INFO")]
-    return target, "mkdocs build failed:\n" + "\n".join(errors)
+    return target
+
+
+def why_not(shared: Path) -> str:
+    """What the build of the site said; only the first who asks is told."""
+    with FileLock(shared / "site.lock"):
+        told = shared / "site.told"
+        if told.exists():
+            return "the site was not built: another test says why"
+        told.touch()
+    lines = (shared / "site.log").read_text(encoding="utf-8").splitlines()
+    wrong = [line for line in lines if not line.startswith("INFO")]
+    return "\n".join(["mkdocs build failed:", *wrong])
 
 
 @cache

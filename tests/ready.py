@@ -23,7 +23,6 @@ from typing import Any
 
 # Each brings many more.
 LIBRARIES = (
-    "cProfile",
     "filelock",
     "lxml.html",
     "markdown_exec",

@@ -6,7 +6,7 @@ import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
@@ -52,8 +52,8 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     faults = faults_of_moving(tab)
     tab.add_style_tag(content=WHOLE)
     tab.evaluate(SETTLED)
-    tab.evaluate(AXE_SCRIPT)
     if LANGUAGES[SLUGS.index(slug) % 2] == lang:
+        tab.evaluate(AXE_SCRIPT)
         faults += tab.evaluate(AXE)
     if tab.evaluate("document.documentElement.lang") != TAGS[lang]:
         faults.append("another language")
@@ -61,7 +61,7 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     for width, scheme in others:
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme)
-        tab.evaluate(SETTLED)
+        tab.evaluate(FRAME)  # what a script says to it comes with the next frame
         faults += faults_of_width(tab, width, slug)
     if weight >= WEIGHT:
         faults.append(f"{weight} bytes")
@@ -98,6 +98,9 @@ SETTLED = """async () => {
     before = focusable();
   }
 }"""
+
+
+FRAME = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
 
 def faults_of_loading(tab: Any, answers: list[Any], own: str) -> list[str]:
@@ -152,9 +155,12 @@ DECIDED: dict[str, list[str]] = {"light": [], "dark": []}
 
 def faults_of_colours(tab: Any, scheme: str) -> list[str]:
     """What axe finds in the colours of this scheme, of texts that no page before had."""
-    found: list[str]
     tab.wait_for_function(CHOSEN, arg="slate" if scheme == "dark" else "default")
-    found, kinds = tab.evaluate(COLOURS, DECIDED[scheme])
+    looked = tab.evaluate(COLOURS, DECIDED[scheme])
+    if looked is None:
+        tab.evaluate(AXE_SCRIPT)
+        looked = tab.evaluate(COLOURS, DECIDED[scheme])
+    found, kinds = cast("tuple[list[str], list[str]]", looked)
     if not found:
         DECIDED[scheme] += kinds
     return found
@@ -248,6 +254,7 @@ COLOURS = """async (decided) => {
   }
   decided.forEach((key) => kinds.delete(key));
   if (!kinds.size) return [[], []];
+  if (!window.axe) return null;
   const plain = document.head.appendChild(document.createElement("style"));
   plain.textContent = ".md-main::before { content: none !important }";
   const around = new Set([...kinds.values()].flatMap(lineage));

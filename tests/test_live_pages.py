@@ -36,7 +36,7 @@ from tests.conftest import (
     folder_of,
     in_browser,
 )
-from tests.test_browser import WHOLE, faults_of_colours, path_of
+from tests.test_browser import AXE, WHOLE, faults_of_colours, path_of
 from tests.test_script import simplified
 
 Visit = Callable[..., Any]
@@ -580,20 +580,11 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
     page.tab.evaluate(AXE_SCRIPT)
     for width in (1280, 390):
         page.tab.set_viewport_size({"width": width, "height": 900})
+        assert not page.tab.evaluate(AXE), width
+        assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         for scheme in ("light", "dark"):
             page.tab.emulate_media(color_scheme=scheme)
-            assert not page.tab.evaluate(AXE), (width, scheme)
             assert not faults_of_colours(page.tab, scheme), (width, scheme)
-            assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-AXE = """async () => {
-  const inside = [".live-editor", ".live-bar", ".live-knobs", ".live-error", ".output.live-changed",
-    ".live-value"].filter((one) => document.querySelector(one));
-  const { violations } = await axe.run({ include: inside.map((one) => [one]) });
-  return violations.map(({ id, nodes }) =>
-    id + ": " + nodes.map((node) => node.html.slice(0, 200)).join("; "));
-}"""
 
 
 # --- a browser that comes for the first time, bad input and hard places ---------------------------

@@ -61,7 +61,7 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     for width, scheme in others:
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme)
-        tab.evaluate(FRAME)  # what a script says to it comes with the next frame
+        tab.evaluate(ARRIVED)
         faults += faults_of_width(tab, width, slug)
     if weight >= WEIGHT:
         faults.append(f"{weight} bytes")
@@ -100,7 +100,13 @@ SETTLED = """async () => {
 }"""
 
 
-FRAME = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+# What is on its way from one window or scheme to another is there at once; what a script says to it
+# comes with the next frame.
+ARRIVED = """async () => {
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const moving = () => document.getAnimations().filter((one) => one instanceof CSSTransition);
+  while (moving().length) moving().forEach((one) => one.finish());
+}"""
 
 
 def faults_of_loading(tab: Any, answers: list[Any], own: str) -> list[str]:
@@ -156,6 +162,7 @@ DECIDED: dict[str, list[str]] = {"light": [], "dark": []}
 def faults_of_colours(tab: Any, scheme: str) -> list[str]:
     """What axe finds in the colours of this scheme, of texts that no page before had."""
     tab.wait_for_function(CHOSEN, arg="slate" if scheme == "dark" else "default")
+    tab.evaluate(ARRIVED)
     looked = tab.evaluate(COLOURS, DECIDED[scheme])
     if looked is None:
         tab.evaluate(AXE_SCRIPT)
@@ -227,10 +234,8 @@ AXE = """async () => {
 # how a link is marked, and all the grounds it stands on. Of figures, tests/test_figures.py computes
 # it. What another page has shown is not asked again. While axe looks, all else is plain text: it
 # takes a second for 3,000 elements. It gives up below a pseudo-element, so the squares of the paper
-# are taken away; that it gives up on most is a fault too. A colour between two schemes is nobody's.
+# are taken away; that it gives up on most is a fault too.
 COLOURS = """async (decided) => {
-  const running = () => document.getAnimations().filter((one) => one instanceof CSSTransition);
-  while (running().length) running().forEach((one) => one.finish());
   const lineage = (one) => (one ? [one, ...lineage(one.parentElement)] : []);
   const grounds = new Map([[null, ""]]);
   const ground = (one) => {

@@ -36,7 +36,7 @@ from tests.conftest import (
     folder_of,
     in_browser,
 )
-from tests.test_browser import AXE, WHOLE, faults_of_colours, path_of
+from tests.test_browser import AXE, SETTLED, WHOLE, faults_of_colours, path_of
 from tests.test_script import simplified
 
 Visit = Callable[..., Any]
@@ -580,6 +580,7 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
     page.tab.evaluate(AXE_SCRIPT)
     for width in (1280, 390):
         page.tab.set_viewport_size({"width": width, "height": 900})
+        page.tab.evaluate(SETTLED)
         assert not page.tab.evaluate(AXE), width
         assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         for scheme in ("light", "dark"):

@@ -14,6 +14,7 @@ import pytest
 
 from attention_docs.site.build import Build
 from attention_docs.site.read.honest import constant, faults
+from attention_docs.site.read.page import Reader
 from tests.mini import WEIGHTS, Project, content, environment
 
 REFUSED = {
@@ -97,6 +98,30 @@ def test_a_number_typed_where_results_stand_is_refused(text: str, project: Proje
         assert message.startswith(f"docs/en/weights.md:12: {TYPED[text]}: compute it")
         number = re.sub(r"[ ,%]", "", TYPED[text].removesuffix("is typed"))
         assert f"under typed: ({number}: the reason)" in message
+
+
+def test_a_page_is_judged_again_when_what_is_beside_it_changes(project: Project) -> None:
+    """Under `serve` one reader reads again and again: a module and a twin change, the page not."""
+    reader = Reader(project.root)
+
+    def told() -> list[str]:
+        build = Build(project.root, print, reader=reader)
+        build.read()
+        return [str(failure) for failure in build.failures]
+
+    module = "attention_docs/weights.py"
+    project.write(module, "WIDTH = 5120\n")
+    project.edit("docs/en/weights.md", "## The weights", "d = 5120.\n\n## The weights", both=True)
+    assert told() == []
+    project.write(module, "WIDTH = 512\n")
+    pages = [message.split(":")[0] for message in told()]
+    assert pages == ["docs/en/weights.md", "docs/zh/weights.md"]
+    project.write(module, "WIDTH = 5120\n")
+    assert told() == []
+    project.edit("docs/en/weights.md", "{{ weights[0]:.4f }}", "{{ weights[1]:.4f }}")
+    assert told()
+    project.edit("docs/en/weights.md", "{{ weights[1]:.4f }}", "{{ weights[0]:.4f }}")
+    assert told() == []
 
 
 def test_a_number_of_the_front_matter_is_refused(project: Project) -> None:

@@ -33,7 +33,13 @@ from attention_docs.site.run.execute import Executor, public_versions
 from attention_docs.site.run.result import Drawing, Result
 from attention_docs.site.store import key_of
 from attention_docs.words import Words, words
+from attention_docs.words import table as words_table
 from attention_docs.words.drawn import reworded
+
+
+def _differences(original: Page, page: Page, _: object) -> Iterable[Failure]:
+    """In what a page is not the twin of its original; of twins, what their results say besides."""
+    return twins.compare(original, page) or relations.faults(original, page)
 
 
 def cache_folder(root: Path) -> Path:
@@ -115,7 +121,10 @@ class Build:
             found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
-            self.failures += [*page.failures, *twins.nameless(page), *typed.typed(page, self.root)]
+            module = self.root / "attention_docs" / f"{page.slug.replace('-', '_')}.py"
+            text = module.read_text(encoding="utf-8") if module.is_file() else ""
+            self.failures += [*page.failures, *twins.nameless(page)]
+            self.failures += self.reader.once(typed.typed, page, beside=text)
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
             self.failures += self._faults_of(listing)
         self._compare()
@@ -146,11 +155,15 @@ class Build:
         first, *others = self.written
         for lang in others:
             originals, pages = self.pages[first], self.pages[lang]
+            tables = [
+                words_table(name, one)
+                for one in (first, lang)
+                for name in ("formulas", "relations")
+            ]
             for slug in sorted(originals.keys() | pages.keys()):
                 here, there = originals.get(slug), pages.get(slug)
                 if here and there:
-                    faults = twins.compare(here, there)
-                    self.failures += faults or relations.faults(here, there)
+                    self.failures += self.reader.once(_differences, here, there, beside=tables)
                 elif one := here or there:
                     wanted = f"docs/{lang if here else first}/{slug}.md"
                     self.failures.append(Failure(one.path, 1, f"has no twin {wanted}"))

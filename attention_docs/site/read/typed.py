@@ -38,10 +38,13 @@ DIGIT = re.compile(r"\d")
 LEAST = 100  # from here on a whole number is seldom a plain word
 
 
-def typed(page: Page, root: Path) -> Iterator[Failure]:
-    """The numbers of a page that neither code nor an exercise holds, and no reason stands for."""
+def typed(page: Page, module: str) -> Iterator[Failure]:
+    """The numbers of a page that neither code nor an exercise holds, and no reason stands for.
+
+    `module` is the text of the module that is named after the page, or "".
+    """
     reasons = {_plain(str(number)): why for number, why in _reasons(page).items()}
-    known, used = _of_code(page, root), set()
+    known, used = _numerals_of(f"{page.code}\n{module}"), set()
     for line, text, plain in _lines(page):
         for number, shown in _numbers(text, plain):
             if number in reasons:
@@ -80,13 +83,6 @@ def _reasons(page: Page) -> dict[object, object]:
     """What the front matter says under `typed`."""
     found = page.meta.get("typed", {})
     return found if isinstance(found, dict) else {found: None}
-
-
-def _of_code(page: Page, root: Path) -> set[str]:
-    """The numbers in the code of a page, and in the module that is named after it."""
-    module = root / "attention_docs" / f"{page.slug.replace('-', '_')}.py"
-    beside = module.read_text(encoding="utf-8") if module.is_file() else ""
-    return _numerals_of(f"{page.code}\n{beside}")
 
 
 def _numerals_of(code: str) -> set[str]:

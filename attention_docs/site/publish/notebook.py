@@ -14,7 +14,6 @@ from attention_docs.site.run.imports import Modules
 def notebook(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     """The page as a notebook (nbformat 4.5)."""
     import nbformat  # takes long to load, and few builds make a notebook anew
-    from nbformat import v4
 
     base = catalogue.site_url
     link = catalogue.linker(
@@ -22,21 +21,20 @@ def notebook(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
         lambda one: one.url if base else one.notebook or f"{one.url}index.html",
         base,
     )
-    cells = [v4.new_markdown_cell(_about(woven, placed, catalogue), id="about")]
+    cells = [_text("about", _about(woven, placed, catalogue))]
     count = 0
     for number, part in enumerate(parts(woven, placed, catalogue.root, link), start=1):
         if isinstance(part, str):
-            cells.append(v4.new_markdown_cell(part, id=f"text-{number}"))
+            cells.append(_text(f"text-{number}", part))
         else:
             count += 1
             cells.append(_code(woven, part, count))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    document = v4.new_notebook(
-        cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
-    )
-    document.nbformat_minor = 5
-    nbformat.validate(document)
-    return f"{nbformat.writes(document)}\n"
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    document = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    # As a whole: nbformat's own functions for cells and outputs check each by itself as well.
+    nbformat.validate(found := nbformat.from_dict(document))
+    return f"{nbformat.writes(found)}\n"
 
 
 def _about(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
@@ -56,23 +54,27 @@ def _about(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     return f"{told}\n\n{fenced(command, 'sh')}"
 
 
-def _code(woven: Woven, block: Block, count: int) -> Any:
-    """A block as a cell, with what it printed and drew."""
-    from nbformat import v4
+def _text(name: str, markdown: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": markdown}
 
+
+def _code(woven: Woven, block: Block, count: int) -> dict[str, Any]:
+    """A block as a cell, with what it printed and drew."""
     result = woven.result(block)
-    outputs = []
+    outputs: list[dict[str, Any]] = []
     if result and result.text:
-        outputs.append(v4.new_output("stream", name="stdout", text=result.text + "\n"))
+        outputs.append({"output_type": "stream", "name": "stdout", "text": result.text + "\n"})
     if result and result.figure:
         drawing = result.figure[woven.page.lang]
         kind = "image/svg+xml" if drawing.svg.startswith("<svg") else "text/html"
         data = {kind: drawing.svg, "text/plain": drawing.alt}
-        outputs.append(v4.new_output("execute_result", data=data, execution_count=count))
-    return v4.new_code_cell(
-        block.shown.strip("\n"),
-        id=f"code-{block.id}"[:64],
-        execution_count=count,
-        metadata={} if block.source == "above" else {"jupyter": {"source_hidden": True}},
-        outputs=outputs,
-    )
+        shown = {"output_type": "execute_result", "data": data, "metadata": {}}
+        outputs.append(shown | {"execution_count": count})
+    return {
+        "cell_type": "code",
+        "id": f"code-{block.id}"[:64],
+        "metadata": {} if block.source == "above" else {"jupyter": {"source_hidden": True}},
+        "source": block.shown.strip("\n"),
+        "execution_count": count,
+        "outputs": outputs,
+    }

@@ -9,7 +9,7 @@ read      what stands on disk
     failure   what went wrong, and where
 run       what the code of the pages gives
     execute   what must run; a pool of fresh processes
-    worker    one page's code, in a process of its own
+    worker    one page's code, in a process of its own; calls: which functions it calls
     block     one block, here and in a reader's browser
     result    what a block gave
     imports   which modules a block depends on

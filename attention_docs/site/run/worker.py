@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import multiprocessing
 import os
 import signal
-import sys
 import threading
-import types
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
+from attention_docs.site.run import calls
 from attention_docs.site.run.block import Running
 from attention_docs.site.run.result import Job, Result
-
-SUPPORT = tuple(f"attention_docs.{name}." for name in ("site", "text", "checks", "words"))
-"""Modules that take part in everything and explain nothing."""
 
 LIMIT = 600
 """Seconds that a page may take, on a slow machine too: an endless loop is a fault, not a wait."""
@@ -28,7 +22,7 @@ LIMIT = 600
 
 def begin() -> None:
     """A process notes what it calls; it ends with the build, which may be killed without a word."""
-    sys.meta_path.insert(0, Noting)
+    calls.note()
     parent = multiprocessing.parent_process()
     assert parent
 
@@ -72,77 +66,15 @@ def _run_blocks(job: Job) -> list[Result]:
     results: list[Result] = []
     for block, values in zip(job.blocks, job.values, strict=True):
         seeds.clear()
-        Noting.called.clear()
+        calls.forget()
         result = running.run(block)
-        functions = {_public_name(*called) for called in Noting.called} - {""}
+        functions = calls.called()
         if not result.error:
             result = replace(running.evaluated(result, values), error=chance.drawn(seeds))
-        results.append(replace(result, seeds=tuple(seeds), functions=tuple(sorted(functions))))
+        results.append(replace(result, seeds=tuple(seeds), functions=functions))
         if result.error:
             break
     return results
-
-
-class Noting(SourceFileLoader):
-    """Loads a module of the package whose public functions note that they are called.
-
-    A profiler would watch torch's own calls too, which are a thousand times as many.
-    """
-
-    called: ClassVar[set[tuple[str, str]]] = set()  # modules, and names of functions in them
-
-    def get_code(self, fullname: str) -> types.CodeType:
-        """Compiled here and not kept: what lies on disk is the module as it is."""
-        tree = ast.parse(self.get_data(self.path), self.path)
-        for name, function in _functions(tree):
-            documented = ast.get_docstring(function, clean=False) is not None
-            note = ast.parse(f"__called__.add(({fullname!r}, {name!r}))").body[0]
-            for node in ast.walk(note):
-                ast.copy_location(node, function.body[0])
-            function.body.insert(documented, note)
-        code: types.CodeType = compile(tree, self.path, "exec", dont_inherit=True)
-        return code
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Run it, with the place for its notes."""
-        module.__dict__["__called__"] = self.called
-        super().exec_module(module)
-
-    @classmethod
-    def find_spec(
-        cls, name: str, path: Sequence[str] | None, _target: object = None
-    ) -> ModuleSpec | None:
-        """Load the package's modules this way, but for those that explain nothing."""
-        if not name.startswith("attention_docs.") or f"{name}.".startswith(SUPPORT):
-            return None
-        spec = PathFinder.find_spec(name, path)
-        if spec and isinstance(spec.loader, SourceFileLoader):
-            spec.loader = cls(name, spec.loader.path)
-        return spec
-
-
-def _functions(tree: ast.Module | ast.ClassDef, within: str = "") -> Iterator[Any]:
-    """The public functions and methods of a module, by their qualified names."""
-    for node in tree.body:
-        name = getattr(node, "name", "_")
-        if name.startswith("_"):
-            continue
-        if isinstance(node, ast.ClassDef):
-            yield from _functions(node, f"{within}{name}.")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield within + name, node
-
-
-def _public_name(module: str, qualname: str) -> str:
-    """The name that the API page documents, or "" for what it does not.
-
-    A module of a package inside this one (figures, nn) is documented by what the package exports.
-    """
-    package = module.rsplit(".", 1)[0]
-    if "." not in package:
-        return f"{module}.{qualname}"
-    exported = getattr(sys.modules.get(package), "__all__", ())
-    return f"{package}.{qualname}" if qualname.split(".")[0] in exported else ""
 
 
 class _Chance:

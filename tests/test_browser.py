@@ -103,7 +103,8 @@ SETTLED = """async () => {
 # What is on its way from one window or scheme to another is there at once; what a script says to it
 # comes with the next frame.
 ARRIVED = """async () => {
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const frame = new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  await Promise.race([frame, new Promise((done) => setTimeout(done, 2000))]);
   const moving = () => document.getAnimations().filter((one) => one instanceof CSSTransition);
   while (moving().length) moving().forEach((one) => one.finish());
 }"""
@@ -161,7 +162,7 @@ DECIDED: dict[str, list[str]] = {"light": [], "dark": []}
 
 def faults_of_colours(tab: Any, scheme: str) -> list[str]:
     """What axe finds in the colours of this scheme, of texts that no page before had."""
-    tab.wait_for_function(CHOSEN, arg="slate" if scheme == "dark" else "default")
+    tab.wait_for_function(CHOSEN, arg="slate" if scheme == "dark" else "default", polling=50)
     tab.evaluate(ARRIVED)
     looked = tab.evaluate(COLOURS, DECIDED[scheme])
     if looked is None:

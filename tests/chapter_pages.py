@@ -69,11 +69,6 @@ class Site:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_html(build, page), encoding="utf-8")
 
-    @pytest.fixture(scope="session")
-    def worker_id(self) -> str:
-        """That of pytest-xdist, which is not there."""
-        return "master"
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
         """Give what stands here instead of building the whole site."""

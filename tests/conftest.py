@@ -22,6 +22,7 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
+from xdist import get_xdist_worker_id
 
 from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
@@ -100,7 +101,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """A run fails where a number in a sentence is asserted by no test of its page."""
     config = session.config
     chosen = config.option.keyword or config.option.markexpr or "::" in "".join(config.args)
-    base = shared_folder(config) / "site"
+    base = shared_folder(session) / "site"
     built = not hasattr(config, "workerinput") and (base / "numbers.json").is_file()
     if chosen or not built or session.exitstatus:
         return  # a test that did not run, or failed, has noticed nothing
@@ -130,22 +131,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begin to build the site, if a test asks for it: one of the processes does."""
-    config = session.config
+    """The first of several processes begins to build the site, if a test asks for it. One that runs
+    alone has nothing to do meanwhile, or its own page in the place of the site, as mutants have."""
     wanted = any("site" in getattr(item, "fixturenames", ()) for item in session.items)
-    if wanted and not config.option.collectonly and worker_of(config) in ("master", "gw0"):
-        threading.Thread(target=site_built, args=[shared_folder(config)], daemon=True).start()
+    if wanted and get_xdist_worker_id(session) == "gw0":
+        threading.Thread(target=site_built, args=[shared_folder(session)], daemon=True).start()
 
 
-def worker_of(config: pytest.Config) -> str:
-    """Which of the processes of a test run this is; alone it is "master"."""
-    return str(getattr(config, "workerinput", {}).get("workerid", "master"))
-
-
-def shared_folder(config: pytest.Config) -> Path:
-    """The temporary folder of all these processes."""
-    base: Path = config._tmp_path_factory.getbasetemp()
-    return base if worker_of(config) == "master" else base.parent
+def shared_folder(asks: pytest.Session | pytest.FixtureRequest) -> Path:
+    """The temporary folder of all processes of a test run."""
+    base: Path = asks.config._tmp_path_factory.getbasetemp()
+    return base if get_xdist_worker_id(asks) == "master" else base.parent
 
 
 # The same examples every time, and no deadline: a loaded machine is no fault. `make check`, which
@@ -183,7 +179,7 @@ def mkdocs_build(
 @pytest.fixture(scope="session")
 def site(request: pytest.FixtureRequest) -> Path:
     """The folder of the whole site, built once for all tests and all their processes."""
-    shared = shared_folder(request.config)
+    shared = shared_folder(request)
     target = site_built(shared)
     if not target.is_dir():
         # Nothing that is left can pass: each would say the same again.

@@ -308,7 +308,7 @@ def live(keeper: Any, address: str) -> Iterator[Callable[..., Live]]:
         tab = opened.value
         tab.set_viewport_size({"width": width, "height": 900})
         tab.wait_for_load_state()
-        tab.bring_to_front()  # behind another one nothing moves, and no colour arrives
+        tab.bring_to_front()  # behind another one a tab draws once a second
         pages.append(Live(tab, lang))
         return pages[-1]
 

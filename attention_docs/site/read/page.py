@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -414,18 +414,18 @@ class Reader:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.known: dict[Path, tuple[str, dict[Path, str], Page]] = {}
-        self.asked: dict[tuple[object, ...], tuple[list[Page], object, list[Failure]]] = {}
+        self.asked: dict[tuple[object, ...], tuple[Sequence[Page], object, list[Failure]]] = {}
 
     def once(
         self, find: Callable[..., Iterable[Failure]], *pages: Page, beside: object = ""
     ) -> list[Failure]:
         """The faults of pages, found again when one was read again or what is beside it changed."""
         key = find, *(page.path for page in pages)
-        known = self.asked.get(key)
-        same = known and all(old is new for old, new in zip(known[0], pages, strict=True))
-        if not known or not same or known[1] != beside:
-            self.asked[key] = known = [*pages], beside, list(find(*pages, beside))
-        return known[2]
+        before, around, found = self.asked.get(key, ((), None, []))
+        if [*map(id, before)] != [*map(id, pages)] or around != beside:
+            found = list(find(*pages, beside))
+            self.asked[key] = pages, beside, found
+        return found
 
     def page(self, path: Path) -> Page:
         """The page at a path."""

@@ -20,7 +20,7 @@ test: $(READY)
 
 check: $(READY)
 	$(BIN)/ruff check && $(BIN)/ruff format --check
-	$(call WITH_TYPES,$(BIN)/pytest -n auto -m "not site and not long" --hypothesis-profile=check)
+	$(call WITH_TYPES,$(BIN)/pytest -n auto --dist worksteal -m "not site and not long" --hypothesis-profile=check)
 
 site: $(READY)
 	$(BIN)/mkdocs build

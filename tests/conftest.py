@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import http.server
 import inspect
 import json
@@ -30,6 +31,7 @@ from attention_docs.site.publish.numbers import NUMBER
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.page import read_page
 from attention_docs.site.read.settings import settings
+from attention_docs.site.run.imports import Modules
 from tests import values
 
 ROOT = Path(__file__).parents[1]
@@ -48,6 +50,8 @@ BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.missing(ROOT / ".cache")
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
+# Until everything is imported and collected: it stays, and looking through it takes a tenth.
+gc.disable()
 
 UNASSERTED = pytest.StashKey[list[str]]()
 
@@ -133,6 +137,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """The first of several processes begins to build the site, if a test asks for it. One that runs
     alone has nothing to do meanwhile, or its own page in the place of the site, as mutants have."""
+    gc.freeze()
+    gc.enable()
     wanted = any("site" in getattr(item, "fixturenames", ()) for item in session.items)
     if wanted and get_xdist_worker_id(session) == "gw0":
         threading.Thread(target=site_built, args=[shared_folder(session)], daemon=True).start()
@@ -151,10 +157,16 @@ hypothesis_settings.register_profile("check", deadline=None, derandomize=True, m
 hypothesis_settings.load_profile("project")
 
 
+def tries(number: int) -> hypothesis_settings:
+    """How many examples a test takes whose examples are slow; in `make check` a fifth of them."""
+    usual = hypothesis_settings().max_examples
+    return hypothesis_settings(max_examples=max(1, number * usual // 100))
+
+
 @cache
 def written() -> Build:
     """The project's pages, read and checked; no block has run."""
-    build = Build(ROOT, print)
+    build = Build(ROOT, print, makers=[Modules(ROOT).everything])
     build.read()
     return build
 

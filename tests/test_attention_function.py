@@ -16,16 +16,16 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
-from tests.conftest import each_language, row, rows
+from tests.conftest import each_language, row, rows, tries
 from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed
 
-few = settings(max_examples=40, deadline=None)
+few = tries(40)
 seeds = st.integers(0, 2**32 - 1)
 ROOT = Path(__file__).parents[1]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -30,11 +30,11 @@ from attention_docs.cross_attention import (
 )
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import Parameters
-from tests.conftest import each_language, row, rows
+from tests.conftest import each_language, row, rows, tries
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, attention_weights, printed, product
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=25, deadline=None)
+few = tries(25)
 T = [[x + 1 for x in one] for one in X[:2]]  # the target of the page's examples
 START, END = 10, 11
 

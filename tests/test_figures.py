@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -36,6 +36,7 @@ from attention_docs.figures import (
 )
 from attention_docs.figures.scale import ticks
 from attention_docs.figures.svg import COLOURS, ROLES, text_width
+from tests.conftest import tries
 from tests.drawings import assert_text_fits, middle, subpaths, texts, tree
 
 ROOT = Path(__file__).parent.parent
@@ -284,7 +285,7 @@ def test_labels_are_escaped(lang):
 
 
 @LANGUAGES
-@settings(max_examples=25, deadline=None)
+@tries(25)
 @given(data=st.data(), n=st.integers(1, 5), m=st.integers(1, 7))
 def test_every_number_is_in_the_drawing_and_in_the_text(lang, data, n, m):
     numbers = st.lists(st.floats(-99, 99), min_size=m, max_size=m)

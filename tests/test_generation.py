@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
@@ -37,7 +37,7 @@ from attention_docs.generation import (
 )
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import each_language, rows
+from tests.conftest import each_language, rows, tries
 from tests.exact import printed
 
 SEEDS = st.integers(0, 10**6)
@@ -124,7 +124,7 @@ def test_absorbed_is_what_costs_less():
     assert counts == [2 * (moved + read)] * 2 + [2 * (made + scored)]
 
 
-@settings(max_examples=15)
+@tries(15)
 @given(seed=SEEDS, cuts=st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_cache(seed, cuts):
     """Two blocks in pieces of any sizes are torch's layers over the whole, batched."""
@@ -147,7 +147,7 @@ def test_cache(seed, cuts):
     assert caches[0].key.shape == (2, 3, n, 4)
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(seed=SEEDS, g=st.sampled_from([1, 2, 3, 6]), batch=st.sampled_from([(), (2,)]))
 def test_grouped(seed, g, batch):
     """Torch's own grouped attention, with and without masks for all or for each head."""
@@ -173,7 +173,7 @@ def test_grouped(seed, g, batch):
         np.testing.assert_allclose(a.sum(axis=-1), 1)
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(seed=SEEDS, window=st.integers(1, 9), cuts=st.lists(st.integers(1, 4), min_size=1))
 def test_window(seed, window, cuts):
     """A window in a cache, against a plain loop over the whole."""
@@ -204,7 +204,7 @@ def test_window_mask():
     assert window_mask(2, window=1, like=torch.zeros(1)).tolist() == [[True, False], [False, True]]
 
 
-@settings(max_examples=20)
+@tries(20)
 @given(seed=SEEDS, absorbed=st.booleans())
 def test_latent(seed, absorbed):
     """Keys and values that are made, and torch's attention over them."""

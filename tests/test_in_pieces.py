@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import elu
 from torch.nn.functional import scaled_dot_product_attention as sdpa
@@ -31,7 +31,7 @@ from attention_docs.in_pieces import (
     read_state,
     tiled_traffic,
 )
-from tests.conftest import each_language, row, rows
+from tests.conftest import each_language, row, rows, tries
 from tests.exact import holds, pm, printed
 
 SEEDS = st.integers(0, 10**6)
@@ -47,7 +47,7 @@ def draw(seed, batch=(), n_q=4, n_k=7, d=5, d_v=3, spread=1.0):
     return q, k, rng.normal(size=(*batch, n_k, d_v))
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(
     seed=SEEDS,
     batch=st.sampled_from([(), (2,), (2, 3)]),
@@ -106,7 +106,7 @@ def test_exact_merge(scores, numbers):
         np.testing.assert_allclose(mass, float(sum(weights)), rtol=1e-13)
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(seed=SEEDS, size=st.integers(1, 9), batch=st.sampled_from([(), (2,)]), causal=st.booleans())
 def test_backward(seed, size, batch, causal):
     """Torch's autograd through its own attention."""
@@ -152,7 +152,7 @@ def test_traffic():
     assert abs(F(plain_traffic(n, d), tiled_traffic(n, d, r)) / F(2 * r, d) - 1) < F(1, 1000)
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(seed=SEEDS, cuts=st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_linear(seed, cuts):
     """Pair by pair in a plain loop, from a state in pieces, and in exact whole numbers."""

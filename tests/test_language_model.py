@@ -17,7 +17,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
@@ -38,12 +38,12 @@ from attention_docs.language_model import (
 from attention_docs.multi_head import Parameters
 from attention_docs.text import TextFile
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import Page, each_language, row, rows
+from tests.conftest import Page, each_language, row, rows, tries
 from tests.exact import holds, pm, printed
 
 ReadPage = Callable[[str, str], Page]
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=30)
+few = tries(30)
 
 
 def model_of(seed: int, whole: bool = True, depth: int = 2, n_max: int = 7) -> LanguageModel:

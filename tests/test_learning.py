@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
@@ -27,10 +27,10 @@ from attention_docs.learning import (
     self_attention_backward,
 )
 from attention_docs.site.read.listing import read_listing
-from tests.conftest import ROOT, each_language
+from tests.conftest import ROOT, each_language, tries
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, holds, pm, product, transpose
 
-few = settings(max_examples=60, deadline=None)
+few = tries(60)
 SEED = 2017
 
 ORDER = [0, 1, 2, 0, 1, 2]

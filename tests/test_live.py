@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import text as package_text
@@ -27,7 +27,7 @@ from attention_docs.site.publish.live import pack
 from attention_docs.site.read.knobs import Knob, taken
 from attention_docs.site.run import live
 from attention_docs.site.run.live import Session
-from tests.conftest import LANGUAGES, LIVE, ROOT
+from tests.conftest import LANGUAGES, LIVE, ROOT, tries
 
 # --- a run with edits is a run from the top ------------------------------------------------------
 
@@ -125,7 +125,7 @@ def untouched_package() -> Iterator[None]:
 
 
 @pytest.mark.long
-@settings(max_examples=30)
+@tries(30)
 @given(
     st.lists(
         st.tuples(st.lists(st.sampled_from(EDITS), max_size=3), st.booleans()),

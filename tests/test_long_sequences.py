@@ -14,7 +14,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 
 from attention_docs.long_sequences import (
     alibi_bias,
@@ -37,7 +37,6 @@ KINDS = ("learned", "sinusoids", "RoPE", "ALiBi", "T5", "none")
 # The functions.
 
 
-@settings(deadline=None)
 @given(st.integers(2, 64), st.floats(1, 64), st.sampled_from([100.0, 10000.0, 500000.0]))
 def test_ntk_base(half: int, factor: float, base: float) -> None:
     """The fastest hand stays, the slowest is slowed by the factor; in 40 digits."""
@@ -48,14 +47,12 @@ def test_ntk_base(half: int, factor: float, base: float) -> None:
         assert float(slowest[0] / slowest[1]) == pytest.approx(factor, rel=1e-12)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 20))
 def test_slopes(heads: int) -> None:
     wanted = [float(mpmath.power(2, -mpmath.mpf(8 * r) / heads)) for r in range(1, heads + 1)]
     np.testing.assert_allclose(alibi_slopes(heads), wanted, rtol=1e-13)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.floats(0, 4), min_size=1, max_size=3),
     st.integers(1, 5),
@@ -101,7 +98,6 @@ def test_buckets_are_those_of_the_formula(sizes: tuple[int, int]) -> None:
     assert t5_buckets(offsets.reshape(3, -1), *sizes).shape == (3, sizes[1] + 1)
 
 
-@settings(deadline=None)
 @given(seeds, st.integers(1, 5), st.integers(1, 9), st.integers(0, 20))
 def test_t5_bias_is_a_plain_loop(seed: int, n: int, keys: int, offset: int) -> None:
     table = np.random.default_rng(seed).normal(size=(2, 8))
@@ -125,7 +121,6 @@ def test_t5_bias_is_a_plain_loop(seed: int, n: int, keys: int, offset: int) -> N
     assert leaf.grad[0].tolist() == counts.tolist()
 
 
-@settings(deadline=None)
 @given(
     st.integers(2, 9),
     st.integers(1, 12),
@@ -391,7 +386,6 @@ def test_dilution(page: Any, lang: str) -> None:
         assert Fraction(found[2]) == share
 
 
-@settings(deadline=None)
 @given(st.fractions(Fraction(1, 50), 50), st.integers(2, 40), st.integers(2, 40))
 def test_dilution_in_fractions(lead: Fraction, n: int, more: int) -> None:
     """e^g = lead among n keys; the lead that keeps the weight is (n' - 1)/(n - 1) times it."""
@@ -423,7 +417,6 @@ def test_slower_hands(page: Any, lang: str) -> None:
         assert 10000 * told ** (128 / 126) == pytest.approx(new, rel=2e-4)
 
 
-@settings(deadline=None)
 @given(st.integers(2, 40), st.floats(1.01, 50))
 def test_only_the_slowest_hand_stays(half: int, factor: float) -> None:
     d = 2 * half
@@ -486,7 +479,6 @@ def test_mark(page: Any, lang: str) -> None:
     assert all(a > b for a, b in pairwise(shares))
 
 
-@settings(deadline=None)
 @given(seeds, st.booleans())
 def test_outputs_differ_iff_the_values_do(seed: int, same: bool) -> None:
     generator = torch.Generator().manual_seed(seed)
@@ -615,7 +607,6 @@ def test_exercises(page: Any, lang: str) -> None:
         printed([share, bound], [8 * exp(2) / (8 * exp(2) + t - 7)] * 2)
 
 
-@settings(deadline=None)
 @given(seeds, st.floats(0.01, 2))
 def test_a_bias_by_key_is_alibi(seed: int, slope: float) -> None:
     scores = torch.randn(5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
@@ -629,7 +620,6 @@ def test_a_bias_by_key_is_alibi(seed: int, slope: float) -> None:
 
 
 @pytest.mark.long
-@settings(deadline=None)
 @given(st.integers(1, 6), st.integers(1, 12), st.lists(st.fractions(0, 1), min_size=7, max_size=14))
 def test_level_scores_lose_the_near(near: int, spread: int, at: list[Fraction]) -> None:
     """In fractions, with e^c = spread."""

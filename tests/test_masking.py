@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
@@ -20,11 +20,11 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from attention_docs.attention_function import attention
 from attention_docs.masking import apply_mask, causal_mask, padding_mask, truncate_and_pad
 from attention_docs.softmax import softmax
-from tests.conftest import each_language, row, rows
+from tests.conftest import each_language, row, rows, tries
 from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=40, deadline=None)
+few = tries(40)
 
 LOWER = [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
 ALL = [[1, 1, 1]] * 3

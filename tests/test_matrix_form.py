@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, scaled_dot_product_attention
 
@@ -84,7 +84,6 @@ def listing():
 # Properties of the functions.
 
 
-@settings(deadline=None)
 @given(SIZES, SEEDS)
 def test_loop_agrees_with_torch(listing, sizes, seed):
     arrays = random(sizes, seed)
@@ -93,7 +92,6 @@ def test_loop_agrees_with_torch(listing, sizes, seed):
     np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=0, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(SIZES, SEEDS)
 def test_column_attention_agrees_with_torch(sizes, seed):
     query, key, value = random(sizes, seed)
@@ -117,7 +115,6 @@ def test_column_attention_takes_tensors(dtype):
     torch.testing.assert_close(got, gradient)
 
 
-@settings(deadline=None)
 @given(SIZES, SEEDS)
 def test_dot_is_norms_times_cosine(sizes, seed):
     query, key, _ = random(sizes, seed)
@@ -155,7 +152,6 @@ def test_parallel_vectors_have_an_angle():
     assert np.isfinite(angles(vectors, -vectors)).all()
 
 
-@settings(deadline=None)
 @given(SIZES, SEEDS, st.randoms(use_true_random=False))
 def test_permutation_equivariance(sizes, seed, chance):
     n, d_model, d_k, d_v = sizes
@@ -185,7 +181,6 @@ def test_equal_inputs_have_equal_outputs():
     assert np.abs(outputs[2] - outputs[1]).max() > 1e-3
 
 
-@settings(deadline=None)
 @given(SIZES, SEEDS)
 def test_nearest_key(sizes, seed):
     """Score and distance, pair by pair; with equal norms the order is the same."""
@@ -201,7 +196,6 @@ def test_nearest_key(sizes, seed):
     np.testing.assert_allclose(best, (query @ unit.T).max(axis=1), rtol=0, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(SIZES, SEEDS)
 def test_a_weighted_average_of_keys_never_wins(sizes, seed):
     query, key, _ = random(sizes, seed)

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -142,12 +143,18 @@ def test_every_named_block_exists(entry: Entry) -> None:
             assert f'--8<-- "{slug}.py:{name}"' in text
 
 
+@cache
+def functions_of(path: str) -> set[str]:
+    """The names of the functions of a module."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
 @each
 def test_every_named_test_exists(entry: Entry) -> None:
     path, _, name = entry["test"].partition("::")
     assert path == f"tests/test_{chapter(entry).replace('-', '_')}.py"
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert name in functions_of(path)
 
 
 # --- the built page ------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
@@ -21,7 +21,7 @@ from attention_docs.multi_head import (
     split_heads,
 )
 from attention_docs.nn import MultiHeadAttention
-from tests.conftest import each_language
+from tests.conftest import each_language, tries
 from tests.exact import dot, printed, product, rank
 
 SEEDS = st.integers(0, 10**6)
@@ -137,7 +137,6 @@ def random_module(seed, heads, d_head, bias, dtype):
     return theirs
 
 
-@settings(deadline=None)
 @given(
     seed=SEEDS,
     heads=st.sampled_from([1, 2, 3, 5]),
@@ -277,7 +276,7 @@ def test_initial_parameters():
         assert (linear.bias == 0).all()
 
 
-@settings(max_examples=5)  # every entry of every gradient is a case of its own
+@tries(5)  # every entry of every gradient is a case of its own
 @given(seed=SEEDS)
 def test_gradients_by_finite_differences(seed):
     p, generator = draw(seed, d=6, sizes=(4, 4, 4, 5))

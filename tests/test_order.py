@@ -28,7 +28,7 @@ AHEAD = {"en": re.compile(r"\bahead\b"), "zh": re.compile("后面")}
 HAN = "\u4e00-\u9fff"
 LINK = re.compile(r"\[[^\]]*\]\([^)]*\)")
 # A full stop within a number or a name ends no sentence; a cell of a table is one.
-SENTENCE = re.compile(r"(?:[^.?!。？！|\n]|[.?!](?=\w))+")
+SENTENCE = re.compile(r"(?:[^.?!。？！|\n]++|[.?!](?=\w))+")
 WORDS = re.compile(r"\\text\w*\{([^{}]*)\}")
 # In a formula: what is no symbol, and what is one, with its bar and its index.
 NOTHING = re.compile(rf"\\\\\[[^\]]*\]|\\(?:begin|end|tag)\{{[^{{}}]*\}}|(?<!_){WORDS.pattern}")

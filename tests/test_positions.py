@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 
 from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
 from tests.conftest import each_language
@@ -57,7 +57,6 @@ def turned(x: list[float], t: float, pairing: str = "interleaved") -> list[float
 # The functions.
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=5), sizes)
 def test_sinusoids_against_mpmath(positions: list[int], d: int) -> None:
     wanted = np.array([exact(t, d) for t in positions])
@@ -67,7 +66,6 @@ def test_sinusoids_against_mpmath(positions: list[int], d: int) -> None:
     np.testing.assert_allclose(got[0], wanted, atol=5e-3)
 
 
-@settings(deadline=None)
 @given(sizes, st.sampled_from([10.0, 500.0, 10000.0]))
 def test_frequencies(d: int, base: float) -> None:
     omega = frequencies(d, base)
@@ -78,14 +76,12 @@ def test_frequencies(d: int, base: float) -> None:
         assert one == pytest.approx(wanted, rel=1e-13)
 
 
-@settings(deadline=None)
 @given(st.integers(-50, 50), st.integers(0, 300), sizes)
 def test_shift_is_a_rotation(offset: int, t: int, d: int) -> None:
     shifted = np.array(exact(t, d)) @ rotation(-offset, d)
     np.testing.assert_allclose(shifted, exact(t + offset, d), atol=1e-11)
 
 
-@settings(deadline=None)
 @given(seeds, sizes, st.sampled_from(PAIRINGS))
 def test_rotation_keeps_lengths_and_undoes_itself(seed: int, d: int, pairing: Any) -> None:
     s, u = np.random.default_rng(seed).uniform(-30, 30, 2)
@@ -96,7 +92,6 @@ def test_rotation_keeps_lengths_and_undoes_itself(seed: int, d: int, pairing: An
     np.testing.assert_allclose(both, rotation(s + u, d, pairing=pairing), atol=1e-11)
 
 
-@settings(deadline=None)
 @given(seeds, sizes, st.sampled_from(PAIRINGS))
 def test_rope_against_complex_numbers(seed: int, d: int, pairing: Any) -> None:
     rng = np.random.default_rng(seed)
@@ -107,7 +102,6 @@ def test_rope_against_complex_numbers(seed: int, d: int, pairing: Any) -> None:
     np.testing.assert_allclose(matrices, wanted, atol=1e-10)
 
 
-@settings(deadline=None)
 @given(seeds, sizes)
 def test_rope_against_torch_complex(seed: int, d: int) -> None:
     """The form of the original Llama code, over batch and heads, with its gradient."""
@@ -128,7 +122,6 @@ def test_rope_against_torch_complex(seed: int, d: int) -> None:
     torch.testing.assert_close(gradient, expected, rtol=0, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(seeds, sizes, st.integers(0, 200), st.sampled_from(PAIRINGS))
 def test_scores_depend_on_the_offset_only(seed: int, d: int, shift: int, pairing: Any) -> None:
     rng = np.random.default_rng(seed)
@@ -139,7 +132,6 @@ def test_scores_depend_on_the_offset_only(seed: int, d: int, shift: int, pairing
     np.testing.assert_allclose(here, there, atol=1e-10)
 
 
-@settings(deadline=None)
 @given(seeds, sizes)
 def test_pairings_differ_by_a_reordering(seed: int, d: int) -> None:
     rng = np.random.default_rng(seed)
@@ -167,7 +159,6 @@ def test_rope_leaves_its_input_alone_and_broadcasts() -> None:
     np.testing.assert_allclose(one, x @ rotation(5, 4), atol=1e-12)
 
 
-@settings(deadline=None)
 @given(seeds, st.lists(st.integers(0, 6), max_size=9))
 def test_learned_is_torch_embedding(seed: int, positions: list[int]) -> None:
     table = torch.randn(7, 3, generator=torch.Generator().manual_seed(seed))
@@ -176,7 +167,6 @@ def test_learned_is_torch_embedding(seed: int, positions: list[int]) -> None:
     assert learned(table.numpy(), positions).tolist() == wanted.tolist()
 
 
-@settings(deadline=None)
 @given(seeds, st.permutations(range(5)))
 def test_torch_attention_is_equivariant(seed: int, order: list[int]) -> None:
     """torch's own layer: without positions it follows the order, with added ones it does not."""
@@ -359,7 +349,6 @@ def test_bases(page, lang):
     assert chapter.values("compared") == [str(32 - reached[10000])]
 
 
-@settings(deadline=None)
 @given(st.floats(1.5, 1e7), st.integers(1, 64), st.floats(7, 1e6))
 def test_which_hands_turn_around(base: float, pairs: int, length: float) -> None:
     """The result's condition, hand by hand, away from its edge."""
@@ -693,7 +682,6 @@ def test_exercises(page, lang):
     assert chapter.output("exercise-commute") == "True\nTrue"
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-9, 9), min_size=4, max_size=4), st.floats(-9, 9))
 def test_what_changes_places_with_rotations(entries: list[int], alpha: float) -> None:
     """In whole numbers with a quarter turn; then with every rotation."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs.precision import (
@@ -27,12 +27,12 @@ from attention_docs.precision import (
     soft_cap,
 )
 from attention_docs.score_functions import cosine
-from tests.conftest import each_language, row, rows
+from tests.conftest import each_language, row, rows, tries
 from tests.exact import printed
 
 SHORT = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=30, deadline=None)
+few = tries(30)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -521,6 +521,7 @@ def slopes(d, name, draws=200_000):
     return by_query.square().sum((1, 2)).sqrt()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("d", [4, 64])
 def test_slopes_are_those_that_autograd_finds(d):
     generator = torch.Generator().manual_seed(2)

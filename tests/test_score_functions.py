@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
-from tests.conftest import each_language
+from tests.conftest import each_language, tries
 from tests.exact import W_KEY, W_QUERY, X, norm, product, rank, softmax, transpose
 from tests.exact import dot as dot_
 
@@ -32,7 +32,7 @@ def examples(count: int, **more: st.SearchStrategy[Any]) -> Callable[[Any], Any]
     """Run a test with random seeds and `count` sizes, no two of them equal."""
     sizes = st.lists(st.integers(1, 9), min_size=count, max_size=count, unique=True)
     drawn = given(seed=st.integers(0, 2**31), sizes=sizes, **more)
-    return lambda test: settings(deadline=None, max_examples=50)(drawn(test))
+    return lambda test: tries(50)(drawn(test))
 
 
 def normal(seed: int, *shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:

@@ -12,7 +12,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 
 from attention_docs import sequences as package
 from attention_docs.attention_function import attention
@@ -136,7 +136,6 @@ def test_the_sentence_and_its_labels() -> None:
 # The functions.
 
 
-@settings(deadline=None)
 @given(seeds, st.sampled_from([(5, 3, 1, 2), (7, 2, 3, 4), (3, 2, 7, 5), (1, 4, 5, 3)]))
 def test_window_layer_is_a_convolution(seed: int, sizes: tuple[int, int, int, int]) -> None:
     n, d, k, d_out = sizes
@@ -195,7 +194,6 @@ def test_window_layer_wants_one_matrix_and_one_dtype() -> None:
         windows(np.ones((0, 2)), 1)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 15), st.integers(1, 40), st.integers(1, 40), st.integers(1, 40))
 def test_counts_are_those_of_torch(k: int, d: int, d_k: int, d_v: int) -> None:
     convolution = torch.nn.Conv1d(d, d_v, k, bias=False, device="meta")
@@ -208,7 +206,6 @@ def test_counts_are_those_of_torch(k: int, d: int, d_k: int, d_v: int) -> None:
     assert attention_parameters(d) == attention_of_torch.in_proj_weight.numel()
 
 
-@settings(deadline=None)
 @given(seeds, st.integers(1, 5))
 def test_weights_of_finds_the_weights(seed: int, d: int) -> None:
     rng = np.random.default_rng(seed)
@@ -226,7 +223,6 @@ def test_weights_of_says_what_it_wants() -> None:
         weights_of(np.ones(2), in_one_line)
 
 
-@settings(deadline=None)
 @given(seeds)
 def test_outputs_stay_among_the_values(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -239,7 +235,6 @@ def test_outputs_stay_among_the_values(seed: int) -> None:
     assert np.linalg.norm(output, axis=1).max() <= np.linalg.norm(v, axis=1).max() + 1e-12
 
 
-@settings(deadline=None)
 @given(seeds, st.lists(st.integers(0, 3), min_size=2, max_size=9))
 def test_equal_tokens_have_equal_outputs(seed: int, sentence: list[int]) -> None:
     """torch's own attention, any sentence, any parameters: one output a word."""
@@ -318,7 +313,6 @@ def test_window_parameters(page, lang):
     assert chapter.values("window")[5:] == ["4,096", "12,288", "815,104", "40,960,000"]
 
 
-@settings(deadline=None)
 @given(st.integers(1, 12))
 def test_the_smallest_window_that_spans_a_sentence(n: int) -> None:
     """Every token depends on every other exactly if k is at least 2n - 1."""
@@ -451,7 +445,6 @@ def test_only_what_stands_before(page, lang):
     assert asked(WORDS[:2], 1)[1] != asked(WORDS, 3)[1]
 
 
-@settings(deadline=None)
 @given(seeds)
 def test_averages_of_averages_are_averages(seed: int) -> None:
     rng = np.random.default_rng(seed)

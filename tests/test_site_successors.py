@@ -105,28 +105,41 @@ def test_nothing_is_exported_where_something_is_wrong(project: Project) -> None:
 PAGE = "<!doctype html><html><head><title>x</title></head><body>{}</body></html>"
 
 
-@pytest.mark.parametrize(
-    ("body", "left"),
-    [
-        ("<p>It is {{ x:.2f }}.</p>", ["{{ x:.2f }}"]),
-        ("<p>It is {{x}}.</p>", ["{{x}}"]),
-        ('<a title="{{ x }}">x</a>', ["{{ x }}"]),
-        ("<p>\ue0007\ue001</p>", ["\ue000", "\ue001"]),
-        ('<p>--8<-- "a.py:b"</p>', ["--8<--"]),
-        ('<pre><code>--8&lt;-- "a.py:b"</code></pre>', ["--8<--"]),
-        ("<!-- gallery: masks -->", ["<!-- gallery"]),
-        ("<p>::: attention_docs.softmax</p>", ["::: "]),
-        ("<p>/// fold | More</p>", ["/// fold |"]),
-        ("<p>//// answer | Two</p>", ["//// answer |"]),
-        ("<pre><code>/// fold | More</code></pre>", []),
-        ("<p>A value is written <code>{{ x }}</code>.</p>", []),
-        ('<script>const x = {"a": {}};{{}}</script>', []),
-    ],
-)
-def test_what_survives_into_html_is_found(body: str, left: list[str], tmp_path: Path) -> None:
+BODIES = [
+    ("<p>It is {{ x:.2f }}.</p>", ["{{ x:.2f }}"]),
+    ("<p>It is {{x}}.</p>", ["{{x}}"]),
+    ('<a title="{{ x }}">x</a>', ["{{ x }}"]),
+    ("<p>\ue0007\ue001</p>", ["\ue000", "\ue001"]),
+    ('<p>--8<-- "a.py:b"</p>', ["--8<--"]),
+    ('<pre><code>--8&lt;-- "a.py:b"</code></pre>', ["--8<--"]),
+    ("<!-- gallery: masks -->", ["<!-- gallery"]),
+    ("<p>::: attention_docs.softmax</p>", ["::: "]),
+    ("<p>/// fold | More</p>", ["/// fold |"]),
+    ("<p>//// answer | Two</p>", ["//// answer |"]),
+    ("<pre><code>/// fold | More</code></pre>", []),
+    ("<p>A value is written <code>{{ x }}</code>.</p>", []),
+    ('<script>const x = {"a": {}};{{}}</script>', []),
+]
+
+
+@pytest.mark.parametrize(("body", "left"), BODIES)
+def test_what_survives_into_html_is_found(body: str, left: list[str]) -> None:
     assert [text for _, text in survivors(PAGE.format(body))] == left
-    (tmp_path / "index.html").write_text(PAGE.format(body), encoding="utf-8")
+
+
+def test_a_folder_with_what_survives_is_refused(tmp_path: Path) -> None:
+    """Each page with its own; without those, the folder is good."""
     command = [sys.executable, "-m", "attention_docs.site.publish.guard", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == bool(left)
-    assert all(text in done.stderr for text in left)
+    for found in (True, False):
+        for number, (body, left) in enumerate(BODIES):
+            page = tmp_path / str(number) / "index.html"
+            page.parent.mkdir(exist_ok=True)
+            page.write_text(PAGE.format(body), encoding="utf-8")
+            if left and not found:
+                page.unlink()
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+        assert done.returncode == found
+        for number, (_, left) in enumerate(BODIES):
+            told = [line for line in done.stderr.splitlines() if f"/{number}/index.html" in line]
+            assert len(told) == len(left) * found
+            assert all(text in line for text, line in zip(left, told, strict=False))

@@ -10,13 +10,13 @@ import mpmath
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
 from attention_docs.figures import Frame, eight_steps, glance, heatmap, slider, stepper
 from attention_docs.figures.figure import Language
-from tests.conftest import LANGUAGES, ROOT, in_browser
+from tests.conftest import LANGUAGES, ROOT, in_browser, tries
 from tests.drawings import assert_text_fits
 
 mpmath.mp.dps = 40
@@ -219,7 +219,7 @@ def test_all_drawings_have_one_size_and_hold_their_text(lang):
 
 
 @pytest.mark.long
-@settings(max_examples=10)
+@tries(10)
 @given(st.data())
 def test_other_sizes(data):
     n, d_model, d_k, d_v = (data.draw(st.integers(2, 4)) for _ in range(4))

@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -34,7 +34,7 @@ from attention_docs.transformer_block import (
     layer_norm_gradient,
     relu,
 )
-from tests.conftest import each_language
+from tests.conftest import each_language, tries
 from tests.conftest import row as row_of
 from tests.exact import (
     W_KEY,
@@ -188,7 +188,7 @@ def random_layer(dtype, d_model, heads, d_ff, **options):
     return layer.to(dtype)
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(
     seed=seeds,
     sizes=st.sampled_from([(1, 7, 4, 2, 11), (2, 3, 6, 3, 5), (3, 1, 5, 1, 2), (2, 5, 8, 8, 16)]),
@@ -356,7 +356,7 @@ def count_flops(layer, n, d):
     return counter.get_total_flops()
 
 
-@settings(max_examples=20)
+@tries(20)
 @given(st.integers(1, 20), st.integers(1, 8), st.sampled_from([1, 2, 3]), st.integers(1, 50))
 def test_flop_count(n, head, heads, d_ff):
     d = head * heads

@@ -129,6 +129,11 @@ class Script:
         return found
 
     @cached_property
+    def _begun(self) -> re.Pattern[str]:
+        """Any character that begins a word of the table."""
+        return re.compile(f"[{re.escape(''.join(self._words))}]")
+
+    @cached_property
     def _unsaid(self) -> frozenset[str]:
         return SEVERAL - self.usual.keys()
 
@@ -182,8 +187,9 @@ class Script:
         """The words of the table in a text, from left to right, the longest first."""
         found: list[Found] = []
         place = 0
-        while place < len(text):
-            for word in self._words.get(text[place], ()):
+        while begun := self._begun.search(text, place):
+            place = begun.start()
+            for word in self._words[text[place]]:
                 begins = text.startswith(word.begins, place)
                 match = begins and word.pattern.match(text, place)
                 if match and not (text[place] == " " and self._begins(text, match.end() - 1)):

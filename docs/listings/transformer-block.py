@@ -595,7 +595,7 @@ def some_runs(N, norm_first, kinds, seed, runs, n, d):
     return r2, g2[::-1], u, w[::-1]
 
 
-def measure(N, norm_first, kinds=("MHA", "FFN"), chunks=5, runs=20, n=16, d=32):
+def measure(N, norm_first, kinds=("MHA", "FFN"), chunks=3, runs=20, n=16, d=32):
     """The four of `some_runs`, as arrays (place, run)."""
     seeds = range(SEED, SEED + chunks)
     parts = [some_runs(N, norm_first, kinds, seed, runs, n, d) for seed in seeds]
@@ -650,7 +650,7 @@ slider("N", [at_depth(i, N) for i, N in enumerate(depths)], start=2)
 # --8<-- [end:control]
 
 # --8<-- [start:measured]
-STUDENT = {16: 2.13, 80: 1.99, 100: 1.98}  # 95%, by the number of runs
+STUDENT = {8: 2.36, 60: 2.00, 80: 1.99}  # 95%, by the number of runs
 
 
 def half(samples):
@@ -680,7 +680,7 @@ valley = {N: rms(measured[N, False][1])[0].min() for N in depths}
 # --8<-- [end:measured]
 
 # --8<-- [start:networks-alone]
-for d, chunks, runs in ((32, 4, 20), (128, 4, 4)):
+for d, chunks, runs in ((32, 4, 20), (128, 2, 4)):
     _, g2, u, w = measure(24, False, ("FFN",), chunks, runs, n=64, d=d)
     pairs = [(one.mean(), half(one)) for one in (u.mean(axis=0), w.mean(axis=0))]
     print(f"d = {d:3d}: ", *(f"{m:.3f} ± {h:.3f} " for m, h in pairs), end="")

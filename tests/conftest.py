@@ -142,6 +142,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     wanted = any("site" in getattr(item, "fixturenames", ()) for item in session.items)
     if wanted and get_xdist_worker_id(session) == "gw0":
         threading.Thread(target=site_built, args=[shared_folder(session)], daemon=True).start()
+    if wanted and get_xdist_worker_id(session) != "master":
+        os.nice(10)  # of this thread: the site comes first, most tests wait for it
 
 
 def shared_folder(asks: pytest.Session | pytest.FixtureRequest) -> Path:

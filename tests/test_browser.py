@@ -817,6 +817,26 @@ def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> N
 
 @in_browser
 @each_language
+def test_on_a_phone_the_meaning_of_a_term_is_in_sight(
+    lang: str, visit: Visit, address: str
+) -> None:
+    """Every cell of an entry, without scrolling to its side."""
+    tab = visit(width=390)
+    for slug in ("glossary", "notation"):
+        tab.goto(address + path_of(lang, slug))
+        edges = tab.evaluate(
+            """() => [...document.querySelectorAll('tr[id^="entry-"] > *')].map((cell) => {
+              const range = document.createRange();
+              range.selectNodeContents(cell);
+              return range.getBoundingClientRect().right;
+            })"""
+        )
+        assert len(edges) > 100
+        assert max(edges) <= 390
+
+
+@in_browser
+@each_language
 def test_words_in_a_formula_keep_their_room(lang: str, visit: Visit) -> None:
     tab = visit(path_of(lang, "transformer-block"), width=390)
     tab.add_style_tag(content=WHOLE)

@@ -50,9 +50,6 @@ BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.missing(ROOT / ".cache")
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
-# Until everything is imported and collected: it stays, and looking through it takes a tenth.
-gc.disable()
-
 UNASSERTED = pytest.StashKey[list[str]]()
 
 
@@ -134,11 +131,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """Look for no garbage: what is imported and collected stays, and looking takes a sixth."""
+    gc.disable()
+    found = yield
+    gc.freeze()
+    gc.enable()
+    return found
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """The first of several processes begins to build the site, if a test asks for it. One that runs
     alone has nothing to do meanwhile, or its own page in the place of the site, as mutants have."""
-    gc.freeze()
-    gc.enable()
     wanted = any("site" in getattr(item, "fixturenames", ()) for item in session.items)
     if wanted and get_xdist_worker_id(session) == "gw0":
         threading.Thread(target=site_built, args=[shared_folder(session)], daemon=True).start()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from fontTools.pens.basePen import NullPen
 from fontTools.ttLib import TTFont
 
 from attention_docs.site.render import formulas, mathfont, mathml
@@ -180,6 +181,14 @@ def test_the_font_is_small_and_mathematical(font: TTFont) -> None:
     assert (FONT.parent / "LICENSE").is_file()
     css = (ROOT / "docs" / "assets" / "math.css").read_text(encoding="utf-8")
     assert f'url("fonts/{FONT.name}")' in css
+
+
+def test_a_glyph_is_as_wide_where_it_is_hinted_as_where_it_is_not(font: TTFont) -> None:
+    """A browser on Linux takes the outline's own width where it hints: "( x" for "(x"."""
+    outlines = font["CFF "].cff[0].CharStrings
+    for name, (width, _) in font["hmtx"].metrics.items():
+        outlines[name].draw(NullPen())
+        assert outlines[name].width == width, name
 
 
 def test_the_font_was_made_after_its_list_of_characters(font: TTFont) -> None:

@@ -103,7 +103,7 @@ def _narrow(font: TTFont) -> None:
             _redraw(font, form, Transform(dx=-excess), widths[form][0] - excess)
         for form in _forms(font, names[ord(right)]):
             ink = _right_edge(font, form)
-            widths[form] = (min(widths[form][0], round(ink + OUTSIDE)), widths[form][1])
+            _redraw(font, form, Transform(), min(widths[form][0], round(ink + OUTSIDE)))
     for form in _forms(font, names[ord("√")]):
         width = min(ROOT, widths[form][0])
         _redraw(font, form, Transform(xx=width / widths[form][0]), width)
@@ -127,11 +127,16 @@ def _right_edge(font: TTFont, glyph: str) -> float:
 
 
 def _redraw(font: TTFont, glyph: str, transform: Transform, width: int) -> None:
-    """Change a glyph's outline and width."""
+    """Change a glyph's outline and its width.
+
+    The width stands with the outline too: where glyphs are hinted, as on Linux, that one is taken.
+    """
     glyphs, drawn = font.getGlyphSet(), font["CFF "].cff[0].CharStrings
-    pen = T2CharStringPen(None, glyphs)
+    private = drawn[glyph].private
+    usual = width == private.defaultWidthX  # which is not written down
+    pen = T2CharStringPen(None if usual else width - private.nominalWidthX, glyphs)
     glyphs[glyph].draw(TransformPen(pen, transform))
-    drawn[glyph] = pen.getCharString(drawn[glyph].private, drawn[glyph].globalSubrs)
+    drawn[glyph] = pen.getCharString(private, drawn[glyph].globalSubrs)
     bearing = round(transform.transformPoint((font["hmtx"][glyph][1], 0))[0])
     font["hmtx"][glyph] = (width, bearing)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,27 @@ def test_a_block_depends_on_the_blocks_before_it(built: Project) -> None:
     assert "0.0634" not in built.html("weights")
     built.edit(WEIGHTS, 'name = "weights"', 'name = "Weights"')
     assert ran(built.build()) == (1, 2)
+
+
+def test_a_refresh_asks_no_record_again_until_something_changed(built: Project) -> None:
+    def build(before: Build | None = None) -> tuple[Build, list[str]]:
+        now = Build(built.root, print, before=before)
+        now.read()
+        texts = [one.text for one in now.results(now.pages["en"]["weights"])]
+        assert not now.executor.finish()
+        return now, texts
+
+    first, texts = build()
+    assert "weights [0.0634, 0.4683, 0.4683]" in texts[-1]
+    shutil.rmtree(first.executor.store.folder)
+    second, again = build(first)
+    assert (second.executor.ran, again) == (0, texts)
+    built.edit("attention_docs/checks.py", '"""Checks', '"""These checks')  # behind softmax
+    third, _ = build(second)
+    assert third.executor.ran == len(texts)
+    built.edit(WEIGHTS, 'name = "weights"', 'name = "Weights"')
+    fourth, after = build(third)
+    assert (fourth.executor.ran, after[-1]) == (1, texts[-1].replace("weights", "Weights"))
 
 
 def test_versions_belong_to_the_key(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,12 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def _listings(page: Page) -> list[tuple[Path, str]]:
+    """The listings that a page shows, with the languages of their comments, each once."""
+    shown = ((section.listing, block.lang) for block in page.blocks for section in block.sections)
+    return list(dict.fromkeys(shown))
+
+
 @dataclass(frozen=True)
 class Target:
     """Where a site will be.
@@ -80,7 +86,7 @@ class Target:
 
 
 class Build:
-    """What one build knows; the next one starts afresh.
+    """What one build knows. The next one starts afresh, but for results that are looked up.
 
     Attributes:
         written: the languages whose pages somebody writes.
@@ -98,6 +104,7 @@ class Build:
         reader: Reader | None = None,
         makers: Iterable[str] = (),
         config: str = "mkdocs.yml",
+        before: Build | None = None,
     ) -> None:
         self.root = root
         self.target = target or Target()
@@ -108,9 +115,16 @@ class Build:
         self.reader = reader or Reader(root)
         self.makers = list(makers)
         self.cache = cache_folder(root)
-        self.executor = Executor(root, self.written, self.cache / "results", warn)
+        self.executor: Executor = Executor(
+            root,
+            self.written,
+            self.cache / "results",
+            warn,
+            before.executor if before and before.root == root else None,
+        )
         self.pages: dict[str, dict[str, Page]] = {}
         self.failures: list[Failure] = []
+        self._read: dict[str, str] = {}  # what was read of a page, as one word, by its path
         self._words: dict[str, Words] = {}
         self._drawn: dict[str, Sequence[Result]] = {}  # by the paths of pages that are made
 
@@ -397,16 +411,20 @@ class Build:
 
         A page that is made from others, or counts them, is woven before that can be said.
         """
+        if page.path not in self._read:
+            self._read[page.path] = key_of(
+                self._environment,
+                page.path,
+                page.digest,
+                self.executor.key(page),
+                self._explained[page.lang],
+                self._documented[page.lang] if page.documents else "",
+                *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
+                *(str(comments(*listing)) for listing in _listings(page)),
+                self.scripts[page.lang].key if page.origin else "",
+            )
         return key_of(
-            self._environment,
-            page.path,
-            page.text,
-            self.executor.key(page),
-            self._explained[page.lang],
-            *(self._documented[page.lang] if page.documents else ()),
-            *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
-            *(str(comments(s.listing, b.lang)) for b in page.blocks for s in b.sections[:1]),
-            self.scripts[page.lang].key if page.origin else "",
+            self._read[page.path],
             *(woven.requested.values() if woven else ()),
             json.dumps(woven.counts if woven else {}),
             *(str(failure) for failure in self.failures if failure.path == page.path),
@@ -432,17 +450,17 @@ class Build:
         return key_of(repository, self.settings.text, *self.makers, *versions, *contents, *names)
 
     @cached_property
-    def _documented(self) -> dict[str, list[str]]:
+    def _documented(self) -> dict[str, str]:
         """What the pages of modules depend on: the package, and each other, for their links."""
+        everything = self.executor.modules.everything
         return {
-            lang: [self.executor.modules.everything]
-            + [page.text for page in pages.values() if page.documents]
+            lang: key_of(everything, *(page.digest for page in pages.values() if page.documents))
             for lang, pages in self.pages.items()
         }
 
     @cached_property
     def _explained(self) -> dict[str, str]:
-        return {lang: repr(entries) for lang, entries in self.entries.items()}
+        return {lang: key_of(repr(entries)) for lang, entries in self.entries.items()}
 
     @cached_property
     def _around(self) -> dict[str, str]:

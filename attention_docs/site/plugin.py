@@ -7,6 +7,7 @@ whatever the flags. Under `mkdocs serve` nothing stops: a page shows what is wro
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -169,7 +170,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             f"{mkdocs.__name__} {mkdocs.__version__}",
             *(f"{name} {version(name)}" for name in MAKERS),
         ]
-        build = self.build = Build(root, log.warning, target, self.reader, makers, path.name)
+        before = getattr(self, "build", None)
+        about = (target, self.reader, makers, path.name, before)
+        build = self.build = Build(root, log.warning, *about)
         self.card = (
             card.card(build.languages, build.words, root, self.store) if known.site_url else None
         )
@@ -394,6 +397,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self.store.tidy()
         executor.use()
         executor.store.tidy()
+
+    def on_serve(self, server: Any, **_: Any) -> None:
+        """Leave what stands now out of the search for garbage, which would grow with every page."""
+        gc.collect()
+        gc.freeze()
 
     def on_build_error(self, *, error: Exception) -> None:
         """Leave nothing behind."""

@@ -7,6 +7,7 @@ Whoever needs to know what a line of a page is asks the page; nobody reads Markd
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -280,6 +281,11 @@ class Page:
         """The lines of the file, front matter included: line n is `lines[n - 1]`."""
         return self.text.split("\n")
 
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
     @property
     def lang(self) -> str:
         """The language: the folder of `docs/` that it lies in."""
@@ -316,12 +322,12 @@ class Page:
         """All blocks as one script."""
         return "\n".join(block.code for block in self.blocks)
 
-    @property
+    @cached_property
     def documents(self) -> bool:
         """Whether the page shows the documentation of a module."""
         return any(isinstance(piece, Reference) for piece in self.pieces)
 
-    @property
+    @cached_property
     def waits(self) -> bool:
         """Whether the page shows or counts what other pages print."""
         requests = any(isinstance(piece, Request) for piece in self.pieces)
@@ -379,8 +385,8 @@ class Page:
         """Every piece with the number of the passage that it belongs to."""
         return [(piece, own) for piece, (_, own) in zip(self.pieces, self._cut[1], strict=True)]
 
-    @property
-    def titles(self) -> dict[str, str]:
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
         """The titles of headings and boxes by their ids."""
         return {one.id: one.title for one in self.passages if one.id}
 

@@ -116,24 +116,24 @@ def results(chapters: Chapters) -> str:
         if boxes:
             parts.append(f"## {number} {page.title} {{ #{slug} }}")
             woven = Woven(page, chapters.results(page), chapters.words, numbered=chapters.numbered)
-            parts += [_listed(box, woven) for box in boxes]
+            lines = woven.filled(woven.value)
+            parts += [_listed(box, woven, lines) for box in boxes]
     return "\n\n".join(parts)
 
 
-def _listed(box: Passage, woven: Woven) -> str:
+def _listed(box: Passage, woven: Woven, lines: list[str]) -> str:
     """A result as it stands on the page of all results."""
     slug, options = woven.page.slug, dict(box.options)
     name = woven.words["site"]["boxes"]["result"].format(woven.number(box.id))
     said = [
         f"**[{name}]({slug}.md#{box.id})** {box.title} `{options['relation']}`",
-        _statement(box, woven),
+        _statement(box, woven.page, lines),
         support(options, woven.page, woven.words),
     ]
     return OWN_LINK.sub(f"]({slug}.md#", "\n\n".join(said))
 
 
-def _statement(box: Passage, woven: Woven) -> str:
-    """What a result says, with its values in place."""
-    lines = woven.filled(woven.value)
-    (head,) = (p for p in woven.page.pieces if isinstance(p, Box) and p.line == box.line)
+def _statement(box: Passage, page: Page, lines: list[str]) -> str:
+    """What a result says, of a page's lines with their values in place."""
+    (head,) = (p for p in page.pieces if isinstance(p, Box) and p.line == box.line)
     return "\n".join(lines[head.last_line : box.last_line - 1]).strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,8 @@ class Chapters:
         page = self.page(slug)
         titles = page.titles
         if slug == "mistakes":  # the headings of the gallery come from its entries
-            titles |= {
-                entry["id"]: self.told("mistakes", entry) for entry in self.records("mistakes")
-            }
+            entries = self.records("mistakes")
+            titles = {**titles, **{one["id"]: self.told("mistakes", one) for one in entries}}
         if heading not in titles:
             raise Failure("", 1, f"{page.path} has no heading #{heading}")
         return f"[{titled(page.title, titles[heading], self.words)}]({slug}.md#{heading})"
@@ -65,13 +65,8 @@ class Chapters:
     def records(self, name: str) -> list[Record]:
         """The entries of `docs/<name>.toml`."""
         if name not in self.lists:
-            text = (self.docs / f"{name}.toml").read_text(encoding="utf-8")
-            try:
-                entries = tomllib.loads(text)["entry"]
-            except (tomllib.TOMLDecodeError, KeyError) as error:
-                raise Failure(
-                    f"docs/{name}.toml", 1, f"must hold [[entry]] tables: {error}"
-                ) from None
+            path = self.docs / f"{name}.toml"
+            entries = _entries(f"docs/{path.name}", path.read_text(encoding="utf-8"))
             if script := self.script:
                 entries = [remade.entry(script, entry, self.first) for entry in entries]
             self.lists[name] = entries
@@ -92,6 +87,15 @@ class Chapters:
         lines = (self.docs / f"{name}.toml").read_text(encoding="utf-8").splitlines()
         line = next((n for n, text in enumerate(lines, 1) if text == f'id = "{entry["id"]}"'), 1)
         return Failure(f"docs/{name}.toml", line, f"{entry['id']}: {failure.message}")
+
+
+@lru_cache(maxsize=8)  # each language of each build asks for the same
+def _entries(file: str, text: str) -> list[Record]:
+    try:
+        entries: list[Record] = tomllib.loads(text)["entry"]
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise Failure(file, 1, f"must hold [[entry]] tables: {error}") from None
+    return entries
 
 
 def titled(page: str, heading: str, words: Words) -> str:

@@ -67,10 +67,18 @@ class Chain:
 
 
 class Executor:
-    """Runs pages, as few as possible, with a store of results and a pool of fresh processes."""
+    """Runs pages, as few as possible, with a store of results and a pool of fresh processes.
+
+    Under `mkdocs serve`, what the last build looked up is not read again: `before` is its executor.
+    """
 
     def __init__(
-        self, root: Path, languages: Iterable[str], cache: Path, warn: Callable[[str], None]
+        self,
+        root: Path,
+        languages: Iterable[str],
+        cache: Path,
+        warn: Callable[[str], None],
+        before: Executor | None = None,
     ) -> None:
         self.languages = tuple(languages)
         self.modules = imports.Modules(root)
@@ -78,6 +86,11 @@ class Executor:
         self.store = Store(cache, warn)
         self.chains: dict[tuple[str, ...], Chain] = {}
         self.by_path: dict[str, Chain] = {}
+        libraries = [f"{name} {number}" for name, number in versions().items()]
+        self.around = (*libraries, *self.words, *self.languages)
+        # Read before any module is: one that changes meanwhile gives the next build another state.
+        self.state = key_of(self.modules.everything, *self.around)
+        self.before = before.chains if before and before.state == self.state else {}
         self.pool: ProcessPoolExecutor | None = None
         # The first process waits for libraries that take seconds to load; the build goes on.
         self.starter = ThreadPoolExecutor(1)
@@ -87,9 +100,9 @@ class Executor:
         for page in pages:
             codes = tuple(block.code for block in page.blocks)
             if codes not in self.chains:
-                self.chains[codes] = Chain(
-                    page.blocks, list(self._keys(codes)), values=[set() for _ in codes]
-                )
+                before = self.before.get(codes)
+                keys = before.keys if before else list(self._keys(codes))
+                self.chains[codes] = Chain(page.blocks, keys, values=[set() for _ in codes])
             chain = self.by_path[page.path] = self.chains[codes]
             chain.pages.append(page)
             for value in page.values:
@@ -160,8 +173,7 @@ class Executor:
     def _keys(self, codes: tuple[str, ...]) -> Iterable[str]:
         """What each block depends on: the one before it, its code, the modules imported so far."""
         runner = self.modules.digest(["attention_docs.site.run.worker", "attention_docs.words"])
-        libraries = [f"{name} {number}" for name, number in versions().items()]
-        key = key_of(runner, *libraries, *self.words, *self.languages)
+        key = key_of(runner, *self.around)
         names: frozenset[str] = frozenset()
         for code in codes:
             names |= imports.imported(code)
@@ -170,11 +182,15 @@ class Executor:
 
     def _lacking(self, chain: Chain) -> bool:
         """Whether the chain must run; what is known of it is looked up first."""
-        if chain.known is None:
+        if chain.known is not None:
+            return False
+        before = self.before.get(tuple(block.code for block in chain.blocks))
+        if before and before.known and all(before.known):
+            chain.known = [*before.known]
+        else:
             kept = [self.store.get(key) for key in chain.keys]
             chain.known = [Result.loaded(record) if record else None for record in kept]
-            return chain.missing
-        return False
+        return chain.missing
 
     def _heavy(self, chain: Chain) -> set[str]:
         return self.modules.third_party(chain.pages[0].code, ("torch",))

@@ -171,8 +171,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             *(f"{name} {version(name)}" for name in MAKERS),
         ]
         before = getattr(self, "build", None)
-        about = (target, self.reader, makers, path.name, before)
-        build = self.build = Build(root, log.warning, *about)
+        build = Build(root, log.warning, target, self.reader, makers, path.name, before)
+        self.build = build
         self.card = (
             card.card(build.languages, build.words, root, self.store) if known.site_url else None
         )

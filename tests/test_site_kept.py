@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from attention_docs.site import build as building
 from attention_docs.site.build import Build, Target, code_of
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import Request
+from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.requests import expand
 from attention_docs.site.render.shelf import Made, Shelf
 from attention_docs.site.store import Store
 from tests.mini import WEIGHTS, Project, content, ran
@@ -149,6 +154,49 @@ def test_documentation_of_the_package_depends_on_all_of_it(project: Project) -> 
     assert changed == {
         f"docs/{lang}/{slug}.md" for lang in ("en", "zh") for slug in ("index", "api/softmax")
     }
+
+
+def test_a_part_of_all_pages_is_made_again_where_one_of_them_or_its_list_changed(
+    built: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built.gallery("weights")
+    made: list[str] = []
+
+    def noted(request: Request, chapters: Chapters) -> str | None:
+        made.append(chapters.lang)
+        return expand(request, chapters)
+
+    def build(before: Build | None, *faults: Failure) -> tuple[Build, set[str], str]:
+        made.clear()
+        now = Build(built.root, print, before=before)
+        now.read()
+        now.executor.by_path["docs/en/weights.md"].failures += faults
+        pages = [now.pages[lang]["mistakes"] for lang in ("en", "zh")]
+        text = "".join(part for page in pages for part in now.weave(page).requested.values())
+        assert now.executor.finish() == [*faults]
+        return now, {*made}, text
+
+    monkeypatch.setattr(building, "expand", noted)
+    first, languages, text = build(None)
+    assert languages == {"en", "zh"}
+    assert text.count("✗ weights [0.0634, 0.4683, 0.4683]") == 2
+    second, *again = build(first)
+    assert again == [set(), text]
+    append("docs/en/weights.md", "\nMore.\n")(built)
+    third, *again = build(second)
+    assert third.failures  # of the twin
+    assert again == [{"en"}, text]
+    assert build(third)[1] == set()
+    built.edit("docs/mistakes.toml", 'why_en = "Why."', 'why_en = "Therefore."')
+    fourth, languages, new = build(third)
+    assert (languages, new) == ({"en", "zh"}, text.replace("Why.", "Therefore.", 1))
+    built.edit(WEIGHTS, 'name = "weights"', 'name = "Weights"')
+    faulty, *again = build(fourth, Failure("docs/en/weights.md", 1, "a fault"))
+    assert again == [
+        {"en", "zh"},
+        new.replace("weights [", "Weights [").replace('"weights"', '"Weights"'),
+    ]
+    assert build(faulty)[1] == {"en", "zh"}  # where a block failed, it may give more another time
 
 
 def test_a_shelf_gives_back_what_was_kept_whole_or_without_content(tmp_path: Path) -> None:

@@ -127,6 +127,8 @@ class Build:
         self._read: dict[str, str] = {}  # what was read of a page, as one word, by its path
         self._words: dict[str, Words] = {}
         self._drawn: dict[str, Sequence[Result]] = {}  # by the paths of pages that are made
+        self.parts: dict[tuple[str, str, str], str | None] = {}  # that comments have asked for
+        self._parts_before = before.parts if before and before.root == root else {}
 
     def read(self) -> None:
         """Read all pages, compare the twins, find out what each block depends on."""
@@ -359,12 +361,21 @@ class Build:
         )
 
     def _expand(self, page: Page, request: Request) -> str | None:
-        """The part that a comment asks for; a fault in it is one of the build."""
+        """The part that a comment asks for, as it was while all that it is made of is the same.
+
+        A fault in it is one of the build.
+        """
+        key = (request.kind, request.name, self._together[page.lang])
+        if key in self._parts_before:
+            return self.parts.setdefault(key, self._parts_before[key])
         try:
-            return expand(request, self.chapters[page.lang])
+            part = expand(request, self.chapters[page.lang])
         except Failure as failure:
             self.failures.append(failure)
             return None
+        if not self.executor.failed:  # with what runs another time it may be another
+            self.parts[key] = part
+        return part
 
     def address(self, page: Page) -> str:
         """Where a page stands on the site."""
@@ -411,6 +422,15 @@ class Build:
 
         A page that is made from others, or counts them, is woven before that can be said.
         """
+        return key_of(
+            self._read_key(page),
+            *(woven.requested.values() if woven else ()),
+            json.dumps(woven.counts if woven else {}),
+            *(str(failure) for failure in self.failures if failure.path == page.path),
+        )
+
+    def _read_key(self, page: Page) -> str:
+        """What was read for a page and what its results depend on, as one word."""
         if page.path not in self._read:
             self._read[page.path] = key_of(
                 self._environment,
@@ -423,12 +443,7 @@ class Build:
                 *(str(comments(*listing)) for listing in _listings(page)),
                 self.scripts[page.lang].key if page.origin else "",
             )
-        return key_of(
-            self._read[page.path],
-            *(woven.requested.values() if woven else ()),
-            json.dumps(woven.counts if woven else {}),
-            *(str(failure) for failure in self.failures if failure.path == page.path),
-        )
+        return self._read[page.path]
 
     def printed_key(self, page: Page, made_key: str) -> str:
         """What a finished page with its copies depends on, as one word."""
@@ -455,6 +470,15 @@ class Build:
         everything = self.executor.modules.everything
         return {
             lang: key_of(everything, *(page.digest for page in pages.values() if page.documents))
+            for lang, pages in self.pages.items()
+        }
+
+    @cached_property
+    def _together(self) -> dict[str, str]:
+        """What the parts depend on that are made from all pages of a language, and from lists."""
+        lists = [_digest(path) for path in sorted((self.root / "docs").glob("*.toml"))]
+        return {
+            lang: key_of(*lists, *map(self._read_key, pages.values()))
             for lang, pages in self.pages.items()
         }
 

@@ -229,9 +229,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
     on_files = CombinedEvent(_with_made, _ordered)
 
     def on_page_read_source(self, *, page: Page, config: MkDocsConfig) -> str | None:
-        """The text of a page that lies in no folder."""
-        source = self._source(page.file)
-        return source.text if source and source.origin else None
+        """Nothing: the pages of the languages have been read, and some lie in no folder."""
+        return None if self._source(page.file) is None else ""
 
     # --- a page
 
@@ -244,7 +243,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             return markdown
         if self.stopped:
             return ""
-        page.meta["search"] = {"exclude": True}  # from the theme's own index
+        page.meta = {**source.meta, "search": {"exclude": True}}  # from the theme's own index
         if glyph(source.slug):
             page.meta["icon"] = f"chapter/{source.slug}"  # in the navigation
         turn = self.turns[page.file.src_uri] = self._turn(source)
@@ -255,7 +254,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             turn.made = self.shelf.made(turn.made_key, whole=not finished)
         if turn.made:
             page.render = partial(reuse, page, turn.made)  # type: ignore[method-assign]
-            return markdown
+            return ""
         turn.fresh = True
         turn.woven = self.extension.woven = turn.woven or self.build.weave(source)
         # A fault of a list such as docs/mistakes.toml is none of this page: `build` has it.

@@ -142,6 +142,11 @@ class Executor:
         """What went wrong on a page, once it has run."""
         return [failure for failure in self._waited(page).failures if failure.path == page.path]
 
+    @property
+    def failed(self) -> bool:
+        """Whether anything that ran so far went wrong."""
+        return any(chain.failures for chain in self.chains.values())
+
     def finish(self) -> list[Failure]:
         """What went wrong on any page, once everything has run."""
         found = [f for chain in self.chains.values() for f in self._waited(chain.pages[0]).failures]

@@ -58,6 +58,9 @@ def test_a_formula_is_one_element_that_keeps_its_tex() -> None:
         (r"2 \cos 2", "2 . cos . 2"),  # a name is set apart, but not from a bracket
         (r"\ln(x)", "ln ( x )"),
         (r"-\sin x", "− . sin . x"),
+        (r"\text{so }\sin x", "so\xa0 . sin . x"),
+        (r"\text{(}\sin x\text{)}", "( sin . x )"),  # a reason in brackets
+        (r"\text{（}\sin x\text{）}", "（ sin . x ）"),
         (r"\max_m\, (u)", "maxm . ( u )"),  # the author's own space
         (r"\operatorname{f}\!\left(\frac12\right) V", "f (12) . V"),
         (r"a \quad\; b", "a . b"),  # spaces side by side are one

@@ -304,6 +304,8 @@ def _ends_plain(element: Element | None) -> bool:
     if element is None or element.tag == "mspace":
         return False
     core = _core(element)
+    if core.tag == "mtext" and (core.text or "").endswith(("(", "（")):  # of a reason
+        return False
     signed = _form(core) == "prefix" and core.text in SIGNS
     return core.tag != "mo" or _form(core) == "postfix" or signed
 

@@ -396,10 +396,11 @@ for d_k in (4, 64, 1024):
         q = rng.standard_normal((500, 1, d_k))
         k = rng.standard_normal((500, KEYS, d_k))
         s = dot(q, k)[:, 0, :]  # (500, 8)
+        products = dot(k, k)  # (500, 8, 8): ‖J K‖² = Σᵢⱼ (J K Kᵀ)ᵢⱼ Jᵢⱼ
         for name, divisor in zip(parts, (1, sqrt(d_k), d_k), strict=True):
             a = softmax(s / divisor)
-            by_query = softmax_jacobian(a) @ k / divisor  # (500, 8, d_k)
-            norm = np.sqrt((by_query**2).sum(axis=(-2, -1)))
+            J = softmax_jacobian(a)
+            norm = np.sqrt((J @ products * J).sum(axis=(-2, -1))) / divisor
             parts[name].append([a.max(axis=-1), norm])
     for name, both in parts.items():
         largest, norm = np.concatenate(both, axis=-1)

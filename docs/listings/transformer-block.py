@@ -650,7 +650,7 @@ slider("N", [at_depth(i, N) for i, N in enumerate(depths)], start=2)
 # --8<-- [end:control]
 
 # --8<-- [start:measured]
-STUDENT = {8: 2.36, 60: 2.00, 80: 1.99}  # 95%, by the number of runs
+STUDENT = {16: 2.13, 60: 2.00, 80: 1.99}  # 95%, by the number of runs
 
 
 def half(samples):
@@ -680,8 +680,8 @@ valley = {N: rms(measured[N, False][1])[0].min() for N in depths}
 # --8<-- [end:measured]
 
 # --8<-- [start:networks-alone]
-for d, chunks, runs in ((32, 4, 20), (128, 2, 4)):
-    _, g2, u, w = measure(24, False, ("FFN",), chunks, runs, n=64, d=d)
+for d, chunks, runs in ((32, 4, 20), (128, 4, 4)):
+    _, g2, u, w = measure(24, False, ("FFN",), chunks, runs, d=d)
     pairs = [(one.mean(), half(one)) for one in (u.mean(axis=0), w.mean(axis=0))]
     print(f"d = {d:3d}: ", *(f"{m:.3f} ± {h:.3f} " for m, h in pairs), end="")
     print("{:.2f} ± {:.2f}".format(*rms(g2[0] / g2[-1])))

@@ -69,8 +69,8 @@ def model_of(seed: int, whole: bool = True, depth: int = 2, n_max: int = 7) -> L
     )
 
 
-def in_torch(ids: Any, model: LanguageModel) -> tuple[Any, list[Any]]:
-    """Logits and weights by torch's own functions, from the parameters alone."""
+def in_torch(ids: Any, model: LanguageModel, look: bool = True) -> tuple[Any, list[Any]]:
+    """Logits and, to look at, weights by torch's own functions, from the parameters alone."""
     ids = torch.as_tensor(ids)
     p = convert(model, torch.tensor)
     d, n, seen = p.table.shape[1], ids.shape[-1], []
@@ -89,8 +89,9 @@ def in_torch(ids: Any, model: LanguageModel) -> tuple[Any, list[Any]]:
         q, k = heads(map_of(z, a.W_q, a.b_q)), heads(map_of(z, a.W_k, a.b_k))
         v = heads(map_of(z, a.W_v, a.b_v))
         out = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        eye = torch.eye(n, dtype=x.dtype).expand(*q.shape[:-2], n, n)
-        seen.append(functional.scaled_dot_product_attention(q, k, eye, is_causal=True))
+        if look:
+            eye = torch.eye(n, dtype=x.dtype).expand(*q.shape[:-2], n, n)
+            seen.append(functional.scaled_dot_product_attention(q, k, eye, is_causal=True))
         x = x + map_of(out.transpose(-2, -3).flatten(-2), a.W_o, a.b_o)
         if whole:
             z = functional.layer_norm(x, (d,), block.gamma_2, block.beta_2)
@@ -279,7 +280,7 @@ def test_generate_step_by_step(seed: int) -> None:
     for one, us, found in zip(ids, u, got, strict=True):
         wanted = one.tolist()
         for chance in us:
-            logits, _ = in_torch(wanted, model)
+            logits, _ = in_torch(wanted, model, look=False)
             p = torch.softmax(logits[-1] / 2, dim=0)
             best = torch.topk(p, 4).indices.sort().values
             sums = torch.cumsum(p[best] / p[best].sum(), dim=0)
@@ -448,7 +449,7 @@ def words_of(text: str) -> list[int]:
 
 
 def softmax_of(ids: Any, model: LanguageModel) -> np.ndarray:
-    found: np.ndarray = torch.softmax(in_torch(ids, model)[0], dim=-1).numpy()
+    found: np.ndarray = torch.softmax(in_torch(ids, model, look=False)[0], dim=-1).numpy()
     return found
 
 
@@ -520,17 +521,23 @@ def test_losses(page: ReadPage, lang: str) -> None:
     assert 1990 <= int(count) <= 2000
 
 
-@pytest.mark.site
-@each_language
-def test_trained_model(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
-    """Other stories, drawn by another generator; the model in torch."""
-    chapter, model = page(lang, "language-model"), models["language-model"]
+@pytest.fixture(scope="module")
+def above(models: dict[str, LanguageModel]) -> np.ndarray:
+    """How far losses lie above the truth, on stories drawn by another generator, in torch."""
     stories, true = draw_stories(3000, 2)
-    logits, seen = in_torch(stories[:, :-1], model)
-    losses = functional.cross_entropy(
+    logits, _ = in_torch(stories[:, :-1], models["language-model"], look=False)
+    losses: np.ndarray = functional.cross_entropy(
         logits.transpose(1, 2), torch.from_numpy(stories[:, 1:]), reduction="none"
     ).numpy()
-    above = losses - true[:, 1:]
+    return losses - true[:, 1:]
+
+
+@pytest.mark.site
+@each_language
+def test_trained_model(
+    page: ReadPage, lang: str, models: dict[str, LanguageModel], above: np.ndarray
+) -> None:
+    chapter, model = page(lang, "language-model"), models["language-model"]
     each = above.mean(axis=1)
     (interval,) = pm(chapter.output("measured"))
     error = math.hypot(interval[1] / 1.96, each.std() / math.sqrt(3000))
@@ -607,7 +614,7 @@ def test_cuts(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> No
     ann += [p[0] / sum(p[:4]), p[0] / sum(p[:5])]
     assert sum(p[:4]) < 0.8 <= sum(p[:5])
     stories, _ = draw_stories(500, 3)
-    z = in_torch(stories[:, :-1], models["language-model"])[0]
+    z = in_torch(stories[:, :-1], models["language-model"], look=False)[0]
     rules: list[Callable[[Any], Any]] = [
         lambda z: torch.softmax(2 * z, dim=-1),
         lambda z: torch.softmax(z, dim=-1),
@@ -669,20 +676,17 @@ def letters(count: int, seed: int) -> list[tuple[list[int], int]]:
 
 def examined(model: LanguageModel, seed: int) -> tuple[float, list[float], list[float]]:
     """Share right, weight on letters after an earlier copy, weight on the letter before."""
-    examples = letters(1000, seed)
-    ids = np.array([one for one, _ in examples])
-    logits, seen = in_torch(ids[:, :-1], model)
-    guesses = logits.argmax(dim=-1).numpy()
-    weights = torch.cat(seen, dim=1).numpy()
-    right, hits, count = 0, np.zeros(weights.shape[1]), 0
-    for guess, maps, (word, period) in zip(guesses, weights, examples, strict=True):
-        for i in range(period, 23):
-            after = [j for j in range(1, i + 1) if word[j - 1] == word[i]]
-            right += int(guess[i] == word[i + 1])
-            hits += maps[:, i, after].sum(axis=-1)
-            count += 1
-    before = np.mean([weights[:, :, i, i - 1].mean(axis=0) for i in range(1, 23)], axis=0)
-    return right / count, (hits / count).tolist(), before.tolist()
+    words, periods = map(np.array, zip(*letters(1000, seed), strict=True))
+    logits, seen = in_torch(words[:, :-1], model)
+    later = np.arange(23) >= periods[:, None]  # what came before tells the next letter
+    right = (logits.argmax(dim=-1).numpy() == words[:, 1:])[later].mean()
+    weights = torch.cat(seen, dim=1).numpy()  # (words, heads, i, j)
+    copies = np.tril(words[:, None, :-1] == words[:, 1:, None])  # i + 1, and j up to it
+    after = np.zeros_like(copies)
+    after[:, 1:, 1:] = copies[:, :-1, :-1]
+    hits = np.einsum("bhij,bij->h", weights, after * later[..., None]) / later.sum()
+    before = weights.diagonal(-1, axis1=2, axis2=3).mean(axis=(0, 2))
+    return float(right), hits.tolist(), before.tolist()
 
 
 @pytest.mark.site
@@ -719,19 +723,25 @@ def test_induction(page: ReadPage, lang: str, models: dict[str, LanguageModel]) 
     assert max(max(row(line)[:2]) for line in targets) < 0.2
 
 
-@pytest.mark.site
-@each_language
-def test_ablation(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
-    chapter, model = page(lang, "language-model"), models["two-layers"]
-    table = [list(map(float, line.split())) for line in rows(chapter, "ablation")[1:]]
-    cuts = [[(0, 0)], [(0, 1)], [(1, 0)], [(1, 1)], [(0, 0), (0, 1)]]
-    for cut, got in zip(cuts, table[0], strict=True):
+@pytest.fixture(scope="module")
+def right_without(models: dict[str, LanguageModel]) -> list[float]:
+    """The share that is right without each head, and without those of the first layer."""
+    model, found = models["two-layers"], []
+    for cut in ([(0, 0)], [(0, 1)], [(1, 0)], [(1, 1)], [(0, 0), (0, 1)]):
         blocks = list(model.blocks)
         for layer, head in cut:
             W_o = blocks[layer].W_o.copy()  # type: ignore[union-attr]
             W_o[16 * head : 16 * head + 16] = 0
             blocks[layer] = blocks[layer]._replace(W_o=W_o)
-        right, _, _ = examined(model._replace(blocks=tuple(blocks)), 7)
+        found.append(examined(model._replace(blocks=tuple(blocks)), 7)[0])
+    return found
+
+
+@pytest.mark.site
+@each_language
+def test_ablation(page: ReadPage, lang: str, right_without: list[float]) -> None:
+    first, *_ = rows(page(lang, "language-model"), "ablation")[1:]
+    for right, got in zip(right_without, map(float, first.split()), strict=True):
         assert abs(right - got) < 0.03
 
 

@@ -36,15 +36,6 @@ SEED = 2017
 ORDER = [0, 1, 2, 0, 1, 2]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Threads only slow down tensors as small as these."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def double(rows):
     return torch.tensor(rows, dtype=torch.float64)
 
@@ -346,6 +337,37 @@ def torch_step(parameters, x, wanted, rates=(0.5, 0.5, 0.5)):
     return moved, losses.detach()
 
 
+def together(parameters, x, wanted, tau, rates=(0.5, 0.5, 0.5)):
+    """One step of many trainings at once, the losses before it, and their weights.
+
+    Group g has the sequences x (g, s, 6, 6), and c trainings with them, (g, c, 6, m). They stand
+    in the last axes: a few products of wide matrices instead of thousands of small ones.
+    """
+    parameters = [p.detach().requires_grad_() for p in parameters]
+    w_q, w_k, w_v = parameters
+    left = torch.einsum("gsia,gcab->gsbci", x, w_q @ w_k.mT / tau)
+    weights = torch.softmax(torch.einsum("gsjb,gsbci->gsjci", x, left), 2)
+    mixed = torch.einsum("gsja,gsjci->gsaci", x, weights)
+    outputs = torch.einsum("gsaci,gcam->gsmci", mixed, w_v)
+    losses = ((outputs - wanted.mT[:, :, :, None]) ** 2).mean(dim=(1, 2, 4))
+    losses.sum().backward()
+    with torch.no_grad():
+        moved = [p - rate * p.grad for p, rate in zip(parameters, rates, strict=True)]
+    return moved, losses.detach(), weights.detach()
+
+
+def test_together_like_one_by_one():
+    x, wanted = (one.unflatten(0, (2, 3)) for one in task(normal(1, 6, 6, 2)))
+    before = [normal(2 + i, 2, 4, 6, m) for i, m in enumerate((7, 7, 2))]
+    moved, losses, _ = together(before, x, wanted, 7**0.5, (0.5, 0.3, 0.2))
+    for g, c in itertools.product(range(2), range(4)):
+        one = [w[g, c] for w in before]
+        other, loss = torch_step(one, x[g], wanted[g], (0.5, 0.3, 0.2))
+        torch.testing.assert_close(losses[g, c], loss, rtol=0, atol=1e-12)
+        for a, b in zip(moved, other, strict=True):
+            torch.testing.assert_close(a[g, c], b, rtol=0, atol=1e-12)
+
+
 def task_draws():
     """The training and the validation sequences, from the bits of their numbers."""
     drawn = np.random.default_rng(SEED).choice(4096, size=248, replace=False).tolist()
@@ -492,17 +514,17 @@ def test_ideal(page, lang):
 def waits(value_known):
     """The first step of 30 runs whose loss is below 0.1, sorted; 400 for never."""
     training, _ = task_draws()
-    x, wanted = task(training)
+    x, wanted = (one[None] for one in task(training))
     starts = zip(*(draw_start(seed, 8) for seed in range(30)), strict=True)
-    parameters = [torch.stack(w)[:, None] for w in starts]
+    parameters = [torch.stack(w)[None] for w in starts]
     if value_known:
-        passes = torch.zeros(30, 1, 6, 2, dtype=torch.float64)
+        passes = torch.zeros(1, 30, 6, 2, dtype=torch.float64)
         passes[..., 4, 0] = passes[..., 5, 1] = 1.5**-0.5
         parameters[2] = passes
     losses = []
     for _ in range(400):
-        parameters, loss = torch_step(parameters, x, wanted)
-        losses.append(loss)
+        parameters, loss, _ = together(parameters, x, wanted, 8**0.5)
+        losses.append(loss[0])
     below = torch.stack(losses) < 0.1
     first = torch.where(below.any(0), below.double().argmax(0), 400)
     return sorted(first.tolist())
@@ -621,28 +643,34 @@ RUNS = 80  # from other starts and sequences than on the page
 
 
 @functools.cache
-def compared(eta, name):
-    """Mean loss of each run over its last 50 steps, and shares of rows above 0.99, by autograd."""
-    tau, speed = SETTINGS[name]
+def trained_apart():
+    """Every setting with every rate, by autograd: each run's mean loss over its last 50 steps, and
+    the share of rows above 0.99 before the first step, the second and the last."""
     generator = torch.Generator().manual_seed(11)
     w_q, w_k = torch.randn(2, RUNS, 6, 256, generator=generator, dtype=torch.float64) / 6**0.5
     w_v = torch.randn(RUNS, 6, 2, generator=generator, dtype=torch.float64) / 6**0.5
+    # A loss sees products of these 12 rows, and a step makes each row a combination of the 12:
+    # turned together until only 12 of their 256 columns are not 0, they learn the same.
+    w_qk = torch.linalg.qr(torch.cat([w_q, w_k], 1).mT, mode="r").R.mT
+    cases = [(eta, name) for eta in RATES for name in SETTINGS]
+    tau, speed = double([SETTINGS[name] for _, name in cases]).T[..., None, None]
+    eta = double([eta for eta, _ in cases])[:, None, None]
+    parameters = [w[:, None].expand(-1, len(cases), -1, -1) for w in (*w_qk.split(6, dim=1), w_v)]
     losses, shares = [], []
-    for _ in range(300):
+    for step in range(300):
         signs = torch.randint(0, 2, (RUNS, 8, 6, 2), generator=generator) * 2.0 - 1
         x, wanted = task(signs.double())
-        w_q, w_k, w_v = (w.detach().requires_grad_() for w in (w_q, w_k, w_v))
-        weights = torch.softmax(x @ (w_q @ w_k.mT / tau)[:, None] @ x.mT, -1)
-        loss = ((weights @ (x @ w_v[:, None]) - wanted) ** 2).mean(dim=(1, 2, 3))
-        loss.sum().backward()
         rates = (eta * speed, eta * speed, eta)
-        with torch.no_grad():
-            w_q, w_k, w_v = (
-                w - rate * w.grad for w, rate in zip((w_q, w_k, w_v), rates, strict=True)
-            )
-            shares.append(float((weights.amax(-1) > 0.99).double().mean()))
-        losses.append(loss.detach())
-    return torch.stack(losses)[-50:].mean(0).numpy(), shares
+        parameters, loss, weights = together(parameters, x, wanted, tau, rates)
+        losses.append(loss)
+        if step in (0, 1, 299):
+            shares.append((weights.amax(2) > 0.99).double().mean(dim=(0, 1, 3)))
+    last = torch.stack(losses)[-50:].mean(0).T.numpy()
+    return dict(zip(cases, zip(last, torch.stack(shares).T.tolist(), strict=True), strict=True))
+
+
+def compared(eta, name):
+    return trained_apart()[eta, name]
 
 
 @functools.cache
@@ -813,24 +841,20 @@ def test_exercises_with_a_pencil(page, lang):
     assert right == "[[14.00, -4.00, -10.00]]"
 
 
-@pytest.mark.site
-@each_language
-def test_exercises_that_train(page, lang):
-    chapter = page(lang, "learning")
+@functools.cache
+def exercises_trained():
+    """Keys that begin at 0, with the queries and without: the last loss, and whether they stay.
+    Of two rates: how far the difference moved that keeps still, and how far its first part."""
     training, _ = task_draws()
     x, wanted = task(training)
-    both, one = chapter.output("exercise-zero").splitlines()
-    for line, zero_query in ((both, True), (one, False)):
+    told, drifts = [], []
+    for zero_query in (True, False):
         w_q, w_k, w_v = draw_start(SEED, 8)
         parameters = [w_q * (not zero_query), w_k * 0, w_v]
         for _ in range(400):
             parameters, loss = torch_step(parameters, x, wanted)
-        stuck = not parameters[1].any()
-        assert line.endswith(f"L = {float(loss):.3f}, A = 1/6: {stuck}")
-        assert stuck is zero_query
-    for line, (eta, steps) in zip(
-        chapter.output("exercise-kept").splitlines(), ((0.5, 100), (0.05, 1000)), strict=True
-    ):
+        told.append((float(loss), not parameters[1].any()))
+    for eta, steps in ((0.5, 100), (0.05, 1000)):
         parameters = begun = draw_start(SEED, 8)
         for _ in range(steps):
             parameters, _ = torch_step(parameters, x, wanted, (eta,) * 3)
@@ -839,7 +863,22 @@ def test_exercises_that_train(page, lang):
         ]
         drift = (squares[1][0] - squares[1][1]) - (squares[0][0] - squares[0][1])
         moved = squares[1][0] - squares[0][0]
-        assert line.split(": ")[1] == f"{float(drift.norm()):.4f}  {float(moved.norm()):.2f}"
+        drifts.append((float(drift.norm()), float(moved.norm())))
+    return told, drifts
+
+
+@pytest.mark.site
+@each_language
+def test_exercises_that_train(page, lang):
+    chapter = page(lang, "learning")
+    both, one = chapter.output("exercise-zero").splitlines()
+    kept = chapter.output("exercise-kept").splitlines()
+    told, drifts = exercises_trained()
+    for line, zero_query, (loss, stuck) in zip((both, one), (True, False), told, strict=True):
+        assert line.endswith(f"L = {loss:.3f}, A = 1/6: {stuck}")
+        assert stuck is zero_query
+    for line, (drift, moved) in zip(kept, drifts, strict=True):
+        assert line.split(": ")[1] == f"{drift:.4f}  {moved:.2f}"
 
 
 @pytest.mark.site

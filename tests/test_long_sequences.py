@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
+from torch.optim.adam import adam  # the class would import the compiler, which takes a second
 
 from attention_docs.long_sequences import (
     alibi_bias,
@@ -155,12 +156,11 @@ def draw(rng: Any, count: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Triples (letter, digit, question) and answers, -1 where there is none."""
     triples = rng.integers(0, 4, (3, count, n))
     answers = np.full((count, n), -1)
-    for b in range(count):
+    for story, found in zip(triples.swapaxes(0, 1).tolist(), answers, strict=True):
         latest: dict[int, int] = {}
-        for t in range(n):
-            letter, digit, asked = (int(one[b, t]) for one in triples)
+        for t, (letter, digit, asked) in enumerate(zip(*story, strict=True)):
             latest[letter] = digit
-            answers[b, t] = latest.get(asked, -1)
+            found[t] = latest.get(asked, -1)
     return triples, answers
 
 
@@ -169,23 +169,47 @@ def tensor(triples: np.ndarray) -> torch.Tensor:
     return torch.cat(list(hot), -1)
 
 
-def turned(x: torch.Tensor, t: torch.Tensor, base: float) -> torch.Tensor:
-    """RoPE with complex numbers."""
+@cache
+def turns(n: int, divide: float, base: float) -> torch.Tensor:
     omega = torch.pow(torch.tensor(base).double(), -torch.arange(0, D, 2).double() / D)
-    angles = torch.outer(t, omega)
-    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
-    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+    angles = torch.outer(torch.arange(n).double() / divide, omega)
+    return torch.polar(torch.ones_like(angles), angles)
+
+
+def turned(x: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+    """RoPE with complex numbers."""
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * by).flatten(-2)
+
+
+@cache
+def waves(n: int) -> torch.Tensor:
+    i = torch.arange(D) // 2 * 2
+    angles = torch.arange(n)[:, None] / torch.pow(torch.tensor(1e4).double(), i.double() / D)
+    return torch.where(torch.arange(D) % 2 == 0, angles.sin(), angles.cos())
+
+
+@cache
+def offsets(n: int, window: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """How far each token is behind, its bucket, and what may not be seen."""
+    behind = torch.arange(n)[:, None] - torch.arange(n)
+    buckets = torch.tensor([[bucket(one, 8, 16) for one in line] for line in behind.tolist()])
+    return behind, buckets, (behind < 0) | (behind >= window)
 
 
 def bias(kind: str, parameters: dict[str, torch.Tensor], n: int, window: int) -> torch.Tensor:
-    offset = torch.arange(n)[:, None] - torch.arange(n)
+    behind, buckets, hidden = offsets(n, window)
     added = torch.zeros(n, n).double()
     if kind == "ALiBi":
-        added = -0.5 * offset.double()
+        added = -0.5 * behind.double()
     if kind == "T5":
-        places = [[bucket(int(one), 8, 16) for one in line] for line in offset]
-        added = parameters["bias"][:, torch.tensor(places)][:, None]
-    return added.masked_fill((offset < 0) | (offset >= window), -INF)
+        added = parameters["bias"][:, buckets][:, None]
+    return added.masked_fill(hidden, -INF)
+
+
+def times(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """x (seeds, sequences, n, …) by a matrix for each seed; all rows of a seed in one product."""
+    return (x.flatten(1, 2) @ w).unflatten(1, x.shape[1:3])
 
 
 def logits(
@@ -197,21 +221,17 @@ def logits(
     base: float = 1e4,
 ) -> torch.Tensor:
     n = x.shape[-2]
-    t = torch.arange(n).double()
-    w = {name: one[:, None] for name, one in p.items()}
-    h = x @ w["E"]
+    h = times(x, p["E"])
     if kind == "learned":
-        h = h + w["table"][:, :, :n]
+        h = h + p["table"][:, None, :n]
     if kind == "sinusoids":
-        i = torch.arange(D) // 2 * 2
-        angles = t[:, None] / torch.pow(torch.tensor(1e4).double(), i.double() / D)
-        h = h + torch.where(torch.arange(D) % 2 == 0, angles.sin(), angles.cos())
-    q, k, v = (h @ w[name] for name in ("W_Q", "W_K", "W_V"))
+        h = h + waves(n)
+    q, k, v = times(h, torch.cat([p["W_Q"], p["W_K"], p["W_V"]], -1)).chunk(3, -1)
     if kind == "RoPE":
-        q, k = turned(q, t / divide[0], base), turned(k, t / divide[1], base)
+        q, k = (turned(x, turns(n, by, base)) for x, by in zip((q, k), divide, strict=True))
     mask = bias(kind, p, n, window)
     o = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-    return (h + o @ w["W_O"]) @ w["W_U"]
+    return times(h + times(o, p["W_O"]), p["W_U"])
 
 
 @cache
@@ -227,31 +247,43 @@ def lessons(n: int, batch: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
 
 
 @cache
-def trained(kind: str, n: int = L, batch: int = 16) -> dict[str, torch.Tensor]:
-    torch.set_num_threads(1)
+def trained(kind: str, n: int) -> dict[str, torch.Tensor]:
+    """Where 300 steps lead; 256 tokens of length n in each of them, and for each seed."""
     rngs = [np.random.default_rng([SEED, seed]) for seed in range(SEEDS)]
     shapes = {"E": (12, D, 1.0)} | {f"W_{name}": (D, D, 0.25) for name in "QKVO"}
     shapes["W_U"] = (D, 4, 0.25)
     if kind == "learned":
         shapes["table"] = (4 * L, D, 0.7)
     p = {
-        name: torch.tensor(np.stack([s * rng.normal(size=(a, b)) for rng in rngs])).requires_grad_()
+        name: torch.tensor(np.stack([s * rng.normal(size=(a, b)) for rng in rngs]))
         for name, (a, b, s) in shapes.items()
     }
     if kind == "T5":
-        p["bias"] = torch.zeros(SEEDS, 8, dtype=torch.float64, requires_grad=True)
-    adam = torch.optim.Adam(p.values(), lr=0.02, betas=(0.9, 0.98), eps=1e-8)
-    for step, (x, wanted) in enumerate(lessons(n, batch), start=1):
-        adam.param_groups[0]["lr"] = 0.02 * min(1, 2 * (300 - step) / 300)
-        got = logits(kind, p, x)
-        losses = [
-            torch.nn.functional.cross_entropy(a.flatten(0, 1), b.flatten(), ignore_index=-1)
-            for a, b in zip(got, wanted, strict=True)
-        ]
-        adam.zero_grad()
-        torch.stack(losses).sum().backward()
-        adam.step()
-    return {name: one.detach() for name, one in p.items()}
+        p["bias"] = torch.zeros(SEEDS, 8).double()
+    # One vector for each seed: Adam goes through it at once.
+    flat = torch.cat([one.flatten(1) for one in p.values()], 1).requires_grad_()
+    sizes = [one[0].numel() for one in p.values()]
+
+    def parts() -> dict[str, torch.Tensor]:
+        split = zip(p.items(), flat.split(sizes, 1), strict=True)
+        return {name: part.view(one.shape) for (name, one), part in split}
+
+    moments, count = [torch.zeros_like(flat) for _ in range(2)], torch.tensor(0.0)
+    options = {"beta1": 0.9, "beta2": 0.98, "eps": 1e-8, "weight_decay": 0}
+    options |= {"amsgrad": False, "maximize": False}
+    for step, (x, wanted) in enumerate(lessons(n, 16 * L // n), start=1):
+        losses = torch.nn.functional.cross_entropy(
+            logits(kind, parts(), x).flatten(0, 2),
+            wanted.flatten(),
+            ignore_index=-1,
+            reduction="none",
+        ).view(SEEDS, -1)
+        loss = (losses.sum(1) / (wanted >= 0).sum((1, 2))).sum()
+        gradient = torch.autograd.grad(loss, flat)
+        lr = 0.02 * min(1, 2 * (300 - step) / 300)
+        with torch.no_grad():
+            adam([flat], [*gradient], *([m] for m in moments), [], [count], lr=lr, **options)
+    return {name: one.detach() for name, one in parts().items()}
 
 
 @cache
@@ -262,7 +294,7 @@ def exam() -> tuple[np.ndarray, np.ndarray]:
 @cache
 def right(kind: str, n: int = L, **options: Any) -> np.ndarray:
     """Which answers are right, (seeds, sequences, positions)."""
-    p = trained(kind, n, 16 * L // n)
+    p = trained(kind, n)
     got = logits(kind, p, tensor(exam()[0])[None], **options).argmax(-1)
     hits: np.ndarray = got.numpy() == exam()[1]
     return hits
@@ -498,7 +530,7 @@ def test_order(page: Any, lang: str) -> None:
     mixed = x[:, :, [*range(L - 2, -1, -1), L - 1]]
     moved = []
     for kind in ("none", "RoPE"):
-        before, after = (logits(kind, trained(kind), one)[:, :, -1] for one in (x, mixed))
+        before, after = (logits(kind, trained(kind, L), one)[:, :, -1] for one in (x, mixed))
         moved.append(f"{kind}: {bool((before - after).abs().max() > 1e-9)}")
     assert rows(page(lang, "long-sequences"), "order") == moved == ["none: False", "RoPE: True"]
 
@@ -551,8 +583,8 @@ def test_window(page: Any, lang: str) -> None:
     assert rows(chapter, "window") == [f"{kind}: True" for kind in kinds]
     x = tensor(exam()[0])[None]
     for kind in (*kinds, "sinusoids"):
-        long = logits(kind, trained(kind), x, window=L)
-        short = logits(kind, trained(kind), x[:, :, 24:40])
+        long = logits(kind, trained(kind, L), x, window=L)
+        short = logits(kind, trained(kind, L), x[:, :, 24:40])
         same = bool((long[:, :, 39] - short[:, :, -1]).abs().max() < 1e-9)
         assert same is (kind != "sinusoids")
     assert rows(chapter, "gradient") == ["learned: True", "RoPE: True", "T5: True"]

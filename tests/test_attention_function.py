@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
-from tests.conftest import each_language, row, rows, tries
+from tests.conftest import each_language, row, rows, tree_of, tries
 from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed
 
 few = tries(40)
@@ -58,6 +58,12 @@ def make(
         torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_(grad)
         for shape in shapes
     )
+
+
+def drawn(chapter: Any, block: str) -> Any:
+    """The figure of a block, its only one."""
+    (figure,) = tree_of(chapter.html).get_element_by_id(block).iter("svg")
+    return figure
 
 
 def make_mask(kind: str, n_q: int, n_k: int, dtype: torch.dtype) -> torch.Tensor | None:
@@ -226,14 +232,14 @@ def test_example(page: Callable[[str, str], Any], lang: str) -> None:
     chapter = page(lang, "attention-function")
     weights = exact_weights([[1, 0, 0], [1, 1, 0], [1, 1, 1]])
     assert chapter.values("idea") == [f"[{', '.join(f'{x:.4f}' for x in (weights @ V)[2])}]"]
-    (figure,) = chapter.article.select("#out-setup svg.attention-figure")
-    told = [float(x) for x in re.findall(r"\d\.\d{4}", figure["aria-label"])]
+    figure = drawn(chapter, "out-setup")
+    told = [float(x) for x in re.findall(r"\d\.\d{4}", figure.get("aria-label"))]
     lower = np.tril_indices(3)
     printed(np.array(told), np.concatenate([weights[lower], (weights @ V).ravel()]))
-    found = [float(x) for x in re.findall(r"(?<![\d.])\d+\.\d\d(?!\d)", figure["aria-label"])]
+    found = [float(x) for x in re.findall(r"(?<![\d.])\d+\.\d\d(?!\d)", figure.get("aria-label"))]
     scores = np.array(QUERIES) @ np.transpose(KEYS) / np.sqrt(3)
     printed(np.array(found), scores[lower], decimals=2)
-    assert len(re.findall("forbidden|屏蔽", figure["aria-label"])) == 6
+    assert len(re.findall("forbidden|屏蔽", figure.get("aria-label"))) == 6
 
 
 @pytest.mark.site
@@ -272,10 +278,12 @@ def test_control(page: Callable[[str, str], Any], lang: str) -> None:
     sizes = {"batch": 2, "heads": 3, "n_q": 5, "n_k": 7, "d_k": 4, "d_v": 6}
     inputs = {"query": ["n_q", "d_k"], "key": ["n_k", "d_k"], "value": ["n_k", "d_v"]}
     alone = dict.fromkeys(sizes, "key") | {"n_q": "query", "d_v": "value"}
-    found = page(lang, "attention-function").article.select("#out-control .frame")
-    assert [one["data-at"] for one in found] == [f"{i} {j}" for i in range(1, 7) for j in (1, 2)]
+    control = tree_of(page(lang, "attention-function").html).get_element_by_id("out-control")
+    found = control.find_class("frame")
+    settings = [f"{i} {j}" for i in range(1, 7) for j in (1, 2)]
+    assert [one.get("data-at") for one in found] == settings
     for frame in found:
-        which, how = (int(one) - 1 for one in frame["data-at"].split())
+        which, how = (int(one) - 1 for one in frame.get("data-at").split())
         size = list(sizes)[which]
         works = bool(how) or size in ("n_q", "d_v")
         wanted: list[list[int]] = []
@@ -283,18 +291,19 @@ def test_control(page: Callable[[str, str], Any], lang: str) -> None:
             names = ["batch", "heads", *ends]
             changed = how or tensor == alone[size]
             wanted.append([9 if changed and name == size else sizes[name] for name in names])
-        label = frame.svg["aria-label"]
+        svg, caption = frame.find(".//svg"), frame.find(".//figcaption").text_content()
+        label = svg.get("aria-label")
         shown = re.findall(r"[:：] ?(\d+(?:[,、] ?\d+){3})", label)
         if works:
             grown = sizes | {size: 9}
             for last in ("n_k", "d_v"):
                 wanted.append([grown[name] for name in ("batch", "heads", "n_q", last)])
-            assert str(tuple(wanted[-1])) in frame.figcaption.get_text()
+            assert str(tuple(wanted[-1])) in caption
         else:
             assert len(re.findall("forbidden|屏蔽", label)) == 8
-            assert re.search("Refused|不合要求", frame.figcaption.get_text())
+            assert re.search("Refused|不合要求", caption)
         assert [[int(x) for x in re.findall(r"\d+", row)] for row in shown] == wanted
-        assert len(frame.svg.find_all("rect")) == sum(row.count(9) for row in wanted)
+        assert len(svg.findall(".//rect")) == sum(row.count(9) for row in wanted)
 
 
 A = [Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)]
@@ -442,8 +451,8 @@ def test_transpose(page: Callable[[str, str], Any], lang: str) -> None:
         [sum(three[0][i][c] * three[j][c][0] for c in range(3)) for j in range(3)] for i in range(3)
     ]
     assert wrong != right
-    (figure,) = chapter.article.select("#out-mistake-transpose svg.attention-figure")
-    told = re.findall(r"[:：] ?(\d+)[,、] ?(\d+)[,、] ?(\d+)", figure["aria-label"])
+    figure = drawn(chapter, "out-mistake-transpose")
+    told = re.findall(r"[:：] ?(\d+)[,、] ?(\d+)[,、] ?(\d+)", figure.get("aria-label"))
     assert [[int(x) for x in row] for row in told] == wrong + right
     assert chapter.values("mistakes")[:2] == [str(wrong[0]), str(right[0])]
     torch.set_warn_always(True)  # and not once a process

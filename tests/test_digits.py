@@ -16,7 +16,7 @@ import pytest
 from attention_docs.site.build import Build
 from attention_docs.site.run.result import Code, Job, Result
 from attention_docs.site.run.worker import run_page
-from tests.conftest import KEPT_ELSEWHERE, ROOT
+from tests.conftest import KEPT_ELSEWHERE, ROOT, written
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,8 @@ def build(site: Path) -> Build:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTENTION_DOCS_CACHE", str(ROOT / KEPT_ELSEWHERE))
         found = Build(ROOT, print)
-    found.read()
+    found.pages = written().pages
+    found.executor.plan(found.all)
     return found
 
 

@@ -21,13 +21,13 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import read_listing
+from attention_docs.site.read.listing import Section, read_listing
 from attention_docs.site.read.page import NUMERAL, Request, read_page
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand as expanded
 from attention_docs.site.run.result import Result
 from attention_docs.words import words
-from tests.conftest import LANGUAGES, ROOT, Page, each_language
+from tests.conftest import LANGUAGES, ROOT, Page, class_of, each_language, tree_of
 
 Entry = dict[str, Any]
 ENTRIES: list[Entry] = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -53,8 +53,19 @@ def chapter(entry: Entry) -> str:
     return str(entry["place"]).split("#")[0]
 
 
+@cache
+def listing_of(slug: str) -> dict[str, Section]:
+    return read_listing(ROOT / "docs" / "listings" / f"{slug}.py")
+
+
+@cache
+def source(lang: str, slug: str) -> str:
+    return (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+
+
+@cache
 def ids_of(lang: str, slug: str) -> list[str]:
-    text = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
+    text = source(lang, slug)
     found = re.findall(r"^#{1,6} .*\{ #([\w-]+) \}$|^    id: ([\w-]+)$", text, re.M)
     return [heading or box for heading, box in found]
 
@@ -134,13 +145,12 @@ def test_every_place_exists_in_both_languages(entry: Entry) -> None:
 @each
 def test_every_named_block_exists(entry: Entry) -> None:
     slug = chapter(entry)
-    listing = read_listing(ROOT / "docs" / "listings" / f"{slug}.py")
+    listing = listing_of(slug)
     assert blocks(entry)
     for name in blocks(entry):
         assert name in listing
         for lang in LANGUAGES:
-            text = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
-            assert f'--8<-- "{slug}.py:{name}"' in text
+            assert f'--8<-- "{slug}.py:{name}"' in source(lang, slug)
 
 
 @cache
@@ -160,24 +170,26 @@ def test_every_named_test_exists(entry: Entry) -> None:
 # --- the built page ------------------------------------------------------------------------------
 
 
-def output(document: dict[str, Any], entry: Entry, name: str) -> list[str]:
-    """What a block printed, from numbers.json."""
-    page, block = f"/{chapter(entry)}/", f"out-{name}"
-    for record in document["records"]:
-        if record["page"] == page and record["id"] == block:
-            return str(record["text"]).splitlines()
-    return []
+@pytest.fixture(scope="module")
+def output(numbers_json: dict[str, Any]) -> Callable[[Entry, str], list[str]]:
+    """`output(entry, name)`: what a block printed, from numbers.json."""
+    records = numbers_json["records"]
+    texts = {(record["page"], record["id"]): str(record["text"]) for record in reversed(records)}
+    return lambda entry, name: texts.get((f"/{chapter(entry)}/", f"out-{name}"), "").splitlines()
 
 
 def fold(page: Page, entry: Entry) -> Any:
     """What an entry shows when it is open."""
-    (inside,) = page.article.select(f"details.fold > .inside#{entry['id']}")
+    inside = tree_of(page.html).get_element_by_id(entry["id"])
+    assert "inside" in class_of(inside)
+    assert inside.getparent().tag == "details"
+    assert "fold" in class_of(inside.getparent())
     return inside
 
 
 def boxes(page: Page, entry: Entry) -> list[Any]:
     """The boxes of an entry on the built page."""
-    return list(fold(page, entry).select(":scope > .admonition"))
+    return [one for one in fold(page, entry) if "admonition" in class_of(one)]
 
 
 def unmarked(code: str) -> str:
@@ -188,15 +200,18 @@ def unmarked(code: str) -> str:
 @each_language
 @each
 def test_the_gallery_shows_what_the_chapters_show(
-    entry: Entry, lang: str, page: Callable[[str, str], Page], numbers_json: dict[str, Any]
+    entry: Entry,
+    lang: str,
+    page: Callable[[str, str], Page],
+    output: Callable[[Entry, str], list[str]],
 ) -> None:
     found = boxes(page(lang, "mistakes"), entry)
-    listing = read_listing(ROOT / "docs" / "listings" / f"{chapter(entry)}.py")
+    listing = listing_of(chapter(entry))
     assert len(found) == len(blocks(entry))
     for box, name in zip(found, blocks(entry), strict=True):
-        code, *printed = [pre.get_text() for pre in box.find_all("pre")]
+        code, *printed = [pre.text_content() for pre in box.iter("pre")]
         assert unmarked(code) == listing[name].code.strip("\n")
-        wanted = output(numbers_json, entry, name)
+        wanted = output(entry, name)
         got = "\n".join(printed).removesuffix("\n").splitlines()
         if any(line.startswith(("✗ ", "✓ ")) for line in got):
             got = [line[2:] for line in got]
@@ -205,22 +220,22 @@ def test_the_gallery_shows_what_the_chapters_show(
 
 @pytest.mark.site
 @each
-def test_wrong_and_right_differ(entry: Entry, numbers_json: dict[str, Any]) -> None:
+def test_wrong_and_right_differ(entry: Entry, output: Callable[[Entry, str], list[str]]) -> None:
     """No line of a wrong output is a line of the right one; or two values in one line differ."""
     if "claim" in entry:
-        assert any(output(numbers_json, entry, name) for name in names(entry["claim"]))
+        assert any(output(entry, name) for name in names(entry["claim"]))
         return
     if "both" in entry:
         value = r"\s*(\[[^\]]*\]|[^,\s]+)"
         pairs = [
             [re.search(re.escape(label) + value, line) for label in entry["both"]]
-            for line in output(numbers_json, entry, entry["wrong"])
+            for line in output(entry, entry["wrong"])
         ]
         assert any(a[1] != b[1] for a, b in pairs if a and b)
         return
     marks, wrong, right = names(entry.get("marks")), set(), set()
     for number, name in enumerate(blocks(entry)):
-        lines = output(numbers_json, entry, name)
+        lines = output(entry, name)
         default = "x" if name in names(entry["wrong"]) else "+"
         signs = marks[number] if number < len(marks) and marks[number] else default * len(lines)
         wrong |= {line for sign, line in zip(signs, lines, strict=True) if sign == "x"}
@@ -237,27 +252,27 @@ def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> No
     for entry in ENTRIES:
         kinds = [kind for kind in ("claim", "wrong", "right") for _ in names(entry.get(kind))]
         for box, kind in zip(boxes(gallery, entry), kinds, strict=True):
-            shown = set(box["class"])
+            shown = class_of(box)
             assert ({"failure", "no-copy"} <= shown) == (kind == "wrong")
-            title = box.find(class_="admonition-title").get_text()
+            title = box.find_class("admonition-title")[0].text_content()
             assert bool(re.search("do not copy|请勿照抄", title)) == (kind == "wrong")
-            code = box.find("pre").get_text()
+            code = box.find(".//pre").text_content()
             assert code.count("# ✗") >= (len(names(entry.get("bad"))) > 0) * (kind == "wrong")
 
 
 @pytest.mark.site
 @each_language
 def test_an_entry_links_to_its_chapter_and_its_numbers(
-    lang: str, page: Callable[[str, str], Page], numbers_json: dict[str, Any]
+    lang: str, page: Callable[[str, str], Page], output: Callable[[Entry, str], list[str]]
 ) -> None:
     gallery = page(lang, "mistakes")
     for entry in ENTRIES:
-        links = {a.get("href") for a in fold(gallery, entry).select(":scope > ul a")}
+        links = set(fold(gallery, entry).xpath("ul//a/@href"))
         wanted = {"../{}/#{}".format(*place.split("#")) for place in places(entry)}
         wanted |= {
             f"../{chapter(entry)}/index.html#out-{name}"
             for name in blocks(entry)
-            if output(numbers_json, entry, name)
+            if output(entry, name)
         }
         assert wanted <= links
 

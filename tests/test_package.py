@@ -55,7 +55,10 @@ def test_shapes_in_signatures_hold_for_every_example() -> None:
     """The doctests run once more with jaxtyping and beartype checking every annotation."""
     topics = [str(p) for p in sorted((ROOT / "attention_docs").glob("*.py"))]
     topics.append(str(ROOT / "attention_docs" / "nn"))
-    done = python("-m", "pytest", "-q", "--jaxtyping-packages=attention_docs,tests.check", *topics)
+    checked = "--jaxtyping-packages=attention_docs,tests.check"
+    # Doctests hold no assertion to rewrite and nothing of hypothesis, which pytest would import.
+    needless = ("--assert=plain", "-p", "no:hypothesispytest")
+    done = python("-m", "pytest", "-q", checked, *needless, *topics)
     assert done.returncode == 0, done.stdout
 
 

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
@@ -53,7 +54,9 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def sections(path: Path) -> Source:
+    """A page's source; no test changes it."""
     return read_page(path, ROOT)
 
 
@@ -87,7 +90,7 @@ def test_a_formula_changed_in_one_language_is_seen(case: str) -> None:
     """Signs in displays and numerals are compared as well; those have their tests elsewhere."""
     text, old, new, told = FORMULAS[case]
     pages = [path for path in SOURCES if "/zh/" in str(path) and text in path.read_text("utf-8")]
-    page = sections(pages[0])
+    page = read_page(pages[0], ROOT)
     number = page.text[: page.text.index(text)].count("\n")
     line = page.lines[number]
     at = line.index(text)
@@ -111,7 +114,7 @@ def test_a_relation_changed_in_one_language_is_seen(word: str) -> None:
     """No number and no formula changes."""
     new, told = RELATIONS[word]
     for slug in SLUGS:
-        page = sections(ROOT / "docs" / "zh" / f"{slug}.md")
+        page = read_page(ROOT / "docs" / "zh" / f"{slug}.md", ROOT)
         results = [one for one in page.passages if one.kind == "result"]
         held = [one for one in results if word in one.title + one.text]
         if word == "越大":
@@ -145,17 +148,25 @@ def chapter_part(page: Source, line: int) -> int:
     return max((head for head in heads if head <= line), default=0)
 
 
-def allowed_in(page: Source, numbers: dict[str, Any]) -> tuple[dict[int, set[str]], str]:
+@pytest.fixture(scope="module")
+def records_of(numbers_json: dict[str, Any]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The records of each page, by its language and name."""
+    found = defaultdict(list)
+    for record in numbers_json["records"]:
+        found[record["lang"], record["slug"]].append(record)
+    return found
+
+
+def allowed_in(page: Source, records: list[dict[str, Any]]) -> tuple[dict[int, set[str]], str]:
     """The decimals that each part of a page may hold, and all text that may hold its vectors."""
     lines = {f"out-{block.id}": block.line for block in page.blocks}
     code = " ".join(section.code for block in page.blocks for section in block.sections)
     module = ROOT / "attention_docs" / f"{page.slug.replace('-', '_')}.py"
     code += module.read_text(encoding="utf-8") if module.is_file() else ""  # data of an example
     printed: dict[int, str] = defaultdict(lambda: f"{code} {tasks(page)}")
-    for record in numbers["records"]:
-        if (record["lang"], record["slug"]) == (page.lang, page.slug):
-            line = lines.get(record["id"], record["line"])
-            printed[chapter_part(page, line)] += f" {record['text']}"
+    for record in records:
+        line = lines.get(record["id"], record["line"])
+        printed[chapter_part(page, line)] += f" {record['text']}"
     heads = {chapter_part(page, one.line) for one in page.passages}
     found = {head: set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed[head])) for head in heads}
     return found, bare(" ".join(printed.values()))
@@ -163,13 +174,15 @@ def allowed_in(page: Source, numbers: dict[str, Any]) -> tuple[dict[int, set[str
 
 @pytest.mark.site
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_no_result_is_pasted(path: Path, numbers_json: dict[str, Any]) -> None:
+def test_no_result_is_pasted(
+    path: Path, records_of: dict[tuple[str, str], list[dict[str, Any]]]
+) -> None:
     """Vectors, matrices and decimals stand in a page only where its blocks hold or print them, or
     where an exercise gives them. A decimal must have been printed under the same heading (of level
     2): one that another section happens to print is no source. Percentages, large numbers, code
     spans, headings: attention_docs/site/read/typed.py."""
     page = sections(path)
-    by_section, vectors_of = allowed_in(page, numbers_json)
+    by_section, vectors_of = allowed_in(page, records_of[page.lang, page.slug])
     pasted = []
     for part in page.passages:
         allowed = by_section[chapter_part(page, part.line)]
@@ -310,8 +323,9 @@ def test_every_link_leads_to_a_file_and_an_anchor(site: Path) -> None:
         if path.name == "404.html":
             continue  # its links start at the address where the site will be
         here = f"/{path.relative_to(site).as_posix()}"
-        for tag in tree_of(path).iter("a", "link", "script", "img"):
-            address = urlsplit(urljoin(here, tag.get("href") or tag.get("src") or ""))
+        tags = tree_of(path).iter("a", "link", "script", "img")
+        for link in {tag.get("href") or tag.get("src") or "" for tag in tags}:
+            address = urlsplit(urljoin(here, link))
             if address.scheme or address.netloc:
                 continue
             target = site / unquote(address.path).lstrip("/")
@@ -369,7 +383,7 @@ def test_numbers_json_and_the_pages_say_the_same(
     """Every output and every inline value, in order and section by section."""
     one = page(lang, slug)
     article = tree_of(folder_of(site, lang, slug) / "index.html").find(".//article")
-    frames = [tag for tag in article.iter("div") if "output" in class_of(tag)]
+    frames = [tag for tag in article.find_class("output") if tag.tag == "div"]
     assert {tag.get("id"): printed_in(tag) for tag in frames} == one.outputs
     assert [tag.get("id") for tag in frames] == list(one.outputs)
     assert all(tag.xpath("count(.//details[@class='origin'])") == 1 for tag in frames)
@@ -404,19 +418,20 @@ def values_in(article: Any) -> tuple[list[tuple[str, str, str]], dict[str, str]]
     heading, values = "", []
     formulas: dict[str, str] = defaultdict(str)
     for tag in article.iter(*HEADINGS, "span", "math"):
-        box = next((one.get("id") for one in tag.iterancestors("div") if boxed(one)), "")
         if tag.tag in HEADINGS:
             heading = tag.get("id")
         elif tag.tag == "math":
-            formulas[box or heading] += squeezed(tag.text_content())
+            formulas[box_of(tag) or heading] += squeezed(tag.text_content())
         elif "value" in class_of(tag):
-            values.append((box or heading, tag.get("id"), tag.text_content()))
+            values.append((box_of(tag) or heading, tag.get("id"), tag.text_content()))
     return values, formulas
 
 
-def boxed(tag: Any) -> bool:
-    """Whether an element is a box with an address."""
-    return bool(tag.get("id")) and bool({"inside", "result", "exercise"} & class_of(tag))
+def box_of(tag: Any) -> str:
+    """The address of the box that an element stands in, if any."""
+    boxes = (one for one in tag.iterancestors("div") if one.get("id"))
+    kinds = {"inside", "result", "exercise"}
+    return next((one.get("id") for one in boxes if kinds & class_of(one)), "")
 
 
 def squeezed(text: str) -> str:

@@ -1,5 +1,6 @@
 """Softmax: against torch in every float type, by hand in fractions, and with mpmath."""
 
+import functools
 import itertools
 import json
 import math
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import softmax as package
-from tests.conftest import each_language
+from tests.conftest import each_language, tree_of
 from tests.exact import KEYS, QUERIES, SCORES, VALUES, norm, printed, printed_e, product
 from tests.exact import jacobian as jacobian_of
 from tests.exact import softmax as softmax_of
@@ -268,6 +269,7 @@ def table(text):
     return [[float(x) for x in line.split()] for line in text.splitlines()[1:]]
 
 
+@functools.cache
 def led(gap, n, tau=1):
     """Weight of a key that leads n - 1 equal others, by the definition."""
     return softmax_of([0] * (n - 1) + [gap], tau)[-1]
@@ -278,17 +280,19 @@ def led(gap, n, tau=1):
 def test_control(page, lang):
     softmax = page(lang, "softmax")
     printed([float(x) for x in softmax.values("softmax")[:2]], [led(4, 2), led(4, 1024)], 4)
-    frames = softmax.article.select("#out-control .frame")
+    control = tree_of(softmax.html).get_element_by_id("out-control")
+    frames = control.find_class("frame")
     settings = list(itertools.product((1, 2, 4), (4, 7, 10), (2, 8, 64, 1024)))
     assert len(frames) == len(settings) == 36
     for frame, (tau, gap, n) in zip(frames, settings, strict=True):
-        caption = frame.figcaption.get_text()
+        caption = frame.find(".//figcaption").text_content()
         assert caption.startswith(f"τ = {tau}, Δ = {gap}, n = {n:,d}")
         leader = led(gap, n, tau)
         printed([float(caption[-6:])], [leader], 4)
-        told = [float(x) for x in re.findall(r"\d\.\d{4}", frame.select_one("svg")["aria-label"])]
+        told = [float(x) for x in re.findall(r"\d\.\d{4}", frame.find(".//svg").get("aria-label"))]
         printed(told, [leader, 1 - leader, (1 - leader) / (n - 1)], 4)
-    texts = [one.get_text() for one in softmax.article.select("#out-control label .at")]
+    at = [one for label in control.iter("label") for one in label.find_class("at")]
+    texts = [one.text_content() for one in at]
     assert texts == ["1", "2", "4", "4", "7", "10", "2", "8", "64", "1,024"]
 
 
@@ -409,7 +413,8 @@ def test_jacobian(page, lang):
     s = torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64).log()
     of_torch = torch.autograd.functional.jacobian(lambda x: torch.softmax(x, -1), s)
     np.testing.assert_allclose(of_torch, np.array(wanted, float), rtol=0, atol=1e-12)
-    told = softmax.article.select_one("#out-jacobian svg")["aria-label"]
+    figure = tree_of(softmax.html).get_element_by_id("out-jacobian").find(".//svg")
+    told = figure.get("aria-label")
     cells = [float(x.replace("−", "-")) for x in re.findall(r"[-−]?\d\.\d{2}\b", told)]
     printed(np.reshape(cells[:9], (3, 3)), wanted, 2)
     for block in ("jacobian-checks", "jacobian-torch"):

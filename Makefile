@@ -4,6 +4,8 @@ BIN := .venv/bin
 READY := .venv/ready
 # The theme says at every start that its support ends; README says the same, and what comes then.
 export NO_MKDOCS_2_WARNING := 1
+# A test run has some hundred processes of Python: what one has compiled the others need not.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Types are checked beside the tests, by a core that would wait, and told of after them.
 WITH_TYPES = @mkdir -p .cache; $(BIN)/mypy >.cache/types.txt 2>&1 & types=$$!; \

@@ -437,3 +437,15 @@ def box_of(tag: Any) -> str:
 def squeezed(text: str) -> str:
     """Without spaces, and with the hyphen for a minus sign: formulas set both their own way."""
     return re.sub(r"\s", "", text).replace("−", "-")
+
+
+LABELS = {"en": "Parameters:", "zh": "参数：", "zh-hant": "參數："}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", LABELS)
+def test_documentation_is_labelled_in_the_language_of_its_page(lang: str, site: Path) -> None:
+    """mkdocstrings would give each language the labels of the one that is built before it."""
+    tree = tree_of(folder_of(site, lang, "api/masking") / "index.html")
+    found = {one.text_content().strip() for one in tree.find_class("doc-section-title")}
+    assert found & {*LABELS.values()} == {LABELS[lang]}

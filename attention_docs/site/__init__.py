@@ -22,6 +22,7 @@ render    pages as HTML, made inside of Markdown
     formulas  TeX to MathML; mathml: as a page wants it; mathfont: the font for it
     requests  parts made from several pages (chapters): mistakes, citations, notes
     theme     what the theme's HTML lacks
+    documentation  what is said of modules, found out once for all languages
     shelf     pages that were made before
 publish   what stands beside the pages
     catalogue where each page and its copies stand

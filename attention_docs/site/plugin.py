@@ -49,6 +49,7 @@ from attention_docs.site.read.page import Reader
 from attention_docs.site.read.settings import Settings, settings
 from attention_docs.site.render import blocks, theme
 from attention_docs.site.render.cards import glyph
+from attention_docs.site.render.documentation import Documentation
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.shelf import Made, Shelf
 from attention_docs.site.render.weave import FILES, Woven
@@ -129,8 +130,15 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
                 lambda record: UNCHANGED not in record.getMessage()
             )
 
+    @event_priority(100)
+    def _name_language(self, config: MkDocsConfig) -> None:
+        """Tell mkdocstrings the language: it asks before i18n sets it, and would take the last."""
+        if _nested(config) and (documenting := config.plugins.get("mkdocstrings")):
+            script = self.build.scripts.get(lang := _language(config))
+            documenting.config.locale = script.origin if script else lang
+
     @event_priority(-200)  # after the language is set
-    def on_config(self, config: MkDocsConfig) -> None:
+    def _take_part(self, config: MkDocsConfig) -> None:
         """Take part in Markdown; offer "edit this page" only where there is a repository."""
         if not config.repo_url:
             config.edit_uri = None
@@ -138,6 +146,13 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         said = self.build.words if _nested(config) else words
         toc["permalink_title"] = said(_language(config))["site"]["theme"]["permalink"]
         sheets, config.extra_css = styles.apart(Path(config.docs_dir), config.extra_css)
+        if not _nested(config):
+            compiled = cache_folder(_file(config).parent) / "templates"
+            compiled.mkdir(parents=True, exist_ok=True)
+            self.compiled = jinja2.FileSystemBytecodeCache(str(compiled))
+            self.documentation = Documentation(self.compiled)
+        if documenting := config.plugins.get("mkdocstrings"):
+            self.documentation.share(documenting.get_handler("python"))
         if _nested(config):
             return
         self.sheets = sheets
@@ -148,13 +163,15 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         ours = {"validator": self.extension.fences, "format": self.extension.lay_out}
         superfences["custom_fences"] = [*superfences.get("custom_fences", []), fence | ours]
 
+    on_config = CombinedEvent(_name_language, _take_part)
+
     def on_pre_build(self, *, config: MkDocsConfig) -> None:
         """Prepare all languages before the first one is built."""
         if _nested(config):
             return
         self.listener.messages.clear()
         words.cache_clear()
-        path = Path(config.config_file_path or "mkdocs.yml").resolve()
+        path = _file(config)
         root, known = path.parent, self._settings(path)
         config.site_url = known.site_url  # under `serve` mkdocs has put its own there
         if self.reader is None or self.reader.root != root:
@@ -295,9 +312,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             turn = self.turns.get(page.file.src_uri) if isinstance(page, Page) else None
             return self._printed(page, turn, fresh, config) if page and turn else fresh()
 
-        compiled = self.build.cache / "templates"
-        compiled.mkdir(parents=True, exist_ok=True)
-        env.bytecode_cache = jinja2.FileSystemBytecodeCache(str(compiled))
+        env.bytecode_cache = self.compiled
         env.template_class = type("KeptTemplate", (jinja2.Template,), {"render": render})
         return env
 
@@ -546,6 +561,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if match and source.path == f"docs/{match['page']}":
                 return Failure(source.path, source.line_of(f"({match['link']}"), message)
         return Failure("mkdocs.yml", 1, message)
+
+
+def _file(config: MkDocsConfig) -> Path:
+    """The file that says what is built; the project lies around it."""
+    return Path(config.config_file_path or "mkdocs.yml").resolve()
 
 
 def _nested(config: MkDocsConfig) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from attention_docs.site.addresses import relative
 from attention_docs.site.read.page import Page
+from attention_docs.site.run.imports import Modules
 from attention_docs.words import Words
 
 MARKDOWN = "index.html.md"  # the name that llmstxt.org gives to the copy of a page at ".../"
@@ -71,6 +73,11 @@ class Catalogue:
     root: Path
     site_url: str
     repository: str
+
+    @cached_property
+    def modules(self) -> Modules:
+        """The modules of the project, which notebooks are asked about."""
+        return Modules(self.root)
 
     def linker(
         self, start: str, named: Callable[[Placed], str], base: str = ""

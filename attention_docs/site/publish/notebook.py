@@ -8,7 +8,6 @@ from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.markdown import fenced, parts
 from attention_docs.site.read.page import Block
 from attention_docs.site.render.weave import Woven
-from attention_docs.site.run.imports import Modules
 
 
 def notebook(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
@@ -40,7 +39,7 @@ def notebook(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
 def _about(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     """What the notebook is, and what it needs."""
     words, page = woven.words["site"]["copies"], woven.page
-    needs = sorted(Modules(catalogue.root).third_party(page.code, ("torch",)))
+    needs = sorted(catalogue.modules.third_party(page.code, ("torch",)))
     package = "."
     if catalogue.repository:
         package = f'"attention-docs @ git+{catalogue.repository}"'

@@ -40,7 +40,8 @@ class Section:
     def told(self, lang: str, script: Callable[[str, str], str] = same) -> str:
         """The code with comments in a language, or in what a script makes of it."""
         words = comments(self.listing, lang)
-        return told(self.code, {text: script(word, text) for text, word in words.items()})
+        own = {text for text, *_ in remarks(self.code)} if words else set()
+        return told(self.code, {text: script(words[text], text) for text in own & words.keys()})
 
 
 @lru_cache(maxsize=1024)  # a page asks for the same listing once for each of its blocks

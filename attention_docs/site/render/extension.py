@@ -128,6 +128,8 @@ class Tree(Treeprocessor):
             explainer = Explainer(
                 woven.glossary, woven.notation, woven.links.glossary, woven.links.notation
             )
+        held = (element for element in root.iter() if _is_formula(element))
+        formulas.prepare(_formula(element, woven)[1:] for element in held)
         self.visit(root, woven, explainer)
         self.outputs(root, woven)
         self.tables(root)
@@ -144,7 +146,7 @@ class Tree(Treeprocessor):
         _text(element, texts[0], explained)
         for child, tail in zip(children, texts[1:], strict=True):
             child.tail = None
-            if "arithmatex" in child.get("class", "").split():
+            if _is_formula(child):
                 self.formula(element, child, woven, explained)
             else:
                 element.append(child)
@@ -155,17 +157,15 @@ class Tree(Treeprocessor):
         self, parent: Element, holder: Element, woven: Woven, explainer: Explainer | None
     ) -> None:
         """A formula as MathML; around a symbol that comes for the first time, a link."""
-        found = FORMULA.fullmatch(holder.text or "")
-        assert found, holder.text
-        tex, display = woven.bare(found["tex"]).strip(), holder.tag == "div"
+        marked, tex, display = _formula(holder, woven)
         try:
             html = formulas.render(tex, display)
         except ValueError as error:
-            woven.fail(found["tex"], f"formula: {error}")
+            woven.fail(marked, f"formula: {error}")
             SubElement(parent, "code", {"class": "failure"}).text = AtomicString(tex)
             return
-        if MARK.search(found["tex"]):
-            html = self._valued(html, found["tex"].strip(), display, woven)
+        if MARK.search(marked):
+            html = self._valued(html, marked.strip(), display, woven)
         placeholder = self.md.htmlStash.store(html if display else mathml.breakable(html))
         link = explainer.symbol(tex) if explainer and not display else None
         if display:  # a long derivation scrolls in its box
@@ -246,6 +246,17 @@ class Tree(Treeprocessor):
                 for cell in child.iter("th"):
                     if not len(cell) and not (cell.text or "").strip():
                         cell.tag = "td"  # the corner of a table that heads nothing is no heading
+
+
+def _is_formula(element: Element) -> bool:
+    return "arithmatex" in element.get("class", "").split()
+
+
+def _formula(holder: Element, woven: Woven) -> tuple[str, str, bool]:
+    """A formula with marks for values, as TeX, and whether it stands by itself."""
+    found = FORMULA.fullmatch(holder.text or "")
+    assert found, holder.text
+    return found["tex"], woven.bare(found["tex"]).strip(), holder.tag == "div"
 
 
 def _knobs(block: Block) -> str:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement
 
 from attention_docs.site.read.page import Page
@@ -85,14 +86,17 @@ def name_rows(root: Element, found: Iterable[Term], numbered: Mapping[str, int])
 @lru_cache(maxsize=8)
 def _pattern(terms: tuple[str, ...]) -> re.Pattern[str]:
     """All terms, the longest first; a single Han character only where its English follows."""
+    longest_first = sorted(terms, key=len, reverse=True)
     parts = []
-    for term in sorted(terms, key=len, reverse=True):
-        if re.fullmatch(f"[{HAN}]", term):
-            parts.append(rf"{term}(?=（[a-z])|\A{term}\Z")
-        elif re.search(f"[{HAN}]", term):
-            parts.append(re.escape(term))
-        else:
-            parts.append(rf"(?<![\w-]){re.escape(term)}(?:e?s)?(?![\w-])")
+    for han, alike in groupby(longest_first, lambda term: bool(re.search(f"[{HAN}]", term))):
+        if han:
+            parts += [
+                rf"{term}(?=（[a-z])|\A{term}\Z" if len(term) == 1 else re.escape(term)
+                for term in alike
+            ]
+        else:  # together: within a word none is tried
+            either = "|".join(map(re.escape, alike))
+            parts.append(rf"(?<![\w-])(?:{either})(?:e?s)?(?![\w-])")
     return re.compile("|".join(f"(?:{part})" for part in parts) or r"(?!)", re.I)
 
 

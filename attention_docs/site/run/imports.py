@@ -19,6 +19,8 @@ PACKAGE = "attention_docs"
 INNER = re.compile(r"\b(?:import|from) torch\b")
 HEAVY = ("torch", f"{PACKAGE}.nn")
 
+_names = lru_cache(maxsize=2048)(names_of)  # the same code stands on the pages of all languages
+
 
 @lru_cache(maxsize=8192)
 def imported(code: str, module: str = "") -> frozenset[str]:
@@ -134,7 +136,7 @@ def with_torch(codes: Iterable[str], files: Iterable[Collection[str]] = ()) -> l
     found = []
     for code, published in zip_longest(codes, files, fillvalue=""):
         names = imported(code)
-        used, bound = names_of(code)
+        used, bound = _names(code)
         heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
         heavy = heavy or bool(INNER.search(code))  # handed to `exec`
         tainted = tainted | bound if heavy else tainted - bound

@@ -1,0 +1,84 @@
+"""What is made once for all languages, or together, is what it would be alone, and never stale."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from attention_docs.site.render import formulas
+from tests.mini import Project
+from tests.test_site_serve import Server
+
+MINI = '''"""A module of the test project."""
+
+CONSTANT = 7
+
+
+def doubled(number: float, how_often: int = 1, a_name_that_makes_the_line_long: bool = True) -> int:
+    """Twice a number."""
+    return number * 2**how_often
+'''
+PAGE = """---
+title: Mini
+description: A test page.
+---
+
+# Mini { #mini }
+
+::: attention_docs.mini
+"""
+
+
+@pytest.mark.long
+def test_a_saved_docstring_signature_or_body_shows_in_all_languages(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    project.write("attention_docs/mini.py", MINI)
+    for lang in ("en", "zh"):
+        project.write(f"docs/{lang}/api/mini.md", PAGE)
+    project.stamp()
+    server = Server(project)
+    pages = ("api/mini/", "zh/api/mini/")
+    try:
+        for page in pages:
+            server.wait_for(page, "Twice a number.")
+        server.wait_for_log("Serving on")
+        edits = (
+            ("Twice a number.", "Two times a number."),
+            ("number: float,", "number: complex,"),
+            ("return number * 2", "return number * 4"),
+        )
+        shown = ("Two times a number.", ">complex<", '<span class="mi">4</span>')
+        for (old, new), wanted in zip(edits, shown, strict=True):
+            for page in pages:
+                assert wanted not in server.wait_for(page, "doubled")
+            project.edit("attention_docs/mini.py", old, new)
+            for page in pages:
+                server.wait_for(page, wanted)
+    finally:
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait()
+
+
+def test_formulas_rendered_together_are_what_they_are_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted = [("d_k", False), ("d_k", True), (r"\frac{1}", False), (r"\text{a}^2", False)]
+
+    def rendered(one: formulas.Formula) -> str:
+        try:
+            return formulas.render(*one)
+        except ValueError as error:
+            return f"error: {error}"
+
+    monkeypatch.setattr(formulas, "_known", {})
+    alone = [rendered(one) for one in wanted]
+    assert [html.startswith("error: ") for html in alone] == [False, False, True, False]
+    monkeypatch.setattr(formulas, "_known", {})
+    formulas.prepare([*wanted, *wanted])
+    assert [rendered(one) for one in wanted] == alone
+    monkeypatch.setattr(formulas, "KEPT", 2)  # what does not fit is asked for again
+    assert [rendered(one) for one in reversed(wanted)] == alone[::-1]
+    formulas.prepare([("x", False)])
+    assert len(formulas._known) == 1

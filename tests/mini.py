@@ -10,6 +10,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from attention_docs.site.build import Build
 from attention_docs.site.read.twins import write_stamp
 from tests import ready
 from tests.conftest import QUIET, ROOT
@@ -92,6 +93,8 @@ def environment(root: Path, **more: str) -> dict[str, str]:
 
 
 LEFT = ("site", ".cache/results", ".cache/pages")  # what shows that there was a build
+LOG = "build.log"  # what the first build said
+SHARED = ("attention_docs", "docs/assets")  # nine of ten files, and no build writes to them
 
 
 @cache
@@ -101,7 +104,7 @@ def _begun(folder: Path) -> Path:
     bytecode."""
     root = folder / "small-project"
     skip = shutil.ignore_patterns("__pycache__")
-    for part in ("attention_docs", "docs/assets"):
+    for part in SHARED:
         shutil.copytree(ROOT / part, root / part, ignore=skip)
     nav = "nav:\n  - Home: index.md\n  - weights.md\n\n"
     config = re.sub(r"^nav:\n.*?\n\n", nav, CONFIG, flags=re.S | re.M)
@@ -119,6 +122,7 @@ def _begun(folder: Path) -> Path:
     for name in LEFT:
         (left := folder / "small-project-built" / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).rename(left)
+    (folder / "small-project-built" / LOG).write_text(done.stderr, encoding="utf-8")
     return root
 
 
@@ -163,7 +167,10 @@ class Project:
     def __init__(self, root: Path, *, built: bool = False) -> None:
         self.root = root
         begun = _begun(root.parent)
-        shutil.copytree(begun, root, dirs_exist_ok=True)
+        own = shutil.ignore_patterns("attention_docs", "assets")
+        shutil.copytree(begun, root, dirs_exist_ok=True, ignore=own)
+        for part in SHARED:
+            shutil.copytree(begun / part, root / part, copy_function=os.link)
         if built:
             shutil.copytree(begun.with_name("small-project-built"), root, dirs_exist_ok=True)
 
@@ -178,6 +185,8 @@ class Project:
         """Write a file of the project."""
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and target.stat().st_nlink > 1:
+            target.unlink()  # other projects have it too
         target.write_text(content, encoding="utf-8")
 
     def read(self, path: str) -> str:
@@ -216,15 +225,22 @@ class Project:
         """`mkdocs build` in the project."""
         return build(self.root, *flags, site=site, **environment)
 
+    def faults(self) -> list[str]:
+        """What reading and comparing the pages finds, without mkdocs."""
+        build = Build(self.root, print)
+        build.read()
+        return [str(failure) for failure in build.failures]
+
     def html(self, page: str, site: str = "site") -> str:
         """A built page, such as "zh/weights"."""
         return self.read(f"{site}/{page}/index.html")
 
 
-def ran(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:
+def ran(done: subprocess.CompletedProcess[str] | str) -> tuple[int, int]:
     """How many blocks ran and how many were reused, as the build said."""
-    match = re.search(r"Numbers: (\d+) blocks ran, (\d+) reused", done.stderr)
-    assert match, done.stderr
+    said = done if isinstance(done, str) else done.stderr
+    match = re.search(r"Numbers: (\d+) blocks ran, (\d+) reused", said)
+    assert match, said
     return int(match[1]), int(match[2])
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from attention_docs.site.build import Build
 from tests.conftest import site_built, why_not
 from tests.mini import CONSTANTS, WEIGHTS, Project
 
@@ -142,6 +141,25 @@ LISTING = {
             14,
             "failed: ValueError: a published block states its seed",
         ),
+        # Draws without a seed are seen though nothing of them is printed.
+        "draws from numpy": (
+            "weights = softmax(scores)",
+            "weights = softmax(scores)\nvars(np.random)['normal'](3)",
+            14,
+            "a published block states its seed, got draws from np.random",
+        ),
+        "draws from python": (
+            "weights = softmax(scores)",
+            "weights = softmax(scores)\n__import__('random').random()",
+            14,
+            "a published block states its seed, got draws from random",
+        ),
+        "draws from torch": (
+            "weights = softmax(scores)",
+            "import torch\n\nweights = softmax(scores)\ntorch.nn.Linear(2, 2)",
+            14,
+            "a published block states its seed, got draws from torch",
+        ),
         "process that dies": (
             "weights = softmax(scores)",
             "import os\n\nos._exit(3)",
@@ -196,11 +214,9 @@ def test_every_fault_of_a_step_stops_the_build_and_names_its_place(
 
 @pytest.mark.site
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
-def test_a_block_that_raises_fails_under_every_flag(
-    project: Project, flags: tuple[str, ...]
-) -> None:
-    project.edit(WEIGHTS, "scores = np.array([2.0, 4.0, 4.0])", "scores = np.array([2, 4, 4])")
-    done = project.build(*flags)
+def test_a_block_that_raises_fails_under_every_flag(built: Project, flags: tuple[str, ...]) -> None:
+    built.edit(WEIGHTS, "scores = np.array([2.0, 4.0, 4.0])", "scores = np.array([2, 4, 4])")
+    done = built.build(*flags)
     assert done.returncode == 1
     for place in ("en/weights.md:14", "docs/zh/weights.md:15"):  # one line more: its stamp
         head = f'{place}: block "weights" of docs/listings/weights.py failed: '
@@ -245,17 +261,10 @@ def test_a_build_that_fails_says_why_to_one_test_alone(project: Project, tmp_pat
     assert why_not(shared) == "the site was not built: another test says why"
 
 
-def read(project: Project) -> list[str]:
-    """What reading and comparing the pages finds, without mkdocs."""
-    build = Build(project.root, print)
-    build.read()
-    return [str(failure) for failure in build.failures]
-
-
 def test_all_faults_are_reported_and_not_the_first_alone(project: Project) -> None:
     project.edit("docs/zh/weights.md", ":setup", ":sett")
     project.edit("docs/zh/index.md", "{{ CONSTANT }}", "{{ CONSTANT }")
-    found = "\n".join(read(project))
+    found = "\n".join(project.faults())
     assert "docs/zh/weights.md:10: docs/listings/weights.py has no section" in found
     assert "docs/zh/index.md:13: an inline value" in found
 
@@ -264,13 +273,13 @@ def test_a_page_without_twin_and_a_stale_translation(project: Project) -> None:
     project.write("docs/zh/alone.md", "---\ntitle: x\n---\n\n# x { #alone }\n")
     project.write("docs/en/lonely.md", "---\ntitle: x\n---\n\n# x { #lonely }\n")
     project.edit("docs/en/weights.md", "The first weight is", "Now the first weight is")
-    found = "\n".join(read(project))
+    found = "\n".join(project.faults())
     assert "docs/zh/alone.md:1: has no twin docs/en/alone.md" in found
     assert "docs/en/lonely.md:1: has no twin docs/zh/lonely.md" in found
     assert "docs/zh/weights.md:13: the English text changed in #the-weights: bring this" in found
 
 
 def test_a_good_project_has_no_fault(project: Project) -> None:
-    assert read(project) == []
+    assert project.faults() == []
     project.edit(CONSTANTS, "name = ", "# A comment.\nname = ")
-    assert read(project) == []
+    assert project.faults() == []

@@ -208,15 +208,13 @@ def test_edit_this_page(published: Project, url: str) -> None:
 @pytest.mark.site
 def test_the_same_site_on_another_day(published: Project) -> None:
     """Dates stand nowhere: not in the sitemap, not in an archive."""
-    sites = []
-    for day in ("86400", "1700000000"):
-        done: subprocess.CompletedProcess[str] = published.build(
-            SITE_URL=ADDRESS, REPO_URL=REPOSITORY, SOURCE_DATE_EPOCH=day, site=f"day{day}"
-        )
-        assert done.returncode == 0, done.stderr
-        sites.append(hashes(published.root / f"day{day}"))
-    assert sites[0] == sites[1]
-    assert {"sitemap.xml.gz", "attention-docs.zip", "card.png", "llms.txt"} <= sites[0].keys()
+    done: subprocess.CompletedProcess[str] = published.build(
+        SITE_URL=ADDRESS, REPO_URL=REPOSITORY, SOURCE_DATE_EPOCH="86400", site="another-day"
+    )
+    assert done.returncode == 0, done.stderr
+    today = hashes(published.root / "site")
+    assert hashes(published.root / "another-day") == today
+    assert {"sitemap.xml.gz", "attention-docs.zip", "card.png", "llms.txt"} <= today.keys()
 
 
 def hashes(folder: Path) -> dict[str, str]:

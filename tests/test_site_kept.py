@@ -212,26 +212,32 @@ def test_a_shelf_gives_back_what_was_kept_whole_or_without_content(tmp_path: Pat
     assert Shelf(Store(tmp_path, print)).made("k", whole=True) is None
 
 
+# Faults that one build tells, each of a page of its own: old and new text, and what is told.
+FAULTS = [
+    # A block that fails: no further page is made.
+    {"listings/weights.py": ("softmax(scores)\n", "softmax(scores, axis=5)\n", "axis must")},
+    # Found after all pages are made.
+    {
+        "en/weights.md": ("(#weights ", "(#nowhere ", "#nowhere"),
+        "en/index.md": ("The constant", "{{CONSTANT}} The constant", "left in the page"),
+    },
+    {"en/weights.md": ("The first", "[x][attention_docs.nothing] The first", "docs.nothing")},
+]
+
+
 @pytest.mark.site
-@pytest.mark.parametrize(
-    ("path", "old", "new"),
-    [
-        (WEIGHTS, "softmax(scores)\n", "softmax(scores, axis=5)\n"),  # a block that fails
-        ("docs/en/weights.md", "(#weights ", "(#nowhere "),  # found after all pages are made
-        ("docs/en/weights.md", "The first weight", "[x][attention_docs.nothing] The first weight"),
-        ("docs/en/weights.md", "The first weight", "{{weights}} The first weight"),
-    ],
-)
-def test_a_page_with_a_fault_is_never_taken_again(
-    built: Project, path: str, old: str, new: str
-) -> None:
+def test_a_page_with_a_fault_is_never_taken_again(built: Project) -> None:
     published = content(built.root / "site")
-    built.edit(path, old, new, both="/en/" in path)
-    told = [built.build("-q") for _ in range(2)]
-    assert [done.returncode for done in told] == [1, 1]
-    assert told[0].stderr == told[1].stderr
-    assert content(built.root / "site") == published
-    built.edit(path, new, old, both="/en/" in path)
+    for faults in FAULTS:
+        for path, (old, new, _) in faults.items():
+            built.edit(f"docs/{path}", old, new, both=path.startswith("en/"))
+        told = [built.build("-q") for _ in range(2)]
+        assert [done.returncode for done in told] == [1, 1], faults
+        assert told[0].stderr == told[1].stderr, faults
+        for path, (old, new, message) in faults.items():
+            assert message in told[0].stderr, path
+            built.edit(f"docs/{path}", new, old, both=path.startswith("en/"))
+        assert content(built.root / "site") == published, faults
     assert built.build().returncode == 0
     assert content(built.root / "site") == published
     assert not list(built.root.glob("site.*"))
@@ -241,14 +247,17 @@ def test_a_page_with_a_fault_is_never_taken_again(
 def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_after_serving(
     project: Project,
 ) -> None:
-    page = "---\ntitle: {0}\ndescription: x\n---\n\n# {0} {{ #api }}\n\n::: attention_docs.{0}\n"
+    page = "---\ntitle: {0}\ndescription: x\n---\n\n# {0} {{ #api }}\n\n::: small.{0}\n"
+    project.write("small/__init__.py", '"""A package that is read sooner than ours."""\n')
     for name in ("softmax", "checks"):
+        project.write(f"small/{name}.py", project.read(f"attention_docs/{name}.py"))
         for lang in ("en", "zh"):
             project.write(f"docs/{lang}/api/{name}.md", page.format(name))
     project.stamp()
     address = {"SITE_URL": "https://example.org/a/"}
     first = project.build(site="first", **address)
     assert first.returncode == 0, first.stderr
+    assert 'id="small.softmax.softmax"' in project.html("zh/api/softmax", "first")
     project.edit("docs/en/weights.md", "title: Weights", "title: Shares")
     assert project.build(site="kept", **address).returncode == 0
     elsewhere = {"ATTENTION_DOCS_CACHE": str(project.root / "empty")}

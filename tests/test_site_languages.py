@@ -93,18 +93,12 @@ def test_a_fourth_language_is_a_folder_of_pages_and_a_file_of_words(project: Pro
     assert (project.root / "site/notebooks/fr/weights.ipynb").is_file()
 
 
-def faults(project: Project) -> str:
-    build = Build(project.root, print)
-    build.read()
-    return "\n".join(map(str, build.failures))
-
-
 def test_a_page_that_a_language_lacks_or_has_changed_is_a_fault(project: Project) -> None:
     french(project)
-    assert faults(project) == ""
+    assert project.faults() == []
     project.edit("docs/fr/index.md", "{ #index }", "{ #accueil }")
     (project.root / "docs/fr/weights.md").unlink()
-    told = faults(project)
+    told = "\n".join(project.faults())
     assert "docs/en/weights.md:1: has no twin docs/fr/weights.md" in told
     assert "docs/fr/index.md:7: heading or box: wanted #index, got #accueil" in told
 

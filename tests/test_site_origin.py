@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from functools import cache
 from typing import Any
 
@@ -50,16 +52,43 @@ def test_without_a_repository_the_listing_is_on_the_site(built: Project) -> None
     assert (built.root / "site" / "listings" / "weights.py").is_file()
 
 
-def test_a_block_without_package_code_and_a_torch_seed(project: Project) -> None:
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The small project, built, with a block that seeds torch and calls nothing of the package."""
+    project = Project(tmp_path_factory.mktemp("seeded"))
     code = "import torch\n\ntorch.manual_seed(7)\ntorch.Generator().manual_seed(8)\n"
     code += "weights = [0.5] * 3\n"
     project.edit(WEIGHTS, "weights = softmax(scores)\n", code)
     project.edit(WEIGHTS, 'print(name, text(weights, ".4f"))', "print(name)")
     assert project.build().returncode == 0
-    text = origin(project, "weights", "weights").get_text(" ")
+    return project
+
+
+def test_a_block_without_package_code_and_a_torch_seed(seeded: Project) -> None:
+    text = origin(seeded, "weights", "weights").get_text(" ")
     assert "none of this package" in text
     assert "torch.manual_seed(7)" in text
     assert "torch.Generator().manual_seed(8)" in text
+
+
+def test_torch_and_numpy_are_not_imported_when_nothing_runs(seeded: Project) -> None:
+    """In a process of its own, which nothing has prepared."""
+    code = (
+        "import sys; from mkdocs.__main__ import cli\n"
+        "try: cli(['build', '-q'])\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "print([name for name in ('torch', 'numpy') if name in sys.modules])"
+    )
+    root = str(seeded.root)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root,
+        env={"PYTHONPATH": root, "PATH": "/usr/bin:/bin", "HOME": root},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_inline_values_work_in_prose_tables_attributes_and_formulas(built: Project) -> None:

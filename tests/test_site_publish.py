@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,18 +12,19 @@ import pytest
 
 from attention_docs.site.publish import place
 from attention_docs.site.publish.place import Place
+from tests import ready
 from tests.mini import Project, content, environment
 
 pytestmark = pytest.mark.long
 PAGES = ("index.html", "weights/index.html", "zh/index.html", "zh/weights/index.html")
 
 
-def start(project: Project) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(project.root / "site")]
-    return subprocess.Popen(command, cwd=project.root, env=environment(project.root))
+def start(project: Project) -> ready.Command:
+    command = ("mkdocs", "build", "-q", "-d", str(project.root / "site"))
+    return ready.Command(*command, cwd=project.root, env=environment(project.root))
 
 
-def watched(project: Project, builds: list[subprocess.Popen[bytes]]) -> int:
+def watched(project: Project, builds: list[ready.Command]) -> int:
     """Wait for builds; how often a page of the site was found missing meanwhile."""
     missing = 0
     while any(build.poll() is None for build in builds):
@@ -37,7 +37,7 @@ def watched(project: Project, builds: list[subprocess.Popen[bytes]]) -> int:
 def test_builds_into_one_folder_leave_a_whole_site(number: int, built: Project) -> None:
     whole = content(built.root / "site")
     builds = []
-    for offset in (0, 0.3, 0.5, 0.2)[:number]:
+    for offset in (0, 0.1, 0.15, 0.05)[:number]:
         time.sleep(offset)
         builds.append(start(built))
     assert watched(built, builds) == 0

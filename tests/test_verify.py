@@ -214,29 +214,31 @@ def test_a_change_without_its_hash(small: Small, change: dict[str, Any]) -> None
     assert verdict.reason == 'its "values" or "sha256" are not those of its "text"'
 
 
-@pytest.mark.parametrize(
-    ("number", "text", "values", "here"),
-    [
-        (0, TOLD.replace("1.0", "1.1"), [0.3333, 1.1], "'three of them [1.0]'"),
-        (1, "0.68", [0.68], "'0.67'"),
-        (2, "5", [5.0], "'4'"),
-        (3, "[0.50, 0.51]", [0.5, 0.51], "'[0.50, 0.50]'"),
-    ],
-)
-def test_a_changed_value_with_its_hash(
-    small: Small,
-    capsys: pytest.CaptureFixture[str],
-    number: int,
-    text: str,
-    values: list[float],
-    here: str,
-) -> None:
-    one = small.document["records"][number]
-    one.update(text=text, values=values, sha256=digest(text))
+CHANGES = [  # of each record: its text and values, and what is printed here
+    (TOLD.replace("1.0", "1.1"), [0.3333, 1.1], "'three of them [1.0]'"),
+    ("0.68", [0.68], "'0.67'"),
+    ("5", [5.0], "'4'"),
+    ("[0.50, 0.51]", [0.5, 0.51], "'[0.50, 0.50]'"),
+]
+
+
+def test_changed_values_with_their_hashes(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is told, and that it alone has changed where another is as it was."""
+    found = verify.outcomes(small.document, verify.reader(str(small.folder)))
+    records = small.document["records"]
+    before = [dict(one) for one in records]
+    for number, (text, values, _) in enumerate(CHANGES):
+        records[number].update(text=text, values=values, sha256=digest(text))
+        states = [one.state for one in verify.verdicts(small.document, found)]
+        assert states == [verify.DIFFERS if i == number else verify.EQUAL for i in range(4)]
+        records[number] = before[number]
+    for one, (text, values, _) in zip(records, CHANGES, strict=True):
+        one.update(text=text, values=values, sha256=digest(text))
     assert small.verified() == 1
     out = capsys.readouterr().out
-    assert f"published {text.splitlines()[-1]!r}, here {here}" in out
-    assert out.endswith("3 equal, 1 differs, 0 not runnable here\n")
+    for text, _, here in CHANGES:
+        assert f"published {text.splitlines()[-1]!r}, here {here}" in out
+    assert out.endswith("0 equal, 4 differs, 0 not runnable here\n")
 
 
 def test_a_changed_figure(small: Small, capsys: pytest.CaptureFixture[str]) -> None:

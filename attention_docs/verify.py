@@ -26,7 +26,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from http.client import HTTPException
@@ -244,8 +244,14 @@ def outcomes(document: Document, read: Read, workers: int | None = None) -> dict
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context("spawn")
     most = min(len(jobs), workers or os.cpu_count() or 1) or 1
-    with ProcessPoolExecutor(most, context, max_tasks_per_child=1) as pool:
-        waiting = {one.slug: pool.submit(run, one) for one in jobs}
+
+    def alone(one: Job) -> list[Outcome]:
+        # A pool for each: one pool of processes for one task each can wait for ever (CPython 3.11).
+        with ProcessPoolExecutor(1, context) as fresh:
+            return fresh.submit(run, one).result()
+
+    with ThreadPoolExecutor(most) as pool:
+        waiting = {one.slug: pool.submit(alone, one) for one in jobs}
         for slug, future in waiting.items():
             try:
                 found[slug] = future.result()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
+import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -171,6 +174,27 @@ def test_two_builds_at_once_do_not_hurt_each_other(project: Project) -> None:
     assert [build.wait() for build in builds] == [0, 0]
     assert content(project.root / "one") == content(project.root / "two")
     assert not list((project.root / ".cache").rglob("*.part"))
+
+
+def test_a_page_that_ends_before_its_process_is_written_down_is_not_lost(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = BaseProcess.start
+
+    def late(process: BaseProcess) -> None:
+        start(process)
+        time.sleep(1)  # a busy machine
+
+    monkeypatch.setattr(BaseProcess, "start", late)
+    build = Build(project.root, print)
+    build.read()
+    build.executor.start(build.all)
+    waiting = threading.Thread(target=build.executor.finish, daemon=True)
+    waiting.start()
+    waiting.join(60)
+    assert not waiting.is_alive()
+    texts = [one.text for one in build.results(build.pages["en"]["weights"])]
+    assert "weights [0.0634, 0.4683, 0.4683]" in texts[-1]
 
 
 def test_a_result_that_changes_though_nothing_did_is_a_fault(project: Project) -> None:

@@ -14,11 +14,11 @@ import platform
 import tomllib
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import takewhile
+from multiprocessing.context import BaseContext
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
@@ -29,6 +29,7 @@ from attention_docs.site.run.worker import begin, run_page
 from attention_docs.site.store import Store, key_of
 
 VERSIONED = ("numpy", "torch", "array-api-compat")
+SHAPED = {"array_api_compat.numpy", "jaxtyping"}  # what the package imports for its signatures
 Formatted = tuple[str, str]  # an expression and its format
 
 
@@ -52,7 +53,7 @@ class Chain:
     pages: list[Page] = field(default_factory=list)
     values: list[set[Formatted]] = field(default_factory=list)
     known: list[Result | None] | None = None  # not looked up yet
-    running: Future[Future[list[Result]]] | None = None  # not handed to a process yet
+    running: Future[list[Result]] | None = None  # not handed to a process yet
     failures: list[Failure] = field(default_factory=list)
     turn: int = 0  # among those that run in this build, counted from 1
     ran: int = 0
@@ -91,9 +92,7 @@ class Executor:
         # Read before any module is: one that changes meanwhile gives the next build another state.
         self.state = key_of(self.modules.everything, *self.around)
         self.before = before.chains if before and before.state == self.state else {}
-        self.pool: ProcessPoolExecutor | None = None
-        # The first process waits for libraries that take seconds to load; the build goes on.
-        self.starter = ThreadPoolExecutor(1)
+        self.pool: ThreadPoolExecutor | None = None  # as many pages as there are cores
 
     def plan(self, pages: Iterable[Page]) -> None:
         """Find out what each block of the pages depends on; nothing is read or run."""
@@ -117,15 +116,15 @@ class Executor:
         """Look up what is known of these pages, and begin to run the rest."""
         chains = {id(chain): chain for chain in (self.by_path[page.path] for page in pages)}
         waiting = [chain for chain in chains.values() if self._lacking(chain)]
-        if waiting and not self.pool:
-            libraries = {"numpy"}.union(*map(self._heavy, waiting))
-            self.pool = _pool(len(waiting), libraries)
+        if not waiting:
+            return
+        self.pool = self.pool or ThreadPoolExecutor(os.cpu_count() or 1)
+        context = _context({"numpy"}.union(*map(self._heavy, waiting)))
         # What takes longest begins first: torch, and many blocks.
         waiting.sort(key=lambda chain: ("torch" in self._heavy(chain), len(chain.blocks)))
         for turn, chain in enumerate(reversed(waiting), start=1):
-            assert self.pool
             chain.turn = turn
-            chain.running = self.starter.submit(self.pool.submit, run_page, self._job(chain))
+            chain.running = self.pool.submit(_run_alone, context, self._job(chain))
 
     def turn(self, page: Page) -> int:
         """When a page's results come: 0 where nothing has to run, the last of all at the end."""
@@ -160,8 +159,6 @@ class Executor:
     def close(self) -> None:
         """Let the processes go; what has not begun to run will not."""
         if self.pool:
-            self.starter.shutdown(cancel_futures=True)
-            self.starter = ThreadPoolExecutor(1)
             self.pool.shutdown(cancel_futures=True)
             self.pool = None
 
@@ -218,7 +215,7 @@ class Executor:
         if not running:
             return chain
         try:
-            results = self._result(chain, running)
+            results = running.result()
         except Exception as error:
             logging.getLogger(__name__).debug("page process", exc_info=True)
             message = f"the process that ran this page died: {error}"
@@ -232,15 +229,6 @@ class Executor:
             if not result.error:
                 self._take(chain, number, result)
         return chain
-
-    def _result(self, chain: Chain, running: Future[Future[list[Result]]]) -> list[Result]:
-        """What a chain gave; where another one took all processes down, it runs again, alone."""
-        try:
-            return running.result().result()
-        except BrokenProcessPool:
-            self.close()
-            with _pool(1, {"numpy"} | self._heavy(chain)) as alone:
-                return alone.submit(run_page, self._job(chain)).result()
 
     def _take(self, chain: Chain, number: int, result: Result) -> None:
         """Keep a result; one that differs from what was kept is a fault."""
@@ -285,8 +273,8 @@ def _failures(page: Page, number: int, result: Result) -> list[Failure]:
     return found
 
 
-def _pool(jobs: int, libraries: set[str]) -> ProcessPoolExecutor:
-    """A fresh process for every page. Where the system can fork, the libraries load once."""
+def _context(libraries: set[str]) -> BaseContext:
+    """How processes start. Where the system can fork, the libraries load once."""
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     # Pages run side by side, one core each; more threads a page would only get in each other's way.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -295,10 +283,15 @@ def _pool(jobs: int, libraries: set[str]) -> ProcessPoolExecutor:
     if method == "forkserver":
         # It brings what torch loads at a first backward pass too, which takes as long as torch.
         late = {"torch.nn.attention.bias"} if "torch" in libraries else set()
-        context.set_forkserver_preload(["__main__", *sorted(libraries | late)])
-    return ProcessPoolExecutor(
-        max_workers=min(jobs, os.cpu_count() or 1),
-        mp_context=context,
-        initializer=begin,
-        max_tasks_per_child=1,
-    )
+        context.set_forkserver_preload(["__main__", *sorted(libraries | late | SHAPED)])
+    return context
+
+
+def _run_alone(context: BaseContext, job: Job) -> list[Result]:
+    """What a page gives in a fresh process, which dies alone.
+
+    It has a pool of its own: one pool of processes for one task each can lose track of a process
+    that ends as soon as it has begun (CPython 3.11 pops it before it is put), and waits for ever.
+    """
+    with ProcessPoolExecutor(1, mp_context=context, initializer=begin) as fresh:
+        return fresh.submit(run_page, job).result()

@@ -224,10 +224,17 @@ def compressed(answer: Any) -> int:
 
 # Axe walks through every element, and nine of ten are the insides of formulas, pictures and code,
 # of which its rules ask nothing (of their colours, below). While it does, a formula is its TeX and
-# a picture nothing, in a box of the same size, and code is plain.
+# a picture nothing, in a box of the same size, code is plain, and of what is folded, of which it
+# asks nothing either, only the ids are there.
 AXE = """async () => {
   const put = [];
   const keep = (one) => put.push([one, one.style.cssText, [...one.childNodes]]);
+  for (const fold of document.querySelectorAll("details:not([open], details:not([open]) *)")) {
+    keep(fold);
+    const ids = [...fold.querySelectorAll("[id]")].filter((one) => !one.closest("summary"));
+    const stand = ids.map(({ id }) => Object.assign(document.createElement("i"), { id }));
+    fold.replaceChildren(fold.querySelector("summary"), ...stand);
+  }
   const whole = [...document.querySelectorAll("math, svg[role=img]")];
   const sizes = whole.map((one) => one.getBoundingClientRect());
   whole.forEach((one, i) => {

@@ -410,19 +410,6 @@ def test_everything_follows_and_comes_back(
         page.tab.evaluate("opener.worker.terminate(); opener.worker = null")  # half a minute
 
 
-@when_live
-def test_what_a_reader_does(live: Callable[..., Live], site: Path) -> None:
-    """One page: the knobs, an error, a stop, the scratch cell; each from the published page."""
-    page = live("eight-steps")
-    knobs_go_through_all_steps(page, source_of(site, "en", "eight-steps"))
-    page.press("reset")
-    an_error_is_told_and_the_last_output_stays(page)
-    page.press("reset")
-    the_scratch_cell_knows_the_page(page)
-    page.press("reset")
-    an_endless_loop_is_stopped(page)
-
-
 def knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> None:
     """The reader's own second input goes through all steps, the stepper included."""
     page.tab.get_by_role("button", name=page.words["turn"]).first.click()
@@ -587,6 +574,22 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
         for scheme in ("light", "dark"):
             page.tab.emulate_media(color_scheme=scheme)
             assert not faults_of_colours(page.tab, scheme), (width, scheme)
+
+
+@when_live
+def test_what_a_reader_does(live: Callable[..., Live], site: Path) -> None:
+    """One page: the knobs, an error, a stop, the scratch cell; each from the published page.
+
+    It is the last that shares Python: whoever came after the stop would have to load it.
+    """
+    page = live("eight-steps")
+    knobs_go_through_all_steps(page, source_of(site, "en", "eight-steps"))
+    page.press("reset")
+    an_error_is_told_and_the_last_output_stays(page)
+    page.press("reset")
+    the_scratch_cell_knows_the_page(page)
+    page.press("reset")
+    an_endless_loop_is_stopped(page)
 
 
 # --- a browser that comes for the first time, bad input and hard places ---------------------------

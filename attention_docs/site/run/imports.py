@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 from pathlib import Path
@@ -32,7 +32,7 @@ def imported(code: str, module: str = "") -> frozenset[str]:
         tree = ast.parse(code)
     except SyntaxError:  # told where the code runs, with its file and line
         return frozenset()
-    for node in ast.walk(tree):
+    for node in _statements(tree.body):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -44,6 +44,15 @@ def imported(code: str, module: str = "") -> frozenset[str]:
             # `from package import x`: x may be a module of its own.
             names.update(f"{base}.{alias.name}" for alias in node.names)
     return frozenset(names)
+
+
+def _statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All statements, at any depth; expressions, of which there are far more, import nothing."""
+    for node in nodes:
+        yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, part, ())
+            yield from _statements(inner if isinstance(inner, list) else ())
 
 
 def file_of(module: str, root: Path) -> Path | None:

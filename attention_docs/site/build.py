@@ -18,7 +18,7 @@ from pathlib import Path
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, relations, remade, twins, typed
+from attention_docs.site.read import honest, relations, remade, translations, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import find_translation_faults, strings, table
 from attention_docs.site.read.page import Page, Reader, Request
@@ -37,8 +37,8 @@ from attention_docs.words import table as words_table
 
 
 def _differences(original: Page, page: Page, _: object) -> Iterable[Failure]:
-    """In what a page is not the twin of its original; of twins, what their results say besides."""
-    return twins.compare(original, page) or relations.faults(original, page)
+    """In what a translation differs from its original; if nothing, what its results leave out."""
+    return translations.compare(original, page) or relations.faults(original, page)
 
 
 def cache_folder(root: Path) -> Path:
@@ -135,7 +135,7 @@ class Build:
         self._parts_before = before.parts if before and before.root == root else {}
 
     def read(self) -> None:
-        """Read all pages, compare the twins, find out what each block depends on."""
+        """Read all pages, compare translations, find out what each block depends on."""
         for lang in self.written:
             folder = self.root / "docs" / lang
             found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
@@ -143,7 +143,7 @@ class Build:
         for page in self.all:
             module = self.root / "attention_docs" / f"{page.slug.replace('-', '_')}.py"
             text = module.read_text(encoding="utf-8") if module.is_file() else ""
-            self.failures += [*page.failures, *twins.nameless(page)]
+            self.failures += [*page.failures, *translations.find_headings_without_id(page)]
             self.failures += self.reader.once(typed.typed, page, beside=text)
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
             self.failures += self._faults_of(listing)
@@ -188,7 +188,7 @@ class Build:
                     self.failures += self.reader.once(_differences, here, there, beside=tables)
                 elif one := here or there:
                     wanted = f"docs/{lang if here else first}/{slug}.md"
-                    self.failures.append(Failure(one.path, 1, f"has no twin {wanted}"))
+                    self.failures.append(Failure(one.path, 1, f"has no translation {wanted}"))
 
     def _compare_entries(self) -> None:
         """Glossary and notation hold the same entries in all languages."""

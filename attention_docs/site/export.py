@@ -41,7 +41,7 @@ from attention_docs.site.render.weave import Woven
 
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
 TEXT = re.compile(r">[^<]+<")
-OURS = ("english", "typed")  # of a page's front matter: what other generators may not even read
+OURS = ("translated", "typed")  # of a page's front matter: what other generators may not even read
 KEPT = ("site_name", "site_description", "copyright", "nav", "markdown_extensions", "extra_css")
 
 

@@ -397,7 +397,9 @@ class Build:
             for page in map(pages.__getitem__, listed):
                 own = (self.root / "docs" / "listings" / f"{page.slug}.py").is_file()
                 name = self.settings.names[lang]
-                placed.append(Placed(page, self.address(page), self.words(lang), name, own))
+                translated = lang != self.written[0]
+                about = (page, self.address(page), self.words(lang), name, own, translated)
+                placed.append(Placed(*about))
         return Catalogue(placed, self.root, self.target.site_url, self.target.repository)
 
     @cached_property

@@ -39,6 +39,7 @@ from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish.catalogue import Placed
 from attention_docs.site.publish.guard import survivors
 from attention_docs.site.publish.head import head, sitemap
+from attention_docs.site.publish.listings import translated_listing
 from attention_docs.site.publish.markdown import markdown as markdown_copy
 from attention_docs.site.publish.notebook import notebook
 from attention_docs.site.publish.place import Place, write
@@ -516,6 +517,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         found = {placed.markdown: markdown_copy(*about)}
         if placed.notebook:
             found[placed.notebook] = notebook(*about)
+        if placed.listing and placed.translated:
+            found[placed.listing] = translated_listing(woven.page)
         if self.build.target.live and woven.page.blocks:
             document = live_pages.document(woven)
             found[live_pages.place(woven.page)] = json.dumps(document, ensure_ascii=False)

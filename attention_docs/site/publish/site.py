@@ -37,9 +37,14 @@ def beside(
     by_url = sorted(pages, key=lambda page: page.placed.url)
     lines = (page.made.numbered for page in by_url)
     sources = [page.placed.page for page in by_url]
-    made = {lang: script.origin for lang, script in build.scripts.items()}
-    told = numbers.document(catalogue.root, languages, made, public_versions(), sources, lines)
-    write(built / "numbers.json", told)
+    executor = build.executor
+    strings = {
+        page.slug: executor.by_path[page.path].strings
+        for page in sources
+        if page.lang == languages[0] and page.blocks
+    }
+    about = (languages, strings, executor.locales, public_versions())
+    write(built / "numbers.json", numbers.document(catalogue.root, *about, sources, lines))
     for number, lang in enumerate(languages):
         found = (page.made.searched for page in pages if page.placed.page.lang == lang)
         folder = built / lang if number else built

@@ -29,6 +29,10 @@ STEPS = 16
 """A digit must survive a change of its value by this many rounding steps of its dtype."""
 
 
+PROVIDED = ("print", "__formatted__")
+"""Names that every block finds, and that each run sets anew."""
+
+
 class Running:
     """The blocks of a page, one after another, in one namespace."""
 
@@ -80,6 +84,8 @@ class Running:
             files = self._files(known)
         except BaseException as raised:
             error = describe(raised)
+        finally:
+            check_observers.clear()
         texts = printed.texts
         text = texts.pop(self.first)
         return Result(

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from attention_docs.site.run.block import Running
+from attention_docs.site.run.block import PROVIDED, Running
 from attention_docs.site.run.names import names_of
 from attention_docs.site.run.result import Code, Result, digest
 from attention_docs.text import TextFile
@@ -35,6 +35,7 @@ from attention_docs.text import TextFile
 OWN = "attention_docs"
 OPEN = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
 """Whoever uses one of these may find what no name tells."""
+GIVEN = {"__builtins__", *PROVIDED}  # names that no block sets
 WATCHED = ("numpy", "numpy.linalg", "numpy.random")
 MOST = 200_000_000  # bytes of copies that a page may keep
 AGAIN = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
@@ -239,7 +240,7 @@ class Session:
         if self.restored:  # nothing has run since
             self.kept += len(self.restored)
             return self.restored
-        space = {k: v for k, v in self.running.namespace.items() if k != "__builtins__"}
+        space = {k: v for k, v in self.running.namespace.items() if k not in GIVEN}
         try:
             state = copied((space, ambient()), self.fixed)
         except Exception:  # a closure, a generator, an open file
@@ -252,7 +253,7 @@ class Session:
         wanted = self.needed[number]
         if wanted is None or not self.package.untouched():
             return ""
-        space = self.running.namespace
+        space = {k: v for k, v in self.running.namespace.items() if k not in GIVEN}
         try:
             while True:
                 keyer = _Keyer(io.BytesIO(), {})

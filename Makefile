@@ -43,10 +43,10 @@ update: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
 	$(BIN)/python -m attention_docs.site.publish.review .cache/site/numbers.json tests/outputs
 
-# Declare that the translations of a page, or one of them, go with the English page as it now is:
-# make translated PAGE=scaling, or PAGE=zh/scaling
+# Show the sections of which the English text changed, with their translations, and stamp those that
+# you confirm. Without a question: make translated PAGE=scaling, PAGE=zh/scaling, or ALL=1
 translated: $(READY)
-	$(BIN)/python -m attention_docs.site.read.twins $(PAGE)
+	$(BIN)/python -m attention_docs.site.read.confirm $(PAGE) $(if $(ALL),--all)
 
 # After a change of dependencies in pyproject.toml. Torch pins its own GPU libraries on Linux;
 # a CPU build has none, so they stay out of the lock.

@@ -165,8 +165,7 @@ def grown(target: Path, times: int) -> Path:
 
 def stamp(project: Path) -> None:
     """Declare the Chinese pages of a changed copy up to date."""
-    pages = [path.stem for path in (project / "docs" / "en").glob("*.md")]
-    command = [sys.executable, "-m", "attention_docs.site.read.twins", *pages]
+    command = [sys.executable, "-m", "attention_docs.site.read.confirm", "--all"]
     subprocess.run(command, cwd=project, check=True, env=environment(project))
 
 

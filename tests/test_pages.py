@@ -21,7 +21,7 @@ from attention_docs.site.read import relations
 from attention_docs.site.read.listing import read_listing
 from attention_docs.site.read.page import CODE_SPAN, VALUE, Block, Box, End, Fence, read_page
 from attention_docs.site.read.page import Page as Source
-from attention_docs.site.read.twins import compare, nameless
+from attention_docs.site.read.translations import compare, find_headings_without_id
 from tests.conftest import (
     BASE,
     BUILT,
@@ -67,7 +67,11 @@ def sections(path: Path) -> Source:
 @pytest.mark.parametrize("slug", SLUGS)
 def test_the_two_languages_are_twins(slug: str) -> None:
     english, chinese = (sections(ROOT / "docs" / lang / f"{slug}.md") for lang in LANGUAGES)
-    faults = [fault for page in (english, chinese) for fault in page.failures + nameless(page)]
+    faults = [
+        fault
+        for page in (english, chinese)
+        for fault in page.failures + find_headings_without_id(page)
+    ]
     faults += [*compare(english, chinese), *relations.faults(english, chinese)]
     assert not [*map(str, faults)]
 

@@ -389,7 +389,7 @@ def test_what_has_no_answer_is_told_with_file_and_line(hant: Project) -> None:
     hant.write("docs/zh/glossary.md", f"---\ntitle: t\n---\n\n{head}{row}")
     words.cache_clear()
     told = faults(hant)
-    assert "docs/zh/weights.md:19: “干” in" in told
+    assert "docs/zh/weights.md:23: “干” in" in told
     assert "docs/listings/weights.zh.toml:2: “行” in “我行我素" in told
     assert "docs/zh/glossary.md:7: “池化”: what is it called? Add a line to docs/zh-hant" in told
 

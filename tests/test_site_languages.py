@@ -99,8 +99,8 @@ def test_a_page_that_a_language_lacks_or_has_changed_is_a_fault(project: Project
     project.edit("docs/fr/index.md", "{ #index }", "{ #accueil }")
     (project.root / "docs/fr/weights.md").unlink()
     told = "\n".join(project.faults())
-    assert "docs/en/weights.md:1: has no twin docs/fr/weights.md" in told
-    assert "docs/fr/index.md:7: heading or box: wanted #index, got #accueil" in told
+    assert "docs/en/weights.md:1: has no translation docs/fr/weights.md" in told
+    assert "docs/fr/index.md:9: heading or box: wanted #index, got #accueil" in told
 
 
 @pytest.mark.site

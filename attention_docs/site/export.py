@@ -41,7 +41,7 @@ from attention_docs.site.render.weave import Woven
 
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
 TEXT = re.compile(r">[^<]+<")
-OURS = ("english", "typed")  # of a page's front matter: what other generators may not even read
+OURS = ("translated", "typed")  # of a page's front matter: what other generators may not even read
 KEPT = ("site_name", "site_description", "copyright", "nav", "markdown_extensions", "extra_css")
 
 
@@ -85,13 +85,13 @@ def _block(block: Block, woven: Woven) -> list[str]:
     parts = [fenced(block.shown.strip("\n"), "python")] if block.source != "none" else []
     if result and (result.text or result.figure):
         parts.append(f'<div id="out-{block.id}"></div>')  # where links lead
-    if result and result.text:
-        parts.append(fenced(result.text, "text"))
+    if result and (text := result.text_in(woven.page.lang)):
+        parts.append(fenced(text, "text"))
     if result and result.figure:
         drawing = result.figure[woven.page.lang].svg
         parts.append(f"<figure>{' '.join(drawing.split())}</figure>")
-    text = "\n\n".join(parts).split("\n")
-    return [block.indent + line if line else "" for line in text]
+    lines = "\n\n".join(parts).split("\n")
+    return [block.indent + line if line else "" for line in lines]
 
 
 def _box(box: Box, woven: Woven) -> list[str]:

@@ -394,7 +394,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if self.sheets:
             write(self.place.stage / styles.NAME, styles.joined(Path(config.docs_dir), self.sheets))
         if build.target.live:
-            live_pages.beside(self.place.stage, build.root, build.cache)
+            live_pages.beside(self.place.stage, build.root, build.cache, build.executor.locales)
         if self.served:
             self._refresh()
         else:

@@ -32,16 +32,10 @@ def as_vector(phrase):
 titles = list(cards)
 card_keys = np.array([as_vector(title) for title in titles])  # (3, 4)
 card_values = np.array(list(cards.values()), dtype=float)  # (3, 2)
-in_chinese = {
-    **{"onion": "洋葱", "carrot": "胡萝卜", "soup": "汤", "cake": "蛋糕"},
-    **{"onion soup": "洋葱汤", "carrot soup": "胡萝卜汤"},
-    **{"carrot cake": "胡萝卜蛋糕"},
-}
-card_names = [{"en": title, "zh": in_chinese[title]} for title in titles]
 heatmap(
     card_keys,
-    rows=card_names,
-    columns=[{"en": word, "zh": in_chinese[word]} for word in words],
+    rows=titles,
+    columns=words,
     role="key",
     spec=".0f",
 )
@@ -70,8 +64,8 @@ sharp_answers = sharp_weights @ card_values
 print(text(sharp_answers, ".2f"))
 heatmap(
     sharp_weights,
-    rows=[{"en": f"query × {c}", "zh": f"查询 × {c}"} for c in factors],
-    columns=card_names,
+    rows=[f"query × {c}" for c in factors],
+    columns=titles,
     name="weights",
     spec=".4f",
 )

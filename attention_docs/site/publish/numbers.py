@@ -55,7 +55,8 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
                 "functions": result.functions,
                 "seeds": result.seeds,
                 "figure": result.figure[page.lang].alt if result.figure else "",
-                **content(result.text),
+                "table": result.figure[page.lang].cells if result.figure else (),
+                **content(result.text_in(page.lang)),
             }
         )
     for number, value in enumerate(page.values, start=1):

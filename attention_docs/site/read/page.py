@@ -20,7 +20,8 @@ import yaml
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.honest import constant
-from attention_docs.site.read.listing import Section, read_listing, same
+from attention_docs.site.read.knobs import Knob
+from attention_docs.site.read.listing import Section, read_listing, same, translate_code
 
 FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)^---\n", re.S | re.M)
 FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
@@ -97,8 +98,21 @@ class Block:
 
     @cached_property
     def shown(self) -> str:
-        """The code as the reader sees it: with comments in the language of the page."""
-        return "\n".join(section.told(self.lang, self.script) for section in self.sections)
+        """The code as the reader sees it: comments and strings in the language of the page."""
+        return "\n".join(section.translated(self.lang, self.script) for section in self.sections)
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        """The knobs of its sections, with choices in the language of the page."""
+        return tuple(
+            replace(knob, names=tuple(self.translated(f'"{name}"')[1:-1] for name in knob.names))
+            for section in self.sections
+            for knob in section.knobs
+        )
+
+    def translated(self, code: str) -> str:
+        """Code that uses what the block has made, with strings in the language of the page."""
+        return translate_code(code, self.sections[0].listing, self.lang, self.script)
 
 
 @dataclass(frozen=True)

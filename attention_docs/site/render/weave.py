@@ -121,7 +121,8 @@ class Woven:
             return str(self.counts.get(value.expression.removeprefix("site."), LOST))
         if not 0 < value.after <= len(self.results):
             return LOST
-        return self.results[value.after - 1].values.get((value.expression, value.spec), LOST)
+        values = self.results[value.after - 1].values_in(self.page.lang)
+        return values.get((value.expression, value.spec), LOST)
 
     def bare(self, text: str) -> str:
         """Text in which every mark is replaced by the text of its value."""

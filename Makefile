@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
-# The theme says at every start that its support ends; README says the same, and what comes then.
+# The theme says at every start that its support ends; docs/project/successors.md says what comes then.
 export NO_MKDOCS_2_WARNING := 1
 # A test run has some hundred processes of Python: what one has compiled the others need not.
 unexport PYTHONDONTWRITEBYTECODE

@@ -279,6 +279,7 @@ class Page:
         self.html = html
         self.markdown = markdown
         self.outputs = {r["id"]: str(r["text"]) for r in records if r["kind"] == "output"}
+        self.tables = {r["id"]: r["table"] for r in records if r["kind"] == "output"}
         self.inline = [
             (r["line"], r["id"], str(r["text"])) for r in records if r["kind"] == "inline"
         ]
@@ -298,6 +299,16 @@ class Page:
     def output(self, block: str) -> str:
         """The text that a block printed."""
         return self.outputs[f"out-{block}"]
+
+    def table(self, block: str) -> list[dict[str, str]]:
+        """The rows of the table that a block shows, by the names of its columns; that of the names
+        of the rows is ""."""
+        head, *rows = self.tables[f"out-{block}"]
+        return [dict(zip(head, row, strict=True)) for row in rows]
+
+    def column(self, block: str, name: str) -> list[float]:
+        """The numbers in a column of the table that a block shows."""
+        return [number_of(row[name]) for row in self.table(block)]
 
     def numbers(self, block: str) -> list[float]:
         """Every number that a block printed."""
@@ -336,6 +347,17 @@ class Page:
     def source(self) -> Source:
         """The Markdown, read."""
         return read_page(self.markdown, ROOT)
+
+
+POWER = re.compile(r"(?:(?P<digits>[-−]?[\d.]+) × )?10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+PLAIN = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789", ",")
+
+
+def number_of(cell: str) -> float:
+    """The number in a cell of a table, such as "6.3 × 10⁻⁶" or "1,024"."""
+    if power := POWER.fullmatch(cell):
+        return float(f"{power['digits'] or 1}e{power['power']}".translate(PLAIN))
+    return float(cell.translate(PLAIN))
 
 
 def rows(page: Any, block: str) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from attention_docs.words.drawn import by_table, reworded
 from bs4 import BeautifulSoup
 from lxml.html import tostring
 
@@ -20,7 +21,6 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import CODE_SPAN, Page
 from attention_docs.site.read.script import SEVERAL, read_script
 from attention_docs.words import words
-from attention_docs.words.drawn import by_table, reworded
 from tests.conftest import BUILT, LIVE, ROOT, SLUGS, folder_of, tree_of, written
 from tests.mini import WEIGHTS, Project, ran
 from tests.test_search import found

@@ -30,9 +30,9 @@ class Table(Figure):
         """An HTML table; every cell knows its column, for screens that are too narrow for rows."""
         head, *rows = self.cells(lang)
         indexed = self.index is not None
-        titles = "".join(f'<th scope="col">{_html(title)}</th>' for title in head)
+        titles = "".join(map(_head, head, self._numeric))
         body = "".join(f"<tr>{self._row(row, head, indexed)}</tr>" for row in rows)
-        kind = "data-table cards" if len(head) > CARDS else "data-table"
+        kind = "data-table as-cards" if len(head) > CARDS else "data-table"
         name = lang.label(self.name)
         caption = f"<caption>{_html(name)}</caption>" if name else ""
         head_and_body = f"<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
@@ -40,11 +40,16 @@ class Table(Figure):
 
     def _row(self, row: Sequence[str], head: Sequence[str], indexed: bool) -> str:
         cells = [f'<th scope="row">{_html(row[0])}</th>'] if indexed else []
-        numeric = (False, *self.numeric) if indexed else self.numeric
-        for title, cell, is_number in list(zip(head, row, numeric, strict=True))[len(cells) :]:
+        columns = zip(head, row, self._numeric, strict=True)
+        for title, cell, is_number in list(columns)[len(cells) :]:
             kind = ' class="number"' if is_number else ""
             cells.append(f'<td{kind} data-column="{escape(title)}">{_html(cell)}</td>')
         return "".join(cells)
+
+    @property
+    def _numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers; names of rows are none."""
+        return self.numeric if self.index is None else (False, *self.numeric)
 
     def cells(self, lang: str | Language) -> tuple[tuple[str, ...], ...]:
         """The names of the columns, then the rows, as text."""
@@ -60,9 +65,8 @@ class Table(Figure):
     def tell(self, lang: Language) -> str:
         """The table as aligned text; numbers stand to the right."""
         rows = self.cells(lang)
-        numeric = self.numeric if self.index is None else (False, *self.numeric)
         widths = [max(_columns(cell) for cell in column) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(_aligned, row, widths, numeric)).rstrip() for row in rows]
+        lines = ["  ".join(map(_aligned, row, widths, self._numeric)).rstrip() for row in rows]
         return "\n".join([lang.label(self.name), *lines] if self.name else lines)
 
 
@@ -154,6 +158,11 @@ def _cell(cell: Cell, lang: Language) -> str:
     if isinstance(cell, bool):
         return "✓" if cell else "✗"
     return lang.label(cell)
+
+
+def _head(title: str, numeric: bool) -> str:
+    kind = ' class="number"' if numeric else ""
+    return f'<th scope="col"{kind}>{_html(title)}</th>'
 
 
 def _html(label: str) -> str:

@@ -53,7 +53,8 @@ class Translator:
     """Puts the strings of a listing into a language, and notes those that have no translation.
 
     A text is looked up in the listing's own `strings`, then among the `terms` that all figures
-    share, alone or with a number ("query 1"), then token by token in `strings`. Without `strings`, what is not found stays as it is.
+    share, alone or with a number ("query 1"), then token by token in `strings`. Without `strings`,
+    what is not found stays as it is.
 
     Examples:
         >>> strings = {"Sum: {}.": "和：{}。", "a hot pan": "一口 热 锅"}

@@ -56,6 +56,7 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
                 "seeds": result.seeds,
                 "figure": result.figure[page.lang].alt if result.figure else "",
                 "table": result.figure[page.lang].cells if result.figure else (),
+                "checks": [check.statement[page.lang] for check in result.checks],
                 **content(result.text_in(page.lang)),
             }
         )

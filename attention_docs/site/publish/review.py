@@ -28,12 +28,19 @@ def chapters(document: dict[str, Any]) -> dict[str, str]:
             continue
         texts.setdefault(slug, HEAD)
         if record["kind"] == "output":
-            if record["text"]:
-                texts[slug] += f"\n== {record['id'].removeprefix('out-')}\n{record['text']}\n"
+            if shown := _shown(record):
+                texts[slug] += f"\n== {record['id'].removeprefix('out-')}\n{shown}\n"
         else:
             spec = f":{record['format']}" if record["format"] else ""
             texts[slug] += f"\n{{{{ {record['expression']}{spec} }}}} = {record['text']}\n"
     return texts
+
+
+def _shown(record: dict[str, Any]) -> str:
+    """What a block printed, its table, and what it checked."""
+    parts = [record["text"], record["figure"] if record["table"] else ""]
+    parts += [f"✓ {statement}" for statement in record["checks"]]
+    return "\n".join(filter(None, parts))
 
 
 def write(document: dict[str, Any], folder: Path) -> None:

@@ -71,7 +71,10 @@ class Boxed(Block):  # type: ignore[misc]
     def on_end(self, block: Element) -> None:
         """A result says at its end what proves and what checks it."""
         if self.NAME == "result" and (woven := self.config["woven"]()):
-            last = SubElement(block, "p", {"class": "result-links"})
+            checked = SubElement(block, "details", {"class": "checks"})
+            summary = SubElement(checked, "summary")
+            summary.text = woven.words["site"]["blocks"]["checked"]
+            last = SubElement(checked, "p", {"class": "result-links"})
             last.text = support(self.options, woven.page, woven.words)
 
 

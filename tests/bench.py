@@ -2,8 +2,8 @@
 
     RUNS=5 python tests/bench.py
 
-Nothing is asserted: the table goes into the README with its date. Every figure is the median of
-several runs; the two commands of a ratio run in turn, on the same machine.
+Nothing is asserted: the table goes into docs/project/speed.md with its date. Every figure is the
+median of several runs; the two commands of a ratio run in turn, on the same machine.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import lxml.html
 import numpy as np
@@ -179,6 +180,10 @@ def written() -> Build:
 
 
 QUIET = {"NO_MKDOCS_2_WARNING": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+# The tested site is built for these addresses; what else a test builds has none unless it asks.
+ADDRESSES = {name: os.environ.get(name, "") for name in ("SITE_URL", "REPO_URL")}
+QUIET |= dict.fromkeys(ADDRESSES, "")
+BASE = urlsplit(ADDRESSES["SITE_URL"]).path.rstrip("/")
 
 
 def mkdocs_build(
@@ -234,7 +239,8 @@ def site_built(shared: Path, root: Path = ROOT) -> Path:
         if not (kept / "live").is_symlink():
             (kept / "live").symlink_to("../live")  # Python for the browser is the same
         flags = ("--config-file", str(root / "mkdocs.yml"))
-        surroundings = ELSEWHERE | {"HOME": str(home), "ATTENTION_DOCS_CACHE": str(kept)}
+        surroundings = ELSEWHERE | ADDRESSES
+        surroundings |= {"HOME": str(home), "ATTENTION_DOCS_CACHE": str(kept)}
         done = mkdocs_build(root, target, *flags, folder=home, **surroundings)
         log.write_text(done.stderr, encoding="utf-8")
     return target
@@ -426,7 +432,11 @@ def in_browser(test: Callable[..., None]) -> Callable[..., None] | None:
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """The built site, with its page for 404, and no log."""
+    """The built site under the path of its own address, with its page for 404, and no log."""
+
+    def translate_path(self, path: str) -> str:
+        """The file behind a path."""
+        return super().translate_path(path.removeprefix(f"{BASE}/"))
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
@@ -438,7 +448,7 @@ def address(site: Path) -> Iterator[str]:
     handler = partial(Handler, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}{BASE}"
         server.shutdown()
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from attention_docs.site.read.page import (
     CODE_SPAN,
+    COLOUR,
     FRONT_MATTER,
     INLINE,
     VALUE,
@@ -79,6 +80,7 @@ def text_of(line: str) -> str:
     line = CARD.sub("\n", line)
     line = re.sub(r"^(\s*)(?:[-*+]|\d+\.|#{1,6}|>)\s+", r"\1", line)
     line = CLASSED.sub(r"\1", line)
+    line = COLOUR.sub("色", line)
     line = CODE_SPAN.sub(INSERT, VALUE.sub(INSERT, line))
     line = INLINE.sub(INSERT, line).replace("|", "\n")
     return NOT_TEXT.sub("", LINK.sub(lambda link: link["text"], line))

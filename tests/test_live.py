@@ -8,8 +8,10 @@ import hashlib
 import http.server
 import io
 import json
+import os
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import zipfile
@@ -305,7 +307,7 @@ def test_set_up_goes_on_without_it(
     def nothing(names: Any, until: float) -> dict[str, bytes]:
         raise OSError("no network")
 
-    for source in ("release", "parts", "package"):
+    for source in ("npm", "release", "wheel"):
         monkeypatch.setattr(runtime, source, nothing)
     monkeypatch.delenv("REQUIRE_LIVE", raising=False)
     assert runtime.main(tmp_path) == 0
@@ -315,26 +317,15 @@ def test_set_up_goes_on_without_it(
 
 
 class Slow(http.server.BaseHTTPRequestHandler):
-    """Sends the parts that are asked for, the whole to who asks for it, or drops for ever."""
-
-    wheel = b""
-    sent = 0
+    """Sends an answer in drops for ever."""
 
     def do_GET(self) -> None:
-        """A part, or drop by drop."""
-        if "drip" in self.path:
-            self.send_response(200)
-            self.end_headers()
-            with contextlib.suppress(OSError):  # until nobody listens
-                while self.wfile.write(b"."):
-                    time.sleep(0.01)
-            return
-        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
-        self.send_response(206 if "parts" in self.path else 200)
-        self.send_header("Content-Range", f"bytes {first}-{last}/{len(self.wheel)}")
+        """Drop by drop."""
+        self.send_response(200)
         self.end_headers()
-        self.wfile.write(self.wheel[first : last + 1])
-        type(self).sent += last + 1 - first
+        with contextlib.suppress(OSError):  # until the other side has gone
+            while self.wfile.write(b"."):
+                time.sleep(0.01)
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
@@ -397,37 +388,51 @@ def server() -> Iterator[str]:
         server.shutdown()
 
 
-def test_a_part_of_a_package_is_enough(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+NPM = """#!/bin/sh
+test "$1 $2" = "pack pyodide@314.0.3" || exit 1
+while test "$1" != --pack-destination; do shift; done
+cp {} "$2"
+"""
+
+
+def test_what_npm_does_not_have_comes_from_the_next_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 9 MB two are read; a server that sends no parts is told apart."""
-    good = b"the file" * 1000
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("large", bytes(9_000_000))
-        archive.writestr(runtime.INSIDE + "one", good)
-    Slow.wheel, Slow.sent = packed.getvalue(), 0
-    monkeypatch.setattr(runtime, "FILES", {"one": hashlib.sha256(good).hexdigest()})
+    contents = {"one": b"first", "two": b"second"}
+    digests = {name: hashlib.sha256(one).hexdigest() for name, one in contents.items()}
+    monkeypatch.setattr(runtime, "FILES", digests)
+    packed, client = tmp_path / "pyodide-314.0.3.tgz", tmp_path / "npm"
+    with tarfile.open(packed, "w:gz") as archive:
+        info = tarfile.TarInfo("package/one")
+        info.size = len(contents["one"])
+        archive.addfile(info, io.BytesIO(contents["one"]))
+    asked: list[list[str]] = []
+
+    def other(names: Any, until: float) -> dict[str, bytes]:
+        asked.append([*names])
+        return {name: contents[name] for name in names}
+
     said: list[str] = []
-    monkeypatch.setattr(runtime, "WHEEL", f"{server}whole")
-    assert not runtime.bring(tmp_path, [runtime.parts], said.append)
-    assert said == [f"parts: {server}whole: wanted a part, got status 200"]
-    monkeypatch.setattr(runtime, "WHEEL", f"{server}parts")
-    Slow.sent = 0
-    assert runtime.bring(tmp_path, [runtime.parts], said.append)
-    assert Slow.sent < 3_000_000
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    assert runtime.bring(tmp_path / "without", [runtime.npm, other], said.append)
+    assert (asked.pop(), said.pop()) == (["one", "two"], "npm: no npm on PATH")
+    client.write_text(NPM.format(packed), encoding="utf-8")
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.defpath}")
+    assert runtime.bring(tmp_path / "with", [runtime.npm, other], said.append)
+    assert (asked, said) == ([["two"]], [])
 
 
 def test_a_server_that_never_ends_does_not_hold_set_up_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
 ) -> None:
-    """A drop every hundredth of a second: no wait for one answer sees that as silence."""
+    """A drop every hundredth of a second: no wait for a single answer sees that as silence."""
     monkeypatch.setattr(runtime, "FILES", {"drip": "0"})
     monkeypatch.setattr(runtime, "RELEASE", server)
     said: list[str] = []
-    assert not runtime.bring(tmp_path, [runtime.release, runtime.parts], said.append, limit=0.3)
+    assert not runtime.bring(tmp_path, [runtime.release, runtime.release], said.append, limit=0.3)
     assert said[0].startswith("release: no time left after ")
-    assert said[1] == "parts: no time left"
+    assert said[1] == "release: no time left"
 
 
 # --- knobs ---------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import lxml.html
 import pytest
 
+from attention_docs.colours import resolve_colours
 from attention_docs.site.read.page import read_page
 from tests.conftest import ADDRESSES, BUILT, LANGUAGES, ROOT, SLUGS, Page, tree_of
 from tests.mini import Project
@@ -29,6 +30,7 @@ CHAPTERS = sorted(
 # Runs cells as a kernel does: one namespace; the value of a last expression is the cell's result.
 KERNEL = """
 import ast, contextlib, io, json, sys
+from attention_docs.colours import resolve_colours
 space, done = {"__name__": "__main__"}, []
 for code in json.load(sys.stdin):
     tree, printed, value = ast.parse(code), io.StringIO(), None
@@ -37,7 +39,9 @@ for code in json.load(sys.stdin):
         exec(compile(tree, "<cell>", "exec"), space)
         if last is not None:
             value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), space)
-    drawn = {lang: value.svg(lang) for lang in ("en", "zh")} if hasattr(value, "svg") else {}
+    drawn = {}
+    if hasattr(value, "svg"):
+        drawn = {lang: resolve_colours(value.svg(lang)) for lang in ("en", "zh")}
     done.append([printed.getvalue(), drawn])
 json.dump(done, sys.stdout)
 """
@@ -82,7 +86,7 @@ def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
         cells = code_cells(notebook(site, lang, slug))
         assert ["".join(cell["source"]) for cell in cells] == [b.shown.strip("\n") for b in blocks]
         assert [cell["id"] for cell in cells] == [f"code-{block.id}"[:64] for block in blocks]
-        html = page(lang, slug).html.read_text(encoding="utf-8")
+        html = resolve_colours(page(lang, slug).html.read_text(encoding="utf-8"))
         shown = {f"out-{b.id}": c for b, c in zip(blocks, cells, strict=True) if c["outputs"]}
         texts = {name: printed(cell).rstrip("\n") for name, cell in shown.items()}
         assert texts == page(lang, slug).outputs

@@ -6,12 +6,12 @@ A PNG, because such places draw no SVG. It needs Pillow, and the fonts of the si
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attention_docs.colours import read_palette
 from attention_docs.figures.matrix import opacity
-from attention_docs.figures.svg import COLOURS
 from attention_docs.text import number
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ Piece = tuple[str, float, float]
 """A text, its size, and how high above the line it stands."""
 
 SIZE = (1200, 630)
-INK = COLOURS["figure-ink"]
 MIDDLE = 310, 325  # of the formula
 EM = 62  # font size of the formula
 CELL, LEFT, TOP = 150, 695, 115  # of the map
@@ -31,8 +30,8 @@ SQUARE = CELL // 5  # of the paper
 class Pen:
     """Draws texts in the font of the formulas, in pixels."""
 
-    def __init__(self, draw: ImageDraw.ImageDraw, font: Path) -> None:
-        self.draw, self.path = draw, font
+    def __init__(self, draw: ImageDraw.ImageDraw, font: Path, ink: str) -> None:
+        self.draw, self.path, self.ink = draw, font, ink
 
     def font(self, size: float) -> ImageFont.FreeTypeFont:
         """The font in a size."""
@@ -50,7 +49,7 @@ class Pen:
         """The pieces one after another on a line at y; where they end."""
         for text, size, up in pieces:
             face = self.font(size)
-            self.draw.text((x, y - up), text, fill=INK, font=face, anchor="ls")
+            self.draw.text((x, y - up), text, fill=self.ink, font=face, anchor="ls")
             x += face.getlength(text)
         return x
 
@@ -60,17 +59,18 @@ class Pen:
 
     def rule(self, x: float, y: float, end: float) -> None:
         """The line of a fraction or of a root."""
-        self.draw.rectangle((round(x), round(y), round(end), round(y) + 2), fill=INK)
+        self.draw.rectangle((round(x), round(y), round(end), round(y) + 2), fill=self.ink)
 
 
 def card_png(weights: Sequence[Sequence[float]], font: Path) -> bytes:
     """The card with these weights, (3, 3); `font` is the file of the formulas' font."""
     from PIL import Image, ImageDraw
 
-    image = Image.new("RGB", SIZE, COLOURS["figure-page"])
+    colours = read_palette("light")
+    image = Image.new("RGB", SIZE, colours["figure-page"])
     draw = ImageDraw.Draw(image)
-    _squares(draw)
-    pen = Pen(draw, font)
+    _squares(draw, _mixed(colours, "role-score", 0.07))
+    pen = Pen(draw, font, colours["figure-ink"])
     _formula(pen)
     for i, row in enumerate(weights):
         along = (i + 0.5) * CELL
@@ -78,8 +78,9 @@ def card_png(weights: Sequence[Sequence[float]], font: Path) -> bytes:
         pen.centre(LEFT + along, TOP - 28, _indexed("k", i + 1, 44))
         for j, weight in enumerate(row):
             x, y = LEFT + j * CELL, TOP + i * CELL
-            edge = COLOURS["role-weight"]
-            draw.rectangle((x, y, x + CELL, y + CELL), _shade(weight), edge, width=2)
+            shade = _mixed(colours, "role-weight-fill", opacity(weight))
+            edge = colours["role-weight"]
+            draw.rectangle((x, y, x + CELL, y + CELL), shade, edge, width=2)
             told = number(weight, ".4f")
             pen.centre(x + CELL / 2, y + CELL / 2 + 12, [(told, 36, 0)])
     drawn = io.BytesIO()
@@ -87,9 +88,8 @@ def card_png(weights: Sequence[Sequence[float]], font: Path) -> bytes:
     return drawn.getvalue()
 
 
-def _squares(draw: ImageDraw.ImageDraw) -> None:
+def _squares(draw: ImageDraw.ImageDraw, line: tuple[int, int, int]) -> None:
     """The lines of squared paper, on which the map's own lines lie."""
-    line = _mixed("role-score", 0.07)
     for x in range(LEFT % SQUARE, SIZE[0], SQUARE):
         draw.line((x, 0, x, SIZE[1]), line)
     for y in range(TOP % SQUARE, SIZE[1], SQUARE):
@@ -130,14 +130,9 @@ def _formula(pen: Pen) -> None:
     pen.write(x + 0.1 * EM, axis + 0.25 * EM, value)
 
 
-def _shade(weight: float) -> tuple[int, int, int]:
-    """The colour of a weight on the page."""
-    return _mixed("role-weight-fill", opacity(weight))
-
-
-def _mixed(name: str, share: float) -> tuple[int, int, int]:
+def _mixed(colours: Mapping[str, str], name: str, share: float) -> tuple[int, int, int]:
     """A share of a colour over that of the page."""
-    over, page = (COLOURS[one] for one in (name, "figure-page"))
+    over, page = (colours[one] for one in (name, "figure-page"))
     pairs = [(int(over[i : i + 2], 16), int(page[i : i + 2], 16)) for i in (1, 3, 5)]
     red, green, blue = (round(b + share * (a - b)) for a, b in pairs)
     return red, green, blue

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from attention_docs.colours import SERIES
 from attention_docs.figures.figure import Label, Language, Wording, checked_label, english
 from attention_docs.figures.numbers import charted, finite
 from attention_docs.figures.svg import (
@@ -21,7 +22,6 @@ from attention_docs.figures.svg import (
 
 WIDTH, EDGE = 440, 18  # of a chart; between the axes and its right edge
 TITLE, SAMPLE = 15, 34  # font size of the title; width of a sample in the legend
-MOST = 6  # series-1 to series-6 in svg.COLOURS
 
 Pairs = Mapping[str, Any] | Sequence[tuple[Label, Any]]
 """Values by label: a mapping, or pairs, where a label may be a mapping of languages."""
@@ -50,8 +50,8 @@ def checked_series(
 ) -> list[Series]:
     """The series with their colours, or ValueError; without a spec no value is told."""
     pairs = list(series.items()) if isinstance(series, Mapping) else list(series)
-    if not 1 <= len(pairs) <= MOST:
-        raise ValueError(f"a chart must have 1 to {MOST} series, got {len(pairs)}")
+    if not 1 <= len(pairs) <= SERIES:
+        raise ValueError(f"a chart must have 1 to {SERIES} series, got {len(pairs)}")
     if roles is not None and len(roles) != len(pairs):
         raise ValueError(f"roles must be {len(pairs)}, one a series, got {len(roles)}")
     checked = []

@@ -140,7 +140,7 @@ def dials(
         columns: a label for every column.
         rows: a label for every row.
         below: a line below every column.
-        role: whose colour the hands get, one of `svg.ROLES`.
+        role: whose colour the hands get, one of `colours.ROLES`.
 
     Raises:
         ValueError: two shapes, a wrong number of labels, an unknown role.

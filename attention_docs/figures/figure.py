@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from attention_docs import words
+from attention_docs.colours import resolve_colours
 from attention_docs.figures.svg import document
 from attention_docs.words.strings import Translator
 
@@ -192,7 +193,7 @@ class Figure(ABC):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What a notebook shows: the drawing, in the language of the reader's machine."""
         lang = _language_of((locale.getlocale()[0] or "").lower())
-        drawn = self.svg(lang)
+        drawn = resolve_colours(self.svg(lang))
         kind = "image/svg+xml" if drawn.startswith("<svg") else "text/html"
         return {kind: drawn, "text/plain": self.alt(lang)}
 

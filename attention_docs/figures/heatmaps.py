@@ -106,7 +106,7 @@ def heatmap(
         matrix: numbers with one or two axes; a vector is one row.
         rows: a label for every row.
         columns: a label for every column.
-        role: whose colour it gets, one of `svg.ROLES`.
+        role: whose colour it gets, one of `colours.ROLES`.
         spec: the format of a number.
         name: stands above the matrix.
         row_axis: what the rows are, for a matrix whose rows have no labels.

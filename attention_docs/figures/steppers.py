@@ -196,8 +196,8 @@ def stepper(
         controls: what is chosen, and a label for every choice; the values are 1, 2, 3, … and stand
             on the buttons with the labels, except where a label is a number itself.
         frames: one for every combination, in the order of the buttons.
-        roles: what each choice of the last control makes, as roles of `svg.ROLES`: its choices are
-            the stages of a computation and stand as a row from stage to stage.
+        roles: what each choice of the last control makes, as roles of `colours.ROLES`: its choices
+            are the stages of a computation and stand as a row from stage to stage.
 
     Raises:
         ValueError: frames that are not the combinations of the controls, one each; roles that are

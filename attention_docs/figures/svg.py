@@ -7,45 +7,18 @@ from collections.abc import Iterable
 from functools import lru_cache
 from html import escape
 
+from attention_docs.colours import NAMES, ROLES
+
 TEXT, LABEL = 15, 14  # font sizes: of a number in a cell or a line of text, of any other label
 
-COLOURS = {
-    "figure-ink": "#23272d",
-    "figure-page": "#fbfaf5",
-    "role-input": "#2e8b3d",
-    "role-input-fill": "#a6dfa9",
-    "role-key": "#c25a00",
-    "role-key-fill": "#ffb870",
-    "role-query": "#c62828",
-    "role-query-fill": "#f5a3a3",
-    "role-value": "#7b3fb5",
-    "role-value-fill": "#cfaeea",
-    "role-score": "#1565c0",
-    "role-score-fill": "#8fc1f0",
-    "role-weight": "#8d6b00",
-    "role-weight-fill": "#f7d046",
-    "role-weighted-value": "#8d6b00",
-    "role-weighted-value-fill": "#f7d046",
-    "role-output": "#1b5e20",
-    "role-output-fill": "#63a66d",
-    "role-neutral": "#5b6470",
-    "role-neutral-fill": "#c3c9d1",
-    "series-1": "#00747a",
-    "series-2": "#ad1f7a",
-    "series-3": "#7d5322",
-    "series-4": "#4a5464",
-    "series-5": "#3f51b5",
-    "series-6": "#5a7000",
-}
-"""The light colours, as a fallback where figures.css is not loaded (a notebook, say)."""
-
-ROLES = tuple(name[5:] for name in COLOURS if name.startswith("role-") and "-fill" not in name)
 INK = "currentColor"
 
 
 def colour(name: str) -> str:
-    """The CSS colour of a name in COLOURS."""
-    return f"var(--{name},{COLOURS[name]})"
+    """The CSS colour of a name in `colours.NAMES`; KeyError for any other name."""
+    if name not in NAMES:
+        raise KeyError(name)
+    return f"var(--{name})"
 
 
 def checked_role(role: str) -> str:

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from attention_docs.colours import name_colour, read_palette
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
@@ -438,6 +439,7 @@ class Build:
                 *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
                 *(_text_of(table(*listing)) for listing in _listings(page)),
                 self.scripts[page.lang].key if page.origin else "",
+                *(name_colour(role, words("en")) for role in page.colours),
             )
         return self._read[page.path]
 
@@ -446,7 +448,8 @@ class Build:
         target = self.target
         zipped = "zip" if self.zipped(page) else ""
         address = (target.site_url, target.edit, target.shared, str(target.live))
-        return key_of(made_key, self._around[page.lang], *address, zipped)
+        colours = str(read_palette("light")) if page.blocks else ""  # of figures in its notebook
+        return key_of(made_key, self._around[page.lang], *address, zipped, colours)
 
     @cached_property
     def _environment(self) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 import yaml
 
+from attention_docs.colours import make_style_sheet
 from attention_docs.site.build import Build
 from attention_docs.site.publish.markdown import fenced, lines, reference
 from attention_docs.site.publish.place import write
@@ -42,6 +43,7 @@ from attention_docs.site.render.weave import Woven
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
 TEXT = re.compile(r">[^<]+<")
 OURS = ("translated", "typed")  # of a page's front matter: what other generators may not even read
+COLOURS = "assets/colours.css"
 KEPT = ("site_name", "site_description", "copyright", "nav", "markdown_extensions", "extra_css")
 
 
@@ -131,6 +133,7 @@ def _project(build: Build, lang: str) -> dict[str, Any]:
     found = {name: known[name] for name in KEPT if name in known}
     boxes = ["pymdownx.blocks.admonition", "pymdownx.blocks.details"]
     found["markdown_extensions"] = [*found.get("markdown_extensions", []), *boxes]
+    found["extra_css"] = [COLOURS, *found.get("extra_css", [])]
     found["site_name"] = build.settings.names[lang]
     found["nav"] = _translated(known["nav"], build.settings.sections[lang])
     language = build.tags[lang] if "-" in lang else lang  # as the theme spells it
@@ -160,6 +163,7 @@ def export(build: Build, folder: Path) -> list[Failure]:
             write(target / "docs" / f"{page.slug}.md", texts[page.path])
         for name in ("assets", "listings"):
             shutil.copytree(build.root / "docs" / name, target / "docs" / name, dirs_exist_ok=True)
+        write(target / "docs" / COLOURS, make_style_sheet())
         project = yaml.safe_dump(_project(build, lang), allow_unicode=True, sort_keys=False)
         write(target / "mkdocs.yml", project)
     return []

@@ -392,8 +392,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
         site.beside(self.place.stage, build, pages)
-        if self.sheets:
-            write(self.place.stage / styles.NAME, styles.joined(Path(config.docs_dir), self.sheets))
+        styles.write_styles(self.place.stage, Path(config.docs_dir), self.sheets)
         if build.target.live:
             live_pages.beside(self.place.stage, build.root, build.cache, build.executor.locales)
         if self.served:

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from attention_docs.colours import read_palette
 from attention_docs.site.run.imports import Modules
 from attention_docs.site.store import Store, key_of
 from attention_docs.words import Words
@@ -41,7 +42,8 @@ def card(languages: Sequence[str], words: Callable[[str], Words], root: Path, st
     code = Modules(root).digest(["attention_docs.site.publish.card"])
     font = hashlib.sha256((root / FONT).read_bytes()).hexdigest()
     said = [f"{lang}: {words(lang)['site']['card']['alt']}" for lang in languages]
-    key = key_of("card", code, font, version("pillow"), version("numpy"), *said)
+    colours = str(read_palette("light"))
+    key = key_of("card", code, colours, font, version("pillow"), version("numpy"), *said)
     record = store.get(key)
     if record is None:
         from attention_docs.figures.card import card_png  # with NumPy, which few builds need

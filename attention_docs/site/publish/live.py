@@ -88,7 +88,7 @@ def pack(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
     """
     package = root / PACKAGE
     own = [path for path in package.glob("*.py") if path.name != "verify.py"]  # a command
-    own += [*package.glob("figures/*.py"), *package.glob("words/*")]
+    own += [*package.glob("figures/*.py"), *package.glob("words/*"), *package.glob("colours/*.py")]
     own += [package / name for name in ("site/__init__.py", *RUNNER)]
     contents = {f"{PACKAGE}/{path.relative_to(package).as_posix()}": path for path in own}
     contents |= dict(_libraries())

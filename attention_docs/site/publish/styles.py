@@ -1,9 +1,15 @@
-"""One style sheet for every page: a browser waits for each that it must ask for."""
+"""One style sheet for every page: a browser waits for each that it must ask for.
+
+It begins with the colours of roles; the logo, which no style sheet reaches, holds its own.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+from attention_docs.colours import make_style_sheet, resolve_colours
+from attention_docs.site.publish.place import write
 
 NAME = "assets/styles.css"
 DOCUMENTATION = "assets/_mkdocstrings.css"
@@ -20,7 +26,15 @@ def apart(docs: Path, sheets: list[str]) -> tuple[list[str], list[str]]:
     return ours, [*others, NAME] if ours else others
 
 
-def joined(docs: Path, sheets: list[str]) -> str:
-    """The sheets in their order, in one folder with it, without comments and indents."""
-    texts = [(docs / sheet).read_text(encoding="utf-8") for sheet in sheets]
+def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
+    """Write the one style sheet, and the pictures of the assets in the colours of the table."""
+    if sheets:
+        write(stage / NAME, join_sheets(docs, sheets))
+    for picture in sorted((docs / "assets").glob("*.svg")):
+        write(stage / "assets" / picture.name, resolve_colours(picture.read_text("utf-8")))
+
+
+def join_sheets(docs: Path, sheets: list[str]) -> str:
+    """The colours, then the sheets in their order, without comments and indents."""
+    texts = [make_style_sheet(), *((docs / sheet).read_text(encoding="utf-8") for sheet in sheets)]
     return INDENT.sub("\n", COMMENT.sub("", "\n".join(texts))).strip() + "\n"

@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from attention_docs.colours import ROLES
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.honest import constant
 from attention_docs.site.read.knobs import Knob
@@ -39,6 +40,7 @@ INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*
 OPTION = re.compile(r'(\w+)="([^"]*)"')
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 VALUE = re.compile(r"\{\{ (?P<inner>(?:(?!\{\{).)+?) \}\}")
+COLOUR = re.compile(r'\{\{ site\.colours\["(?P<role>[\w-]*)"\] \}\}')  # a word, no value
 CELL = re.compile(r"(?<!\\)\|")
 DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.S)
 INLINE = re.compile(r"(?<![\\$])\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)")
@@ -319,6 +321,12 @@ class Page:
         except yaml.YAMLError:  # a failure of the page: see read_page
             return {}
         return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def colours(self) -> list[str]:
+        """The roles whose colours the page names: `{{ site.colours["value"] }}`."""
+        found = (match["role"] for match in COLOUR.finditer(self.text))
+        return [role for role in found if role in ROLES]
 
     @property
     def title(self) -> str:
@@ -669,6 +677,11 @@ def _values(page: Page, number: int, line: str) -> None:
         message = "a heading holds no inline value: it is also a title, an address, a search result"
         page.failures.append(Failure(page.path, number, message))
     for match in VALUE.finditer(masked):
+        if colour := COLOUR.fullmatch(match[0]):
+            if colour["role"] not in ROLES:
+                message = f"site.colours has {', '.join(ROLES)}, got {colour['role']}"
+                page.failures.append(Failure(page.path, number, message))
+            continue
         try:
             expression, spec = split_spec(match["inner"])
         except ValueError as error:

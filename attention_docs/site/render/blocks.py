@@ -1,17 +1,17 @@
-"""A block on a page: its code, its output and what the output says of where it comes from.
-
-markdown-exec lays out code and printed text, with results that are already there.
-"""
+"""A block on a page: its code, its output and what the output says of where it comes from."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from xml.etree.ElementTree import Element, SubElement
 
+import pygments
 from markdown import Markdown
-from markdown_exec import base_format
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
 
 from attention_docs.site.read.listing import Section
 from attention_docs.site.read.page import Block
@@ -19,32 +19,16 @@ from attention_docs.site.render import boxes
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.result import Result
 
-
-class Layout:
-    """Code and printed text as HTML; what stands on the pages of all languages is laid out once."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[str, str], str] = {}
-
-    def __call__(self, text: str, language: str, md: Markdown) -> str:
-        """Text in a language ("python", or "text" for what was printed) as HTML."""
-        if (text, language) not in self.known:
-            self.known[text, language] = str(
-                base_format(
-                    language=language,
-                    run=lambda source, **_: source,
-                    code=text,
-                    result=language,
-                    md=md,
-                    update_toc=False,
-                )
-            )
-        return self.known[text, language]
+FORMATTER = HtmlFormatter(cssclass="highlight", wrapcode=True)
 
 
-def output(
-    block: Block, woven: Woven, caption: Element | None, layout: Layout, md: Markdown
-) -> Element | None:
+@lru_cache(maxsize=4096)  # what stands on the pages of all languages is highlighted once
+def highlight(text: str, language: str) -> str:
+    """Text in a language ("python", or "text" for what was printed) as HTML."""
+    return str(pygments.highlight(text, get_lexer_by_name(language), FORMATTER)).rstrip("\n")
+
+
+def output(block: Block, woven: Woven, caption: Element | None, md: Markdown) -> Element | None:
     """What a block printed and drew, with its caption, or None for one that shows nothing.
 
     Text that its figure shows too may stand folded below it.
@@ -57,7 +41,7 @@ def output(
     drawing = result.figure.get(woven.page.lang) if result else None
     folded = bool(text and drawing and block.text == "folded")
     if text and not folded:
-        _stashed(frame, "p", layout(text, "text", md), md)
+        _stashed(frame, "p", highlight(text, "text"), md)
     if drawing:
         figure = SubElement(frame, "figure")
         kind = "table-frame" if drawing.cells else "drawing"
@@ -70,7 +54,7 @@ def output(
         frame.append(caption)
     if folded:
         fold = boxes.folded(frame, "code", woven.words["site"]["blocks"]["text"])
-        _stashed(fold[-1], "p", layout(text, "text", md), md)
+        _stashed(fold[-1], "p", highlight(text, "text"), md)
     for file in result.files if result else ():
         link = f'<a href="{woven.links.files}{file.name}" download>{file.name}</a>'
         size = len(file.text.encode()) / 1000

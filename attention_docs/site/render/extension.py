@@ -6,9 +6,11 @@ All of it happens while Markdown makes a page, on its tree: nothing is looked fo
 from __future__ import annotations
 
 import re
+from typing import Any
 from unicodedata import east_asian_width
 from xml.etree.ElementTree import Element, SubElement
 
+import markdown_exec
 from markdown import Extension, Markdown
 from markdown.inlinepatterns import InlineProcessor
 from markdown.treeprocessors import Treeprocessor
@@ -26,6 +28,8 @@ BESIDE = 66  # columns of code that have room beside the buttons: docs/assets/si
 UNEXPLAINED = {"a", "button", "code", "figure", "h1", "h2", "h3", "h4", "math", "pre", "script"}
 UNEXPLAINED |= {"summary", "svg", "table"}
 
+Options = dict[str, Any]  # of a fence
+
 
 class SiteExtension(Extension):
     """The extension; `woven` is the page that is being made."""
@@ -33,7 +37,6 @@ class SiteExtension(Extension):
     def __init__(self) -> None:
         super().__init__()
         self.woven: Woven | None = None
-        self.layout = blocks.Layout()
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's name
         """Take part in the making of a page, or of a docstring on it."""
@@ -43,34 +46,45 @@ class SiteExtension(Extension):
         md.treeprocessors.register(Tree(md, self), "site-tree", 6)
         boxes.Boxes(lambda: self.woven).extendMarkdown(md)
 
-    # --- blocks: a custom fence of superfences
+    # --- blocks: fences that markdown-exec reads and gives to a runner of ours
 
-    def fences(self, language: str, options: dict[str, str], *_: object) -> bool:
+    def fences(
+        self, language: str, inputs: dict[str, str], options: Options, attrs: Options, md: Markdown
+    ) -> bool:
         """Whether a fence is a block of the page."""
-        return language == "python" and "exec" in options and self.woven is not None
+        ours = language == "python" and self.woven is not None
+        return ours and bool(markdown_exec.validator(language, inputs, options, attrs, md))
 
     def lay_out(
-        self,
-        source: str,
-        language: str,
-        class_name: str,
-        options: object,
-        md: Markdown,
-        **_: object,
+        self, source: str, language: str, class_name: str, options: Options, md: Markdown, **_: Any
     ) -> str:
         """The code of a block; the tree puts its output after it."""
+        block = self._included(source)
+        if block is None:  # a fault that the page has already
+            return blocks.highlight(source.strip("\n"), "text")
+
+        def run(code: str, **_: Any) -> str:
+            """The code that the fence includes, as HTML: what it gives was computed before."""
+            assert self.woven
+            needs = " data-torch" if block.id in self.woven.heavy else ""
+            kind = "block below" if _columns(block.shown) > BESIDE else "block"
+            shown = blocks.highlight(block.shown, language)
+            return f'<div class="{kind}" data-block="{block.id}"{needs}>{shown}</div>'
+
+        options |= {"html": True, "source": ""}  # it would make a Markdown of its own to print code
+        return Laid(
+            markdown_exec.base_format(language=language, run=run, code=source, md=md, **options),
+            block,
+        )
+
+    def _included(self, source: str) -> Block | None:
+        """The block of the page whose fence holds these include lines."""
         assert self.woven
-        wanted = source.split()
         for block in self.woven.page.blocks:
             inside = self.woven.page.lines[block.line : block.last_line - 1]
-            if " ".join(inside).split() == wanted:
-                needs = " data-torch" if block.id in self.woven.heavy else ""
-                kind = "block below" if _columns(block.shown) > BESIDE else "block"
-                code = self.layout(block.shown, "python", md)
-                return Laid(
-                    f'<div class="{kind}" data-block="{block.id}"{needs}>{code}</div>', block
-                )
-        return self.layout(source.strip("\n"), "text", md)  # a fault that the page has already
+            if " ".join(inside).split() == source.split():
+                return block
+        return None
 
 
 def _columns(code: str) -> int:
@@ -205,7 +219,7 @@ class Tree(Treeprocessor):
                 place = list(parent).index(child)
                 after = parent[place + 1] if place + 1 < len(parent) else None
                 caption = after if after is not None and _is_caption(after) else None
-                output = blocks.output(block, woven, caption, self.site.layout, self.md)
+                output = blocks.output(block, woven, caption, self.md)
                 if any(section.knobs for section in block.sections):
                     # Where a live page offers them: what comes later would push the text down.
                     offers = Element("div", {"class": "live-place", "id": _knobs(block)})

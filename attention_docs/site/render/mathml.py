@@ -87,7 +87,7 @@ def valued(rendered: str, other: str, numbers: dict[str, int]) -> str:
 
 
 def _colour(element: Element) -> None:
-    """Classes for the roles of symbols; figures and words have the same colours (paper.css)."""
+    """Classes for the roles of symbols; `attention_docs.colours` gives each its colour."""
     known = MATRICES | INDEXED if element.tag in {"msub", "msubsup"} else MATRICES
     for child in element[:1] if element.tag in ATTACHED else element:
         role = known.get(child.text or "") if child.tag == "mi" else None

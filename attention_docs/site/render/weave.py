@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from attention_docs.colours import name_colour
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import Block, Page, Request, Value
+from attention_docs.site.read.page import COLOUR, Block, Page, Request, Value
 from attention_docs.site.render.terms import Term
 from attention_docs.site.run.imports import with_torch
 from attention_docs.site.run.result import Result
@@ -87,7 +88,17 @@ class Woven:
         for number, value in reversed(list(enumerate(self.page.values, start=1))):
             line = lines[value.line - 1]
             lines[value.line - 1] = line[: value.start] + shown(number) + line[value.end :]
+        if self.page.colours:
+            lines = [COLOUR.sub(self._colour, line) for line in lines]
         return lines
+
+    def _colour(self, found: re.Match[str]) -> str:
+        """What the page's language calls the colour of a role."""
+        try:
+            return name_colour(found["role"], self.words)
+        except KeyError as error:
+            self.fail(found[0], str(error.args[0]))
+            return LOST
 
     def number(self, box: str) -> str:
         """The number of a result or an exercise: "4.2" for the second one of chapter 4."""

@@ -37,9 +37,9 @@ from typing import Any
 from attention_docs.site.publish.numbers import content
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import sections
-from attention_docs.site.run.block import STEPS, Running
+from attention_docs.site.run.block import Running
 from attention_docs.site.run.imports import with_torch
-from attention_docs.site.run.result import Code
+from attention_docs.site.run.result import STEPS, Code
 
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not runnable here"
 NUMBERS, LISTINGS = "numbers.json", "docs/listings/"

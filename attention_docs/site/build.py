@@ -29,9 +29,8 @@ from attention_docs.site.render import terms
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.weave import FILES, Links, Woven
-from attention_docs.site.run.block import STEPS
 from attention_docs.site.run.execute import Executor, public_versions
-from attention_docs.site.run.result import Result
+from attention_docs.site.run.result import STEPS, Result
 from attention_docs.site.store import key_of
 from attention_docs.words import Words, words
 from attention_docs.words import table as words_table

@@ -17,17 +17,15 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from attention_docs.figures.figure import Language
-from attention_docs.site.run.result import Check, Code, Drawing, File, Result
+from attention_docs.site.run.result import STEPS, Check, Code, Drawing, File, Result
 from attention_docs.text import TextFile, check_observers, observers, step, text, unsigned_zero
 from attention_docs.words import Words
 from attention_docs.words.strings import FormattedString
 
-STEPS = 16
-"""A digit must survive a change of its value by this many rounding steps of its dtype."""
-
+if TYPE_CHECKING:
+    from attention_docs.figures.figure import Language
 
 PROVIDED = ("print", "__formatted__")
 """Names that every block finds, and that each run sets anew."""
@@ -49,6 +47,9 @@ class Running:
         `languages` begins with that of the code; `strings` are those of the listing in the others,
         `locales` the locale strings of languages that have no file of them.
         """
+        # Figures load NumPy, which a build that runs nothing does without.
+        from attention_docs.figures.figure import Language
+
         self.languages = {
             lang: Language(
                 lang,

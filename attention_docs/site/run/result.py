@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+STEPS = 16
+"""A digit must survive a change of its value by this many rounding steps of its dtype."""
+
 
 @dataclass(frozen=True)
 class Drawing:

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from attention_docs.site import export  # noqa: E402
 from attention_docs.site.build import Build  # noqa: E402
-from attention_docs.site.read.page import Box  # noqa: E402
+from attention_docs.site.read.pieces import Box  # noqa: E402
 from attention_docs.site.render.weave import Woven  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))

@@ -30,7 +30,7 @@ from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
 from attention_docs.site.publish.numbers import NUMBER
 from attention_docs.site.read.page import Page as Source
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import settings
 from attention_docs.site.run.imports import Modules
 from tests import values

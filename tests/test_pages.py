@@ -19,8 +19,10 @@ import yaml
 
 from attention_docs.site.read import relations
 from attention_docs.site.read.listing import read_listing
-from attention_docs.site.read.page import CODE_SPAN, VALUE, Block, Box, End, Fence, read_page
 from attention_docs.site.read.page import Page as Source
+from attention_docs.site.read.pieces import Block, Box, End, Fence
+from attention_docs.site.read.reader import read_page
+from attention_docs.site.read.syntax import CODE_SPAN, VALUE
 from attention_docs.site.read.translations import compare, find_headings_without_id
 from tests.conftest import (
     BASE,

@@ -16,8 +16,9 @@ from bs4 import BeautifulSoup
 
 from attention_docs.site.build import Build
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import CODE_SPAN, Page
+from attention_docs.site.read.page import Page
 from attention_docs.site.read.script import SEVERAL, read_script
+from attention_docs.site.read.syntax import CODE_SPAN
 from attention_docs.words import words
 from tests.conftest import BUILT, ROOT, SLUGS, folder_of, written
 from tests.mini import WEIGHTS, Project, ran

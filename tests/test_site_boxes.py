@@ -10,7 +10,7 @@ import lxml.html
 import pytest
 
 from attention_docs.site.publish import search
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 from tests.conftest import LANGUAGES, ROOT
 from tests.mini import WEIGHTS, Project
 

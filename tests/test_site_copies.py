@@ -17,7 +17,7 @@ import lxml.html
 import pytest
 
 from attention_docs.colours import resolve_colours
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 from tests.conftest import ADDRESSES, BUILT, LANGUAGES, ROOT, SLUGS, Page, tree_of
 from tests.mini import Project
 

@@ -11,7 +11,7 @@ import pytest
 from attention_docs.site import build as building
 from attention_docs.site.build import Build, Target, code_of
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import Request
+from attention_docs.site.read.pieces import Request
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.shelf import Made, Shelf

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 from tests.conftest import ROOT, TAGS
 from tests.mini import WEIGHTS, Project
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from attention_docs.site.read.confirm import confirm, find_translations, stamp
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.stamps import find_stale, read_stamps, set_stamps
 from tests.conftest import ROOT
 from tests.mini import Project

@@ -22,7 +22,9 @@ from attention_docs.site.publish.search import Names
 from attention_docs.site.read import honest, relations, remade, translations, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import find_translation_faults, strings, table
-from attention_docs.site.read.page import Page, Reader, Request
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Request
+from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script import Script, read_script
 from attention_docs.site.read.settings import settings
 from attention_docs.site.render import terms

@@ -24,18 +24,10 @@ from attention_docs.site.build import Build
 from attention_docs.site.publish.markdown import fenced, lines, reference
 from attention_docs.site.publish.place import write
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import (
-    CODE_SPAN,
-    DISPLAY,
-    INLINE,
-    Block,
-    Box,
-    End,
-    Fence,
-    Page,
-    Reference,
-)
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block, Box, End, Fence, Reference
 from attention_docs.site.read.settings import configuration
+from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE
 from attention_docs.site.render import formulas
 from attention_docs.site.render.boxes import FOLDED
 from attention_docs.site.render.weave import Woven

@@ -46,7 +46,7 @@ from attention_docs.site.publish.place import Place, write
 from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
-from attention_docs.site.read.page import Reader
+from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.settings import Settings, settings
 from attention_docs.site.render import blocks, theme
 from attention_docs.site.render.cards import glyph

@@ -14,8 +14,7 @@ from pathlib import Path
 from textwrap import indent
 
 from attention_docs.site.publish.catalogue import Catalogue, Placed
-from attention_docs.site.read.page import (
-    CODE_SPAN,
+from attention_docs.site.read.pieces import (
     Attributes,
     Block,
     Box,
@@ -25,8 +24,9 @@ from attention_docs.site.read.page import (
     Note,
     Reference,
     Request,
-    lines_as_pieces,
 )
+from attention_docs.site.read.reader import lines_as_pieces
+from attention_docs.site.read.syntax import CODE_SPAN
 from attention_docs.site.render.weave import FILES, Woven
 from attention_docs.site.run.imports import file_of
 from attention_docs.site.run.result import Result

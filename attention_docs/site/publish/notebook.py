@@ -7,7 +7,7 @@ from typing import Any
 from attention_docs.colours import resolve_colours
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.markdown import fenced, parts
-from attention_docs.site.read.page import Block
+from attention_docs.site.read.pieces import Block
 from attention_docs.site.render.weave import Woven
 
 

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from attention_docs.site.read.page import Page, read_page
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import languages
 from attention_docs.site.read.stamps import (
     OPENING,

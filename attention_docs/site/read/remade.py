@@ -15,8 +15,11 @@ from typing import Any
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import comments, strings, table
-from attention_docs.site.read.page import CODE_SPAN, Block, Fence, Page, parsed
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block, Fence
+from attention_docs.site.read.reader import parsed
 from attention_docs.site.read.script import HAN, Script, opencc
+from attention_docs.site.read.syntax import CODE_SPAN
 
 HTML_TEXT = re.compile(r'(?<=[>"])[^<>"]*[\u2018-\u201d\u3400-\u9fff][^<>"]*(?=[<"])')
 COMPARED = ("formulas", "relations")

@@ -22,7 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import FRONT_MATTER, Page, read_page
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.reader import read_page
+from attention_docs.site.read.syntax import FRONT_MATTER
 
 OPENING = "(opening)"  # what stands before the first heading, if anything does
 STAMPS = re.compile(r"^translated:[^\n]*\n(?:[ \t]+[^\n]*\n)*", re.M)

@@ -11,7 +11,9 @@ import re
 from collections.abc import Mapping
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import Page, Passage, Reference, Request
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.passage import Passage
+from attention_docs.site.read.pieces import Reference, Request
 from attention_docs.site.read.stamps import report_stale
 from attention_docs.words import table
 

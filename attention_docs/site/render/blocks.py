@@ -14,7 +14,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from attention_docs.site.read.listing import Section
-from attention_docs.site.read.page import Block
+from attention_docs.site.read.pieces import Block
 from attention_docs.site.render import boxes
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.result import Result

@@ -11,7 +11,8 @@ from typing import Any
 
 from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import Block, Page
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block
 from attention_docs.site.read.script import Script
 from attention_docs.site.run.result import Result
 from attention_docs.words import Words

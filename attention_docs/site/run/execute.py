@@ -24,7 +24,8 @@ from typing import Any
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import strings
-from attention_docs.site.read.page import Block, Page
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block
 from attention_docs.site.run import imports
 from attention_docs.site.run.result import Code, Job, Result
 from attention_docs.site.run.worker import begin, run_page

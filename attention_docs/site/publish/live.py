@@ -28,7 +28,10 @@ NAMES = [*runtime.FILES, PACKAGE_FILE, LOCK, SIZES]
 SCRATCH = "scratch"  # the cell at the end of a page
 LIBRARIES = ("array-api-compat",)  # in pure Python
 SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
-RUNNER = [f"site/run/{name}.py" for name in ("__init__", "block", "live", "names", "result")]
+RUNNER = [
+    f"site/run/{name}.py"
+    for name in ("__init__", "block", "live", "names", "result", "snapshot", "watch")
+]
 
 
 def place(page: Page) -> str:

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from attention_docs.figures.figure import Figure, Label, Language, Wording, checked_label
-from attention_docs.figures.numbers import SUPERSCRIPTS, as_lists, shown
+from attention_docs.figures.numbers import as_lists, shown
 from attention_docs.text import text
 
 Cell = Wording | bool
@@ -137,21 +137,7 @@ def _formatted(value: Any, spec: str) -> Cell:
         return text(value, spec)
     if isinstance(value, float) and not spec:
         raise TypeError(f'a float in a table needs a format, such as spec=".4f", got {value!r}')
-    return scientific(shown(value, spec or "d"))
-
-
-def scientific(number: str) -> str:
-    """A number as text with a power of ten in place of e-notation.
-
-    Examples:
-        >>> scientific("6.30e-06"), scientific("1e+15"), scientific("0.25")
-        ('6.30 × 10⁻⁶', '10¹⁵', '0.25')
-    """
-    digits, e, exponent = number.partition("e")
-    if not e:
-        return number
-    power = str(int(exponent)).translate(SUPERSCRIPTS)
-    return f"10{power}" if digits == "1" else f"{digits} × 10{power}"
+    return shown(value, spec or "d")
 
 
 def _cell(cell: Cell, lang: Language) -> str:

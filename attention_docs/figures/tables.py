@@ -134,10 +134,20 @@ def _formatted(value: Any, spec: str) -> Cell:
     if value is None or isinstance(value, str):
         return checked_label(value)
     if isinstance(value, list | tuple):
-        return text(value, spec)
+        return _vector(text(value, spec))
     if isinstance(value, float) and not spec:
         raise TypeError(f'a float in a table needs a format, such as spec=".4f", got {value!r}')
     return scientific(shown(value, spec or "d"))
+
+
+def _vector(numbers: str) -> str:
+    """Numbers in brackets, with the signs that single numbers have.
+
+    Examples:
+        >>> _vector("[2, inf, -inf, nan]")
+        '[2, ∞, −∞, NaN]'
+    """
+    return numbers.replace("-inf", "−∞").replace("inf", "∞").replace("nan", "NaN")
 
 
 def scientific(number: str) -> str:

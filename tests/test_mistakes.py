@@ -172,11 +172,11 @@ def test_every_named_test_exists(entry: Entry) -> None:
 
 @pytest.fixture(scope="module")
 def output(numbers_json: dict[str, Any]) -> Callable[[Entry, str], list[str]]:
-    """`output(entry, name)`: what a block printed, or its table as text, from numbers.json."""
+    """`output(entry, name)`: what a block printed, then its table as text, from numbers.json."""
     records = numbers_json["records"]
     texts = {
-        (record["page"], record["id"]): str(
-            record["text"] or (record["table"] and record["figure"])
+        (record["page"], record["id"]): "\n".join(
+            filter(None, [str(record["text"]), record["table"] and record["figure"]])
         )
         for record in reversed(records)
         if record["kind"] == "output"

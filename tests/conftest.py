@@ -312,12 +312,14 @@ class Page:
         return [number_of(row[name]) for row in self.table(block)]
 
     def matrix(self, block: str, name: str) -> list[list[float]]:
-        """The matrix with this name in the figure that a block draws, as its description has it."""
+        """The matrix with this name in the figure that a block draws, as its description has it;
+        a forbidden entry is NaN."""
         figure = self.figures[f"out-{block}"]
         described = re.search(rf"Matrix {re.escape(name)}, \d+ rows?.*?(?= Matrix |$)", figure)
         assert described, figure
-        rows = re.findall(r": ((?:-?[\d.]+, )*-?\d+(?:\.\d+)?)\.(?= |$)", described[0])
-        return [[float(number) for number in row.split(", ")] for row in rows]
+        cell = r"(?:-?\d+(?:\.\d+)?|forbidden)"
+        rows = re.findall(rf": ({cell}(?:, {cell})*)\.(?= |$)", described[0])
+        return [[float(x.replace("forbidden", "nan")) for x in row.split(", ")] for row in rows]
 
     def numbers(self, block: str) -> list[float]:
         """Every number that a block printed."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-WORD = re.compile(r"(?<![\w.])(?!(?:nan|inf|None|True|False)\b)[A-Za-z]{3,}(?!\w|\.\w|\()")
+WORD = re.compile(r"(?<![\w.])(?!(?:nan|NaN|inf|None|True|False)\b)[A-Za-z]{3,}(?!\w|\.\w|\()")
 TOKEN = re.compile(r"[^\W\d_]+('[^\W\d_]*)?")
 PLACE = re.compile(r"\{\d*\}")
 
@@ -44,6 +44,8 @@ def has_words(text: str) -> bool:
     Examples:
         >>> has_words("d_k = 4"), has_words("q{} · k{}"), has_words("np.exp(nan)")
         (False, False, False)
+        >>> has_words("[NaN, NaN]")
+        False
         >>> has_words("Sum: {}.")
         True
     """

@@ -13,9 +13,7 @@ import pytest
 
 from attention_docs.site.build import Build
 from attention_docs.site.run import execute
-from tests import ready
-from tests.conftest import mkdocs_build
-from tests.mini import CONSTANTS, LOG, WEIGHTS, Project, content, environment, ran
+from tests.mini import CONSTANTS, LOG, WEIGHTS, Project, content, ran, start_command
 
 pytestmark = pytest.mark.long
 
@@ -108,12 +106,11 @@ def test_any_order_of_pages_gives_the_same_pages(built: Project) -> None:
 
 
 def test_cold_warm_and_any_hash_seed_give_the_same_bytes(project: Project) -> None:
-    """The process that stands ready has a seed of its own; the others need real ones."""
-    root = project.root
-    mkdocs_build(root, root / "cold", PYTHONHASHSEED="1")
-    assert ran(project.build(site="warm")) == (0, 3)
-    empty = str(root / "empty")
-    mkdocs_build(root, root / "other", PYTHONHASHSEED="3", ATTENTION_DOCS_CACHE=empty)
+    project.build(site="cold", PYTHONHASHSEED="1")
+    assert ran(project.build(site="warm", PYTHONHASHSEED="2")) == (0, 3)
+    project.build(
+        site="other", PYTHONHASHSEED="3", ATTENTION_DOCS_CACHE=str(project.root / "empty")
+    )
     cold = content(project.root / "cold")
     assert cold == content(project.root / "warm")
     assert cold == content(project.root / "other")
@@ -164,11 +161,7 @@ def test_every_length_of_a_truncated_record_is_refused(tmp_path: Path) -> None:
 
 def test_two_builds_at_once_do_not_hurt_each_other(project: Project) -> None:
     builds = [
-        ready.Command(
-            *("mkdocs", "build", "-q", "-d", str(project.root / name)),
-            cwd=project.root,
-            env=environment(project.root),
-        )
+        start_command(project.root, "mkdocs", "build", "-q", "-d", str(project.root / name))
         for name in ("one", "two")
     ]
     assert [build.wait() for build in builds] == [0, 0]

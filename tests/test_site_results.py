@@ -125,9 +125,9 @@ def test_a_failure_is_not_kept(project: Project) -> None:
 
 
 def test_truncated_records_mean_a_warning_and_are_made_again(built: Project) -> None:
-    """Of results, of pages and of finished pages, each cut at a place of its own."""
+    """Of results, of pages and of their files, each cut at a place of its own."""
     records = sorted((built.root / ".cache").rglob("*.json"))
-    assert len(records) == 3 + 2 + 3 * 4  # three blocks, two listings without a fault, four pages
+    assert len(records) == 3 + 2 + 2 * 4  # three blocks, two listings without a fault, four pages
     for number, record in enumerate(records):
         whole = record.read_bytes()
         record.write_bytes(whole[: len(whole) * number // len(records)])

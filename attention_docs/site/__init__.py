@@ -23,7 +23,7 @@ render    pages as HTML, made inside of Markdown
     requests  parts made from several pages (chapters): mistakes, citations, notes
     theme     what the theme's HTML lacks
     documentation  what is said of modules, found out once for all languages
-    shelf     pages that were made before
+    shelf     finished pages of earlier builds
 publish   what stands beside the pages
     catalogue where each page and its copies stand
     head      what a page says of itself; card: its picture

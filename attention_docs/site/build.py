@@ -418,16 +418,21 @@ class Build:
 
     # --- what a page depends on
 
-    def made_key(self, page: Page, woven: Woven | None) -> str:
-        """What a page's HTML depends on, as one word.
+    def page_key(self, page: Page, woven: Woven | None) -> str:
+        """What a finished page with its copies depends on, as one word.
 
         A page that is made from others, or counts them, is woven before that can be said.
         """
+        target = self.target
         return key_of(
             self._read_key(page),
             *(woven.requested.values() if woven else ()),
             json.dumps(woven.counts if woven else {}),
             *(str(failure) for failure in self.failures if failure.path == page.path),
+            self._around[page.lang],
+            *(target.site_url, target.edit, target.shared, str(target.live)),
+            "zip" if self.zipped(page) else "",
+            str(read_palette("light")) if page.blocks else "",  # of figures in its notebook
         )
 
     def _read_key(self, page: Page) -> str:
@@ -446,14 +451,6 @@ class Build:
                 *(name_colour(role, words("en")) for role in page.colours),
             )
         return self._read[page.path]
-
-    def printed_key(self, page: Page, made_key: str) -> str:
-        """What a finished page with its copies depends on, as one word."""
-        target = self.target
-        zipped = "zip" if self.zipped(page) else ""
-        address = (target.site_url, target.edit, target.shared, str(target.live))
-        colours = str(read_palette("light")) if page.blocks else ""  # of figures in its notebook
-        return key_of(made_key, self._around[page.lang], *address, zipped, colours)
 
     @cached_property
     def _environment(self) -> str:

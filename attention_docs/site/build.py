@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,7 +31,7 @@ from attention_docs.site.render.weave import FILES, Links, Woven
 from attention_docs.site.run.block import STEPS
 from attention_docs.site.run.execute import Executor, public_versions
 from attention_docs.site.run.result import Drawing, Result
-from attention_docs.site.store import key_of
+from attention_docs.site.store import cache_folder, key_of
 from attention_docs.words import Words, words
 from attention_docs.words import table as words_table
 from attention_docs.words.drawn import reworded
@@ -41,11 +40,6 @@ from attention_docs.words.drawn import reworded
 def _differences(original: Page, page: Page, _: object) -> Iterable[Failure]:
     """In what a page is not the twin of its original; of twins, what their results say besides."""
     return twins.compare(original, page) or relations.faults(original, page)
-
-
-def cache_folder(root: Path) -> Path:
-    """Where a project keeps what it need not make again."""
-    return Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache"))
 
 
 def code_of(root: Path) -> str:
@@ -405,7 +399,9 @@ class Build:
                 own = (self.root / "docs" / "listings" / f"{page.slug}.py").is_file()
                 name = self.settings.names[lang]
                 placed.append(Placed(page, self.address(page), self.words(lang), name, own))
-        return Catalogue(placed, self.root, self.target.site_url, self.target.repository)
+        locales = {lang: self.words(lang)["site"]["locale"] for lang in self.languages}
+        address = (self.target.site_url, self.target.repository)
+        return Catalogue(placed, self.root, self.addresses, self.tags, locales, *address)
 
     @cached_property
     def placed(self) -> dict[str, Placed]:

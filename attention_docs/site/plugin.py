@@ -32,7 +32,7 @@ from mkdocs.theme import Theme
 from mkdocs.utils.templates import TemplateContext
 
 from attention_docs.site.addresses import relative
-from attention_docs.site.build import Build, Target, cache_folder, code_of
+from attention_docs.site.build import Build, Target, code_of
 from attention_docs.site.mkdocs_page import made, reuse
 from attention_docs.site.publish import card, runtime, site, styles
 from attention_docs.site.publish import live as live_pages
@@ -53,7 +53,7 @@ from attention_docs.site.render.documentation import Documentation
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.shelf import Made, Shelf
 from attention_docs.site.render.weave import FILES, Woven
-from attention_docs.site.store import Store
+from attention_docs.site.store import Store, cache_folder
 from attention_docs.words import words
 
 log = logging.getLogger("mkdocs.attention_docs")
@@ -327,7 +327,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             placed, build = self.build.placed[turn.source.path], self.build
             extra = cast("dict[str, Any]", context)
             extra["language_tags"] = build.tags
-            extra["about"] = head(placed, build, self.card)
+            extra["about"] = head(placed, build.catalogue, self.card)
             extra["script"] = self._script(placed)
             extra["takeaway"] = placed.line(build.zipped(turn.source))
         return context
@@ -351,7 +351,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build = self.build
         url = build.target.site_url
         extra = cast("dict[str, Any]", context)
-        extra["sitemap"] = sitemap(build)
+        extra["sitemap"] = sitemap(build.catalogue)
         extra["language_tags"] = build.tags
         base = urlsplit(url).path or "/"
         extra["script"] = dict(build.words(_language(config))["site"]["script"])
@@ -392,7 +392,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             for placed in build.catalogue.pages
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
-        site.beside(self.place.stage, build, pages)
+        made = {lang: script.origin for lang, script in build.scripts.items()}
+        site.beside(self.place.stage, build.catalogue, pages, made, build.known)
         styles.write_styles(self.place.stage, Path(config.docs_dir), self.sheets)
         if build.target.live:
             live_pages.beside(self.place.stage, build.root, build.cache)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attention_docs.site.build import Build
 from attention_docs.site.publish import card, numbers, offline, search
-from attention_docs.site.publish.catalogue import ZIP, Placed
+from attention_docs.site.publish.catalogue import ZIP, Catalogue, Placed
 from attention_docs.site.publish.place import compress, write
 from attention_docs.site.render.shelf import Made
 from attention_docs.site.run.execute import public_versions
@@ -29,23 +28,26 @@ class Finished:
 
 def beside(
     built: Path,
-    build: Build,
-    pages: Iterable[Finished],
+    catalogue: Catalogue,
+    pages: Sequence[Finished],
+    made: Mapping[str, str],
+    known: Callable[[str], tuple[Sequence[search.Names], Sequence[str]]],
 ) -> None:
-    """Write what machines and searches read; `pages` are in the order of the navigation."""
-    pages, languages, catalogue = list(pages), build.languages, build.catalogue
+    """Write what machines and searches read.
+
+    `pages` are in the order of the navigation; `made` are the languages that are made from others,
+    by those; `known` gives what the search of a language knows.
+    """
+    languages = [*catalogue.tags]
     by_url = sorted(pages, key=lambda page: page.placed.url)
     lines = (page.made.numbered for page in by_url)
     sources = [page.placed.page for page in by_url]
-    made = {lang: script.origin for lang, script in build.scripts.items()}
     told = numbers.document(catalogue.root, languages, made, public_versions(), sources, lines)
     write(built / "numbers.json", told)
     for number, lang in enumerate(languages):
         found = (page.made.searched for page in pages if page.placed.page.lang == lang)
         folder = built / lang if number else built
-        write(
-            folder / "search" / "search_index.json", search.index(lang, found, *build.known(lang))
-        )
+        write(folder / "search" / "search_index.json", search.index(lang, found, *known(lang)))
     write(built / "llms.txt", catalogue.llms())
     if catalogue.site_url:
         compress(built / "sitemap.xml")

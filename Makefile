@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
-# The theme says at every start that its support ends; README says the same, and what comes then.
+# The theme says at every start that its support ends; docs/project/successors.md says what comes then.
 export NO_MKDOCS_2_WARNING := 1
 # A test run has some hundred processes of Python: what one has compiled the others need not.
 unexport PYTHONDONTWRITEBYTECODE
@@ -18,7 +18,7 @@ serve: $(READY)
 
 test: $(READY)
 	$(BIN)/ruff check && $(BIN)/ruff format --check
-	$(call WITH_TYPES,$(BIN)/pytest -n auto --dist worksteal)
+	$(call WITH_TYPES,$(BIN)/pytest -n auto --dist worksteal $(WITH))
 
 check: $(READY)
 	$(BIN)/ruff check && $(BIN)/ruff format --check
@@ -34,7 +34,7 @@ bench: $(READY)
 
 # Put small faults into the modules that compute, and see which test finds each. What was found out is
 # kept, so it can stop and go on: make mutants, make mutants WITH="--module softmax.py", or a sample:
-# make mutants WITH="--sample 60 --seed 1"
+# make mutants WITH="--sample 60 --seed 1", or of what a change touched: make mutants WITH="--changed main"
 mutants: $(READY)
 	$(BIN)/python -m tests.mutants $(WITH)
 
@@ -43,10 +43,10 @@ update: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
 	$(BIN)/python -m attention_docs.site.publish.review .cache/site/numbers.json tests/outputs
 
-# Declare that the translations of a page, or one of them, go with the English page as it now is:
-# make translated PAGE=scaling, or PAGE=zh/scaling
+# Show the sections of which the English text changed, with their translations, and stamp those that
+# you confirm. Without a question: make translated PAGE=scaling, PAGE=zh/scaling, or ALL=1
 translated: $(READY)
-	$(BIN)/python -m attention_docs.site.read.twins $(PAGE)
+	$(BIN)/python -m attention_docs.site.read.confirm $(PAGE) $(if $(ALL),--all)
 
 # After a change of dependencies in pyproject.toml. Torch pins its own GPU libraries on Linux;
 # a CPU build has none, so they stay out of the lock.

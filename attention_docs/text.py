@@ -13,6 +13,9 @@ observers: list[Callable[[Any, str, float], None]] = []
 The site uses it to find digits that might not hold on another machine.
 """
 
+check_observers: list[Callable[[str, bool], None]] = []
+"""Called with every statement that is checked, and whether it holds."""
+
 _STEPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23}
 
 
@@ -91,6 +94,33 @@ def _lines(cells: list[Any], widths: list[int], indent: int) -> str:
     # A blank line between matrices, none between rows.
     gap = ",\n" + "\n" * (not isinstance(cells[0][0], str)) + " " * indent
     return f"[{gap.join(deeper)}]"
+
+
+def check(statement: str, holds: Any) -> None:
+    """Check a statement about what has been computed.
+
+    On the site it stands behind the mark "checked" of the output; a check that fails stops the
+    build. Elsewhere it raises.
+
+    Args:
+        statement: what is checked, in words: "the weights of each row add up to 1".
+        holds: whether it is true, one truth value.
+
+    Raises:
+        AssertionError: it is not.
+        ValueError: `holds` has more than one truth value.
+
+    Examples:
+        >>> check("one half and one half is 1", 0.5 + 0.5 == 1)
+        >>> check("1 is 2", 1 == 2)
+        Traceback (most recent call last):
+        AssertionError: check failed: 1 is 2
+    """
+    truth = bool(holds)
+    for observe in check_observers:
+        observe(statement, truth)
+    if not truth and not check_observers:
+        raise AssertionError(f"check failed: {statement}")
 
 
 @dataclass(frozen=True)

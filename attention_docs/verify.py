@@ -5,8 +5,7 @@
 PLACE is a site: its folder, its archive (attention-docs.zip), or its address (https://…). What runs
 is the code of its listings with the package that is installed here, so verify a site whose code you
 would run. The standard library and NumPy are enough; a block that needs torch says so where torch
-is not installed. Where a language is made from another one, in another script, the text of a figure
-is compared by its numbers: what makes its words is no part of the package.
+is not installed. What the words of listings and figures are in each language, numbers.json says.
 
 Ends with 0 if every value is equal, 1 if one differs, 3 if none differs but some could not run
 here, and 2 if there is nothing to compare: no such place, no network, another file.
@@ -35,12 +34,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attention_docs.site.publish.numbers import NUMBER, content
+from attention_docs.site.publish.numbers import content
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import sections
-from attention_docs.site.run.block import STEPS, Running
+from attention_docs.site.run.block import Running
 from attention_docs.site.run.imports import with_torch
-from attention_docs.site.run.result import Code
+from attention_docs.site.run.result import STEPS, Code
 
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not runnable here"
 NUMBERS, LISTINGS = "numbers.json", "docs/listings/"
@@ -48,7 +47,8 @@ ROOT = Path(__file__).parents[1]  # where the installed package lies
 PATIENCE = 30  # seconds until a site counts as out of reach
 SHAPE: dict[str, type] = {
     "languages": list,
-    "made": dict,
+    "strings": dict,
+    "locales": dict,
     "versions": dict,
     "sha256": dict,
     "pages": dict,
@@ -121,9 +121,11 @@ def parsed(raw: bytes) -> Document:
             )
     if not document["languages"] or not _nested(document["languages"], [str]):
         raise PlaceError(f"{NUMBERS} must name languages, got {document['languages']!r:.80}")
-    origins, made = set(document["languages"]) - set(document["made"]), document["made"]
-    if not _nested([*made.values()], [str]) or not origins.issuperset(made.values()):
-        raise PlaceError(f'{NUMBERS} must make a language ("made") from another, got {made!r:.80}')
+    for slug, tables in document["strings"].items():
+        if not isinstance(tables, dict) or not _nested([*tables.values()], [dict]):
+            raise PlaceError(
+                f"{NUMBERS} must hold tables of strings for {slug}, got {tables!r:.80}"
+            )
     for number, record in enumerate(document["records"], start=1):
         where = f"record {number} of {NUMBERS}"
         kind = record.get("kind") if isinstance(record, dict) else None
@@ -158,15 +160,17 @@ class Job:
     blocks: list[list[Code]]
     values: list[list[tuple[str, str]]]
     languages: tuple[str, ...]
+    strings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    locales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a block gave here: or why not, as a fault or as what is missing."""
+    """What a block gave here, by language: or why not, as a fault or as what is missing."""
 
-    text: str = ""
+    text: Mapping[str, str] = field(default_factory=dict)
     figure: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[tuple[str, str], str]] = field(default_factory=dict)
     fault: str = ""
     missing: str = ""
 
@@ -195,14 +199,20 @@ def job(slug: str, document: Document, read: Read) -> Job:
         inline = record["kind"] == "inline" and record["slug"] == slug
         if inline and 0 < record["block"] <= len(blocks):
             values[record["block"] - 1].add((record["expression"], record["format"]))
-    drawn = tuple(lang for lang in document["languages"] if lang not in document["made"])
-    return Job(slug, blocks, [sorted(one) for one in values], drawn)
+    return Job(
+        slug,
+        blocks,
+        [sorted(wanted) for wanted in values],
+        tuple(document["languages"]),
+        document["strings"].get(slug, {}),
+        document["locales"],
+    )
 
 
 def run(job: Job) -> list[Outcome]:
     """Run the blocks of a page in order; without torch, those that need it are left out."""
     warnings.simplefilter("ignore")  # other versions may warn of other things
-    running = Running(job.languages)
+    running = Running(job.languages, strings=job.strings, locales=job.locales)
     codes = ["\n".join(code.code for code in block) for block in job.blocks]
     heavy = with_torch(codes) if find_spec("torch") is None else [False] * len(codes)
     found: list[Outcome] = []
@@ -220,10 +230,14 @@ def run(job: Job) -> list[Outcome]:
             found.append(Outcome(fault=failed))
             continue
         result = running.evaluated(result, values)
-        shown = dict(result.values)
-        shown |= {one: error.splitlines()[0] for one, error in result.value_errors.items()}
-        figure = {lang: drawing.alt for lang, drawing in result.figure.items()}
-        found.append(Outcome(result.text, figure, shown))
+        errors = {one: error.splitlines()[0] for one, error in result.value_errors.items()}
+        found.append(
+            Outcome(
+                {lang: result.text_in(lang) for lang in job.languages},
+                {lang: drawing.alt for lang, drawing in result.figure.items()},
+                {lang: {**result.values_in(lang), **errors} for lang in job.languages},
+            )
+        )
     return found
 
 
@@ -284,12 +298,12 @@ def verdicts(document: Document, found: Mapping[str, Any]) -> Iterator[Verdict]:
     counts = counted(document)
     for record in document["records"]:
         blocks = found.get(record["slug"], [])
-        state, reason = _compared(record, blocks, counts, document["made"])
+        state, reason = _compared(record, blocks, counts)
         yield Verdict(record["slug"], record["lang"], record["id"], state, reason)
     recorded = {(r["lang"], r["slug"], r["block"]) for r in document["records"] if "figure" in r}
     for slug, blocks in found.items():
         for number, one in enumerate(blocks if isinstance(blocks, list) else [], start=1):
-            for lang in document["languages"] if one.text or one.figure else ():
+            for lang in document["languages"] if any(one.text.values()) or one.figure else ():
                 if (lang, slug, number) not in recorded:
                     reason = f"printed here, and {NUMBERS} has no record of it"
                     yield Verdict(slug, lang, f"block-{number}", DIFFERS, reason)
@@ -309,9 +323,7 @@ def counted(document: Document) -> dict[str, str]:
     return {f"site.{name}": str(number) for name, number in found.items()}
 
 
-def _compared(
-    record: Document, blocks: Any, counts: Mapping[str, str], made: Mapping[str, str]
-) -> tuple[str, str]:
+def _compared(record: Document, blocks: Any, counts: Mapping[str, str]) -> tuple[str, str]:
     """The state of one record, and the reason."""
     text = record["text"]
     if content(text) != {name: record[name] for name in ("text", "values", "sha256")}:
@@ -325,14 +337,11 @@ def _compared(
     block = blocks[record["block"] - 1]
     if block.missing or block.fault:
         return (NOT_RUN, block.missing) if block.missing else (DIFFERS, block.fault)
+    lang = record["lang"]
     if record["kind"] == "inline":
-        return _same(text, block.values[record["expression"], record["format"]])
-    state, reason = _same(text, block.text)
-    lang, figure = record["lang"], record["figure"]
-    drawn = block.figure.get(made.get(lang, lang), "")
-    if lang in made:
-        figure, drawn = ("\n".join(NUMBER.findall(one)) for one in (figure, drawn))
-    return (state, reason) if reason else _same(figure, drawn)
+        return _same(text, block.values[lang][record["expression"], record["format"]])
+    state, reason = _same(text, block.text[lang])
+    return (state, reason) if reason else _same(record["figure"], block.figure.get(lang, ""))
 
 
 def _same(there: str, here: str) -> tuple[str, str]:

@@ -2,8 +2,8 @@
 
     RUNS=5 python tests/bench.py
 
-Nothing is asserted: the table goes into the README with its date. Every figure is the median of
-several runs; the two commands of a ratio run in turn, on the same machine.
+Nothing is asserted: the table goes into docs/project/speed.md with its date. Every figure is the
+median of several runs; the two commands of a ratio run in turn, on the same machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from attention_docs.site import export  # noqa: E402
 from attention_docs.site.build import Build  # noqa: E402
-from attention_docs.site.read.page import Box  # noqa: E402
+from attention_docs.site.read.pieces import Box  # noqa: E402
 from attention_docs.site.render.weave import Woven  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
@@ -165,8 +165,7 @@ def grown(target: Path, times: int) -> Path:
 
 def stamp(project: Path) -> None:
     """Declare the Chinese pages of a changed copy up to date."""
-    pages = [path.stem for path in (project / "docs" / "en").glob("*.md")]
-    command = [sys.executable, "-m", "attention_docs.site.read.twins", *pages]
+    command = [sys.executable, "-m", "attention_docs.site.read.confirm", "--all"]
     subprocess.run(command, cwd=project, check=True, env=environment(project))
 
 

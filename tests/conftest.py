@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import lxml.html
 import numpy as np
@@ -29,7 +30,7 @@ from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
 from attention_docs.site.publish.numbers import NUMBER
 from attention_docs.site.read.page import Page as Source
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import settings
 from attention_docs.site.run.imports import Modules
 from tests import values
@@ -179,6 +180,10 @@ def written() -> Build:
 
 
 QUIET = {"NO_MKDOCS_2_WARNING": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+# The tested site is built for these addresses; what else a test builds has none unless it asks.
+ADDRESSES = {name: os.environ.get(name, "") for name in ("SITE_URL", "REPO_URL")}
+QUIET |= dict.fromkeys(ADDRESSES, "")
+BASE = urlsplit(ADDRESSES["SITE_URL"]).path.rstrip("/")
 
 
 def mkdocs_build(
@@ -234,7 +239,8 @@ def site_built(shared: Path, root: Path = ROOT) -> Path:
         if not (kept / "live").is_symlink():
             (kept / "live").symlink_to("../live")  # Python for the browser is the same
         flags = ("--config-file", str(root / "mkdocs.yml"))
-        surroundings = ELSEWHERE | {"HOME": str(home), "ATTENTION_DOCS_CACHE": str(kept)}
+        surroundings = ELSEWHERE | ADDRESSES
+        surroundings |= {"HOME": str(home), "ATTENTION_DOCS_CACHE": str(kept)}
         done = mkdocs_build(root, target, *flags, folder=home, **surroundings)
         log.write_text(done.stderr, encoding="utf-8")
     return target
@@ -273,6 +279,7 @@ class Page:
         self.html = html
         self.markdown = markdown
         self.outputs = {r["id"]: str(r["text"]) for r in records if r["kind"] == "output"}
+        self.tables = {r["id"]: r["table"] for r in records if r["kind"] == "output"}
         self.inline = [
             (r["line"], r["id"], str(r["text"])) for r in records if r["kind"] == "inline"
         ]
@@ -292,6 +299,16 @@ class Page:
     def output(self, block: str) -> str:
         """The text that a block printed."""
         return self.outputs[f"out-{block}"]
+
+    def table(self, block: str) -> list[dict[str, str]]:
+        """The rows of the table that a block shows, by the names of its columns; that of the names
+        of the rows is ""."""
+        head, *rows = self.tables[f"out-{block}"]
+        return [dict(zip(head, row, strict=True)) for row in rows]
+
+    def column(self, block: str, name: str) -> list[float]:
+        """The numbers in a column of the table that a block shows."""
+        return [number_of(row[name]) for row in self.table(block)]
 
     def numbers(self, block: str) -> list[float]:
         """Every number that a block printed."""
@@ -330,6 +347,17 @@ class Page:
     def source(self) -> Source:
         """The Markdown, read."""
         return read_page(self.markdown, ROOT)
+
+
+POWER = re.compile(r"(?:(?P<digits>[-−]?[\d.]+) × )?10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+PLAIN = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789", ",")
+
+
+def number_of(cell: str) -> float:
+    """The number in a cell of a table, such as "6.3 × 10⁻⁶" or "1,024"."""
+    if power := POWER.fullmatch(cell):
+        return float(f"{power['digits'] or 1}e{power['power']}".translate(PLAIN))
+    return float(cell.translate(PLAIN))
 
 
 def rows(page: Any, block: str) -> list[str]:
@@ -404,7 +432,11 @@ def in_browser(test: Callable[..., None]) -> Callable[..., None] | None:
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """The built site, with its page for 404, and no log."""
+    """The built site under the path of its own address, with its page for 404, and no log."""
+
+    def translate_path(self, path: str) -> str:
+        """The file behind a path."""
+        return super().translate_path(path.removeprefix(f"{BASE}/"))
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
@@ -416,7 +448,7 @@ def address(site: Path) -> Iterator[str]:
     handler = partial(Handler, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}{BASE}"
         server.shutdown()
 
 

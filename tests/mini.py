@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from attention_docs.site.build import Build
-from attention_docs.site.read.twins import write_stamp
+from attention_docs.site.read.confirm import stamp
 from tests.conftest import QUIET, ROOT
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -135,8 +135,7 @@ def _begun(folder: Path) -> Path:
     for path, content in {"mkdocs.yml": config, **FILES, **chinese}.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(content, encoding="utf-8")
-    for page in ("index", "weights"):
-        write_stamp(root, page)
+    stamp(root)
     compileall.compile_dir(root / "attention_docs", quiet=2)
     done = build(root)
     assert done.returncode == 0, done.stderr
@@ -232,12 +231,7 @@ class Project:
 
     def stamp(self) -> None:
         """Declare the Chinese pages up to date."""
-        folder = self.root / "docs" / "en"
-        pages = [
-            path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.md")
-        ]
-        for page in pages:
-            write_stamp(self.root, page)
+        stamp(self.root)
 
     def build(
         self, *flags: str, site: str = "site", **environment: str

@@ -1,6 +1,7 @@
 """Mutants: small faults put into the modules that compute, one by one, and which test finds each.
 
-    python -m tests.mutants [--module NAME …] [--sample N --seed N] [--jobs N] [--again]
+    python -m tests.mutants [--module NAME … | --changed COMMIT] [--sample N --seed N] [--jobs N]
+                            [--again]
 
 A mutant is tried against the examples of its module, then the tests that need no site, the nearest
 first, then those that compare the package with itself (marked `itself`), then its chapters: their
@@ -362,6 +363,17 @@ def equivalents() -> dict[str, str]:
 # --- the command
 
 
+def find_changed_modules(commit: str, root: Path = ROOT) -> list[str]:
+    """The modules that differ from a commit, or whose own tests do; all if git lacks the commit."""
+    command = ["git", "diff", "--name-only", "-z", commit, "--", "attention_docs", "tests"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"git has no commit {commit!r}: all modules count as changed", file=sys.stderr)
+        return modules()
+    paths = set(done.stdout.split("\0"))
+    return [name for name in modules() if {f"attention_docs/{name}", test_file(name)} & paths]
+
+
 def tried(chosen: Sequence[Mutant], jobs: int, again: bool) -> dict[str, tuple[str, str]]:
     """Stage and test by the names of mutants; what is known is not tried again."""
     known = {} if again else remembered()
@@ -415,14 +427,21 @@ def report(chosen: Sequence[Mutant], found: dict[str, tuple[str, str]]) -> Itera
 def main() -> int:
     """The command; 1 if a mutant is found by nothing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--module", action="append", choices=modules(), help="all, if left out")
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument("--module", action="append", choices=modules(), help="all, if left out")
+    scope.add_argument(
+        "--changed", metavar="COMMIT", help="the modules that differ from this commit"
+    )
     parser.add_argument("--sample", type=int, help="so many mutants, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--again", action="store_true", help="forget what was found out")
     options = parser.parse_args()
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NO_MKDOCS_2_WARNING="1")
-    chosen = [one for module in options.module or modules() for one in mutants(module)]
+    names = options.module or modules()
+    if options.changed:
+        names = find_changed_modules(options.changed)
+    chosen = [one for module in names for one in mutants(module)]
     if options.sample and options.sample < len(chosen):
         chosen = random.Random(options.seed).sample(chosen, options.sample)
         chosen.sort(key=lambda one: (one.module, one.line))

@@ -10,7 +10,7 @@ import pytest
 from lxml.html import HtmlElement
 from markdown import Markdown
 
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import settings
 from attention_docs.site.render.cards import GLYPHS
 from attention_docs.site.render.extension import SiteExtension

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from attention_docs.site.build import Build
-from attention_docs.site.read.page import Box, Heading, read_page
+from attention_docs.site.read.pieces import Box, Heading
+from attention_docs.site.read.reader import read_page
 from tests.conftest import LANGUAGES, ROOT, folder_of, tree_of
 
 BUILD = Build(ROOT, lambda warning: None)

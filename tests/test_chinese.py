@@ -11,15 +11,9 @@ from typing import Any
 
 import pytest
 
-from attention_docs.site.read.page import (
-    CODE_SPAN,
-    COLOUR,
-    FRONT_MATTER,
-    INLINE,
-    VALUE,
-    Fence,
-    lines_as_pieces,
-)
+from attention_docs.site.read.pieces import Fence
+from attention_docs.site.read.reader import lines_as_pieces
+from attention_docs.site.read.syntax import CODE_SPAN, COLOUR, FRONT_MATTER, INLINE, VALUE
 from tests.conftest import ROOT
 
 PAGES = sorted((ROOT / "docs" / "zh").rglob("*.md"))

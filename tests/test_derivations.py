@@ -15,7 +15,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from attention_docs.site.read.page import DISPLAY, read_page
+from attention_docs.site.read.reader import read_page
+from attention_docs.site.read.syntax import DISPLAY
 from tests import derivations
 from tests.conftest import LANGUAGES, PAGES, ROOT
 from tests.derivations import Names

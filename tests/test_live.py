@@ -29,6 +29,7 @@ from attention_docs.site.publish.live import pack
 from attention_docs.site.read.knobs import Knob, taken
 from attention_docs.site.run import live
 from attention_docs.site.run.live import Session
+from attention_docs.words import words
 from tests.conftest import LANGUAGES, LIVE, ROOT, tries
 
 # --- a run with edits is a run from the top ------------------------------------------------------
@@ -476,7 +477,8 @@ def test_a_wrong_knob_is_a_fault(code: str) -> None:
 
 def test_the_package_runs_by_itself(tmp_path: Path) -> None:
     """With NumPy alone beside it: every module but those that need torch, and what figures say."""
-    (tmp_path / "package.zip").write_bytes(pack(ROOT))
+    locales = {"zh-hant": words("en").table | {"terms": {"weights": "權重"}}}
+    (tmp_path / "package.zip").write_bytes(pack(ROOT, locales))
     with zipfile.ZipFile(tmp_path / "package.zip") as archive:
         names = archive.namelist()
         archive.extractall(tmp_path / "lib")
@@ -491,6 +493,7 @@ for name in {[one for one in modules if one.startswith("attention_docs.")]!r}:
 from attention_docs.figures import heatmap
 for lang in {list(LANGUAGES)!r}:
     assert heatmap([[0.5]], name="weights").svg(lang)
+assert heatmap([[0.5]], name="weights").alt("zh-hant").startswith("Vector 權重")
 assert not {{"torch", "jaxtyping._decorator"}} & set(sys.modules)
 assert sys.modules["attention_docs"].__file__.startswith({str(tmp_path)!r})
 """
@@ -498,4 +501,4 @@ assert sys.modules["attention_docs"].__file__.startswith({str(tmp_path)!r})
         [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert pack(ROOT) == pack(ROOT)
+    assert pack(ROOT, locales) == pack(ROOT, locales)

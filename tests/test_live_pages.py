@@ -658,7 +658,7 @@ class Strict(Handler):
     """A site whose content policy allows itself alone."""
 
     def end_headers(self) -> None:
-        """The policy that README names."""
+        """The policy that docs/project/live-pages.md names."""
         policy = (
             "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; "
             "style-src 'self' 'unsafe-inline'; img-src 'self' data:"

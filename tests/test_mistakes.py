@@ -22,7 +22,9 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import Section, read_listing
-from attention_docs.site.read.page import NUMERAL, Request, read_page
+from attention_docs.site.read.pieces import Request
+from attention_docs.site.read.reader import read_page
+from attention_docs.site.read.syntax import NUMERAL
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand as expanded
 from attention_docs.site.run.result import Result

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.chapter_pages import printed
 from tests.conftest import ROOT, written
 from tests.faults import modules, mutants
-from tests.mutants import equivalents
+from tests.mutants import equivalents, find_changed_modules
 
 SOURCE = '''"""A module."""
 
@@ -55,6 +56,39 @@ def test_modules_that_compute_are_found_by_themselves() -> None:
     """Every module that a chapter's listing imports and that is no figure, text of it or not."""
     assert {"softmax.py", "text.py", "checks.py", "nn/multi_head.py"} <= set(modules())
     assert not {"verify.py", "__init__.py", "nn/__init__.py"} & set(modules())
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_changed_modules_are_those_with_another_text_or_other_tests(tmp_path: Path) -> None:
+    """One module is edited, one has an edited test, one an edit that is not committed yet."""
+    names = ["softmax", "scaling", "masking", "positions"]
+    files = {name: tmp_path / "attention_docs" / f"{name}.py" for name in names}
+    files |= {"test": tmp_path / "tests" / "test_scaling.py", "page": tmp_path / "docs" / "page.md"}
+    for path in files.values():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("1\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "One")
+    for name in ("softmax", "test", "page"):
+        files[name].write_text("2\n")
+    git(tmp_path, "commit", "-qam", "Two")
+    files["masking"].write_text("2\n")
+    assert find_changed_modules("HEAD^", tmp_path) == ["masking.py", "scaling.py", "softmax.py"]
+    assert find_changed_modules("HEAD", tmp_path) == ["masking.py"]
+
+
+def test_an_unknown_commit_counts_all_modules_as_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What GitHub calls the commit before the first push of a branch."""
+    git(tmp_path, "init", "-q")
+    assert find_changed_modules("0" * 40, tmp_path) == modules()
+    assert "all modules count as changed" in capsys.readouterr().err
 
 
 @pytest.mark.long

@@ -12,15 +12,10 @@ from functools import cache
 
 import pytest
 
-from attention_docs.site.read.page import (
-    CODE_SPAN,
-    DISPLAY,
-    INLINE,
-    VALUE,
-    Page,
-    Piece,
-    lines_as_pieces,
-)
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Piece
+from attention_docs.site.read.reader import lines_as_pieces
+from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE, VALUE
 from attention_docs.site.render.terms import Term
 from tests.conftest import LANGUAGES, each_language, written
 

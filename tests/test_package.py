@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -64,9 +63,3 @@ def test_shapes_in_signatures_hold_for_every_example() -> None:
 
 def test_the_type_checker_sees_the_package_as_typed() -> None:
     assert (ROOT / "attention_docs" / "py.typed").is_file()
-
-
-def test_ci_runs_the_test_command_of_the_readme() -> None:
-    readme = Path(ROOT / "README.md").read_text(encoding="utf-8")
-    assert "make test" in readme
-    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")

@@ -19,10 +19,13 @@ import yaml
 
 from attention_docs.site.read import relations
 from attention_docs.site.read.listing import read_listing
-from attention_docs.site.read.page import CODE_SPAN, VALUE, Block, Box, End, Fence, read_page
 from attention_docs.site.read.page import Page as Source
-from attention_docs.site.read.twins import compare, nameless
+from attention_docs.site.read.pieces import Block, Box, End, Fence
+from attention_docs.site.read.reader import read_page
+from attention_docs.site.read.syntax import CODE_SPAN, VALUE
+from attention_docs.site.read.translations import compare, find_headings_without_id
 from tests.conftest import (
+    BASE,
     BUILT,
     LANGUAGES,
     ROOT,
@@ -66,7 +69,11 @@ def sections(path: Path) -> Source:
 @pytest.mark.parametrize("slug", SLUGS)
 def test_the_two_languages_are_twins(slug: str) -> None:
     english, chinese = (sections(ROOT / "docs" / lang / f"{slug}.md") for lang in LANGUAGES)
-    faults = [fault for page in (english, chinese) for fault in page.failures + nameless(page)]
+    faults = [
+        fault
+        for page in (english, chinese)
+        for fault in page.failures + find_headings_without_id(page)
+    ]
     faults += [*compare(english, chinese), *relations.faults(english, chinese)]
     assert not [*map(str, faults)]
 
@@ -322,13 +329,13 @@ def test_every_link_leads_to_a_file_and_an_anchor(site: Path) -> None:
     for path in ids:
         if path.name == "404.html":
             continue  # its links start at the address where the site will be
-        here = f"/{path.relative_to(site).as_posix()}"
+        here = f"{BASE}/{path.relative_to(site).as_posix()}"
         tags = tree_of(path).iter("a", "link", "script", "img")
         for link in {tag.get("href") or tag.get("src") or "" for tag in tags}:
             address = urlsplit(urljoin(here, link))
             if address.scheme or address.netloc:
                 continue
-            target = site / unquote(address.path).lstrip("/")
+            target = site / unquote(address.path).removeprefix(f"{BASE}/")
             target = target / "index.html" if target.is_dir() else target
             if not target.is_file():
                 broken.append(f"{here}: {address.path}")
@@ -346,7 +353,8 @@ def test_no_page_asks_another_host(site: Path) -> None:
         tags = ("script", "link", "img", "iframe", "source", "video", "object")
         for tag in tree_of(path).iter(*tags):
             address = tag.get("src") or tag.get("href") or tag.get("data") or ""
-            if urlsplit(address).netloc and tag.get("rel") not in ("alternate", "canonical"):
+            named = tag.get("rel", "").split()  # an address that the browser does not ask
+            if urlsplit(address).netloc and not {"alternate", "canonical"} & {*named}:
                 asking.append(f"{path}: {address}")
     for path in site.rglob("*.css"):
         found = re.findall(r"(?:@import|url\()\s*['\"]?(https?:[^'\")]*)", path.read_text())

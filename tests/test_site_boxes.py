@@ -10,8 +10,7 @@ import lxml.html
 import pytest
 
 from attention_docs.site.publish import search
-from attention_docs.site.read.listing import told
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 from tests.conftest import LANGUAGES, ROOT
 from tests.mini import WEIGHTS, Project
 
@@ -129,10 +128,6 @@ def test_comments_are_in_the_language_of_the_page_and_statements_are_the_same(
     assert any("# 一行" in "".join(cell["source"]) for cell in cells)
 
 
-def test_a_string_that_looks_like_a_comment_is_left_alone() -> None:
-    assert told('x = "# one"  # one', {"one": "一"}) == 'x = "# one"  # 一'
-
-
 def test_a_box_is_found_under_its_own_address(boxed: Project) -> None:
     index = json.loads(boxed.read("site/search/search_index.json"))["docs"]
     found = {one["location"]: one for one in index}
@@ -195,8 +190,8 @@ def test_a_comment_without_words_is_a_fault(project: Project) -> None:
     project.edit(WEIGHTS, "weights = softmax(scores)", "weights = softmax(scores)  # one row")
     project.write("docs/listings/weights.zh.toml", '[comments]\n"gone" = "没有了"\n')
     found = "\n".join(project.faults())
-    assert "docs/listings/weights.py:14: docs/listings/weights.zh.toml has no words" in found
-    assert '"gone" is no comment of docs/listings/weights.py' in found
+    assert "docs/listings/weights.py:14: docs/listings/weights.zh.toml has no translation" in found
+    assert "'gone' under [comments] is not in docs/listings/weights.py" in found
 
 
 def test_every_result_names_tests_that_exist() -> None:

@@ -17,8 +17,8 @@ import lxml.html
 import pytest
 
 from attention_docs.colours import resolve_colours
-from attention_docs.site.read.page import read_page
-from tests.conftest import BUILT, LANGUAGES, ROOT, SLUGS, Page, tree_of
+from attention_docs.site.read.reader import read_page
+from tests.conftest import ADDRESSES, BUILT, LANGUAGES, ROOT, SLUGS, Page, tree_of
 from tests.mini import Project
 
 CHAPTERS = sorted(
@@ -220,7 +220,7 @@ def test_llms_txt_lists_every_page_in_all_languages(site: Path) -> None:
         elif line.startswith("- "):
             match = re.fullmatch(r"- \[.+\]\((.+)\): .+", line)
             assert match, line
-            found[list(found)[-1]].append(match[1])
+            found[list(found)[-1]].append(match[1].removeprefix(ADDRESSES["SITE_URL"]))
     assert list(found) == ["English", "简体中文", "繁體中文"]
     for lang, links in zip(BUILT, found.values(), strict=True):
         wanted = {folder(site, lang, slug).relative_to(site) / "index.html.md" for slug in SLUGS}

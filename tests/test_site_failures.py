@@ -218,7 +218,7 @@ def test_a_block_that_raises_fails_under_every_flag(built: Project, flags: tuple
     built.edit(WEIGHTS, "scores = np.array([2.0, 4.0, 4.0])", "scores = np.array([2, 4, 4])")
     done = built.build(*flags)
     assert done.returncode == 1
-    for place in ("en/weights.md:14", "docs/zh/weights.md:15"):  # one line more: its stamp
+    for place in ("en/weights.md:14", "docs/zh/weights.md:19"):  # five lines more: its stamps
         head = f'{place}: block "weights" of docs/listings/weights.py failed: '
         assert head + "TypeError: scores must hold real floats, got int64" in done.stderr
     # The traceback goes from the listing's own line into the package.
@@ -265,18 +265,18 @@ def test_all_faults_are_reported_and_not_the_first_alone(project: Project) -> No
     project.edit("docs/zh/weights.md", ":setup", ":sett")
     project.edit("docs/zh/index.md", "{{ CONSTANT }}", "{{ CONSTANT }")
     found = "\n".join(project.faults())
-    assert "docs/zh/weights.md:10: docs/listings/weights.py has no section" in found
-    assert "docs/zh/index.md:13: an inline value" in found
+    assert "docs/zh/weights.md:14: docs/listings/weights.py has no section" in found
+    assert "docs/zh/index.md:15: an inline value" in found
 
 
-def test_a_page_without_twin_and_a_stale_translation(project: Project) -> None:
+def test_a_page_without_translation_and_a_stale_translation(project: Project) -> None:
     project.write("docs/zh/alone.md", "---\ntitle: x\n---\n\n# x { #alone }\n")
     project.write("docs/en/lonely.md", "---\ntitle: x\n---\n\n# x { #lonely }\n")
     project.edit("docs/en/weights.md", "The first weight is", "Now the first weight is")
     found = "\n".join(project.faults())
-    assert "docs/zh/alone.md:1: has no twin docs/en/alone.md" in found
-    assert "docs/en/lonely.md:1: has no twin docs/zh/lonely.md" in found
-    assert "docs/zh/weights.md:13: the English text changed in #the-weights: bring this" in found
+    assert "docs/zh/alone.md:1: has no translation docs/en/alone.md" in found
+    assert "docs/en/lonely.md:1: has no translation docs/zh/lonely.md" in found
+    assert "docs/zh/weights.md:17: the English text changed in #the-weights: bring this" in found
 
 
 def test_a_good_project_has_no_fault(project: Project) -> None:

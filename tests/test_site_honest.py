@@ -14,7 +14,7 @@ import pytest
 
 from attention_docs.site.build import Build
 from attention_docs.site.read.honest import constant, faults
-from attention_docs.site.read.page import Reader
+from attention_docs.site.read.reader import Reader
 from tests.mini import WEIGHTS, Project, content, environment
 
 REFUSED = {

@@ -24,7 +24,7 @@ FIGURE = """
 # --8<-- [start:figure]
 from attention_docs.figures import heatmap
 
-heatmap([[0.25, 0.75]], rows=["query 1"], name={"en": "shares", "zh": "份额"})
+heatmap([[0.25, 0.75]], rows=["query 1"], name="shares of all")
 # --8<-- [end:figure]
 """
 FENCE = '\n```python exec="1"\n--8<-- "weights.py:figure"\n```\n\nThe shares.\n{ .caption }\n'
@@ -48,8 +48,12 @@ def french(project: Project) -> None:
     ):
         assert old in words
         words = words.replace(old, new)
-    words += '\n[terms]\nquery = "requête"\n\n[labels]\nshares = "parts"\n'
+    words += '\n[terms]\nquery = "requête"\n'
     project.write("attention_docs/words/fr.toml", words)
+    table = '[strings]\n"shares of all" = '
+    own = '"weights" = "poids"\n"query 1" = "requête 1"\n'
+    project.write("docs/listings/weights.zh.toml", f'{table}"份额"\n')
+    project.write("docs/listings/weights.fr.toml", f'{table}"parts"\n{own}')
     config = project.read("mkdocs.yml")
     last = re.search(r"^  - autorefs:", config, re.M)
     assert last
@@ -99,17 +103,17 @@ def test_a_page_that_a_language_lacks_or_has_changed_is_a_fault(project: Project
     project.edit("docs/fr/index.md", "{ #index }", "{ #accueil }")
     (project.root / "docs/fr/weights.md").unlink()
     told = "\n".join(project.faults())
-    assert "docs/en/weights.md:1: has no twin docs/fr/weights.md" in told
-    assert "docs/fr/index.md:7: heading or box: wanted #index, got #accueil" in told
+    assert "docs/en/weights.md:1: has no translation docs/fr/weights.md" in told
+    assert "docs/fr/index.md:9: heading or box: wanted #index, got #accueil" in told
 
 
 @pytest.mark.site
 def test_a_label_without_a_text_in_the_language_says_where_to_add_it(project: Project) -> None:
     french(project)
-    project.edit("attention_docs/words/fr.toml", 'shares = "parts"', "")
+    project.edit("docs/listings/weights.fr.toml", '"shares of all" = "parts"', "")
     done = project.build("-q")
     assert done.returncode == 1
-    wanted = "label 'shares' has no text in 'fr': give it one, or add it to [labels]"
+    wanted = "docs/listings/weights.fr.toml has no translation under [strings] of 'shares of all'"
     assert wanted in done.stderr
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 from tests.conftest import ROOT, TAGS
 from tests.mini import WEIGHTS, Project
 
@@ -92,14 +92,14 @@ def test_torch_and_numpy_are_not_imported_when_nothing_runs(seeded: Project) -> 
 
 
 def test_inline_values_work_in_prose_tables_attributes_and_formulas(built: Project) -> None:
-    for page in ("weights", "zh/weights"):
+    for page, name in (("weights", "weights"), ("zh/weights", "权重")):
         soup = BeautifulSoup(built.html(page), "lxml")
         link = soup.find("a", string="the next")
         assert isinstance(link, Tag)
         assert soup.find(id="value-1").get_text() == "0.0634"  # type: ignore[union-attr]
         assert link["title"] == "0.47"
         assert "0.468" in [number.get_text() for number in soup.find_all("mn")]
-        assert [cell.get_text() for cell in soup.find_all("td")] == ["weights", "0.06"]
+        assert [cell.get_text() for cell in soup.find_all("td")] == [name, "0.06"]
 
 
 def test_numbers_json_has_one_record_per_output_and_value(built: Project) -> None:
@@ -107,7 +107,7 @@ def test_numbers_json_has_one_record_per_output_and_value(built: Project) -> Non
     records = {(r["page"], r["id"]): r for r in document["records"]}
     assert len(records) == len(document["records"]) == 2 * (2 + 6)
     output = records["/zh/weights/", "out-weights"]
-    assert output["text"] == "weights [0.0634, 0.4683, 0.4683]"
+    assert output["text"] == "权重 [0.0634, 0.4683, 0.4683]"
     assert output["values"] == [0.0634, 0.4683, 0.4683]
     assert output["sha256"] == hashlib.sha256(output["text"].encode()).hexdigest()
     assert output["listing"] == WEIGHTS

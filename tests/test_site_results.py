@@ -22,7 +22,7 @@ def test_a_block_of_both_languages_runs_once_and_is_then_reused(built: Project) 
     assert ran(built.read(LOG)) == (3, 0)
     assert ran(built.build()) == (0, 3)
     assert "weights [0.0634, 0.4683, 0.4683]" in built.html("weights")
-    assert "weights [0.0634, 0.4683, 0.4683]" in built.html("zh/weights")
+    assert "权重 [0.0634, 0.4683, 0.4683]" in built.html("zh/weights")
 
 
 def test_prose_reruns_nothing_and_a_module_only_what_depends_on_it(built: Project) -> None:

@@ -9,7 +9,9 @@ from bs4 import BeautifulSoup
 from markdown import Markdown
 
 from attention_docs.site.build import Build
-from attention_docs.site.read.page import Page, Piece, lines_as_pieces, read_page
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Piece
+from attention_docs.site.read.reader import lines_as_pieces, read_page
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.terms import Term, entries
 from attention_docs.site.render.weave import Links, Woven

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from attention_docs import verify
+from attention_docs.words import words
 from tests.conftest import BUILT, ROOT, Handler
 
 pytestmark = pytest.mark.long
@@ -66,7 +67,8 @@ def document(alt: str) -> dict[str, Any]:
     file = "attention_docs/text.py"
     return {
         "languages": ["en"],
-        "made": {},
+        "strings": {},
+        "locales": {},
         "versions": {"numpy": np.__version__},
         "sha256": {"docs/listings/small.py": digest(LISTING), file: digest_of(ROOT / file)},
         "pages": {
@@ -130,19 +132,21 @@ def small(tmp_path: Path, alt: str) -> Small:
 # --- equal
 
 
-def test_a_language_that_is_made_from_another(
-    small: Small, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nothing is drawn in it: its figure has other words, and the same numbers."""
-    small.document |= {"languages": ["en", "made"], "made": {"made": "en"}}
+def test_a_language_brings_its_own_words(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of figures under "locales", those of the listing under "strings"."""
+    own = words("en").table | {"terms": {"weight": "share"}}
+    small.document |= {"languages": ["en", "made"], "locales": {"made": own}}
+    small.document["strings"] = {"small": {"made": {"a third is": "one of three is"}}}
     theirs = [one | {"lang": "made"} for one in small.document["records"]]
+    printed = TOLD.replace("a third is", "one of three is")
+    theirs[0] |= {"text": printed, "sha256": digest(printed)}
     theirs[0]["figure"] = theirs[0]["figure"].replace("weight", "share")
     small.document["records"] += theirs
     assert small.verified() == 0
-    theirs[0]["figure"] = theirs[0]["figure"].replace("2", "3")
+    theirs[0]["figure"] = theirs[0]["figure"].replace("share", "weight")
     assert small.verified() == 1
     assert "differs: small#out-shown (made): line " in capsys.readouterr().out
-    small.document["made"] = {"made": "de"}
+    small.document["strings"] = {"small": []}
     assert small.verified() == 2
 
 

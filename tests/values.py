@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attention_docs.site.read.page import read_page
+from attention_docs.site.read.reader import read_page
 
 NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 Change = tuple[str, str, str]  # the page's name, the id of the value, the text that it became

@@ -2,7 +2,7 @@
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`, `planes`,
-`glances`, `steppers`, `steps`; `groups`: several side by side. Below them:
+`glances`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
 
 - `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
 - `matrix`: a matrix as a box of cells
@@ -30,6 +30,7 @@ from attention_docs.figures.planes import plane
 from attention_docs.figures.products import product
 from attention_docs.figures.steppers import Frame, slider, stepper
 from attention_docs.figures.steps import eight_steps
+from attention_docs.figures.tables import table
 
 __all__ = [
     "Figure",
@@ -49,4 +50,5 @@ __all__ = [
     "product",
     "slider",
     "stepper",
+    "table",
 ]

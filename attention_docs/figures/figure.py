@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from attention_docs import words
 from attention_docs.colours import resolve_colours
 from attention_docs.figures.svg import document
+from attention_docs.words.strings import Translator
 
 Label = str | Mapping[str, str]
 """A label. A string is English; a term of `[terms]` in attention_docs/words, alone or with a number
@@ -78,9 +79,21 @@ class Language:
         ('1 row', '3 rows')
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        strings: Mapping[str, str] | None = None,
+        locale_strings: words.Words | None = None,
+    ) -> None:
+        """`strings` are those of a listing; a language without a file brings its own words."""
         self.name = name
-        self.words = words.words(name)
+        self.words = words.words(name) if locale_strings is None else locale_strings
+        self.translator = Translator(self.words.get("terms", {}), strings)
+
+    @classmethod
+    def of(cls, lang: str | Language) -> Language:
+        """The language of this name, or the language itself."""
+        return lang if isinstance(lang, Language) else cls(lang)
 
     def label(self, label: Wording) -> str:
         """A label's text, or ValueError that says where to add it."""
@@ -89,7 +102,7 @@ class Language:
         if isinstance(label, Phrase):
             return self.say(label.table, label.key, **label.parts)
         if isinstance(label, str):
-            return self._term(label)
+            return self.translator.translate(label)
         if self.name in label:
             return label[self.name]
         if label["en"] in (own := self.words.get("labels", {})):
@@ -98,13 +111,6 @@ class Language:
             f"label {label['en']!r} has no text in {self.name!r}: give it one, or add it to "
             f"[labels] of attention_docs/words/{self.name}.toml"
         )
-
-    def _term(self, label: str) -> str:
-        terms = self.words.get("terms", {})
-        word, space, number = label.rpartition(" ")
-        if space and number.isdecimal() and word in terms:
-            return self.say("sentences", "numbered", term=terms[word], number=number)
-        return str(terms.get(label, label))
 
     def say(self, table: str, key: str, /, **parts: Any) -> str:
         """A template of `[figures.table]`, filled; one with a plural chooses its form by n."""
@@ -169,17 +175,17 @@ class Figure(ABC):
     def tell(self, lang: Language) -> str:
         """The same in words."""
 
-    def svg(self, lang: str) -> str:
+    def svg(self, lang: str | Language) -> str:
         """What stands on a page in a language: inline SVG, or HTML around several."""
-        return self.show(Language(lang))
+        return self.show(Language.of(lang))
 
-    def frame(self, lang: str, at: str) -> str:
+    def frame(self, lang: str | Language, at: str) -> str:
         """What stands at a place of a figure that has several, such as "1 3", else ""."""
         return ""
 
-    def alt(self, lang: str) -> str:
+    def alt(self, lang: str | Language) -> str:
         """The alternative text in a language."""
-        return self.tell(Language(lang))
+        return self.tell(Language.of(lang))
 
     def __repr__(self) -> str:
         return self.alt("en")

@@ -75,10 +75,10 @@ class _Frames(Figure):
             f'{self.controls(lang)}</div><div class="stepper-frames">{frames}</div></div>'
         )
 
-    def frame(self, lang: str, at: str) -> str:
+    def frame(self, lang: str | Language, at: str) -> str:
         """One frame alone, as it stands among the others while it does not show."""
         found = (one for one in self.frames if " ".join(one.at) == at)
-        return next((one._html(Language(lang), False) for one in found), "")
+        return next((one._html(Language.of(lang), False) for one in found), "")
 
     def tell(self, lang: Language) -> str:
         """A line for every frame."""

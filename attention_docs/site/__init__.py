@@ -4,7 +4,7 @@ read      what stands on disk
     page      a page: front matter, headings, blocks, values, everything between
     listing   a listing as sections, its comments in the language of a page
     honest    what a listing may not hold: typed results, chance, surroundings
-    twins     a page against its original
+    translations  a page against its original; stamps: what is out of date; confirm: ask about it
     settings  languages, names and order of the pages in mkdocs.yml
     failure   what went wrong, and where
 run       what the code of the pages gives

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -18,28 +18,28 @@ from attention_docs.colours import name_colour, read_palette
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, relations, remade, twins, typed
+from attention_docs.site.read import honest, relations, remade, translations, typed
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import comments, table, untold
-from attention_docs.site.read.page import Page, Reader, Request
+from attention_docs.site.read.listing import find_translation_faults, strings, table
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Request
+from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script import Script, read_script
 from attention_docs.site.read.settings import settings
 from attention_docs.site.render import terms
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.weave import FILES, Links, Woven
-from attention_docs.site.run.block import STEPS
 from attention_docs.site.run.execute import Executor, public_versions
-from attention_docs.site.run.result import Drawing, Result
+from attention_docs.site.run.result import STEPS, Result
 from attention_docs.site.store import cache_folder, key_of
 from attention_docs.words import Words, words
 from attention_docs.words import table as words_table
-from attention_docs.words.drawn import reworded
 
 
 def _differences(original: Page, page: Page, _: object) -> Iterable[Failure]:
-    """In what a page is not the twin of its original; of twins, what their results say besides."""
-    return twins.compare(original, page) or relations.faults(original, page)
+    """In what a translation differs from its original; if nothing, what its results leave out."""
+    return translations.compare(original, page) or relations.faults(original, page)
 
 
 def code_of(root: Path) -> str:
@@ -51,6 +51,10 @@ def code_of(root: Path) -> str:
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _listings(page: Page) -> list[tuple[Path, str]]:
@@ -110,23 +114,24 @@ class Build:
         self.reader = reader or Reader(root)
         self.makers = list(makers)
         self.cache = cache_folder(root)
+        self._words: dict[str, Words] = {}
         self.executor: Executor = Executor(
             root,
-            self.written,
+            self.languages,
             self.cache / "results",
             warn,
             before.executor if before and before.root == root else None,
+            self.strings_of,
+            {lang: self.words(lang).table for lang in self.scripts},
         )
         self.pages: dict[str, dict[str, Page]] = {}
         self.failures: list[Failure] = []
         self._read: dict[str, str] = {}  # what was read of a page, as one word, by its path
-        self._words: dict[str, Words] = {}
-        self._drawn: dict[str, Sequence[Result]] = {}  # by the paths of pages that are made
         self.parts: dict[tuple[str, str, str], str | None] = {}  # that comments have asked for
         self._parts_before = before.parts if before and before.root == root else {}
 
     def read(self) -> None:
-        """Read all pages, compare the twins, find out what each block depends on."""
+        """Read all pages, compare translations, find out what each block depends on."""
         for lang in self.written:
             folder = self.root / "docs" / lang
             found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
@@ -134,7 +139,7 @@ class Build:
         for page in self.all:
             module = self.root / "attention_docs" / f"{page.slug.replace('-', '_')}.py"
             text = module.read_text(encoding="utf-8") if module.is_file() else ""
-            self.failures += [*page.failures, *twins.nameless(page)]
+            self.failures += [*page.failures, *translations.find_headings_without_id(page)]
             self.failures += self.reader.once(typed.typed, page, beside=text)
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
             self.failures += self._faults_of(listing)
@@ -151,13 +156,15 @@ class Build:
 
     def _faults_of(self, listing: Path) -> list[Failure]:
         """What a listing may not hold; one without a fault is kept as such: asking takes long."""
-        paths = [listing, *(table(listing, lang) for lang in self.written[1:])]
-        texts = [path.read_text("utf-8") if path.is_file() else "" for path in paths]
+        texts = [
+            _text_of(path)
+            for path in (listing, *(table(listing, lang) for lang in self.written[1:]))
+        ]
         key = key_of("sound", public_versions()["python"], *self.makers, listing.name, *texts)
         if self.makers and self.executor.store.has(key):
             return []
-        told = (untold(listing, lang) for lang in self.written[1:])
-        found = [*honest.faults(listing), *typed.comments(listing), *chain.from_iterable(told)]
+        others = (find_translation_faults(listing, lang) for lang in self.written[1:])
+        found = [*honest.faults(listing), *typed.comments(listing), *chain.from_iterable(others)]
         if self.makers and not found:
             self.executor.store.put(key, {})
         return found
@@ -177,7 +184,7 @@ class Build:
                     self.failures += self.reader.once(_differences, here, there, beside=tables)
                 elif one := here or there:
                     wanted = f"docs/{lang if here else first}/{slug}.md"
-                    self.failures.append(Failure(one.path, 1, f"has no twin {wanted}"))
+                    self.failures.append(Failure(one.path, 1, f"has no translation {wanted}"))
 
     def _compare_entries(self) -> None:
         """Glossary and notation hold the same entries in all languages."""
@@ -209,7 +216,7 @@ class Build:
             self.failures.append(Failure(place, fault.line, fault.message))
         docs = self.root / "docs"
         for listing in sorted((docs / "listings").glob("*.py")):
-            self.failures += remade.remarks(script, listing)
+            self.failures += remade.listing_words(script, listing)
         for path in (docs / "mistakes.toml", docs / "notes.toml"):
             if path.is_file():
                 self.failures += remade.entries(script, path, first)
@@ -242,27 +249,15 @@ class Build:
 
     def results(self, page: Page) -> Sequence[Result]:
         """What the blocks of a page gave, as soon as they have run."""
-        results = self.executor.results(page)
-        script = self.scripts.get(page.lang)
-        if script is None:
-            return results
-        if results and len(self._drawn.get(page.path, ())) < len(results):
-            self._drawn[page.path] = [self._redrawn(script, one) for one in results]
-            self.failures += [
-                Failure(page.origin, block.line, f'figure "{block.id}": {message}')
-                for block, result in zip(page.blocks, results, strict=False)
-                if result.figure
-                for message in script.open(result.figure[script.origin].alt)
-            ]
-        return self._drawn.get(page.path, ())
+        return self.executor.results(page)
 
-    def _redrawn(self, script: Script, result: Result) -> Result:
-        """A result whose figure also speaks a language that is made from another one."""
-        if not result.figure:
-            return result
-        drawn = result.figure[script.origin]
-        svg, alt = reworded(drawn.svg, script), script(drawn.alt)
-        return replace(result, figure={**result.figure, script.lang: Drawing(svg, alt)})
+    def strings_of(self, listing: Path, lang: str) -> Mapping[str, str] | None:
+        """The strings of a listing in a language, converted for one that is made from another."""
+        script = self.scripts.get(lang)
+        if script is None:
+            return strings(listing, lang)
+        found = strings(listing, script.origin)
+        return found and {english: script(text, english) for english, text in found.items()}
 
     def told(self, failure: Failure) -> Failure:
         """A fault of a page that is made from another one, as one of that page."""
@@ -398,7 +393,9 @@ class Build:
             for page in map(pages.__getitem__, listed):
                 own = (self.root / "docs" / "listings" / f"{page.slug}.py").is_file()
                 name = self.settings.names[lang]
-                placed.append(Placed(page, self.address(page), self.words(lang), name, own))
+                translated = lang != self.written[0]
+                about = (page, self.address(page), self.words(lang), name, own, translated)
+                placed.append(Placed(*about))
         locales = {lang: self.words(lang)["site"]["locale"] for lang in self.languages}
         address = (self.target.site_url, self.target.repository)
         return Catalogue(placed, self.root, self.addresses, self.tags, locales, *address)
@@ -442,7 +439,7 @@ class Build:
                 self._explained[page.lang],
                 self._documented[page.lang] if page.documents else "",
                 *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
-                *(str(comments(*listing)) for listing in _listings(page)),
+                *(_text_of(table(*listing)) for listing in _listings(page)),
                 self.scripts[page.lang].key if page.origin else "",
                 *(name_colour(role, words("en")) for role in page.colours),
             )

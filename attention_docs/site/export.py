@@ -25,25 +25,17 @@ from attention_docs.site.build import Build
 from attention_docs.site.publish.markdown import fenced, lines, reference
 from attention_docs.site.publish.place import write
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import (
-    CODE_SPAN,
-    DISPLAY,
-    INLINE,
-    Block,
-    Box,
-    End,
-    Fence,
-    Page,
-    Reference,
-)
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block, Box, End, Fence, Reference
 from attention_docs.site.read.settings import configuration
+from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE
 from attention_docs.site.render.boxes import FOLDED
 from attention_docs.site.render.formulas import Renderer
 from attention_docs.site.render.weave import Woven
 
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
 TEXT = re.compile(r">[^<]+<")
-OURS = ("english", "typed")  # of a page's front matter: what other generators may not even read
+OURS = ("translated", "typed")  # of a page's front matter: what other generators may not even read
 COLOURS = "assets/colours.css"
 KEPT = ("site_name", "site_description", "copyright", "nav", "markdown_extensions", "extra_css")
 
@@ -88,13 +80,13 @@ def _block(block: Block, woven: Woven) -> list[str]:
     parts = [fenced(block.shown.strip("\n"), "python")] if block.source != "none" else []
     if result and (result.text or result.figure):
         parts.append(f'<div id="out-{block.id}"></div>')  # where links lead
-    if result and result.text:
-        parts.append(fenced(result.text, "text"))
+    if result and (text := result.text_in(woven.page.lang)):
+        parts.append(fenced(text, "text"))
     if result and result.figure:
         drawing = result.figure[woven.page.lang].svg
         parts.append(f"<figure>{' '.join(drawing.split())}</figure>")
-    text = "\n\n".join(parts).split("\n")
-    return [block.indent + line if line else "" for line in text]
+    lines = "\n\n".join(parts).split("\n")
+    return [block.indent + line if line else "" for line in lines]
 
 
 def _box(box: Box, woven: Woven) -> list[str]:

@@ -39,13 +39,14 @@ from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish.catalogue import Placed
 from attention_docs.site.publish.guard import survivors
 from attention_docs.site.publish.head import head, sitemap
+from attention_docs.site.publish.listings import translated_listing
 from attention_docs.site.publish.markdown import markdown as markdown_copy
 from attention_docs.site.publish.notebook import notebook
 from attention_docs.site.publish.place import Place, write
 from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
-from attention_docs.site.read.page import Reader
+from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.settings import Settings, settings
 from attention_docs.site.render import blocks, theme
 from attention_docs.site.render.cards import glyph
@@ -392,11 +393,10 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             for placed in build.catalogue.pages
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
-        made = {lang: script.origin for lang, script in build.scripts.items()}
-        site.beside(self.place.stage, build.catalogue, pages, made, build.known)
+        site.beside(self.place.stage, build.catalogue, pages, executor, build.known)
         styles.write_styles(self.place.stage, Path(config.docs_dir), self.sheets)
         if build.target.live:
-            live_pages.beside(self.place.stage, build.root, build.cache)
+            live_pages.beside(self.place.stage, build.root, build.cache, build.executor.locales)
         if self.served:
             self._refresh()
         else:
@@ -506,6 +506,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         found = {placed.markdown: markdown_copy(*about)}
         if placed.notebook:
             found[placed.notebook] = notebook(*about)
+        if placed.listing and placed.translated:
+            found[placed.listing] = translated_listing(woven.page)
         if self.build.target.live and woven.page.blocks:
             document = live_pages.document(woven)
             found[live_pages.place(woven.page)] = json.dumps(document, ensure_ascii=False)

@@ -15,12 +15,11 @@ same = np.array_equal((other @ other.T)[0], wrong[0])
 print(".T ", wrong.shape, "S_1 = S_1':", same)
 same = np.array_equal((other @ other.mT)[0], right[0])
 print(".mT", right.shape, "S_1 = S_1':", same)
-name = {"en": "scores of sequence 1, {}", "zh": "序列 1 的分数，{}"}
 beside(
     *(
         heatmap(
             scores[0],
-            name={lang: label.format(how) for lang, label in name.items()},
+            name=f"scores of sequence 1, {how}",
             role="score",
             spec=".0f",
         )
@@ -99,15 +98,6 @@ AXES = {
 }
 GIVEN = ("query", "key", "value")
 ALONE = dict.fromkeys(SIZES, "key") | {"n_q": "query", "d_v": "value"}
-WORDS = {
-    "query": {"en": "query", "zh": "查询"},
-    "key": {"en": "key", "zh": "键"},
-    "value": {"en": "value", "zh": "值"},
-}
-LABELS = {
-    "batch": {"en": "batch", "zh": "批次"},
-    "heads": {"en": "heads", "zh": "头"},
-} | {size: size for size in ("n_q", "n_k", "d_k", "d_v")}
 tried = {}  # what each change gave: the shape of the output, or None
 
 
@@ -137,34 +127,24 @@ def shape_frame(size, everywhere):
         for j in range(4)
         if shapes[tensor][j] == 9 and (works or tensor in GIVEN)
     ]
-    name = LABELS[size] if isinstance(LABELS[size], dict) else dict.fromkeys(("en", "zh"), size)
     alone = ALONE[size]
     others = [t for t in GIVEN if size in AXES[t] and t != alone]
-    told = {
-        "en": " and ".join(WORDS[t]["en"] for t in others),
-        "zh": "和".join(WORDS[t]["zh"] for t in others),
-    }
-    shape = tried[size, everywhere]
-    where = {
-        "en": "in every input that has it" if everywhere else f"in the {WORDS[alone]['en']} alone",
-        "zh": "凡是有它的输入都改" if everywhere else f"只改{WORDS[alone]['zh']}",
-    }
-    label = {
-        "en": f"{name['en']} = 9, {where['en']}",
-        "zh": f"{name['zh']} = 9，{where['zh']}",
-    }
-    caption = {
-        "en": f"Output {shape}." if works else f"Refused: it also stands in {told['en']}.",
-        "zh": f"输出 {shape}。" if works else f"不合要求：{told['zh']}里也有它。",
-    }
+    where = "in every input that has it" if everywhere else f"in the {alone} alone"
+    label = f"{size} = 9, {where}"
+    if works:
+        caption = f"Output {tried[size, everywhere]}."
+    elif len(others) == 1:
+        caption = f"Refused: it also stands in {others[0]}."
+    else:
+        caption = f"Refused: it also stands in {others[0]} and {others[1]}."
     table = heatmap(
         [shapes[tensor] for tensor in AXES],
         rows=["query", "key", "value", "weights", "output"],
         columns=[
-            LABELS["batch"],
-            LABELS["heads"],
-            {"en": "rows", "zh": "行"},
-            {"en": "columns", "zh": "列"},
+            "batch",
+            "heads",
+            "rows",
+            "columns",
         ],
         role="neutral",
         spec="d",
@@ -179,10 +159,10 @@ def shape_frame(size, everywhere):
 stepper(
     "sizes",
     [
-        ({"en": "Size", "zh": "维度"}, [LABELS[size] for size in SIZES]),
+        ("Size", list(SIZES)),
         (
-            {"en": "Changed in", "zh": "改动"},
-            [{"en": "one input", "zh": "一个输入"}, {"en": "every input", "zh": "所有输入"}],
+            "Changed in",
+            ["one input", "every input"],
         ),
     ],
     [shape_frame(size, everywhere) for size in SIZES for everywhere in (False, True)],
@@ -293,7 +273,7 @@ after = dropout(plotted)
 print(text(after, ".4f"), "Σ =", text(after.sum(axis=1), ".4f"))
 print(text(plotted, ".4f"), "Σ =", text(plotted.sum(axis=1), ".4f"))
 labels = {"rows": numbered("query", 3), "columns": numbered("key", 3)}
-name = {"en": "after dropout", "zh": "dropout 之后"}
+name = "after dropout"
 heatmap(after, name=name, spec=".4f", scale=(0, 1.4), **labels)
 # --8<-- [end:mistake-plot]
 

@@ -211,7 +211,7 @@ print(np.abs(parts[0] + parts[1] - whole[0]).max() < 1e-12)
 # --8<-- [end:backward]
 
 # --8<-- [start:control]
-NAMED = {START: {"en": "start", "zh": "起始"}, END: {"en": "end", "zh": "结束"}}
+NAMED = {START: "start", END: "end"}
 
 
 def label(token):
@@ -237,11 +237,8 @@ def frame(causal, t):
         highlight=[(t - 1, None)],
     )
     so_far = shown(tokens[0, :t])
-    caption = {"en": f"Written: {so_far}.", "zh": f"已写出：{so_far}。"}
-    name = {
-        "en": f"{'Causal' if causal else 'No'} mask, step {t}",
-        "zh": f"{'加因果掩码' if causal else '不加掩码'}，第 {t} 步",
-    }
+    caption = f"Written: {so_far}."
+    name = f"Causal mask, step {t}" if causal else f"No mask, step {t}"
     return Frame((str(1 + causal), str(t)), name, (drawn,), caption)
 
 
@@ -249,10 +246,10 @@ stepper(
     "sorting",
     [
         (
-            {"en": "Mask on the source (1 none, 2 causal)", "zh": "掩码（1 无，2 因果）"},
-            [{"en": "none", "zh": "不加掩码"}, {"en": "causal", "zh": "加因果掩码"}],
+            "Mask on the source (1 none, 2 causal)",
+            ["none", "causal"],
         ),
-        ({"en": "Step", "zh": "步"}, [str(t) for t in range(1, 8)]),
+        ("Step", [str(t) for t in range(1, 8)]),
     ],
     [frame(causal, t) for causal in (0, 1) for t in range(1, 8)],
 )

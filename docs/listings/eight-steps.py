@@ -16,10 +16,10 @@ import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.eight_steps import round_weights, weighted_values
-from attention_docs.figures import eight_steps, flow, heatmap, numbered, product
+from attention_docs.figures import eight_steps, flow, heatmap, numbered, product, table
 from attention_docs.sequences import attention_parameters, window_parameters
 from attention_docs.softmax import softmax
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 
 words = ["onion", "carrot", "soup", "cake"]
 
@@ -32,16 +32,10 @@ def as_vector(phrase):
 titles = list(cards)
 card_keys = np.array([as_vector(title) for title in titles])  # (3, 4)
 card_values = np.array(list(cards.values()), dtype=float)  # (3, 2)
-in_chinese = {
-    **{"onion": "洋葱", "carrot": "胡萝卜", "soup": "汤", "cake": "蛋糕"},
-    **{"onion soup": "洋葱汤", "carrot soup": "胡萝卜汤"},
-    **{"carrot cake": "胡萝卜蛋糕"},
-}
-card_names = [{"en": title, "zh": in_chinese[title]} for title in titles]
 heatmap(
     card_keys,
-    rows=card_names,
-    columns=[{"en": word, "zh": in_chinese[word]} for word in words],
+    rows=titles,
+    columns=words,
     role="key",
     spec=".0f",
 )
@@ -52,9 +46,13 @@ query = as_vector("onion cake")  # (4,)
 s = card_keys @ query  # (3, 4) @ (4,) = (3,)
 a = np.exp(s) / np.exp(s).sum()  # (3,)
 answer = a @ card_values  # (3,) @ (3, 2) = (2,)
-print("s", text(s, ".0f"))
-print("a", text(a, ".4f"))
-print("o", text(answer, ".2f"))
+check("the weights add up to 1", abs(a.sum() - 1) < 1e-12)
+table(
+    np.column_stack([s, a, card_values]),
+    columns=["score", "weight", "minutes", "sugar"],
+    index=titles,
+    spec=[".0f", ".4f", ".0f", ".0f"],
+)
 # --8<-- [end:search]
 
 # --8<-- [start:scores-as-weights]
@@ -70,8 +68,8 @@ sharp_answers = sharp_weights @ card_values
 print(text(sharp_answers, ".2f"))
 heatmap(
     sharp_weights,
-    rows=[{"en": f"query × {c}", "zh": f"查询 × {c}"} for c in factors],
-    columns=card_names,
+    rows=[f"query × {c}" for c in factors],
+    columns=titles,
     name="weights",
     spec=".4f",
 )

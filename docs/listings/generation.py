@@ -255,11 +255,11 @@ def at_step(t, cached):
 line_chart(
     steps,
     [
-        ({"en": "all anew", "zh": "全部重算"}, [at_step(t, False) for t in steps]),
-        ({"en": "with a cache", "zh": "有缓存"}, [at_step(t, True) for t in steps]),
+        ("all anew", [at_step(t, False) for t in steps]),
+        ("with a cache", [at_step(t, True) for t in steps]),
     ],
-    xlabel={"en": "token t", "zh": "第 t 个词元"},
-    ylabel={"en": "operations", "zh": "运算次数"},
+    xlabel="token t",
+    ylabel="operations",
     log_x=True,
     log_y=True,
 )
@@ -310,18 +310,15 @@ def frame(i, g):
     )
     tokens = ", ".join(f"{m:,}" for m in LENGTHS[:-1]), f"{LENGTHS[-1]:,}"
     sizes = ", ".join(taken[:-1]), taken[-1]
-    caption = {
-        "en": f"Query heads to a key head: {8 // g}. The cache for {tokens[0]} and {tokens[1]} "
-        f"tokens: {sizes[0]} and {sizes[1]}.",
-        "zh": f"每个键头由 {8 // g} 个查询头共用。"
-        f"{tokens[0].replace(', ', '、')} 和 {tokens[1]} 个词元的缓存："
-        f"{sizes[0].replace(', ', '、')} 和 {sizes[1]}。",
-    }
+    caption = (
+        f"Query heads to a key head: {8 // g}. The cache for {tokens[0]} and {tokens[1]} "
+        f"tokens: {sizes[0]} and {sizes[1]}."
+    )
     return Frame((str(i),), f"g = {g}", (drawn,), caption)
 
 
 slider(
-    {"en": "Key heads", "zh": "键头数"},
+    "Key heads",
     [frame(i, g) for i, g in enumerate((8, 4, 2, 1))],
 )
 # --8<-- [end:control]
@@ -474,7 +471,7 @@ print(*written, "|", written == p)
 bar_chart(
     ["x_1", "x_2", "x_3"],
     {"p": list(map(float, p)), "q": list(map(float, q)), "min": list(map(float, kept))},
-    ylabel={"en": "probability", "zh": "概率"},
+    ylabel="probability",
     spec=".3f",
 )
 # --8<-- [end:bars]

@@ -74,23 +74,21 @@ def frame(i, cut):
     merged = number(merge(*parts).output.item(), ".2f")
     drawn = heatmap(
         rows,
-        rows=[{"en": "in its piece", "zh": "块内"}, {"en": "merged", "zh": "合并后"}],
+        rows=["in its piece", "merged"],
         columns=NAMES,
         spec=".2f",
         name="weights",
         scale=(0, 1),
     )
-    caption = {
-        "en": f"Masses {masses[0]} and {masses[1]}, outputs {outputs[0]} and {outputs[1]}; "
-        f"merged: {merged}.",
-        "zh": f"指数和 {masses[0]} 和 {masses[1]}，输出 {outputs[0]} 和 {outputs[1]}；"
-        f"合并后：{merged}。",
-    }
-    label = {"en": f"after k_{cut}", "zh": f"k_{cut} 之后"}
+    caption = (
+        f"Masses {masses[0]} and {masses[1]}, outputs {outputs[0]} and {outputs[1]}; "
+        f"merged: {merged}."
+    )
+    label = f"after k_{cut}"
     return Frame((str(i),), label, (drawn,), caption)
 
 
-slider({"en": "Cut", "zh": "切在"}, [frame(i, cut) for i, cut in enumerate(range(1, 6))], start=2)
+slider("Cut", [frame(i, cut) for i, cut in enumerate(range(1, 6))], start=2)
 # --8<-- [end:control]
 
 
@@ -379,13 +377,13 @@ for n, one, least in zip(counts, measured, bound, strict=True):
 line_chart(
     counts,
     [
-        ({"en": "softmax", "zh": "softmax"}, measured[:, :, 0].mean(axis=1)),
-        ({"en": "elu + 1", "zh": "elu + 1"}, measured[:, :, 1].mean(axis=1)),
-        ({"en": "best state", "zh": "最好的状态"}, measured[:, :, 2].mean(axis=1)),
-        ({"en": "bound", "zh": "下界"}, bound),
+        ("softmax", measured[:, :, 0].mean(axis=1)),
+        ("elu + 1", measured[:, :, 1].mean(axis=1)),
+        ("best state", measured[:, :, 2].mean(axis=1)),
+        ("bound", bound),
     ],
-    xlabel={"en": "values n", "zh": "值的个数 n"},
-    ylabel={"en": "error", "zh": "误差"},
+    xlabel="values n",
+    ylabel="error",
     log_x=True,
     spec=".2f",
 )

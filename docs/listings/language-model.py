@@ -60,7 +60,7 @@ question = "ann sings . bob sleeps and eve runs . ann sings . bob"  # knob
 print(question, "…")
 followers = corpus[:, 1::3][corpus[:, 0::3] == WORDS.index("bob")]
 after_bob = np.bincount(followers, minlength=18)[8:16] / len(followers)
-bar_chart(VERBS, {"": after_bob}, ylabel={"en": "share", "zh": "比例"}, scale=(0, 1), spec=".2f")
+bar_chart(VERBS, {"": after_bob}, ylabel="share", scale=(0, 1), spec=".2f")
 # --8<-- [end:hook]
 
 
@@ -415,11 +415,11 @@ def frame(i):
         allowed=np.tile(np.arange(len(word)) <= i, (4, 1)),
     )
     guess = f"{LETTERS[best]} ({says[i, best]:.2f})"
-    caption = {"en": f"The model expects {guess}.", "zh": f"模型预测 {guess}。"}
+    caption = f"The model expects {guess}."
     return Frame((str(i),), f"{letters[: i + 1]} …", (shown,), caption)
 
 
-slider({"en": "letters read", "zh": "读到的字母"}, [frame(i) for i in range(len(word))], 7)
+slider("letters read", [frame(i) for i in range(len(word))], 7)
 # --8<-- [end:look]
 
 

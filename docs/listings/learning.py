@@ -89,8 +89,8 @@ for t in range(401):
     learned, trained[t] = step(learned, x, wanted)
 at = list(tested)
 curves = [
-    ({"en": "training", "zh": "训练集"}, [trained[t] for t in at]),
-    ({"en": "validation", "zh": "验证集"}, [tested[t] for t in at]),
+    ("training", [trained[t] for t in at]),
+    ("validation", [tested[t] for t in at]),
 ]
 
 
@@ -102,15 +102,12 @@ def frame(place, t):
         heatmap(maps[t], highlight=goals, **named),
         line_chart(at, curves, xlabel="t", ylabel="loss", mark=t, spec=".2f"),
     )
-    caption = {
-        "en": f"Loss {tested[t]:.2f}, right token {on_target[t]:.2f}.",
-        "zh": f"损失 {tested[t]:.2f}，该看的词元 {on_target[t]:.2f}。",
-    }
+    caption = f"Loss {tested[t]:.2f}, right token {on_target[t]:.2f}."
     return Frame((str(place),), f"t = {t}", drawings, caption)
 
 
 stops = (0, 10, 25, 40, 50, 60, 75, 100, 400)
-label = {"en": "steps of training", "zh": "训练步数"}
+label = "steps of training"
 slider(label, [frame(i, t) for i, t in enumerate(stops)])
 # --8<-- [end:slider]
 
@@ -348,8 +345,8 @@ print("t:", *waited)
 # --8<-- [start:learned]
 W_Q, W_K, W_V = learned
 bilinear = 6 / 4 * W_Q @ W_K.T / sqrt(8)  # 6 / 4 is the square of the inputs' factor
-labels = ["a", "b", "c", {"en": "capital", "zh": "大写"}]
-labels += [{"en": f"sign {i}", "zh": f"正负号 {i}"} for i in (1, 2)]
+labels = ["a", "b", "c", "capital"]
+labels += [f"sign {i}" for i in (1, 2)]
 heatmap(bilinear, rows=labels, columns=labels, role="score", spec=".1f")
 # --8<-- [end:learned]
 
@@ -415,7 +412,7 @@ for name, v in {
 bar_chart(
     list(simulated),
     [("largest weight", [intervals[3][0] for intervals in simulated.values()])],
-    ylabel={"en": "largest weight, mean", "zh": "最大权重的均值"},
+    ylabel="largest weight, mean",
     spec=".2f",
 )
 # --8<-- [end:start-figure]
@@ -501,10 +498,10 @@ for name, (tau, speed) in SETTINGS.items():
 # --8<-- [start:no-scale-figure]
 at = np.arange(0, 300, 10)
 names = {
-    "scaled": {"en": "scaled", "zh": "缩放"},
-    "far": {"en": "far steps only", "zh": "只放大步长"},
-    "wide": {"en": "saturated start only", "zh": "只让起步饱和"},
-    "raw": {"en": "raw", "zh": "不缩放"},
+    "scaled": "scaled",
+    "far": "far steps only",
+    "wide": "saturated start only",
+    "raw": "raw",
 }
 smooth = {name: runs[name].reshape(30, 10, 60).mean(axis=(1, 2)) for name in names}
 line_chart(

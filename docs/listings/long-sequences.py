@@ -193,15 +193,15 @@ def span(shares):
 
 
 NAMES = {
-    "learned": {"en": "learned", "zh": "可学习"},
-    "sinusoids": {"en": "sinusoids", "zh": "正弦"},
-    "RoPE": {"en": "RoPE", "zh": "RoPE"},
+    "learned": "learned",
+    "sinusoids": "sinusoids",
+    "RoPE": "RoPE",
 }
 plain = {kind: right(kind) for kind in KINDS}
 ends = np.arange(4, 4 * L + 1, 4)
-TOKENS = {"en": "tokens so far", "zh": "已有词元数"}
-RIGHT = {"en": "share of right answers", "zh": "答对的比例"}
-SPAN = {"en": "lowest to highest of the seeds", "zh": "各种子从最低到最高"}
+TOKENS = "tokens so far"
+RIGHT = "share of right answers"
+SPAN = "lowest to highest of the seeds"
 line_chart(
     ends,
     [(NAMES[kind], fours(plain[kind])[0]) for kind in NAMES],
@@ -358,17 +358,7 @@ def matching(kind, t, base):
     return by_offset - by_offset[:, :1]
 
 
-WORDS = {
-    "learned": "可学习的表",
-    "sinusoids": "正弦位置编码",
-    "RoPE": "RoPE",
-    "RoPE, t / 4": "RoPE，位置除以 4",
-    "RoPE, NTK": "RoPE，NTK 缩放",
-    "ALiBi": "ALiBi",
-    "T5": "T5 的偏置",
-    "none": "没有位置编码",
-}
-CHOICES = [{"en": name, "zh": words} for name, words in WORDS.items()]
+CHOICES = ["learned", "sinusoids", "RoPE", "RoPE, t / 4", "RoPE, NTK", "ALiBi", "T5", "none"]
 score_lines = {name: matching(*case) for name, case in cases.items()}
 
 
@@ -376,11 +366,10 @@ def frame(place, name):
     """Share of right answers, and the score of a matching key against its offset."""
     hits = [fours(all_keys[name]), fours(near_keys[name])]
     labels = ["all keys", "last 16"]
-    chinese = ["全部的键", "最近 16 个"]
     answers = line_chart(
         ends,
-        [({"en": e, "zh": z}, one[0]) for e, z, one in zip(labels, chinese, hits, strict=True)]
-        + [({"en": "guess", "zh": "随机猜"}, np.full(len(ends), 1 / DIGITS))],
+        [(label, one[0]) for label, one in zip(labels, hits, strict=True)]
+        + [("guess", np.full(len(ends), 1 / DIGITS))],
         band={e: one[1:] for e, one in zip(labels, hits, strict=True)},
         band_name=SPAN,
         xlabel=TOKENS,
@@ -391,26 +380,23 @@ def frame(place, name):
     lines = score_lines[name][:, ::3]
     scores = line_chart(
         np.arange(0, 4 * L, 3),
-        [({"en": "score", "zh": "分数"}, lines.mean(axis=0))],
+        [("score", lines.mean(axis=0))],
         band={"score": (lines.min(axis=0), lines.max(axis=0))},
         band_name=SPAN,
-        xlabel={"en": "offset", "zh": "偏移量"},
-        ylabel={"en": "score, from offset 0", "zh": "分数，以偏移量 0 为起点"},
+        xlabel="offset",
+        ylabel="score, from offset 0",
         mark=L,
         roles=["score"],
         spec=".1f",
     )
     late, near = (span(share(h[name], 2 * L, 4 * L)) for h in (all_keys, near_keys))
-    caption = {
-        "en": f"33 … 64: {late} %; with the window {near} %.",
-        "zh": f"33 … 64：{late}%，加窗口 {near}%。",
-    }
+    caption = f"33 … 64: {late} %; with the window {near} %."
     return Frame((str(place),), CHOICES[place - 1], (answers, scores), caption)
 
 
 stepper(
     "positions",
-    [({"en": "Positions", "zh": "位置"}, CHOICES)],
+    [("Positions", CHOICES)],
     [frame(i, name) for i, name in enumerate(cases, start=1)],
 )
 # --8<-- [end:control]

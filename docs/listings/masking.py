@@ -58,9 +58,9 @@ def project(x):
 four = causal_mask(4)
 first_three = np.tile([True, True, True, False], (4, 1))  # token 4 is padding
 shown = {
-    "causal": ({"en": "causal", "zh": "因果"}, four),
-    "padding": ({"en": "padding", "zh": "填充"}, first_three),
-    "both": ({"en": "both", "zh": "两者"}, four & first_three),
+    "causal": ("causal", four),
+    "padding": ("padding", first_three),
+    "both": ("both", four & first_three),
 }
 
 
@@ -74,7 +74,7 @@ beside(*(mask_map(name) for name in shown))
 # --8<-- [end:masks]
 
 # --8<-- [start:control]
-PAD = {"en": "pad", "zh": "填充"}
+PAD = "pad"
 nobody = np.zeros((1, 4))
 
 
@@ -96,19 +96,11 @@ def frame(causal, padded, left):
     one, place = (1, 0) if left else (0, 3)  # x_1 and the padding
     given = number(weights[one, place], ".2f") if m[one, place] else "0"
     forbidden, without = int((~m).sum()), int((~m.any(axis=1)).sum())
-    on = {"en": ("off", "on"), "zh": ("关", "开")}
-    side = {"en": ("right", "left"), "zh": ("右", "左")}
-    label = {
-        "en": f"Causal {on['en'][causal]}, padding mask {on['en'][padded]}, {side['en'][left]}",
-        "zh": f"因果掩码{on['zh'][causal]}，填充掩码{on['zh'][padded]}，填充在{side['zh'][left]}边",
-    }
-    caption = {
-        "en": f"Forbidden: {forbidden} of {m.size} pairs. Weight from x_1 to padding: {given}. "
-        f"Queries without a key: {without}.",
-        "zh": f"屏蔽 {forbidden} 对（共 {m.size} 对）。"
-        f"x_1 分给填充的权重：{given}。"
-        f"没有键可看的查询：{without} 个。",
-    }
+    label = f"Causal {off_on[causal]}, padding mask {off_on[padded]}, {placed_at[left]}"
+    caption = (
+        f"Forbidden: {forbidden} of {m.size} pairs. Weight from x_1 to padding: {given}. "
+        f"Queries without a key: {without}."
+    )
     drawn = beside(
         heatmap(weights, name="weights", rows=names, columns=names, allowed=m, scale=(0, 1)),
         heatmap(outputs, name="outputs", role="output", columns=["1", "2", "3"]),
@@ -117,16 +109,13 @@ def frame(causal, padded, left):
     return Frame(at, label, (drawn,), caption)
 
 
-off_on = [{"en": "off", "zh": "关"}, {"en": "on", "zh": "开"}]
+off_on, placed_at = ["off", "on"], ["right", "left"]
 stepper(
     "masks",
     [
-        ({"en": "Causal mask", "zh": "因果掩码"}, off_on),
-        ({"en": "Padding mask", "zh": "填充掩码"}, off_on),
-        (
-            {"en": "Padding", "zh": "填充在"},
-            [{"en": "right", "zh": "右边"}, {"en": "left", "zh": "左边"}],
-        ),
+        ("Causal mask", off_on),
+        ("Padding mask", off_on),
+        ("Padding", placed_at),
     ],
     [frame(c, p, s) for c in (0, 1) for p in (0, 1) for s in (0, 1)],
 )

@@ -42,10 +42,10 @@ for compared in (queries @ keys.T, queries.T @ keys):
 heatmap(
     [candidate[0] for candidate in candidates],
     rows=[
-        {"en": "QKᵀ, softmax along rows", "zh": "QKᵀ，softmax 沿行"},
-        {"en": "QKᵀ, softmax down columns", "zh": "QKᵀ，softmax 沿列"},
-        {"en": "QᵀK, softmax along rows", "zh": "QᵀK，softmax 沿行"},
-        {"en": "QᵀK, softmax down columns", "zh": "QᵀK，softmax 沿列"},
+        "QKᵀ, softmax along rows",
+        "QKᵀ, softmax down columns",
+        "QᵀK, softmax along rows",
+        "QᵀK, softmax down columns",
     ],
     columns=numbered("component", 3),
     role="output",
@@ -80,7 +80,7 @@ product(
     queries,
     keys.T,
     products,
-    names=("queries", "keys", {"en": "dot products", "zh": "点积"}),
+    names=("queries", "keys", "dot products"),
     roles=("query", "key", "score"),
     rows=numbered("query", 3),
     columns=numbered("key", 3),
@@ -212,7 +212,7 @@ def turned_frame(i):
     return Frame((str(i),), label, drawings, f"k_{a} → k_{b}")
 
 
-label = {"en": "direction of the query", "zh": "查询的方向"}
+label = "direction of the query"
 slider(label, [turned_frame(i) for i in range(len(around))])
 # --8<-- [end:turn]
 
@@ -236,8 +236,8 @@ falling = np.cos(np.radians(fan))  # from 1 to -1
 line_chart(
     fan,
     [(f"key {j + 1}", norm_q * norms[j] * falling) for j in range(3)],
-    xlabel={"en": "angle to query 1, degrees", "zh": "与查询 1 的夹角（度）"},
-    ylabel={"en": "dot product with query 1", "zh": "与查询 1 的点积"},
+    xlabel="angle to query 1, degrees",
+    ylabel="dot product with query 1",
     spec=".2f",
 )
 # --8<-- [end:cosine-curves]
@@ -315,7 +315,7 @@ product(
     keys_col.T,
     queries_col,
     products_col,
-    names=("keys", "queries", {"en": "dot products", "zh": "点积"}),
+    names=("keys", "queries", "dot products"),
     roles=("key", "query", "score"),
     rows=numbered("key", 3),
     columns=numbered("query", 2),

@@ -38,8 +38,8 @@ W_O = np.array([[1.0], [-1]])  # (2 d_v, 1)
 
 output_1, map_1 = attention(x @ W_Q1, x @ W_K1, x @ W_V)
 output_2, map_2 = attention(x @ W_Q2, x @ W_K2, x @ W_V)
-difference = {"en": "head 1 − head 2", "zh": "头 1 − 头 2"}
-both = {"en": "both heads", "zh": "两个头"}
+difference = "head 1 − head 2"
+both = "both heads"
 routes = [("head 1", map_1), ("head 2", map_2), (difference, map_1 - map_2)]
 order = [1, 0, 2]  # the verb first
 
@@ -70,25 +70,19 @@ def frame(r, place):
         spec=(".4f", ".0f", ".4f"),
     )
     caption = [
-        {"en": f"Fetched: {got}.", "zh": f"取来 {got}。"},
-        {
-            "en": f"Fetched: {got}. It counts as {taken}.",
-            "zh": f"取来 {got}，计作 {taken}。",
-        },
-        {"en": f"Output: {got}.", "zh": f"输出 {got}。"},
+        f"Fetched: {got}.",
+        f"Fetched: {got}. It counts as {taken}.",
+        f"Output: {got}.",
     ][r]
-    label = {
-        "en": f"{both['en'] if r == 2 else name}, {words[i]}",
-        "zh": f"{both['zh'] if r == 2 else f'头 {r + 1}'}，{words[i]}",
-    }
+    label = f"{both if r == 2 else name}, {words[i]}"
     return Frame((str(r + 1), str(place + 1)), label, (seen, sums), caption)
 
 
 stepper(
     "routes",
     [
-        ({"en": "Head", "zh": "头"}, ["head 1", "head 2", both]),
-        ({"en": "Token", "zh": "词元"}, [words[i] for i in order]),
+        ("Head", ["head 1", "head 2", both]),
+        ("Token", [words[i] for i in order]),
     ],
     [frame(r, place) for r in range(3) for place in range(3)],
 )

@@ -109,15 +109,15 @@ def frame(m, b):
     )
     total = number(np.cos(omega * offset).sum(), ".3f")
     label = f"Δ = {offset}, {bases[b]:.0f}"
-    caption = {"en": f"Sum: {total}.", "zh": f"总和 {total}。"}
+    caption = f"Sum: {total}."
     return Frame((str(m + 1), str(b + 1)), label, (hands,), caption)
 
 
 stepper(
     "turn",
     [
-        ({"en": "Offset Δ", "zh": "偏移量 Δ"}, list(map(str, offsets))),
-        ({"en": "Base", "zh": "底数"}, [f"{one:.0f}" for one in bases]),
+        ("Offset Δ", list(map(str, offsets))),
+        ("Base", [f"{one:.0f}" for one in bases]),
     ],
     [frame(m, b) for m in range(len(offsets)) for b in range(len(bases))],
 )
@@ -136,7 +136,7 @@ many = np.arange(32.0)
 encoding = sinusoids(many, d=32)  # (32, 32): a row for each position
 heatmap(
     encoding,
-    name={"en": "encoding", "zh": "位置编码"},
+    name="encoding",
     row_axis="positions",
     column_axis="components",
     role="input",
@@ -163,11 +163,11 @@ for name, omega in (("equal", equal), ("geometric", frequencies(d))):
 line_chart(
     t,
     [
-        ({"en": "equal steps", "zh": "等差"}, apart["equal"]),
-        ({"en": "geometric", "zh": "等比"}, apart["geometric"]),
+        ("equal steps", apart["equal"]),
+        ("geometric", apart["geometric"]),
     ],
-    xlabel={"en": "position t", "zh": "位置 t"},
-    ylabel={"en": "distance from position 0", "zh": "与位置 0 的距离"},
+    xlabel="position t",
+    ylabel="distance from position 0",
 )
 # --8<-- [end:spacing]
 
@@ -206,8 +206,8 @@ for d in (2, 8, 64):
 line_chart(
     offsets,
     {f"d = {d}": line for d, line in lines.items()},
-    xlabel={"en": "offset in tokens", "zh": "偏移量（词元）"},
-    ylabel={"en": "inner product / (d/2)", "zh": "内积 / (d/2)"},
+    xlabel="offset in tokens",
+    ylabel="inner product / (d/2)",
 )
 # --8<-- [end:gram-lines]
 
@@ -215,7 +215,7 @@ line_chart(
 large_gram = dot(encoding, encoding)
 heatmap(
     large_gram,
-    name={"en": "inner products", "zh": "内积"},
+    name="inner products",
     row_axis="positions",
     column_axis="positions",
     role="score",
@@ -255,8 +255,8 @@ three_back = scaled_dot(rope(query, places), rope(key, places))
 heatmap(
     three_back,
     name="scores",
-    row_axis={"en": "position of the query", "zh": "查询的位置"},
-    column_axis={"en": "position of the key", "zh": "键的位置"},
+    row_axis="position of the query",
+    column_axis="position of the key",
     role="score",
     scale=(float(three_back.min()), float(three_back.max())),
     numbers=False,

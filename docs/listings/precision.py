@@ -113,12 +113,12 @@ shares = measured[:, 0] / bound
 line_chart(
     sizes,
     [
-        ({"en": "bound", "zh": "上界"}, bound),
-        ({"en": "sum in bfloat16", "zh": "用 bfloat16 累加"}, measured[:, 0]),
-        ({"en": "sum in float32", "zh": "用 float32 累加"}, measured[:, 1]),
+        ("bound", bound),
+        ("sum in bfloat16", measured[:, 0]),
+        ("sum in float32", measured[:, 1]),
     ],
     xlabel="d_k",
-    ylabel={"en": "largest error", "zh": "最大误差"},
+    ylabel="largest error",
     log_x=True,
     log_y=True,
     spec=".1e",
@@ -139,7 +139,7 @@ def frame(place, name, size):
     pairs[name, size] = factor, exp(2 * delta)
     drawn = heatmap(
         np.array([exact, got]),
-        rows=[{"en": "exact", "zh": "精确"}, {"en": "rounded", "zh": "舍入"}],
+        rows=["exact", "rounded"],
         columns=[f"s_{j}" for j in range(1, 7)],
         name="weights",
         spec=".3f",
@@ -148,12 +148,9 @@ def frame(place, name, size):
     f, most = number(factor, ".5g"), number(exp(2 * delta), ".5g")
     return Frame(
         place,
-        {"en": f"{name}, scores up to {size}", "zh": f"{name}，分数最大 {size}"},
+        f"{name}, scores up to {size}",
         (drawn,),
-        {
-            "en": f"A weight is wrong by a factor of up to {f}; the bound is {most}.",
-            "zh": f"舍入后与精确的权重，大的最多是小的 {f} 倍；上界是 {most} 倍。",
-        },
+        f"A weight is wrong by a factor of up to {f}; the bound is {most}.",
     )
 
 
@@ -163,14 +160,11 @@ stepper(
     "scores",
     [
         (
-            {
-                "en": "Format (1 float16, 2 bfloat16, 3 e4m3)",
-                "zh": "格式（1 float16，2 bfloat16，3 e4m3）",
-            },
+            "Format (1 float16, 2 bfloat16, 3 e4m3)",
             list(names),
         ),
         (
-            {"en": "Largest score (1, 4, 16, 64)", "zh": "最大的分数（1、4、16、64）"},
+            "Largest score (1, 4, 16, 64)",
             [str(size) for size in largest],
         ),
     ],

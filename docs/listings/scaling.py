@@ -71,16 +71,16 @@ def told(d_k, name, which=0):
 
 
 RAW, ROOT, WHOLE = (
-    ("1", {"en": "not divided", "zh": "不除"}),
-    ("√d_k", {"en": "divided by √dₖ", "zh": "除以 √dₖ"}),
-    ("d_k", {"en": "divided by dₖ", "zh": "除以 dₖ"}),
+    ("1", "not divided"),
+    ("√d_k", "divided by √dₖ"),
+    ("d_k", "divided by dₖ"),
 )
 
 
 def drawings(d_k):
     """The mean weights, each row from its largest to its smallest, and the scores."""
     for name, label in (RAW, ROOT, WHOLE):
-        title = {"en": f"weights, {label['en']}", "zh": f"权重，{label['zh']}"}
+        title = f"weights, {label}"
         yield heatmap(ranked[d_k, name], name=title, spec=".2f", scale=(0, 1))
     s = drawn[d_k]
     yield histogram(
@@ -95,14 +95,8 @@ def drawings(d_k):
 def frame(place, d_k):
     """What the slider shows at a width."""
     raw, root, whole = (told(d_k, name) for name in ("1", "√d_k", "d_k"))
-    says = {
-        "en": f"d_k = {d_k}: largest weight {raw} not divided, {root} divided by √d_k",
-        "zh": f"d_k = {d_k}：最大权重，不除 {raw}，除以 √d_k 后 {root}",
-    }
-    caption = {
-        "en": f"Largest weight: {raw} | ÷ √dₖ: {root} | ÷ dₖ: {whole}",
-        "zh": f"最大权重：{raw} | ÷ √dₖ：{root} | ÷ dₖ：{whole}",
-    }
+    says = f"d_k = {d_k}: largest weight {raw} not divided, {root} divided by √d_k"
+    caption = f"Largest weight: {raw} | ÷ √dₖ: {root} | ÷ dₖ: {whole}"
     return Frame((str(place),), f"d_k = {d_k}", tuple(drawings(d_k)), caption, says)
 
 
@@ -115,7 +109,7 @@ d_k = 64  # knob: log 1 … 1024
 raw_weights = softmax(scores)
 scaled_weights = [softmax(scores / sqrt(size)) for size in (4, 16, d_k)]
 every = [raw_weights, *scaled_weights]
-others = {"en": "each of keys 1 to 3", "zh": "键 1 到键 3 各"}
+others = "each of keys 1 to 3"
 bar_chart(
     [RAW[1], "dₖ = 4", "dₖ = 16", f"dₖ = {d_k}"],
     [(others, [w[0] for w in every]), ("key 4", [w[3] for w in every])],
@@ -218,13 +212,13 @@ hits = sum(abs(variance - d_k) <= error for d_k, (variance, error, _) in shown.i
 line_chart(
     widths,
     [
-        ({"en": "simulated", "zh": "模拟"}, estimates),
-        ({"en": "theory: 1", "zh": "理论：1"}, np.ones(len(widths))),
+        ("simulated", estimates),
+        ("theory: 1", np.ones(len(widths))),
     ],
     band={"simulated": (estimates - errors, estimates + errors)},
-    band_name={"en": "shaded: 95 % interval", "zh": "阴影：95% 置信区间"},
+    band_name="shaded: 95 % interval",
     xlabel="dₖ",
-    ylabel={"en": "variance divided by dₖ", "zh": "方差除以 dₖ"},
+    ylabel="variance divided by dₖ",
     log_x=True,
 )
 # --8<-- [end:simulate]
@@ -383,7 +377,7 @@ line_chart(widths, lines, xlabel="dₖ", ylabel="largest weight", log_x=True)
 
 # --8<-- [start:jacobian-figure]
 lines = [(label, [row[d_k, name][2][0] for d_k in widths]) for name, label in (RAW, ROOT, WHOLE)]
-norm = {"en": "norm of the Jacobian", "zh": "雅可比矩阵的范数"}
+norm = "norm of the Jacobian"
 line_chart(widths, lines, xlabel="dₖ", ylabel=norm, log_x=True)
 # --8<-- [end:jacobian-figure]
 

@@ -47,12 +47,12 @@ by_score = {
 }
 weights = {name: softmax(scores) for name, scores in by_score.items()}
 names = [
-    ({"en": "dot", "zh": "点积"}, "q · k"),
-    ({"en": "scaled dot", "zh": "缩放点积"}, "q · k / √dₖ"),
-    ({"en": "cosine", "zh": "余弦"}, "q · k / (‖q‖ ‖k‖)"),
-    ({"en": "bilinear", "zh": "双线性"}, "q W kᵀ"),
-    ({"en": "additive", "zh": "加性"}, "w · tanh(q W_q + k W_k)"),
-    ({"en": "without tanh", "zh": "去掉 tanh"}, "w · (q W_q + k W_k)"),
+    ("dot", "q · k"),
+    ("scaled dot", "q · k / √dₖ"),
+    ("cosine", "q · k / (‖q‖ ‖k‖)"),
+    ("bilinear", "q W kᵀ"),
+    ("additive", "w · tanh(q W_q + k W_k)"),
+    ("without tanh", "w · (q W_q + k W_k)"),
 ]
 titles = {"rows": numbered("query", n_q), "columns": numbered("key", n_k)}
 frames = []
@@ -68,7 +68,7 @@ for at, (name, (label, formula)) in enumerate(zip(by_score, names, strict=True),
         ),
     )
     frames.append(Frame((str(at),), label, drawings, formula))
-legend = {"en": "Score", "zh": "分数"}
+legend = "Score"
 stepper("scores", [(legend, [label for label, _ in names])], frames)
 # --8<-- [end:choose]
 
@@ -145,7 +145,7 @@ flow(
             ("key 2", "key", keys[1], ".0f"),
         ],
         [("q W_q", "query", left, ".0f"), ("k W_k", "key", right, ".0f")],
-        ({"en": "sum", "zh": "和"}, "neutral", left + right, ".0f"),
+        ("sum", "neutral", left + right, ".0f"),
         ("tanh", "neutral", np.tanh(left + right), ".4f"),
         ("score", "score", additive_scores[:1, 1], ".4f"),
     ],
@@ -331,15 +331,15 @@ bar_chart(
     [label for label, _ in names[:5]],
     [
         (
-            {"en": "operations", "zh": "运算次数"},
+            "operations",
             [large[name] / large["dot"] for name in large],
         ),
         (
-            {"en": "numbers held", "zh": "要存的数"},
+            "numbers held",
             [largest[name] / largest["dot"] for name in large],
         ),
     ],
-    ylabel={"en": "times those of dot", "zh": "点积的倍数"},
+    ylabel="times those of dot",
     spec=".3f",
 )
 # --8<-- [end:large]

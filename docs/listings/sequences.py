@@ -35,11 +35,10 @@ n, d = x.shape
 W_own = W_TAG[d : 2 * d]  # (5, 4)
 own = x @ W_own  # (4, 5) @ (5, 4) = (4, 4)
 places = [f"{word} {i + 1}" for i, word in enumerate(SENTENCE)]
-tags = zip(TAGS, ("代词", "动词", "限定词", "名词"), strict=True)
 heatmap(
     own,
     rows=places,
-    columns=[{"en": english, "zh": chinese} for english, chinese in tags],
+    columns=TAGS,
     role="neutral",
     spec=".0f",
     highlight=[(1, None), (3, None)],
@@ -67,10 +66,10 @@ for word, row in zip(("This", "is", "good"), labels, strict=True):
 
 # --8<-- [start:own-length]
 after = {  # stands in for a trained model: what is written after what
-    "This is good": {"START": "不", "不": "错", "错": "END"},
+    "This is good": {"START": "C'est", "C'est": "bien", "bien": "END"},
     "I saw a saw": {
-        **{"START": "我", "我": "看", "看": "见", "见": "一"},
-        **{"一": "把", "把": "锯", "锯": "子", "子": "END"},
+        **{"START": "J'", "J'": "ai", "ai": "vu", "vu": "une"},
+        **{"une": "scie", "scie": "END"},
     },
 }
 lengths = {}
@@ -107,9 +106,9 @@ for one, count in zip(sizes, counts, strict=True):
     print(f"k = {one:2}: {count:5}")
 line_chart(
     sizes,
-    [({"en": "window layer", "zh": "窗口层"}, counts)],
-    xlabel={"en": "window size k in tokens", "zh": "窗口大小 k（词元）"},
-    ylabel={"en": "parameters, d = 64", "zh": "参数量（d = 64）"},
+    [("window layer", counts)],
+    xlabel="window size k in tokens",
+    ylabel="parameters, d = 64",
     spec=".0f",
 )
 # --8<-- [end:window-parameters]
@@ -159,24 +158,12 @@ for at in np.ndindex(3, 3, 3):
         turned,
         mixed,
         names=["I", "saw", "a"],
-        xlabel={"en": "for verb", "zh": "支持动词"},
-        ylabel={"en": "for noun", "zh": "支持名词"},
+        xlabel="for verb",
+        ylabel="for noun",
     )
-    told = {"o": text(mixed, ".2f"), "a": text(turned, ".2f")}
-    english = "Weights {a}, output {o}.".format(**told)
-    chinese = "权重 {a}，输出 {o}。".format(**told)
-    named = {"shares": text(shares, ".0f")}
-    frames.append(
-        Frame(
-            tuple(str(one + 1) for one in at),
-            {
-                "en": "Shares {shares}".format(**named),
-                "zh": "份额 {shares}".format(**named),
-            },
-            (drawn,),
-            {"en": english, "zh": chinese},
-        )
-    )
+    label = f"Shares {text(shares, '.0f')}"
+    caption = f"Weights {text(turned, '.2f')}, output {text(mixed, '.2f')}."
+    frames.append(Frame(tuple(str(one + 1) for one in at), label, (drawn,), caption))
 stepper("hull", [(word, [None] * 3) for word in ("I", "saw", "a")], frames)
 # --8<-- [end:turn]
 

@@ -27,9 +27,9 @@ def one_leads(gap, n, tau=1):
 
 
 BARS = [
-    {"en": "the key that leads", "zh": "领先的键"},
-    {"en": "all others together", "zh": "其余的键合计"},
-    {"en": "each of the others", "zh": "其余每个键"},
+    "the key that leads",
+    "all others together",
+    "each of the others",
 ]
 temperatures = [1, 2, 4]  # knob
 gaps, counts = [4, 7, 10], [2, 8, 64, 1024]
@@ -42,7 +42,7 @@ def frame(i, j, k):
     shares = [a[-1], a[:-1].sum(), a[0]]
     bars = bar_chart(BARS, {"": shares}, ylabel="weight", spec=".4f", scale=(0, 1))
     share = number(a[-1], ".4f")
-    caption = {"en": f"Leader: {share}", "zh": f"领先者：{share}"}
+    caption = f"Leader: {share}"
     label = f"τ = {tau}, Δ = {gap}, n = {n:,d}"
     return Frame((str(i + 1), str(j + 1), str(k + 1)), label, (bars,), caption)
 
@@ -50,9 +50,9 @@ def frame(i, j, k):
 stepper(
     "lead",
     [
-        ({"en": "temperature τ", "zh": "温度 τ"}, [str(tau) for tau in temperatures]),
-        ({"en": "lead Δ", "zh": "差距 Δ"}, [str(gap) for gap in gaps]),
-        ({"en": "keys n", "zh": "键数 n"}, [f"{n:,d}" for n in counts]),
+        ("temperature τ", [str(tau) for tau in temperatures]),
+        ("lead Δ", [str(gap) for gap in gaps]),
+        ("keys n", [f"{n:,d}" for n in counts]),
     ],
     [frame(i, j, k) for i in range(3) for j in range(3) for k in range(4)],
 )
@@ -195,10 +195,10 @@ line_chart(
     taus,
     [
         ("largest weight", rows.max(axis=1)),
-        ({"en": "entropy / ln 4", "zh": "熵 / ln 4"}, entropy(rows) / log(4)),
+        ("entropy / ln 4", entropy(rows) / log(4)),
     ],
     xlabel="τ",
-    ylabel={"en": "share", "zh": "比例"},
+    ylabel="share",
     log_x=True,
 )
 # --8<-- [end:temperature]
@@ -278,10 +278,10 @@ line_chart(
     factors,
     [
         ("‖J‖", [norm(softmax_jacobian(w)) for w in by_factor]),
-        ({"en": "bound", "zh": "上界"}, 2 * by_factor[:, :3].sum(axis=1)),
+        ("bound", 2 * by_factor[:, :3].sum(axis=1)),
     ],
     xlabel="c",
-    ylabel={"en": "norm", "zh": "范数"},
+    ylabel="norm",
     log_y=True,
     spec=".2e",
 )

@@ -63,15 +63,15 @@ RUN = 1  # the draw that is shown
 def after(layers):
     """The tokens of one run after some layers."""
     x = alone[layers][RUN]
-    caption = {"en": f"D = {spread(x):.0e}", "zh": f"D = {spread(x):.0e}"}
-    label = {"en": f"layers: {layers}", "zh": f"层数：{layers}"}
-    columns = {"en": "16 components", "zh": "16 个分量"}
-    rows = {"en": "8 tokens", "zh": "8 个词元"}
+    caption = f"D = {spread(x):.0e}"
+    label = f"layers: {layers}"
+    columns = "16 components"
+    rows = "8 tokens"
     axes = {"row_axis": rows, "column_axis": columns, "numbers": False}
     return Frame((str(layers),), label, (heatmap(x, role="output", **axes),), caption)
 
 
-slider({"en": "layers", "zh": "层数"}, [after(layers) for layers in range(4)])
+slider("layers", [after(layers) for layers in range(4)])
 # --8<-- [end:alike]
 
 # --8<-- [start:truncation]
@@ -603,8 +603,8 @@ def measure(N, norm_first, kinds=("MHA", "FFN"), chunks=3, runs=20, n=16, d=32):
 
 
 ORDERS = (
-    ({"en": "post-norm", "zh": "后置归一化"}, False),
-    ({"en": "pre-norm", "zh": "前置归一化"}, True),
+    ("post-norm", False),
+    ("pre-norm", True),
 )
 depths = (3, 6, 12, 24)
 measured = {(N, first): measure(N, first) for N in depths for _, first in ORDERS}
@@ -617,32 +617,29 @@ def at_depth(place, N):
         g2 = measured[N, first][1]
         lines.append((name, np.sqrt(g2.mean(axis=1))))
         low, high = np.quantile(np.sqrt(g2), (0.1, 0.9), axis=1)
-        band[name["en"]] = (low, high)
+        band[name] = (low, high)
     gradients = line_chart(
         np.arange(N + 1),
         lines,
         band=band,
-        band_name={"en": "shaded: 8 of 10 runs", "zh": "阴影：十次中的八次"},
-        xlabel={"en": "l, blocks below", "zh": "l，下面的块数"},
-        ylabel={"en": "‖g‖, size of the gradient", "zh": "‖g‖，梯度的范数"},
+        band_name="shaded: 8 of 10 runs",
+        xlabel="l, blocks below",
+        ylabel="‖g‖, size of the gradient",
         spec=".2f",
     )
     u, w = (one[::2].mean(axis=1) for one in measured[N, False][2:])
     likeness = line_chart(
         np.arange(1, N + 1),
         [
-            ({"en": "u, on the way up", "zh": "u，往上"}, u),
-            ({"en": "w, on the way down", "zh": "w，往下"}, w),
+            ("u, on the way up", u),
+            ("w, on the way down", w),
         ],
-        xlabel={"en": "block", "zh": "块"},
-        ylabel={"en": "attention in post-norm", "zh": "后置归一化里的注意力"},
+        xlabel="block",
+        ylabel="attention in post-norm",
         spec=".2f",
     )
     low, high = (np.sqrt(measured[N, one][1].mean(axis=1)).min() for one in (False, True))
-    caption = {
-        "en": f"smallest ‖g‖: post-norm {low:.2f}, pre-norm {high:.2f}",
-        "zh": f"‖g‖ 的最小值：后置 {low:.2f}，前置 {high:.2f}",
-    }
+    caption = f"smallest ‖g‖: post-norm {low:.2f}, pre-norm {high:.2f}"
     return Frame((str(place),), f"N = {N}", (gradients, likeness), caption)
 
 

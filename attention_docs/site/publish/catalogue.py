@@ -26,6 +26,7 @@ class Placed:
     words: Words
     site_name: str
     own_listing: bool
+    translated: bool = False  # not in the language of the listings
 
     @property
     def description(self) -> str:
@@ -45,7 +46,8 @@ class Placed:
     @property
     def listing(self) -> str:
         """Where the listing stands; empty where there is none."""
-        return f"listings/{self.page.slug}.py" if self.own_listing else ""
+        folder = f"listings/{self.page.lang}" if self.translated else "listings"
+        return f"{folder}/{self.page.slug}.py" if self.own_listing else ""
 
     def line(self, zipped: bool) -> str:
         """The line at the end of the page that offers the copies."""

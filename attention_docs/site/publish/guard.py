@@ -16,7 +16,7 @@ from pathlib import Path
 from lxml import html as lxml
 from lxml.etree import _Comment
 
-from attention_docs.site.read.page import REQUESTED
+from attention_docs.site.read.syntax import REQUESTED
 
 INCLUDE = r"--8<--"
 REQUEST = rf"<!-- (?:{'|'.join(REQUESTED)})"

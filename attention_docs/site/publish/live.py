@@ -7,21 +7,19 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
 from attention_docs.site.publish import bytecode, runtime
 from attention_docs.site.publish.place import write
-from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.listing import words
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.script import Script
 from attention_docs.site.render.weave import Woven
+from attention_docs.site.run.execute import FIGURE_TABLES
 from attention_docs.site.run.imports import PACKAGE
 from attention_docs.site.run.result import Result, digest
-from attention_docs.words import words
-from attention_docs.words.drawn import TEXT, table
 
 FOLDER = "live"
 PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
@@ -40,63 +38,54 @@ def place(page: Page) -> str:
 
 def document(woven: Woven) -> dict[str, Any]:
     """The blocks of a page for `run/live.py`, and what they have given in the build."""
-    page, cells = woven.page, []
-    lang = page.script.origin if isinstance(page.script, Script) else page.lang
-    for number, block in enumerate(page.blocks, start=1):
-        section, result = block.sections[0], woven.result(block) or Result()
-        heavy = block.id in woven.heavy
-        files = result.files if heavy else ()
-        figure = result.figure.get(lang)
-        values = [
-            (place, value.expression, value.spec, woven.value(place))
-            for place, value in enumerate(page.values, start=1)
-            if value.after == number and not value.counted
-        ]
-        cells.append(
-            {
-                "id": block.id,
-                "code": block.shown,
-                "listing": section.listing.name,
-                "line": section.first_line,
-                "torch": heavy,
-                "files": [(file.variable, file.name, file.text) for file in files],
-                "values": values,
-                "text": result.text,
-                "figure": digest(figure.svg) if figure else "",
-                "knobs": [knob.told() for one in block.sections for knob in one.knobs],
-            }
-        )
+    page = woven.page
+    cells = [_cell(woven, number) for number in range(1, len(page.blocks) + 1)]
     scratch = {"id": SCRATCH, "code": "", "listing": f"{SCRATCH}.py", "line": 1, "torch": False}
     cells.append(scratch | {"files": [], "values": [], "text": "", "figure": "", "knobs": []})
-    return {"lang": lang, "script": _reworded(woven), "cells": cells}
+    return {"lang": page.lang, "words": _words(page), "cells": cells}
 
 
-def _reworded(woven: Woven) -> dict[str, str]:
-    """What the words of a page's figures become in a script in which nothing is drawn."""
+def _cell(woven: Woven, number: int) -> dict[str, Any]:
+    """A block and what follows from it, by its number on the page."""
     page = woven.page
-    if not isinstance(page.script, Script):
-        return {}
-    said, results = words(page.script.origin), map(woven.result, page.blocks)
-    drawn = [one.figure[page.script.origin].svg for one in results if one and one.figure]
-    texts = [text for svg in drawn for text in TEXT.findall(svg)]
-    for name in ("terms", "labels", "figures") if drawn else ():  # what an edit may bring
-        texts += _texts(said.table.get(name, {}))
-    try:
-        return table(texts, page.script)
-    except ValueError as error:
-        message = f"a live page would say it wrong: {error}; say in docs/{page.lang}.toml which"
-        raise Failure(page.origin, 1, message) from None
+    block = page.blocks[number - 1]
+    section, result = block.sections[0], woven.result(block) or Result()
+    is_heavy = block.id in woven.heavy
+    figure = result.figure.get(page.lang)
+    values = [
+        (place, block.translated(value.expression), value.spec, woven.value(place))
+        for place, value in enumerate(page.values, start=1)
+        if value.after == number and not value.counted
+    ]
+    return {
+        "id": block.id,
+        "code": block.shown,
+        "listing": section.listing.name,
+        "line": section.first_line,
+        "torch": is_heavy,
+        "files": [(one.variable, one.name, one.text) for one in result.files if is_heavy],
+        "values": values,
+        "text": result.text_in(page.lang),
+        "figure": digest(figure.svg) if figure else "",
+        "knobs": [knob.told() for knob in block.knobs],
+    }
 
 
-def _texts(value: Any) -> list[str]:
-    """All texts of a table of words."""
-    if isinstance(value, dict):
-        return [text for one in value.values() for text in _texts(one)]
-    return [value] if isinstance(value, str) else []
+def _words(page: Page) -> dict[str, str]:
+    """The words that a run of the page's listings puts together, in the page's language."""
+    found: dict[str, str] = {}
+    for block in page.blocks:
+        for section in block.sections:
+            own = words(section.listing, block.lang)
+            found |= {english: block.script(text, english) for english, text in own.items()}
+    return found
 
 
-def pack(root: Path) -> bytes:
-    """The package and what it needs besides NumPy, as one archive, the same on every day."""
+def pack(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """The package and what it needs besides NumPy, as one archive, the same on every day.
+
+    `locales` are the locale strings of languages that have no file of them.
+    """
     package = root / PACKAGE
     own = [path for path in package.glob("*.py") if path.name != "verify.py"]  # a command
     own += [*package.glob("figures/*.py"), *package.glob("words/*"), *package.glob("colours/*.py")]
@@ -107,6 +96,9 @@ def pack(root: Path) -> bytes:
     for name in texts:
         if name.endswith(".toml"):
             texts[name] = _figure_words(texts[name].decode()).encode()
+    for lang, table in locales.items():
+        used = {name: table.get(name, {}) for name in FIGURE_TABLES}
+        texts[f"{PACKAGE}/words/{lang}.toml"] = as_toml(used).encode()
     texts["jaxtyping.py"] = (package / SHAPES).read_bytes()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -135,13 +127,32 @@ def _libraries() -> Iterator[tuple[str, Path]]:
                 yield name, Path(str(file.locate()))
 
 
-def beside(stage: Path, root: Path, cache: Path) -> None:
+def as_toml(table: Mapping[str, Any], path: str = "") -> str:
+    """Nested tables of strings as TOML.
+
+    Examples:
+        >>> print(as_toml({"terms": {"key": "鍵"}}))
+        [terms]
+        "key" = "鍵"
+    """
+    own = {name: value for name, value in table.items() if not isinstance(value, Mapping)}
+    lines = [f"[{path}]"] if path and own else []
+    lines += [
+        f"{json.dumps(name)} = {json.dumps(one, ensure_ascii=False)}" for name, one in own.items()
+    ]
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            lines.append(as_toml(value, f"{path}.{json.dumps(name)}" if path else name))
+    return "\n".join(line for line in lines if line)
+
+
+def beside(stage: Path, root: Path, cache: Path, locales: Mapping[str, Mapping[str, Any]]) -> None:
     """Write what live pages load on a reader's press."""
     folder = stage / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, path in runtime.served(cache).items():
         shutil.copyfile(path, folder / name)
-    (folder / PACKAGE_FILE).write_bytes(pack(root))
+    (folder / PACKAGE_FILE).write_bytes(pack(root, locales))
     write(folder / LOCK, json.dumps(_lock()))
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
     write(folder / SIZES, json.dumps(sizes))

@@ -14,8 +14,7 @@ from pathlib import Path
 from textwrap import indent
 
 from attention_docs.site.publish.catalogue import Catalogue, Placed
-from attention_docs.site.read.page import (
-    CODE_SPAN,
+from attention_docs.site.read.pieces import (
     Attributes,
     Block,
     Box,
@@ -25,10 +24,12 @@ from attention_docs.site.read.page import (
     Note,
     Reference,
     Request,
-    lines_as_pieces,
 )
+from attention_docs.site.read.reader import lines_as_pieces
+from attention_docs.site.read.syntax import CODE_SPAN
 from attention_docs.site.render.weave import FILES, Woven
 from attention_docs.site.run.imports import file_of
+from attention_docs.site.run.result import Result
 
 LIST = re.compile(r"(?<=[)*])\{ [.#][^{}]*\}")  # attributes of a link or of a word
 LINK = re.compile(r'(?P<before>\]\(|\bhref=")(?P<target>[\w./-]+\.\w+)(?=[)\s"#])')
@@ -51,10 +52,8 @@ def markdown(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
             found.append(fenced(part.shown.strip("\n"), "python"))
         if part.id in linked:
             found.append(f'<a id="out-{part.id}"></a>')
-        if result and result.text:
-            found.append(fenced(result.text, "text"))
-        if result and result.figure:
-            found.append(words["figure"] + result.figure[woven.page.lang].alt)
+        if result:
+            found += _shown(result, woven)
         for file in result.files if result else ():
             found.append(f"[{file.name}]({link(f'{FILES}/{file.name}')})")
     found.append("---")
@@ -67,6 +66,18 @@ def markdown(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     if catalogue.site_url:
         found.append(f"<{catalogue.site_url}{placed.url}>")
     return "\n\n".join(found) + "\n"
+
+
+def _shown(result: Result, woven: Woven) -> Iterator[str]:
+    """What a block printed and drew; a table is aligned text, a figure is described in words."""
+    lang = woven.page.lang
+    if text := result.text_in(lang):
+        yield fenced(text, "text")
+    if drawing := result.figure.get(lang):
+        figure = woven.words["site"]["copies"]["figure"]
+        yield fenced(drawing.alt, "text") if drawing.cells else figure + drawing.alt
+    for check in result.checks:
+        yield f"✓ {check.statement[lang]}"
 
 
 def parts(

@@ -7,7 +7,7 @@ from typing import Any
 from attention_docs.colours import resolve_colours
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.markdown import fenced, parts
-from attention_docs.site.read.page import Block
+from attention_docs.site.read.pieces import Block
 from attention_docs.site.render.weave import Woven
 
 
@@ -62,8 +62,8 @@ def _code(woven: Woven, block: Block, count: int) -> dict[str, Any]:
     """A block as a cell, with what it printed and drew."""
     result = woven.result(block)
     outputs: list[dict[str, Any]] = []
-    if result and result.text:
-        outputs.append({"output_type": "stream", "name": "stdout", "text": result.text + "\n"})
+    if result and (text := result.text_in(woven.page.lang)):
+        outputs.append({"output_type": "stream", "name": "stdout", "text": text + "\n"})
     if result and result.figure:
         drawing = result.figure[woven.page.lang]
         kind = "image/svg+xml" if drawing.svg.startswith("<svg") else "text/html"

@@ -55,7 +55,9 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
                 "functions": result.functions,
                 "seeds": result.seeds,
                 "figure": result.figure[page.lang].alt if result.figure else "",
-                **content(result.text),
+                "table": result.figure[page.lang].cells if result.figure else (),
+                "checks": [check.statement[page.lang] for check in result.checks],
+                **content(result.text_in(page.lang)),
             }
         )
     for number, value in enumerate(page.values, start=1):
@@ -118,22 +120,25 @@ def blocks(pages: Iterable[Page]) -> dict[str, list[list[str]]]:
 def document(
     root: Path,
     languages: Sequence[str],
-    made: Mapping[str, str],
+    strings: Mapping[str, Mapping[str, Mapping[str, str]]],
+    locales: Mapping[str, Mapping[str, Any]],
     versions: Mapping[str, str],
     pages: Sequence[Page],
     lines: Iterable[str],
 ) -> str:
     """The file's content from the lines of all pages, the same for the same site.
 
-    `made` are the languages that are made from others, by those.
+    `strings` are those of the listings of each page in the other languages, `locales` the locale
+    strings of languages that the package has no file of.
     """
     first = [page for page in pages if page.lang == languages[0]]  # the others run the same blocks
     head = {
         "languages": languages,
-        "made": made,
+        "strings": strings,
+        "locales": locales,
         "versions": versions,
-        "sha256": sources(root, languages, first),
+        "sha256": sources(root, [lang for lang in languages if lang not in locales], first),
         "pages": blocks(first),
     }
-    opened = json.dumps(head)[:-1]
+    opened = json.dumps(head, ensure_ascii=False)[:-1]
     return f'{opened}, "records": [\n' + ",\n".join(filter(None, lines)) + "\n]}\n"

@@ -18,21 +18,29 @@ HEAD = "What this chapter prints. Rewritten by `make update`; the build never re
 def chapters(document: dict[str, Any]) -> dict[str, str]:
     """The content of the file of each chapter, from the site's numbers.json.
 
-    The pages of the first language; the others show the same.
+    The pages of the first language; the others show the same. Counts of the whole site are left
+    out: each of two branches would change them, and git would merge the two to a wrong number.
     """
     texts: dict[str, str] = {}
     for record in document["records"]:
         lang, slug = record["lang"], record["slug"]
-        if lang != document["languages"][0]:
+        if lang != document["languages"][0] or record.get("expression", "").startswith("site."):
             continue
         texts.setdefault(slug, HEAD)
         if record["kind"] == "output":
-            if record["text"]:
-                texts[slug] += f"\n== {record['id'].removeprefix('out-')}\n{record['text']}\n"
+            if shown := _shown(record):
+                texts[slug] += f"\n== {record['id'].removeprefix('out-')}\n{shown}\n"
         else:
             spec = f":{record['format']}" if record["format"] else ""
             texts[slug] += f"\n{{{{ {record['expression']}{spec} }}}} = {record['text']}\n"
     return texts
+
+
+def _shown(record: dict[str, Any]) -> str:
+    """What a block printed, its table, and what it checked."""
+    parts = [record["text"], record["figure"] if record["table"] else ""]
+    parts += [f"✓ {statement}" for statement in record["checks"]]
+    return "\n".join(filter(None, parts))
 
 
 def write(document: dict[str, Any], folder: Path) -> None:

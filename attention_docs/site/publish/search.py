@@ -20,7 +20,15 @@ BLOCKS = {"article", "dd", "dt", "figcaption", "li", "p", "summary", "tr"}
 BOXES = {"deeper", "fold", "result", "exercise"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 SKIPPED_TAGS = {"button", "pre", "script", "style", "svg"}
-SKIPPED_CLASSES = {"code", "doc-labels", "drawing", "headerlink", "origin", "result-links"}
+SKIPPED_CLASSES = {
+    "checks",
+    "code",
+    "doc-labels",
+    "drawing",
+    "headerlink",
+    "origin",
+    "result-links",
+}
 REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "sources/")
 CELLS = {"td", "th"}
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")

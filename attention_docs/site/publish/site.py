@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from attention_docs.site.publish import card, numbers, offline, search
 from attention_docs.site.publish.catalogue import ZIP, Catalogue, Placed
 from attention_docs.site.publish.place import compress, write
 from attention_docs.site.render.shelf import Made
-from attention_docs.site.run.execute import public_versions
+from attention_docs.site.run.execute import Executor, public_versions
 from attention_docs.site.run.imports import Modules
 from attention_docs.site.store import Store, key_of
 
@@ -30,20 +30,25 @@ def beside(
     built: Path,
     catalogue: Catalogue,
     pages: Sequence[Finished],
-    made: Mapping[str, str],
+    executor: Executor,
     known: Callable[[str], tuple[Sequence[search.Names], Sequence[str]]],
 ) -> None:
     """Write what machines and searches read.
 
-    `pages` are in the order of the navigation; `made` are the languages that are made from others,
-    by those; `known` gives what the search of a language knows.
+    `pages` are in the order of the navigation; `executor` has run them; `known` gives what the
+    search of a language knows.
     """
     languages = [*catalogue.tags]
     by_url = sorted(pages, key=lambda page: page.placed.url)
     lines = (page.made.numbered for page in by_url)
     sources = [page.placed.page for page in by_url]
-    told = numbers.document(catalogue.root, languages, made, public_versions(), sources, lines)
-    write(built / "numbers.json", told)
+    strings = {
+        page.slug: executor.by_path[page.path].strings
+        for page in sources
+        if page.lang == languages[0] and page.blocks
+    }
+    about = (languages, strings, executor.locales, public_versions())
+    write(built / "numbers.json", numbers.document(catalogue.root, *about, sources, lines))
     for number, lang in enumerate(languages):
         found = (page.made.searched for page in pages if page.placed.page.lang == lang)
         folder = built / lang if number else built

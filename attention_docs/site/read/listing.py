@@ -1,7 +1,7 @@
 """A listing, a script of `docs/listings/`, as its named sections.
 
-Its comments are English. What they say in another language stands beside it, by the English words:
-`docs/listings/scaling.zh.toml`. Statements are never translated.
+Its comments and strings are English. What they are in another language stands beside it, by the
+English words: `docs/listings/scaling.zh.toml`. Statements are never translated.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.knobs import Knob, taken
+from attention_docs.site.read.literals import code_with_translations, find_literals
+from attention_docs.words import table as locale_table
+from attention_docs.words.strings import Translator, has_words
 
 MARKER = re.compile(r"^# --8<-- \[(?P<kind>start|end):(?P<name>[\w-]+)\]$")
 
@@ -37,11 +40,9 @@ class Section:
     code: str
     knobs: tuple[Knob, ...] = ()
 
-    def told(self, lang: str, script: Callable[[str, str], str] = same) -> str:
-        """The code with comments in a language, or in what a script makes of it."""
-        words = comments(self.listing, lang)
-        own = {text for text, *_ in remarks(self.code)} if words else set()
-        return told(self.code, {text: script(words[text], text) for text in own & words.keys()})
+    def translated(self, lang: str, script: Callable[[str, str], str] = same) -> str:
+        """The code with its comments and strings in a language, or in what a script makes of it."""
+        return translate_code(self.code, self.listing, lang, script)
 
 
 @lru_cache(maxsize=1024)  # a page asks for the same listing once for each of its blocks
@@ -96,20 +97,43 @@ def table(listing: Path, lang: str) -> Path:
 def comments(listing: Path, lang: str) -> Mapping[str, str]:
     """The comments of a listing in a language, by the English ones; none in English itself."""
     path = table(listing, lang)
-    return _comments(path, path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    return _tables(path, path.read_text(encoding="utf-8")).get("comments", {})
+
+
+def strings(listing: Path, lang: str) -> Mapping[str, str] | None:
+    """The strings of a listing in a language, by the English ones; None without a table.
+
+    `[words]` are strings that no literal holds: words of the package, and what a run puts together.
+    """
+    path = table(listing, lang)
+    if not path.is_file():
+        return None
+    tables = _tables(path, path.read_text(encoding="utf-8"))
+    return {**tables.get("words", {}), **tables.get("strings", {})}
+
+
+def words(listing: Path, lang: str) -> Mapping[str, str]:
+    """The strings that no literal holds, in a language."""
+    path = table(listing, lang)
+    if not path.is_file():
+        return {}
+    return _tables(path, path.read_text(encoding="utf-8")).get("words", {})
 
 
 @lru_cache(maxsize=256)
-def _comments(path: Path, text: str) -> Mapping[str, str]:
+def _tables(path: Path, text: str) -> Mapping[str, Mapping[str, str]]:
     file = f"docs/listings/{path.name}"
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise Failure(file, 1, f"must be TOML: {error}") from None
-    entries = found.get("comments")
-    if set(found) != {"comments"} or not isinstance(entries, dict):
-        raise Failure(file, 1, 'must hold [comments] and nothing else: "english" = "…"')
-    return entries
+    known = set(found) <= {"comments", "strings", "words"}
+    if not known or not all(isinstance(entries, dict) for entries in found.values()):
+        message = 'must hold [comments], [strings] and [words] and nothing else: "english" = "…"'
+        raise Failure(file, 1, message)
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -142,38 +166,73 @@ def speaks(remark: str) -> bool:
     return bool(WORD.search(SHAPE.sub("", remark)))
 
 
-def told(code: str, words: Mapping[str, str]) -> str:
-    """Code with its comments and docstrings replaced by what a table says for them.
-
-    Examples:
-        >>> told("x = 1  # one", {"one": "一"})
-        'x = 1  # 一'
-    """
-    if not words:
+def translate_code(
+    code: str, listing: Path, lang: str, script: Callable[[str, str], str] = same
+) -> str:
+    """Code with its comments, docstrings and strings in a language, as its tables have them."""
+    said, texts = comments(listing, lang), strings(listing, lang)
+    if texts is None:
         return code
-    lines = code.split("\n")
-    for text, line, start, end in sorted(remarks(code), key=lambda one: one[1:], reverse=True):
-        if text in words:
-            before = lines[line - 1]
-            space = " " if before[start - 1] == "#" else ""
-            lines[line - 1] = before[:start] + space + words[text] + before[end:]
-    return "\n".join(lines)
+    replacements = [
+        (line, start, end, " " * _is_comment(code, line, start) + script(said[text], text))
+        for text, line, start, end in remarks(code)
+        if text in said
+    ]
+    translator = Translator(locale_table("terms", lang), texts)
+    found = {literal.text: translator.find(literal.text) for literal in find_literals(code)}
+    changed = {
+        english: script(other, english) for english, other in found.items() if other is not None
+    }
+    return code_with_translations(code, changed, replacements)
 
 
-def untold(listing: Path, lang: str) -> Iterator[Failure]:
-    """Comments without their words in a language, and words for comments that are not there."""
-    words, path = comments(listing, lang), table(listing, lang)
+def _is_comment(code: str, line: int, start: int) -> bool:
+    return code.split("\n")[line - 1][start - 1] == "#"
+
+
+def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
+    """Comments and strings without a translation, and translations of what is not there."""
+    path = table(listing, lang)
     if not path.is_file():
         return
+    tables = _tables(path, path.read_text(encoding="utf-8"))
+    sections = read_listing(listing).values()
     said = {
         text: section.first_line + line - 1
-        for section in read_listing(listing).values()
+        for section in sections
         for text, line, *_ in remarks(section.code)
         if speaks(text)
     }
-    for text in said.keys() - words.keys():
-        message = f'docs/listings/{path.name} has no words for the comment "{text}"'
-        yield Failure(f"docs/listings/{listing.name}", said[text], message)
-    for text in words.keys() - said.keys():
-        message = f'"{text}" is no comment of docs/listings/{listing.name}'
-        yield Failure(f"docs/listings/{path.name}", 1, message)
+    literals = {
+        literal.text: section.first_line + literal.line - 1
+        for section in sections
+        for literal in find_literals(section.code)
+    }
+    yield from _compare_table(listing, path, "comments", tables.get("comments", {}), said)
+    own = tables.get("strings", {})
+    translator = Translator(locale_table("terms", lang), own)
+    wanted = {
+        text: line
+        for text, line in literals.items()
+        if text in own or (has_words(text) and translator.find(text) is None)
+    }
+    yield from _compare_table(listing, path, "strings", own, wanted)
+
+
+def _compare_table(
+    listing: Path, path: Path, name: str, entries: Mapping[str, str], lines: Mapping[str, int]
+) -> Iterator[Failure]:
+    """What a table lacks, at its line in the listing, and what it has too many, at its own."""
+    for text in lines.keys() - entries.keys():
+        message = f"docs/listings/{path.name} has no translation under [{name}] of {text!r}"
+        yield Failure(f"docs/listings/{listing.name}", lines[text], message)
+    for text in entries.keys() - lines.keys():
+        message = f"{text!r} under [{name}] is not in docs/listings/{listing.name}"
+        yield Failure(f"docs/listings/{path.name}", _line_of(path, text), message)
+
+
+def _line_of(path: Path, text: str) -> int:
+    """The line of a table that holds an entry."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    start = text.split("\n")[0].replace("\\", "\\\\").replace('"', '\\"')
+    return next((number for number, line in enumerate(lines, 1) if start in line), 1)

@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import DISPLAY, INLINE, VALUE, Page, Passage
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.passage import Passage
+from attention_docs.site.read.syntax import DISPLAY, INLINE, VALUE
 from attention_docs.words import table
 
 SIGNS = {"≤": ("\\le", "≤"), "≥": ("\\ge", "≥")}

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import comments, table
-from attention_docs.site.read.page import CODE_SPAN, Block, Fence, Page, parsed
+from attention_docs.site.read.listing import comments, strings, table
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block, Fence
+from attention_docs.site.read.reader import parsed
 from attention_docs.site.read.script import HAN, Script, opencc
-from attention_docs.words.drawn import reworded
+from attention_docs.site.read.syntax import CODE_SPAN
 
+HTML_TEXT = re.compile(r'(?<=[>"])[^<>"]*[\u2018-\u201d\u3400-\u9fff][^<>"]*(?=[<"])')
 COMPARED = ("formulas", "relations")
 """The words by which pages are compared; no reader sees them."""
 
@@ -90,10 +93,12 @@ def terms(script: Script, glossary: Page) -> Iterator[Failure]:
             yield Failure(glossary.path, line, message)
 
 
-def remarks(script: Script, listing: Path) -> Iterator[Failure]:
-    """The words in the comments of a listing that have no answer."""
+def listing_words(script: Script, listing: Path) -> Iterator[Failure]:
+    """The words in the comments and strings of a listing that have no answer."""
     path = table(listing, script.origin)
-    for english, text in comments(listing, script.origin).items():
+    texts = [*comments(listing, script.origin).items()]
+    texts += (strings(listing, script.origin) or {}).items()
+    for english, text in texts:
         for message in script.open(text, english):
             yield Failure(f"docs/listings/{path.name}", _line(path, text), message)
 
@@ -191,4 +196,4 @@ def forms(text: str) -> list[str]:
 def documentation(script: Script, html: str) -> str:
     """A page with the documentation of a module, whose labels come in the first script."""
     before, head, labels = html.partition('<div class="doc doc-object')
-    return before + head + reworded(labels, script)
+    return before + head + HTML_TEXT.sub(lambda text: script(text[0]), labels)

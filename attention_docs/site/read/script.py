@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import CODE_SPAN, VALUE
+from attention_docs.site.read.syntax import CODE_SPAN, VALUE
 
 ANSWERS = ("axes", "rows", "terms", "words")
 """The tables that say what a word is called; a word stands in one of them. Those of `rows` may also

@@ -20,7 +20,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import CODE_SPAN, VALUE, Block, Box, End, Fence, Page
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block, Box, End, Fence
+from attention_docs.site.read.syntax import CODE_SPAN, VALUE
 
 NUMERAL = re.compile(
     r"(?<![\w.#§])(?<![A-Za-z]-)(?!0\d)\d+(?:[.,]\d+)*(?:e[-+]?\d+)?(?P<percent> ?\\?%)?"

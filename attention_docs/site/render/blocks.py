@@ -14,7 +14,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from attention_docs.site.read.listing import Section
-from attention_docs.site.read.page import Block
+from attention_docs.site.read.pieces import Block
 from attention_docs.site.render import boxes
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.result import Result
@@ -37,14 +37,15 @@ def output(block: Block, woven: Woven, caption: Element | None, md: Markdown) ->
     if result and not result.shows:
         return None
     frame = Element("div", {"class": "output", "id": f"out-{block.id}"})
-    text = result.text if result else woven.error(block)
+    text = result.text_in(woven.page.lang) if result else woven.error(block)
     drawing = result.figure.get(woven.page.lang) if result else None
     folded = bool(text and drawing and block.text == "folded")
     if text and not folded:
         _stashed(frame, "p", highlight(text, "text"), md)
     if drawing:
         figure = SubElement(frame, "figure")
-        _stashed(figure, "div", drawing.svg, md, {"class": "drawing"})
+        kind = "table-frame" if drawing.cells else "drawing"
+        _stashed(figure, "div", drawing.svg, md, {"class": kind})
         if caption is not None:
             caption.tag = "figcaption"
             caption.attrib.pop("class")
@@ -59,8 +60,19 @@ def output(block: Block, woven: Woven, caption: Element | None, md: Markdown) ->
         size = len(file.text.encode()) / 1000
         _stashed(frame, "p", f'<p class="file">{link} ({size:.0f} kB)</p>', md)
     if result:
-        _stashed(frame, "p", origin(block, result, woven), md)
+        _stashed(frame, "p", checks(result, woven) + origin(block, result, woven), md)
     return frame
+
+
+def checks(result: Result, woven: Woven) -> str:
+    """What the block has checked, behind one mark."""
+    if not result.checks:
+        return ""
+    items = "".join(
+        f"<li>{html.escape(check.statement[woven.page.lang])}</li>" for check in result.checks
+    )
+    checked = woven.words["site"]["blocks"]["checked"]
+    return f'<details class="checks"><summary>{checked}</summary><ul>{items}</ul></details>'
 
 
 def _stashed(

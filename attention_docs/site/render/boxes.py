@@ -1,6 +1,6 @@
 """Boxes of a page: depth that folds, numbered results, exercises with their answers.
 
-A box is a block of pymdownx between lines of slashes; `read/page.py` says what it may hold.
+A box is a block of pymdownx between lines of slashes; `read/syntax.py` says what it may hold.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from markdown import Markdown
 from pymdownx.blocks import BlocksExtension
 from pymdownx.blocks.block import Block, type_any
 
-from attention_docs.site.read.page import OPTIONS, Box, Page, Passage
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.passage import Passage
+from attention_docs.site.read.pieces import Box
+from attention_docs.site.read.syntax import OPTIONS
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.weave import Woven
 from attention_docs.words import Words
@@ -71,7 +74,10 @@ class Boxed(Block):  # type: ignore[misc]
     def on_end(self, block: Element) -> None:
         """A result says at its end what proves and what checks it."""
         if self.NAME == "result" and (woven := self.config["woven"]()):
-            last = SubElement(block, "p", {"class": "result-links"})
+            checked = SubElement(block, "details", {"class": "checks"})
+            summary = SubElement(checked, "summary")
+            summary.text = woven.words["site"]["blocks"]["checked"]
+            last = SubElement(checked, "p", {"class": "result-links"})
             last.text = support(self.options, woven.page, woven.words)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import Block, Page
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block
 from attention_docs.site.read.script import Script
 from attention_docs.site.run.result import Result
 from attention_docs.words import Words
@@ -40,15 +41,19 @@ class Chapters:
             raise Failure("", 1, f"there is no page {slug}")
         return self.pages[slug]
 
-    def block(self, slug: str, name: str) -> tuple[Block, str]:
-        """A block of a page, and what it printed."""
+    def block(self, slug: str, name: str) -> tuple[Block, list[str]]:
+        """A block of a page, and the lines of what it printed; the head of a table comes first."""
         page = self.page(slug)
         numbers = {block.id: number for number, block in enumerate(page.blocks)}
         if name not in numbers:
             raise Failure("", 1, f'{page.path} has no block "{name}"')
         results = self.results(page)
-        text = results[numbers[name]].text if numbers[name] < len(results) else ""
-        return page.blocks[numbers[name]], text
+        result = results[numbers[name]] if numbers[name] < len(results) else Result()
+        lines = result.text_in(self.lang).splitlines()
+        drawing = result.figure.get(self.lang)
+        if drawing and drawing.cells:
+            lines += drawing.alt.splitlines()
+        return page.blocks[numbers[name]], lines
 
     def link(self, place: str) -> str:
         """A link to a heading, "scaling#proof", with the titles of its page and of itself."""

@@ -16,7 +16,7 @@ from markdown.inlinepatterns import InlineProcessor
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
-from attention_docs.site.read.page import Block
+from attention_docs.site.read.pieces import Block
 from attention_docs.site.render import blocks, boxes, cards, formulas, mathml
 from attention_docs.site.render.terms import Explainer, name_rows
 from attention_docs.site.render.weave import MARK, Woven

@@ -95,18 +95,19 @@ def _boxes(entry: Record, chapters: Chapters) -> Iterator[str]:
         raise Failure("", 1, "a wrong and a right block: wanted bad or good, how their lines begin")
     unused = {start for _, start in starts}
     for number, (kind, name) in enumerate(_blocks(entry)):
-        block, text = chapters.block(_chapter(entry), name)
+        block, lines = chapters.block(_chapter(entry), name)
         code = []
-        for line in block.code.strip("\n").split("\n"):
+        english, translated = (text.strip("\n").split("\n") for text in (block.code, block.shown))
+        for line, shown in zip(english, translated, strict=True):
             hits = [(sign, x) for sign, x in starts if line.strip().startswith(x)]
             unused -= {start for _, start in hits}
             other = {"right": "✗", "wrong": "✓"}.get(kind) if entry.get("right") else None
             if any(sign == other for sign, _ in hits):
                 message = f'"{name}" is {kind}, and has a line that is not: {line.strip()!r}'
                 raise Failure("", 1, message)
-            code.append(f"{line}  # {hits[0][0]}" if hits else line)
+            code.append(f"{shown}  # {hits[0][0]}" if hits else shown)
         signs = marks[number] if number < len(marks) else ""
-        lines, signs = _signed(name, kind, text.splitlines(), signs)
+        lines, signs = _signed(name, kind, lines, signs)
         inner = _fence("python", code) + (f"\n\n{_fence('text', lines)}" if lines else "")
         both = kind == "wrong" and ("+" in signs or "both" in entry)
         title = words["both" if both else kind]

@@ -8,7 +8,7 @@ chapters: nothing is written twice. Any other comment is left alone.
 
 from __future__ import annotations
 
-from attention_docs.site.read.page import Request
+from attention_docs.site.read.pieces import Request
 from attention_docs.site.render import boxes, citations, mistakes, notes
 from attention_docs.site.render.chapters import Chapters
 

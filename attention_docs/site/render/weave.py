@@ -13,7 +13,9 @@ from functools import cached_property
 
 from attention_docs.colours import name_colour
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import COLOUR, Block, Page, Request, Value
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block, Request, Value
+from attention_docs.site.read.syntax import COLOUR
 from attention_docs.site.render.terms import Term
 from attention_docs.site.run.imports import with_torch
 from attention_docs.site.run.result import Result
@@ -132,7 +134,8 @@ class Woven:
             return str(self.counts.get(value.expression.removeprefix("site."), LOST))
         if not 0 < value.after <= len(self.results):
             return LOST
-        return self.results[value.after - 1].values.get((value.expression, value.spec), LOST)
+        values = self.results[value.after - 1].values_in(self.page.lang)
+        return values.get((value.expression, value.spec), LOST)
 
     def bare(self, text: str) -> str:
         """Text in which every mark is replaced by the text of its value."""

@@ -14,24 +14,51 @@ import linecache
 import sys
 import traceback
 import types
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from attention_docs.site.run.result import Code, Drawing, File, Result
-from attention_docs.text import TextFile, observers, step, text, unsigned_zero
+from attention_docs.site.run.result import STEPS, Check, Code, Drawing, File, Result
+from attention_docs.text import TextFile, check_observers, observers, step, text, unsigned_zero
+from attention_docs.words import Words
+from attention_docs.words.strings import FormattedString
 
-STEPS = 16
-"""A digit must survive a change of its value by this many rounding steps of its dtype."""
+if TYPE_CHECKING:
+    from attention_docs.figures.figure import Language
+
+PROVIDED = ("print", "__formatted__")
+"""Names that every block finds, and that each run sets anew."""
 
 
 class Running:
     """The blocks of a page, one after another, in one namespace."""
 
-    def __init__(self, languages: Sequence[str], *, live: bool = False) -> None:
-        """A reader's browser needs neither alternative texts of their own nor doubtful digits."""
-        self.languages = languages
+    def __init__(
+        self,
+        languages: Sequence[str],
+        *,
+        live: bool = False,
+        strings: Mapping[str, Mapping[str, str]] | None = None,
+        locales: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        """A reader's browser needs neither alternative texts of their own nor doubtful digits.
+
+        `languages` begins with that of the code; `strings` are those of the listing in the others,
+        `locales` the locale strings of languages that have no file of them.
+        """
+        # Figures load NumPy, which a build that runs nothing does without.
+        from attention_docs.figures.figure import Language
+
+        self.languages = {
+            lang: Language(
+                lang,
+                (strings or {}).get(lang),
+                Words(locales[lang], lang) if locales and lang in locales else None,
+            )
+            for lang in languages
+        }
+        self.first = languages[0]
         self.live = live
         self.shown: Any = None  # what the last block draws
         module = types.ModuleType("listing")
@@ -40,16 +67,16 @@ class Running:
 
     def run(self, block: Sequence[Code], *, draws: bool = True) -> Result:
         """Run a block: what it printed and drew, or what stopped it."""
-        watch = self._watch([])
-        self.namespace.update(print=watch.print, __observed__=watch.formatted)
-        printed = io.StringIO()
+        watch = self._watch(Watch(self.live))
+        printed = Printed(self.languages)
+        self.namespace.update(print=watch.printing(printed), __formatted__=watch.format_string)
         figure: dict[str, Drawing] = {}
         files: tuple[File, ...] = ()
         known = list(self.namespace.values())
         error = ""
         shown: Any = None
         try:
-            with contextlib.redirect_stdout(printed):
+            with contextlib.redirect_stdout(printed.first):
                 for code in block:
                     shown = _run_section(code, self.namespace)
             self.shown = shown if hasattr(shown, "svg") and hasattr(shown, "alt") else None
@@ -58,9 +85,34 @@ class Running:
             files = self._files(known)
         except BaseException as raised:
             error = describe(raised)
-        text = printed.getvalue().rstrip("\n")
-        fragile = tuple(watch.fragile)
-        return Result(text=text, figure=figure, files=files, error=error, fragile=fragile)
+        finally:
+            check_observers.clear()
+        texts = printed.texts
+        text = texts.pop(self.first)
+        return Result(
+            text=text,
+            translations={lang: other for lang, other in texts.items() if other != text},
+            figure=figure,
+            files=files,
+            checks=self._translated_checks(watch.checks),
+            error=error,
+            fragile=tuple(watch.fragile),
+            untranslated=self._untranslated(),
+        )
+
+    def _translated_checks(self, checks: Sequence[tuple[str, bool]]) -> tuple[Check, ...]:
+        return tuple(
+            Check({lang: own.label(said) for lang, own in self.languages.items()}, holds)
+            for said, holds in checks
+        )
+
+    def _untranslated(self) -> tuple[tuple[str, str], ...]:
+        """The strings that had no translation, by language; each is named once."""
+        found = []
+        for lang, own in self.languages.items():
+            found += [(lang, missing) for missing in own.translator.untranslated]
+            own.translator.untranslated.clear()
+        return tuple(found)
 
     def _files(self, known: list[Any]) -> tuple[File, ...]:
         """The texts for the reader that were not there before."""
@@ -72,23 +124,61 @@ class Running:
 
     def evaluated(self, result: Result, values: Sequence[tuple[str, str]]) -> Result:
         """The result with the inline values that follow its block."""
-        watch = self._watch(result.fragile)
+        watch = self._watch(Watch(self.live, list(result.fragile)))
         shown, errors = _evaluated(values, self.namespace)
-        return replace(result, values=shown, value_errors=errors, fragile=tuple(watch.fragile))
+        translated = {
+            lang: changed
+            for lang, own in self.languages.items()
+            if lang != self.first and (changed := _translated_values(shown, own))
+        }
+        return replace(
+            result,
+            values={formatted: str(value) for formatted, value in shown.items()},
+            translated_values=translated,
+            value_errors=errors,
+            fragile=tuple(watch.fragile),
+            untranslated=(*result.untranslated, *self._untranslated()),
+        )
 
     def drawn(self, shown: Any) -> dict[str, Drawing]:
         """A figure in each language; its text is a part of the drawing too."""
         if shown is None:
             return {}
-        return {
-            lang: Drawing(shown.svg(lang), "" if self.live else shown.alt(lang))
-            for lang in self.languages
-        }
+        return {lang: self._drawing(shown, own) for lang, own in self.languages.items()}
 
-    def _watch(self, fragile: Sequence[str]) -> Watch:
-        watch = Watch(list(fragile))
+    def _drawing(self, shown: Any, lang: Language) -> Drawing:
+        cells = shown.cells(lang) if hasattr(shown, "cells") else ()
+        alt = "" if self.live and not cells else shown.alt(lang)
+        return Drawing(shown.svg(lang), alt, cells)
+
+    def _watch(self, watch: Watch) -> Watch:
         observers[:] = [] if self.live else [watch.observe]
+        check_observers[:] = [watch.observe_check]
         return watch
+
+
+class Printed:
+    """What a block prints, in each language: its strings are translated, its numbers are not."""
+
+    def __init__(self, languages: Mapping[str, Language]) -> None:
+        self.languages = languages
+        self.buffers = {lang: io.StringIO() for lang in languages}
+        self.first = next(iter(self.buffers.values()))
+
+    def print(self, *values: Any, **options: Any) -> None:
+        """The `print` of a block."""
+        if options.get("file") is not None:
+            builtins.print(*values, **options)
+            return
+        for lang, buffer in self.buffers.items():
+            translate = self.languages[lang].translator.translate_value
+            texts = values if buffer is self.first else map(translate, values)
+            builtins.print(*texts, **{**options, "file": buffer})
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What was printed, by language."""
+        return {lang: buffer.getvalue().rstrip("\n") for lang, buffer in self.buffers.items()}
 
 
 def _run_section(code: Code, namespace: dict[str, Any]) -> Any:
@@ -118,6 +208,14 @@ def _expression(expression: str) -> types.CodeType:
     return compile(expression, "<inline value>", "eval")
 
 
+def _translated_values(
+    values: Mapping[tuple[str, str], str], lang: Language
+) -> dict[tuple[str, str], str]:
+    """The inline values that are strings of the listing, where they read otherwise."""
+    texts = {formatted: lang.translator.translate(value) for formatted, value in values.items()}
+    return {formatted: text for formatted, text in texts.items() if text != values[formatted]}
+
+
 def _evaluated(
     values: Sequence[tuple[str, str]], namespace: dict[str, Any]
 ) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
@@ -128,7 +226,7 @@ def _evaluated(
             value = eval(_expression(expression), namespace)
             if not spec:
                 _refuse_floats(value)
-            shown[expression, spec] = text(value, spec) if spec else str(value)
+            shown[expression, spec] = text(value, spec) if spec else _as_text(value)
         except BaseException as error:
             errors[expression, spec] = describe(error)
     return shown, errors
@@ -146,23 +244,45 @@ def describe(error: BaseException) -> str:
 
 
 class Observe(ast.NodeTransformer):
-    """Let every number that an f-string formats pass through `Watch.formatted`."""
+    """Let every f-string pass through `Watch.format_string`, with its template and its parts."""
 
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
-        """Wrap the value; the format spec stays what it was."""
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        """A call with the template, then a value and its format spec for each place."""
         self.generic_visit(node)
-        if node.conversion == -1:
-            spec = node.format_spec or ast.Constant("")
-            call = ast.Call(ast.Name("__observed__", ast.Load()), [node.value, spec], [])
-            node.value = ast.copy_location(call, node.value)
-        return node
+        template, parts = "", []
+        for piece in node.values:
+            if isinstance(piece, ast.Constant):
+                template += str(piece.value).replace("{", "{{").replace("}", "}}")
+                continue
+            template += "{}"
+            parts.append(ast.Tuple(list(_value_and_spec(piece)), ast.Load()))
+        call = ast.Call(ast.Name("__formatted__", ast.Load()), [ast.Constant(template), *parts], [])
+        return ast.copy_location(call, node)
 
 
+def _value_and_spec(piece: ast.expr) -> tuple[ast.expr, ast.expr]:
+    """The value and the format spec of a place; a conversion such as `!r` is done first."""
+    assert isinstance(piece, ast.FormattedValue)
+    spec = piece.format_spec or ast.Constant("")
+    if piece.conversion == -1:
+        return piece.value, spec
+    function = ast.Name({"r": "repr", "s": "str", "a": "ascii"}[chr(piece.conversion)], ast.Load())
+    return ast.Call(function, [piece.value], []), spec
+
+
+@dataclass
 class Watch:
-    """Sees what is rounded for the reader; notes each digit that might not hold elsewhere."""
+    """Sees what is rounded for the reader; notes each digit that might not hold elsewhere.
 
-    def __init__(self, fragile: list[str]) -> None:
-        self.fragile = fragile
+    Attributes:
+        live: whether a reader's own code runs, in which nothing is doubtful.
+        fragile: the digits that a tiny change of a value would alter.
+        checks: statements that the block checked, and whether they hold.
+    """
+
+    live: bool = False
+    fragile: list[str] = field(default_factory=list)
+    checks: list[tuple[str, bool]] = field(default_factory=list)
 
     def observe(
         self,
@@ -179,19 +299,36 @@ class Watch:
         if len(shown) > 1:
             self.fragile.append(f"{value!r} as {spec}: {' or '.join(sorted(shown))}")
 
-    def formatted(self, value: Any, spec: str) -> Any:
-        """What an f-string formats: a float needs a format spec."""
-        if not spec:
-            _refuse_floats(value)
-        elif _is_float(value):
-            self.observe(value, spec, step(value), show=str)  # an f-string keeps the sign of zero
-        return value
+    def observe_check(self, statement: str, holds: bool) -> None:
+        """Note a check; one that fails stops the build, and is shown to a reader who edits."""
+        if not holds and not self.live:
+            raise AssertionError(f"check failed: {statement}")
+        self.checks.append((statement, holds))
 
-    def print(self, *values: Any, **options: Any) -> None:
+    def format_string(self, template: str, *parts: tuple[Any, str]) -> FormattedString:
+        """An f-string: a float in it needs a format spec."""
+        for value, spec in parts:
+            if not spec:
+                _refuse_floats(value)
+            elif not self.live and _is_float(value):
+                # An f-string keeps the sign of zero.
+                self.observe(value, spec, step(value), show=str)
+        return FormattedString(template, *parts)
+
+    def printing(self, printed: Printed) -> Callable[..., None]:
         """The `print` of a block: a float needs a stated number of digits."""
-        for value in values:
-            _refuse_floats(value)
-        builtins.print(*values, **options)
+
+        def print_values(*values: Any, **options: Any) -> None:
+            for value in values:
+                _refuse_floats(value)
+            printed.print(*values, **options)
+
+        return print_values
+
+
+def _as_text(value: Any) -> str:
+    """A value without a format; a string keeps the template that it was made of."""
+    return value if isinstance(value, str) else str(value)
 
 
 def _is_float(value: Any) -> bool:

@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import platform
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -20,9 +20,12 @@ from importlib.metadata import version
 from itertools import takewhile
 from multiprocessing.context import BaseContext
 from pathlib import Path
+from typing import Any
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import Block, Page
+from attention_docs.site.read.listing import strings
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Block
 from attention_docs.site.run import imports
 from attention_docs.site.run.result import Code, Job, Result
 from attention_docs.site.run.worker import begin, run_page
@@ -31,6 +34,9 @@ from attention_docs.site.store import Store, key_of
 VERSIONED = ("numpy", "torch", "array-api-compat")
 SHAPED = {"array_api_compat.numpy", "jaxtyping"}  # what the package imports for its signatures
 Formatted = tuple[str, str]  # an expression and its format
+Strings = dict[str, dict[str, str]]  # of the listings of a page, by language
+StringsOf = Callable[[Path, str], Mapping[str, str] | None]
+FIGURE_TABLES = ("terms", "figures")  # of the locale strings, those that figures use
 
 
 @lru_cache
@@ -50,6 +56,7 @@ class Chain:
 
     blocks: list[Block]
     keys: list[str]
+    strings: Strings = field(default_factory=dict)
     pages: list[Page] = field(default_factory=list)
     values: list[set[Formatted]] = field(default_factory=list)
     known: list[Result | None] | None = None  # not looked up yet
@@ -80,10 +87,22 @@ class Executor:
         cache: Path,
         warn: Callable[[str], None],
         before: Executor | None = None,
+        strings_of: StringsOf = strings,
+        locales: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
+        """Read what results depend on; nothing is looked up yet.
+
+        `languages` begins with that of the listings; `strings_of` gives a listing's strings in
+        another one, and `locales` the locale strings of languages without a file of them.
+        """
         self.languages = tuple(languages)
+        self.strings_of = strings_of
+        self.locales = {lang: _of_figures(table) for lang, table in (locales or {}).items()}
         self.modules = imports.Modules(root)
-        self.words = [_figure_words(root, lang) for lang in self.languages]
+        self.words = [
+            _figure_words(root, lang) for lang in self.languages if lang not in self.locales
+        ]
+        self.words.append(json.dumps(self.locales, sort_keys=True))
         self.store = Store(cache, warn)
         self.chains: dict[tuple[str, ...], Chain] = {}
         self.by_path: dict[str, Chain] = {}
@@ -99,9 +118,11 @@ class Executor:
         for page in pages:
             codes = tuple(block.code for block in page.blocks)
             if codes not in self.chains:
-                before = self.before.get(codes)
-                keys = before.keys if before else list(self._keys(codes))
-                self.chains[codes] = Chain(page.blocks, keys, values=[set() for _ in codes])
+                found = self._strings(page.blocks)
+                before = self._before(codes, found)
+                keys = before.keys if before else list(self._keys(codes, found))
+                values: list[set[Formatted]] = [set() for _ in codes]
+                self.chains[codes] = Chain(page.blocks, keys, found, values=values)
             chain = self.by_path[page.path] = self.chains[codes]
             chain.pages.append(page)
             for value in page.values:
@@ -172,10 +193,25 @@ class Executor:
         """How many did not have to."""
         return sum(len(chain.blocks) - chain.ran for chain in self.chains.values())
 
-    def _keys(self, codes: tuple[str, ...]) -> Iterable[str]:
+    def _strings(self, blocks: Iterable[Block]) -> Strings:
+        """The strings of the listings of some blocks in the other languages."""
+        listings = dict.fromkeys(section.listing for block in blocks for section in block.sections)
+        found: Strings = {}
+        for lang in self.languages[1:]:
+            for path in listings:
+                if (table := self.strings_of(path, lang)) is not None:
+                    found.setdefault(lang, {}).update(table)
+        return found
+
+    def _before(self, codes: tuple[str, ...], found: Strings) -> Chain | None:
+        """The chain of the same code and strings in the last build."""
+        chain = self.before.get(codes)
+        return chain if chain and chain.strings == found else None
+
+    def _keys(self, codes: tuple[str, ...], found: Strings) -> Iterable[str]:
         """What each block depends on: the one before it, its code, the modules imported so far."""
         runner = self.modules.digest(["attention_docs.site.run.worker", "attention_docs.words"])
-        key = key_of(runner, *self.around)
+        key = key_of(runner, *self.around, json.dumps(found, sort_keys=True))
         names: frozenset[str] = frozenset()
         for code in codes:
             names |= imports.imported(code)
@@ -186,7 +222,7 @@ class Executor:
         """Whether the chain must run; what is known of it is looked up first."""
         if chain.known is not None:
             return False
-        before = self.before.get(tuple(block.code for block in chain.blocks))
+        before = self._before(tuple(block.code for block in chain.blocks), chain.strings)
         if before and before.known and all(before.known):
             chain.known = [*before.known]
         else:
@@ -206,6 +242,8 @@ class Executor:
             values=[sorted(values) for values in chain.values],
             languages=self.languages,
             torch=bool(self._heavy(chain)),
+            strings=chain.strings,
+            locales=self.locales,
         )
 
     def _waited(self, page: Page) -> Chain:
@@ -240,8 +278,20 @@ class Executor:
             chain.failures += [_changed(page.path, page.blocks[number]) for page in chain.pages]
             return
         else:
-            result = replace(result, values={**old.values, **result.values})
-        self.store.put(chain.keys[number], result.stored())
+            languages = {*old.translated_values, *result.translated_values}
+            result = replace(
+                result,
+                values={**old.values, **result.values},
+                translated_values={
+                    lang: {
+                        **old.translated_values.get(lang, {}),
+                        **result.translated_values.get(lang, {}),
+                    }
+                    for lang in sorted(languages)
+                },
+            )
+        if not result.untranslated:
+            self.store.put(chain.keys[number], result.stored())
         chain.known[number] = result
 
 
@@ -249,7 +299,12 @@ def _figure_words(root: Path, lang: str) -> str:
     """The words that figures say in a language: data, which no import tells of."""
     path = root / "attention_docs" / "words" / f"{lang}.toml"
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    return json.dumps([table.get(name) for name in ("terms", "labels", "figures")])
+    return json.dumps(_of_figures(table))
+
+
+def _of_figures(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The locale strings that figures use."""
+    return {name: table[name] for name in FIGURE_TABLES if name in table}
 
 
 def _changed(path: str, block: Block) -> Failure:
@@ -270,7 +325,23 @@ def _failures(page: Page, number: int, result: Result) -> list[Failure]:
         if error and value.after == number + 1:
             message = f"inline value {{{{ {value.expression} }}}} failed: {error}"
             found.append(Failure(page.path, value.line, message))
+    found += _untranslated(page, number, result)
     return found
+
+
+def _untranslated(page: Page, number: int, result: Result) -> list[Failure]:
+    """The strings of a block that its listing's tables lack; told once, at the first page."""
+    first = page.blocks[number].sections[0]
+    return [
+        Failure(
+            page.path,
+            page.blocks[number].line,
+            f"{text!r} has no translation: add it to [strings] of "
+            f"docs/listings/{first.listing.stem}.{lang}.toml",
+        )
+        for lang, text in result.untranslated
+        if lang == page.lang and not page.origin
+    ]
 
 
 def _context(libraries: set[str]) -> BaseContext:

@@ -27,15 +27,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from attention_docs.site.run.block import Running
+from attention_docs.site.run.block import PROVIDED, Running
 from attention_docs.site.run.names import names_of
 from attention_docs.site.run.result import Code, Result, digest
 from attention_docs.text import TextFile
-from attention_docs.words.drawn import by_table, reworded
 
 OWN = "attention_docs"
 OPEN = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
 """Whoever uses one of these may find what no name tells."""
+GIVEN = {"__builtins__", *PROVIDED}  # names that no block sets
 WATCHED = ("numpy", "numpy.linalg", "numpy.random")
 MOST = 200_000_000  # bytes of copies that a page may keep
 AGAIN = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
@@ -74,8 +74,7 @@ class Session:
     def __init__(self, page: str) -> None:
         """`page` is the JSON that `publish/live.py` writes."""
         document = json.loads(page)
-        self.lang: str = document["lang"]  # that figures are drawn in
-        self.script = by_table(document.get("script", {}))  # and what readers see of it
+        self.lang: str = document["lang"]  # of the code, of what it prints and draws
         self.cells = [
             Cell(
                 cell["id"],
@@ -90,7 +89,8 @@ class Session:
             for cell in document["cells"]
         ]
         warnings.simplefilter("error")
-        self.running = Running([self.lang], live=True)
+        words = {self.lang: document["words"]} if document.get("words") else None
+        self.running = Running([self.lang], live=True, strings=words)
         self.ran: list[str | None] = []  # the code of each block that stands in the namespace
         self.states: list[bytes | None] = []  # what was there before each of them
         self.fixed: Fixed = {}
@@ -175,7 +175,7 @@ class Session:
             self.pending[number] = self.running.shown
         told = self._new(number, result)
         if at and number in self.pending:
-            told["frame"] = reworded(self.pending[number].frame(self.lang, at), self.script)
+            told["frame"] = self.pending[number].frame(self.running.languages[self.lang], at)
         return json.dumps(told)
 
     def waiting(self) -> list[int]:
@@ -205,10 +205,12 @@ class Session:
             "changed": [one != other for one, other in zip(now, cell.shown, strict=True)],
             "values": found,
         }
+        if result.checks:
+            told["checks"] = [[one.statement[self.lang], one.holds] for one in result.checks]
         if now[0] != before[0]:
             told["text"] = result.text
         if now[1] != before[1]:
-            told["figure"] = reworded(figure.svg, self.script) if figure else ""
+            told["figure"] = figure.svg if figure else ""
         return told
 
     @staticmethod
@@ -238,7 +240,7 @@ class Session:
         if self.restored:  # nothing has run since
             self.kept += len(self.restored)
             return self.restored
-        space = {k: v for k, v in self.running.namespace.items() if k != "__builtins__"}
+        space = {k: v for k, v in self.running.namespace.items() if k not in GIVEN}
         try:
             state = copied((space, ambient()), self.fixed)
         except Exception:  # a closure, a generator, an open file
@@ -251,7 +253,7 @@ class Session:
         wanted = self.needed[number]
         if wanted is None or not self.package.untouched():
             return ""
-        space = self.running.namespace
+        space = {k: v for k, v in self.running.namespace.items() if k not in GIVEN}
         try:
             while True:
                 keyer = _Keyer(io.BytesIO(), {})

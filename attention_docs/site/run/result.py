@@ -7,13 +7,31 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+STEPS = 16
+"""A digit must survive a change of its value by this many rounding steps of its dtype."""
+
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure in one language, and the text that says the same without it."""
+    """A figure or a table in one language, and the text that says the same without it.
+
+    Attributes:
+        svg: what stands on the page: inline SVG, or HTML.
+        alt: the same as text.
+        cells: the rows of a table as text, its head first; empty for a figure.
+    """
 
     svg: str
     alt: str
+    cells: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement that a block has checked, by language, and whether it holds."""
+
+    statement: Mapping[str, str]
+    holds: bool
 
 
 @dataclass(frozen=True)
@@ -42,12 +60,18 @@ class Code:
 
 @dataclass(frozen=True)
 class Job:
-    """A page to run: its blocks, and after each of them the inline values (expression, spec)."""
+    """A page to run: its blocks, and after each of them the inline values (expression, spec).
+
+    `strings` are those of its listings in the other languages, `locales` the locale strings of
+    languages that have no file of them.
+    """
 
     blocks: list[list[Code]]
     values: list[list[tuple[str, str]]]
     languages: tuple[str, ...]
     torch: bool = False
+    strings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    locales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,24 +79,32 @@ class Result:
     """What a block printed and drew, who took part, and the inline values that follow it.
 
     Attributes:
-        text: what it printed.
+        text: what it printed, in the language of the code.
+        translations: the same in the languages in which it reads otherwise.
         figure: what its last line drew, by language; empty where it drew nothing.
         files: what it publishes.
         functions: public functions of the package that were called.
         seeds: random generators that were seeded.
         fragile: printed digits that another machine might not print.
+        checks: statements that it checked.
         values: inline values as text, by expression and format.
+        translated_values: those that read otherwise in another language, by language.
+        untranslated: strings without a translation, with the language that lacks it.
         error: what stopped the block, with the traceback from the listing inwards; "" if nothing.
         value_errors: what stopped an inline value.
     """
 
     text: str = ""
+    translations: Mapping[str, str] = field(default_factory=dict)
     figure: Mapping[str, Drawing] = field(default_factory=dict)
     files: tuple[File, ...] = ()
     functions: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
     fragile: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
     values: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    translated_values: Mapping[str, Mapping[tuple[str, str], str]] = field(default_factory=dict)
+    untranslated: tuple[tuple[str, str], ...] = ()
     error: str = ""
     value_errors: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
@@ -81,25 +113,54 @@ class Result:
         """Whether there is an output: many blocks only prepare what later ones use."""
         return bool(self.text or self.figure or self.files)
 
+    def text_in(self, lang: str) -> str:
+        """What it printed, in a language."""
+        return self.translations.get(lang, self.text)
+
+    def values_in(self, lang: str) -> Mapping[tuple[str, str], str]:
+        """The inline values in a language."""
+        return {**self.values, **self.translated_values.get(lang, {})}
+
     def stored(self) -> dict[str, Any]:
         """As it is kept on disk; one that failed is not kept."""
-        kept = asdict(self)
-        del kept["error"], kept["value_errors"]
-        kept["values"] = [[*formatted, text] for formatted, text in self.values.items()]
-        return kept
+        record = asdict(self)
+        del record["error"], record["value_errors"]
+        record["values"] = _as_rows(self.values)
+        record["translated_values"] = {
+            lang: _as_rows(values) for lang, values in self.translated_values.items()
+        }
+        return record
 
     @classmethod
-    def loaded(cls, kept: Mapping[str, Any]) -> Result:
+    def loaded(cls, record: Mapping[str, Any]) -> Result:
         """A result from disk."""
+        drawings = {
+            lang: Drawing(one["svg"], one["alt"], tuple(map(tuple, one["cells"])))
+            for lang, one in record["figure"].items()
+        }
         return cls(
-            text=kept["text"],
-            figure={lang: Drawing(**drawing) for lang, drawing in kept["figure"].items()},
-            files=tuple(File(**file) for file in kept["files"]),
-            functions=tuple(kept["functions"]),
-            seeds=tuple(kept["seeds"]),
-            fragile=tuple(kept["fragile"]),
-            values={(expression, spec): text for expression, spec, text in kept["values"]},
+            text=record["text"],
+            translations=record["translations"],
+            figure=drawings,
+            files=tuple(File(**file) for file in record["files"]),
+            functions=tuple(record["functions"]),
+            seeds=tuple(record["seeds"]),
+            fragile=tuple(record["fragile"]),
+            checks=tuple(Check(**check) for check in record["checks"]),
+            values=_from_rows(record["values"]),
+            translated_values={
+                lang: _from_rows(rows) for lang, rows in record["translated_values"].items()
+            },
+            untranslated=tuple((lang, text) for lang, text in record["untranslated"]),
         )
+
+
+def _as_rows(values: Mapping[tuple[str, str], str]) -> list[list[str]]:
+    return [[*formatted, text] for formatted, text in values.items()]
+
+
+def _from_rows(rows: list[list[str]]) -> dict[tuple[str, str], str]:
+    return {(expression, spec): text for expression, spec, text in rows}
 
 
 def digest(text: str) -> str:

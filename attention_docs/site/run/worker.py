@@ -62,7 +62,7 @@ def _run_blocks(job: Job) -> list[Result]:
     seeds: list[str] = []
     _record_seeds(seeds, with_torch=job.torch)
     chance = _Chance(job.torch)
-    running = Running(job.languages)
+    running = Running(job.languages, strings=job.strings, locales=job.locales)
     results: list[Result] = []
     for block, values in zip(job.blocks, job.values, strict=True):
         seeds.clear()

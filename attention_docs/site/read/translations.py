@@ -1,52 +1,30 @@
-"""Compare a page with its original: what must be alike, and whether the translation is up to date.
+"""Compare a translation with its original.
 
-Alike: headings and their ids, blocks, display formulas, and in every passage the numerals, the
-inline values and the inline formulas; words in formulas as `[formulas]` of the language's words has
-them. Up to date: a translation carries a stamp of the original that it goes with.
-
-    python -m attention_docs.site.read.twins scaling zh/softmax
+The same in both: headings and their ids, blocks, display formulas, and in every passage the
+numerals, the inline values and the inline formulas; words in formulas as `[formulas]` of the
+language's words translates them. Whether it is up to date: see stamps.py.
 """
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import re
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.page import (
-    FRONT_MATTER,
-    Page,
-    Passage,
-    Reference,
-    Request,
-    read_page,
-)
-from attention_docs.site.read.settings import languages
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.passage import Passage
+from attention_docs.site.read.pieces import Reference, Request
+from attention_docs.site.read.stamps import report_stale
 from attention_docs.words import table
 
 SYMBOL = re.compile(
     r"(?:\\?[A-Za-z]+|\\text\{[^{}]*\})(?:[_^](?:\w|\{[^{}]*\}|\\\w+(?:\{[^{}]*\})?))*|\\sqrt\{[^{}]*\}"
 )
 SPOKEN = "words in formulas ([formulas] in the words of the language says which are alike)"
-STAMP = re.compile(r'^english: *"?(?P<stamp>[\w-]*)"? *$', re.M)
-
-
-def stamp(page: Page) -> str:
-    """Four hex digits for each passage: which text this is, and where it changed."""
-    digests = []
-    starts = [passage.line for passage in page.passages] + [len(page.lines) + 1]
-    for start, end in itertools.pairwise(starts):
-        passage = " ".join("\n".join(page.lines[start - 1 : end - 1]).split())
-        digests.append(hashlib.sha256(passage.encode()).hexdigest()[:4])
-    return "-".join(digests)
 
 
 def compare(original: Page, page: Page) -> list[Failure]:
-    """Everything in which a page is not the twin of its original."""
+    """Everything in which a translation differs from its original."""
     heads = [[(p.level, p.id, p.kind, p.options) for p in one.passages] for one in (original, page)]
     if heads[0] != heads[1]:
         number = next(
@@ -60,7 +38,7 @@ def compare(original: Page, page: Page) -> list[Failure]:
     told = table("formulas", page.lang)
     for their, our in zip(original.passages, page.passages, strict=True):
         faults += _passage(original.path, page.path, their, our, told)
-    return faults + _stale(original, page)
+    return faults + report_stale(original, page)
 
 
 def _head(passages: list[Passage]) -> str:
@@ -71,7 +49,7 @@ def _head(passages: list[Passage]) -> str:
     return f"#{passages[0].id}" + (f" ({passages[0].kind}, {options})" if options else "")
 
 
-def nameless(page: Page) -> list[Failure]:
+def find_headings_without_id(page: Page) -> list[Failure]:
     """Headings without an id: it is an address, the same in every language."""
     return [
         Failure(page.path, passage.line, "this heading has no { #id }")
@@ -170,48 +148,3 @@ def _repeated(formula: str, others: str) -> bool:
         (True, False, False)
     """
     return bool(SYMBOL.fullmatch(formula)) and formula in others
-
-
-def _stale(original: Page, page: Page) -> list[Failure]:
-    wanted, got = stamp(original), str(page.meta.get("english", ""))
-    if got == wanted:
-        return []
-    old, new = got.split("-"), wanted.split("-")
-    changed = [n for n, digest in enumerate(new) if n >= len(old) or old[n] != digest]
-    ids = [page.passages[n].id or "the opening" for n in changed]
-    names = ", ".join(name if name == "the opening" else f"#{name}" for name in ids)
-    line = page.passages[changed[0]].line if changed else 1
-    message = (
-        f"the English text changed in {names or 'its sections'}: bring this page up to date, "
-        f"then run `make translated PAGE={page.slug}`"
-    )
-    return [Failure(page.path, line, message)]
-
-
-def write_stamp(root: Path, name: str) -> None:
-    """Declare that a translation, or all of a page, go with the original as it now is.
-
-    `name` is that of a page, "scaling", or of one translation of it, "zh/scaling".
-    """
-    first, *others = languages(root)
-    lang, _, slug = name.partition("/")
-    if lang in others:
-        others = [lang]
-    else:
-        slug = name
-    line = f"english: {stamp(read_page(root / 'docs' / first / f'{slug}.md', root))}"
-    for lang in others:
-        path = root / "docs" / lang / f"{slug}.md"
-        text = path.read_text(encoding="utf-8")
-        if STAMP.search(text):
-            text = STAMP.sub(line, text, count=1)
-        elif FRONT_MATTER.match(text):
-            text = text.replace("---\n", f"---\n{line}\n", 1)
-        else:
-            text = f"---\n{line}\n---\n\n{text}"
-        path.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        write_stamp(Path.cwd(), name)

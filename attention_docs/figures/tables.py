@@ -1,0 +1,180 @@
+"""A table with named columns: numbers in stated formats, words in the reader's language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from attention_docs.figures.figure import Figure, Label, Language, Wording, checked_label
+from attention_docs.figures.numbers import SUPERSCRIPTS, as_lists, shown
+from attention_docs.text import text
+
+Cell = Wording | bool
+CARDS = 3  # a table with more columns becomes cards on a narrow screen
+
+
+@dataclass(frozen=True, repr=False)
+class Table(Figure):
+    """Rows of numbers and words under named columns."""
+
+    columns: tuple[Wording, ...]
+    index: tuple[Wording, ...] | None
+    rows: tuple[tuple[Cell, ...], ...]
+    numeric: tuple[bool, ...]
+    name: Wording
+
+    def show(self, lang: Language) -> str:
+        """An HTML table; every cell knows its column, for screens that are too narrow for rows."""
+        head, *rows = self.cells(lang)
+        indexed = self.index is not None
+        titles = "".join(map(_head, head, self._numeric))
+        body = "".join(f"<tr>{self._row(row, head, indexed)}</tr>" for row in rows)
+        kind = "data-table as-cards" if len(head) > CARDS else "data-table"
+        name = lang.label(self.name)
+        caption = f"<caption>{_html(name)}</caption>" if name else ""
+        head_and_body = f"<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
+        return f'<table class="{kind}">{caption}{head_and_body}</table>'
+
+    def _row(self, row: Sequence[str], head: Sequence[str], indexed: bool) -> str:
+        cells = [f'<th scope="row">{_html(row[0])}</th>'] if indexed else []
+        columns = zip(head, row, self._numeric, strict=True)
+        for title, cell, is_number in list(columns)[len(cells) :]:
+            kind = ' class="number"' if is_number else ""
+            cells.append(f'<td{kind} data-column="{escape(title)}">{_html(cell)}</td>')
+        return "".join(cells)
+
+    @property
+    def _numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers; names of rows are none."""
+        return self.numeric if self.index is None else (False, *self.numeric)
+
+    def cells(self, lang: str | Language) -> tuple[tuple[str, ...], ...]:
+        """The names of the columns, then the rows, as text."""
+        own = Language.of(lang)
+        names = tuple(own.label(title) for title in self.columns)
+        rows = [tuple(_cell(cell, own) for cell in row) for row in self.rows]
+        if self.index is None:
+            return (names, *rows)
+        labels = [own.label(label) for label in self.index]
+        found = [(label, *row) for label, row in zip(labels, rows, strict=True)]
+        return (("", *names), *found)
+
+    def tell(self, lang: Language) -> str:
+        """The table as aligned text; numbers stand to the right."""
+        rows = self.cells(lang)
+        widths = [max(_columns(cell) for cell in column) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(_aligned, row, widths, self._numeric)).rstrip() for row in rows]
+        return "\n".join([lang.label(self.name), *lines] if self.name else lines)
+
+
+def table(
+    rows: Any,
+    *,
+    columns: Sequence[Label],
+    index: Sequence[Label] | None = None,
+    spec: str | Sequence[str] = "",
+    name: Label | None = None,
+) -> Figure:
+    """A table with named columns.
+
+    Args:
+        rows: for each row its cells: numbers, vectors, labels, True or False as the answer to the
+            question that the column asks, None for nothing. A matrix has one number a cell.
+        columns: the name of each column, without that of the index.
+        index: the name of each row.
+        spec: the format of all numbers, or one for each column; integers need none. Numbers in
+            an "e" format read as 6.3 × 10⁻⁶.
+        name: stands above the table.
+
+    Raises:
+        ValueError: rows of different lengths, a wrong number of columns, names or formats.
+        TypeError: a float without a format.
+
+    Examples:
+        >>> table([[1, 0.5], [10, 6.3e-6]], columns=["keys", "weight"], spec=["", ".1e"])
+        keys      weight
+           1  5.0 × 10⁻¹
+          10  6.3 × 10⁻⁶
+        >>> table([[True, [1.0, 0.25]]], columns=["sums to 1?", "row"], index=["a"], spec=".2f")
+           sums to 1?  row
+        a  ✓           [1.00, 0.25]
+    """
+    nested = [list(row) for row in as_lists(rows)]
+    titles = tuple(map(checked_label, columns))
+    specs = [spec] * len(titles) if isinstance(spec, str) else list(spec)
+    if not nested or not titles:
+        raise ValueError(f"a table must have rows and columns, got {len(nested)} and {len(titles)}")
+    if len(specs) != len(titles):
+        raise ValueError(f"spec must be one format or {len(titles)}, got {len(specs)}")
+    for row in nested:
+        if len(row) != len(titles):
+            raise ValueError(f"every row must have {len(titles)} cells, got {len(row)}")
+    if index is not None and len(index) != len(nested):
+        raise ValueError(f"index must name {len(nested)} rows, got {len(index)}")
+    return Table(
+        titles,
+        None if index is None else tuple(map(checked_label, index)),
+        tuple(tuple(map(_formatted, row, specs)) for row in nested),
+        tuple(all(_is_number(row[i]) for row in nested) for i in range(len(titles))),
+        checked_label(name),
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _formatted(value: Any, spec: str) -> Cell:
+    """A cell as text; labels and truth values wait for the language."""
+    if isinstance(value, bool):
+        return value
+    if value is None or isinstance(value, str):
+        return checked_label(value)
+    if isinstance(value, list | tuple):
+        return text(value, spec)
+    if isinstance(value, float) and not spec:
+        raise TypeError(f'a float in a table needs a format, such as spec=".4f", got {value!r}')
+    return scientific(shown(value, spec or "d"))
+
+
+def scientific(number: str) -> str:
+    """A number as text with a power of ten in place of e-notation.
+
+    Examples:
+        >>> scientific("6.30e-06"), scientific("1e+15"), scientific("0.25")
+        ('6.30 × 10⁻⁶', '10¹⁵', '0.25')
+    """
+    digits, e, exponent = number.partition("e")
+    if not e:
+        return number
+    power = str(int(exponent)).translate(SUPERSCRIPTS)
+    return f"10{power}" if digits == "1" else f"{digits} × 10{power}"
+
+
+def _cell(cell: Cell, lang: Language) -> str:
+    if isinstance(cell, bool):
+        return "✓" if cell else "✗"
+    return lang.label(cell)
+
+
+def _head(title: str, numeric: bool) -> str:
+    kind = ' class="number"' if numeric else ""
+    return f'<th scope="col"{kind}>{_html(title)}</th>'
+
+
+def _html(label: str) -> str:
+    """A label as HTML; "d_k" gets its k as a subscript."""
+    return re.sub(r"\b([^\W\d_])_([^\W_]+)", r"\1<sub>\2</sub>", escape(label, quote=False))
+
+
+def _columns(cell: str) -> int:
+    """How many columns of a terminal a text takes: a Chinese character takes two."""
+    return sum(2 if ord(character) >= 0x2E80 else 1 for character in cell)
+
+
+def _aligned(cell: str, width: int, numeric: bool) -> str:
+    space = " " * (width - _columns(cell))
+    return space + cell if numeric else cell + space

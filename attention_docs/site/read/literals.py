@@ -1,0 +1,198 @@
+"""The string literals of a listing: where they stand, and the code with other texts in their place.
+
+Names of roles, formats and options are code: they are left out. An f-string is a template, with
+"{}" for each place.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from string import Formatter
+
+OPTIONS = {"role", "roles", "spec", "dtype"}
+"""Arguments and variables whose strings are names that the package knows, not words."""
+
+Replacement = tuple[int, int, int, str]
+"""A line, where something begins and ends in it, and what stands there instead."""
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A string or an f-string of some code.
+
+    Attributes:
+        text: what it says; of an f-string its template.
+        line: its first line, counted from 1.
+        start: where it begins in its first line, in characters.
+        end_line: its last line.
+        end: where it ends in its last line.
+        places: the source of what stands in each place of a template, braces included.
+        formatted: whether it is an f-string.
+    """
+
+    text: str
+    line: int
+    start: int
+    end_line: int
+    end: int
+    places: tuple[str, ...] = ()
+    formatted: bool = False
+
+
+@lru_cache(maxsize=4096)
+def find_literals(code: str) -> Sequence[Literal]:
+    """The string literals of some code, in its order; none where it is not Python."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # reported where the code runs
+        return []
+    finder = _Finder(code)
+    finder.visit(tree)
+    return finder.found
+
+
+class _Finder(ast.NodeVisitor):
+    """Goes through code, past docstrings, annotations and options."""
+
+    def __init__(self, code: str) -> None:
+        self.lines = code.split("\n")
+        self.found: list[Literal] = []
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """A string by itself is a docstring."""
+        if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):
+            self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> None:
+        """An annotation holds names of shapes."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Without the annotation of what it returns."""
+        for part in (*node.decorator_list, node.args, *node.body):
+            self.visit(part)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """Without the annotation."""
+        if node.value:
+            self.visit(node.value)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """An option is code."""
+        if node.arg not in OPTIONS:
+            self.visit(node.value)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """A variable that is named after an option holds options."""
+        names = {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if not names & OPTIONS:
+            self.visit(node.value)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A string."""
+        if isinstance(node.value, str):
+            self._add(node, node.value, (), False)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """An f-string; strings within its places stay as they are."""
+        places = tuple(_places(self._source(node)))
+        texts = [
+            str(piece.value).replace("{", "{{").replace("}", "}}")
+            if isinstance(piece, ast.Constant)
+            else "{}"
+            for piece in node.values
+        ]
+        self._add(node, "".join(texts), places, True)
+
+    def _add(self, node: ast.expr, text: str, places: tuple[str, ...], formatted: bool) -> None:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        start = self._characters(node.lineno, node.col_offset)
+        end = self._characters(node.end_lineno, node.end_col_offset)
+        self.found.append(
+            Literal(text, node.lineno, start, node.end_lineno, end, places, formatted)
+        )
+
+    def _characters(self, line: int, offset: int) -> int:
+        """A place in a line, counted in characters; `ast` counts bytes."""
+        return len(self.lines[line - 1].encode()[:offset].decode())
+
+    def _source(self, node: ast.expr) -> str:
+        return ast.get_source_segment("\n".join(self.lines), node) or ""
+
+
+def _places(source: str) -> Iterator[str]:
+    """What stands in each place of an f-string, from its opening to its closing brace."""
+    position = 0
+    while position < len(source):
+        if source.startswith(("{{", "}}"), position):
+            position += 2
+        elif source[position] == "{":
+            end = _closing(source, position)
+            yield source[position : end + 1]
+            position = end + 1
+        else:
+            position += 1
+
+
+def _closing(source: str, start: int) -> int:
+    """Where the brace that opens at `start` closes; quotes within may hold braces."""
+    depth, quote = 0, ""
+    for position in range(start, len(source)):
+        character = source[position]
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "{[(":
+            depth += 1
+        elif character in "}])":
+            depth -= 1
+            if not depth:
+                return position
+    raise ValueError(f"a place of an f-string is not closed: {source!r}")
+
+
+def code_with_translations(
+    code: str, texts: Mapping[str, str], replacements: Iterable[Replacement] = ()
+) -> str:
+    """Code in which strings have other texts, and what else is to be replaced in its lines.
+
+    Examples:
+        >>> code_with_translations('print(f"Sum: {x:.2f}", "a")', {"Sum: {}": "和：{}"})
+        'print(f"和：{x:.2f}", "a")'
+    """
+    edits = [(line, start, line, end, text) for line, start, end, text in replacements]
+    edits += [
+        (found.line, found.start, found.end_line, found.end, _written(found, texts[found.text]))
+        for found in find_literals(code)
+        if found.text in texts and texts[found.text] != found.text
+    ]
+    lines = code.split("\n")
+    for line, start, end_line, end, text in sorted(edits, reverse=True):
+        after = lines[end_line - 1][end:]
+        lines[line - 1 : end_line] = [lines[line - 1][:start] + text + after]
+    return "\n".join(lines)
+
+
+def _written(literal: Literal, text: str) -> str:
+    """A literal with another text, as Python source."""
+    if not literal.formatted:
+        return _quoted(text)
+    pieces, count = "", 0
+    for before, place, _, _ in Formatter().parse(text):
+        pieces += _escaped(before.replace("{", "{{").replace("}", "}}"))
+        if place is not None:
+            pieces += literal.places[int(place) if place else count]
+            count += 1
+    return f'f"{pieces}"'
+
+
+def _quoted(text: str) -> str:
+    return f'"{_escaped(text)}"'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,231 @@
+"""Reads the Markdown of a page, once: headings, blocks, boxes, inline values, all lines between.
+
+A block is a fence that holds include lines alone. An inline value is `{{ expression:spec }}`.
+What a line of a page is, its pieces say; no other module reads Markdown a second time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from attention_docs.site.read.blocks import read_block
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.inline_values import read_values
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import (
+    Attributes,
+    Box,
+    End,
+    Fence,
+    Heading,
+    Note,
+    Piece,
+    Reference,
+    Request,
+    Text,
+)
+from attention_docs.site.read.syntax import (
+    ATTRIBUTES,
+    BOX,
+    COUNTS,
+    END,
+    FENCE,
+    HEADING,
+    NOTE,
+    OPTIONS,
+    REFERENCE,
+    REQUEST,
+    REQUESTED,
+    SETTING,
+    VALUE,
+)
+
+
+class Reader:
+    """Reads the pages of a project, each again only when it or a listing of it has changed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.known: dict[Path, tuple[str, dict[Path, str], Page]] = {}
+        self.asked: dict[tuple[object, ...], tuple[Sequence[Page], object, list[Failure]]] = {}
+
+    def once(
+        self, find: Callable[..., Iterable[Failure]], *pages: Page, beside: object = ""
+    ) -> list[Failure]:
+        """The faults of pages, found again when one was read again or what is beside it changed."""
+        key = find, *(page.path for page in pages)
+        before, around, found = self.asked.get(key, ((), None, []))
+        if [*map(id, before)] != [*map(id, pages)] or around != beside:
+            found = list(find(*pages, beside))
+            self.asked[key] = pages, beside, found
+        return found
+
+    def page(self, path: Path) -> Page:
+        """The page at a path."""
+        text = path.read_text(encoding="utf-8")
+        if path in self.known:
+            before, listings, page = self.known[path]
+            if before == text and all(_text(one) == content for one, content in listings.items()):
+                return page
+        page = read_page(path, self.root)
+        names = {section.listing for block in page.blocks for section in block.sections}
+        self.known[path] = text, {one: _text(one) for one in names}, page
+        if page.failures:  # which file mends it cannot be said
+            del self.known[path]
+        return page
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def lines_as_pieces(markdown: str) -> Iterator[tuple[str, Piece]]:
+    """The lines of Markdown that stands on no page, each with what it is."""
+    lines = markdown.split("\n")
+    number = 0
+    while number < len(lines):
+        number += 1
+        if fence := FENCE.match(lines[number - 1]):
+            end = _end_of_fence(lines, number, fence["ticks"])
+            piece = Fence(number, end)
+            yield from ((line, piece) for line in lines[number - 1 : end])
+            number = end
+        elif head := BOX.match(lines[number - 1]):
+            box = _box(Page("", markdown), head, number)
+            yield lines[number - 1], box
+            number = box.last_line
+        else:
+            yield lines[number - 1], _piece(lines[number - 1], number)
+
+
+def read_page(path: Path, root: Path) -> Page:
+    """Read a page."""
+    text = path.read_text(encoding="utf-8")
+    return parsed(Page(path.relative_to(root).as_posix(), text), root)
+
+
+def parsed(page: Page, root: Path) -> Page:
+    """A page with all that its text holds."""
+    listings = root / "docs" / "listings"
+    number = page.body_line
+    while number < len(page.lines):
+        line = page.lines[number]
+        number += 1
+        if fence := FENCE.match(line):
+            end = _end_of_fence(page.lines, number, fence["ticks"])
+            if end > len(page.lines):
+                page.failures.append(Failure(page.path, number, "this fence is never closed"))
+            piece: Piece = Fence(number, end)
+            if "exec=" in fence["info"]:
+                try:
+                    piece = read_block(page, fence, number, end, listings)
+                    page.blocks.append(piece)
+                except Failure as failure:
+                    page.failures.append(failure)
+            page.pieces.append(piece)
+            number = end
+        elif head := BOX.match(line):
+            box = _box(page, head, number)
+            page.pieces.append(box)
+            number = box.last_line
+        else:
+            page.pieces.append(_piece(line, number))
+            read_values(page, number, line)
+    page.failures += [*_twice(page), *_unknown(page), *_unpaired(page)]
+    return page
+
+
+def _box(page: Page, head: re.Match[str], number: int) -> Box:
+    """A box with its options; what is wrong with them is noted."""
+    options, last = {}, number
+    while last < len(page.lines) and (option := SETTING.match(page.lines[last])):
+        options[option["name"]] = option["value"].strip("\"'")
+        last += 1
+    kind, title = head["kind"], head["title"] or ""
+    if VALUE.search(title):
+        message = "the title of a box holds no inline value: it is also a search result"
+        page.failures.append(Failure(page.path, number, message))
+    if kind not in OPTIONS:
+        message = f"a box is one of {', '.join(OPTIONS)}, got {kind}"
+        page.failures.append(Failure(page.path, number, message))
+    elif options.keys() != OPTIONS[kind].keys() or bool(options) != bool(title):
+        wanted = ", ".join(OPTIONS[kind]) or "none"
+        message = f"{kind}: wanted a title and the options {wanted}, got {', '.join(options)}"
+        page.failures.append(Failure(page.path, number, message))
+    for name, value in options.items():
+        allowed = OPTIONS.get(kind, {}).get(name, "*")
+        if not value or (allowed != "*" and value not in allowed.split()):
+            message = f"{kind}: {name} is one of {allowed}, got {value!r}"
+            page.failures.append(Failure(page.path, number, message))
+    return Box(number, last, head["slashes"], kind, title, options)
+
+
+def _unpaired(page: Page) -> Iterator[Failure]:
+    """Boxes that are not closed, not open, or not within each other."""
+    open_: list[Box] = []
+    for piece in page.pieces:
+        match piece:
+            case Box():
+                if open_ and len(piece.slashes) >= len(open_[-1].slashes):
+                    message = "the outer box takes more slashes than the one inside"
+                    yield Failure(page.path, piece.line, message)
+                open_.append(piece)
+            case End():
+                if not open_ or open_.pop().slashes != piece.slashes:
+                    yield Failure(page.path, piece.line, "this closes no box")
+            case Heading() if open_:
+                yield Failure(page.path, piece.line, f"a heading within the box {open_[-1].id}")
+    for box in open_:
+        yield Failure(page.path, box.line, "this box is never closed")
+
+
+def _end_of_fence(lines: list[str], number: int, ticks: str) -> int:
+    """The number of the closing line of the fence that opens on line `number`."""
+    for end in range(number, len(lines)):
+        closing = lines[end].strip()
+        if closing.startswith(ticks) and not closing.strip(ticks[0]):
+            return end + 1
+    return len(lines) + 1
+
+
+def _piece(line: str, number: int) -> Piece:
+    """What a line outside of fences is."""
+    if heading := HEADING.match(line):
+        return Heading(number, len(heading["level"]), heading["title"], heading["id"] or "")
+    if end := END.match(line):
+        return End(number, end["slashes"])
+    if note := NOTE.match(line):
+        return Note(number, note["indent"], note["title"] or "")
+    if reference := REFERENCE.match(line):
+        return Reference(number, reference["name"])
+    if (request := REQUEST.match(line)) and request["kind"] in REQUESTED:
+        return Request(number, request["kind"], request["name"] or "")
+    return Attributes(number) if ATTRIBUTES.match(line) else Text(number)
+
+
+def _twice(page: Page) -> Iterator[Failure]:
+    named = [("block", block.id, block.line) for block in page.blocks]
+    named += [("id", one.id, one.line) for one in page.passages if one.id]
+    seen: dict[tuple[str, str], int] = {}
+    for what, name, line in named:
+        if (what, name) in seen:
+            message = f'{what} "{name}" is on line {seen[what, name]} already'
+            yield Failure(page.path, line, message)
+        seen.setdefault((what, name), line)
+
+
+def _unknown(page: Page) -> Iterator[Failure]:
+    """What the page asks for and nobody knows."""
+    if not page.meta.get("title"):
+        yield Failure(page.path, 1, "the front matter must be YAML with a title")
+    for number, line in enumerate(page.lines, start=1):
+        request = REQUEST.match(line)
+        if request and request["named"] and request["kind"] not in REQUESTED:
+            message = f"a comment asks for one of {', '.join(REQUESTED)}, got {request['kind']}"
+            yield Failure(page.path, number, message)
+    for value in page.values:
+        if value.counted and (value.expression[5:] not in COUNTS or value.spec):
+            message = f"site. counts {', '.join(COUNTS)}, without a format"
+            yield Failure(page.path, value.line, f"{message}, got {value.expression}:{value.spec}")

@@ -1,0 +1,49 @@
+"""How the parts of a page are written: regular expressions, and the options of boxes."""
+
+from __future__ import annotations
+
+import re
+
+FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)^---\n", re.S | re.M)
+FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
+HEADING = re.compile(r"^(?P<level>#{1,6}) (?P<title>.*?)(?:\s*\{[^}]*#(?P<id>[\w-]+)[^}]*\})?\s*$")
+NOTE = re.compile(r'^(?P<indent> *)!!! +[\w -]+?(?: +"(?P<title>.*)")?\s*$')
+BOX = re.compile(r"^(?P<slashes>/{3,}) *(?P<kind>[\w-]+) *(?:\| *(?P<title>.*?) *)?$")
+END = re.compile(r"^(?P<slashes>/{3,}) *$")
+SETTING = re.compile(r"^ {4,}(?P<name>\w+): *(?P<value>.*?) *$")
+ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
+REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
+REQUESTED = ("filter", "gallery", "works", "reports", "results", "notes")
+REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
+COUNTS = ("pages", "blocks", "outputs", "values", "steps")
+INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')
+OPTION = re.compile(r'(\w+)="([^"]*)"')
+CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+VALUE = re.compile(r"\{\{ (?P<inner>(?:(?!\{\{).)+?) \}\}")
+COLOUR = re.compile(r'\{\{ site\.colours\["(?P<role>[\w-]*)"\] \}\}')  # a word, no value
+CELL = re.compile(r"(?<!\\)\|")
+DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.S)
+INLINE = re.compile(r"(?<![\\$])\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)")
+TEX_WORDS = re.compile(r"\\(?:text|textbf|textrm|operatorname|tag)\{[^{}]*\}")
+SPOKEN = re.compile(r"\\(?:text|textbf|textrm|textit)\{([^{}]*)\}")
+REASON = re.compile(r"(?:&&|\\qquad|\\quad|&)?\s*\\text\{\s*[(（].*")
+ROW = re.compile(r"\\\\(?:\[\d+pt\])?")
+SIDES = re.compile(r"[=,、](?![^(\[{]*[)\]}])")  # of an equation, or of a list without brackets
+SPACING = re.compile(r"\\[,;! ]|\s|[.,，。]$")
+LINK_TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|\{[^}]*\}")
+NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
+OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
+    "deeper": {"id": "*"},
+    "fold": {"id": "*"},
+    "result": {
+        "id": "*",
+        "relation": "= ≤ ≥ < > ≈ grows falls iff implies not",
+        "proof": "*",
+        "check": "*",
+        "test": "*",
+    },
+    "exercise": {"id": "*", "stars": "1 2 3", "kind": "pencil predict proof bug"},
+    "hint": {},
+    "answer": {},
+}
+ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}, "text": {"above", "folded"}}

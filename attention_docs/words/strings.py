@@ -1,0 +1,142 @@
+"""The strings of a listing in another language: labels, printed words, words of examples.
+
+A listing holds its strings in English. What they are called in another language stands in a table
+beside it; a template such as "Sum: {}." stands for every text that its f-string gives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+WORD = re.compile(r"(?<![\w.])(?!(?:nan|inf|None|True|False)\b)[A-Za-z]{3,}(?!\w|\.\w|\()")
+PLACE = re.compile(r"\{\d*\}")
+
+
+class FormattedString(str):
+    """The text of an f-string, which remembers its template and parts: so it can be translated.
+
+    Examples:
+        >>> text = FormattedString("Sum: {}.", (1.5, ".2f"))
+        >>> text, text.template
+        ('Sum: 1.50.', 'Sum: {}.')
+    """
+
+    template: str
+    parts: tuple[tuple[Any, str], ...]  # a value and its format spec, for each place
+
+    def __new__(cls, template: str, *parts: tuple[Any, str]) -> FormattedString:
+        """Fill the template."""
+        text = super().__new__(cls, template.format(*(format(*part) for part in parts)))
+        text.template, text.parts = template, parts
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies keep template and parts."""
+        return FormattedString, (self.template, *self.parts)
+
+
+def has_words(text: str) -> bool:
+    """Whether a text, or a template without its places, holds a word; names of code are none.
+
+    Examples:
+        >>> has_words("d_k = 4"), has_words("q{} · k{}"), has_words("np.exp(nan)")
+        (False, False, False)
+        >>> has_words("Sum: {}.")
+        True
+    """
+    return "\n" not in text and bool(WORD.search(PLACE.sub(" ", text)))
+
+
+class Translator:
+    """Puts the strings of a listing into a language, and notes those that have no translation.
+
+    A text is looked up in the listing's own `strings`, then among the `terms` that all figures
+    share, alone or with a number ("query 1"), then token by token in `strings`. Without `strings`,
+    what is not found stays as it is.
+
+    Examples:
+        >>> strings = {"Sum: {}.": "和：{}。", "a hot pan": "一口 热 锅"}
+        >>> zh = Translator({"query": "查询"}, strings)
+        >>> zh.translate(FormattedString("Sum: {}.", (1.5, ".2f"))), zh.translate("hot")
+        ('和：1.50。', '热')
+        >>> zh.translate("query 2"), zh.translate("a cold pan"), zh.untranslated
+        ('查询 2', 'a cold pan', ['a cold pan'])
+    """
+
+    def __init__(self, terms: Mapping[str, str], strings: Mapping[str, str] | None = None) -> None:
+        self.terms = terms
+        self.strings = None if strings is None else {**_tokens(strings), **strings}
+        self.untranslated: list[str] = []
+
+    def translate(self, text: str) -> str:
+        """The text in this language."""
+        if isinstance(text, FormattedString):
+            return self._filled(text)
+        found = self.find(text)
+        if found is None:
+            self._note(text)
+        return text if found is None else found
+
+    def find(self, text: str) -> str | None:
+        """The translation of a string or a template; None where there is none."""
+        if self.strings and text in self.strings:
+            return self.strings[text]
+        if text in self.terms:
+            return self.terms[text]
+        word, space, number = text.rpartition(" ")
+        if space and word in self.terms and (number.isdecimal() or number == "{}"):
+            return f"{self.terms[word]} {number}"
+        return self._by_tokens(text)
+
+    def _by_tokens(self, text: str) -> str | None:
+        """A sentence of words that all have translations of their own."""
+        tokens = text.split(" ")
+        if len(tokens) == 1 or not self.strings:
+            return None
+        if not all(token in self.strings or not has_words(token) for token in tokens):
+            return None
+        return " ".join(self.strings.get(token, token) for token in tokens)
+
+    def translate_value(self, value: Any) -> Any:
+        """What a block prints: its strings, also inside of lists, tuples and dictionaries."""
+        if isinstance(value, str):
+            return self.translate(value)
+        if isinstance(value, list | tuple | set) and type(value) in (list, tuple, set):
+            return type(value)(map(self.translate_value, value))
+        if type(value) is dict:
+            pairs = value.items()
+            return {self.translate_value(key): self.translate_value(inner) for key, inner in pairs}
+        return value
+
+    def _filled(self, text: FormattedString) -> str:
+        template, whole = self.find(text.template), self.find(str(text))
+        if template is None and whole is not None:
+            return whole
+        if template is None:
+            template = text.template
+            self._note(template)
+        parts = (
+            format(self.translate(value) if isinstance(value, str) else value, spec)
+            for value, spec in text.parts
+        )
+        return template.format(*parts)
+
+    def _note(self, text: str) -> None:
+        if self.strings is not None and has_words(text) and text not in self.untranslated:
+            self.untranslated.append(text)
+
+
+def _tokens(strings: Mapping[str, str]) -> dict[str, str]:
+    """The words of phrases that have as many words in both languages; the first phrase decides."""
+    found: dict[str, str] = {}
+    for english, other in strings.items():
+        for token, translation in _paired(english.split(" "), other.split(" ")):
+            found.setdefault(token, translation)
+    return found
+
+
+def _paired(ours: list[str], theirs: list[str]) -> Iterable[tuple[str, str]]:
+    alike = len(ours) == len(theirs) > 1 and "{}" not in ours
+    return zip(ours, theirs, strict=True) if alike else ()

@@ -1,0 +1,78 @@
+"""Documents for contributors: the files, commands and chapters that they name exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import yaml
+
+from attention_docs.site.read.settings import settings
+from tests.conftest import ROOT
+
+DOCUMENTS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("*.md", "docs/project/*.md", "attention_docs/*/README.md", ".github/**/*.md")
+    for path in ROOT.glob(pattern)
+)
+LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
+CODE = re.compile(r"`([^`\n]+)`")
+PATH = re.compile(r"(?:attention_docs|docs|tests|\.github)/[\w<>/.*-]*")
+LINE = re.compile(r"(?m)^ *(?:(?:- )?run: )?(make .*)$")
+COMMAND = re.compile(r"\bmake ([a-z]+)\b")
+
+
+def read(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def anchors(text: str) -> set[str]:
+    """The ids that a code host gives to the headings of a document."""
+    titles = re.findall(r"(?m)^#+ (.+)$", text)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def broken_links(document: str) -> Iterator[str]:
+    for link in LINK.findall(read(document)):
+        name, _, anchor = unquote(link).partition("#")
+        target = (ROOT / document).parent / name if name else ROOT / document
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text("utf-8"))):
+            yield link
+
+
+def lost_paths(document: str) -> Iterator[str]:
+    """The paths of the repository in code spans; `<chapter>` stands for any name."""
+    for path in (path for code in CODE.findall(read(document)) for path in PATH.findall(code)):
+        if not any(ROOT.glob(re.sub(r"<\w+>", "*", path.rstrip("/")))):
+            yield path
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_and_paths_lead_to_files(document: str) -> None:
+    assert [*broken_links(document), *lost_paths(document)] == []
+
+
+@pytest.mark.parametrize(
+    "document", [*DOCUMENTS, ".github/workflows/site.yml", ".github/workflows/mutants.yml"]
+)
+def test_every_command_is_one_of_the_makefile(document: str) -> None:
+    (phony,) = re.findall(r"(?m)^\.PHONY: (.+)$", read("Makefile"))
+    code = [*CODE.findall(read(document)), *LINE.findall(read(document))]
+    assert {name for text in code for name in COMMAND.findall(text)} <= {*phony.split()}
+
+
+def test_the_chapters_of_the_readme_stand_in_the_order_of_reading() -> None:
+    listed = re.findall(r"(?m)^\| \[[^]]+\]\(docs/en/([\w-]+)\.md\)", read("README.md"))
+    assert listed == [slug for slug in settings(ROOT).order if slug in listed]
+    assert len(listed) > 10
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob(".github/**/*.yml")), ids=lambda path: path.stem)
+def test_forms_and_workflows_are_yaml(path: Path) -> None:
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert isinstance(form, dict)
+    ids = [field["id"] for field in form.get("body", ())]
+    assert len(ids) == len(set(ids))

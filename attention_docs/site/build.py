@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from attention_docs.colours import name_colour, read_palette
+from attention_docs.running.result import STEPS, Result
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
@@ -31,7 +32,6 @@ from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.weave import FILES, Links, Woven
 from attention_docs.site.run.execute import Executor, public_versions
-from attention_docs.site.run.result import STEPS, Result
 from attention_docs.site.store import cache_folder, key_of
 from attention_docs.words import Words, words
 from attention_docs.words import table as words_table
@@ -44,8 +44,10 @@ def _differences(original: Page, page: Page, _: object) -> Iterable[Failure]:
 
 def code_of(root: Path) -> str:
     """A hash of the code that makes pages: what a process has loaded does not change under it."""
-    folder = root / "attention_docs" / "site"
-    files = sorted([*folder.rglob("*.py"), *folder.rglob("*.js")])
+    folders = [root / "attention_docs" / name for name in ("colours", "running", "site")]
+    files = sorted(
+        file for one in folders for end in ("py", "js") for file in one.rglob(f"*.{end}")
+    )
     return key_of(*(f"{path.relative_to(root)} {_digest(path)}" for path in files))
 
 

@@ -27,9 +27,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from attention_docs.site.run.block import PROVIDED, Running
-from attention_docs.site.run.names import names_of
-from attention_docs.site.run.result import Code, Result, digest
+from attention_docs.running.block import PROVIDED, Running
+from attention_docs.running.names import names_of
+from attention_docs.running.result import Code, Result, digest
 from attention_docs.text import TextFile
 
 OWN = "attention_docs"

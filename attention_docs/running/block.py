@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from attention_docs.site.run.result import STEPS, Check, Code, Drawing, File, Result
+from attention_docs.running.result import STEPS, Check, Code, Drawing, File, Result
 from attention_docs.text import TextFile, check_observers, observers, step, text, unsigned_zero
 from attention_docs.words import Words
 from attention_docs.words.strings import FormattedString
@@ -27,6 +27,10 @@ from attention_docs.words.strings import FormattedString
 if TYPE_CHECKING:
     from attention_docs.figures.figure import Language
 
+RUNNERS = (
+    "attention_docs/running/",
+    "attention_docs/site/run/",
+)  # no reader looks for a fault there
 PROVIDED = ("print", "__formatted__")
 """Names that every block finds, and that each run sets anew."""
 
@@ -237,7 +241,7 @@ def describe(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if "/site/run/" not in frame.filename
+        if not any(folder in frame.filename for folder in RUNNERS)
     ]
     head = "".join(traceback.format_exception_only(error)).strip()
     return head + "\n" + "".join(traceback.format_list(frames)).rstrip()

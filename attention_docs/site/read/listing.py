@@ -193,9 +193,8 @@ def _is_comment(code: str, line: int, start: int) -> bool:
 def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
     """Comments and strings without a translation, and translations of what is not there."""
     path = table(listing, lang)
-    if not path.is_file():
-        return
-    tables = _tables(path, path.read_text(encoding="utf-8"))
+    exists = path.is_file()
+    tables = _tables(path, path.read_text(encoding="utf-8")) if exists else {}
     sections = read_listing(listing).values()
     said = {
         text: section.first_line + line - 1
@@ -208,7 +207,6 @@ def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
         for section in sections
         for literal in find_literals(section.code)
     }
-    yield from _compare_table(listing, path, "comments", tables.get("comments", {}), said)
     own = tables.get("strings", {})
     translator = Translator(locale_table("terms", lang), own)
     wanted = {
@@ -216,7 +214,28 @@ def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
         for text, line in literals.items()
         if text in own or (has_words(text) and translator.find(text) is None)
     }
+    if not exists and (said or wanted):
+        yield _missing_table(listing, path, said, wanted)
+        return
+    yield from _compare_table(listing, path, "comments", tables.get("comments", {}), said)
     yield from _compare_table(listing, path, "strings", own, wanted)
+
+
+def _missing_table(
+    listing: Path, path: Path, remarks: Mapping[str, int], literals: Mapping[str, int]
+) -> Failure:
+    """A listing with words, and no file that says what they are called in a language."""
+    line, first, name = min(
+        (line, text, name)
+        for name, lines in (("comments", remarks), ("strings", literals))
+        for text, line in lines.items()
+    )
+    message = (
+        f"has {len(remarks)} comments and {len(literals)} strings to translate: create "
+        f"docs/listings/{path.name} with [comments] and [strings], such as "
+        f'[{name}] {first.splitlines()[0]!r} = "…"'
+    )
+    return Failure(f"docs/listings/{listing.name}", line, message)
 
 
 def _compare_table(

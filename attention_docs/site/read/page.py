@@ -50,6 +50,7 @@ REASON = re.compile(r"(?:&&|\\qquad|\\quad|&)?\s*\\text\{\s*[(（].*")
 ROW = re.compile(r"\\\\(?:\[\d+pt\])?")
 SIDES = re.compile(r"[=,、](?![^(\[{]*[)\]}])")  # of an equation, or of a list without brackets
 SPACING = re.compile(r"\\[,;! ]|\s|[.,，。]$")
+LIST_MARKER = re.compile(r"^\s*\d+[.)]\s", re.M)
 LINK_TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|\{[^}]*\}")
 NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
 OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
@@ -272,6 +273,7 @@ class Passage:
         """Numbers that the reader sees typed: in prose and in inline formulas."""
         prose = DISPLAY.sub(" ", CODE_SPAN.sub(" ", VALUE.sub(" ", self.text)))
         prose = TEX_WORDS.sub(" ", LINK_TARGET.sub("]", prose.replace("{,}", "")))
+        prose = LIST_MARKER.sub("", prose)
         return Counter(n.replace(",", "") for n in NUMERAL.findall(prose))
 
 

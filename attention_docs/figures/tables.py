@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from attention_docs.figures.figure import Figure, Label, Language, Wording, checked_label
-from attention_docs.figures.numbers import as_lists, shown
+from attention_docs.figures.numbers import as_lists, scientific, shown
 from attention_docs.text import text
 
 Cell = Wording | bool
@@ -148,20 +148,6 @@ def _vector(numbers: str) -> str:
         '[2, ∞, −∞, NaN]'
     """
     return numbers.replace("-inf", "−∞").replace("inf", "∞").replace("nan", "NaN")
-
-
-def scientific(number: str) -> str:
-    """A number as text with a power of ten in place of e-notation.
-
-    Examples:
-        >>> scientific("6.30e-06"), scientific("1e+15"), scientific("0.25")
-        ('6.30 × 10⁻⁶', '10¹⁵', '0.25')
-    """
-    digits, e, exponent = number.partition("e")
-    if not e:
-        return number
-    power = str(int(exponent)).translate(SUPERSCRIPTS)
-    return f"10{power}" if digits == "1" else f"{digits} × 10{power}"
 
 
 def _cell(cell: Cell, lang: Language) -> str:

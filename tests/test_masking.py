@@ -337,7 +337,7 @@ def test_all_at_once(page: Callable[[str, str], Any]) -> None:
     wanted = exact_weights(LOWER) @ V
     table = page("en", "masking").table("all-at-once")
     assert [line["tokens"] for line in table] == ["1", "2", "3"]
-    for name in ("last output of the prefix", "output of the masked pass"):
+    for name in ("last output alone", "output of the masked pass"):
         printed([row(line[name]) for line in table], wanted)
 
 

@@ -235,8 +235,9 @@ def fractions(probability, weights):
     return [str(probability), ", ".join(map(str, weights)), str(sum(weights))]
 
 
+average = sum(P for P, _ in samples), expected
 table(
-    [fractions(*sample) for sample in samples] + [fractions(sum(P for P, _ in samples), expected)],
+    [fractions(*row) for row in (*samples, average)],
     columns=["probability", "weights after dropout", "sum"],
     index=[*(str(r) for r in product((1, 0), repeat=3)), "expectation"],
 )

@@ -197,7 +197,13 @@ table(
 causal = causal_mask(3)
 causal_outputs, causal_weights = attention(queries, keys, values, causal)
 beside(
-    heatmap(causal_weights, name="weights", spec=".4f", allowed=causal, **X_1_TO_3),
+    heatmap(
+        causal_weights,
+        name="weights",
+        spec=".4f",
+        allowed=causal,
+        **X_1_TO_3,
+    ),
     heatmap(
         causal_outputs,
         name="outputs",
@@ -209,10 +215,13 @@ beside(
 # --8<-- [end:causal]
 
 # --8<-- [start:all-at-once]
-prefixes = [attention(queries[:t], keys[:t], values[:t])[0] for t in (1, 2, 3)]  # no mask
+passes = []
+for t in (1, 2, 3):
+    prefix, _ = attention(queries[:t], keys[:t], values[:t])  # no mask
+    passes.append([t, prefix[-1], causal_outputs[t - 1]])
 table(
-    [[t, prefixes[t - 1][-1], causal_outputs[t - 1]] for t in (1, 2, 3)],
-    columns=["tokens", "last output of the prefix", "output of the masked pass"],
+    passes,
+    columns=["tokens", "last output alone", "output of the masked pass"],
     spec=["d", ".4f", ".4f"],
 )
 # --8<-- [end:all-at-once]

@@ -104,8 +104,8 @@ rng = np.random.default_rng(0)
 many = [rng.normal(size=size) for size in ((n_q, d_k), (n_k, d_k), (n_k, d_v))]
 by_loop, loop_map = attention_loop(*many)
 by_matrix, matrix_map = attention(*many)
-check("outputs of the loop and of the products agree", agree(by_loop, by_matrix))
-check("weights of the loop and of the products agree", agree(loop_map, matrix_map))
+check("the outputs of loop and products agree", agree(by_loop, by_matrix))
+check("the weights of loop and products agree", agree(loop_map, matrix_map))
 print(f"shape of the weights: {matrix_map.shape}")
 print(f"shape of the outputs: {by_matrix.shape}")
 # --8<-- [end:sizes]

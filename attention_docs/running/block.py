@@ -7,30 +7,25 @@ Whatever is rounded for the reader is watched: a digit that a tiny change would 
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
-import io
 import linecache
 import sys
 import traceback
 import types
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from attention_docs.running.result import STEPS, Check, Code, Drawing, File, Result
-from attention_docs.text import TextFile, check_observers, observers, step, text, unsigned_zero
+from attention_docs.running.result import Check, Code, Drawing, File, Result
+from attention_docs.running.watch import Observe, Printed, Watch, refuse_floats
+from attention_docs.text import TextFile, check_observers, observers, text
 from attention_docs.words import Words
-from attention_docs.words.strings import FormattedString
 
 if TYPE_CHECKING:
     from attention_docs.figures.figure import Language
 
-RUNNERS = (
-    "attention_docs/running/",
-    "attention_docs/site/run/",
-)  # no reader looks for a fault there
+RUNNERS = ("attention_docs/running/", "attention_docs/site/run/")  # left out of tracebacks
 PROVIDED = ("print", "__formatted__")
 """Names that every block finds, and that each run sets anew."""
 
@@ -161,30 +156,6 @@ class Running:
         return watch
 
 
-class Printed:
-    """What a block prints, in each language: its strings are translated, its numbers are not."""
-
-    def __init__(self, languages: Mapping[str, Language]) -> None:
-        self.languages = languages
-        self.buffers = {lang: io.StringIO() for lang in languages}
-        self.first = next(iter(self.buffers.values()))
-
-    def print(self, *values: Any, **options: Any) -> None:
-        """The `print` of a block."""
-        if options.get("file") is not None:
-            builtins.print(*values, **options)
-            return
-        for lang, buffer in self.buffers.items():
-            translate = self.languages[lang].translator.translate_value
-            texts = values if buffer is self.first else map(translate, values)
-            builtins.print(*texts, **{**options, "file": buffer})
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """What was printed, by language."""
-        return {lang: buffer.getvalue().rstrip("\n") for lang, buffer in self.buffers.items()}
-
-
 def _run_section(code: Code, namespace: dict[str, Any]) -> Any:
     """Execute a section; the value of its last line where that is an expression."""
     linecache.checkcache(code.listing)
@@ -229,7 +200,7 @@ def _evaluated(
         try:
             value = eval(_expression(expression), namespace)
             if not spec:
-                _refuse_floats(value)
+                refuse_floats(value)
             shown[expression, spec] = text(value, spec) if spec else _as_text(value)
         except BaseException as error:
             errors[expression, spec] = describe(error)
@@ -247,106 +218,6 @@ def describe(error: BaseException) -> str:
     return head + "\n" + "".join(traceback.format_list(frames)).rstrip()
 
 
-class Observe(ast.NodeTransformer):
-    """Let every f-string pass through `Watch.format_string`, with its template and its parts."""
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
-        """A call with the template, then a value and its format spec for each place."""
-        self.generic_visit(node)
-        template, parts = "", []
-        for piece in node.values:
-            if isinstance(piece, ast.Constant):
-                template += str(piece.value).replace("{", "{{").replace("}", "}}")
-                continue
-            template += "{}"
-            parts.append(ast.Tuple(list(_value_and_spec(piece)), ast.Load()))
-        call = ast.Call(ast.Name("__formatted__", ast.Load()), [ast.Constant(template), *parts], [])
-        return ast.copy_location(call, node)
-
-
-def _value_and_spec(piece: ast.expr) -> tuple[ast.expr, ast.expr]:
-    """The value and the format spec of a place; a conversion such as `!r` is done first."""
-    assert isinstance(piece, ast.FormattedValue)
-    spec = piece.format_spec or ast.Constant("")
-    if piece.conversion == -1:
-        return piece.value, spec
-    function = ast.Name({"r": "repr", "s": "str", "a": "ascii"}[chr(piece.conversion)], ast.Load())
-    return ast.Call(function, [piece.value], []), spec
-
-
-@dataclass
-class Watch:
-    """Sees what is rounded for the reader; notes each digit that might not hold elsewhere.
-
-    Attributes:
-        live: whether a reader's own code runs, in which nothing is doubtful.
-        fragile: the digits that a tiny change of a value would alter.
-        checks: statements that the block checked, and whether they hold.
-    """
-
-    live: bool = False
-    fragile: list[str] = field(default_factory=list)
-    checks: list[tuple[str, bool]] = field(default_factory=list)
-
-    def observe(
-        self,
-        value: Any,
-        spec: str,
-        rounding_step: float,
-        show: Callable[[str], str] = unsigned_zero,
-    ) -> None:
-        """Note the value if a change by a few rounding steps would print something else."""
-        if not _is_float(value) or value in (float("inf"), -float("inf")) or value == 0:
-            return
-        value, slack = float(value), STEPS * rounding_step * max(1.0, abs(float(value)))
-        shown = {show(format(near, spec)) for near in (value - slack, value, value + slack)}
-        if len(shown) > 1:
-            self.fragile.append(f"{value!r} as {spec}: {' or '.join(sorted(shown))}")
-
-    def observe_check(self, statement: str, holds: bool) -> None:
-        """Note a check; one that fails stops the build, and is shown to a reader who edits."""
-        if not holds and not self.live:
-            raise AssertionError(f"check failed: {statement}")
-        self.checks.append((statement, holds))
-
-    def format_string(self, template: str, *parts: tuple[Any, str]) -> FormattedString:
-        """An f-string: a float in it needs a format spec."""
-        for value, spec in parts:
-            if not spec:
-                _refuse_floats(value)
-            elif not self.live and _is_float(value):
-                # An f-string keeps the sign of zero.
-                self.observe(value, spec, step(value), show=str)
-        return FormattedString(template, *parts)
-
-    def printing(self, printed: Printed) -> Callable[..., None]:
-        """The `print` of a block: a float needs a stated number of digits."""
-
-        def print_values(*values: Any, **options: Any) -> None:
-            for value in values:
-                _refuse_floats(value)
-            printed.print(*values, **options)
-
-        return print_values
-
-
 def _as_text(value: Any) -> str:
     """A value without a format; a string keeps the template that it was made of."""
     return value if isinstance(value, str) else str(value)
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, float) or "float" in str(getattr(value, "dtype", ""))
-
-
-def _refuse_floats(value: Any) -> None:
-    if isinstance(value, list | tuple | set):
-        for one in value:
-            _refuse_floats(one)
-    elif isinstance(value, dict):
-        _refuse_floats([*value, *value.values()])
-    elif _is_float(value):
-        raise TypeError(
-            "floats are printed with a stated number of digits: "
-            f'text(x, ".4f") or f"{{x:.4f}}"; got {type(value).__name__}'
-        )

@@ -28,7 +28,10 @@ NAMES = [*runtime.FILES, PACKAGE_FILE, LOCK, SIZES]
 SCRATCH = "scratch"  # the cell at the end of a page
 LIBRARIES = ("array-api-compat",)  # in pure Python
 SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
-SESSION = ("site/__init__.py", "site/run/__init__.py", "site/run/live.py")
+SESSION = (
+    "site/__init__.py",
+    *(f"site/run/{name}.py" for name in ("__init__", "live", "snapshot")),
+)
 
 
 def place(page: Page) -> str:

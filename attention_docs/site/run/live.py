@@ -12,31 +12,30 @@ import hashlib
 import io
 import json
 import linecache
-import marshal
-import pickle
-import random
 import re
-import sys
-import types
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from time import perf_counter
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any
 
 from attention_docs.running.block import PROVIDED, Running
 from attention_docs.running.names import names_of
 from attention_docs.running.result import Code, Result, digest
+from attention_docs.site.run.snapshot import (
+    Fixed,
+    Keyer,
+    Package,
+    ambient,
+    copied,
+    restored,
+    surround,
+)
 from attention_docs.text import TextFile
 
-OWN = "attention_docs"
 OPEN = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
 """Whoever uses one of these may find what no name tells."""
 GIVEN = {"__builtins__", *PROVIDED}  # names that no block sets
-WATCHED = ("numpy", "numpy.linalg", "numpy.random")
 MOST = 200_000_000  # bytes of copies that a page may keep
 AGAIN = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
 PLACES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
@@ -256,7 +255,7 @@ class Session:
         space = {k: v for k, v in self.running.namespace.items() if k not in GIVEN}
         try:
             while True:
-                keyer = _Keyer(io.BytesIO(), {})
+                keyer = Keyer(io.BytesIO(), {})
                 keyer.dump(({k: space[k] for k in sorted(wanted) if k in space}, ambient()))
                 if keyer.names & set(space) <= wanted:  # what functions take from outside
                     return hashlib.sha256(keyer.file.getvalue()).hexdigest()
@@ -292,88 +291,6 @@ class Session:
             self.running.namespace["__builtins__"] = builtins
 
 
-# --- copies of a namespace
-
-Fixed = dict[int, Any]
-"""What every copy shares, by its identity: modules, functions and classes without a state."""
-
-
-class _Copier(pickle.Pickler):
-    """Copies what has a state, and refuses what would be shared; views stay views."""
-
-    def __init__(self, file: io.BytesIO, fixed: Fixed) -> None:
-        super().__init__(file, protocol=5)
-        self.fixed = fixed
-
-    def reducer_override(self, obj: Any) -> Any:
-        """How one object is copied."""
-        if obj is _Shared or obj is _view:
-            return NotImplemented
-        if isinstance(obj, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
-            return self._share(obj)
-        if isinstance(obj, types.FunctionType | type):
-            if not stateless(obj):
-                raise ValueError(f"{obj} has a state")
-            return self._share(obj)
-        if type(obj) is np.ndarray and type(obj.base) is np.ndarray and obj.base.flags.forc:
-            start = obj.__array_interface__["data"][0] - obj.base.__array_interface__["data"][0]
-            flat = (obj.dtype, obj.shape, start, obj.strides, obj.flags.writeable)
-            return _view, (obj.base, *flat)
-        return NotImplemented
-
-    def _share(self, obj: Any) -> Any:
-        self.fixed[id(obj)] = obj
-        return _Shared, (id(obj),)
-
-
-class _Shared:
-    """Stands in a copy for what all copies share."""
-
-    fixed: ClassVar[Fixed] = {}
-
-    def __new__(cls, number: int) -> Any:
-        """The thing itself."""
-        return cls.fixed[number]
-
-
-def _view(base: Any, dtype: Any, shape: Any, start: int, strides: Any, writable: bool) -> Any:
-    """A view of a copied array, as it was of the array."""
-    owner = base if base.flags.c_contiguous else base.T
-    view = np.ndarray(shape, dtype, owner, start, strides)
-    view.flags.writeable = writable
-    return view
-
-
-class _Keyer(_Copier):
-    """A word for a namespace, that says the same for what is the same."""
-
-    def __init__(self, file: io.BytesIO, fixed: Fixed) -> None:
-        super().__init__(file, fixed)
-        self.file = file
-        self.names: set[str] = set()
-
-    def persistent_id(self, obj: Any) -> Any:
-        """Texts are told by what they say, not by whether they are one object."""
-        if type(obj) is not str:
-            return None
-        return int.from_bytes(hashlib.blake2b(obj.encode(), digest_size=16).digest())
-
-    def _share(self, obj: Any) -> Any:
-        if getattr(obj, "__module__", "") != "listing":
-            return _Shared, (id(obj),)
-        if isinstance(obj, type):
-            raise ValueError(f"{obj} is made anew in each run")
-        self.names |= _outside(obj.__code__)
-        default = (obj.__defaults__, obj.__kwdefaults__)
-        return _Shared, (obj.__qualname__, marshal.dumps(obj.__code__), default)
-
-
-def _outside(code: types.CodeType) -> set[str]:
-    """The names that a function takes from outside, and the functions in it."""
-    inner = [_outside(one) for one in code.co_consts if isinstance(one, types.CodeType)]
-    return set(code.co_names).union(*inner)
-
-
 def needed(codes: list[str], values: list[list[tuple[int, str, str]]]) -> list[set[str] | None]:
     """For each block the names that it and all that follow it take; None where that is not sure."""
     found: list[set[str] | None] = []
@@ -389,100 +306,3 @@ def needed(codes: list[str], values: list[list[tuple[int, str, str]]]) -> list[s
 
 
 _names = lru_cache(maxsize=512)(partial(names_of, sure=True))
-
-
-def ambient() -> dict[str, Any]:
-    """What code may set outside its names."""
-    return {
-        "numpy": np.random.get_state(),
-        "random": random.getstate(),
-        "errors": np.geterr(),
-        "print": np.get_printoptions(),
-    }
-
-
-def surround(around: dict[str, Any]) -> None:
-    """Put it back."""
-    np.random.set_state(around["numpy"])
-    random.setstate(around["random"])
-    np.seterr(**around["errors"])
-    np.set_printoptions(**around["print"])
-
-
-def copied(space: Any, fixed: Fixed) -> bytes:
-    """A copy of a namespace; an error where the copy would share a state with it."""
-    file = io.BytesIO()
-    _Copier(file, fixed).dump(space)
-    return file.getvalue()
-
-
-def restored(state: bytes, fixed: Fixed) -> Any:
-    """A namespace as it was."""
-    _Shared.fixed = fixed
-    return pickle.loads(state)
-
-
-def stateless(obj: types.FunctionType | type) -> bool:
-    """Whether a function or a class holds nothing that could change."""
-    if isinstance(obj, type):
-        if obj.__module__ != "listing":
-            return True
-        return all(
-            stateless(one) if isinstance(one, types.FunctionType) else _fixed(one)
-            for one in vars(obj).values()
-        )
-    defaults = [*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
-    if obj.__module__ != "listing" and not obj.__closure__:
-        return True  # of a library
-    return not obj.__closure__ and not vars(obj) and all(map(_fixed, defaults))
-
-
-def _fixed(value: Any) -> bool:
-    plain = int | float | str | bytes | type(None) | type | property | staticmethod | classmethod
-    descriptors = types.GetSetDescriptorType | types.MemberDescriptorType
-    if isinstance(value, tuple | frozenset):
-        return all(map(_fixed, value))
-    return isinstance(value, plain | descriptors)
-
-
-class Package:
-    """The modules of the package and of NumPy as they were: a reader's code may change them."""
-
-    def __init__(self) -> None:
-        self.loaded = 0
-        self.seen: dict[str, dict[str, Any]] = {}
-        self.arrays: dict[int, tuple[Any, Any]] = {}
-
-    def look(self) -> None:
-        """Note what has been loaded since."""
-        if len(sys.modules) == self.loaded:
-            return
-        self.loaded = len(sys.modules)
-        for name in [name for name in sys.modules if name in WATCHED or name.startswith(OWN)]:
-            if name in self.seen or name.startswith(f"{OWN}.site"):
-                continue
-            space = self.seen[name] = dict(vars(sys.modules[name]))
-            if name.startswith(OWN):
-                arrays = [one for one in space.values() if isinstance(one, np.ndarray)]
-                self.arrays.update({id(one): (one, one.copy()) for one in arrays})
-
-    def untouched(self) -> bool:
-        """Whether nothing has been changed."""
-        return not any(self._changes()) and all(
-            np.array_equal(now, then, equal_nan=True) for now, then in self.arrays.values()
-        )
-
-    def mend(self) -> None:
-        """Make good what has been changed."""
-        for name, key, value in list(self._changes()):
-            setattr(sys.modules[name], key, value)
-        for now, then in self.arrays.values():
-            if not np.array_equal(now, then, equal_nan=True):
-                now[...] = then
-
-    def _changes(self) -> Iterator[tuple[str, str, Any]]:
-        for name, before in self.seen.items():
-            now = vars(sys.modules[name])
-            for key, value in before.items():
-                if now.get(key, self) is not value:
-                    yield name, key, value

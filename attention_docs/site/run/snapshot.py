@@ -1,0 +1,194 @@
+"""Copies of a namespace and of what code may set outside its names, and keys of what is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import marshal
+import pickle
+import random
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+OWN = "attention_docs"
+WATCHED = ("numpy", "numpy.linalg", "numpy.random")
+
+Fixed = dict[int, Any]
+"""What every copy shares, by its identity: modules, functions and classes without a state."""
+
+
+class Copier(pickle.Pickler):
+    """Copies what has a state, and refuses what would be shared; views stay views."""
+
+    def __init__(self, file: io.BytesIO, fixed: Fixed) -> None:
+        super().__init__(file, protocol=5)
+        self.fixed = fixed
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How one object is copied."""
+        if obj is _Shared or obj is _view:
+            return NotImplemented
+        if isinstance(obj, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
+            return self._share(obj)
+        if isinstance(obj, types.FunctionType | type):
+            if not stateless(obj):
+                raise ValueError(f"{obj} has a state")
+            return self._share(obj)
+        if type(obj) is np.ndarray and type(obj.base) is np.ndarray and obj.base.flags.forc:
+            start = obj.__array_interface__["data"][0] - obj.base.__array_interface__["data"][0]
+            flat = (obj.dtype, obj.shape, start, obj.strides, obj.flags.writeable)
+            return _view, (obj.base, *flat)
+        return NotImplemented
+
+    def _share(self, obj: Any) -> Any:
+        self.fixed[id(obj)] = obj
+        return _Shared, (id(obj),)
+
+
+class _Shared:
+    """Stands in a copy for what all copies share."""
+
+    fixed: ClassVar[Fixed] = {}
+
+    def __new__(cls, number: int) -> Any:
+        """The thing itself."""
+        return cls.fixed[number]
+
+
+def _view(base: Any, dtype: Any, shape: Any, start: int, strides: Any, writable: bool) -> Any:
+    """A view of a copied array, as it was of the array."""
+    owner = base if base.flags.c_contiguous else base.T
+    view = np.ndarray(shape, dtype, owner, start, strides)
+    view.flags.writeable = writable
+    return view
+
+
+class Keyer(Copier):
+    """A word for a namespace, that says the same for what is the same."""
+
+    def __init__(self, file: io.BytesIO, fixed: Fixed) -> None:
+        super().__init__(file, fixed)
+        self.file = file
+        self.names: set[str] = set()
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Texts are told by what they say, not by whether they are one object."""
+        if type(obj) is not str:
+            return None
+        return int.from_bytes(hashlib.blake2b(obj.encode(), digest_size=16).digest())
+
+    def _share(self, obj: Any) -> Any:
+        if getattr(obj, "__module__", "") != "listing":
+            return _Shared, (id(obj),)
+        if isinstance(obj, type):
+            raise ValueError(f"{obj} is made anew in each run")
+        self.names |= _outside(obj.__code__)
+        default = (obj.__defaults__, obj.__kwdefaults__)
+        return _Shared, (obj.__qualname__, marshal.dumps(obj.__code__), default)
+
+
+def _outside(code: types.CodeType) -> set[str]:
+    """The names that a function takes from outside, and the functions in it."""
+    inner = [_outside(one) for one in code.co_consts if isinstance(one, types.CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def ambient() -> dict[str, Any]:
+    """What code may set outside its names."""
+    return {
+        "numpy": np.random.get_state(),
+        "random": random.getstate(),
+        "errors": np.geterr(),
+        "print": np.get_printoptions(),
+    }
+
+
+def surround(around: dict[str, Any]) -> None:
+    """Put it back."""
+    np.random.set_state(around["numpy"])
+    random.setstate(around["random"])
+    np.seterr(**around["errors"])
+    np.set_printoptions(**around["print"])
+
+
+def copied(space: Any, fixed: Fixed) -> bytes:
+    """A copy of a namespace; an error where the copy would share a state with it."""
+    file = io.BytesIO()
+    Copier(file, fixed).dump(space)
+    return file.getvalue()
+
+
+def restored(state: bytes, fixed: Fixed) -> Any:
+    """A namespace as it was."""
+    _Shared.fixed = fixed
+    return pickle.loads(state)
+
+
+def stateless(obj: types.FunctionType | type) -> bool:
+    """Whether a function or a class holds nothing that could change."""
+    if isinstance(obj, type):
+        if obj.__module__ != "listing":
+            return True
+        return all(
+            stateless(one) if isinstance(one, types.FunctionType) else _fixed(one)
+            for one in vars(obj).values()
+        )
+    defaults = [*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
+    if obj.__module__ != "listing" and not obj.__closure__:
+        return True  # of a library
+    return not obj.__closure__ and not vars(obj) and all(map(_fixed, defaults))
+
+
+def _fixed(value: Any) -> bool:
+    plain = int | float | str | bytes | type(None) | type | property | staticmethod | classmethod
+    descriptors = types.GetSetDescriptorType | types.MemberDescriptorType
+    if isinstance(value, tuple | frozenset):
+        return all(map(_fixed, value))
+    return isinstance(value, plain | descriptors)
+
+
+class Package:
+    """The modules of the package and of NumPy as they were: a reader's code may change them."""
+
+    def __init__(self) -> None:
+        self.loaded = 0
+        self.seen: dict[str, dict[str, Any]] = {}
+        self.arrays: dict[int, tuple[Any, Any]] = {}
+
+    def look(self) -> None:
+        """Note what has been loaded since."""
+        if len(sys.modules) == self.loaded:
+            return
+        self.loaded = len(sys.modules)
+        for name in [name for name in sys.modules if name in WATCHED or name.startswith(OWN)]:
+            if name in self.seen or name.startswith(f"{OWN}.site"):
+                continue
+            space = self.seen[name] = dict(vars(sys.modules[name]))
+            if name.startswith(OWN):
+                arrays = [one for one in space.values() if isinstance(one, np.ndarray)]
+                self.arrays.update({id(one): (one, one.copy()) for one in arrays})
+
+    def untouched(self) -> bool:
+        """Whether nothing has been changed."""
+        return not any(self._changes()) and all(
+            np.array_equal(now, then, equal_nan=True) for now, then in self.arrays.values()
+        )
+
+    def mend(self) -> None:
+        """Make good what has been changed."""
+        for name, key, value in list(self._changes()):
+            setattr(sys.modules[name], key, value)
+        for now, then in self.arrays.values():
+            if not np.array_equal(now, then, equal_nan=True):
+                now[...] = then
+
+    def _changes(self) -> Iterator[tuple[str, str, Any]]:
+        for name, before in self.seen.items():
+            now = vars(sys.modules[name])
+            for key, value in before.items():
+                if now.get(key, self) is not value:
+                    yield name, key, value

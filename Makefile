@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WITH_TYPES = @mkdir -p .cache; $(BIN)/mypy >.cache/types.txt 2>&1 & types=$$!; \
     $(1); status=$$?; wait $$types || status=$$?; cat .cache/types.txt; exit $$status
 
-.PHONY: serve test check site bench mutants update translated lock clean
+.PHONY: serve test check site bench mutants update translated chapter language lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
@@ -47,6 +47,13 @@ update: $(READY)
 # you confirm. Without a question: make translated PAGE=scaling, PAGE=zh/scaling, or ALL=1
 translated: $(READY)
 	$(BIN)/python -m attention_docs.site.read.confirm $(PAGE) $(if $(ALL),--all)
+
+# Write everything that a new chapter needs, in all languages: make chapter NAME=low-rank, or with
+# TITLE="Low-rank attention"
+chapter: $(READY)
+	$(BIN)/python -m attention_docs.site.scaffold.new_chapter "$(NAME)" $(if $(TITLE),--title "$(TITLE)")
+	$(BIN)/python -m attention_docs.site.read.confirm "$(NAME)"
+	$(MAKE) update
 
 # After a change of dependencies in pyproject.toml. Torch pins its own GPU libraries on Linux;
 # a CPU build has none, so they stay out of the lock.

@@ -161,6 +161,8 @@ def _cell(cell: Cell, lang: Language) -> str:
 
 
 def _head(title: str, numeric: bool) -> str:
+    if not title:
+        return "<td></td>"
     kind = ' class="number"' if numeric else ""
     return f'<th scope="col"{kind}>{_html(title)}</th>'
 

@@ -79,6 +79,12 @@ class _Finder(ast.NodeVisitor):
         if node.value:
             self.visit(node.value)
 
+    def visit_Call(self, node: ast.Call) -> None:
+        """The first argument of a stepper names its buttons for the browser alone."""
+        name = isinstance(node.func, ast.Name) and node.func.id == "stepper"
+        for part in (node.func, *node.args[name:], *node.keywords):
+            self.visit(part)
+
     def visit_keyword(self, node: ast.keyword) -> None:
         """An option is code."""
         if node.arg not in OPTIONS:

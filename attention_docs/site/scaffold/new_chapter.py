@@ -1,0 +1,110 @@
+"""Write a new chapter in all languages, small and passing.
+
+python -m attention_docs.site.scaffold.new_chapter temperature [--title "Temperature"]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
+
+from attention_docs.site.read.settings import settings
+
+TEMPLATES = Path(__file__).with_name("chapter")
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+CELL = "M{x} {y}h3.6v3.6h-3.6z"
+
+
+class ScaffoldError(Exception):
+    """Nothing was written; the message says what was wanted and what was got."""
+
+
+def write_chapter(root: Path, name: str, title: str) -> list[Path]:
+    """Write the files of a new chapter, list it in the navigation, and return what was written."""
+    _check_name(root, name)
+    words = {"name": name, "title": title, "module": name.replace("-", "_")} | _glyph(name)
+    written = settings(root).written
+    files = {
+        f"docs/listings/{name}.py": "listing.py",
+        f"tests/test_{name.replace('-', '_')}.py": "test.py",
+        f"attention_docs/site/theme/.icons/chapter/{name}.svg": "glyph.svg",
+    }
+    for lang in written:
+        own = lang if (TEMPLATES / f"page.{lang}.md").is_file() else written[0]
+        files[f"docs/{lang}/{name}.md"] = f"page.{own}.md"
+        if lang != written[0]:
+            files[f"docs/listings/{name}.{lang}.toml"] = f"listing.{lang}.toml"
+    texts = {root / path: _fill(template, words) for path, template in files.items()}
+    for path in texts:
+        if path.exists():
+            raise ScaffoldError(f"{path.relative_to(root)} is there already")
+    _list_in_navigation(root, name)
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def _check_name(root: Path, name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise ScaffoldError(f"NAME must be like temperature or low-rank, got {name!r}")
+    if name.replace("-", "_") in sys.stdlib_module_names:
+        raise ScaffoldError(f"NAME must not hide a module of the standard library, got {name!r}")
+    if name in settings(root).order:
+        raise ScaffoldError(f"the navigation has a page {name} already")
+
+
+def _fill(template: str, words: Mapping[str, str]) -> str:
+    path = TEMPLATES / template
+    if not path.is_file():  # of a language without templates of its own
+        return ""
+    return Template(path.read_text(encoding="utf-8")).substitute(words)
+
+
+def _glyph(name: str) -> dict[str, str]:
+    """A small matrix of 16 squares, dark and light, that no other chapter is likely to have."""
+    bits = int.from_bytes(hashlib.sha256(name.encode()).digest()[:2])
+    cells: dict[str, str] = {"dark": "", "light": ""}
+    for place in range(16):
+        kind = "dark" if bits >> place & 1 else "light"
+        cells[kind] += CELL.format(x=place % 4 * 4, y=place // 4 * 4)
+    return cells
+
+
+def _list_in_navigation(root: Path, name: str) -> None:
+    """Add the chapter after the last one; somebody moves it where it belongs."""
+    path = root / "mkdocs.yml"
+    text = path.read_text(encoding="utf-8")
+    listings = {file.stem for file in (root / "docs" / "listings").glob("*.py")}
+    last = [slug for slug in settings(root).order if slug in listings][-1]
+    line = re.search(rf"^(?P<indent> *- ){re.escape(last)}\.md$", text, re.M)
+    if line is None:
+        raise ScaffoldError(f"mkdocs.yml must list {last}.md on a line of its own")
+    entry = f"\n{line['indent']}{name}.md"
+    path.write_text(text[: line.end()] + entry + text[line.end() :], encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; 2 where nothing could be written."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="new_chapter")
+    parser.add_argument("name")
+    parser.add_argument("--title", default="")
+    chosen = parser.parse_args(arguments)
+    title = chosen.title or chosen.name.replace("-", " ").capitalize()
+    root = Path.cwd()
+    try:
+        found = write_chapter(root, chosen.name, title)
+    except ScaffoldError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for path in found:
+        print(path.relative_to(root))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

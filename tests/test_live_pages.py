@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
+from attention_docs.running.imports import imported
 from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
-from attention_docs.site.run.imports import Modules, imported
+from attention_docs.site.run.imports import Modules
 from attention_docs.site.run.live import Session
 from attention_docs.site.store import Store, key_of
 from tests.conftest import (
@@ -110,7 +111,7 @@ EVERY = """async ([folder, sources, check]) => {
 CHECK = """
 import json
 from attention_docs.site.run.live import Session, digest
-from attention_docs.site.run.result import Result
+from attention_docs.running.result import Result
 
 pages = {lang: json.loads(source) for lang, source in json.loads(sources).items()}
 first = next(iter(pages))
@@ -454,6 +455,7 @@ def an_error_is_told_and_the_last_output_stays(page: Live) -> None:
     assert "print(nobody)" in error.inner_text()
     assert str(good.count("\n") + 2) in error.inner_text()
     assert "/site/run" not in error.inner_text()
+    assert "/running/" not in error.inner_text()
     assert page.output(BLOCK) == output
     field.fill(good)
     page.run()

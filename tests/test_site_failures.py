@@ -232,6 +232,7 @@ def test_a_block_that_raises_fails_under_every_flag(built: Project, flags: tuple
         r'attention_docs/checks.py", line \d+, in floats\n +raise TypeError', done.stderr
     )
     assert "site/run" not in done.stderr
+    assert "running/" not in done.stderr
 
 
 @pytest.mark.site

@@ -12,6 +12,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
+from attention_docs.running.result import Result, digest
 from attention_docs.site.publish import bytecode, runtime
 from attention_docs.site.publish.place import write
 from attention_docs.site.read.listing import words
@@ -19,7 +20,6 @@ from attention_docs.site.read.page import Page
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.execute import FIGURE_TABLES
 from attention_docs.site.run.imports import PACKAGE
-from attention_docs.site.run.result import Result, digest
 
 FOLDER = "live"
 PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
@@ -28,10 +28,10 @@ NAMES = [*runtime.FILES, PACKAGE_FILE, LOCK, SIZES]
 SCRATCH = "scratch"  # the cell at the end of a page
 LIBRARIES = ("array-api-compat",)  # in pure Python
 SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
-RUNNER = [
-    f"site/run/{name}.py"
-    for name in ("__init__", "block", "live", "names", "result", "snapshot", "watch")
-]
+SESSION = (
+    "site/__init__.py",
+    *(f"site/run/{name}.py" for name in ("__init__", "live", "snapshot")),
+)
 
 
 def place(page: Page) -> str:
@@ -91,8 +91,10 @@ def pack(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
     """
     package = root / PACKAGE
     own = [path for path in package.glob("*.py") if path.name != "verify.py"]  # a command
-    own += [*package.glob("figures/*.py"), *package.glob("words/*"), *package.glob("colours/*.py")]
-    own += [package / name for name in ("site/__init__.py", *RUNNER)]
+    own += [
+        file for name in ("colours", "figures", "running") for file in package.glob(f"{name}/*.py")
+    ]
+    own += [*package.glob("words/*"), *(package / name for name in SESSION)]
     contents = {f"{PACKAGE}/{path.relative_to(package).as_posix()}": path for path in own}
     contents |= dict(_libraries())
     texts = {name: path.read_bytes() for name, path in contents.items() if path.is_file()}

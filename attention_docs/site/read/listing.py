@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from attention_docs.running.sections import SectionError, split_sections
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.knobs import Knob, taken
 from attention_docs.site.read.literals import code_with_translations, find_literals
 from attention_docs.words import table as locale_table
 from attention_docs.words.strings import Translator, has_words
-
-MARKER = re.compile(r"^# --8<-- \[(?P<kind>start|end):(?P<name>[\w-]+)\]$")
 
 
 def same(text: str, english: str) -> str:
@@ -49,30 +48,14 @@ class Section:
 def sections(path: Path, text: str) -> dict[str, Section]:
     """The sections of a listing by name, in the order of the file."""
     found: dict[str, Section] = {}
-    open_name, first = "", 0
-    code: list[str] = []
     file = f"docs/listings/{path.name}"
-    for number, line in enumerate(text.splitlines(), start=1):
-        if marker := MARKER.match(line):
-            kind, name = marker["kind"], marker["name"]
-            if (kind == "start") == bool(open_name) or (kind == "end" and name != open_name):
-                raise Failure(file, number, f"[{kind}:{name}] does not pair up")
-            if kind == "start":
-                if name in found:
-                    raise Failure(file, number, f'section "{name}" is there already')
-                open_name, first, code = name, number + 1, []
-            else:
-                try:
-                    found[name] = Section(name, path, first, *taken("\n".join(code)))
-                except ValueError as error:
-                    raise Failure(file, first, str(error)) from None
-                open_name = ""
-        elif "--8<--" in line:
-            raise Failure(file, number, f"not a section marker: {line!r}")
-        elif open_name:
-            code.append(line)
-    if open_name:
-        raise Failure(file, first - 1, f"[start:{open_name}] is never ended")
+    try:
+        for name, (first, code) in split_sections(text).items():
+            found[name] = Section(name, path, first, *taken(code))
+    except SectionError as error:
+        raise Failure(file, error.line, str(error)) from None
+    except ValueError as error:
+        raise Failure(file, first, str(error)) from None
     return found
 
 

@@ -341,7 +341,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             folder = relative(f"{live_pages.FOLDER}/", placed.url)
             page = relative(live_pages.place(placed.page), placed.url)
             knobs = [b.id for b in placed.page.blocks if any(s.knobs for s in b.sections)]
-            found = {"folder": folder, "page": page, "knobs": knobs, "files": live_pages.NAMES}
+            found = {"folder": folder, "page": page, "knobs": knobs}
             told["live"] = {**said["live"], **found}
         return told
 
@@ -404,6 +404,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             self._stop_on(
                 [Failure(f"site/{name}", 1, "was made and is not there") for name in lost]
             )
+            if build.target.live:
+                live_pages.list_for_offline(self.place.stage)
             base = urlsplit(build.target.site_url).path or "/"
             site.archive(self.place.stage, self.card, base, self.store)
             self.place.publish()

@@ -103,9 +103,7 @@ except Exception as error:
 
 @when_live
 @in_each_place
-def test_no_page_is_replaced_by_the_code_of_a_link(
-    place: str, visit: Visit, address: str
-) -> None:
+def test_no_page_is_replaced_by_the_code_of_a_link(place: str, visit: Visit, address: str) -> None:
     fragment = link_of(visit, POISON.replace("ORIGIN", address))
     tab = attacked(visit, address, fragment, place).tab
     tab.evaluate(KEPT, "/softmax/index.html")
@@ -180,7 +178,9 @@ def test_a_figure_is_no_script(visit: Visit, watched: tuple[str, list[str]]) -> 
     tab = attacked(visit, address, fragment).tab
     drawing = tab.locator(f"#out-{BLOCK} .drawing")
     assert "over the page" in drawing.inner_text()
-    assert drawing.locator("a, image, script, style, img, iframe, form, [id], [onload]").count() == 0
+    assert (
+        drawing.locator("a, image, script, style, img, iframe, form, [id], [onload]").count() == 0
+    )
     assert drawing.locator("path").get_attribute("fill") is None
     assert drawing.locator("[style], [class]").count() == 0
     tab.wait_for_timeout(300)
@@ -217,10 +217,40 @@ def test_a_published_figure_passes_whole(lang: str, visit: Visit, site: Path) ->
     assert tab.evaluate(CLEAN, [DRAWING]) == [DRAWING]
 
 
-NAMES = """caches indexedDB fetch XMLHttpRequest WebSocket WebSocketStream EventSource WebTransport
-importScripts Worker SharedWorker BroadcastChannel storage sendBeacon eval postMessage close
-FontFace fonts Request FileSystemHandle webkitRequestFileSystem onmessage Notification Blob
-cookieStore locks serviceWorker scheduler trustedTypes requestAnimationFrame OffscreenCanvas""".split()
+NAMES = [
+    "caches",
+    "indexedDB",
+    "fetch",
+    "XMLHttpRequest",
+    "WebSocket",
+    "WebSocketStream",
+    "EventSource",
+    "WebTransport",
+    "importScripts",
+    "Worker",
+    "SharedWorker",
+    "BroadcastChannel",
+    "storage",
+    "sendBeacon",
+    "eval",
+    "postMessage",
+    "close",
+    "FontFace",
+    "fonts",
+    "Request",
+    "FileSystemHandle",
+    "webkitRequestFileSystem",
+    "onmessage",
+    "Notification",
+    "Blob",
+    "cookieStore",
+    "locks",
+    "serviceWorker",
+    "scheduler",
+    "trustedTypes",
+    "requestAnimationFrame",
+    "OffscreenCanvas",
+]
 """What no reader's code finds, at the worker or anywhere behind it."""
 
 REACH = """
@@ -281,7 +311,9 @@ def test_python_reaches_nothing_outside(
     address, asked = watched
     code = REACH.replace("NAMES", repr(NAMES)).replace("ORIGIN", address)
     reader = attacked(visit, address, link_of(visit, code), place)
-    assert not reader.tab.locator(".live-error").count(), reader.tab.locator(".live-error").inner_text()
+    assert not reader.tab.locator(".live-error").count(), reader.tab.locator(
+        ".live-error"
+    ).inner_text()
     assert json.loads(reader.output(BLOCK)) == []
     reader.tab.wait_for_timeout(500)
     assert not [path for path in asked if SECRET in path]
@@ -351,6 +383,7 @@ def test_the_frame_holds_alone(visit: Visit, watched: tuple[str, list[str]]) -> 
 
 
 # --- links ----------------------------------------------------------------------------------------
+
 
 def packed(entries: list[Any]) -> str:
     """The fragment of a link that holds this, as RFC 1951 and 4648 say."""

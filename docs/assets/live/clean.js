@@ -10,7 +10,7 @@ const ATTRIBUTES = new Set(
    fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap
    stroke-linejoin opacity paint-order font-size font-weight font-style font-family text-anchor
    dominant-baseline type name value min max step checked disabled colspan rowspan scope
-   data-at data-by data-says`.split(/\s+/),
+   data-at data-by data-says data-column`.split(/\s+/),
 );
 const STYLES = new Set(
   `--turn --at --ink width max-width min-width color background font-family font-style font-weight

@@ -13,7 +13,8 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import Any, ClassVar
 
 SUPPORT = tuple(
-    f"attention_docs.{name}." for name in ("site", "running", "text", "checks", "words", "colours")
+    f"attention_docs.{name}."
+    for name in ("site", "running", "figures", "text", "checks", "words", "colours")
 )
 """Modules that take part in everything and explain nothing."""
 

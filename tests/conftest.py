@@ -280,6 +280,7 @@ class Page:
         self.markdown = markdown
         self.outputs = {r["id"]: str(r["text"]) for r in records if r["kind"] == "output"}
         self.tables = {r["id"]: r["table"] for r in records if r["kind"] == "output"}
+        self.figures = {r["id"]: r["figure"] for r in records if r["kind"] == "output"}
         self.inline = [
             (r["line"], r["id"], str(r["text"])) for r in records if r["kind"] == "inline"
         ]
@@ -309,6 +310,16 @@ class Page:
     def column(self, block: str, name: str) -> list[float]:
         """The numbers in a column of the table that a block shows."""
         return [number_of(row[name]) for row in self.table(block)]
+
+    def matrix(self, block: str, name: str) -> list[list[float]]:
+        """The matrix with this name in the figure that a block draws, as its description has it;
+        a forbidden entry is NaN."""
+        figure = self.figures[f"out-{block}"]
+        described = re.search(rf"Matrix {re.escape(name)}, \d+ rows?.*?(?= Matrix |$)", figure)
+        assert described, figure
+        cell = r"(?:-?\d+(?:\.\d+)?|forbidden)"
+        rows = re.findall(rf": ({cell}(?:, {cell})*)\.(?= |$)", described[0])
+        return [[float(x.replace("forbidden", "nan")) for x in row.split(", ")] for row in rows]
 
     def numbers(self, block: str) -> list[float]:
         """Every number that a block printed."""

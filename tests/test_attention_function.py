@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
-from tests.conftest import each_language, row, rows, tree_of, tries
+from tests.conftest import row, rows, tree_of, tries
 from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed
 
 few = tries(40)
@@ -227,9 +227,8 @@ def test_loop(sizes: list[int], lead: tuple[int, ...], one: bool, seed: int) -> 
 
 
 @pytest.mark.site
-@each_language
-def test_example(page: Callable[[str, str], Any], lang: str) -> None:
-    chapter = page(lang, "attention-function")
+def test_example(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
     weights = exact_weights([[1, 0, 0], [1, 1, 0], [1, 1, 1]])
     assert chapter.values("idea") == [f"[{', '.join(f'{x:.4f}' for x in (weights @ V)[2])}]"]
     figure = drawn(chapter, "out-setup")
@@ -239,27 +238,26 @@ def test_example(page: Callable[[str, str], Any], lang: str) -> None:
     found = [float(x) for x in re.findall(r"(?<![\d.])\d+\.\d\d(?!\d)", figure.get("aria-label"))]
     scores = np.array(QUERIES) @ np.transpose(KEYS) / np.sqrt(3)
     printed(np.array(found), scores[lower], decimals=2)
-    assert len(re.findall("forbidden|屏蔽", figure.get("aria-label"))) == 6
+    assert figure.get("aria-label").count("forbidden") == 6
 
 
 @pytest.mark.site
-@each_language
-def test_shapes(page: Callable[[str, str], Any], lang: str) -> None:
-    chapter = page(lang, "attention-function")
-    assert rows(chapter, "shapes") == [
-        "QKᵀ (2, 3, 5, 4) (2, 3, 4, 7) (2, 3, 5, 7)",
-        "AV  (2, 3, 5, 7) (2, 3, 7, 6) (2, 3, 5, 6)",
+def test_shapes(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
+    assert [list(line.values()) for line in chapter.table("shapes")] == [
+        ["QKᵀ", "(2, 3, 5, 4)", "(2, 3, 4, 7)", "(2, 3, 5, 7)"],
+        ["AV", "(2, 3, 5, 7)", "(2, 3, 7, 6)", "(2, 3, 5, 6)"],
     ]
-    assert rows(chapter, "loop") == ["True", "(2, 3, 5, 6) True"]
+    assert chapter.output("loop") == "shape of the output with shared keys: (2, 3, 5, 6)"
 
 
 @pytest.mark.site
-@each_language
-def test_sizes(page: Callable[[str, str], Any], lang: str) -> None:
-    lines = rows(page(lang, "attention-function"), "sizes")
+def test_sizes(page: Callable[[str, str], Any]) -> None:
+    table = page("en", "attention-function").table("sizes")
     tokens = "key and value must share their number of tokens, got"
     d_k = "query and key must share d_k, got"
-    assert dict(line.split(" = 9: ") for line in lines) == {
+    found = {line[""]: line["shape of the output, or error"] for line in table}
+    assert {size.removesuffix(" = 9"): answer for size, answer in found.items()} == {
         "n_q": "(9, 6)",
         "n_k": f"{tokens} (9, 4) and (7, 6)",
         "n_v": f"{tokens} (7, 4) and (9, 6)",
@@ -272,13 +270,12 @@ def test_sizes(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_control(page: Callable[[str, str], Any], lang: str) -> None:
+def test_control(page: Callable[[str, str], Any]) -> None:
     """Every frame: the shapes by the rule of the sums, and what is refused."""
     sizes = {"batch": 2, "heads": 3, "n_q": 5, "n_k": 7, "d_k": 4, "d_v": 6}
     inputs = {"query": ["n_q", "d_k"], "key": ["n_k", "d_k"], "value": ["n_k", "d_v"]}
     alone = dict.fromkeys(sizes, "key") | {"n_q": "query", "d_v": "value"}
-    control = tree_of(page(lang, "attention-function").html).get_element_by_id("out-control")
+    control = tree_of(page("en", "attention-function").html).get_element_by_id("out-control")
     found = control.find_class("frame")
     settings = [f"{i} {j}" for i in range(1, 7) for j in (1, 2)]
     assert [one.get("data-at") for one in found] == settings
@@ -293,15 +290,15 @@ def test_control(page: Callable[[str, str], Any], lang: str) -> None:
             wanted.append([9 if changed and name == size else sizes[name] for name in names])
         svg, caption = frame.find(".//svg"), frame.find(".//figcaption").text_content()
         label = svg.get("aria-label")
-        shown = re.findall(r"[:：] ?(\d+(?:[,、] ?\d+){3})", label)
+        shown = re.findall(r": (\d+(?:, \d+){3})", label)
         if works:
             grown = sizes | {size: 9}
             for last in ("n_k", "d_v"):
                 wanted.append([grown[name] for name in ("batch", "heads", "n_q", last)])
             assert str(tuple(wanted[-1])) in caption
         else:
-            assert len(re.findall("forbidden|屏蔽", label)) == 8
-            assert re.search("Refused|不合要求", caption)
+            assert label.count("forbidden") == 8
+            assert "Refused" in caption
         assert [[int(x) for x in re.findall(r"\d+", row)] for row in shown] == wanted
         assert len(svg.findall(".//rect")) == sum(row.count(9) for row in wanted)
 
@@ -322,49 +319,50 @@ def all_samples() -> list[tuple[tuple[int, ...], Fraction, list[Fraction]]]:
 
 
 @pytest.mark.site
-@each_language
-def test_dropout_expectation(page: Callable[[str, str], Any], lang: str) -> None:
-    chapter = page(lang, "attention-function")
-    lines = rows(chapter, "dropout")
+def test_dropout_expectation(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
+    *lines, last = chapter.table("dropout")
     samples = all_samples()
-    for line, (keep, probability, weights) in zip(lines[:8], samples, strict=True):
-        mask, rest = line.split(" P = ")
-        fractions = [Fraction(x) for x in re.findall(r"\d+(?:/\d+)?", rest)]
-        assert ast.literal_eval(mask) == keep
-        assert fractions == [probability, *weights, sum(weights)]
+
+    def fractions(line: dict[str, str]) -> list[Fraction]:
+        weights = line["weights after dropout"].split(", ")
+        return [Fraction(x) for x in (line["probability"], *weights, line["sum"])]
+
+    for line, (keep, probability, weights) in zip(lines, samples, strict=True):
+        assert ast.literal_eval(line[""]) == keep
+        assert fractions(line) == [probability, *weights, sum(weights)]
     assert sum(p for _, p, _ in samples) == 1
-    expected = [Fraction(x) for x in lines[8].split()[2:]]
-    assert expected == A
-    assert expected == [sum(p * w[j] for _, p, w in samples) for j in range(3)]
+    assert fractions(last) == [1, *A, 1]
+    assert [sum(p * w[j] for _, p, w in samples) for j in range(3)] == A
     sums = [sum(w) for _, _, w in samples]
     assert chapter.values("dropout")[:2] == [str(min(sums)), str(max(sums))]
 
 
 @pytest.mark.site
-@each_language
-def test_dropout_output(page: Callable[[str, str], Any], lang: str) -> None:
-    lines = rows(page(lang, "attention-function"), "dropout-output")
+def test_dropout_output(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
+    *lines, average, without = chapter.table("dropout-output")
     values = [[8, 0], [0, 8], [8, 8]]
-    for line, (_, _, weights) in zip(lines[:8], all_samples(), strict=True):
+    for line, (keep, _, weights) in zip(lines, all_samples(), strict=True):
         output = [sum(w * v[c] for w, v in zip(weights, values, strict=True)) for c in (0, 1)]
-        printed(row(line), [float(x) for x in output])
-    assert row(lines[8].split("=")[1]) == row(lines[9]) == [6, 7]
-    assert row(lines[10]) == [float(a) for a in A]
-    assert page(lang, "attention-function").values("dropout-outputs") == ["[6.0000, 7.0000]"]
+        assert ast.literal_eval(line[""]) == keep
+        printed(row(line["output"]), [float(x) for x in output])
+    assert row(average["output"]) == row(without["output"]) == [6, 7]
+    assert row(chapter.output("dropout-output")) == [float(a) for a in A]  # before dropout
+    assert chapter.values("dropout-outputs") == ["[6.0000, 7.0000]"]
 
 
 @pytest.mark.site
-@each_language
-def test_modes(page: Callable[[str, str], Any], lang: str) -> None:
-    lines = rows(page(lang, "attention-function"), "modes")
-    assert [line.split()[-1] for line in lines] == [
-        "True",  # nn.Dropout in evaluation
-        "False",  # in training
-        "True",  # p from the mode
-        "False",  # p whatever the mode
-        "False",  # MHA's weights in training
-        "True",  # in evaluation
-    ]
+def test_modes(page: Callable[[str, str], Any]) -> None:
+    table = page("en", "attention-function").table("modes")
+    assert {line["module and mode"]: line["unchanged?"] for line in table} == {
+        "nn.Dropout, eval()": "✓",
+        "nn.Dropout, train()": "✗",
+        "Attention, right=True, eval()": "✓",  # p from the mode
+        "Attention, right=False, eval()": "✗",  # p whatever the mode
+        "weights of MHA, train()": "✗",
+        "weights of MHA, eval()": "✓",
+    }
     # The numbers behind them: 1 becomes 0 or 2 and nothing else.
     lone = [torch.ones(64, n, 2) for n in (4, 1, 1)]
     assert set(sdpa(*lone, dropout_p=0.5).unique().tolist()) == {0, 2}
@@ -374,22 +372,21 @@ def test_modes(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_agreement(page: Callable[[str, str], Any], lang: str) -> None:
-    chapter = page(lang, "attention-function")
-    head, *table = rows(chapter, "agreement")
-    assert head == f"torch {torch.__version__.split('+')[0]}"
+def test_agreement(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
+    assert chapter.output("agreement") == f"torch {torch.__version__.split('+')[0]}"
     gaps = {"float64": -52, "float32": -23, "float16": -10, "bfloat16": -7}  # bits behind the point
-    digits = dict(zip(gaps, ("–", "False", "True", "True"), strict=True))
-    for line, (name, power) in zip(table, gaps.items(), strict=True):
-        dtype, *booleans = re.fullmatch(
-            rf"(\w+) +64 ε = 2\^{power + 6:3d}   o: (\w+)   dQ, dK, dV: (\w+)   "
-            r"no √d_k: (\w+) +digits: (\S+)",
-            line,
-        ).groups()  # type: ignore[union-attr]
-        assert dtype == name
-        assert booleans == ["True", "True", "False", digits[name]]
-    assert rows(chapter, "gradcheck") == ["30"]
+    digits = dict(zip(gaps, ("–", "✗", "✓", "✓"), strict=True))
+    for line, (name, power) in zip(chapter.table("agreement"), gaps.items(), strict=True):
+        assert line == {
+            "": name,
+            "log₂(64 ε)": str(power + 6),
+            "outputs within?": "✓",
+            "gradients within?": "✓",
+            "without √d_k within?": "✗",
+            "does SDPA round better?": digits[name],
+        }
+    assert rows(chapter, "gradcheck") == ["checks passed: 30"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:3])
@@ -408,19 +405,17 @@ def test_half_precision_keeps_more_digits_in_torch(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_annotated(page: Callable[[str, str], Any], lang: str) -> None:
-    same, theirs, ours = rows(page(lang, "attention-function"), "annotated")
-    assert same == "True"
-    printed(row(theirs), [1 / 7] * 7)
-    assert row(ours) == [0] * 7
+def test_annotated(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
+    assert [line[""] for line in chapter.table("annotated")] == ["annotated", "package"]
+    for j in range(1, 8):
+        printed(chapter.column("annotated", f"key {j}"), [1 / 7, 0])
 
 
 @pytest.mark.site
-@each_language
-def test_whole_function(page: Callable[[str, str], Any], lang: str) -> None:
+def test_whole_function(page: Callable[[str, str], Any]) -> None:
     """What the page shows is the package's code, and fits a screen."""
-    chapter = page(lang, "attention-function")
+    chapter = page("en", "attention-function")
     shown = chapter.output("whole")
     module = ast.parse((ROOT / "attention_docs" / "attention_function.py").read_text("utf-8"))
     (wanted,) = (
@@ -435,12 +430,11 @@ def test_whole_function(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_transpose(page: Callable[[str, str], Any], lang: str) -> None:
-    chapter = page(lang, "attention-function")
+def test_transpose(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
     assert rows(chapter, "mistake-transpose") == [
-        ".T  (3, 3, 3) S_1 = S_1': False",
-        ".mT (3, 3, 3) S_1 = S_1': True",
+        ".T:  shape (3, 3, 3), scores of sequence 1 change",
+        ".mT: shape (3, 3, 3), scores of sequence 1 stay",
     ]
     three = [[[(9 * b + 3 * i + c) % 4 for c in range(3)] for i in range(3)] for b in range(3)]
     right = [
@@ -451,9 +445,8 @@ def test_transpose(page: Callable[[str, str], Any], lang: str) -> None:
         [sum(three[0][i][c] * three[j][c][0] for c in range(3)) for j in range(3)] for i in range(3)
     ]
     assert wrong != right
-    figure = drawn(chapter, "out-mistake-transpose")
-    told = re.findall(r"[:：] ?(\d+)[,、] ?(\d+)[,、] ?(\d+)", figure.get("aria-label"))
-    assert [[int(x) for x in row] for row in told] == wrong + right
+    for how, scores in ((".T", wrong), (".mT", right)):
+        assert chapter.matrix("mistake-transpose", f"scores of sequence 1, {how}") == scores
     assert chapter.values("mistakes")[:2] == [str(wrong[0]), str(right[0])]
     torch.set_warn_always(True)  # and not once a process
     try:
@@ -467,15 +460,15 @@ def test_transpose(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_plot(page: Callable[[str, str], Any], lang: str) -> None:
-    chapter = page(lang, "attention-function")
+def test_plot(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
     weights = exact_weights(ALL)
     dropped = weights * [[1, 1, 0], [1, 0, 1], [1, 1, 1]] * 4 / 3
-    arrays = [chapter.array("mistake-plot", n) for n in range(4)]
-    expected = [dropped, dropped.sum(axis=1), weights, np.ones(3)]
-    for found, wanted in zip(arrays, expected, strict=True):
-        printed(found, wanted)
+    printed(chapter.matrix("mistake-plot", "after dropout"), dropped)
+    printed(chapter.matrix("mistake-plot", "before dropout"), weights)
+    after, before = rows(chapter, "mistake-plot")
+    printed(row(after), dropped.sum(axis=1))
+    assert row(before) == [1, 1, 1]
     sums = dropped.sum(axis=1)
     assert chapter.values("mistake-plot") == [
         f"{dropped[2, 1]:.4f}",
@@ -488,33 +481,36 @@ def test_plot(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_wrong_scale(page: Callable[[str, str], Any], lang: str) -> None:
-    chapter = page(lang, "attention-function")
-    lines = rows(chapter, "mistake-sizes")
+def test_wrong_scale(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
+    found = {line[""]: row(line["output 1"]) for line in chapter.table("mistake-sizes")}
     right = exact_weights(ALL)[0] @ V
-    for line, size in zip(lines, (3, 2), strict=True):
-        wrong_part, right_part = line.split("right")
-        printed(row(right_part), right[:size])
-        printed(row(wrong_part), (exact_weights(ALL, size)[0] @ V)[:size])
-    assert row(lines[1].split("right")[0]) != row(lines[1].split("right")[1])
+    for size in (3, 2):
+        printed(found[f"d_v = {size}, correct"], right[:size])
+        printed(found[f"d_v = {size}, wrong"], (exact_weights(ALL, size)[0] @ V)[:size])
+    assert found["d_v = 2, wrong"] != found["d_v = 2, correct"]
     two = [(exact_weights(ALL, size)[0] @ V)[:2] for size in (2, 3)]
     assert chapter.values("mistakes")[2:4] == [f"[{a:.4f}, {b:.4f}]" for a, b in two]
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
-    chapter = page(lang, "attention-function")
-    assert rows(chapter, "exercise-shapes") == ["(8, 12, 1, 30) (8, 12, 1, 128)"]
-    assert rows(chapter, "exercise-3") == ["True", "False"]
-    assert rows(chapter, "exercise-swap") == ["True False", "ValueError"]
-    for c, line in enumerate(rows(chapter, "exercise-1")):
+def test_exercises(page: Callable[[str, str], Any]) -> None:
+    chapter = page("en", "attention-function")
+    shapes = "weights (8, 12, 1, 30), output (8, 12, 1, 128)"
+    assert chapter.output("exercise-shapes") == shapes
+    order = [line["does the output stay?"] for line in chapter.table("exercise-3")]
+    assert order == ["✓", "✗"]
+    assert [list(line.values()) for line in chapter.table("exercise-swap")] == [
+        ["equal sizes", "✓", "✗"],
+        ["different sizes", "ValueError", ""],
+    ]
+    for c, line in enumerate(chapter.table("exercise-1")):
         values = [[8, 0, 8], [0, 8, 8]][c]
         variance = sum(a**2 * v**2 for a, v in zip(A, values, strict=True)) / 3  # p/(1-p) = 1/3
         mean = sum(a * v for a, v in zip(A, values, strict=True))
-        assert line == f"c = {c + 1}: E = {mean}, Var = {variance} = {variance}"
-    expected, wanted = rows(chapter, "exercise-2")
+        moments = [str(mean), str(variance), str(variance)]
+        assert list(line.values()) == [f"component {c + 1}", *moments]
+    wanted, expected = chapter.table("exercise-2")
     sums = [
         sum(
             (p * w[j] / sum(w) for _, p, w in all_samples() if sum(w)),
@@ -522,16 +518,18 @@ def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
         )
         for j in range(3)
     ]
-    assert [Fraction(x) for x in expected.split()[2:]] == sums
-    assert [Fraction(x) for x in wanted.split()[2:]] == A
-    weights, mixed = rows(chapter, "exercise-scores")
+    assert [Fraction(expected[f"key {j}"]) for j in (1, 2, 3)] == sums
+    assert [Fraction(wanted[f"key {j}"]) for j in (1, 2, 3)] == A
+    weights, mixed = (
+        [float(line[name]) for name in ("key 1", "key 2", "key 3", "sum")]
+        for line in chapter.table("exercise-scores")
+    )
     powers = [mpmath.exp(j) for j in range(3)]
-    printed(row(weights), [float(x / sum(powers)) for x in powers])
+    printed(weights, [*(float(x / sum(powers)) for x in powers), 1])
     shares = [mpmath.mpf(0)] * 3
     for keep, probability, _ in all_samples():
         left = sum(x for x, m in zip(powers, keep, strict=True) if m)
         for j in range(3):
             if keep[j]:
                 shares[j] += powers[j] / left * probability.numerator / probability.denominator
-    printed(row(mixed), [float(x) for x in shares])
-    assert mixed.endswith(f"Σ = {1 - 1 / 64:.4f}")
+    printed(mixed, [*(float(x) for x in shares), 1 - 1 / 64])

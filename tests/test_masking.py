@@ -231,13 +231,12 @@ def test_apply_mask_leaves_its_arguments_alone() -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_coins(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
+def test_coins(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
     tosses = np.random.default_rng(0).integers(0, 2, size=(20_000, 6))
     wanted, named, share = rows(masking, "coins")
     assert row(wanted.split(":")[1]) == row(named.split(":")[1]) == tosses[0, 1:].tolist()
-    assert share == "o_i = x_(i+1): 100%"
+    assert share == "right answers in all sequences: 100%"
     power = mpmath.exp(40 / mpmath.sqrt(6))  # one score is 40/√6, five are 0
     assert masking.values("masking")[0] == f"{float(power / (power + 5)):.2f}"
     # With the mask: one half, since the next toss is independent of the past. The hits of one
@@ -246,31 +245,27 @@ def test_coins(page: Callable[[str, str], Any], lang: str) -> None:
     majority = 2 * past > np.arange(1, 6)  # 0 where as many fell on one side as on the other
     counted = (majority == tosses[:, 1:]).mean()
     assert abs(counted - 0.5) < 4 * 0.0016
-    assert rows(masking, "coins-causal") == [f"o_i = x_(i+1): {counted:.0%}"]
+    assert rows(masking, "coins-causal") == [f"right answers in all sequences: {counted:.0%}"]
     assert masking.values("no-leak")[0] == f"{counted:.0%}"
 
 
 @pytest.mark.site
-@each_language
-def test_minus_infinity(page: Callable[[str, str], Any], lang: str) -> None:
-    first, second, third = rows(page(lang, "masking"), "minus-infinity")
-    assert row(first) == [2, 4, float("-inf")]
+def test_minus_infinity(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    scores = [line["masked score"] for line in masking.table("minus-infinity")]
+    assert scores == ["2", "4", "−∞"]
     wanted = exact_weights([[1, 1, 0]] * 3, scaled=False)[0]
-    printed(row(second), wanted)
-    printed(row(third), wanted)
+    printed(masking.column("minus-infinity", "weight"), wanted)
+    printed(masking.column("minus-infinity", "fraction"), wanted)
 
 
 @pytest.mark.site
-@each_language
-def test_masks(page: Callable[[str, str], Any], lang: str) -> None:
+def test_masks(page: Callable[[str, str], Any]) -> None:
     """The figure shows the three masks, forbidden pairs hatched."""
-    masking = page(lang, "masking")
-    (figure,) = masking.article.select("#out-setup svg.attention-figure")
-    forbidden = {"en": "forbidden", "zh": "屏蔽"}[lang]
-    told = re.findall(rf"(?:1|{forbidden})(?:[,、] ?(?:1|{forbidden})){{3}}", figure["aria-label"])
-    found = [[part == "1" for part in re.split("[,、] ?", one)] for one in told]
-    tri, pad = np.tri(4) > 0, np.array([[1, 1, 1, 0]] * 4) > 0
-    assert np.array_equal(found, np.vstack([tri, pad, tri & pad]))
+    masking = page("en", "masking")
+    found = [masking.matrix("setup", name) for name in ("causal", "padding", "both")]
+    tri, pad = np.tri(4), np.array([[1, 1, 1, 0]] * 4)
+    assert np.array_equal(np.nan_to_num(found), [tri, pad, tri * pad])
 
 
 def control(causal: bool, padded: bool, left: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -290,10 +285,9 @@ def control(causal: bool, padded: bool, left: bool) -> tuple[np.ndarray, np.ndar
 
 
 @pytest.mark.site
-@each_language
-def test_control(page: Callable[[str, str], Any], lang: str) -> None:
+def test_control(page: Callable[[str, str], Any]) -> None:
     """Every frame of the toggles: its numbers and its caption."""
-    found = page(lang, "masking").article.select("#out-control .frame")
+    found = page("en", "masking").article.select("#out-control .frame")
     assert len(found) == 8
     for frame in found:
         causal, padded, left = (one == "2" for one in frame["data-at"].split())
@@ -304,10 +298,8 @@ def test_control(page: Callable[[str, str], Any], lang: str) -> None:
         numbers = re.findall(r"(?<![\d.x_])\d+(?:\.\d+)?", caption.replace("x1", ""))
         empty = 4 - allowed.any(axis=1).sum()
         assert numbers == [str((~allowed).sum()), "16", given, str(empty)]
-        table, outputs = frame.svg["aria-label"].split(
-            {"en": "Matrix outputs", "zh": "矩阵“输出”"}[lang]
-        )
-        words = re.findall(r"\d\.\d\d|forbidden|屏蔽", table)
+        table, outputs = frame.svg["aria-label"].split("Matrix outputs")
+        words = re.findall(r"\d\.\d\d|forbidden", table)
         assert [word[0].isdecimal() for word in words] == allowed.ravel().tolist()
         digits = [float(word) for word in words if word[0].isdecimal()]
         assert np.allclose(digits, weights[allowed], rtol=0, atol=0.005 + 1e-9)
@@ -317,135 +309,129 @@ def test_control(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_renormalise(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    kept, renormalised, agree = rows(masking, "renormalise")
+def test_renormalise(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
     everything = exact_weights(ALL, scaled=False)[0]
-    printed(row(kept.split("Σ")[0]), [*everything[:2], 0])
-    printed(float(kept.split()[-1]), everything[:2].sum())
-    printed(row(renormalised), [*(everything[:2] / everything[:2].sum()), 0])
-    assert agree == "True"
-    before, after = rows(masking, "underflow")
-    assert row(before) == [0.5, 0.5, 0]
-    assert np.isnan(row(after)).all()
+    total = everything[:2].sum()
+    kept = masking.column("renormalise", "masked after softmax")
+    printed(kept, [*everything[:2], 0, total])
+    printed(masking.column("renormalise", "renormalised"), [*(everything[:2] / total), 0, 1])
+    for key, before in (("key 1", "0.5"), ("key 2", "0.5"), ("key 3", "0.0")):
+        assert [line[key] for line in masking.table("underflow")] == [before, "NaN"]
 
 
 @pytest.mark.site
-@each_language
-def test_causal(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
+def test_causal(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
     wanted = exact_weights(LOWER)
-    printed(masking.array("causal"), wanted @ V)
+    printed(masking.matrix("causal", "outputs"), wanted @ V)
     assert masking.values("causal")[0] == "1"
-    (figure,) = masking.article.select("#out-causal svg.attention-figure")
-    told = [float(x) for x in re.findall(r"\d\.\d{4}", figure["aria-label"])]
-    printed(np.array(told), wanted[np.tril_indices(3)])
+    weights = np.array(masking.matrix("causal", "weights"))
+    assert np.array_equal(np.isnan(weights), np.tri(3) == 0)
+    printed(weights[np.tril_indices(3)], wanted[np.tril_indices(3)])
 
 
 @pytest.mark.site
-@each_language
-def test_all_at_once(page: Callable[[str, str], Any], lang: str) -> None:
+def test_all_at_once(page: Callable[[str, str], Any]) -> None:
     """One masked pass and three passes over beginnings, against the sums written out."""
     wanted = exact_weights(LOWER) @ V
-    for t, line in enumerate(rows(page(lang, "masking"), "all-at-once"), start=1):
-        length, *outputs = re.findall(r"\[[^\]]*\]|^\d", line)
-        assert length == str(t)
-        assert len(outputs) == 2
-        for output in outputs:
-            printed(row(output), wanted[t - 1])
+    table = page("en", "masking").table("all-at-once")
+    assert [line["tokens"] for line in table] == ["1", "2", "3"]
+    for name in ("last output alone", "output of the masked pass"):
+        printed([row(line[name]) for line in table], wanted)
 
 
 @pytest.mark.site
-@each_language
-def test_truncate_and_pad(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    assert masking.array("truncate").tolist() == [[3, 1, 4, 1], [2, 7, 0, 0], [1, 6, 1, 0]]
-    assert masking.array("truncate", 1).tolist() == [4, 2, 3]
-    assert masking.array("truncate", 2).tolist() == [[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]]
-    assert rows(masking, "truncate")[-1].endswith("(3, 1, 4)")
-    assert rows(masking, "truncation") == ["False", "True"]
+def test_truncate_and_pad(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    table = masking.table("truncate")
+    ids = [row(line["token ids"]) for line in table]
+    assert ids == [[3, 1, 4, 1], [2, 7, 0, 0], [1, 6, 1, 0]]
+    assert masking.column("truncate", "length") == [4, 2, 3]
+    masks = [row(line["mask"]) for line in table]
+    assert masks == [[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]]
+    assert masking.output("truncate") == "shape of the mask: (3, 1, 4)"
+    answers = [line["do outputs 1 to 4 stay?"] for line in masking.table("truncation")]
+    assert answers == ["✗", "✓"]
 
 
 PADDED = np.array([[2.0, 4], [4, 16], [0, 0]])  # scores of the second sequence, keys 1 and 2
 
 
 @pytest.mark.site
-@each_language
-def test_padding(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
+def test_padding(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
     powers = np.exp(np.column_stack([PADDED, [0, 0, 0]]) / np.sqrt(3))  # the padding scores 0
-    printed(masking.array("padding"), powers / powers.sum(axis=1, keepdims=True))
+    open_weights = powers / powers.sum(axis=1, keepdims=True)
+    printed(masking.matrix("padding", "without a mask"), open_weights)
     powers[:, 2] = 0
     wanted = powers / powers.sum(axis=1, keepdims=True)
-    printed(masking.array("padding", 1), wanted)
+    printed(masking.matrix("padding", "with the mask"), wanted)
     padding_weight = np.exp([2, 4, 0] / np.sqrt(3))
     assert masking.values("padding") == [f"{padding_weight[2] / padding_weight.sum():.4f}"]
 
 
 @pytest.mark.site
-@each_language
-def test_both(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    lines = rows(masking, "both")
-    assert lines[0] == "(2, 3, 3)"
-    assert masking.array("both").tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
+def test_both(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    assert masking.output("both") == "shape of both masks together: (2, 3, 3)"
+    table = masking.table("both")
+    assert [row(line["booleans"]) for line in table] == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
     powers = np.exp(PADDED / np.sqrt(3)) * [[1, 0], [1, 1], [1, 1]]
     wanted = np.column_stack([powers / powers.sum(axis=1, keepdims=True), [0, 0, 0]])
-    printed(masking.array("both", 1), wanted)
-    assert lines[-1] == "True"
-    assert masking.output("both").count("-inf") == 4
+    printed([row(line["weights"]) for line in table], wanted)
+    added = [line["floats, added"] for line in table]
+    assert added == ["[0, −∞, −∞]", "[0, 0, −∞]", "[0, 0, −∞]"]
 
 
 @pytest.mark.site
-@each_language
-def test_leak_counts(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
+def test_leak_counts(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
     compared = sum(3 * t for t in range(1, 32))  # earlier outputs of size 3
-    none, causal = rows(masking, "no-leak")
-    assert f"{compared} / {compared}   ≥ t: True" in none
-    assert f" 0 / {compared}   ≥ t: True" in causal
+    assert masking.column("no-leak", "earlier numbers changed") == [compared, 0]
+    assert masking.column("no-leak", "of") == [compared, compared]
+    later = [line["do later ones change?"] for line in masking.table("no-leak")]
+    assert later == ["✓", "✓"]
     assert masking.values("bits") == [str(compared), "0"]
 
 
 @pytest.mark.site
-@each_language
-def test_padding_never_leaks(page: Callable[[str, str], Any], lang: str) -> None:
-    assert rows(page(lang, "masking"), "padding-no-leak") == ["True", "True", "False"]
+def test_padding_never_leaks(page: Callable[[str, str], Any]) -> None:
+    table = page("en", "masking").table("padding-no-leak")
+    assert [line["do the real outputs stay?"] for line in table] == ["✓", "✓", "✗"]
 
 
 @pytest.mark.site
-@each_language
-def test_nan(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
+def test_nan(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
     wanted = exact_weights([[1, 1, 0]] * 3)
-    printed(masking.array("nan"), wanted)
-    assert masking.output("nan").count("nan") == 9
-    lines = rows(masking, "nan")
-    clean = np.array([row(line) for line in lines[-3:]])
-    printed(clean, wanted @ V)
-    table = [line.split() for line in rows(masking, "nan-table")]
-    found = {(words[1], words[3]): (words[5], words[7]) for words in table}
+    spoiled, clean = masking.table("nan")[:3], masking.table("nan")[3:]
+    for lines in (spoiled, clean):
+        printed([row(line["weights"]) for line in lines], wanted)
+    assert [line["output"] for line in spoiled] == ["[NaN, NaN, NaN]"] * 3
+    printed([row(line["output"]) for line in clean], wanted @ V)
+    found = {
+        (line["NaN in the"], line["mask of"]): (line["package gives"], line["SDPA gives"])
+        for line in masking.table("nan-table")
+    }
     assert found == {
-        ("key", "bool"): ("False", "True"),
-        ("key", "float"): ("True", "True"),
-        ("value", "bool"): ("True", "True"),
-        ("value", "float"): ("True", "True"),
+        ("key", "booleans"): ("numbers", "NaN"),
+        ("key", "floats"): ("NaN", "NaN"),
+        ("value", "booleans"): ("NaN", "NaN"),
+        ("value", "floats"): ("NaN", "NaN"),
     }
 
 
 @pytest.mark.site
-@each_language
-def test_empty_rows(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    plain, finite, package, output = rows(masking, "empty-row")
-    assert plain.count("nan") == 3
-    printed(row(finite), [1 / 3] * 3)
-    assert row(package) == [0, 0, 0]
-    assert row(output) == [0, 0, 0]
-    version, *table = rows(masking, "empty-table")
-    assert version == f"torch {torch.__version__.split('+')[0]}"
-    found = {line[:27].strip(): line[27:].strip() for line in table}
+def test_empty_rows(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    plain, finite, package = masking.table("empty-row")
+    assert plain["weights"] == plain["output 1"] == "[NaN, NaN, NaN]"
+    printed(row(finite["weights"]), [1 / 3] * 3)
+    printed(row(finite["output 1"]), [Fraction(int(x), 3) for x in V.sum(axis=0)])
+    assert row(package["weights"]) == row(package["output 1"]) == [0, 0, 0]
+    assert masking.output("empty-table") == f"torch {torch.__version__.split('+')[0]}"
+    found = {line[""]: line["weights of query 1"] for line in masking.table("empty-table")}
     third, zero = "[0.3333, 0.3333, 0.3333]", "[0.0000, 0.0000, 0.0000]"
     no_mask = found.pop("s + -1e9, float64")
     printed(row(no_mask), exact_weights(ALL)[0])
@@ -477,13 +463,14 @@ def mha_on_empty(argument: str, mask: torch.Tensor, need_weights: bool, training
 
 
 @pytest.mark.site
-@each_language
-def test_empty_mha(page: Callable[[str, str], Any], lang: str) -> None:
-    version, *table = rows(page(lang, "masking"), "empty-mha")
-    assert version.split()[1] == torch.__version__.split("+")[0]
+def test_empty_mha(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    assert masking.output("empty-mha") == f"torch {torch.__version__.split('+')[0]}"
+    table = masking.table("empty-mha")
     assert len(table) == 8
     for line in table:
-        argument, kind, wants, *found = line.split()
+        argument, kind, wants = line[""].replace(",", "").split()
+        found = [line["train()"], line["eval()"]]
         size = (4, 4) if argument == "attn_mask" else (1, 4)
         mask = torch.full(size, True) if kind == "bool" else torch.full(size, -torch.inf)
         need_weights = wants.endswith("True")
@@ -493,53 +480,54 @@ def test_empty_mha(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_empty_gradient(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    assert rows(masking, "empty-gradient") == [
-        "MHA need_weights=True  NaN: 48 / 48",  # 3 · 4 · 4 parameters
-        "MHA need_weights=False NaN: 0 / 48",
-        "package                NaN: 0 / 12",
-    ]
+def test_empty_gradient(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    entries = [3 * 4 * 4, 3 * 4 * 4, 3 * 4]  # parameters, and inputs of the package
+    assert masking.column("empty-gradient", "of") == entries
+    assert masking.column("empty-gradient", "NaN in the gradient") == [48, 0, 0]
     assert masking.values("empty-row-torch") == ["48"]
 
 
-def polarity_of(line: str) -> str:
+def polarity_of(weights: str) -> str:
     """What a mark in the middle does, read off the weights."""
-    if line.endswith("Error"):
-        return line.split()[-1]
-    a, b, c = row(line)
+    if weights.endswith("Error"):
+        return weights
+    a, b, c = row(weights)
     if b == 0 and a > 0 and c > 0:
         return "masked out"
     return "takes part" if a == c == 0 and b == 1 else "added"
 
 
 @pytest.mark.site
-@each_language
-def test_polarity(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    version, *table = rows(masking, "polarity")
-    assert version == f"torch {torch.__version__.split('+')[0]}"
-    assert len(table) == 16
-    kinds = {
-        "bool  0 1 0": ["takes part", "takes part", "masked out", "masked out"],
-        "float 0 -inf 0": ["masked out"] * 4,
-        "float 0 1 0": ["added"] * 4,
-        "int   0 1 0": ["TypeError", "RuntimeError", "AssertionError", "AssertionError"],
+def test_polarity(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    assert masking.output("polarity") == f"torch {torch.__version__.split('+')[0]}"
+    found: dict[str, list[str]] = {}
+    for line in masking.table("polarity"):
+        found.setdefault(line["mask"], []).append(line["weights of query 1"])
+    assert {kind: [*map(polarity_of, weights)] for kind, weights in found.items()} == {
+        "booleans 0 1 0": ["takes part", "takes part", "masked out", "masked out"],
+        "floats 0 −∞ 0": ["masked out"] * 4,
+        "floats 0 1 0": ["added"] * 4,
+        "integers 0 1 0": ["TypeError", "RuntimeError", "AssertionError", "AssertionError"],
     }
-    for number, (kind, wanted) in enumerate(kinds.items()):
-        lines = table[4 * number : 4 * number + 4]
-        assert all(line.startswith(kind) for line in lines)
-        assert [polarity_of(line) for line in lines] == wanted
+    functions = [line["function"] for line in masking.table("polarity")]
+    assert functions[:4] * 4 == functions
     powers = np.exp(np.array([2, 4, 4]) / np.sqrt(3))
-    for line in table[4:8]:
-        printed(row(line), powers * [1, 0, 1] / (powers[0] + powers[2]))
+    for weights in found["floats 0 −∞ 0"]:
+        printed(row(weights), powers * [1, 0, 1] / (powers[0] + powers[2]))
     powers[1] *= np.e  # 1 is added to the score of key 2
-    for line in table[8:12]:
-        printed(row(line), powers / powers.sum())
+    for weights in found["floats 0 1 0"]:
+        printed(row(weights), powers / powers.sum())
     free = exact_weights(ALL)[0]
     assert masking.values("polarity-run") == [f"[{', '.join(f'{x:.4f}' for x in free)}]"]
-    # The table in words says the same.
+
+
+@pytest.mark.site
+@each_language
+def test_polarity_in_words(page: Callable[[str, str], Any], lang: str) -> None:
+    """The table of the text says what the run of test_polarity shows."""
+    masking = page(lang, "masking")
     heading = masking.article.find(id="polarity")
     cells = [td.get_text() for td in heading.find_next("table").find_all("td")]
     out, part = {"en": ("masked out", "takes part"), "zh": ("屏蔽", "可见")}[lang]
@@ -548,40 +536,33 @@ def test_polarity(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_layers(page: Callable[[str, str], Any], lang: str) -> None:
-    version, *table = rows(page(lang, "masking"), "polarity-layers")
-    assert version == f"torch {torch.__version__.split('+')[0]}"
-    assert {line.split()[0] for line in table} == {
+def test_layers(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    assert masking.output("polarity-layers") == f"torch {torch.__version__.split('+')[0]}"
+    table = masking.table("polarity-layers")
+    assert {line[""] for line in table} == {
         f"{what}_{end}" for what in ("src", "tgt", "memory") for end in ("mask", "key_padding_mask")
     }
-    assert all(line.count(": [3]") == 2 for line in table)
+    assert {line[kind] for line in table for kind in ("booleans 0 1 0", "floats 0 −∞ 0")} == {"[3]"}
 
 
 @pytest.mark.site
-@each_language
-def test_corners(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    upper, lower, zero, four = (row(line) for line in rows(masking, "is-causal"))
-    assert upper == zero == [1, 0, 0, 0, 0]
-    assert lower == [0.2] * 5
-    assert four == [1] * 5
-    lines = rows(masking, "corners")
-    shown = [[int(x) for x in re.findall(r"\d", line)] for line in lines if "[" in line]
-    wanted = []
-    for n_q, n_k in ((2, 5), (5, 2)):
+def test_corners(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    upper, lower = masking.table("is-causal")
+    assert row(upper["weights in PyTorch"]) == row(upper["mask of the package"]) == [1, 0, 0, 0, 0]
+    assert row(lower["weights in PyTorch"]) == [0.2] * 5
+    assert row(lower["mask of the package"]) == [1] * 5
+    for block, n_q, n_k in (("corners", 2, 5), ("corners-more-queries", 5, 2)):
         left, right = np.tri(n_q, n_k, 0, int), np.tri(n_q, n_k, n_k - n_q, int)
-        wanted += np.hstack([left, right]).tolist()
+        for offset, wanted in ((0, left), (n_k - n_q, right)):
+            shown = masking.matrix(block, f"n_q = {n_q}, n_k = {n_k}, offset = {offset}")
+            assert np.array_equal(np.nan_to_num(shown), wanted)
         # PyTorch's is_causal is the left one: with equal scores weights are shared evenly.
         seen = sdpa(
             torch.zeros(1, n_q, 3), torch.zeros(1, n_k, 3), torch.eye(n_k)[None], is_causal=True
         )
         assert np.array_equal(seen[0].numpy() > 0, left)
-    assert shown == wanted
-    assert [re.findall(r"-?\d+", line) for line in lines if "[" not in line] == [
-        ["2", "5", "0", "3"],
-        ["5", "2", "0", "-3"],
-    ]
     # PyTorch warns of NaN and gives 0. The module brings its compiler, which is slow to load.
     from torch.nn.attention.bias import causal_lower_right
 
@@ -594,10 +575,10 @@ def test_corners(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_upside_down(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    wrong, right = masking.array("mistake-polarity"), masking.array("mistake-polarity", 1)
+def test_upside_down(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    columns = [masking.column("mistake-polarity", f"key {j}") for j in (1, 2, 3)]
+    wrong, right = np.split(np.transpose(columns), 2)
     printed(wrong, exact_weights([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
     printed(right, exact_weights(LOWER))
     assert (wrong[np.tril_indices(3)] == 0).all()
@@ -605,15 +586,13 @@ def test_upside_down(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_float16(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    lines = rows(masking, "mistake-float16")
-    assert lines[0] == f"max   = {(2 - Fraction(1, 2**10)) * 2**15}"  # the format's definition
-    assert lines[1].endswith("= -inf")
-    assert lines[2].count("nan") == 3
-    assert lines[3].count("-inf") == 3
-    assert lines[4].count("nan") == 3
+def test_float16(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    largest = (2 - Fraction(1, 2**10)) * 2**15  # the format's definition
+    assert masking.output("mistake-float16") == f"largest float16 number: {largest}"
+    for line in masking.table("mistake-float16"):
+        assert line["masked scores"] == "[−∞, −∞, −∞]"
+        assert line["weights"] == "[NaN, NaN, NaN]"
     half = torch.tensor([[2.0, 4.0, 4.0]], dtype=torch.float16)
     with pytest.raises(RuntimeError, match="without overflow"):
         half.masked_fill(torch.ones(1, 3, dtype=torch.bool), -1e9)
@@ -621,55 +600,46 @@ def test_float16(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_multiplied(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    lines = rows(masking, "mistake-multiply")
-    for sign, part in ((1, lines[:3]), (-1, lines[3:])):
+def test_multiplied(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+    lines = masking.table("mistake-multiply")
+    for sign, (bad, good) in ((1, lines[:2]), (-1, lines[2:])):
+        assert (bad[""], good[""]) == ("wrong", "correct")
         wrong, right = np.exp([2.0 * sign, 4.0 * sign, 0]), np.exp([2.0 * sign, 4.0 * sign])
-        scores, masked = re.findall(r"\[[^\]]*\]", part[0])
-        assert row(scores) == [2 * sign, 4 * sign, 4 * sign]
-        assert row(masked) == [2 * sign, 4 * sign, 0]
-        printed(row(part[1]), wrong / wrong.sum())
-        printed(row(part[2]), [*(right / right.sum()), 0])
-    assert row(lines[4])[2] == max(row(lines[4]))
-    assert masking.values("mistake-multiply") == [f"{row(lines[k])[2]:.4f}" for k in (1, 4)]
+        assert row(bad["scores"]) == row(good["scores"]) == [2 * sign, 4 * sign, 4 * sign]
+        assert row(bad["masked scores"]) == [2 * sign, 4 * sign, 0]
+        assert good["masked scores"] == f"[{2 * sign}, {4 * sign}, −∞]"
+        printed(row(bad["weights"]), wrong / wrong.sum())
+        printed(row(good["weights"]), [*(right / right.sum()), 0])
+    positive, negative = (row(line["weights"]) for line in lines[::2])
+    assert negative[2] == max(negative)
+    assert masking.values("mistake-multiply") == [f"{positive[2]:.4f}", f"{negative[2]:.4f}"]
 
 
 @pytest.mark.site
-@each_language
-def test_after_softmax(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    wrong, right, bad, good, raised, steady = rows(masking, "mistake-after")
+def test_after_softmax(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
     powers = np.exp([2.0, 4, 4])
     short = powers[:2] / powers.sum()
     full = powers[:2] / powers[:2].sum()
-    vector = re.compile(r"\[[^\]]*\]")
-
-    def found(line: str) -> list[float]:
-        return row(vector.search(line)[0])  # type: ignore[index]
-
-    printed(found(wrong), [*short, 0])
-    printed(float(wrong.split()[-1]), short.sum())
-    assert right.endswith("Σ = 1.0000")
-    printed(found(right), [*full, 0])
-    printed(found(bad), short @ V[:2])
-    printed(found(good), full @ V[:2])
     leaked = powers[:2] / (powers[:2].sum() + np.exp(6.0))
-    printed(found(raised), [*leaked, 0])
-    printed(float(raised.split()[-1]), leaked.sum())
-    assert found(steady) == found(right)
+    table = masking.table("mistake-after")
+    scores = [(which, s) for s in (4, 6) for which in ("wrong", "correct")]
+    assert [line[""] for line in table] == [f"{which}, score 3 is {s}" for which, s in scores]
+    for line, weights in zip(table, (short, full, leaked, full), strict=True):
+        printed(row(line["weights"]), [*weights, 0])
+        printed(float(line["sum"]), weights.sum())
+        printed(row(line["output"]), weights @ V[:2])
     assert masking.values("mistake-after-softmax") == [f"{short.sum():.4f}", f"{leaked.sum():.4f}"]
 
 
 @pytest.mark.site
-@each_language
-def test_four_mistakes(page: Callable[[str, str], Any], lang: str) -> None:
+def test_four_mistakes(page: Callable[[str, str], Any]) -> None:
     """The table of mistakes, from the sums."""
     negative = np.exp([-2.0, -4, 0])
     short = np.exp([2.0, 4, 4])
     upside, right = exact_weights([[0, 1, 1], [0, 0, 1], [0, 0, 0]])[1], exact_weights(LOWER)[1]
-    assert page(lang, "masking").values("mistakes") == [
+    assert page("en", "masking").values("mistakes") == [
         f"{negative[2] / negative.sum():.4f}",
         f"{short[:2].sum() / short.sum():.4f}",
         f"[{', '.join(f'{x:.2f}' for x in upside)}]",
@@ -679,28 +649,34 @@ def test_four_mistakes(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
-    masking = page(lang, "masking")
-    first, second, short = (row(line) for line in rows(masking, "exercise-pencil"))
+def test_exercises(page: Callable[[str, str], Any]) -> None:
+    masking = page("en", "masking")
+
+    def columns(block: str) -> list[list[float]]:
+        """The rows of a table with a number for each of three keys."""
+        return [[float(line[f"key {j}"]) for j in (1, 2, 3)] for line in masking.table(block)]
+
+    first, second, short = columns("exercise-pencil")
     printed(first, [2 / 7, 0, 5 / 7])
     assert second == first
     printed(short, [0.2, 0, 0.5])
     window = masking.array("exercise-1")
     assert np.array_equal(window, np.eye(5) + np.eye(5, k=-1))
-    assert rows(masking, "exercise-3") == ["[]", "[1, 2]"]
-    hidden, free, repaired = (row(line) for line in rows(masking, "exercise-float"))
+    lacking = [line["queries without a key"] for line in masking.table("exercise-3")]
+    assert lacking == ["none", "1, 2"]
+    hidden, free, repaired = columns("exercise-float")
     raised = np.exp(np.array([2, 4, 4]) / np.sqrt(3)) * [np.e, 1, 1]  # 1 added to score 1
     printed(hidden, raised / raised.sum())
     printed(free, exact_weights(ALL)[0])
     assert repaired == [1, 0, 0]
     assert masking.array("exercise-2").tolist() == LOWER
-    free, exact, rounded = (row(line) for line in rows(masking, "exercise-added"))
+    free, exact, rounded = columns("exercise-added")
     printed(free, exact_weights(ALL)[0])
     assert exact == free
     printed(rounded, [1 / 3] * 3)
-    for layers, line in enumerate(rows(masking, "exercise-window"), start=1):
-        number, reached, count = re.fullmatch(r"(\d) (\[.*\]) (\d)", line).groups()  # type: ignore[union-attr]
-        assert int(number) == layers
-        assert int(count) == layers * (3 - 1) + 1
-        assert row(reached) == [0] * (9 - int(count)) + [1] * int(count)
+    for layers, line in enumerate(masking.table("exercise-window"), start=1):
+        count = layers * (3 - 1) + 1
+        assert line["layers"] == str(layers)
+        assert line["reached"] == str(count)
+        reached = row(line["tokens 1 to 9, reached or not"])
+        assert reached == [0] * (9 - count) + [1] * count

@@ -23,7 +23,7 @@ from attention_docs.matrix_form import (
     permutation_matrix,
     projections,
 )
-from tests.conftest import each_language
+from tests.conftest import row
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -255,8 +255,7 @@ def test_permutation_matrix_errors(order):
 
 
 @pytest.mark.site
-@each_language
-def test_four(page, lang):
+def test_four(page):
     """The four candidates for output 1, each from its own definition."""
     features = product(transpose(QUERIES), KEYS)
     found = []
@@ -264,29 +263,29 @@ def test_four(page, lang):
         along = softmax_rows(table, mpmath.sqrt(3))
         down = transpose(softmax_rows(transpose(table), mpmath.sqrt(3)))
         found += [product(weights, VALUES)[0] for weights in (along, down)]
-    figure = page(lang, "matrix-form").article.find(id="out-four").find("svg")
+    figure = page("en", "matrix-form").article.find(id="out-four").find("svg")
     drawn = re.findall(r"\d+\.\d{4}", figure["aria-label"])
     printed([float(one) for one in drawn], [x for row in found for x in row], 4)
     assert len({drawn[i] for i in (0, 3, 6, 9)}) == 4
 
 
 @pytest.mark.site
-@each_language
-def test_loop(page, lang):
-    site = page(lang, "matrix-form")
+def test_loop(page):
+    site = page("en", "matrix-form")
     printed(site.array("loop"), OUTPUTS, 4)
     # From the notes.
     np.testing.assert_array_equal(site.array("loop")[0], [1.8639, 6.3194, 1.7042])
 
 
 @pytest.mark.site
-@each_language
-def test_matrix(page, lang):
-    site = page(lang, "matrix-form")
+def test_matrix(page):
+    site = page("en", "matrix-form")
     printed(site.array("matrix"), OUTPUTS, 4)
     printed(site.array("torch"), OUTPUTS, 4)
-    assert site.output("torch").endswith("\nTrue")
-    assert site.output("sizes") == "(2, 5) (2, 7)\nTrue True"
+    assert site.output("sizes").split("\n") == [
+        "shape of the weights: (2, 5)",
+        "shape of the outputs: (2, 7)",
+    ]
     wrong = transpose(softmax_rows(transpose(SCORES), mpmath.sqrt(3)))
     sums = [f"{float(sum(row)):.4f}" for row in wrong[:2]]
     shapes = [*"23", *"53", *"57", *"25", *"27"]
@@ -294,10 +293,9 @@ def test_matrix(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_turn(page, lang):
+def test_turn(page):
     """The query of norm 3 at every 30°: dot products, weights, and who is first."""
-    figure = page(lang, "matrix-form").article.find(id="out-turn")
+    figure = page("en", "matrix-form").article.find(id="out-turn")
     frames = figure.find_all("figure", class_="frame")
     assert len(frames) == 12
     winners = []
@@ -320,83 +318,77 @@ def test_turn(page, lang):
         assert outlined == caption[1:] == [str(nearest + 1), str(winners[-1])]
         assert caption[0] == str(30 * step)
     assert winners == [2] * 5 + [3] * 5 + [1] * 2
-    site = page(lang, "matrix-form")
-    assert site.array("exercise-hull", 2).tolist() == winners
+    site = page("en", "matrix-form")
+    assert site.array("exercise-hull", 1).tolist() == winners
     angle = f"{float(degrees(QUERIES[0], KEYS[0])):.1f}"
     assert site.values("angle")[:6] == ["0", "1", "2", "300", "330", angle]
 
 
 @pytest.mark.site
-@each_language
-def test_lookup(page, lang):
-    site = page(lang, "matrix-form")
+def test_lookup(page):
+    site = page("en", "matrix-form")
     scores = [mpmath.mpmathify(3 * key[0]) / mpmath.sqrt(2) for key in FLAT]
-    for number, factor in enumerate((1, 4, 16)):
-        printed(site.array("lookup", number), softmax([factor * s for s in scores]), 4)
+    for factor in (1, 4, 16):
+        weights = softmax([factor * s for s in scores])
+        printed(site.column("lookup", f"weight, t = {factor}"), weights, 4)
     distances = [norm([3 - key[0], -key[1]]) for key in FLAT]
-    printed(site.array("lookup", 3), distances, 4)
+    printed(site.column("lookup", "distance"), distances, 4)
     assert max(range(4), key=scores.__getitem__) == 1  # key 2 has the largest score
     assert min(range(4), key=distances.__getitem__) == 0  # key 1 is nearest
     assert site.values("lookup") == ["2", "1"]
 
 
 @pytest.mark.site
-@each_language
-def test_ties_share(page, lang):
+def test_ties_share(page):
     scores = [16 * mpmath.mpf(s) / mpmath.sqrt(3) for s in SCORES[0]]
-    printed(page(lang, "matrix-form").array("tied"), softmax(scores), 4)
+    printed(page("en", "matrix-form").array("tied"), softmax(scores), 4)
     # The limit, by torch: three of five keys share the largest score.
     limit = torch.softmax(1e9 * torch.tensor([2.0, 3, 1, 3, 3]), dim=0)
     torch.testing.assert_close(limit, torch.tensor([0, 1 / 3, 0, 1 / 3, 1 / 3]))
 
 
 @pytest.mark.site
-@each_language
-def test_columns(page, lang):
-    site = page(lang, "matrix-form")
+def test_columns(page):
+    site = page("en", "matrix-form")
     assert product(QUERIES, transpose(KEYS)) == SCORES
-    printed(site.array("columns"), transpose(QUERIES[:2]), 0)
-    printed(site.array("columns", 1), product(KEYS, transpose(QUERIES[:2])), 0)
-    printed(site.array("columns", 1), transpose(SCORES[:2]), 0)
-    assert site.output("columns").endswith("True")
-    printed(site.array("columns-whole"), transpose(WEIGHTS[:2]), 4)
-    printed(site.array("columns-whole", 1), transpose(OUTPUTS[:2]), 4)
-    assert site.output("columns-whole").endswith("True True")
+    printed(site.matrix("columns", "queries"), transpose(QUERIES[:2]), 0)
+    printed(site.matrix("columns", "dot products"), product(KEYS, transpose(QUERIES[:2])), 0)
+    printed(site.matrix("columns", "dot products"), transpose(SCORES[:2]), 0)
+    printed(site.matrix("columns-whole", "weights"), transpose(WEIGHTS[:2]), 4)
+    printed(site.matrix("columns-whole", "outputs"), transpose(OUTPUTS[:2]), 4)
 
 
 @pytest.mark.site
-@each_language
-def test_one_column(page, lang):
-    site = page(lang, "matrix-form")
+def test_one_column(page):
+    site = page("en", "matrix-form")
     weights = softmax_rows(SCORES[:1])
-    printed(site.array("b-1"), [2, 4, 4], 0)
-    printed(site.array("b-1", 1), weights[0], 4)
-    printed(site.array("b-1", 2), product(weights, VALUES)[0], 4)
+    printed(site.column("b-1", "score α"), [2, 4, 4], 0)
+    printed(site.column("b-1", "weight α′"), weights[0], 4)
     # Seeds 000 and 004 print this output.
-    np.testing.assert_array_equal(site.array("b-1", 2), [1.9366, 6.6831, 1.5951])
+    printed([1.9366, 6.6831, 1.5951], product(weights, VALUES)[0], 4)
     assert site.values("one-column") == ["[1.9366, 6.6831, 1.5951]", "[1.8639, 6.3194, 1.7042]"]
     assert site.values("columns-run") == [str(SCORES[1][2])]
 
 
 @pytest.mark.site
-@each_language
-def test_linear(page, lang):
+def test_linear(page):
     layer = torch.nn.Linear(4, 3, bias=False)
-    assert page(lang, "matrix-form").output("linear") == f"{tuple(layer.weight.shape)}\nTrue"
+    stored = page("en", "matrix-form").output("linear")
+    assert stored == f"shape of the stored parameters: {tuple(layer.weight.shape)}"
     with torch.no_grad():
         layer.weight.copy_(torch.tensor(W_QUERY).T)
         assert layer(torch.tensor(X, dtype=torch.float)).tolist() == QUERIES
 
 
 @pytest.mark.site
-@each_language
-def test_query_1(page, lang):
-    site = page(lang, "matrix-form")
-    printed(site.array("query-1"), [norm(key) for key in KEYS], 4)
-    printed(site.array("query-1", 1), [degrees(QUERIES[0], key) for key in KEYS], 1)
-    printed(site.array("query-1", 2), [dot(QUERIES[0], key) / norm(QUERIES[0]) for key in KEYS], 4)
-    printed(site.array("query-1", 3), [2, 4, 4], 0)
-    assert site.output("query-1").endswith("True")
+def test_query_1(page):
+    site = page("en", "matrix-form")
+    shadows = [dot(QUERIES[0], key) / norm(QUERIES[0]) for key in KEYS]
+    printed(site.column("query-1", "norm of k"), [norm(key) for key in KEYS], 4)
+    angles_with = [degrees(QUERIES[0], key) for key in KEYS]
+    printed(site.column("query-1", "angle, degrees"), angles_with, 1)
+    printed(site.column("query-1", "projection"), shadows, 4)
+    printed(site.column("query-1", "q · k"), [2, 4, 4], 0)
     theta = [f"{float(degrees(QUERIES[0], key)):.1f}" for key in KEYS]
     shadow = f"{float(dot(QUERIES[0], KEYS[1]) / norm(QUERIES[0])):.4f}"
     assert site.values("norms") == [*theta[1:], shadow, theta[0], "2", theta[1], "4"]
@@ -404,15 +396,15 @@ def test_query_1(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_gram(page, lang):
-    site = page(lang, "matrix-form")
+def test_gram(page):
+    site = page("en", "matrix-form")
     gram = product(X, transpose(X))
     assert gram == [[2, 0, 2], [0, 8, 4], [2, 4, 4]]
-    printed(site.array("gram"), gram, 0)
-    printed(site.array("gram", 1), [[dot(a, b) / norm(a) / norm(b) for b in X] for a in X], 4)
+    cosines = [[dot(a, b) / norm(a) / norm(b) for b in X] for a in X]
     shadows = [[dot(a, b) / norm(a) for b in X] for a in X]
-    printed(site.array("gram", 2), shadows, 4)
+    printed(site.matrix("gram", "XXᵀ"), gram, 0)
+    printed(site.matrix("gram", "cosines"), cosines, 4)
+    printed(site.matrix("gram", "projections"), shadows, 4)
     # By hand: √2 in row 1, for input 1 and for input 3 alike.
     assert mpmath.almosteq(shadows[0][0], mpmath.sqrt(2))
     assert mpmath.almosteq(shadows[0][2], mpmath.sqrt(2))
@@ -422,38 +414,35 @@ def test_gram(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_between(page, lang):
-    site = page(lang, "matrix-form")
+def test_between(page):
+    site = page("en", "matrix-form")
     M = product(W_QUERY, transpose(W_KEY))
     printed(site.array("between"), M, 0)
     assert product(product(X, M), transpose(X)) == SCORES
     assert transpose(SCORES) == SCORES
     assert transpose(M) != M
-    assert site.output("between").endswith("\nTrue\nFalse True")
     four = [*X, [0, 0, 1, 0]]
     products = product(product(four, M), transpose(four))
-    assert site.output("fourth") == f"{products[0][3]} {products[3][0]}" == "0 1"
+    assert (products[0][3], products[3][0]) == (0, 1)
+    lines = site.output("fourth").split("\n")
+    assert lines == ["query 1 · key 4 = 0", "query 4 · key 1 = 1"]
 
 
 @pytest.mark.site
-@each_language
-def test_order(page, lang):
-    site = page(lang, "matrix-form")
+def test_order(page):
+    site = page("en", "matrix-form")
     order = [2, 0, 1]
-    printed(site.array("order"), [X[i] for i in order], 0)
-    printed(site.array("order", 1), [OUTPUTS[i] for i in order], 4)
-    assert site.output("order").endswith("\nTrue\nTrue")
+    moved = site.table("order")
+    assert [line[""] for line in moved] == ["token 3", "token 1", "token 2"]
+    printed([row(line["input"]) for line in moved], [X[i] for i in order], 0)
+    printed([row(line["output"]) for line in moved], [OUTPUTS[i] for i in order], 4)
     figure = site.article.find(id="out-order-figure").find("svg")
     drawn = [float(one) for one in re.findall(r"\d\.\d{4}", figure["aria-label"])]
     printed(drawn, [WEIGHTS[i][j] for i in order for j in order], 4)
     assert site.values("order") == [f"{float(WEIGHTS[2][1]):.4f}"]
 
 
-@pytest.mark.site
-@each_language
-def test_keys_are_a_set(page, lang):
-    assert page(lang, "matrix-form").output("keys-moved") == "True"
+def test_keys_are_a_set():
     order = [2, 0, 1]
     query, key, value = (np.array(a, dtype=float) for a in (QUERIES, KEYS, VALUES))
     np.testing.assert_allclose(
@@ -463,122 +452,118 @@ def test_keys_are_a_set(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_angle_is_not_the_order(page, lang):
+def test_angle_is_not_the_order(page):
     """Seed 001: "the larger θ, the smaller the dot product"; here it is the other way round."""
-    site = page(lang, "matrix-form")
+    site = page("en", "matrix-form")
     cosines = [dot(QUERIES[0], key) / norm(QUERIES[0]) / norm(key) for key in KEYS]
     by_cosine = sorted(range(3), key=lambda j: -cosines[j])
     by_product = sorted(range(3), key=lambda j: -SCORES[0][j])
     assert by_cosine != by_product
-    printed(site.array("by-angle"), [j + 1 for j in by_cosine], 0)
-    printed(site.array("by-angle", 1), [j + 1 for j in by_product], 0)
-    printed(site.array("by-angle", 2), softmax_rows([cosines])[0], 4)
-    printed(site.array("by-angle", 3), WEIGHTS[0], 4)
+    angle, score = site.table("by-angle")
+    assert (angle[""], score[""]) == ("by angle", "by dot product")
+    printed(row(angle["order of the keys"]), [j + 1 for j in by_cosine], 0)
+    printed(row(score["order of the keys"]), [j + 1 for j in by_product], 0)
+    printed(row(angle["weights of keys 1, 2, 3"]), softmax_rows([cosines])[0], 4)
+    printed(row(score["weights of keys 1, 2, 3"]), WEIGHTS[0], 4)
     assert site.values("mistake-angle") == ["1", "0.3867", "0.1361"]
 
 
 @pytest.mark.site
-@each_language
-def test_longer_key(page, lang):
-    site = page(lang, "matrix-form")
-    assert site.output("longer-key").startswith("True\n")
-    printed(site.array("longer-key"), [[4, 4, 4]], 0)
-    printed(site.array("longer-key", 1), [[Fraction(1, 3)] * 3], 4)
+def test_longer_key(page):
+    site = page("en", "matrix-form")
+    longer = [[2 * x for x in KEYS[0]], *KEYS[1:]]
+    assert [dot(QUERIES[0], key) for key in longer] == [4, 4, 4]
+    assert mpmath.almosteq(degrees(QUERIES[0], longer[0]), degrees(QUERIES[0], KEYS[0]))
+    printed(site.column("longer-key", "dot product"), [4, 4, 4], 0)
+    printed(site.column("longer-key", "weight"), [Fraction(1, 3)] * 3, 4)
 
 
 @pytest.mark.site
-@each_language
-def test_equal_norms(page, lang):
-    site = page(lang, "matrix-form")
+def test_equal_norms(page):
+    site = page("en", "matrix-form")
     scores = [dot(QUERIES[0], key) / norm(key) for key in KEYS]
-    printed(site.array("equal-norms"), scores, 4)
     order = sorted(range(1, 4), key=lambda j: degrees(QUERIES[0], KEYS[j - 1]))
-    assert site.array("equal-norms", 1).tolist() == order == [1, 3, 2]
+    assert order == [1, 3, 2]
+    ranked = site.table("equal-norms")
+    assert [line[""] for line in ranked] == [f"key {j}" for j in order]
+    printed(site.column("equal-norms", "dot product"), [scores[j - 1] for j in order], 4)
 
 
 @pytest.mark.site
-@each_language
-def test_wrong_axis(page, lang):
-    site = page(lang, "matrix-form")
+def test_wrong_axis(page):
+    site = page("en", "matrix-form")
     wrong = transpose(softmax_rows(transpose(SCORES), mpmath.sqrt(3)))
-    printed(site.array("wrong-axis"), wrong, 4)
-    printed(site.array("wrong-axis", 1), product(wrong, VALUES), 4)
-    assert site.output("wrong-axis").endswith("True")  # the shape says nothing
-    sums = [sum(row) for row in wrong]
-    printed(site.array("row-sums"), sums, 4)
-    printed(site.array("row-sums", 1), [1, 1, 1], 4)
+    shown = site.table("wrong-axis")
+    printed([row(line["weights"]) for line in shown], wrong, 4)
+    printed([row(line["output"]) for line in shown], product(wrong, VALUES), 4)
+    sums = [sum(weights) for weights in wrong]
+    for i in range(3):
+        printed(site.column("row-sums", f"query {i + 1}"), [sums[i], 1], 4)
     told = product(wrong, VALUES)
     assert site.values("mistake-axis") == [
-        *(f"[{', '.join(f'{float(x):.4f}' for x in row[0])}]" for row in (told, OUTPUTS)),
+        *(f"[{', '.join(f'{float(x):.4f}' for x in rows[0])}]" for rows in (told, OUTPUTS)),
         f"{float(told[1][1]):.4f}",
         "8",
     ]
-    assert site.numbers("row-sums")[3::4] == [3, 3]
+    assert site.column("row-sums", "all queries") == [3, 3]
     assert product(wrong, VALUES)[1][1] > 8  # the largest second component of a value
     assert all(abs(s - 1) > 0.2 for s in sums)
 
 
 @pytest.mark.site
-@each_language
-def test_one_query(page, lang):
-    site = page(lang, "matrix-form")
-    printed(site.array("one-query"), [[1, 1, 1]], 4)
-    printed(site.array("one-query", 1), WEIGHTS[:1], 4)
+def test_one_query(page):
+    site = page("en", "matrix-form")
+    for j in range(3):
+        printed(site.column("one-query", f"key {j + 1}"), [1, WEIGHTS[0][j]], 4)
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page, lang):
-    site = page(lang, "matrix-form")
+def test_exercises(page):
+    site = page("en", "matrix-form")
     by_hand = product([[1, 2], [0, 1]], transpose([[1, 0], [2, 1], [0, 1]]))
     assert by_hand == [[1, 4, 2], [0, 1, 1]]
     printed(site.array("exercise-pencil"), by_hand, 0)
-    assert site.output("exercise-longer").startswith("True\n")
-    printed(site.array("exercise-longer"), softmax_rows([[4, 8, 8]], mpmath.sqrt(3)), 4)
-    printed(site.array("exercise-longer", 1), WEIGHTS[:1], 4)
+    doubled = softmax([4, 8, 8], mpmath.sqrt(3))
+    for j in range(3):
+        printed(site.column("exercise-longer", f"key {j + 1}"), [WEIGHTS[0][j], doubled[j]], 4)
     sums = []
     for factor in (1, 2):
         table = [[factor * s for s in row] for row in SCORES]
         down = transpose(softmax_rows(transpose(table), mpmath.sqrt(3)))
-        sums.append([sum(row) for row in down])
-    printed(site.array("exercise-batch"), sums, 4)
-    printed(site.array("exercise-batch", 1), [[1] * 3] * 2, 4)
-    assert site.output("exercise-mask") == "False True"
+        sums.append([sum(weights) for weights in down])
+    for i in range(3):
+        found = site.column("exercise-batch", f"query {i + 1}")
+        printed(found, [sums[0][i], sums[1][i], 1, 1], 4)
+    answers = [line["outputs permuted alike?"] for line in site.table("exercise-mask")]
+    assert answers == ["✗", "✓"]
 
 
 @pytest.mark.site
-@each_language
-def test_brackets(page, lang):
+def test_brackets(page):
     """Multiplications of n × m times m × p: n·m·p. Without softmax the brackets may move."""
-    lines = page(lang, "matrix-form").output("exercise-brackets").splitlines()
     n, d = 1000, 64
     counts = [n * d * n + n * n * d, d * n * d + n * d * d]
-    assert [int(line.split()[-1].replace(",", "")) for line in lines[:2]] == counts
+    site = page("en", "matrix-form")
+    assert site.column("exercise-brackets", "multiplications") == counts
     left = product(product(QUERIES, transpose(KEYS)), VALUES)
     assert left == product(QUERIES, product(transpose(KEYS), VALUES))
     inner = product(QUERIES, softmax_rows(product(transpose(KEYS), VALUES)))
     outer = product(softmax_rows(SCORES), VALUES)
     assert abs(inner[0][0] - outer[0][0]) > 1e-3
-    assert lines[2:] == ["True", "False"]
 
 
 @pytest.mark.site
-@each_language
-def test_hull_and_far(page, lang):
-    site = page(lang, "matrix-form")
+def test_hull_and_far(page):
+    site = page("en", "matrix-form")
     assert FLAT[3] == [Fraction(1, 2), Fraction(1, 2)]
     printed(site.array("exercise-hull"), FLAT[3], 1)
-    printed(site.array("exercise-hull", 1), FLAT[3], 1)
-    assert site.output("exercise-hull").splitlines()[1] == "True"
-    nearest = []
-    for number, factor in enumerate((1, 2, 4, 16)):
+    shown, nearest = site.table("exercise-far"), []
+    for line, factor in zip(shown, (1, 2, 4, 16), strict=True):
         distances = [norm([3 * factor - key[0], -key[1]]) for key in FLAT]
-        printed(site.array("exercise-far", number), distances, 4)
+        printed([float(line[f"distance, key {j}"]) for j in range(1, 5)], distances, 4)
         nearest.append(min(range(4), key=distances.__getitem__) + 1)
     assert nearest == [1, 2, 2, 2]
-    lines = site.output("exercise-far").splitlines()
-    assert [int(line.split()[-1]) for line in lines] == nearest
+    assert site.column("exercise-far", "nearest key") == nearest
 
 
 def test_a_causal_mask_breaks_equivariance():

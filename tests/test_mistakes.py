@@ -174,9 +174,15 @@ def test_every_named_test_exists(entry: Entry) -> None:
 
 @pytest.fixture(scope="module")
 def output(numbers_json: dict[str, Any]) -> Callable[[Entry, str], list[str]]:
-    """`output(entry, name)`: what a block printed, from numbers.json."""
+    """`output(entry, name)`: what a block printed, then its table as text, from numbers.json."""
     records = numbers_json["records"]
-    texts = {(record["page"], record["id"]): str(record["text"]) for record in reversed(records)}
+    texts = {
+        (record["page"], record["id"]): "\n".join(
+            filter(None, [str(record["text"]), record["table"] and record["figure"]])
+        )
+        for record in reversed(records)
+        if record["kind"] == "output"
+    }
     return lambda entry, name: texts.get((f"/{chapter(entry)}/", f"out-{name}"), "").splitlines()
 
 
@@ -199,15 +205,13 @@ def unmarked(code: str) -> str:
 
 
 @pytest.mark.site
-@each_language
 @each
 def test_the_gallery_shows_what_the_chapters_show(
     entry: Entry,
-    lang: str,
     page: Callable[[str, str], Page],
     output: Callable[[Entry, str], list[str]],
 ) -> None:
-    found = boxes(page(lang, "mistakes"), entry)
+    found = boxes(page("en", "mistakes"), entry)
     listing = listing_of(chapter(entry))
     assert len(found) == len(blocks(entry))
     for box, name in zip(found, blocks(entry), strict=True):
@@ -410,14 +414,17 @@ def listing() -> dict[str, Any]:
 
 
 @pytest.mark.site
-@each_language
-def test_checks_find_mistakes(lang: str, page: Callable[[str, str], Page]) -> None:
-    gallery = page(lang, "mistakes")
-    printed = dict(line.split(": ") for line in gallery.output("table").split("\n"))
-    assert printed.pop("attention") == "[]"
+def test_checks_find_mistakes(page: Callable[[str, str], Page]) -> None:
+    gallery = page("en", "mistakes")
+    names = ["by hand", "equal values", "one query", "last token", "sequence", "empty row"]
+    failed = {
+        line[""]: [i for i, name in enumerate(names, 1) if line[name] == "✗"]
+        for line in gallery.table("table")
+    }
+    assert failed.pop("package") == []
     alone = [name for name, checks in FINDS.items() if len(checks) == 1]
     assert sorted(map(int, gallery.values("checks"))) == [len(alone), len(FINDS)]
-    assert {name: ast.literal_eval(checks) for name, checks in printed.items()} == FINDS
+    assert failed == FINDS
     known = set(FINDS) - {"softmax-batch", "minus-1e9"}
     assert known <= set(IDS), "the names are those of the gallery"
 
@@ -451,36 +458,45 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(lang: str, page: Callable[[str, str], Page]) -> None:
-    gallery = page(lang, "mistakes")
+def test_exercises(page: Callable[[str, str], Page]) -> None:
+    gallery = page("en", "mistakes")
     alone = [name for name, checks in FINDS.items() if checks == [1]]
-    sets = [
-        [
+    assert gallery.output("exercise-1") == f"missed without check 1: {', '.join(alone)}"
+    assert gallery.column("exercise-1", "checks") == [1, 2, 3]
+    for line in gallery.table("exercise-1"):
+        sets = [
             chosen
-            for chosen in itertools.combinations(range(1, 7), size)
+            for chosen in itertools.combinations(range(1, 7), int(line["checks"]))
             if all(set(chosen) & set(checks) for checks in FINDS.values())
         ]
-        for size in (1, 2, 3)
+        wanted = "; ".join(str(chosen).strip("()") for chosen in sets)
+        assert line["sets that find all ten"] == (wanted or "none")
+    assert [line["checks not passed"] for line in gallery.table("exercise-2")] == [
+        "none",
+        "7",
+        "none",
     ]
-    first = [line.split(": ")[1] for line in gallery.output("exercise-1").split("\n")]
-    assert [ast.literal_eval(text) for text in first] == [alone, *sets]
-    assert gallery.output("exercise-2").split("\n") == ["[]", "[7]", "[]"]
-    pairs, by_hand, empty = gallery.output("exercise-3").split("\n")
-    assert ast.literal_eval(pairs) == [("no-scale", "wrong-divisor"), ("empty-row", "minus-1e9")]
-    # 9/10 of 4 is 3.6; √3 / (1 + √3) of 4 is 2.5359.
-    assert by_hand.endswith(f"[{3.6 - 3:.4f}, {3 - 4 * 3**0.5 / (1 + 3**0.5):.4f}]")
-    assert empty.endswith("[inf, 1.0000]")
+    # 9/10 of 4 is 3.6; √3 / (1 + √3) of 4 is 2.5359; a mean moves by 1 as its values do.
+    off = [3.6 - 3, 3 - 4 * 3**0.5 / (1 + 3**0.5), math.inf, 1]
+    names = ["no-scale", "wrong-divisor", "empty-row", "minus-1e9"]
+    assert [list(line.values()) for line in gallery.table("exercise-3")] == [
+        [name, str(FINDS[name][0]), "∞" if distance == math.inf else f"{distance:.4f}"]
+        for name, distance in zip(names, off, strict=True)
+    ]
+    assert all(len(FINDS[name]) == 1 for name in names)
     assert gallery.values("exercises") == ["3.6", "2.5359"]
 
 
 @pytest.mark.site
-@each_language
-def test_your_own_function(lang: str, page: Callable[[str, str], Page]) -> None:
+def test_your_own_function(page: Callable[[str, str], Page]) -> None:
     """Without a scale the weights of the scores 0 and 2 ln 3 are 1/10 and 9/10: 3.6 in place of 3.
-    The input that shows it is told, and no other check fails."""
-    lines = page(lang, "mistakes").output("own").split("\n")
-    assert lines[0] == f"1 by_hand ✗ {abs(0.9 * 4 - 3):.4f}"
-    assert lines[1].split() == ["query", f"[[{2 * math.log(3):.2f},", "0.00,", "0.00,", "0.00]]"]
-    passed = [line for line in lines if line.endswith("✓")]
-    assert [line[0] for line in passed] == ["2", "3", "4", "5", "6"]
+    The input that shows it is printed, and no other check fails."""
+    gallery = page("en", "mistakes")
+    title, name, query, *_ = gallery.output("own").split("\n")
+    assert title == "Check 1 is not passed with this input:"
+    assert name == "query ="
+    assert query == f"[[{2 * math.log(3):.2f}, 0.00, 0.00, 0.00]]"
+    first, *others = gallery.table("own")
+    wanted = {"": "1 by_hand", "passed?": "✗", "off by": f"{abs(0.9 * 4 - 3):.4f}"}
+    assert first == wanted
+    assert [line["passed?"] for line in others] == ["✓"] * 5

@@ -6,7 +6,7 @@ import ast
 import doctest
 import importlib.util
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -173,7 +173,8 @@ def allowed_in(page: Source, records: list[dict[str, Any]]) -> tuple[dict[int, s
     printed: dict[int, str] = defaultdict(lambda: f"{code} {tasks(page)}")
     for record in records:
         line = lines.get(record["id"], record["line"])
-        printed[chapter_part(page, line)] += f" {record['text']}"
+        table = record["figure"] if record.get("table") else ""
+        printed[chapter_part(page, line)] += f" {record['text']} {table}"
     heads = {chapter_part(page, one.line) for one in page.passages}
     found = {head: set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed[head])) for head in heads}
     return found, bare(" ".join(printed.values()))
@@ -285,12 +286,20 @@ def test_every_module_has_its_page_in_the_api(lang: str) -> None:
 # --- the built site ----------------------------------------------------------------------------
 
 
+NUMBER_OR_SIGN = re.compile(r"[✓✗]|-?\d+(?:[.,]\d+)*")
+
+
 @pytest.mark.site
-def test_all_languages_show_the_same_outputs(numbers_json: dict[str, Any]) -> None:
-    outputs: dict[str, list[tuple[str, str]]] = {lang: [] for lang in BUILT}
+def test_all_languages_show_the_same_numbers(numbers_json: dict[str, Any]) -> None:
+    """Words of outputs and tables are translated; numbers and answers are not."""
+    outputs: dict[str, list[tuple[str, Counter[str]]]] = {lang: [] for lang in BUILT}
     for record in numbers_json["records"]:
         if record["kind"] == "output":
-            outputs[record["lang"]].append((f"{record['slug']} {record['id']}", record["text"]))
+            shown = "\n".join(
+                [str(record["text"]), *(cell for row in record["table"] for cell in row)]
+            )
+            numbers = Counter(NUMBER_OR_SIGN.findall(shown))
+            outputs[record["lang"]].append((f"{record['slug']} {record['id']}", numbers))
     assert outputs["en"] == outputs["zh"] == outputs["zh-hant"] != []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
-from tests.conftest import each_language, tries
+from tests.conftest import row, tries
 from tests.exact import W_KEY, W_QUERY, X, norm, product, rank, softmax, transpose
 from tests.exact import dot as dot_
 
@@ -402,24 +401,27 @@ def exact_additive(q: Rows, k: Rows, W_q: Rows, W_k: Rows, w: list[int]) -> Rows
 def shown(rows: Any, digits: int = 4) -> np.ndarray:
     """Rounded as a page shows it."""
     if isinstance(rows, list):
-        return np.array([shown(row, digits) for row in rows])
+        return np.array([shown(one, digits) for one in rows])
     return np.array(float(mpmath.nstr(mpmath.mpf(rows), 30)).__round__(digits))
 
 
 @pytest.fixture
-def chapter(page: Any, lang: str) -> Any:
-    return page(lang, "score-functions")
+def chapter(page: Any) -> Any:
+    return page("en", "score-functions")
+
+
+def vectors(chapter: Any, block: str, name: str) -> list[list[float]]:
+    """The vectors in a column of a table."""
+    return [row(line[name]) for line in chapter.table(block)]
 
 
 @pytest.mark.site
-@each_language
 def test_example(chapter: Any) -> None:
-    assert (chapter.array("by-hand", 0) == QUERIES).all()
-    assert (chapter.array("by-hand", 1) == KEYS).all()
+    assert chapter.matrix("by-hand", "queries") == QUERIES
+    assert chapter.matrix("by-hand", "keys") == KEYS
 
 
 @pytest.mark.site
-@each_language
 def test_choose(chapter: Any) -> None:
     """Six score functions on the same queries and keys: what each frame holds."""
     frames = chapter.article.find(id="out-choose").find_all("figure", class_="frame")
@@ -429,7 +431,7 @@ def test_choose(chapter: Any) -> None:
     assert len(frames) == len(wanted)
     for frame, scores in zip(frames, wanted, strict=True):
         for drawing, rows in zip(
-            frame.find_all("svg"), (scores, [softmax(row) for row in scores]), strict=True
+            frame.find_all("svg"), (scores, [softmax(one) for one in scores]), strict=True
         ):
             drawn = re.findall(r"-?\d+\.\d{4}", drawing["aria-label"])
             assert [float(x) for x in drawn] == shown(rows).ravel().tolist()
@@ -440,66 +442,61 @@ def test_choose(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@each_language
 def test_dot(chapter: Any) -> None:
     expected = exact_dot(QUERIES, KEYS)
     assert expected == [[8, 5, 6], [11, 5, 2]]
-    assert (chapter.array("dot") == expected).all()
+    assert chapter.matrix("dot", "scores") == expected
     lines = chapter.output("dot").splitlines()
     assert lines[0] == "q1·k1 = 1·0 + 0·3 + 2·0 + 2·4 = 8"
     assert [int(line.split()[-1]) for line in lines[:3]] == expected[0]
 
 
 @pytest.mark.site
-@each_language
 def test_scaled_dot(chapter: Any) -> None:
     expected = [[Fraction(s, 2) for s in row] for row in exact_dot(QUERIES, KEYS)]
-    assert (chapter.array("scaled-dot") == np.array(expected, dtype=float)).all()
-    fractions = [line.split(" = ")[1] for line in chapter.output("scaled-dot").splitlines()[:3]]
+    assert chapter.matrix("scaled-dot", "scores") == expected
+    fractions = [line.split(" = ")[1] for line in chapter.output("scaled-dot").splitlines()]
     assert [Fraction(f) for f in fractions] == expected[0]
     theirs = torch.tensor(QUERIES, dtype=torch.float64), torch.tensor(KEYS, dtype=torch.float64)
     weights = F.scaled_dot_product_attention(*theirs, torch.eye(3, dtype=torch.float64))
-    shown_weights = chapter.array("side-by-side", 3)
+    shown_weights = vectors(chapter, "side-by-side", "weights")[1]
     assert (shown_weights == np.round(weights[0].numpy(), 4)).all()
 
 
 @pytest.mark.site
-@each_language
 def test_cosine(chapter: Any) -> None:
-    fractions = [line.split(" = ")[1] for line in chapter.output("cosine").splitlines()[1:4]]
-    assert [Fraction(f) for f in fractions] == [Fraction(8, 15), Fraction(5, 6), Fraction(2, 3)]
-    assert (chapter.array("cosine", 0) == [3, 3]).all()
-    assert (chapter.array("cosine", 1) == [5, 2, 3]).all()
-    assert (chapter.array("cosine", 2) == shown(exact_cosine(QUERIES, KEYS))).all()
+    norms_q, norms_k, *lines = chapter.output("cosine").splitlines()
+    assert norms_q == "norms of the queries: [3, 3]"
+    assert norms_k == "norms of the keys: [5, 2, 3]"
+    fractions = [Fraction(line.split(" = ")[1]) for line in lines]
+    assert fractions == [Fraction(8, 15), Fraction(5, 6), Fraction(2, 3)]
+    assert (chapter.matrix("cosine", "scores") == shown(exact_cosine(QUERIES, KEYS))).all()
 
 
 @pytest.mark.site
-@each_language
 def test_bilinear(chapter: Any) -> None:
     expected = exact_dot(product(QUERIES, BILINEAR), KEYS)
     assert expected == [[-5, 3, -4], [-2, 1, -7]]
-    assert (chapter.array("bilinear", 0) == BILINEAR).all()
-    assert (chapter.array("bilinear", 1) == product(QUERIES, BILINEAR)[0]).all()
+    assert chapter.matrix("bilinear", "W") == BILINEAR
+    assert (chapter.array("bilinear") == product(QUERIES, BILINEAR)[0]).all()
     lines = chapter.output("bilinear").splitlines()[-3:]
     assert [int(line.split()[-1]) for line in lines] == expected[0]
 
 
 @pytest.mark.site
-@each_language
 def test_additive(chapter: Any) -> None:
     expected = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
     tanh_1, tanh_2 = mpmath.tanh(1), mpmath.tanh(2)
     assert expected[0] == pytest.approx([0, 3 * tanh_2, tanh_1 - 2 * tanh_2])  # by hand
-    by_hand = [line.split(" = ")[-1] for line in chapter.output("additive").splitlines()[2:7:2]]
+    by_hand = [line["score"].split(" = ")[-1] for line in chapter.table("additive")]
     assert (np.array(by_hand, dtype=float) == shown(expected[0])).all()
     left, right = product(QUERIES, ADD_Q)[0], product(KEYS, ADD_K)
-    assert (chapter.array("additive", 0) == left).all()
-    for j, key in enumerate(right):
-        assert (chapter.array("additive", 1 + 3 * j) == key).all()
-        both = [x + y for x, y in zip(left, key, strict=True)]
-        assert (chapter.array("additive", 2 + 3 * j) == both).all()
-        hidden = shown([mpmath.tanh(x) for x in both])
-        assert (chapter.array("additive", 3 + 3 * j) == hidden).all()
+    assert (chapter.array("additive") == left).all()
+    both = [[x + y for x, y in zip(left, key, strict=True)] for key in right]
+    assert vectors(chapter, "additive", "k W_k") == right
+    assert vectors(chapter, "additive", "q W_q + k W_k") == both
+    hidden = shown([[mpmath.tanh(x) for x in pair] for pair in both])
+    assert (vectors(chapter, "additive", "tanh") == hidden).all()
     assert f"{float(expected[0][1]):.4f}" in chapter.values("additive")
     assert chapter.values("side-by-side") == [str(-sum(ADD)), str(sum(ADD))]
 
@@ -516,76 +513,84 @@ def example_scores() -> list[Rows]:
 
 
 @pytest.mark.site
-@each_language
 def test_side_by_side(chapter: Any) -> None:
-    for number, scores in enumerate(example_scores()):
-        assert (chapter.array("side-by-side", 2 * number) == shown(scores[0])).all()
-        weights = chapter.array("side-by-side", 2 * number + 1)
-        assert (weights == shown(softmax(scores[0]))).all()
-    order = [np.argsort(chapter.array("side-by-side", n)).tolist() for n in (0, 4)]
+    names = [line[""] for line in chapter.table("side-by-side")]
+    assert names == ["dot", "scaled dot", "cosine", "bilinear", "additive"]
+    found = vectors(chapter, "side-by-side", "scores")
+    weights = vectors(chapter, "side-by-side", "weights")
+    for scores, one, other in zip(example_scores(), found, weights, strict=True):
+        assert (one == shown(scores[0])).all()
+        assert (other == shown(softmax(scores[0]))).all()
+    order = [np.argsort(found[n]).tolist() for n in (0, 2)]
     assert order[0] == order[1][::-1]  # dot and cosine
 
 
 @pytest.mark.site
-@each_language
 def test_identity(chapter: Any) -> None:
-    assert chapter.output("identity").split() == ["True", "True"]
+    dots, halves, *_ = example_scores()
+    assert chapter.matrix("identity", "W = I") == dots
+    assert chapter.matrix("identity", "W = I / √d_k") == halves
 
 
 @pytest.mark.site
-@each_language
 def test_projected(chapter: Any) -> None:
     merged = product(W_QUERY, transpose(W_KEY))
     scores = exact_dot(product(X, W_QUERY), product(X, W_KEY))
     assert scores == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]  # seed 000
     assert product(product(X, merged), transpose(X)) == scores
-    assert (chapter.array("projected", 0) == merged).all()
-    assert (chapter.array("projected", 1) == scores).all()
-    ranks = f"rank M = {rank(merged)} ≤ d_k = 3\nrank W = {rank(BILINEAR)}"
-    assert ranks in chapter.output("projected")
-    assert chapter.output("projected").endswith("True")
-    assert chapter.output("absorbed") == "True"
-    lines = [line.replace(",", "").split() for line in chapter.output("saved").splitlines()]
-    for d_model, d, factors, whole, fewer in lines:
-        assert int(factors) == 2 * int(d_model) * int(d)
-        assert int(whole) == int(d_model) * int(d_model)
-        assert fewer == str(Fraction(int(d)) < Fraction(int(d_model), 2))
-    assert [line[:2] for line in lines] == [["512", "64"], ["512", "256"], ["4", "3"]]
+    assert chapter.matrix("projected", "M") == merged
+    assert chapter.matrix("projected", "scores") == scores
+    ranks = f"rank of M: {rank(merged)} ≤ d_k = 3\nrank of W: {rank(BILINEAR)}"
+    assert chapter.output("projected") == ranks
+    sizes = [(512, 64), (512, 256), (4, 3)]
+    assert chapter.column("saved", "d_model") == [d_model for d_model, _ in sizes]
+    assert chapter.column("saved", "d_k") == [d for _, d in sizes]
+    assert chapter.column("saved", "two factors") == [2 * d_model * d for d_model, d in sizes]
+    assert chapter.column("saved", "M") == [d_model * d_model for d_model, _ in sizes]
+    fewer = [line["do the factors have fewer?"] == "✓" for line in chapter.table("saved")]
+    assert fewer == [Fraction(d) < Fraction(d_model, 2) for d_model, d in sizes]
 
 
 @pytest.mark.site
-@each_language
+def test_absorbed(chapter: Any) -> None:
+    """The scores, from queries and keys made first."""
+    scores = exact_additive(product(X, W_QUERY), product(X, W_KEY), ADD_Q[:3], ADD_K[:3], ADD)
+    assert (chapter.matrix("absorbed", "scores") == shown(scores)).all()
+
+
+@pytest.mark.site
 def test_temperature(chapter: Any) -> None:
-    for number, temperature in enumerate((1, 2, 4, 8)):
-        row = [mpmath.mpf(s) / temperature for s in (8, 5, 6)]
-        assert (chapter.array("temperature", number) == shown(softmax(row))).all()
-    assert chapter.output("temperature").endswith("True")
+    table = chapter.table("temperature")
+    assert [line[""] for line in table] == [f"τ = {temperature}" for temperature in (1, 2, 4, 8)]
+    for line, temperature in zip(table, (1, 2, 4, 8), strict=True):
+        scores = [mpmath.mpf(s) / temperature for s in (8, 5, 6)]
+        weights = [float(line[f"key {j}"]) for j in (1, 2, 3)]
+        assert (weights == shown(softmax(scores))).all()
 
 
 @pytest.mark.site
-@each_language
 def test_unit(chapter: Any) -> None:
-    assert chapter.output("unit").startswith("True")
-    assert (chapter.array("unit", 0) == [8, 50, 6]).all()
-    assert (chapter.array("unit", 1) == shown(exact_cosine(QUERIES, KEYS)[0])).all()
+    assert chapter.column("unit", "dot") == [8, 50, 6]
+    cosines = shown(exact_cosine(QUERIES, KEYS)[0])
+    assert (chapter.column("unit", "cosine") == cosines).all()
 
 
 @pytest.mark.site
-@each_language
 def test_concat(chapter: Any) -> None:
-    assert chapter.output("concat") == "(8, 2)\nTrue"
+    assert chapter.output("concat") == "shape of the joined matrix: (8, 2)"
 
 
 @pytest.mark.site
-@each_language
 def test_bound(chapter: Any) -> None:
     def bound(n: int, beta: int = 1) -> Any:
         best = softmax([beta] + [-beta] * (n - 1))  # the best case, written out
         return best[0]
 
     peak = chapter.array("bound")
-    assert (peak == shown([softmax([1, -1, -1])])).all()
-    printed = [float(line.split()[-1]) for line in chapter.output("bound").splitlines()[1:]]
+    assert (peak == shown(softmax([1, -1, -1]))).all()
+    assert chapter.column("bound", "keys") == [3, 32, 512, 512]
+    assert chapter.column("bound", "β") == [1, 1, 1, 5]
+    printed = chapter.column("bound", "no weight exceeds")
     expected = [bound(3), bound(32), bound(512), bound(512, 5)]
     assert (np.array(printed) == shown(expected)).all()
     assert chapter.values("cosine-needs")[0] == "512"
@@ -593,74 +598,69 @@ def test_bound(chapter: Any) -> None:
 
 
 @pytest.mark.site
-@each_language
 def test_robust(chapter: Any) -> None:
-    results = [
-        [word.strip(",") for word in line.split(": ")[1].split()[1::2]]
-        for line in chapter.output("robust").splitlines()
-    ]
-    naive, here, theirs = zip(*results, strict=True)
-    assert set(naive) == {"nan"}
+    columns = ("formula as it stands", "package", "torch")
+    naive, here, theirs = (
+        tuple(line[name] for line in chapter.table("robust")) for name in columns
+    )
+    assert set(naive) == {"NaN"}
     assert here == ("1.0", "1.0", "0.0", "0.0")  # 25 / (5 · 5), twice; by definition, twice
-    assert theirs == ("1.0", "0.0", "0.0", "nan")
+    assert theirs == ("1.0", "0.0", "0.0", "NaN")
 
 
 @pytest.mark.site
-@each_language
 def test_different_sizes(chapter: Any) -> None:
     expected = exact_dot(product(QUERIES, LONG_BILINEAR), LONG_KEYS)
     assert expected == [[-4, 2, -2], [0, 1, -2]]
-    assert (chapter.array("mistake-sizes") == LONG_KEYS).all()
-    assert (chapter.array("different-sizes", 0) == expected).all()
+    assert chapter.matrix("mistake-sizes", "keys") == LONG_KEYS
+    assert vectors(chapter, "different-sizes", "bilinear") == expected
     scores = exact_additive(QUERIES, LONG_KEYS, ADD_Q, LONG_ADD_K, ADD)
-    assert (chapter.array("different-sizes", 1) == shown(scores)).all()
-    refused = chapter.output("mistake-sizes").splitlines()[3:]
+    assert (vectors(chapter, "different-sizes", "additive") == shown(scores)).all()
+    refused = chapter.output("mistake-sizes").splitlines()
     message = "query and key must share d_k, got (2, 4) and (3, 6)"
-    assert refused == [f"{name}: {message}" for name in ("dot", "scaled_dot", "cosine")]
+    assert refused == [f"{name}(): {message}" for name in ("dot", "scaled_dot", "cosine")]
 
 
 @pytest.mark.site
-@each_language
 def test_cut(chapter: Any) -> None:
-    cut = chapter.array("mistake-cut", 0)
-    assert (cut == exact_dot(QUERIES, KEYS)).all()
-    assert "True" in chapter.output("mistake-cut")
+    before = vectors(chapter, "mistake-cut", "scores")
+    after = vectors(chapter, "mistake-cut", "after key 2 has changed")
+    assert before[:2] == after[:2] == exact_dot(QUERIES, KEYS)
     changed = [LONG_KEYS[0], [1, 1, 1, 1, 9, 2], LONG_KEYS[2]]
     right = exact_dot(product(QUERIES, LONG_BILINEAR), changed)
-    assert (chapter.array("mistake-cut", 1) == right).all()
-    assert (chapter.array("mistake-cut", 1) != chapter.array("different-sizes", 0)).any()
+    assert before[2:] == exact_dot(product(QUERIES, LONG_BILINEAR), LONG_KEYS)
+    assert after[2:] == right != before[2:]
     assert chapter.values("mistake-sizes") == ["9", "2", str(right[0][1])]
 
 
 @pytest.mark.site
-@each_language
 def test_no_tanh(chapter: Any) -> None:
     left, right = product(QUERIES, ADD_Q), product(KEYS, ADD_K)
     flat = [
         [sum(c * (x + y) for c, x, y in zip(ADD, a, b, strict=True)) for b in right] for a in left
     ]
-    assert (chapter.array("mistake-no-tanh", 0) == flat).all()
-    wrong = chapter.array("mistake-no-tanh", 1)
-    assert (wrong == shown([softmax(row) for row in flat])).all()
-    assert (wrong[0] == wrong[1]).all()
+    assert vectors(chapter, "mistake-no-tanh", "scores") == flat
+    wrong = vectors(chapter, "mistake-no-tanh", "weights")
+    assert (wrong == shown([softmax(scores) for scores in flat])).all()
+    assert wrong[0] == wrong[1]
     scores = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
-    weights = chapter.array("additive-weights")
-    assert (weights == shown([softmax(row) for row in scores])).all()
-    assert (weights[0] != weights[1]).all()
+    assert (vectors(chapter, "additive-weights", "scores") == shown(scores)).all()
+    weights = vectors(chapter, "additive-weights", "weights")
+    assert (weights == shown([softmax(one) for one in scores])).all()
+    assert all(a != b for a, b in zip(*weights, strict=True))
 
 
 @pytest.mark.site
-@each_language
 def test_parameters(chapter: Any) -> None:
     layers = [torch.nn.Linear(*s, bias=False) for s in ((4, 2), (6, 2), (2, 1))]
     additive_count = sum(p.numel() for layer in layers for p in layer.parameters())
     bilinear_count = torch.nn.Bilinear(4, 6, 1, bias=False).weight.numel()
-    expected = [0, 0, 0, 0, 0, 0, bilinear_count, bilinear_count, additive_count, additive_count]
-    assert chapter.numbers("parameters") == expected
+    expected = [0, 0, 0, bilinear_count, additive_count]
+    assert chapter.column("parameters", "counted") == expected
+    assert chapter.column("parameters", "by the formula") == expected
 
 
 @pytest.mark.site
-@each_language
 def test_operations(chapter: Any) -> None:
     # 2 queries, 3 keys: (multiplications, additions, roots, divisions, tanh) by hand
     by_hand = {
@@ -670,17 +670,13 @@ def test_operations(chapter: Any) -> None:
         "bilinear": (2 * 6 * 4 + 6 * 6, 2 * 6 * 3 + 6 * 5, 0, 0, 0),
         "additive": (2 * 2 * 4 + 3 * 2 * 6 + 6 * 2, 2 * 2 * 3 + 3 * 2 * 5 + 6 * (2 + 1), 0, 0, 12),
     }
-    lines = chapter.output("operations").splitlines()
-    for (name, counts), line, detail in zip(by_hand.items(), lines[::2], lines[1::2], strict=True):
-        total = sum(counts)
-        assert line.removeprefix(name).split() == [str(total), "=", str(total), "True"]
-        found = ast.literal_eval(detail.strip())
-        symbols = ("·", "+", "sqrt", "/", "tanh")
-        assert tuple(found.get(symbol, 0) for symbol in symbols) == counts
+    for (name, counts), line in zip(by_hand.items(), chapter.table("operations"), strict=True):
+        assert line[""] == name
+        assert line["counted"] == line["by the formula"] == str(sum(counts))
+        assert tuple(int(line[symbol]) for symbol in ("·", "+", "√", "/", "tanh")) == counts
 
 
 @pytest.mark.site
-@each_language
 def test_large(chapter: Any) -> None:
     n, d = 512, 64
     pairs, product = n * n, 2 * d - 1
@@ -703,64 +699,63 @@ def test_large(chapter: Any) -> None:
     values = [v.replace(",", "") for v in chapter.values("cost")]
     counts = [str(row[1]) for row in expected.values()]
     assert values == [*counts, f"{float(operations[-1]):.2f}", str(pairs * d)]
-    assert chapter.output("original") == f"{1000 * 1000 + 2000 * 1000 + 1000:,d}"
+    assert chapter.output("original") == f"parameters: {1000 * 1000 + 2000 * 1000 + 1000:,d}"
 
 
 @pytest.mark.site
-@each_language
 def test_torch_and_gradients_agree(chapter: Any) -> None:
-    for block, lines in (("torch", 3), ("gradients", 5)):
-        output = chapter.output(block).splitlines()
-        assert len(output) == lines
-        assert all(line.endswith("True") for line in output)
+    agree = [line["do both agree?"] for line in chapter.table("torch")]
+    assert agree == ["✓"] * 3
+    gradients = [line["is the gradient right?"] for line in chapter.table("gradients")]
+    assert gradients == ["✓"] * 5
 
 
 @pytest.mark.site
-@each_language
 def test_exercises(chapter: Any) -> None:
-    found = [float(x) for x in re.findall(r"\d+\.\d{4}", chapter.output("exercise-pencil"))]
+    found = chapter.column("exercise-pencil", "score")
     assert found == shown([24, 24 / mpmath.sqrt(2), mpmath.mpf(24) / 25, 25]).tolist()
     tripled = [[3, 0, 6, 6]]
-    assert (chapter.array("exercise-longer", 0) == exact_dot(tripled, KEYS)).all()
-    assert (chapter.array("exercise-longer", 1) == shown(exact_cosine(tripled, KEYS))).all()
-    by_matrix = exact_dot(product(tripled, BILINEAR), KEYS)
-    assert (chapter.array("exercise-longer", 2) == by_matrix).all()
-    additive_scores = exact_additive(tripled, KEYS, ADD_Q, ADD_K, ADD)
-    assert (chapter.array("exercise-longer", 3) == shown(additive_scores)).all()
-    squares = [dot_(row, row) for row in QUERIES]
-    shares = [Fraction(square, sum(squares)) for square in squares]
-    assert (chapter.array("exercise-norm", 0) == np.array(shares, dtype=float)).all()
-    assert (chapter.array("exercise-norm", 1) == 1).all()
+    longer = {
+        "dot": exact_dot(tripled, KEYS)[0],
+        "cosine": exact_cosine(tripled, KEYS)[0],
+        "bilinear": exact_dot(product(tripled, BILINEAR), KEYS)[0],
+        "additive": exact_additive(tripled, KEYS, ADD_Q, ADD_K, ADD)[0],
+    }
+    for name, scores in longer.items():
+        assert (chapter.column("exercise-longer", name) == shown(scores)).all()
+    squares = [dot_(query, query) for query in QUERIES]
+    for i, square in enumerate(squares, start=1):
+        found = chapter.column("exercise-norm", f"query {i}")
+        assert found == [float(Fraction(square, sum(squares))), 1]
     R, inverse = [[1, 1, 0], [0, 1, 0], [0, 2, 1]], [[1, -1, 0], [0, 1, 0], [0, -2, 1]]
     assert product(R, inverse) == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     keys = product(product(X, W_KEY), transpose(inverse))
-    assert (chapter.array("exercise-same", 0) == keys).all()
-    assert (chapter.array("exercise-same", 1) == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]).all()
+    assert chapter.matrix("exercise-same", "new keys") == keys
+    assert chapter.matrix("exercise-same", "scores") == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
     least = next(d_a for d_a in range(1, 100) if d_a * 64 + d_a * 64 + d_a > 64 * 64)
-    lines = chapter.output("exercise-which").splitlines()
-    assert lines[0] == f"{Fraction(64 * 64, 129)} rounded up: {least}"
+    limit = f"limit {Fraction(64 * 64, 129)}, rounded up: {least}"
+    assert chapter.output("exercise-which") == limit
     counts = [least * 64 * 2 + least, (least - 1) * 64 * 2 + least - 1]
-    assert lines[1] == f"bilinear {64 * 64} additive {counts[0]} {counts[1]}"
+    assert chapter.column("exercise-which", "parameters") == [64 * 64, *counts]
     assert chapter.values("exercise-which") == [str(least)]
 
 
 @pytest.mark.site
-@each_language
 def test_factor_for_the_cosine(chapter: Any) -> None:
     """The best case written out: at the printed factor the weight is 0.99."""
-    lines = chapter.output("exercise-factor").splitlines()
 
     def best(beta: Any) -> Any:
         return softmax([beta] + [-beta] * 511)[0]
 
     beta = mpmath.findroot(lambda b: best(b) - mpmath.mpf("0.99"), 5)
-    assert float(lines[0]) == shown(beta)
+    assert float(chapter.output("exercise-factor").removeprefix("β = ")) == shown(beta)
     less, more = (best(beta + mpmath.mpf(step) / 100) >= 0.99 for step in (-1, 1))
-    assert lines[1:] == [str(less), str(more)] == ["False", "True"]
+    assert (less, more) == (False, True)
+    answers = [line["enough?"] for line in chapter.table("exercise-factor")]
+    assert answers == ["✗", "✓"]
 
 
 @pytest.mark.site
-@each_language
 def test_mixed_differences(chapter: Any) -> None:
     left, right = product(QUERIES, ADD_Q), product(KEYS, ADD_K)
 
@@ -770,15 +765,14 @@ def test_mixed_differences(chapter: Any) -> None:
         return s[0][0] + s[1][1] - s[0][1] - s[1][0]
 
     wanted = [mixed(lambda x: x), mixed(mpmath.tanh), mixed(lambda x: max(0, x))]
-    assert chapter.numbers("exercise-mixed") == shown(wanted).tolist()
+    assert chapter.column("exercise-mixed", "difference") == shown(wanted).tolist()
     assert wanted[0] == 0
-    counted = [[int(x) for x in line.split()]
-               for line in chapter.output("exercise-count").splitlines()]  # fmt: skip
+    counted = [[int(x) for x in line.values()] for line in chapter.table("exercise-count")]
     for r, factors, free, whole in counted:
         assert factors == 8 * r + r * 8
         assert free == factors - r * r == whole - (8 - r) ** 2
         assert whole == 8 * 8
-    assert [row[0] for row in counted] == [1, 4, 7, 8]
+    assert [line[0] for line in counted] == [1, 4, 7, 8]
 
 
 def test_scaled_by_the_last_axis():

@@ -254,6 +254,43 @@ def test_equal_tokens_have_equal_outputs(seed: int, sentence: list[int]) -> None
 
 # The published numbers.
 
+FRENCH, ENGLISH = "J' ai vu une scie", "He locked up the lock"  # 5 tokens each
+
+
+def cells(chapter, block: str) -> list[list[str]]:
+    """The rows of a table, without its head."""
+    return [list(row.values()) for row in chapter.table(block)]
+
+
+def vectors(chapter, block: str, column: str) -> list[list[float]]:
+    """The vectors in a column of a table."""
+    return [json.loads(row[column]) for row in chapter.table(block)]
+
+
+def check_averages(
+    chapter, block: str, wanted: list[tuple[list[Fraction], list[Fraction]]]
+) -> None:
+    """Each row of a table holds the weights that a token gives, and its output."""
+    columns = (vectors(chapter, block, name) for name in ("weights", "output (verb, noun)"))
+    for (weights, output), *got in zip(wanted, *columns, strict=True):
+        printed(got[0], weights, 2)
+        printed(got[1], output, 2)
+
+
+def check_tags(chapter, block: str, points: list[list[Fraction]], tags: list[str]) -> None:
+    """Each row of a table holds the points of a token, and its tag."""
+    rows = cells(chapter, block)
+    assert [row[0] for row in rows] == ["I 1", "saw 2", "a 3", "saw 4"]
+    printed([row[1:5] for row in rows], points, 2)
+    assert [row[5] for row in rows] == tags
+
+
+def check_mixtures(chapter, block: str, points: list[tuple[Fraction, Fraction]]) -> None:
+    """Each row of a table holds a point and the numbers that mix the corners to it."""
+    assert vectors(chapter, block, "point") == [[float(one) for one in point] for point in points]
+    got = [[float(cell) for cell in row[1:]] for row in cells(chapter, block)]
+    assert got == [barycentric(*point) for point in points]
+
 
 @pytest.mark.site
 @each_language
@@ -261,40 +298,46 @@ def test_three_kinds(page, lang):
     chapter = page(lang, "sequences")
     assert chapter.array("inputs").tolist() == [[1, 0], [0, 1], [2, 2]]
     mean = [Fraction(1 + 0 + 2, 3), Fraction(0 + 1 + 2, 3)]
-    assert chapter.array("one-label").tolist() == [mean[0], mean[0] + mean[1]] == [1, 2]
-    assert chapter.output("one-label").endswith("positive")
+    (points,) = cells(chapter, "one-label")
+    assert [float(one) for one in points[:2]] == [mean[0], mean[0] + mean[1]] == [1, 2]
+    assert points[2] == {"en": "positive", "zh": "正面"}[lang]
     rows = [[2 * a - b, 2 * b - a, a + b] for a, b in ((1, 0), (0, 1), (2, 2))]
-    assert [chapter.array("n-labels", i).tolist() for i in range(3)] == rows
-    lines = chapter.output("n-labels").splitlines()
-    assert [line.split()[-1] for line in lines] == ["pronoun", "verb", "adjective"]
-    assert chapter.output("own-length").splitlines() == [
-        "This is good -> 不 错 (3, 2)",
-        "I saw a saw -> 我 看 见 一 把 锯 子 (4, 7)",
-    ]
-    assert chapter.values("three-kinds") == ["3", "2", "4", "7"]
+    labelled = cells(chapter, "n-labels")
+    assert [[float(one) for one in row[1:4]] for row in labelled] == rows
+    assert [(row[0], row[-1]) for row in labelled] == {
+        "en": [("This", "pronoun"), ("is", "verb"), ("good", "adjective")],
+        "zh": [("这", "代词"), ("很", "动词"), ("好", "形容词")],
+    }[lang]
+    assert (
+        cells(chapter, "own-length")
+        == {
+            "en": [["This is good", "C'est bien", "3", "2"], ["I saw a saw", FRENCH, "4", "5"]],
+            "zh": [["这 很 好", "That's good", "3", "2"], ["他 锁 了 锁", ENGLISH, "4", "5"]],
+        }[lang]
+    )
+    for translation in (FRENCH, ENGLISH):
+        assert len(translation.split()) == 5
+    assert chapter.values("three-kinds") == ["3", "2", "4", "5"]
 
 
 @pytest.mark.site
-@each_language
-def test_window_layer(page, lang):
-    chapter = page(lang, "sequences")
+def test_window_layer(page):
+    chapter = page("en", "sequences")
     # A hard look at the left neighbour: 1 for I, 1 for a.
     expected = [list(OWN[word]) for word in WORDS]
     for i in (1, 2, 3):
         expected[i][1] += WORDS[i - 1] == "I"
         expected[i][3] += WORDS[i - 1] == "a"
-    assert [chapter.array("window-layer", i).tolist() for i in range(4)] == expected
-    rows = chapter.output("window-layer").splitlines()
-    assert [row.split()[-1] for row in rows] == RIGHT
+    check_tags(chapter, "window-layer", expected, RIGHT)
     one_hot = {word: [float(word == one) for one in ("I", "saw", "a")] + [0, 0] for word in WORDS}
     padded = [[0] * 5, *(one_hot[word] for word in WORDS), [0] * 5]
-    for i in range(4):
-        for side in range(3):
-            assert chapter.array("windows", 3 * i + side).tolist() == padded[i + side]
+    for side, name in enumerate(("left neighbour", "the token", "right neighbour")):
+        assert vectors(chapter, "windows", name) == padded[side : side + 4]
     left = [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
-    assert chapter.array("windows", 12).tolist() == left + [[0] * 4] * 2
-    assert chapter.array("windows", 13).tolist() == list(OWN.values()) + [[0] * 4] * 2
-    assert chapter.output("windows").endswith("False")
+    parts = [left + [[0] * 4] * 2, list(OWN.values()) + [[0] * 4] * 2]
+    got = [[float(cell) for cell in row[1:]] for row in cells(chapter, "window-matrix")]
+    assert got == parts[0] + parts[1]
+    assert not package.W_TAG[10:].any()
     assert chapter.values("window-run") == [
         *("[0, 0, 0, 1]", "[0, 1, 0, 1]", "[0, 1, 0, 2]"),
         *(str(3 * 5 * 4), f"{3 * 64 * 64:,}"),
@@ -302,14 +345,14 @@ def test_window_layer(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_window_parameters(page, lang):
-    chapter = page(lang, "sequences")
-    odd = range(1, 16, 2)
-    printed_counts = [number for k in odd for number in (k, k * 64 * 64)]
-    assert chapter.numbers("window-parameters") == printed_counts
-    rows = [f"n = {n}: {(2 * n - 1) * 4096} {n * n * 4096}" for n in (4, 10, 100, 1000)]
-    assert chapter.output("whole-sentence").splitlines() == rows
+def test_window_parameters(page):
+    chapter = page("en", "sequences")
+    drawn = re.findall(r"(\d+) at (\d+)", chapter.figures["out-window-parameters"])
+    assert [(int(k), int(count)) for count, k in drawn] == [
+        (k, k * 64 * 64) for k in range(1, 16, 2)
+    ]
+    rows = [[n, (2 * n - 1) * 4096, n * n * 4096] for n in (4, 10, 100, 1000)]
+    assert cells(chapter, "whole-sentence") == [[f"{one:,}" for one in row] for row in rows]
     assert chapter.values("window")[5:] == ["4,096", "12,288", "815,104", "40,960,000"]
 
 
@@ -324,25 +367,22 @@ def test_the_smallest_window_that_spans_a_sentence(n: int) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_average(page, lang):
-    chapter = page(lang, "sequences")
-    for number, sentence in enumerate(("I also often saw", "a big old saw")):
-        weights, output = asked(sentence.split(), 3)
-        printed(chapter.array("average", 2 * number), weights, 2)
-        printed(chapter.array("average", 2 * number + 1), output, 2)
+def test_average(page):
+    chapter = page("en", "sequences")
+    sentences = ["I also often saw", "a big old saw"]
+    assert [row[0] for row in cells(chapter, "average")] == sentences
+    check_averages(chapter, "average", [asked(one.split(), 3) for one in sentences])
     assert chapter.values("self-attention") == [f"{16 / 19:.2f}"]
     rows = [(n, Fraction(1, n), Fraction(16, 15 + n)) for n in (4, 20, 100)]
-    got = np.array(chapter.numbers("mean")).reshape(3, 3)
-    assert got[:, 0].tolist() == [row[0] for row in rows]
-    printed(got[:, 1:], [row[1:] for row in rows], 2)
+    assert chapter.column("mean", "n") == [row[0] for row in rows]
+    printed(chapter.column("mean", "weight in the mean"), [row[1] for row in rows], 2)
+    printed(chapter.column("mean", "weight with a share of 16"), [row[2] for row in rows], 2)
 
 
 @pytest.mark.site
-@each_language
-def test_turned_weights(page, lang):
+def test_turned_weights(page):
     """Every frame of the control: its shares, its weights, and the output, which they equal."""
-    source = page(lang, "sequences").html.read_text(encoding="utf-8")
+    source = page("en", "sequences").html.read_text(encoding="utf-8")
     frames = re.findall(r'data-at="(\d \d \d)".*?<figcaption>(.*?)</figcaption>', source, re.S)
     assert [at for at, _ in frames] == [" ".join(at) for at in itertools.product("123", repeat=3)]
     for at, caption in frames:
@@ -356,92 +396,74 @@ def test_turned_weights(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_outside(page, lang):
-    chapter = page(lang, "sequences")
-    far = barycentric(Fraction(3, 4), Fraction(3, 4))
-    assert chapter.array("outside").tolist() == far
-    assert min(far) < 0
-    inside = barycentric(Fraction(1, 2), Fraction(1, 4))
-    assert chapter.array("reach").tolist() == inside
-    assert chapter.array("reach", 1).tolist() == [0.5, 0.25]
-    assert min(inside) > 0
-    for power, line in zip((1, 4, 7, 10), chapter.output("corner").splitlines(), strict=True):
-        other = Fraction(1, 4**power + 2)  # the weight of each of the two others
-        # The output is [1 - 2·other, other]: 2 and 1 of these weights away from [1, 0].
-        printed_e([float(line.split(": ")[1])], [float(other) * sqrt(5)], 2)
+def test_outside(page):
+    chapter = page("en", "sequences")
+    beyond, inside = (Fraction(3, 4), Fraction(3, 4)), (Fraction(1, 2), Fraction(1, 4))
+    check_mixtures(chapter, "outside", [beyond])
+    assert min(barycentric(*beyond)) < 0
+    check_mixtures(chapter, "reach", [inside])
+    assert min(barycentric(*inside)) > 0
+    shares = [4**power for power in (1, 4, 7, 10)]
+    assert chapter.column("corner", "share of I") == shares
+    # Each of the two others has the weight w = 1 / (share + 2), and the output is [1 - 2w, w].
+    distances = [sqrt(5) / (share + 2) for share in shares]
+    printed_e(chapter.column("corner", "distance"), distances, 2)
 
 
 @pytest.mark.site
-@each_language
-def test_content_only(page, lang):
-    chapter = page(lang, "sequences")
-    for row, i in enumerate((1, 3)):
-        weights, output = asked(WORDS, i)
-        printed(chapter.array("content-only", 2 * row), weights, 2)
-        printed(chapter.array("content-only", 2 * row + 1), output, 2)
-        weights, output = asked(WORDS, i, places=True)
-        printed(chapter.array("positions", 2 * row), weights, 2)
-        printed(chapter.array("positions", 2 * row + 1), output, 2)
+def test_content_only(page):
+    chapter = page("en", "sequences")
+    check_averages(chapter, "content-only", [asked(WORDS, i) for i in (1, 3)])
+    check_averages(chapter, "positions", [asked(WORDS, i, places=True) for i in (1, 3)])
     assert asked(WORDS, 1) == asked(WORDS, 3)
-    assert chapter.output("content-random").splitlines() == ["1 1000", "2 1000", "3 1000"]
-    assert chapter.output("position-random") == "1000 1000"
+    assert cells(chapter, "content-random") == [[count, "1000"] for count in "123"]
+    assert cells(chapter, "position-random") == [["rules, of 1000", "1000", "1000"]]
 
 
 @pytest.mark.site
-@each_language
-def test_mistake(page, lang):
-    chapter = page(lang, "sequences")
-    for block, places in (("mistake-wrong", False), ("mistake-right", True)):
-        got = np.array([chapter.array(block, i) for i in range(4)])
-        printed(got, tagged(places), 2)
-    wrong = chapter.output("mistake-wrong").splitlines()
-    right = chapter.output("mistake-right").splitlines()
+def test_mistake(page):
+    chapter = page("en", "sequences")
     tie = "verb/noun"
-    assert [line.split()[-1] for line in wrong[:4]] == ["pronoun", tie, "determiner", tie]
-    assert [line.split()[-1] for line in right[:4]] == RIGHT
-    assert wrong[1] == wrong[3]
-    assert (wrong[4], right[4]) == ("False", "True")
+    check_tags(chapter, "mistake-wrong", tagged(False), ["pronoun", tie, "determiner", tie])
+    check_tags(chapter, "mistake-right", tagged(True), RIGHT)
+    wrong = cells(chapter, "mistake-wrong")
+    assert wrong[1][1:] == wrong[3][1:]
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page, lang):
-    chapter = page(lang, "sequences")
-    assert chapter.numbers("exercise-count") == [5 * 8 * 3, 11 * 8 * 3]
-    printed(chapter.array("exercise-shares"), [Fraction(3, 6), Fraction(1, 6), Fraction(2, 6)], 4)
-    assert chapter.array("exercise-shares", 1).tolist() == [3 + 0 + 1, 0 + 1 + 1]
+def test_exercises(page):
+    chapter = page("en", "sequences")
+    assert cells(chapter, "exercise-count") == [["5", str(5 * 8 * 3)], ["11", str(11 * 8 * 3)]]
+    (weights,) = vectors(chapter, "exercise-shares", "weights")
+    printed(weights, [Fraction(3, 6), Fraction(1, 6), Fraction(2, 6)], 4)
+    assert vectors(chapter, "exercise-shares", "output") == [[3 + 0 + 1, 0 + 1 + 1]]
     sentence = [None, None, *WORDS, *WORDS, None, None]
-    for line, side in zip(chapter.output("exercise-window").splitlines(), (0, 1, 2), strict=True):
+    for row, side in zip(cells(chapter, "exercise-window"), (0, 1, 2), strict=True):
         two, six = (sentence[i + 2 - side : i + 3 + side] for i in (1, 5))
-        assert line == f"k = {2 * side + 1}: {two == six}"
-    for number, point in enumerate([(1, 1), (2, 2), (-1, 2)]):
-        x, y = (Fraction(one, 4) for one in point)
-        assert chapter.array("exercise-inside", 2 * number).tolist() == [x, y]
-        assert chapter.array("exercise-inside", 2 * number + 1).tolist() == barycentric(x, y)
+        assert row == [str(2 * side + 1), "✓" if two == six else "✗"]
+    quarters = [(1, 1), (2, 2), (-1, 2)]
+    points = [(Fraction(x, 4), Fraction(y, 4)) for x, y in quarters]
+    check_mixtures(chapter, "exercise-inside", points)
 
 
 @pytest.mark.site
-@each_language
-def test_wrong_axis(page, lang):
-    chapter = page(lang, "sequences")
+def test_wrong_axis(page):
+    chapter = page("en", "sequences")
     shares = torch.tensor([[1.0, 1, 1], [16, 1, 1], [1, 1, 1]], dtype=torch.float64)
     says = torch.tensor([[1.0, 0], [0, 0], [1, 0]], dtype=torch.float64)
-    for number, axis in enumerate((0, 1)):
+    sums = vectors(chapter, "exercise-bug", "sums of the rows")
+    outputs = vectors(chapter, "exercise-bug", "output 2")
+    for axis in (0, 1):
         weights = torch.nn.functional.normalize(shares, p=1, dim=axis)
-        printed(chapter.array("exercise-bug", 2 * number), weights.sum(1).tolist(), 2)
-        printed(chapter.array("exercise-bug", 2 * number + 1), (weights @ says)[1].tolist(), 2)
-    assert chapter.array("exercise-bug", 1)[0] > 1  # beyond every vector that is averaged
+        printed(sums[axis], weights.sum(1).tolist(), 2)
+        printed(outputs[axis], (weights @ says)[1].tolist(), 2)
+    assert outputs[0][0] > 1  # beyond every vector that is averaged
 
 
 @pytest.mark.site
-@each_language
-def test_only_what_stands_before(page, lang):
-    chapter = page(lang, "sequences")
-    for row, i in enumerate((1, 3)):
-        weights, output = asked(WORDS[: i + 1], i)
-        printed(chapter.array("exercise-before", 2 * row), weights, 2)
-        printed(chapter.array("exercise-before", 2 * row + 1), output, 2)
+def test_only_what_stands_before(page):
+    chapter = page("en", "sequences")
+    check_averages(chapter, "exercise-before", [asked(WORDS[: i + 1], i) for i in (1, 3)])
     assert asked(WORDS[:2], 1)[1] != asked(WORDS, 3)[1]
 
 

@@ -32,6 +32,17 @@ HAN = re.compile("[\u4e00-\u9fff]")
 each_language = pytest.mark.parametrize("lang", LANGUAGES)
 
 
+def shares(weights):
+    """Weights as read: four decimals, or a power of ten below a thousandth."""
+    powers = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    found = []
+    for weight in map(float, weights):
+        digits, power = f"{weight:.2e}".split("e")
+        small = f"{digits} × 10{str(int(power)).translate(powers)}"
+        found.append(small if weight < 0.001 else f"{weight:.4f}")
+    return found
+
+
 def times(a, b):
     return [[sum(map(prod, zip(row, col, strict=True))) for col in zip(*b)] for row in a]  # noqa: B905
 
@@ -134,7 +145,7 @@ def wanted_numbers(i, step):
         [*map(str, [*t["queries"][i], *t["scores"][i]]), *dots],
         [
             *fixed([*t["powers"][i], sum(t["powers"][i])], ".4f"),
-            *fixed(t["weights"][i], ".4e"),
+            *shares(t["weights"][i]),
         ],
         [*fixed(t["weights"][i] + flat(t["weighted"][i]), ".4f"), *map(str, flat(t["values"]))],
         fixed(flat(t["weighted"][i]) + t["outputs"][i], ".4f"),
@@ -155,9 +166,11 @@ def test_alternative_texts_hold_their_numbers(lang):
 def test_what_is_drawn_is_told(lang):
     for place, frame in frames(STEPS, lang).items():
         drawn = " ".join(one.get_text() for one in frame.select("text"))
-        numbers = set(re.findall(r"\d+(?:\.\d+)?(?:e-\d+)?", drawn))
+        numbers = set(re.findall(r"\d+(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?", drawn))
         assert numbers
-        assert numbers <= set(re.findall(r"\d+(?:\.\d+)?(?:e-\d+)?", alts(frame))), place
+        assert numbers <= set(re.findall(r"\d+(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?", alts(frame))), (
+            place
+        )
 
 
 @each_language
@@ -173,7 +186,7 @@ def test_captions_hold_the_results(lang):
             [vector(X[i])],
             [vector(t[name][i]) for name in ("keys", "queries", "values")],
             [vector(t["scores"][i])],
-            [vector(t["weights"][i], ".4e")],
+            [f"[{', '.join(shares(t['weights'][i]))}]"],
             fixed([max(t["weights"][i])], ".4f"),
             [vector(t["outputs"][i], ".4f")],
             [],

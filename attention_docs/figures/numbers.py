@@ -46,18 +46,45 @@ def finite(what: str, values: Any) -> list[float]:
 
 
 def shown(value: Any, spec: str) -> str:
-    """A number in a cell; "d" also takes floats that hold an integer.
+    """A number in a cell; "d" also takes floats that hold an integer, "e" gives a power of ten.
 
     Examples:
         >>> shown(2.0, "d"), shown(2 / 3, ".2f"), shown(float("-inf"), ".2f")
         ('2', '0.67', '−∞')
+        >>> shown(6.0337e-6, ".2e")
+        '6.03 × 10⁻⁶'
     """
     if isinstance(value, float) and spec.endswith("d"):
         if not value.is_integer():
             raise ValueError(f"spec {spec!r} must have integers, got {value!r}")
         value = int(value)
     formatted = number(value, spec)
-    return {"inf": "∞", "-inf": "−∞", "nan": "NaN"}.get(formatted, formatted)
+    return {"inf": "∞", "-inf": "−∞", "nan": "NaN"}.get(formatted) or scientific(formatted)
+
+
+def scientific(number: str) -> str:
+    """A number as text with a power of ten in place of e-notation.
+
+    Examples:
+        >>> scientific("6.30e-06"), scientific("1e+15"), scientific("0.25")
+        ('6.30 × 10⁻⁶', '10¹⁵', '0.25')
+    """
+    digits, _, exponent = number.partition("e")
+    if not exponent:
+        return number
+    power = str(int(exponent)).translate(SUPERSCRIPTS)
+    return f"10{power}" if digits == "1" else f"{digits} × 10{power}"
+
+
+def fixed(value: float, decimals: int) -> str:
+    """A number with a fixed count of decimals, or as a power of ten where it needs more.
+
+    Examples:
+        >>> fixed(0.063379, 4), fixed(6.0337e-6, 4), fixed(0.0, 4)
+        ('0.0634', '6.03 × 10⁻⁶', '0.0000')
+    """
+    small = 0 < abs(value) < 10.0 ** (1 - decimals)
+    return shown(value, ".2e" if small else f".{decimals}f")
 
 
 def charted(value: float, spec: str) -> str:
@@ -71,11 +98,10 @@ def charted(value: float, spec: str) -> str:
     """
     if value == int(value) and abs(value) < 1e6 and spec.endswith("g"):
         return shown(value, "d")
-    formatted = shown(value, spec)
-    if not spec.endswith("g") or "e" not in formatted:
-        return formatted
-    digits, _, exponent = formatted.partition("e")
-    if -4 <= int(exponent) <= 5:
+    if not spec.endswith("g"):
+        return shown(value, spec)
+    formatted = number(value, spec)
+    exponent = formatted.partition("e")[2]
+    if exponent and -4 <= int(exponent) <= 5:
         return format(Decimal(formatted), "f")
-    power = str(int(exponent)).translate(SUPERSCRIPTS)
-    return f"10{power}" if digits == "1" else f"{digits} × 10{power}"
+    return scientific(formatted)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, isclose
 from typing import Any
 
 from attention_docs.figures.figure import Figure, Phrase, Wording, numbered, phrase
 from attention_docs.figures.matrix import Cell, Matrix, checked_matrix
-from attention_docs.figures.numbers import as_lists, shown
+from attention_docs.figures.numbers import as_lists, fixed, shown
 from attention_docs.figures.rows import Part, Rows, Sheet
 from attention_docs.figures.steppers import Frame, stepper
 from attention_docs.text import number
@@ -186,14 +186,15 @@ def _softmax(t: Tensors, i: int) -> Step:
     total = number(sum(powers), DECIMALS)
     divided, told = (phrase("steps", key, total=total) for key in ("divided", "divided_told"))
     keys = numbered("key", len(t.keys))
+    shares = [fixed(share, 4) for share in t.weights[i]]
     rows = [
         [Part(_matrix("scores", "score", [t.scores[i]], columns=keys))],
         [Part(phrase("steps", "exponential"), 1)],
         [Part(_matrix(phrase("steps", "powers"), "neutral", [powers], DECIMALS), 1)],
         [Part(divided, 2, told=told)],
-        [Part(_matrix("weights", "weight", [t.weights[i]], ".4e"), 2)],
+        [Part(replace(_matrix("weights", "weight", [t.weights[i]], DECIMALS), texts=[shares]), 2)],
     ]
-    weights = vector(t.weights[i], ".4e")
+    weights = f"[{', '.join(shares)}]"
     return Step(rows, phrase("steps", "on_softmax", i=i + 1, weights=weights))
 
 

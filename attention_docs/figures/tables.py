@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from attention_docs.figures.figure import Figure, Label, Language, Wording, checked_label
-from attention_docs.figures.numbers import SUPERSCRIPTS, as_lists, shown
+from attention_docs.figures.numbers import as_lists, scientific, shown
 from attention_docs.text import text
 
 Cell = Wording | bool
@@ -134,24 +134,20 @@ def _formatted(value: Any, spec: str) -> Cell:
     if value is None or isinstance(value, str):
         return checked_label(value)
     if isinstance(value, list | tuple):
-        return text(value, spec)
+        return _vector(text(value, spec))
     if isinstance(value, float) and not spec:
         raise TypeError(f'a float in a table needs a format, such as spec=".4f", got {value!r}')
     return scientific(shown(value, spec or "d"))
 
 
-def scientific(number: str) -> str:
-    """A number as text with a power of ten in place of e-notation.
+def _vector(numbers: str) -> str:
+    """Numbers in brackets, with the signs that single numbers have.
 
     Examples:
-        >>> scientific("6.30e-06"), scientific("1e+15"), scientific("0.25")
-        ('6.30 × 10⁻⁶', '10¹⁵', '0.25')
+        >>> _vector("[2, inf, -inf, nan]")
+        '[2, ∞, −∞, NaN]'
     """
-    digits, e, exponent = number.partition("e")
-    if not e:
-        return number
-    power = str(int(exponent)).translate(SUPERSCRIPTS)
-    return f"10{power}" if digits == "1" else f"{digits} × 10{power}"
+    return numbers.replace("-inf", "−∞").replace("inf", "∞").replace("nan", "NaN")
 
 
 def _cell(cell: Cell, lang: Language) -> str:

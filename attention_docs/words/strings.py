@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-WORD = re.compile(r"(?<![\w.])(?!(?:nan|inf|None|True|False)\b)[A-Za-z]{3,}(?!\w|\.\w|\()")
+WORD = re.compile(r"(?<![\w.])(?!(?:nan|NaN|inf|None|True|False)\b)[A-Za-z]{3,}(?!\w|\.\w|\()")
+TOKEN = re.compile(r"[^\W\d_]+('[^\W\d_]*)?")
 PLACE = re.compile(r"\{\d*\}")
 
 
@@ -43,6 +44,8 @@ def has_words(text: str) -> bool:
     Examples:
         >>> has_words("d_k = 4"), has_words("q{} · k{}"), has_words("np.exp(nan)")
         (False, False, False)
+        >>> has_words("[NaN, NaN]")
+        False
         >>> has_words("Sum: {}.")
         True
     """
@@ -57,12 +60,15 @@ class Translator:
     what is not found stays as it is.
 
     Examples:
-        >>> strings = {"Sum: {}.": "和：{}。", "a hot pan": "一口 热 锅"}
+        >>> phrases = {"a hot pan": "一口 热 锅", "size of 2 pans": "2 口 锅 的大小"}
+        >>> strings = {"Sum: {}.": "和：{}。", **phrases}
         >>> zh = Translator({"query": "查询"}, strings)
         >>> zh.translate(FormattedString("Sum: {}.", (1.5, ".2f"))), zh.translate("hot")
         ('和：1.50。', '热')
-        >>> zh.translate("query 2"), zh.translate("a cold pan"), zh.untranslated
-        ('查询 2', 'a cold pan', ['a cold pan'])
+        >>> zh.translate("query 2"), zh.translate("2"), zh.translate("of")
+        ('查询 2', '2', 'of')
+        >>> zh.translate("a cold pan"), zh.untranslated
+        ('a cold pan', ['a cold pan'])
     """
 
     def __init__(self, terms: Mapping[str, str], strings: Mapping[str, str] | None = None) -> None:
@@ -138,5 +144,6 @@ def _tokens(strings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _paired(ours: list[str], theirs: list[str]) -> Iterable[tuple[str, str]]:
-    alike = len(ours) == len(theirs) > 1 and "{}" not in ours
+    """The tokens of a phrase of words alone: next to a number or a sign the order may differ."""
+    alike = len(ours) == len(theirs) > 1 and all(map(TOKEN.fullmatch, ours))
     return zip(ours, theirs, strict=True) if alike else ()

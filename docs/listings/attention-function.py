@@ -11,10 +11,10 @@ wrong = three @ three.T
 right = three @ three.mT
 other = three.copy()
 other[2] += 1  # another third sequence
-same = np.array_equal((other @ other.T)[0], wrong[0])
-print(".T ", wrong.shape, "S_1 = S_1':", same)
-same = np.array_equal((other @ other.mT)[0], right[0])
-print(".mT", right.shape, "S_1 = S_1':", same)
+of_wrong = "stay" if np.array_equal((other @ other.T)[0], wrong[0]) else "change"
+of_right = "stay" if np.array_equal((other @ other.mT)[0], right[0]) else "change"
+print(f".T:  shape {wrong.shape}, scores of sequence 1 {of_wrong}")
+print(f".mT: shape {right.shape}, scores of sequence 1 {of_right}")
 beside(
     *(
         heatmap(
@@ -38,10 +38,11 @@ from math import log, sqrt
 
 from attention_docs.attention_function import attention, drop
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, flow, numbered, stepper
+from attention_docs.figures import Frame, flow, numbered, stepper, table
 from attention_docs.masking import causal_mask
 from attention_docs.score_functions import scaled_dot
 from attention_docs.softmax import softmax
+from attention_docs.text import check
 
 SEED = 0
 # --8<-- [end:setup]
@@ -72,8 +73,14 @@ key = rng.normal(size=(batch, heads, n_k, d_k))
 value = rng.normal(size=(batch, heads, n_k, d_v))
 scores = query @ key.mT
 output, weights = attention(query, key, value)
-print("QKᵀ", query.shape, key.mT.shape, scores.shape)
-print("AV ", weights.shape, value.shape, output.shape)
+table(
+    [
+        [str(query.shape), str(key.mT.shape), str(scores.shape)],
+        [str(weights.shape), str(value.shape), str(output.shape)],
+    ],
+    columns=["left factor", "right factor", "product"],
+    index=["QKᵀ", "AV"],
+)
 # --8<-- [end:shapes]
 
 # --8<-- [start:loop]
@@ -81,10 +88,12 @@ looped = np.empty_like(output)
 for b in range(batch):
     for h in range(heads):
         looped[b, h], _ = attention(query[b, h], key[b, h], value[b, h])
-print(np.abs(looped - output).max() < 1e-12)
+check("the batched product is the loop", np.abs(looped - output).max() < 1e-12)
 one_head = attention(query, key[:, :1], value[:, :1])[0]  # shared by all heads
 copied = attention(query, key[:, [0, 0, 0]], value[:, [0, 0, 0]])[0]
-print(one_head.shape, np.abs(one_head - copied).max() < 1e-12)
+same = np.abs(one_head - copied).max() < 1e-12
+check("one shared head of keys and values acts like three copies", same)
+print(f"shape of the output with shared keys: {one_head.shape}")
 # --8<-- [end:loop]
 
 # --8<-- [start:control]
@@ -137,7 +146,7 @@ def shape_frame(size, everywhere):
         caption = f"Refused: it also stands in {others[0]}."
     else:
         caption = f"Refused: it also stands in {others[0]} and {others[1]}."
-    table = heatmap(
+    drawing = heatmap(
         [shapes[tensor] for tensor in AXES],
         rows=["query", "key", "value", "weights", "output"],
         columns=[
@@ -153,7 +162,7 @@ def shape_frame(size, everywhere):
         allowed=[[works or tensor in GIVEN] * 4 for tensor in AXES],
     )
     at = (str(1 + list(SIZES).index(size)), str(1 + everywhere))
-    return Frame(at, label, (table,), caption)
+    return Frame(at, label, (drawing,), caption)
 
 
 stepper(
@@ -183,22 +192,31 @@ for d in (3, 2):
     cut = values[:, :d]  # the same values, with fewer components
     unlike[d] = from_value(queries, keys, cut)[0]
     alike[d] = attention(queries, keys, cut)[0][0]
-    print(f"d_v = {d}: wrong", text(unlike[d], ".4f"), end="  ")
-    print("right", text(alike[d], ".4f"))
+table(
+    [[unlike[3]], [alike[3]], [unlike[2]], [alike[2]]],
+    columns=["output 1"],
+    index=[f"d_v = {d}, {which}" for d in (3, 2) for which in ("wrong", "correct")],
+    spec=".4f",
+)
 # --8<-- [end:mistake-sizes]
 
 # --8<-- [start:sizes]
 agreed = {"n_q": 5, "n_k": 7, "n_v": 7, "d_q": 4, "d_k": 4, "d_v": 6}
 changes = [{name: 9} for name in agreed]
 changes += [{"n_k": 9, "n_v": 9}, {"d_q": 9, "d_k": 9}]
+answers = []
 for change in changes:
     n = agreed | change
-    arrays = [np.ones((n[f"n_{x}"], n[f"d_{x}"])) for x in "qkv"]
+    arrays = [np.ones((n[f"n_{x}"], n[f"d_{x}"])) for x in ("q", "k", "v")]
     try:
-        result = attention(*arrays)[0].shape
+        answers.append([str(attention(*arrays)[0].shape)])
     except ValueError as error:
-        result = error
-    print(f"{' = '.join(change)} = 9: {result}")
+        answers.append([str(error)])
+table(
+    answers,
+    columns=["shape of the output, or error"],
+    index=[f"{' = '.join(change)} = 9" for change in changes],
+)
 # --8<-- [end:sizes]
 
 # --8<-- [start:dropout]
@@ -209,25 +227,40 @@ for r in product((1, 0), repeat=3):
     probability = (1 - p) ** sum(r) * p ** (3 - sum(r))
     dropped = [r[j] * a[j] / (1 - p) for j in range(3)]
     samples.append((probability, dropped))
-    print(r, f"P = {probability!s:5}", *map(str, dropped), " Σ =", sum(dropped))
 expected = [sum(P * w[j] for P, w in samples) for j in range(3)]
-print("E =", *map(str, expected))
+
+
+def fractions(probability, weights):
+    """Exact numbers of a row, as text."""
+    return [str(probability), ", ".join(map(str, weights)), str(sum(weights))]
+
+
+average = sum(P for P, _ in samples), expected
+table(
+    [fractions(*row) for row in (*samples, average)],
+    columns=["probability", "weights after dropout", "sum"],
+    index=[*(str(r) for r in product((1, 0), repeat=3)), "expectation"],
+)
 # --8<-- [end:dropout]
 
 # --8<-- [start:dropout-output]
 v = np.array([[8.0, 0], [0, 8], [8, 8]])  # (n_k, d_v)
 k = np.array([[log(1)], [log(2)], [log(5)]])
 q = np.array([[1.0]])  # weights 1/8, 2/8, 5/8
-average = np.zeros((1, 2))
+average, sampled = np.zeros(2), []
 for r, (probability, _) in zip(product((1, 0), repeat=3), samples, strict=True):
     dropout = partial(drop, keep=np.array([r]) == 1, p=0.25)
     one_output, returned = attention(q, k, v, dropout=dropout)
-    average += float(probability) * one_output
-    print(r, "o' =", text(one_output[0], ".4f"))
+    average += float(probability) * one_output[0]
+    sampled.append([one_output[0]])
 without, _ = attention(q, k, v)
-print("E[o'] =", text(average, ".4f"))
-print("o     =", text(without, ".4f"))
-print("a     =", text(returned, ".4f"))
+print(f"returned weights: {text(returned[0], '.4f')}")
+table(
+    [*sampled, [average], [without[0]]],
+    columns=["output"],
+    index=[*(str(r) for r in product((1, 0), repeat=3)), "expectation", "without dropout"],
+    spec=".4f",
+)
 # --8<-- [end:dropout-output]
 
 # --8<-- [start:modes]
@@ -252,17 +285,18 @@ torch.manual_seed(SEED)
 # One key: its weight is 1, and after dropout with p = 1/2 it is 0 or 2.
 lone = [torch.ones(1, 4, 2), torch.ones(1, 1, 2), torch.ones(1, 1, 2)]
 layer = nn.Dropout(0.5)
-print("nn.Dropout eval():", bool((layer.eval()(lone[0]) == 1).all()))
-print("nn.Dropout train():", bool((layer.train()(lone[0]) == 1).any()))
-kept_in_eval = {}
+unchanged = [
+    ["nn.Dropout, eval()", bool((layer.eval()(lone[0]) == 1).all())],
+    ["nn.Dropout, train()", bool((layer.train()(lone[0]) == 1).any())],
+]
 for knows in (True, False):
     result = Attention(p=0.5, right=knows).eval()(*lone)
-    kept_in_eval[knows] = bool((result == 1).all())
-    print(f"right={knows!s:5} eval():", kept_in_eval[knows])
+    unchanged.append([f"Attention, right={knows}, eval()", bool((result == 1).all())])
 mha = nn.MultiheadAttention(2, 1, dropout=0.5, batch_first=True)
-for training in (True, False):
+for mode, training in (("train", True), ("eval", False)):
     _, one_weight = mha.train(training)(*[torch.ones(1, 1, 2)] * 3)
-    print(f"MHA training={training!s:5} Σ = 1:", bool((one_weight == 1).all()))
+    unchanged.append([f"weights of MHA, {mode}()", bool((one_weight == 1).all())])
+table(unchanged, columns=["module and mode", "unchanged?"])
 # --8<-- [end:modes]
 
 # --8<-- [start:mistake-plot]
@@ -270,11 +304,14 @@ keep = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1]]) == 1  # fixed, not drawn
 dropout = partial(drop, keep=keep, p=0.25)
 _, plotted = attention(queries, keys, values, dropout=dropout)
 after = dropout(plotted)
-print(text(after, ".4f"), "Σ =", text(after.sum(axis=1), ".4f"))
-print(text(plotted, ".4f"), "Σ =", text(plotted.sum(axis=1), ".4f"))
-labels = {"rows": numbered("query", 3), "columns": numbered("key", 3)}
-name = "after dropout"
-heatmap(after, name=name, spec=".4f", scale=(0, 1.4), **labels)
+print(f"sums of the rows after dropout:  {text(after.sum(axis=1), '.4f')}")
+print(f"sums of the rows before dropout: {text(plotted.sum(axis=1), '.4f')}")
+queries_3, keys_3 = numbered("query", 3), numbered("key", 3)
+look = {"rows": queries_3, "columns": keys_3, "spec": ".4f", "scale": (0, 1.4)}
+beside(
+    heatmap(after, name="after dropout", **look),
+    heatmap(plotted, name="before dropout", **look),
+)
 # --8<-- [end:mistake-plot]
 
 # --8<-- [start:agreement]
@@ -342,10 +379,18 @@ for dtype in dtypes:
     once = exact.to(dtype)  # rounded once, at the end
     share = [float((one == once).double().mean()) for one in (ours, theirs)]
     more = "–" if dtype is torch.float64 else share[1] > 1.25 * share[0]
-    agreement[dtype] = len(found), below, more
-    size = f"{str(dtype)[6:]:8} 64 ε = 2^{int(np.log2(bound)):3d}"
-    print(f"{size}   o: {below[0]}   dQ, dK, dV: {below[1]}", end="   ")
-    print(f"no √d_k: {below[2]!s:5}   digits: {more}")
+    agreement[str(dtype)[6:]] = [int(np.log2(bound)), *below, more]
+table(
+    list(agreement.values()),
+    columns=[
+        "log₂(64 ε)",
+        "outputs within?",
+        "gradients within?",
+        "without √d_k within?",
+        "does SDPA round better?",
+    ],
+    index=list(agreement),
+)
 # --8<-- [end:agreement]
 
 # --8<-- [start:gradcheck]
@@ -361,7 +406,7 @@ for triple in shapes[:3]:
             fixed = partial(attention, mask=m, dropout=dropout)
             # The largest shape has too many inputs to move one by one.
             checked += gradcheck(lambda *a, f=fixed: f(*a)[0], arrays, fast_mode=len(triple[0]) > 3)
-print(checked)
+print(f"checks passed: {checked}")
 # --8<-- [end:gradcheck]
 
 # --8<-- [start:annotated]
@@ -382,11 +427,15 @@ def annotated(query, key, value, mask=None, dropout=None):
 q, k, v = (normal(shape, torch.float64) for shape in shapes[2])
 m = causal_mask(q.shape[-2], k.shape[-2], like=q)
 theirs, ours = annotated(q, k, v, m), attention(q, k, v, m)
-print(torch.allclose(theirs[0], ours[0], atol=1e-12))
+check("with a causal mask both agree", torch.allclose(theirs[0], ours[0], atol=1e-12))
 m = m.clone()
 m[0] = False  # query 1 sees no key
-print("theirs:", text(annotated(q, k, v, m)[1][0, 0, 0], ".4f"))
-print("ours:  ", text(attention(q, k, v, m)[1][0, 0, 0], ".4f"))
+table(
+    [annotated(q, k, v, m)[1][0, 0, 0], attention(q, k, v, m)[1][0, 0, 0]],
+    columns=numbered("key", 7),
+    index=["annotated", "package"],
+    spec=".4f",
+)
 # --8<-- [end:annotated]
 
 # --8<-- [start:whole]
@@ -405,28 +454,36 @@ print(code(attention))
 # --8<-- [start:exercise-shapes]
 q, k = np.ones((8, 12, 1, 64)), np.ones((8, 1, 30, 64))
 o, s = attention(q, k, np.ones((8, 1, 30, 128)))
-print(s.shape, o.shape)
+print(f"weights {s.shape}, output {o.shape}")
 # --8<-- [end:exercise-shapes]
 
 # --8<-- [start:exercise-3]
 swap = [2, 0, 1]  # another order of the keys and their values
 unmoved, _ = attention(queries, keys, values)
-moved, _ = attention(queries, keys[swap], values[swap])
-print(np.abs(moved - unmoved).max() < 1e-12)
-moved, _ = attention(queries, keys[swap], values)
-print(np.abs(moved - unmoved).max() < 1e-12)
+together, _ = attention(queries, keys[swap], values[swap])
+keys_alone, _ = attention(queries, keys[swap], values)
+table(
+    [[np.abs(moved - unmoved).max() < 1e-12] for moved in (together, keys_alone)],
+    columns=["does the output stay?"],
+    index=["keys and values reordered", "keys alone reordered"],
+)
 # --8<-- [end:exercise-3]
 
 # --8<-- [start:exercise-swap]
 square = np.random.default_rng(SEED).normal(size=(2, 3, 3, 3))  # heads = n = d
 swapped = square @ square.swapaxes(1, 2)
 proper = square @ square.swapaxes(-2, -1)
-print(swapped.shape == proper.shape, np.allclose(swapped, proper))
+compared = [[swapped.shape == proper.shape, np.allclose(swapped, proper)]]
 distinct = np.random.default_rng(SEED).normal(size=(2, 3, 5, 4))
 try:
     distinct @ distinct.swapaxes(1, 2)
-except ValueError:
-    print("ValueError")
+except ValueError as error:
+    compared.append([type(error).__name__, None])
+table(
+    compared,
+    columns=["shape right?", "numbers right?"],
+    index=["equal sizes", "different sizes"],
+)
 # --8<-- [end:exercise-swap]
 
 # --8<-- [start:exercise-2]
@@ -435,18 +492,27 @@ for probability, dropped in samples:
     if sum(dropped):  # with nothing left there is no sum to divide by
         for j in range(3):
             renormalised[j] += probability * dropped[j] / sum(dropped)
-print("E =", *renormalised)
-print("a =", *a)
+table(
+    [[str(x) for x in row] for row in (a, renormalised)],
+    columns=numbered("key", 3),
+    index=["weight", "expectation, renormalised"],
+)
 # --8<-- [end:exercise-2]
 
 # --8<-- [start:exercise-1]
 u = [[8, 0], [0, 8], [8, 8]]  # the values
+moments = []
 for c in range(2):
     totals = [(P, sum(w[j] * u[j][c] for j in range(3))) for P, w in samples]
     mean = sum(P * x for P, x in totals)
     variance = sum(P * (x - mean) ** 2 for P, x in totals)
     formula = p / (1 - p) * sum((a[j] * u[j][c]) ** 2 for j in range(3))
-    print(f"c = {c + 1}: E = {mean}, Var = {variance} = {formula}")
+    moments.append([str(mean), str(variance), str(formula)])
+table(
+    moments,
+    columns=["expectation", "variance", "by the formula"],
+    index=numbered("component", 2),
+)
 # --8<-- [end:exercise-1]
 
 # --8<-- [start:exercise-scores]
@@ -456,6 +522,10 @@ for r in product((True, False), repeat=3):
     if any(r):  # the scores of what is dropped are −∞
         P = 0.75 ** sum(r) * 0.25 ** (3 - sum(r))
         kept_share += P * softmax(np.where(r, gaps, -np.inf))
-print(text(softmax(gaps), ".4f"))
-print(text(kept_share, ".4f"), "Σ =", text(kept_share.sum(), ".4f"))
+table(
+    [[*w, w.sum()] for w in (softmax(gaps), kept_share)],
+    columns=[*numbered("key", 3), "sum"],
+    index=["weights", "expectation"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-scores]

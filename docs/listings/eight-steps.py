@@ -48,35 +48,33 @@ a = np.exp(s) / np.exp(s).sum()  # (3,)
 answer = a @ card_values  # (3,) @ (3, 2) = (2,)
 check("the weights add up to 1", abs(a.sum() - 1) < 1e-12)
 table(
-    np.column_stack([s, a, card_values]),
+    [*np.column_stack([s, a, card_values]), [None, None, *answer]],
     columns=["score", "weight", "minutes", "sugar"],
-    index=titles,
-    spec=[".0f", ".4f", ".0f", ".0f"],
+    index=[*titles, "answer"],
+    spec=[".0f", ".4f", ".1f", ".1f"],
 )
 # --8<-- [end:search]
 
 # --8<-- [start:scores-as-weights]
 wrong_answer = s @ card_values  # the scores, not the weights
-print("o", text(wrong_answer, ".0f"))
+table([wrong_answer], columns=["minutes", "sugar"], index=["wrong answer"], spec=".0f")
 # --8<-- [end:scores-as-weights]
 
 # --8<-- [start:sharper]
 factors = [1, 4, 16]
 sharp_scores = np.outer(factors, card_keys @ as_vector("onion soup"))
 sharp_weights = softmax(sharp_scores)  # (3, 3): a row for each factor
-sharp_answers = sharp_weights @ card_values
-print(text(sharp_answers, ".2f"))
-heatmap(
-    sharp_weights,
-    rows=[f"query × {c}" for c in factors],
-    columns=titles,
-    name="weights",
-    spec=".4f",
-)
+longer = [f"query × {c}" for c in factors]
+heatmap(sharp_weights, rows=longer, columns=titles, name="weights", spec=".4f")
 # --8<-- [end:sharper]
 
+# --8<-- [start:sharper-answers]
+sharp_answers = sharp_weights @ card_values
+table(sharp_answers, columns=["minutes", "sugar"], index=longer, spec=".2f")
+# --8<-- [end:sharper-answers]
+
 # --8<-- [start:tied]
-print(text(softmax(16 * s), ".4f"))
+table([softmax(16 * s)], columns=titles, index=["weights"], spec=".4f")
 # --8<-- [end:tied]
 
 # --8<-- [start:stepper]
@@ -107,8 +105,11 @@ print(text(x, ".0f"))
 
 # --8<-- [start:parameters]
 d_k, d_v = W_KEY.shape[1], W_VALUE.shape[1]
+print("W_K")
 print(text(W_KEY, ".0f"))  # (d_model, d_k)
+print("W_Q")
 print(text(W_QUERY, ".0f"))  # (d_model, d_k)
+print("W_V")
 print(text(W_VALUE, ".0f"))  # (d_model, d_v)
 # --8<-- [end:parameters]
 
@@ -151,7 +152,8 @@ for name, W in (("k", W_KEY), ("q", W_QUERY), ("v", W_VALUE)):
 k_1 = x[0] @ W_KEY
 k_2 = x[1] @ W_KEY
 k_3 = x[2] @ W_KEY
-print(text(k_1, ".0f"), text(k_2, ".0f"), text(k_3, ".0f"))
+names = numbered("component", d_k)
+table([k_1, k_2, k_3], columns=names, index=numbered("key", 3), spec=".0f")
 # --8<-- [end:key-by-key]
 
 # --8<-- [start:scores-by-hand]
@@ -168,15 +170,23 @@ drawn(queries[:1], keys.T, scores_1, names, roles, columns=numbered("key", n))
 # --8<-- [start:weights-1]
 powers = np.exp(scores_1)  # e², e⁴, e⁴
 weights_1 = powers / powers.sum()  # (n,)
-print(text(powers, ".4f"), number(powers.sum(), ".4f"))
-print(text(weights_1, ".4f"))
+table(
+    [*np.column_stack([scores_1, powers, weights_1]), [None, powers.sum(), weights_1.sum()]],
+    columns=["score", "exponential", "weight"],
+    index=[*numbered("key", n), "sum"],
+    spec=[".0f", ".4f", ".4f"],
+)
 # --8<-- [end:weights-1]
 
 # --8<-- [start:output-1]
 weighted_1 = weights_1[:, None] * values  # (n, 1) * (n, d_v) = (n, d_v)
 output_1 = weighted_1.sum(axis=0)  # (d_v,)
-print(text(weighted_1, ".4f"))
-print(text(output_1, ".4f"))
+table(
+    [*weighted_1, output_1],
+    columns=numbered("component", d_v),
+    index=[*numbered("weighted value", n), "output 1"],
+    spec=".4f",
+)
 # --8<-- [end:output-1]
 
 # --8<-- [start:weighted-1]
@@ -218,126 +228,169 @@ flow(
 # --8<-- [end:whole]
 
 # --8<-- [start:repeat]
-rows = [output_1]
+rows, lines, names = [output_1], [], []
 for i in (1, 2):
-    for j in range(n):
-        print(f"4  q{i + 1}·k{j + 1} = {by_hand(queries[i], keys[j])}")
     weights_i = softmax(queries[i] @ keys.T)
-    print(f"5  {text(weights_i, '.4e')}")
     weighted_i = weights_i[:, None] * values
     for j in range(n):
-        print(f"6  {text(weighted_i[j], '.4f')}")
+        names.append(f"query {i + 1}, key {j + 1}")
+        lines.append([by_hand(queries[i], keys[j]), weights_i[j], weighted_i[j]])
     rows.append(weighted_i.sum(axis=0))
-    print(f"7  {text(rows[i], '.4f')}")
-print(np.abs(outputs - np.array(rows)).max() < 1e-12)
+    names.append(f"output {i + 1}")
+    lines.append([None, None, rows[i]])
+check("the products above give these outputs", np.abs(outputs - np.array(rows)).max() < 1e-12)
+columns = ["step 4: score", "step 5: weight", "steps 6 and 7: weighted value, sum"]
+table(lines, columns=columns, index=names, spec=["", ".5g", ".4f"])
 # --8<-- [end:repeat]
 
 # --8<-- [start:tensors]
-for tensor in (keys, queries, values, scores):
+names = ["keys", "queries", "values", "scores"]
+for name, tensor in zip(names, (keys, queries, values, scores), strict=True):
+    print(name)
     print(text(tensor, ".0f"))
-print(text(weights, ".4e"))
+print("weights")
+table(weights, columns=numbered("key", n), index=numbered("query", n), spec=".5g")
 # --8<-- [end:tensors]
 
 # --8<-- [start:weighted]
 weighted = weighted_values(weights, values)  # (n, n, d_v)
-print(text(weighted, ".4f"))
-print(text(weighted.sum(axis=1), ".4f"))
+every = range(1, n + 1)
+table(
+    [*weighted.reshape(n * n, d_v), *weighted.sum(axis=1)],
+    columns=numbered("component", d_v),
+    index=[f"value {j} for output {i}" for i in every for j in every] + numbered("output", n),
+    spec=".4f",
+)
 # --8<-- [end:weighted]
 
 # --8<-- [start:any-length]
-print(W_QUERY.size + W_KEY.size + W_VALUE.size)
+parameters = W_QUERY.size + W_KEY.size + W_VALUE.size
+lines = []
 for many in (1, 2, 4, 9):
     longer = np.resize(x, (many, d_model))  # the inputs, cut or repeated
     q, k, v = longer @ W_QUERY, longer @ W_KEY, longer @ W_VALUE
-    print(longer.shape, (q @ k.T).shape, (softmax(q @ k.T) @ v).shape)
+    shapes = [longer.shape, (q @ k.T).shape, (softmax(q @ k.T) @ v).shape]
+    lines.append([*map(str, shapes), parameters])
+table(lines, columns=["inputs", "scores", "outputs", "parameters"])
 # --8<-- [end:any-length]
 
 # --8<-- [start:cost]
 many, size = 100, 64  # n, d
 attention_numbers = attention_parameters(size)
 window_numbers = window_parameters(2 * many - 1, size)
-print(attention_numbers, window_numbers)
 attention_products = many * attention_numbers + 2 * many**2 * size
 window_products = many * window_numbers
-print(attention_products, window_products)
+table(
+    [[attention_numbers, attention_products], [window_numbers, window_products]],
+    columns=["parameters", "multiplications"],
+    index=["attention", "window"],
+    spec=",",
+)
 # --8<-- [end:cost]
 
 # --8<-- [start:scaled]
 scaled_outputs, scaled_weights = attention(queries, keys, values)
+print("scaled scores")
 print(text(scores / sqrt(d_k), ".4f"))
+print("weights")
 print(text(scaled_weights, ".4f"))
+print("outputs")
 print(text(scaled_outputs, ".4f"))
 # --8<-- [end:scaled]
 
 # --8<-- [start:rounded]
 rounded = round_weights(weights, digits=1)
 rounded_outputs = rounded @ values
+print("rounded weights")
 print(text(rounded, ".1f"))
+print("outputs")
 print(text(rounded_outputs, ".1f"))
 # --8<-- [end:rounded]
 
 # --8<-- [start:rounded-weighted]
 rounded_weighted = weighted_values(rounded, values)  # output, key, component
-print(text(np.swapaxes(rounded_weighted, 0, 1), ".1f"))  # key, output, component
+by_key = np.swapaxes(rounded_weighted, 0, 1)  # key, output, component
+table(
+    by_key.reshape(n * n, d_v),
+    columns=numbered("component", d_v),
+    index=[f"value {j} for output {i}" for j in every for i in every],
+    spec=".1f",
+)
 # --8<-- [end:rounded-weighted]
 
 # --8<-- [start:rounding-error]
 moved = np.abs(rounded_outputs - outputs)  # (n, d_v)
 lost = np.abs(rounded - weights).sum(axis=1, keepdims=True)  # (n, 1)
 bound = lost / 2 * (values.max(axis=0) - values.min(axis=0))
-print(text(moved, ".4f"))
-print(text(bound, ".4f"))
+table(
+    list(zip(moved, bound, strict=True)),
+    columns=["change of each component", "bound"],
+    index=numbered("output", n),
+    spec=".4f",
+)
 # --8<-- [end:rounding-error]
 
 # --8<-- [start:rounded-alone]
 alone = np.round(weights[0], 1)
 alone_output = alone @ values
-print(text(alone, ".1f"), number(alone.sum(), ".1f"))
-print(text(alone_output, ".1f"))
-print(bool((alone_output <= values.max(axis=0)).all()))
+table(
+    [[alone, alone.sum(), alone_output, bool((alone_output <= values.max(axis=0)).all())]],
+    columns=["rounded weights", "sum", "output", "among the values?"],
+    spec=".1f",
+)
 # --8<-- [end:rounded-alone]
 
 # --8<-- [start:unscaled]
+plain_largest = weights.max(axis=1)
+scaled_largest = scaled_weights.max(axis=1)
 scale_error = np.abs(outputs - scaled_outputs).max(axis=1)
-print(outputs.shape == scaled_outputs.shape)
-print(text(weights.max(axis=1), ".4f"))
-print(text(scaled_weights.max(axis=1), ".4f"))
-print(text(scale_error, ".4f"))
+check("the shapes agree", outputs.shape == scaled_outputs.shape)
+table(
+    [plain_largest, scaled_largest, scale_error],
+    columns=numbered("query", n),
+    index=["largest weight without √d_k", "largest weight with √d_k", "change of the output"],
+    spec=".4f",
+)
 # --8<-- [end:unscaled]
 
 # --8<-- [start:itself]
 most = weights.argmax(axis=1)
-for i in range(n):
-    print(f"{i + 1}:", number(weights[i, i], ".4f"), text(weights[i], ".4f"))
-itself_most = int((most == np.arange(n)).sum())
-print(itself_most, "/", n)
+table(
+    [[weights[i], weights[i, i], bool(most[i] == i)] for i in range(n)],
+    columns=["weights", "weight of itself", "the largest?"],
+    index=numbered("input", n),
+    spec=".4f",
+)
 # --8<-- [end:itself]
 
 # --8<-- [start:exercise-fourth]
 x_4 = np.array([1.0, 0, 0, 1])
 k_4, q_4, v_4 = x_4 @ W_KEY, x_4 @ W_QUERY, x_4 @ W_VALUE
-print(text(k_4, ".0f"), text(q_4, ".0f"), text(v_4, ".0f"))
-print(number(queries[0] @ k_4, ".0f"))
+columns = ["key 4", "query 4", "value 4", "score of query 1 with key 4"]
+table([[k_4, q_4, v_4, queries[0] @ k_4]], columns=columns, spec=".0f")
 # --8<-- [end:exercise-fourth]
 
 # --8<-- [start:exercise-zero]
 even_weights = softmax(np.zeros(d_k) @ keys.T)
-print(text(even_weights, ".4f"))
-print(text(even_weights @ values, ".4f"))
+table([[even_weights, even_weights @ values]], columns=["weights", "output"], spec=".4f")
 # --8<-- [end:exercise-zero]
 
 # --8<-- [start:exercise-size]
 two_columns = x @ W_VALUE[:, :2]  # (n, 2)
 narrow = softmax(scores) @ two_columns  # (n, n) @ (n, 2) = (n, 2)
-print(narrow.shape)
 print(text(narrow, ".4f"))
 # --8<-- [end:exercise-size]
 
 # --8<-- [start:exercise-logarithm]
 wanted = np.array([1.0, 2, 1]) / 4
 chosen = np.log(wanted)
-print(text(chosen, ".4f"), text(softmax(chosen), ".2f"))
-print(text(softmax(np.array([0, log(2), 0])), ".2f"))
+other = np.array([0, log(2), 0])
+table(
+    [[found, softmax(found)] for found in (chosen, other)],
+    columns=["scores", "weights"],
+    index=["logarithms", "the first is 0"],
+    spec=[".4f", ".2f"],
+)
 # --8<-- [end:exercise-logarithm]
 
 # --8<-- [start:exercise-own]
@@ -347,9 +400,13 @@ print(text(own_scores, ".0f"))
 
 # --8<-- [start:exercise-bug]
 swapped = values @ weights
-print(swapped.shape, outputs.shape)
-print(text(swapped, ".4f"))
-print(bool((swapped <= values.max(axis=0)).all()))
+check("the shapes agree", swapped.shape == outputs.shape)
+table(
+    [[row, bool((row <= values.max(axis=0)).all())] for row in swapped],
+    columns=["wrong output", "among the values?"],
+    index=numbered("output", n),
+    spec=".4f",
+)
 # --8<-- [end:exercise-bug]
 
 # --8<-- [start:exercise-order]

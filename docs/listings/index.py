@@ -13,7 +13,9 @@ from attention_docs.text import text
 queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
 scores = scaled_dot(queries, keys)
 outputs, weights = attention(queries, keys, values)
-print(text(weights, ".4f"))  # row: who looks; column: at whom
+print("Weights, a row for each query and a column for each key:")
+print(text(weights, ".4f"))
+print("Outputs, a row for each query:")
 print(text(outputs, ".4f"))
 glance(
     queries=queries,

@@ -4,9 +4,9 @@
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.figures import heatmap, numbered
+from attention_docs.figures import heatmap, numbered, table
 from attention_docs.masking import causal_mask
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 
 SEED = 0
 n = 6
@@ -24,9 +24,9 @@ def hits(mask=None):
 
 
 share, named, copied = hits()
-print("x_2, …, x_6:", text(tosses[0, 1:], "d"))
-print("o_1, …, o_5:", text(named[0, :-1], "d"))
-print(f"o_i = x_(i+1): {number(share, '.0%')}")
+print(f"tosses 2 to 6:  {text(tosses[0, 1:], 'd')}")
+print(f"outputs 1 to 5: {text(named[0, :-1], 'd')}")
+print(f"right answers in all sequences: {number(share, '.0%')}")
 heatmap(
     copied,
     rows=numbered("query", n),
@@ -126,70 +126,109 @@ scores = np.array([2.0, 4.0, 4.0])  # query 1 of the eight steps
 mask = np.array([True, True, False])  # knob
 masked = apply_mask(scores, mask)
 weights = softmax(masked)
-print(text(masked, ".0f"))
-print(text(weights, ".4f"))
-print(text([e**2 / (e**2 + e**4), e**4 / (e**2 + e**4), 0], ".4f"))
+fractions = [e**2 / (e**2 + e**4), e**4 / (e**2 + e**4), 0]
+table(
+    np.column_stack([masked, weights, fractions]),
+    columns=["masked score", "weight", "fraction"],
+    index=numbered("key", 3),
+    spec=[".0f", ".4f", ".4f"],
+)
 # --8<-- [end:minus-infinity]
 
 # --8<-- [start:renormalise]
 p = softmax(scores)  # weights of all keys
 kept = np.where(mask, p, 0.0)
 renormalised = kept / kept.sum()
-print("m·p =", text(kept, ".4f"), "Σ =", number(kept.sum(), ".4f"))
-print("a   =", text(renormalised, ".4f"))
-print(np.abs(renormalised - weights).max() < 1e-12)
+same = np.abs(renormalised - weights).max() < 1e-12
+check("these are the weights of the scores masked before softmax", same)
+table(
+    [*zip(kept, renormalised, strict=True), [kept.sum(), renormalised.sum()]],
+    columns=["masked after softmax", "renormalised"],
+    index=[*numbered("key", 3), "sum"],
+    spec=".4f",
+)
 # --8<-- [end:renormalise]
 
 # --8<-- [start:underflow]
 far = np.array([0.0, 0.0, 1000.0])  # key 3 is forbidden
 kept_far = np.where(mask, softmax(far), 0.0)
-print(text(softmax(apply_mask(far, mask)), ".1f"))
 with np.errstate(invalid="ignore"):
-    print(text(kept_far / kept_far.sum(), ".1f"))
+    lost = kept_far / kept_far.sum()
+table(
+    [softmax(apply_mask(far, mask)), lost],
+    columns=numbered("key", 3),
+    index=["masked before softmax", "masked after softmax"],
+    spec=".1f",
+)
 # --8<-- [end:underflow]
 
 # --8<-- [start:mistake-after]
 queries, keys, values = project(INPUTS)
 short_weights = softmax(scores) * mask
 right_weights = softmax(apply_mask(scores, mask))
-short_sum, right_sum = short_weights.sum(), right_weights.sum()
-print("wrong:", text(short_weights, ".4f"), "Σ =", number(short_sum, ".4f"))
-print("right:", text(right_weights, ".4f"), "Σ =", number(right_sum, ".4f"))
-print("wrong: o =", text(short_weights @ values, ".4f"))
-print("right: o =", text(right_weights @ values, ".4f"))
 raised = np.array([2.0, 4.0, 6.0])  # another score for the forbidden key
 leaked = softmax(raised) * mask
-leaked_sum = number(leaked.sum(), ".4f")
-print("wrong, s_3 = 6:", text(leaked, ".4f"), "Σ =", leaked_sum)
-print("right, s_3 = 6:", text(softmax(apply_mask(raised, mask)), ".4f"))
+steady = softmax(apply_mask(raised, mask))
+table(
+    [[a, a.sum(), a @ values] for a in (short_weights, right_weights, leaked, steady)],
+    columns=["weights", "sum", "output"],
+    index=[f"{which}, score 3 is {s_3}" for s_3 in (4, 6) for which in ("wrong", "correct")],
+    spec=".4f",
+)
 # --8<-- [end:mistake-after]
 
 # --8<-- [start:mistake-multiply]
-multiplied = {}
+multiplied, compared = {}, []
 for sign in (1, -1):
     s = sign * scores
     multiplied[sign] = softmax(s * mask)
-    print(text(s, ".0f"), "s·m =", text(s * mask, ".0f"))
-    print("    wrong:", text(multiplied[sign], ".4f"))
-    print("    right:", text(softmax(apply_mask(s, mask)), ".4f"))
+    unseen = softmax(apply_mask(s, mask))
+    compared.append([s, s * mask, multiplied[sign]])
+    compared.append([s, apply_mask(s, mask), unseen])
+table(
+    compared,
+    columns=["scores", "masked scores", "weights"],
+    index=["wrong", "correct", "wrong", "correct"],
+    spec=[".0f", ".0f", ".4f"],
+)
 # --8<-- [end:mistake-multiply]
 
 # --8<-- [start:causal]
 causal = causal_mask(3)
 causal_outputs, causal_weights = attention(queries, keys, values, causal)
-print(text(causal_outputs, ".4f"))
-heatmap(causal_weights, name="weights", spec=".4f", allowed=causal, **X_1_TO_3)
+beside(
+    heatmap(
+        causal_weights,
+        name="weights",
+        spec=".4f",
+        allowed=causal,
+        **X_1_TO_3,
+    ),
+    heatmap(
+        causal_outputs,
+        name="outputs",
+        role="output",
+        spec=".4f",
+        rows=numbered("output", 3),
+    ),
+)
 # --8<-- [end:causal]
 
 # --8<-- [start:all-at-once]
+passes = []
 for t in (1, 2, 3):
     prefix, _ = attention(queries[:t], keys[:t], values[:t])  # no mask
-    print(t, text(prefix[-1], ".4f"), text(causal_outputs[t - 1], ".4f"))
+    passes.append([t, prefix[-1], causal_outputs[t - 1]])
+table(
+    passes,
+    columns=["tokens", "last output alone", "output of the masked pass"],
+    spec=["d", ".4f", ".4f"],
+)
 # --8<-- [end:all-at-once]
 
 # --8<-- [start:coins-causal]
 blind_share, _, blind = hits(causal_mask(n))
-print(f"o_i = x_(i+1): {number(blind_share, '.0%')}")
+print(f"right answers in all sequences: {number(blind_share, '.0%')}")
 heatmap(
     blind,
     rows=numbered("query", n),
@@ -222,48 +261,61 @@ def changed_numbers(mask, n=32):
 
 leaks = {"no mask": changed_numbers(None)}
 leaks["causal"] = changed_numbers(causal_mask(32))
-for name, (earlier, compared, later) in leaks.items():
-    print(f"{name:8} < t: {earlier:4d} / {compared}   ≥ t: {later}")
+table(
+    list(leaks.values()),
+    columns=["earlier numbers changed", "of", "do later ones change?"],
+    index=list(leaks),
+)
 # --8<-- [end:no-leak]
 
 # --8<-- [start:nan]
 spoiled = values.copy()
 spoiled[2] = np.nan  # the value of a key that is masked out
 outputs, weights = attention(queries, keys, spoiled, mask)
-print(text(weights, ".4f"))
-print(text(outputs, ".4f"))
 replaced = np.where(mask[:, None], spoiled, 0.0)
 clean_outputs, _ = attention(queries, keys, replaced, mask)
-print(text(clean_outputs, ".4f"))
+table(
+    [*zip(weights, outputs, strict=True), *zip(weights, clean_outputs, strict=True)],
+    columns=["weights", "output"],
+    index=[f"query {i}, {how}" for how in ("NaN in value 3", "replaced by 0") for i in (1, 2, 3)],
+    spec=".4f",
+)
 # --8<-- [end:nan]
 
 # --8<-- [start:nan-table]
 import torch
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
-spoils = {}
+spoils = []
 for place in ("key", "value"):
     bad_keys, bad_values = keys.copy(), values.copy()
     (bad_keys if place == "key" else bad_values)[2] = np.nan
     numpy_arrays = (queries, bad_keys, bad_values)
     arrays = [torch.from_numpy(a)[None, None] for a in numpy_arrays]
-    for kind, m in (("bool", mask), ("float", np.where(mask, 0.0, -np.inf))):
+    for kind, m in (("booleans", mask), ("floats", np.where(mask, 0.0, -np.inf))):
         ours, _ = attention(queries, bad_keys, bad_values, m)
         theirs = sdpa(*arrays, attn_mask=torch.from_numpy(m).expand(3, 3))
-        package, torchs = bool(np.isnan(ours).any()), bool(theirs.isnan().any())
-        spoils[place, kind] = package, torchs
-        where = f"NaN: {place:5} mask: {kind:5}"
-        print(f"{where} package {package!s:5} SDPA {torchs}")
+        package = "NaN" if np.isnan(ours).any() else "numbers"
+        torchs = "NaN" if theirs.isnan().any() else "numbers"
+        spoils.append([place, kind, package, torchs])
+table(spoils, columns=["NaN in the", "mask of", "package gives", "SDPA gives"])
 # --8<-- [end:nan-table]
 
+
 # --8<-- [start:corners]
-for n_q, n_k in ((2, 5), (5, 2)):
-    upper_left_mask = causal_mask(n_q, n_k)
-    lower_right_mask = causal_mask(n_q, n_k, offset=n_k - n_q)
-    print(f"n_q = {n_q}, n_k = {n_k}: offset = 0, offset = {n_k - n_q}")
-    for a, b in zip(upper_left_mask, lower_right_mask, strict=True):
-        print("  ", text(a, "d"), " ", text(b, "d"))
+def corner(n_q, n_k, offset):
+    """The causal mask with this offset: 1 where a pair may meet."""
+    m = causal_mask(n_q, n_k, offset=offset)
+    name = f"n_q = {n_q}, n_k = {n_k}, offset = {offset}"
+    return heatmap(m.astype(int), name=name, spec="d", role="neutral", allowed=m)
+
+
+beside(corner(2, 5, 0), corner(2, 5, 3))
 # --8<-- [end:corners]
+
+# --8<-- [start:corners-more-queries]
+beside(corner(5, 2, 0), corner(5, 2, -3))
+# --8<-- [end:corners-more-queries]
 
 # --8<-- [start:is-causal]
 import torch
@@ -274,10 +326,15 @@ one, five = torch.zeros(1, 1, 3), torch.zeros(1, 5, 3)  # equal scores
 identity = torch.eye(5)[None]  # the output is the row of weights
 upper_left = sdpa(one, five, identity, is_causal=True)
 lower_right = sdpa(one, five, identity, attn_mask=causal_lower_right(1, 5))
-print("is_causal:         ", text(upper_left[0], ".1f"))
-print("causal_lower_right:", text(lower_right[0], ".1f"))
-print("offset = 0:        ", text(causal_mask(1, 5), "d"))
-print("offset = 4:        ", text(causal_mask(1, 5, offset=4), "d"))
+table(
+    [
+        [upper_left[0, 0], causal_mask(1, 5)[0]],
+        [lower_right[0, 0], causal_mask(1, 5, offset=4)[0]],
+    ],
+    columns=["weights in PyTorch", "mask of the package"],
+    index=["is_causal and offset = 0", "causal_lower_right and offset = 4"],
+    spec=[".1f", "d"],
+)
 # --8<-- [end:is-causal]
 
 # --8<-- [start:padding]
@@ -285,36 +342,48 @@ batch, lengths = truncate_and_pad([INPUTS, INPUTS[:2]], 3)  # (2, 3, 4)
 padding = padding_mask(lengths, 3)  # (2, 1, 3)
 _, open_weights = attention(*project(batch))
 padded_outputs, padded_weights = attention(*project(batch), padding)
-print(text(open_weights[1], ".4f"))
-print(text(padded_weights[1], ".4f"))
+beside(
+    heatmap(open_weights[1], name="without a mask", spec=".4f", **X_1_TO_3),
+    heatmap(padded_weights[1], name="with the mask", spec=".4f", **X_1_TO_3),
+)
 # --8<-- [end:padding]
 
 # --8<-- [start:truncate]
 sentences = [np.array([3, 1, 4, 1, 5]), np.array([2, 7]), np.array([1, 6, 1])]
 ids, left = truncate_and_pad(sentences, max_length=4)  # token ids, 0 is padding
 real = padding_mask(left, ids.shape[1])
-print(text(ids, "d"))
-print(text(left, "d"))
-print(text(real[:, 0, :], "d"), real.shape)
+print(f"shape of the mask: {real.shape}")
+table(
+    [[ids[i], left[i], real[i, 0]] for i in range(3)],
+    columns=["token ids", "length", "mask"],
+    index=numbered("sequence", 3),
+    spec="d",
+)
 # --8<-- [end:truncate]
 
 # --8<-- [start:truncation]
 x = np.random.default_rng(SEED).normal(size=(6, 4))  # 6 tokens
+stays = []
 for whole_mask, cut_mask in ((None, None), (causal_mask(6), causal_mask(4))):
     whole, _ = attention(*project(x), whole_mask)
     cut, _ = attention(*project(x[:4]), cut_mask)  # truncated to 4 tokens
-    print(np.abs(whole[:4] - cut).max() < 1e-12)
+    stays.append([np.abs(whole[:4] - cut).max() < 1e-12])
+table(stays, columns=["do outputs 1 to 4 stay?"], index=["no mask", "causal mask"])
 # --8<-- [end:truncation]
 
 # --8<-- [start:both]
 both = causal & padding  # (3, 3) and (2, 1, 3) give (2, 3, 3)
 _, both_weights = attention(*project(batch), both)
-print(both.shape)
-print(text(both[1], "d"))
-print(text(both_weights[1], ".4f"))
 added = np.where(causal, 0.0, -np.inf) + np.where(padding, 0.0, -np.inf)
-print(text(added[1], ".0f"))
-print(np.array_equal(attention(*project(batch), added)[1], both_weights))
+_, added_weights = attention(*project(batch), added)
+check("both kinds of mask give the same weights", np.array_equal(added_weights, both_weights))
+print(f"shape of both masks together: {both.shape}")
+table(
+    list(zip(both[1], added[1], both_weights[1], strict=True)),
+    columns=["booleans", "floats, added", "weights"],
+    index=numbered("query", 3),
+    spec=["d", ".0f", ".4f"],
+)
 # --8<-- [end:both]
 
 # --8<-- [start:padding-no-leak]
@@ -322,11 +391,21 @@ other = batch.copy()
 other[1, 2] = [9, -7, 1000, 5]  # another vector in the place of the padding
 other_outputs, _ = attention(*project(other), padding)
 alone, _ = attention(*project(INPUTS[:2]))  # the second sequence, never padded
-print(np.array_equal(other_outputs[1, :2], padded_outputs[1, :2]))
-print(np.abs(alone - padded_outputs[1, :2]).max() < 1e-12)
 open_outputs, _ = attention(*project(batch))
-other_open, _ = attention(*project(other))
-print(np.array_equal(other_open[1, :2], open_outputs[1, :2]))  # no mask
+other_open, _ = attention(*project(other))  # no mask
+table(
+    [
+        [np.array_equal(other_outputs[1, :2], padded_outputs[1, :2])],
+        [np.abs(alone - padded_outputs[1, :2]).max() < 1e-12],
+        [np.array_equal(other_open[1, :2], open_outputs[1, :2])],
+    ],
+    columns=["do the real outputs stay?"],
+    index=[
+        "another vector as padding, with the mask",
+        "no padding at all",
+        "another vector as padding, without a mask",
+    ],
+)
 # --8<-- [end:padding-no-leak]
 
 # --8<-- [start:empty-row]
@@ -335,11 +414,18 @@ with np.errstate(invalid="ignore"):
     row = apply_mask(scores[None], empty)
     exponentials = np.exp(row - row.max())  # −∞ − (−∞)
     plain = exponentials / exponentials.sum()
-print("-inf:   ", text(plain, ".4f"))
-print("-1e9:   ", text(softmax(np.full((1, 3), -1e9)), ".4f"))
+large = softmax(np.full((1, 3), -1e9))
 package_outputs, package_weights = attention(queries[:1], keys, values, empty)
-print("package:", text(package_weights, ".4f"))
-print("o_1 =   ", text(package_outputs, ".4f"))
+table(
+    [
+        [plain[0], (plain @ values)[0]],
+        [large[0], (large @ values)[0]],
+        [package_weights[0], package_outputs[0]],
+    ],
+    columns=["weights", "output 1"],
+    index=["all scores −∞", "all scores −10⁹", "package"],
+    spec=".4f",
+)
 # --8<-- [end:empty-row]
 
 # --8<-- [start:empty-table]
@@ -364,11 +450,6 @@ apis = {
 }
 
 
-def show(row):
-    """A row of weights, or NaN."""
-    return "NaN" if row.isnan().any() else text(row, ".4f")
-
-
 empty_rows = {}
 for dtype in (torch.float32, torch.float64):
     s = (Q @ K.mT / 3**0.5)[0, :1].to(dtype)  # scores of query 1
@@ -385,8 +466,12 @@ for name, api in apis.items():
     empty_rows[f"{name}, bool"] = api(nothing)[0, :1]
     empty_rows[f"{name}, float"] = api(infinite)[0, :1]
 print("torch", version)
-for name, one in empty_rows.items():
-    print(f"{name:28} {show(one.reshape(3))}")
+table(
+    [["NaN" if w.isnan().any() else w.reshape(3)] for w in empty_rows.values()],
+    columns=["weights of query 1"],
+    index=list(empty_rows),
+    spec=".4f",
+)
 # --8<-- [end:empty-table]
 
 # --8<-- [start:empty-mha]
@@ -400,7 +485,6 @@ all_out = {
     "key_padding_mask float": {"key_padding_mask": infinite[None]},
 }
 mha_empty = {}
-print("torch", version, " " * 20, "train()     eval()")
 for name, m in all_out.items():
     for need_weights in (True, False):
         found = []
@@ -411,28 +495,32 @@ for name, m in all_out.items():
                 out, _ = mha(tokens, tokens, tokens, **m)
             largest_out = number(out.detach().abs().max(), ".0f")
             found.append("NaN" if out.isnan().any() else largest_out)
-        mha_empty[name, need_weights] = found
-        call = f"{name:22} need_weights={need_weights!s:5}"
-        print(f"{call} {found[0]:>8} {found[1]:>10}")
+        mha_empty[f"{name}, need_weights={need_weights}"] = found
+print("torch", version)
+table(list(mha_empty.values()), columns=["train()", "eval()"], index=list(mha_empty))
 # --8<-- [end:empty-mha]
 
 # --8<-- [start:empty-gradient]
 first_empty = torch.ones(3, 3, dtype=torch.bool).tril(-1)  # query 1 sees no key
 mha.train()
-poisoned = {}
+poisoned, entries = {}, []
 for need_weights in (True, False):
     m = {"attn_mask": ~first_empty, "need_weights": need_weights}
     out, _ = mha(tokens, tokens, tokens, **m)
     loss = out[:, 1:].sum()  # output 1 is left out of the loss
     (gradient,) = torch.autograd.grad(loss, mha.in_proj_weight)
     poisoned["MHA", need_weights] = int(gradient.isnan().sum())
-    print(f"MHA need_weights={need_weights!s:5} NaN:", end=" ")
-    print(poisoned["MHA", need_weights], "/", gradient.numel())
+    entries.append(gradient.numel())
 leaf = tokens.clone().requires_grad_()
 out, _ = attention(leaf, leaf, leaf, first_empty)
 (gradient,) = torch.autograd.grad(out[:, 1:].sum(), leaf)
 poisoned["package"] = int(gradient.isnan().sum())
-print(f"package                NaN: {poisoned['package']} / {gradient.numel()}")
+entries.append(gradient.numel())
+table(
+    list(zip(poisoned.values(), entries, strict=True)),
+    columns=["NaN in the gradient", "of"],
+    index=["MHA, need_weights=True", "MHA, need_weights=False", "package"],
+)
 # --8<-- [end:empty-gradient]
 
 # --8<-- [start:mistake-float16]
@@ -444,38 +532,43 @@ with np.errstate(over="ignore", invalid="ignore"):
     rows = [half + overflowed, twice]
     powers = [np.exp(row - row.max()) for row in rows]
     weights_of = [one / one.sum() for one in powers]
-print("max   =", int(largest))
-print("-1e9  =", number(overflowed, ".0f"))
-print("a     =", text(weights_of[0], ".4f"))
-print("-2max =", text(twice, ".0f"))
-print("a     =", text(weights_of[1], ".4f"))
+print(f"largest float16 number: {int(largest)}")
+table(
+    list(zip([half + overflowed, twice], weights_of, strict=True)),
+    columns=["masked scores", "weights"],
+    index=["−10⁹ added", "lowest number added twice"],
+    spec=[".0f", ".4f"],
+)
 # --8<-- [end:mistake-float16]
 
 # --8<-- [start:mistake-polarity]
 mha_style = ~causal_mask(3)  # True marks the future, as MHA wants it
 _, wrong = attention(queries, keys, values, mha_style)
 _, right = attention(queries, keys, values, ~mha_style)
-print(text(wrong, ".4f"))
-print(text(right, ".4f"))
-heatmap(wrong, name="weights", spec=".4f", allowed=mha_style, **X_1_TO_3)
+table(
+    [*wrong, *right],
+    columns=numbered("key", 3),
+    index=[f"{which}, query {i}" for which in ("wrong", "correct") for i in (1, 2, 3)],
+    spec=".4f",
+)
 # --8<-- [end:mistake-polarity]
 
 # --8<-- [start:polarity]
 kinds = {
-    "bool  0 1 0": torch.tensor([False, True, False]),
-    "float 0 -inf 0": torch.tensor([0.0, -torch.inf, 0.0], dtype=Q.dtype),
-    "float 0 1 0": torch.tensor([0.0, 1.0, 0.0], dtype=Q.dtype),
-    "int   0 1 0": torch.tensor([0, 1, 0]),
+    "booleans 0 1 0": torch.tensor([False, True, False]),
+    "floats 0 −∞ 0": torch.tensor([0.0, -torch.inf, 0.0], dtype=Q.dtype),
+    "floats 0 1 0": torch.tensor([0.0, 1.0, 0.0], dtype=Q.dtype),
+    "integers 0 1 0": torch.tensor([0, 1, 0]),
 }
-polarity = {}  # the weights of query 1
-print("torch", version)
+polarity = []
 for kind, m in kinds.items():
     for name, api in apis.items():
         try:
-            polarity[kind, name] = text(api(m)[0, 0], ".4f")
+            polarity.append([name, kind, api(m)[0, 0]])
         except (TypeError, RuntimeError, AssertionError) as error:
-            polarity[kind, name] = type(error).__name__
-        print(f"{kind:15} {name:21} {polarity[kind, name]}")
+            polarity.append([name, kind, type(error).__name__])
+print("torch", version)
+table(polarity, columns=["function", "mask", "weights of query 1"], spec=".4f")
 # --8<-- [end:polarity]
 
 # --8<-- [start:polarity-layers]
@@ -509,22 +602,29 @@ def seen(argument, m):
 
 
 reach = {}
+names = ["src_mask", "tgt_mask", "memory_mask"]
+for argument in (*names, *(name.replace("mask", "key_padding_mask") for name in names)):
+    reach[argument] = [seen(argument, m) for m in list(kinds.values())[:2]]
 print("torch", version)
-for end in ("mask", "key_padding_mask"):
-    for argument in (f"src_{end}", f"tgt_{end}", f"memory_{end}"):
-        found = [seen(argument, m) for m in list(kinds.values())[:2]]
-        reach[argument] = found
-        sees = f"bool 0 1 0: {found[0]}   float 0 -inf 0: {found[1]}"
-        print(f"{argument:24} {sees}")
+name = "tokens that move output 1"
+columns = list(kinds)[:2]
+table(list(reach.values()), columns=columns, index=list(reach), spec="d", name=name)
 # --8<-- [end:polarity-layers]
 
 # --8<-- [start:exercise-pencil]
 fresh = np.log([2.0, 3.0, 5.0])
 keep = np.array([True, False, True])
-print(text(softmax(apply_mask(fresh, keep)), ".4f"))
 by_hand = np.array([2, 0, 5])
-print(text(by_hand / by_hand.sum(), ".4f"))
-print(text(np.where(keep, softmax(fresh), 0), ".4f"))
+table(
+    [
+        softmax(apply_mask(fresh, keep)),
+        by_hand / by_hand.sum(),
+        np.where(keep, softmax(fresh), 0),
+    ],
+    columns=numbered("key", 3),
+    index=["masked before softmax", "2/7, 0, 5/7", "masked after softmax"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-pencil]
 
 # --8<-- [start:exercise-1]
@@ -536,9 +636,16 @@ print(text(window, "d"))
 # --8<-- [start:exercise-3]
 right_padding = padding_mask(np.array([2]), 4)  # two tokens, then padding
 left_padding = right_padding[:, :, ::-1]  # padding, then two tokens
+lacking = []
 for m in (right_padding, left_padding):
     allowed_pairs = (causal_mask(4) & m)[0]
-    print([i + 1 for i in range(4) if not allowed_pairs[i].any()])
+    without = [str(i + 1) for i in range(4) if not allowed_pairs[i].any()]
+    lacking.append([", ".join(without) or "none"])
+table(
+    lacking,
+    columns=["queries without a key"],
+    index=["padding on the right", "padding on the left"],
+)
 # --8<-- [end:exercise-3]
 
 # --8<-- [start:exercise-float]
@@ -547,9 +654,12 @@ _, hidden = attention(queries, keys, values, as_float)
 _, free = attention(queries, keys, values)
 minus_infinity = np.where(causal_mask(3), 0.0, -np.inf)
 _, repaired = attention(queries, keys, values, minus_infinity)
-print(text(hidden[0], ".4f"))
-print(text(free[0], ".4f"))
-print(text(repaired[0], ".4f"))
+table(
+    [hidden[0], free[0], repaired[0]],
+    columns=numbered("key", 3),
+    index=["with the bug", "no mask", "repaired"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-float]
 
 # --8<-- [start:exercise-2]
@@ -566,15 +676,27 @@ print(text(moved, "d"))
 
 # --8<-- [start:exercise-added]
 common = np.array([2.0, 4.0, 4.0]) / np.sqrt(3)
-print(text(softmax(common), ".4f"))
-print(text(softmax(common - 1e9), ".4f"))
-print(text(softmax((common - 1e9).astype(np.float32)), ".4f"))
+table(
+    [
+        softmax(common),
+        softmax(common - 1e9),
+        softmax((common - 1e9).astype(np.float32)),
+    ],
+    columns=numbered("key", 3),
+    index=["no mask", "added in float64", "rounded to float32"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-added]
 
 # --8<-- [start:exercise-window]
 span = causal_mask(9) & ~causal_mask(9, offset=-3)  # 2 before, and itself
-reached = np.eye(9, dtype=int)
+reached, seen_by_last = np.eye(9, dtype=int), []
 for layers in (1, 2, 3):
     reached = (span.astype(int) @ reached > 0).astype(int)
-    print(layers, text(reached[8], "d"), int(reached[8].sum()))
+    seen_by_last.append([layers, reached[8], int(reached[8].sum())])
+table(
+    seen_by_last,
+    columns=["layers", "tokens 1 to 9, reached or not", "reached"],
+    spec="d",
+)
 # --8<-- [end:exercise-window]

@@ -9,12 +9,14 @@ from attention_docs.attention_function import attention
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
 from attention_docs.figures import (
     Frame,
+    beside,
     heatmap,
     line_chart,
     numbered,
     plane,
     product,
     slider,
+    table,
 )
 from attention_docs.matrix_form import (
     angles,
@@ -24,7 +26,7 @@ from attention_docs.matrix_form import (
 )
 from attention_docs.score_functions import cosine, dot, scaled_dot
 from attention_docs.softmax import softmax
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 
 x = INPUTS
 queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
@@ -102,8 +104,10 @@ rng = np.random.default_rng(0)
 many = [rng.normal(size=size) for size in ((n_q, d_k), (n_k, d_k), (n_k, d_v))]
 by_loop, loop_map = attention_loop(*many)
 by_matrix, matrix_map = attention(*many)
-print(matrix_map.shape, by_matrix.shape)
-print(agree(by_loop, by_matrix), agree(loop_map, matrix_map))
+check("the outputs of loop and products agree", agree(by_loop, by_matrix))
+check("the weights of loop and products agree", agree(loop_map, matrix_map))
+print(f"shape of the weights: {matrix_map.shape}")
+print(f"shape of the outputs: {by_matrix.shape}")
 # --8<-- [end:sizes]
 
 # --8<-- [start:torch]
@@ -117,26 +121,38 @@ def torch_attention(*arrays):
 
 
 print(text(torch_attention(queries, keys, values), ".4f"))
-print(agree(by_matrix, torch_attention(*many)))
+check("PyTorch agrees where all sizes differ", agree(by_matrix, torch_attention(*many)))
 # --8<-- [end:torch]
 
 # --8<-- [start:wrong-axis]
 wrong_weights = softmax(scores, axis=0)  # over the queries: wrong
 wrong_outputs = wrong_weights @ values
-print(text(wrong_weights, ".4f"))
-print(text(wrong_outputs, ".4f"))
-print(wrong_outputs.shape == outputs.shape)
+check("the outputs have the right shape", wrong_outputs.shape == outputs.shape)
+table(
+    [[wrong_weights[i], wrong_outputs[i]] for i in range(3)],
+    columns=["weights", "output"],
+    index=numbered("query", 3),
+    spec=".4f",
+)
 # --8<-- [end:wrong-axis]
 
 # --8<-- [start:row-sums]
 wrong_sums, right_sums = wrong_weights.sum(axis=1), weights.sum(axis=1)
-print("✗", text(wrong_sums, ".4f"), number(wrong_sums.sum(), ".4f"))
-print("✓", text(right_sums, ".4f"), number(right_sums.sum(), ".4f"))
+table(
+    [[*wrong_sums, wrong_sums.sum()], [*right_sums, right_sums.sum()]],
+    columns=[*numbered("query", 3), "all queries"],
+    index=["✗ over the queries", "✓ over the keys"],
+    spec=".4f",
+)
 # --8<-- [end:row-sums]
 
 # --8<-- [start:one-query]
-print("✗", text(softmax(scores[:1], axis=0), ".4f"))
-print("✓", text(softmax(scores[:1], axis=-1), ".4f"))
+table(
+    [softmax(scores[:1], axis=0)[0], softmax(scores[:1], axis=-1)[0]],
+    columns=numbered("key", 3),
+    index=["✗ over the queries", "✓ over the keys"],
+    spec=".4f",
+)
 # --8<-- [end:one-query]
 
 
@@ -148,10 +164,16 @@ def layer(x):
 
 P = permutation_matrix([2, 0, 1])  # input 3 first, then 1, then 2
 moved_outputs, moved_weights = layer(P @ x)
-print(text(P @ x, ".0f"))
-print(text(moved_outputs, ".4f"))
-print(agree(moved_outputs, P @ outputs))
-print(agree(moved_weights, P @ weights @ P.T))
+check("the outputs are PO", agree(moved_outputs, P @ outputs))
+check("the weights are PAPᵀ", agree(moved_weights, P @ weights @ P.T))
+same_outputs, _ = attention(queries, P @ keys, P @ values)  # the queries stay
+check("permuting keys and values alone changes no output", agree(same_outputs, outputs))
+table(
+    [[P[i] @ x, moved_outputs[i]] for i in range(3)],
+    columns=["input", "output"],
+    index=[f"token {i}" for i in (3, 1, 2)],
+    spec=[".0f", ".4f"],
+)
 # --8<-- [end:order]
 
 # --8<-- [start:order-figure]
@@ -164,11 +186,6 @@ heatmap(
     spec=".4f",
 )
 # --8<-- [end:order-figure]
-
-# --8<-- [start:keys-moved]
-same_outputs, _ = attention(queries, P @ keys, P @ values)
-print(agree(same_outputs, outputs))
-# --8<-- [end:keys-moved]
 
 # --8<-- [start:turn]
 flat_keys = np.array([[1.0, 0], [1.5, 2], [-1, -0.5], [0.5, 0.5]])
@@ -223,11 +240,13 @@ norms = np.linalg.norm(keys, axis=1)
 theta = angles(q_1, keys)[0]
 shadow = projections(q_1, keys)[0]
 score_1 = dot(q_1, keys)[0]
-print("‖k‖       ", text(norms, ".4f"))
-print("θ         ", text(theta, ".1f"))
-print("‖k‖ cos θ ", text(shadow, ".4f"))
-print("q · k     ", text(score_1, ".0f"))
-print(agree(norm_q * shadow, score_1))
+check("the norm of the query times the projection is q · k", agree(norm_q * shadow, score_1))
+table(
+    np.column_stack([norms, theta, shadow, score_1]),
+    columns=["norm of k", "angle, degrees", "projection", "q · k"],
+    index=numbered("key", 3),
+    spec=[".4f", ".1f", ".4f", ".0f"],
+)
 # --8<-- [end:query-1]
 
 # --8<-- [start:cosine-curves]
@@ -245,54 +264,73 @@ line_chart(
 # --8<-- [start:by-angle]
 by_angle = np.argsort(theta) + 1  # the smallest angle first
 by_score = np.argsort(-score_1, kind="stable") + 1  # the highest score first
-print("θ:    ", text(by_angle, "d"))
-print("q · k:", text(by_score, "d"))
 angle_weights = softmax(cosine(q_1, keys))[0]
-print(text(angle_weights, ".4f"))  # if the angle decided
-print(text(weights[0], ".4f"))  # what the dot product decides
+table(
+    [[by_angle, angle_weights], [by_score, weights[0]]],
+    columns=["order of the keys", "weights of keys 1, 2, 3"],
+    index=["by angle", "by dot product"],
+    spec=["d", ".4f"],
+)
 # --8<-- [end:by-angle]
 
 # --8<-- [start:longer-key]
 longer = keys * np.array([[2.0], [1], [1]])  # key 1 twice as long
-print(agree(angles(q_1, longer), angles(q_1, keys)))
-print(text(dot(q_1, longer), ".0f"))
-print(text(softmax(scaled_dot(q_1, longer)), ".4f"))
+check("all angles stay", agree(angles(q_1, longer), angles(q_1, keys)))
+table(
+    np.stack([dot(q_1, longer)[0], softmax(scaled_dot(q_1, longer))[0]], axis=1),
+    columns=["dot product", "weight"],
+    index=["key 1, twice as long", "key 2", "key 3"],
+    spec=[".0f", ".4f"],
+)
 # --8<-- [end:longer-key]
 
 # --8<-- [start:equal-norms]
 unit_keys = keys / norms[:, None]
 unit_scores = dot(q_1, unit_keys)[0]
-print(text(unit_scores, ".4f"))
-print(text(np.argsort(-unit_scores) + 1, "d"))
+ranked = np.argsort(-unit_scores)  # the highest score first
+table(
+    unit_scores[ranked][:, None],
+    columns=["dot product"],
+    index=[f"key {j + 1}" for j in ranked],
+    spec=".4f",
+)
 # --8<-- [end:equal-norms]
 
 # --8<-- [start:gram]
 gram = x @ x.T
 cosines = cosine(x, x)  # divided by both norms
-print(text(gram, ".0f"))
-print(text(cosines, ".4f"))
-print(text(projections(x, x), ".4f"))  # row i divided by the norm of x_i
+shadows = projections(x, x)  # row i divided by the norm of x_i
+beside(
+    heatmap(gram, role="score", name="XXᵀ", spec=".0f"),
+    heatmap(cosines, role="score", name="cosines", spec=".4f"),
+    heatmap(shadows, role="score", name="projections", spec=".4f"),
+)
 # --8<-- [end:gram]
 
 # --8<-- [start:between]
 M = W_QUERY @ W_KEY.T  # (d_model, d_model)
+check("XMXᵀ is QKᵀ", np.array_equal(x @ M @ x.T, products))
+check("M is not symmetric", not np.array_equal(M, M.T))
+check("QKᵀ is symmetric", np.array_equal(products, products.T))
 print(text(M, ".0f"))
-print(np.array_equal(x @ M @ x.T, products))
-print(np.array_equal(M, M.T), np.array_equal(products, products.T))
 # --8<-- [end:between]
 
 # --8<-- [start:fourth]
 x_4 = np.array([0.0, 0, 1, 0])
-print(number(x[0] @ M @ x_4, ".0f"), number(x_4 @ M @ x[0], ".0f"))
+print(f"query 1 · key 4 = {number(x[0] @ M @ x_4, '.0f')}")
+print(f"query 4 · key 1 = {number(x_4 @ M @ x[0], '.0f')}")
 # --8<-- [end:fourth]
 
 # --8<-- [start:lookup]
 q = np.array([3.0, 0])  # the query of the figure at 0°
 s = flat_keys @ q / sqrt(2)
-for t in (1, 4, 16):
-    print(f"t = {t:2}", text(softmax(t * s), ".4f"))
 distances = np.linalg.norm(q - flat_keys, axis=1)
-print("‖q−k‖ ", text(distances, ".4f"))
+table(
+    np.column_stack([*(softmax(t * s) for t in (1, 4, 16)), distances]),
+    columns=["weight, t = 1", "weight, t = 4", "weight, t = 16", "distance"],
+    index=numbered("key", 4),
+    spec=".4f",
+)
 # --8<-- [end:lookup]
 
 # --8<-- [start:tied]
@@ -305,12 +343,8 @@ queries_col = W_QUERY.T @ inputs_col[:, :2]  # (d_k, n_q): queries 1 and 2
 keys_col = W_KEY.T @ inputs_col  # (d_k, n_k)
 values_col = W_VALUE.T @ inputs_col  # (d_v, n_k)
 products_col = keys_col.T @ queries_col  # (n_k, n_q)
-print(text(queries_col, ".0f"))
-print(text(products_col, ".0f"))
-print(agree(products_col, dot(queries[:2], keys).T))
-# --8<-- [end:columns]
-
-# --8<-- [start:columns-figure]
+transposed = dot(queries[:2], keys).T
+check("these are the transposed dot products of the rows", agree(products_col, transposed))
 product(
     keys_col.T,
     queries_col,
@@ -322,22 +356,41 @@ product(
     row=2,
     column=1,
 )
-# --8<-- [end:columns-figure]
+# --8<-- [end:columns]
 
 # --8<-- [start:columns-whole]
 outputs_col, weights_col = column_attention(queries_col, keys_col, values_col)
-print(text(weights_col, ".4f"))  # (n_k, n_q): every column sums to 1
-print(text(outputs_col, ".4f"))  # (d_v, n_q): one output a column
-print(agree(weights_col, weights[:2].T), agree(outputs_col, outputs[:2].T))
+check("these are the transposed weights of the loop", agree(weights_col, weights[:2].T))
+check("these are the transposed outputs of the loop", agree(outputs_col, outputs[:2].T))
+beside(
+    heatmap(  # (n_k, n_q): every column sums to 1
+        weights_col,
+        name="weights",
+        spec=".4f",
+        rows=numbered("key", 3),
+        columns=numbered("query", 2),
+    ),
+    heatmap(  # (d_v, n_q): one output a column
+        outputs_col,
+        role="output",
+        name="outputs",
+        spec=".4f",
+        rows=numbered("component", 3),
+        columns=numbered("output", 2),
+    ),
+)
 # --8<-- [end:columns-whole]
 
 # --8<-- [start:b-1]
 alpha = products_col[:, 0]  # query 1 with every key
 alpha_prime = softmax(alpha)  # not divided by √d_k, as in the lecture
 b_1 = values_col @ alpha_prime  # the columns of values, weighted and added
-print(text(alpha, ".0f"))
-print(text(alpha_prime, ".4f"))
-print(text(b_1, ".4f"))
+table(
+    np.column_stack([alpha, alpha_prime]),
+    columns=["score α", "weight α′"],
+    index=numbered("key", 3),
+    spec=[".0f", ".4f"],
+)
 # --8<-- [end:b-1]
 
 # --8<-- [start:linear]
@@ -346,9 +399,9 @@ from torch.nn import Linear
 from torch.nn.functional import linear
 
 stored = Linear(4, 3, device="meta").weight  # a shape, no numbers
-print(tuple(stored.shape))  # (d_k, d_model)
+print(f"shape of the stored parameters: {tuple(stored.shape)}")  # (d_k, d_model)
 by_linear = linear(tensor(x), tensor(W_QUERY.T)).numpy()
-print(agree(by_linear, queries))
+check("the layer gives our queries", agree(by_linear, queries))
 # --8<-- [end:linear]
 
 # --8<-- [start:exercise-pencil]
@@ -359,26 +412,42 @@ print(text(Q_small @ K_small.T, ".0f"))
 
 # --8<-- [start:exercise-longer]
 doubled, doubled_weights = attention(2 * q_1, keys, values)
-print(agree(angles(2 * q_1, keys), angles(q_1, keys)))
-print(text(doubled_weights, ".4f"))
-print(text(weights[:1], ".4f"))
+check("all angles stay", agree(angles(2 * q_1, keys), angles(q_1, keys)))
+table(
+    [weights[0], doubled_weights[0]],
+    columns=numbered("key", 3),
+    index=["query 1", "query 1, doubled"],
+    spec=".4f",
+    name="weights",
+)
 # --8<-- [end:exercise-longer]
 
 # --8<-- [start:exercise-batch]
 batch = np.stack([scores, 2 * scores])  # (batch, n_q, n_k)
-for axis in (1, -1):
-    sums = softmax(batch, axis=axis).sum(axis=-1)
-    print(f"axis = {axis:2}", text(sums, ".4f"))
+sums = [softmax(batch, axis=axis).sum(axis=-1) for axis in (1, -1)]
+table(
+    np.concatenate(sums),
+    columns=numbered("query", 3),
+    index=[f"axis = {axis}, sequence {b}" for axis in (1, -1) for b in (1, 2)],
+    spec=".4f",
+    name="sum of the weights",
+)
 # --8<-- [end:exercise-batch]
 
 # --8<-- [start:exercise-brackets]
 n, d = 1000, 64
 left_first, right_first = n * n * (d + d), n * d * (d + d)
-print(f"(QKᵀ)V {left_first:11,d}")
-print(f"Q(KᵀV) {right_first:11,d}")
-print(agree((queries @ keys.T) @ values, queries @ (keys.T @ values)))
+left, right = (queries @ keys.T) @ values, queries @ (keys.T @ values)
+check("without softmax both are equal", agree(left, right))
+outside = softmax(queries @ keys.T) @ values
 inside = queries @ softmax(keys.T @ values)
-print(agree(softmax(queries @ keys.T) @ values, inside))
+check("with softmax they differ", not agree(outside, inside))
+table(
+    [[left_first], [right_first]],
+    columns=["multiplications"],
+    index=["(QKᵀ)V", "Q(KᵀV)"],
+    spec=",d",
+)
 # --8<-- [end:exercise-brackets]
 
 # --8<-- [start:exercise-mask]
@@ -387,17 +456,29 @@ masked, _ = attention(queries, keys, values, causal)
 rows = P @ queries, P @ keys, P @ values
 mask_stays, _ = attention(*rows, causal)
 mask_moves, _ = attention(*rows, (P @ causal @ P.T).astype(bool))
-print(agree(mask_stays, P @ masked), agree(mask_moves, P @ masked))
+table(
+    [[agree(mask_stays, P @ masked)], [agree(mask_moves, P @ masked)]],
+    columns=["outputs permuted alike?"],
+    index=["the mask stays", "the mask is permuted too"],
+)
 # --8<-- [end:exercise-mask]
 
 # --8<-- [start:exercise-hull]
-print(text(flat_keys[:3].mean(axis=0), ".1f"), text(flat_keys[3], ".1f"))
-print(agree(flat_dots[:, :3].mean(axis=1), flat_dots[:, 3]))
-print(text(winners, "d"))
+middle = flat_keys[:3].mean(axis=0)
+check("the mean of keys 1, 2 and 3 is key 4", agree(middle, flat_keys[3]))
+middle_dots = flat_dots[:, :3].mean(axis=1)
+check("its score is the mean of their scores", agree(middle_dots, flat_dots[:, 3]))
+print(f"mean of keys 1, 2 and 3: {text(middle, '.1f')}")
+print(f"winners at 0°, 30°, …, 330°: {text(winners, 'd')}")
 # --8<-- [end:exercise-hull]
 
 # --8<-- [start:exercise-far]
-for t in (1, 2, 4, 16):
-    away = np.linalg.norm(t * q - flat_keys, axis=1)
-    print(f"t = {t:2}", text(away, ".4f"), away.argmin() + 1)
+factors = (1, 2, 4, 16)
+away = np.array([np.linalg.norm(t * q - flat_keys, axis=1) for t in factors])
+table(
+    np.column_stack([away, away.argmin(axis=1) + 1]),
+    columns=[*(f"distance, key {j}" for j in range(1, 5)), "nearest key"],
+    index=[f"t = {t}" for t in factors],
+    spec=[*[".4f"] * 4, ".0f"],
+)
 # --8<-- [end:exercise-far]

@@ -8,7 +8,7 @@ from math import inf, log
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.figures import heatmap
+from attention_docs.figures import table
 from attention_docs.masking import apply_mask, causal_mask
 from attention_docs.score_functions import dot, scaled_dot
 from attention_docs.softmax import softmax
@@ -114,38 +114,33 @@ def failed(attend):
 
 found = {name: failed(attend) for name, attend in WRONG.items()}
 alone = sum(len(checks) == 1 for checks in found.values())
-print("attention:", failed(lambda *arrays: attention(*arrays)[0]))
-for name, checks in found.items():
-    print(f"{name}:", checks)
+right = failed(lambda *arrays: attention(*arrays)[0])
+table(
+    [[i not in checks for i in range(1, 7)] for checks in (right, *found.values())],
+    columns=["by hand", "equal values", "one query", "last token", "sequence", "empty row"],
+    index=["package", *found],
+)
 # --8<-- [end:table]
-
-# --8<-- [start:table-figure]
-caught = np.array([[i in checks for i in range(1, 7)] for checks in found.values()])
-columns = [
-    "by hand",
-    "equal values",
-    "one query",
-    "last token",
-    "sequence",
-    "empty row",
-]
-heatmap(caught.astype(float), rows=list(found), columns=columns, role="score", spec=".0f")
-# --8<-- [end:table-figure]
 
 
 # --8<-- [start:report]
 def report(attend):
-    """Check by check: ✓, or how far the output is off, and the input that shows it."""
+    """A table of the checks; before it the input of each check that is not passed."""
+    results = []
     for i, check in enumerate(CHECKS, 1):
         inputs = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # NaN is a finding
             off = check(lambda *arrays, seen=inputs: seen.append(arrays) or attend(*arrays))
-        print(i, check.__name__, "✓" if off <= 1e-9 else f"✗ {off:.4f}")
-        if off > 1e-9:
-            for name, array in zip(("query", "key", "value"), inputs[0], strict=False):
-                print(f"  {name:5}", text(array[0], ".2f"))
-            print("  mask ", text(inputs[0][3].astype(int), "d"))
+        passed = off <= 1e-9
+        results.append([passed, None if passed else off])
+        if not passed:
+            print(f"Check {i} is not passed with this input:")
+            for name, array in zip(("query", "key", "value", "mask"), inputs[0], strict=True):
+                print(f"{name} =")
+                print(text(array if name == "mask" else array[0], "d" if name == "mask" else ".2f"))
+    titles = [f"{i} {check.__name__}" for i, check in enumerate(CHECKS, 1)]
+    return table(results, columns=["passed?", "off by"], index=titles, spec=["", ".4f"])
 
 
 # --8<-- [end:report]
@@ -162,11 +157,13 @@ report(own)
 
 # --8<-- [start:exercise-1]
 missed = [name for name, checks in found.items() if checks == [1]]
-print("without check 1:", missed)
+print(f"missed without check 1: {', '.join(missed)}")
+enough = []
 for size in (1, 2, 3):
     sets = combinations(range(1, 7), size)
-    enough = [s for s in sets if all(set(s) & set(checks) for checks in found.values())]
-    print(f"{size} checks find all ten:", enough)
+    found_by = [s for s in sets if all(set(s) & set(checks) for checks in found.values())]
+    enough.append([size, "; ".join(", ".join(map(str, s)) for s in found_by) or "none"])
+table(enough, columns=["checks", "sets that find all ten"])
 # --8<-- [end:exercise-1]
 
 
@@ -183,10 +180,18 @@ def large_scores(attend):
     return distance(attend(q, k, np.array([[[0.0], [4.0]]]), np.array([[True, True]])), 2.0)
 
 
-print(failed(no_shift))
+def failing(attend):
+    """The checks that are not passed, as text."""
+    return ", ".join(map(str, failed(attend))) or "none"
+
+
+before = failing(no_shift)
 CHECKS.append(large_scores)
-print(failed(no_shift))
-print(failed(lambda *arrays: attention(*arrays)[0]))
+table(
+    [[before], [failing(no_shift)], [failing(lambda *arrays: attention(*arrays)[0])]],
+    columns=["checks not passed"],
+    index=["no shift, six checks", "no shift, seven checks", "package, seven checks"],
+)
 # --8<-- [end:exercise-2]
 
 # --8<-- [start:exercise-3]
@@ -194,8 +199,12 @@ apart_by_hand = [by_hand(WRONG[name]) for name in ("no-scale", "wrong-divisor")]
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", RuntimeWarning)
     apart_empty = [empty_row(WRONG[name]) for name in ("empty-row", "minus-1e9")]
-alike = [tuple(other for other in found if found[other] == found[name]) for name in found]
-print([names for names in dict.fromkeys(alike) if len(names) > 1])
-print("by hand:  ", text(apart_by_hand, ".4f"))
-print("empty row:", text(apart_empty, ".4f"))
+results = list(found.values())
+alike = [name for name, checks in found.items() if results.count(checks) > 1]
+table(
+    [[*found[name], off] for name, off in zip(alike, [*apart_by_hand, *apart_empty], strict=True)],
+    columns=["only check not passed", "off by"],
+    index=alike,
+    spec=["d", ".4f"],
+)
 # --8<-- [end:exercise-3]

@@ -12,10 +12,12 @@ from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY
 from attention_docs.figures import (
     Frame,
     bar_chart,
+    beside,
     flow,
     heatmap,
     numbered,
     stepper,
+    table,
 )
 from attention_docs.score_functions import (
     additive,
@@ -25,7 +27,7 @@ from attention_docs.score_functions import (
     scaled_dot,
 )
 from attention_docs.softmax import softmax
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 
 queries = np.array([[1.0, 0, 2, 2], [2, 1, 0, 2]])  # (n_q, d_k)
 keys = np.array([[0.0, 3, 0, 4], [1, 1, 1, 1], [0, -2, 1, 2]])  # (n_k, d_k)
@@ -87,15 +89,17 @@ def by_hand(a, b, spec=".0f"):
     return f"{' + '.join(products)} = {number(total, spec)}"
 
 
-print(text(queries, ".0f"))
-print(text(keys, ".0f"))
+beside(
+    heatmap(queries, role="query", name="queries", spec=".0f", rows=numbered("query", n_q)),
+    heatmap(keys, role="key", name="keys", spec=".0f", rows=numbered("key", n_k)),
+)
 # --8<-- [end:by-hand]
 
 # --8<-- [start:dot]
 for j in range(n_k):
     print(f"q1·k{j + 1} = {by_hand(q_1, keys[j])}")
 dot_scores = dot(queries, keys)  # (n_q, n_k)
-print(text(dot_scores, ".0f"))
+heatmap(dot_scores, role="score", name="scores", spec=".0f", **titles)
 # --8<-- [end:dot]
 
 # --8<-- [start:scaled-dot]
@@ -103,37 +107,42 @@ root = int(sqrt(d_k))  # exact: d_k is a square
 for score in dot_scores[0]:
     print(f"{number(score, '.0f')} / {root} =", Fraction(int(score), root))
 scaled_scores = scaled_dot(queries, keys)
-print(text(scaled_scores, ".1f"))
+heatmap(scaled_scores, role="score", name="scores", spec=".1f", **titles)
 # --8<-- [end:scaled-dot]
 
 # --8<-- [start:cosine]
 norms_q = np.sqrt((queries**2).sum(axis=1))
 norms_k = np.sqrt((keys**2).sum(axis=1))
-print(text(norms_q, ".0f"), text(norms_k, ".0f"))
+print(f"norms of the queries: {text(norms_q, '.0f')}")
+print(f"norms of the keys: {text(norms_k, '.0f')}")
 for score, norm in zip(dot_scores[0], norms_k, strict=True):
     product = norms_q[0] * norm
-    print(f"{number(score, '.0f')} / {number(product, '.0f')} =", end=" ")
-    print(Fraction(int(score), int(product)))
+    print(f"{score:.0f} / {product:.0f} = {Fraction(int(score), int(product))}")
 cosine_scores = cosine(queries, keys)
-print(text(cosine_scores, ".4f"))
+heatmap(cosine_scores, role="score", name="scores", spec=".4f", **titles)
 # --8<-- [end:cosine]
 
 # --8<-- [start:bilinear]
-print(text(W, ".0f"))
 print("q1 W =", text(q_1 @ W, ".0f"))
 for j in range(n_k):
     print(f"q1 W·k{j + 1} = {by_hand(q_1 @ W, keys[j])}")
+heatmap(W, role="neutral", name="W", spec=".0f")
 # --8<-- [end:bilinear]
 
 # --8<-- [start:additive]
 print("q1 W_q =", text(q_1 @ W_q, ".0f"))
+steps = []
 for j in range(n_k):
     both = q_1 @ W_q + keys[j] @ W_k
     hidden = np.tanh(both)  # component by component
-    print(f"k{j + 1} W_k = {text(keys[j] @ W_k, '.0f')}", end=", ")
-    print(f"q1 W_q + k{j + 1} W_k = {text(both, '.0f')}")
-    print(f"    tanh {text(hidden, '.4f')}, s = {by_hand(w, hidden, '.4f')}")
+    steps.append([keys[j] @ W_k, both, hidden, by_hand(w, hidden, ".4f")])
 additive_scores = additive(queries, keys, W_q, W_k, w)
+table(
+    steps,
+    columns=["k W_k", "q W_q + k W_k", "tanh", "score"],
+    index=numbered("key", n_k),
+    spec=[".0f", ".0f", ".4f", ""],
+)
 # --8<-- [end:additive]
 
 # --8<-- [start:additive-figure]
@@ -161,9 +170,12 @@ flow(
 # --8<-- [end:additive-figure]
 
 # --8<-- [start:side-by-side]
-for name in list(by_score)[:5]:
-    print(f"{name:10} s = {text(by_score[name][0], '7.4f')}", end="  ")
-    print(f"a = {text(weights[name][0], '.4f')}")
+table(
+    [[by_score[name][0], weights[name][0]] for name in list(by_score)[:5]],
+    columns=["scores", "weights"],
+    index=[label for label, _ in names[:5]],
+    spec=".4f",
+)
 # --8<-- [end:side-by-side]
 
 # --8<-- [start:mistake-no-tanh]
@@ -172,59 +184,98 @@ for i in range(n_q):
     for j in range(n_k):
         flat_scores[i, j] = (queries[i] @ W_q + keys[j] @ W_k) @ w  # no tanh
 flat_weights = softmax(flat_scores)
-print(text(flat_scores, ".0f"))
-print(text(flat_weights, ".4f"))
+table(
+    list(zip(flat_scores, flat_weights, strict=True)),
+    columns=["scores", "weights"],
+    index=numbered("query", n_q),
+    spec=[".0f", ".4f"],
+)
 # --8<-- [end:mistake-no-tanh]
 
 # --8<-- [start:additive-weights]
-print(text(weights["additive"], ".4f"))
+table(
+    list(zip(additive_scores, weights["additive"], strict=True)),
+    columns=["scores", "weights"],
+    index=numbered("query", n_q),
+    spec=".4f",
+)
 # --8<-- [end:additive-weights]
 
 # --8<-- [start:saved]
-for d_model, d in ((512, 64), (512, 256), (4, 3)):
-    split, whole = 2 * d_model * d, d_model**2
-    print(f"{d_model:3} {d:3} {split:7,d} {whole:7,d}", split < whole)
+table(
+    [
+        [d_model, d, 2 * d_model * d, d_model**2, 2 * d_model * d < d_model**2]
+        for d_model, d in ((512, 64), (512, 256), (4, 3))
+    ],
+    columns=["d_model", "d_k", "two factors", "M", "do the factors have fewer?"],
+    spec=["d", "d", ",d", ",d", ""],
+)
 # --8<-- [end:saved]
 
 # --8<-- [start:projected]
 merged = W_QUERY @ W_KEY.T  # (d_model, d_model), no parameters of its own
-print(text(merged, ".0f"))
-print("rank M =", np.linalg.matrix_rank(merged), "≤ d_k =", W_KEY.shape[1])
-print("rank W =", np.linalg.matrix_rank(W))
 projected_scores = dot(INPUTS @ W_QUERY, INPUTS @ W_KEY)
-print(text(projected_scores, ".0f"))
-print(np.array_equal(bilinear(INPUTS, INPUTS, merged), projected_scores))
+same = np.array_equal(bilinear(INPUTS, INPUTS, merged), projected_scores)
+check("the bilinear score of the inputs with M is the same", same)
+print(f"rank of M: {np.linalg.matrix_rank(merged)} ≤ d_k = {W_KEY.shape[1]}")
+print(f"rank of W: {np.linalg.matrix_rank(W)}")
+beside(
+    heatmap(merged, role="neutral", name="M", spec=".0f"),
+    heatmap(projected_scores, role="score", name="scores", spec=".0f"),
+)
 # --8<-- [end:projected]
 
 # --8<-- [start:absorbed]
 whole_q, whole_k = W_QUERY @ W_q[:3], W_KEY @ W_k[:3]
 long_way = additive(INPUTS @ W_QUERY, INPUTS @ W_KEY, W_q[:3], W_k[:3], w)
 short_way = additive(INPUTS, INPUTS, whole_q, whole_k, w)
-print(np.abs(long_way - short_way).max() < 1e-12)
+check("one pair of matrices gives the same scores", np.abs(long_way - short_way).max() < 1e-12)
+heatmap(
+    short_way,
+    role="score",
+    name="scores",
+    spec=".4f",
+    rows=numbered("query", 3),
+    columns=numbered("key", 3),
+)
 # --8<-- [end:absorbed]
 
 # --8<-- [start:identity]
 identity = np.eye(d_k)
 plain = bilinear(queries, keys, identity)
 divided = bilinear(queries, keys, identity / sqrt(d_k))
-print(np.array_equal(plain, dot_scores))
-print(np.array_equal(divided, by_score["scaled dot"]))
+check("with W = I every digit is that of dot", np.array_equal(plain, dot_scores))
+scaled_alike = np.array_equal(divided, scaled_scores)
+check("with W = I / √d_k every digit is that of scaled dot", scaled_alike)
+beside(
+    heatmap(plain, role="score", name="W = I", spec=".0f", **titles),
+    heatmap(divided, role="score", name="W = I / √d_k", spec=".1f", **titles),
+)
 # --8<-- [end:identity]
 
 # --8<-- [start:temperature]
 tempered = {T: softmax(dot_scores[0] / T) for T in (1, 2, 4, 8)}
-for T, row in tempered.items():
-    print(f"τ = {T}: {text(row, '.4f')}")
 difference = tempered[2] - weights["scaled dot"][0]  # √d_k = 2
-print(np.abs(difference).max() < 1e-12)
+check("τ = 2 gives the weights of scaled dot", np.abs(difference).max() < 1e-12)
+table(
+    list(tempered.values()),
+    columns=numbered("key", n_k),
+    index=[f"τ = {T}" for T in tempered],
+    spec=".4f",
+)
 # --8<-- [end:temperature]
 
 # --8<-- [start:unit]
 unit_queries, unit_keys = queries / norms_q[:, None], keys / norms_k[:, None]
-print(np.abs(dot(unit_queries, unit_keys) - cosine_scores).max() < 1e-12)
+off = np.abs(dot(unit_queries, unit_keys) - cosine_scores).max()
+check("the dot of normalised vectors is the cosine", off < 1e-12)
 longer = keys * np.array([[1.0], [10], [1]])  # key 2 becomes ten times as long
-print("dot   ", text(dot(queries, longer)[0], ".0f"))
-print("cosine", text(cosine(queries, longer)[0], ".4f"))
+table(
+    np.column_stack([dot(queries, longer)[0], cosine(queries, longer)[0]]),
+    columns=["dot", "cosine"],
+    index=["key 1", "key 2, ten times as long", "key 3"],
+    spec=[".0f", ".4f"],
+)
 # --8<-- [end:unit]
 
 # --8<-- [start:concat]
@@ -234,20 +285,22 @@ for i in range(n_q):
     for j in range(n_k):
         joined = np.concatenate([queries[i], keys[j]])  # (d_q + d_k,)
         concat_scores[i, j] = np.tanh(joined @ stacked) @ w
-print(stacked.shape)
-print(np.abs(concat_scores - additive_scores).max() < 1e-12)
+check("concat and additive agree", np.abs(concat_scores - additive_scores).max() < 1e-12)
+print(f"shape of the joined matrix: {stacked.shape}")
 # --8<-- [end:concat]
 
 # --8<-- [start:bound]
 # One key along query 1, two against it.
 opposite = np.array([[1.0, 0, 2, 2], [-1, 0, -2, -2], [-1, 0, -2, -2]])
 peak = softmax(cosine(queries[:1], opposite))
-print(text(peak, ".4f"))
+print(f"weights that reach the bound: {text(peak[0], '.4f')}")
 bounds = {n: 1 / (1 + (n - 1) * exp(-2)) for n in (3, 32, 512)}
-for n, bound in bounds.items():
-    print(f"n = {n:3}: a ≤ {number(bound, '.4f')}")
 sharper = 1 / (1 + 511 * exp(-2 * 5))  # 512 keys, cosines times β = 5
-print(f"β = 5:   a ≤ {number(sharper, '.4f')}")
+table(
+    [*([n, 1, bound] for n, bound in bounds.items()), [512, 5, sharper]],
+    columns=["keys", "β", "no weight exceeds"],
+    spec=["d", "d", ".4f"],
+)
 # --8<-- [end:bound]
 
 # --8<-- [start:robust]
@@ -266,26 +319,30 @@ cases = {
     "float64, zeros": np.zeros(2),
     "float16, zeros": np.zeros(2, dtype=np.float16),
 }
-robust = {}
-for name, v in cases.items():
+robust = []
+for v in cases.values():
     with np.errstate(all="ignore"):  # overflow and 0/0 are the point
         wrong = naive(v, v)
-    robust[name] = cosine(v[None], v[None])[0, 0]
     tensor = torch.from_numpy(v)
     from_torch = functional.cosine_similarity(tensor, tensor, dim=0)
-    print(f"{name}: naive {wrong:.1f}, here {robust[name]:.1f}", end=", ")
-    print("torch", number(from_torch.item(), ".1f"))
+    robust.append([float(wrong), float(cosine(v[None], v[None])[0, 0]), from_torch.item()])
+table(
+    robust,
+    columns=["formula as it stands", "package", "torch"],
+    index=list(cases),
+    spec=".1f",
+)
 # --8<-- [end:robust]
 
 # --8<-- [start:mistake-sizes]
 new = np.array([[1.0, 0], [-1, 2], [2, 1]])  # components 5 and 6 of the keys
 long_keys = np.concatenate([keys, new], axis=1)  # (n_k, 6)
-print(text(long_keys, ".0f"))
-for score in (dot, scaled_dot, cosine):
+for name, score in (("dot()", dot), ("scaled_dot()", scaled_dot), ("cosine()", cosine)):
     try:
         score(queries, long_keys)
     except ValueError as error:
-        print(f"{score.__name__}: {error}")
+        print(f"{name}: {error}")
+heatmap(long_keys, role="key", name="keys", spec=".0f", rows=numbered("key", n_k))
 # --8<-- [end:mistake-sizes]
 
 # --8<-- [start:different-sizes]
@@ -293,19 +350,27 @@ W_long = np.concatenate([W, identity[:, :2]], axis=1)  # (4, 6)
 W_k_long = np.concatenate([W_k, np.array([[1.0, -1], [0, -1]])])  # (6, d_a)
 long_bilinear = bilinear(queries, long_keys, W_long)
 long_additive = additive(queries, long_keys, W_q, W_k_long, w)
-print("bilinear")
-print(text(long_bilinear, ".0f"))
-print("additive")
-print(text(long_additive, ".4f"))
+table(
+    list(zip(long_bilinear, long_additive, strict=True)),
+    columns=["bilinear", "additive"],
+    index=numbered("query", n_q),
+    spec=[".0f", ".4f"],
+)
 # --8<-- [end:different-sizes]
 
 # --8<-- [start:mistake-cut]
 cut_scores = dot(queries, long_keys[:, :4])  # "make it fit"
-print(text(cut_scores, ".0f"))
 changed = long_keys.copy()
 changed[1, 4] = 9.0  # another key 2
-print(np.array_equal(dot(queries, changed[:, :4]), cut_scores))
-print(text(bilinear(queries, changed, W_long), ".0f"))
+cut_again = dot(queries, changed[:, :4])
+whole_again = bilinear(queries, changed, W_long)
+table(
+    [[cut_scores[i], cut_again[i]] for i in range(n_q)]
+    + [[long_bilinear[i], whole_again[i]] for i in range(n_q)],
+    columns=["scores", "after key 2 has changed"],
+    index=[f"{name}, query {i}" for name in ("dot of cut keys", "bilinear") for i in (1, 2)],
+    spec=".0f",
+)
 # --8<-- [end:mistake-cut]
 
 
@@ -354,8 +419,11 @@ parameters = {
 }
 d_q, d_long, d_a = W_q.shape[0], W_k_long.shape[0], w.size
 formula = {"bilinear": d_q * d_long, "additive": d_a * (d_q + d_long + 1)}
-for name, count in parameters.items():
-    print(f"{name:10} {count:3d} = {formula.get(name, 0):3d}")
+table(
+    [[count, formula.get(name, 0)] for name, count in parameters.items()],
+    columns=["counted", "by the formula"],
+    index=list(parameters),
+)
 # --8<-- [end:parameters]
 
 # --8<-- [start:counter]
@@ -450,20 +518,25 @@ runs = {
     "bilinear": (pencil_bilinear, (*long, W_long), long_bilinear, differ),
     "additive": (pencil_additive, (*long, *more), long_additive, differ),
 }
-counted = {}
+counts, agree = [], []
 for name, (pencil, arrays, expected, by_formula) in runs.items():
     tally.clear()
     result = pencil(*map(wrapped, arrays))
-    counted[name] = sum(tally.values())
+    kinds = [tally[kind] for kind in ("·", "+", "/", "sqrt", "tanh")]
+    counts.append([tally.total(), by_formula[name], *kinds])
     found = np.array([[score.value for score in row] for row in result])
-    agree = np.abs(found - expected).max() < 1e-12  # with the package's scores
-    print(f"{name:10} {counted[name]:3d} = {by_formula[name]:3d}", agree)
-    print("   ", dict(tally))
+    agree.append(np.abs(found - expected).max() < 1e-12)
+check("the scores are those of the package", all(agree))
+table(
+    counts,
+    columns=["counted", "by the formula", "·", "+", "/", "√", "tanh"],
+    index=list(runs),
+)
 # --8<-- [end:operations]
 
 # --8<-- [start:original]
 original = 1000 * (1000 + 2000 + 1)  # d_a (d_q + d_k + 1)
-print(f"{original:,d}")
+print(f"parameters: {original:,d}")
 # --8<-- [end:original]
 
 
@@ -488,73 +561,98 @@ ours = {
     "bilinear": long_bilinear,
     "additive": long_additive,
 }
-for name in ours:
-    error = np.abs(ours[name] - theirs[name].numpy()).max()
-    print(f"{name:8} agrees {error < 1e-12}")
+table(
+    [[np.abs(ours[name] - theirs[name].numpy()).max() < 1e-12] for name in ours],
+    columns=["do both agree?"],
+    index=list(ours),
+)
 # --8<-- [end:torch]
 
 # --8<-- [start:gradients]
 free = [tensor.clone().requires_grad_() for tensor in tensors(queries, keys)]
 free_matrix = torch.from_numpy(W).clone().requires_grad_()
 free_a = [tensor.clone().requires_grad_() for tensor in tensors(W_q, W_k, w)]
-check = torch.autograd.gradcheck  # autograd against finite differences
-print("dot       ", check(dot, free))
-print("scaled dot", check(scaled_dot, free))
-print("cosine    ", check(cosine, free))
-print("bilinear  ", check(bilinear, (*free, free_matrix)))
-print("additive  ", check(additive, (*free, *free_a)))
+gradcheck = torch.autograd.gradcheck  # autograd against finite differences
+right = {
+    "dot": gradcheck(dot, free),
+    "scaled dot": gradcheck(scaled_dot, free),
+    "cosine": gradcheck(cosine, free),
+    "bilinear": gradcheck(bilinear, (*free, free_matrix)),
+    "additive": gradcheck(additive, (*free, *free_a)),
+}
+table([[one] for one in right.values()], columns=["is the gradient right?"], index=list(right))
 # --8<-- [end:gradients]
 
 # --8<-- [start:exercise-pencil]
 q, k = np.array([[3.0, 4]]), np.array([[4.0, 3]])
 swap = np.array([[0.0, 1], [1, 0]])
-for name, score in (
-    ("q · k", dot(q, k)),
-    ("q · k / √d_k", scaled_dot(q, k)),
-    ("cos θ", cosine(q, k)),
-    ("q W kᵀ", bilinear(q, k, swap)),
-):
-    print(f"{name:13}", text(score, ".4f"))
+table(
+    np.concatenate([dot(q, k), scaled_dot(q, k), cosine(q, k), bilinear(q, k, swap)]),
+    columns=["score"],
+    index=["dot", "scaled dot", "cosine", "bilinear"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-pencil]
 
 # --8<-- [start:exercise-longer]
 tripled = queries[:1] * 3
-print("dot     ", text(dot(tripled, keys), ".0f"))
-print("cosine  ", text(cosine(tripled, keys), ".4f"))
-print("bilinear", text(bilinear(tripled, keys, W), ".0f"))
-print("additive", text(additive(tripled, keys, W_q, W_k, w), ".4f"))
+table(
+    np.concatenate(
+        [
+            dot(tripled, keys),
+            cosine(tripled, keys),
+            bilinear(tripled, keys, W),
+            additive(tripled, keys, W_q, W_k, w),
+        ]
+    ).T,
+    columns=["dot", "cosine", "bilinear", "additive"],
+    index=numbered("key", n_k),
+    spec=[".0f", ".4f", ".0f", ".4f"],
+)
 # --8<-- [end:exercise-longer]
 
 # --8<-- [start:exercise-norm]
 wrong = queries / np.linalg.norm(queries)  # one number for all queries
 right = queries / np.linalg.norm(queries, axis=-1, keepdims=True)
-print("✗", text((wrong * wrong).sum(axis=-1), ".4f"))
-print("✓", text((right * right).sum(axis=-1), ".4f"))
+table(
+    [(wrong * wrong).sum(axis=-1), (right * right).sum(axis=-1)],
+    columns=numbered("query", n_q),
+    index=["✗ one norm for all", "✓ a norm for each"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-norm]
 
 # --8<-- [start:exercise-factor]
 beta = log(99 * 511) / 2
-print(number(beta, ".4f"))
-for factor_used in (beta - 0.01, beta + 0.01):
-    print(1 / (1 + 511 * exp(-2 * factor_used)) >= 0.99)
+print(f"β = {beta:.4f}")
+table(
+    [[1 / (1 + 511 * exp(-2 * (beta + step))) >= 0.99] for step in (-0.01, 0.01)],
+    columns=["enough?"],
+    index=["β − 0.01", "β + 0.01"],
+)
 # --8<-- [end:exercise-factor]
 
 # --8<-- [start:exercise-which]
 limit = Fraction(64 * 64, 2 * 64 + 1)
 least = ceil(limit)
-print(limit, "rounded up:", least)
-additive_counts = [d_a * (2 * 64 + 1) for d_a in (least, least - 1)]
-print("bilinear", 64 * 64, "additive", *additive_counts)
+print(f"limit {limit}, rounded up: {least}")
+table(
+    [[64 * 64], [least * (2 * 64 + 1)], [(least - 1) * (2 * 64 + 1)]],
+    columns=["parameters"],
+    index=["bilinear", f"additive, d_a = {least}", f"additive, d_a = {least - 1}"],
+)
 # --8<-- [end:exercise-which]
 
 # --8<-- [start:exercise-same]
 R = np.array([[1.0, 1, 0], [0, 1, 0], [0, 2, 1]])
 R_inverse = np.array([[1.0, -1, 0], [0, 1, 0], [0, -2, 1]])
-print(np.array_equal(R @ R_inverse, np.eye(3)))
+check("R times its inverse is I", np.array_equal(R @ R_inverse, np.eye(3)))
 other_queries = INPUTS @ (W_QUERY @ R)
 other_keys = INPUTS @ (W_KEY @ R_inverse.T)
-print(text(other_keys, ".0f"))
-print(text(dot(other_queries, other_keys), ".0f"))
+beside(
+    heatmap(other_keys, role="key", name="new keys", spec=".0f"),
+    heatmap(dot(other_queries, other_keys), role="score", name="scores", spec=".0f"),
+)
 # --8<-- [end:exercise-same]
 
 
@@ -564,14 +662,19 @@ def mixed(s):
     return s[0, 0] + s[1, 1] - s[0, 1] - s[1, 0]
 
 
-print(number(mixed(flat_scores), ".4f"))
-print(number(mixed(additive_scores), ".4f"))
 relu = np.maximum(0, (queries @ W_q)[:, None] + keys @ W_k) @ w
-print(number(mixed(relu), ".4f"))
+table(
+    [[mixed(flat_scores)], [mixed(additive_scores)], [mixed(relu)]],
+    columns=["difference"],
+    index=["without tanh", "with tanh", "with ReLU"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-mixed]
 
 # --8<-- [start:exercise-count]
 d_model = 8
-for r in (1, 4, 7, 8):
-    print(r, 2 * d_model * r, 2 * d_model * r - r**2, d_model**2)
+table(
+    [[r, 2 * d_model * r, 2 * d_model * r - r**2, d_model**2] for r in (1, 4, 7, 8)],
+    columns=["r", "2dr", "2dr − r²", "d²"],
+)
 # --8<-- [end:exercise-count]

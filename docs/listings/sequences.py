@@ -3,7 +3,7 @@
 # --8<-- [start:per-token]
 import numpy as np
 
-from attention_docs.figures import Frame, heatmap, hull, line_chart, stepper
+from attention_docs.figures import Frame, heatmap, hull, line_chart, stepper, table
 from attention_docs.sequences import (
     EMBEDDINGS,
     POSITIONS,
@@ -16,7 +16,7 @@ from attention_docs.sequences import (
     window_parameters,
     windows,
 )
-from attention_docs.text import number, text
+from attention_docs.text import check, text
 
 
 def best(row, names):
@@ -53,15 +53,20 @@ print(text(three, ".0f"))
 # --8<-- [start:one-label]
 W_mood = np.array([[1.0, 1], [0, 1]])  # (2, 2): negative, positive
 mood = three.mean(axis=0) @ W_mood  # (2,) @ (2, 2) = (2,)
-print(text(mood, ".0f"), best(mood, ("negative", "positive")))
+moods = ["negative", "positive"]
+table([[*mood, best(mood, moods)]], columns=[*moods, "label"], spec=".0f")
 # --8<-- [end:one-label]
 
 # --8<-- [start:n-labels]
 W_word = np.array([[2.0, -1, 1], [-1, 2, 1]])  # (2, 3)
-names = ("pronoun", "verb", "adjective")
+names = ["pronoun", "verb", "adjective"]
 labels = three @ W_word  # (3, 2) @ (2, 3) = (3, 3)
-for word, row in zip(("This", "is", "good"), labels, strict=True):
-    print(f"{word:5}", text(row, "2.0f"), best(row, names))
+table(
+    [[*row, best(row, names)] for row in labels],
+    columns=[*names, "label"],
+    index=["This", "is", "good"],
+    spec=".0f",
+)
 # --8<-- [end:n-labels]
 
 # --8<-- [start:own-length]
@@ -72,38 +77,55 @@ after = {  # stands in for a trained model: what is written after what
         **{"une": "scie", "scie": "END"},
     },
 }
-lengths = {}
+lengths, results = {}, []
 for sentence, next_token in after.items():
     written, token = [], next_token["START"]
     while token != "END":  # the model decides when
         written.append(token)
         token = next_token[token]
     lengths[sentence] = len(sentence.split()), len(written)
-    print(sentence, "->", " ".join(written), lengths[sentence])
+    results.append([" ".join(written), *lengths[sentence]])
+columns = ["written", "tokens read", "tokens written"]
+table(results, columns=columns, index=list(after))
 # --8<-- [end:own-length]
 
+
 # --8<-- [start:window-layer]
+def tag_table(points, spec):
+    """The points of each token for each tag, and the tag with most points."""
+    rows = [[*row, best(row, TAGS)] for row in points]
+    return table(rows, columns=[*TAGS, "tag"], index=places, spec=spec)
+
+
 in_window = window_layer(x, W_TAG)  # (4, 3·5) @ (3·5, 4) = (4, 4)
-for word, row in zip(SENTENCE, in_window, strict=True):
-    print(f"{word:4}", text(row, ".0f"), best(row, TAGS))
+tag_table(in_window, spec=".0f")
 # --8<-- [end:window-layer]
 
 # --8<-- [start:windows]
 around = windows(x, 3)  # (4, 3·5)
-for word, row in zip(SENTENCE, around, strict=True):
-    print(f"{word:4}", *(text(part, ".0f") for part in row.reshape(3, d)))
-W_left, W_right = W_TAG[:d], W_TAG[2 * d :]
-print(text(W_left, ".0f"))
-print(text(W_own, ".0f"))
-print(bool(W_right.any()))
+table(
+    around.reshape(n, 3, d),
+    columns=["left neighbour", "the token", "right neighbour"],
+    index=places,
+    spec=".0f",
+)
 # --8<-- [end:windows]
+
+# --8<-- [start:window-matrix]
+W_left, W_right = W_TAG[:d], W_TAG[2 * d :]
+check("the part for the right neighbour is 0", not W_right.any())
+table(
+    np.concatenate([W_left, W_own]),
+    columns=TAGS,
+    index=[f"{side}, row {i + 1}" for side in ("left neighbour", "the token") for i in range(d)],
+    spec=".0f",
+)
+# --8<-- [end:window-matrix]
 
 # --8<-- [start:window-parameters]
 size = 64
 sizes = [1, 3, 5, 7, 9, 11, 13, 15]
 counts = [window_parameters(one, size) for one in sizes]
-for one, count in zip(sizes, counts, strict=True):
-    print(f"k = {one:2}: {count:5}")
 line_chart(
     sizes,
     [("window layer", counts)],
@@ -118,8 +140,12 @@ spanning, full = {}, {}
 for many in (4, 10, 100, 1000):  # n
     spanning[many] = window_parameters(2 * many - 1, size)
     full[many] = (many * size) ** 2
-    print(f"n = {many}: {spanning[many]} {full[many]}")
 flat = attention_parameters(size)
+table(
+    [[many, spanning[many], full[many]] for many in spanning],
+    columns=["n", "window of 2n − 1", "a single matrix"],
+    spec=",",
+)
 # --8<-- [end:whole-sentence]
 
 # --8<-- [start:average]
@@ -135,15 +161,20 @@ def average(words, i):
     return a, a @ v  # (n,) @ (n, 2) = (2,)
 
 
-for words in (["I", "also", "often", "saw"], ["a", "big", "old", "saw"]):
-    a, o = average(words, 3)
-    print(f"{' '.join(words):16}", text(a, ".2f"), text(o, ".2f"))
+results = {}
+for sentence in ("I also often saw", "a big old saw"):
+    a, o = average(sentence.split(), 3)
+    results[sentence] = a, o
+columns = ["weights", "output (verb, noun)"]
+table(list(results.values()), columns=columns, index=list(results), spec=".2f")
 # --8<-- [end:average]
 
 # --8<-- [start:mean]
-for many in (4, 20, 100):  # n
-    even, asked = 1 / many, 16 / (16 + many - 1)
-    print(f"n = {many:3}:", number(even, ".2f"), number(asked, ".2f"))
+table(
+    [[many, 1 / many, 16 / (16 + many - 1)] for many in (4, 20, 100)],
+    columns=["n", "weight in the mean", "weight with a share of 16"],
+    spec=["", ".2f", ".2f"],
+)
 # --8<-- [end:mean]
 
 # --8<-- [start:turn]
@@ -167,31 +198,41 @@ for at in np.ndindex(3, 3, 3):
 stepper("hull", [(word, [None] * 3) for word in ("I", "saw", "a")], frames)
 # --8<-- [end:turn]
 
+
 # --8<-- [start:reach]
+def needed_for(points):
+    """The only numbers that sum to 1 and mix the three corners to each point."""
+    rows = [[point, *weights_of(np.array(point), corners)] for point in points]
+    return table(rows, columns=["point", "I", "saw", "a"], spec=".2f")
+
+
 wanted = np.array([0.5, 0.25])
 a = weights_of(wanted, corners)
-print(text(a, ".2f"), number(a.sum(), ".0f"))
-print(text(a @ corners, ".2f"))
+check("the three numbers add up to 1", np.isclose(a.sum(), 1))
+check("they mix the corners to the point", np.allclose(a @ corners, wanted))
+needed_for([wanted])
 # --8<-- [end:reach]
 
 # --8<-- [start:outside]
 beyond = np.array([0.75, 0.75])
-needed = weights_of(beyond, corners)
-print(text(needed, ".2f"), number(needed.sum(), ".0f"))
+check("the three numbers add up to 1", np.isclose(weights_of(beyond, corners).sum(), 1))
+needed_for([beyond])
 # --8<-- [end:outside]
 
 # --8<-- [start:corner]
+rows = []
 for power in (1, 4, 7, 10):
-    shares = np.array([4.0**power, 1, 1])
+    shares = np.array([4**power, 1, 1])
     output = shares / shares.sum() @ corners
     missing = np.sqrt(((output - corners[0]) ** 2).sum())
-    print(f"4^{power}: {number(missing, '.2e')}")
+    rows.append([int(shares[0]), missing])
+table(rows, columns=["share of I", "distance"], spec=[",", ".2e"])
 # --8<-- [end:corner]
 
 # --8<-- [start:content-only]
-for i in (1, 3):
-    a, o = average(SENTENCE, i)
-    print(text(a, ".2f"), text(o, ".2f"))
+columns = ["weights", "output (verb, noun)"]
+results = [average(SENTENCE, i) for i in (1, 3)]
+table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:content-only]
 
 
@@ -206,27 +247,24 @@ def average_with_places(words, i):
     return a, a @ v
 
 
-for i in (1, 3):
-    a, o = average_with_places(SENTENCE, i)
-    print(text(a, ".2f"), text(o, ".2f"))
+results = [average_with_places(SENTENCE, i) for i in (1, 3)]
+table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:positions]
 
 # --8<-- [start:mistake-wrong]
 believed = own.copy()
 for i in range(n):
     believed[i, [1, 3]] += average(SENTENCE, i)[1]  # verb, noun
-for word, row in zip(SENTENCE, believed, strict=True):
-    print(f"{word:4}", text(row, ".2f"), best(row, TAGS))
-print(bool(gap(believed) > 1e-12))
+check("tokens 2 and 4 have the same points", gap(believed) < 1e-12)
+tag_table(believed, spec=".2f")
 # --8<-- [end:mistake-wrong]
 
 # --8<-- [start:mistake-right]
 tagged = own.copy()
 for i in range(n):
     tagged[i, [1, 3]] += average_with_places(SENTENCE, i)[1]
-for word, row in zip(SENTENCE, tagged, strict=True):
-    print(f"{word:4}", text(row, ".2f"), best(row, TAGS))
-print(bool(gap(tagged) > 1e-12))
+check("tokens 2 and 4 have different points", gap(tagged) > 1e-12)
+tag_table(tagged, spec=".2f")
 # --8<-- [end:mistake-right]
 
 
@@ -244,55 +282,65 @@ def rounds(inputs, count, blind=False):
     return inputs
 
 
-for count in (1, 2, 3):
-    equal = int((gap(rounds(x, count)) < 1e-9).sum())
-    print(count, equal)
+table(
+    [[count, int((gap(rounds(x, count)) < 1e-9).sum())] for count in (1, 2, 3)],
+    columns=["rounds", "rules under which rows 2 and 4 are equal"],
+)
 # --8<-- [end:content-random]
 
 # --8<-- [start:position-random]
 placed = x + POSITIONS
 apart = int((gap(rounds(placed, 1)) > 1e-6).sum())
 equal_again = int((gap(rounds(placed, 1, blind=True)) < 1e-9).sum())
-print(apart, equal_again)
+table(
+    [[apart, equal_again]],
+    columns=["rows 2 and 4 differ", "equal again when M does not read the place"],
+    index=["rules, of 1000"],
+)
 # --8<-- [end:position-random]
 
 # --8<-- [start:exercise-count]
-print(window_parameters(5, 8, 3), window_parameters(2 * 6 - 1, 8, 3))
+spans = [5, 2 * 6 - 1]
+table(
+    [[span, window_parameters(span, 8, 3)] for span in spans],
+    columns=["window size", "parameters"],
+)
 # --8<-- [end:exercise-count]
 
 # --8<-- [start:exercise-shares]
 g = np.array([3.0, 1, 2])
 v = np.array([[6.0, 0], [0, 6], [3, 3]])
 a = g / g.sum()
-print(text(a, ".4f"), text(a @ v, ".1f"))
+table([[a, a @ v]], columns=["weights", "output"], spec=[".4f", ".1f"])
 # --8<-- [end:exercise-shares]
 
 # --8<-- [start:exercise-window]
 longer = np.concatenate([x, x])  # I saw a saw I saw a saw
+results = []
 for one in (1, 3, 5):
     two, six = windows(longer, one)[[1, 5]]
-    print(f"k = {one}:", bool((two == six).all()))
+    results.append([one, bool((two == six).all())])
+table(results, columns=["k", "windows of tokens 2 and 6 are equal"])
 # --8<-- [end:exercise-window]
 
 # --8<-- [start:exercise-inside]
-for target in ([0.25, 0.25], [0.5, 0.5], [-0.25, 0.5]):
-    target = np.array(target)
-    print(text(target, ".2f"), text(weights_of(target, corners), ".2f"))
+needed_for([[0.25, 0.25], [0.5, 0.5], [-0.25, 0.5]])
 # --8<-- [end:exercise-inside]
 
 # --8<-- [start:exercise-bug]
 g = np.array([[1.0, 1, 1], [16, 1, 1], [1, 1, 1]])
 v = np.array([[1.0, 0], [0, 0], [1, 0]])
-a = g / g.sum(axis=0)  # the mistake
-print(text(a.sum(axis=1), ".2f"))
-print(text((a @ v)[1], ".2f"))
-a = g / g.sum(axis=1, keepdims=True)
-print(text(a.sum(axis=1), ".2f"))
-print(text((a @ v)[1], ".2f"))
+wrong = g / g.sum(axis=0)  # the mistake
+right = g / g.sum(axis=1, keepdims=True)
+table(
+    [[a.sum(axis=1), (a @ v)[1]] for a in (wrong, right)],
+    columns=["sums of the rows", "output 2"],
+    index=["with the mistake", "corrected"],
+    spec=".2f",
+)
 # --8<-- [end:exercise-bug]
 
 # --8<-- [start:exercise-before]
-for i in (1, 3):
-    a, o = average(SENTENCE[: i + 1], i)  # itself and the words before it
-    print(text(a, ".2f"), text(o, ".2f"))
+results = [average(SENTENCE[: i + 1], i) for i in (1, 3)]  # itself and the words before it
+table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:exercise-before]

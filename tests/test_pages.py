@@ -173,7 +173,8 @@ def allowed_in(page: Source, records: list[dict[str, Any]]) -> tuple[dict[int, s
     printed: dict[int, str] = defaultdict(lambda: f"{code} {tasks(page)}")
     for record in records:
         line = lines.get(record["id"], record["line"])
-        printed[chapter_part(page, line)] += f" {record['text']}"
+        table = record["figure"] if record.get("table") else ""
+        printed[chapter_part(page, line)] += f" {record['text']} {table}"
     heads = {chapter_part(page, one.line) for one in page.passages}
     found = {head: set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed[head])) for head in heads}
     return found, bare(" ".join(printed.values()))

@@ -195,7 +195,10 @@ def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
     path = table(listing, lang)
     exists = path.is_file()
     tables = _tables(path, path.read_text(encoding="utf-8")) if exists else {}
-    sections = read_listing(listing).values()
+    try:
+        sections = read_listing(listing).values()
+    except Failure:  # reported where the listing is included
+        return
     said = {
         text: section.first_line + line - 1
         for section in sections
@@ -231,7 +234,7 @@ def _missing_table(
         for text, line in lines.items()
     )
     message = (
-        f"has {len(remarks)} comments and {len(literals)} strings to translate: create "
+        "has comments or strings to translate: create "
         f"docs/listings/{path.name} with [comments] and [strings], such as "
         f'[{name}] {first.splitlines()[0]!r} = "…"'
     )

@@ -47,6 +47,7 @@ weights = softmax(scores)
 print(name, text(weights, ".4f"))
 # --8<-- [end:weights]
 ''',
+    "docs/listings/constants.zh.toml": '[strings]\n"constants" = "constants"\n',
     "attention_docs/mini.py": '"""A module of the test project."""\n\nCONSTANT = 7\n',
     "docs/en/index.md": """---
 title: Constants

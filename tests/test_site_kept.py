@@ -252,6 +252,7 @@ def test_what_was_kept_gives_the_same_site_as_a_build_from_nothing(project: Proj
     glossary(project, "A share.")
     project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - glossary.md\n")
     assert project.build().returncode == 0
+    project.write("docs/listings/weights.zh.toml", '[strings]\n"Weights" = "权重"\n')
     for change in ("listing", "glossary", "title of a page"):
         CHANGES[change][0](project)
         project.stamp()

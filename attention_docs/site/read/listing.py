@@ -176,10 +176,12 @@ def _is_comment(code: str, line: int, start: int) -> bool:
 def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
     """Comments and strings without a translation, and translations of what is not there."""
     path = table(listing, lang)
-    if not path.is_file():
+    exists = path.is_file()
+    tables = _tables(path, path.read_text(encoding="utf-8")) if exists else {}
+    try:
+        sections = read_listing(listing).values()
+    except Failure:  # reported where the listing is included
         return
-    tables = _tables(path, path.read_text(encoding="utf-8"))
-    sections = read_listing(listing).values()
     said = {
         text: section.first_line + line - 1
         for section in sections
@@ -191,7 +193,6 @@ def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
         for section in sections
         for literal in find_literals(section.code)
     }
-    yield from _compare_table(listing, path, "comments", tables.get("comments", {}), said)
     own = tables.get("strings", {})
     translator = Translator(locale_table("terms", lang), own)
     wanted = {
@@ -199,7 +200,28 @@ def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
         for text, line in literals.items()
         if text in own or (has_words(text) and translator.find(text) is None)
     }
+    if not exists and (said or wanted):
+        yield _missing_table(listing, path, said, wanted)
+        return
+    yield from _compare_table(listing, path, "comments", tables.get("comments", {}), said)
     yield from _compare_table(listing, path, "strings", own, wanted)
+
+
+def _missing_table(
+    listing: Path, path: Path, remarks: Mapping[str, int], literals: Mapping[str, int]
+) -> Failure:
+    """A listing with words, and no file that says what they are called in a language."""
+    line, first, name = min(
+        (line, text, name)
+        for name, lines in (("comments", remarks), ("strings", literals))
+        for text, line in lines.items()
+    )
+    message = (
+        "has comments or strings to translate: create "
+        f"docs/listings/{path.name} with [comments] and [strings], such as "
+        f'[{name}] {first.splitlines()[0]!r} = "…"'
+    )
+    return Failure(f"docs/listings/{listing.name}", line, message)
 
 
 def _compare_table(

@@ -27,7 +27,7 @@ class Watched(Handler):
 
     asked: list[str]
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         """Note it; what only an attacker asks for is there."""
         self.asked.append(self.path)
         if SECRET in self.path:
@@ -448,7 +448,7 @@ def test_five_lost_blocks_are_named(visit: Visit) -> None:
 @when_live
 @each_language
 def test_the_code_of_a_link_waits_for_run(lang: str, visit: Visit) -> None:
-    """Editing another block, a knob or the scratch cell does not run it; the page says whose it is."""
+    """Editing another block, a knob or the scratch cell does not run it; it says whose it is."""
     fragment = link_of(visit, "print('from afar')")
     tab = visit(path_of(lang, "eight-steps") + fragment, service_workers="block")
     page = Live(tab, lang)

@@ -34,12 +34,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attention_docs.site.publish.numbers import content
-from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import sections
-from attention_docs.site.run.block import Running
-from attention_docs.site.run.imports import with_torch
-from attention_docs.site.run.result import STEPS, Code
+from attention_docs.running.block import Running
+from attention_docs.running.imports import with_torch
+from attention_docs.running.record import content
+from attention_docs.running.result import STEPS, Code
+from attention_docs.running.sections import SectionError, split_sections
 
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not runnable here"
 NUMBERS, LISTINGS = "numbers.json", "docs/listings/"
@@ -188,10 +187,10 @@ def job(slug: str, document: Document, read: Read) -> Job:
                 raise PlaceError(f"{path} is not the file that the site was built from")
             texts[name] = raw.decode("utf-8")
         try:
-            found = sections(Path(path), texts[name])[section]
-        except (Failure, KeyError) as error:
+            first_line, found = split_sections(texts[name])[section]
+        except (SectionError, KeyError) as error:
             raise PlaceError(f"{path} must hold the section {section}, got {error}") from None
-        return Code(found.code, path, found.first_line)
+        return Code(found, path, first_line)
 
     blocks = [[code(place) for place in block] for block in document["pages"][slug]]
     values: list[set[tuple[str, str]]] = [set() for _ in blocks]

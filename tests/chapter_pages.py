@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from markdown import Markdown
 
+from attention_docs.running.block import Running
+from attention_docs.running.result import Code, Result
 from attention_docs.site.build import Build
 from attention_docs.site.publish import numbers
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.extension import SiteExtension
-from attention_docs.site.run.block import Running
-from attention_docs.site.run.result import Code, Result
 from tests.conftest import ROOT, folder_of
 
 EXTENSIONS = ("arithmatex", "details", "highlight", "superfences")

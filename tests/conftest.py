@@ -26,9 +26,9 @@ from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
 from xdist import get_xdist_worker_id
 
+from attention_docs.running.record import NUMBER
 from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
-from attention_docs.site.publish.numbers import NUMBER
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import settings

@@ -7,12 +7,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from attention_docs.site.build import Build
 from attention_docs.site.read.confirm import stamp
-from tests import ready
 from tests.conftest import QUIET, ROOT
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -46,6 +47,7 @@ weights = softmax(scores)
 print(name, text(weights, ".4f"))
 # --8<-- [end:weights]
 ''',
+    "docs/listings/constants.zh.toml": '[strings]\n"constants" = "constants"\n',
     "attention_docs/mini.py": '"""A module of the test project."""\n\nCONSTANT = 7\n',
     "docs/en/index.md": """---
 title: Constants
@@ -92,6 +94,26 @@ def environment(root: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(root), **QUIET, **more}
 
 
+def run_command(root: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """What `python -m` with a module and its arguments does and prints in a project's folder."""
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=root,
+        env=environment(root, **more),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def start_command(
+    root: Path, *command: str, log: IO[str] | int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """The same, begun and not waited for."""
+    command = (sys.executable, "-m", *command)
+    return subprocess.Popen(command, cwd=root, env=environment(root), stdout=log, stderr=log)
+
+
 LEFT = ("site", ".cache/results", ".cache/pages")  # what shows that there was a build
 LOG = "build.log"  # what the first build said
 SHARED = ("attention_docs", "docs/assets")  # nine of ten files, and no build writes to them
@@ -129,8 +151,7 @@ def build(
     root: Path, *flags: str, site: str = "site", **more: str
 ) -> subprocess.CompletedProcess[str]:
     """`mkdocs build` in the folder of a project."""
-    arguments = ("build", "-d", str(root / site), *flags)
-    return ready.run("mkdocs", *arguments, cwd=root, env=environment(root, **more))
+    return run_command(root, "mkdocs", "build", "-d", str(root / site), *flags, **more)
 
 
 GALLERY = """---

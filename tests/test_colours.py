@@ -94,7 +94,7 @@ def test_a_role_that_is_not_in_the_table_is_named_with_its_line(project: Project
     asked = '{{ site.colours["weights"] }}\n'
     project.edit("docs/en/index.md", "The constant", asked + "The constant", both=True)
     wanted = f"site.colours has {', '.join(colours.ROLES)}, got weights"
-    assert project.faults() == [f"docs/en/index.md:12: {wanted}", f"docs/zh/index.md:13: {wanted}"]
+    assert project.faults() == [f"docs/en/index.md:12: {wanted}", f"docs/zh/index.md:15: {wanted}"]
 
 
 def test_a_table_with_other_colours_than_code_names_is_refused(

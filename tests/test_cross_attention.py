@@ -30,7 +30,7 @@ from attention_docs.cross_attention import (
 )
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import Parameters
-from tests.conftest import each_language, row, rows, tries
+from tests.conftest import each_language, row, tries
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, attention_weights, printed, product
 
 seeds = st.integers(0, 2**32 - 1)
@@ -274,67 +274,60 @@ EXAMPLE = [7, 2, 9, 0, 5, 4, END]
 
 
 @pytest.mark.site
-@each_language
-def test_written(page: Callable[[str, str], Any], lang: str) -> None:
-    source, target = page(lang, "cross-attention").output("written").split(" → ")
-    assert tokens(source) == EXAMPLE
-    assert tokens(target) == sorted(EXAMPLE) == written(trained(2014), EXAMPLE)
+def test_written(page: Callable[[str, str], Any]) -> None:
+    (found,) = page("en", "cross-attention").table("written")
+    assert tokens(found["read"]) == EXAMPLE
+    assert tokens(found["written"]) == sorted(EXAMPLE) == written(trained(2014), EXAMPLE)
 
 
 @pytest.mark.site
-@each_language
-def test_pencil(page: Callable[[str, str], Any], lang: str) -> None:
-    cross = page(lang, "cross-attention")
-    assert cross.array("pencil").tolist() == [[1 / 8, 2 / 8, 5 / 8], [0.333] * 3]
-    assert cross.array("pencil", 1).tolist() == [[2], [4]]
-    found = rows(cross, "pencil")
-    assert found[1].endswith("(2, 3)")
-    assert found[-1].endswith("(2, 1)")
+def test_pencil(page: Callable[[str, str], Any]) -> None:
+    cross = page("en", "cross-attention")
+    found = [cross.column("pencil", f"key {j}") for j in (1, 2, 3)]
+    assert found == [[1 / 8, 0.333], [2 / 8, 0.333], [5 / 8, 0.333]]
+    assert cross.column("pencil", "output") == [2, 4]
 
 
 @pytest.mark.site
-@each_language
-def test_special_case_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
-    cross = page(lang, "cross-attention")
+def test_special_case_on_the_page(page: Callable[[str, str], Any]) -> None:
+    cross = page("en", "cross-attention")
     weights = attention_weights(product(T, W_QUERY), product(X, W_KEY), math.sqrt(3))
     wanted = product(weights, product(X, W_VALUE))
-    printed(cross.array("as-self"), wanted)
-    printed(cross.array("as-self", 1), wanted)
-    first, second = rows(cross, "exact")
-    assert [Fraction(one) for one in first.split()] == outputs_in_fractions(T, X)[0]
-    assert second == "True True True"
+    for name in ("self-attention with the mask", "cross-attention"):
+        printed([row(found[name]) for found in cross.table("as-self")], wanted)
+    exact = cross.table("exact")
+    assert len(exact) == 4
+    for found in exact:
+        fractions = [Fraction(found[f"component {c}"]) for c in (1, 2, 3)]
+        assert fractions == outputs_in_fractions(T, X)[0]
 
 
 @pytest.mark.site
-@each_language
-def test_decoder_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
-    shapes, late, read = rows(page(lang, "cross-attention"), "blocks")
-    assert shapes == "(6, 8) (2, 6, 9)"
-    assert row(late) == [0, 0, 0, 0, 1, 1]
-    assert row(read) == [1] * 6
-    assert rows(page(lang, "cross-attention"), "torch") == [
-        "norm_first=False: True",
-        "norm_first=True: True",
-    ]
+def test_decoder_on_the_page(page: Callable[[str, str], Any]) -> None:
+    cross = page("en", "cross-attention")
+    assert cross.output("blocks").startswith("Outputs: (6, 8). Maps: (2, 6, 9).")
+    late, read = ("".join([*found.values()][1:]) for found in cross.table("blocks"))
+    assert late == "✗✗✗✗✓✓"
+    assert read == "✓✓✓✓✓✓"
+    assert [found["equal to within 10⁻¹²?"] for found in cross.table("torch")] == ["✓", "✓"]
 
 
 @pytest.mark.site
-@each_language
-def test_backward_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
+def test_backward_on_the_page(page: Callable[[str, str], Any]) -> None:
     t, x = (torch.tensor(one, dtype=torch.float64, requires_grad=True) for one in (T, X))
     q, k, v = (torch.tensor(one, dtype=torch.float64) for one in (W_QUERY, W_KEY, W_VALUE))
     (sdpa((t @ q)[None], (x @ k)[None], (x @ v)[None]) ** 2 / 2).sum().backward()
-    cross = page(lang, "cross-attention")
-    printed(cross.array("backward"), t.grad.tolist())
-    printed(cross.array("backward", 1), x.grad.tolist())
-    assert rows(cross, "backward")[-1] == "True"
+    assert t.grad is not None
+    assert x.grad is not None
+    cross = page("en", "cross-attention")
+    found = [cross.column("backward", f"component {c}") for c in range(1, 5)]
+    printed(np.array(found).T, [*t.grad.tolist(), *x.grad.tolist()])
 
 
 @pytest.mark.site
-@each_language
-def test_causal_mask_on_the_source(page: Callable[[str, str], Any], lang: str) -> None:
+def test_causal_mask_on_the_source(page: Callable[[str, str], Any]) -> None:
     wrong, right = (
-        line.split(": ")[1] for line in rows(page(lang, "cross-attention"), "mistake-causal")
+        found["written"] for found in page("en", "cross-attention").table("mistake-causal")
     )
     assert tokens(right) == sorted(EXAMPLE)
     assert tokens(wrong) == written(trained(2014), EXAMPLE, causal=True)
@@ -357,21 +350,21 @@ def test_the_control_writes_both_ways(page: Callable[[str, str], Any], lang: str
 
 
 @pytest.mark.site
-@each_language
-def test_experiment(page: Callable[[str, str], Any], lang: str) -> None:
-    found = rows(page(lang, "cross-attention"), "experiment")
+def test_experiment(page: Callable[[str, str], Any]) -> None:
+    found = page("en", "cross-attention").table("experiment")
     wanted = []
     for causal in (False, True):
         for n in (6, 8):
             sources = np.random.default_rng(n).random((500, 10)).argsort(axis=1)[:, :n].tolist()
             already = sum(one == sorted(one) for one in sources)
             wanted.append([already if causal else 500] * 5)
-    assert [row(line) for line in found] == wanted
-    assert [line.split()[:2] for line in found] == [
-        ["none", "6"],
-        ["none", "8"],
-        ["causal", "6"],
-        ["causal", "8"],
+    shown = [[int(found_one[f"training {i}"]) for i in range(1, 6)] for found_one in found]
+    assert shown == wanted
+    assert [(found_one["mask"], found_one["numbers in a list"]) for found_one in found] == [
+        ("none", "6"),
+        ("none", "8"),
+        ("causal", "6"),
+        ("causal", "8"),
     ]
     # Two of the ten runs again, token by token.
     for causal in (False, True):
@@ -387,9 +380,8 @@ def learned_table() -> np.ndarray:
 
 
 @pytest.mark.site
-@each_language
-def test_what_it_learned(page: Callable[[str, str], Any], lang: str) -> None:
-    cross = page(lang, "cross-attention")
+def test_what_it_learned(page: Callable[[str, str], Any]) -> None:
+    cross = page("en", "cross-attention")
     losses = trained(2014)[3]
     assert cross.values("training") == [f"{losses[0]:.1f}"]
     assert max(losses[-20:]) < 0.1
@@ -406,39 +398,48 @@ def test_what_it_learned(page: Callable[[str, str], Any], lang: str) -> None:
                     holds = table[written_last + 1, right] > table[written_last + 1, other]
                     good += holds
                     broken += [] if holds else [right - written_last]
-    assert cross.output("pairs") == f"{good} / {total}"
+    assert cross.table("pairs") == [{"comparisons": str(total), "that hold": str(good)}]
     assert min(broken) >= 4  # "large gaps"
 
 
 @pytest.mark.site
-@each_language
-def test_cost_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
-    cross = page(lang, "cross-attention")
-    found = [[int(x) for x in line.split()] for line in rows(cross, "count")]
-    for (n_q, n_k, d), line in zip(((1, 1, 4), (5, 7, 12), (20, 30, 64)), found, strict=True):
+def test_cost_on_the_page(page: Callable[[str, str], Any]) -> None:
+    cross = page("en", "cross-attention")
+    columns = ("n_q", "n_k", "d", "h", "at once", "token by token")
+    found = [cross.column("count", name) for name in columns]
+    sizes = [*zip(*found[:4], strict=True)]
+    assert sizes == [(1, 1, 4, 1), (5, 7, 12, 3), (20, 30, 64, 8)]
+    for (n_q, n_k, d, _), *counts in zip(sizes, *found[4:], strict=True):
         once = 4 * n_q * d * d + 4 * n_k * d * d + 4 * n_q * n_k * d
         again = once + 4 * (n_q - 1) * n_k * d * d
-        assert line == [once, once, again, again]
-    assert cross.values("counted") == [f"{found[2][2] / found[2][0]:.1f}"]
+        assert counts == [once, again]
+    assert cross.values("counted") == [f"{found[5][2] / found[4][2]:.1f}"]
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
-    cross = page(lang, "cross-attention")
-    assert cross.numbers("exercise-pencil") == [0.75, 0.25, 8]
-    assert cross.output("exercise-shapes") == "(2, 1, 1, 7) (2, 3, 4, 7) (2, 4, 6)"
-    source, target = cross.output("exercise-twice").split(" → ")
-    assert tokens(target) == written(trained(2014), tokens(source)) == [1, 3, END, 3]
-    assert cross.output("exercise-reverse") == "2 7 9 ■ | 2 7 9 ■"
-    wrong, right = (row(line) for line in rows(cross, "exercise-bug"))
+def test_exercises(page: Callable[[str, str], Any]) -> None:
+    cross = page("en", "cross-attention")
+    assert cross.table("exercise-pencil") == [{"key 1": "0.75", "key 2": "0.25", "output": "8"}]
+    shapes = [found["shape"] for found in cross.table("exercise-shapes")]
+    assert shapes == ["(2, 1, 1, 7)", "(2, 3, 4, 7)", "(2, 4, 6)"]
+    (twice,) = cross.table("exercise-twice")
+    target = tokens(twice["written"])
+    assert target == written(trained(2014), tokens(twice["read"])) == [1, 3, END, 3]
+    assert cross.table("exercise-reverse") == [
+        {"read": source, "written": "2 7 9 ■"} for source in ("7 2 9 ■", "2 9 7 ■")
+    ]
     assert math.exp(1 - 100) < 1e-40  # beside the score 100, the score 1 has no weight
-    assert wrong == [1, 100]
-    assert right == [1, 1]
+    assert cross.column("exercise-bug", "pair 1") == [1, 1]
+    assert cross.column("exercise-bug", "pair 2") == [100, 1]  # wrong, right
     kept = 4 * 500 * 512**2 + 4 * 100 * 400 * 512
     again = kept + 4 * 99 * 400 * 512**2
-    assert cross.output("exercise-cost") == f"{kept} {again} {again / kept:.1f}"
-    assert cross.output("exercise-sum") == "True"
+    assert cross.column("exercise-cost", "K and V kept") == [kept]
+    assert cross.column("exercise-cost", "computed again") == [again]
+    assert cross.column("exercise-cost", "ratio") == [round(again / kept, 1)]
+    weights = attention_weights(product(T, W_QUERY), product(X, W_KEY), math.sqrt(3))
+    for name in ("keys as they are", "(5, −2, 1) added"):
+        outputs = [row(found[name]) for found in cross.table("exercise-sum")]
+        printed(outputs, product(weights, product(X, W_VALUE)))
     # The claim of the last exercise, by autograd.
     k = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
     q, v = torch.randn(2, 4, 3, dtype=torch.float64), torch.randn(5, 2, dtype=torch.float64)

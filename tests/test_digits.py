@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from attention_docs.running.result import Code, Job, Result
 from attention_docs.site.build import Build
-from attention_docs.site.run.result import Code, Job, Result
 from attention_docs.site.run.worker import run_page
 from tests.conftest import KEPT_ELSEWHERE, ROOT, written
 

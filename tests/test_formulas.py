@@ -13,10 +13,12 @@ from bs4 import BeautifulSoup
 from fontTools.pens.basePen import NullPen
 from fontTools.ttLib import TTFont
 
-from attention_docs.site.render import formulas, mathfont, mathml
+from attention_docs.site.render import mathfont, mathml
+from attention_docs.site.render.formulas import Renderer
 from tests.conftest import ROOT, tree_of
 
 FONT = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
+RENDERER = Renderer()
 HINT = "see the docstring of attention_docs/site/render/mathfont.py: how the font is made again"
 
 
@@ -40,14 +42,14 @@ HINT = "see the docstring of attention_docs/site/render/mathfont.py: how the fon
 @pytest.mark.parametrize("display", [False, True])
 def test_what_is_no_tex_fails(tex: str, message: str, display: bool) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        formulas.render(tex, display)
+        RENDERER.render(tex, display)
 
 
 def test_a_formula_is_one_element_that_keeps_its_tex() -> None:
-    assert formulas.render("d_k", False) == (
+    assert RENDERER.render("d_k", False) == (
         '<math data-tex="d_k"><msub><mi>d</mi><mi>k</mi></msub></math>'
     )
-    assert formulas.render('a < "b"', True).startswith(
+    assert RENDERER.render('a < "b"', True).startswith(
         '<math display="block" data-tex="a &lt; &quot;b&quot;"><mi>a</mi><mo>&lt;</mo>'
     )
 
@@ -69,7 +71,7 @@ def test_a_formula_is_one_element_that_keeps_its_tex() -> None:
     ],
 )
 def test_thin_spaces_are_those_of_tex(tex: str, row: str) -> None:
-    root = BeautifulSoup(formulas.render(tex, False), "lxml").find("math")
+    root = BeautifulSoup(RENDERER.render(tex, False), "lxml").find("math")
     found = ["." if one.name == "mspace" else one.get_text() for one in children(root)]
     assert " ".join(found) == row
 
@@ -89,21 +91,21 @@ def test_thin_spaces_are_those_of_tex(tex: str, row: str) -> None:
 def test_spaces_around_a_sign_are_those_of_tex(
     tex: str, sign: str, spaces: tuple[str | None, str | None]
 ) -> None:
-    soup = BeautifulSoup(formulas.render(tex, False), "lxml")
+    soup = BeautifulSoup(RENDERER.render(tex, False), "lxml")
     (found,) = [one for one in soup.find_all("mo") if one.get_text() == sign]
     assert (found.get("lspace"), found.get("rspace")) == spaces
 
 
 def test_a_table_says_once_how_it_is_aligned() -> None:
-    derivation = formulas.render(
+    derivation = RENDERER.render(
         r"\begin{aligned} a &= b && \text{why} \\[4pt] &= c \end{aligned}", True
     )
     assert '<mtable displaystyle="true" class="aligned"><mtr style="--gap:0.4em">' in derivation
     assert not re.search(r"<mtd [^/>]", derivation)
-    assert '<mtable class="cases">' in formulas.render(
+    assert '<mtable class="cases">' in RENDERER.render(
         r"\begin{cases} a & b \\ c & d \end{cases}", True
     )
-    assert "<mtable><mtr>" in formulas.render(r"\begin{bmatrix} a & b \end{bmatrix}", True)
+    assert "<mtable><mtr>" in RENDERER.render(r"\begin{bmatrix} a & b \end{bmatrix}", True)
 
 
 @pytest.mark.parametrize(
@@ -117,21 +119,21 @@ def test_a_table_says_once_how_it_is_aligned() -> None:
     ],
 )
 def test_symbols_carry_their_roles(tex: str, roles: dict[str, str]) -> None:
-    rendered = formulas.render(tex, False)
+    rendered = RENDERER.render(tex, False)
     found = re.findall(r'<mi class="(?:leans-\d )?of-(\w+)">(\w)</mi>', rendered)
     assert {letter: role for role, letter in found} == roles
     assert rendered.count("of-") == len(found)
 
 
 def test_a_letter_that_leans_says_so_or_moves_its_script() -> None:
-    assert '<mi class="leans-3">Y</mi>' in formulas.render("(Y)", False)
-    assert '<msub><mi>W</mi><mi class="leans-1">K</mi></msub>' in formulas.render("W_K", False)
-    assert '<msup><mi>Y</mi><mi class="lean-3">⊤</mi></msup>' in formulas.render(r"Y^\top", False)
-    assert "class" not in formulas.render("x^2 + d_k", False)
+    assert '<mi class="leans-3">Y</mi>' in RENDERER.render("(Y)", False)
+    assert '<msub><mi>W</mi><mi class="leans-1">K</mi></msub>' in RENDERER.render("W_K", False)
+    assert '<msup><mi>Y</mi><mi class="lean-3">⊤</mi></msup>' in RENDERER.render(r"Y^\top", False)
+    assert "class" not in RENDERER.render("x^2 + d_k", False)
 
 
 def test_a_bracket_of_a_fixed_size_does_not_stretch() -> None:
-    rendered = formulas.render(r"f\Bigl(\sum_i x\Bigr)", False)
+    rendered = RENDERER.render(r"f\Bigl(\sum_i x\Bigr)", False)
     assert '<mo form="prefix" class="Big" stretchy="false">(</mo>' in ordered(rendered)
 
 
@@ -146,7 +148,7 @@ def test_a_bracket_of_a_fixed_size_does_not_stretch() -> None:
 def test_a_long_formula_of_a_sentence_may_go_on_in_the_next_line(
     tex: str, parts: list[str]
 ) -> None:
-    soup = BeautifulSoup(mathml.breakable(formulas.render(tex, False)), "lxml")
+    soup = BeautifulSoup(mathml.breakable(RENDERER.render(tex, False)), "lxml")
     assert [one.get_text() for one in soup.find_all("math")] == parts
     (keeper,) = soup.select("[data-tex]")
     assert keeper["data-tex"] == tex

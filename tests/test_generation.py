@@ -37,7 +37,7 @@ from attention_docs.generation import (
 )
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import each_language, rows, tries
+from tests.conftest import each_language, row, tries
 from tests.exact import printed
 
 SEEDS = st.integers(0, 10**6)
@@ -368,25 +368,32 @@ def test_nothing_given_is_changed():
         assert (old == now).all()
 
 
+def turned(x, places):
+    """Rotary positions by complex numbers."""
+    half = x.shape[-1] // 2
+    turn = np.exp(1j * np.outer(places, 10000.0 ** (-np.arange(half) / half)))
+    z = (x[..., ::2] + 1j * x[..., 1::2]) * turn
+    return np.stack([z.real, z.imag], axis=-1).reshape(x.shape)
+
+
 # --- what the page prints ------------------------------------------------------------------------
 
 
 @pytest.mark.site
-@each_language
-def test_waste(page, lang):
-    chapter = page(lang, "generation")
-    lines = [line.split() for line in chapter.output("waste").splitlines()[1:]]
-    for t, keys, again in lines[:-1]:
-        assert (int(keys), int(again)) == (2 * int(t), 2 * (int(t) - 1))
-    assert lines[-1][1:] == [str(2 * 32 * 33 // 2), str(2 * 31 * 32 // 2)]
+def test_waste(page):
+    chapter = page("en", "generation")
+    *words, total = chapter.table("waste")
+    for word, t in zip(words, (1, 2, 4, 8, 16, 32), strict=True):
+        assert [*word.values()] == [f"word {t}", str(2 * t), str(2 * (t - 1))]
+    sums = [str(2 * 32 * 33 // 2), str(2 * 31 * 32 // 2)]
+    assert [*total.values()] == ["all 32 words", *sums]
     assert chapter.values("generation") == ["64", "2", "576"]
-    assert chapter.output("cache").splitlines() == ["True", "(4, 32, 4)"]
-    assert chapter.output("bits") == "True"
+    assert [layer["cached keys"] for layer in chapter.table("cache")] == ["(4, 32, 4)"] * 2
+    assert chapter.table("bits") == [{"numbers": "128", "equal to the last bit": "128"}]
 
 
 @pytest.mark.site
-@each_language
-def test_exact_cache(page, lang):
+def test_exact_cache(page):
     """The rows of the exact run by another order of the same sums, and their denominators."""
     small = np.random.default_rng(0).integers(-2, 3, size=(2, 3, 2, 2))
     x = np.array([[F(c) for c in row] for row in ([1, 2], [-1, 1], [2, 0], [1, -3], [0, 1])])
@@ -394,69 +401,78 @@ def test_exact_cache(page, lang):
         f = 1 + ((x @ W_q) @ (x @ W_k).T) ** 2
         f = np.tril(f)
         x = x + (f @ (x @ W_v)) / f.sum(axis=1, keepdims=True)
-    digits = max(len(str(c.denominator)) for c in x[-1])
-    assert page(lang, "generation").output("exact").splitlines() == ["True", str(digits)]
+    digits = [[len(str(c.denominator)) for c in row] for row in x]
+    found = [page("en", "generation").column("exact", f"component {c}") for c in (1, 2)]
+    assert [list(row) for row in zip(*found, strict=True)] == digits
 
 
 @pytest.mark.site
-@each_language
-def test_masks(page, lang):
-    chapter = page(lang, "generation")
-    assert chapter.array("wrong-mask", 0).tolist() == [1, 0, 0, 0, 0]
-    assert chapter.array("wrong-mask", 1).tolist() == [0.2] * 5
-    assert re.findall(r"o = ([\d.]+)", chapter.output("wrong-mask")) == ["1.0", "3.0"]
-    version = torch.__version__.split("+")[0]
-    wanted = [f"torch {version}", "wrong: 1.0", "right: 3.0"]
-    assert chapter.output("wrong-mask-torch").splitlines() == wanted
+def test_masks(page):
+    chapter = page("en", "generation")
+    weights = [row(found["weights"]) for found in chapter.table("wrong-mask")]
+    assert weights == [[1, 0, 0, 0, 0], [0.2] * 5]
+    assert chapter.column("wrong-mask", "output") == [1, 3]
+    assert chapter.table("wrong-mask-torch") == [
+        {"": "is_causal=True", "output": "1.0"},
+        {"": "causal_lower_right", "output": "3.0"},
+    ]
 
 
 @pytest.mark.site
-@each_language
-def test_positions(page, lang):
+def test_positions(page):
     """The right output by complex numbers and torch; the wrong one without any rotation."""
     rng = np.random.default_rng(3)
     q, k, v = rng.normal(size=(3, 1, 6, 8))
-    turn = np.exp(1j * np.outer(np.arange(6), 10000 ** (-np.arange(4) / 4)))
-
-    def turned(x):
-        z = (x[0, :, ::2] + 1j * x[0, :, 1::2]) * turn
-        return np.stack([z.real, z.imag], axis=-1).reshape(1, 6, 8)
-
-    chapter = page(lang, "generation")
+    chapter = page("en", "generation")
     right, plain = (
         sdpa(*map(torch.from_numpy, (a, b, v)), is_causal=True)[0, -1, :4].numpy()
-        for a, b in ((turned(q), turned(k)), (q, k))
+        for a, b in ((turned(q, range(6)), turned(k, range(6))), (q, k))
     )
-    printed(chapter.array("wrong-position", 0), plain, 3)
-    printed(chapter.array("wrong-position", 1), right, 3)
-    printed(chapter.array("wrong-position", 2), right, 3)
+    for c in range(4):
+        found = chapter.column("wrong-position", f"component {c + 1}")
+        printed(found, [plain[c], right[c], right[c]], 3)
 
 
 @pytest.mark.site
-@each_language
-def test_work(page, lang):
-    chapter = page(lang, "generation")
-    for line in chapter.output("flops").splitlines()[1:]:
-        n, *found = map(int, line.split())
-        cached, anew = (2 * torch_flops(n, 16, 64, c) for c in (True, False))
-        assert found == [cached, cached, anew, anew]
-    lines = [line.split() for line in chapter.output("intensity").splitlines()[1:]]
-    for line in lines:
-        g = 64 // int(line[0])
-        for n, shown in zip((1000, 100_000), line[1:], strict=True):
+def test_work(page):
+    chapter = page("en", "generation")
+    lengths = chapter.column("flops", "n")
+    assert lengths == [1, 8, 32]
+    for cached, name in ((True, "cached"), (False, "all anew")):
+        wanted = [2 * torch_flops(int(n), 16, 64, cached) for n in lengths]
+        assert chapter.column("flops", name) == wanted
+        assert chapter.column("flops", f"{name}, counted") == wanted
+    assert [found[""] for found in chapter.table("intensity")] == ["h/g = 1", "h/g = 8", "h/g = 64"]
+    for n in (1000, 100_000):
+        shown_in_rows = chapter.column("intensity", f"n = {n:,}")
+        for g, shown in zip((64, 8, 1), shown_in_rows, strict=True):
             # W_Q, W_O, W_K, W_V, W_1, W_2; two operations and two bytes a parameter.
             matrices = [8192 * 8192] * 2 + [8192 * 128 * g] * 2 + [8192 * 4 * 8192] * 2
             flops = 2 * sum(matrices) + 2 * 2 * n * 64 * 128
             read = 2 * sum(matrices) + 2 * 2 * n * g * 128
-            printed([float(shown)], [flops / read], 2)
-    assert chapter.output("bytes") == f"{2 * 2 * 32 * 16 * 8} {2 * 2 * 32 * 16 * 8}"
+            printed([shown], [flops / read], 2)
+    for name in ("formula", "held by the arrays"):
+        assert chapter.column("bytes", name) == [2 * 2 * 32 * 16 * 8]
+
+
+@pytest.mark.site
+def test_grouped_on_the_page(page):
+    """The first output by torch's grouped attention, from the same draws."""
+    rng = np.random.default_rng(0)
+    x = torch.from_numpy(rng.normal(size=(6, 16)))
+    W_q, W_o = torch.from_numpy(rng.normal(size=(2, 16, 16)))
+    W_k, W_v = torch.from_numpy(rng.normal(size=(2, 16, 8)))
+    q, k, v = ((x @ W).reshape(1, 6, -1, 4).transpose(1, 2) for W in (W_q, W_k, W_v))
+    o = sdpa(q, k, v, enable_gqa=True)[0].transpose(0, 1).reshape(6, 16) @ W_o
+    for c in range(4):
+        found = page("en", "generation").column("grouped", f"component {c + 1}")
+        printed(found, [o[0, c]] * 2)
 
 
 @pytest.mark.site
 @each_language
-def test_sharing(page, lang):
+def test_the_caption_of_each_frame_says_its_cache(page, lang):
     chapter = page(lang, "generation")
-    assert chapter.output("grouped") == "True"
     frames = chapter.soup.find(id="out-control").select(".frame > figcaption")
     assert len(frames) == 4
     for one, g in zip(frames, (8, 4, 2, 1), strict=True):
@@ -467,112 +483,138 @@ def test_sharing(page, lang):
             wanted.append((mebibytes / 1024 if big else mebibytes, "G" if big else "M"))
         shown = re.findall(r"([\d.]+) ([GM])iB", one.text)
         assert [(F(a), b) for a, b in shown] == wanted
-    assert "[1, 2, 1, 2]" in chapter.output("wrong-repeat")
-    rng = np.random.default_rng(0)
-    q = torch.from_numpy(rng.normal(size=(4, 3, 2)))
-    k, v = torch.from_numpy(rng.normal(size=(2, 2, 3, 2)))
-    for number, order in ((1, [0, 1, 0, 1]), (3, [0, 0, 1, 1])):
-        o = sdpa(q, k[order], v[order])[:, 0, 0]
-        printed(chapter.array("wrong-repeat", number), o.numpy(), 3)
-    printed(chapter.array("repeat-torch"), chapter.array("wrong-repeat", 3), 3)
-    assert chapter.output("repeat-torch").endswith("True")
 
 
 @pytest.mark.site
-@each_language
-def test_models(page, lang):
-    chapter = page(lang, "generation")
-    lines = rows(chapter, "models")[1:]
-    assert len(lines) == len(PUBLISHED)
-    for line, (name, (kept, work, share)) in zip(lines, PUBLISHED.items(), strict=True):
-        shown, _, each, total, flops, ratio = re.split(r" {2,}", line.strip())
-        assert (shown, each) == (name, f"{2 * kept:,}")
-        assert total.endswith(" GiB")
-        printed([float(total.split()[0])], [float(2 * kept * 32_768 * share / 2**30)], 2)
-        printed([float(flops)], [float(work * 32_768 * share / 10**9)], 1)
-        printed([float(ratio)], [work / (2 * kept)], 0)
+def test_sharing(page):
+    chapter = page("en", "generation")
+    groups = [row(found["groups that are read"]) for found in chapter.table("wrong-repeat")]
+    assert groups == [[1, 2, 1, 2], [1, 1, 2, 2]]
+    rng = np.random.default_rng(0)
+    q = torch.from_numpy(rng.normal(size=(4, 3, 2)))
+    k, v = torch.from_numpy(rng.normal(size=(2, 2, 3, 2)))
+    orders = [0, 1, 0, 1], [0, 0, 1, 1]
+    for found, order in zip(chapter.table("wrong-repeat"), orders, strict=True):
+        o = sdpa(q, k[order], v[order])[:, 0, 0]
+        printed(row(found["outputs"]), o.numpy(), 3)
+    for r in range(4):
+        printed(chapter.column("repeat-torch", f"head {r + 1}"), [o[r]] * 2, 3)
+
+
+@pytest.mark.site
+def test_models(page):
+    chapter = page("en", "generation")
+    models = chapter.table("models")
+    assert [found[""] for found in models] == [*PUBLISHED]
+    for found, (kept, work, share) in zip(models, PUBLISHED.values(), strict=True):
+        assert found["bytes per token"] == f"{2 * kept:,}"
+        total = float(found["GiB for 32,768 tokens"])
+        printed([total], [float(2 * kept * 32_768 * share / 2**30)], 2)
+        flops = float(found["10⁹ operations per step"])
+        printed([flops], [float(work * 32_768 * share / 10**9)], 1)
+        printed([float(found["operations per byte"])], [work / (2 * kept)], 0)
+    sizes = [found["KV heads · size, or latent"] for found in models]
+    assert (sizes[0], sizes[-1]) == ("96 · 128", "512 + 64")
     assert chapter.values("sharing") == ["576"]
 
 
 @pytest.mark.site
-@each_language
-def test_latent_page(page, lang):
-    chapter = page(lang, "generation")
+def test_latent_page(page):
+    chapter = page("en", "generation")
     rng = np.random.default_rng(0)
     c, W, q = (rng.integers(-3, 4, size=s).tolist() for s in ((5, 3), (3, 4), (1, 4)))
     keys = [[sum(row[i] * W[i][j] for i in range(3)) for j in range(4)] for row in c]
     scores = [sum(a * b for a, b in zip(q[0], key, strict=True)) for key in keys]
-    found = chapter.output("latent").splitlines()
-    assert [[int(x) for x in re.findall(r"-?\d+", line)] for line in found] == [scores] * 2
-    assert chapter.output("latent-heads") == "(4, 1, 5) True"
+    for j, score in enumerate(scores):
+        assert chapter.column("latent", f"key {j + 1}") == [score] * 2
+    rng = np.random.default_rng(0)
+    q, c = rng.normal(size=(4, 1, 8)), rng.normal(size=(20, 6))
+    W_uk, W_uv = rng.normal(size=(4, 6, 8)), rng.normal(size=(4, 6, 5))
+    o = sdpa(*map(torch.from_numpy, (q, c @ W_uk, c @ W_uv))).numpy()
+    for name in ("keys are made", "the query moves"):
+        printed([row(found[name]) for found in chapter.table("latent-heads")], o[:, 0], 3)
     make = [(20, 6, 8), (20, 6, 5), (1, 8, 20), (1, 20, 5)]
     move = [(1, 8, 6), (1, 6, 20), (1, 20, 6), (1, 6, 5)]
-    for line, products in zip(
-        chapter.output("latent-cost").splitlines(), (make, move), strict=True
-    ):
-        wanted = sum(4 * 2 * prod(one) for one in products)
-        assert [int(one) for one in line.split()[-2:]] == [wanted] * 2
-    assert chapter.output("latent-rope") == "True"
+    wanted = [sum(4 * 2 * prod(one) for one in products) for products in (make, move)]
+    assert chapter.column("latent-cost", "formula") == wanted
+    assert chapter.column("latent-cost", "counted") == wanted
+    query = turned(q[0], [19])
+    right = query @ turned(c @ W_uk[0], range(20)).T
+    tried = query @ W_uk[0].T @ turned(c, range(20)).T
+    assert np.abs(right - tried).max() > 1
+    for j in range(5):
+        shown = chapter.column("latent-rope", f"key {j + 1}")
+        printed(shown, [right[0, j], tried[0, j]], 2)
 
 
 @pytest.mark.site
-@each_language
-def test_sink(page, lang):
-    chapter = page(lang, "generation")
+def test_sink(page):
+    chapter = page("en", "generation")
     s, v = [5, 0, 1, 0, 1], [0, 1, -2, 3, 2]
     e = [mpmath.exp(one) for one in s]
     a = [one / sum(e) for one in e]
     cut = [one / sum(e[1:]) for one in e[1:]]
     o, o_cut = (sum(x * y for x, y in zip(*both, strict=True)) for both in ((a, v), (cut, v[1:])))
-    for number, wanted in enumerate((a, [o], cut, [o_cut], [o_cut])):
-        printed(chapter.array("sink", number), wanted, 3)
+    whole, without, formula = chapter.table("sink")
+    printed(row(whole["weights"]), a, 3)
+    printed(row(without["weights"]), cut, 3)
+    assert formula["weights"] == ""
+    printed(chapter.column("sink", "output"), [o, o_cut, o_cut], 3)
+    assert round(cut[0] / a[1]) == 21  # as the caption says
     weaker = sum(x * y for x, y in zip(e[1:], v[1:], strict=True)) / (1 + sum(e[1:]))
-    printed([float(x) for x in chapter.output("off-by-one").split()], [weaker] * 2, 4)
-    assert chapter.output("window") == "True (2, 5, 4)"
+    for name in ("softmax over five", "by the formula"):
+        printed(chapter.column("off-by-one", name), [weaker], 4)
+    assert chapter.table("window") == [{"cached keys after 12 tokens": "(2, 5, 4)"}]
 
 
 @pytest.mark.site
-@each_language
-def test_speculative_page(page, lang):
-    chapter = page(lang, "generation")
-    kept, written = chapter.output("speculative").splitlines()
-    assert kept == "1/6 1/3 1/6 | 1/3"
-    assert written == "1/2 1/3 1/6 | True"
-    wanted = [f"{k} 81 1 True" for k in (1, 2, 3)]
-    assert chapter.output("whole-text").splitlines() == wanted
-    for line in chapter.output("speed").splitlines()[1:]:
-        a, *shown = map(F, line.split())
-        for k, one in zip((1, 4, 8), shown, strict=True):
-            printed([float(one)], [float((1 - a ** (k + 1)) / (1 - a))], 2)
+def test_speculative_page(page):
+    chapter = page("en", "generation")
+    shown = [" ".join([*found.values()][1:]) for found in chapter.table("speculative")]
+    assert shown == [
+        "1/2 1/6 1/6 1/3 1/2",
+        "1/3 1/3 1/3 0 1/3",
+        "1/6 1/2 1/6 0 1/6",
+        "1 1 2/3 1/3 1",
+    ]
+    wanted = [[f"k = {k}", "81", "81", "1"] for k in (1, 2, 3)]
+    assert [[*found.values()] for found in chapter.table("whole-text")] == wanted
+    speed = chapter.table("speed")
+    assert [found[""] for found in speed] == ["α = 0.5", "α = 0.8", "α = 0.9"]
+    for found, a in zip(speed, (F(1, 2), F(4, 5), F(9, 10)), strict=True):
+        for k in (1, 4, 8):
+            printed([float(found[f"k = {k}"])], [float((1 - a ** (k + 1)) / (1 - a))], 2)
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page, lang):
-    chapter = page(lang, "generation")
+def test_exercises(page):
+    chapter = page("en", "generation")
     assert chapter.output("exercise-bytes") == str(2 * 2 * 24 * 1000 * 4 * 64)
-    for line in chapter.output("exercise-ratio").splitlines():
-        n, *shown = line.replace(",", " ").replace(":", " ").split()
-        n = int(re.sub(r"\D", "", line.split(":")[0]))
-        shown = [float(one) for one in line.split(":")[1].split(",")]
+    columns = [chapter.column("exercise-ratio", name) for name in ("n", "factor", "(n + 1)/2")]
+    assert columns[0] == [10, 1000, 100_000]
+    for n, *shown in zip(*columns, strict=True):
+        n = int(n)
         linear, pairs = 24 * 4096**2, 4 * 4096
         cached = sum(linear + pairs * t for t in range(1, n + 1))
         anew = sum(linear * t + pairs * t * t for t in range(1, n + 1))
         printed(shown, [anew / cached, (n + 1) / 2], 1)
     total = 1 + F(3, 4) + F(9, 16) + F(27, 64)
-    assert chapter.output("exercise-draft") == f"α = 3/4  r = 0 1  k = 3: {total}"
-    own = chapter.array("exercise-own", 0), chapter.array("exercise-own", 1)
+    draft = {"α": "3/4", "r": "(0, 1)", "tokens per pass": str(total)}
+    assert chapter.table("exercise-draft") == [draft]
+    own = [
+        [float(found[f"token {t}"]) for t in (2, 3, 4)] for found in chapter.table("exercise-own")
+    ]
     printed(own[0], [8, F(12, 2), F(14, 3)], 2)
     printed(own[1], [F(12, 2), F(14, 3), F(15, 4)], 2)
-    encoder = [line.split()[-1] for line in chapter.output("exercise-encoder").splitlines()]
-    assert encoder == ["True", "False"]
-    assert chapter.output("exercise-depth").splitlines() == [
-        f"N = {N}, w = {w}: {N * (w - 1) + 1}, {N * (w - 1) + 1}"
+    encoder = [found["do the first six stay?"] for found in chapter.table("exercise-encoder")]
+    assert encoder == ["✓", "✗"]
+    assert [[*found.values()] for found in chapter.table("exercise-depth")] == [
+        [str(N), str(w), str(N * (w - 1) + 1), str(N * (w - 1) + 1)]
         for N, w in ((1, 3), (2, 3), (3, 4))
     ]
     p, q = [F(1, 2), F(1, 3), F(1, 6)], [F(1, 6), F(1, 3), F(1, 2)]
     most = 1 - (abs(p[0] - q[0]) + abs(p[1] - q[1]) + abs(p[2] - q[2])) / 2
-    assert chapter.output("exercise-most") == f"{most} {most}"
+    assert [*chapter.table("exercise-most")[0].values()] == [str(most), str(most)]
 
 
 def test_speculate_takes_each_chance_for_its_own_token():

@@ -31,7 +31,7 @@ from attention_docs.in_pieces import (
     read_state,
     tiled_traffic,
 )
-from tests.conftest import each_language, row, rows, tries
+from tests.conftest import each_language, number_of, row, tries
 from tests.exact import holds, pm, printed
 
 SEEDS = st.integers(0, 10**6)
@@ -223,20 +223,19 @@ def average(keys):
 
 
 @pytest.mark.site
-@each_language
-def test_halves(page, lang):
-    chapter = page(lang, "in-pieces")
+def test_halves(page):
+    chapter = page("en", "in-pieces")
     first, second, whole = (average(keys) for keys in (range(3), range(3, 6), range(6)))
     assert (first, second, whole) == (3, 2, F(23, 10))
-    shown = re.findall(r"\d\.\d", chapter.output("halves"))
-    assert [F(one) for one in shown] == [first, second, (first + second) / 2, whole]
+    shown = [F(found["output"]) for found in chapter.table("halves")]
+    assert shown == [first, second, (first + second) / 2, whole]
     assert chapter.values("idea") == ["2.3"]
     wanted = []
     for keys in (range(3), range(3, 6), range(6)):
         largest = max(MASSES[j] for j in keys)
         total = F(sum(MASSES[j] for j in keys), largest)
-        wanted.append(f"e^m = {largest}, ℓ = {float(total):.2f}, o = {float(average(keys)):.1f}")
-    assert rows(chapter, "merge") == wanted
+        wanted.append([str(largest), f"{float(total):.2f}", f"{float(average(keys)):.1f}"])
+    assert [[*found.values()][1:] for found in chapter.table("merge")] == wanted
 
 
 @pytest.mark.site
@@ -253,76 +252,101 @@ def test_control(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_pieces(page, lang):
-    chapter = page(lang, "in-pieces")
-    assert chapter.output("exact") == "1 True"
-    assert chapter.output("online") == "True"
-    assert chapter.output("split") == "True"
-    assert chapter.output("passes") == "True 3 1"
-    wrong, right = (F(re.search(r"\d\.\d+", line)[0]) for line in rows(chapter, "wrong-rescale"))
+def test_pieces(page):
+    chapter = page("en", "in-pieces")
+    assert chapter.table("exact") == [{"merges": str(2 * 120), "different results": "1"}]
+    rng = np.random.default_rng(0)
+    online = sdpa(*torch.from_numpy(rng.normal(size=(3, 8, 4))))[-1]
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(1, 4)), *rng.normal(size=(2, 1000, 4))
+    split = sdpa(*map(torch.from_numpy, given))[0]
+    for block, wanted in (("online", online), ("split", split)):
+        for c in range(4):
+            printed(chapter.column(block, f"component {c + 1}"), [wanted[c]] * 2, 4)
+    s, v = np.random.default_rng(0).normal(0, 3, size=(2, 50))
+    weighted = sum(mpmath.exp(a) * b for a, b in zip(s, v, strict=True))
+    wanted = weighted / sum(map(mpmath.exp, s))
+    printed(chapter.column("passes", "average"), [wanted] * 2, 4)
+    assert chapter.column("passes", "reads of each score") == [3, 1]
+    wrong, right = (F(found["merged output"]) for found in chapter.table("wrong-rescale"))
     ell = F(6, 3), F(14, 8)
     printed([float(wrong)], [float((ell[0] * 3 + ell[1] * 2) / sum(ell))], 2)
     assert right == average(range(6))
 
 
 @pytest.mark.site
-@each_language
-def test_traffic_page(page, lang):
-    chapter = page(lang, "in-pieces")
-    for line in rows(chapter, "traffic")[1:]:
-        *numbers, same = line.split()
-        n, d, r, *found = map(int, numbers)
-        plain, tiled = moved(n, d, r)
+def test_traffic_page(page):
+    chapter = page("en", "in-pieces")
+    columns = ("n", "d", "r", "plain", "plain, counted", "tiled", "tiled, counted")
+    traffic = [*zip(*(chapter.column("traffic", name) for name in columns), strict=True)]
+    assert [found[:3] for found in traffic] == [(64, 8, 16), (256, 16, 32), (256, 16, 128)]
+    for n, d, r, *found in traffic:
+        plain, tiled = moved(int(n), int(d), int(r))
         assert found == [plain, plain, tiled, tiled]
-        assert same == "True"
-    for line in rows(chapter, "large")[1:]:
-        n, d, *shown = line.split()
-        n, d = int(n), int(d)
-        for r, one in zip((32, 128, 512), shown, strict=True):
+    sizes = ((4096, 64), (4096, 128), (32_768, 128))
+    for found, (n, d) in zip(chapter.table("large"), sizes, strict=True):
+        assert found[""] == f"n = {n:,}, d = {d}"
+        for r in (32, 128, 512):
             ratio = F(4 * n * d + 4 * n * n, 2 * n * d * (1 + ceil(F(n, r))))
-            printed([float(one)], [float(ratio)], 1)
+            printed([float(found[f"r = {r}"])], [float(ratio)], 1)
 
 
 @pytest.mark.site
-@each_language
-def test_backward_page(page, lang):
-    chapter = page(lang, "in-pieces")
-    assert chapter.output("backward") == chapter.output("backward-torch") == str([True] * 3)
+def test_backward_page(page):
+    chapter = page("en", "in-pieces")
+    *given, by_output = map(torch.from_numpy, np.random.default_rng(0).normal(size=(4, 9, 4)))
+    q, k, v = (one.requires_grad_() for one in given)
+    sdpa(q, k, v, is_causal=True).backward(by_output)
+    for block in ("backward", "backward-torch"):
+        for name, tensor in (("dQ", q), ("dK", k), ("dV", v)):
+            found = [row(line[f"{name}, row 5"]) for line in chapter.table(block)]
+            printed(found, np.stack([tensor.grad[4]] * 2), 3)
     stored = sum(2 * 9 * 9 * 4 for _ in ("dV", "dA", "dQ", "dK"))
     again = stored + 2 * 9 * 9 * 4
-    found = [int(one) for one in chapter.output("backward-cost").split()]
-    assert found == [stored, stored, again, again]
+    for name in ("formula", "counted"):
+        assert chapter.column("backward-cost", name) == [stored, again]
 
 
 @pytest.mark.site
-@each_language
-def test_linear_page(page, lang):
-    chapter = page(lang, "in-pieces")
-    assert chapter.output("linear") == "True (3, 2)"
-    assert chapter.output("chunks") == "True"
+def test_linear_page(page):
+    chapter = page("en", "in-pieces")
+    assert chapter.output("linear").startswith("State: (3, 2).")
+    rng = np.random.default_rng(0)
+    q, k = rng.integers(1, 5, size=(2, 6, 3)).tolist()
+    v = rng.integers(-4, 5, size=(6, 2)).tolist()
+    a = [sum(x * y for x, y in zip(q[-1], one, strict=True)) for one in k]
+    for c in range(2):
+        wanted = sum(x * one[c] for x, one in zip(a, v, strict=True)) / sum(a)
+        printed(chapter.column("linear", f"component {c + 1}"), [wanted] * 2, 4)
+    rng = np.random.default_rng(0)
+    features, w = rng.normal(size=(2, 12, 5)), rng.normal(size=(12, 3))
+    q, k = elu(torch.from_numpy(features)).numpy() + 1
+    a = k @ q[-1]
+    for c in range(3):
+        wanted = a @ w[:, c] / a.sum()
+        printed(chapter.column("chunks", f"component {c + 1}"), [wanted] * 2, 4)
     n, f, d_v = 40, 5, 7
     pairs = sum(2 * f + 2 * d_v for _ in range(n * n))  # a score, a weighted value
     state = sum(2 * f * d_v + 2 * f * d_v for _ in range(n))  # into it, out of it
-    found = [int(one) for one in chapter.output("linear-count").split()]
-    assert found == [pairs, pairs, state, state]
-    for line in rows(chapter, "linear-work")[1:]:
-        n, *shown = line.split()
-        wanted = [2 * int(n) ** 2 * 128, 4 * int(n) * 64 * 64]
-        assert shown == [f"{one:.2e}" for one in wanted]
+    for name in ("formula", "counted"):
+        assert chapter.column("linear-count", name) == [pairs, state]
+    assert chapter.column("linear-work", "n") == [64, 1024, 16_384]
+    for found in chapter.table("linear-work"):
+        n = int(number_of(found["n"]))
+        for name, wanted in (("all pairs", 2 * n**2 * 128), ("state", 4 * n * 64 * 64)):
+            assert f"{number_of(found[name]):.2e}" == f"{wanted:.2e}"
 
 
 @pytest.mark.site
-@each_language
-def test_recall(page, lang):
+def test_recall(page):
     """A larger simulation with torch's functions, and the bound by hand."""
-    lines = rows(page(lang, "in-pieces"), "recall")[1:]
+    lines = page("en", "in-pieces").table("recall")
     assert len(lines) == 6
     generator = torch.Generator().manual_seed(11)
     for line in lines:
-        n, least = int(line.split()[0]), F(line.split()[-1])
+        n, least = int(line["values n"]), F(line["bound"])
         printed([float(least)], [max(0, 1 - 16 / n)], 2)
-        found = pm(line)
+        found = [pm(line[name])[0] for name in ("softmax", "elu + 1", "best state")]
         k = torch.randn(200, n, 16, generator=generator, dtype=torch.float64)
         k = k / k.norm(dim=-1, keepdim=True)
         v = torch.randn(200, n, 16, generator=generator, dtype=torch.float64)
@@ -342,7 +366,7 @@ def test_recall(page, lang):
         if n > 16:
             assert found[2][0] >= float(least) - 2.5 * (found[2][1] + 0.01)
         assert found[1][0] > found[2][0] - 0.005
-    assert page(lang, "in-pieces").output("rank").splitlines() == ["q·k: 3", "φ·φ: 3", "exp: 12"]
+    assert page("en", "in-pieces").column("rank", "rank") == [3, 3, 12]
 
 
 def test_exponential_scores_have_full_rank():
@@ -356,34 +380,35 @@ def test_exponential_scores_have_full_rank():
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page, lang):
-    chapter = page(lang, "in-pieces")
+def test_exercises(page):
+    chapter = page("en", "in-pieces")
     ell = 2 * F(1, 4) + F(3, 2)
     o = (2 * F(1, 4) * 1 + F(3, 2) * 5) / ell
-    assert chapter.output("exercise-merge") == f"ℓ = [{float(ell):.1f}] o = [[{float(o):.1f}]]"
-    nobody, alone = rows(chapter, "exercise-nobody")
-    assert nobody == "[-inf] [0.0] [[0.0]]"
-    m, ell, o = (float(one) for one in re.findall(r"-?\d+\.\d+", alone))
-    printed([m, ell, o], [mpmath.log(8), 1.75, 2], 2)
-    plain, tiled = (int(one) for one in chapter.output("exercise-traffic").split())
-    assert (plain, tiled) == (4 * 8192 * 64 + 4 * 8192**2, 2 * 8192 * 64 * 33)
-    wrong, right = (line.split()[-1] for line in rows(chapter, "exercise-start"))
-    assert wrong == "nan"
+    merged = {"e^m": "4", "ℓ": f"{float(ell):.1f}", "o": f"{float(o):.1f}"}
+    assert chapter.table("exercise-merge") == [merged]
+    nobody, alone = chapter.table("exercise-nobody")
+    assert [*nobody.values()][1:] == ["−∞", "0.00", "0.00"]
+    printed([float(alone[name]) for name in ("m", "ℓ", "o")], [mpmath.log(8), 1.75, 2], 2)
+    assert chapter.column("exercise-traffic", "plain") == [4 * 8192 * 64 + 4 * 8192**2]
+    assert chapter.column("exercise-traffic", "tiled") == [2 * 8192 * 64 * 33]
+    wrong, right = (found["average"] for found in chapter.table("exercise-start"))
+    assert wrong == "NaN"
     printed([float(right)], [(3 + 5 * mpmath.exp(-1)) / (1 + mpmath.exp(-1))], 4)
-    for line in rows(chapter, "exercise-skip"):
-        b, *counts = map(int, line.split())
-        assert counts == [sum(j <= i for i in range(b) for j in range(b))] * 2
+    assert chapter.column("exercise-skip", "b") == [4, 32]
+    counts = [sum(j <= i for i in range(b) for j in range(b)) for b in (4, 32)]
+    for name in ("tiles that are left", "b(b + 1)/2"):
+        assert chapter.column("exercise-skip", name) == counts
     e = [mpmath.exp(s) for s in (mpmath.mpf("0.3"), -1, 2)]
-    for number in (0, 1):
-        wanted = [float(one / sum(e)) for one in e]
-        printed(chapter.array("exercise-slope", number), wanted, 4)
-    assert row(chapter.output("exercise-slope")) == chapter.array("exercise-slope", 0).tolist()
-    for line in rows(chapter, "exercise-chunk"):
-        c, cost, steps = re.fullmatch(r"c = +(\d+): (\S+), (\d+)", line).groups()
-        chunks = 4096 // int(c)
-        each = 2 * (2 * int(c) ** 2 * 64) + 2 * (2 * int(c) * 64 * 64)
-        assert (cost, int(steps)) == (f"{chunks * each:.2e}", chunks)
+    for j in range(3):
+        found = chapter.column("exercise-slope", f"score {j + 1}")
+        printed(found, [float(e[j] / sum(e))] * 2, 4)
+    assert chapter.column("exercise-chunk", "c") == [1, 16, 64, 256, 4096]
+    for found in chapter.table("exercise-chunk"):
+        c = int(found["c"])
+        chunks = 4096 // c
+        each = 2 * (2 * c**2 * 64) + 2 * (2 * c * 64 * 64)
+        assert f"{number_of(found['operations']):.2e}" == f"{chunks * each:.2e}"
+        assert int(found["steps"]) == chunks
 
 
 def test_no_key_has_no_logarithm():

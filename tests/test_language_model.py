@@ -36,9 +36,10 @@ from attention_docs.language_model import (
     without_head,
 )
 from attention_docs.multi_head import Parameters
+from attention_docs.site.run.live import Session
 from attention_docs.text import TextFile
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import Page, each_language, row, rows, tries
+from tests.conftest import LANGUAGES, Page, each_language, row, tries
 from tests.exact import holds, pm, printed
 
 ReadPage = Callable[[str, str], Page]
@@ -454,30 +455,69 @@ def softmax_of(ids: Any, model: LanguageModel) -> np.ndarray:
 
 
 @pytest.mark.site
-@each_language
-def test_opening(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
-    chapter = page(lang, "language-model")
+def test_opening(page: ReadPage, models: dict[str, LanguageModel]) -> None:
+    chapter = page("en", "language-model")
     assert chapter.output("hook") == f"{QUESTION} …"
     told = chapter.article.select_one("#out-hook svg")["aria-label"]  # type: ignore[index]
     bars = [float(x) for x in re.findall(r"0\.\d\d", str(told))]
     # About 23,500 verbs after bob: a standard error of 0.002, and a rounding of 0.005.
     assert len(bars) == 8
     assert all(abs(one - 0.125) < 0.015 for one in bars)
-    shapes, _ = rows(chapter, "decoder")
-    assert shapes == "ids (13,)  Z (13, 18)"
-    drawn = chapter.array("decoder")
-    assert drawn.shape == (10,)
-    assert 0 < drawn.sum() <= 1.05  # the other eight words are names
+    assert chapter.output("decoder").startswith("ids: (13,), Z: (13, 18)")
+    (drawn,) = chapter.table("decoder")
+    assert [*drawn] == WORDS[8:]
+    assert 0 < sum(map(float, drawn.values())) <= 1.05  # the other eight words are names
     model = models["language-model"]
-    assert list(model.vocabulary) == WORDS
+    assert not model.vocabulary  # numbers alone: the words are the reader's
     p = softmax_of(words_of(QUESTION), model)[-1]
-    printed(chapter.array("answer"), p[8:16], 2)
+    (answer,) = chapter.table("answer")
+    assert [*answer] == VERBS
+    printed([float(x) for x in answer.values()], p[8:16], 2)
     assert chapter.values("training")[0] == f"{p[11]:.3f}"
 
 
 @pytest.mark.site
-@each_language
-def test_random_model(page: ReadPage, lang: str) -> None:
+def test_stories_are_in_the_language_of_the_page(page: ReadPage) -> None:
+    """Word by word: the same tokens at the same places, none of them left in English."""
+    stories = [
+        [page(lang, "language-model").output("hook"), *column(page(lang, "language-model"))]
+        for lang in LANGUAGES
+    ]
+    for english, chinese in zip(*stories, strict=True):
+        assert len(english.split()) == len(chinese.split())
+        assert not re.search("[A-Za-z]", chinese)
+        assert len({*zip(english.split(), chinese.split(), strict=True)}) == len({*english.split()})
+
+
+@pytest.mark.site
+def test_a_reader_asks_in_the_language_of_the_page(site: Path) -> None:
+    """The code of the page runs as it is shown, and answers a question in its words."""
+    document = json.loads((site / "live" / "zh" / "language-model.json").read_text("utf-8"))
+    ids = [cell["id"] for cell in document["cells"]]
+    codes = [cell["code"] for cell in document["cells"]]
+    old, new = "小白 睡觉 而", "小白 游泳 而"
+    for asked in (old, new):
+        codes[0] = codes[0].replace(old, asked)
+        assert f"{asked} 小夏 跑步" in codes[0]
+        session = Session(json.dumps(document))
+        session.begin(json.dumps(codes))
+        found = [json.loads(session.step(number)) for number in range(ids.index("answer") + 1)]
+        changed = [one["id"] for one in found if any(one.get("changed", ()))]
+        assert changed == ([] if asked == old else ["hook", "answer"])
+        assert not [one for one in found if "error" in one]
+    cells = re.findall(r'data-column="([^"]+)">([^<]+)</td>', found[-1]["figure"])
+    assert [word for word, p in cells if float(p) > 0.9] == ["游泳"]
+
+
+def column(chapter: Page) -> list[str]:
+    """The stories that the model writes."""
+    head, *lines = chapter.tables["out-write"]
+    assert len(head) == 2
+    return [line[1] for line in lines]
+
+
+@pytest.mark.site
+def test_random_model(page: ReadPage) -> None:
     """The random parameters, drawn here again in the listing's order, through torch."""
     rng = np.random.default_rng(2017)
 
@@ -494,28 +534,53 @@ def test_random_model(page: ReadPage, lang: str) -> None:
     last = random_matrix(32, 18)
     model = LanguageModel(table, math.sqrt(2) * waves, tuple(blocks), last, 2, np.ones(32))
     p = softmax_of(words_of(QUESTION), model)[-1]
-    printed(page(lang, "language-model").array("decoder"), p[8:], 2)
+    (drawn,) = page("en", "language-model").table("decoder")
+    printed([float(x) for x in drawn.values()], p[8:], 2)
+    # The first losses of the first story that the model was not trained on, by torch.
+    stories = drawn_as_the_page()
+    logits, _ = in_torch(stories[:, :-1], model, look=False)
+    losses = functional.cross_entropy(logits[0], torch.from_numpy(stories[0, 1:]), reduction="none")
+    for i in range(6):
+        found = page("en", "language-model").column("at-once", f"token {i + 2}")
+        printed(found, [losses[i]] * 2, 3)
+
+
+def drawn_as_the_page() -> np.ndarray:
+    """The first story after the corpus, from the same generator in the listing's order."""
+    rng = np.random.default_rng(2017)
+    p = 1 / np.arange(1, 9)
+    for count in (16_000, 2000):
+        does = rng.integers(8, 16, (count, 8))
+        who = rng.choice(8, (count, 8), p=p / p.sum())
+        end = 16 + (rng.random((count, 8)) < 1 / 4)
+    verbs = [does[0, i] for i in who[0]]
+    return np.array([[x for one in zip(who[0], verbs, end[0], strict=True) for x in one]])
 
 
 @pytest.mark.site
-@each_language
-def test_losses(page: ReadPage, lang: str) -> None:
-    chapter = page(lang, "language-model")
+def test_losses(page: ReadPage) -> None:
+    chapter = page("en", "language-model")
     p = [Fraction(k, 8) for k in (1, 2, 5)]
-    for t, line in enumerate(rows(chapter, "loss")):
-        index, loss, *_ = line.split()
-        assert int(index) == t
-        printed(float(loss), float(mpmath.log(mpmath.mpf(p[t].denominator) / p[t].numerator)))
-        printed(row(line), [float(x - (j == t)) for j, x in enumerate(p)], 3)
-    assert chapter.output("loss-differences").split() == ["True", "True"]
-    for line, wanted in zip(rows(chapter, "floor"), bounds(), strict=True):
-        loss, perplexity = map(float, line.split()[-2:])
-        printed(loss, float(wanted), 3)
-        printed(perplexity, float(mpmath.exp(wanted)), 2)
-    (interval,) = pm(chapter.output("floor-drawn"))
+    for t, line in enumerate(chapter.table("loss")):
+        assert line[""] == f"word {t + 1}"
+        loss = float(line["loss"])
+        printed(loss, float(mpmath.log(mpmath.mpf(p[t].denominator) / p[t].numerator)))
+        printed(row(line["gradient"]), [float(x - (j == t)) for j, x in enumerate(p)], 3)
+    rng = np.random.default_rng(2017)
+    z, targets = rng.standard_normal((4, 18)), rng.integers(0, 18, 4)
+    leaf = torch.tensor(z[0], requires_grad=True)
+    functional.cross_entropy(leaf, torch.tensor(targets[0])).backward()
+    assert leaf.grad is not None
+    for j in range(6):
+        found = chapter.column("loss-differences", f"word {j + 1}")
+        printed(found, [leaf.grad[j]] * 2, 4)
+    for line, wanted in zip(chapter.table("floor"), bounds(), strict=True):
+        printed(float(line["loss"]), float(wanted), 3)
+        printed(float(line["perplexity"]), float(mpmath.exp(wanted)), 2)
+    (drawn,) = chapter.table("floor-drawn")
+    (interval,) = pm(drawn["mean of −ln π"])
     assert holds(interval, float(bounds()[2]))
-    printed(float(chapter.output("floor-drawn").split()[-1]), float(bounds()[2]), 3)
-    assert chapter.output("at-once") == "23 True"
+    printed(float(drawn["H"]), float(bounds()[2]), 3)
     count = chapter.values("floor-terms")[0]
     assert count == chapter.values("measured")[0]
     assert 1990 <= int(count) <= 2000
@@ -533,19 +598,21 @@ def above(models: dict[str, LanguageModel]) -> np.ndarray:
 
 
 @pytest.mark.site
-@each_language
-def test_trained_model(
-    page: ReadPage, lang: str, models: dict[str, LanguageModel], above: np.ndarray
-) -> None:
-    chapter, model = page(lang, "language-model"), models["language-model"]
+def test_trained_model(page: ReadPage, models: dict[str, LanguageModel], above: np.ndarray) -> None:
+    chapter, model = page("en", "language-model"), models["language-model"]
     each = above.mean(axis=1)
     (interval,) = pm(chapter.output("measured"))
     error = math.hypot(interval[1] / 1.96, each.std() / math.sqrt(3000))
     assert abs(interval[0] - each.mean()) < 5 * error + 5e-5
     assert abs(float(chapter.values("training")[1]) - interval[0]) < 5.1e-4
-    printed(chapter.array("measured"), above[:, 0::3].mean(axis=0), 1)
-    assert (np.abs(chapter.array("measured")) < 0.05).all()
-    assert chapter.output("as-torch").splitlines() == ["(100, 24, 18) True", "True"]
+    (verbs,) = chapter.table("measured")
+    assert [*verbs] == [f"sentence {s}" for s in range(1, 9)]
+    found = [float(x) for x in verbs.values()]
+    printed(found, above[:, 0::3].mean(axis=0), 1)
+    assert max(map(abs, found)) < 0.05
+    logits, _ = in_torch(drawn_as_the_page(), model, look=False)
+    for name, wanted in zip(NAMES, logits[0, -1], strict=False):
+        printed(chapter.column("as-torch", name), [wanted] * 2, 3)
     # What the figure of the beginning shows: both heads of block 2 look at the verb of bob.
     _, seen = in_torch(words_of(QUESTION), model)
     assert (seen[1][:, -1].argmax(dim=-1) == 4).all()
@@ -571,26 +638,22 @@ def judged(ids: list[int]) -> bool:
 
 
 @pytest.mark.site
-@each_language
-def test_targets_not_shifted(page: ReadPage, lang: str) -> None:
-    chapter = page(lang, "language-model")
-    wrong, right = rows(chapter, "mistake-shift")
-    loss, copied = wrong.split(" ", 1)
-    assert float(loss) < 0.1 < float(bounds()[2])
-    assert chapter.values("training")[-1] == loss
-    assert copied == "ann sings . bob" + " bob" * 5
-    loss, told = right.split(" ", 1)
-    assert abs(float(loss) - float(bounds()[2])) < 0.15  # one batch of 32 stories
-    assert judged(words_of(told))
+def test_targets_not_shifted(page: ReadPage) -> None:
+    chapter = page("en", "language-model")
+    wrong, right = chapter.table("mistake-shift")
+    assert float(wrong["last loss"]) < 0.1 < float(bounds()[2])
+    assert chapter.values("training")[-1] == wrong["last loss"]
+    assert wrong["written"] == "ann sings . bob" + " bob" * 5
+    assert abs(float(right["last loss"]) - float(bounds()[2])) < 0.15  # a batch of 32 stories
+    assert judged(words_of(right["written"]))
 
 
 @pytest.mark.site
-@each_language
-def test_what_it_writes(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+def test_what_it_writes(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     """Drawn again with torch's softmax and a plain loop over the sums."""
-    chapter, model = page(lang, "language-model"), models["language-model"]
+    chapter, model = page("en", "language-model"), models["language-model"]
     rng = np.random.default_rng(2017)
-    told = rows(chapter, "write")
+    told = column(chapter)
     for line, temperature in zip(told, (1e-9, 1, 3), strict=True):
         ids = words_of("ann sings . bob sleeps . ann")
         for u in rng.random(11):
@@ -603,11 +666,10 @@ def test_what_it_writes(page: ReadPage, lang: str, models: dict[str, LanguageMod
 
 
 @pytest.mark.site
-@each_language
-def test_cuts(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
-    chapter = page(lang, "language-model")
+def test_cuts(page: ReadPage, models: dict[str, LanguageModel]) -> None:
+    chapter = page("en", "language-model")
     wanted = [[16 / 30, 9 / 30, 4 / 30, 1 / 30], [4 / 7, 3 / 7, 0, 0], [4 / 9, 3 / 9, 2 / 9, 0]]
-    printed([row(line) for line in rows(chapter, "cut")], wanted, 3)
+    printed(chances(chapter, "cut"), wanted, 3)
     # names: powers, the first four, and the first five, which have 0.84
     p = [float(x) for x in P_NAME]
     ann = [p[0] ** c / sum(x**c for x in p) for c in (2, 1, 0.5)]
@@ -622,12 +684,22 @@ def test_cuts(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> No
         lambda z: torch.softmax(z.where(z >= z.topk(4).values[..., -1:], -torch.inf), dim=-1),
         nucleus,
     ]
-    for line, rule, share in zip(rows(chapter, "settings"), rules, ann, strict=True):
-        right, mean, formula = map(float, line.split()[-3:])
-        printed(formula, share, 2)
+    settings = chapter.table("settings")
+    assert [line[""] for line in settings] == ["τ = 0.5", "τ = 1", "τ = 2", "k = 4", "c = 0.8"]
+    for line, rule, share in zip(settings, rules, ann, strict=True):
+        right, mean = float(line["right words"]), float(line["ann, model"])
+        printed(float(line["ann, formula"]), share, 2)
         found = rule(z)
         assert abs(mean - float(found[:, 2::3, 0].mean())) < 0.012
         assert abs(right - mass_of_right(found.numpy(), stories)) < 0.012
+
+
+def chances(chapter: Page, block: str) -> list[list[float]]:
+    """The probabilities of words in each row of a table."""
+    return [
+        [float(x) for name, x in line.items() if name.startswith("word ")]
+        for line in chapter.table(block)
+    ]
 
 
 def nucleus(z: Any) -> Any:
@@ -653,12 +725,12 @@ def mass_of_right(p: np.ndarray, stories: np.ndarray) -> float:
 
 
 @pytest.mark.site
-@each_language
-def test_drawing_from_what_does_not_sum(page: ReadPage, lang: str) -> None:
-    wrong, right, error = rows(page(lang, "language-model"), "mistake-sum")
-    assert row(wrong) == [0.4, 0.3, 0, 0.3]  # 0.4, 0.3 and the missing 0.3
-    printed(row(right), [4 / 7, 3 / 7, 0, 0], 3)
-    assert error == "probabilities must sum to 1, got"[: len(error)]
+def test_drawing_from_what_does_not_sum(page: ReadPage) -> None:
+    wrong, right = chances(page("en", "language-model"), "mistake-sum")
+    assert wrong == [0.4, 0.3, 0, 0.3]  # 0.4, 0.3 and the missing 0.3
+    printed(right, [4 / 7, 3 / 7, 0, 0], 3)
+    with pytest.raises(ValueError, match="probabilities must sum to 1, got"):
+        sample(np.array([0.4, 0.3, 0, 0]), np.array(0.5))
 
 
 # ------------------------------------------------------------------------ heads
@@ -690,37 +762,40 @@ def examined(model: LanguageModel, seed: int) -> tuple[float, list[float], list[
 
 
 @pytest.mark.site
-@each_language
-def test_words_have_random_periods(page: ReadPage, lang: str) -> None:
-    for word in rows(page(lang, "language-model"), "words"):
+def test_words_have_random_periods(page: ReadPage) -> None:
+    for line in page("en", "language-model").table("words"):
+        word = line["letters"].split()
         assert len(word) == 24
         period = next(p for p in range(1, 24) if word[p:] == word[:-p])
         assert 4 <= period <= 10
+        assert line["period"] == str(period)
         assert len(set(word[:period])) == period
 
 
+def by_start(chapter: Page, block: str) -> list[list[float]]:
+    """The numbers of each start, or of each model, without its name."""
+    return [[float(x) for name, x in line.items() if name] for line in chapter.table(block)]
+
+
 @pytest.mark.site
-@each_language
-def test_induction(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
+def test_induction(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     """The first start again, in torch, on other words; the other starts are like it."""
-    chapter = page(lang, "language-model")
-    count, *shares = rows(chapter, "induction")
+    chapter = page("en", "language-model")
     two, one = models["two-layers"], models["one-layer"]
     trained = [a.size for a in parameter_arrays(two._replace(positions=None))]
-    assert int(count) == sum(trained) == 2 * 26 * 32 + 2 * 4 * 32**2
-    (depth_2, *right_2), (depth_1, *right_1) = (list(map(float, line.split())) for line in shares)
-    assert (depth_2, depth_1) == (2, 1)
+    assert sum(trained) == 2 * 26 * 32 + 2 * 4 * 32**2 == 9856
+    assert [line[""] for line in chapter.table("induction")] == ["two layers", "one layer"]
+    right_2, right_1 = by_start(chapter, "induction")
     assert min(right_2) > 0.99
     assert max(right_1) < 0.35
     right, on_target, before = examined(two, 5)
     assert abs(right - right_2[0]) < 0.006
     assert abs(examined(one, 6)[0] - right_1[0]) < 0.02
-    _, *targets = rows(chapter, "by-head")[:4]
-    _, *previous = rows(chapter, "by-head")[4:]
-    np.testing.assert_allclose(row(targets[0]), on_target, atol=0.015)
-    np.testing.assert_allclose(row(previous[0]), before, atol=0.015)
-    assert min(min(row(line)[2:]) for line in targets) > 0.9
-    assert max(max(row(line)[:2]) for line in targets) < 0.2
+    targets, previous = by_start(chapter, "by-head"), by_start(chapter, "letter-before")
+    np.testing.assert_allclose(targets[0], on_target, atol=0.015)
+    np.testing.assert_allclose(previous[0], before, atol=0.015)
+    assert min(min(line[2:]) for line in targets) > 0.9
+    assert max(max(line[:2]) for line in targets) < 0.2
 
 
 @pytest.fixture(scope="module")
@@ -738,26 +813,23 @@ def right_without(models: dict[str, LanguageModel]) -> list[float]:
 
 
 @pytest.mark.site
-@each_language
-def test_ablation(page: ReadPage, lang: str, right_without: list[float]) -> None:
-    first, *_ = rows(page(lang, "language-model"), "ablation")[1:]
-    for right, got in zip(right_without, map(float, first.split()), strict=True):
+def test_ablation(page: ReadPage, right_without: list[float]) -> None:
+    first, *_ = by_start(page("en", "language-model"), "ablation")
+    for right, got in zip(right_without, first, strict=True):
         assert abs(right - got) < 0.03
 
 
 @pytest.mark.site
-@each_language
-def test_what_the_text_says_of_heads(page: ReadPage, lang: str) -> None:
+def test_what_the_text_says_of_heads(page: ReadPage) -> None:
     """By the tables above it, which the two tests before this one hold."""
-    chapter = page(lang, "language-model")
-    _, *targets = rows(chapter, "by-head")[:4]
-    _, *previous = rows(chapter, "by-head")[4:]
-    low, high = (f(x for line in previous for x in row(line)[:2]) for f in (min, max))
+    chapter = page("en", "language-model")
+    targets, previous = by_start(chapter, "by-head"), by_start(chapter, "letter-before")
+    low, high = (f(x for line in previous for x in line[:2]) for f in (min, max))
     values = chapter.values("heads")
-    assert values[0] == f"{min(min(row(line)[2:]) for line in targets):.2f}"
+    assert values[0] == f"{min(min(line[2:]) for line in targets):.2f}"
     assert values[1:3] == [f"{low:.2f}", f"{high:.2f}"]
     assert 0.2 < low < high < 0.7
-    table = [list(map(float, line.split())) for line in rows(chapter, "ablation")[1:]]
+    table = by_start(chapter, "ablation")
     single, both = [x for line in table for x in line[:4]], [line[4] for line in table]
     assert values[3:] == [f"{x:.3f}" for x in (max(both), min(single), max(single))]
     assert max(both) < 0.3 < min(single)
@@ -783,38 +855,40 @@ def test_slider_of_heads(page: ReadPage, lang: str, models: dict[str, LanguageMo
 
 
 @pytest.mark.site
-@each_language
-def test_one_layer_on_the_page(page: ReadPage, lang: str, models: dict[str, LanguageModel]) -> None:
-    chapter = page(lang, "language-model")
-    assert chapter.output("one-layer").split() == ["True", "False"]
+def test_one_layer_on_the_page(page: ReadPage, models: dict[str, LanguageModel]) -> None:
+    chapter = page("en", "language-model")
+    one, two = ([*line.values()] for line in chapter.table("one-layer"))
+    assert (one, two) == (["one layer", "✓"], ["two layers", "✗"])
     ids = [ord(c) - 97 for c in "kfcukfcuk"]
-    for line, name in zip(rows(chapter, "exercise-copy"), ("two-layers", "one-layer"), strict=True):
+    names = ("two-layers", "one-layer")
+    for line, name in zip(chapter.table("exercise-copy"), names, strict=True):
         p = softmax_of(ids, models[name])[-1]
-        printed(row(line), [p[ord(c) - 97] for c in "kfcu"], 2)
+        printed([float(line[c]) for c in "kfcu"], [p[ord(c) - 97] for c in "kfcu"], 2)
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page: ReadPage, lang: str) -> None:
-    chapter = page(lang, "language-model")
-    numbers, gradient = rows(chapter, "exercise-pencil")
-    printed([float(x) for x in numbers.split()], [float(mpmath.log(mpmath.mpf(8) / 3))] * 2)
-    printed(row(gradient), [1 / 8, 3 / 8 - 1, 4 / 8], 3)
-    assert chapter.output("exercise-perplexity").split() == ["4.00", "8.00"]
-    kept, *prices = rows(chapter, "exercise-price")
-    printed(row(kept), [50 / 95, 30 / 95, 15 / 95, 0])
-    printed([float(x) for x in prices], [-math.log(0.95)] * 2)
-    first, last = rows(chapter, "exercise-order")
+def test_exercises(page: ReadPage) -> None:
+    chapter = page("en", "language-model")
+    (pencil,) = chapter.table("exercise-pencil")
+    losses = [float(pencil[name]) for name in ("loss", "ln(8/3)")]
+    printed(losses, [float(mpmath.log(mpmath.mpf(8) / 3))] * 2)
+    printed(row(pencil["gradient"]), [1 / 8, 3 / 8 - 1, 4 / 8], 3)
+    assert chapter.column("exercise-perplexity", "perplexity") == [4, 8]
+    (price,) = chapter.table("exercise-price")
+    (kept,) = chances(chapter, "exercise-price")
+    printed(kept, [50 / 95, 30 / 95, 15 / 95, 0])
+    printed([float(price[name]) for name in ("D(r ‖ p)", "−ln 0.95")], [-math.log(0.95)] * 2)
+    first, last = chances(chapter, "exercise-order")
     roots = [mpmath.sqrt(x) for x in (5, 3, 2)]
     assert (roots[0] + roots[1]) / sum(roots) < 0.75
-    printed(row(first), [float(x / sum(roots)) for x in roots], 3)
-    printed(row(last), [float(x / sum(roots[:2])) for x in roots[:2]] + [0], 3)
-    wrong, right = rows(chapter, "exercise-zero")
+    printed(first, [float(x / sum(roots)) for x in roots], 3)
+    printed(last, [float(x / sum(roots[:2])) for x in roots[:2]] + [0], 3)
+    wrong, right = chances(chapter, "exercise-zero")
     powers = [mpmath.exp(x) for x in (-1, -2, 0, 0)]
-    printed(row(wrong), [float(x / sum(powers)) for x in powers], 3)
-    printed(row(right), [float(x / sum(powers[:2])) for x in powers[:2]] + [0, 0], 3)
-    for line, s in zip(rows(chapter, "exercise-new"), (1, 7), strict=True):
-        sentence, formula, counted, loss = map(float, line.split())
+    printed(wrong, [float(x / sum(powers)) for x in powers], 3)
+    printed(right, [float(x / sum(powers[:2])) for x in powers[:2]] + [0, 0], 3)
+    for line, s in zip(chapter.table("exercise-new"), (1, 7), strict=True):
+        sentence, formula, counted, loss = map(float, line.values())
         new = chance_of_new(8)[s]
         assert sentence == s + 1
         printed(formula, float(new), 2)

@@ -270,6 +270,7 @@ def test_an_error_is_the_readers_own_line(code: str, line: int, own: str, messag
     assert (result["error"]["line"], result["error"]["code"]) == (line, own)
     assert result["error"]["message"].startswith(message)
     assert "site/run" not in result["error"]["message"]
+    assert "running/" not in result["error"]["message"]
 
 
 # --- Python for the browser ----------------------------------------------------------------------

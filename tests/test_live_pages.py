@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
+from attention_docs.running.imports import imported
 from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
-from attention_docs.site.run.imports import Modules, imported
+from attention_docs.site.run.imports import Modules
 from attention_docs.site.run.live import Session
 from attention_docs.site.store import Store, key_of
 from tests.conftest import (
@@ -56,36 +57,40 @@ def keeper(chromium: Any, address: str) -> Iterator[Any]:
     # What a service worker asks for, no test can see.
     context = chromium.new_context(service_workers="block")
     context.set_default_timeout(PATIENCE)
-    context.add_init_script(SHARED)
+    script = {"content_type": "text/javascript", "body": SHARED}
+    context.route(re.compile(r"/live/guest\.js$"), lambda route: route.fulfill(**script))
     tab = context.new_page()
     tab.goto(address + path_of("en", "numbers"))
     yield tab
     context.close()
 
 
-# A page that this tab opens takes its worker; one that was ended is followed by the page's own.
-SHARED = """if (window.opener?.worker) {
-  const { opener, Worker } = window;
-  window.Worker = function Shared(script, options) {
-    const { worker } = opener;
-    if (!worker) return new Worker(script, options);
+# A page that this tab opens takes its Python; where that was ended, one of its own follows.
+SHARED = """
+const { Guest: Own } = await import("./guest.js?own");
+export class Guest {
+  constructor(folder, hears) {
+    const { guest } = window.opener ?? {};
+    if (!guest) return new Own(folder, hears);
+    guest.hears = hears;
     return {
-      addEventListener: (...heard) => worker.addEventListener(...heard),
-      postMessage: (message) => worker.postMessage(message),
-      terminate: () => { worker.terminate(); opener.worker = null; },
+      post: (message) => guest.post(message),
+      end: () => { guest.end(); window.opener.guest = null; },
     };
-  };
+  }
 }"""
 # While it is in front: what a tab behind another one loads may wait.
 KEEP = """async (folder) => {
-  if (self.worker) return;
-  self.worker = new Worker("/assets/live/worker.js", { type: "module" });
+  if (self.guest) return;
+  const { Guest } = await import("/assets/live/guest.js?own");
   await new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }) => {
-      if (data.type === "ready") resolve();
-      if (data.type === "broken") reject(new Error(data.message));
+    const message = ({ type, message }) => {
+      if (type === "ready") resolve();
+      if (type === "broken") reject(new Error(message));
     };
-    worker.postMessage({ type: "start", folder, page: '{"lang": "en", "cells": []}', turn: 0 });
+    const broken = (message) => reject(new Error(message));
+    self.guest = new Guest(folder, { message, broken, loading() {} });
+    guest.post({ type: "start", page: '{"lang": "en", "cells": []}', turn: 0 });
   });
 }"""
 
@@ -101,7 +106,10 @@ KNOWN = {f"learning/{lang}#no-scale-figure": FAR for lang in LANGUAGES}
 """Blocks that give another digit in the browser, as "page/language#block", with the reason."""
 
 EVERY = """async ([folder, sources, check]) => {
-  self.python ??= await (await import("/assets/live/python.js")).load(folder);
+  const { startPython } = await import("/assets/live/python.js");
+  const { loadPyodide } = await import(`${folder}pyodide.mjs`);
+  const archive = fetch(`${folder}package.zip`).then((answer) => answer.arrayBuffer());
+  self.python ??= await startPython(loadPyodide, { indexURL: folder }, archive);
   python.globals.set("sources", sources);
   return JSON.parse(python.runPython(check));
 }"""
@@ -110,7 +118,7 @@ EVERY = """async ([folder, sources, check]) => {
 CHECK = """
 import json
 from attention_docs.site.run.live import Session, digest
-from attention_docs.site.run.result import Result
+from attention_docs.running.result import Result
 
 pages = {lang: json.loads(source) for lang, source in json.loads(sources).items()}
 first = next(iter(pages))
@@ -407,7 +415,7 @@ def test_everything_follows_and_comes_back(
     assert page.seen() == before
     assert page.status() == page.words["published"]
     if last:
-        page.tab.evaluate("opener.worker.terminate(); opener.worker = null")  # half a minute
+        page.tab.evaluate("opener.guest.end(); opener.guest = null")  # half a minute
 
 
 def knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> None:
@@ -454,6 +462,7 @@ def an_error_is_told_and_the_last_output_stays(page: Live) -> None:
     assert "print(nobody)" in error.inner_text()
     assert str(good.count("\n") + 2) in error.inner_text()
     assert "/site/run" not in error.inner_text()
+    assert "/running/" not in error.inner_text()
     assert page.output(BLOCK) == output
     field.fill(good)
     page.run()
@@ -511,7 +520,7 @@ def test_a_link_that_does_not_fit_changes_nothing(lang: str, live: Callable[...,
     page.tab.evaluate(
         """async () => {
           const { link } = await import("/assets/live/link.js");
-          const gone = { id: "gone", base: "x", code: "print(1)", edited: true };
+          const gone = { id: "gone", base: "x", origin: "y", code: "print(1)", edited: true };
           location.hash = await link([gone]);
         }"""
     )
@@ -661,7 +670,7 @@ class Strict(Handler):
         """The policy that docs/project/live-pages.md names."""
         policy = (
             "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; "
-            "style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+            "style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:"
         )
         self.send_header("Content-Security-Policy", policy)
         super().end_headers()
@@ -690,13 +699,17 @@ def test_a_first_visit(strict: str, visit: Visit) -> None:
     page.edit(BLOCK)
     page.settled()
     assert [one for one in asked if one.endswith(".wasm")]
-    assert all(one.startswith(strict) for one in asked)
+    own = re.compile(rf"{re.escape(strict)}/|blob:null/|about:srcdoc")  # what the tab itself holds
+    assert all(own.match(one) for one in asked), asked
     tab.wait_for_function(
         """async (files) => {
-          const kept = await (await caches.open("attention-live")).keys();
-          return files.every((file) => kept.some((one) => one.url.endsWith(file)));
+          const kept = [];
+          for (const name of await caches.keys()) {
+            for (const { url } of await (await caches.open(name)).keys()) kept.push(url);
+          }
+          return files.every((file) => kept.some((one) => one.endsWith(file)));
         }""",
-        arg=[*runtime.FILES, *{one.rpartition("/")[2] for one in asked if "/live/" in one}],
+        arg=[*runtime.FILES, "/files.json", "/live/en/softmax.json", "/softmax/index.html"],
     )
     tab.context.set_offline(True)
     tab.reload()
@@ -705,3 +718,6 @@ def test_a_first_visit(strict: str, visit: Visit) -> None:
     page.write(BLOCK, "onion cake", "soup")
     page.run()
     assert "[1, 1, 0]" in page.output(BLOCK)
+    tab.goto(strict + path_of("en", "softmax"))  # for the first time
+    page.edit("control")
+    page.settled()

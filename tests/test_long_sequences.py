@@ -25,7 +25,7 @@ from attention_docs.long_sequences import (
     t5_bias,
     t5_buckets,
 )
-from tests.conftest import each_language, row, rows
+from tests.conftest import each_language
 from tests.exact import printed
 
 seeds = st.integers(0, 2**32 - 1)
@@ -329,12 +329,12 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 @each_language
 def test_every_kind_of_position(page: Any, lang: str) -> None:
     chapter = page(lang, "long-sequences")
-    lines = rows(chapter, "table")[1:]
+    lines = page("en", "long-sequences").table("table")
     captions = [one.get_text() for one in chapter.soup.select(".frame figcaption")]
     assert len(lines) == len(captions) == len(CASES)
     for line, caption, (name, (kind, options)) in zip(lines, captions, CASES.items(), strict=True):
-        assert line.startswith(f"{name} ")
-        cells = re.findall(r"\d+(?: … \d+)?", line.removeprefix(name))
+        shown, *cells = line.values()
+        assert shown == name
         hits, near = right(kind, **options), right(kind, window=L, **options)
         for cell, (a, b) in zip(cells, RANGES, strict=False):
             span(cell, hits, a, b)
@@ -381,24 +381,21 @@ def test_what_the_text_says_of_the_kinds(page: Any, lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_long(page: Any, lang: str) -> None:
-    lines = rows(page(lang, "long-sequences"), "long")
+def test_long(page: Any) -> None:
+    lines = page("en", "long-sequences").table("long")
     for line, n in zip(lines, (16, 64), strict=True):
-        length, shares = line.split(": ")
-        assert int(length) == n
-        span(shares, right("sinusoids", n=n), 32, 64)
+        assert line[""] == f"trained on {n} tokens"
+        span(line["right answers, %"], right("sinusoids", n=n), 32, 64)
 
 
 @pytest.mark.site
-@each_language
-def test_mistake_no_limit(page: Any, lang: str) -> None:
-    lines = rows(page(lang, "long-sequences"), "mistake-no-limit")
+def test_mistake_no_limit(page: Any) -> None:
+    lines = page("en", "long-sequences").table("mistake-no-limit")
     options: list[dict[str, Any]] = [{}, {"divide": (4, 4)}, {"window": L}]
-    labels = ["t ", "t / 4", "w = 16"]
+    labels = ["plain (wrong)", "t / 4", "w = 16"]
     for line, label, option in zip(lines, labels, options, strict=True):
-        assert line.startswith(label)
-        span(line.removeprefix(label), right("RoPE", **option), 48, 64)
+        assert line[""] == label
+        span(line["right answers, %"], right("RoPE", **option), 48, 64)
     shares = [percents(right("RoPE", **option), 48, 64) for option in options]
     assert max(shares[0]) < min(shares[1] + shares[2])
 
@@ -407,15 +404,13 @@ def test_mistake_no_limit(page: Any, lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_dilution(page: Any, lang: str) -> None:
-    lines = rows(page(lang, "long-sequences"), "dilution")
+def test_dilution(page: Any) -> None:
+    lines = page("en", "long-sequences").table("dilution")
     for line, n in zip(lines, (16, 32, 64), strict=True):
         share = Fraction(45, 45 + n - 1)
-        found = re.fullmatch(rf"n = {n}: (\S+) = (\S+)", line)
-        assert found
-        printed(float(found[1]), float(share))
-        assert Fraction(found[2]) == share
+        assert line["keys"] == str(n)
+        printed(float(line["weight"]), float(share))
+        assert Fraction(line["as a fraction"]) == share
 
 
 @given(st.fractions(Fraction(1, 50), 50), st.integers(2, 40), st.integers(2, 40))
@@ -428,23 +423,23 @@ def test_dilution_in_fractions(lead: Fraction, n: int, more: int) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_slower_hands(page: Any, lang: str) -> None:
-    chapter = page(lang, "long-sequences")
+def test_slower_hands(page: Any) -> None:
+    chapter = page("en", "long-sequences")
     with mpmath.workdps(30):
         omega = [mpmath.power(10000, -mpmath.mpf(2 * i) / 8) for i in range(4)]
         base = 10000 * mpmath.power(4, mpmath.mpf(8) / 6)
         slowed = [mpmath.power(base, -mpmath.mpf(2 * i) / 8) for i in range(4)]
         wanted = [[16 * w for w in omega], [64 * w for w in omega]]
         wanted += [[16 * w for w in omega], [64 * w for w in slowed]]
-    for line, one in zip(rows(chapter, "angles"), wanted, strict=True):
-        printed(row(line), [float(x) for x in one], 3)
+    for i in range(4):
+        found = chapter.column("angles", f"hand {i}")
+        printed(found, [float(bounds[i]) for bounds in wanted], 3)
     inside = [a <= b for a, b in zip(wanted[3], wanted[0], strict=True)]
     near = [float(a / b) for a, b in zip(wanted[3], wanted[0], strict=True)]
     assert inside[:3] == [False] * 3
     assert near[3] == pytest.approx(1, rel=1e-12)
-    for line, new in zip(rows(chapter, "published"), (500000, 1000000), strict=True):
-        told = float(line.split("=")[1])
+    assert chapter.column("published", "base") == [500000, 1000000]
+    for told, new in zip(chapter.column("published", "λ"), (500000, 1000000), strict=True):
         # The factor gives the base back.
         assert 10000 * told ** (128 / 126) == pytest.approx(new, rel=2e-4)
 
@@ -460,39 +455,40 @@ def test_only_the_slowest_hand_stays(half: int, factor: float) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_alibi(page: Any, lang: str) -> None:
-    chapter = page(lang, "long-sequences")
-    for line, n in zip(rows(chapter, "alibi"), (8, 16, 64), strict=True):
+def test_alibi(page: Any) -> None:
+    chapter = page("en", "long-sequences")
+    for line, n in zip(chapter.table("alibi"), (8, 16, 64), strict=True):
+        assert line[""] == f"{n} tokens"
         total = sum(Fraction(1, 2**k) for k in range(n))
-        printed(row(line), [float(64 * Fraction(1, 2**k) / total) for k in range(8)], 2)
-    for line, w in zip(rows(chapter, "far"), (8, 12, 16), strict=True):
+        found = [float(line[f"Δ = {k}"]) for k in range(8)]
+        printed(found, [float(64 * Fraction(1, 2**k) / total) for k in range(8)], 2)
+    for line, w in zip(chapter.table("far"), (8, 12, 16), strict=True):
         met = []
         for n in (16, 64, 256):
             kept = [exp(3 * (k >= w) - k / 2) for k in range(n)]
             met.append(sum(kept[w:]) / sum(kept))
-        worst, rest = line.split("]")
-        printed(row(worst + "]"), met)
-        drawn, bound = map(float, rest.split())
-        printed(bound, exp(3 - w / 2))
+        assert line[""] == f"w = {w}"
+        printed([float(line[f"lead, n = {n}"]) for n in (16, 64, 256)], met)
+        drawn = float(line["random scores"])
+        printed(float(line["bound"]), exp(3 - w / 2))
         assert drawn < max(met) < exp(3 - w / 2)
 
 
 @pytest.mark.site
-@each_language
-def test_buckets_run(page: Any, lang: str) -> None:
-    first, *lines = rows(page(lang, "long-sequences"), "buckets")
-    assert row(first) == [bucket(one, 8, 16) for one in range(20)]
-    for line, n in zip(lines, (16, 64, 256, 4096), strict=True):
+def test_buckets_run(page: Any) -> None:
+    chapter = page("en", "long-sequences")
+    for b, line in enumerate(chapter.table("buckets")):
+        wanted = [str(one) for one in range(20) if bucket(one, 8, 16) == b]
+        assert [*line.values()] == [f"bucket {b}", ", ".join(wanted)]
+    assert chapter.column("near-share", "keys") == [16, 64, 256, 4096]
+    for line, n in zip(chapter.table("near-share"), (16, 64, 256, 4096), strict=True):
         kept = [exp(3)] * 16 + [1.0] * (n - 16)
         share = sum(kept[:16]) / sum(kept)
-        assert line.startswith(f"t + 1 = {n:4}: ")
-        printed(float(line.split(": ")[1]), share)
+        printed(float(line["share of the near keys"]), share)
 
 
 @pytest.mark.site
-@each_language
-def test_mark(page: Any, lang: str) -> None:
+def test_mark(page: Any) -> None:
     """One layer in plain loops, with the same draws."""
     rng = np.random.default_rng(SEED)
     w_q, w_k, _ = (rng.normal(size=(4, 4)) / 2 for _ in range(3))
@@ -505,9 +501,10 @@ def test_mark(page: Any, lang: str) -> None:
             exp(sum(a * b for a, b in zip(query, key, strict=True)) / sqrt(4)) for key in keys
         ]
         shares.append(powers[0] / sum(powers))
-    got = rows(page(lang, "long-sequences"), "none")
-    printed(row(got[0]), shares, 6)
-    assert got[0] == got[1]
+    chapter = page("en", "long-sequences")
+    assert chapter.column("none", "t") == [*range(8)]
+    for name in ("weight of the mark", "formula"):
+        printed(chapter.column("none", name), shares, 6)
     assert all(a > b for a, b in pairwise(shares))
 
 
@@ -524,15 +521,15 @@ def test_outputs_differ_iff_the_values_do(seed: int, same: bool) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_order(page: Any, lang: str) -> None:
+def test_order(page: Any) -> None:
     x = tensor(exam()[0])[None, :, :L]
     mixed = x[:, :, [*range(L - 2, -1, -1), L - 1]]
     moved = []
     for kind in ("none", "RoPE"):
         before, after = (logits(kind, trained(kind, L), one)[:, :, -1] for one in (x, mixed))
-        moved.append(f"{kind}: {bool((before - after).abs().max() > 1e-9)}")
-    assert rows(page(lang, "long-sequences"), "order") == moved == ["none: False", "RoPE: True"]
+        moved.append([kind, "✓" if (before - after).abs().max() > 1e-9 else "✗"])
+    found = [[*line.values()] for line in page("en", "long-sequences").table("order")]
+    assert found == moved == [["none", "✗"], ["RoPE", "✓"]]
 
 
 def test_best_without_an_order() -> None:
@@ -556,53 +553,54 @@ def test_best_without_an_order() -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_ceiling(page: Any, lang: str) -> None:
+def test_ceiling(page: Any) -> None:
     (letters, digits, asked), answers = exam()
     best = np.zeros(answers.shape)
     for b, t in np.argwhere(answers >= 0):
         found = [digits[b, u] for u in range(t + 1) if letters[b, u] == asked[b, t]]
         own = letters[b, t] == asked[b, t]
         best[b, t] = 1 if own else max(map(found.count, found)) / len(found)
-    lines = rows(page(lang, "long-sequences"), "ceiling")
+    lines = page("en", "long-sequences").table("ceiling")
     for line, (a, b) in zip(lines, RANGES, strict=True):
-        place, rest = line.split(": ")
-        assert place == f"{a + 1} … {b}"
-        shares, bound = rest.rsplit(" ", 1)
-        span(shares, right("none"), a, b)
+        assert line[""] == f"tokens {a + 1} … {b}"
+        span(line["trained, %"], right("none"), a, b)
         counted = answers[:, a:b] >= 0
-        printed(float(bound), 100 * best[:, a:b][counted].mean(), 0)
+        printed(float(line["bound, %"]), 100 * best[:, a:b][counted].mean(), 0)
     assert max(percents(right("none"), 32, 64)) < 100 * best[:, 32:][answers[:, 32:] >= 0].mean()
 
 
 @pytest.mark.site
-@each_language
-def test_window(page: Any, lang: str) -> None:
-    chapter = page(lang, "long-sequences")
+def test_window(page: Any) -> None:
+    chapter = page("en", "long-sequences")
     kinds = ("RoPE", "ALiBi", "T5", "none")
-    assert rows(chapter, "window") == [f"{kind}: True" for kind in kinds]
+    assert [[*line.values()] for line in chapter.table("window")] == [[k, "✓"] for k in kinds]
     x = tensor(exam()[0])[None]
     for kind in (*kinds, "sinusoids"):
         long = logits(kind, trained(kind, L), x, window=L)
         short = logits(kind, trained(kind, L), x[:, :, 24:40])
         same = bool((long[:, :, 39] - short[:, :, -1]).abs().max() < 1e-9)
         assert same is (kind != "sinusoids")
-    assert rows(chapter, "gradient") == ["learned: True", "RoPE: True", "T5: True"]
+    slopes = [[*line.values()] for line in chapter.table("gradient")]
+    assert [name for name, *_ in slopes] == ["learned", "RoPE", "T5"]
+    assert all(by_hand == by_differences for _, by_hand, by_differences in slopes)
+    assert len({by_hand for _, by_hand, _ in slopes}) == 3
 
 
 # The rest of the page.
 
 
 @pytest.mark.site
-@each_language
-def test_example(page: Any, lang: str) -> None:
-    chapter = page(lang, "long-sequences")
+def test_example(page: Any) -> None:
+    chapter = page("en", "long-sequences")
     (letters, digits, asked), answers = draw(np.random.default_rng([SEED, 7]), 1, 8)
-    told = [line[9:].split() for line in rows(chapter, "example")]
+    columns = ("letter", "digit", "asks for", "answer")
+    told = [[line[name] for line in chapter.table("example")] for name in columns]
     assert told[0] == ["ABCD"[one] for one in letters[0]]
     assert told[1] == [str(one) for one in digits[0]]
     assert told[2] == ["ABCD"[one] for one in asked[0]]
-    assert told[3] == ["-" if one < 0 else str(one) for one in answers[0]]
+    assert told[3] == ["" if one < 0 else str(one) for one in answers[0]]
+    assert told[2][0] == "B"  # the one that is not counted
+    assert "" not in told[3][1:]
     # Token 6 asks for A, which tokens 1 and 5 carry.
     assert told[2][5] == "A"
     assert [i + 1 for i in range(6) if told[0][i] == "A"] == [1, 5]
@@ -611,32 +609,34 @@ def test_example(page: Any, lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page: Any, lang: str) -> None:
-    chapter = page(lang, "long-sequences")
-    lines = rows(chapter, "exercise-dilute")
-    assert lines[:2] == ["n = 10: 1/2", "n = 100: 1/12"]
-    printed(float(lines[2]), float(mpmath.log(11)))
-    assert rows(chapter, "exercise-base") == ["900 [1, 30]"]
-    for line, by in zip(rows(chapter, "exercise-half"), (1, 2, 4), strict=True):
-        cells = re.findall(r"\d+(?: … \d+)?", line[6:])
-        for cell, (a, b) in zip(cells, RANGES, strict=True):
+def test_exercises(page: Any) -> None:
+    chapter = page("en", "long-sequences")
+    few, many = ([*line.values()] for line in chapter.table("exercise-dilute"))
+    assert (few, many[:2]) == (["10", "1/2", ""], ["100", "1/12"])
+    printed(float(many[2]), float(mpmath.log(11)))
+    (base,) = chapter.table("exercise-base")
+    assert base == {"base": "900", "1/ω_0": "1", "1/ω_1": "30"}
+    for line, by in zip(chapter.table("exercise-half"), (1, 2, 4), strict=True):
+        for cell, (a, b) in zip([*line.values()][1:], RANGES, strict=True):
             span(cell, right("RoPE", divide=(by, by)), a, b)
     for a, b in RANGES:
         half, quarter = (percents(right("RoPE", divide=(by, by)), a, b) for by in (2, 4))
         assert min(half) > max(quarter)
-    cells = [
-        line.split("k " if "k" in line else "q ")[1] for line in rows(chapter, "exercise-keys")
-    ]
+    cells = [line["right answers, %"] for line in chapter.table("exercise-keys")]
     span(cells[0], right("RoPE", divide=(4, 1)), 0, L)
     span(cells[1], right("RoPE", divide=(4, 4)), 0, L)
-    for line, w in zip(rows(chapter, "exercise-needle"), (16, 32, 64), strict=True):
+    for line, w in zip(chapter.table("exercise-needle"), (16, 32, 64), strict=True):
         kept = [exp((20 if k == w else 0) - k / 2) for k in range(65)]
-        printed(float(line.split(": ")[1]), kept[w] / sum(kept))
-    assert rows(chapter, "exercise-count") == ["True"]
-    for line, t in zip(rows(chapter, "exercise-far"), (15, 63, 255, 4095), strict=True):
-        share, bound = map(float, line.split(": ")[1].split())
-        printed([share, bound], [8 * exp(2) / (8 * exp(2) + t - 7)] * 2)
+        assert line["w"] == str(w)
+        printed(float(line["weight"]), kept[w] / sum(kept))
+    scores = np.random.default_rng(SEED).normal(size=(6, 6))[-1]
+    powers = [exp(s - 0.5 * (5 - u)) for u, s in enumerate(scores)]
+    for u, power in enumerate(powers):
+        printed(chapter.column("exercise-count", f"key {u + 1}"), [power / sum(powers)] * 2)
+    for line, t in zip(chapter.table("exercise-far"), (15, 63, 255, 4095), strict=True):
+        assert line["t"] == str(t)
+        shown = [float(line["share"]), float(line["bound"])]
+        printed(shown, [8 * exp(2) / (8 * exp(2) + t - 7)] * 2)
 
 
 @given(seeds, st.floats(0.01, 2))

@@ -20,6 +20,7 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
+from attention_docs.running.result import Result
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import Section, read_listing
 from attention_docs.site.read.pieces import Request
@@ -27,7 +28,6 @@ from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.syntax import NUMERAL
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand as expanded
-from attention_docs.site.run.result import Result
 from attention_docs.words import words
 from tests.conftest import LANGUAGES, ROOT, Page, class_of, each_language, tree_of
 

@@ -1,5 +1,6 @@
 """Several heads: parity with torch, and the published numbers by hand, exactly or with mpmath."""
 
+import json
 import math
 import re
 from fractions import Fraction
@@ -469,13 +470,13 @@ def test_formulas_of_the_sentence(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_verb(page, lang):
-    chapter = page(lang, "multi-head")
-    assert chapter.array("verb").tolist() == [6, 0, 0]
-    printed(chapter.array("verb", 1), [6 / mpmath.sqrt(2), 0, 0])
-    printed(chapter.array("verb", 2), [LARGE, SMALL, SMALL])
-    printed(chapter.numbers("verb")[-1], one_output(1)[1])
+def test_verb(page):
+    chapter = page("en", "multi-head")
+    assert [row[""] for row in chapter.table("verb")] == ["she", "outran", "him"]
+    assert chapter.column("verb", "dot product") == [6, 0, 0]
+    printed(chapter.column("verb", "score"), [6 / mpmath.sqrt(2), 0, 0])
+    printed(chapter.column("verb", "weight"), [LARGE, SMALL, SMALL])
+    assert chapter.column("verb", "speed") == SPEEDS
     values = [float(one) for one in chapter.values("two-relations")]
     printed(values, [one_output(1)[1], LARGE, one_output(2)[1]])
 
@@ -502,50 +503,48 @@ def test_routes(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_joined(page, lang):
-    chapter = page(lang, "multi-head")
-    printed(chapter.array("join"), list(zip(one_output(1), one_output(2), strict=True)))
-    printed(chapter.array("join", 1), [[one] for one in DIFFERENCE])
+def test_joined(page):
+    chapter = page("en", "multi-head")
+    printed(chapter.column("join", "head 1"), one_output(1))
+    printed(chapter.column("join", "head 2"), one_output(2))
+    printed(chapter.column("join", "output"), DIFFERENCE)
     printed([[float(one) for one in chapter.values("join")]], [[DIFFERENCE[1], 2]])
 
 
 @pytest.mark.site
-@each_language
-def test_bounds(page, lang):
+def test_bounds(page):
     """r_1 = 20, r_2 = 0, r_3 = -20, in whole numbers."""
-    chapter = page(lang, "multi-head")
+    chapter = page("en", "multi-head")
     wanted = []
     for beta in (1, -1):
         for large in (10, 100):
             s, t = (0, large) if beta > 0 else (large, 0)
             f = [20 + beta * s, 0, -20 + beta * t]
-            wanted += [beta, s, t, min(f), max(f), s - t]
+            wanted.append([beta, s, t, min(f), max(f), s - t])
             inside = min(f) <= s - t <= max(f)
             assert inside is (large == 10)
-    assert chapter.numbers("bounds") == wanted
-    assert re.findall("True|False", chapter.output("bounds")) == ["True", "False"] * 2
+    columns = ["β", "s", "t", "smallest f", "largest f", "s − t"]
+    found = zip(*(chapter.column("bounds", name) for name in columns), strict=True)
+    assert list(map(list, found)) == wanted
+    assert [row["between?"] for row in chapter.table("bounds")] == ["✓", "✗"] * 2
     assert chapter.numbers("random-heads") == [1000, 1000]
 
 
 @pytest.mark.site
-@each_language
-def test_exact(page, lang):
-    chapter = page(lang, "multi-head")
-    first, *lines = chapter.output("exact").splitlines()
-    epsilon, rest = re.findall(r"\d\.\d{4}", first)
-    printed([[float(epsilon), float(rest)]], [[SMALL, 1 - 3 * SMALL]])
-    assert len(lines) == 4
-    for line in lines:
-        hers, his, got = re.fullmatch(r" *(-?\d+) - +(\d+) = +(\S+)", line).groups()
-        assert float(got) == int(hers) - int(his)
+def test_exact(page):
+    chapter = page("en", "multi-head")
+    found = re.findall(r"= (\d\.\d{4})$", chapter.output("exact"), flags=re.M)
+    printed([float(one) for one in found], [SMALL, 1 - 3 * SMALL])
+    names = ("her speed s", "his speed t", "output of the verb")
+    hers, his, got = (chapter.column("exact", name) for name in names)
+    assert (hers, his) == ([7, 5, 0, -3], [5, 7, 100, 1000])
+    assert got == [s - t for s, t in zip(hers, his, strict=True)]
 
 
 @pytest.mark.site
 @each_language
 def test_split(page, lang):
     chapter = page(lang, "multi-head")
-    assert chapter.output("split").splitlines()[:2] == ["True", "True"]
     tokens = [[10 * i + c for c in (1, 2, 3, 4)] for i in (1, 2, 3)]
     halves = [[one for row in tokens for one in row[a : a + 2]] for a in (0, 2)]
     drawing = chapter.article.select_one("#out-split svg")
@@ -554,41 +553,45 @@ def test_split(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_sum(page, lang):
-    chapter = page(lang, "multi-head")
-    assert chapter.output("sum").startswith("True\n")
+def test_sum(page):
+    chapter = page("en", "multi-head")
+    first, second = one_map(1)[1], one_map(2)[1]
+    printed(chapter.column("sum", "head 1"), first)
+    printed(chapter.column("sum", "head 2"), second)
     printed(
-        chapter.array("sum"), [a - b for a, b in zip(one_map(1)[1], one_map(2)[1], strict=True)]
+        chapter.column("sum", "head 1 − head 2"),
+        [a - b for a, b in zip(first, second, strict=True)],
     )
-    assert chapter.output("batched") == "(2, 5, 12) (2, 3, 5, 5)\nTrue\nTrue"
+    shapes = re.findall(r"\(.*\)", chapter.output("batched"))
+    assert shapes == ["(2, 5, 12)", "(2, 3, 5, 5)"]
     assert chapter.values("key-bias") == ["3", "4"]
-    assert chapter.output("random-routes") == "True\n[4, 4, 4]"
-    assert chapter.output("key-bias") == "b_k True\nb_q False"
+    assert chapter.output("random-routes") == "[4, 4, 4]"
+    same = {row[""]: row["outputs the same without it?"] for row in chapter.table("key-bias")}
+    assert same == {"b_k": "✓", "b_q": "✗"}
 
 
 @pytest.mark.site
-@each_language
-def test_torch_sentence(page, lang):
-    chapter = page(lang, "multi-head")
+def test_torch_sentence(page):
+    chapter = page("en", "multi-head")
     theirs = nn.MultiheadAttention(4, 2, bias=False)
     lines = chapter.output("torch-sentence").splitlines()
     for line, (name, parameter) in zip(lines, theirs.named_parameters(), strict=False):
-        assert line.split(maxsplit=1) == [name, str(tuple(parameter.shape))]
-    printed(chapter.array("torch-sentence"), [[0, 0, 0, one] for one in DIFFERENCE])
-    assert lines[-2:] == ["True", "True"]
+        assert line == f"{name}: {tuple(parameter.shape)}"
+    columns = [chapter.column("torch-sentence", f"component {c}") for c in (1, 2, 3, 4)]
+    printed(np.transpose(columns), [[0, 0, 0, one] for one in DIFFERENCE])
 
 
 @pytest.mark.site
-@each_language
-def test_agreement(page, lang):
-    chapter = page(lang, "multi-head")
-    lines = chapter.output("torch-table").splitlines()
+def test_agreement(page):
+    chapter = page("en", "multi-head")
+    rows = chapter.table("torch-table")
     assert chapter.values("torch") == ["7", "5"]  # the tokens of another sequence, and of its own
-    assert lines[0] == f"torch {torch.__version__.split('+')[0]}"
-    assert len(lines) == 1 + 7 * 2
-    for line in lines[1:]:
-        assert re.search(r"(loop|module) +1e-(12|4) +True +True +True *$", line), line
+    version = torch.__version__.split("+")[0]
+    assert chapter.output("torch-table").strip() == f"torch {version}"
+    assert [row["computed by"] for row in rows] == ["loop", "module"] * 7
+    for row, bound in zip(rows, ["10⁻¹²"] * 12 + ["10⁻⁴"] * 2, strict=True):
+        assert row["bound"] == bound
+        assert [row[name] for name in ("outputs", "weights", "gradients")] == ["✓"] * 3
 
 
 # Typed once more from the reports named on the page: d, heads of queries, of keys, d_k = d_v.
@@ -606,22 +609,21 @@ CONFIGURATIONS = {
 
 
 @pytest.mark.site
-@each_language
-def test_configurations(page, lang):
+def test_configurations(page):
     """Counted map by map, with torch's linear layers."""
-    chapter = page(lang, "multi-head")
-    lines = chapter.output("configurations").splitlines()[1:]
+    chapter = page("en", "multi-head")
+    rows = chapter.table("configurations")
     share = {}
-    for (name, (d, h, g, size)), line in zip(CONFIGURATIONS.items(), lines, strict=True):
+    for (name, (d, h, g, size)), row in zip(CONFIGURATIONS.items(), rows, strict=True):
         widths = [(d, h * size), (d, g * size), (d, g * size), (h * size, d)]
         maps = [nn.Linear(*width, bias=False, device="meta") for width in widths]
         count = sum(one.weight.numel() for one in maps)
         share[name] = Fraction(count, d * d)
-        assert line.startswith(name)
-        *whole, ratio, got, per = line.removeprefix(name).split()
-        assert [int(one) for one in whole] == [d, h, g, size]
-        assert (float(ratio), int(got)) == (round(h * size / d, 2), count)
-        printed(float(per), share[name], 2)
+        assert row[""] == name
+        assert [int(row[one]) for one in ("d", "h", "g", "d_k")] == [d, h, g, size]
+        assert float(row["h·d_k/d"]) == round(h * size / d, 2)
+        assert row["N"] == f"{count:,}"
+        printed(float(row["N/d²"]), share[name], 2)
     kept = [name for name, (d, h, g, size) in CONFIGURATIONS.items() if g == h and h * size == d]
     assert kept == ["Transformer base", "BERT base", "GPT-3"]
     assert all(share[name] == 4 for name in [*kept, "Qwen3 4B"])
@@ -630,23 +632,22 @@ def test_configurations(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_count(page, lang):
-    chapter = page(lang, "multi-head")
-    lines = chapter.output("count").splitlines()
-    assert len(lines) == 7
-    for line, heads in zip(lines, (1, 2, 4, 8, 16, 32, 64), strict=True):
-        wanted = [heads, 64 // heads, *[4 * 64**2 + 4 * 64] * 3]
-        assert [int(one) for one in re.findall(r"\d+", line)] == wanted
+def test_count(page):
+    chapter = page("en", "multi-head")
+    heads = [1, 2, 4, 8, 16, 32, 64]
+    assert chapter.column("count", "h") == heads
+    assert chapter.column("count", "d/h") == heads[::-1]
+    for way in ("formula", "PyTorch", "this package"):
+        assert chapter.column("count", way) == [4 * 64**2 + 4 * 64] * 7
     assert chapter.values("count") == ["16640"]
 
 
 @pytest.mark.site
-@each_language
-def test_grouped(page, lang):
+def test_grouped(page):
     """The numbers of a token that stay in memory; and torch shares heads in the same order."""
-    output = page(lang, "multi-head").output("grouped")
-    assert output == "True\ng = 4: 24\ng = 2: 12\ng = 1: 6"
+    chapter = page("en", "multi-head")
+    assert chapter.column("grouped", "g") == [4, 2, 1]
+    assert chapter.column("grouped", "numbers per token") == [24, 12, 6]
     q, k, v = torch.randn(1, 4, 5, 3), torch.randn(1, 2, 5, 3), torch.randn(1, 2, 5, 3)
     theirs = nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
     each = [k.repeat_interleave(2, dim=1), v.repeat_interleave(2, dim=1)]
@@ -655,46 +656,49 @@ def test_grouped(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_trade(page, lang):
+def test_trade(page):
     """Counted product by product, with n = 16 and d = 64."""
-    chapter = page(lang, "multi-head")
+    chapter = page("en", "multi-head")
     n, d = 16, 64
-    lines = chapter.output("trade").splitlines()
-    for line, heads in zip(lines[1:-1], (1, 2, 4, 8, 16, 32, 64), strict=True):
+    rows = chapter.table("trade")
+    for row, heads in zip(rows, (1, 2, 4, 8, 16, 32, 64), strict=True):
         size = d // heads
         products = [(n, d, size)] * 3 + [(n, size, n), (n, n, size)]  # of one head
         work = heads * sum(a * b * c for a, b, c in products) + n * d * d
         wanted = [heads, size, heads, min(n, size), work, heads * n * n]
-        assert [int(one) for one in line.split()] == wanted
-    assert lines[-1] == "True"
+        columns = ("h", "d_k", "maps", "rank", "multiply-adds", "exponentials")
+        assert [int(row[one]) for one in columns] == wanted
 
 
 @pytest.mark.site
-@each_language
-def test_sizes(page, lang):
-    chapter = page(lang, "multi-head")
-    assert chapter.output("size-1") == "[2 2 2 4 4 4 4 4]"
+def test_sizes(page):
+    chapter = page("en", "multi-head")
+    queries, keys = [-3, -2, -1, 1, 2, 3, 4, 5], [2, -4, 1, 7, 0, -1, 5, 3]
+    assert chapter.column("size-1", "query q_i") == queries
+    best = [max(range(8), key=lambda j, q=q: q * keys[j]) for q in queries]
+    assert best == [1, 1, 1, 3, 3, 3, 3, 3]
+    assert chapter.column("size-1", "favourite key") == [j + 1 for j in best]
+    assert chapter.column("size-1", "its k_j") == [keys[j] for j in best]
     first, second = chapter.output("size-2").splitlines()[:2]
-    assert first == "[1 2 3 4 5 6 7 8]"
+    assert first == "Favourites: [1, 2, 3, 4, 5, 6, 7, 8]"
     angles = [2 * mpmath.pi * j / 8 for j in range(8)]
     terms = [mpmath.exp(25 * mpmath.cos(one) / mpmath.sqrt(2)) for one in angles]
-    printed([[float(second.split()[0])]], [[terms[0] / sum(terms)]])
-    assert second.split()[1] == "True"
-    found, alpha, same = chapter.output("size-7").split()
-    printed([[float(alpha)]], [[mpmath.log(Fraction(9, 10) / (Fraction(1, 10) / 7))]])
+    printed(float(second.split(": ")[1]), terms[0] / sum(terms))
+    found, alpha = re.findall(r"[\d.]+", chapter.output("size-7"))
+    printed(float(alpha), mpmath.log(Fraction(9, 10) / (Fraction(1, 10) / 7)))
     averaging = [[Fraction(int(i == j)) - Fraction(1, 8) for j in range(8)] for i in range(8)]
-    assert (found, same) == (str(rank(averaging)), "True")
+    assert found == str(rank(averaging))
 
 
 @pytest.mark.site
-@each_language
-def test_published(page, lang):
-    chapter = page(lang, "multi-head")
+def test_published(page):
+    chapter = page("en", "multi-head")
     # heads, size, perplexity, BLEU: table 3 of the paper, base and (A)
     rows = [[1, 512, 5.29, 24.9], [4, 128, 5.00, 25.5], [8, 64, 4.92, 25.8]]
     rows += [[16, 32, 4.91, 25.8], [32, 16, 5.01, 25.4]]
-    assert chapter.numbers("published") == [one for row in rows for one in row]
+    names = ("h", "d_k", "perplexity", "BLEU")
+    found = zip(*(chapter.column("published", name) for name in names), strict=True)
+    assert list(map(list, found)) == rows
     assert chapter.values("measured") == ["0.9", "0.3"]
 
 
@@ -703,36 +707,29 @@ def tag(sequence, token, component):
 
 
 @pytest.mark.site
-@each_language
-def test_reshape_alone(page, lang):
+def test_reshape_alone(page):
     """Number by number in the order of memory."""
-    lines = page(lang, "multi-head").output("mistake-reshape").splitlines()
     memory = [tag(s, t, c) for s in (1, 2) for t in (1, 2, 3, 4) for c in (1, 2, 3, 4)]
     wrong, right = [], []
-    for line in lines:
-        if line.startswith("r = "):
-            head, sequence = (int(one) for one in re.findall(r"\d", line))
-            token = 0
-            continue
-        token += 1
-        numbers = [int(one) for one in re.findall(r"\d+", line)]
-        wrong += numbers[:2]
-        assert numbers[2:] == [tag(sequence, token, 2 * head - 2 + c) for c in (1, 2)]
-        right += numbers[2:]
+    for row in page("en", "multi-head").table("mistake-reshape"):
+        head, sequence, token = (int(row[name]) for name in ("head", "sequence", "token"))
+        wrong += json.loads(row["wrong split"])
+        pair = json.loads(row["right split"])
+        assert pair == [tag(sequence, token, 2 * head - 2 + c) for c in (1, 2)]
+        right += pair
     assert wrong == memory
     assert sorted(right) == memory
     assert right != memory
 
 
 @pytest.mark.site
-@each_language
-def test_moved(page, lang):
+def test_moved(page):
     """Which outputs share a block of memory with token 4 of sequence 1."""
-    chapter = page(lang, "multi-head")
-    lines = chapter.output("mistake-moved").splitlines()
-    found = [re.findall(r"\[(.*?)\]", line) for line in lines]
-    assert found == [["1, 2, 3, 4", ""], ["3, 4", ""], ["", "1, 2, 3, 4"]]
-    assert chapter.output("mistake-filed") == "[(1, 2)]"
+    chapter = page("en", "multi-head")
+    names = ("moved in sequence 1", "moved in sequence 2")
+    found = [[row[name] for name in names] for row in chapter.table("mistake-moved")]
+    assert found == [["1, 2, 3, 4", "none"], ["3, 4", "none"], ["none", "1, 2, 3, 4"]]
+    assert chapter.table("mistake-filed") == [{"head": "1", "sequence": "2"}]
     # By torch, with the published class's own two lines: tokens 1 and 2 do not see token 4.
     x = torch.randn(2, 4, 4, dtype=torch.float64, requires_grad=True)
     q = x.reshape(-1, 2, 4, 2)
@@ -754,98 +751,108 @@ def test_import(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_wrong_join(page, lang):
-    chapter = page(lang, "multi-head")
+def test_wrong_join(page):
+    chapter = page("en", "multi-head")
     numbers = [*one_output(1), *one_output(2)]
     pairs = [numbers[0:2], numbers[2:4], numbers[4:6]]
-    printed(chapter.array("mistake-join", 1), pairs)
-    printed([chapter.array("mistake-join", 2)], [[a - b for a, b in pairs]])
-    printed([chapter.array("mistake-join", 3)], [DIFFERENCE])
+    first, second, *rows = (
+        [json.loads(row[word]) for word in ("she", "outran", "him")]
+        for row in chapter.table("mistake-join")
+    )
+    printed([first, second], [one_output(1), one_output(2)])
+    wrong, wrong_outputs, right, right_outputs = rows
+    printed(wrong, pairs)
+    printed(wrong_outputs, [a - b for a, b in pairs])
+    printed(right, list(zip(one_output(1), one_output(2), strict=True)))
+    printed(right_outputs, DIFFERENCE)
     values = [float(one) for one in chapter.values("mistake-join")]
     printed([values], [[pairs[1][0] - pairs[1][1], DIFFERENCE[1]]])
     assert abs(values[0] - values[1]) > 1
 
 
 @pytest.mark.site
-@each_language
-def test_leak(page, lang):
-    chapter = page(lang, "multi-head")
-    lines = chapter.output("mistake-leak").splitlines()
-    assert len(lines) == 2
-    for line, his in zip(lines, (5, 9), strict=True):
+def test_leak(page):
+    chapter = page("en", "multi-head")
+    rows = chapter.table("mistake-leak")
+    found = [[float(row[name]) for name in ("output 1", "output 2")] for row in rows]
+    places = [(row["his speed t"], row["join"]) for row in rows]
+    assert places == [("5", "wrong"), ("5", "right"), ("9", "wrong"), ("9", "right")]
+    for i, his in enumerate((5, 9)):
         heads = []
         for head in (1, 2):
             outputs = []
-            for i, to in enumerate(LOOKED_FOR[head]):
-                raw = [HIGH if j == to else mpmath.mpf(1) for j in range(i + 1)]
-                speeds = [7, 0, his][: i + 1]
+            for k, to in enumerate(LOOKED_FOR[head]):
+                raw = [HIGH if j == to else mpmath.mpf(1) for j in range(k + 1)]
+                speeds = [7, 0, his][: k + 1]
                 mean = dot(raw, speeds) / sum(raw)
                 outputs.append(mean)
             heads.append(outputs)
         flat = heads[0] + heads[1]
         wrong = [flat[0] - flat[1], flat[2] - flat[3]]
         right = [a - b for a, b in zip(heads[0][:2], heads[1][:2], strict=True)]
-        got = [float(one) for one in re.findall(r"-?\d+\.\d{4}", line)]
-        printed([got], [wrong + right])
-    (wrong, right), (other, same) = (re.split("[✗✓]", line)[1:] for line in lines)
+        printed(found[2 * i : 2 * i + 2], [wrong, right])
+    wrong, right, other, same = found
     assert wrong != other
     assert right == same
 
 
 @pytest.mark.site
-@each_language
-def test_scale(page, lang):
-    chapter = page(lang, "multi-head")
-    for i, divisor in enumerate((1, 2, mpmath.sqrt(2))):
+def test_scale(page):
+    rows = page("en", "multi-head").table("mistake-scale")
+    divisors = {"÷ 1": 1, "÷ √d": 2, "÷ √d_k": mpmath.sqrt(2)}
+    for row, (name, divisor) in zip(rows, divisors.items(), strict=True):
         high = mpmath.exp(6 / mpmath.mpf(divisor))
-        row = [high / (high + 2), 1 / (high + 2), 1 / (high + 2)]
-        printed([chapter.array("mistake-scale", i)], [row])
+        assert row[""] == name
+        found = [float(row[word]) for word in ("she", "outran", "him")]
+        printed(found, [high / (high + 2), 1 / (high + 2), 1 / (high + 2)])
 
 
 @pytest.mark.site
-@each_language
-def test_average(page, lang):
-    chapter = page(lang, "multi-head")
+def test_average(page):
+    chapter = page("en", "multi-head")
     pairs = zip(one_map(1), one_map(2), strict=True)
     mean = [[(a + b) / 2 for a, b in zip(*rows, strict=True)] for rows in pairs]
-    printed(chapter.array("mistake-average"), mean)
+    words = ("she", "outran", "him")
+    found, each = (
+        np.transpose([chapter.column(block, word) for word in words])
+        for block in ("mistake-average", "mistake-average-right")
+    )
+    printed(found, mean)
     assert mean[1][0] == mean[1][2]  # neither relation shows
-    assert chapter.output("mistake-average").endswith("True")
-    printed(chapter.array("mistake-average-right"), [one_map(1), one_map(2)])
+    printed(each, [*one_map(1), *one_map(2)])
+    assert chapter.column("mistake-average-right", "head") == [1, 1, 1, 2, 2, 2]
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page, lang):
-    chapter = page(lang, "multi-head")
+def test_exercises(page):
+    chapter = page("en", "multi-head")
     first = dot([Fraction(3, 4), Fraction(1, 4)], [8, 4])
     second = dot([Fraction(1, 2)] * 2, [2, 6])
-    assert chapter.numbers("exercise-join") == [first, second, first - 2 * second]
-    lines = chapter.output("exercise-fixed").splitlines()
-    for line, heads in zip(lines, (1, 4, 8, 16), strict=True):
+    found = [int(line.split(": ")[1]) for line in chapter.output("exercise-join").splitlines()]
+    assert found == [first, second, first - 2 * second]
+    for row, heads in zip(chapter.table("exercise-fixed"), (1, 4, 8, 16), strict=True):
         size = 64 * heads
         maps = [nn.Linear(512, size, bias=False)] * 3 + [nn.Linear(size, 512, bias=False)]
         count, whole = sum(one.weight.numel() for one in maps), 4 * 512 * 512
-        got = re.fullmatch(r"h = +(\d+): +(\d+) +(\d+)", line).groups()
-        assert [int(one) for one in got] == [heads, count, whole]
+        assert row == {"h": str(heads), "parameters": f"{count:,}", "4d²": f"{whole:,}"}
         assert (count == whole) is (heads == 8)
     exact = [one / (1 - 3 * SMALL) for one in DIFFERENCE]
-    printed(chapter.array("exercise-order"), [-one for one in exact])
-    printed(chapter.array("exercise-order", 1), exact)
+    columns = [chapter.column("exercise-order", word) for word in ("she", "outran", "him")]
+    printed(np.transpose(columns), [[-one for one in exact], exact])
     printed(chapter.array("exercise-equal"), [5 * one for one in one_output(1)])
-    assert chapter.output("exercise-equal").endswith("True")
-    assert chapter.output("exercise-two-steps") == "True"
+    counts = re.findall(r": (\d+)", chapter.output("exercise-two-steps"))
+    assert counts == [str(12 * 12 + 3 * 12 * 4), str(3 * 12 * 4)]
 
 
 @pytest.mark.site
-@each_language
-def test_exercise_mask(page, lang):
+def test_exercise_mask(page):
     """Who sees the third token: of equal scores each visible one gets the same share."""
-    chapter = page(lang, "multi-head")
+    chapter = page("en", "multi-head")
     third = Fraction(1, 3)
-    printed(chapter.array("exercise-mask"), [[0, third], [0, third]])
-    printed(chapter.array("exercise-mask", 1), [[0, 0], [third, third]])
+    places = [chapter.column("exercise-mask", name) for name in ("sequence", "head")]
+    assert places == [[1, 1, 2, 2], [1, 2, 1, 2]]
+    printed(chapter.column("exercise-mask", "with the wrong mask"), [0, third, 0, third])
+    printed(chapter.column("exercise-mask", "with the right mask"), [0, 0, third, third])
     # By torch: what a mask of that shape does there.
     scores = torch.zeros(2, 2, 3, 3)
     short = torch.tensor([[[True, True, False]], [[True, True, True]]])
@@ -855,17 +862,17 @@ def test_exercise_mask(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_exercise_any(page, lang):
+def test_exercise_any(page):
     """Both rows are positive and sum to 1, and the factors come back."""
-    first, second = page(lang, "multi-head").output("exercise-any").splitlines()
-    a, b, factors = ([Fraction(one) for one in part.split()] for part in first.split("|"))
+    chapter = page("en", "multi-head")
+    rows = chapter.table("exercise-any")
+    a, b = ([Fraction(row[name]) for row in rows] for name in ("a", "b"))
     for row in (a, b):
         assert min(row) > 0
         assert sum(row) == 1
-    p, m = factors
+    p, m = map(int, re.findall(r"= (\d+)", chapter.output("exercise-any")))
     wanted = [p * one - m * other for one, other in zip(a, b, strict=True)]
-    assert wanted == [1, -2, 1, 0] == [int(one) for one in second.split()]
+    assert wanted == [1, -2, 1, 0] == chapter.column("exercise-any", "p·a − m·b")
 
 
 def test_defaults_are_those_of_torch():

@@ -20,10 +20,12 @@ import yaml
 from attention_docs.site.read import relations
 from attention_docs.site.read.listing import read_listing
 from attention_docs.site.read.page import Page as Source
+from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.pieces import Block, Box, End, Fence
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.syntax import CODE_SPAN, VALUE
 from attention_docs.site.read.translations import compare, find_headings_without_id
+from attention_docs.words import table as words_table
 from tests.conftest import (
     BASE,
     BUILT,
@@ -136,6 +138,30 @@ def test_a_relation_changed_in_one_language_is_seen(word: str) -> None:
     assert any(told in message and held[0].id in message for message in messages), messages
 
 
+@pytest.mark.parametrize(
+    ("lang", "statement", "relation"),
+    [
+        ("en", "The norm does not grow.", "≤"),
+        ("en", "A weight never exceeds the sum.", "≤"),
+        ("en", "The error stays below the bound.", "≤"),
+        ("en", "The norm does not shrink.", "≥"),
+        ("zh", "范数不会变大。", "≤"),
+        ("zh", "误差始终低于上界。", "≤"),
+        ("en", "The norm grows.", ""),
+    ],
+)
+def test_a_bound_is_stated_in_plain_words(lang: str, statement: str, relation: str) -> None:
+    found = relations.said(statement, words_table("relations", lang))
+    assert {one.removeprefix("also ") for one in found} & {"≤", "≥"} == {*relation}
+    assert ("grows" in found) == (not relation)
+
+
+def test_a_list_is_numbered_as_its_language_likes() -> None:
+    """Markdown counts the items itself, so a marker is no number of the text."""
+    passage = Passage(1, 1, "", "", "1. Two of 3.\n   2) Four of 5.\n")
+    assert passage.numerals() == {"3": 1, "5": 1}
+
+
 def tasks(page: Source) -> str:
     """The text of the exercises without their hints and answers."""
     kinds, found = [], []
@@ -173,7 +199,8 @@ def allowed_in(page: Source, records: list[dict[str, Any]]) -> tuple[dict[int, s
     printed: dict[int, str] = defaultdict(lambda: f"{code} {tasks(page)}")
     for record in records:
         line = lines.get(record["id"], record["line"])
-        printed[chapter_part(page, line)] += f" {record['text']}"
+        table = record["figure"] if record.get("table") else ""
+        printed[chapter_part(page, line)] += f" {record['text']} {table}"
     heads = {chapter_part(page, one.line) for one in page.passages}
     found = {head: set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed[head])) for head in heads}
     return found, bare(" ".join(printed.values()))

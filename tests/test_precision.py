@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +26,7 @@ from attention_docs.precision import (
     soft_cap,
 )
 from attention_docs.score_functions import cosine
-from tests.conftest import each_language, row, rows, tries
+from tests.conftest import each_language, number_of, row, tries
 from tests.exact import printed
 
 SHORT = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
@@ -221,69 +220,66 @@ def test_inputs_are_left_alone() -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_the_sum_of_the_weights(page: Callable[[str, str], Any], lang: str) -> None:
-    precision = page(lang, "precision")
+def test_the_sum_of_the_weights(page: Callable[[str, str], Any]) -> None:
+    precision = page("en", "precision")
     total = torch.tensor(0.0, dtype=torch.bfloat16)
     for _ in range(4096):
         total = total + 1
     assert total.item() == 256
-    first, second = rows(precision, "hook")
-    assert first.split() == ["float32", "Σ", "e^s", "=", "4096", "Σ", "a", "=", "1"]
-    assert second.split() == ["bfloat16", "Σ", "e^s", "=", "256", "Σ", "a", "=", "16"]
+    assert [[*found.values()] for found in precision.table("hook")] == [
+        ["float32", "4096", "1"],
+        ["bfloat16", "256", "16"],
+    ]
     assert precision.values("precision")[0] == f"{4096 / total.item():.0f}"
-    assert rows(precision, "mistake-half") == ["wrong: Σ a = 16", "right: Σ a = 1"]
+    assert precision.column("mistake-half", "sum of the weights") == [16, 1]
 
 
 @pytest.mark.site
-@each_language
-def test_formats(page: Callable[[str, str], Any], lang: str) -> None:
-    found = rows(page(lang, "precision"), "formats")
+def test_formats(page: Callable[[str, str], Any]) -> None:
+    found = page("en", "precision").table("formats")
+    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     for line, name in zip(found, FORMATS, strict=True):
         info = torch.finfo(dtype(name))
         p = round(1 - math.log2(info.eps))
-        wanted = f"{name} p = {p} u = 2^-{p} largest {Decimal(info.max):.1e} 2^p = {2**p}"
-        assert line.split() == wanted.split()
+        assert [line[""], line["p"], line["2ᵖ"]] == [name, str(p), f"{2**p:,}"]
+        assert line["u"] == f"2{str(-p).translate(raised)}"
+        assert number_of(line["largest number"]) == float(f"{info.max:.1e}")
 
 
 @pytest.mark.site
-@each_language
-def test_pencil(page: Callable[[str, str], Any], lang: str) -> None:
-    precision = page(lang, "precision")
-    first, second = rows(precision, "pencil")
-    assert row(first) == by_torch(np.arange(16.0, 22), "float8_e4m3fn").tolist()
-    assert second == "16"
-    stops = {line.split()[0]: int(line.split()[1]) for line in rows(precision, "stuck")}
-    assert stops == {"float16": 2**11, "bfloat16": 2**8, "float8_e5m2": 8, "float8_e4m3fn": 16}
-    lines = rows(precision, "special")
-    tiny = by_torch(np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9]), "float8_e4m3fn") * 2**9
-    assert lines[0].split()[1:] == [
-        *(f"{sign}{x:.2f}," for sign, x in zip(("[", "", ""), tiny, strict=True)),
-        "nan,",
-        "nan]",
+def test_pencil(page: Callable[[str, str], Any]) -> None:
+    precision = page("en", "precision")
+    assert precision.output("pencil").startswith("1 added up forty times: 16")
+    assert precision.column("pencil", "number") == [*range(16, 22)]
+    rounded = by_torch(np.arange(16.0, 22), "float8_e4m3fn").tolist()
+    assert precision.column("pencil", "rounded") == rounded
+    wanted = {"float16": 2**11, "bfloat16": 2**8, "float8_e5m2": 8, "float8_e4m3fn": 16}
+    assert [[*line.values()] for line in precision.table("stuck")] == [
+        [name, str(stop + 100), str(stop)] for name, stop in wanted.items()
     ]
-    tiny = by_torch(np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9]), "float8_e5m2") * 2**9
-    assert lines[1].split()[1:] == [
-        *(f"{sign}{x:.2f}," for sign, x in zip(("[", "", ""), tiny, strict=True)),
-        "inf,",
-        "-inf]",
-    ]
+    tiny = np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9])
+    for line, name in zip(
+        precision.table("special"), ("float8_e4m3fn", "float8_e5m2"), strict=True
+    ):
+        small = [f"{x:.2f}" for x in by_torch(tiny, name) * 2**9]
+        beyond = ["NaN", "NaN"] if name == "float8_e4m3fn" else ["∞", "−∞"]
+        assert [*line.values()] == [name, *small, *beyond]
 
 
 @pytest.mark.site
-@each_language
-def test_rounding_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
+def test_rounding_on_the_page(page: Callable[[str, str], Any]) -> None:
     """Never more than u/(1 + u), which is reached just above a power of 2."""
-    found = rows(page(lang, "precision"), "rounding")
+    found = page("en", "precision").table("rounding")
     draws = np.random.default_rng(754)
     for line, name in zip(found, ("float32", *SHORT), strict=True):
         u = torch.finfo(dtype(name)).eps / 2
         x = draws.uniform(1, 4, 100_000)
         rounded = torch.tensor(x).to(dtype(name)).double().numpy()
         error = (np.abs(rounded - x) / x).max() / u
-        assert line.split()[0] == name
-        assert float(line.split()[1]) == pytest.approx(error, abs=0.0051)
-        assert float(line.split()[1]) <= 1
+        shown = float(line["largest relative error, in u"])
+        assert line[""] == name
+        assert shown == pytest.approx(error, abs=0.0051)
+        assert shown <= 1
 
 
 @pytest.mark.site
@@ -327,23 +323,22 @@ def test_scores_of_the_control(page: Callable[[str, str], Any], lang: str) -> No
 
 
 @pytest.mark.site
-@each_language
-def test_softmax_bound_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
-    for line, delta in zip(
-        rows(page(lang, "precision"), "softmax-bound"), (0.01, 0.1, 1), strict=True
-    ):
-        found, bound = (float(x) for x in line.split("=")[1].split()[1::2])
+def test_softmax_bound_on_the_page(page: Callable[[str, str], Any]) -> None:
+    lines = page("en", "precision").table("softmax-bound")
+    for line, delta in zip(lines, (0.01, 0.1, 1), strict=True):
+        assert float(line["δ"]) == delta
+        found, bound = float(line["largest factor"]), float(line["bound"])
         printed(bound, math.exp(2 * delta))
-        assert 0.99 * math.exp(2 * delta) < found <= bound
+        assert found == bound  # as the text says, to four decimals
 
 
 @pytest.mark.site
-@each_language
-def test_step_on_the_page(page: Callable[[str, str], Any], lang: str) -> None:
+def test_step_on_the_page(page: Callable[[str, str], Any]) -> None:
     # q - ηgk/2 = (1, 2) + (3, 1)/4, k - ηgq/2 = (3, 1) + (1, 2)/4
     q, k = (Fraction(7, 4), Fraction(9, 4)), (Fraction(13, 4), Fraction(3, 2))
     after = (q[0] * k[0] + q[1] * k[1]) / 2
-    assert page(lang, "precision").output("step") == f"{Fraction(5, 2)} {after} {after}"
+    (shown,) = page("en", "precision").table("step")
+    assert [*shown.values()] == [str(Fraction(5, 2)), str(after), str(after)]
 
 
 KINDS = ("plain", "cap", "norm")
@@ -387,16 +382,15 @@ def trained(kind: str, eta: int, seed: int) -> tuple[bool, float]:
 
 
 @pytest.mark.site
-@each_language
-def test_training(page: Callable[[str, str], Any], lang: str) -> None:
-    found = rows(page(lang, "precision"), "train")
+def test_training(page: Callable[[str, str], Any]) -> None:
+    found = [[*line.values()] for line in page("en", "precision").table("train")]
     wanted = []
     for kind in ("plain", "cap", "norm"):
         for eta in (10, 30, 100, 300):
             runs = [trained(kind, eta, seed) for seed in range(5)]
             right, sizes = sum(one for one, _ in runs), [s for _, s in runs]
             shown = "∞" if min(sizes) == math.inf else f"{min(sizes):.0f} … {max(sizes):.0f}"
-            wanted.append(f"{kind:5} η = {eta:<4} {right} / 5   max |s| = {shown}")
+            wanted.append([kind, str(eta), str(right), shown])
     assert found == wanted
     # What the text says of it.
     assert all(trained(kind, 30, seed)[0] for kind in ("plain", "cap", "norm") for seed in range(5))
@@ -412,8 +406,8 @@ def lost(setting: str, seed: int) -> float:
     q, k, v = (
         torch.tensor(rng.standard_normal((m, 64))).to(torch.bfloat16) for m in (8, 1024, 1024)
     )
-    sums = torch.bfloat16 if setting == "all bfloat16" else torch.float32
-    kept = torch.float32 if setting == "and scores" else torch.bfloat16
+    sums = torch.bfloat16 if setting == "all in bfloat16" else torch.float32
+    kept = torch.float32 if "scores" in setting else torch.bfloat16
 
     def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         total = a[:, :1].to(sums) * b[:1].to(sums)
@@ -434,18 +428,18 @@ def lost(setting: str, seed: int) -> float:
 
 
 @pytest.mark.site
-@each_language
-def test_where(page: Callable[[str, str], Any], lang: str) -> None:
-    found = rows(page(lang, "precision"), "where")
-    for line, name in zip(found, ("all bfloat16", "sums float32", "and scores"), strict=True):
+def test_where(page: Callable[[str, str], Any]) -> None:
+    found = page("en", "precision").table("where")
+    names = ["all in bfloat16", "sums in float32", "sums, scores and exponentials in float32"]
+    assert [line[""] for line in found] == names
+    for line, name in zip(found, names, strict=True):
         errors = [100 * lost(name, seed) for seed in range(3)]
-        assert line == f"{name:13} {min(errors):.1f} … {max(errors):.1f} %"
+        assert line["error of the outputs, %"] == f"{min(errors):.1f} … {max(errors):.1f}"
 
 
 @pytest.mark.site
-@each_language
-def test_pairs(page: Callable[[str, str], Any], lang: str) -> None:
-    precision = page(lang, "precision")
+def test_pairs(page: Callable[[str, str], Any]) -> None:
+    precision = page("en", "precision")
     rng = np.random.default_rng(754)
     # Of the page's generator only the last one counts; see the listing.
     x = torch.tensor(rng.uniform(0, 1, (50, 1024))).to(torch.bfloat16)
@@ -456,12 +450,14 @@ def test_pairs(page: Callable[[str, str], Any], lang: str) -> None:
     paired = x
     while paired.shape[1] > 1:
         paired = paired[:, ::2] + paired[:, 1::2]
-    lines = rows(precision, "pairwise")
-    for line, total in zip(lines[:2], (along, paired[:, 0]), strict=True):
+    lines = precision.table("pairwise")
+    for line, total in zip(lines, (along, paired[:, 0]), strict=True):
         error = (total.double() / exact - 1).abs()
-        printed(row(line), [error.min(), error.max()], decimals=3)
+        shown = [float(line["smallest error"]), float(line["largest error"])]
+        printed(shown, [error.min(), error.max()], decimals=3)
     bound = 10 / 256 / (1 - 10 / 256)
-    printed(float(lines[2].split()[1]), bound, decimals=3)
+    assert lines[0]["bound"] == ""
+    printed(float(lines[1]["bound"]), bound, decimals=3)
     assert precision.values("exercise-pairs") == [
         f"{(paired[:, 0].double() / exact - 1).abs().max().item():.3f}",
         f"{bound:.3f}",
@@ -474,34 +470,38 @@ def test_pairs(page: Callable[[str, str], Any], lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page: Callable[[str, str], Any], lang: str) -> None:
-    precision = page(lang, "precision")
-    assert row(precision.output("exercise-round")) == [10 / 32, 48, 10]
+def test_exercises(page: Callable[[str, str], Any]) -> None:
+    precision = page("en", "precision")
+    (rounded,) = precision.table("exercise-round")
+    assert [float(x) for x in rounded.values()] == [10 / 32, 48, 10]
     total = np.float16(0)
     for _ in range(4000):
         total = np.float16(total + np.float16(0.1))
     assert precision.output("exercise-tenths") == f"{total:.0f}" == "256"
-    half, brain = rows(precision, "exercise-which")
-    assert half.split() == ["float16", f"{math.exp(2 * 50 / 2**11):.2f}", "[inf]"]
+    half, brain = ([*line.values()] for line in precision.table("exercise-which"))
+    assert half == ["float16", f"{math.exp(2 * 50 / 2**11):.2f}", "∞"]
     far = torch.tensor(1e5).to(torch.bfloat16).item()
-    assert brain.split() == ["bfloat16", f"{math.exp(2 * 50 / 2**8):.2f}", f"[{far:.0f}]"]
-    wrong, right = (row(line) for line in rows(precision, "exercise-cap"))
+    assert brain == ["bfloat16", f"{math.exp(2 * 50 / 2**8):.2f}", f"{far:.0f}"]
+    columns = [precision.column("exercise-cap", f"key {j}") for j in (1, 2, 3)]
+    wrong, right = zip(*columns, strict=True)
     capped = [math.exp(3 * math.tanh(s / 3)) for s in (3, 1)]
     printed(wrong, [x / (sum(capped) + math.exp(-3)) for x in (*capped, math.exp(-3))])
     printed(right, [x / sum(capped) for x in (*capped, 0)])
     gaps = np.array([17.0, 17.5])
     kinds = [np.exp(-gaps).astype(np.float16) > 0, torch.tensor(-gaps).exp().bfloat16() > 0]
-    assert [row(line) for line in rows(precision, "exercise-vanish")] == [k.tolist() for k in kinds]
+    shown = [[*line.values()] for line in precision.table("exercise-vanish")]
+    for (name, *marks), wanted, form in zip(shown, kinds, ("float16", "bfloat16"), strict=True):
+        assert (name, marks) == (form, ["✓" if left else "✗" for left in wanted])
     assert kinds[0].tolist() == [True, False]
     q = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
     (q / q.norm() @ torch.tensor([2.0, -1.0], dtype=torch.float64)).backward()
     assert q.grad is not None
-    first, second = rows(precision, "exercise-orthogonal")
-    assert first.startswith("True")
-    printed(row(first), q.grad.tolist(), decimals=3)
+    before, moved, longer = precision.table("exercise-orthogonal")
+    printed(row(moved["vector"]), q.grad.tolist(), decimals=3)
     after = (q - 10 * q.grad).detach()
-    assert second.split() == ["25.00", f"{(after @ after).item():.2f}"]
+    assert before["squared norm"] == "25.00"
+    assert longer["squared norm"] == f"{(after @ after).item():.2f}"
+    printed(row(longer["vector"]), after.tolist(), decimals=3)
     assert after @ after >= 25
 
 

@@ -194,6 +194,19 @@ def test_a_comment_without_words_is_a_fault(project: Project) -> None:
     assert "'gone' under [comments] is not in docs/listings/weights.py" in found
 
 
+def test_a_listing_with_words_needs_a_table(project: Project) -> None:
+    project.edit(WEIGHTS, "weights = softmax(scores)", "weights = softmax(scores)  # one row")
+    found = "\n".join(project.faults())
+    wanted = "docs/listings/weights.py:14: has comments or strings to translate: create"
+    assert f"{wanted} docs/listings/weights.zh.toml" in found
+    assert "such as [comments] 'one row'" in found
+
+
+def test_a_broken_listing_without_a_table_is_a_fault_and_no_traceback(project: Project) -> None:
+    project.edit(WEIGHTS, "# --8<-- [end:setup]\n", "")
+    assert "[start:weights] does not pair" in "\n".join(project.faults())
+
+
 def test_every_result_names_tests_that_exist() -> None:
     """That its proof and its block exist, the build sees: they are links."""
     for path in sorted((ROOT / "docs" / "en").glob("*.md")):

@@ -170,6 +170,12 @@ LISTING = {
 }
 
 
+STRINGS = {  # what else such a listing needs: its words in Chinese
+    "draws from numpy": '[strings]\n"normal" = "normal"\n',
+    "draws from python": '[strings]\n"random" = "random"\n',
+}
+
+
 def spoil(project: Project, step: str) -> list[tuple[str, str]]:
     """A page of its own for every fault of a step; where each is told, and how."""
     wanted = []
@@ -185,6 +191,8 @@ def spoil(project: Project, step: str) -> list[tuple[str, str]]:
                 assert old in page, name
                 page = page.replace(old, new)
             project.write(f"docs/listings/{slug}.py", f"{listing}\nfault = {name!r}\n")
+            if name in STRINGS:
+                project.write(f"docs/listings/{slug}.zh.toml", STRINGS[name])
             for lang in ("en", "zh"):
                 project.write(f"docs/{lang}/{slug}.md", page)
             wanted.append((f"docs/en/{slug}.md:{line}: ", message))
@@ -232,6 +240,7 @@ def test_a_block_that_raises_fails_under_every_flag(built: Project, flags: tuple
         r'attention_docs/checks.py", line \d+, in floats\n +raise TypeError', done.stderr
     )
     assert "site/run" not in done.stderr
+    assert "running/" not in done.stderr
 
 
 @pytest.mark.site
@@ -282,4 +291,6 @@ def test_a_page_without_translation_and_a_stale_translation(project: Project) ->
 def test_a_good_project_has_no_fault(project: Project) -> None:
     assert project.faults() == []
     project.edit(CONSTANTS, "name = ", "# A comment.\nname = ")
+    table = '[comments]\n"A comment." = "注释。"\n[strings]\n"constants" = "constants"\n'
+    project.write("docs/listings/constants.zh.toml", table)
     assert project.faults() == []

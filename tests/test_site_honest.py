@@ -170,6 +170,8 @@ def test_what_runs_ends_with_a_build_that_is_killed(project: Project) -> None:
     mark, begun = f"of-{project.root.name}-{os.getpid()}", project.root / "begun"
     loop = f"open({str(begun)!r}, 'w').close()\nwhile True:\n    pass"
     project.edit(WEIGHTS, 'name = "weights"', f'name = "weights"\n{loop}')
+    table = f'[strings]\n"{begun}" = "{begun}"\n'
+    project.write("docs/listings/weights.zh.toml", table)
     build = subprocess.Popen(
         [sys.executable, "-m", "mkdocs", "build", "-q"],
         cwd=project.root,

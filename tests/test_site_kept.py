@@ -24,16 +24,17 @@ CHINESE = {path for path in PAGES if "/zh/" in path}
 ADDRESS = Target("https://example.org/a/", "https://example.org/r", "edit/main/docs/")
 
 
-def keys(project: Project, target: Target = ADDRESS, maker: str = "x 1") -> dict[str, list[str]]:
-    """What each page depends on: as Markdown made it, and finished."""
+def keys(project: Project, target: Target = ADDRESS, maker: str = "x 1") -> dict[str, str]:
+    """What each page depends on, as one word."""
     build = Build(project.root, print, target, makers=[maker])
     build.read()
-    found = {}
-    for page in build.all:
-        assert not page.waits
-        key = build.made_key(page, None)
-        found[page.path] = [key, build.printed_key(page, key)]
-    return found
+    assert not [page for page in build.all if page.waits]
+    return {page.path: build.page_key(page, None) for page in build.all}
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    """The pages whose keys differ."""
+    return {path for path in before if before[path] != after[path]}
 
 
 def glossary(project: Project, meaning: str) -> None:
@@ -49,33 +50,23 @@ def append(path: str, text: str) -> Callable[[Project], None]:
     return lambda project: project.write(path, project.read(path) + text)
 
 
-# What changes: who is made anew, and who goes through the template again.
-CHANGES: dict[str, tuple[Callable[[Project], None], set[str], set[str]]] = {
-    "nothing": (lambda project: None, set(), set()),
-    "prose of a page": (append("docs/zh/weights.md", "\nMore.\n"), {"docs/zh/weights.md"}, set()),
+# What changes, and which pages are made again.
+CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
+    "nothing": (lambda project: None, set()),
+    "prose of a page": (append("docs/zh/weights.md", "\nMore.\n"), {"docs/zh/weights.md"}),
     "title of a page": (
         lambda project: project.edit("docs/zh/weights.md", "title: Weights", "title: Shares"),
-        {"docs/zh/weights.md"},
         CHINESE,  # it stands in the navigation
     ),
-    "listing": (
-        lambda project: project.edit(WEIGHTS, '"weights"', '"Weights"'),
-        WEIGHT_PAGES,
-        set(),
-    ),
-    "package": (append("attention_docs/softmax.py", "\n# changed\n"), WEIGHT_PAGES, set()),
-    "template": (append("attention_docs/site/theme/main.html", "{# changed #}"), PAGES, PAGES),
+    "listing": (lambda project: project.edit(WEIGHTS, '"weights"', '"Weights"'), WEIGHT_PAGES),
+    "package": (append("attention_docs/softmax.py", "\n# changed\n"), WEIGHT_PAGES),
+    "template": (append("attention_docs/site/theme/main.html", "{# changed #}"), PAGES),
     "words of the site": (
         lambda project: project.edit("attention_docs/words/zh.toml", "运行环境", "环境"),
         PAGES,
-        PAGES,
     ),
-    "settings": (
-        lambda project: project.edit("mkdocs.yml", "    - toc.follow\n", ""),
-        PAGES,
-        PAGES,
-    ),
-    "glossary": (lambda project: glossary(project, "After softmax."), PAGES - CHINESE, set()),
+    "settings": (lambda project: project.edit("mkdocs.yml", "    - toc.follow\n", ""), PAGES),
+    "glossary": (lambda project: glossary(project, "After softmax."), PAGES - CHINESE),
 }
 
 
@@ -85,14 +76,11 @@ def test_a_change_reaches_the_pages_that_depend_on_it_and_no_others(
 ) -> None:
     glossary(project, "A share.")
     before = keys(project)
-    apply, made, printed = CHANGES[change]
+    apply, wanted = CHANGES[change]
     apply(project)
     after = keys(project)
     assert before.keys() == after.keys()
-    shown = {path for path in PAGES if before[path][0] != after[path][0]}
-    assert shown == made
-    finished = {path for path in PAGES if before[path][1] != after[path][1]}
-    assert finished == made | printed
+    assert changed(before, after) & PAGES == wanted
 
 
 def test_the_code_of_the_site_is_one_of_the_makers(project: Project) -> None:
@@ -110,8 +98,7 @@ def test_a_section_that_moved_in_its_listing_reaches_its_pages(project: Project)
     project.edit(WEIGHTS, "# One line more, before the section.\n", "")
     assert keys(project) == before
     project.edit(WEIGHTS, '"""A listing on softmax.', '"""A listing.\n\nOn softmax.')
-    after = keys(project)
-    assert {path for path in PAGES if before[path][0] != after[path][0]} == WEIGHT_PAGES
+    assert changed(before, keys(project)) == WEIGHT_PAGES
 
 
 @pytest.mark.parametrize(
@@ -124,8 +111,7 @@ def test_a_section_that_moved_in_its_listing_reaches_its_pages(project: Project)
     ],
 )
 def test_an_address_reaches_every_finished_page(project: Project, other: Target) -> None:
-    before, after = keys(project), keys(project, other)
-    assert all(before[path][1] != after[path][1] for path in PAGES)
+    assert changed(keys(project), keys(project, other)) == PAGES
 
 
 def test_a_page_that_came_or_went_and_a_version_reach_every_page(project: Project) -> None:
@@ -133,13 +119,12 @@ def test_a_page_that_came_or_went_and_a_version_reach_every_page(project: Projec
     other = keys(project, maker="x 2")
     glossary(project, "A share.")
     new = keys(project)
-    assert all(before[path][0] != one[path][0] for path in PAGES for one in (other, new))
+    assert changed(before, other) == changed(before, new) == PAGES
 
 
 def test_the_archive_is_offered_where_it_is_made(project: Project) -> None:
-    before, served = keys(project), keys(project, replace(ADDRESS, served=True))
-    finished = {path for path in PAGES if before[path][1] != served[path][1]}
-    assert finished == {"docs/en/index.md", "docs/zh/index.md"}
+    served = keys(project, replace(ADDRESS, served=True))
+    assert changed(keys(project), served) == {"docs/en/index.md", "docs/zh/index.md"}
 
 
 def test_documentation_of_the_package_depends_on_all_of_it(project: Project) -> None:
@@ -149,9 +134,7 @@ def test_documentation_of_the_package_depends_on_all_of_it(project: Project) -> 
     project.stamp()
     before = keys(project)
     project.write("attention_docs/mini.py", "CONSTANT = 7  # as before\n")
-    after = keys(project)
-    changed = {path for path in before if before[path] != after[path]}
-    assert changed == {
+    assert changed(before, keys(project)) == {
         f"docs/{lang}/{slug}.md" for lang in ("en", "zh") for slug in ("index", "api/softmax")
     }
 
@@ -199,17 +182,15 @@ def test_a_part_of_all_pages_is_made_again_where_one_of_them_or_its_list_changed
     assert build(faulty)[1] == {"en", "zh"}  # where a block failed, it may give more another time
 
 
-def test_a_shelf_gives_back_what_was_kept_whole_or_without_content(tmp_path: Path) -> None:
-    made = Made("<p>x</p>", [["T", "t", 1, [["U", "u", 2, []]]]], ["t", "u"], {"a.md": {"b": "c"}})
-    for shelf in (Shelf(Store(tmp_path, print)), Shelf(Store(tmp_path, print))):
-        if not list(tmp_path.iterdir()):
-            assert shelf.made("k", whole=True) is None
-            shelf.keep("k", made)
-        assert shelf.made("k", whole=True) == made
-        assert shelf.made("k", whole=False) == replace(made, content="")
-    content_record = next(p for p in tmp_path.rglob("*.json") if b"<p>x</p>" in p.read_bytes())
-    content_record.unlink()
-    assert Shelf(Store(tmp_path, print)).made("k", whole=True) is None
+def test_a_finished_page_is_given_back_whole_or_not_at_all(tmp_path: Path) -> None:
+    made = Made([["T", "t", 1, [["U", "u", 2, []]]]], ["t", "u"], {"a.md": {"b": "c"}}, "s", "n")
+    files = {"a/index.html": "<p>x</p>", "a/index.html.md": "x"}
+    Shelf(Store(tmp_path, print)).keep("k", made, files)
+    found = Shelf(Store(tmp_path, print))
+    assert not found.has("other")
+    assert (found.has("k"), found.made("k"), found.files("k")) == (True, made, files)
+    next(p for p in tmp_path.rglob("*.json") if b"<p>x</p>" in p.read_bytes()).unlink()
+    assert not Shelf(Store(tmp_path, print)).has("k")
 
 
 # Faults that one build tells, each of a page of its own: old and new text, and what is told.
@@ -271,6 +252,7 @@ def test_what_was_kept_gives_the_same_site_as_a_build_from_nothing(project: Proj
     glossary(project, "A share.")
     project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - glossary.md\n")
     assert project.build().returncode == 0
+    project.write("docs/listings/weights.zh.toml", '[strings]\n"Weights" = "权重"\n')
     for change in ("listing", "glossary", "title of a page"):
         CHANGES[change][0](project)
         project.stamp()

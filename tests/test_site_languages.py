@@ -54,6 +54,7 @@ def french(project: Project) -> None:
     own = '"weights" = "poids"\n"query 1" = "requête 1"\n'
     project.write("docs/listings/weights.zh.toml", f'{table}"份额"\n')
     project.write("docs/listings/weights.fr.toml", f'{table}"parts"\n{own}')
+    project.write("docs/listings/constants.fr.toml", '[strings]\n"constants" = "constantes"\n')
     config = project.read("mkdocs.yml")
     last = re.search(r"^  - autorefs:", config, re.M)
     assert last

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_docs.site.render import formulas
+from attention_docs.site.render.formulas import Formula, Renderer
 from tests.mini import Project
 from tests.test_site_serve import Server
 
@@ -61,24 +61,18 @@ def test_a_saved_docstring_signature_or_body_shows_in_all_languages(tmp_path: Pa
         server.process.wait()
 
 
-def test_formulas_rendered_together_are_what_they_are_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_formulas_rendered_together_are_what_they_are_alone() -> None:
     wanted = [("d_k", False), ("d_k", True), (r"\frac{1}", False), (r"\text{a}^2", False)]
 
-    def rendered(one: formulas.Formula) -> str:
+    def rendered(renderer: Renderer, formula: Formula) -> str:
         try:
-            return formulas.render(*one)
+            return renderer.render(*formula)
         except ValueError as error:
             return f"error: {error}"
 
-    monkeypatch.setattr(formulas, "_known", {})
-    alone = [rendered(one) for one in wanted]
+    alone = [rendered(Renderer(), formula) for formula in wanted]
     assert [html.startswith("error: ") for html in alone] == [False, False, True, False]
-    monkeypatch.setattr(formulas, "_known", {})
-    formulas.prepare([*wanted, *wanted])
-    assert [rendered(one) for one in wanted] == alone
-    monkeypatch.setattr(formulas, "KEPT", 2)  # what does not fit is asked for again
-    assert [rendered(one) for one in reversed(wanted)] == alone[::-1]
-    formulas.prepare([("x", False)])
-    assert len(formulas._known) == 1
+    together = Renderer()
+    together.prepare([*wanted, *wanted])
+    assert [*together.known] == wanted
+    assert [rendered(together, formula) for formula in wanted] == alone

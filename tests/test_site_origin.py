@@ -29,7 +29,16 @@ def origin(project: Project, page: str, block: str) -> Tag:
 
 
 def test_an_output_names_its_listing_functions_versions_and_seed(project: Project) -> None:
-    project.edit(WEIGHTS, "softmax(scores)\n", "softmax(np.random.default_rng(42).random(3))\n")
+    drawn = "\n".join(
+        [
+            "softmax(np.random.default_rng(42).random(3))",
+            "from attention_docs.figures import heatmap",
+            "",
+            "heatmap(weights)  # a figure draws numbers, none comes from it",
+            "",
+        ]
+    )
+    project.edit(WEIGHTS, "softmax(scores)\n", drawn)
     assert project.build(REPO_URL="https://example.org/a/b").returncode == 0
     details = origin(project, "weights", "weights")
     first_line = project.read(WEIGHTS).splitlines().index('name = "weights"') + 1

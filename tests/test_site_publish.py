@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,19 +13,19 @@ import pytest
 
 from attention_docs.site.publish import place
 from attention_docs.site.publish.place import Place
-from tests import ready
-from tests.mini import Project, content, environment
+from tests.mini import Project, content, start_command
+
+Process = subprocess.Popen[bytes]
 
 pytestmark = pytest.mark.long
 PAGES = ("index.html", "weights/index.html", "zh/index.html", "zh/weights/index.html")
 
 
-def start(project: Project) -> ready.Command:
-    command = ("mkdocs", "build", "-q", "-d", str(project.root / "site"))
-    return ready.Command(*command, cwd=project.root, env=environment(project.root))
+def start(project: Project) -> Process:
+    return start_command(project.root, "mkdocs", "build", "-q", "-d", str(project.root / "site"))
 
 
-def watched(project: Project, builds: list[ready.Command]) -> int:
+def watched(project: Project, builds: list[Process]) -> int:
     """Wait for builds; how often a page of the site was found missing meanwhile."""
     missing = 0
     while any(build.poll() is None for build in builds):

@@ -13,9 +13,7 @@ import pytest
 
 from attention_docs.site.build import Build
 from attention_docs.site.run import execute
-from tests import ready
-from tests.conftest import mkdocs_build
-from tests.mini import CONSTANTS, LOG, WEIGHTS, Project, content, environment, ran
+from tests.mini import CONSTANTS, LOG, WEIGHTS, Project, content, ran, start_command
 
 pytestmark = pytest.mark.long
 
@@ -108,12 +106,11 @@ def test_any_order_of_pages_gives_the_same_pages(built: Project) -> None:
 
 
 def test_cold_warm_and_any_hash_seed_give_the_same_bytes(project: Project) -> None:
-    """The process that stands ready has a seed of its own; the others need real ones."""
-    root = project.root
-    mkdocs_build(root, root / "cold", PYTHONHASHSEED="1")
-    assert ran(project.build(site="warm")) == (0, 3)
-    empty = str(root / "empty")
-    mkdocs_build(root, root / "other", PYTHONHASHSEED="3", ATTENTION_DOCS_CACHE=empty)
+    project.build(site="cold", PYTHONHASHSEED="1")
+    assert ran(project.build(site="warm", PYTHONHASHSEED="2")) == (0, 3)
+    project.build(
+        site="other", PYTHONHASHSEED="3", ATTENTION_DOCS_CACHE=str(project.root / "empty")
+    )
     cold = content(project.root / "cold")
     assert cold == content(project.root / "warm")
     assert cold == content(project.root / "other")
@@ -128,9 +125,9 @@ def test_a_failure_is_not_kept(project: Project) -> None:
 
 
 def test_truncated_records_mean_a_warning_and_are_made_again(built: Project) -> None:
-    """Of results, of pages and of finished pages, each cut at a place of its own."""
+    """Of results, of pages and of their files, each cut at a place of its own."""
     records = sorted((built.root / ".cache").rglob("*.json"))
-    assert len(records) == 3 + 2 + 3 * 4  # three blocks, two listings without a fault, four pages
+    assert len(records) == 3 + 2 + 2 * 4  # three blocks, two listings without a fault, four pages
     for number, record in enumerate(records):
         whole = record.read_bytes()
         record.write_bytes(whole[: len(whole) * number // len(records)])
@@ -164,11 +161,7 @@ def test_every_length_of_a_truncated_record_is_refused(tmp_path: Path) -> None:
 
 def test_two_builds_at_once_do_not_hurt_each_other(project: Project) -> None:
     builds = [
-        ready.Command(
-            *("mkdocs", "build", "-q", "-d", str(project.root / name)),
-            cwd=project.root,
-            env=environment(project.root),
-        )
+        start_command(project.root, "mkdocs", "build", "-q", "-d", str(project.root / name))
         for name in ("one", "two")
     ]
     assert [build.wait() for build in builds] == [0, 0]

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import ready
-from tests.mini import WEIGHTS, Project, environment
+from tests.mini import WEIGHTS, Project, start_command
 
 pytestmark = pytest.mark.long
 MODULE = "attention_docs/mini.py"
@@ -28,14 +27,9 @@ class Server:
             self.port = free.getsockname()[1]
         self.project = project
         self.log = project.root / "serve.log"
-        self.log.touch()
-        self.process = ready.Command(
-            *("mkdocs", "serve", "-a", f"127.0.0.1:{self.port}"),
-            cwd=project.root,
-            env=environment(project.root),
-            out=str(self.log),
-            err=str(self.log),
-        )
+        command = ("mkdocs", "serve", "-a", f"127.0.0.1:{self.port}")
+        with self.log.open("a") as log:
+            self.process = start_command(project.root, *command, log=log)
 
     def wait_for(self, page: str, wanted: str) -> str:
         """The page's HTML as soon as it holds the text."""

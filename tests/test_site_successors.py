@@ -13,27 +13,18 @@ import yaml
 from bs4 import BeautifulSoup
 
 from attention_docs.site.publish.guard import survivors
-from tests import ready
 from tests.conftest import ROOT
-from tests.mini import Project, content, environment
+from tests.mini import Project, content, run_command
 
 GENERATOR = re.compile(rb'(<meta name="generator" content=")[^"]*')
 
 
 def run(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
-    return ready.run(*command, cwd=project.root, env=environment(project.root))
+    return run_command(project.root, *command)
 
 
 def properdocs(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
-    """In a process that has never seen mkdocs."""
-    return subprocess.run(
-        [sys.executable, "-m", "properdocs", "build", "-f", "mkdocs.yml", *command],
-        cwd=project.root,
-        env=environment(project.root),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run(project, "properdocs", "build", "-f", "mkdocs.yml", *command)
 
 
 @pytest.mark.site

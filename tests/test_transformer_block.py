@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 from fractions import Fraction
@@ -34,7 +35,7 @@ from attention_docs.transformer_block import (
     layer_norm_gradient,
     relu,
 )
-from tests.conftest import each_language, tries
+from tests.conftest import each_language, number_of, tries
 from tests.conftest import row as row_of
 from tests.exact import (
     W_KEY,
@@ -760,25 +761,24 @@ def larger_median():
 
 
 @pytest.mark.site
-@each_language
-def test_residual(page, lang):
-    chapter = page(lang, "transformer-block")
-    for line, keep_input in zip(
-        chapter.output("residual").splitlines(), (False, True), strict=True
-    ):
+def test_residual(page):
+    chapter = page("en", "transformer-block")
+    rows = [list(row.values())[1:] for row in chapter.table("residual")]
+    for row, keep_input in zip(rows, (False, True), strict=True):
         logs = np.sort(np.log10(torch_layers(3, 1000, keep_input)), axis=1)
         # Of 1000 draws 470 to 530 lie below the median in 95% of all cases.
         wanted = [(one[500], (one[530] - one[469]) / 2) for one in logs]
-        printed(pm(line), wanted, 1)
+        printed([pm(cell)[0] for cell in row], wanted, 1)
     # The median of a larger simulation lies in the interval, or close by.
-    last = pm(chapter.output("residual").splitlines()[0])[-1]
+    (last,) = pm(rows[0][-1])
     assert abs(larger_median() - last[0]) < 2.5 * last[1]
 
 
 @pytest.mark.site
-@each_language
-def test_collapse_rate(page, lang):
-    (ratios,) = [page(lang, "transformer-block").array("collapse-rate")]
+def test_collapse_rate(page):
+    chapter = page("en", "transformer-block")
+    ratios = chapter.column("collapse-rate", "outputs closer by the factor")
+    assert chapter.column("collapse-rate", "tokens apart by") == [0.1, 0.01]
     rng = np.random.default_rng(2017)
     common, apart = rng.normal(size=16), rng.normal(size=(8, 16))
     W = [torch.from_numpy(one) for one in rng.normal(0, 0.25, size=(3, 16, 16))]
@@ -792,108 +792,97 @@ def test_collapse_rate(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_condition(page, lang):
-    rows = [
-        line.split() for line in page(lang, "transformer-block").output("condition").splitlines()
-    ]
+def test_condition(page):
+    rows = [list(row.values()) for row in page("en", "transformer-block").table("condition")]
     for row, slope in zip(rows, (Fraction(1, 10), Fraction(-9, 10)), strict=True):
-        wanted = [f"{float(slope)}", f"{float(slope**10):.1e}", f"{float((1 + slope) ** 10):.1e}"]
-        assert row == wanted
+        wanted = [float(f"{float(one):.2g}") for one in (slope, slope**10, (1 + slope) ** 10)]
+        assert [number_of(cell) for cell in row] == wanted
 
 
 @pytest.mark.site
-@each_language
-def test_input(page, lang):
-    chapter = page(lang, "transformer-block")
-    lines = chapter.output("truncation").splitlines()
-    assert lines == ["[[4 5 6 0]", " [1 2 3 2]", " [1 2 3 2]]", "[3 4 4]"]
+def test_input(page):
+    chapter = page("en", "transformer-block")
+    ids = [json.loads(row["ids"]) for row in chapter.table("truncation")]
+    assert ids == [[4, 5, 6, 0], [1, 2, 3, 2], [1, 2, 3, 2]]
+    assert chapter.column("truncation", "length") == [3, 4, 4]
     assert chapter.values("input") == ["7", "3"]
     rows = [[1, 0, 0, 2], [0, 3, 1, 0], [0, 0, 2, 1], [0, 3, 1, 0]]
-    assert chapter.array("embedding").tolist() == rows
-    assert chapter.output("embedding").endswith("True")
+    columns = [chapter.column("embedding", f"component {c}") for c in (1, 2, 3, 4)]
+    assert np.transpose(columns).tolist() == rows
     places = [[sin(t), cos(t), sin(t / 100), cos(t / 100)] for t in range(4)]
-    printed(chapter.array("positions"), places, 3)
+    found = chapter.table("positions")
+    printed([json.loads(row["positional encoding"]) for row in found], places, 3)
     printed(
-        chapter.array("positions", 1),
+        [json.loads(row["input"]) for row in found],
         [[2 * r + p for r, p in zip(*one, strict=True)] for one in zip(rows, places, strict=True)],
         3,
     )
     assert "n_max at least 7, got (4, 4)" in chapter.output("too-long")
-    assert chapter.output("input-mask").splitlines() == [
-        "(3, 1, 1, 4)",
-        "[[1 1 1 0]",
-        " [1 1 1 1]",
-        " [1 1 1 1]]",
-    ]
+    assert chapter.output("input-mask").strip() == "Shape: (3, 1, 1, 4)"
+    visible = ["".join(list(row.values())[1:]) for row in chapter.table("input-mask")]
+    assert visible == ["✓✓✓✗", "✓✓✓✓", "✓✓✓✓"]
 
 
 @pytest.mark.site
-@each_language
-def test_bias(page, lang):
-    chapter = page(lang, "transformer-block")
+def test_bias(page):
+    chapter = page("en", "transformer-block")
     q, k, v = product(X, W_QUERY), product(X, W_KEY), product(X, W_VALUE)
     b_q, b_k, b_v = ([one] * 3 for one in ([1, 0, -1], [2, -1, 3], [1, 1, -2]))
     cases = [(q, k, v), (plus(q, b_q), k, v), (q, plus(k, b_k), v), (q, k, plus(v, b_v))]
-    for number, case in enumerate(cases):
+    for row, case in zip(chapter.table("bias"), cases, strict=True):
         shares, outputs = mixed(*case)
-        printed(chapter.array("bias", 2 * number), shares[0], 4)
-        printed(chapter.array("bias", 2 * number + 1), outputs[0], 4)
-    assert chapter.output("bias").splitlines()[-1] == "True True"
-    lines = chapter.output("bias-gradient").splitlines()
-    assert [line.split()[-1] for line in lines] == ["False", "True", "False"]
+        printed(json.loads(row["weights"]), shares[0], 4)
+        printed(json.loads(row["output"]), outputs[0], 4)
+    gradients = [tuple(row.values()) for row in chapter.table("bias-gradient")]
+    assert gradients == [("b_Q", "✗"), ("b_K", "✓"), ("b_V", "✗")]
 
 
 @pytest.mark.site
-@each_language
-def test_feed_forward(page, lang):
-    chapter = page(lang, "transformer-block")
+def test_feed_forward(page):
+    chapter = page("en", "transformer-block")
     tokens = [[3, 1], [1, 3], [2, 2]]
-    assert chapter.array("distance", 0).tolist() == [[a - b, b - a] for a, b in tokens]
-    assert chapter.array("distance", 1).tolist() == [[abs(a - b) for a, b in tokens]]
+    rows = chapter.table("distance")
+    assert [json.loads(row["token"]) for row in rows] == tokens
+    assert [json.loads(row["x W_1"]) for row in rows] == [[a - b, b - a] for a, b in tokens]
+    assert chapter.column("distance", "output") == [abs(a - b) for a, b in tokens]
 
 
 @pytest.mark.site
-@each_language
-def test_collapse(page, lang):
-    chapter = page(lang, "transformer-block")
+def test_collapse(page):
+    chapter = page("en", "transformer-block")
     assert product([[1, -1], [-1, 1]], [[1], [1]]) == [[0], [0]]
-    assert chapter.array("collapse", 0).tolist() == [[0, 0]]
-    assert chapter.array("collapse", 1).tolist() == [[0], [0], [0]]
-    assert chapter.output("collapse").endswith("True")
+    assert chapter.array("collapse", 0).tolist() == [0, 0]
+    assert chapter.array("collapse", 1).tolist() == [0, 0, 0]
 
 
 @pytest.mark.site
-@each_language
-def test_layer_norm(page, lang):
-    first, *lines = page(lang, "transformer-block").output("layer-norm-properties").splitlines()
+def test_layer_norm(page):
+    lines = page("en", "transformer-block").output("layer-norm-properties").splitlines()
     row = [Fraction(1), Fraction(0), Fraction(0), Fraction(0)]
     mean, variance = statistics.mean(row), statistics.pvariance(row)
-    assert first == f"μ = {mean}  σ² = {variance}  x̂_1² = {(1 - mean) ** 2 / variance}"
-    assert [line.split()[-1] for line in lines] == ["True"] * 4
+    wanted = [mean, variance, (1 - mean) ** 2 / variance]
+    assert [line.split(" = ")[1] for line in lines] == list(map(str, wanted))
 
 
 @pytest.mark.site
-@each_language
-def test_epsilon(page, lang):
-    chapter = page(lang, "transformer-block")
+def test_epsilon(page):
+    chapter = page("en", "transformer-block")
+    columns = [chapter.column("epsilon", f"component {c}") for c in (1, 2, 3, 4)]
+    inside, outside, package, constant = np.transpose(columns)
     tiny = [mpmath.mpf(1) / 1000, 0, 0, 0]
-    printed(chapter.array("epsilon", 0), normalised([tiny])[0], 4)
+    printed(inside, normalised([tiny])[0], 4)
     sigma = mpmath.sqrt(3) / 4000
     centred = [c - mpmath.mpf(1) / 4000 for c in tiny]
-    printed(chapter.array("epsilon", 1), [c / (sigma + EPS) for c in centred], 4)
+    printed(outside, [c / (sigma + EPS) for c in centred], 4)
     theirs = nn.functional.layer_norm(torch.tensor([0.001, 0, 0, 0], dtype=torch.float64), (4,))
-    printed(chapter.array("epsilon", 2), theirs.tolist(), 4)
-    assert chapter.array("epsilon", 3).tolist() == [0, 0, 0, 0]
-    assert not np.allclose(chapter.array("epsilon", 0), chapter.array("epsilon", 1))
+    printed(package, theirs.tolist(), 4)
+    assert constant.tolist() == [0, 0, 0, 0]
+    assert not np.allclose(inside, outside)
 
 
 @pytest.mark.site
-@each_language
-def test_jacobian(page, lang):
-    chapter = page(lang, "transformer-block")
-    lines = chapter.output("layer-norm-jacobian").splitlines()
-    assert [line.split()[-1] for line in lines[:2]] == ["True", "True"]
+def test_jacobian(page):
+    chapter = page("en", "transformer-block")
     x = torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
     J = torch.autograd.functional.jacobian(lambda x: nn.functional.layer_norm(x, (8,), eps=0.0), x)
     singular = torch.linalg.svdvals(J) * x.std(correction=0)
@@ -906,29 +895,30 @@ def test_jacobian(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_ddof(page, lang):
-    chapter = page(lang, "transformer-block")
+def test_ddof(page):
+    chapter = page("en", "transformer-block")
     row = [1, 0, 0, 0]
-    for number, variance in enumerate((statistics.variance(row), statistics.pvariance(row))):
-        wanted = [(c - 0.25) / sqrt(variance) for c in row]
-        printed(chapter.array("mistake-ddof", number), wanted, 3)
-    assert chapter.array("mistake-ddof", 0)[0] == 1.5
-    assert chapter.array("mistake-ddof", 1)[0] == 1.732
-    assert [line[-1] for line in chapter.output("mistake-ddof").splitlines()] == ["3", "4"]
-    sizes = re.findall(r"d = +(\d+): .* = ([\d.]+)", chapter.output("ddof-size"))
-    assert len(sizes) == 3
-    for d, ratio in sizes:
-        printed(np.array(float(ratio)), mpmath.sqrt(1 - mpmath.mpf(1) / int(d)), 4)
-    assert chapter.output("ddof-torch").count("True") == 2
+    variances = statistics.variance(row), statistics.pvariance(row)
+    shown = [json.loads(one["x̂"]) for one in chapter.table("mistake-ddof")]
+    for found, variance in zip(shown, variances, strict=True):
+        printed(found, [(c - 0.25) / sqrt(variance) for c in row], 3)
+    assert [found[0] for found in shown] == [1.5, 1.732]
+    assert chapter.column("mistake-ddof", "‖x̂‖²") == [3, 4]
+    assert chapter.column("ddof-size", "d") == [4, 32, 512]
+    ratios = chapter.column("ddof-size", "√((d − 1) / d)")
+    for d, ratio in zip((4, 32, 512), ratios, strict=True):
+        printed(np.array(ratio), mpmath.sqrt(1 - mpmath.mpf(1) / d), 4)
+    assert chapter.array("ddof-torch").tolist() == shown[1]
+    deviations = chapter.column("ddof-torch", "standard deviation")
+    wrong, right = map(sqrt, variances)
+    printed(deviations, [right, wrong, wrong], 4)
 
 
 @pytest.mark.site
-@each_language
-def test_code(page, lang):
+def test_code(page):
     """What the page shows is a function; run on its own, it is torch's layer."""
     names = dict(vars(transformer_block))
-    exec(page(lang, "transformer-block").output("code"), names)
+    exec(page("en", "transformer-block").output("code"), names)
     shown = names["encoder_block"]
     assert shown is not encoder_block
     torch.manual_seed(4)
@@ -939,14 +929,26 @@ def test_code(page, lang):
         close(shown(x, parameters, 3, norm_first=norm_first), theirs(x), 1e-11)
 
 
+def steps_of(chapter, block):
+    """The tokens after each step that a table shows."""
+    steps = {}
+    for row in chapter.table(block):
+        token = [float(row[f"component {c}"]) for c in (1, 2, 3, 4)]
+        steps.setdefault(row["step"], []).append(token)
+    return steps
+
+
 @pytest.mark.site
-@each_language
-def test_post_by_hand(page, lang):
-    chapter = page(lang, "transformer-block")
-    assert chapter.array("hand-parameters").tolist() == W_O
-    for number, wanted in enumerate(post_by_hand()):
-        printed(chapter.array("post-steps", number), wanted, 4)
-    assert chapter.output("post-steps").endswith("True")
+def test_post_by_hand(page):
+    chapter = page("en", "transformer-block")
+    said = chapter.article.select_one("#out-hand-parameters svg")["aria-label"]
+    (first,) = re.findall(r"W_O[^.]*\.((?:[^.]*\.){3})", said)[:1]
+    drawn = [int(one) for one in re.findall(r"(?<=[:,] )-?\d+", first)]
+    assert np.reshape(drawn, (3, 4)).tolist() == W_O
+    steps = steps_of(chapter, "post-steps")
+    assert list(steps) == ["MHA(x)", "x + MHA(x)", "z", "FFN(z)", "y"]
+    for found, wanted in zip(steps.values(), post_by_hand(), strict=True):
+        printed(found, wanted, 4)
     _, _, z, f, _ = post_by_hand()
     wanted = [f"{float(one):.4f}" for one in (z[0][0], z[0][1], f[0][0])]
     wanted += [f"{float(pre_by_hand()[-1][2][2]):.4f}"]
@@ -954,41 +956,44 @@ def test_post_by_hand(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_pre_by_hand(page, lang):
-    chapter = page(lang, "transformer-block")
-    for number, wanted in enumerate(pre_by_hand()):
-        printed(chapter.array("pre-steps", number), wanted, 4)
-    assert chapter.output("pre-steps").endswith("True")
+def test_pre_by_hand(page):
+    chapter = page("en", "transformer-block")
+    steps = steps_of(chapter, "pre-steps")
+    assert list(steps) == ["LN(x)", "MHA(LN(x))", "z", "y"]
+    for found, wanted in zip(steps.values(), pre_by_hand(), strict=True):
+        printed(found, wanted, 4)
 
 
 @pytest.mark.site
-@each_language
-def test_both_orders(page, lang):
-    chapter = page(lang, "transformer-block")
-    for number, one in enumerate((post_by_hand()[-1], pre_by_hand()[-1])):
-        printed(chapter.array("both-orders", number), [sum(c * c for c in row) for row in one], 2)
-    assert chapter.array("both-orders", 0).tolist() == [4, 4, 4]
+def test_both_orders(page):
+    chapter = page("en", "transformer-block")
+    columns = [chapter.column("both-orders", f"‖y_{i}‖²") for i in (1, 2, 3)]
+    found = np.transpose(columns)
+    for row, one in zip(found, (post_by_hand()[-1], pre_by_hand()[-1]), strict=True):
+        printed(row, [sum(c * c for c in token) for token in one], 2)
+    assert found[0].tolist() == [4, 4, 4]
 
 
 @pytest.mark.site
-@each_language
-def test_batch(page, lang):
-    wanted = ["(3, 4, 4)", "[0 0 0 1]", "[1 1 1 1]"]
-    assert page(lang, "transformer-block").output("batch-block").splitlines() == wanted
+def test_batch(page):
+    chapter = page("en", "transformer-block")
+    assert chapter.output("batch-block").strip() == "Shape: (3, 4, 4)"
+    moves = ["".join(list(row.values())[1:]) for row in chapter.table("batch-block")]
+    assert moves == ["✗✗✗✓", "✓✓✓✓"]
 
 
 @pytest.mark.site
-@each_language
-def test_agreement(page, lang):
-    chapter = page(lang, "transformer-block")
-    version, *rows = chapter.output("agreement").splitlines()
-    assert version == "torch " + torch.__version__.split("+")[0]
-    assert len(rows) == 16
+def test_agreement(page):
+    chapter = page("en", "transformer-block")
+    assert chapter.output("agreement").strip() == "torch " + torch.__version__.split("+")[0]
+    *rows, stack = (list(row.values()) for row in chapter.table("agreement"))
+    assert [row[0] for row in rows] == ["post-norm"] * 8 + ["pre-norm"] * 8
+    assert len({tuple(row[:2]) for row in rows}) == 16
     for row in rows:
-        assert re.fullmatch(r"(post|pre )  ?[\w=, ]+ +< 1e-(11|3) +True True", row), row
-    assert chapter.values("stacking") == ["32", "True"]
-    assert chapter.output("stack") == "True"
+        assert row[2] == ("10⁻³" if row[1] == "float32" else "10⁻¹¹")
+        assert row[3:] == ["✓", "✓"]
+    assert chapter.values("stacking") == ["32"]
+    assert stack[2:] == ["10⁻¹¹", "✓", ""]
 
 
 @pytest.mark.site
@@ -1012,19 +1017,17 @@ def test_control(page, lang, stacks):
 
 
 @pytest.mark.site
-@each_language
-def test_measured(page, lang, stacks):
-    chapter = page(lang, "transformer-block")
+def test_measured(page, stacks):
+    chapter = page("en", "transformer-block")
     (post, pre), (post_r2, pre_r2) = (
         [stacks[12, first][one] for first in (False, True)] for one in (1, 0)
     )
-    head, *rows = chapter.output("measured").splitlines()
-    assert head.split("  ")[-1].strip() == "pre ‖g‖r"
+    rows = [list(row.values()) for row in chapter.table("measured")]
     np.testing.assert_allclose(post_r2[1:], 1, atol=1e-3)  # the post-norm stream has r = 1
-    assert [int(row.split()[0]) for row in rows] == [0, 3, 6, 9, 12]
+    assert chapter.column("measured", "l") == [0, 3, 6, 9, 12]
     for row, place in zip(rows, (0, 3, 6, 9, 12), strict=True):
         wanted = [post[place], pre[place], pre_r2[place], pre[place] * pre_r2[place]]
-        printed(pm(row), [root(one) for one in wanted], 2)
+        printed([pm(cell)[0] for cell in row[1:]], [root(one) for one in wanted], 2)
     level = np.sqrt((pre * pre_r2).mean(axis=1))
     low = [sqrt(stacks[N, False][1].mean(axis=1).min()) for N in (12, 24)]
     wanted = [f"{one:.2f}" for one in low]
@@ -1048,24 +1051,24 @@ def test_the_law_holds_step_by_step(stacks):
 
 
 @pytest.mark.site
-@each_language
-def test_networks_alone(page, lang):
-    lines = page(lang, "transformer-block").output("networks-alone").splitlines()
-    for line, (d, chunks, runs) in zip(lines, ((32, 4, 20), (128, 4, 4)), strict=True):
+def test_networks_alone(page):
+    rows = page("en", "transformer-block").table("networks-alone")
+    gains = []
+    for row, (d, chunks, runs) in zip(rows, ((32, 4, 20), (128, 4, 4)), strict=True):
         _, g2, u, w = torch_runs(24, False, ("FFN",), chunks, runs, 16, d)
-        assert int(re.findall(r"d = +(\d+)", line)[0]) == d
-        up, down, gained = pm(line)
+        assert row["d"] == str(d)
+        up, down, gained = (pm(row[name])[0] for name in ("u", "w", "‖g_0‖ / ‖g_24‖"))
+        gains.append(gained[0])
         printed([up, down], [interval(u.mean(axis=0)), interval(w.mean(axis=0))], 3)
         printed(gained, root(g2[0] / g2[-1]), 2)
         assert holds(up, 0.32)  # 8/25
         assert abs(down[0] - 0.32) < 0.005  # two of the d directions are gone
         assert sum(gained) > 1  # the networks alone do not attenuate, as far as it is known
-    assert pm(lines[1])[2][0] < pm(lines[0])[2][0]
+    assert gains[1] < gains[0]
 
 
 @pytest.mark.site
-@each_language
-def test_growth(page, lang, stacks):
+def test_growth(page, stacks):
     r2, _, u, _ = stacks[12, True]
     assert (1 + Fraction(8, 25) * 12, 1 + Fraction(33, 25) * 12) == (
         Fraction(121, 25),
@@ -1073,21 +1076,23 @@ def test_growth(page, lang, stacks):
     )
     for N in range(1, 13):
         assert 1 + 0.32 * N < r2[N].mean() < 1 + 1.32 * N
-    rows = page(lang, "transformer-block").output("growth").splitlines()
+    rows = page("en", "transformer-block").table("growth")
+    growths = []
     for row, low in zip(rows, (0, 4, 8), strict=True):
         own = (u[::2] * r2[:-1])[low : low + 4].mean(axis=0)
-        assert row.startswith(f"{low:2d} → {low + 4:2d}: ")
-        grown, added = pm(row.split(":")[1])
+        assert row[""] == f"blocks {low + 1} to {low + 4}"
+        (grown,), (added,) = (pm(cell) for cell in list(row.values())[1:])
+        growths.append(grown[0])
         printed(grown, interval(r2[low + 4] - r2[low]), 1)
         printed(added, interval(own), 2)
         assert abs(grown[0] - 4 * (added[0] + 0.32)) < 2 * grown[1]
-    assert pm(rows[0])[0][0] < pm(rows[1])[0][0] < pm(rows[2])[0][0]
+    assert growths[0] < growths[1] < growths[2]
 
 
 @pytest.mark.site
-@each_language
-def test_direct(page, lang, stacks):
-    post, pre = page(lang, "transformer-block").output("direct").splitlines()
+def test_direct(page, stacks):
+    rows = page("en", "transformer-block").table("direct")
+    post, pre = (row["factor of the direct path"] for row in rows)
     paths = 1 / np.sqrt((1 + stacks[12, False][2]).prod(axis=0))
     printed(pm(post)[0], interval(paths), 3)
     printed(pm(pre)[0], interval(stacks[12, True][0][12] ** -0.5), 3)
@@ -1118,22 +1123,20 @@ def likeness():
 
 
 @pytest.mark.site
-@each_language
-def test_likeness(page, lang):
-    rows = page(lang, "transformer-block").output("likeness").splitlines()
+def test_likeness(page):
+    rows = page("en", "transformer-block").table("likeness")
     for row, (wanted, kept, larger) in zip(rows, likeness(), strict=True):
-        (found,) = pm(row)
+        (found,) = pm(row["measured"])
         printed(found, wanted, 3)
-        printed(np.array(float(row.split("=")[1])), kept, 3)
+        printed(np.array(float(row["1 − D"])), kept, 3)
         assert holds(found, kept)
         assert holds(found, larger)
 
 
 @pytest.mark.site
-@each_language
-def test_parameter_gradient(page, lang):
+def test_parameter_gradient(page):
     """Against autograd, with the same draws; 4/5 lies within."""
-    (found,) = pm(page(lang, "transformer-block").output("parameter-gradient"))
+    (found,) = pm(page("en", "transformer-block").output("parameter-gradient"))
     rng = np.random.default_rng(2017)
     token, g = (torch.from_numpy(one) for one in rng.normal(size=(2, 2000, 1, 32)))
     token = nn.functional.layer_norm(token, (32,))
@@ -1147,29 +1150,31 @@ def test_parameter_gradient(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_parts(page, lang):
-    chapter = page(lang, "transformer-block")
-    *parts, last = [line.split() for line in chapter.output("parts").splitlines()]
-    assert [int(one[-1]) for one in parts] == [1050624, 2099712, 2048]
+def test_parts(page):
+    chapter = page("en", "transformer-block")
+    *parts, whole, package = chapter.column("parts", "parameters")
+    assert parts == [1050624, 2099712, 2048]
     shapes = [(512, 512)] * 4 + [(512,)] * 4 + [(512, 2048), (2048,), (2048, 512), (512,)]
     shapes += [(512,)] * 4
-    assert [int(one) for one in last] == [sum(int(np.prod(shape)) for shape in shapes)] * 2
+    assert whole == package == sum(int(np.prod(shape)) for shape in shapes)
     assert chapter.values("counts") == [f"{2099712 / 3152384:.3f}"]
-    shares = re.findall(r"n = +(\d+): ([\d.]+)%", chapter.output("share"))
+    shares = {row["n"]: row["share"].removesuffix("%") for row in chapter.table("share")}
     assert len(shares) == 5
-    for n, percent in shares:
+    for n, percent in shares.items():
         exact = Fraction(int(n), int(n) + 6 * 512)  # 4n²d of 4n²d + 24nd²
         printed(np.array(float(percent)), float(100 * exact), 1)
-    assert dict(shares)["3072"] == "50.0"
+    assert shares["3072"] == "50.0"
 
 
 @pytest.mark.site
-@each_language
-def test_counts(page, lang):
-    chapter = page(lang, "transformer-block")
-    lines = [list(map(int, line.split())) for line in chapter.output("counts").splitlines()[1:]]
-    for (n, d, d_ff, *parameters), flops in zip(lines[::2], lines[1::2], strict=True):
+def test_counts(page):
+    chapter = page("en", "transformer-block")
+    rows = [list(row.values()) for row in chapter.table("counts")]
+    assert [row[3] for row in rows] == ["parameters", "operations"] * 3
+    assert [row[:3] for row in rows[::2]] == [row[:3] for row in rows[1::2]]
+    for first, second in zip(rows[::2], rows[1::2], strict=True):
+        n, d, d_ff = map(int, first[:3])
+        parameters, flops = ([number_of(cell) for cell in row[4:]] for row in (first, second))
         shapes = [(d, d)] * 4 + [(d,)] * 4 + [(d, d_ff), (d_ff,), (d_ff, d), (d,)] + [(d,)] * 4
         assert parameters == [sum(int(np.prod(shape)) for shape in shapes)] * 3
         products = [(n, d, d)] * 4 + [(n, d, n), (n, n, d), (n, d, d_ff), (n, d_ff, d)]
@@ -1178,46 +1183,42 @@ def test_counts(page, lang):
             assert parameters[0] == 12 * d**2 + 13 * d
             assert flops[0] == 24 * n * d**2 + 4 * n**2 * d
     version = torch.__version__.split("+")[0]
-    assert chapter.output("flops-missing") == f"torch {version} {4 * 100**2 * 512} True"
+    wanted = [f"torch {version}", f"Operations left out: {4 * 100**2 * 512:,}"]
+    assert chapter.output("flops-missing").splitlines() == wanted
 
 
 @pytest.mark.site
-@each_language
-def test_order(page, lang):
-    chapter = page(lang, "transformer-block")
-    for number, one in enumerate((post_by_hand()[-1], pre_by_hand()[-1])):
-        printed(chapter.array("mistake-order", 3 * number), one, 4)
-        means = [sum(row) / 4 for row in one]
-        printed(chapter.array("mistake-order", 3 * number + 1), means, 2)
-        lengths = [sum(c * c for c in row) for row in one]
-        printed(chapter.array("mistake-order", 3 * number + 2), lengths, 2)
-    assert chapter.array("mistake-order", 1).tolist() == [0, 0, 0]
-    assert chapter.array("mistake-order", 2).tolist() == [4, 4, 4]
-    assert chapter.output("mistake-order").endswith("= pre-norm: True")
+def test_order(page):
+    chapter = page("en", "transformer-block")
+    tokens = [*post_by_hand()[-1], *pre_by_hand()[-1]]
+    rows = chapter.table("mistake-order")
+    printed([json.loads(row["y"]) for row in rows], tokens, 4)
+    means, lengths = (chapter.column("mistake-order", name) for name in ("μ", "‖y‖²"))
+    printed(means, [sum(token) / 4 for token in tokens], 2)
+    printed(lengths, [sum(c * c for c in token) for token in tokens], 2)
+    assert means[:3] == [0, 0, 0]
+    assert lengths[:3] == [4, 4, 4]
 
 
 @pytest.mark.site
-@each_language
-def test_overwrite(page, lang):
-    chapter = page(lang, "transformer-block")
+def test_overwrite(page):
+    chapter = page("en", "transformer-block")
     normal = normalised(X)
     stream = normalised(plus(normal, attend(normal)))
     wrong = plus(stream, network(stream))
-    printed(chapter.array("mistake-overwrite", 0), wrong[0], 4)
-    printed(chapter.array("mistake-overwrite", 1), pre_by_hand()[-1][0], 4)
+    columns = [chapter.column("mistake-overwrite", f"component {c}") for c in (1, 2, 3, 4)]
+    printed(np.transpose(columns), [wrong[0], pre_by_hand()[-1][0]], 4)
     assert abs(wrong[0][0] - pre_by_hand()[-1][0][0]) > 1
-    assert chapter.output("mistake-overwrite").endswith("True")
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page, lang):
-    chapter = page(lang, "transformer-block")
-    first, last = chapter.output("exercise-normalise").splitlines()
+def test_exercises(page):
+    chapter = page("en", "transformer-block")
+    *first, last = chapter.output("exercise-normalise").splitlines()
     token = [Fraction(c) for c in (3, 1, 1, -1)]
-    assert first == f"μ = {statistics.mean(token)}  σ² = {statistics.pvariance(token)}"
+    assert first == [f"μ = {statistics.mean(token)}", f"σ² = {statistics.pvariance(token)}"]
     printed(row_of(last), [mpmath.sqrt(2), 0, 0, -mpmath.sqrt(2)], 4)
-    tables, norm, blocks, pooler, total = chapter.numbers("exercise-bert")
+    tables, norm, blocks, pooler, total = chapter.column("exercise-bert", "parameters")
     assert tables == (30522 + 512 + 2) * 768
     assert norm == 2 * 768
     layer = nn.TransformerEncoderLayer(768, 12, 3072, device="meta")
@@ -1225,13 +1226,17 @@ def test_exercises(page, lang):
     assert pooler == sum(p.numel() for p in nn.Linear(768, 768, device="meta").parameters())
     assert total == tables + norm + blocks + pooler == 109482240
     rms = 3 / mpmath.sqrt(5)
-    printed(chapter.array("exercise-rms", 0), [rms, -rms / 3, rms / 3, -rms], 4)
-    printed(chapter.array("exercise-rms", 1), [rms, -rms / 3, rms / 3, -rms], 4)
+    rows = chapter.table("exercise-rms")
+    results = [json.loads(row["result"]) for row in rows]
+    assert [row[""] for row in rows] == ["RMSNorm", "LayerNorm"] * 2
+    printed(results[0], [rms, -rms / 3, rms / 3, -rms], 4)
+    printed(results[1], [rms, -rms / 3, rms / 3, -rms], 4)
     moved = [13, 9, 11, 7]
     size = mpmath.sqrt(sum(c * c for c in moved) / mpmath.mpf(4))
-    printed(chapter.array("exercise-rms", 2), [c / size for c in moved], 4)
-    printed(chapter.array("exercise-rms", 3), normalised([moved], eps=0)[0], 4)
-    widths = re.findall(r"m = (\d): u = ([\d/]+)", chapter.output("exercise-width"))
+    assert json.loads(rows[2]["token"]) == moved
+    printed(results[2], [c / size for c in moved], 4)
+    printed(results[3], normalised([moved], eps=0)[0], 4)
+    widths = [(row["m"], row["u"]) for row in chapter.table("exercise-width")]
     assert [int(m) for m, _ in widths] == [1, 2, 4, 8]
     rng = np.random.default_rng(3)
     for m, share in ((int(m), Fraction(one)) for m, one in widths):
@@ -1243,18 +1248,15 @@ def test_exercises(page, lang):
         squares = ((np.maximum(0, x @ W_1)[:, None] @ W_2)[:, 0] ** 2).mean(axis=1)
         assert abs(squares.mean() - share) < 5 * squares.std() / sqrt(3000)
     mean, median, below = (
-        float(one)
-        for one in re.findall(
-            r"[\d.]+\b(?!\))", chapter.output("exercise-median").replace("(< 1)", "")
-        )
+        float(line.split(": ")[1]) for line in chapter.output("exercise-median").splitlines()
     )
     factors = sorted(prod(one) ** 2 for one in iterproduct((1.5, 0.5), repeat=10))
     printed([mean], [sum(factors) / 1024], 2)
     printed([mean], [1.25**10], 2)
     printed([median], [(factors[511] + factors[512]) / 2], 3)
     printed([below], [sum(one < 1 for one in factors) / 1024], 3)
-    leaks = [line.split()[-1] for line in chapter.output("exercise-axis").splitlines()]
-    assert leaks == ["False", "True"]
+    stays = [tuple(row.values()) for row in chapter.table("exercise-axis")]
+    assert stays == [("norm_of_all", "✗"), ("layer_norm", "✓")]
 
 
 def test_defaults_are_those_of_torch():

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attention_docs.attention_function import attention
 from attention_docs.colours import read_palette
+from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
 from attention_docs.figures.matrix import opacity
 from attention_docs.text import number
 
@@ -60,6 +62,13 @@ class Pen:
     def rule(self, x: float, y: float, end: float) -> None:
         """The line of a fraction or of a root."""
         self.draw.rectangle((round(x), round(y), round(end), round(y) + 2), fill=self.ink)
+
+
+def card_weights() -> list[list[float]]:
+    """The weights that the card shows: those of the three tokens of the worked example."""
+    weights = attention(INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE)[1]
+    found: list[list[float]] = weights.tolist()
+    return found
 
 
 def card_png(weights: Sequence[Sequence[float]], font: Path) -> bytes:

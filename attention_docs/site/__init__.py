@@ -10,9 +10,10 @@ read      what stands on disk
 run       what the code of the pages gives
     execute   what must run; a pool of fresh processes
     worker    one page's code, in a process of its own; calls: which functions it calls
-    block     one block, here and in a reader's browser
-    result    what a block gave
     imports   which modules a block depends on
+    live      a page in a reader's browser
+    (How a block runs, and what it gives, stands in attention_docs/running: a reader may verify a
+    site without the engine.)
 render    pages as HTML, made inside of Markdown
     weave     a page with its results, on its way
     extension what this site adds to Markdown
@@ -23,7 +24,7 @@ render    pages as HTML, made inside of Markdown
     requests  parts made from several pages (chapters): mistakes, citations, notes
     theme     what the theme's HTML lacks
     documentation  what is said of modules, found out once for all languages
-    shelf     pages that were made before
+    shelf     finished pages of earlier builds
 publish   what stands beside the pages
     catalogue where each page and its copies stand
     head      what a page says of itself; card: its picture

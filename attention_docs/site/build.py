@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from attention_docs.colours import name_colour, read_palette
+from attention_docs.running.result import STEPS, Result
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
@@ -32,8 +32,7 @@ from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.weave import FILES, Links, Woven
 from attention_docs.site.run.execute import Executor, public_versions
-from attention_docs.site.run.result import STEPS, Result
-from attention_docs.site.store import key_of
+from attention_docs.site.store import cache_folder, key_of
 from attention_docs.words import Words, words
 from attention_docs.words import table as words_table
 
@@ -43,15 +42,12 @@ def _differences(original: Page, page: Page, _: object) -> Iterable[Failure]:
     return translations.compare(original, page) or relations.faults(original, page)
 
 
-def cache_folder(root: Path) -> Path:
-    """Where a project keeps what it need not make again."""
-    return Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache"))
-
-
 def code_of(root: Path) -> str:
     """A hash of the code that makes pages: what a process has loaded does not change under it."""
-    folder = root / "attention_docs" / "site"
-    files = sorted([*folder.rglob("*.py"), *folder.rglob("*.js")])
+    folders = [root / "attention_docs" / name for name in ("colours", "running", "site")]
+    files = sorted(
+        file for one in folders for end in ("py", "js") for file in one.rglob(f"*.{end}")
+    )
     return key_of(*(f"{path.relative_to(root)} {_digest(path)}" for path in files))
 
 
@@ -402,7 +398,9 @@ class Build:
                 translated = lang != self.written[0]
                 about = (page, self.address(page), self.words(lang), name, own, translated)
                 placed.append(Placed(*about))
-        return Catalogue(placed, self.root, self.target.site_url, self.target.repository)
+        locales = {lang: self.words(lang)["site"]["locale"] for lang in self.languages}
+        address = (self.target.site_url, self.target.repository)
+        return Catalogue(placed, self.root, self.addresses, self.tags, locales, *address)
 
     @cached_property
     def placed(self) -> dict[str, Placed]:
@@ -415,16 +413,21 @@ class Build:
 
     # --- what a page depends on
 
-    def made_key(self, page: Page, woven: Woven | None) -> str:
-        """What a page's HTML depends on, as one word.
+    def page_key(self, page: Page, woven: Woven | None) -> str:
+        """What a finished page with its copies depends on, as one word.
 
         A page that is made from others, or counts them, is woven before that can be said.
         """
+        target = self.target
         return key_of(
             self._read_key(page),
             *(woven.requested.values() if woven else ()),
             json.dumps(woven.counts if woven else {}),
             *(str(failure) for failure in self.failures if failure.path == page.path),
+            self._around[page.lang],
+            *(target.site_url, target.edit, target.shared, str(target.live)),
+            "zip" if self.zipped(page) else "",
+            str(read_palette("light")) if page.blocks else "",  # of figures in its notebook
         )
 
     def _read_key(self, page: Page) -> str:
@@ -443,14 +446,6 @@ class Build:
                 *(name_colour(role, words("en")) for role in page.colours),
             )
         return self._read[page.path]
-
-    def printed_key(self, page: Page, made_key: str) -> str:
-        """What a finished page with its copies depends on, as one word."""
-        target = self.target
-        zipped = "zip" if self.zipped(page) else ""
-        address = (target.site_url, target.edit, target.shared, str(target.live))
-        colours = str(read_palette("light")) if page.blocks else ""  # of figures in its notebook
-        return key_of(made_key, self._around[page.lang], *address, zipped, colours)
 
     @cached_property
     def _environment(self) -> str:

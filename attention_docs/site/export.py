@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block, Box, End, Fence, Reference
 from attention_docs.site.read.settings import configuration
 from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE
-from attention_docs.site.render import formulas
 from attention_docs.site.render.boxes import FOLDED
+from attention_docs.site.render.formulas import Renderer
 from attention_docs.site.render.weave import Woven
 
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
@@ -99,23 +100,23 @@ def _box(box: Box, woven: Woven) -> list[str]:
     return ["", f"{box.slashes} {head}", *attributes, ""]
 
 
-def _formulas(text: str) -> str:
+def _formulas(renderer: Renderer, text: str) -> str:
     """Running text with its formulas as MathML, which Markdown leaves alone."""
-    text = DISPLAY.sub(lambda tex: _mathml(tex[1], display=True), text)
+
+    def inline(tex: re.Match[str]) -> str:
+        return _mathml(renderer, tex[1], display=False)
+
+    text = DISPLAY.sub(lambda tex: _mathml(renderer, tex[1], display=True), text)
     start, out = 0, ""
     for span in CODE_SPAN.finditer(text):
-        out += INLINE.sub(_inline, text[start : span.start()]) + span[0]
+        out += INLINE.sub(inline, text[start : span.start()]) + span[0]
         start = span.end()
-    return out + INLINE.sub(_inline, text[start:])
+    return out + INLINE.sub(inline, text[start:])
 
 
-def _inline(tex: re.Match[str]) -> str:
-    return _mathml(tex[1], display=False)
-
-
-def _mathml(tex: str, display: bool) -> str:
+def _mathml(renderer: Renderer, tex: str, display: bool) -> str:
     """One formula on one line, in which no character means anything to Markdown."""
-    html = " ".join(formulas.render(tex.strip(), display).split())
+    html = " ".join(renderer.render(tex.strip(), display).split())
     return TEXT.sub(lambda text: MARKDOWN.sub(lambda c: f"&#{ord(c[0])};", text[0]), html)
 
 
@@ -144,7 +145,8 @@ def _translated(nav: Any, words: Mapping[str, str]) -> Any:
 def export(build: Build, folder: Path) -> list[Failure]:
     """Write a project for every language, unless something is wrong with a page."""
     try:
-        texts = {page.path: _whole(build, page) for page in build.all}
+        prose = partial(_formulas, Renderer())
+        texts = {page.path: _whole(build, page, prose) for page in build.all}
     except ValueError as error:  # of a formula
         return [Failure("docs", 1, f"formula: {error}")]
     if build.failures:
@@ -161,8 +163,8 @@ def export(build: Build, folder: Path) -> list[Failure]:
     return []
 
 
-def _whole(build: Build, page: Page) -> str:
-    body = markdown(build.weave(page), _formulas, lambda name: reference(name, build.root))
+def _whole(build: Build, page: Page, prose: Callable[[str], str]) -> str:
+    body = markdown(build.weave(page), prose, lambda name: reference(name, build.root))
     meta = {name: said for name, said in page.meta.items() if name not in OURS}
     front = yaml.safe_dump(meta, allow_unicode=True, sort_keys=False, width=10**6)
     return f"---\n{front}---\n{body}"

@@ -22,7 +22,6 @@ def made(page: Page, html: str, woven: Woven, folder: str) -> Made:
 
     entries = search.entries(page.url.removeprefix(folder), html)
     return Made(
-        content=html,
         contents=[listed(item) for item in page.toc],
         anchors=sorted(page.present_anchor_ids or ()),
         links={file.src_uri: dict(found) for file, found in (page.links_to_anchors or {}).items()},
@@ -40,7 +39,7 @@ def reuse(page: Page, kept: Made, config: MkDocsConfig, files: Files) -> None:
         link.children = [item(child) for child in children]
         return link
 
-    page.content = kept.content
+    page.content = ""  # its files are there: no template asks for it
     page.toc = TableOfContents([item(found) for found in kept.contents])
     page.present_anchor_ids = set(kept.anchors)
     targets = {files.get_file_from_path(name): found for name, found in kept.links.items()}

@@ -32,7 +32,7 @@ from mkdocs.theme import Theme
 from mkdocs.utils.templates import TemplateContext
 
 from attention_docs.site.addresses import relative
-from attention_docs.site.build import Build, Target, cache_folder, code_of
+from attention_docs.site.build import Build, Target, code_of
 from attention_docs.site.mkdocs_page import made, reuse
 from attention_docs.site.publish import card, runtime, site, styles
 from attention_docs.site.publish import live as live_pages
@@ -54,7 +54,7 @@ from attention_docs.site.render.documentation import Documentation
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.shelf import Made, Shelf
 from attention_docs.site.render.weave import FILES, Woven
-from attention_docs.site.store import Store
+from attention_docs.site.store import Store, cache_folder
 from attention_docs.words import words
 
 log = logging.getLogger("mkdocs.attention_docs")
@@ -94,8 +94,7 @@ class Turn:
     """A page in this build: what it depends on, and what has become of it so far."""
 
     source: Source
-    made_key: str
-    printed_key: str
+    key: str
     made: Made | None = None
     woven: Woven | None = None
     fresh: bool = False  # made in this build
@@ -209,7 +208,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build.read()
         self._stop_on(build.failures)
         self.by_path = {root / page.path: page for page in build.all}
-        build.executor.start(page for page in build.all if page.waits or not self._kept(page))
+        build.executor.start(
+            page
+            for page in build.all
+            if page.waits or not self._finished(page, build.page_key(page, None))
+        )
         self.documented = {lang: self._documented(lang) for lang in build.languages}
         config.site_dir = str(self.place.stage)
         _list_without_icons(config.theme)
@@ -265,11 +268,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if glyph(source.slug):
             page.meta["icon"] = f"chapter/{source.slug}"  # in the navigation
         turn = self.turns[page.file.src_uri] = self._turn(source)
-        finished = self._finished(source, turn.printed_key)
+        finished = self._finished(source, turn.key)
         if source.documents:  # their links to each other are found while they are made
             finished = self.documented[source.lang]
-        if finished or not source.documents:
-            turn.made = self.shelf.made(turn.made_key, whole=not finished)
+        if finished:
+            turn.made = self.shelf.made(turn.key)
         if turn.made:
             page.render = partial(reuse, page, turn.made)  # type: ignore[method-assign]
             return ""
@@ -282,22 +285,21 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         return turn.woven.markdown()
 
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-        """Keep what was made."""
+        """Note what was made, until its files are written."""
         self.extension.woven = None
         turn = self.turns.get(page.file.src_uri)
-        if turn is None or turn.woven is None or not turn.fresh or self.shelf is None:
+        if turn is None or turn.woven is None or not turn.fresh:
             return html
         woven, folder = turn.woven, self.build.addresses.folder(turn.source.lang)
         if turn.source.origin and turn.source.documents:
             html = remade.documentation(self.build.scripts[turn.source.lang], html)
-        turn.made = made(page, blocks.faults(woven) + html, woven, folder)
+        html = blocks.faults(woven) + html
+        turn.made = made(page, html, woven, folder)
         self.failures += woven.failures
         # What was wrong before anything ran is part of the page's key.
         known = {fault for fault in self.build.failures if fault.path == turn.source.path}
         turn.clean = known >= set(woven.failures) and turn.warnings == len(self.listener.messages)
-        if turn.clean:
-            self.shelf.keep(turn.made_key, turn.made)
-        return turn.made.content
+        return html
 
     @event_priority(-200)
     def on_env(
@@ -326,7 +328,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             placed, build = self.build.placed[turn.source.path], self.build
             extra = cast("dict[str, Any]", context)
             extra["language_tags"] = build.tags
-            extra["about"] = head(placed, build, self.card)
+            extra["about"] = head(placed, build.catalogue, self.card)
             extra["script"] = self._script(placed)
             extra["takeaway"] = placed.line(build.zipped(turn.source))
         return context
@@ -339,7 +341,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             folder = relative(f"{live_pages.FOLDER}/", placed.url)
             page = relative(live_pages.place(placed.page), placed.url)
             knobs = [b.id for b in placed.page.blocks if any(s.knobs for s in b.sections)]
-            found = {"folder": folder, "page": page, "knobs": knobs, "files": live_pages.NAMES}
+            found = {"folder": folder, "page": page, "knobs": knobs}
             told["live"] = {**said["live"], **found}
         return told
 
@@ -350,7 +352,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build = self.build
         url = build.target.site_url
         extra = cast("dict[str, Any]", context)
-        extra["sitemap"] = sitemap(build)
+        extra["sitemap"] = sitemap(build.catalogue)
         extra["language_tags"] = build.tags
         base = urlsplit(url).path or "/"
         extra["script"] = dict(build.words(_language(config))["site"]["script"])
@@ -391,7 +393,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             for placed in build.catalogue.pages
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
-        site.beside(self.place.stage, build, pages)
+        site.beside(self.place.stage, build.catalogue, pages, executor, build.known)
         styles.write_styles(self.place.stage, Path(config.docs_dir), self.sheets)
         if build.target.live:
             live_pages.beside(self.place.stage, build.root, build.cache, build.executor.locales)
@@ -402,12 +404,14 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             self._stop_on(
                 [Failure(f"site/{name}", 1, "was made and is not there") for name in lost]
             )
+            if build.target.live:
+                live_pages.list_for_offline(self.place.stage)
             base = urlsplit(build.target.site_url).path or "/"
             site.archive(self.place.stage, self.card, base, self.store)
             self.place.publish()
         config.site_dir = str(self.place.target)
         for turn in self.turns.values():
-            self.shelf.use(turn.made_key, turn.printed_key)
+            self.shelf.use(turn.key)
         self.store.tidy()
         executor.use()
         executor.store.tidy()
@@ -444,35 +448,23 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
 
     def _turn(self, source: Source) -> Turn:
         woven = self.build.weave(source) if source.waits else None
-        key = self.build.made_key(source, woven)
-        return Turn(source, key, self.build.printed_key(source, key), woven=woven)
+        return Turn(source, self.build.page_key(source, woven), woven=woven)
 
-    def _kept(self, source: Source) -> bool:
-        """Whether a page is there, so that its results are not needed."""
-        key = self.build.made_key(source, None)
-        if self.shelf is None or not self.shelf.made(key, whole=False):
-            return False
-        if self._finished(source, self.build.printed_key(source, key)):
-            return True
-        return self.shelf.made(key, whole=True) is not None
-
-    def _finished(self, source: Source, printed_key: str) -> bool:
+    def _finished(self, source: Source, key: str) -> bool:
         """Whether a page stands where it is served, or is there to be written, as it would be."""
-        stands = self.shown.get(source.path) == printed_key
-        return stands or (self.shelf is not None and self.shelf.has_printed(printed_key))
+        stands = self.shown.get(source.path) == key
+        return stands or (self.shelf is not None and self.shelf.has(key))
 
     def _documented(self, lang: str) -> bool:
         """Whether all pages of modules are finished."""
         build, pages = self.build, self.build.pages[lang].values()
         return all(
-            self._finished(page, build.printed_key(page, build.made_key(page, None)))
-            for page in pages
-            if page.documents
+            self._finished(page, build.page_key(page, None)) for page in pages if page.documents
         )
 
     def _stands(self, turn: Turn) -> bool:
         """Whether the page stands where it is served, as it would be made now."""
-        return not turn.fresh and self.shown.get(turn.source.path) == turn.printed_key
+        return not turn.fresh and self.shown.get(turn.source.path) == turn.key
 
     def _faults(self) -> list[Failure]:
         """All that is wrong, once everything has run."""
@@ -485,9 +477,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         """A page as readers get it, and its copies; "" for one that stands there already."""
         if self._stands(turn) or self.shelf is None:
             return ""
-        files = None if turn.fresh else self.shelf.printed(turn.printed_key)
+        files = None if turn.fresh else self.shelf.files(turn.key)
         if files is None:
-            if page.content == "":  # another process threw it away since it was looked up
+            if not turn.fresh:  # another process threw it away since it was looked up
                 raise BuildError(f"what was kept of {turn.source.path} is gone: build again")
             html = self._mended(fresh(), turn.source.lang, page.url)
             left = {text for _, text in survivors(html)}
@@ -502,8 +494,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             except Failure as failure:
                 self.failures.append(failure)
                 return html
-            if turn.clean:
-                self.shelf.keep_printed(turn.printed_key, files)
+            if turn.clean and turn.made:
+                self.shelf.keep(turn.key, turn.made, files)
         for name, content in files.items():
             write(Path(config.site_dir) / name, content)
         return files[page.file.dest_uri]
@@ -546,7 +538,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         kept |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}
         self.place.refresh(kept)
         turns = self.turns.values()
-        self.shown = {turn.source.path: turn.printed_key for turn in turns if turn.clean}
+        self.shown = {turn.source.path: turn.key for turn in turns if turn.clean}
 
     def _stop_on(self, failures: list[Failure]) -> None:
         """Report every fault; stop the build, but not the server."""

@@ -19,6 +19,11 @@ def key_of(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
+def cache_folder(root: Path) -> Path:
+    """Where a project keeps what it need not make again."""
+    return Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache"))
+
+
 class Store:
     """A folder of records, one JSON file each, named by its key."""
 

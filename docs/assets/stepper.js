@@ -17,7 +17,8 @@
     // Between the arrows stands the choice of the last control; beside a slider, where it stands.
     const choice = [...box.querySelectorAll("input:checked + span")].at(-1)?.cloneNode(true);
     choice?.querySelector(".inks")?.remove();
-    for (const one of box.querySelectorAll(".stepper-now")) one.innerHTML = (choice ?? label).innerHTML;
+    for (const one of box.querySelectorAll(".stepper-now"))
+      one.replaceChildren(...(choice ?? label).cloneNode(true).childNodes);
     return says;
   };
 

@@ -14,12 +14,12 @@ from attention_docs.cross_attention import (
     decoder_block,
 )
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, heatmap, stepper
+from attention_docs.figures import Frame, heatmap, stepper, table
 from attention_docs.learning import self_attention_backward
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import Parameters, multi_head_attention
 from attention_docs.softmax import softmax
-from attention_docs.text import number, text
+from attention_docs.text import check
 
 SEED = 2014
 START, END = 10, 11  # the two tokens that are no numbers
@@ -82,7 +82,7 @@ def shown(tokens):
 sorter, losses = train(SEED)
 example = np.array([[7, 2, 9, 0, 5, 4, END]])
 written, alignment = write(sorter, example)
-print(shown(example[0]), "→", shown(written[0]))
+table([[shown(example[0]), shown(written[0])]], columns=["read", "written"])
 # --8<-- [end:written]
 
 # --8<-- [start:pencil]
@@ -92,8 +92,12 @@ W_Q = np.array([[1.0]])
 W_K = np.array([[1.0], [0]])
 W_V = np.array([[0.0], [1]])
 O, A = attention(T @ W_Q, X @ W_K, X @ W_V)
-print(text(A, ".3f"), A.shape)
-print(text(O, ".0f"), O.shape)
+table(
+    np.hstack([A, O]),  # (2, 3) and (2, 1)
+    columns=["key 1", "key 2", "key 3", "output"],
+    index=["query 1", "query 2"],
+    spec=[".3f", ".3f", ".3f", ".0f"],
+)
 # --8<-- [end:pencil]
 
 # --8<-- [start:as-self]
@@ -104,8 +108,14 @@ mask = np.zeros((5, 5), dtype=bool)
 mask[:, :n] = True  # columns of the source, for every row
 itself, _ = attention(both @ W_QUERY, both @ W_KEY, both @ W_VALUE, mask)
 cross, _ = attention(target @ W_QUERY, source @ W_KEY, source @ W_VALUE)
-print(text(itself[n:], ".4f"))
-print(text(cross, ".4f"))
+gap = np.abs(itself[n:] - cross).max()
+check("both ways agree to within 10⁻¹²", gap < 1e-12)
+table(
+    [[itself[n + i], cross[i]] for i in range(2)],
+    columns=["self-attention with the mask", "cross-attention"],
+    index=["output 1", "output 2"],
+    spec=".4f",
+)
 # --8<-- [end:as-self]
 
 
@@ -128,8 +138,19 @@ one_way = exact(T_int, X_int)
 in_one = exact(both_int, both_int, mask)[n:]
 reordered = exact(T_int, X_int[[2, 0, 1]])
 swapped = exact(T_int[::-1], X_int)[::-1]
-print(*one_way[0])
-print(one_way == in_one, one_way == reordered, one_way == swapped)
+ways = {
+    "cross-attention": one_way,
+    "self-attention with the mask": in_one,
+    "another order of the source": reordered,
+    "target reversed and put back": swapped,
+}
+check("all four give equal fractions, for both outputs", one_way == in_one == reordered == swapped)
+table(
+    [list(map(str, outputs[0])) for outputs in ways.values()],
+    columns=["component 1", "component 2", "component 3"],
+    index=list(ways),
+    name="output 1",
+)
 # --8<-- [end:exact]
 
 # --8<-- [start:blocks]
@@ -149,14 +170,19 @@ def four():
 block = DecoderParameters(four(), four(), draw(8, 16), draw(16, 8))
 written_rows, memory = draw(6, 8), draw(9, 8)
 before, maps = decoder_block(written_rows, memory, block, 2, causal_mask(6))
-print(before.shape, maps.shape)
+print(f"Outputs: {before.shape}. Maps: {maps.shape}.")
 late, read = written_rows.copy(), memory.copy()
 late[4] += 1  # token 5 of the target
 read[8] += 1  # the last token of the source
-after, _ = decoder_block(late, memory, block, 2, causal_mask(6))
-print(text((after != before).any(axis=1), "d"))
-after, _ = decoder_block(written_rows, read, block, 2, causal_mask(6))
-print(text((after != before).any(axis=1), "d"))
+after_late, _ = decoder_block(late, memory, block, 2, causal_mask(6))
+after_read, _ = decoder_block(written_rows, read, block, 2, causal_mask(6))
+moved = [(after != before).any(axis=1).tolist() for after in (after_late, after_read)]
+table(
+    moved,
+    columns=[f"row {i}" for i in range(1, 7)],
+    index=["token 5 of the target changes", "the last token of the source changes"],
+    name="Does the row of the output move?",
+)
 # --8<-- [end:blocks]
 
 # --8<-- [start:torch]
@@ -196,18 +222,31 @@ for norm_first in (False, True):
     )
     far = np.abs(y - theirs.detach().numpy()).max()
     agreement[norm_first] = bool(far < 1e-12)
-    print(f"norm_first={norm_first}: {agreement[norm_first]}")
+table(
+    [[agreement[False]], [agreement[True]]],
+    columns=["equal to within 10⁻¹²?"],
+    index=["post-norm", "pre-norm"],
+)
 # --8<-- [end:torch]
 
 # --8<-- [start:backward]
 T, X = INPUTS[:2] + 1, INPUTS
 O, A = attention(T @ W_QUERY, X @ W_KEY, X @ W_VALUE)
 dT, dX, *_ = cross_attention_backward(T, X, W_QUERY, W_KEY, W_VALUE, A, O)
-print("dT", text(dT, ".4f"), "dX", text(dX, ".4f"), sep="\n")
+gradients = np.vstack([dT, dX])
 O, A = attention(X @ W_QUERY, X @ W_KEY, X @ W_VALUE)
 parts = cross_attention_backward(X, X, W_QUERY, W_KEY, W_VALUE, A, O)
 whole = self_attention_backward(X, W_QUERY, W_KEY, W_VALUE, A, O)
-print(np.abs(parts[0] + parts[1] - whole[0]).max() < 1e-12)
+check(
+    "with T = X, dT + dX is the gradient of self-attention to within 10⁻¹²",
+    np.abs(parts[0] + parts[1] - whole[0]).max() < 1e-12,
+)
+table(
+    gradients,
+    columns=[f"component {c}" for c in range(1, 5)],
+    index=["dT, row 1", "dT, row 2", "dX, row 1", "dX, row 2", "dX, row 3"],
+    spec=".4f",
+)
 # --8<-- [end:backward]
 
 # --8<-- [start:control]
@@ -258,8 +297,11 @@ stepper(
 # --8<-- [start:mistake-causal]
 right, _ = write(sorter, example)
 wrong, _ = write(sorter, example, causal=True)
-print("wrong:", shown(wrong[0]))
-print("right:", shown(right[0]))
+table(
+    [[shown(wrong[0])], [shown(right[0])]],
+    columns=["written"],
+    index=["with the causal mask", "without a mask"],
+)
 # --8<-- [end:mistake-causal]
 
 
@@ -270,21 +312,26 @@ def share(parameters, n, causal):
     return int((write(parameters, source, causal)[0] == wanted).all(axis=1).sum())
 
 
-shares = {}
+found = []
 for causal in (False, True):
     runs = [train(seed, causal)[0] for seed in range(1, 6)]
-    shares[causal] = {n: [share(run, n, causal) for run in runs] for n in (6, 8)}
-    for n, found in shares[causal].items():
-        print("causal" if causal else "none  ", n, text(found, "d"))
+    for n in (6, 8):
+        mask_name = "causal" if causal else "none"
+        found.append([mask_name, n, *(share(run, n, causal) for run in runs)])
+table(
+    found,
+    columns=["mask", "numbers in a list", *(f"training {i}" for i in range(1, 6))],
+    name="Lists without a fault, of 500",
+)
 # --8<-- [end:experiment]
 
 # --8<-- [start:table]
 W_Q, W_K, W_V = sorter
 asking = [START, *range(10)]
 answering = [*range(10), END]
-table = (W_Q @ W_K.T / sqrt(8))[np.ix_(asking, answering)]
+learned = (W_Q @ W_K.T / sqrt(8))[np.ix_(asking, answering)]
 heatmap(
-    table,
+    learned,
     rows=[label(token) for token in asking],
     columns=[label(token) for token in answering],
     role="score",
@@ -300,8 +347,8 @@ for p in range(11):
     for a in range(p, 11):
         others = [b for b in range(11) if b > a or b < p]
         pairs += len(others)
-        kept += int((table[p, a] > table[p, others]).sum())
-print(kept, "/", pairs)
+        kept += int((learned[p, a] > learned[p, others]).sum())
+table([[pairs, kept]], columns=["comparisons", "that hold"])
 # --8<-- [end:pairs]
 
 
@@ -332,21 +379,26 @@ def counted(n_q, n_k, d, heads, written_one_by_one=False):
     return Counted.done
 
 
-operations = {}
+operations = []
 for n_q, n_k, d, heads in ((1, 1, 4, 1), (5, 7, 12, 3), (20, 30, 64, 8)):
     at_once = counted(n_q, n_k, d, heads)
     again = counted(n_q, n_k, d, heads, written_one_by_one=True)
-    operations[n_q] = at_once, again
-    print(at_once, cross_attention_flops(n_q, n_k, d), end="  ")
-    print(again, cross_attention_flops(n_q, n_k, d, steps=n_q))
-dearer = operations[20][1] / operations[20][0]
+    operations.append([n_q, n_k, d, heads, at_once, again])
+formulas = [
+    [cross_attention_flops(n_q, n_k, d), cross_attention_flops(n_q, n_k, d, steps=n_q)]
+    for n_q, n_k, d, *_ in operations
+]
+check("every count equals the formula", formulas == [row[4:] for row in operations])
+dearer = operations[-1][5] / operations[-1][4]
+table(operations, columns=["n_q", "n_k", "d", "h", "at once", "token by token"], spec=",")
 # --8<-- [end:count]
 
 # --8<-- [start:exercise-pencil]
 q = np.array([[2.0]])
 k = np.array([[log(3) / 2], [0.0]])
 v = np.array([[10.0], [2.0]])
-print(text(attention(q, k, v)[1], ".2f"), text(attention(q, k, v)[0], ".0f"))
+O, A = attention(q, k, v)
+table([[*A[0], O.item()]], columns=["key 1", "key 2", "output"], spec=[".2f", ".2f", ".0f"])
 # --8<-- [end:exercise-pencil]
 
 # --8<-- [start:exercise-shapes]
@@ -354,37 +406,55 @@ p = Parameters(np.ones((6, 12)), np.ones((5, 12)), np.ones((5, 12)), np.ones((12
 x, memory = np.ones((2, 4, 6)), np.ones((2, 7, 5))
 real = padding_mask(np.array([[7], [3]]), 7)
 out, maps = multi_head_attention(x, memory, memory, p, 3, real)
-print(real.shape, maps.shape, out.shape)
+shapes = [real.shape, maps.shape, out.shape]
+table([[str(s)] for s in shapes], columns=["shape"], index=["padding mask", "maps", "outputs"])
 # --8<-- [end:exercise-shapes]
 
 # --8<-- [start:exercise-twice]
 twice = np.array([[3, 1, 3, END]])
-print(shown(twice[0]), "→", shown(write(sorter, twice)[0][0]))
+table([[shown(twice[0]), shown(write(sorter, twice)[0][0])]], columns=["read", "written"])
 # --8<-- [end:exercise-twice]
 
 # --8<-- [start:exercise-reverse]
-first, _ = write(sorter, np.array([[7, 2, 9, END]]))
-second, _ = write(sorter, np.array([[2, 9, 7, END]]))
-print(shown(first[0]), "|", shown(second[0]))
+sources = np.array([[7, 2, 9, END], [2, 9, 7, END]])
+answers, _ = write(sorter, sources)
+table(
+    [[shown(source), shown(answer)] for source, answer in zip(sources, answers, strict=True)],
+    columns=["read", "written"],
+)
 # --8<-- [end:exercise-reverse]
 
 # --8<-- [start:exercise-bug]
 T, X = np.ones((2, 3, 1)), np.ones((2, 3, 1))
 X[1, 2] = 100  # padding
 of_source, of_target = padding_mask(np.array([3, 2]), 3), padding_mask(np.array([1, 3]), 3)
-print(text(attention(T, X, X, of_target)[0][:, 0, 0], ".0f"))
-print(text(attention(T, X, X, of_source)[0][:, 0, 0], ".0f"))
+table(
+    [attention(T, X, X, mask)[0][:, 0, 0] for mask in (of_target, of_source)],
+    columns=["pair 1", "pair 2"],
+    index=["lengths of the targets (wrong)", "lengths of the sources (right)"],
+    spec=".0f",
+)
 # --8<-- [end:exercise-bug]
 
 # --8<-- [start:exercise-cost]
 kept_keys = cross_attention_flops(100, 400, 512)
 made_again = cross_attention_flops(100, 400, 512, steps=100)
-print(kept_keys, made_again, number(made_again / kept_keys, ".1f"))
+table(
+    [[kept_keys, made_again, made_again / kept_keys]],
+    columns=["K and V kept", "computed again", "ratio"],
+    spec=[",", ",", ".1f"],
+)
 # --8<-- [end:exercise-cost]
 
 # --8<-- [start:exercise-sum]
 T, X = INPUTS[:2] + 1, INPUTS
 O, A = attention(T @ W_QUERY, X @ W_KEY, X @ W_VALUE)
 moved, _ = attention(T @ W_QUERY, X @ W_KEY + np.array([5.0, -2, 1]), X @ W_VALUE)
-print(np.abs(moved - O).max() < 1e-12)
+check("the outputs agree to within 10⁻¹²", np.abs(moved - O).max() < 1e-12)
+table(
+    [[O[i], moved[i]] for i in range(2)],
+    columns=["keys as they are", "(5, −2, 1) added"],
+    index=["output 1", "output 2"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-sum]

@@ -3,6 +3,7 @@
 # --8<-- [start:waste]
 import numpy as np
 
+from attention_docs.figures import table
 from attention_docs.generation import cached_block
 from attention_docs.multi_head import Parameters
 from attention_docs.positions import sinusoids
@@ -48,10 +49,12 @@ for t in range(1, n + 1):
     computed.append(sum(k.shape[1] for k in keys))
     again.append(sum(int(one.all(axis=(0, 2)).sum()) for one in old))
     seen = keys
-print("  t  keys  again")
-for t in (1, 2, 4, 8, 16, 32):
-    print(f"{t:3d}  {computed[t - 1]:4d}  {again[t - 1]:5d}")
-print(f"  Σ  {sum(computed):4d}  {sum(again):5d}")
+shown = (1, 2, 4, 8, 16, 32)
+table(
+    [*([computed[t - 1], again[t - 1]] for t in shown), [sum(computed), sum(again)]],
+    columns=["keys computed", "computed before"],
+    index=[*(f"word {t}" for t in shown), f"all {n} words"],
+)
 # --8<-- [end:waste]
 
 # --8<-- [start:setup]
@@ -77,7 +80,7 @@ from attention_docs.masking import causal_mask
 from attention_docs.multi_head import multi_head_attention
 from attention_docs.positions import rope
 from attention_docs.softmax import softmax
-from attention_docs.text import number, text
+from attention_docs.text import check, number
 from attention_docs.transformer_block import encoder_block
 
 whole = TABLE[ids[:n]] + PLACES[:n]  # the inputs of the text above
@@ -91,8 +94,10 @@ for block in BLOCKS:
 
 caches = [None, None]
 one_by_one = [run(whole[t : t + 1], caches) for t in range(n)]
-print(np.abs(np.concatenate(one_by_one) - expected).max() < 1e-12)
-print(caches[0].key.shape)  # (h, n, d_k)
+gap = np.abs(np.concatenate(one_by_one) - expected).max()
+check("both ways agree to within 10⁻¹²", gap < 1e-12)
+shapes = [[str(kept.key.shape)] for kept in caches]  # (h, n, d_k)
+table(shapes, columns=["cached keys"], index=["layer 1", "layer 2"])
 # --8<-- [end:cache]
 
 
@@ -133,8 +138,13 @@ for row in tokens:
         head = average(product(row, W_q), ks, vs)
         row = [a + b for a, b in zip(row, head, strict=True)]
     written.append(row)
-print(written == at_once(tokens))
-print(max(len(str(c.denominator)) for c in written[-1]))
+check("the rows of both ways are equal fractions", written == at_once(tokens))
+table(
+    [[len(str(c.denominator)) for c in row] for row in written],
+    columns=["component 1", "component 2"],
+    index=[f"row {i}" for i in range(1, 6)],
+    name="Digits of the denominators",
+)
 # --8<-- [end:exact]
 
 
@@ -154,7 +164,8 @@ for i in range(n):
     store[0].append(k[i])
     store[1].append(v[i])
     with_store.append(in_order(q[i], *store))
-print(with_store == full)
+equal = np.array(with_store) == np.array(full)  # (n, 4)
+table([[equal.size, equal.sum()]], columns=["numbers", "equal to the last bit"])
 # --8<-- [end:bits]
 
 # --8<-- [start:wrong-mask]
@@ -162,9 +173,13 @@ q = k = np.zeros((5, 1))  # equal scores
 v = np.arange(1.0, 6)[:, None]  # values 1, 2, 3, 4, 5
 upper_left = causal_mask(1, 5)
 lower_right = causal_mask(1, 5, offset=4)
-for name, mask in (("wrong", upper_left), ("right", lower_right)):
-    o, a = attention(q[4:], k, v, mask)
-    print(f"{name}: a =", text(a[0], ".1f"), "o =", number(o.item(), ".1f"))
+both = [attention(q[4:], k, v, mask) for mask in (upper_left, lower_right)]
+table(
+    [[a[0], o.item()] for o, a in both],
+    columns=["weights", "output"],
+    index=["upper left (wrong)", "lower right (right)"],
+    spec=".1f",
+)
 # --8<-- [end:wrong-mask]
 
 # --8<-- [start:wrong-mask-torch]
@@ -174,9 +189,15 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 one, five = (torch.from_numpy(array)[None] for array in (q[4:], k))
 theirs = torch.from_numpy(v)[None]
-print("torch", torch.__version__.split("+")[0])
-print("wrong:", number(sdpa(one, five, theirs, is_causal=True).item(), ".1f"))
-print("right:", number(sdpa(one, five, theirs, causal_lower_right(1, 5)).item(), ".1f"))
+upper = sdpa(one, five, theirs, is_causal=True).item()
+lower = sdpa(one, five, theirs, causal_lower_right(1, 5)).item()
+table(
+    [[upper], [lower]],
+    columns=["output"],
+    index=["is_causal=True", "causal_lower_right"],
+    spec=".1f",
+    name=f"PyTorch {torch.__version__.split('+')[0]}",
+)
 # --8<-- [end:wrong-mask-torch]
 
 # --8<-- [start:wrong-position]
@@ -197,9 +218,14 @@ def one_at_a_time(place):
     return o[0, 0]
 
 
-print("wrong:", text(one_at_a_time(lambda t: 0.0)[:4], ".3f"))
-print("right:", text(one_at_a_time(float)[:4], ".3f"))
-print("at once:", text(right[0, -1, :4], ".3f"))
+always_0 = one_at_a_time(lambda t: 0.0)
+by_token = one_at_a_time(float)
+table(
+    [o[:4] for o in (always_0, by_token, right[0, -1])],
+    columns=[f"component {c}" for c in range(1, 5)],
+    index=["always position 0 (wrong)", "position t (right)", "all at once"],
+    spec=".3f",
+)
 # --8<-- [end:wrong-position]
 
 
@@ -233,13 +259,18 @@ def counted(steps):
     return Counted.total
 
 
-print("  n      cached    counted       anew     counted")
+work = []
 for m in (1, 8, 32):
     caches = [None, None]
     step = counted((whole[t : t + 1], caches) for t in range(m))
     anew = counted((whole[: t + 1], [None, None]) for t in range(m))
     formula = [2 * decode_flops(m, d, d_ff, cached=c) for c in (True, False)]
-    print(f"{m:3d}  {formula[0]:10d} {step:10d} {formula[1]:10d}  {anew:10d}")
+    work.append([m, formula[0], step, formula[1], anew])
+table(
+    work,
+    columns=["n", "cached", "cached, counted", "all anew", "all anew, counted"],
+    spec=",",
+)
 # --8<-- [end:flops]
 
 # --8<-- [start:work]
@@ -266,25 +297,34 @@ line_chart(
 # --8<-- [end:work]
 
 # --8<-- [start:intensity]
-lengths = (1000, 100_000)
-print(" h/g ", *(f"{f'n = {m:,}':>12}" for m in lengths))
+lengths, groups = (1000, 100_000), (64, 8, 1)
 width = 8192  # d, 64 query heads of 128
-for g in (64, 8, 1):
-    shown, kv = [], g * 128
-    for tokens_ in lengths:
-        parameters = 2 * width * width + 2 * width * kv + 8 * width * width
-        flops = 2 * parameters + 4 * tokens_ * width
-        read = 2 * parameters + 2 * 2 * tokens_ * kv
-        shown.append(flops / read)
-    print(f"{64 // g:4d} ", *(f"{number(one, '.2f'):>12}" for one in shown))
+
+
+def intensity(m, g):
+    """Operations for each byte that a step reads, with m tokens before it."""
+    kv = g * 128
+    matrices = 2 * width * width + 2 * width * kv + 8 * width * width
+    flops = 2 * matrices + 4 * m * width
+    return flops / (2 * matrices + 2 * 2 * m * kv)
+
+
+table(
+    [[intensity(m, g) for m in lengths] for g in groups],
+    columns=[f"n = {m:,}" for m in lengths],
+    index=[f"h/g = {64 // g}" for g in groups],
+    spec=".2f",
+    name="Operations per byte",
+)
 # --8<-- [end:intensity]
 
 # --8<-- [start:bytes]
-ours = Configuration("ours", layers=2, heads=h, kv_heads=h, d_head=d // h)
+ours = Configuration("", layers=2, heads=h, kv_heads=h, d_head=d // h)
 caches = [None, None]
 run(whole, caches)
 held = sum(array.nbytes for cache in caches for array in cache)
-print(cache_bytes(ours, n, bytes_per_number=8), held)
+by_formula = cache_bytes(ours, n, bytes_per_number=8)
+table([[by_formula, held]], columns=["formula", "held by the arrays"], spec=",")
 # --8<-- [end:bytes]
 
 # --8<-- [start:control]
@@ -308,11 +348,10 @@ def frame(i, g):
         spec="d",
         role="key",
     )
-    tokens = ", ".join(f"{m:,}" for m in LENGTHS[:-1]), f"{LENGTHS[-1]:,}"
-    sizes = ", ".join(taken[:-1]), taken[-1]
+    short, middle, long = LENGTHS
     caption = (
-        f"Query heads to a key head: {8 // g}. The cache for {tokens[0]} and {tokens[1]} "
-        f"tokens: {sizes[0]} and {sizes[1]}."
+        f"Query heads to a key head: {8 // g}. The cache for {short:,}, {middle:,} and {long:,} "
+        f"tokens: {taken[0]}, {taken[1]} and {taken[2]}."
     )
     return Frame((str(i),), f"g = {g}", (drawn,), caption)
 
@@ -344,7 +383,14 @@ def repeated(W):
 parameters = Parameters(W_q, repeated(W_k), repeated(W_v), W_o)
 as_multi_head, _ = multi_head_attention(x, x, x, parameters, num_heads=4)
 joined = shared.swapaxes(0, 1).reshape(6, 16) @ W_o
-print(np.abs(joined - as_multi_head).max() < 1e-12)
+check("all outputs agree to within 10⁻¹²", np.abs(joined - as_multi_head).max() < 1e-12)
+table(
+    [joined[0, :4], as_multi_head[0, :4]],
+    columns=[f"component {c}" for c in range(1, 5)],
+    index=["grouped-query attention", "multi-head attention"],
+    spec=".4f",
+    name="output 1",
+)
 # --8<-- [end:grouped]
 
 # --8<-- [start:wrong-repeat]
@@ -353,31 +399,52 @@ q = rng.normal(size=(4, 3, 2))  # 4 query heads
 k, v = rng.normal(size=(2, 2, 3, 2))  # 2 key/value heads
 wrong = [np.tile(one, (2, 1, 1)) for one in (k, v)]
 right = [np.repeat(one, 2, axis=0) for one in (k, v)]
-for name, (all_k, all_v) in (("wrong", wrong), ("right", right)):
+found = []
+for all_k, all_v in (wrong, right):
     o, _ = attention(q, all_k, all_v)
     read = [1 + int((one == v[1]).all()) for one in all_v]  # the group of each head
-    print(f"{name}: c =", text(read, "d"), "o =", text(o[:, 0, 0], ".3f"))
+    found.append([read, o[:, 0, 0]])
+table(
+    found,
+    columns=["groups that are read", "outputs"],
+    index=["tile (wrong)", "repeat (right)"],
+    spec=["d", ".3f"],
+)
 # --8<-- [end:wrong-repeat]
 
 # --8<-- [start:repeat-torch]
 theirs = sdpa(*(torch.from_numpy(one)[None] for one in (q, k, v)), enable_gqa=True)
 ours_, _ = grouped_attention(q, k, v)
-print(text(theirs[0, :, 0, 0], ".3f"))
-print(np.abs(theirs[0].numpy() - ours_).max() < 1e-12)
+check("all outputs agree to within 10⁻¹²", np.abs(theirs[0].numpy() - ours_).max() < 1e-12)
+table(
+    [theirs[0, :, 0, 0], ours_[:, 0, 0]],
+    columns=[f"head {r}" for r in range(1, 5)],
+    index=["PyTorch", "attention_docs"],
+    spec=".3f",
+)
 # --8<-- [end:repeat-torch]
 
 # --8<-- [start:models]
 long = 32_768
-print(f"{'':15}  {'g · d_h':>8}  {'bytes/n':>9}  {f'n = {long:,}':>10}  {'Gflop':>6}  flop/byte")
+models = []
 for model in CONFIGURATIONS:
-    kept_ = f"{model.kv_heads}·{model.d_head}"
+    kept_ = f"{model.kv_heads} · {model.d_head}"
     if model.latent:
-        kept_ = f"{model.latent + model.position}"
+        kept_ = f"{model.latent} + {model.position}"
     taken, flops = cache_bytes(model, long), step_flops(model, long)
-    gigabytes, billions = number(taken / 2**30, "6.2f"), number(flops / 10**9, "6.1f")
-    ratio = number(flops / taken, "9.0f")
-    each = f"{cache_bytes(model, 1):,}"
-    print(f"{model.name:15}  {kept_:>8}  {each:>9}  {gigabytes} GiB  {billions}  {ratio}")
+    models.append([kept_, cache_bytes(model, 1), taken / 2**30, flops / 10**9, flops / taken])
+table(
+    models,
+    columns=[
+        "KV heads · size, or latent",
+        "bytes per token",
+        f"GiB for {long:,} tokens",
+        "10⁹ operations per step",
+        "operations per byte",
+    ],
+    index=[model.name for model in CONFIGURATIONS],
+    spec=["", ",", ".2f", ".1f", ".0f"],
+)
 # --8<-- [end:models]
 
 # --8<-- [start:latent]
@@ -385,8 +452,13 @@ rng = np.random.default_rng(SEED)
 c = rng.integers(-3, 4, size=(5, 3))  # what is kept: 5 tokens, d_c = 3
 W_uk = rng.integers(-3, 4, size=(3, 4))  # makes keys of size 4
 q = rng.integers(-3, 4, size=(1, 4))
-print(q @ (c @ W_uk).T)  # 5 keys are made, then compared
-print((q @ W_uk.T) @ c.T)  # the query moves instead
+by_keys = q @ (c @ W_uk).T  # 5 keys are made, then compared
+by_query = (q @ W_uk.T) @ c.T  # the query moves instead
+table(
+    np.vstack([by_keys, by_query]),
+    columns=[f"key {j}" for j in range(1, 6)],
+    index=["keys are made", "the query moves"],
+)
 # --8<-- [end:latent]
 
 # --8<-- [start:latent-heads]
@@ -394,7 +466,13 @@ rng = np.random.default_rng(SEED)
 q, c = rng.normal(size=(4, 1, 8)), rng.normal(size=(20, 6))  # 4 heads, 20 tokens
 W_uk, W_uv = rng.normal(size=(4, 6, 8)), rng.normal(size=(4, 6, 5))
 made, moved = (latent_attention(q, c, W_uk, W_uv, absorbed=a) for a in (False, True))
-print(moved.shape, np.abs(made - moved).max() < 1e-12)
+check("both ways agree to within 10⁻¹²", np.abs(made - moved).max() < 1e-12)
+table(
+    [[made[r, 0], moved[r, 0]] for r in range(4)],
+    columns=["keys are made", "the query moves"],
+    index=[f"head {r}" for r in range(1, 5)],
+    spec=".3f",
+)
 # --8<-- [end:latent-heads]
 
 
@@ -409,9 +487,16 @@ def products(build):
 heads_, m, d_k, d_c, d_v = 4, 20, 8, 6, 5
 make = 2 * heads_ * m * (d_c * (d_k + d_v) + d_k + d_v)
 move = 2 * heads_ * (d_k * d_c + 2 * m * d_c + d_c * d_v)
-for name, formula, absorbed in (("K, V", make, False), ("q Wᵀ", move, True)):
-    found = products(lambda *given, a=absorbed: latent_attention(*given, absorbed=a))
-    print(f"{name}  {formula:6d}  {found:6d}")
+counts = [
+    products(lambda *given, a=absorbed: latent_attention(*given, absorbed=a))
+    for absorbed in (False, True)
+]
+table(
+    [[make, counts[0]], [move, counts[1]]],
+    columns=["formula", "counted"],
+    index=["keys are made", "the query moves"],
+    spec=",",
+)
 # --8<-- [end:latent-cost]
 
 # --8<-- [start:latent-rope]
@@ -419,7 +504,13 @@ positions = np.arange(20.0)
 key = c @ W_uk[0]  # head 1
 turned = rope(q[0], np.array([19.0])) @ rope(key, positions).T
 tried = (rope(q[0], np.array([19.0])) @ W_uk[0].T) @ rope(c, positions).T
-print(np.abs(turned - tried).max() > 1)
+check("the scores differ by more than 1", np.abs(turned - tried).max() > 1)
+table(
+    [turned[0, :5], tried[0, :5]],
+    columns=[f"key {j}" for j in range(1, 6)],
+    index=["the key is rotated", "c is rotated (wrong)"],
+    spec=".2f",
+)
 # --8<-- [end:latent-rope]
 
 # --8<-- [start:sink]
@@ -428,9 +519,13 @@ v = np.array([[0.0], [1], [-2], [3], [2]])  # and hands over 0
 a = softmax(s)
 kept_o = a @ v
 cut_o = softmax(s[1:]) @ v[1:]  # key 1 has left the window
-print("a =", text(a, ".3f"), "o =", text(kept_o, ".3f"))
-print("cut:", text(softmax(s[1:]), ".3f"), "o =", text(cut_o, ".3f"))
-print(text((kept_o - a[0] * v[0]) / (1 - a[0]), ".3f"))
+by_formula = (kept_o - a[0] * v[0]) / (1 - a[0])
+table(
+    [[a, kept_o[0]], [softmax(s[1:]), cut_o[0]], [None, by_formula[0]]],
+    columns=["weights", "output"],
+    index=["with the sink", "without it", "by the formula"],
+    spec=".3f",
+)
 # --8<-- [end:sink]
 
 # --8<-- [start:window-map]
@@ -446,14 +541,16 @@ for t in range(12):
     new = (one[:, t : t + 1] for one in (Q, K, V))
     o, cache = attend_with_cache(*new, cache, window=5)
     rows.append(o)
-print(np.abs(np.concatenate(rows, axis=1) - masked).max() < 1e-12, cache.key.shape)
+gap = np.abs(np.concatenate(rows, axis=1) - masked).max()
+check("the rows are those of the masked pass to within 10⁻¹²", gap < 1e-12)
+table([[str(cache.key.shape)]], columns=["cached keys after 12 tokens"])
 # --8<-- [end:window]
 
 # --8<-- [start:off-by-one]
 z = np.append(s[1:], 0.0)  # a sink with the score 0
 with_sink = softmax(z) @ np.append(v[1:], 0.0)  # and the value 0
 by_formula = np.exp(s[1:]) @ v[1:, 0] / (1 + np.exp(s[1:]).sum())
-print(number(with_sink, ".4f"), number(by_formula, ".4f"))
+table([[with_sink, by_formula]], columns=["softmax over five", "by the formula"], spec=".4f")
 # --8<-- [end:off-by-one]
 
 # --8<-- [start:speculative]
@@ -463,8 +560,14 @@ kept = [x * a for x, a in zip(q, acceptance(p, q), strict=True)]
 rejected = 1 - sum(kept)
 missing = [rejected * r for r in residual(p, q)]
 written = [sum(both) for both in zip(kept, missing, strict=True)]
-print(*kept, "|", rejected)
-print(*written, "|", written == p)
+check("what is written has the distribution p, exactly", written == p)
+ways = [p, q, kept, missing, written]
+rows = [*zip(*ways, strict=True), map(sum, ways)]
+table(
+    [list(map(str, row)) for row in rows],
+    columns=["p", "q", "drawn and kept", "drawn after a rejection", "written"],
+    index=["x_1", "x_2", "x_3", "sum"],
+)
 # --8<-- [end:speculative]
 
 # --8<-- [start:bars]
@@ -516,18 +619,27 @@ def directly(tokens):
     return chance
 
 
+enumerated = []
 for k in (1, 2, 3):
     found = rounds((), 4, k)
-    agrees = all(directly(one) == chance for one, chance in found.items())
-    print(k, len(found), sum(found.values()), agrees)
+    agrees = sum(directly(one) == chance for one, chance in found.items())
+    enumerated.append([len(found), agrees, str(sum(found.values()))])
+table(
+    enumerated,
+    columns=["texts", "with the target's probability", "sum of the probabilities"],
+    index=[f"k = {k}" for k in (1, 2, 3)],
+)
 # --8<-- [end:whole-text]
 
 # --8<-- [start:speed]
-guesses = (1, 4, 8)
-print("  α ", *(f"{f'k = {k}':>6}" for k in guesses))
-for accepted in (0.5, 0.8, 0.9):
-    row = [number(expected_tokens(accepted, k), "6.2f") for k in guesses]
-    print(f"{accepted:.1f} ", *row)
+guesses, rates = (1, 4, 8), (0.5, 0.8, 0.9)
+table(
+    [[expected_tokens(rate, k) for k in guesses] for rate in rates],
+    columns=[f"k = {k}" for k in guesses],
+    index=[f"α = {rate:.1f}" for rate in rates],
+    spec=".2f",
+    name="Tokens per pass",
+)
 # --8<-- [end:speed]
 
 # --8<-- [start:exercise-bytes]
@@ -535,15 +647,21 @@ print(cache_bytes(Configuration("", 24, 16, 4, 64), 1000))
 # --8<-- [end:exercise-bytes]
 
 # --8<-- [start:exercise-ratio]
+ratios = []
 for m in (10, 1000, 100_000):
     ratio = Fraction(decode_flops(m, 4096, 16_384, False), decode_flops(m, 4096, 16_384))
-    print(f"{m:7,d}: {number(float(ratio), '.1f')}, {number((m + 1) / 2, '.1f')}")
+    ratios.append([m, float(ratio), (m + 1) / 2])
+table(ratios, columns=["n", "factor", "(n + 1)/2"], spec=[",", ".1f", ".1f"])
 # --8<-- [end:exercise-ratio]
 
 # --8<-- [start:exercise-draft]
 p, q = [Fraction(1, 2), Fraction(1, 2)], [Fraction(3, 4), Fraction(1, 4)]
 accepted = sum(x * a for x, a in zip(q, acceptance(p, q), strict=True))
-print("α =", accepted, " r =", *residual(p, q), " k = 3:", expected_tokens(accepted, 3))
+r = ", ".join(map(str, residual(p, q)))
+table(
+    [[str(accepted), f"({r})", str(expected_tokens(accepted, 3))]],
+    columns=["α", "r", "tokens per pass"],
+)
 # --8<-- [end:exercise-draft]
 
 # --8<-- [start:exercise-own]
@@ -551,18 +669,24 @@ q = k = np.zeros((4, 1))
 v = np.array([[8.0], [4], [2], [1]])
 late = [attention(q[t : t + 1], k[:t], v[:t])[0].item() for t in (1, 2, 3)]
 right = [attention(q[t : t + 1], k[: t + 1], v[: t + 1])[0].item() for t in (1, 2, 3)]
-print("attend, then append:", text(late, ".2f"))
-print("append, then attend:", text(right, ".2f"))
+table(
+    [late, right],
+    columns=[f"token {t}" for t in (2, 3, 4)],
+    index=["attend, then append (wrong)", "append, then attend (right)"],
+    spec=".2f",
+)
 # --8<-- [end:exercise-own]
 
 # --8<-- [start:exercise-encoder]
 short, long = whole[:6], whole[:7]
-for mask in ("causal", None):
+stays = []
+for causal in (True, False):
     outputs = []
     for x in (short, long):
-        m = causal_mask(len(x)) if mask else None
+        m = causal_mask(len(x)) if causal else None
         outputs.append(encoder_block(x, BLOCKS[0], h, m, norm_first=True)[:6])
-    print(f"{mask!s:6}:", np.abs(outputs[0] - outputs[1]).max() < 1e-12)
+    stays.append([bool(np.abs(outputs[0] - outputs[1]).max() < 1e-12)])
+table(stays, columns=["do the first six stay?"], index=["causal mask", "no mask"])
 # --8<-- [end:exercise-encoder]
 
 
@@ -575,6 +699,7 @@ def windowed(x, layers, w):
 
 
 x = np.random.default_rng(SEED).normal(size=(20, 4))
+found = []
 for layers, w in ((1, 3), (2, 3), (3, 4)):
     reached = []
     for j in range(20):
@@ -582,12 +707,14 @@ for layers, w in ((1, 3), (2, 3), (3, 4)):
         other[j] += 1
         moved = windowed(other, layers, w)[-1] - windowed(x, layers, w)[-1]
         reached.append(bool(np.abs(moved).max() > 0))
-    print(f"N = {layers}, w = {w}: {sum(reached)}, {layers * (w - 1) + 1}")
+    found.append([layers, w, sum(reached), layers * (w - 1) + 1])
+table(found, columns=["N", "w", "tokens that count", "N(w − 1) + 1"])
 # --8<-- [end:exercise-depth]
 
 # --8<-- [start:exercise-most]
 p = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
 q = [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]
 overlap = sum(map(min, p, q))
-print(overlap, 1 - sum(abs(a - b) for a, b in zip(p, q, strict=True)) / 2)
+distance = sum(abs(a - b) for a, b in zip(p, q, strict=True))
+table([[str(overlap), str(1 - distance / 2)]], columns=["Σ min(p, q)", "1 − ½ Σ |p − q|"])
 # --8<-- [end:exercise-most]

@@ -4,7 +4,7 @@
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.text import number, text
+from attention_docs.figures import table
 
 key = np.log([[1.0], [2], [3], [4], [8], [2]])  # scores ln 1, ln 2, …
 value = np.array([[6.0], [3], [2], [1], [2], [4]])
@@ -17,9 +17,12 @@ def output(part):
 
 
 halves = [output(slice(0, 3)), output(slice(3, 6))]
-print("1 – 3:", number(halves[0], ".1f"), "  4 – 6:", number(halves[1], ".1f"))
-print("mean: ", number(sum(halves) / 2, ".1f"))
-print("1 – 6:", number(output(slice(0, 6)), ".1f"))
+table(
+    [[halves[0]], [halves[1]], [sum(halves) / 2], [output(slice(0, 6))]],
+    columns=["output"],
+    index=["keys 1 to 3", "keys 4 to 6", "mean of both", "keys 1 to 6"],
+    spec=".1f",
+)
 # --8<-- [end:halves]
 
 # --8<-- [start:setup]
@@ -28,7 +31,7 @@ from functools import reduce
 from itertools import permutations
 from math import sqrt
 
-from attention_docs.figures import Frame, heatmap, line_chart, slider
+from attention_docs.figures import Frame, heatmap, line_chart, numbered, slider
 from attention_docs.in_pieces import (
     Piece,
     attention_in_pieces,
@@ -47,16 +50,44 @@ from attention_docs.learning import attention_backward
 from attention_docs.masking import causal_mask
 from attention_docs.scaling import mean_interval
 from attention_docs.softmax import softmax
+from attention_docs.text import check, number
 
 SEED = 0
+
+
+def compared(first, second, names):
+    """The last outputs of two ways that must agree, one below the other."""
+    check("all outputs agree to within 10⁻¹²", np.abs(first - second).max() < 1e-12)
+    columns = numbered("component", first.shape[-1])
+    return table([first[-1], second[-1]], columns=columns, index=names, spec=".4f")
+
+
+def compared_gradients(first, second, names):
+    """Row 5 of dQ, dK and dV from two ways that must agree."""
+    gaps = [np.abs(a - b).max() for a, b in zip(first, second, strict=True)]
+    check("all gradients agree to within 10⁻¹²", max(gaps) < 1e-12)
+    rows = [[gradient[4] for gradient in three] for three in (first, second)]
+    columns = ["dQ, row 5", "dK, row 5", "dV, row 5"]
+    return table(rows, columns=columns, index=names, spec=".3f")
+
+
+def in_numbers(one):
+    """e^m, ℓ and o of a piece with one query."""
+    m, ell, o = (part.item() for part in one)
+    return [np.exp(m), ell, o]
+
+
 # --8<-- [end:setup]
 
 # --8<-- [start:merge]
 left = piece(query, key[:3], value[:3])
 right = piece(query, key[3:], value[3:])
-for one in (left, right, merge(left, right)):
-    m, ell, o = (part.item() for part in one)
-    print(f"e^m = {np.exp(m):.0f}, ℓ = {ell:.2f}, o = {o:.1f}")
+table(
+    [in_numbers(one) for one in (left, right, merge(left, right))],
+    columns=["e^m", "ℓ", "o"],
+    index=["keys 1 to 3", "keys 4 to 6", "merged"],
+    spec=[".0f", ".2f", ".1f"],
+)
 # --8<-- [end:merge]
 
 # --8<-- [start:control]
@@ -103,13 +134,14 @@ def exact_merge(a, b):
 
 drawn = np.random.default_rng(SEED).integers(-9, 10, size=(2, 5)).tolist()
 single = [(s, Fraction(1), Fraction(v)) for s, v in zip(*drawn, strict=True)]
-found = set()
+found = []
 for a, b, c, d, e in permutations(single):
-    found.add(reduce(exact_merge, (a, b, c, d, e)))  # one by one
-    found.add(exact_merge(exact_merge(a, b), exact_merge(exact_merge(c, d), e)))
+    found.append(reduce(exact_merge, (a, b, c, d, e)))  # one by one
+    found.append(exact_merge(exact_merge(a, b), exact_merge(exact_merge(c, d), e)))
 weights = [Fraction(2) ** s for s in drawn[0]]
 direct = sum(w * v for w, v in zip(weights, drawn[1], strict=True)) / sum(weights)
-print(len(found), found.pop()[2] == direct)
+check("the result is attention to all five keys", found[0][2] == direct)
+table([[len(found), len(set(found))]], columns=["merges", "different results"])
 # --8<-- [end:exact]
 
 # --8<-- [start:online]
@@ -119,7 +151,7 @@ wanted, _ = attention(Q, K, V)
 running = piece(Q, K[:1], V[:1])
 for j in range(1, 8):
     running = merge(running, piece(Q, K[j : j + 1], V[j : j + 1]))
-print(np.abs(running.output - wanted).max() < 1e-12)
+compared(running.output, wanted, ["one key after the other", "all at once"])
 # --8<-- [end:online]
 
 # --8<-- [start:wrong-rescale]
@@ -129,8 +161,9 @@ m = max(m1, m2)
 wrong = l1 * o1 + l2 * o2, l1 + l2
 a, b = l1 * np.exp(m1 - m), l2 * np.exp(m2 - m)
 right_one = a * o1 + b * o2, a + b
-print("wrong:", number(wrong[0] / wrong[1], ".2f"))
-print("right:", number(right_one[0] / right_one[1], ".2f"))
+outputs = [[wrong[0] / wrong[1]], [right_one[0] / right_one[1]]]
+names = ["without rescaling (wrong)", "with rescaling (right)"]
+table(outputs, columns=["merged output"], index=names, spec=".2f")
 # --8<-- [end:wrong-rescale]
 
 
@@ -161,7 +194,13 @@ def one_pass(s, v):
 
 s, v = np.random.default_rng(SEED).normal(0, 3, size=(2, 50))
 (a, three), (b, once) = three_passes(s, v), one_pass(s, v)
-print(abs(a - b) < 1e-12, three // len(s), once // len(s))
+check("both averages agree to within 10⁻¹²", abs(a - b) < 1e-12)
+table(
+    [[a, three // len(s)], [b, once // len(s)]],
+    columns=["average", "reads of each score"],
+    index=["three passes", "one pass"],
+    spec=[".4f", "d"],
+)
 # --8<-- [end:passes]
 
 # --8<-- [start:split]
@@ -171,7 +210,8 @@ shares = [piece(q, many_k[j::8], many_v[j::8]) for j in range(8)]  # 8 workers
 while len(shares) > 1:  # in pairs: 8, 4, 2, 1
     pairs = zip(shares[::2], shares[1::2], strict=True)
     shares = [merge(*pair) for pair in pairs]
-print(np.abs(shares[0].output - attention(q, many_k, many_v)[0]).max() < 1e-12)
+at_once, _ = attention(q, many_k, many_v)
+compared(shares[0].output, at_once, ["eight workers", "one pass"])
 # --8<-- [end:split]
 
 
@@ -216,7 +256,7 @@ def tiled(Q, K, V, out, r, c):
 
 # --8<-- [start:traffic]
 rng = np.random.default_rng(SEED)
-rows = []
+rows, gaps = [], []
 for n, d, r in ((64, 8, 16), (256, 16, 32), (256, 16, 128)):
     given = [Memory(one) for one in rng.normal(size=(3, n, d))]
     outputs = [Memory(np.zeros((n, d))) for _ in range(2)]
@@ -224,19 +264,26 @@ for n, d, r in ((64, 8, 16), (256, 16, 32), (256, 16, 128)):
     plain(*given, outputs[0], *(Memory(np.zeros((n, n))) for _ in "SA"))
     first, Memory.moved = Memory.moved, 0
     tiled(*given, outputs[1], r, r)
-    same = np.abs(outputs[0].data - outputs[1].data).max() < 1e-12
-    rows.append((n, d, r, plain_traffic(n, d), first, tiled_traffic(n, d, r), Memory.moved, same))
-print(f"{'n':>4}{'d':>4}{'r':>5}{'plain':>9}{'counted':>9}{'tiled':>8}{'counted':>9}")
-for a, b, c, *four, same in rows:
-    print(f"{a:4d}{b:4d}{c:5d}{four[0]:9d}{four[1]:9d}{four[2]:8d}{four[3]:9d}  {same}")
+    gaps.append(np.abs(outputs[0].data - outputs[1].data).max())
+    rows.append([n, d, r, plain_traffic(n, d), first, tiled_traffic(n, d, r), Memory.moved])
+check("the outputs of plain and tiled agree to within 10⁻¹²", max(gaps) < 1e-12)
+table(
+    rows,
+    columns=["n", "d", "r", "plain", "plain, counted", "tiled", "tiled, counted"],
+    spec=",",
+    name="Numbers that move",
+)
 # --8<-- [end:traffic]
 
 # --8<-- [start:large]
-sizes = ((4096, 64), (4096, 128), (32_768, 128))
-print("      n    d  plain/tiled, r =", *(f"{r:5d}" for r in (32, 128, 512)))
-for n, d in sizes:
-    ratios = [plain_traffic(n, d) / tiled_traffic(n, d, r) for r in (32, 128, 512)]
-    print(f"{n:7d} {d:4d}", " " * 17, *(f"{number(one, '5.1f')}" for one in ratios))
+sizes, rows_held = ((4096, 64), (4096, 128), (32_768, 128)), (32, 128, 512)
+table(
+    [[plain_traffic(n, d) / tiled_traffic(n, d, r) for r in rows_held] for n, d in sizes],
+    columns=[f"r = {r}" for r in rows_held],
+    index=[f"n = {n:,}, d = {d}" for n, d in sizes],
+    spec=".1f",
+    name="Traffic, plain divided by tiled",
+)
 # --8<-- [end:large]
 
 # --8<-- [start:backward]
@@ -247,8 +294,7 @@ forward = attention_in_pieces(Q, K, V, size=2, mask=mask)
 _, weights = attention(Q, K, V, mask)
 stored = attention_backward(Q, K, V, weights, by_output)
 again = backward_in_pieces(Q, K, V, forward, by_output, size=4, mask=mask)
-both = zip(stored, again, strict=True)
-print([bool(np.abs(a - b).max() < 1e-12) for a, b in both])
+compared_gradients(stored, again, ["weights stored", "weights recomputed"])
 # --8<-- [end:backward]
 
 # --8<-- [start:backward-torch]
@@ -257,7 +303,8 @@ from torch.nn.functional import scaled_dot_product_attention
 
 tensors = [torch.from_numpy(one).requires_grad_() for one in (Q, K, V)]
 scaled_dot_product_attention(*tensors, is_causal=True).backward(torch.from_numpy(by_output))
-print([bool(np.abs(t.grad.numpy() - g).max() < 1e-12) for t, g in zip(tensors, again, strict=True)])
+by_torch = [t.grad.numpy() for t in tensors]
+compared_gradients(by_torch, again, ["PyTorch", "weights recomputed"])
 # --8<-- [end:backward-torch]
 
 
@@ -287,7 +334,12 @@ def operations(build):
 n, d = Q.shape
 kept = operations(lambda q, k, v, g, a: attention_backward(q, k, v, a, g))
 anew = operations(lambda q, k, v, g, a: backward_in_pieces(q, k, v, forward, g, 3, mask))
-print(8 * n * n * d, kept, " ", 10 * n * n * d, anew)
+table(
+    [[8 * n * n * d, kept], [10 * n * n * d, anew]],
+    columns=["formula", "counted"],
+    index=["weights stored", "weights recomputed"],
+    spec=",",
+)
 # --8<-- [end:backward-cost]
 
 # --8<-- [start:linear]
@@ -301,7 +353,10 @@ state, recurrent = None, []
 for t in range(6):  # no pairs: a state of 3·2 + 3 numbers
     state = extended_state(phi_k[t : t + 1], v[t : t + 1], state)
     recurrent.append(read_state(phi_q[t : t + 1], state))
-print((np.concatenate(recurrent) == parallel).all(), state.matrix.shape)
+outputs = np.concatenate(recurrent)
+check("the outputs are equal to the last bit", (outputs == parallel).all())
+print(f"State: {state.matrix.shape}.")
+compared(parallel, outputs, ["from all pairs", "from the state"])
 # --8<-- [end:linear]
 
 # --8<-- [start:linear-count]
@@ -314,14 +369,21 @@ linear_attention(*counting)
 pairs, Counted.total = Counted.total, 0
 read_state(counting[0], extended_state(*counting[1:]))
 by_state = Counted.total - 2 * n * d_phi  # the divisor is a product, too
-print(2 * n * n * (d_phi + d_v), pairs, " ", 4 * n * d_phi * d_v, by_state)
+table(
+    [[2 * n * n * (d_phi + d_v), pairs], [4 * n * d_phi * d_v, by_state]],
+    columns=["formula", "counted"],
+    index=["all pairs", "state"],
+    spec=",",
+)
 # --8<-- [end:linear-count]
 
 # --8<-- [start:linear-work]
-print("      n   all pairs       state")
-for n in (64, 1024, 16_384):
-    d = 64
-    print(f"{n:7d} {4 * n * n * d:11.2e} {4 * n * d * d:11.2e}")
+d = 64
+table(
+    [[n, 4 * n * n * d, 4 * n * d * d] for n in (64, 1024, 16_384)],
+    columns=["n", "all pairs", "state"],
+    spec=[",", ".2e", ".2e"],
+)
 # --8<-- [end:linear-work]
 
 # --8<-- [start:chunks]
@@ -337,7 +399,7 @@ for j in range(0, 12, 4):
         above, below = above + q_ @ state.matrix, below + q_ @ state.total[:, None]
     parts.append(above / below)
     state = extended_state(k_, v_, state)
-print(np.abs(np.concatenate(parts) - whole).max() < 1e-12)
+compared(np.concatenate(parts), whole, ["in chunks", "all pairs"])
 # --8<-- [end:chunks]
 
 # --8<-- [start:recall]
@@ -365,12 +427,22 @@ def errors(n, seed):
 
 measured = np.array([[errors(n, seed) for seed in range(seeds)] for n in counts])
 bound = [max(0.0, 1 - d / n) for n in counts]
-names = ("softmax", "elu + 1", "best state", "bound")
-print("   n ", *(f"{name:15}" for name in names))
-for n, one, least in zip(counts, measured, bound, strict=True):
-    cells = [mean_interval(one[:, i]) for i in range(3)]
-    told = "  ".join(f"{number(a, '.2f')} ± {number(b, '.2f')}  " for a, b in cells)
-    print(f"{n:4d}  {told}  {number(least, '.2f')}")
+
+
+def interval(errors):
+    """The mean and its 95% interval."""
+    mean, half = mean_interval(errors)
+    return f"{number(mean, '.2f')} ± {number(half, '.2f')}"
+
+
+table(
+    [
+        [n, *(interval(one[:, i]) for i in range(3)), least]
+        for n, one, least in zip(counts, measured, bound, strict=True)
+    ],
+    columns=["values n", "softmax", "elu + 1", "best state", "bound"],
+    spec=["d", "", "", "", ".2f"],
+)
 # --8<-- [end:recall]
 
 # --8<-- [start:recall-chart]
@@ -392,56 +464,81 @@ line_chart(
 # --8<-- [start:rank]
 x = np.random.default_rng(SEED).normal(size=(12, 3))
 product = x @ x.T
-for name, matrix in (("q·k", product), ("φ·φ", elu_plus_one(x) @ elu_plus_one(x).T)):
-    print(f"{name}:", np.linalg.matrix_rank(matrix))
-print("exp:", np.linalg.matrix_rank(np.exp(product)))
+matrices = [product, elu_plus_one(x) @ elu_plus_one(x).T, np.exp(product)]
+table(
+    [[np.linalg.matrix_rank(matrix)] for matrix in matrices],
+    columns=["rank"],
+    index=["q · k", "elu + 1", "exp(q · k)"],
+)
 # --8<-- [end:rank]
 
 # --8<-- [start:exercise-merge]
 one = Piece(np.array([0.0]), np.array([2.0]), np.array([[1.0]]))
 two = Piece(np.log([4.0]), np.array([1.5]), np.array([[5.0]]))
-both = merge(one, two)
-print("ℓ =", text(both.total, ".1f"), "o =", text(both.output, ".1f"))
+merged = in_numbers(merge(one, two))
+table([merged], columns=["e^m", "ℓ", "o"], spec=[".0f", ".1f", ".1f"])
 # --8<-- [end:exercise-merge]
 
 # --8<-- [start:exercise-nobody]
 nobody = piece(query, key[:3], value[:3], np.zeros((1, 3), dtype=bool))
-print(*(text(part, ".1f") for part in nobody))
-print(*(text(part, ".2f") for part in merge(nobody, right)))
+table(
+    [[part.item() for part in one] for one in (nobody, merge(nobody, right))],
+    columns=["m", "ℓ", "o"],
+    index=["keys 1 to 3, masked", "merged with keys 4 to 6"],
+    spec=".2f",
+)
 # --8<-- [end:exercise-nobody]
 
 # --8<-- [start:exercise-traffic]
-print(plain_traffic(8192, 64), tiled_traffic(8192, 64, 256))
+moves = [plain_traffic(8192, 64), tiled_traffic(8192, 64, 256)]
+table([moves], columns=["plain", "tiled"], spec=",")
 # --8<-- [end:exercise-traffic]
 
 # --8<-- [start:exercise-start]
 s, v = np.array([-1000.0, -1001.0]), np.array([3.0, 5.0])
+averages = []
 with np.errstate(invalid="ignore"):
-    for name, m in (("m = 0 ", 0.0), ("m = −∞", -np.inf)):
+    for m in (0.0, -np.inf):
         total = above = 0.0
         for one, worth in zip(s, v, strict=True):
             m, before = max(m, one), m
             total = total * np.exp(before - m) + np.exp(one - m)
             above = above * np.exp(before - m) + np.exp(one - m) * worth
-        print(f"{name}:", number(np.divide(above, total), ".4f"))
+        averages.append([np.divide(above, total)])
+table(
+    averages,
+    columns=["average"],
+    index=["from m = 0 (wrong)", "from m = −∞ (right)"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-start]
 
 # --8<-- [start:exercise-skip]
-for blocks in (4, 32):
-    tiles = causal_mask(blocks).sum()  # a block of queries, a block of keys
-    print(blocks, tiles, blocks * (blocks + 1) // 2)
+tiles = []
+for b in (4, 32):
+    left_over = causal_mask(b).sum()  # a block of queries, a block of keys
+    tiles.append([b, left_over, b * (b + 1) // 2])
+table(tiles, columns=["b", "tiles that are left", "b(b + 1)/2"])
 # --8<-- [end:exercise-skip]
 
 # --8<-- [start:exercise-slope]
 s = np.array([0.3, -1.0, 2.0])
 step = 1e-6 * np.eye(3)
 slopes = [np.log(np.exp(s + e).sum() / np.exp(s - e).sum()) / 2e-6 for e in step]
-print(text(slopes, ".4f"), text(softmax(s), ".4f"))
+table(
+    [slopes, softmax(s)],
+    columns=[f"score {j}" for j in (1, 2, 3)],
+    index=["central differences", "softmax"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-slope]
 
 # --8<-- [start:exercise-chunk]
 n, d = 4096, 64
 costs = {c: 4 * n * c * d + 4 * n * d * d for c in (1, 16, 64, 256, n)}
-for c, cost in costs.items():
-    print(f"c = {c:4d}: {cost:.2e}, {n // c}")
+table(
+    [[c, cost, n // c] for c, cost in costs.items()],
+    columns=["c", "operations", "steps"],
+    spec=["d", ".2e", "d"],
+)
 # --8<-- [end:exercise-chunk]

@@ -5,7 +5,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, slider
+from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, numbered, slider, table
 from attention_docs.language_model import (
     LanguageModel,
     convert,
@@ -25,7 +25,7 @@ from attention_docs.multi_head import Parameters
 from attention_docs.positions import sinusoids
 from attention_docs.scaling import mean_interval
 from attention_docs.softmax import entropy, softmax
-from attention_docs.text import TextFile, number, text
+from attention_docs.text import TextFile, check
 from attention_docs.transformer_block import BlockParameters
 
 SEED = 2017
@@ -42,11 +42,11 @@ def stories(rng, count, sentences=8):
     does = rng.integers(8, 16, (count, 8))
     who = rng.choice(8, (count, sentences), p=P_NAME)
     end = 16 + (rng.random((count, sentences)) < P_AND)
-    told = [who, np.take_along_axis(does, who, axis=1), end]
-    return np.stack(told, axis=2).reshape(count, -1)
+    tokens = [who, np.take_along_axis(does, who, axis=1), end]
+    return np.stack(tokens, axis=2).reshape(count, -1)
 
 
-def told(ids):
+def in_words(ids):
     return " ".join(WORDS[i] for i in ids)
 
 
@@ -93,17 +93,21 @@ def begin(seed, vocabulary, n_max, depth, whole, d=32):
 random_model = begin(SEED, WORDS, n_max=24, depth=2, whole=True)
 ids = token_ids(question, random_model)
 logits, _ = language_model(ids, random_model)
-print("ids", ids.shape, " Z", logits.shape)
-print(text(softmax(logits[-1])[8:], ".2f"))
+print(f"ids: {ids.shape}, Z: {logits.shape}")
+table([softmax(logits[-1])[8:]], columns=WORDS[8:], spec=".2f", name="probability")
 # --8<-- [end:decoder]
 
 
 # --8<-- [start:loss]
 z = np.log([1.0, 2.0, 5.0])  # softmax(z) = 1/8, 2/8, 5/8
-for t in range(3):
-    loss = cross_entropy(z, np.array(t))
-    gradient = softmax(z) - np.eye(3)[t]
-    print(t, number(loss, ".4f"), text(gradient, ".3f"))
+each_loss = [cross_entropy(z, np.array(t)).item() for t in range(3)]
+gradients = softmax(z) - np.eye(3)  # row t: token t came
+table(
+    list(zip(each_loss, gradients, strict=True)),
+    columns=["loss", "gradient"],
+    index=numbered("word", 3),
+    spec=[".4f", ".3f"],
+)
 # --8<-- [end:loss]
 
 
@@ -117,8 +121,14 @@ for place in np.ndindex(4, 18):
     up, down = (cross_entropy(z + s, targets).sum() for s in (step, -step))
     slopes[place] = (up - down) / (2 * h)
 gradient = cross_entropy_gradient(z, targets)
-print(np.abs(slopes - gradient).max() < 1e-8)
-print(np.abs(gradient.sum(axis=-1)).max() < 1e-12)
+check("all entries agree to within 10⁻⁸", np.abs(slopes - gradient).max() < 1e-8)
+check("each row sums to 0 to within 10⁻¹²", np.abs(gradient.sum(axis=-1)).max() < 1e-12)
+table(
+    [slopes[0, :6], gradient[0, :6]],
+    columns=numbered("word", 6),
+    index=["central differences", "softmax(z) − y"],
+    spec=".4f",
+)
 # --8<-- [end:loss-differences]
 
 
@@ -129,8 +139,12 @@ H_verbs = [new * log(8) for new in is_new]
 # The first name is given, not predicted.
 best = (7 * H_NAME + sum(H_verbs) + 8 * H_END) / 23
 by_last = (7 * H_NAME + 8 * log(8) + 8 * H_END) / 23
-for name, loss in (("ln 18", log(18)), ("H₁", by_last), ("H", best)):
-    print(f"{name:5}  {loss:.3f}  {exp(loss):.2f}")
+table(
+    [[loss, exp(loss)] for loss in (log(18), by_last, best)],
+    columns=["loss", "perplexity"],
+    index=["all words alike: ln 18", "from the last word: H₁", "entropy of the source: H"],
+    spec=[".3f", ".2f"],
+)
 # --8<-- [end:floor]
 
 
@@ -147,7 +161,7 @@ def true_losses(ids):
 
 
 drawn, error = mean_interval(true_losses(held_out)[:, 1:].mean(axis=-1))
-print(f"{drawn:.3f} ± {error:.3f}  {best:.3f}")
+table([[f"{drawn:.3f} ± {error:.3f}", best]], columns=["mean of −ln π", "H"], spec=".3f")
 # --8<-- [end:floor-drawn]
 
 
@@ -159,7 +173,15 @@ one_by_one = []
 for i in range(1, len(story)):
     Z, _ = language_model(story[:i], random_model)
     one_by_one.append(cross_entropy(Z[-1], story[i]))
-print(len(at_once), np.abs(at_once - one_by_one).max() < 1e-12)
+gaps = np.abs(at_once - one_by_one)
+check("all 23 losses agree to within 10⁻¹²", gaps.max() < 1e-12)
+table(
+    [at_once[:6], one_by_one[:6]],
+    columns=[f"token {i}" for i in range(2, 8)],
+    index=["one pass", "one pass for each"],
+    spec=".3f",
+    name="loss",
+)
 # --8<-- [end:at-once]
 
 
@@ -199,7 +221,8 @@ trained, losses = train(random_model, pairs, rate=0.01)
 
 
 # --8<-- [start:trained]
-published = TextFile("language-model.json", to_json(trained))
+# The numbers alone; the words stand in WORDS, in the reader's language.
+published = TextFile("language-model.json", to_json(trained._replace(vocabulary=())))
 smooth = np.reshape(losses, (25, 20)).mean(axis=1)  # of 20 steps each
 bounds = {"ln 18": log(18), "H₁": by_last, "H": best}
 lines = {"L": smooth} | {name: [loss] * 25 for name, loss in bounds.items()}
@@ -208,23 +231,32 @@ line_chart(np.arange(10, 510, 20), lines, xlabel="t", ylabel="L", spec=".2f")
 
 
 # --8<-- [start:answer]
-model = from_json(published.text)
+model = from_json(published.text)._replace(vocabulary=WORDS)
 ids = token_ids(question, model)
 Z, seen = language_model(ids, model)
 p = softmax(Z[-1])
-print(text(p[8:16], ".2f"))
 model_losses = cross_entropy(language_model(held_out[:, :-1], model)[0], held_out[:, 1:])
 above = model_losses - true_losses(held_out)[:, 1:]
 gap, error = mean_interval(above.mean(axis=-1))
-looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
-heads = ["1.1", "1.2", "2.1", "2.2"]
-heatmap(looked.T, rows=question.split(), columns=heads, scale=(0, 1))
+table([p[8:16]], columns=VERBS, spec=".2f", name="probability")
 # --8<-- [end:answer]
 
 
+# --8<-- [start:where-it-looks]
+looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
+heads = ["1.1", "1.2", "2.1", "2.2"]
+heatmap(looked.T, rows=question.split(), columns=heads, scale=(0, 1))
+# --8<-- [end:where-it-looks]
+
+
 # --8<-- [start:measured]
-print(f"{gap:.4f} ± {error:.4f}")
-print(text(above[:, 0::3].mean(axis=0), ".2f"))
+print(f"All words: {gap:.4f} ± {error:.4f}")
+table(
+    [above[:, 0::3].mean(axis=0)],
+    columns=[f"sentence {s}" for s in range(1, 9)],
+    spec=".2f",
+    name="verbs alone",
+)
 # --8<-- [end:measured]
 
 
@@ -258,34 +290,52 @@ def torch_logits(ids, model):
 Z64 = torch.float64
 ours, _ = language_model(held_out[:100], model)
 theirs = torch_logits(held_out[:100], model).numpy()
-print(ours.shape, np.abs(ours - theirs).max() < 1e-12)
 exact, _ = language_model(held_out[:100], trained)
-print(np.abs(softmax(ours) - softmax(exact)).max() < 1e-4)
+check("logits of 100 stories agree to within 10⁻¹²", np.abs(ours - theirs).max() < 1e-12)
+change = np.abs(softmax(ours) - softmax(exact)).max()
+check("six digits move the probabilities by less than 10⁻⁴", change < 1e-4)
+table(
+    [ours[0, -1, :8], theirs[0, -1, :8]],
+    columns=NAMES,
+    index=["NumPy", "PyTorch"],
+    spec=".3f",
+    name="logits after the first story",
+)
 # --8<-- [end:as-torch]
 
 
 # --8<-- [start:mistake-shift]
 same = [(ids, ids) for ids in corpus.reshape(500, 32, 24)[:50]]
 copying, falling = train(random_model, same, rate=0.01)
-for m, loss in ((copying, falling[-1]), (trained, losses[-1])):
-    ids = token_ids("ann sings . bob", m)
-    print(f"{loss:.2f}", told(generate(ids, m, np.zeros(5), top_k=1)))
+ids = token_ids("ann sings . bob", random_model)
+written = [in_words(generate(ids, m, np.zeros(5), top_k=1)) for m in (copying, trained)]
+table(
+    [[falling[-1], written[0]], [losses[-1], written[1]]],
+    columns=["last loss", "written"],
+    index=["not shifted (wrong)", "shifted (right)"],
+    spec=".2f",
+)
 # --8<-- [end:mistake-shift]
 
 
 # --8<-- [start:write]
 ids = token_ids("ann sings . bob sleeps . ann", model)
 rng = np.random.default_rng(SEED)
-for options in ({"top_k": 1}, {}, {"temperature": 3}):
-    print(told(generate(ids, model, rng.random(11), **options)))
+ways = {"greedy": {"top_k": 1}, "τ = 1": {}, "τ = 3": {"temperature": 3}}
+drawn = [generate(ids, model, rng.random(11), **way) for way in ways.values()]
+table([[in_words(one)] for one in drawn], columns=["story"], index=list(ways))
 # --8<-- [end:write]
 
 
 # --8<-- [start:cut]
 z = np.log([0.4, 0.3, 0.2, 0.1])
-for options in ({"temperature": 0.5}, {"top_k": 2}, {"top_p": 0.8}):
-    name = " = ".join(map(str, *options.items()))
-    print(f"{name:17}", text(token_distribution(z, **options), ".3f"))
+ways = {"τ = 0.5": {"temperature": 0.5}, "k = 2": {"top_k": 2}, "c = 0.8": {"top_p": 0.8}}
+table(
+    [token_distribution(z, **options) for options in ways.values()],
+    columns=numbered("word", 4),
+    index=list(ways),
+    spec=".3f",
+)
 # --8<-- [end:cut]
 
 
@@ -304,16 +354,26 @@ def allowed(ids):
 
 Z = language_model(held_out[:500, :-1], model)[0]
 may_come = allowed(held_out[:500])
-settings = [{"temperature": c} for c in (0.5, 1, 2)] + [{"top_k": 4}, {"top_p": 0.8}]
-written = {}
-for options in settings:
+settings = {
+    "τ = 0.5": {"temperature": 0.5},
+    "τ = 1": {},
+    "τ = 2": {"temperature": 2},
+    "k = 4": {"top_k": 4},
+    "c = 0.8": {"top_p": 0.8},
+}
+shares = []
+for options in settings.values():
     p = token_distribution(Z, **options)
     right = (p * may_come).sum(axis=-1).mean()
     ann = p[:, 2::3, 0].mean()  # where a name comes
     wanted = token_distribution(np.log(P_NAME), **options)[0]
-    name = " = ".join(map(str, *options.items()))
-    written[name] = right, ann, wanted
-    print(f"{name:17}  {right:.2f}  {ann:.2f}  {wanted:.2f}")
+    shares.append([right, ann, wanted])
+table(
+    shares,
+    columns=["right words", "ann, model", "ann, formula"],
+    index=list(settings),
+    spec=".2f",
+)
 # --8<-- [end:settings]
 
 
@@ -322,13 +382,19 @@ p = np.array([0.4, 0.3, 0.2, 0.1])
 cut = np.where(p >= 0.3, p, 0)  # top 2, not divided by their sum
 u = (np.arange(1000) + 0.5) / 1000
 drawn = np.minimum(np.searchsorted(np.cumsum(cut), u), 3)
-print(text(np.bincount(drawn, minlength=4) / 1000, ".3f"))
 rows = np.tile(token_distribution(np.log(p), top_k=2), (1000, 1))
-print(text(np.bincount(sample(rows, u), minlength=4) / 1000, ".3f"))
 try:
     sample(cut, np.array(0.5))
-except ValueError as error:
-    print(str(error)[:30])
+    refused = False
+except ValueError:
+    refused = True
+check("the package refuses to draw from what does not sum to 1", refused)
+table(
+    [np.bincount(ids, minlength=4) / 1000 for ids in (drawn, sample(rows, u))],
+    columns=numbered("word", 4),
+    index=["not divided (wrong)", "divided (right)"],
+    spec=".3f",
+)
 # --8<-- [end:mistake-sum]
 
 
@@ -345,8 +411,10 @@ def repeated(rng, count, n=24):
 
 rng = np.random.default_rng(SEED)
 examples, periods = repeated(rng, 1000)
-for one in examples[:3]:
-    print("".join(LETTERS[i] for i in one))
+table(
+    [[" ".join(LETTERS[i] for i in examples[r]), periods[r]] for r in range(3)],
+    columns=["letters", "period"],
+)
 # --8<-- [end:words]
 
 
@@ -379,15 +447,22 @@ for seed in SEEDS:
 two_layers = TextFile("two-layers.json", to_json(two[0]))
 one_layer = TextFile("one-layer.json", to_json(one[0]))
 trainable = two[0]._replace(positions=None)
-print(sum(a.size for a in parameter_arrays(trainable)))
+size = sum(a.size for a in parameter_arrays(trainable))
+check("two layers have 9,856 parameters", size == 9856)
 results = {depth: [examined(m) for m in found] for depth, found in ((2, two), (1, one))}
 ablated = []  # without each head, without both of layer 1
 for m in two:
     cut = [without_head(m, layer, r) for layer in (0, 1) for r in (0, 1)]
     cut.append(without_head(cut[0], 0, 1))
     ablated.append([examined(without)[0] for without in cut])
-for depth, found in results.items():
-    print(depth, "  ".join(f"{right:.3f}" for right, _, _ in found))
+starts = [f"start {i}" for i in range(1, 4)]
+table(
+    [[right for right, _, _ in results[depth]] for depth in (2, 1)],
+    columns=starts,
+    index=["two layers", "one layer"],
+    spec=".3f",
+    name="share of right letters",
+)
 # --8<-- [end:induction]
 
 
@@ -424,79 +499,113 @@ slider("letters read", [frame(i) for i in range(len(word))], 7)
 
 
 # --8<-- [start:by-head]
-for place in (1, 2):
-    print(" 1.1   1.2   2.1   2.2")  # typed: names of heads
-    for found in results[2]:
-        print(text(found[place], ".2f"))
+table([found[1] for found in results[2]], columns=heads, index=starts, spec=".2f")
 # --8<-- [end:by-head]
 
 
+# --8<-- [start:letter-before]
+table([found[2] for found in results[2]], columns=heads, index=starts, spec=".2f")
+# --8<-- [end:letter-before]
+
+
 # --8<-- [start:ablation]
-print("1.1    1.2    2.1    2.2    1.1, 1.2")  # typed: names of heads
-for rights in ablated:
-    print("  ".join(f"{right:.3f}" for right in rights))
+table(ablated, columns=[*heads, "1.1, 1.2"], index=starts, spec=".3f")  # typed: names of heads
 # --8<-- [end:ablation]
 
 
 # --8<-- [start:one-layer]
 single = from_json(one_layer.text)
 blind = single._replace(positions=np.zeros((24, 32)))
+same = []
 for m in (blind, reader._replace(positions=np.zeros((24, 32)))):
     ends = [language_model(token_ids(list(s), m), m)[0][-1] for s in ("abcda", "acbda")]
-    print(np.abs(ends[0] - ends[1]).max() < 1e-12)
+    same.append([np.abs(ends[0] - ends[1]).max() < 1e-12])
+table(same, columns=["the same row?"], index=["one layer", "two layers"])
 # --8<-- [end:one-layer]
 
 
 # --8<-- [start:exercise-pencil]
 z = np.log([1.0, 3.0, 4.0])
-print(number(cross_entropy(z, np.array(1)), ".4f"), number(log(8 / 3), ".4f"))
-print(text(cross_entropy_gradient(z, np.array(1)), ".3f"))
+gradient = cross_entropy_gradient(z, np.array(1))
+table(
+    [[cross_entropy(z, np.array(1)).item(), log(8 / 3), gradient]],
+    columns=["loss", "ln(8/3)", "gradient"],
+    spec=[".4f", ".4f", ".3f"],
+)
 # --8<-- [end:exercise-pencil]
 
 
 # --8<-- [start:exercise-perplexity]
 given = np.array([1 / 2, 1 / 4, 1 / 8])
-print(f"{exp(-np.log(given).mean()):.2f} {exp(-np.log(given[::-1] / 2).mean()):.2f}")
+table(
+    [[exp(-np.log(given).mean())], [exp(-np.log(given / 2).mean())]],
+    columns=["perplexity"],
+    index=["1/2, 1/4, 1/8", "half of each"],
+    spec=".2f",
+)
 # --8<-- [end:exercise-perplexity]
 
 
 # --8<-- [start:exercise-price]
 z = np.log([0.5, 0.3, 0.15, 0.05])
 kept = token_distribution(z, top_p=0.9)
-print(text(kept, ".4f"))
 p, inside = softmax(z), kept > 0
-print(f"{(kept[inside] * np.log(kept[inside] / p[inside])).sum():.4f}")
-print(f"{-log(0.95):.4f}")
+price = (kept[inside] * np.log(kept[inside] / p[inside])).sum()
+table(
+    [[*kept, price, -log(0.95)]],
+    columns=[*numbered("word", 4), "D(r ‖ p)", "−ln 0.95"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-price]
 
 
 # --8<-- [start:exercise-order]
 z = np.log([0.5, 0.3, 0.2])
-print(text(token_distribution(z, temperature=2, top_p=0.75), ".3f"))
-first = token_distribution(z, top_p=0.75)
-print(text(np.sqrt(first) / np.sqrt(first).sum(), ".3f"))
+warm = token_distribution(z, temperature=2, top_p=0.75)
+kept = token_distribution(z, top_p=0.75)
+table(
+    [warm, np.sqrt(kept) / np.sqrt(kept).sum()],
+    columns=numbered("word", 3),
+    index=["temperature first", "temperature last"],
+    spec=".3f",
+)
 # --8<-- [end:exercise-order]
 
 
 # --8<-- [start:exercise-zero]
 z = np.array([-1.0, -2.0, -3.0, -4.0])
 wrong = softmax(np.where(z >= -2, z, 0))
-print(text(wrong, ".3f"))
-print(text(token_distribution(z, top_k=2), ".3f"))
+right = token_distribution(z, top_k=2)
+table(
+    [wrong, right],
+    columns=numbered("word", 4),
+    index=["cut with 0 (wrong)", "cut with −∞ (right)"],
+    spec=".3f",
+)
 # --8<-- [end:exercise-zero]
 
 
 # --8<-- [start:exercise-new]
 who = corpus[:, 0::3]
+found = []
 for s in (1, 7):
     counted = (who[:, s, None] != who[:, :s]).all(axis=1).mean()
-    print(s + 1, f"{is_new[s]:.2f} {counted:.2f}  {is_new[s] * log(8):.2f}")
+    found.append([s + 1, is_new[s], counted, is_new[s] * log(8)])
+table(
+    found,
+    columns=["sentence", "new, formula", "new, counted", "loss of the verb"],
+    spec=["d", ".2f", ".2f", ".2f"],
+)
 # --8<-- [end:exercise-new]
 
 
 # --8<-- [start:exercise-copy]
 ids = token_ids([*"kfcukfcuk"], reader)
-for m in (reader, single):
-    p = softmax(language_model(ids, m)[0][-1])
-    print(text([p[LETTERS.index(c)] for c in "kfcu"], ".2f"))
+after = [softmax(language_model(ids, m)[0][-1]) for m in (reader, single)]
+table(
+    [[p[LETTERS.index(c)] for c in "kfcu"] for p in after],
+    columns=list("kfcu"),
+    index=["two layers", "one layer"],
+    spec=".2f",
+)
 # --8<-- [end:exercise-copy]

@@ -9,7 +9,15 @@ import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, slider
+from attention_docs.figures import (
+    Frame,
+    bar_chart,
+    flow,
+    heatmap,
+    line_chart,
+    slider,
+    table,
+)
 from attention_docs.learning import (
     attention_backward,
     entry_variance,
@@ -20,7 +28,7 @@ from attention_docs.masking import causal_mask
 from attention_docs.scaling import dot_variance, mean_interval, variance_interval
 from attention_docs.score_functions import scaled_dot
 from attention_docs.softmax import softmax, softmax_gradient
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 
 SEED = 2017
 LETTERS = [0, 1, 2, 0, 1, 2]  # of the tokens A B C a b c
@@ -49,8 +57,11 @@ shown = [
     name + "".join("+" if sign > 0 else "-" for sign in pair)
     for name, pair in zip(NAMES, validation[example], strict=True)
 ]
-print("X", *shown)
-print("O", *("  " + shown[i][1:] for i in LETTERS))
+table(
+    [[shown[i][1:], shown[letter][1:]] for i, letter in enumerate(LETTERS)],
+    columns=["its signs", "wanted output"],
+    index=NAMES,
+)
 # --8<-- [end:task]
 
 
@@ -118,12 +129,17 @@ outputs, weights = attention(x @ W_Q, x @ W_K, x @ W_V)
 by_output = 2 * (outputs - wanted) / wanted.size
 _, *slopes = self_attention_backward(x, *before, weights, by_output)
 squares = sum(float((dW**2).sum()) for dW in slopes)
-kept = {}
+kept, rows = {}, []
 for eta in (0.5, 0.05, 0.005):
     moved, loss = step(before, x, wanted, eta)
     fall = loss - step(moved, x, wanted)[1]
     kept[eta] = fall / (eta * squares)
-    print(f"η = {eta:<5g}  {fall:.5f}  {eta * squares:.5f}  {kept[eta]:.3f}")
+    rows.append([eta, fall, eta * squares, kept[eta]])
+table(
+    rows,
+    columns=["η", "fall of the loss", "promised fall", "ratio"],
+    spec=["g", ".5f", ".5f", ".3f"],
+)
 # --8<-- [end:descent]
 
 
@@ -163,12 +179,16 @@ dV = [a * dO for a in A]
 dA = [dO * v for v in V]
 mean = sum(a * d for a, d in zip(A, dA, strict=True))
 dS = [a * (d - mean) for a, d in zip(A, dA, strict=True)]
-print("dV", *dV)
-print("dA", *dA, " mean", mean)
-print("dS", *dS, " sum", sum(dS))
+check("dS sums to 0", sum(dS) == 0)
 root, q_1, k_2 = 2, 2, 4  # √d_k, and the components that are not 0
-print("dK", *(s * q_1 / root for s in dS))
-print("dQ", *(s * k_2 / root for s in dS))
+dK = [s * q_1 / root for s in dS]
+dQ = [s * k_2 / root for s in dS]
+print(f"Average of dA: {mean}")
+table(
+    [[str(one) for one in row] for row in (dV, dA, dS, dK, dQ)],
+    columns=["key 1", "key 2", "key 3"],
+    index=["dV", "dA", "dS", "dK, component 1", "dQ, components 2 to 4"],
+)
 # --8<-- [end:by-hand]
 
 # --8<-- [start:by-package]
@@ -178,10 +198,13 @@ value = np.array([[3.0], [1], [1]])
 output, weights = attention(query, key, value)
 one = np.ones((1, 1))
 by_query, by_key, by_value = attention_backward(query, key, value, weights, one)
-print("A ", text(weights, ".4f"))
-print("dV", text(by_value[:, 0], ".4f"))
-print("dK", text(by_key[:, 0], ".5f"))
-print("dQ", text(by_query, ".4f"))
+print(f"dQ, component 1: {number(by_query[0, 0], '.4f')}")
+table(
+    [weights[0], by_value[:, 0], by_key[:, 0], by_query[0, 1:]],
+    columns=["key 1", "key 2", "key 3"],
+    index=["A", "dV", "dK, component 1", "dQ, components 2 to 4"],
+    spec=".5f",
+)
 # --8<-- [end:by-package]
 
 
@@ -204,13 +227,18 @@ three = (W_QUERY, W_KEY, W_VALUE)
 _, outputs, weights = half_square(*three)
 right_one = backward(INPUTS, *three, weights, outputs)[0]  # dO is the output itself
 wrong_one = without_root(INPUTS, *three, weights, outputs)[0]
-off, off_wrong = {}, {}
+off, off_wrong = [], []
 for h in (1e-1, 1e-2, 1e-3):
     tried = finite_differences(lambda W: half_square(W, W_KEY, W_VALUE)[0], W_QUERY, step=h)
-    off[h] = np.abs(right_one - tried).max()
-    off_wrong[h] = np.abs(wrong_one - tried).max()
-    print(f"h = {h:g}: right {off[h]:.2g}, wrong {off_wrong[h]:.2g}")
+    off.append(np.abs(right_one - tried).max())
+    off_wrong.append(np.abs(wrong_one - tried).max())
 longer = np.linalg.norm(wrong_one) / np.linalg.norm(right_one)
+table(
+    [off_wrong, off],
+    columns=["h = 0.1", "h = 0.01", "h = 0.001"],
+    index=["without √d_k", "with √d_k"],
+    spec=".2g",
+)
 # --8<-- [end:mistake-gradient-scale]
 
 # --8<-- [start:mistake-unnoticed]
@@ -222,7 +250,7 @@ for _ in range(400):
     slopes = without_root(x, *misled, weights, by_output)
     misled = [W - 0.5 * dW.sum(axis=0) for W, dW in zip(misled, slopes, strict=True)]
 misled_loss = evaluate(misled)[0]
-print(f"L = {misled_loss:.4f}")
+print(f"Loss: {number(misled_loss, '.4f')}")
 # --8<-- [end:mistake-unnoticed]
 
 # --8<-- [start:checks]
@@ -245,8 +273,8 @@ cases = {
     "added mask": (key, value, added),
     "shared keys": (one_key, one_value, causal_mask(4, 6)),
 }
-agreement = {}
-for name, (k, v, mask) in cases.items():
+agreement = []
+for k, v, mask in cases.values():
     _, weights = attention(query, k, v, mask)
     by_hand = attention_backward(query, k, v, weights, by_output)
 
@@ -269,23 +297,24 @@ for name, (k, v, mask) in cases.items():
         autograd = np.abs(mine - tensor.grad.numpy()).max()
         errors.append((autograd, np.abs(mine - tried).max()))
     autograd, tried = (max(column) for column in zip(*errors, strict=True))
-    agreement[name] = bool(autograd < 1e-12), bool(tried < 1e-8)
-    print(f"{name:13} autograd {agreement[name][0]}, differences {agreement[name][1]}")
+    agreement.append([bool(autograd < 1e-12), bool(tried < 1e-8)])
+table(agreement, columns=["autograd?", "finite differences?"], index=list(cases))
 # --8<-- [end:checks]
 
 # --8<-- [start:eight-steps]
 _, outputs, weights = half_square(*three)
-for name, dM in zip(
-    ("dX", "dW_Q", "dW_K", "dW_V"),
-    self_attention_backward(INPUTS, *three, weights, outputs),
-    strict=True,
-):
-    print(name)
-    print(text(dM, ".4f"))
+by_x, *slopes = self_attention_backward(INPUTS, *three, weights, outputs)
+flow(
+    [
+        [("dX", "input", by_x, ".4f"), ("dW_Q", "query", slopes[0], ".4f")],
+        [("dW_K", "key", slopes[1], ".4f"), ("dW_V", "value", slopes[2], ".4f")],
+    ],
+    arrows=[],
+)
 # --8<-- [end:eight-steps]
 
 # --8<-- [start:train]
-parameters = start(SEED, d_k=8)
+parameters, losses = start(SEED, d_k=8), []
 for t in range(401):
     W_Q, W_K, W_V = parameters
     O, A = attention(x @ W_Q, x @ W_K, x @ W_V)  # 48 sequences at once
@@ -293,11 +322,12 @@ for t in range(401):
     slopes = backward(x, *parameters, A, dO)
     if t in (0, 25, 50, 75, 100, 200, 400):
         loss, held_out = ((O - wanted) ** 2).mean(), evaluate(parameters)[0]
-        print(f"{t:3d}  {loss:.3f}  {held_out:.3f}")
+        losses.append([t, loss, held_out])
     parameters = [
         W - 0.5 * dW.sum(axis=0)  # the gradients of the sequences add
         for W, dW in zip(parameters, slopes, strict=True)
     ]
+table(losses, columns=["t", "training", "validation"], spec=["", ".3f", ".3f"])
 # --8<-- [end:train]
 
 # --8<-- [start:ideal]
@@ -308,15 +338,15 @@ looks = {  # which tokens each of the 6 tokens looks at, in equal shares
     "A a": np.equal.outer(LETTERS, LETTERS),
     "A": np.eye(6)[LETTERS],
 }
-floor_of = {}
+rows = []
 for name, mask in looks.items():
     seen = int(mask[3].sum())
     delivered = every @ (mask / seen).T  # (64, 6): the mean sign of the tokens seen
     truth = every[:, LETTERS]
     best = (delivered * truth).sum() / (delivered**2).sum()  # least squares
     loss = ((best * delivered - truth) ** 2).mean()
-    floor_of[seen] = 1 - Fraction(1, seen)
-    print(f"a → {name:11}  m = {seen}  {loss:.4f}  1 - 1/m = {floor_of[seen]}")
+    rows.append([name, seen, loss, str(1 - Fraction(1, seen))])
+table(rows, columns=["a looks at", "m", "loss", "1 − 1/m"], spec=["", "", ".4f", ""])
 # --8<-- [end:ideal]
 
 
@@ -339,7 +369,7 @@ def first_below(W_V=None, runs=30, steps=400, limit=0.1):
 
 waited = first_below()
 arrived = waited[waited < 400]
-print("t:", *waited)
+print(text(waited.reshape(3, 10), "d"))
 # --8<-- [end:starts]
 
 # --8<-- [start:learned]
@@ -351,12 +381,17 @@ heatmap(bilinear, rows=labels, columns=labels, role="score", spec=".1f")
 # --8<-- [end:learned]
 
 # --8<-- [start:learned-value]
-print(text(sqrt(6 / 4) * W_V.T, ".2f"))
+table(
+    sqrt(6 / 4) * W_V.T,
+    columns=labels,
+    index=["output 1", "output 2"],
+    spec=".2f",
+)
 # --8<-- [end:learned-value]
 
 # --8<-- [start:rules]
 d_model, d_k = 512, 64
-table = {}
+rules = {}
 for name, v in {
     "σ = 1": Fraction(1),
     "σ = 0.02": Fraction(2, 100) ** 2,
@@ -366,9 +401,13 @@ for name, v in {
 }.items():
     query_variance = d_model * v  # of one component; the same for a key
     score_variance = query_variance**2 * dot_variance(d_k) / d_k
-    table[name] = v, query_variance, score_variance
-    of_q, of_score = float(query_variance), float(score_variance)
-    print(f"{name:9} {v!s:>7} {of_q:10.4f} {of_score:12.4f}")
+    rules[name] = [str(v), float(query_variance), float(score_variance)]
+table(
+    list(rules.values()),
+    columns=["v", "variance of q", "variance of s"],
+    index=list(rules),
+    spec=",.4f",
+)
 # --8<-- [end:rules]
 
 
@@ -393,7 +432,7 @@ def first_moments(v, d_model=32, d_k=16, n=8, draws=4_000):
 
 
 rng = np.random.default_rng(SEED)
-simulated = {}
+simulated, rows = {}, []
 for name, v in {
     "σ = 1": Fraction(1),
     "σ = 0.02": Fraction(2, 100) ** 2,
@@ -402,10 +441,14 @@ for name, v in {
     "Kaiming": entry_variance("kaiming", 32, 16),
 }.items():
     simulated[name] = first_moments(v)
-    print(f"{name}: {float(32 * v):.4f}, {float((32 * v) ** 2):.6f}")
-    cells = [plus_minus(*interval) for interval in simulated[name]]
-    for what, cell in zip(("q", "k", "s", "max a"), cells, strict=True):
-        print(f"    {what:5} {cell}")
+    q, k, s, largest = (plus_minus(*interval) for interval in simulated[name])
+    rows.append([float(32 * v), q, k, float((32 * v) ** 2), s, largest])
+table(
+    rows,
+    columns=["Var q, formula", "q", "k", "Var s, formula", "s", "largest weight"],
+    index=list(simulated),
+    spec=["g", "", "", "g", "", ""],
+)
 # --8<-- [end:simulation]
 
 # --8<-- [start:start-figure]
@@ -430,12 +473,17 @@ layers = {
         d_model * entry_variance("xavier", d_model, 3 * d_model),
     ),
 }
-in_torch = {}
+in_torch, rows = {}, []
 for name, (W, formula) in layers.items():
     entries = W.detach().double().numpy().ravel()
     variance, error = variance_interval(entries)
     in_torch[name] = d_model * variance, d_model * error
-    print(f"{name}: q {plus_minus(*in_torch[name])}, {formula}; s {formula**2}")
+    rows.append([plus_minus(*in_torch[name]), str(formula), str(formula**2)])
+table(
+    rows,
+    columns=["variance of q, measured", "by formula", "variance of s"],
+    index=list(layers),
+)
 # --8<-- [end:pytorch]
 
 
@@ -487,22 +535,27 @@ SETTINGS = {  # divisor of the scores, factor of the steps of W_Q and W_K
     "wide": (1, 1 / 256),
     "raw": (1, 1),
 }
-runs, below, end, share = {}, {}, {}, {}
-for name, (tau, speed) in SETTINGS.items():
-    runs[name], saturated = compare(0.5, tau, speed, runs=60)
-    below[name], end[name] = ends(runs[name])
-    share[name] = saturated.mean(axis=1)
-    print(f"τ = {tau:2d}, {Fraction(speed)!s:>5}: {below[name]:2d}  {end[name]}")
-# --8<-- [end:no-scale]
-
-# --8<-- [start:no-scale-figure]
-at = np.arange(0, 300, 10)
 names = {
     "scaled": "scaled",
     "far": "far steps only",
     "wide": "saturated start only",
     "raw": "raw",
 }
+runs, below, end, share, rows = {}, {}, {}, {}, []
+for name, (tau, speed) in SETTINGS.items():
+    runs[name], saturated = compare(0.5, tau, speed, runs=60)
+    below[name], end[name] = ends(runs[name])
+    share[name] = saturated.mean(axis=1)
+    rows.append([tau, str(Fraction(speed)), below[name], end[name]])
+table(
+    rows,
+    columns=["τ", "factor of the steps", "learned, of 60", "median loss"],
+    index=list(names.values()),
+)
+# --8<-- [end:no-scale]
+
+# --8<-- [start:no-scale-figure]
+at = np.arange(0, 300, 10)
 smooth = {name: runs[name].reshape(30, 10, 60).mean(axis=(1, 2)) for name in names}
 line_chart(
     at,
@@ -514,10 +567,16 @@ line_chart(
 # --8<-- [end:no-scale-figure]
 
 # --8<-- [start:rates]
-for tau, speed in SETTINGS.values():
+rows = []
+for name, (tau, speed) in SETTINGS.items():
     for eta in (0.1, 0.2):
         count, loss = ends(compare(eta, tau, speed, runs=30)[0])
-        print(f"τ = {tau:2d}, {Fraction(speed)!s:>5}, η = {eta:g}: {count:2d}  {loss}")
+        rows.append([names[name], eta, count, loss])
+table(
+    rows,
+    columns=["setting", "η", "learned, of 30", "median loss"],
+    spec=["", "g", "", ""],
+)
 # --8<-- [end:rates]
 
 
@@ -539,15 +598,16 @@ def passed_back(d_k, tau, runs=200):
     return *(mean_interval(np.array(one)) for one in (decided, passed)), all(bounded)
 
 
-decided, passed, bounded = {}, {}, {}
+rows, bounded = [], []
 for d_k in (16, 64, 256):
-    for name, tau in (("scaled", sqrt(d_k)), ("raw", 1)):
-        found = passed_back(d_k, tau)
-        decided[d_k, name], passed[d_k, name], bounded[d_k, name] = found
-    scaled, raw = decided[d_k, "scaled"], decided[d_k, "raw"]
-    print(f"d_k = {d_k:3d}  √d_k: {scaled[0]:.3f}, {plus_minus(*passed[d_k, 'scaled'])}")
-    print(f"{'':10}    1: {plus_minus(*raw)}, {plus_minus(*passed[d_k, 'raw'])}")
-print("Σ|dS| ≤ 2εR:", all(bounded.values()))
+    for name, tau in (("√d_k", sqrt(d_k)), ("1", 1)):
+        (decided, error), passed, holds = passed_back(d_k, tau)
+        share = number(decided, ".3f")
+        share = plus_minus(decided, error) if tau == 1 else share
+        rows.append([d_k, name, share, plus_minus(*passed)])
+        bounded.append(holds)
+check("Σ|dS| ≤ 2εR in every row", all(bounded))
+table(rows, columns=["d_k", "τ", "rows above 0.99", "mean of Σ|dS| / R"])
 # --8<-- [end:passes-back]
 
 # --8<-- [start:mistake-no-projections]
@@ -561,53 +621,67 @@ on_right = plain_weights[:, target].mean()
 mixed = (plain_weights @ tests).reshape(-1, 6)  # all that W_V can work on
 W_V, *_ = np.linalg.lstsq(mixed, answers.reshape(-1, 2))
 plain_loss = ((mixed @ W_V - answers.reshape(-1, 2)) ** 2).mean()
-print("S = Sᵀ:", symmetric)
-print("argmax s_i = i:", bool(at_itself))
+check("the scores are symmetric", symmetric)
+check("the largest score of every row is on the diagonal", at_itself)
 heatmap(plain_weights[example], rows=shown, columns=shown, role="weight", scale=(0, 1))
 # --8<-- [end:mistake-no-projections]
 
 # --8<-- [start:mistake-diagonal]
 rng = np.random.default_rng(SEED)
+without, projections = [], []
 for d_model in (4, 16, 64):
     tokens = rng.standard_normal((500, 8, d_model))
     tokens = tokens / np.sqrt((tokens**2).mean(axis=-1, keepdims=True))
     W_Q, W_K = rng.standard_normal((2, 500, d_model, 16)) / sqrt(d_model)
     plain = softmax(scaled_dot(tokens, tokens))[:, 0, 0]
     projected = softmax(scaled_dot(tokens @ W_Q, tokens @ W_K))[:, 0, 0]
-    both = (plus_minus(*mean_interval(one)) for one in (plain, projected))
-    print(f"d_model = {d_model:2d}:", "XXᵀ {}, QKᵀ {}".format(*both))
+    without.append(plus_minus(*mean_interval(plain)))
+    projections.append(plus_minus(*mean_interval(projected)))
+table(
+    [without, projections],
+    columns=["d_model = 4", "d_model = 16", "d_model = 64"],
+    index=["XXᵀ", "QKᵀ"],
+)
 # --8<-- [end:mistake-diagonal]
 
 # --8<-- [start:exercise-pencil]
 A = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
 dA = [4, 0, 8]
 mean = sum(a * d for a, d in zip(A, dA, strict=True))
-print(mean, " ", *(a * (d - mean) for a, d in zip(A, dA, strict=True)))
+dS = [str(a * (d - mean)) for a, d in zip(A, dA, strict=True)]
+print(f"Average of dA: {mean}")
+print(f"dS = ({', '.join(dS)})")
 # --8<-- [end:exercise-pencil]
 
 # --8<-- [start:exercise-sigma]
 d_model = 768
 q_variance = d_model * Fraction(2, 100) ** 2
-three_numbers = float(q_variance), float(q_variance**2), 1 / sqrt(d_model)
-print("  ".join(f"{one:.4f}" for one in three_numbers))
+table(
+    [[float(q_variance), float(q_variance**2), 1 / sqrt(d_model)]],
+    columns=["variance of q", "variance of s", "σ for variance 1"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-sigma]
 
 # --8<-- [start:exercise-zero]
 W_Q, W_K, W_V = start(SEED, d_k=8)
-for name, begun in (
-    ("W_Q = W_K = 0", [0 * W_Q, 0 * W_K, W_V]),
-    ("W_K = 0", [W_Q, 0 * W_K, W_V]),
-):
+rows = []
+for begun in ([0 * W_Q, 0 * W_K, W_V], [W_Q, 0 * W_K, W_V]):
     for _ in range(400):
         begun, loss = step(begun, x, wanted)
-    equal = np.allclose(evaluate(begun)[2], 1 / 6)
-    print(f"{name}: L = {loss:.3f}, A = 1/6: {equal}")
+    rows.append([loss, np.allclose(evaluate(begun)[2], 1 / 6)])
+table(
+    rows,
+    columns=["loss", "a plain average?"],
+    index=["W_Q = W_K = 0", "W_K = 0"],
+    spec=".3f",
+)
 # --8<-- [end:exercise-zero]
 
 # --8<-- [start:exercise-value]
 pass_signs = np.eye(6)[:, 4:] / sqrt(6 / 4)
 told = first_below(pass_signs)
-print("t:", *told)
+print(text(told.reshape(3, 10), "d"))
 # --8<-- [end:exercise-value]
 
 
@@ -618,9 +692,13 @@ def with_bug(A, dA):
 
 A = np.array([[1, 2, 5]]) / 8
 dA = np.array([[3.0, 1, 1]])
-wrong_row = 64 * with_bug(A, dA)
-print(text(wrong_row, ".2f"), " sum", f"{wrong_row.sum():.2f}")
-print(text(64 * softmax_gradient(A, dA), ".2f"))
+both = 64 * np.concatenate([with_bug(A, dA), softmax_gradient(A, dA)])
+table(
+    np.column_stack([both, both.sum(axis=1)]),
+    columns=["key 1", "key 2", "key 3", "sum"],
+    index=["wrong", "right"],
+    spec=".2f",
+)
 # --8<-- [end:exercise-bug]
 
 # --8<-- [start:exercise-shorter]
@@ -630,12 +708,24 @@ value, by_output = rng.standard_normal((6, 2)), rng.standard_normal((4, 2))
 outputs, weights = attention(query, key, value)
 long_sum = ((by_output @ value.T) * weights).sum(axis=-1)
 short_sum = (by_output * outputs).sum(axis=-1)
-print(np.allclose(long_sum, short_sum))
+check("both sums agree", np.allclose(long_sum, short_sum))
+table(
+    np.column_stack([long_sum, short_sum]),
+    columns=["row sum of dA ∘ A", "row sum of dO ∘ O"],
+    index=[f"query {i}" for i in (1, 2, 3, 4)],
+    spec=".4f",
+)
 # --8<-- [end:exercise-shorter]
 
 # --8<-- [start:exercise-bias]
 _, by_key, _ = attention_backward(query, key, value, weights, by_output)
-print(np.abs(by_key).sum(axis=0) > 0.1, np.abs(by_key.sum(axis=0)) < 1e-12)
+check("each column of dK sums to 0", np.abs(by_key.sum(axis=0)).max() < 1e-12)
+table(
+    np.column_stack([np.abs(by_key).sum(axis=0), by_key.sum(axis=0)]),
+    columns=["sum of absolute values", "sum"],
+    index=[f"column {c}" for c in range(1, 6)],
+    spec=".4f",
+)
 # --8<-- [end:exercise-bias]
 
 
@@ -646,11 +736,17 @@ def balance(parameters):
     return W_Q.T @ W_Q - W_K.T @ W_K
 
 
+rows = []
 for eta, steps in ((0.5, 100), (0.05, 1000)):
     moved = begun = start(SEED, d_k=8)
     for _ in range(steps):
         moved, _ = step(moved, x, wanted, eta)
     drift = np.linalg.norm(balance(moved) - balance(begun))
     size = np.linalg.norm(moved[0].T @ moved[0] - begun[0].T @ begun[0])
-    print(f"η = {eta:<4g}: {drift:.4f}  {size:.2f}")
+    rows.append([eta, drift, size])
+table(
+    rows,
+    columns=["η", "W_QᵀW_Q − W_KᵀW_K moved by", "W_QᵀW_Q moved by"],
+    spec=["g", ".4f", ".2f"],
+)
 # --8<-- [end:exercise-kept]

@@ -7,7 +7,7 @@ from math import exp, log
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.figures import Frame, line_chart, stepper
+from attention_docs.figures import Frame, line_chart, numbered, stepper, table
 from attention_docs.learning import attention_backward
 from attention_docs.long_sequences import (
     alibi_bias,
@@ -19,7 +19,7 @@ from attention_docs.long_sequences import (
 from attention_docs.masking import causal_mask
 from attention_docs.positions import frequencies, rope, sinusoids
 from attention_docs.softmax import softmax, softmax_gradient
-from attention_docs.text import number, text
+from attention_docs.text import check, number
 
 SEED = 2022
 L = 16  # the trained length
@@ -218,17 +218,23 @@ line_chart(
 # --8<-- [start:example]
 x, wanted = draw(np.random.default_rng([SEED, 7]), 1, 8)
 letters, digits, asked = (x[0, :, i : i + 4].argmax(axis=-1) for i in (0, 4, 8))
-print("letter  ", *("ABCD"[i] for i in letters))
-print("digit   ", *digits)
-print("asks for", *("ABCD"[i] for i in asked))
-print("answer  ", *("-" if i < 0 else i for i in wanted[0]))
+answers = [None if i < 0 else int(i) for i in wanted[0]]
+tokens = zip(letters, digits, asked, answers, strict=True)
+table(
+    [["ABCD"[i], digit, "ABCD"[j], found] for i, digit, j, found in tokens],
+    columns=["letter", "digit", "asks for", "answer"],
+    index=numbered("token", 8),
+)
 # --8<-- [end:example]
 
 
 # --8<-- [start:dilution]
+leading = []
 for n in (16, 32, 64):
     weights = softmax(np.array([log(45)] + [0.0] * (n - 1)))
-    print(f"n = {n}: {number(weights[0], '.4f')} = {Fraction(45, 45 + n - 1)}")
+    leading.append([n, weights[0], str(Fraction(45, 45 + n - 1))])
+columns = ["keys", "weight", "as a fraction"]
+table(leading, columns=columns, spec=["d", ".4f", ""])
 # --8<-- [end:dilution]
 
 
@@ -236,33 +242,38 @@ for n in (16, 32, 64):
 factor = 4
 omega, slowed = frequencies(8), frequencies(8, ntk_base(10000, 8, factor))
 reach = {
-    "trained": omega * L,
-    "as it is": omega * factor * L,
-    "t / 4": omega * factor * L / factor,
-    "NTK": slowed * factor * L,
+    "in training": omega * L,
+    "four times the length": omega * factor * L,
+    "interpolated": omega * factor * L / factor,
+    "NTK base": slowed * factor * L,
 }
-for name, angles in reach.items():
-    print(f"{name:8}", text(angles, "7.3f"))
+hands = [f"hand {i}" for i in range(4)]
+table(list(reach.values()), columns=hands, index=list(reach), spec=".3f")
 # --8<-- [end:angles]
 
 
 # --8<-- [start:published]
-for base in (500000, 1000000):
-    print(f"{base}: λ =", number((base / 10000) ** (126 / 128), ".2f"))
+bases = [500000, 1000000]
+factors = [(base / 10000) ** (126 / 128) for base in bases]
+table(list(zip(bases, factors, strict=True)), columns=["base", "λ"], spec=["d", ".2f"])
 # --8<-- [end:published]
 
 
 # --8<-- [start:alibi]
 bias = alibi_bias(np.array([log(2)]), 64)[0]  # equal scores: c = 0
-for n in (8, 16, 64):
-    weights = softmax(bias[n - 1, :n])
-    print(f"n = {n:2}:", text(64 * weights[:-9:-1], ".2f"))
+ns = (8, 16, 64)
+table(
+    [64 * softmax(bias[n - 1, :n])[:-9:-1] for n in ns],
+    columns=[f"Δ = {offset}" for offset in range(8)],
+    index=[f"{n} tokens" for n in ns],
+    spec=".2f",
+)
 # --8<-- [end:alibi]
 
 
 # --8<-- [start:far]
 rng = np.random.default_rng(SEED)
-spread, slope = 3, 0.5
+spread, slope, tried = 3, 0.5, []
 for w in (8, 12, 16):
     bound, met = far_share(slope, spread, w), []
     for n in (16, 64, 256):
@@ -271,17 +282,31 @@ for w in (8, 12, 16):
         scores = np.concatenate([worst[None], drawn])
         far = softmax(scores + alibi_bias(np.array([slope]), n)[0, -1])
         met.append(far[:, : n - w].sum(axis=-1))
-    print(f"w = {w:2}:", text([one[0] for one in met], ".4f"), end=" ")
-    print(number(max(one[1:].max() for one in met), ".4f"), number(bound, ".4f"))
+    tried.append([*(one[0] for one in met), max(one[1:].max() for one in met), bound])
+table(
+    tried,
+    columns=["lead, n = 16", "lead, n = 64", "lead, n = 256", "random scores", "bound"],
+    index=[f"w = {w}" for w in (8, 12, 16)],
+    spec=".4f",
+)
 # --8<-- [end:far]
 
 
 # --8<-- [start:buckets]
-print(text(t5_buckets(np.arange(20), BUCKETS, L), "d"))
-for t in (16, 64, 256, 4096):
-    near = L * exp(3)  # L near keys, each with a lead of 3
-    print(f"t + 1 = {t:4}: {number(near / (near + t - L), '.4f')}")
+buckets = t5_buckets(np.arange(20), BUCKETS, L)
+table(
+    [[", ".join(map(str, np.flatnonzero(buckets == b)))] for b in range(BUCKETS)],
+    columns=["offsets"],
+    index=[f"bucket {b}" for b in range(BUCKETS)],
+)
 # --8<-- [end:buckets]
+
+
+# --8<-- [start:near-share]
+near = L * exp(3)  # L near keys, each with a lead of 3
+shares = [[n, near / (near + n - L)] for n in (16, 64, 256, 4096)]
+table(shares, columns=["keys", "share of the near keys"], spec=[",", ".4f"])
+# --8<-- [end:near-share]
 
 
 # --8<-- [start:none]
@@ -293,8 +318,12 @@ q, k, v = tokens @ W_Q, tokens @ W_K, tokens @ W_V
 outputs, weights = attention(q, k, v, causal_mask(8))
 # score of the others minus that of the mark
 gap = (q[1] @ k[1] - q[1] @ k[0]) / 2
-print(text(weights[:, 0], ".6f"))
-print(text([1 / (1 + t * exp(gap)) for t in range(8)], ".6f"))
+formula = [1 / (1 + t * exp(gap)) for t in range(8)]
+table(
+    np.column_stack([range(8), weights[:, 0], formula]),
+    columns=["t", "weight of the mark", "formula"],
+    spec=["d", ".6f", ".6f"],
+)
 # --8<-- [end:none]
 
 
@@ -307,9 +336,9 @@ ranges = ((0, L), (L, 2 * L), (2 * L, 4 * L))
 limits = []
 for a, b in ranges:
     place = (answer >= 0) & (a <= positions) & (positions < b)
-    limits.append(best[place].mean())
-    print(f"{a + 1} … {b}: {span(share(plain['none'], a, b))}", end=" ")
-    print(number(100 * limits[-1], ".0f"))
+    limits.append([span(share(plain["none"], a, b)), 100 * best[place].mean()])
+tokens = [f"tokens {a + 1} … {b}" for a, b in ranges]
+table(limits, columns=["trained, %", "bound, %"], index=tokens, spec=".0f")
 # --8<-- [end:ceiling]
 
 
@@ -322,7 +351,11 @@ for kind in ("none", "RoPE"):
     shuffled = x[:, :, [*range(L - 2, -1, -1), L - 1]]  # all but the last, reversed
     after, _ = run(kind, trained[kind], shuffled, t, mask)
     moved[kind] = np.abs(after - before)[:, :, -1].max() > 1e-9
-    print(f"{kind}: {moved[kind]}")
+table(
+    [[moved["none"]], [moved["RoPE"]]],
+    columns=["does the last output change?"],
+    index=["none", "RoPE"],
+)
 # --8<-- [end:order]
 
 
@@ -403,24 +436,34 @@ stepper(
 
 
 # --8<-- [start:table]
-print(f"{'':12}", *(f"{f'{a + 1} … {b}':>11}" for a, b in ranges), f"{f'w = {L}':>11}")
-for name, hits in all_keys.items():
-    late = share(near_keys[name], 2 * L, 4 * L)
-    cells = [span(share(hits, a, b)) for a, b in ranges] + [span(late)]
-    print(f"{name:12}", *(f"{cell:>11}" for cell in cells))
+late = {name: share(near_keys[name], 2 * L, 4 * L) for name in all_keys}
+table(
+    [
+        [*(span(share(hits, a, b)) for a, b in ranges), span(late[name])]
+        for name, hits in all_keys.items()
+    ],
+    columns=[*tokens, f"{tokens[-1]}, w = {L}"],
+    index=list(all_keys),
+    name="right answers, %",
+)
 # --8<-- [end:table]
 
 
 # --8<-- [start:long]
 longer = train("sinusoids", lessons(4 * L, BATCH // 4))
 taught = right("sinusoids", longer)
-print(f"{L}: {span(share(plain['sinusoids'], 2 * L, 4 * L))}")
-print(f"{4 * L}: {span(share(taught, 2 * L, 4 * L))}")
+table(
+    [[span(share(hits, 2 * L, 4 * L))] for hits in (plain["sinusoids"], taught)],
+    columns=["right answers, %"],
+    index=[f"trained on {L} tokens", f"trained on {4 * L} tokens"],
+)
 # --8<-- [end:long]
 
 
 # --8<-- [start:window]
-for kind in ("RoPE", "ALiBi", "T5", "none"):
+by_offset = ["RoPE", "ALiBi", "T5", "none"]
+agreeing = []
+for kind in by_offset:
     mask = mask_of(kind, trained[kind], 4 * L, window=L)
     long, _ = run(kind, trained[kind], exam[None], positions, mask)
     mask, farthest = mask_of(kind, trained[kind], L), 0
@@ -429,7 +472,8 @@ for kind in ("RoPE", "ALiBi", "T5", "none"):
         short, _ = run(kind, trained[kind], piece, t, mask)
         difference = np.abs(short[:, :, -1] - long[:, :, end - 1]).max()
         farthest = max(farthest, difference)
-    print(f"{kind}: {farthest < 1e-9}")
+    agreeing.append([farthest < 1e-9])
+table(agreeing, columns=["equal to within 10⁻⁹?"], index=by_offset)
 # --8<-- [end:window]
 
 
@@ -448,17 +492,19 @@ def loss(parameters):
     return -(np.where(wanted >= 0, np.log(chosen), 0).sum(axis=(1, 2)) / counts).sum()
 
 
-gaps = {}
-for kind in ("learned", "RoPE", "T5"):
+kinds, gaps, slopes = ["learned", "RoPE", "T5"], [], []
+for kind in kinds:
     parameters = start(kind, 6)
     found = gradients(kind, parameters, x, t, mask_of(kind, parameters, 6), wanted)
-    gaps[kind] = 0
+    changes = []  # by hand, and by central differences
     for name, p in parameters.items():
         step = 1e-5 * few.normal(size=p.shape)
         up, down = parameters | {name: p + step}, parameters | {name: p - step}
-        difference = (loss(up) - loss(down)) / 2 - (found[name] * step).sum()
-        gaps[kind] = max(gaps[kind], abs(difference))
-    print(f"{kind}: {gaps[kind] < 1e-11}")
+        changes.append([(found[name] * step).sum(), (loss(up) - loss(down)) / 2])
+        gaps.append(abs(changes[-1][0] - changes[-1][1]))
+    slopes.append(np.sum(changes, axis=0) / 1e-5)
+check("every change of the loss agrees to within 10⁻¹¹", max(gaps) < 1e-11)
+table(slopes, columns=["by hand", "central differences"], index=kinds, spec=".4f")
 # --8<-- [end:gradient]
 
 
@@ -466,28 +512,36 @@ for kind in ("learned", "RoPE", "T5"):
 straight = right("RoPE", t=positions)
 divided = right("RoPE", t=positions / 4)
 windowed = right("RoPE", window=L)
-for name, hits in (("t", straight), ("t / 4", divided), ("w = 16", windowed)):
-    print(f"{name:7}", span(share(hits, 3 * L, 4 * L)))
+late_hits = (straight, divided, windowed)
+table(
+    [[span(share(hits, 3 * L, 4 * L))] for hits in late_hits],
+    columns=["right answers, %"],
+    index=["plain (wrong)", "t / 4", "w = 16"],
+)
 # --8<-- [end:mistake-no-limit]
 
 
 # --8<-- [start:exercise-dilute]
-for n in (10, 100):
-    print(f"n = {n}: {Fraction(9, 9 + n - 1)}")
-print(number(log(99 / 9), ".4f"))
+grown = [[10, str(Fraction(9, 18)), None], [100, str(Fraction(9, 108)), log(99 / 9)]]
+columns = ["keys", "weight", "growth of the lead"]
+table(grown, columns=columns, spec=["d", "", ".4f"])
 # --8<-- [end:exercise-dilute]
 
 
 # --8<-- [start:exercise-base]
 new = ntk_base(100.0, 4, 3.0)
-print(number(new, ".0f"), text(1 / frequencies(4, new), ".0f"))
+table([[new, *(1 / frequencies(4, new))]], columns=["base", "1/ω_0", "1/ω_1"], spec=".0f")
 # --8<-- [end:exercise-base]
 
 
 # --8<-- [start:exercise-half]
 half = right("RoPE", t=positions / 2)
-for name, hits in (("t", straight), ("t / 2", half), ("t / 4", divided)):
-    print(f"{name:6}", *(f"{span(share(hits, a, b)):>10}" for a, b in ranges))
+table(
+    [[span(share(hits, a, b)) for a, b in ranges] for hits in (straight, half, divided)],
+    columns=tokens,
+    index=["t", "t / 2", "t / 4"],
+    name="right answers, %",
+)
 # --8<-- [end:exercise-half]
 
 
@@ -499,17 +553,22 @@ k = rope(h @ W["W_K"], positions)  # wrong: the keys are not divided
 outputs, _ = attention(q, k, h @ W["W_V"], causal_mask(4 * L))
 logits = (h + outputs @ W["W_O"]) @ W["W_U"]
 mixed = logits.argmax(axis=-1) == answer
-for name, hits in (("q", mixed), ("q, k", divided)):
-    print(f"t / 4 in {name:5}", span(share(hits, 0, L)))
+table(
+    [[span(share(hits, 0, L))] for hits in (mixed, divided)],
+    columns=["right answers, %"],
+    index=["t / 4 in q alone (wrong)", "t / 4 in q and k (right)"],
+)
 # --8<-- [end:exercise-keys]
 
 
 # --8<-- [start:exercise-needle]
+found = []
 for w in (16, 32, 64):
     scores = np.zeros(65)
     scores[-1 - w] = 20  # the only key that matters, w tokens back
     weights = softmax(scores + alibi_bias(np.array([SLOPE]), 65)[0, -1])
-    print(f"w = {w}: {number(weights[-1 - w], '.4f')}")
+    found.append([w, weights[-1 - w]])
+table(found, columns=["w", "weight"], spec=["d", ".4f"])
 # --8<-- [end:exercise-needle]
 
 
@@ -518,17 +577,25 @@ scores = np.random.default_rng(SEED).normal(size=(6, 6))
 causal = np.where(causal_mask(6), 0, -np.inf)
 by_offset = alibi_bias(np.array([SLOPE]), 6)[0]
 by_key = SLOPE * np.arange(6) + causal
-difference = softmax(scores + by_offset) - softmax(scores + by_key)
-print(np.abs(difference).max() < 1e-12)
+alibi, simpler = softmax(scores + by_offset), softmax(scores + by_key)
+check("all weights agree to within 10⁻¹²", np.abs(alibi - simpler).max() < 1e-12)
+table(
+    [alibi[-1], simpler[-1]],
+    columns=numbered("key", 6),
+    index=["−m (t − u)", "m u"],
+    spec=".4f",
+    name="weights of query 6",
+)
 # --8<-- [end:exercise-count]
 
 
 # --8<-- [start:exercise-far]
-spread, near = 2, 8
+spread, near, found = 2, 8, []
 for t in (15, 63, 255, 4095):
     scores = np.zeros(t + 1)
     scores[-near:] = spread
     weights = softmax(scores)
     bound = near * exp(spread) / (near * exp(spread) + t + 1 - near)
-    print(f"t = {t:4}: {number(weights[-near:].sum(), '.4f')} {number(bound, '.4f')}")
+    found.append([t, weights[-near:].sum(), bound])
+table(found, columns=["t", "share", "bound"], spec=["d", ".4f", ".4f"])
 # --8<-- [end:exercise-far]

@@ -6,7 +6,7 @@ from math import exp, log, pi, sqrt
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.figures import Frame, flow, heatmap, product, stepper
+from attention_docs.figures import Frame, flow, heatmap, product, stepper, table
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import (
     Parameters,
@@ -17,7 +17,7 @@ from attention_docs.multi_head import (
 )
 from attention_docs.score_functions import dot, scaled_dot
 from attention_docs.softmax import softmax
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 
 SEED = 2017
 words = ["she", "outran", "him"]
@@ -92,45 +92,64 @@ stepper(
 query, keys = x[1] @ W_Q1, x @ W_K1  # (d_k,), (n, d_k)
 scores = keys @ query / sqrt(2)  # d_k = 2
 weights = softmax(scores)
-print(text(keys @ query, ".0f"), text(scores, ".4f"))
-print(text(weights, ".4f"))
-print(number(weights @ x[:, 3], ".4f"))
+fetched = weights @ x[:, 3]  # the average of the speeds
+check("this is what head 1 fetches", abs(fetched - output_1[1, 0]) < 1e-12)
+table(
+    np.column_stack([keys @ query, scores, weights, x[:, 3]]),
+    columns=["dot product", "score", "weight", "speed"],
+    index=words,
+    spec=[".0f", ".4f", ".4f", ".0f"],
+)
 # --8<-- [end:verb]
 
 # --8<-- [start:join]
 joined = np.concatenate([output_1, output_2], axis=1)  # (n, 2 d_v)
 outputs = joined @ W_O  # (n, 1)
-print(text(joined, ".4f"))
-print(text(outputs, ".4f"))
+table(
+    np.column_stack([joined, outputs]),
+    columns=["head 1", "head 2", "output"],
+    index=words,
+    spec=".4f",
+)
 # --8<-- [end:join]
 
 # --8<-- [start:exact]
 epsilon = 1 / (exp(6 / sqrt(2)) + 2)
-print(number(epsilon, ".4f"), number(1 - 3 * epsilon, ".4f"))  # ε, 1 - 3ε
+print(f"ε = {number(epsilon, '.4f')}")
+print(f"1 − 3ε = {number(1 - 3 * epsilon, '.4f')}")
 two_heads = Parameters(
     W_q=np.concatenate([W_Q1, W_Q2], axis=1),  # (d, 2 d_k)
     W_k=np.concatenate([W_K1, W_K2], axis=1),
     W_v=np.concatenate([W_V, W_V], axis=1),
     W_o=W_O / (1 - 3 * epsilon),
 )
+subtracted = []
 for s, t in ((7, 5), (5, 7), (0, 100), (-3, 1000)):
     rows = sentence(s, t)
     y, _ = multi_head_attention(rows, rows, rows, two_heads, num_heads=2)
-    print(f"{s:2d} - {t:4d} = {number(y[1, 0], '9.4f')}")
+    subtracted.append([s, t, y[1, 0]])
+table(
+    subtracted,
+    columns=["her speed s", "his speed t", "output of the verb"],
+    spec=["", "", ".4f"],
+)
 # --8<-- [end:exact]
 
 # --8<-- [start:bounds]
-reach = {}
+reach = []
 for beta in (1.0, -1.0):
     m = np.array([20, -20, 0, beta])  # f(x) = x·m
     for T in (10.0, 100.0):
         she, him = (0.0, T) if beta > 0 else (T, 0.0)
         f = sentence(she, him) @ m
         wanted = she - him
-        reach[beta, T] = f.min(), f.max(), wanted
-        print(f"β = {beta:2.0f}, s = {she:3.0f}, t = {him:3.0f}:", end=" ")
-        print(f"[{f.min():4.0f}, {f.max():4.0f}]", end="  ")
-        print(f"s − t = {wanted:4.0f}: {f.min() <= wanted <= f.max()}")
+        inside = bool(f.min() <= wanted <= f.max())
+        reach.append([beta, she, him, f.min(), f.max(), wanted, inside])
+table(
+    reach,
+    columns=["β", "s", "t", "smallest f", "largest f", "s − t", "between?"],
+    spec=".0f",
+)
 # --8<-- [end:bounds]
 
 # --8<-- [start:random-heads]
@@ -143,14 +162,20 @@ for _ in range(1000):
     y = (attention(tokens @ w_q, tokens @ w_k, tokens @ w_v)[0] @ w_o)[1]
     f = tokens @ w_v @ w_o
     inside += int(f.min() - 1e-9 <= y <= f.max() + 1e-9)
-print(inside, "/ 1000")
+print(f"{inside} of 1000 outputs lie between the smallest and the largest f.")
 # --8<-- [end:random-heads]
 
 # --8<-- [start:sum]
 M_1, M_2 = W_V @ W_O[:1], W_V @ W_O[1:]  # (d, 1) each
 summed = map_1 @ x @ M_1 + map_2 @ x @ M_2
-print(np.abs(summed - outputs).max() < 1e-12)
-print(text(map_1[1] - map_2[1], ".4f"))
+same = np.abs(summed - outputs).max() < 1e-12
+check("the sum and the join agree to within 10⁻¹²", same)
+table(
+    np.column_stack([map_1[1], map_2[1], map_1[1] - map_2[1]]),
+    columns=["head 1", "head 2", difference],
+    index=words,
+    spec=".4f",
+)
 # --8<-- [end:sum]
 
 # --8<-- [start:batched]
@@ -182,31 +207,37 @@ X = rng.normal(size=(2, n, d_model))  # two sequences
 head_outputs, head_maps = loop_over_heads(X, X, X, p)
 from_loop = np.concatenate(head_outputs, axis=-1) @ W_o + b_o
 at_once, maps = multi_head_attention(X, X, X, p, num_heads=h)
-print(at_once.shape, maps.shape)
-print(np.abs(from_loop - at_once).max() < 1e-12)
-print(np.abs(np.stack(head_maps, axis=1) - maps).max() < 1e-12)
+print(f"Shape of the outputs: {at_once.shape}")
+print(f"Shape of the weights: {maps.shape}")
+loop_maps = np.stack(head_maps, axis=1)
+check("outputs agree to within 10⁻¹²", np.abs(from_loop - at_once).max() < 1e-12)
+check("weights agree to within 10⁻¹²", np.abs(loop_maps - maps).max() < 1e-12)
 # --8<-- [end:batched]
 
 # --8<-- [start:random-routes]
 M = [W_v[:, columns(r)] @ W_o[columns(r)] for r in range(h)]  # (d, d) each
 constant = b_v @ W_o + b_o
 routed = sum(maps[:, r] @ X @ M[r] for r in range(h)) + constant
-print(np.abs(routed - at_once).max() < 1e-12)
-print([int(np.linalg.matrix_rank(one, rtol=1e-9)) for one in M])
+same = np.abs(routed - at_once).max() < 1e-12
+check("the sum over heads gives the same outputs to within 10⁻¹²", same)
+print(text([np.linalg.matrix_rank(one, rtol=1e-9) for one in M], "d"))
 # --8<-- [end:random-routes]
 
 # --8<-- [start:key-bias]
+same = []
 for name in ("b_k", "b_q"):
     without, _ = multi_head_attention(X, X, X, p._replace(**{name: None}), h)
-    print(name, np.abs(without - at_once).max() < 1e-12)
+    same.append([bool(np.abs(without - at_once).max() < 1e-12)])
+table(same, columns=["outputs the same without it?"], index=["b_k", "b_q"])
 # --8<-- [end:key-bias]
 
 # --8<-- [start:split]
 tokens = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 5)  # (n, d) = (3, 4)
 pieces = tokens.reshape(3, 2, 2)  # (n, h, d/h)
 heads = np.moveaxis(pieces, 1, 0)  # (h, n, d/h)
-print(np.array_equal(heads, split_heads(tokens, 2)))
-print(np.array_equal(join_heads(heads), tokens))
+same = np.array_equal(heads, split_heads(tokens, 2))
+check("`split_heads` does both steps", same)
+check("`join_heads` undoes them", np.array_equal(join_heads(heads), tokens))
 flow(
     [
         ("x", "query", tokens, ".0f", ["token 1", "token 2", "token 3"]),
@@ -252,31 +283,33 @@ def moved(layer, sequence, token):
     other = two_sequences.copy()
     other[sequence, token] += 1
     change = np.abs(layer(other)[0] - layer(two_sequences)[0]).max(axis=-1)
-    changed = change > 1e-9
-    return [[i + 1 for i in range(4) if row[i]] for row in changed]
+    rows = [np.flatnonzero(row > 1e-9) + 1 for row in change]
+    return [", ".join(map(str, row)) or "none" for row in rows]
 
 
 two_sequences = rng.normal(size=(2, 4, 4))
-change = {}
-for name, layer in (
-    ("split, join", right_layer),
-    ("reshape, reshape", wrong_layer),
-    ("reshape, join", half_right_layer),
-):
-    change[name] = moved(layer, 0, 3)  # token 4 of sequence 1
-    print(f"{name:17} {change[name][0]!s:13} {change[name][1]}")
+layers = [right_layer, wrong_layer, half_right_layer]
+table(
+    [moved(layer, 0, 3) for layer in layers],  # token 4 of sequence 1
+    columns=["moved in sequence 1", "moved in sequence 2"],
+    index=["split and joined right", "both by reshape", "only the join right"],
+)
 # --8<-- [end:mistake-moved]
 
 # --8<-- [start:mistake-reshape]
 b, t, c = np.ogrid[1:3, 1:5, 1:5]
 tags = 100.0 * b + 10 * t + c  # sequence, token, component: (2, 4, 4)
 wrong_split, right_split = reshape_alone(tags, 2), split_heads(tags, 2)
-for r in (0, 1):
-    for s in (0, 1):
-        print(f"r = {r + 1}, s = {s + 1}")
-        pairs = zip(wrong_split[r, s], right_split[s, r], strict=True)
-        for wrong, right in pairs:
-            print("  ", text(wrong, ".0f"), "  ", text(right, ".0f"))
+table(
+    [
+        [r + 1, s + 1, i + 1, wrong_split[r, s, i], right_split[s, r, i]]
+        for r in (0, 1)
+        for s in (0, 1)
+        for i in range(4)
+    ],
+    columns=["head", "sequence", "token", "wrong split", "right split"],
+    spec=".0f",
+)
 # --8<-- [end:mistake-reshape]
 
 # --8<-- [start:mistake-filed]
@@ -289,7 +322,7 @@ filed = [
     for s in (0, 1)
     if np.abs(before[r, s] - after[r, s]).max() > 1e-9
 ]
-print(filed)
+table(filed, columns=["head", "sequence"])
 # --8<-- [end:mistake-filed]
 
 # --8<-- [start:mistake-import]
@@ -306,14 +339,32 @@ exec("from torch import nn\n\nclass Layer(nn.Module): ...", {})
 # --8<-- [start:mistake-join]
 stacked = np.stack([output_1, output_2])  # (h, n, d_v) = (2, 3, 1)
 wrong_joined = stacked.reshape(3, 2)  # WRONG
-print(text(stacked, ".4f"))
-print(text(wrong_joined, ".4f"))
-print("✗", text((wrong_joined @ W_O)[:, 0], ".4f"))
-print("✓", text((join_heads(stacked) @ W_O)[:, 0], ".4f"))
+right_joined = join_heads(stacked)  # (n, h d_v) = (3, 2)
+table(
+    [
+        stacked[0, :, 0],
+        stacked[1, :, 0],
+        wrong_joined,
+        (wrong_joined @ W_O)[:, 0],
+        right_joined,
+        (right_joined @ W_O)[:, 0],
+    ],
+    columns=words,
+    index=[
+        "head 1",
+        "head 2",
+        "wrong row",
+        "its output",
+        "right row",
+        "its output",
+    ],
+    spec=".4f",
+)
 # --8<-- [end:mistake-join]
 
 # --8<-- [start:mistake-leak]
 keep = causal_mask(3)
+leaks = []
 for him in (5, 9):
     tokens = sentence(7, him)
     heads = [
@@ -322,14 +373,23 @@ for him in (5, 9):
     ]
     wrong = np.stack(heads).reshape(3, 2) @ W_O
     right = join_heads(np.stack(heads)) @ W_O
-    print(f"t = {him}: ✗", text(wrong[:2, 0], ".4f"), end="  ")
-    print("✓", text(right[:2, 0], ".4f"))
+    leaks += [[him, "wrong", *wrong[:2, 0]], [him, "right", *right[:2, 0]]]
+table(
+    leaks,
+    columns=["his speed t", "join", "output 1", "output 2"],
+    spec=["", "", ".4f", ".4f"],
+)
 # --8<-- [end:mistake-leak]
 
 # --8<-- [start:mistake-scale]
 raw = (x @ W_Q1 @ (x @ W_K1).T)[1]  # scores of the verb in head 1
-for name, scale in (("1", 1), ("√d", 2), ("√d_k", sqrt(2))):
-    print(f"{name:4}", text(softmax(raw / scale), ".4f"))
+divisors = [1, 2, sqrt(2)]
+table(
+    [softmax(raw / divisor) for divisor in divisors],
+    columns=words,
+    index=["÷ 1", "÷ √d", "÷ √d_k"],
+    spec=".4f",
+)
 # --8<-- [end:mistake-scale]
 
 # --8<-- [start:torch-sentence]
@@ -340,7 +400,7 @@ torch.manual_seed(SEED)
 double = {"batch_first": True, "dtype": torch.float64}
 mha = nn.MultiheadAttention(4, 2, bias=False, **double)
 for name, parameter in mha.named_parameters():
-    print(f"{name:16}", tuple(parameter.shape))
+    print(f"{name}: {tuple(parameter.shape)}")
 zero = np.zeros((4, 1))
 W_values = np.concatenate([W_V, zero, W_V, zero], axis=1)  # d_v = 2
 W_out = np.zeros((4, 4))
@@ -352,9 +412,16 @@ with torch.no_grad():
     one = torch.from_numpy(x)[None]
     torch_outputs, torch_map = mha(one, one, one)  # query, key, value
     _, torch_maps = mha(one, one, one, average_attn_weights=False)
-print(text(torch_outputs[0], ".4f"))
-print(np.abs(torch_outputs[0, :, 3:].numpy() - outputs).max() < 1e-12)
-print(np.abs(torch_maps[0].numpy() - np.stack([map_1, map_2])).max() < 1e-12)
+outputs_differ = np.abs(torch_outputs[0, :, 3:].numpy() - outputs).max()
+weights_differ = np.abs(torch_maps[0].numpy() - np.stack([map_1, map_2])).max()
+check("outputs agree to within 10⁻¹²", outputs_differ < 1e-12)
+check("weights agree to within 10⁻¹²", weights_differ < 1e-12)
+table(
+    torch_outputs[0],
+    columns=[f"component {c}" for c in (1, 2, 3, 4)],
+    index=words,
+    spec=".4f",
+)
 # --8<-- [end:torch-sentence]
 
 # --8<-- [start:torch-tools]
@@ -447,26 +514,41 @@ cases = {
     },
     "float32": {"dtype": torch.float32},
 }
-print("torch", torch.__version__.split("+")[0])
-agreement = {}
+print(f"torch {torch.__version__.split('+')[0]}")
+agreement = []
 for name, case in cases.items():
-    bound = "1e-4" if "dtype" in case else "1e-12"
+    bound = 1e-4 if "dtype" in case else 1e-12
     for way, errors in zip(("loop", "module"), compare(**case), strict=True):
-        below = [error < float(bound) for error in errors]
-        agreement[name, way] = all(below)
-        said = (f"{one!s:8}" for one in below)
-        print(f"{name:20} {way:6}  {bound:12}  ", *said)
+        below = [error < bound for error in errors]
+        agreement.append([name, way, bound, *below])
+table(
+    agreement,
+    columns=[
+        "inputs",
+        "computed by",
+        "bound",
+        "outputs",
+        "weights",
+        "gradients",
+    ],
+    spec=".0e",
+)
 # --8<-- [end:torch-table]
 
 # --8<-- [start:mistake-average]
-print(text(torch_map[0], ".4f"))  # what mha returned
-print(np.abs(torch_map[0].numpy() - (map_1 + map_2) / 2).max() < 1e-12)
+from_average = np.abs(torch_map[0].numpy() - (map_1 + map_2) / 2).max()
+check("it is the mean of our two maps to within 10⁻¹²", from_average < 1e-12)
+table(torch_map[0], columns=words, index=words, spec=".4f")  # what mha returned
 # --8<-- [end:mistake-average]
 
 # --8<-- [start:mistake-average-right]
 one = torch.from_numpy(x)[None]
 _, torch_maps = mha(one, one, one, average_attn_weights=False)
-print(text(torch_maps[0].detach(), ".4f"))
+table(
+    [[r + 1, words[i], *torch_maps[0, r, i]] for r in (0, 1) for i in range(3)],
+    columns=["head", "query", *words],
+    spec=["", "", ".4f", ".4f", ".4f"],
+)
 # --8<-- [end:mistake-average-right]
 
 # --8<-- [start:configurations]
@@ -482,13 +564,17 @@ models = {
     "Qwen3 0.6B": (1024, 16, 8, 128),
     "Qwen3 4B": (2560, 32, 8, 128),
 }
-print(f"{'':17}     d   h   g  d_k  h·d_k/d          N  N/d²")
-share = {}
+share, rows = {}, []
 for name, (d, h, g, d_k) in models.items():
     N = parameter_count(d, h, bias=False, d_head=d_k, kv_heads=g)
     share[name] = N / d**2
-    print(f"{name:17} {d:5d} {h:3d} {g:3d} {d_k:4d}", end=" ")
-    print(f"{h * d_k / d:8.2f} {N:10d} {share[name]:5.2f}")
+    rows.append([d, h, g, d_k, h * d_k / d, N, share[name]])
+table(
+    rows,
+    columns=["d", "h", "g", "d_k", "h·d_k/d", "N", "N/d²"],
+    index=list(models),
+    spec=["", "", "", "", ".2f", ",", ".2f"],
+)
 # --8<-- [end:configurations]
 
 # --8<-- [start:grouped]
@@ -499,22 +585,26 @@ one_by_one = [attention(q[r], k[r // 2], v[r // 2])[0] for r in range(h)]
 k_each = np.repeat(k, h // g, axis=0)  # (h, n, d_k)
 v_each = np.repeat(v, h // g, axis=0)
 at_once, _ = attention(q, k_each, v_each)
-print(np.abs(np.stack(one_by_one) - at_once).max() < 1e-12)
-for groups in (h, g, 1):
-    print(f"g = {groups}:", 2 * groups * d_k)
+same = np.abs(np.stack(one_by_one) - at_once).max() < 1e-12
+check("one by one and all at once agree to within 10⁻¹²", same)
+table(
+    [[groups, 2 * groups * d_k] for groups in (h, g, 1)],
+    columns=["g", "numbers per token"],
+)
 # --8<-- [end:grouped]
 
 # --8<-- [start:count]
 from torch import nn
 
-counts = {}
+counts, rows = {}, []
 for heads in (1, 2, 4, 8, 16, 32, 64):
     theirs = nn.MultiheadAttention(64, heads)
     ours = MultiHeadAttention(64, heads)
     counts[heads] = sum(one.numel() for one in theirs.parameters())
     own = sum(one.numel() for one in ours.parameters())
-    print(f"h = {heads:2d}, d/h = {64 // heads:2d}:", end=" ")
-    print(parameter_count(64, heads), counts[heads], own)
+    formula = parameter_count(64, heads)
+    rows.append([heads, 64 // heads, formula, counts[heads], own])
+table(rows, columns=["h", "d/h", "formula", "PyTorch", "this package"])
 # --8<-- [end:count]
 
 # --8<-- [start:trade]
@@ -524,8 +614,7 @@ from torch.utils.flop_counter import FlopCounterMode
 d, n = 64, 16
 X = rng.normal(size=(n, d))
 X_torch = torch.from_numpy(X)[None]
-print("    h   d_k     h  rank  4nd²+2n²d    hn²")  # typed: a heading
-trade = {}
+trade = []
 for heads in (1, 2, 4, 8, 16, 32, 64):
     layer = MultiHeadAttention(d, heads, dtype=torch.float64)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
@@ -535,26 +624,36 @@ for heads in (1, 2, 4, 8, 16, 32, 64):
     scores = dot(X @ W_q, X @ W_k)
     rank = int(np.linalg.matrix_rank(scores, rtol=1e-9))
     maps, exponentials = weights.shape[1], weights.numel()
-    trade[heads] = (d // heads, maps, rank, flops // 2, exponentials)
-    print("{:5d} {:5d} {:5d} {:5d} {:10d} {:6d}".format(heads, *trade[heads]))
+    trade.append([heads, d // heads, maps, rank, flops // 2, exponentials])
 formula = 4 * n * d**2 + 2 * n**2 * d
-print(all(one[3] == formula for one in trade.values()))
+same = all(row[4] == formula for row in trade)
+check("the formula gives every count of multiply-adds", same)
+table(
+    trade,
+    columns=["h", "d_k", "maps", "rank", "multiply-adds", "exponentials"],
+)
 # --8<-- [end:trade]
 
 # --8<-- [start:size-1]
 q = np.array([[-3.0], [-2], [-1], [1], [2], [3], [4], [5]])  # (n, 1)
 k = np.array([[2.0], [-4], [1], [7], [0], [-1], [5], [3]])
 favourites = scaled_dot(q, k).argmax(axis=1) + 1
-print(favourites)
+table(
+    [[q[i, 0], favourites[i], k[favourites[i] - 1, 0]] for i in range(8)],
+    columns=["query q_i", "favourite key", "its k_j"],
+    index=[f"token {i + 1}" for i in range(8)],
+    spec=".0f",
+)
 # --8<-- [end:size-1]
 
 # --8<-- [start:size-2]
 angle = 2 * pi * np.arange(8) / 8
 points = 5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)  # (n, 2)
 circle = softmax(scaled_dot(points, points))
-print(circle.argmax(axis=1) + 1)
 own_weights = circle.diagonal()
-print(number(own_weights[0], ".4f"), np.ptp(own_weights) < 1e-12)
+check("the own weight is the same for all tokens", np.ptp(own_weights) < 1e-12)
+print(f"Favourites: {text(circle.argmax(axis=1) + 1, 'd')}")
+print(f"Weight of a token for itself: {number(own_weights[0], '.4f')}")
 heatmap(circle, row_axis="query", column_axis="key", name="weights", spec=".2f")
 # --8<-- [end:size-2]
 
@@ -563,32 +662,42 @@ aim, rest = 0.9, 0.1 / 7  # the token's own weight, and each of the other seven
 target = np.full((8, 8), rest) + (aim - rest) * np.eye(8)
 alpha = log(aim / rest)
 centred = np.eye(8) - 1 / 8
-print(int(np.linalg.matrix_rank(centred, rtol=1e-9)), number(alpha, ".4f"))
+print(f"rank {np.linalg.matrix_rank(centred, rtol=1e-9)}")
+print(f"α = {number(alpha, '.4f')}")
 U = np.linalg.eigh(centred)[1][:, 1:]  # (8, 7) with U Uᵀ = I - 1/8
 exact_map = softmax(scaled_dot(alpha * sqrt(7) * U, U))
-print(np.abs(exact_map - target).max() < 1e-12)
+check(
+    "a head of dimension 7 gives the map to within 10⁻¹²",
+    np.abs(exact_map - target).max() < 1e-12,
+)
 # --8<-- [end:size-7]
 
 # --8<-- [start:published]
 # Vaswani et al. 2017, table 3, base model and rows (A); typed from the paper
 published = {1: (5.29, 24.9), 4: (5.00, 25.5), 8: (4.92, 25.8)}
 published |= {16: (4.91, 25.8), 32: (5.01, 25.4)}
-print("    h   d_k   PPL   BLEU")
-for heads, (perplexity, bleu) in published.items():
-    print(f"{heads:5d} {512 // heads:5d} {perplexity:5.2f} {bleu:6.1f}")
+table(
+    [[heads, 512 // heads, *scores] for heads, scores in published.items()],
+    columns=["h", "d_k", "perplexity", "BLEU"],
+    spec=["", "", ".2f", ".1f"],
+)
 # --8<-- [end:published]
 
 # --8<-- [start:exercise-join]
 rows = np.array([[3 / 4, 1 / 4], [1 / 2, 1 / 2]])  # of heads 1 and 2
 o_1, o_2 = rows[0] @ [8, 4], rows[1] @ [2, 6]
-print(number(o_1, ".0f"), number(o_2, ".0f"), number(o_1 - 2 * o_2, ".0f"))
+print(f"head 1: {number(o_1, '.0f')}")
+print(f"head 2: {number(o_2, '.0f')}")
+print(f"output: {number(o_1 - 2 * o_2, '.0f')}")
 # --8<-- [end:exercise-join]
 
 # --8<-- [start:exercise-fixed]
 d = 512
-for heads in (1, 4, 8, 16):
-    fixed = heads * 3 * d * 64 + heads * 64 * d
-    print(f"h = {heads:2d}: {fixed:8d} {4 * d * d:8d}")
+table(
+    [[h, h * 3 * d * 64 + h * 64 * d, 4 * d * d] for h in (1, 4, 8, 16)],
+    columns=["h", "parameters", "4d²"],
+    spec=",",
+)
 # --8<-- [end:exercise-fixed]
 
 # --8<-- [start:exercise-order]
@@ -602,8 +711,12 @@ swapped = Parameters(
 wrong, _ = multi_head_attention(x, x, x, swapped, num_heads=2)
 swapped = swapped._replace(W_o=two_heads.W_o[[1, 0]])
 right, _ = multi_head_attention(x, x, x, swapped, num_heads=2)
-print("✗", text(wrong[:, 0], ".4f"))
-print("✓", text(right[:, 0], ".4f"))
+table(
+    [wrong[:, 0], right[:, 0]],
+    columns=words,
+    index=["W_O left alone", "rows of W_O swapped"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-order]
 
 # --8<-- [start:exercise-equal]
@@ -614,7 +727,8 @@ twice = Parameters(
 once = Parameters(W_Q1, W_K1, W_V, W_o=np.array([[5.0]]))
 double, _ = multi_head_attention(x, x, x, twice, num_heads=2)
 single, _ = multi_head_attention(x, x, x, once, num_heads=1)
-print(text(double[:, 0], ".4f"), np.abs(double - single).max() < 1e-12)
+check("both layers agree to within 10⁻¹²", np.abs(double - single).max() < 1e-12)
+print(text(double[:, 0], ".4f"))
 # --8<-- [end:exercise-equal]
 
 # --8<-- [start:exercise-two-steps]
@@ -624,7 +738,10 @@ W_first = rng.normal(size=(d_model, d_model))  # q = x W_Q, for all heads
 W_second = rng.normal(size=(h, d_model, d_head))  # then one more matrix a head
 in_two = [rows @ W_first @ W_second[r] for r in range(h)]
 in_one = [rows @ (W_first @ W_second[r]) for r in range(h)]
-print(np.abs(np.stack(in_two) - np.stack(in_one)).max() < 1e-12)
+same = np.abs(np.stack(in_two) - np.stack(in_one)).max() < 1e-12
+check("in two steps and in one agree to within 10⁻¹²", same)
+print(f"Parameters in two steps: {W_first.size + W_second.size}")
+print(f"Parameters in one step: {h * d_model * d_head}")
 # --8<-- [end:exercise-two-steps]
 
 # --8<-- [start:exercise-mask]
@@ -632,8 +749,12 @@ scores = np.zeros((2, 2, 3, 3))  # (batch, heads, n, n)
 short = padding_mask(np.array([[2], [3]]), 3)[:, 0]  # WRONG: (batch, 1, n)
 wrong = softmax(np.where(short, scores, -np.inf))
 right = softmax(np.where(short[:, None], scores, -np.inf))  # (batch, 1, 1, n)
-for name, weights in (("✗", wrong), ("✓", right)):
-    print(name, text(weights[:, :, 0, 2], ".4f").replace("\n", ""))
+places = [(0, 0), (0, 1), (1, 0), (1, 1)]  # sequence, head
+table(
+    [[s + 1, r + 1, wrong[s, r, 0, 2], right[s, r, 0, 2]] for s, r in places],
+    columns=["sequence", "head", "with the wrong mask", "with the right mask"],
+    spec=["", "", ".4f", ".4f"],
+)
 # --8<-- [end:exercise-mask]
 
 # --8<-- [start:exercise-any]
@@ -643,6 +764,10 @@ wanted = [Fraction(c) for c in (1, -2, 1, 0)]
 above, below = [max(c, 0) + 1 for c in wanted], [max(-c, 0) + 1 for c in wanted]
 p, m = sum(above), sum(below)
 a, b = [c / p for c in above], [c / m for c in below]
-print(*a, "|", *b, "|", p, m)
-print(*(p * one - m * other for one, other in zip(a, b, strict=True)))
+print(f"p = {p}, m = {m}")
+both = zip(a, b, strict=True)
+table(
+    [[str(one), str(other), int(p * one - m * other)] for one, other in both],
+    columns=["a", "b", "p·a − m·b"],
+)
 # --8<-- [end:exercise-any]

@@ -14,6 +14,7 @@ from attention_docs.figures import (
     heatmap,
     line_chart,
     stepper,
+    table,
 )
 from attention_docs.masking import causal_mask
 from attention_docs.positions import (
@@ -34,7 +35,7 @@ from attention_docs.sequences import (
     W_VALUE,
 )
 from attention_docs.softmax import softmax
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 
 
 def agree(a, b):
@@ -59,6 +60,7 @@ x = eight_steps.INPUTS
 words = ["dog", "bites", "man"]
 back = [2, 1, 0]
 there, turned = layer(x), layer(x[back])
+check("the same outputs in the new order", agree(turned, there[back]))
 flow(
     [
         [
@@ -70,26 +72,34 @@ flow(
 )
 # --8<-- [end:order]
 
-# --8<-- [start:order-check]
-print(agree(turned, there[back]))
-# --8<-- [end:order-check]
-
 # --8<-- [start:broken]
 count = np.zeros((3, 4))
 count[:, 3] = [0, 1, 2]  # p_0, p_1, p_2
 placed, placed_turned = layer(x + count), layer(x[back] + count)
-print(text(placed, ".4f"))
-print(text(placed_turned, ".4f"))
+together = layer((x + count)[back])  # words keep their positions
+check("the outputs are reordered", agree(together, placed[back]))
 bites = np.abs(placed[1] - placed_turned[1]).max()
-print(number(bites, ".4f"))
-print(agree(layer((x + count)[back]), placed[back]))
+print(f"Largest difference of the rows of bites: {number(bites, '.4f')}")
+table(
+    list(zip(placed, placed_turned[back], strict=True)),
+    columns=["dog bites man", "man bites dog"],
+    index=words,
+    spec=".4f",
+)
 # --8<-- [end:broken]
 
 # --8<-- [start:by-hand]
 omega = [1, 1 / 100]  # d = 4: two pairs
 rows = [[f(w * t) for w in omega for f in (sin, cos)] for t in range(4)]
-print(text(rows, ".6f"))
-print(agree(np.array(rows), sinusoids(np.arange(4.0), d=4)))
+package = sinusoids(np.arange(4.0), d=4)
+same = agree(np.array(rows), package)
+check("the package's function agrees to within 10⁻¹²", same)
+table(
+    rows,
+    columns=["sin t", "cos t", "sin t/100", "cos t/100"],
+    index=[f"position {t}" for t in range(4)],
+    spec=".6f",
+)
 # --8<-- [end:by-hand]
 
 # --8<-- [start:turn]
@@ -128,7 +138,7 @@ apart = {}
 for d in (2, 4, 8):
     start, later = sinusoids(np.array([0.0, 44.0]), d)
     apart[d] = np.sqrt(((later - start) ** 2).sum())
-    print(f"d = {d}:", number(apart[d], ".4f"))
+table(list(apart.items()), columns=["d", "distance"], spec=["", ".4f"])
 # --8<-- [end:distinct]
 
 # --8<-- [start:heat]
@@ -147,9 +157,13 @@ heatmap(
 
 # --8<-- [start:frequencies]
 omega = frequencies(8)
-print(text(omega, ".3f"))
-print(text(2 * pi / omega, ".2f"))
-print(number(2 * pi / frequencies(512)[-1], ".0f"))
+longest = 2 * pi / frequencies(512)[-1]
+print(f"Longest wavelength for d = 512: {number(longest, ',.0f')}")
+table(
+    [[i, w, 2 * pi / w] for i, w in enumerate(omega)],
+    columns=["pair i", "frequency", "wavelength"],
+    spec=["", ".3f", ",.2f"],
+)
 # --8<-- [end:frequencies]
 
 # --8<-- [start:spacing]
@@ -173,28 +187,36 @@ line_chart(
 
 # --8<-- [start:bases]
 d, length = 64, 512
-turns = {}
+turns, rows = {}, []
 for base in (100.0, 10000.0, 500000.0):
     omega = frequencies(d, base)
     turns[base] = int((omega * length >= 2 * pi).sum())
     formula = min(d / 2, int(d / 2 * log(length / (2 * pi)) / log(base)) + 1)
     longest = 2 * pi / omega[-1]
-    print(f"{base:6.0f} {longest:9.0f}", turns[base], int(formula), d // 2)
+    rows.append([base, longest, turns[base], int(formula), d // 2])
+table(
+    rows,
+    columns=["base", "longest wavelength", "full turns", "by formula", "hands"],
+    spec=",.0f",
+)
 # --8<-- [end:bases]
 
 # --8<-- [start:shift]
 offset = 3  # knob: 1 … 40
 turn = rotation(-offset, d=4)  # pairs of [sin, cos] turn clockwise
 p = sinusoids(np.arange(1000.0), d=4)
+shifted = agree(p[:-offset] @ turn, p[offset:])
+check("the matrix shifts every position to within 10⁻¹²", shifted)
 print(text(turn, ".4f"))
-print(agree(p[:-offset] @ turn, p[offset:]))
 # --8<-- [end:shift]
 
 # --8<-- [start:gram]
 p = sinusoids(np.arange(4.0), d=4)
 gram = dot(p, p)  # (4, 4)
+offset = np.arange(4)[:, None] - np.arange(4)
+same = agree(gram, np.cos(offset) + np.cos(offset / 100))
+check("every product is cos Δ + cos(Δ/100)", same)
 print(text(gram, ".4f"))
-print(text([cos(m) + cos(m / 100) for m in range(4)], ".4f"))
 # --8<-- [end:gram]
 
 # --8<-- [start:gram-lines]
@@ -202,14 +224,21 @@ offsets = np.arange(0, 41)
 lines = {}  # inner product as a share of its largest value, d/2
 for d in (2, 8, 64):
     lines[d] = np.cos(offsets[:, None] * frequencies(d)).mean(axis=1)
-    print(f"d = {d:2}:", text(lines[d][:7], ".3f"))
+table(
+    [[m, *(line[m] for line in lines.values())] for m in range(7)],
+    columns=["offset Δ", *(f"d = {d}" for d in lines)],
+    spec=["", ".3f", ".3f", ".3f"],
+)
+# --8<-- [end:gram-lines]
+
+# --8<-- [start:gram-chart]
 line_chart(
     offsets,
     {f"d = {d}": line for d, line in lines.items()},
     xlabel="offset in tokens",
     ylabel="inner product / (d/2)",
 )
-# --8<-- [end:gram-lines]
+# --8<-- [end:gram-chart]
 
 # --8<-- [start:gram-figure]
 large_gram = dot(encoding, encoding)
@@ -232,9 +261,16 @@ matrices = {
     "R": rotation(1, d=2),
     "S": np.array([[1.0, 0], [0, 0]]),
 }
-for name, M in matrices.items():
-    print(name, agree(M @ J, J @ M), offset_only(p @ M @ p.T))
-print(text(np.diag(p @ matrices["S"] @ p.T)[:3], ".4f"))
+squares = np.diag(p @ matrices["S"] @ p.T)[:3]
+print(f"sin² t for t = 0, 1, 2: {text(squares, '.4f')}")
+answers = []
+for M in matrices.values():
+    answers.append([agree(M @ J, J @ M), offset_only(p @ M @ p.T)])
+table(
+    answers,
+    columns=["commutes with a quarter turn?", "offset only?"],
+    index=list(matrices),
+)
 # --8<-- [end:projections]
 
 # --8<-- [start:rope]
@@ -244,7 +280,11 @@ for t, u in ((0, 0), (2, 0), (7, 5), (102, 100), (0, 2)):
     turned_q = rope(q, np.array([float(t)]))
     turned_k = rope(k, np.array([float(u)]))
     products[t, u] = dot(turned_q, turned_k)[0, 0]
-    print(f"{t:3d} {u:3d} {t - u:3d}", number(products[t, u], "8.4f"))
+table(
+    [[t, u, t - u, product] for (t, u), product in products.items()],
+    columns=["t", "u", "t − u", "product"],
+    spec=["", "", "", ".4f"],
+)
 # --8<-- [end:rope]
 
 # --8<-- [start:rope-map]
@@ -252,6 +292,9 @@ places = np.arange(12.0)
 query = np.ones((12, 16))  # the same query at each position
 key = query @ rotation(3, d=16)  # and the same key
 three_back = scaled_dot(rope(query, places), rope(key, places))
+largest = three_back[3:].argmax(axis=1)  # for the queries at positions 3 to 11
+check("the scores depend on the offset only", offset_only(three_back))
+check("each query looks three tokens back", (largest == np.arange(9)).all())
 heatmap(
     three_back,
     name="scores",
@@ -267,68 +310,83 @@ heatmap(
 alpha, beta = 2.0, 0.02  # ω_0 (t - u) and ω_1 (t - u)
 first = 2 * cos(alpha) - 4 * sin(alpha)  # 1·2 + 2·0 and 1·0 - 2·2
 second = 7 * cos(beta) - 1 * sin(beta)  # 3·1 + 4·1 and 3·1 - 4·1
-print(text([first, second, first + second], ".4f"))
-print(number((rope(q, np.array([102.0])) ** 2).sum(), ".4f"))
+square = (rope(q, np.array([102.0])) ** 2).sum()
+print(f"Squared length at position 102: {number(square, '.4f')}")
+table(
+    [[first], [second], [first + second]],
+    columns=["product"],
+    index=["pair 0", "pair 1", "sum"],
+    spec=".4f",
+)
 # --8<-- [end:rope-by-hand]
-
-# --8<-- [start:rope-map-check]
-largest = three_back[3:].argmax(axis=1)  # for the queries at positions 3 to 11
-print(offset_only(three_back), bool((largest == np.arange(9)).all()))
-# --8<-- [end:rope-map-check]
 
 # --8<-- [start:pairings]
 at = np.array([1.0])
-print("2i, 2i+1  ", text(rope(q, at), ".4f"))
-print("i, i+d_k/2", text(rope(q, at, pairing="half-split"), ".4f"))
 order = [0, 2, 1, 3]  # first components of the pairs, then second ones
 moved = rope(q[:, order], at, pairing="half-split")
-print(agree(moved, rope(q, at)[:, order]))
+check("one becomes the other", agree(moved, rope(q, at)[:, order]))
+table(
+    [*rope(q, at), *rope(q, at, pairing="half-split")],
+    columns=[f"component {c}" for c in range(4)],
+    index=["2i and 2i + 1", "i and i + d_k/2"],
+    spec=".4f",
+)
 # --8<-- [end:pairings]
 
 # --8<-- [start:learned]
-table = np.array([[5.0, 1], [2, 0], [1, 4], [0, 2]])  # (n_max, d) parameters
+E = np.array([[5.0, 1], [2, 0], [1, 4], [0, 2]])  # (n_max, d) parameters
 one_hot = np.eye(4)  # row t has its 1 in place t
-print(text(learned(table, [0, 1, 2]), ".0f"))
-print(agree(one_hot @ table, learned(table, range(4))))
+check("both ways agree", agree(one_hot @ E, learned(E, range(4))))
+print(text(learned(E, [0, 1, 2]), ".0f"))
 try:
-    learned(table, [3, 4])
+    learned(E, [3, 4])
 except ValueError as error:
-    print("ValueError:", error)
+    print(f"ValueError: {error}")
 # --8<-- [end:learned]
 
 # --8<-- [start:learned-size]
 sizes = {"BERT base": (512, 768), "GPT-2 small": (1024, 768)}  # n_max, d
-for model, (n_max, d) in sizes.items():
-    print(f"{model}: {n_max} × {d} = {n_max * d}")
+table(
+    [[n_max, d, n_max * d] for n_max, d in sizes.values()],
+    columns=["n_max", "d", "parameters"],
+    index=list(sizes),
+    spec=["", "", ","],
+)
 # --8<-- [end:learned-size]
 
 # --8<-- [start:untrained]
-changed = table.copy()
+changed = E.copy()
 changed[3] = [100.0, -100.0]  # the row of position 3
 inputs = np.array([[1.0, 0], [0, 1], [1, 1]])  # 3 tokens: positions 0, 1, 2
-before, after = (inputs + learned(rows, range(3)) for rows in (table, changed))
+before, after = (inputs + learned(rows, range(3)) for rows in (E, changed))
 seen, _ = attention(before, before, before)
 unseen, _ = attention(after, after, after)
-print(bool((seen == unseen).all()))
+check("no bit of an output changes", (seen == unseen).all())
+table(
+    list(zip(seen, unseen, strict=True)),
+    columns=["output before", "output after"],
+    index=[f"position {t}" for t in range(3)],
+    spec=".4f",
+)
 # --8<-- [end:untrained]
 
 # --8<-- [start:bias]
 t = np.arange(5.0)
 scores = np.zeros((5, 5)) - log(2) * (t[:, None] - t)  # m = ln 2
 weights = softmax(np.where(causal_mask(5), scores, -np.inf))
-print(offset_only(scores))
+check("the biased scores depend on the offset only", offset_only(scores))
 print(text(weights[4] * 31, ".0f"))
 # --8<-- [end:bias]
 
 # --8<-- [start:causal-only]
 keep = causal_mask(3)
-for name, inputs in (("dog bites", x), ("man bites", x[back])):
-    print(name, text(layer(inputs, keep)[1], ".4f"))
+for name, inputs in (("dog bites man", x), ("man bites dog", x[back])):
+    print(f"{name}: {text(layer(inputs, keep)[1], '.4f')}")
 values = np.zeros((6, 1))
 values[0] = 1  # only the first token differs
 zeros = np.zeros((6, 1))  # queries and keys: every score is 0
 marks, _ = attention(zeros, zeros, values, causal_mask(6))
-print(text(marks[:, 0], ".4f"))
+print(f"1/(t + 1): {text(marks[:, 0], '.4f')}")
 # --8<-- [end:causal-only]
 
 # --8<-- [start:saw-weights]
@@ -350,19 +408,27 @@ heatmap(
 # --8<-- [end:saw-weights]
 
 # --8<-- [start:saw-content]
-print(text(W_QUERY[:3, :2], ".0f"))
-print(text(W_KEY[:3, :2], ".0f"))
+table(
+    list(zip(W_QUERY[:3, :2], W_KEY[:3, :2], strict=True)),
+    columns=["row of W_Q", "row of W_K"],
+    index=["I", "saw", "a"],
+    spec=".0f",
+)
 # --8<-- [end:saw-content]
 
 # --8<-- [start:saw-scores]
-print(text(scores, ".4f"))
+table(scores, columns=names, index=names, spec=".4f")
 # --8<-- [end:saw-scores]
 
 # --8<-- [start:saw-tags]
 W_after = np.concatenate([W_TAG[5:10], W_TAG[:3]])  # token, then fetched
 tagged = np.concatenate([x, outputs], axis=1) @ W_after
-for word, row in zip(SENTENCE, tagged, strict=True):
-    print(f"{word:4}", text(row, ".4f"), TAGS[int(row.argmax())])
+table(
+    [[*row, TAGS[int(row.argmax())]] for row in tagged],
+    columns=[*TAGS, "largest"],
+    index=names,
+    spec=".4f",
+)
 # --8<-- [end:saw-tags]
 
 # --8<-- [start:saw-rope]
@@ -370,8 +436,12 @@ at = np.arange(4.0)
 queries, keys, values = (EMBEDDINGS @ W for W in (W_QUERY, W_KEY, W_VALUE))
 plain, _ = attention(queries, keys, values)
 with_rope, _ = attention(rope(queries, at), rope(keys, at), values)
-print(text(plain[[1, 3]], ".4f"))
-print(text(with_rope[[1, 3]], ".4f"))
+table(
+    [[plain[t], with_rope[t]] for t in (1, 3)],
+    columns=["without positions", "with RoPE"],
+    index=[names[1], names[3]],
+    spec=".4f",
+)
 # --8<-- [end:saw-rope]
 
 
@@ -387,16 +457,28 @@ d, t = 4, np.arange(100.0)
 c = np.arange(d)  # counts components
 i = c // 2  # counts pairs
 variants = {"2i/d": 2 * i / d, "2c/d": 2 * c / d, "c/d": c / d, "i/d": i / d}
-for name, exponents in variants.items():
+rows = []
+for exponents in variants.values():
     p = encode(exponents, t)
     squares = (p**2).sum(axis=1)
-    print(f"{name:5}", text(squares[:4], ".4f"), offset_only(p @ p.T))
+    rows.append([squares[:4], offset_only(p @ p.T)])
+table(
+    rows,
+    columns=["squared lengths", "offset only?"],
+    index=list(variants),
+    spec=".4f",
+)
 # --8<-- [end:mistake-exponent]
 
 # --8<-- [start:mistake-exponent-right]
 p = sinusoids(t, d)
-print(text((p**2).sum(axis=1)[:4], ".4f"), offset_only(p @ p.T))
-print(agree(p, encode(variants["2i/d"], t)))
+check("it equals the first variant", agree(p, encode(variants["2i/d"], t)))
+table(
+    [[(p**2).sum(axis=1)[:4], offset_only(p @ p.T)]],
+    columns=["squared lengths", "offset only?"],
+    index=["package"],
+    spec=".4f",
+)
 # --8<-- [end:mistake-exponent-right]
 
 # --8<-- [start:mistake-odd]
@@ -406,18 +488,21 @@ angles = t[:, None] / 10000 ** (np.arange(0, d, 2) / d)  # (4, 3)
 cut = np.empty((4, d))
 cut[:, 0::2] = np.sin(angles)  # components 0, 2, 4
 cut[:, 1::2] = np.cos(angles)[:, : d // 2]  # one cosine is left out
-print(text((cut**2).sum(axis=1), ".4f"))
-print(offset_only(cut @ cut.T))
+table(
+    [[(cut**2).sum(axis=1), offset_only(cut @ cut.T)]],
+    columns=["squared lengths", "offset only?"],
+    spec=".4f",
+)
 # --8<-- [end:mistake-odd]
 
 # --8<-- [start:mistake-odd-right]
 try:
     sinusoids(t, d=5)
 except ValueError as error:
-    print("ValueError:", error)
+    print(f"ValueError: {error}")
 even = sinusoids(t, d=6)
-print(text((even**2).sum(axis=1), ".4f"))
-print(offset_only(even @ even.T))
+check("inner products depend on the offset only", offset_only(even @ even.T))
+print(f"Squared lengths: {text((even**2).sum(axis=1), '.4f')}")
 # --8<-- [end:mistake-odd-right]
 
 
@@ -429,49 +514,64 @@ def mixed(x, t):
     return x * np.cos(angles) + partners * np.sin(angles)
 
 
-wrong = {}
+wrong = []
 for t, u in ((2.0, 0.0), (7.0, 5.0), (102.0, 100.0)):
-    wrong[t, u] = dot(mixed(q, t), mixed(k, u))[0, 0]
-    print(f"{t:3.0f} {u:3.0f}", number(wrong[t, u], ".4f"))
-square = (mixed(q, 7.0) ** 2).sum()
-print(number(square, ".4f"))
+    wrong_q, wrong_k = mixed(q, t), mixed(k, u)
+    wrong.append([t, u, dot(wrong_q, wrong_k)[0, 0], (wrong_q**2).sum()])
+table(
+    wrong,
+    columns=["t", "u", "score", "squared length of q"],
+    spec=[".0f", ".0f", ".4f", ".4f"],
+)
 # --8<-- [end:mistake-pairing]
 
 # --8<-- [start:mistake-pairing-right]
+right = []
 for pairing in ("interleaved", "half-split"):
     for t, u in ((2.0, 0.0), (7.0, 5.0), (102.0, 100.0)):
         right_q = rope(q, np.array([t]), pairing=pairing)
         right_k = rope(k, np.array([u]), pairing=pairing)
-        print(f"{t:3.0f} {u:3.0f}", number(dot(right_q, right_k)[0, 0], ".4f"))
+        right.append([t, u, dot(right_q, right_k)[0, 0]])
+table(
+    right,
+    columns=["t", "u", "score"],
+    index=["2i and 2i + 1"] * 3 + ["i and i + d_k/2"] * 3,
+    spec=[".0f", ".0f", ".4f"],
+)
 # --8<-- [end:mistake-pairing-right]
 
 # --8<-- [start:mistake-two]
 both = []
 for t, u in ((2.0, 0.0), (7.0, 5.0), (102.0, 100.0)):
     rotated_k = rope(k, np.array([u]), pairing="half-split")
-    both.append(dot(rope(q, np.array([t])), rotated_k)[0, 0])
-print(text(both, ".4f"))
+    both.append([t, u, dot(rope(q, np.array([t])), rotated_k)[0, 0]])
+table(both, columns=["t", "u", "score"], spec=[".0f", ".0f", ".4f"])
 # --8<-- [end:mistake-two]
 
 # --8<-- [start:exercise-row]
 p_10, p_12 = sinusoids(np.array([10.0, 12.0]), d=4, base=100.0)
-print(text(p_10, ".4f"))
-print(number(p_10 @ p_12, ".4f"), number(cos(2) + cos(2 / 10), ".4f"))
+check("it is cos 2 + cos 1/5", abs(p_10 @ p_12 - cos(2) - cos(1 / 5)) < 1e-12)
+print(f"p_10 = {text(p_10, '.4f')}")
+print(f"p_10 · p_12 = {number(p_10 @ p_12, '.4f')}")
 # --8<-- [end:exercise-row]
 
 # --8<-- [start:exercise-turn]
+rows = []
 for base in (10000.0, 500000.0):
     omega = frequencies(64, base)
     reached = int((100 * omega >= 2 * pi).sum())
-    print(number(32 * log(100 / (2 * pi)) / log(base), ".2f"), reached)
+    rows.append([base, 32 * log(100 / (2 * pi)) / log(base), reached])
+table(rows, columns=["base", "bound", "full turns"], spec=[",.0f", ".2f", ""])
 # --8<-- [end:exercise-turn]
 
 # --8<-- [start:exercise-before]
 p = sinusoids(np.arange(6.0), d=8)
-print(agree(dot(p, p), dot(p, p).T))
+check("p_t · p_u = p_u · p_t", agree(dot(p, p), dot(p, p).T))
+rows = []
 for t, u in ((1.0, 0.0), (0.0, 1.0)):
     rotated = dot(rope(q, np.array([t])), rope(k, np.array([u])))[0, 0]
-    print(f"{t:.0f} {u:.0f}", number(rotated, ".4f"))
+    rows.append([t, u, rotated])
+table(rows, columns=["t", "u", "score"], spec=[".0f", ".0f", ".4f"])
 # --8<-- [end:exercise-before]
 
 # --8<-- [start:exercise-ahead]
@@ -481,22 +581,28 @@ print(text(ahead.argmax(axis=1), "d"))
 # --8<-- [end:exercise-ahead]
 
 # --8<-- [start:exercise-keys]
+rows = []
 for t, u in ((2.0, 0.0), (7.0, 5.0), (102.0, 100.0)):
-    wrong = dot(q, rope(k, np.array([u])))[0, 0]
-    print(f"{t:3.0f} {u:3.0f}", number(wrong, ".4f"))
+    rows.append([t, u, dot(q, rope(k, np.array([u])))[0, 0]])
+table(rows, columns=["t", "u", "score"], spec=[".0f", ".0f", ".4f"])
 # --8<-- [end:exercise-keys]
 
 # --8<-- [start:exercise-half]
+rows = []
 for dtype in (np.float16, np.float32):
     two = np.array([2048, 2049], dtype=dtype)
     p = sinusoids(two, d=8)
-    print(dtype.__name__, bool((p[0] == p[1]).all()))
+    rows.append([bool((p[0] == p[1]).all())])
+table(rows, columns=["the same encoding?"], index=["float16", "float32"])
 # --8<-- [end:exercise-half]
 
 # --8<-- [start:exercise-commute]
 M = np.array([[3.0, 4], [-4, 3]])
 length = np.sqrt(3.0**2 + 4**2)
 angle = np.arctan2(4, 3)
-print(agree(M, length * rotation(angle, d=2)))
-print(all(agree(M @ rotation(s, 2), rotation(s, 2) @ M) for s in range(9)))
+nine = [rotation(s, 2) for s in range(9)]
+check("M is λ R(θ)", agree(M, length * rotation(angle, d=2)))
+check("M commutes with nine rotations", all(agree(M @ R, R @ M) for R in nine))
+print(f"λ = {number(length, '.4f')}")
+print(f"θ = {number(angle, '.4f')}")
 # --8<-- [end:exercise-commute]

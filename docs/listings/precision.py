@@ -3,12 +3,13 @@
 # --8<-- [start:hook]
 from decimal import Decimal
 from fractions import Fraction
-from math import exp, log2, sqrt
+from math import exp, sqrt
 
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.figures import Frame, heatmap, line_chart, stepper
+from attention_docs.figures import Frame, heatmap, line_chart, stepper, table
+from attention_docs.figures.numbers import SUPERSCRIPTS, scientific
 from attention_docs.precision import (
     FORMATS,
     gamma,
@@ -19,7 +20,7 @@ from attention_docs.precision import (
 )
 from attention_docs.score_functions import cosine
 from attention_docs.softmax import softmax
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 
 SEED = 754
 n = 4096
@@ -29,49 +30,88 @@ for name in ("float32", "bfloat16"):
     total = rounded_sum(powers, name)
     weights = powers / total
     found[name] = float(total), weights.sum()
-    print(f"{name:9} Σ e^s = {text(total, '.0f')}   Σ a = {number(weights.sum(), '.0f')}")
+table(
+    list(found.values()),
+    columns=["sum of the exponentials", "sum of the weights"],
+    index=list(found),
+    spec=".0f",
+)
 # --8<-- [end:hook]
 
+
 # --8<-- [start:formats]
-for form in FORMATS.values():
-    power = int(log2(form.u))
-    print(f"{form.name:14} p = {form.p:2}   u = 2^{power:<4}", end="")
-    print(f" largest {Decimal(form.largest):.1e}   2^p = {2**form.p}")
+def unit(form):
+    """The unit roundoff as a power of 2."""
+    return f"2{str(-form.p).translate(SUPERSCRIPTS)}"
+
+
+def largest_number(form):
+    """The largest number; of float64 there is none beyond it to round to."""
+    return scientific(f"{Decimal(form.largest):.1e}")
+
+
+table(
+    [[form.p, unit(form), largest_number(form), 2**form.p] for form in FORMATS.values()],
+    columns=["p", "u", "largest number", "2ᵖ"],
+    index=list(FORMATS),
+    spec=",",
+)
 # --8<-- [end:formats]
 
 # --8<-- [start:pencil]
 x = np.array([16.0, 17, 18, 19, 20, 21])
-print(text(round_to(x, "float8_e4m3fn"), ".0f"))
-print(text(rounded_sum(np.ones(40), "float8_e4m3fn"), ".0f"))
+forty = rounded_sum(np.ones(40), "float8_e4m3fn")
+print(f"1 added up forty times: {forty:.0f}")
+rows = np.column_stack([x, round_to(x, "float8_e4m3fn")])
+table(rows, columns=["number", "rounded"], spec=".0f")
 # --8<-- [end:pencil]
 
 # --8<-- [start:rounding]
 rng = np.random.default_rng(SEED)
-for form in FORMATS.values():
-    if form.p < 50:
-        x = rng.uniform(1, 4, 100_000)
-        error = np.abs(round_to(x, form.name) - x) / x
-        print(f"{form.name:14} {number(error.max() / form.u, '.2f')} u")
+shorter = [form for form in FORMATS.values() if form.p < 50]
+errors = []
+for form in shorter:
+    x = rng.uniform(1, 4, 100_000)
+    error = np.abs(round_to(x, form.name) - x) / x
+    errors.append([error.max() / form.u])
+table(
+    errors,
+    columns=["largest relative error, in u"],
+    index=[form.name for form in shorter],
+    spec=".2f",
+)
 # --8<-- [end:rounding]
 
 # --8<-- [start:special]
 x = np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9, 1e6, -np.inf])
-for name in ("float8_e4m3fn", "float8_e5m2"):
-    print(f"{name:14}", text(round_to(x, name) * 2**9, ".2f"))
+table(
+    [round_to(x, name) * 2**9 for name in ("float8_e4m3fn", "float8_e5m2")],
+    columns=["2⁻⁹", "2⁻¹⁰", "¾ · 2⁻⁹", "10⁶", "−∞"],
+    index=["float8_e4m3fn", "float8_e5m2"],
+    spec=".2f",
+    name="rounded, times 2⁹",
+)
 # --8<-- [end:special]
 
 # --8<-- [start:mistake-half]
 wrong = powers / rounded_sum(powers, "bfloat16")
 right = powers / rounded_sum(powers, "float32")
-print("wrong: Σ a =", text(wrong.sum(), ".0f"))
-print("right: Σ a =", text(right.sum(), ".0f"))
+table(
+    [[wrong.sum()], [right.sum()]],
+    columns=["sum of the weights"],
+    index=["added in bfloat16 (wrong)", "added in float32 (right)"],
+    spec=".0f",
+)
 # --8<-- [end:mistake-half]
 
 # --8<-- [start:stuck]
-for form in FORMATS.values():
-    if form.p < 12:
-        ones = np.ones(2**form.p + 100)
-        print(f"{form.name:14} {text(rounded_sum(ones, form.name), '.0f')}")
+short = [form for form in FORMATS.values() if form.p < 12]
+table(
+    [[2**form.p + 100, rounded_sum(np.ones(2**form.p + 100), form.name)] for form in short],
+    columns=["terms", "sum"],
+    index=[form.name for form in short],
+    spec="d",
+)
 # --8<-- [end:stuck]
 
 
@@ -88,8 +128,13 @@ x = round_to(rng.uniform(0, 1, (50, 1024)), "bfloat16")
 far = {}
 for how, total in (("→", rounded_sum(x, "bfloat16")), ("⊕", pairwise(x, "bfloat16"))):
     far[how] = np.abs(total / x.sum(axis=1) - 1)
-    print(how, text([far[how].min(), far[how].max()], ".3f"))
-print("γ_10", number(gamma(10, "bfloat16"), ".3f"))
+bounds = {"→": None, "⊕": gamma(10, "bfloat16")}
+table(
+    [[errors.min(), errors.max(), bounds[how]] for how, errors in far.items()],
+    columns=["smallest error", "largest error", "bound"],
+    index=["from left to right", "in pairs"],
+    spec=".3f",
+)
 # --8<-- [end:pairwise]
 
 
@@ -178,11 +223,13 @@ stepper(
 
 # --8<-- [start:softmax-bound]
 rng = np.random.default_rng(SEED)
+factors = []
 for delta in (0.01, 0.1, 1.0):
     s = 5 * rng.standard_normal((2000, 8))
     moved = s + delta * rng.choice([-1.0, 1.0], s.shape)
     factor = np.exp(np.abs(np.log(softmax(moved) / softmax(s))).max())
-    print(f"δ = {delta:<5g} {number(factor, '.4f')} ≤ {number(exp(2 * delta), '.4f')}")
+    factors.append([delta, factor, exp(2 * delta)])
+table(factors, columns=["δ", "largest factor", "bound"], spec=[".2f", ".4f", ".4f"])
 # --8<-- [end:softmax-bound]
 
 # --8<-- [start:step]
@@ -192,7 +239,8 @@ eta, g = Fraction(1, 2), Fraction(-1)  # learning rate, dL/ds
 s = q @ k / 2
 after = (q - eta * g * k / 2) @ (k - eta * g * q / 2) / 2
 formula = s - eta * g * (q @ q + k @ k) / 4 + eta**2 * g**2 * s / 4
-print(s, after, formula)
+step = [str(s), str(after), str(formula)]
+table([step], columns=["before", "after", "formula"])
 # --8<-- [end:step]
 
 
@@ -241,14 +289,14 @@ def shown(found):
 
 
 rates, seeds = (10, 30, 100, 300), range(5)
-learned, size = {}, {}
+learned, size, runs_of_all = {}, {}, []
 for kind in ("plain", "cap", "norm"):
     for eta in rates:
         runs = [train(kind, eta, seed) for seed in seeds]
         learned[kind, eta] = sum(right for right, _ in runs)
         size[kind, eta] = [s for _, s in runs]
-        print(f"{kind:5} η = {eta:<4} {learned[kind, eta]} / 5   max |s| = ", end="")
-        print(shown(size[kind, eta]))
+        runs_of_all.append([kind, eta, learned[kind, eta], shown(size[kind, eta])])
+table(runs_of_all, columns=["scores", "η", "runs that learn, of 5", "largest score"])
 # --8<-- [end:train]
 
 
@@ -265,9 +313,9 @@ def outputs_in(setting, q, k, v):
 
 
 settings = {
-    "all bfloat16": ("bfloat16", "bfloat16"),
-    "sums float32": ("float32", "bfloat16"),
-    "and scores": ("float32", "float32"),
+    "all in bfloat16": ("bfloat16", "bfloat16"),
+    "sums in float32": ("float32", "bfloat16"),
+    "sums, scores and exponentials in float32": ("float32", "float32"),
 }
 lost = {name: [] for name in settings}
 for seed in range(3):
@@ -277,13 +325,24 @@ for seed in range(3):
     for name, setting in settings.items():
         error = np.abs(outputs_in(setting, q, k, v) - exact).mean() / np.abs(exact).mean()
         lost[name].append(error)
-for name, errors in lost.items():
+
+
+def span(errors):
+    """The smallest and the largest error, in percent."""
     low, high = (number(100 * edge(errors), ".1f") for edge in (min, max))
-    print(f"{name:13} {low} … {high} %")
+    return f"{low} … {high}"
+
+
+table(
+    [[span(errors)] for errors in lost.values()],
+    columns=["error of the outputs, %"],
+    index=list(lost),
+)
 # --8<-- [end:where]
 
 # --8<-- [start:exercise-round]
-print(text(round_to(np.array([0.3, 50.0, 9.6]), "float8_e4m3fn"), ".4f"))
+rounded = round_to(np.array([0.3, 50.0, 9.6]), "float8_e4m3fn")
+table([rounded], columns=["0.3", "50", "9.6"], spec=".4f")
 # --8<-- [end:exercise-round]
 
 # --8<-- [start:exercise-tenths]
@@ -292,25 +351,35 @@ print(text(rounded_sum(tenth, "float16"), ".0f"))
 # --8<-- [end:exercise-tenths]
 
 # --8<-- [start:exercise-which]
-for name in ("float16", "bfloat16"):
-    u = FORMATS[name].u
-    print(
-        f"{name:9} {number(exp(2 * 50 * u), '.2f')}", text(round_to(np.array([1e5]), name), ".0f")
-    )
+names = ["float16", "bfloat16"]
+table(
+    [[exp(2 * 50 * FORMATS[name].u), round_to(np.array([1e5]), name)[0]] for name in names],
+    columns=["largest factor", "10⁵, rounded"],
+    index=names,
+    spec=[".2f", ".0f"],
+)
 # --8<-- [end:exercise-which]
 
 # --8<-- [start:exercise-cap]
 s, m = np.array([3.0, 1.0, 2.0]), np.array([True, True, False])
 wrong = softmax(soft_cap(np.where(m, s, -np.inf), 3.0))
 right = softmax(np.where(m, soft_cap(s, 3.0), -np.inf))
-print("wrong:", text(wrong, ".4f"))
-print("right:", text(right, ".4f"))
+table(
+    [wrong, right],
+    columns=["key 1", "key 2", "key 3"],
+    index=["mask, then cap (wrong)", "cap, then mask (right)"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-cap]
 
 # --8<-- [start:exercise-vanish]
 gaps = np.array([17.0, 17.5])
-for name in ("float16", "bfloat16"):
-    print(name, text(round_to(np.exp(-gaps), name) > 0, "d"))
+table(
+    [round_to(np.exp(-gaps), name) > 0 for name in names],
+    columns=["17", "17.5"],
+    index=names,
+    name="Is something left?",
+)
 # --8<-- [end:exercise-vanish]
 
 # --8<-- [start:exercise-orthogonal]
@@ -319,6 +388,11 @@ by_unit = np.array([2.0, -1.0])  # the gradient by q / ‖q‖
 unit = q / 5
 dq = (by_unit - unit * (unit @ by_unit)) / 5
 after = q - 10 * dq
-print(abs(q @ dq) < 1e-12, text(dq, ".3f"))
-print(number(q @ q, ".2f"), number(after @ after, ".2f"))
+check("q · dq is 0 to within 10⁻¹²", abs(q @ dq) < 1e-12)
+table(
+    [[x, x @ x] for x in (q, dq, after)],
+    columns=["vector", "squared norm"],
+    index=["q", "dq", "q − η dq"],
+    spec=[".3f", ".2f"],
+)
 # --8<-- [end:exercise-orthogonal]

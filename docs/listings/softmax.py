@@ -7,7 +7,7 @@ from math import erf, exp, log, sqrt
 import numpy as np
 
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, numbered, stepper
+from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, numbered, stepper, table
 from attention_docs.score_functions import dot
 from attention_docs.softmax import (
     entropy,
@@ -15,7 +15,7 @@ from attention_docs.softmax import (
     softmax_jacobian,
     tempered_softmax,
 )
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 
 queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
 example = np.array([1.0, 1.0, 1.0, 5.0])  # knob
@@ -70,8 +70,12 @@ def probit_ratio(x):
     return normal_cdf(x) / normal_cdf(-x)
 
 
-for name, h in (("exp", exp), ("Φ", probit_ratio)):
-    print(f"{name:3}  h(1)·h(1) = {h(1) * h(1):.3f}   h(2) = {h(2):.3f}")
+table(
+    [[h(1) * h(1), h(2)] for h in (exp, probit_ratio)],
+    columns=["h(1)·h(1)", "h(2)"],
+    index=["exp", "Φ"],
+    spec=".3f",
+)
 # --8<-- [end:two-keys]
 
 
@@ -87,38 +91,44 @@ rules = {
     "ReLU / ΣReLU": lambda s: relu(s) / relu(s).sum(),
     "ReLU / n": lambda s: relu(s) / len(s),
 }
-rows = [[2, 4, 4], [102, 104, 104], [20, 40, 40], [-1, 2, 1], [-2, -4, -4]]
-given = {}
-for row in rows:
-    print(f"s = {text(row, 'd')}")
+tried = [[2, 4, 4], [102, 104, 104], [20, 40, 40], [-1, 2, 1], [-2, -4, -4]]
+given, rows = {}, []
+for row in tried:
     for name, rule in rules.items():
         with np.errstate(invalid="ignore"):  # 0 / 0 below is the point
             given[name, row[0]] = rule(np.array(row, dtype=float))
-        print(f"    {name:13} {text(given[name, row[0]], '.4f')}")
+        rows.append([row, name, given[name, row[0]]])
+table(rows, columns=["scores", "rule", "weights"], spec=["d", "", ".4f"])
 # --8<-- [end:alternatives]
 
 # --8<-- [start:dead]
 h = 1e-6  # central differences by score 1
 low, high = np.array([-1 - h, 2, 1]), np.array([-1 + h, 2, 1])
-for name in ("ReLU / ΣReLU", "softmax"):
-    slope = (rules[name](high) - rules[name](low)) / (2 * h)
-    print(f"{name:13} {text(slope, '.4f')}")
+names = ["ReLU / ΣReLU", "softmax"]
+slopes = [(rules[name](high) - rules[name](low)) / (2 * h) for name in names]
+table(slopes, columns=numbered("weight", 3), index=names, spec=".4f")
 # --8<-- [end:dead]
 
 # --8<-- [start:definition]
 s = np.log(np.array([1.0, 2.0, 5.0]))
 e = np.exp(s)
 a = e / e.sum()
-print(text(s, ".4f"))
-print(text(e, ".0f"), number(e.sum(), ".0f"))
-print(text(a, ".4f"))
+table(
+    [*np.column_stack([s, e, a]), [None, e.sum(), a.sum()]],
+    columns=["score", "exponential", "weight"],
+    index=[*numbered("key", 3), "sum"],
+    spec=[".4f", ".0f", ".4f"],
+)
 # --8<-- [end:definition]
 
 # --8<-- [start:shift]
-for c in (-3, 100):
-    print(f"s {c:+4d}:", text(softmax(s + c), ".4f"))
-doubled = softmax(2 * s)
-print("2 · s: ", text(doubled, ".4f"))
+changed = {"s − 3": s - 3, "s + 100": s + 100, "2 · s": 2 * s}
+table(
+    [softmax(scores) for scores in changed.values()],
+    columns=numbered("weight", 3),
+    index=list(changed),
+    spec=".4f",
+)
 # --8<-- [end:shift]
 
 
@@ -130,43 +140,65 @@ def unshifted(s):
 
 
 tried = {np.float16: [10, 12], np.float32: [88, 90], np.float64: [708, 710]}
+rows, names = [], []
 for dtype, pair in tried.items():
     large = np.array(pair, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # we want to see it
-        print(f"{dtype.__name__:8}", text(unshifted(large), ".2f"))
-    print(" " * 8, text(softmax(large).astype(float), ".2f"))
+        rows += [unshifted(large), softmax(large)]
+    names += [f"{dtype.__name__}, not shifted", f"{dtype.__name__}, shifted"]
+table(rows, columns=numbered("weight", 2), index=names, spec=".2f")
 # --8<-- [end:overflow]
 
 # --8<-- [start:limits]
 import torch
 
-for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-    limit = log(torch.finfo(dtype).max)
-    print(f"{dtype!s:15} e^{limit:.2f}")
+types = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+table(
+    [[log(torch.finfo(dtype).max)] for dtype in types],
+    columns=["logarithm of the largest number"],
+    index=[str(dtype).removeprefix("torch.") for dtype in types],
+    spec=".2f",
+)
 # --8<-- [end:limits]
 
 # --8<-- [start:underflow]
-far, low = np.array([0.0, -20.0]), np.array([-20.0, -22.0])
-for dtype in (np.float16, np.float32):
-    print(f"{dtype.__name__:8} a_2 = 0:", bool(softmax(far.astype(dtype))[1] == 0))
-with np.errstate(invalid="ignore"):
-    print(text(unshifted(low.astype(np.float16)), ".2f"))
-print(text(softmax(low.astype(np.float16)).astype(float), ".2f"))
+far = np.array([0.0, -20.0])
+types = [np.float16, np.float32]
+table(
+    [[bool(softmax(far.astype(dtype))[1] == 0)] for dtype in types],
+    columns=["weight of the score −20 is 0"],
+    index=[dtype.__name__ for dtype in types],
+)
 # --8<-- [end:underflow]
 
+# --8<-- [start:underflow-sum]
+low = np.array([-20.0, -22.0], dtype=np.float16)
+with np.errstate(invalid="ignore"):
+    rows = [unshifted(low), softmax(low)]
+table(rows, columns=numbered("weight", 2), index=["not shifted", "shifted"], spec=".2f")
+# --8<-- [end:underflow-sum]
+
 # --8<-- [start:stall]
-stalled = {}
-for dtype in (np.float16, np.float32):
+stalled = []
+for dtype in types:
     ones = np.ones(4096, dtype)  # e^0 of 4,096 equal scores
     one_by_one = np.add.accumulate(ones)[-1]  # rounded after every addition
-    stalled[dtype] = int(one_by_one), float((ones / one_by_one).astype(float).sum())
-    print(f"{dtype.__name__}: Σ = {stalled[dtype][0]}, Σa = {stalled[dtype][1]:.4f}")
+    stalled.append([int(one_by_one), float((ones / one_by_one).astype(float).sum())])
+table(
+    stalled,
+    columns=["sum of the exponentials", "sum of the weights"],
+    index=[dtype.__name__ for dtype in types],
+    spec=[",", ".4f"],
+)
 # --8<-- [end:stall]
 
 # --8<-- [start:dominates]
-for n in counts:
-    print(f"n = {n:4d}  ln(n - 1) = {number(log(n - 1), '.2f')}", end="  ")
-    print(text([one_leads(lead, n)[-1] for lead in (0, 1, 2, 4, 8, 16)], ".4f"))
+leads = [0, 1, 2, 4, 8, 16]
+table(
+    [[n, log(n - 1), *(one_leads(lead, n)[-1] for lead in leads)] for n in counts],
+    columns=["n", "ln(n − 1)", *(f"Δ = {lead}" for lead in leads)],
+    spec=[",", ".2f", *[".4f"] * len(leads)],
+)
 # --8<-- [end:dominates]
 
 # --8<-- [start:dominates-output]
@@ -182,9 +214,14 @@ for i in range(3):
     distance.append(np.linalg.norm(outputs[i] - values[m]))
     spread = np.linalg.norm(values - values[m], axis=1).max()
     distance_bound.append(rest[i] * spread)
-    print(f"s = {text(scores[i], '.0f')}, Δ = {gap_of[i]:.0f}")
-    print(f"    1 - a_m  {rest[i]:.4f} ≤ {rest_bound[i]:.4f}")
-    print(f"    ‖o - v‖  {distance[i]:.4f} ≤ {distance_bound[i]:.4f}")
+within = np.array([rest, distance]) <= np.array([rest_bound, distance_bound])
+check("no number exceeds its bound", within.all())
+table(
+    list(zip(scores, gap_of, rest, rest_bound, distance, distance_bound, strict=True)),
+    columns=["scores", "Δ", "1 − a_m", "bound on 1 − a_m", "‖o − v_m‖", "bound on ‖o − v_m‖"],
+    index=numbered("query", 3),
+    spec=[".0f", ".0f", *[".4f"] * 4],
+)
 # --8<-- [end:dominates-output]
 
 # --8<-- [start:temperature]
@@ -204,14 +241,18 @@ line_chart(
 # --8<-- [end:temperature]
 
 # --8<-- [start:entropy-table]
-print("  τ   max a       H       dH/dτ   Var(s)/τ³")
+rows = []
 for tau, w in at.items():
     mean = w @ example
     slope = w @ (example - mean) ** 2 / tau**3
     h = tau / 1000  # central differences
     ends = [entropy(tempered_softmax(example, tau + d)) for d in (h, -h)]
-    cells = [w.max(), entropy(w), (ends[0] - ends[1]) / (2 * h), slope]
-    print(f"{tau:4.1f}", *(f"{number(x, '.4f'):>9}" for x in cells))
+    rows.append([tau, w.max(), entropy(w), (ends[0] - ends[1]) / (2 * h), slope])
+table(
+    rows,
+    columns=["τ", "largest weight", "entropy", "dH/dτ by differences", "dH/dτ by the formula"],
+    spec=[".1f", ".4f", ".4f", ".4f", ".4f"],
+)
 # --8<-- [end:entropy-table]
 
 # --8<-- [start:jacobian]
@@ -229,16 +270,17 @@ heatmap(
 # --8<-- [start:gradient]
 g = np.array([3.0, 1.0, 1.0])  # ∂L/∂a
 by_scores = a * (g - a @ g)
-print(text(by_scores, ".5f"))
-print(np.abs(by_scores - g @ J).max() < 1e-12)
+check("the product g J gives the same", np.abs(by_scores - g @ J).max() < 1e-12)
+table([by_scores], columns=numbered("score", 3), index=["gradient"], spec=".5f")
 # --8<-- [end:gradient]
 
 # --8<-- [start:jacobian-properties]
 v = np.array([3.0, 1.0, 1.0])
 mean = a @ v
 variance = a @ (v - mean) ** 2
-print(np.abs(J - J.T).max() < 1e-12, np.abs(J.sum(axis=1)).max() < 1e-12)
-print(number(mean, ".4f"), number(variance, ".4f"), number(v @ J @ v, ".4f"))
+check("J is symmetric", np.abs(J - J.T).max() < 1e-12)
+check("every row of J adds up to 0", np.abs(J.sum(axis=1)).max() < 1e-12)
+table([[mean, variance, v @ J @ v]], columns=["mean", "variance", "v J vᵀ"], spec=".4f")
 # --8<-- [end:jacobian-properties]
 
 # --8<-- [start:jacobian-by-hand]
@@ -246,17 +288,17 @@ exact = [Fraction(1, 8), Fraction(2, 8), Fraction(5, 8)]
 by_hand = []
 for i, a_i in enumerate(exact):
     by_hand.append([a_i * ((i == j) - a_j) for j, a_j in enumerate(exact)])
-for row in by_hand:
-    print(*(f"{entry!s:>6}" for entry in row))
-# --8<-- [end:jacobian-by-hand]
-
-# --8<-- [start:jacobian-checks]
 h = 1e-5  # central differences: score j up and down for column j
 up = np.array([softmax(s + h * d) for d in np.eye(3)])
 down = np.array([softmax(s - h * d) for d in np.eye(3)])
-print(np.abs(J - np.array(by_hand, float)).max() < 1e-12)
-print(np.abs(J - (up - down).T / (2 * h)).max() < 1e-8)
-# --8<-- [end:jacobian-checks]
+check("the package agrees with the fractions", np.abs(J - np.array(by_hand, float)).max() < 1e-12)
+check("it agrees with the differences", np.abs(J - (up - down).T / (2 * h)).max() < 1e-8)
+table(
+    [[str(entry) for entry in row] for row in by_hand],
+    columns=numbered("score", 3),
+    index=numbered("weight", 3),
+)
+# --8<-- [end:jacobian-by-hand]
 
 # --8<-- [start:jacobian-torch]
 import torch
@@ -265,8 +307,9 @@ at_s = torch.tensor(s)
 autograd = torch.autograd.functional.jacobian
 of_torch = autograd(lambda x: torch.softmax(x, -1), at_s)
 of_package = autograd(softmax, at_s)
-print(np.abs(J - of_torch.numpy()).max() < 1e-12)
-print(np.abs(J - of_package.numpy()).max() < 1e-12)
+check("the package agrees with torch", np.abs(J - of_torch.numpy()).max() < 1e-12)
+check("autograd through the package agrees", np.abs(J - of_package.numpy()).max() < 1e-12)
+table(of_torch, columns=numbered("score", 3), index=numbered("weight", 3), spec=".4f")
 # --8<-- [end:jacobian-torch]
 
 # --8<-- [start:saturation]
@@ -288,47 +331,57 @@ line_chart(
 # --8<-- [end:saturation]
 
 # --8<-- [start:saturation-table]
-print("   c      rest       ‖J‖     bound")
+rows = []
 for c in (0, 0.25, 0.5, 1, 2, 4):
     w = softmax(c * example)
     others = np.sort(w)[:-1].sum()  # 1 - a_m without cancellation
-    cells = (others, norm(softmax_jacobian(w)), 2 * others)
-    print(f"{c:4.2f}", *(f"{number(x, '.2e'):>9}" for x in cells))
+    rows.append([c, others, norm(softmax_jacobian(w)), 2 * others])
+columns = ["c", "all other weights", "‖J‖", "bound"]
+table(rows, columns=columns, spec=[".2f", ".3g", ".3g", ".3g"])
 # --8<-- [end:saturation-table]
 
 # --8<-- [start:lower-bound]
-print("    R  e^(-R)/n     a_min  min ‖v J‖")
+rows = []
 for c in (0.25, 0.5, 1, 2):
     w = softmax(c * example)
     R = c * 4  # 5 - 1, times c
     # Eigenvalue 0 belongs to v = (1, …, 1); the next one is the smallest ‖v J‖.
     stretch = np.sort(np.linalg.eigvalsh(softmax_jacobian(w)))[1]
-    cells = (exp(-R) / 4, w.min(), stretch)
-    print(f"{R:5.0f}", *(f"{number(x, '.2e'):>9}" for x in cells))
+    rows.append([R, exp(-R) / 4, w.min(), stretch])
+columns = ["R", "exp(−R) / n", "smallest weight", "smallest ‖v J‖"]
+table(rows, columns=columns, spec=[".0f", ".3g", ".3g", ".3g"])
 # --8<-- [end:lower-bound]
 
 # --8<-- [start:scale-after]
 tau = sqrt(3)
 late_weights = softmax(scores) / tau  # wrong: the weights are divided
 right_weights = softmax(scores / tau)
-print(text(late_weights, ".4f"))
-print(text(late_weights.sum(axis=1), ".4f"))
-print(text(right_weights, ".4f"))
-print(text(right_weights.sum(axis=1), ".4f"))
+both = np.concatenate([late_weights, right_weights])  # (3 + 3, 3)
+cases = [f"{case}, query {i}" for case in ("wrong", "right") for i in (1, 2, 3)]
+table(
+    np.column_stack([both, both.sum(axis=1)]),
+    columns=[*numbered("key", 3), "sum of the row"],
+    index=cases,
+    spec=".4f",
+)
 # --8<-- [end:scale-after]
 
 # --8<-- [start:scale-after-shrinks]
-print(np.abs(late_weights @ values - outputs / tau).max() < 1e-12)
+by_tau = np.abs(late_weights @ values - outputs / tau).max()
+check("each output is an average divided by √3", by_tau < 1e-12)
 same_values = np.ones((3, 1))  # an average of 1, 1 and 1 is 1
-print(text((late_weights @ same_values)[:, 0], ".4f"))
+table((late_weights @ same_values).T, columns=numbered("output", 3), spec=".4f")
 # --8<-- [end:scale-after-shrinks]
 
 # --8<-- [start:wrong-axis]
 across_queries = softmax(scores / tau, axis=0)  # wrong: axis 0 is the queries
-print(text(across_queries.sum(axis=1), ".4f"))
-print(text(across_queries @ values, ".4f"))
-print(text(right_weights.sum(axis=1), ".4f"))
-print(text(right_weights @ values, ".4f"))
+both = np.concatenate([across_queries, right_weights])  # (3 + 3, 3)
+table(
+    np.column_stack([both.sum(axis=1), both @ values]),
+    columns=["sum of the row", *numbered("component", 3)],
+    index=cases,
+    spec=".4f",
+)
 # --8<-- [end:wrong-axis]
 
 # --8<-- [start:wrong-axis-leak]
@@ -336,45 +389,63 @@ other_scores = scores.copy()
 other_scores[2] = 0  # only query 3 changes: it is 0 now
 moved = np.abs((softmax(other_scores / tau, axis=0) - across_queries) @ values)
 stays = np.abs((softmax(other_scores / tau) - right_weights) @ values)
-print(number(moved[0].max(), ".4f"), number(stays[0].max(), ".4f"))
 later = np.triu(np.full((3, 3), -np.inf), k=1)  # -∞ where key j comes after i
 pair = [softmax(x / tau + later, axis=0) for x in (scores, other_scores)]
-print(number(np.abs((pair[1] - pair[0]) @ values)[0].max(), ".4f"))
+hidden = np.abs((pair[1] - pair[0]) @ values)
+table(
+    [[change[0].max()] for change in (moved, stays, hidden)],
+    columns=["largest change of output 1"],
+    index=["wrong axis", "right axis", "wrong axis, later keys hidden"],
+    spec=".4f",
+)
 # --8<-- [end:wrong-axis-leak]
 
 # --8<-- [start:exercise-weights]
 fresh = np.log(np.array([3.0, 1.0, 6.0]))
-print(text(softmax(fresh), ".4f"))
-print(text(softmax(fresh + 5), ".4f"))
-print(text(tempered_softmax(fresh, 0.5), ".4f"))
+table(
+    [softmax(fresh), softmax(fresh + 5), tempered_softmax(fresh, 0.5)],
+    columns=numbered("weight", 3),
+    index=["s", "s + 5", "τ = 1/2"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-weights]
 
 # --8<-- [start:exercise-bias]
 b = np.array([2.0, -1.0, 5.0])
 with_bias = dot(queries, keys + b)
+check("the weights stay the same", np.abs(softmax(with_bias) - weights).max() < 1e-12)
 print(text(with_bias - scores, ".0f"))
-print(np.abs(softmax(with_bias) - weights).max() < 1e-12)
 # --8<-- [end:exercise-bias]
 
 # --8<-- [start:exercise-jacobian]
 thirds = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
+rows = []
 for i, a_i in enumerate(thirds):
-    print(*(f"{a_i * ((i == j) - a_j)!s:>6}" for j, a_j in enumerate(thirds)))
+    rows.append([str(a_i * ((i == j) - a_j)) for j, a_j in enumerate(thirds)])
 g_mean = thirds[0] * 6  # the weighted mean of g = (6, 0, 0)
 pushes = [a_j * (g_j - g_mean) for a_j, g_j in zip(thirds, (6, 0, 0), strict=True)]
-print(*(f"{push!s:>6}" for push in pushes))
+rows.append([str(push) for push in pushes])
+table(rows, columns=numbered("score", 3), index=[*numbered("weight", 3), "gradient"])
 # --8<-- [end:exercise-jacobian]
 
 # --8<-- [start:exercise-tie]
 tie = np.array([2.0, 4.0, 4.0])
-for tau in (1, 0.5, 0.1):
-    print(f"τ = {tau:.1f}:", text(tempered_softmax(tie, tau), ".4f"))
+taus = [1, 0.5, 0.1]
+table(
+    [tempered_softmax(tie, tau) for tau in taus],
+    columns=numbered("weight", 3),
+    index=[f"τ = {tau:g}" for tau in taus],
+    spec=".4f",
+)
 # --8<-- [end:exercise-tie]
 
 # --8<-- [start:exercise-gap]
 needed = {n: log(99 * (n - 1)) for n in (8, 1024)}
-for n, gap in needed.items():
-    print(f"n = {n:4d}: Δ = {gap:.2f}, a_m = {one_leads(gap, n)[-1]:.4f}")
+table(
+    [[n, gap, one_leads(gap, n)[-1]] for n, gap in needed.items()],
+    columns=["n", "Δ", "largest weight"],
+    spec=[",", ".2f", ".4f"],
+)
 # --8<-- [end:exercise-gap]
 
 
@@ -386,7 +457,9 @@ def softmax_rows(s):
 
 two_rows = np.array([[0.0, 1.0], [1000.0, 1001.0]])
 with np.errstate(invalid="ignore"):
-    print(text(softmax_rows(two_rows), ".4f"))
+    wrong_rows = softmax_rows(two_rows)
+row_names = [f"row {i}" for i in (1, 2)]
+table(wrong_rows, columns=numbered("weight", 2), index=row_names, spec=".4f")
 # --8<-- [end:exercise-bug]
 
 
@@ -396,21 +469,26 @@ def mended_rows(s):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-print(text(mended_rows(two_rows), ".4f"))
+table(mended_rows(two_rows), columns=numbered("weight", 2), index=row_names, spec=".4f")
 # --8<-- [end:exercise-bug-fixed]
 
 # --8<-- [start:exercise-half]
-for h in (2.0, 1.0, 0.1):
-    change = softmax(np.array([h, -h]))[0] - 1 / 2
-    print(f"h = {h:3.1f}: Δa/h = {number(change / h, '.4f')}")
+steps = np.array([2.0, 1.0, 0.1])
+changes = softmax(np.column_stack([steps, -steps]))[:, 0] - 1 / 2
+table(
+    np.column_stack([steps, changes / steps]),
+    columns=["h", "change of the weight / h"],
+    spec=[".1f", ".4f"],
+)
 # --8<-- [end:exercise-half]
 
 # --8<-- [start:exercise-gibbs]
 tau = 2
 wanted = tau * log(np.exp(example / tau).sum())  # τ ln Z
 weighed = at[tau] @ example + tau * entropy(at[tau])
-print(number(wanted, ".4f"), number(weighed, ".4f"))
 rng = np.random.default_rng(2017)
 tries = rng.dirichlet(np.ones(4), size=1000)  # weights drawn evenly
-print((tries @ example + tau * entropy(tries) > wanted).sum())
+above = int((tries @ example + tau * entropy(tries) > wanted).sum())
+columns = ["bound", "at softmax", "random weights above the bound"]
+table([[wanted, weighed, above]], columns=columns, spec=[".4f", ".4f", ""])
 # --8<-- [end:exercise-gibbs]

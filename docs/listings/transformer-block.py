@@ -10,7 +10,7 @@ import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, flow, heatmap, line_chart, slider
+from attention_docs.figures import Frame, flow, heatmap, line_chart, slider, table
 from attention_docs.learning import attention_backward, finite_differences
 from attention_docs.masking import padding_mask, truncate_and_pad
 from attention_docs.multi_head import (
@@ -20,7 +20,7 @@ from attention_docs.multi_head import (
     split_heads,
 )
 from attention_docs.positions import sinusoids
-from attention_docs.text import number, text
+from attention_docs.text import check, number, text
 from attention_docs.transformer_block import (
     BlockParameters,
     block_flops,
@@ -79,55 +79,75 @@ words = ["(padding)", "I", "saw", "a", "this", "is", "good"]
 sentences = ["this is good", "I saw a saw", "I saw a saw this is good"]
 numbers = [np.array([words.index(w) for w in s.split()]) for s in sentences]
 ids, lengths = truncate_and_pad(numbers, max_length=4)
-print(ids)  # (batch, n)
-print(lengths)
+table(
+    list(zip(ids, lengths, strict=True)),  # ids: (batch, n)
+    columns=["ids", "length"],
+    index=sentences,
+    spec="d",
+)
 # --8<-- [end:truncation]
 
 # --8<-- [start:embedding]
-table = np.array(  # (vocabulary, d_model): one row a word
+E = np.array(  # (vocabulary, d_model): one row per word, in the order of `words`
     [
-        [0.0, 0, 0, 0],  # (padding)
-        [1, 0, 0, 2],  # I
-        [0, 3, 1, 0],  # saw
-        [0, 0, 2, 1],  # a
-        [1, 0, 2, 0],  # this
-        [0, 1, 0, 1],  # is
-        [2, 1, 0, 0],  # good
+        [0.0, 0, 0, 0],
+        [1, 0, 0, 2],
+        [0, 3, 1, 0],
+        [0, 0, 2, 1],
+        [1, 0, 2, 0],
+        [0, 1, 0, 1],
+        [2, 1, 0, 0],
     ]
 )
-rows = embed(ids, table)  # (batch, n, d_model)
-print(text(rows[1], ".0f"))  # I saw a saw
+rows = embed(ids, E)  # (batch, n, d_model)
 one_hot = np.eye(len(words))[ids]  # (batch, n, vocabulary)
-print(np.array_equal(rows, one_hot @ table))
+check("the one-hot product gives the same rows", np.array_equal(rows, one_hot @ E))
+names = [f"{words[i]} {place + 1}" for place, i in enumerate(ids[1])]
+components = [f"component {c}" for c in (1, 2, 3, 4)]
+table(rows[1], columns=components, index=names, spec=".0f")
 # --8<-- [end:embedding]
 
 # --8<-- [start:positions]
 places = sinusoids(np.arange(4.0), 4)  # (n_max, d_model)
-print(text(places, ".3f"))
-inputs = embed(ids, table, places, scale=sqrt(4))  # `√d_model`
-print(text(inputs[1], ".3f"))
+inputs = embed(ids, E, places, scale=sqrt(4))  # `√d_model`
+table(
+    list(zip(places, inputs[1], strict=True)),
+    columns=["positional encoding", "input"],
+    index=names,
+    spec=".3f",
+)
 # --8<-- [end:positions]
 
 # --8<-- [start:too-long]
 try:
-    embed(numbers[2], table, places)  # 7 words, 4 places
+    embed(numbers[2], E, places)  # 7 words, 4 places
 except ValueError as error:
     print(f"ValueError: {error}")
 # --8<-- [end:too-long]
 
 # --8<-- [start:input-mask]
 mask = padding_mask(lengths[:, None], n_key=4)  # True takes part
-print(mask.shape)
-print(mask[:, 0, 0].astype(int))
+print(f"Shape: {mask.shape}")
+table(
+    mask[:, 0, 0].tolist(),
+    columns=[f"token {i}" for i in (1, 2, 3, 4)],
+    index=[f"sentence {s}" for s in (1, 2, 3)],
+)
 # --8<-- [end:input-mask]
 
 # --8<-- [start:residual]
 kept = attention_layers(3, runs=1000, keep_input=True)
-for name, stack in (("F", alone), ("x + F", kept)):
+rows = []
+for stack in (alone, kept):
     logs = np.sort([np.log10(spread(x)) for x in stack])  # (layers, runs)
     middle, around = logs[:, 500], (logs[:, 530] - logs[:, 469]) / 2
     pairs = zip(middle, around, strict=True)
-    print(f"{name:5}", *(f"{m:6.1f} ± {h:.1f}" for m, h in pairs))
+    rows.append([f"{m:.1f} ± {h:.1f}" for m, h in pairs])
+table(
+    rows,
+    columns=["start", "1 layer", "2 layers", "3 layers"],
+    index=["F", "x + F"],
+)
 # --8<-- [end:residual]
 
 
@@ -141,67 +161,94 @@ def shrunk(size):
     return np.abs(outputs - outputs.mean(axis=0)).max()
 
 
-shrinking = [shrunk(size) / shrunk(size / 10) for size in (0.1, 0.01)]
-print(text(shrinking, ".0f"))
+table(
+    [[size, shrunk(size) / shrunk(size / 10)] for size in (0.1, 0.01)],
+    columns=["tokens apart by", "outputs closer by the factor"],
+    spec=["g", ",.0f"],
+)
 # --8<-- [end:collapse-rate]
 
 # --8<-- [start:condition]
-for slope in (0.1, -0.9):  # F(x) = slope · x, ten layers
-    print(f"{slope:4.1f}  {slope**10:.1e}  {(1 + slope) ** 10:.1e}")
+table(  # ten layers
+    [[slope, slope**10, (1 + slope) ** 10] for slope in (0.1, -0.9)],
+    columns=["F(x) / x", "factor by F", "factor by x + F"],
+    spec=["g", ".2g", ".2g"],
+)
 # --8<-- [end:condition]
 
 # --8<-- [start:distance]
 W_1 = np.array([[1.0, -1], [-1, 1]])  # (d_model, d_ff)
 W_2 = np.array([[1.0], [1]])  # (d_ff, 1)
 tokens = np.array([[3.0, 1], [1, 3], [2, 2]])
-print(text(tokens @ W_1, ".0f"))
-print(text((relu(tokens @ W_1) @ W_2).T, ".0f"))
+outputs = relu(tokens @ W_1) @ W_2
+table(
+    list(zip(tokens, tokens @ W_1, outputs[:, 0], strict=True)),
+    columns=["token", "x W_1", "output"],
+    spec=".0f",
+)
 # --8<-- [end:distance]
 
 # --8<-- [start:collapse]
 linear = feed_forward(tokens, W_1, W_2, activation=lambda hidden: hidden)
-print(text((W_1 @ W_2).T, ".0f"))
-print(text(linear, ".0f"), np.array_equal(linear, tokens @ (W_1 @ W_2)))
+check("the outputs are x (W_1 W_2)", np.array_equal(linear, tokens @ (W_1 @ W_2)))
+print(f"W_1 W_2 = {text((W_1 @ W_2)[:, 0], '.0f')}")
+print(f"Outputs: {text(linear[:, 0], '.0f')}")
 # --8<-- [end:collapse]
 
 # --8<-- [start:mistake-ddof]
 x_1 = np.array([1.0, 0, 0, 0])
 wrong = (x_1 - x_1.mean()) / x_1.std(ddof=1)  # WRONG: divides by d - 1
 right = layer_norm(x_1)
-for one in (wrong, right):
-    print(text(one, ".3f"), "‖x̂‖² =", number((one**2).sum(), ".0f"))
+table(
+    [[one, (one**2).sum()] for one in (wrong, right)],
+    columns=["x̂", "‖x̂‖²"],
+    index=["wrong", "right"],
+    spec=[".3f", ".0f"],
+)
 # --8<-- [end:mistake-ddof]
 
 # --8<-- [start:ddof-size]
-for d in (4, 32, 512):
-    print(f"d = {d:3d}: √((d - 1) / d) = {sqrt((d - 1) / d):.4f}")
+table(
+    [[d, sqrt((d - 1) / d)] for d in (4, 32, 512)],
+    columns=["d", "√((d − 1) / d)"],
+    spec=["", ".4f"],
+)
 # --8<-- [end:ddof-size]
 
 # --8<-- [start:ddof-torch]
 import torch
 
-default = torch.from_numpy(x_1).std()
-print("torch std() = ddof 1:", abs(float(default) - x_1.std(ddof=1)) < 1e-12)
-theirs = torch.nn.functional.layer_norm(torch.from_numpy(x_1), (4,)).numpy()
-print("F.layer_norm = ddof 0:", np.abs(theirs - right).max() < 1e-12)
+token = torch.from_numpy(x_1)
+theirs = torch.nn.functional.layer_norm(token, (4,)).numpy()
+check("F.layer_norm divides by d", np.abs(theirs - right).max() < 1e-12)
+print(f"F.layer_norm: {text(theirs, '.3f')}")
+table(
+    [[x_1.std()], [x_1.std(ddof=1)], [float(token.std())]],
+    columns=["standard deviation"],
+    index=["ddof = 0", "ddof = 1", "torch.std"],
+    spec=".4f",
+)
 # --8<-- [end:ddof-torch]
 
 # --8<-- [start:layer-norm-properties]
 token = [Fraction(c) for c in (1, 0, 0, 0)]
 mean = sum(token) / 4
 variance = sum((c - mean) ** 2 for c in token) / 4
-print("μ =", mean, " σ² =", variance, " x̂_1² =", (1 - mean) ** 2 / variance)
+print(f"μ = {mean}")
+print(f"σ² = {variance}")
+print(f"x̂_1² = {(1 - mean) ** 2 / variance}")
 
 some = rng.normal(5, 3, size=(6, 8))  # mean 5, standard deviation 3
 normal = layer_norm(some, eps=0)
-print("mean 0:", np.abs(normal.mean(axis=1)).max() < 1e-12)
-print("‖x̂‖² = d:", np.abs((normal**2).sum(axis=1) - 8).max() < 1e-12)
+squares = (normal**2).sum(axis=1)
+check("the mean is 0", np.abs(normal.mean(axis=1)).max() < 1e-12)
+check("‖x̂‖² = d", np.abs(squares - 8).max() < 1e-12)
 moved = layer_norm(7 * some - 4, eps=0)
-print("LN(7x - 4) = LN(x):", np.abs(moved - normal).max() < 1e-12)
+check("LN(7x − 4) = LN(x)", np.abs(moved - normal).max() < 1e-12)
 other = some.copy()
 other[0] = np.arange(8)  # another token
 others = layer_norm(other, eps=0)[1:]
-print("LN(X)_i = LN(X_i):", np.array_equal(others, normal[1:]))
+check("LN(X)_i = LN(X_i)", np.array_equal(others, normal[1:]))
 # --8<-- [end:layer-norm-properties]
 
 # --8<-- [start:epsilon]
@@ -209,10 +256,17 @@ eps = 1e-5
 tiny = np.array([0.001, 0, 0, 0])
 centred = tiny - tiny.mean()
 sigma = tiny.std()  # NumPy divides by d
-print("√(σ² + ε):", text(centred / np.sqrt(sigma**2 + eps), ".4f"))
-print("σ + ε:    ", text(centred / (sigma + eps), ".4f"))
-print("package:  ", text(layer_norm(tiny), ".4f"))
-print("constant: ", text(layer_norm(np.array([2.0, 2, 2, 2])), ".4f"))
+table(
+    [
+        centred / np.sqrt(sigma**2 + eps),
+        centred / (sigma + eps),
+        layer_norm(tiny),
+        layer_norm(np.array([2.0, 2, 2, 2])),
+    ],
+    columns=components,
+    index=["÷ √(σ² + ε)", "÷ (σ + ε)", "package", "constant token"],
+    spec=".4f",
+)
 # --8<-- [end:epsilon]
 
 
@@ -227,11 +281,11 @@ def layer_norm_jacobian(x, eps=1e-5):
 one, g = some[0], rng.normal(size=8)
 by_formula = g @ layer_norm_jacobian(one)
 by_trying = finite_differences(lambda x: float(g @ layer_norm(x)), one)
-print("finite differences:", np.abs(by_formula - by_trying).max() < 1e-8)
-by_package = layer_norm_gradient(one, g)
-print("package:", np.abs(by_formula - by_package).max() < 1e-12)
+tried, packaged = np.abs(by_formula - [by_trying, layer_norm_gradient(one, g)])
+check("finite differences agree to within 10⁻⁸", tried.max() < 1e-8)
+check("the package's gradient agrees to within 10⁻¹²", packaged.max() < 1e-12)
 sizes = np.linalg.svd(layer_norm_jacobian(one, eps=0), compute_uv=False) * one.std()
-print("singular values · σ:", text(sizes, ".0f"))
+print(f"Singular values · σ: {text(sizes, '.0f')}")
 # --8<-- [end:layer-norm-jacobian]
 
 # --8<-- [start:hand-parameters]
@@ -257,8 +311,14 @@ def feed(x):
 
 
 MHA, FFN = attend, feed
-for one in (W_O, W_1, W_2):
-    print(text(one, "2.0f"))
+flow(
+    [
+        ("W_O", "neutral", W_O, ".0f"),
+        ("W_1", "neutral", W_1, ".0f"),
+        ("W_2", "neutral", W_2, ".0f"),
+    ],
+    arrows=[],
+)
 # --8<-- [end:hand-parameters]
 
 # --8<-- [start:both-orders]
@@ -270,8 +330,12 @@ post = LN(z + FFN(z))
 z_pre = x + MHA(LN(x))  # pre-norm
 pre = z_pre + FFN(LN(z_pre))
 
-for y in (post, pre):
-    print("‖y‖² =", text((y**2).sum(axis=1), ".2f"))
+table(
+    [(y**2).sum(axis=1) for y in (post, pre)],
+    columns=["‖y_1‖²", "‖y_2‖²", "‖y_3‖²"],
+    index=["post-norm", "pre-norm"],
+    spec=".2f",
+)
 # --8<-- [end:both-orders]
 
 # --8<-- [start:sublayer-flow]
@@ -289,11 +353,13 @@ flow(
 # --8<-- [start:post-steps]
 f = FFN(z)
 steps = {"MHA(x)": MHA(x), "x + MHA(x)": x + MHA(x), "z": z, "FFN(z)": f, "y": post}
-for name, one in steps.items():
-    print(name)
-    print(text(one, ".4f"))
 package = encoder_block(x, by_hand, num_heads=1)
-print(np.abs(package - post).max() < 1e-12)
+check("the package gives the same y", np.abs(package - post).max() < 1e-12)
+table(
+    [[name, i + 1, *one[i]] for name, one in steps.items() for i in range(3)],
+    columns=["step", "token", *components],
+    spec=["", "", *[".4f"] * 4],
+)
 # --8<-- [end:post-steps]
 
 # --8<-- [start:post-flow]
@@ -311,11 +377,13 @@ flow(
 
 # --8<-- [start:pre-steps]
 steps = {"LN(x)": LN(x), "MHA(LN(x))": MHA(LN(x)), "z": z_pre, "y": pre}
-for name, one in steps.items():
-    print(name)
-    print(text(one, ".4f"))
 package = encoder_block(x, by_hand, num_heads=1, norm_first=True)
-print(np.abs(package - pre).max() < 1e-12)
+check("the package gives the same y", np.abs(package - pre).max() < 1e-12)
+table(
+    [[name, i + 1, *one[i]] for name, one in steps.items() for i in range(3)],
+    columns=["step", "token", *components],
+    spec=["", "", *[".4f"] * 4],
+)
 # --8<-- [end:pre-steps]
 
 
@@ -346,9 +414,12 @@ other = inputs.copy()
 other[0, 3] = 100  # the padding of sentence 1
 masked = encoder_block(other, block, num_heads=2, mask=mask) - before
 bare = encoder_block(other, block, 2) - encoder_block(inputs, block, 2)
-print(before.shape)
-for change in (masked, bare):
-    print(change[0].any(axis=1).astype(int))  # which tokens of sentence 1 move
+print(f"Shape: {before.shape}")
+table(
+    [change[0].any(axis=1).tolist() for change in (masked, bare)],
+    columns=[f"token {i} moves?" for i in (1, 2, 3, 4)],
+    index=["with the mask", "without a mask"],
+)
 # --8<-- [end:batch-block]
 
 
@@ -359,11 +430,21 @@ def sublayer_connection(x, sublayer):
 
 
 wrong = sublayer_connection(sublayer_connection(INPUTS, MHA), FFN)
-for y in (post, wrong):
-    print(text(y, ".4f"))
-    print("μ =", text(y.mean(axis=1), ".2f"), end="  ")
-    print("‖y‖² =", text((y**2).sum(axis=1), ".2f"))
-print("= pre-norm:", np.abs(wrong - pre).max() < 1e-12)
+check("the code computes pre-norm", np.abs(wrong - pre).max() < 1e-12)
+rows = [y for found in (post, wrong) for y in found]
+table(
+    [[y, y.mean(), (y**2).sum()] for y in rows],
+    columns=["y", "μ", "‖y‖²"],
+    index=[
+        "text, token 1",
+        "text, token 2",
+        "text, token 3",
+        "code, token 1",
+        "code, token 2",
+        "code, token 3",
+    ],
+    spec=[".4f", ".2f", ".2f"],
+)
 # --8<-- [end:mistake-order]
 
 # --8<-- [start:mistake-overwrite]
@@ -371,11 +452,16 @@ stream = layer_norm(INPUTS)  # WRONG: the input is gone
 stream = stream + MHA(stream)
 stream = layer_norm(stream)  # WRONG: again
 stream = stream + FFN(stream)
-print(text(stream[0], ".4f"))
-print(text(pre[0], ".4f"))
 again = layer_norm(INPUTS)  # the same with the parts renamed
 again = layer_norm(again + MHA(again))
-print(np.abs(stream - (again + FFN(again))).max() < 1e-12)
+same = np.abs(stream - (again + FFN(again))).max() < 1e-12
+check("the wrong code is post-norm attention after a LayerNorm", same)
+table(
+    [stream[0], pre[0]],
+    columns=components,
+    index=["wrong", "right"],
+    spec=".4f",
+)
 # --8<-- [end:mistake-overwrite]
 
 # --8<-- [start:bias]
@@ -383,16 +469,21 @@ queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
 b_q, b_k, b_v = np.array([[1.0, 0, -1], [2, -1, 3], [1, 1, -2]])
 outputs, weights = attention(queries, keys, values)
 shifted = {
+    "no bias": (outputs, weights),
     "b_Q": attention(queries + b_q, keys, values),
     "b_K": attention(queries, keys + b_k, values),
     "b_V": attention(queries, keys, values + b_v),
 }
-print("  0", text(weights[0], ".4f"), text(outputs[0], ".4f"))
-for name, (o, a) in shifted.items():
-    print(name, text(a[0], ".4f"), text(o[0], ".4f"))
 same = np.abs(shifted["b_K"][0] - outputs).max() < 1e-12
 moved = shifted["b_V"][0] - outputs
-print(same, np.abs(moved - b_v).max() < 1e-12)
+check("b_K changes no output", same)
+check("b_V moves every output by b_V", np.abs(moved - b_v).max() < 1e-12)
+table(
+    [[a[0], o[0]] for o, a in shifted.values()],
+    columns=["weights", "output"],
+    index=list(shifted),
+    spec=".4f",
+)
 # --8<-- [end:bias]
 
 # --8<-- [start:bias-gradient]
@@ -404,8 +495,11 @@ some_inputs = torch.from_numpy(rng.normal(size=(5, 8)))
 out, _ = mha(some_inputs, some_inputs, some_inputs)
 (out * torch.from_numpy(rng.normal(size=(5, 8)))).sum().backward()
 parts = mha.in_proj_bias.grad.chunk(3)
-for name, gradient in zip(("b_Q", "b_K", "b_V"), parts, strict=True):
-    print(f"∂L/∂{name} = 0:", bool(gradient.abs().max() < 1e-12))
+table(
+    [[bool(gradient.abs().max() < 1e-12)] for gradient in parts],
+    columns=["gradient 0?"],
+    index=["b_Q", "b_K", "b_V"],
+)
 # --8<-- [end:bias-gradient]
 
 # --8<-- [start:agreement]
@@ -480,18 +574,17 @@ cases = {
     },
     "float32": {"dtype": torch.float32},
 }
-print("torch", torch.__version__.split("+")[0])
-agreement = []
+print(f"torch {torch.__version__.split('+')[0]}")
+agreement, rows = [], []
 for norm_first in (False, True):
     for name, case in cases.items():
-        bound = "1e-3" if "dtype" in case else "1e-11"
-        below = [e < float(bound) for e in compare(norm_first=norm_first, **case)]
+        bound = 1e-3 if "dtype" in case else 1e-11
+        below = [e < bound for e in compare(norm_first=norm_first, **case)]
         agreement += below
-        order = "pre " if norm_first else "post"
-        print(f"{order} {name:15} < {bound:6}", *below)
-# --8<-- [end:agreement]
+        order = "pre-norm" if norm_first else "post-norm"
+        rows.append([order, name, bound, *below])
 
-# --8<-- [start:stack]
+# A stack of three pre-norm blocks with a LayerNorm at its end.
 one_layer = nn.TransformerEncoderLayer(
     *(d_model, h, d_ff, 0.0), batch_first=True, norm_first=True, dtype=torch.float64
 )
@@ -503,8 +596,15 @@ stream = start = torch.randn(batch, n, d_model, dtype=torch.float64)
 for layer in their_stack.layers:
     stream = TransformerEncoderLayer.from_torch(layer)(stream, causal)
 ours = layer_norm(stream, last_norm.weight, last_norm.bias)
-print(far([ours], [their_stack(start, mask=~causal)]) < 1e-11)
-# --8<-- [end:stack]
+below = far([ours], [their_stack(start, mask=~causal)]) < 1e-11
+rows.append(["pre-norm", "3 blocks, causal", 1e-11, below, None])
+check("all comparisons hold", all(agreement) and below)
+table(
+    rows,
+    columns=["order", "case", "bound", "outputs", "gradients"],
+    spec=".0e",
+)
+# --8<-- [end:agreement]
 
 
 # --8<-- [start:control]
@@ -668,20 +768,24 @@ columns = {
     "pre r": measured[12, True][0],
     "pre ‖g‖r": measured[12, True][1] * measured[12, True][0],
 }
-print(" l", *(f"{name:>12}" for name in columns))
+rows = []
 for place in (0, 3, 6, 9, 12):
     pairs = [rms(one[place]) for one in columns.values()]
-    print(f"{place:2d}", *(f"{m:5.2f} ± {number(h, '.2f')}" for m, h in pairs))
+    rows.append([place, *(f"{m:.2f} ± {number(h, '.2f')}" for m, h in pairs)])
 level = rms(columns["pre ‖g‖r"])[0]
 valley = {N: rms(measured[N, False][1])[0].min() for N in depths}
+table(rows, columns=["l", *columns])
 # --8<-- [end:measured]
 
 # --8<-- [start:networks-alone]
+rows = []
 for d, chunks, runs in ((32, 4, 20), (128, 4, 4)):
     _, g2, u, w = measure(24, False, ("FFN",), chunks, runs, d=d)
     pairs = [(one.mean(), half(one)) for one in (u.mean(axis=0), w.mean(axis=0))]
-    print(f"d = {d:3d}: ", *(f"{m:.3f} ± {h:.3f} " for m, h in pairs), end="")
-    print("{:.2f} ± {:.2f}".format(*rms(g2[0] / g2[-1])))
+    root, error = rms(g2[0] / g2[-1])
+    shares = [f"{m:.3f} ± {h:.3f}" for m, h in pairs]
+    rows.append([d, *shares, f"{root:.2f} ± {error:.2f}"])
+table(rows, columns=["d", "u", "w", "‖g_0‖ / ‖g_24‖"])
 # --8<-- [end:networks-alone]
 
 # --8<-- [start:likeness]
@@ -692,29 +796,44 @@ W_v, W_o = draw.normal(0, 1 / sqrt(32), size=(2, 4000, 32, 32))
 equal = np.full((16, 16), 1 / 16)  # all weights alike
 added = squared(equal @ tokens @ W_v @ W_o) / squared(tokens)
 handed = squared(equal.T @ g @ transposed(W_o) @ transposed(W_v)) / squared(g)
+rows = []
 for share, x in ((added, tokens), (handed, g)):
-    print(f"{share.mean():.3f} ± {half(share):.3f}", end="")
-    print(f"   1 - D = {1 - spread(x):.3f}")
+    rows.append([f"{share.mean():.3f} ± {half(share):.3f}", 1 - spread(x)])
+table(
+    rows,
+    columns=["measured", "1 − D"],
+    index=["tokens, r²u", "gradients, r²w"],
+    spec=".3f",
+)
 # --8<-- [end:likeness]
 
 # --8<-- [start:growth]
 r2, _, shares, _ = measured[12, True]
 added_by_attention = shares[::2] * r2[:-1]
+rows = []
 for low in (0, 4, 8):
     steps = r2[low + 4] - r2[low]
     own = added_by_attention[low : low + 4].mean(axis=0)
-    print(f"{low:2d} → {low + 4:2d}: {steps.mean():.1f} ± {half(steps):.1f}", end="")
-    print(f"  {own.mean():.2f} ± {half(own):.2f}")
+    growth = f"{steps.mean():.1f} ± {half(steps):.1f}"
+    rows.append([growth, f"{own.mean():.2f} ± {half(own):.2f}"])
+table(
+    rows,
+    columns=["growth of r²", "attention adds, per block"],
+    index=["blocks 1 to 4", "blocks 5 to 8", "blocks 9 to 12"],
+)
 # --8<-- [end:growth]
 
 # --8<-- [start:direct]
 u = measured[12, False][2]  # of all sublayers: (24, runs)
 direct = {
-    "post": np.exp(-np.log1p(u).sum(axis=0) / 2),
-    "pre": 1 / np.sqrt(measured[12, True][0][-1]),
+    "post-norm": np.exp(-np.log1p(u).sum(axis=0) / 2),
+    "pre-norm": 1 / np.sqrt(measured[12, True][0][-1]),
 }
-for name, one in direct.items():
-    print(f"{name:4} {one.mean():.3f} ± {half(one):.3f}")
+table(
+    [[f"{one.mean():.3f} ± {half(one):.3f}"] for one in direct.values()],
+    columns=["factor of the direct path"],
+    index=list(direct),
+)
 # --8<-- [end:direct]
 
 # --8<-- [start:parameter-gradient]
@@ -737,15 +856,21 @@ parts = {
     "FFN": 8 * d**2 + 5 * d,
     "LN": 2 * 2 * d,
 }
-for name, one in parts.items():
-    print(f"{name:3} {one:8d}")
-print(f"{'':3} {sum(parts.values()):8d}", block_parameter_count(d, 4 * d))
+counted = block_parameter_count(d, 4 * d)
+table(
+    [[one] for one in (*parts.values(), sum(parts.values()), counted)],
+    columns=["parameters"],
+    index=[*parts, "sum", "package"],
+    spec=",",
+)
 # --8<-- [end:parts]
 
 # --8<-- [start:share]
+rows = []
 for n in (16, 128, 1024, 3072, 8192):
     share = Fraction(4 * n**2 * 512, block_flops(n, 512, 2048))
-    print(f"n = {n:4d}: {float(share):.1%}")
+    rows.append([n, float(share)])
+table(rows, columns=["n", "share"], spec=["", ".1%"])
 # --8<-- [end:share]
 
 # --8<-- [start:counts]
@@ -761,7 +886,7 @@ def counted(layer, n, d):
     return counter.get_total_flops()
 
 
-print("  n   d d_ff  formula, torch, package")
+rows = []
 for n, d, h, d_ff in (3, 4, 1, 5), (16, 64, 8, 256), (100, 512, 8, 2048):
     layers = (
         nn.TransformerEncoderLayer(d, h, d_ff, 0.0, batch_first=True, device="meta"),
@@ -769,8 +894,14 @@ for n, d, h, d_ff in (3, 4, 1, 5), (16, 64, 8, 256), (100, 512, 8, 2048):
     )
     parameters = [sum(p.numel() for p in one.parameters()) for one in layers]
     flops = [counted(one, n, d) for one in layers]
-    print(f"{n:3d} {d:3d} {d_ff:4d}", block_parameter_count(d, d_ff), *parameters)
-    print(" " * 12, block_flops(n, d, d_ff), *flops)
+    by_formula = block_parameter_count(d, d_ff), block_flops(n, d, d_ff)
+    rows.append([n, d, d_ff, "parameters", by_formula[0], *parameters])
+    rows.append([n, d, d_ff, "operations", by_formula[1], *flops])
+table(
+    rows,
+    columns=["n", "d", "d_ff", "counted", "formula", "PyTorch", "package"],
+    spec=["", "", "", "", ",", ",", ","],
+)
 # --8<-- [end:counts]
 
 # --8<-- [start:flops-missing]
@@ -778,43 +909,62 @@ layer = nn.TransformerEncoderLayer(512, 8, 2048, dropout=0.0, batch_first=True)
 with FlopCounterMode(display=False) as counter:  # on the CPU, with PyTorch's own choice
     layer(torch.zeros(1, 100, 512))
 missing = block_flops(100, 512, 2048) - counter.get_total_flops()
-print("torch", torch.__version__.split("+")[0], missing, missing == 4 * 100**2 * 512)
+check("exactly 4n²d operations are left out", missing == 4 * 100**2 * 512)
+print(f"torch {torch.__version__.split('+')[0]}")
+print(f"Operations left out: {missing:,}")
 # --8<-- [end:flops-missing]
 
 # --8<-- [start:exercise-normalise]
 token = [3, 1, 1, -1]
 mean = Fraction(sum(token), 4)
 variance = sum((c - mean) ** 2 for c in token) / 4
-print("μ =", mean, " σ² =", variance)
-print(text(layer_norm(np.array(token, dtype=float), eps=0), ".4f"))
+print(f"μ = {mean}")
+print(f"σ² = {variance}")
+print(f"x̂ = {text(layer_norm(np.array(token, dtype=float), eps=0), '.4f')}")
 # --8<-- [end:exercise-normalise]
 
 # --8<-- [start:exercise-bert]
 tables = (30522 + 512 + 2) * 768  # words, places, two kinds of segment
 blocks = 12 * block_parameter_count(768, 3072)
 pooler = 768 * 768 + 768
-print(tables, "+", 2 * 768, "+", blocks, "+", pooler)
-print(tables + 2 * 768 + blocks + pooler)
+summands = [tables, 2 * 768, blocks, pooler]
+table(
+    [[one] for one in (*summands, sum(summands))],
+    columns=["parameters"],
+    index=["tables", "LayerNorm", "12 blocks", "linear map", "sum"],
+    spec=",",
+)
 # --8<-- [end:exercise-bert]
 
 # --8<-- [start:exercise-rms]
 zero_mean = np.array([3.0, -1, 1, -3])
+rows = []
 for token in (zero_mean, zero_mean + 10):
-    print("RMS", text(token / np.sqrt((token**2).mean()), ".4f"))
-    print("LN ", text(layer_norm(token, eps=0), ".4f"))
+    rows.append([token, token / np.sqrt((token**2).mean())])
+    rows.append([token, layer_norm(token, eps=0)])
+table(
+    rows,
+    columns=["token", "result"],
+    index=["RMSNorm", "LayerNorm"] * 2,
+    spec=[".0f", ".4f"],
+)
 # --8<-- [end:exercise-rms]
 
 # --8<-- [start:exercise-width]
+rows = []
 for m in (1, 2, 4, 8):
     hidden = Fraction(2, 1 + m) / 2  # mean square after W_1 and ReLU
-    print(f"m = {m}: u =", m * hidden * Fraction(2, 1 + m))
+    rows.append([m, str(m * hidden * Fraction(2, 1 + m))])
+table(rows, columns=["m", "u"])
 # --8<-- [end:exercise-width]
 
 # --8<-- [start:exercise-median]
 odds = [comb(10, k) / 2**10 for k in range(11)]  # of k layers with 3/2
 values = [(1.5**k * 0.5 ** (10 - k)) ** 2 for k in range(11)]
 mean = sum(p * one for p, one in zip(odds, values, strict=True))
-print(f"mean {mean:.2f}  median {values[5]:.3f}  P(< 1) = {sum(odds[:7]):.3f}")
+print(f"Mean: {mean:.2f}")
+print(f"Median: {values[5]:.3f}")
+print(f"Probability of a factor below 1: {sum(odds[:7]):.3f}")
 # --8<-- [end:exercise-median]
 
 
@@ -826,7 +976,13 @@ def norm_of_all(x, eps=1e-5):
 
 changed = INPUTS.copy()
 changed[2] = 100  # token 3 alone
+rows = []
 for norm in (norm_of_all, layer_norm):
     moved = np.abs(norm(changed) - norm(INPUTS))[:2].max()
-    print(f"{norm.__name__:11} tokens 1 and 2 stay: {moved < 1e-12}")
+    rows.append([bool(moved < 1e-12)])
+table(
+    rows,
+    columns=["tokens 1 and 2 stay?"],
+    index=["norm_of_all", "layer_norm"],
+)
 # --8<-- [end:exercise-axis]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from attention_docs.colours import read_palette
 from attention_docs.site.run.imports import Modules
@@ -46,26 +45,18 @@ def card(languages: Sequence[str], words: Callable[[str], Words], root: Path, st
     key = key_of("card", code, colours, font, version("pillow"), version("numpy"), *said)
     record = store.get(key)
     if record is None:
-        from attention_docs.figures.card import card_png  # with NumPy, which few builds need
+        # These need NumPy, and few builds draw a card.
+        from attention_docs.figures.card import card_png, card_weights
+        from attention_docs.text import text
 
-        png = card_png(_weights().tolist(), root / FONT)
-        alt = {lang: _alt(words(lang)) for lang in languages}
+        weights = card_weights()
+        png, rows = card_png(weights, root / FONT), [text(row, ".4f") for row in weights]
+        alt = {lang: _describe(rows, words(lang)["site"]) for lang in languages}
         record = {"png": base64.b64encode(png).decode(), "alt": alt}
         store.put(key, record)
     return Card(base64.b64decode(record["png"]), record["alt"])
 
 
-def _alt(words: Words) -> str:
-    from attention_docs.text import text
-
-    site = words["site"]
-    rows = [text(row, ".4f") for row in _weights()]
-    alt: str = site["card"]["alt"].format(site["marks"]["comma"].join(rows))
-    return alt
-
-
-def _weights() -> Any:
-    from attention_docs.attention_function import attention
-    from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-
-    return attention(INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE)[1]
+def _describe(rows: Sequence[str], site: Words) -> str:
+    """The alternative text, with the rows of weights."""
+    return str(site["card"]["alt"].format(site["marks"]["comma"].join(rows)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from attention_docs.site.addresses import relative
+from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.read.page import Page
 from attention_docs.site.run.imports import Modules
 from attention_docs.words import Words
@@ -69,10 +69,18 @@ class Placed:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All pages with their places, in the order of the navigation, and what their links need."""
+    """All pages with their places, in the order of the navigation, and what their links need.
+
+    Attributes:
+        tags: what HTML calls each language.
+        locales: what those call it that show where a page is shared.
+    """
 
     pages: Sequence[Placed]
     root: Path
+    addresses: Addresses
+    tags: Mapping[str, str]
+    locales: Mapping[str, str]
     site_url: str
     repository: str
 

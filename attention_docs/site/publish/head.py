@@ -7,32 +7,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from attention_docs.site.build import Build
 from attention_docs.site.publish import card
-from attention_docs.site.publish.catalogue import MARKDOWN, Placed
+from attention_docs.site.publish.catalogue import MARKDOWN, Catalogue, Placed
 
 REL = "alternate "
 """The space counts for nothing, except that the theme's script looks for `link[rel=alternate]` and
 would ask for a sitemap beside each page that such a link names."""
 
 
-def head(of: Placed, build: Build, drawn: card.Card | None) -> dict[str, Any]:
+def head(of: Placed, catalogue: Catalogue, drawn: card.Card | None) -> dict[str, Any]:
     """The links and properties of a page's head."""
-    lang, site_url = of.page.lang, build.target.site_url
+    lang, site_url = of.page.lang, catalogue.site_url
     links = [{"rel": REL, "type": "text/markdown", "href": MARKDOWN}]
     shared = [
         ("og:type", "website" if of.page.slug == "index" else "article"),
         ("og:site_name", of.site_name),
         ("og:title", of.page.title),
         ("og:description", of.description),
-        ("og:locale", of.words["site"]["locale"]),
+        ("og:locale", catalogue.locales[lang]),
     ]
-    others = [build.words(other) for other in build.languages if other != lang]
-    shared += [("og:locale:alternate", words["site"]["locale"]) for words in others]
+    others = (locale for other, locale in catalogue.locales.items() if other != lang)
+    shared += [("og:locale:alternate", locale) for locale in others]
     if site_url:  # these are read away from the page: absolute addresses or none
         links += [
             {"rel": REL, "hreflang": code, "href": address}
-            for code, address in alternates(of.page.slug, build)
+            for code, address in alternates(of.page.slug, catalogue)
         ]
         shared.append(("og:url", site_url + of.url))
     if drawn:
@@ -45,20 +44,20 @@ def head(of: Placed, build: Build, drawn: card.Card | None) -> dict[str, Any]:
     return {"links": links, "properties": shared, "card": bool(drawn)}
 
 
-def alternates(slug: str, build: Build) -> list[tuple[str, str]]:
+def alternates(slug: str, catalogue: Catalogue) -> list[tuple[str, str]]:
     """The addresses of a page in every language, and where others go."""
-    twins = build.addresses.twins(slug)
-    found = [(build.tags[lang], url) for lang, url in twins.items()]
-    found.append(("x-default", twins[build.languages[0]]))
-    return [(code, build.target.site_url + url) for code, url in found]
+    twins = catalogue.addresses.twins(slug)
+    found = [(catalogue.tags[lang], url) for lang, url in twins.items()]
+    found.append(("x-default", found[0][1]))
+    return [(code, catalogue.site_url + url) for code, url in found]
 
 
-def sitemap(build: Build) -> list[dict[str, Any]]:
+def sitemap(catalogue: Catalogue) -> list[dict[str, Any]]:
     """All pages with their twins; no dates, which would differ from day to day."""
     return [
         {
-            "address": build.target.site_url + one.url,
-            "alternates": alternates(one.page.slug, build),
+            "address": catalogue.site_url + one.url,
+            "alternates": alternates(one.page.slug, catalogue),
         }
-        for one in build.catalogue.pages
+        for one in catalogue.pages
     ]

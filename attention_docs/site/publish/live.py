@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import json
 import re
@@ -12,6 +14,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
+from attention_docs.running.result import Result, digest
 from attention_docs.site.publish import bytecode, runtime
 from attention_docs.site.publish.place import write
 from attention_docs.site.read.listing import words
@@ -19,19 +22,22 @@ from attention_docs.site.read.page import Page
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.execute import FIGURE_TABLES
 from attention_docs.site.run.imports import PACKAGE
-from attention_docs.site.run.result import Result, digest
 
 FOLDER = "live"
 PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
-SIZES = "sizes.json"  # so that a reader sees how much is still to come
-NAMES = [*runtime.FILES, PACKAGE_FILE, LOCK, SIZES]
+MANIFEST = "files.json"  # sizes, to show how much is still to come, and hashes
+OFFLINE_SCRIPT = "live-offline.js"
+OFFLINE = re.compile(r"\.html$|^(assets|live)/(?!.*\.map$)|(^|/)search/search_index\.json$")
+"""What may be read without network: pages and what they load."""
+
+LISTED = re.compile(r"^const LISTED = \{\};", re.MULTILINE)
 SCRATCH = "scratch"  # the cell at the end of a page
 LIBRARIES = ("array-api-compat",)  # in pure Python
 SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
-RUNNER = [
-    f"site/run/{name}.py"
-    for name in ("__init__", "block", "live", "names", "result", "snapshot", "watch")
-]
+SESSION = (
+    "site/__init__.py",
+    *(f"site/run/{name}.py" for name in ("__init__", "live", "snapshot")),
+)
 
 
 def place(page: Page) -> str:
@@ -43,7 +49,14 @@ def document(woven: Woven) -> dict[str, Any]:
     """The blocks of a page for `run/live.py`, and what they have given in the build."""
     page = woven.page
     cells = [_cell(woven, number) for number in range(1, len(page.blocks) + 1)]
-    scratch = {"id": SCRATCH, "code": "", "listing": f"{SCRATCH}.py", "line": 1, "torch": False}
+    scratch = {
+        "id": SCRATCH,
+        "code": "",
+        "origin": "",
+        "listing": f"{SCRATCH}.py",
+        "line": 1,
+        "torch": False,
+    }
     cells.append(scratch | {"files": [], "values": [], "text": "", "figure": "", "knobs": []})
     return {"lang": page.lang, "words": _words(page), "cells": cells}
 
@@ -63,6 +76,7 @@ def _cell(woven: Woven, number: int) -> dict[str, Any]:
     return {
         "id": block.id,
         "code": block.shown,
+        "origin": digest(block.code)[:12],  # the same in all languages
         "listing": section.listing.name,
         "line": section.first_line,
         "torch": is_heavy,
@@ -91,8 +105,10 @@ def pack(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
     """
     package = root / PACKAGE
     own = [path for path in package.glob("*.py") if path.name != "verify.py"]  # a command
-    own += [*package.glob("figures/*.py"), *package.glob("words/*"), *package.glob("colours/*.py")]
-    own += [package / name for name in ("site/__init__.py", *RUNNER)]
+    own += [
+        file for name in ("colours", "figures", "running") for file in package.glob(f"{name}/*.py")
+    ]
+    own += [*package.glob("words/*"), *(package / name for name in SESSION)]
     contents = {f"{PACKAGE}/{path.relative_to(package).as_posix()}": path for path in own}
     contents |= dict(_libraries())
     texts = {name: path.read_bytes() for name, path in contents.items() if path.is_file()}
@@ -157,8 +173,33 @@ def beside(stage: Path, root: Path, cache: Path, locales: Mapping[str, Mapping[s
         shutil.copyfile(path, folder / name)
     (folder / PACKAGE_FILE).write_bytes(pack(root, locales))
     write(folder / LOCK, json.dumps(_lock()))
-    sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
-    write(folder / SIZES, json.dumps(sizes))
+    paths = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    write(folder / MANIFEST, json.dumps({path.name: _listed(path) for path in paths}))
+
+
+def _listed(path: Path) -> dict[str, Any]:
+    """What a browser compares a file with."""
+    content = path.read_bytes()
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def list_for_offline(stage: Path) -> None:
+    """Write the hashes of a finished site's files into its service worker.
+
+    Without network it serves nothing else.
+    """
+    paths = [path for path in sorted(stage.rglob("*")) if path.is_file()]
+    names = {path.relative_to(stage).as_posix(): path for path in paths}
+    listed = {name: _base64(path) for name, path in names.items() if OFFLINE.search(name)}
+    script = stage / OFFLINE_SCRIPT
+    text, count = LISTED.subn(f"const LISTED = {json.dumps(listed)};", script.read_text("utf-8"))
+    if count != 1:
+        raise ValueError(f"wanted one line {LISTED.pattern!r} in {OFFLINE_SCRIPT}, got {count}")
+    write(script, text)
+
+
+def _base64(path: Path) -> str:
+    return base64.b64encode(hashlib.sha256(path.read_bytes()).digest()).decode()
 
 
 def _lock() -> dict[str, Any]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import indent
 
+from attention_docs.running.result import Result
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.read.pieces import (
     Attributes,
@@ -29,7 +30,6 @@ from attention_docs.site.read.reader import lines_as_pieces
 from attention_docs.site.read.syntax import CODE_SPAN
 from attention_docs.site.render.weave import FILES, Woven
 from attention_docs.site.run.imports import file_of
-from attention_docs.site.run.result import Result
 
 LIST = re.compile(r"(?<=[)*])\{ [.#][^{}]*\}")  # attributes of a link or of a word
 LINK = re.compile(r'(?P<before>\]\(|\bhref=")(?P<target>[\w./-]+\.\w+)(?=[)\s"#])')

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attention_docs.site.run.imports import PACKAGE, Modules, file_of, imported
+from attention_docs.running.imports import imported
+from attention_docs.running.record import content
+from attention_docs.site.run.imports import PACKAGE, Modules, file_of
 
 if TYPE_CHECKING:
     from attention_docs.site.read.page import Page
     from attention_docs.site.render.weave import Woven
 
-RUNNER = ("attention_docs.site.run.block", "attention_docs.words")
+RUNNER = ("attention_docs.running.block", "attention_docs.words")
 """What takes part in every block."""
-
-NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])")
 
 
 def records(url: str, woven: Woven) -> list[dict[str, Any]]:
@@ -75,15 +74,6 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def content(text: str) -> dict[str, Any]:
-    """A text, the numbers in it, and its hash."""
-    return {
-        "text": text,
-        "values": [float(number) for number in NUMBER.findall(text)],
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
-    }
 
 
 def as_lines(found: Iterable[dict[str, Any]]) -> str:

@@ -178,6 +178,6 @@ def main(cache: Path) -> int:
 
 
 if __name__ == "__main__":
-    from attention_docs.site.build import cache_folder
+    from attention_docs.site.store import cache_folder
 
     sys.exit(main(cache_folder(Path.cwd())))

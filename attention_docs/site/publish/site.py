@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attention_docs.site.build import Build
 from attention_docs.site.publish import card, numbers, offline, search
-from attention_docs.site.publish.catalogue import ZIP, Placed
+from attention_docs.site.publish.catalogue import ZIP, Catalogue, Placed
 from attention_docs.site.publish.place import compress, write
 from attention_docs.site.render.shelf import Made
-from attention_docs.site.run.execute import public_versions
+from attention_docs.site.run.execute import Executor, public_versions
 from attention_docs.site.run.imports import Modules
 from attention_docs.site.store import Store, key_of
 
@@ -29,15 +28,20 @@ class Finished:
 
 def beside(
     built: Path,
-    build: Build,
-    pages: Iterable[Finished],
+    catalogue: Catalogue,
+    pages: Sequence[Finished],
+    executor: Executor,
+    known: Callable[[str], tuple[Sequence[search.Names], Sequence[str]]],
 ) -> None:
-    """Write what machines and searches read; `pages` are in the order of the navigation."""
-    pages, languages, catalogue = list(pages), build.languages, build.catalogue
+    """Write what machines and searches read.
+
+    `pages` are in the order of the navigation; `executor` has run them; `known` gives what the
+    search of a language knows.
+    """
+    languages = [*catalogue.tags]
     by_url = sorted(pages, key=lambda page: page.placed.url)
     lines = (page.made.numbered for page in by_url)
     sources = [page.placed.page for page in by_url]
-    executor = build.executor
     strings = {
         page.slug: executor.by_path[page.path].strings
         for page in sources
@@ -48,9 +52,7 @@ def beside(
     for number, lang in enumerate(languages):
         found = (page.made.searched for page in pages if page.placed.page.lang == lang)
         folder = built / lang if number else built
-        write(
-            folder / "search" / "search_index.json", search.index(lang, found, *build.known(lang))
-        )
+        write(folder / "search" / "search_index.json", search.index(lang, found, *known(lang)))
     write(built / "llms.txt", catalogue.llms())
     if catalogue.site_url:
         compress(built / "sitemap.xml")

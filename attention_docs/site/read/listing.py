@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from attention_docs.running.sections import SectionError, split_sections
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.knobs import Knob, taken
 from attention_docs.site.read.literals import code_with_translations, find_literals
 from attention_docs.words import table as locale_table
 from attention_docs.words.strings import Translator, has_words
-
-MARKER = re.compile(r"^# --8<-- \[(?P<kind>start|end):(?P<name>[\w-]+)\]$")
 
 
 def same(text: str, english: str) -> str:
@@ -49,30 +48,14 @@ class Section:
 def sections(path: Path, text: str) -> dict[str, Section]:
     """The sections of a listing by name, in the order of the file."""
     found: dict[str, Section] = {}
-    open_name, first = "", 0
-    code: list[str] = []
     file = f"docs/listings/{path.name}"
-    for number, line in enumerate(text.splitlines(), start=1):
-        if marker := MARKER.match(line):
-            kind, name = marker["kind"], marker["name"]
-            if (kind == "start") == bool(open_name) or (kind == "end" and name != open_name):
-                raise Failure(file, number, f"[{kind}:{name}] does not pair up")
-            if kind == "start":
-                if name in found:
-                    raise Failure(file, number, f'section "{name}" is there already')
-                open_name, first, code = name, number + 1, []
-            else:
-                try:
-                    found[name] = Section(name, path, first, *taken("\n".join(code)))
-                except ValueError as error:
-                    raise Failure(file, first, str(error)) from None
-                open_name = ""
-        elif "--8<--" in line:
-            raise Failure(file, number, f"not a section marker: {line!r}")
-        elif open_name:
-            code.append(line)
-    if open_name:
-        raise Failure(file, first - 1, f"[start:{open_name}] is never ended")
+    try:
+        for name, (first, code) in split_sections(text).items():
+            found[name] = Section(name, path, first, *taken(code))
+    except SectionError as error:
+        raise Failure(file, error.line, str(error)) from None
+    except ValueError as error:
+        raise Failure(file, first, str(error)) from None
     return found
 
 
@@ -193,10 +176,12 @@ def _is_comment(code: str, line: int, start: int) -> bool:
 def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
     """Comments and strings without a translation, and translations of what is not there."""
     path = table(listing, lang)
-    if not path.is_file():
+    exists = path.is_file()
+    tables = _tables(path, path.read_text(encoding="utf-8")) if exists else {}
+    try:
+        sections = read_listing(listing).values()
+    except Failure:  # reported where the listing is included
         return
-    tables = _tables(path, path.read_text(encoding="utf-8"))
-    sections = read_listing(listing).values()
     said = {
         text: section.first_line + line - 1
         for section in sections
@@ -208,7 +193,6 @@ def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
         for section in sections
         for literal in find_literals(section.code)
     }
-    yield from _compare_table(listing, path, "comments", tables.get("comments", {}), said)
     own = tables.get("strings", {})
     translator = Translator(locale_table("terms", lang), own)
     wanted = {
@@ -216,7 +200,28 @@ def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
         for text, line in literals.items()
         if text in own or (has_words(text) and translator.find(text) is None)
     }
+    if not exists and (said or wanted):
+        yield _missing_table(listing, path, said, wanted)
+        return
+    yield from _compare_table(listing, path, "comments", tables.get("comments", {}), said)
     yield from _compare_table(listing, path, "strings", own, wanted)
+
+
+def _missing_table(
+    listing: Path, path: Path, remarks: Mapping[str, int], literals: Mapping[str, int]
+) -> Failure:
+    """A listing with words, and no file that says what they are called in a language."""
+    line, first, name = min(
+        (line, text, name)
+        for name, lines in (("comments", remarks), ("strings", literals))
+        for text, line in lines.items()
+    )
+    message = (
+        "has comments or strings to translate: create "
+        f"docs/listings/{path.name} with [comments] and [strings], such as "
+        f'[{name}] {first.splitlines()[0]!r} = "…"'
+    )
+    return Failure(f"docs/listings/{listing.name}", line, message)
 
 
 def _compare_table(

@@ -12,6 +12,7 @@ from attention_docs.site.read.syntax import (
     DISPLAY,
     INLINE,
     LINK_TARGET,
+    LIST_MARKER,
     NUMERAL,
     REASON,
     ROW,
@@ -85,4 +86,5 @@ class Passage:
         """Numbers that the reader sees typed: in prose and in inline formulas."""
         prose = DISPLAY.sub(" ", CODE_SPAN.sub(" ", VALUE.sub(" ", self.text)))
         prose = TEX_WORDS.sub(" ", LINK_TARGET.sub("]", prose.replace("{,}", "")))
+        prose = LIST_MARKER.sub("", prose)
         return Counter(n.replace(",", "") for n in NUMERAL.findall(prose))

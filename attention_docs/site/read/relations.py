@@ -17,6 +17,7 @@ from attention_docs.site.read.syntax import DISPLAY, INLINE, VALUE
 from attention_docs.words import table
 
 SIGNS = {"≤": ("\\le", "≤"), "≥": ("\\ge", "≥")}
+MOVES = ("grows", "falls")
 SHARED = ("≤", "≥", "iff")
 """Relations that both languages state in words, or neither does."""
 Table = Mapping[str, Sequence[str]]
@@ -31,13 +32,29 @@ def said(text: str, table: Table) -> set[str]:
         ['not', '≤']
         >>> said("权重不大于 $a$。", {"≤": ["不大于"], "≥": ["不小于"]})
         {'≤'}
+        >>> table = {"also ≤": ["does not grow"], "grows": ["grow"]}
+        >>> said("The norm does not grow.", table), said("The norms grow.", table)
+        ({'also ≤'}, {'grows'})
     """
     prose = INLINE.sub(" ", DISPLAY.sub(" ", VALUE.sub(" ", text)))
-    return {
-        relation
-        for relation, phrases in table.items()
-        if any(re.search(rf"(?<![A-Za-z]){one}(?![A-Za-z])", prose, re.I) for one in phrases)
+    found = {
+        relation for relation in table if relation not in MOVES and _has(prose, table[relation])
     }
+    bounds = [
+        one for bound in SIGNS for one in (*table.get(bound, ()), *table.get(f"also {bound}", ()))
+    ]
+    moving = _pattern(bounds).sub(" ", prose) if bounds else prose  # "does not grow" is a bound
+    return found | {one for one in MOVES if _has(moving, table.get(one, ()))}
+
+
+def _has(prose: str, phrases: Sequence[str]) -> bool:
+    return bool(phrases and _pattern(phrases).search(prose))
+
+
+def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
+    """Any of the phrases as whole words; the longest first."""
+    longest = sorted(phrases, key=len, reverse=True)
+    return re.compile(rf"(?<![A-Za-z])(?:{'|'.join(longest)})(?![A-Za-z])", re.I)
 
 
 def faults(original: Page, page: Page) -> Iterator[Failure]:
@@ -67,7 +84,9 @@ def _of(page: Page, result: Passage, found: set[str], table: Table) -> Iterator[
     """Whether a result says its own relation."""
     relation = dict(result.options).get("relation", "")
     signs = SIGNS.get(relation, ())
-    if relation in table and relation not in found and not any(s in result.text for s in signs):
-        wanted = ", ".join([*signs, *table[relation]])
+    phrases = [*table.get(relation, ()), *table.get(f"also {relation}", ())]
+    said_so = {relation, f"also {relation}"} & found or any(sign in result.text for sign in signs)
+    if relation in table and not said_so:
+        wanted = ", ".join([*signs, *phrases])
         message = f"{result.id} has the relation {relation}: wanted one of {wanted} in it"
         yield Failure(page.path, result.line, message)

@@ -30,6 +30,7 @@ REASON = re.compile(r"(?:&&|\\qquad|\\quad|&)?\s*\\text\{\s*[(（].*")
 ROW = re.compile(r"\\\\(?:\[\d+pt\])?")
 SIDES = re.compile(r"[=,、](?![^(\[{]*[)\]}])")  # of an equation, or of a list without brackets
 SPACING = re.compile(r"\\[,;! ]|\s|[.,，。]$")
+LIST_MARKER = re.compile(r"^\s*\d+[.)]\s", re.M)
 LINK_TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|\{[^}]*\}")
 NUMERAL = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
 OPTIONS = {  # of each kind of box, all of them; `*` stands for anything

@@ -13,11 +13,11 @@ from markdown import Markdown
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from attention_docs.running.result import Result
 from attention_docs.site.read.listing import Section
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.render import boxes
 from attention_docs.site.render.weave import Woven
-from attention_docs.site.run.result import Result
 
 FORMATTER = HtmlFormatter(cssclass="highlight", wrapcode=True)
 

@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from attention_docs.running.result import Result
 from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.read.script import Script
-from attention_docs.site.run.result import Result
 from attention_docs.words import Words
 
 Record = dict[str, Any]

@@ -37,6 +37,7 @@ class SiteExtension(Extension):
     def __init__(self) -> None:
         super().__init__()
         self.woven: Woven | None = None
+        self.formulas = formulas.Renderer()
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's name
         """Take part in the making of a page, or of a docstring on it."""
@@ -143,7 +144,7 @@ class Tree(Treeprocessor):
                 woven.glossary, woven.notation, woven.links.glossary, woven.links.notation
             )
         held = (element for element in root.iter() if _is_formula(element))
-        formulas.prepare(_formula(element, woven)[1:] for element in held)
+        self.site.formulas.prepare(_formula(element, woven)[1:] for element in held)
         self.visit(root, woven, explainer)
         self.outputs(root, woven)
         self.tables(root)
@@ -173,7 +174,7 @@ class Tree(Treeprocessor):
         """A formula as MathML; around a symbol that comes for the first time, a link."""
         marked, tex, display = _formula(holder, woven)
         try:
-            html = formulas.render(tex, display)
+            html = self.site.formulas.render(tex, display)
         except ValueError as error:
             woven.fail(marked, f"formula: {error}")
             SubElement(parent, "code", {"class": "failure"}).text = AtomicString(tex)
@@ -204,7 +205,7 @@ class Tree(Treeprocessor):
                 return values[number]
             return values[number][: values[number].startswith("-")] + plain[number]
 
-        other = formulas.render(MARK.sub(stand_in, tex), display)
+        other = self.site.formulas.render(MARK.sub(stand_in, tex), display)
         return mathml.valued(html, other, {text: number for number, text in plain.items()})
 
     def outputs(self, root: Element, woven: Woven) -> None:

@@ -43,10 +43,8 @@ function render(tex, displayMode) {
 function renderAll(formulas) {
   return JSON.stringify(formulas.map(([tex, displayMode]) => render(tex, displayMode)));
 }"""
-KEPT = 8192  # formulas: a site has a third of that
 
 Formula = tuple[str, bool]  # TeX, and whether it stands by itself
-_known: dict[Formula, tuple[str, str]] = {}  # what is wrong with it, or its MathML
 
 
 @lru_cache(maxsize=1)
@@ -59,24 +57,27 @@ def _context() -> Any:
     return context
 
 
-def prepare(formulas: Iterable[Formula]) -> None:
-    """Render formulas that are soon asked for, together: V8 is asked longer than it takes."""
-    new = list(dict.fromkeys(one for one in formulas if one not in _known))
-    if len(_known) + len(new) > KEPT:
-        _known.clear()
-    answers = json.loads(_context().call("renderAll", new)) if new else []
-    for (tex, display), (error, rendered, gaps) in zip(new, answers, strict=True):
-        try:
-            _known[tex, display] = error, "" if error else mathml.mended(rendered, tex, gaps)
-        except ValueError as wrong:
-            _known[tex, display] = str(wrong), ""
+class Renderer:
+    """Renders formulas, and knows those that it has rendered: what is wrong, or their MathML."""
 
+    def __init__(self) -> None:
+        self.known: dict[Formula, tuple[str, str]] = {}
 
-def render(tex: str, display: bool) -> str:
-    """One formula as a <math> element, or ValueError with Temml's message."""
-    if (tex, display) not in _known:
-        prepare([(tex, display)])
-    error, html = _known[tex, display]
-    if error:
-        raise ValueError(" ".join(error.split()))
-    return html
+    def prepare(self, formulas: Iterable[Formula]) -> None:
+        """Render formulas that are soon asked for, together: V8 is asked longer than it takes."""
+        new = list(dict.fromkeys(one for one in formulas if one not in self.known))
+        answers = json.loads(_context().call("renderAll", new)) if new else []
+        for (tex, display), (error, rendered, gaps) in zip(new, answers, strict=True):
+            try:
+                found = error, "" if error else mathml.mended(rendered, tex, gaps)
+            except ValueError as wrong:
+                found = str(wrong), ""
+            self.known[tex, display] = found
+
+    def render(self, tex: str, display: bool) -> str:
+        """One formula as a <math> element, or ValueError with Temml's message."""
+        self.prepare([(tex, display)])
+        error, html = self.known[tex, display]
+        if error:
+            raise ValueError(" ".join(error.split()))
+        return html

@@ -1,13 +1,12 @@
-"""Pages that were made, kept on disk for the next build, and remembered for the next refresh.
+"""Finished pages, cached on disk for the next build, and remembered for the next refresh.
 
-A page is kept twice: as Markdown made it, and as the theme's template, with its copies, made that.
-The key of a page is everything that it depends on: see `made_key` and `printed_key` in `build`.
+The key of a page is everything that it depends on: see `page_key` in `build`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from attention_docs.site.store import Store, key_of
@@ -15,10 +14,9 @@ from attention_docs.site.store import Store, key_of
 
 @dataclass(frozen=True)
 class Made:
-    """A page between Markdown and the theme's template.
+    """What else is known of a page whose HTML has been made.
 
     Attributes:
-        content: its HTML.
         contents: its headings as [title, id, level, headings below].
         anchors: the ids that a link may lead to.
         links: the anchors on other pages that it links to, by page.
@@ -26,7 +24,6 @@ class Made:
         numbered: its lines in numbers.json.
     """
 
-    content: str
     contents: list[Any] = field(default_factory=list)
     anchors: list[str] = field(default_factory=list)
     links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -35,47 +32,39 @@ class Made:
 
 
 class Shelf:
-    """The pages that were made before."""
+    """The pages that earlier builds finished."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.remembered: dict[str, Made] = {}  # without content
+        self.remembered: dict[str, Made] = {}
 
-    def made(self, key: str, whole: bool) -> Made | None:
-        """A page as Markdown made it; one that is not wanted whole comes without its content."""
+    def made(self, key: str) -> Made | None:
+        """What is known of a page besides its files."""
         if key not in self.remembered:
             record = self.store.get(key)
             if record is None:
                 return None
-            self.remembered[key] = Made(content="", **record)
-        if not whole:
-            return self.remembered[key]
-        content = self.store.get(_content(key))
-        return replace(self.remembered[key], **content) if content else None
+            self.remembered[key] = Made(**record)
+        return self.remembered[key]
 
-    def keep(self, key: str, made: Made) -> None:
+    def files(self, key: str) -> dict[str, str] | None:
+        """The files of a page by their places: its HTML and its copies."""
+        return self.store.get(_files(key))
+
+    def has(self, key: str) -> bool:
+        """Whether a page is there, whole."""
+        return self.made(key) is not None and self.store.has(_files(key))
+
+    def keep(self, key: str, made: Made, files: dict[str, str]) -> None:
         """Keep a page that is as it should be."""
-        record = asdict(made)
-        self.store.put(_content(key), {"content": record.pop("content")})
-        self.store.put(key, record)
-        self.remembered[key] = replace(made, content="")
+        self.store.put(_files(key), files)
+        self.store.put(key, asdict(made))
+        self.remembered[key] = made
 
-    def use(self, made_key: str, printed_key: str) -> None:
+    def use(self, key: str) -> None:
         """Say that a page is still wanted, though it was not looked up."""
-        self.store.used |= {made_key, _content(made_key), printed_key}
-
-    def printed(self, key: str) -> dict[str, str] | None:
-        """The files of a finished page by their places."""
-        return self.store.get(key)
-
-    def has_printed(self, key: str) -> bool:
-        """Whether a finished page is there, whole."""
-        return self.store.has(key)
-
-    def keep_printed(self, key: str, files: dict[str, str]) -> None:
-        """Keep a finished page."""
-        self.store.put(key, files)
+        self.store.used |= {key, _files(key)}
 
 
-def _content(key: str) -> str:
-    return key_of(key, "content")
+def _files(key: str) -> str:
+    return key_of(key, "files")

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from attention_docs.colours import name_colour
+from attention_docs.running.imports import with_torch
+from attention_docs.running.result import Result
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block, Request, Value
 from attention_docs.site.read.syntax import COLOUR
 from attention_docs.site.render.terms import Term
-from attention_docs.site.run.imports import with_torch
-from attention_docs.site.run.result import Result
 from attention_docs.words import Words
 
 OPEN, CLOSE = "\ue000", "\ue001"

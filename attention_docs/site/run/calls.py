@@ -12,7 +12,10 @@ from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import Any, ClassVar
 
-SUPPORT = tuple(f"attention_docs.{name}." for name in ("site", "text", "checks", "words"))
+SUPPORT = tuple(
+    f"attention_docs.{name}."
+    for name in ("site", "running", "figures", "text", "checks", "words", "colours")
+)
 """Modules that take part in everything and explain nothing."""
 
 

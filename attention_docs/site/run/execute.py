@@ -22,12 +22,13 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any
 
+from attention_docs.running.imports import imported
+from attention_docs.running.result import Code, Job, Result
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import strings
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block
-from attention_docs.site.run import imports
-from attention_docs.site.run.result import Code, Job, Result
+from attention_docs.site.run.imports import Modules
 from attention_docs.site.run.worker import begin, run_page
 from attention_docs.site.store import Store, key_of
 
@@ -98,7 +99,7 @@ class Executor:
         self.languages = tuple(languages)
         self.strings_of = strings_of
         self.locales = {lang: _of_figures(table) for lang, table in (locales or {}).items()}
-        self.modules = imports.Modules(root)
+        self.modules = Modules(root)
         self.words = [
             _figure_words(root, lang) for lang in self.languages if lang not in self.locales
         ]
@@ -214,7 +215,7 @@ class Executor:
         key = key_of(runner, *self.around, json.dumps(found, sort_keys=True))
         names: frozenset[str] = frozenset()
         for code in codes:
-            names |= imports.imported(code)
+            names |= imported(code)
             key = key_of(key, self.modules.digest(names), code)
             yield key
 

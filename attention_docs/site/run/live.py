@@ -19,9 +19,9 @@ from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
 
-from attention_docs.site.run.block import PROVIDED, Running
-from attention_docs.site.run.names import names_of
-from attention_docs.site.run.result import Code, Result, digest
+from attention_docs.running.block import PROVIDED, Running
+from attention_docs.running.names import names_of
+from attention_docs.running.result import Code, Result, digest
 from attention_docs.site.run.snapshot import (
     Fixed,
     Keyer,

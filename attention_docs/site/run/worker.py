@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
+from attention_docs.running.block import Running
+from attention_docs.running.result import Job, Result
 from attention_docs.site.run import calls
-from attention_docs.site.run.block import Running
-from attention_docs.site.run.result import Job, Result
 
 LIMIT = 600
 """Seconds that a page may take, on a slow machine too: an endless loop is a fault, not a wait."""

@@ -30,15 +30,15 @@ def write_chapter(root: Path, name: str, title: str) -> list[Path]:
     words = {"name": name, "title": title, "module": name.replace("-", "_")} | _glyph(name)
     written = settings(root).written
     files = {
-        f"docs/listings/{name}.py": "listing.py",
-        f"tests/test_{name.replace('-', '_')}.py": "test.py",
-        f"attention_docs/site/theme/.icons/chapter/{name}.svg": "glyph.svg",
+        f"docs/listings/{name}.py": "listing.py.template",
+        f"tests/test_{name.replace('-', '_')}.py": "test.py.template",
+        f"attention_docs/site/theme/.icons/chapter/{name}.svg": "glyph.svg.template",
     }
     for lang in written:
-        own = lang if (TEMPLATES / f"page.{lang}.md").is_file() else written[0]
-        files[f"docs/{lang}/{name}.md"] = f"page.{own}.md"
+        own = lang if (TEMPLATES / f"page.{lang}.md.template").is_file() else written[0]
+        files[f"docs/{lang}/{name}.md"] = f"page.{own}.md.template"
         if lang != written[0]:
-            files[f"docs/listings/{name}.{lang}.toml"] = f"listing.{lang}.toml"
+            files[f"docs/listings/{name}.{lang}.toml"] = f"listing.{lang}.toml.template"
     texts = {root / path: _fill(template, words) for path, template in files.items()}
     for path in texts:
         if path.exists():

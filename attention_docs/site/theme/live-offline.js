@@ -1,38 +1,110 @@
-/* Keeps what a live page has loaded, so that it works without network. The network comes first, so
-   nothing is ever old. Registered by docs/assets/live/page.js when a reader asks for Python. */
-const NAME = "attention-live";
+/* Lets what was loaded once open without network. The network comes first, so that nothing is stale;
+   without it, a file is served only where its content is the one that the build lists here: a cache
+   can be written to by any script of this origin. Registered by docs/assets/live/page.js. */
+const LISTED = {}; // paths and their SHA-256, written by the build: attention_docs/site/publish/live.py
+const NAME = `attention-offline ${registration.scope}`; // an origin may hold several sites
+const TYPES = {
+  css: "text/css",
+  html: "text/html; charset=utf-8",
+  js: "text/javascript",
+  json: "application/json",
+  mjs: "text/javascript",
+  png: "image/png",
+  svg: "image/svg+xml",
+  wasm: "application/wasm",
+  woff2: "font/woff2",
+};
 
 addEventListener("install", () => skipWaiting());
-addEventListener("activate", (event) => event.waitUntil(clients.claim()));
+addEventListener("activate", (event) => event.waitUntil(activated()));
+
+async function activated() {
+  for (const name of await caches.keys()) {
+    if (name === "attention-live") await caches.delete(name); // of earlier versions: without hashes
+  }
+  await tidied();
+  await clients.claim();
+}
+
+/* The path of an address within the site, as the build lists it; "" for one that is not listed. */
+function pathOf(address) {
+  const [place] = address.split(/[?#]/);
+  const { scope } = registration;
+  if (!place.startsWith(scope)) return "";
+  const path = decodeURI(place.slice(scope.length));
+  const file = path === "" || path.endsWith("/") ? `${path}index.html` : path;
+  return Object.hasOwn(LISTED, file) ? file : "";
+}
+
+const keyOf = (path) => registration.scope + path;
+
+async function isListed(path, body) {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
+  return btoa(String.fromCharCode(...hash)) === LISTED[path];
+}
 
 addEventListener("fetch", (event) => {
   const { request } = event;
-  if (request.method !== "GET" || new URL(request.url).origin !== location.origin) return;
-  event.respondWith(answered(event));
+  const path = request.method === "GET" ? pathOf(request.url) : "";
+  if (path) event.respondWith(answered(event, path));
 });
 
-async function answered(event) {
-  const { request } = event;
-  const kept = await caches.open(NAME);
+async function answered(event, path) {
   try {
-    const answer = await fetch(request);
-    if (answer.ok && answer.type === "basic") {
-      event.waitUntil(kept.put(request.url.split("#")[0], answer.clone()));
-    }
+    const answer = await fetch(event.request);
+    if (answer.ok) event.waitUntil(keep(path, answer.clone()));
     return answer;
   } catch (error) {
-    const found = await kept.match(request.url.split("#")[0]);
-    if (found) return found;
+    const kept = await keptFile(path);
+    if (kept) return kept;
     throw error;
   }
 }
 
-/* What was there before this script was: what the browser still has is not fetched again. */
-addEventListener("message", (event) => event.waitUntil((async () => {
-  const kept = await caches.open(NAME);
-  await Promise.all(event.data.map(async (address) => {
-    if (await kept.match(address)) return;
-    const answer = await fetch(address, { cache: "force-cache" });
-    if (answer.ok) await kept.put(address, answer);
-  }));
-})()));
+async function keep(path, answer) {
+  const body = await answer.arrayBuffer();
+  if (!(await isListed(path, body))) return false;
+  const cache = await caches.open(NAME);
+  await cache.put(keyOf(path), new Response(body));
+  return true;
+}
+
+async function keptFile(path) {
+  const cache = await caches.open(NAME);
+  const found = await cache.match(keyOf(path));
+  const body = await found?.arrayBuffer();
+  if (!body || !(await isListed(path, body))) return null;
+  const type = TYPES[path.split(".").at(-1)] ?? "application/octet-stream";
+  return new Response(body, { headers: { "Content-Type": type } });
+}
+
+/* What the site no longer has, or has otherwise, takes no room. */
+async function tidied() {
+  const cache = await caches.open(NAME);
+  for (const { url } of await cache.keys()) {
+    const path = pathOf(url);
+    if (!path || !(await keptFile(path))) await cache.delete(url);
+  }
+}
+
+/* A page names pages that are to open without network, and the folder of their blocks. */
+addEventListener("message", (event) => event.waitUntil(prepare(event.data)));
+
+async function prepare({ addresses, folder }) {
+  const blocks = folder.slice(registration.scope.length);
+  const shared = /^(assets\/|live\/[^/]+$)/;
+  const paths = Object.keys(LISTED).filter((path) => path.startsWith(blocks) || shared.test(path));
+  for (const path of new Set([...addresses.map(pathOf), ...paths])) {
+    if (!path || (await keptFile(path))) continue;
+    await loaded(path).catch(() => {}); // the others are still worth having
+  }
+}
+
+/* From what the browser has, or, where that is of an earlier site, from the network. */
+async function loaded(path) {
+  const address = keyOf(path.replace(/(^|\/)index\.html$/, "$1"));
+  for (const cache of ["force-cache", "reload"]) {
+    const answer = await fetch(address, { cache });
+    if (answer.ok && (await keep(path, answer))) return;
+  }
+}

@@ -35,10 +35,11 @@ export class Bar {
 
   says(text) { this.status.textContent = text; }
 
-  /* How much has come: a share, or null where nothing loads. */
+  /* How much has come: a share, NaN where that is not known, or null where nothing loads. */
   loads(share, text = "") {
     this.progress.hidden = share === null;
-    if (share !== null) this.progress.value = share;
+    if (Number.isNaN(share)) this.progress.removeAttribute("value");
+    else if (share !== null) this.progress.value = share;
     this.detail.textContent = text;
   }
 

@@ -3,6 +3,7 @@ import "./editor/prism/languages/python.js";
 import "./editor/languages/python.js";
 import { defaultCommands, editHistory } from "./editor/extensions/commands/index.js";
 import { createEditor } from "./editor/index.js";
+import { MOST_CODE } from "./link.js";
 
 export function makeEditor(value, label, { change, run, leave }) {
   const element = document.createElement("div");
@@ -19,6 +20,7 @@ export function makeEditor(value, label, { change, run, leave }) {
   const editor = createEditor(element, options, defaultCommands(), editHistory());
   silent = false;
   editor.textarea.setAttribute("aria-label", label);
+  editor.textarea.maxLength = MOST_CODE;
   editor.keyCommandMap.Escape = () => { leave(); return true; };
   element.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {

@@ -1,41 +1,81 @@
-/* Edits within an address: compressed, behind the #, so that no server is told. */
+/* Edits within an address: compressed, behind the #, so that no server sees them. An edit is stored as
+   the lines that replace others of the published block, so that it fits in every language. */
 const HEAD = "#live=";
+const MOST_JSON = 1_000_000; // bytes, once inflated
+export const MOST_CODE = 100_000; // characters, of all edits together
 
-async function through(stream, bytes) {
-  const answer = new Response(new Blob([bytes]).stream().pipeThrough(stream));
-  return new Uint8Array(await answer.arrayBuffer());
+async function collected(stream, most = Number.POSITIVE_INFINITY) {
+  const chunks = [];
+  let size = 0;
+  for (const reader = stream.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
+    size += value.length;
+    if (size > most) {
+      reader.cancel().catch(() => {});
+      throw new RangeError(`more than ${most} bytes`);
+    }
+    chunks.push(value);
+  }
 }
 
-/* The published code of a block in one word: an edit fits only what it was made from. */
-async function word(code) {
-  let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(code)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash.toString(36);
+const through = (stream, bytes) => new Blob([bytes]).stream().pipeThrough(stream);
+
+/* Which lines of a block's published code an edit replaces, from the first to before the last, and by what. */
+function difference(base, code) {
+  const [was, now] = [base.split("\n"), code.split("\n")];
+  const least = Math.min(was.length, now.length);
+  let first = 0;
+  while (first < least && was[first] === now[first]) first += 1;
+  let end = 0;
+  while (end < least - first && was.at(-1 - end) === now.at(-1 - end)) end += 1;
+  return [first, was.length - end, now.slice(first, now.length - end).join("\n"), now.length - end > first];
 }
 
-export async function link(cells) {
+function applied(base, [first, last, text, any]) {
+  const lines = base.split("\n");
+  if (!(first >= 0 && first <= last && last <= lines.length)) throw new Error("no such lines");
+  return [...lines.slice(0, first), ...(any ? [text] : []), ...lines.slice(last)].join("\n");
+}
+
+/* The edits of a page as plain data. */
+export function entriesOf(cells) {
   const edited = cells.filter((cell) => cell.edited);
-  const told = await Promise.all(edited.map(async (cell) => [cell.id, await word(cell.base), cell.code]));
-  const packed = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(told)));
+  return edited.map((cell) => [cell.id, cell.origin, ...difference(cell.base, cell.code)]);
+}
+
+/* What of such data fits the page as [cell, code], and the blocks that have changed since. */
+export function fitting(entries, cells) {
+  const found = new Map();
+  const lost = [];
+  let size = 0;
+  for (const [id, origin, ...edit] of entries) {
+    if (typeof id !== "string" || typeof edit[2] !== "string") throw new Error("not an edit");
+    const cell = cells.find((one) => one.id === id && !one.torch);
+    if (cell && cell.origin === origin) found.set(cell, applied(cell.base, edit));
+    else lost.push(id.slice(0, 60));
+  }
+  for (const code of found.values()) size += code.length;
+  if (size > MOST_CODE) throw new RangeError(`more than ${MOST_CODE} characters`);
+  return { fitting: [...found], lost };
+}
+
+/* The fragment of an address that holds the edits; a RangeError where they are too long for one. */
+export async function link(cells) {
+  const entries = entriesOf(cells);
+  const size = entries.reduce((sum, [, , , , text]) => sum + text.length, 0);
+  if (size > MOST_CODE) throw new RangeError(`more than ${MOST_CODE} characters`);
+  const json = new TextEncoder().encode(JSON.stringify(entries));
+  const packed = await collected(through(new CompressionStream("deflate-raw"), json));
   const letters = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(""));
   return HEAD + letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/* The edits of a fragment: those that fit the page, and the blocks that have changed since. */
+/* The edits of a fragment that fit the page; a RangeError where it holds too much. */
 export async function edits(fragment, cells) {
-  try {
-    const letters = fragment.slice(HEAD.length).replaceAll("-", "+").replaceAll("_", "/");
-    const packed = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
-    const told = JSON.parse(new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), packed)));
-    const found = { fitting: [], lost: [] };
-    for (const [id, base, code] of told) {
-      const cell = cells.find((one) => one.id === id && !one.torch);
-      if (typeof code !== "string") throw new Error(id);
-      if (cell && await word(cell.base) === base) found.fitting.push([id, code]);
-      else found.lost.push(String(id).slice(0, 60));
-    }
-    return found;
-  } catch {
-    return null;
-  }
+  if (fragment.length > 2 * MOST_JSON) throw new RangeError(`more than ${MOST_JSON} bytes`);
+  const letters = fragment.slice(HEAD.length).replaceAll("-", "+").replaceAll("_", "/");
+  const packed = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+  const json = await collected(through(new DecompressionStream("deflate-raw"), packed), MOST_JSON);
+  return fitting(JSON.parse(new TextDecoder().decode(json)), cells);
 }

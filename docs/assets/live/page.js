@@ -1,6 +1,8 @@
 /* A live page: editors and knobs for its blocks, and whatever follows from them put in its place.
    Loaded by ../site.js when a reader asks for it. What a run means is said in site/run/live.py. */
 import { Bar } from "./bar.js";
+import { cleaned } from "./clean.js";
+import { Guest } from "./guest.js";
 import { edits, link } from "./link.js";
 import { literal, withNumber, withText } from "./literals.js";
 
@@ -24,7 +26,7 @@ let source = ""; // the page's blocks as the site holds them
 let opened; // once they are here
 
 const bar = new Bar(words, {
-  run: () => ask(),
+  run: () => run(),
   stop: () => stop(),
   reset: () => reset(),
   share: () => share(),
@@ -44,7 +46,6 @@ async function open() {
   for (const cell of cells) {
     if (cell.torch) cell.note();
   }
-  keepForLater();
 }
 
 class Cell {
@@ -121,7 +122,7 @@ class Cell {
     const moved = this.drawing.querySelector(".stepper")?.classList.contains("moved");
     this.was.figure ??= this.drawing.cloneNode(true);
     const wanted = this.was.figure.cloneNode(shown === null);
-    if (shown !== null) wanted.innerHTML = shown;
+    if (shown !== null) wanted.replaceChildren(cleaned(shown));
     become(this.drawing, wanted);
     this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
     this.painted = shown;
@@ -142,7 +143,7 @@ class Cell {
   /* Of a stepper, the frame that a reader sees, while a hand is on a knob; the others follow. */
   paintFrame(html) {
     const [now, wanted] = [this.shownFrame, element("div")];
-    wanted.innerHTML = html;
+    wanted.append(cleaned(html));
     if (!now || !wanted.firstChild) return;
     this.was.figure ??= this.drawing.cloneNode(true);
     wanted.firstChild.className = now.className;
@@ -219,17 +220,17 @@ class Cell {
     if (this.editor) return this.editor.focus();
     const { makeEditor } = await import("./editor.js");
     if (this.editor) return undefined;
-    const runs = () => ask();
     this.editor = makeEditor(this.code, said(words.editor, this.id), {
       change: (code) => { this.code = code; this.knobsFollow(); bar.edits(cells.some((one) => one.edited)); },
-      run: runs,
+      run,
       leave: () => this.box.querySelector("button").focus(),
     });
     const button = (name, press) =>
       element("button", { type: "button", class: "md-button", onclick: press }, words[name]);
-    this.box = element("div", { class: "live-editor" }, this.editor.element,
+    const note = element("p", { class: "live-note live-foreign", hidden: !this.foreign }, words.foreign);
+    this.box = element("div", { class: "live-editor" }, note, this.editor.element,
       element("p", { class: "live-buttons" },
-        button("run", runs),
+        button("run", run),
         button("undo", () => { this.set(this.base); ask(); }),
         ...(this.block ? [button("close", () => this.close())] : [])));
     if (this.block) {
@@ -451,7 +452,7 @@ function compare(shown) {
 
 /* --- Python */
 
-let worker = null;
+let guest = null;
 let ready = false;
 let turn = 0;
 let busy = false;
@@ -459,29 +460,29 @@ let again = false; // something changed while a run was on its way
 let waiting = null; // what to run as soon as Python is there
 
 function load() {
-  if (worker) return;
-  worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-  worker.addEventListener("message", ({ data }) => hear(data));
-  worker.addEventListener("error", (event) => broken(event.message ?? ""));
-  worker.postMessage({ type: "start", folder: at(words.folder), page: source, turn });
+  if (guest) return;
+  guest = new Guest(at(words.folder), { message: hear, loading, broken });
+  guest.post({ type: "start", page: source, turn });
   bar.says(words.loadingPython);
   bar.works(true);
 }
 
+function loading(done, all) {
+  const size = (bytes) => (bytes / 1e6).toFixed(1);
+  bar.loads(Math.min(done / all, 1), said(words.loading, { done: size(done), all: size(all) }));
+  if (done < all) return;
+  bar.says(words.starting);
+  bar.loads(NaN);
+}
+
 function hear(message) {
-  if (message.type === "loading") {
-    const size = (bytes) => (bytes / 1e6).toFixed(1);
-    const all = Math.max(message.all, message.done);
-    bar.loads(message.done / all, said(words.loading, { done: size(message.done), all: size(all) }));
-  } else if (message.type === "starting") {
-    bar.says(words.starting);
-    bar.loads(1, "");
-  } else if (message.type === "ready") {
+  if (message.type === "ready") {
     ready = true;
     bar.loads(null);
     bar.works(false);
     bar.says(words.ready);
-    keepForLater(); // what has been loaded since, too
+    if (guarded()) warn();
+    keepForLater();
     if (waiting !== null) ask(...waiting);
   } else if (message.type === "running") {
     bar.loads(null, said(words.block, { n: message.number + 1, all: cells.length - 1 }));
@@ -519,14 +520,15 @@ function done() {
 }
 
 function broken(message) {
-  const memory = /memory|allocation|RangeError/i.test(message);
+  const text = String(message);
+  const memory = /memory|allocation|RangeError/i.test(text);
   end();
-  bar.says(memory ? words.memory : said(words.broken, message.split("\n").at(-1).slice(0, 200) || "?"));
+  bar.says(memory ? words.memory : said(words.broken, text.split("\n").at(-1).slice(0, 200) || "?"));
 }
 
 function end() {
-  worker?.terminate();
-  worker = null;
+  guest?.end();
+  guest = null;
   ready = busy = again = false;
   waiting = null;
   turn += 1;
@@ -539,8 +541,21 @@ function stop() {
   bar.says(words.stopped);
 }
 
+/* Whether code that came with a link waits for the reader to read it and press Run. */
+const guarded = () => cells.some((cell) => cell.foreign && cell.edited);
+
+function run() {
+  for (const cell of cells) cell.foreign = false;
+  ask();
+}
+
 /* Run the page with what the reader has written. `patient` does not break off what runs. */
 function ask(until = cells.length, patient = false) {
+  if (guarded()) {
+    waiting = null;
+    warn();
+    return;
+  }
   if (!ready) {
     waiting = [until, patient];
     load();
@@ -556,7 +571,7 @@ function ask(until = cells.length, patient = false) {
   const near = inSight(patient);
   const frames = {}; // of steppers in sight, the one that shows
   for (const n of patient ? near : []) frames[n] = cells[n].shownFrame?.dataset.at ?? "";
-  worker.postMessage({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near, hurry: patient, frames });
+  guest.post({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near, hurry: patient, frames });
 }
 
 /* The blocks that a reader sees. To ask lets the browser lay out the page: not at each turn of a knob. */
@@ -571,11 +586,11 @@ function inSight(hurry) {
 
 function reset() {
   turn += 1; // what is still on its way no longer counts
-  if (busy) worker.postMessage({ type: "run", codes: cells.map((cell) => cell.base), turn, until: 0 });
+  if (busy) guest.post({ type: "run", codes: cells.map((cell) => cell.base), turn, until: 0 });
   for (const cell of cells) {
     cell.set(cell.base);
     cell.changed = [false, false];
-    cell.peeks = false;
+    cell.peeks = cell.foreign = false;
     cell.seen.clear();
     cell.fails(null);
     cell.paint();
@@ -589,8 +604,12 @@ function reset() {
 /* --- links */
 
 async function share() {
-  const address = await link(cells);
-  history.replaceState(null, "", address);
+  try {
+    history.replaceState(null, "", await link(cells));
+  } catch {
+    bar.says(words.tooLong);
+    return;
+  }
   try {
     await navigator.clipboard.writeText(location.href);
     bar.says(words.copied);
@@ -599,16 +618,23 @@ async function share() {
   }
 }
 
+/* Whose code it is, before it runs. */
+function warn() {
+  bar.says(said(words.linked, cells.filter((cell) => cell.foreign && cell.edited).length));
+}
+
 /* The edits of a link are shown, and run when the reader asks for it. */
 async function follow(fragment) {
   await begun();
-  const found = await edits(fragment, cells);
-  if (!found) {
-    bar.says(words.unreadable);
+  let found;
+  try {
+    found = await edits(fragment, cells);
+  } catch (error) {
+    bar.says(error instanceof RangeError ? words.tooLarge : words.unreadable);
     return;
   }
-  for (const [id, code] of found.fitting) {
-    const cell = byId.get(id) ?? null;
+  for (const [cell, code] of found.fitting) {
+    cell.foreign = true;
     cell.set(code);
     if (cell.id === "scratch") placeScratch();
     const fold = cell.block?.closest("details");
@@ -616,10 +642,13 @@ async function follow(fragment) {
     if (cell.block || cell.id === "scratch") await cell.edit();
     else cell.turnable();
   }
-  const first = byId.get(found.fitting[0]?.[0]);
-  first?.place?.scrollIntoView({ block: "center" });
-  const lost = found.lost.length ? ` ${said(words.lost, found.lost.join(", "))}` : "";
-  bar.says((found.fitting.length ? said(words.linked, found.fitting.length) : "") + lost);
+  found.fitting[0]?.[0].place?.scrollIntoView({ block: "center" });
+  if (guarded()) warn();
+  if (found.lost.length) {
+    const more = found.lost.length > 5 ? " …" : "";
+    const lost = said(words.lost, found.lost.slice(0, 5).join(", ") + more);
+    bar.says([guarded() && bar.status.textContent, lost].filter(Boolean).join(" "));
+  }
   bar.edits(found.fitting.length > 0);
 }
 
@@ -686,16 +715,16 @@ export const scratch = () => within(async () => {
 
 export const follows = (fragment) => within(() => follow(fragment));
 
-/* What was loaded once works without network: see theme/live-offline.js. */
+/* Once Python is here, the chapters open without network too: see theme/live-offline.js. */
 async function keepForLater() {
-  const script = navigator.serviceWorker;
-  if (!script) return;
+  const { serviceWorker } = navigator;
+  if (!serviceWorker) return;
   try {
-    await script.register(at(`${words.folder}../live-offline.js`), { scope: at(`${words.folder}../`) });
-    const { active } = await script.ready;
-    const loaded = performance.getEntriesByType("resource").map((one) => one.name);
-    const own = [location.href.split("#")[0], new URL("worker.js", import.meta.url).href, ...loaded,
-      ...words.files.map((name) => at(words.folder + name))];
-    active.postMessage([...new Set(own.filter((one) => one.startsWith(location.origin)))]);
-  } catch { /* a browser that keeps nothing: only this visit is live */ }
+    const root = at(`${words.folder}../`);
+    await serviceWorker.register(`${root}live-offline.js`, { scope: root, updateViaCache: "none" });
+    const { active } = await serviceWorker.ready;
+    const links = [...document.querySelectorAll(".md-nav--primary a[href]")].map((link) => link.href);
+    const addresses = [location.href, ...links].filter((address) => address.startsWith(root));
+    active.postMessage({ addresses, folder: at(words.page).replace(/[^/]+$/, "") });
+  } catch { /* a browser that stores nothing: only this visit is live */ }
 }

@@ -1,11 +1,8 @@
-/* Python as the site holds it: Pyodide, NumPy, the package. Loaded by worker.js. */
-export async function load(folder, starting = () => {}) {
-  const pack = fetch(`${folder}package.zip`).then((answer) => answer.arrayBuffer());
-  pack.catch(() => {}); // told below, where it is waited for
-  const { loadPyodide } = await import(`${folder}pyodide.mjs`);
-  const options = { indexURL: folder, packages: ["numpy"], stdout: () => {}, stderr: () => {} };
-  const python = await loadPyodide(options).finally(starting);
-  python.unpackArchive(await pack, "zip", { extractDir: "/lib/attention" });
+/* Starts Python: Pyodide, NumPy, then the package out of its archive. */
+export async function startPython(loadPyodide, options, archive) {
+  const silent = { stdout: () => {}, stderr: () => {} };
+  const python = await loadPyodide({ packages: ["numpy"], ...silent, ...options });
+  python.unpackArchive(await archive, "zip", { extractDir: "/lib/attention" });
   python.runPython("import sys; sys.path.insert(0, '/lib/attention')");
   return python;
 }

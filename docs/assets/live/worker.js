@@ -1,38 +1,38 @@
-/* Python in a worker of its own: loads what the site holds, runs blocks, says what they gave.
-   Whoever wants it to stop ends the worker. Speaks with page.js. */
-import { load } from "./python.js";
+/* Python in a worker of its own: runs blocks and says what they gave. guest.js puts it together with
+   confine.js, Pyodide and python.js into one script, starts it, and ends it. Speaks with page.js. */
+let say; // a message to the page
 
-const say = (message) => postMessage(message);
+/* The files of Python come from the page, each when it is there; there is no other network. */
+const FOLDER = "https://python.invalid/"; // no request ever goes there
+const TYPES = { json: "application/json", wasm: "application/wasm" };
+const files = new Map();
 
-/* What is fetched is counted on its way, whoever asks for it. */
-const plain = self.fetch.bind(self);
-const count = { done: 0, all: 0 };
-self.fetch = async (address, options) => {
-  const answer = await plain(address, options);
-  if (!answer.ok) throw new Error(`${answer.status} ${String(address.url ?? address)}`);
-  const counter = new TransformStream({
-    transform(chunk, to) {
-      count.done += chunk.length;
-      if (count.all) say({ type: "loading", ...count });
-      to.enqueue(chunk);
-    },
-  });
-  const { status, headers } = answer;
-  return new Response(answer.body.pipeThrough(counter), { status, headers });
-};
+function fileNamed(name) {
+  if (!files.has(name)) files.set(name, Promise.withResolvers());
+  return files.get(name);
+}
+
+async function fileAt(address) {
+  const name = String(address).split("/").at(-1);
+  const headers = { "Content-Type": TYPES[name.split(".").at(-1)] ?? "application/octet-stream" };
+  return new Response(await fileNamed(name).promise, { headers });
+}
 
 let python; // once here, it serves one page after another
 let session;
-let wanted = 0; // the turn that was asked for last
 
-async function begin(folder) {
-  const sizes = await (await fetch(`${folder}sizes.json`)).json();
-  count.all = Object.values(sizes).reduce((sum, size) => sum + size, 0);
-  return load(folder, () => say({ type: "starting" }));
+async function begin() {
+  self.fetch = fileAt;
+  const archive = fileNamed("package.zip").promise;
+  const options = { indexURL: FOLDER, createPyodideModule };
+  const started = await startPython(loadPyodide, options, archive);
+  files.clear();
+  delete self.fetch;
+  return started;
 }
 
-async function start({ folder, page }) {
-  python ??= await begin(folder);
+async function start({ page }) {
+  python ??= await begin();
   session?.destroy();
   session = python.pyimport("attention_docs.site.run.live").Session(page);
   say({ type: "ready" });
@@ -45,33 +45,35 @@ const pause = () => new Promise((resolve) => {
   channel.port2.postMessage(null);
 });
 
+let wanted = 0; // the turn that was asked for last
+
 async function run({ codes, turn, until, near, hurry, frames }) {
   const first = session.begin(JSON.stringify(codes));
-  let found = []; // in a hurry several are told at once: each time, the page is laid out anew
-  let told = performance.now();
-  const tell = () => {
+  let found = []; // in a hurry several are sent at once: each time, the page is laid out anew
+  let sent = performance.now();
+  const send = () => {
     if (found.length) say({ type: "results", results: found, turn });
     found = [];
-    told = performance.now();
+    sent = performance.now();
   };
   for (let number = first; number < until; number += 1) {
-    if (!hurry || performance.now() - told > 200) {
-      tell();
+    if (!hurry || performance.now() - sent > 200) {
+      send();
       say({ type: "running", number, turn });
     }
     const draws = !near || near.includes(number);
     const result = JSON.parse(session.step(number, draws, Boolean(hurry), frames?.[number] ?? ""));
     if (result.same) break; // all that follows is as it was
     found.push({ number, result });
-    if (!hurry || number === first) tell();
+    if (!hurry || number === first) send();
     if (result.error) break;
-    if ((number - first) % 4 === 3) await pause(); // whoever asks for something else is heard
+    if ((number - first) % 4 === 3) await pause(); // a newer request is heard
     if (turn !== wanted) break;
   }
-  tell();
+  send();
   if (turn !== wanted) return;
   say({ type: "done", first, turn });
-  // Figures that nobody sees at the moment, when nothing else is to be done.
+  // Figures out of sight, when nothing else is to be done.
   const waiting = session.waiting();
   for (const number of waiting.toJs()) {
     await pause();
@@ -83,8 +85,16 @@ async function run({ codes, turn, until, near, hurry, frames }) {
 }
 
 let last = Promise.resolve(); // one after the other
-addEventListener("message", ({ data }) => {
-  wanted = data.turn;
-  last = last.then(() => (data.type === "start" ? start(data) : data.turn === wanted && run(data)));
-  last = last.catch((error) => say({ type: "broken", message: String(error?.message ?? error) }));
+connected.then((port) => {
+  say = (message) => port.postMessage(message);
+  port.onmessage = ({ data }) => {
+    if (data.type === "file") {
+      fileNamed(data.name).resolve(data.bytes);
+      return;
+    }
+    wanted = data.turn;
+    last = last.then(() => (data.type === "start" ? start(data) : data.turn === wanted && run(data)));
+    last = last.catch((error) => say({ type: "broken", message: String(error?.stack ?? error) }));
+  };
+  say({ type: "here" });
 });

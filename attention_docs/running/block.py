@@ -17,14 +17,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from attention_docs.site.run.result import Check, Code, Drawing, File, Result
-from attention_docs.site.run.watch import Observe, Printed, Watch, refuse_floats
+from attention_docs.running.result import Check, Code, Drawing, File, Result
+from attention_docs.running.watch import Observe, Printed, Watch, refuse_floats
 from attention_docs.text import TextFile, check_observers, observers, text
 from attention_docs.words import Words
 
 if TYPE_CHECKING:
     from attention_docs.figures.figure import Language
 
+RUNNERS = ("attention_docs/running/", "attention_docs/site/run/")  # left out of tracebacks
 PROVIDED = ("print", "__formatted__")
 """Names that every block finds, and that each run sets anew."""
 
@@ -211,7 +212,7 @@ def describe(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if "/site/run/" not in frame.filename
+        if not any(folder in frame.filename for folder in RUNNERS)
     ]
     head = "".join(traceback.format_exception_only(error)).strip()
     return head + "\n" + "".join(traceback.format_list(frames)).rstrip()

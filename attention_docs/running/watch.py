@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from attention_docs.site.run.result import STEPS
+from attention_docs.running.result import STEPS
 from attention_docs.text import step, unsigned_zero
 from attention_docs.words.strings import FormattedString
 
@@ -129,6 +129,7 @@ def _is_float(value: Any) -> bool:
 
 
 def refuse_floats(value: Any) -> None:
+    """TypeError for a float, or for a collection that holds one."""
     if isinstance(value, list | tuple | set):
         for one in value:
             refuse_floats(one)

@@ -1,0 +1,174 @@
+/* Where a reader's code runs: a worker in a frame that the browser gives no origin, so that it has no
+   cookies, no storage, no caches and no service worker of this site, and a policy without network.
+   Python's files are loaded here, by the page, and handed in. Ended with its frame. */
+export const POLICY = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:";
+const FRAME = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<script>
+  onmessage = ({ data: { script, port } }) => {
+    const fail = (event) => parent.postMessage({ failed: String(event.message ?? "") }, "*");
+    try {
+      const worker = new Worker(URL.createObjectURL(new Blob([script])));
+      worker.onerror = fail;
+      worker.postMessage(null, [port]);
+    } catch (error) {
+      fail(error);
+    }
+  };
+</script>`;
+const OWN = ["confine.js", "python.js", "worker.js"];
+const PYODIDE = ["pyodide.asm.mjs", "pyodide.mjs"];
+
+/* One script out of modules, since a worker in such a frame can load no other. */
+function joined([confine, python, worker], [assembly, pyodide]) {
+  return [
+    "(() => {", // its own names are none of the worker's
+    confine,
+    `const createPyodideModule = ${exported(assembly, /export default (\w+);?/)};`,
+    `const loadPyodide = ${exported(pyodide, /export\s*\{(\w+) as loadPyodide\b[^}]*\};?/)};`,
+    python.replace("export async function", "async function"),
+    worker,
+    "})();",
+  ].join("\n");
+}
+
+/* A module as an expression: what it exports under this name. */
+function exported(text, pattern) {
+  const [found, name] = pattern.exec(text);
+  const body = text.replace(found, "").replaceAll("import.meta.url", "location.href");
+  return `(() => { "use strict"; ${body}\nreturn ${name}; })()`;
+}
+
+const hexadecimal = (bytes) =>
+  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+export class Guest {
+  /* `hears` has three functions: message(data), loading(bytes, of all), broken(message). */
+  constructor(folder, hears) {
+    Object.assign(this, { folder, hears });
+    this.ending = new AbortController();
+    this.posted = []; // before the worker is there
+    this.open().catch((error) => this.breaks(error));
+  }
+
+  post(message, transfer = []) {
+    if (this.port) this.port.postMessage(message, transfer);
+    else this.posted.push([message, transfer]);
+  }
+
+  end() {
+    this.ended = true;
+    this.ending.abort();
+    this.frame?.remove();
+    this.worker?.terminate();
+    this.port?.close();
+  }
+
+  breaks(error) {
+    if (this.ended) return;
+    this.end();
+    this.hears.broken(String(error?.message ?? error));
+  }
+
+  async open() {
+    const answer = await this.fetched(`${this.folder}files.json`, "no-cache");
+    this.files = await answer.json();
+    this.count = { done: 0, all: Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0) };
+    const own = OWN.map(async (name) => (await this.fetched(new URL(name, import.meta.url).href)).text());
+    const script = PYODIDE.map(async (name) => new TextDecoder().decode(await this.loaded(name)));
+    const others = Object.keys(this.files).filter((name) => !PYODIDE.includes(name));
+    const rest = others.map(async (name) => {
+      const bytes = await this.loaded(name);
+      this.post({ type: "file", name, bytes }, [bytes]);
+    });
+    this.script = joined(await Promise.all(own), await Promise.all(script));
+    if (!this.ended) this.enframe();
+    await Promise.all(rest);
+  }
+
+  /* --- the worker */
+
+  enframe() {
+    this.frame = document.createElement("iframe");
+    this.frame.setAttribute("sandbox", "allow-scripts");
+    this.frame.hidden = true;
+    this.frame.srcdoc = FRAME;
+    this.frame.addEventListener("load", () => {
+      const port = this.channel();
+      this.frame.contentWindow.postMessage({ script: this.script, port }, "*", [port]);
+    }, { once: true });
+    addEventListener("message", ({ source, data }) => {
+      if (source === this.frame?.contentWindow) this.fails(data.failed);
+    }, { signal: this.ending.signal });
+    document.body.append(this.frame);
+  }
+
+  /* A browser that refuses a worker in such a frame gets one of this page, which confine.js alone holds. */
+  fails(message) {
+    if (this.here || this.worker) {
+      this.breaks(message);
+      return;
+    }
+    this.frame.remove();
+    this.worker = new Worker(URL.createObjectURL(new Blob([this.script])));
+    this.worker.addEventListener("error", (event) => this.breaks(event.message ?? ""));
+    const port = this.channel();
+    this.worker.postMessage(null, [port]);
+  }
+
+  channel() {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }) => {
+      if (this.ended) return;
+      if (this.here) this.hears.message(data);
+      else this.arrives(port1);
+    };
+    return port2;
+  }
+
+  arrives(port) {
+    this.here = true;
+    this.port = port;
+    for (const message of this.posted) port.postMessage(...message);
+    this.posted = [];
+  }
+
+  /* --- files */
+
+  async fetched(address, cache = "default") {
+    const answer = await fetch(address, { cache, signal: this.ending.signal });
+    if (!answer.ok) throw new Error(`${answer.status} ${address}`);
+    return answer;
+  }
+
+  /* The bytes of a file as the build listed it; the browser may have kept one of an earlier site. */
+  async loaded(name) {
+    const bytes = await this.bytes(name, "default");
+    if (await this.listed(name, bytes)) return bytes;
+    const again = await this.bytes(name, "reload");
+    if (await this.listed(name, again)) return again;
+    throw new Error(`${name} is not the file that was published`);
+  }
+
+  async listed(name, bytes) {
+    if (bytes.byteLength !== this.files[name].bytes) return false;
+    const { subtle } = globalThis.crypto; // not over plain http, where anything may have been changed
+    return !subtle || hexadecimal(await subtle.digest("SHA-256", bytes)) === this.files[name].sha256;
+  }
+
+  /* Counted on their way. */
+  async bytes(name, cache) {
+    const answer = await this.fetched(this.folder + name, cache);
+    const all = new Uint8Array(this.files[name].bytes);
+    let size = 0;
+    for (const reader = answer.body.getReader(); ;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (size + value.length > all.length) return new ArrayBuffer(0);
+      all.set(value, size);
+      size += value.length;
+      this.count.done += value.length;
+      this.hears.loading(this.count.done, this.count.all);
+    }
+    return all.buffer.slice(0, size);
+  }
+}

@@ -1,0 +1,471 @@
+"""Attacks on the site by code that came with a link, in Chromium: a reader's code is a guest."""
+
+from __future__ import annotations
+
+import base64
+import http.server
+import json
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import LANGUAGES, Handler, each_language, folder_of
+from tests.test_browser import path_of
+from tests.test_live_pages import BLOCK, PATIENCE, RUNNING, Live, source_of, when_live, words_of
+
+Visit = Callable[..., Any]
+SECRET = "/stolen"
+
+
+class Watched(Handler):
+    """The built site, with a note of each path that is asked for."""
+
+    asked: list[str]
+
+    def do_GET(self) -> None:  # noqa: N802
+        """Note it; what only an attacker asks for is there."""
+        self.asked.append(self.path)
+        if SECRET in self.path:
+            self.path = "/assets/live/literals.js"
+        super().do_GET()
+
+
+@pytest.fixture
+def watched(site: Path) -> Iterator[tuple[str, list[str]]]:
+    """The address of the site on a server of its own, and the paths that were asked for."""
+    asked: list[str] = []
+    noting = type("Noting", (Watched,), {"asked": asked})
+    handler = partial(noting, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+def link_of(visit: Visit, code: str, block: str = BLOCK) -> str:
+    """The fragment of a link to the eight steps with this code in a block."""
+    tab = visit(path_of("en", "eight-steps"), service_workers="block")
+    sender = Live(tab)
+    sender.edit(block).fill(code)
+    sender.press("share")
+    tab.wait_for_function('location.hash.startsWith("#live=")')
+    fragment: str = tab.evaluate("location.hash")
+    tab.context.close()
+    return fragment
+
+
+# A browser that refuses a worker in the frame.
+ALONE = """Object.defineProperty(HTMLIFrameElement.prototype, "srcdoc", {
+  set(text) { this.setAttribute("srcdoc", text.replace("worker-src blob:", "worker-src 'none'")); },
+});"""
+in_each_place = pytest.mark.parametrize("place", ["frame", "page"])
+
+
+def attacked(visit: Visit, address: str, fragment: str, place: str = "frame") -> Live:
+    """The page of a reader who has opened a link and pressed Run."""
+    tab = visit()
+    if place == "page":
+        tab.add_init_script(ALONE)
+    tab.goto(address + path_of("en", "eight-steps") + fragment)
+    reader = Live(tab)
+    reader.tab.set_default_timeout(PATIENCE)
+    reader.field(BLOCK)
+    reader.run()
+    assert tab.locator("iframe").count() == (place == "frame")
+    return reader
+
+
+POISON = """
+from pyodide.code import run_js
+try:
+    run_js('''(async () => {
+      const answer = () => new Response(
+        "<title>POISONED</title><script>window.poisoned = 1</script>",
+        { headers: { "content-type": "text/html" } });
+      for (const name of await caches.keys()) {
+        const cache = await caches.open(name);
+        for (const { url } of await cache.keys()) {
+          if (!url.includes("/live/")) await cache.put(url, answer());
+        }
+        await cache.put("ORIGIN/softmax/", answer());
+      }
+    })()''')
+except Exception as error:
+    print(type(error).__name__)
+"""
+"""Put a page of the attacker's in the place of every page that is kept to be read offline."""
+
+
+@when_live
+@in_each_place
+def test_no_page_is_replaced_by_the_code_of_a_link(place: str, visit: Visit, address: str) -> None:
+    fragment = link_of(visit, POISON.replace("ORIGIN", address))
+    tab = attacked(visit, address, fragment, place).tab
+    tab.evaluate(KEPT, "/softmax/index.html")
+    tab.context.set_offline(True)
+    for slug in ("softmax", "eight-steps"):
+        tab.goto(address + path_of("en", slug))
+        assert not tab.evaluate("window.poisoned"), slug
+        assert tab.locator("h1").count() == 1
+
+
+KEPT = """(path) => new Promise((resolve) => {
+  const timer = setInterval(async () => {
+    for (const name of await caches.keys()) {
+      for (const { url } of await (await caches.open(name)).keys()) {
+        if (!url.endsWith(path)) continue;
+        clearInterval(timer);
+        resolve();
+      }
+    }
+  }, 50);
+})"""
+REPLACE = """async () => {
+  for (const name of await caches.keys()) {
+    const cache = await caches.open(name);
+    for (const { url } of await cache.keys()) {
+      const headers = { "content-type": "text/html" };
+      await cache.put(url, new Response("<title>POISONED</title>", { headers }));
+    }
+  }
+}"""
+
+
+@when_live
+def test_what_the_build_did_not_list_is_not_served(visit: Visit, address: str) -> None:
+    """Where other scripts of the origin have written into the cache, no network is no page."""
+    tab = visit(path_of("en", "eight-steps"))
+    page = Live(tab)
+    page.edit(BLOCK)
+    page.settled()
+    tab.evaluate(KEPT, "/softmax/index.html")
+    tab.context.set_offline(True)
+    tab.goto(address + path_of("en", "softmax"))
+    assert tab.locator("h1").count() == 1
+    tab.evaluate(REPLACE)
+    with pytest.raises(Exception, match="ERR_"):
+        tab.goto(address + path_of("en", "softmax"))
+
+
+FORGED = """
+class Forged:
+    alt = ""
+    def svg(self, lang):
+        return '''DRAWING'''
+Forged()
+"""
+DRAWING = """<svg onload="window.poisoned = 1"><a href="javascript:alert(1)"><text>link</text></a>
+<image href="/stolen-image" /><script>window.poisoned = 1</script><style>* { color: red }</style>
+<path d="M0 0" fill="url(/stolen-fill)" style="width:50%;background:url(/stolen-style)" /></svg>
+<img src="/stolen-source" onerror="window.poisoned = 1"><iframe srcdoc="x"></iframe>
+<div class="md-search live-bar" style="position:fixed;inset:0" id="__words">over the page</div>
+<form action="/stolen-form"><button type="submit" formaction="x">press</button></form>"""
+HARMLESS = (
+    '<svg><path d="M0 0" fill-opacity="1"></path></svg>',
+    '<div class="frame" style="--at:0.5;color:var(--figure-ink,#23272d)">text</div>',
+)
+
+
+@when_live
+def test_a_figure_is_no_script(visit: Visit, watched: tuple[str, list[str]]) -> None:
+    address, asked = watched
+    fragment = link_of(visit, FORGED.replace("DRAWING", DRAWING))
+    tab = attacked(visit, address, fragment).tab
+    drawing = tab.locator(f"#out-{BLOCK} .drawing")
+    assert "over the page" in drawing.inner_text()
+    assert (
+        drawing.locator("a, image, script, style, img, iframe, form, [id], [onload]").count() == 0
+    )
+    assert drawing.locator("path").get_attribute("fill") is None
+    assert drawing.locator("[style], [class]").count() == 0
+    tab.wait_for_timeout(300)
+    assert not tab.evaluate("window.poisoned")
+    assert not [path for path in asked if SECRET in path]
+
+
+CLEAN = """async (drawings) => {
+  const { cleaned } = await import("/assets/live/clean.js");
+  return drawings.filter((html) => {
+    const [wanted, found] = [document.createElement("div"), document.createElement("div")];
+    wanted.innerHTML = html;
+    found.append(cleaned(html));
+    return !found.isEqualNode(wanted);
+  });
+}"""
+DRAWN = """() => [...document.querySelectorAll(".drawing")].map((one) => one.innerHTML)"""
+
+
+@when_live
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_published_figure_passes_whole(lang: str, visit: Visit, site: Path) -> None:
+    tab = visit(path_of(lang, "index"))
+    for slug in RUNNING:
+        html = (folder_of(site, lang, slug) / "index.html").read_text(encoding="utf-8")
+        drawings = tab.evaluate(
+            """(html) => {
+              const page = new DOMParser().parseFromString(html, "text/html");
+              return [...page.querySelectorAll(".drawing")].map((one) => one.innerHTML);
+            }""",
+            html,
+        )
+        assert tab.evaluate(CLEAN, [*drawings, *HARMLESS]) == [], slug
+    assert tab.evaluate(CLEAN, [DRAWING]) == [DRAWING]
+
+
+NAMES = [
+    "caches",
+    "indexedDB",
+    "fetch",
+    "XMLHttpRequest",
+    "WebSocket",
+    "WebSocketStream",
+    "EventSource",
+    "WebTransport",
+    "importScripts",
+    "Worker",
+    "SharedWorker",
+    "BroadcastChannel",
+    "storage",
+    "sendBeacon",
+    "eval",
+    "postMessage",
+    "close",
+    "FontFace",
+    "fonts",
+    "Request",
+    "FileSystemHandle",
+    "webkitRequestFileSystem",
+    "onmessage",
+    "Notification",
+    "Blob",
+    "cookieStore",
+    "locks",
+    "serviceWorker",
+    "scheduler",
+    "trustedTypes",
+    "requestAnimationFrame",
+    "OffscreenCanvas",
+]
+"""What no reader's code finds, at the worker or anywhere behind it."""
+
+REACH = """
+import js, json, asyncio
+from pyodide.code import run_js
+got = []
+
+def attempt(name, job):
+    try:
+        result = job()
+    except BaseException:
+        return
+    got.append(f"{name}: {result!r}"[:80])
+
+for name in NAMES:
+    attempt(name, lambda: getattr(js, name))
+    attempt(f"globalThis.{name}", lambda: getattr(js.globalThis, name))
+    attempt(f"navigator.{name}", lambda: getattr(js.navigator, name))
+    place = js.globalThis
+    while place is not None:
+        if js.Object.getOwnPropertyDescriptor(place, name) is not None:
+            got.append(f"{name} of {place}")
+        place = js.Object.getPrototypeOf(place)
+text = "globalThis.got = 1"
+attempt("run_js", lambda: run_js(text))
+attempt("Function", lambda: js.Function.new(text)())
+attempt("constructor", lambda: js.Object.constructor.new(text)())
+attempt("of a prototype", lambda: js.Function.prototype.constructor.new(text)())
+attempt("construct", lambda: js.Reflect.construct(js.Object.constructor, [text])())
+attempt("setTimeout", lambda: js.setTimeout(text, 0))
+attempt("WebAssembly", lambda: js.WebAssembly.compileStreaming("ORIGIN/stolen-wasm"))
+attempt("a worker's scope", lambda: js.WorkerGlobalScope.new())
+attempt("createObjectURL", lambda: js.URL.createObjectURL)
+
+import pyodide_js
+import pyodide.http
+attempt("open_url", lambda: pyodide.http.open_url("ORIGIN/stolen-open"))
+for job in (
+    lambda: pyodide.http.pyfetch("ORIGIN/stolen-fetch"),
+    lambda: pyodide_js.loadPackage("ORIGIN/stolen-1.0-py3-none-any.whl"),
+    lambda: pyodide_js.loadPackage("stolen"),
+):
+    attempt("a promise", lambda: asyncio.ensure_future(job()) and None)
+got = [one for one in got if not one.startswith("a promise")]
+attempt("IDBFS", lambda: pyodide_js.FS.mount(pyodide_js.FS.filesystems.IDBFS, {}, "/mnt"))
+import urllib.request
+attempt("urllib", lambda: urllib.request.urlopen("ORIGIN/stolen-urllib", timeout=1))
+print(json.dumps(got))
+"""
+
+
+@when_live
+@in_each_place
+def test_python_reaches_nothing_outside(
+    place: str, visit: Visit, watched: tuple[str, list[str]]
+) -> None:
+    """Not through its module `js`, not through prototypes, text that becomes code, or Pyodide."""
+    address, asked = watched
+    code = REACH.replace("NAMES", repr(NAMES)).replace("ORIGIN", address)
+    reader = attacked(visit, address, link_of(visit, code), place)
+    assert not reader.tab.locator(".live-error").count(), reader.tab.locator(
+        ".live-error"
+    ).inner_text()
+    assert json.loads(reader.output(BLOCK)) == []
+    reader.tab.wait_for_timeout(500)
+    assert not [path for path in asked if SECRET in path]
+
+
+WALLS = """async (address) => {
+  const { POLICY } = await import("/assets/live/guest.js");
+  const frame = document.createElement("iframe");
+  frame.setAttribute("sandbox", "allow-scripts");
+  frame.srcdoc = `<meta http-equiv="Content-Security-Policy" content="${POLICY}"><script>
+    onmessage = ({ data }) => {
+      const worker = new Worker(URL.createObjectURL(new Blob([data])));
+      worker.onmessage = (event) => parent.postMessage(event.data, "*");
+    };
+  </scr` + "ipt>";
+  const script = `(async () => {
+    const attempts = {
+      caches: () => caches.open("x"),
+      indexedDB: () => new Promise((yes, no) => {
+        const request = indexedDB.open("x");
+        Object.assign(request, { onsuccess: yes, onerror: no });
+      }),
+      fetch: () => fetch("${address}/stolen-fetch", { mode: "no-cors" }),
+      request: () => {
+        const request = new XMLHttpRequest();
+        request.open("GET", "${address}/stolen-request", false);
+        request.send();
+      },
+      socket: () => new Promise((yes, no) => {
+        const socket = new WebSocket("${address}/stolen-socket".replace("http", "ws"));
+        Object.assign(socket, { onopen: yes, onerror: no });
+      }),
+      events: () => new Promise((yes, no) => {
+        Object.assign(new EventSource("${address}/stolen-events"), { onopen: yes, onerror: no });
+      }),
+      scripts: () => importScripts("${address}/stolen-scripts"),
+      module: () => import("${address}/stolen-module"),
+      data: () => import("data:text/javascript,"),
+      font: () => new FontFace("x", "url(${address}/stolen-font)").load(),
+      files: () => navigator.storage.getDirectory(),
+      text: () => eval("1"),
+      function: () => Function("return 1")(),
+    };
+    const got = [];
+    for (const [name, attempt] of Object.entries(attempts)) {
+      try { await attempt(); got.push(name); } catch {}
+    }
+    postMessage(got);
+  })()`;
+  const answer = new Promise((resolve) => addEventListener("message", ({ data, source }) => {
+    if (source === frame.contentWindow) resolve(data);
+  }));
+  frame.addEventListener("load", () => frame.contentWindow.postMessage(script, "*"));
+  document.body.append(frame);
+  return answer;
+}"""
+
+
+@when_live
+def test_the_frame_holds_alone(visit: Visit, watched: tuple[str, list[str]]) -> None:
+    """Should a script find again what was taken from the worker, the browser still refuses it."""
+    address, asked = watched
+    tab = visit()
+    tab.goto(address + path_of("en", "index"))
+    assert tab.evaluate(WALLS, address) == []
+    assert not [path for path in asked if SECRET in path]
+
+
+# --- links ----------------------------------------------------------------------------------------
+
+
+def packed(entries: list[Any]) -> str:
+    """The fragment of a link that holds this, as RFC 1951 and 4648 say."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    content = packer.compress(json.dumps(entries).encode()) + packer.flush()
+    return "#live=" + base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def origin_of(site: Path, block: str) -> str:
+    """What a block of the eight steps was made from, as its page says."""
+    cells = source_of(site, "en", "eight-steps")["cells"]
+    return str(next(cell["origin"] for cell in cells if cell["id"] == block))
+
+
+@when_live
+@each_language
+@pytest.mark.parametrize("size", [101_000, 1_000_000, 30_000_000])
+def test_a_link_that_holds_too_much_is_refused_at_once(
+    size: int, lang: str, visit: Visit, site: Path
+) -> None:
+    code = ("x = 1\n" * (size // 6 + 1))[:size]
+    edit = [[BLOCK, origin_of(site, BLOCK), 0, 1, code, True]]
+    tab = visit(path_of(lang, "eight-steps") + packed(edit))
+    tab.wait_for_function('document.querySelector(".live-status")?.textContent', timeout=10_000)
+    assert tab.locator(".live-status").text_content() == words_of(lang)["tooLarge"]
+    assert tab.locator(".live-editor").count() == 0
+
+
+@when_live
+def test_a_link_of_100_kilobytes_is_taken(visit: Visit, site: Path) -> None:
+    code = ("x = 1\n" * 100_000)[:99_000]
+    edit = [[BLOCK, origin_of(site, BLOCK), 0, 1, code, True]]
+    tab = visit(path_of("en", "eight-steps") + packed(edit))
+    assert Live(tab).field(BLOCK).input_value().startswith(code)
+
+
+@when_live
+def test_edits_too_long_for_a_link_stay_here(visit: Visit) -> None:
+    tab = visit(path_of("en", "eight-steps"), service_workers="block")
+    page = Live(tab)
+    page.edit(BLOCK).fill("y = 2\n" * 15_000)
+    page.edit("stepper").fill("z = 3\n" * 15_000)
+    page.press("share")
+    tab.wait_for_function(
+        "(text) => document.querySelector('.live-status').textContent === text",
+        arg=page.words["tooLong"],
+    )
+    assert not tab.evaluate("location.hash")
+
+
+@when_live
+def test_five_lost_blocks_are_named(visit: Visit) -> None:
+    lost = [[f"<b>gone {n}</b>", "x", 0, 1, "print(1)", True] for n in range(1000)]
+    tab = visit(path_of("en", "eight-steps") + packed(lost))
+    tab.wait_for_function('document.querySelector(".live-status")?.textContent')
+    says = tab.locator(".live-status").text_content()
+    assert "<b>gone 4</b> …" in says
+    assert "gone 5" not in says
+    assert not tab.locator(".live-status b").count()
+
+
+@when_live
+@each_language
+def test_the_code_of_a_link_waits_for_run(lang: str, visit: Visit) -> None:
+    """Editing another block, a knob or the scratch cell does not run it; it says whose it is."""
+    fragment = link_of(visit, "print('from afar')")
+    tab = visit(path_of(lang, "eight-steps") + fragment, service_workers="block")
+    page = Live(tab, lang)
+    page.tab.set_default_timeout(PATIENCE)
+    page.field(BLOCK)
+    box = tab.locator(f'.block[data-block="{BLOCK}"] .live-foreign')
+    whose = page.words["linked"].replace("{}", "1")
+    assert box.inner_text() == page.words["foreign"]
+    assert page.status() == whose
+    page.edit("stepper")
+    tab.get_by_role("button", name=page.words["scratch"]).click()
+    tab.wait_for_function(
+        """(text) => document.querySelector(".live-bar button").hidden &&
+          document.querySelector(".live-status").textContent === text""",
+        arg=whose,
+    )
+    tab.wait_for_timeout(500)
+    assert "from afar" not in page.output(BLOCK)
+    page.run()
+    assert "from afar" in page.output(BLOCK)

@@ -34,7 +34,7 @@ def test_an_output_names_its_listing_functions_versions_and_seed(project: Projec
             "softmax(np.random.default_rng(42).random(3))",
             "from attention_docs.figures import heatmap",
             "",
-            "heatmap(weights)  # a figure draws numbers, none comes from it",
+            "heatmap(weights)",
             "",
         ]
     )

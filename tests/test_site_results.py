@@ -40,7 +40,7 @@ def test_a_block_depends_on_the_blocks_before_it(built: Project) -> None:
     built.edit(WEIGHTS, "2.0, 4.0, 4.0", "2.0, 4.0, 5.0")
     assert ran(built.build()) == (2, 1)
     assert "0.0634" not in built.html("weights")
-    built.edit(WEIGHTS, 'name = "weights"', 'name = "Weights"')
+    built.edit(WEIGHTS, 'name = "weights"', 'name = "values"')
     assert ran(built.build()) == (1, 2)
 
 
@@ -60,9 +60,9 @@ def test_a_refresh_asks_no_record_again_until_something_changed(built: Project) 
     built.edit("attention_docs/checks.py", '"""Checks', '"""These checks')  # behind softmax
     third, _ = build(second)
     assert third.executor.ran == len(texts)
-    built.edit(WEIGHTS, 'name = "weights"', 'name = "Weights"')
+    built.edit(WEIGHTS, 'name = "weights"', 'name = "values"')
     fourth, after = build(third)
-    assert (fourth.executor.ran, after[-1]) == (1, texts[-1].replace("weights", "Weights"))
+    assert (fourth.executor.ran, after[-1]) == (1, texts[-1].replace("weights", "values"))
 
 
 def test_versions_belong_to_the_key(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +89,8 @@ def test_pages_that_use_one_name_differently_do_not_meet(built: Project) -> None
     seen = "'scores' in globals(), np.get_printoptions()['precision']"
     built.edit(CONSTANTS, "print(name, CONSTANT)", f"import numpy as np\n\nprint(name, {seen})")
     built.edit(WEIGHTS, "scores = ", "np.set_printoptions(precision=1)\nscores = ")
+    table = "docs/listings/constants.zh.toml"
+    built.edit(table, "[strings]\n", '[strings]\n"precision" = "precision"\n')
     assert ran(built.build()) == (3, 0)
     assert "constants False 8" in built.html("")
 

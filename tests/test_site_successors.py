@@ -72,10 +72,11 @@ def test_the_woven_markdown_is_built_by_a_generator_that_knows_nothing(project: 
         article = BeautifulSoup(html, "lxml").article
         assert article
         text = " ".join(article.get_text(" ").split())
-        assert "weights [0.0634, 0.4683, 0.4683]" in text
+        name = {"en": "weights", "zh": "权重"}[lang]
+        assert f"{name} [0.0634, 0.4683, 0.4683]" in text
         assert "The first weight is 0.0634" in text
         assert article.find("a", string="the next")["title"] == "0.47"  # type: ignore[index]
-        assert [cell.get_text() for cell in article.find_all("td")] == ["weights", "0.06"]
+        assert [cell.get_text() for cell in article.find_all("td")] == [name, "0.06"]
         math = article.find("math")
         assert math
         assert "0.468" in math.get_text()

@@ -532,7 +532,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         for turn in self.turns.values():
             if self._stands(turn):
                 placed = self.build.placed[turn.source.path]
-                kept |= {f"{placed.url}index.html", placed.markdown, placed.notebook}
+                kept |= {f"{placed.url}index.html", placed.markdown}
+                kept |= {placed.notebook, placed.listing}
                 kept.add(live_pages.place(turn.source))
         target = self.place.target
         kept |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}

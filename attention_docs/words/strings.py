@@ -38,18 +38,25 @@ class FormattedString(str):
         return FormattedString, (self.template, *self.parts)
 
 
+FILE = re.compile(r"(?:[\w.-]*/)*[\w-]+(?:\.[a-z]{2,5})+|/[\w./-]+")
+
+
 def has_words(text: str) -> bool:
-    """Whether a text, or a template without its places, holds a word; names of code are none.
+    """Whether a text, or a template without its places, holds a word.
+
+    Names of code and of files are none.
 
     Examples:
         >>> has_words("d_k = 4"), has_words("q{} · k{}"), has_words("np.exp(nan)")
         (False, False, False)
-        >>> has_words("[NaN, NaN]")
-        False
+        >>> has_words("[NaN, NaN]"), has_words("two-rows.csv"), has_words("/tmp/secret")
+        (False, False, False)
         >>> has_words("Sum: {}.")
         True
     """
-    return "\n" not in text and bool(WORD.search(PLACE.sub(" ", text)))
+    if "\n" in text or FILE.fullmatch(text):
+        return False
+    return bool(WORD.search(PLACE.sub(" ", text)))
 
 
 class Translator:

@@ -270,7 +270,7 @@ for name in NAMES:
     attempt(f"globalThis.{name}", lambda: getattr(js.globalThis, name))
     attempt(f"navigator.{name}", lambda: getattr(js.navigator, name))
     place = js.globalThis
-    while place is not None:
+    while place:  # null is false, and no None
         if js.Object.getOwnPropertyDescriptor(place, name) is not None:
             got.append(f"{name} of {place}")
         place = js.Object.getPrototypeOf(place)

@@ -64,8 +64,9 @@ class Cell {
   /* What stands on the page now is what was published. */
   look() {
     this.pre = this.frame?.querySelector("pre > code");
-    this.drawing = this.frame?.querySelector(".drawing");
-    this.was = { text: this.pre?.innerHTML ?? "" };
+    this.drawing = this.frame?.querySelector(".drawing, .table-frame");
+    this.checkMark = this.frame?.querySelector("details.checks");
+    this.was = { text: this.pre?.innerHTML ?? "", checks: this.checkMark?.innerHTML ?? "" };
   }
 
   get edited() { return this.code !== this.base; }
@@ -89,6 +90,7 @@ class Cell {
     if ("text" in result) this.now.text = result.text;
     if ("figure" in result) this.now.figure = result.figure;
     this.changed = result.changed;
+    this.failing = (result.checks ?? []).some(([, holds]) => !holds) ? result.checks : null;
     for (const [number, text] of Object.entries(result.values)) this.seen.set(Number(number), text);
   }
 
@@ -107,6 +109,7 @@ class Cell {
         if (copy) copy.dataset.clipboardText = this.pre.textContent.trimEnd();
       }
       if (this.drawing && whole) this.paintFigure(figure && !peeks);
+      this.paintChecks(!peeks);
       this.frame.classList.toggle("live-changed", text || figure);
       this.offerPublished(text || figure);
     }
@@ -122,7 +125,10 @@ class Cell {
     const moved = this.drawing.querySelector(".stepper")?.classList.contains("moved");
     this.was.figure ??= this.drawing.cloneNode(true);
     const wanted = this.was.figure.cloneNode(shown === null);
-    if (shown !== null) wanted.replaceChildren(cleaned(shown));
+    if (shown !== null) {
+      wanted.replaceChildren(cleaned(shown));
+      markCells(wanted, this.was.figure);
+    }
     become(this.drawing, wanted);
     this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
     this.painted = shown;
@@ -138,6 +144,18 @@ class Cell {
     }
     fresh[0].dispatchEvent(new Event("input", { bubbles: true })); // ../stepper.js
     this.drawing.querySelector(".stepper")?.classList.toggle("moved", Boolean(moved));
+  }
+
+  /* What the block has checked may not hold with the reader's edits. */
+  paintChecks(live) {
+    if (!this.checkMark) return;
+    const failing = live ? this.failing : null;
+    this.checkMark.classList.toggle("live-failing", Boolean(failing));
+    this.checkMark.innerHTML = this.was.checks;
+    if (!failing) return;
+    this.checkMark.querySelector("summary").textContent = words.unchecked;
+    const items = failing.map(([statement, holds]) => element("li", {}, `${holds ? "✓" : "✗"} ${statement}`));
+    this.checkMark.querySelector("ul").replaceChildren(...items);
   }
 
   /* Of a stepper, the frame that a reader sees, while a hand is on a knob; the others follow. */
@@ -391,6 +409,16 @@ function marked(text, published) {
   }).join("") + (text ? "\n" : "");
 }
 
+/* The cells of a table that are not as published. */
+function markCells(shown, published) {
+  const [now, was] = [shown, published].map((inside) => [...inside.querySelectorAll("td")]);
+  if (now.length !== was.length) return;
+  now.forEach((cell, n) => {
+    if (cell.textContent === was[n].textContent) return;
+    cell.replaceChildren(element("mark", {}, ...cell.childNodes));
+  });
+}
+
 const places = new Map(); // of each inline value
 
 function findPlaces() {
@@ -590,6 +618,7 @@ function reset() {
   for (const cell of cells) {
     cell.set(cell.base);
     cell.changed = [false, false];
+    cell.failing = null;
     cell.peeks = cell.foreign = false;
     cell.seen.clear();
     cell.fails(null);

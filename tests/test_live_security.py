@@ -299,6 +299,8 @@ attempt("IDBFS", lambda: pyodide_js.FS.mount(pyodide_js.FS.filesystems.IDBFS, {}
 import urllib.request
 attempt("urllib", lambda: urllib.request.urlopen("ORIGIN/stolen-urllib", timeout=1))
 print(json.dumps(got))
+import numpy as np
+s = np.zeros(3)  # what the blocks below need
 """
 
 

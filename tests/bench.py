@@ -102,7 +102,7 @@ def flatten(project: Path, stock: bool) -> None:
     if not stock:
         export._box = box_as_written
     for page in build.all:
-        woven = build.weave(page)
+        woven = build.assemble(page)
         if page.slug != "mistakes":  # the gallery holds outputs; other lists are of titles
             woven.expand = lambda request: None
         front = "\n".join(page.lines[: page.body_line])

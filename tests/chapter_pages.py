@@ -89,7 +89,7 @@ def _shown(result: Result) -> dict[str, Any]:
 
 def _records(build: Build, page: Page) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(
-        f"[{numbers.as_lines(numbers.records(build.address(page), build.weave(page)))}]"
+        f"[{numbers.as_lines(numbers.records(build.address(page), build.assemble(page)))}]"
     )
     return found
 
@@ -97,7 +97,7 @@ def _records(build: Build, page: Page) -> list[dict[str, Any]]:
 def _html(build: Build, page: Page) -> str:
     """A page as Markdown makes it, without the theme."""
     extension = SiteExtension()
-    extension.woven = build.weave(page)
+    extension.woven = build.assemble(page)
     fence = {"name": "python", "class": "python", "validator": extension.fences}
     fences = {"custom_fences": [fence | {"format": extension.lay_out}]}
     plain = ["admonition", "attr_list", "md_in_html", "tables", "toc"]

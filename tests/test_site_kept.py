@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from attention_docs.site import build as building
-from attention_docs.site.build import Build, Target, code_of
+from attention_docs.site.build import Build
+from attention_docs.site.fingerprints import fingerprint_code
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.shelf import Made, Shelf
 from attention_docs.site.store import Store
+from attention_docs.site.target import Target
 from tests.mini import WEIGHTS, Project, content, ran
 
 PAGES = {"docs/en/index.md", "docs/en/weights.md", "docs/zh/index.md", "docs/zh/weights.md"}
@@ -84,11 +86,11 @@ def test_a_change_reaches_the_pages_that_depend_on_it_and_no_others(
 
 
 def test_the_code_of_the_site_is_one_of_the_makers(project: Project) -> None:
-    before = code_of(project.root)
+    before = fingerprint_code(project.root)
     append("docs/en/weights.md", "More.")(project)
-    assert code_of(project.root) == before
+    assert fingerprint_code(project.root) == before
     append("attention_docs/site/render/blocks.py", "# changed")(project)
-    assert code_of(project.root) != before
+    assert fingerprint_code(project.root) != before
 
 
 def test_a_section_that_moved_in_its_listing_reaches_its_pages(project: Project) -> None:

@@ -38,7 +38,10 @@ publish   what stands beside the pages
               survive into HTML
 store     records on disk
 addresses of pages, and relative to each other
-build     pages in, woven pages out, without a site generator
-plugin    the events of mkdocs; mkdocs_page: what it knows of a page
+target    where a site will be
+content   all pages as they were read, and compared
+fingerprints  what a finished page depends on
+build     pages in, pages with results out, without a site generator
+plugin    the events of mkdocs; adapter: what each of them means for a build
 export    the woven Markdown for another generator
 """

@@ -164,7 +164,7 @@ def export(build: Build, folder: Path) -> list[Failure]:
 
 
 def _whole(build: Build, page: Page, prose: Callable[[str], str]) -> str:
-    body = markdown(build.weave(page), prose, lambda name: reference(name, build.root))
+    body = markdown(build.assemble(page), prose, lambda name: reference(name, build.root))
     meta = {name: said for name, said in page.meta.items() if name not in OURS}
     front = yaml.safe_dump(meta, allow_unicode=True, sort_keys=False, width=10**6)
     return f"---\n{front}---\n{body}"
@@ -178,7 +178,7 @@ def main(folder: Path) -> int:
         build.executor.start(build.all)
     failures = build.failures + build.executor.finish()
     failures = failures or export(build, folder)
-    for failure in sorted({build.told(failure) for failure in failures}):
+    for failure in sorted({build.point_to_origin(failure) for failure in failures}):
         print(failure, file=sys.stderr)
     return int(bool(failures))
 

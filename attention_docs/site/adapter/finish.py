@@ -1,0 +1,76 @@
+"""Write what stands beside the pages, and publish the site if nothing is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mkdocs.config.defaults import MkDocsConfig
+
+from attention_docs.site.adapter.log import log
+from attention_docs.site.adapter.state import BuildState
+from attention_docs.site.publish import live as live_pages
+from attention_docs.site.publish import site, styles
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.render.weave import FILES
+
+
+def finish_build(state: BuildState, config: MkDocsConfig) -> None:
+    """Stop on all that is wrong; otherwise the new site takes the place of the old one."""
+    build, executor, stage = state.build, state.build.executor, state.place.stage
+    faults = state.find_faults()
+    log.info("Numbers: %d blocks ran, %d reused", executor.ran, executor.reused)
+    state.stop_on(faults)
+    by_path = {page.source.path: page for page in state.pages.values()}
+    pages = [
+        site.Finished(placed, page.rendered)
+        for placed in build.catalogue.pages
+        if (page := by_path.get(placed.page.path)) and page.rendered
+    ]
+    site.beside(stage, build.catalogue, pages, executor, build.search_vocabulary)
+    styles.write_styles(stage, Path(config.docs_dir), state.tools.sheets)
+    if build.target.live:
+        live_pages.beside(stage, build.root, build.cache, executor.locales)
+    if state.session.served:
+        _refresh(state)
+    else:
+        _publish(state, pages)
+    config.site_dir = str(state.place.target)
+    _tidy_caches(state)
+
+
+def _publish(state: BuildState, pages: list[site.Finished]) -> None:
+    """Put the whole new site in place of the old one, unless a page is missing."""
+    place, target = state.place, state.build.target
+    lost = place.missing(f"{one.placed.url}index.html" for one in pages)
+    state.stop_on(Failure(f"site/{name}", 1, "was made and is not there") for name in lost)
+    if target.live:
+        live_pages.list_for_offline(place.stage)
+    base = urlsplit(target.site_url).path or "/"
+    site.archive(place.stage, state.card, base, state.page_cache.store)
+    place.publish()
+
+
+def _refresh(state: BuildState) -> None:
+    """Under `serve`: what is new joins what stands there."""
+    unchanged = set()
+    for page in state.pages.values():
+        if state.is_shown(page):
+            placed = state.build.placed[page.source.path]
+            unchanged |= {f"{placed.url}index.html", placed.markdown}
+            unchanged |= {placed.notebook, placed.listing}
+            unchanged.add(live_pages.place(page.source))
+    target = state.place.target
+    unchanged |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}
+    state.place.refresh(unchanged)
+    pages = state.pages.values()
+    state.session.shown = {page.source.path: page.key for page in pages if page.is_clean}
+
+
+def _tidy_caches(state: BuildState) -> None:
+    """Throw away what no build has wanted for a day."""
+    for page in state.pages.values():
+        state.page_cache.use(page.key)
+    state.page_cache.store.tidy()
+    state.build.executor.use()
+    state.build.executor.store.tidy()

@@ -1,0 +1,171 @@
+"""Render a page or take it from the cache, and write it with its copies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mkdocs.exceptions import BuildError
+from mkdocs.structure.pages import Page
+
+from attention_docs.site.adapter.page import made, reuse
+from attention_docs.site.adapter.state import BuildState, PageState
+from attention_docs.site.addresses import relative
+from attention_docs.site.publish import live as live_pages
+from attention_docs.site.publish.catalogue import Placed
+from attention_docs.site.publish.guard import survivors
+from attention_docs.site.publish.head import head
+from attention_docs.site.publish.listings import translated_listing
+from attention_docs.site.publish.markdown import markdown as markdown_copy
+from attention_docs.site.publish.notebook import notebook
+from attention_docs.site.publish.place import write
+from attention_docs.site.read import remade
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.page import Page as Source
+from attention_docs.site.render import blocks, theme
+from attention_docs.site.render.cards import glyph
+
+
+def begin_page(state: BuildState, page: Page, source: Source) -> str:
+    """The Markdown of a page with its results; "" for one that is taken as it was."""
+    page.meta = {**source.meta, "search": {"exclude": True}}  # from the theme's own index
+    if glyph(source.slug):
+        page.meta["icon"] = f"chapter/{source.slug}"  # in the navigation
+    known = state.pages[page.file.src_uri] = _create_page_state(state, source)
+    is_finished = state.is_finished(source, known.key)
+    if source.documents:  # their links to each other are found while they are rendered
+        is_finished = source.lang in state.documented
+    if is_finished:
+        known.rendered = state.page_cache.made(known.key)
+    if known.rendered:
+        page.render = partial(reuse, page, known.rendered)  # type: ignore[method-assign]
+        return ""
+    known.is_new = True
+    known.assembled = known.assembled or state.build.assemble(source)
+    state.tools.extension.woven = known.assembled
+    # A fault of a list such as docs/mistakes.toml is none of this page: `build` has it.
+    has_failed = bool(known.assembled.failures or state.build.failures)
+    state.is_stopped = has_failed and not state.session.served
+    known.warnings = len(state.session.listener.messages)
+    return known.assembled.markdown()
+
+
+def _create_page_state(state: BuildState, source: Source) -> PageState:
+    """A page that shows what others print is assembled before its key can be said."""
+    assembled = state.build.assemble(source) if source.waits else None
+    return PageState(source, state.build.page_key(source, assembled), assembled=assembled)
+
+
+def finish_html(state: BuildState, page: Page, html: str) -> str:
+    """The HTML that Markdown made of a page; what is known of it is noted."""
+    state.tools.extension.woven = None
+    known = state.pages.get(page.file.src_uri)
+    if known is None or known.assembled is None or not known.is_new:
+        return html
+    source, assembled, build = known.source, known.assembled, state.build
+    if source.origin and source.documents:
+        html = remade.documentation(build.scripts[source.lang], html)
+    html = blocks.faults(assembled) + html
+    known.rendered = made(page, html, assembled, build.addresses.folder(source.lang))
+    state.failures += assembled.failures
+    # What was wrong before anything ran is part of the page's key.
+    expected = {fault for fault in build.failures if fault.path == source.path}
+    has_new_warnings = known.warnings != len(state.session.listener.messages)
+    known.is_clean = expected >= set(assembled.failures) and not has_new_warnings
+    return html
+
+
+def describe_page(state: BuildState, known: PageState) -> dict[str, Any]:
+    """What the templates in theme/ say of a page."""
+    placed, build = state.build.placed[known.source.path], state.build
+    return {
+        "language_tags": build.tags,
+        "about": head(placed, build.catalogue, state.card),
+        "script": _describe_script(state, placed),
+        "takeaway": placed.line(build.offers_archive(known.source)),
+    }
+
+
+def _describe_script(state: BuildState, placed: Placed) -> dict[str, Any]:
+    """What the page's script needs: its words, and where a live page finds what it loads."""
+    words = state.build.words(placed.page.lang)["site"]
+    found: dict[str, Any] = dict(words["script"])
+    if state.build.target.live and placed.page.blocks:
+        folder = relative(f"{live_pages.FOLDER}/", placed.url)
+        page = relative(live_pages.place(placed.page), placed.url)
+        knobs = [b.id for b in placed.page.blocks if any(s.knobs for s in b.sections)]
+        found["live"] = {**words["live"], "folder": folder, "page": page, "knobs": knobs}
+    return found
+
+
+def write_page(
+    state: BuildState, page: Page, known: PageState, render: Callable[[], str], stage: Path
+) -> str:
+    """Write a page and its copies; its HTML, or "" for one that stands there already."""
+    if state.is_shown(known):
+        return ""
+    if known.is_new:
+        files = _render_files(state, page, known, render)
+    else:
+        files = state.page_cache.files(known.key) or {}
+        if not files:  # another process threw it away since it was looked up
+            raise BuildError(f"the cached {known.source.path} is gone: build again")
+    for name, content in files.items():
+        write(stage / name, content)
+    return files[page.file.dest_uri]
+
+
+def _render_files(
+    state: BuildState, page: Page, known: PageState, render: Callable[[], str]
+) -> dict[str, str]:
+    """The files of a page by their places; cached if nothing is wrong with them."""
+    source, messages = known.source, state.session.listener.messages
+    html = mend_html(state, render(), source.lang, page.url)
+    left = {text for _, text in survivors(html)}
+    state.failures += [
+        Failure(source.path, source.line_of(text), f"left in the page: {text}") for text in left
+    ]
+    is_warned = any(page.file.src_uri in message for message in messages)
+    known.is_clean = known.is_clean and not (left or is_warned or state.is_theme_unknown)
+    files = {page.file.dest_uri: html}
+    try:
+        files |= _make_copies(state, known)
+    except Failure as failure:
+        state.failures.append(failure)
+        return files
+    if known.is_clean and known.rendered:
+        state.page_cache.keep(known.key, known.rendered, files)
+    return files
+
+
+def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
+    """The Markdown copy, the notebook and the other files of a page, by their places."""
+    build = state.build
+    assembled = known.assembled or build.assemble(known.source)
+    placed = build.placed[known.source.path]
+    found = {placed.markdown: markdown_copy(assembled, placed, build.catalogue)}
+    if placed.notebook:
+        found[placed.notebook] = notebook(assembled, placed, build.catalogue)
+    if placed.listing and placed.translated:
+        found[placed.listing] = translated_listing(assembled.page)
+    if build.target.live and assembled.page.blocks:
+        document = live_pages.document(assembled)
+        found[live_pages.place(assembled.page)] = json.dumps(document, ensure_ascii=False)
+    return found | assembled.files
+
+
+def mend_html(state: BuildState, html: str, lang: str, url: str) -> str:
+    """A page with what the theme's HTML lacks."""
+    build = state.build
+    folder = build.addresses.folder(lang)
+    index = relative(folder, url) if folder else ""
+    is_translated = lang != build.languages[0]
+    html, missing = theme.mended(html, build.words(lang), index, build.tags[lang], is_translated)
+    for piece in missing:
+        failure = Failure("attention_docs/site/render/theme.py", 1, f"not in the HTML: {piece}")
+        state.failures.append(failure)
+    state.is_theme_unknown = state.is_theme_unknown or bool(missing)
+    return html

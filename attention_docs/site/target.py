@@ -1,0 +1,26 @@
+"""Where a site will be, and what it offers there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a site will be.
+
+    Attributes:
+        site_url: its own address, or "".
+        repository: that of its repository, or "".
+        edit: what "edit this page" leads to.
+        shared: what is shown where a page is shared, in words.
+        served: whether it is only served while somebody writes.
+        live: whether its pages can run in a reader's browser.
+    """
+
+    site_url: str = ""
+    repository: str = ""
+    edit: str = ""
+    shared: str = ""
+    served: bool = False
+    live: bool = False

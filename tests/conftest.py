@@ -54,10 +54,17 @@ VNU_JAR = os.environ.get("VNU_JAR", "")
 UNASSERTED = pytest.StashKey[list[str]]()
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say last of all which numbers in sentences no test looks at: it is why the run has failed."""
+    found = config.stash.get(UNASSERTED, [])
+    if found and (reporter := config.pluginmanager.get_plugin("terminalreporter")):
+        reporter.section("numbers in sentences that no test asserts", red=True)
+        for message in found:
+            reporter.write_line(message)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what did not run, and which numbers in sentences no test looks at."""
-    for message in terminalreporter.config.stash.get(UNASSERTED, []):
-        terminalreporter.write_line(f"UNASSERTED {message}", red=True)
+    """Say what did not run."""
     if not BROWSER and not os.environ.get("REQUIRE_BROWSER"):
         terminalreporter.write_line(
             f"Browser tests did not run: none of {', '.join(BROWSERS)} was found."

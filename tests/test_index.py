@@ -45,9 +45,8 @@ def rounded(numbers):
 
 
 @pytest.mark.site
-@each_language
-def test_the_picture_goes_from_each_query_to_its_output(page, lang):
-    frames = {one["data-at"]: one for one in page(lang, "index").article.select("#out-map .frame")}
+def test_the_picture_goes_from_each_query_to_its_output(page):
+    frames = {one["data-at"]: one for one in page("en", "index").article.select("#out-map .frame")}
     assert list(frames) == [f"{i} {stage}" for i in (1, 2, 3) for stage in (1, 2, 3, 4)]
     for i in range(3):
         scores = [score / mpmath.sqrt(3) for score in product([QUERIES[i]], transpose(KEYS))[0]]
@@ -56,14 +55,10 @@ def test_the_picture_goes_from_each_query_to_its_output(page, lang):
             frame = frames[f"{i + 1} {stage}"]
             steps, weights = (svg["aria-label"] for svg in frame.select("svg"))
             for n, numbers in enumerate(made, start=1):  # what is still to come is not told
-                assert (", ".join(numbers) in joined(steps)) == (n <= stage), (i, stage)
-            assert all(", ".join(rounded(row)) in joined(weights) for row in WEIGHTS)
+                assert (", ".join(numbers) in steps) == (n <= stage), (i, stage)
+            assert all(", ".join(rounded(row)) in weights for row in WEIGHTS)
             if stage > 1:
                 assert ", ".join(made[stage - 1]) in frame.figcaption.get_text()
-
-
-def joined(told):
-    return told.replace("、", ", ")
 
 
 @pytest.mark.site

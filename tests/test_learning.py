@@ -27,7 +27,7 @@ from attention_docs.learning import (
     self_attention_backward,
 )
 from attention_docs.site.read.listing import read_listing
-from tests.conftest import ROOT, each_language, number_of, tries
+from tests.conftest import ROOT, number_of, tries
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, holds, pm, product, transpose
 
 few = tries(60)
@@ -425,9 +425,8 @@ def test_no_sequence_is_in_both_sets():
 
 
 @pytest.mark.site
-@each_language
-def test_task(page, lang):
-    rows = [tuple(row.values()) for row in page(lang, "learning").table("task")]
+def test_task(page):
+    rows = [tuple(row.values()) for row in page("en", "learning").table("task")]
     names, tokens, wanted = zip(*rows, strict=True)
     assert "".join(names) == "ABCabc"
     _, others = task_draws()
@@ -438,10 +437,9 @@ def test_task(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_slider(page, lang):
+def test_slider(page):
     """Every frame says the loss and the weight that torch finds at its step."""
-    chapter = page(lang, "learning")
+    chapter = page("en", "learning")
     _, others = task_draws()
     captions = [one.get_text() for one in chapter.article.select(".frame figcaption")]
     stops = (0, 10, 25, 40, 50, 60, 75, 100, 400)

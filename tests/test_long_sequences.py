@@ -25,7 +25,6 @@ from attention_docs.long_sequences import (
     t5_bias,
     t5_buckets,
 )
-from tests.conftest import each_language
 from tests.exact import printed
 
 seeds = st.integers(0, 2**32 - 1)
@@ -326,9 +325,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.site
-@each_language
-def test_every_kind_of_position(page: Any, lang: str) -> None:
-    chapter = page(lang, "long-sequences")
+def test_every_kind_of_position(page: Any) -> None:
+    chapter = page("en", "long-sequences")
     lines = page("en", "long-sequences").table("table")
     captions = [one.get_text() for one in chapter.soup.select(".frame figcaption")]
     assert len(lines) == len(captions) == len(CASES)
@@ -349,10 +347,9 @@ def test_every_kind_of_position(page: Any, lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_the_first_picture(page: Any, lang: str) -> None:
+def test_the_first_picture(page: Any) -> None:
     """What its text says of the last four positions: the mean, then the lowest and the highest."""
-    first = page(lang, "long-sequences").article.find("svg")
+    first = page("en", "long-sequences").article.find("svg")
     told = [float(one) for one in re.findall(r"\d\.\d\d", first["aria-label"])]
     for kind in KINDS[:3]:
         shares = [share / 100 for share in percents(right(kind), 60, 64)]
@@ -362,8 +359,7 @@ def test_the_first_picture(page: Any, lang: str) -> None:
 
 
 @pytest.mark.site
-@each_language
-def test_what_the_text_says_of_the_kinds(page: Any, lang: str) -> None:
+def test_what_the_text_says_of_the_kinds(page: Any) -> None:
     """Where the page calls one kind better, no seed of the other reaches it."""
     late = {name: percents(right(kind, **o), 32, 64) for name, (kind, o) in CASES.items()}
     near = {n: percents(right(k, window=L, **o), 32, 64) for n, (k, o) in CASES.items()}
@@ -374,7 +370,7 @@ def test_what_the_text_says_of_the_kinds(page: Any, lang: str) -> None:
     assert min(late["ALiBi"]) > max(late["T5"])
     early = {k: percents(right(*[CASES[k][0]], **CASES[k][1]), 0, L) for k in CASES}
     assert max(early["RoPE, t / 4"]) < min(early["RoPE, NTK"])
-    values = page(lang, "long-sequences").values("experiment")
+    values = page("en", "long-sequences").values("experiment")
     assert values[0] == str(SEEDS)
     span(values[-1], right("sinusoids", n=4 * L), 32, 64)
     assert min(percents(right("sinusoids", n=4 * L), 32, 64)) > max(late["sinusoids"])

@@ -22,7 +22,7 @@ from attention_docs.multi_head import (
     split_heads,
 )
 from attention_docs.nn import MultiHeadAttention
-from tests.conftest import each_language, tries
+from tests.conftest import tries
 from tests.exact import dot, printed, product, rank
 
 SEEDS = st.integers(0, 10**6)
@@ -454,10 +454,9 @@ W_KEY_1 = [[1, 0], [0, 0], [0, 1], [0, 0]]
 
 
 @pytest.mark.site
-@each_language
-def test_formulas_of_the_sentence(page, lang):
+def test_formulas_of_the_sentence(page):
     """The matrices in the text give the dot products that LOOKED_FOR says."""
-    source = page(lang, "multi-head").markdown.read_text(encoding="utf-8")
+    source = page("en", "multi-head").markdown.read_text(encoding="utf-8")
     found = [
         [[int(one) for one in row.split("&")] for row in body.split(r"\\")]
         for body in re.findall(r"begin\{bmatrix\}([-0-9 &\\]+)\\end", source)
@@ -482,10 +481,9 @@ def test_verb(page):
 
 
 @pytest.mark.site
-@each_language
-def test_routes(page, lang):
+def test_routes(page):
     """Every frame of the stepper: a map, the chosen row times the speeds, and the caption."""
-    frames = page(lang, "multi-head").article.select("#out-routes figure.frame")
+    frames = page("en", "multi-head").article.select("#out-routes figure.frame")
     signed = [one_map(1), one_map(2)]
     signed.append(minus(*signed))
     places = [(r, i) for r in range(3) for i in (1, 0, 2)]  # the verb first
@@ -542,9 +540,8 @@ def test_exact(page):
 
 
 @pytest.mark.site
-@each_language
-def test_split(page, lang):
-    chapter = page(lang, "multi-head")
+def test_split(page):
+    chapter = page("en", "multi-head")
     tokens = [[10 * i + c for c in (1, 2, 3, 4)] for i in (1, 2, 3)]
     halves = [[one for row in tokens for one in row[a : a + 2]] for a in (0, 2)]
     drawing = chapter.article.select_one("#out-split svg")
@@ -741,10 +738,9 @@ def test_moved(page):
 
 
 @pytest.mark.site
-@each_language
-def test_import(page, lang):
+def test_import(page):
     wanted = "NameError: name 'nn' is not defined"
-    assert page(lang, "multi-head").output("mistake-import") == wanted
+    assert page("en", "multi-head").output("mistake-import") == wanted
     with pytest.raises(NameError, match="name 'nn' is not defined"):
         exec("import torch.nn\nnn.Linear", {})
     exec("from torch import nn\nnn.Linear", {})

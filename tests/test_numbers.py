@@ -6,26 +6,24 @@ import mpmath
 import pytest
 
 from attention_docs.site.publish.review import chapters
-from tests.conftest import ROOT, each_language
+from tests.conftest import ROOT
 from tests.exact import KEYS, QUERIES, attention_weights
 
 
 @pytest.mark.site
-@each_language
-def test_the_example_of_an_inline_value(page, lang):
+def test_the_example_of_an_inline_value(page):
     first = attention_weights(QUERIES, KEYS, mpmath.sqrt(3))[0][0]
-    assert page(lang, "numbers").values("way") == [f"{float(first):.4f}"]
+    assert page("en", "numbers").values("way") == [f"{float(first):.4f}"]
 
 
 @pytest.mark.site
-@each_language
-def test_the_counts_of_the_whole_site(lang, numbers_json):
+def test_the_counts_of_the_whole_site(numbers_json):
     """They stand in no reviewed file: the pages' sources and the records are counted here."""
     sources = [path.read_text("utf-8") for path in (ROOT / "docs" / "en").rglob("*.md")]
     blocks = sum(len(re.findall(r"(?m)^ *```python exec", text)) for text in sources)
-    records = numbers_json["records"]
-    kinds = [one["kind"] for one in records if one["lang"] == "en"]
-    shown = [one["text"] for one in records if one["lang"] == lang and is_count(one)]
+    english = [one for one in numbers_json["records"] if one["lang"] == "en"]
+    kinds = [one["kind"] for one in english]
+    shown = [one["text"] for one in english if is_count(one)]
     counts = len(sources), blocks, kinds.count("output"), kinds.count("inline")
     assert shown == [*map(str, counts), "16"]  # the last are steps of rounding: run/block.py
 

@@ -315,18 +315,49 @@ def test_every_module_has_its_page_in_the_api(lang: str) -> None:
 NUMBER_OR_SIGN = re.compile(r"[✓✗]|-?\d+(?:[.,]\d+)*")
 
 
+Counts = dict[str, Counter[str]]
+
+
 @pytest.mark.site
 def test_all_languages_show_the_same_numbers(numbers_json: dict[str, Any]) -> None:
-    """Words of outputs and tables are translated; numbers and answers are not."""
-    outputs: dict[str, list[tuple[str, Counter[str]]]] = {lang: [] for lang in BUILT}
+    """Words of outputs, tables and values are translated; numbers and answers are not. So the
+    tests of a chapter read its English page alone."""
+    shown: dict[str, Counts] = {lang: defaultdict(Counter) for lang in BUILT}
     for record in numbers_json["records"]:
-        if record["kind"] == "output":
-            shown = "\n".join(
-                [str(record["text"]), *(cell for row in record["table"] for cell in row)]
-            )
-            numbers = Counter(NUMBER_OR_SIGN.findall(shown))
-            outputs[record["lang"]].append((f"{record['slug']} {record['id']}", numbers))
-    assert outputs["en"] == outputs["zh"] == outputs["zh-hant"] != []
+        slug, name = record["slug"], record["id"]
+        place = f"{slug} {name}" if record["kind"] == "output" else f"{slug}, in sentences"
+        cells = (cell for row in record.get("table", ()) for cell in row)
+        numbers = NUMBER_OR_SIGN.findall("\n".join([str(record["text"]), *cells]))
+        shown[record["lang"]][place].update(numbers)
+    assert len(shown["en"]) > 300
+    assert not differing(shown["en"], shown["zh"])
+    assert not differing(shown["en"], shown["zh-hant"])
+
+
+@pytest.mark.site
+def test_figures_show_the_same_numbers_in_all_languages(site: Path) -> None:
+    """Their labels, descriptions and the captions of their frames."""
+    shown: dict[str, Counts] = {lang: {} for lang in BUILT}
+    for lang in BUILT:
+        for slug in SLUGS:
+            article = tree_of(folder_of(site, lang, slug) / "index.html").find(".//article")
+            for figure in article.xpath(".//div[contains(@class, 'output')]/figure"):
+                words = figure.xpath("div//text() | table//text() | .//@aria-label")
+                numbers = Counter(NUMBER_OR_SIGN.findall("\n".join(words)))
+                shown[lang][f"{slug} {figure.getparent().get('id')}"] = numbers
+    assert len(shown["en"]) > 100
+    assert not differing(shown["en"], shown["zh"])
+    assert not differing(shown["en"], shown["zh-hant"])
+
+
+def differing(original: Counts, other: Counts) -> dict[str, tuple[Counter[str], Counter[str]]]:
+    """The places whose numbers differ, with what each has more often than the other."""
+    none: Counter[str] = Counter()
+    pairs = {
+        place: (original.get(place, none), other.get(place, none))
+        for place in original.keys() | other.keys()
+    }
+    return {place: (one - two, two - one) for place, (one, two) in pairs.items() if one != two}
 
 
 @pytest.mark.site

@@ -17,7 +17,6 @@ import torch
 from hypothesis import given
 
 from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
-from tests.conftest import each_language
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, dot, printed, softmax
 
 seeds = st.integers(0, 2**32 - 1)
@@ -242,10 +241,9 @@ BACK = [2, 1, 0]
 
 
 @pytest.mark.site
-@each_language
-def test_order(page, lang):
+def test_order(page):
     """The two boxes of the figure, cell by cell."""
-    chapter = page(lang, "positions")
+    chapter = page("en", "positions")
     there = eight_steps(THREE).numpy()
     said = chapter.article.select_one("#out-order svg")["aria-label"]
     drawn = np.reshape([float(one) for one in re.findall(r"\d+\.\d{4}", said)], (2, 3, 3))
@@ -283,10 +281,9 @@ def test_sinusoids(page):
 
 
 @pytest.mark.site
-@each_language
-def test_turn(page, lang):
+def test_turn(page):
     """Every frame: where the hands stand, the cosines below them, their sum."""
-    frames = page(lang, "positions").article.select("#out-turn figure.frame")
+    frames = page("en", "positions").article.select("#out-turn figure.frame")
     settings = [(m, b) for m in (1, 2, 3, 6, 20, 44) for b in (10000, 100, 500000)]
     for frame, (offset, base) in zip(frames, settings, strict=True):
         drawing = frame.select_one("svg")
@@ -513,14 +510,9 @@ def received(weights: list[float]) -> list[float]:
 
 
 @pytest.mark.site
-@each_language
-def test_saw(page, lang):
-    chapter = page(lang, "positions")
-    words = {"en": WORDS, "zh": ["他", "锁", "了", "锁"]}[lang]
-    kinds = {
-        "en": ["pronoun", "verb", "determiner", "noun"],
-        "zh": ["代词", "动词", "助词", "名词"],
-    }[lang]
+def test_saw(page):
+    chapter = page("en", "positions")
+    kinds = ["pronoun", "verb", "determiner", "noun"]
     scores = [
         [
             CONTENT[word][1] * (other == CONTENT[word][0]) + 2 * cos(t - 1 - u)
@@ -537,7 +529,7 @@ def test_saw(page, lang):
         assert products == [strength * (kind == to) for kind in KINDS]
     found = [list(row.values()) for row in chapter.table("saw-scores")]
     printed([[float(one) for one in row[1:]] for row in found], scores)
-    assert [row[0] for row in found] == [f"{word} {i + 1}" for i, word in enumerate(words)]
+    assert [row[0] for row in found] == [f"{word} {i + 1}" for i, word in enumerate(WORDS)]
     said = chapter.article.select_one("#out-saw-weights svg")["aria-label"]
     drawn = [float(one) for one in re.findall(r"\d\.\d{4}", said)]
     printed(np.reshape(drawn, (4, 4)), weights)
@@ -554,6 +546,15 @@ def test_saw(page, lang):
         [float(value) for value in chapter.values("saw")],
         [weights[1][0], weights[3][2], scores[3][0]],
     )
+
+
+@pytest.mark.site
+def test_the_words_of_the_sentence_in_chinese(page):
+    chapter = page("zh", "positions")
+    assert [row[""] for row in chapter.table("saw-scores")] == ["他 1", "锁 2", "了 3", "锁 4"]
+    rows = [list(row.items())[1:] for row in chapter.table("saw-tags")]
+    kinds = ["代词", "动词", "助词", "名词"]
+    assert [name for name, _ in rows[0][:4]] == [row[-1][1] for row in rows] == kinds
 
 
 @pytest.mark.site

@@ -35,7 +35,7 @@ from attention_docs.transformer_block import (
     layer_norm_gradient,
     relu,
 )
-from tests.conftest import each_language, number_of, tries
+from tests.conftest import number_of, tries
 from tests.conftest import row as row_of
 from tests.exact import (
     W_KEY,
@@ -739,9 +739,8 @@ def test_torch_runs_takes_the_direct_path_apart():
 
 
 @pytest.mark.site
-@each_language
-def test_alike(page, lang):
-    chapter = page(lang, "transformer-block")
+def test_alike(page):
+    chapter = page("en", "transformer-block")
     spreads = torch_layers(3, 1000, keep_input=False)[:, 1]
     wanted = [[str(layer), f"{one:.0e}"] for layer, one in enumerate(spreads)]
     assert captions(chapter, "alike") == wanted
@@ -997,14 +996,13 @@ def test_agreement(page):
 
 
 @pytest.mark.site
-@each_language
-def test_control(page, lang, stacks):
+def test_control(page, stacks):
     """The captions of the slider, and what the text says of its two figures."""
     wanted = []
     for N in (3, 6, 12, 24):
         low = [sqrt(stacks[N, first][1].mean(axis=1).min()) for first in (False, True)]
         wanted.append([str(N), *(f"{one:.2f}" for one in low)])
-    assert captions(page(lang, "transformer-block"), "control") == wanted
+    assert captions(page("en", "transformer-block"), "control") == wanted
     _, g2, u, w = (one.mean(axis=1) for one in stacks[12, False])
     attention_u, attention_w = u[::2], w[::2]
     assert attention_u[0] < 0.2 < 0.9 < attention_u[-1]  # tokens become alike on the way up

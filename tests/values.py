@@ -53,14 +53,35 @@ def noticed(test: Callable[[], object], asked: Iterable[tuple[Any, str]]) -> lis
 
 def left_over(page: Any, found: Iterable[Change]) -> list[str]:
     """The inline values of a page that could be changed, or read by nobody, and no test failed."""
-    known, slug = {tuple(one) for one in found}, page.source.slug
-    return [
-        f"docs/en/{slug}.md:{line}: {text!r} became {change!r}, and no test failed: "
-        f'assert it in {test_file(slug)}, from page.values("{page.section_of(line)}")'
-        for (line, name, text), value in zip(page.inline, page.source.values, strict=True)
+    known, source = {tuple(one) for one in found}, page.source
+    faults = [
+        (line, f"{text!r} became {change!r}, and no test failed")
+        for (line, name, text), value in zip(page.inline, source.values, strict=True)
         for change in changes(text)
-        if not value.counted and (slug, name, change) not in known
+        if not value.counted and (source.slug, name, change) not in known
     ]
+    return in_words(source, faults)
+
+
+def in_words(page: Any, faults: Iterable[tuple[int, str]]) -> list[str]:
+    """What is wrong at some lines of a page and the test to write, a text for each section."""
+    sections: dict[str, list[str]] = {}
+    for line, message in faults:
+        told = sections.setdefault(page.section(line), [])
+        told.append(f"docs/en/{page.slug}.md:{line}: {message}")
+    return [
+        "\n".join([*told, f"Extend {test_file(page.slug)}:", "", example(page.slug, section)])
+        for section, told in sections.items()
+    ]
+
+
+def example(slug: str, section: str) -> str:
+    """The test to write for the values of a section."""
+    return f"""    @pytest.mark.site
+    def test_{section.replace("-", "_")}(page):
+        wanted = ...  # from a source of its own: by hand, tests/exact.py, mpmath or torch
+        assert page("en", "{slug}").values("{section}") == [f"{{wanted:.4f}}"]
+"""
 
 
 def test_file(slug: str) -> str:

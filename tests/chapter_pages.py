@@ -65,6 +65,7 @@ class Site:
         ]
         self.folder = Path(tempfile.mkdtemp(prefix="chapter-"))
         self.records = [r for one in build.all for r in _records(build, one)]
+        self.results = numbers.results(build.pages["en"].values())
         target = folder_of(self.folder, "en", slug) / "index.html"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_html(build, page), encoding="utf-8")
@@ -74,7 +75,11 @@ class Site:
         """Give what stands here instead of building the whole site."""
         given: Mapping[str, Any] = {
             "site": self.folder,
-            "numbers_json": {"languages": ["en", "zh"], "records": self.records},
+            "numbers_json": {
+                "languages": ["en", "zh"],
+                "records": self.records,
+                "results": self.results,
+            },
         }
         if fixturedef.argname not in given:
             return None

@@ -1,4 +1,4 @@
-"""Reviewed outputs: what each chapter prints, as a text file that a reviewer reads in a diff."""
+"""Reviewed outputs: what each chapter prints, draws and claims, as text to read in a diff."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from attention_docs.site.publish.review import chapters, write
+from attention_docs.colours import list_roles
+from attention_docs.figures import Figure, heatmap, histogram, line_chart
+from attention_docs.site.publish.review import HEAD, chapters, write
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "outputs"
@@ -59,3 +61,76 @@ def test_update_writes_the_files_and_removes_old_ones(
     assert {p.stem: p.read_text(encoding="utf-8") for p in tmp_path.glob("*.txt")} == chapters(
         numbers_json
     )
+
+
+# --- what a careless edit changes in a figure stands in the text
+
+
+def reviewed(figure: Figure) -> list[str]:
+    """The lines that a chapter with this one figure gets."""
+    record = {"lang": "en", "slug": "small", "kind": "output", "id": "out-figure", "text": ""}
+    told = {"figure": figure.alt("en"), "roles": list_roles(figure.svg("en")), "table": ()}
+    document = {"languages": ["en"], "records": [record | told | {"checks": []}], "results": []}
+    return chapters(document)["small"].removeprefix(HEAD).splitlines()
+
+
+def lines(**changed: Any) -> Figure:
+    series = {"loss": [3.0, 1.0], "entropy": [0.5, 0.25]}
+    options = {"xlabel": "size", "ylabel": "value", "title": "Rising", "log_x": True}
+    options |= {"band": {"loss": ([2.0, 0.5], [4.0, 1.5])}, "roles": ["score", "weight"]}
+    options |= changed
+    return line_chart([1, 10], options.pop("series", series), **options)  # type: ignore[arg-type]
+
+
+def heat(**changed: Any) -> Figure:
+    options = {"row_axis": "asks", "column_axis": "is read", "name": "E[qk]", "role": "weight"}
+    return heatmap([[0.25, 0.75], [0.5, 0.5]], **(options | changed))  # type: ignore[arg-type]
+
+
+FIGURES = {
+    "axis labels exchanged": (heat(), heat(row_axis="is read", column_axis="asks")),
+    "title of a matrix": (heat(), heat(name="E[kq]")),
+    "role of a matrix": (heat(), heat(role="value")),
+    "axes of a chart exchanged": (lines(), lines(xlabel="value", ylabel="size")),
+    "title of a chart": (lines(), lines(title="Falling")),
+    "series exchanged": (lines(), lines(series={"entropy": [3.0, 1.0], "loss": [0.5, 0.25]})),
+    "half the interval": (lines(), lines(band={"loss": ([2.5, 0.75], [3.5, 1.25])})),
+    "no logarithmic axis": (lines(), lines(log_x=False)),
+    "roles exchanged": (lines(), lines(roles=["weight", "score"])),
+    "role of a histogram": tuple(
+        histogram({"q": [0.5, 1.5]}, [0, 1, 2], xlabel="score", roles=[one])
+        for one in ("score", "value")
+    ),
+}
+
+
+@pytest.mark.parametrize("change", FIGURES)
+def test_a_change_of_a_figure_is_a_difference(change: str) -> None:
+    before, after = (reviewed(figure) for figure in FIGURES[change])
+    assert before != after
+    assert len(before) > 5
+
+
+def test_a_figure_as_it_is_reviewed() -> None:
+    assert reviewed(lines()) == [
+        "",
+        "== figure",
+        "Line chart: Rising.",
+        "Horizontal axis: size (logarithmic), from 1 to 10.",
+        "Vertical axis: value, from 0.25 to 3.",
+        "loss: 3 at 1; 1 at 10.",
+        "Its band: from 2 to 4 at the first point, from 0.5 to 1.5 at the last.",
+        "entropy: 0.5 at 1; 0.25 at 10.",
+        "Roles: neutral, score, weight, score, weight, neutral.",
+    ]
+
+
+@pytest.mark.site
+def test_a_condition_removed_from_a_result_is_a_difference(numbers_json: dict[str, Any]) -> None:
+    result = numbers_json["results"][0]
+    whole = result["statement"]
+    result["statement"] = whole.partition(" ")[2]
+    try:
+        assert f"-{whole[:20]}" in differences(numbers_json)
+    finally:
+        result["statement"] = whole

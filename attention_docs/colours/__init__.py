@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +38,7 @@ NAMES = (
 """The custom properties, without their dashes."""
 
 VARIABLE = re.compile(r"var\(--([\w-]+)\)")
+ROLE = re.compile(r"var\(--role-([a-z-]+?)(?:-fill)?\)")
 
 
 def read_palette(scheme: Literal["light", "dark"]) -> dict[str, str]:
@@ -79,6 +81,19 @@ def resolve_colours(drawing: str) -> str:
     """
     light = read_palette("light")
     return VARIABLE.sub(lambda found: light.get(found[1], found[0]), drawing)
+
+
+def list_roles(drawing: str) -> list[str]:
+    """The roles whose colours each picture of a drawing has, in their order; equal ones once.
+
+    Examples:
+        >>> key, weight = ('<path fill="var(--role-%s-fill)"/>' % one for one in ("key", "weight"))
+        >>> list_roles(f"<svg>{key}{weight}{key}</svg><svg>{weight}</svg><svg>{weight}</svg>")
+        ['key, weight, key', 'weight']
+    """
+    pictures = (groupby(ROLE.findall(one)) for one in drawing.split("</svg>"))
+    found = (", ".join(role for role, _ in runs) for runs in pictures)
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def name_colour(role: str, words: Words) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attention_docs.colours import list_roles
 from attention_docs.running.imports import imported
 from attention_docs.running.record import content
 from attention_docs.site.run.imports import PACKAGE, Modules, file_of
@@ -54,6 +55,7 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
                 "functions": result.functions,
                 "seeds": result.seeds,
                 "figure": result.figure[page.lang].alt if result.figure else "",
+                "roles": list_roles(result.figure[page.lang].svg) if result.figure else (),
                 "table": result.figure[page.lang].cells if result.figure else (),
                 "checks": [check.statement[page.lang] for check in result.checks],
                 **content(result.text_in(page.lang)),
@@ -96,6 +98,21 @@ def sources(root: Path, languages: Iterable[str], pages: Iterable[Page]) -> dict
     }
 
 
+def results(pages: Iterable[Page]) -> list[dict[str, str]]:
+    """The numbered results of pages as Markdown, with what proves, runs and tests each of them."""
+    return [
+        {
+            "slug": page.slug,
+            "title": box.title,
+            "statement": box.text.strip(),
+            **dict(box.options),
+        }
+        for page in pages
+        for box in page.passages
+        if box.kind == "result"
+    ]
+
+
 def blocks(pages: Iterable[Page]) -> dict[str, list[list[str]]]:
     """The blocks of each page, each as its sections: "scaling.py:setup"."""
     return {
@@ -129,6 +146,7 @@ def document(
         "versions": versions,
         "sha256": sources(root, [lang for lang in languages if lang not in locales], first),
         "pages": blocks(first),
+        "results": results(first),
     }
     opened = json.dumps(head, ensure_ascii=False)[:-1]
     return f'{opened}, "records": [\n' + ",\n".join(filter(None, lines)) + "\n]}\n"

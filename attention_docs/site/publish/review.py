@@ -1,4 +1,4 @@
-"""What each chapter prints, as one text file per chapter, for a reviewer to read in a diff.
+"""What each chapter prints, draws and claims, as one text file per chapter, to review in a diff.
 
     python -m attention_docs.site.publish.review site/numbers.json tests/outputs
 
@@ -8,11 +8,13 @@ The build never reads these files; a test compares them with the site.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
-HEAD = "What this chapter prints. Rewritten by `make update`; the build never reads it.\n"
+HEAD = "What this chapter prints, draws and claims, as `make update` writes it for review.\n"
+SENTENCE = re.compile(r"(?<=\.)[ \n]+|\n{2,}")
 
 
 def chapters(document: dict[str, Any]) -> dict[str, str]:
@@ -33,14 +35,35 @@ def chapters(document: dict[str, Any]) -> dict[str, str]:
         else:
             spec = f":{record['format']}" if record["format"] else ""
             texts[slug] += f"\n{{{{ {record['expression']}{spec} }}}} = {record['text']}\n"
+    for result in document["results"]:
+        claim = f"== {result['id']} ({result['relation']})\n{result['title']}.\n"
+        texts[result["slug"]] += f"\n{claim}{_by_sentence(result['statement'])}\n"
     return texts
 
 
 def _shown(record: dict[str, Any]) -> str:
-    """What a block printed, its table, and what it checked."""
-    parts = [record["text"], record["figure"] if record["table"] else ""]
+    """What a block printed, its table or its figure, and what it checked."""
+    figure = record["figure"] if record["table"] else _by_sentence(_ends(record["figure"]))
+    roles = f"Roles: {'; '.join(record['roles'])}." if record["roles"] else ""
+    parts = [record["text"], figure, roles]
     parts += [f"✓ {statement}" for statement in record["checks"]]
     return "\n".join(filter(None, parts))
+
+
+def _ends(figure: str) -> str:
+    r"""What is told of a figure; of one with many frames, the first, the last and their number.
+
+    Examples:
+        >>> _ends("A. 1"), _ends("1\n2\n3\n4")
+        ('A. 1', '1\n(and 2 frames)\n4')
+    """
+    first, *others = figure.split("\n")
+    return "\n".join([first, f"(and {len(others) - 1} frames)", others[-1]] if others else [first])
+
+
+def _by_sentence(text: str) -> str:
+    """Text with a line for each sentence, so that a diff shows which one changed."""
+    return SENTENCE.sub("\n", text)
 
 
 def write(document: dict[str, Any], folder: Path) -> None:

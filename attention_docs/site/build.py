@@ -19,7 +19,7 @@ from attention_docs.running.result import STEPS, Result
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, relations, remade, translations, typed
+from attention_docs.site.read import honest, isolation, relations, remade, translations, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import find_translation_faults, strings, table
 from attention_docs.site.read.page import Page
@@ -143,8 +143,9 @@ class Build:
             text = module.read_text(encoding="utf-8") if module.is_file() else ""
             self.failures += [*page.failures, *translations.find_headings_without_id(page)]
             self.failures += self.reader.once(typed.typed, page, beside=text)
+        functions = sorted(isolation.public_functions(self.root))
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
-            self.failures += self._faults_of(listing)
+            self.failures += self._faults_of(listing, functions)
         self._compare()
         for script in self.scripts.values():
             self._make(script)
@@ -156,17 +157,22 @@ class Build:
         """The pages of all languages."""
         return [page for pages in self.pages.values() for page in pages.values()]
 
-    def _faults_of(self, listing: Path) -> list[Failure]:
-        """What a listing may not hold; one without a fault is kept as such: asking takes long."""
+    def _faults_of(self, listing: Path, functions: Sequence[str]) -> list[Failure]:
+        """What a listing may not hold; one without a fault is kept as such: asking takes long.
+
+        `functions` are those of the package, which no listing defines anew.
+        """
         texts = [
             _text_of(path)
             for path in (listing, *(table(listing, lang) for lang in self.written[1:]))
         ]
-        key = key_of("sound", public_versions()["python"], *self.makers, listing.name, *texts)
+        around = (public_versions()["python"], *self.makers, *functions)
+        key = key_of("sound", *around, listing.name, *texts)
         if self.makers and self.executor.store.has(key):
             return []
         others = (find_translation_faults(listing, lang) for lang in self.written[1:])
-        found = [*honest.faults(listing), *typed.comments(listing), *chain.from_iterable(others)]
+        found = [*honest.faults(listing), *isolation.faults(listing, functions)]
+        found += [*typed.comments(listing), *chain.from_iterable(others)]
         if self.makers and not found:
             self.executor.store.put(key, {})
         return found

@@ -37,6 +37,7 @@ SHAPES = [
     ((2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 4)),
     ((5, 2, 3, 1, 4), (5, 2, 3, 6, 4), (5, 2, 3, 6, 7)),
     ((2, 1, 5, 4), (2, 3, 7, 4), (2, 3, 7, 6)),
+    ((2, 4, 3), (2, 1, 3), (2, 1, 5)),  # one key
 ]
 SMALL = [*SHAPES[:2], ((1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 6))]  # every number is moved
 
@@ -69,7 +70,7 @@ def drawn(chapter: Any, block: str) -> Any:
 def make_mask(kind: str, n_q: int, n_k: int, dtype: torch.dtype) -> torch.Tensor | None:
     generator = torch.Generator().manual_seed(1)
     keep = torch.rand(n_q, n_k, generator=generator) < 0.6
-    keep[:, 1] = True
+    keep[:, -1] = True
     if kind == "none":
         return None
     if kind == "float":
@@ -143,8 +144,9 @@ def test_numpy_and_torch_give_the_same() -> None:
     assert np.allclose(weights, other.numpy(), rtol=0, atol=1e-13)
 
 
-def test_returned_weights_are_those_before_dropout() -> None:
-    tensors = make(SHAPES[2], torch.float64)
+@pytest.mark.parametrize("shapes", [SHAPES[2], SHAPES[-1]])
+def test_returned_weights_are_those_before_dropout(shapes: Any) -> None:
+    tensors = make(shapes, torch.float64)
     _, before = attention(*tensors)
     output, weights = attention(*tensors, dropout=nn.Dropout(p=1.0))  # drops everything
     assert torch.equal(weights, before)

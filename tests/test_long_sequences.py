@@ -57,7 +57,7 @@ def test_slopes(heads: int) -> None:
     st.lists(st.floats(0, 4), min_size=1, max_size=3),
     st.integers(1, 5),
     st.integers(1, 6),
-    st.integers(0, 4),
+    st.integers(-4, 4),
 )
 def test_alibi_bias_is_a_plain_loop(slopes: list[float], n: int, keys: int, offset: int) -> None:
     wanted = [

@@ -30,7 +30,11 @@ SEEDS = st.integers(0, 10**6)
 # The package's functions.
 
 
-@given(seed=SEEDS, batch=st.sampled_from([(), (2,), (3, 2)]), heads=st.sampled_from([1, 2, 5]))
+@given(
+    seed=SEEDS,
+    batch=st.sampled_from([(), (2,), (3, 2), (2, 6, 7)]),
+    heads=st.sampled_from([1, 2, 5]),
+)
 def test_split_and_join(seed, batch, heads):
     """Every number by its place, and back again."""
     n, d_head = 3, 4

@@ -17,6 +17,7 @@ FLAGS = [tuple(filter(None, flags)) for flags in itertools.product(("", "-q"), (
 # listing is told at the line of the block, or of the include line.
 PAGE = {
     "reading": {
+        "unknown name": ("{{ weights[0]:.4f }}", "{{ wieghts[0]:.4f }}", 18, "uses wieghts: no"),
         "missing section": (
             ":weights",
             ":weight",
@@ -88,9 +89,9 @@ PAGE = {
     "running": {
         "failing value": (
             "{{ weights[0]:.4f }}",
-            "{{ wieghts[0]:.4f }}",
+            "{{ weights[7]:.4f }}",
             18,
-            "inline value {{ wieghts[0] }} failed: NameError",
+            "inline value {{ weights[7] }} failed: IndexError",
         ),
         "value without digits": (
             "{{ weights[0]:.4f }}",
@@ -144,13 +145,13 @@ LISTING = {
         # Draws without a seed are seen though nothing of them is printed.
         "draws from numpy": (
             "weights = softmax(scores)",
-            "weights = softmax(scores)\nvars(np.random)['normal'](3)",
+            "weights = softmax(scores)\nvars(np.random)['normal'](3)  # needs: a fault",
             14,
             "a published block states its seed, got draws from np.random",
         ),
         "draws from python": (
             "weights = softmax(scores)",
-            "weights = softmax(scores)\n__import__('random').random()",
+            "weights = softmax(scores)\n__import__('random').random()  # needs: a fault",
             14,
             "a published block states its seed, got draws from random",
         ),
@@ -162,7 +163,7 @@ LISTING = {
         ),
         "process that dies": (
             "weights = softmax(scores)",
-            "import os\n\nos._exit(3)",
+            "import os  # needs: a fault\n\nweights = softmax(scores)\nos._exit(3)",
             8,
             "the process that ran this page died",
         ),
@@ -170,9 +171,11 @@ LISTING = {
 }
 
 
-STRINGS = {  # what else such a listing needs: its words in Chinese
-    "draws from numpy": '[strings]\n"normal" = "normal"\n',
-    "draws from python": '[strings]\n"random" = "random"\n',
+COMMENT = '[comments]\n"needs: a fault" = "needs: 一处错误"\n'
+WORDS = {  # what else such a listing needs: its words in Chinese
+    "draws from numpy": COMMENT + '[strings]\n"normal" = "normal"\n',
+    "draws from python": COMMENT + '[strings]\n"random" = "random"\n',
+    "process that dies": COMMENT,
 }
 
 
@@ -191,8 +194,8 @@ def spoil(project: Project, step: str) -> list[tuple[str, str]]:
                 assert old in page, name
                 page = page.replace(old, new)
             project.write(f"docs/listings/{slug}.py", f"{listing}\nfault = {name!r}\n")
-            if name in STRINGS:
-                project.write(f"docs/listings/{slug}.zh.toml", STRINGS[name])
+            if name in WORDS:
+                project.write(f"docs/listings/{slug}.zh.toml", WORDS[name])
             for lang in ("en", "zh"):
                 project.write(f"docs/{lang}/{slug}.md", page)
             wanted.append((f"docs/en/{slug}.md:{line}: ", message))

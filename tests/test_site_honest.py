@@ -1,4 +1,4 @@
-"""Nothing typed is published as a result, and nothing that another machine has otherwise."""
+"""Nothing typed is published as a result."""
 
 from __future__ import annotations
 
@@ -23,19 +23,13 @@ REFUSED = {
     'print("w", text([0.0634, 0.4683], ".4f"))': "a print of typed values",
     'print(f"{0.0634:.4f}", w)': "a typed value in an f-string: 0.0634",
     'print("the answer is True")': "a print of typed values",
-    "import time": "does not import time",
-    "from os import environ": "does not import os.environ",
-    "import os\nprint(os.environ['N'], w)": "does not use os.environ",
-    "from pathlib import Path\nprint(Path.cwd())": "does not use Path.cwd",
-    "x = np.random.normal(3)": "draws come from np.random.default_rng(seed), got np.random.normal",
-    "import random": "does not import random",
+    "print(0 * w + 0.0634)": "a print of typed values",
 }
 ALLOWED = [
     'print("d_k", w)',
     'print("scores and weights")',
     "print(f\"{'name':>12} {w:.4f}\")",
     'print("layer 1 of 2")  # typed: a heading',
-    "x = np.random.default_rng(0).normal(3)",
     "print(w == 3)",
 ]
 
@@ -47,7 +41,7 @@ def listing(folder: Path, code: str) -> Path:
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_a_typed_result_and_the_surroundings_are_refused(code: str, tmp_path: Path) -> None:
+def test_a_typed_result_is_refused(code: str, tmp_path: Path) -> None:
     (fault,) = faults(listing(tmp_path, code))
     assert REFUSED[code] in str(fault)
     line = 2 + code.count("\n")
@@ -67,6 +61,18 @@ def test_what_computes_or_says_why_is_allowed(code: str, tmp_path: Path) -> None
         ("(1, 'a')", True),
         ("w[0]", False),
         ("512 // 8", True),
+        ("0 * w + 0.99", True),
+        ("w * -0.0", True),
+        ("w - w", True),
+        ("w % w", True),
+        ("0 / w", True),
+        ("w // w", True),
+        ("w ** 0", True),
+        ("w - v", False),
+        ("w / v", False),
+        ("1 * w", False),
+        ("w ** 2", False),
+        ("w + w", False),
     ],
 )
 def test_a_constant_is_told_from_what_computes(expression: str, typed: bool) -> None:
@@ -168,9 +174,9 @@ def test_a_block_that_never_ends_is_a_fault_at_its_line(project: Project) -> Non
 @pytest.mark.site
 def test_what_runs_ends_with_a_build_that_is_killed(project: Project) -> None:
     mark, begun = f"of-{project.root.name}-{os.getpid()}", project.root / "begun"
-    loop = f"open({str(begun)!r}, 'w').close()\nwhile True:\n    pass"
+    loop = f"open({str(begun)!r}, 'w').close()  # needs: a sign\nwhile True:\n    pass"
     project.edit(WEIGHTS, 'name = "weights"', f'name = "weights"\n{loop}')
-    table = f'[strings]\n"{begun}" = "{begun}"\n'
+    table = f'[strings]\n"{begun}" = "{begun}"\n[comments]\n"needs: a sign" = "needs: a sign"\n'
     project.write("docs/listings/weights.zh.toml", table)
     build = subprocess.Popen(
         [sys.executable, "-m", "mkdocs", "build", "-q"],

@@ -194,14 +194,16 @@ def test_a_page_that_ends_before_its_process_is_written_down_is_not_lost(
 
 def test_a_result_that_changes_though_nothing_did_is_a_fault(project: Project) -> None:
     # Block 2 reads a file, which no key can know of; block 3 is new, so block 2 runs again.
-    (project.root / "secret").write_text("1")
-    project.edit(
-        WEIGHTS,
-        "print(name, text",
-        f"print(open({str(project.root / 'secret')!r}).read())\nprint(name, text",
+    secret = str(project.root / "secret")
+    Path(secret).write_text("1")
+    reads = f"print(open({secret!r}).read())  # needs: a fault"
+    project.edit(WEIGHTS, "print(name, text", f"{reads}\nprint(name, text")
+    words = (
+        f'[comments]\n"needs: a fault" = "needs: 一处错误"\n[strings]\n"{secret}" = "{secret}"\n'
     )
+    project.write("docs/listings/weights.zh.toml", words)
     assert project.build().returncode == 0
-    (project.root / "secret").write_text("2")
+    Path(secret).write_text("2")
     project.edit("docs/en/weights.md", "{{ weights[0]:.2f }}", "{{ weights[0]:.1f }}", both=True)
     done = project.build()
     assert done.returncode

@@ -372,6 +372,10 @@ def test_half_precision_does_not_stall(kind):
     weights = package.softmax(scores, axis=0)
     assert weights.dtype == scores.dtype
     assert bool((weights == 2.0**-12).all())  # 1/4096 has a place in both
+    # Of 2,048 terms the later half is 1/4 each: 1,024 + 256; float16 would stay at 1,024.
+    scores[1024:] = -math.log(4)
+    quarters = package.softmax(scores[:2048], axis=0)
+    assert float(abs(quarters[:1024] * 1280 - 1).max()) < 2**-7
     # g = 1 for all: their mean is 1, and the gradient 0; the entropy is ln 4096.
     rows = weights.T
     gradient = package.softmax_gradient(rows, rows * 0 + 1)

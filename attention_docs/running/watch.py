@@ -17,12 +17,32 @@ if TYPE_CHECKING:
     from attention_docs.figures.figure import Language
 
 
+LARGEST = 64 * 1024
+"""Bytes that a block prints at most: a page holds all of it, and a reader looks at it."""
+
+
+class Buffer(io.StringIO):
+    """What was printed, which ends with an error before it is too large for a page."""
+
+    size = 0
+
+    def write(self, text: str, /) -> int:
+        """Take one more piece."""
+        self.size += len(text.encode())
+        if self.size > LARGEST:
+            raise ValueError(
+                f"a block prints at most {LARGEST:,} bytes, got more: "
+                "show a part of it, or publish it as a TextFile"
+            )
+        return super().write(text)
+
+
 class Printed:
     """What a block prints, in each language: its strings are translated, its numbers are not."""
 
     def __init__(self, languages: Mapping[str, Language]) -> None:
         self.languages = languages
-        self.buffers = {lang: io.StringIO() for lang in languages}
+        self.buffers = {lang: Buffer() for lang in languages}
         self.first = next(iter(self.buffers.values()))
 
     def print(self, *values: Any, **options: Any) -> None:

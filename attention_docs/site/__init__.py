@@ -3,7 +3,8 @@
 read      what stands on disk
     page      a page: front matter, headings, blocks, values, everything between
     listing   a listing as sections, its comments in the language of a page
-    honest    what a listing may not hold: typed results, chance, surroundings
+    honest    what a listing may not hold: typed results
+    isolation what a listing may use: no files, no clock, nothing of the package in another form
     translations  a page against its original; stamps: what is out of date; confirm: ask about it
     settings  languages, names and order of the pages in mkdocs.yml
     failure   what went wrong, and where

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
 from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, relations, remade, translations, typed
+from attention_docs.site.read import honest, isolation, relations, remade, translations, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import find_translation_faults, strings, table
 from attention_docs.site.read.page import Page
@@ -139,8 +139,9 @@ class Content:
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
             self._check_page(page)
+        functions = sorted(isolation.public_functions(self.root))
         for listing in self.listings:
-            self.failures += self._find_listing_faults(listing, store)
+            self.failures += self._find_listing_faults(listing, functions, store)
         self._compare_pages()
         for script in self.scripts.values():
             self._convert_language(script)
@@ -152,15 +153,22 @@ class Content:
         self.failures += [*page.failures, *translations.find_headings_without_id(page)]
         self.failures += self.reader.once(typed.typed, page, beside=text)
 
-    def _find_listing_faults(self, listing: Path, store: Store) -> list[Failure]:
-        """What a listing may not hold; that it has no fault is stored, because asking is slow."""
+    def _find_listing_faults(
+        self, listing: Path, functions: Sequence[str], store: Store
+    ) -> list[Failure]:
+        """What a listing may not hold; that it has no fault is stored, because asking is slow.
+
+        `functions` are those of the package, which no listing defines anew.
+        """
         tables = [table(listing, lang) for lang in self.written[1:]]
         texts = [one.read_text("utf-8") if one.is_file() else "" for one in (listing, *tables)]
-        key = key_of("sound", public_versions()["python"], *self.makers, listing.name, *texts)
+        around = (public_versions()["python"], *self.makers, *functions)
+        key = key_of("sound", *around, listing.name, *texts)
         if self.makers and store.has(key):
             return []
         others = (find_translation_faults(listing, lang) for lang in self.written[1:])
-        found = [*honest.faults(listing), *typed.comments(listing), *chain.from_iterable(others)]
+        found = [*honest.faults(listing), *isolation.faults(listing, functions)]
+        found += [*typed.comments(listing), *chain.from_iterable(others)]
         if self.makers and not found:
             store.put(key, {})
         return found

@@ -80,9 +80,7 @@ table(
 
 
 # --8<-- [start:alternatives]
-def relu(x):
-    return np.maximum(x, 0)
-
+from attention_docs.transformer_block import relu
 
 rules = {
     "softmax": softmax,

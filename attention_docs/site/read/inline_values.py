@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from functools import lru_cache
 
 from attention_docs.colours import ROLES
+from attention_docs.running.names import names_of
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.honest import constant
+from attention_docs.site.read.isolation import PACKAGE, faults_of_expression, imported_names
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import (
     Value,
@@ -16,6 +20,9 @@ from attention_docs.site.read.syntax import (
     COLOUR,
     VALUE,
 )
+
+FUNCTIONS = {"abs", "int", "len", "list", "max", "min", "round", "slice", "sum"}
+"""What an inline value may use besides the names of its page."""
 
 
 def read_values(page: Page, number: int, line: str) -> None:
@@ -36,17 +43,50 @@ def read_values(page: Page, number: int, line: str) -> None:
         except ValueError as error:
             page.failures.append(Failure(page.path, number, str(error)))
             continue
-        if constant(expression):
-            message = f"{{{{ {expression} }}}} computes nothing: type it, or name what a block has"
-            page.failures.append(Failure(page.path, number, message))
         after = len(page.blocks)
         value = Value(number, match.start(), match.end(), expression, spec, after)
-        if not after and not value.counted:
-            message = f"{{{{ {expression} }}}} stands before any block: nothing has run yet"
-            page.failures.append(Failure(page.path, number, message))
+        if not value.counted:
+            for message in _faults(page, expression):
+                where = f"{{{{ {expression} }}}} {message}"
+                page.failures.append(Failure(page.path, number, where))
         page.values.append(value)
     if "{{ " in VALUE.sub("", masked):
         page.failures.append(Failure(page.path, number, "an inline value {{ … }} is not closed"))
+
+
+def _faults(page: Page, expression: str) -> Iterator[str]:
+    """What is wrong with an inline value that follows the blocks of a page so far."""
+    if not page.blocks:
+        yield "stands before any block: nothing has run yet"
+    if constant(expression):
+        yield "computes nothing: type it, or name what a block has"
+        return
+    if page.failures:  # a block that could not be read may set the names
+        return
+    results, imports = set[str](), set[str]()
+    for block in page.blocks:
+        computed, imported = _names_set(block.code)
+        results |= computed
+        imports |= imported
+    used, _ = names_of(expression)
+    if unknown := used - results - imports - FUNCTIONS:
+        may = ", ".join(sorted(FUNCTIONS))
+        yield f"uses {', '.join(sorted(unknown))}: no block above sets it, and it is none of {may}"
+    elif not used & results:
+        yield "depends on nothing that a block above or the package has computed"
+    elif used & imports:
+        before = "\n".join(block.code for block in page.blocks)
+        yield from faults_of_expression(expression, before)
+
+
+@lru_cache(maxsize=2048)  # the same code stands on the pages of all languages
+def _names_set(code: str) -> tuple[set[str], set[str]]:
+    """The names that the code of a block sets: what it or the package computes, and all imports."""
+    _, bound = names_of(code)
+    tree = ast.parse(code)
+    imports = dict(one for node in ast.walk(tree) for one in imported_names(node))
+    others = {name for name, origin in imports.items() if origin.split(".")[0] != PACKAGE}
+    return bound - others, set(imports)
 
 
 def split_spec(inner: str) -> tuple[str, str]:

@@ -6,10 +6,13 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 from attention_docs.running.block import Running
@@ -18,6 +21,9 @@ from attention_docs.site.run import calls
 
 LIMIT = 600
 """Seconds that a page may take, on a slow machine too: an endless loop is a fault, not a wait."""
+
+SLOW = 60
+"""Seconds of computing from which on a block says how many it took: readers run it again."""
 
 
 def begin() -> None:
@@ -64,10 +70,16 @@ def _run_blocks(job: Job) -> list[Result]:
     chance = _Chance(job.torch)
     running = Running(job.languages, strings=job.strings, locales=job.locales)
     results: list[Result] = []
+    slow = float(os.environ.get("ATTENTION_DOCS_SLOW", SLOW))
     for block, values in zip(job.blocks, job.values, strict=True):
         seeds.clear()
         calls.forget()
+        begun = time.process_time()  # not the clock on the wall: the machine may have other work
         result = running.run(block)
+        if (took := time.process_time() - begun) > slow:
+            where = f"docs/listings/{Path(block[0].listing).name}:{block[0].first_line}"
+            message = f"{where}: this block took {took:.0f} s of computing, more than {slow:.0f}"
+            print(message, file=sys.stderr)
         functions = calls.called()
         if not result.error:
             result = replace(running.evaluated(result, values), error=chance.drawn(seeds))

@@ -289,9 +289,10 @@ def test_every_number_is_in_the_drawing_and_in_the_text(lang, data, n, m):
     numbers = st.lists(st.floats(-99, 99), min_size=m, max_size=m)
     matrix = data.draw(st.lists(numbers, min_size=n, max_size=n))
     figure = heatmap(matrix, role="score", spec=".3f", rows=numbered("query", n))
-    wanted = [f"{value:.3f}".replace("-0.000", "0.000") for row in matrix for value in row]
+    plain = [f"{value:.3f}".replace("-0.000", "0.000") for row in matrix for value in row]
+    wanted = [number.replace("-", "−") for number in plain]
     assert texts(figure, lang)[n:] == wanted
-    assert re.findall(r"-?\d+\.\d{3}", figure.alt(lang)) == wanted
+    assert re.findall(r"[-−]?\d+\.\d{3}", figure.alt(lang)) == wanted
 
 
 def test_alternative_text_of_a_matrix():
@@ -321,10 +322,10 @@ def test_vectors_infinities_and_booleans():
 def test_large_matrix_without_numbers_tells_its_extremes():
     figure = heatmap([[0.5, -1.25, 0], [3, 0, 1]], numbers=False, spec=".2f", name="positions")
     assert figure.alt("en") == (
-        "Matrix positions, 2 rows and 3 columns. Its values are shades: the smallest is -1.25 "
+        "Matrix positions, 2 rows and 3 columns. Its values are shades: the smallest is −1.25 "
         "(row 1, column 2), the largest is 3.00 (row 2, column 1)."
     )
-    assert texts(figure, "zh") == ["位置", "-1.25", "3.00"]
+    assert texts(figure, "zh") == ["位置", "−1.25", "3.00"]
 
 
 def squares(figure: Figure) -> dict[tuple[float, float], float]:
@@ -465,10 +466,10 @@ def outlines(figure: Figure) -> list[list[str]]:
 def test_product_picks_out_row_column_and_cell():
     assert outlines(FIGURES["product"]) == [
         ["0.0634", "0.4683", "0.4683"],
-        ["5", "7", "-4"],
+        ["5", "7", "−4"],
         ["1.7219"],  # 0.0634·5 + 0.4683·7 − 0.4683·4 = 0.317 + 1.4049
     ]
-    worked = "0.0634 × 5 + 0.4683 × 7 + 0.4683 × (-4) = 1.7219"
+    worked = "0.0634 × 5 + 0.4683 × 7 + 0.4683 × (−4) = 1.7219"
     for lang in ("en", "zh"):
         assert worked in " ".join(texts(FIGURES["product"], lang))
         assert worked in FIGURES["product"].alt(lang)
@@ -663,9 +664,9 @@ def test_lines_differ_in_more_than_colour():
 @LANGUAGES
 def test_every_bar_has_its_value(lang):
     figure = FIGURES["bars"]
-    values = ["0.0174", "0.0174", "0.9479", "-0.3000", "0.1100", "0.1200", "0.1300", "0.1400"]
-    assert [one for one in texts(figure, lang) if re.fullmatch(r"-?0\.\d{4}", one)] == values
-    assert sorted(re.findall(r"-?0\.\d{4}", figure.alt(lang))) == sorted(values)
+    values = ["0.0174", "0.0174", "0.9479", "−0.3000", "0.1100", "0.1200", "0.1300", "0.1400"]
+    assert [one for one in texts(figure, lang) if re.fullmatch(r"[-−]?0\.\d{4}", one)] == values
+    assert sorted(re.findall(r"[-−]?0\.\d{4}", figure.alt(lang))) == sorted(values)
 
 
 def test_bars_are_as_long_as_their_values():
@@ -776,7 +777,7 @@ def test_arrows_end_at_their_vectors_and_drop_perpendiculars():
     tips = [shape[0][0] for shape in rest[5::2]]
     assert tips == [place(3, 4), place(0, 5), place(4, -3)]
     assert figure.alt("en") == (
-        "Arrows from the origin: a to (3.00, 4.00); b to (0.00, 5.00); c to (4.00, -3.00). "
+        "Arrows from the origin: a to (3.00, 4.00); b to (0.00, 5.00); c to (4.00, −3.00). "
         "On the line through a: b at 4.00; c at 0.00."
     )
 

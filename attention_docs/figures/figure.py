@@ -31,6 +31,7 @@ class Phrase:
 
 Wording = Label | Phrase | None  # None is the empty label
 HAN = "[\u4e00-\u9fff]"
+MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])")
 
 
 def phrase(table: str, key: str, /, **parts: Any) -> Phrase:
@@ -77,6 +78,8 @@ class Language:
         ('查询 2', 'd_k = 4')
         >>> Language("en").say("matrix", "rows", n=1), Language("en").say("matrix", "rows", n=3)
         ('1 row', '3 rows')
+        >>> Language("en").label("q·k = -2, -0.5")
+        'q·k = −2, −0.5'
     """
 
     def __init__(
@@ -102,7 +105,7 @@ class Language:
         if isinstance(label, Phrase):
             return self.say(label.table, label.key, **label.parts)
         if isinstance(label, str):
-            return self.translator.translate(label)
+            return MINUS.sub("−", self.translator.translate(label))
         if self.name in label:
             return label[self.name]
         if label["en"] in (own := self.words.get("labels", {})):

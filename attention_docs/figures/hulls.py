@@ -17,7 +17,7 @@ from attention_docs.figures.figure import (
     checked_label,
     checked_labels,
 )
-from attention_docs.figures.numbers import as_lists, charted, finite, shown
+from attention_docs.figures.numbers import as_lists, charted, finite, shown, shown_vector
 from attention_docs.figures.scale import Scale, ticks
 from attention_docs.figures.svg import (
     colour,
@@ -30,7 +30,6 @@ from attention_docs.figures.svg import (
     widest,
     wrapped,
 )
-from attention_docs.text import text as vector
 
 Point = tuple[float, float]
 
@@ -113,7 +112,7 @@ class Hull(Drawn):
                 "hulls",
                 "point",
                 name=lang.label(name),
-                place=vector(list(point), "g"),
+                place=shown_vector(list(point), "g"),
                 weight=shown(weight, self.spec),
             )
             for name, point, weight in zip(self.names, self.points, self.weights, strict=True)
@@ -122,7 +121,7 @@ class Hull(Drawn):
             "hulls",
             "told",
             points=lang.join("clauses", points),
-            output=vector(list(self.output), self.spec),
+            output=shown_vector(list(self.output), self.spec),
         )
         return lang.join("paragraph", [*axes, told])
 

@@ -157,7 +157,7 @@ def plane(
 
     Examples:
         >>> plane([("q", "query", [2, 0]), ("k", "key", [1, -1])], reach=3, onto=0, spec="d")
-        Arrows from the origin: q to (2, 0); k to (1, -1). On the line through q: k at 1.
+        Arrows from the origin: q to (2, 0); k to (1, −1). On the line through q: k at 1.
     """
     made = []
     for label, role, vector in arrows:

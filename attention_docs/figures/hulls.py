@@ -11,7 +11,6 @@ from attention_docs.figures.figure import (
     Drawing,
     Drawn,
     Figure,
-    Label,
     Language,
     Wording,
     checked_label,
@@ -135,9 +134,9 @@ def hull(
     weights: Any,
     output: Any,
     *,
-    names: Sequence[Label],
-    xlabel: Label,
-    ylabel: Label,
+    names: Sequence[str],
+    xlabel: str,
+    ylabel: str,
     spec: str = ".2f",
 ) -> Figure:
     """Points in a plane with their weights, their convex hull, and their weighted average.

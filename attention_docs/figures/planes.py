@@ -11,7 +11,6 @@ from attention_docs.figures.figure import (
     Drawing,
     Drawn,
     Figure,
-    Label,
     Language,
     Wording,
     checked_label,
@@ -136,7 +135,7 @@ class Plane(Drawn):
 
 
 def plane(
-    arrows: Sequence[tuple[Label, str, Any]],
+    arrows: Sequence[tuple[str, str, Any]],
     *,
     reach: float,
     onto: int | None = None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from attention_docs.figures.figure import Drawing, Drawn, Figure, Label, Language
+from attention_docs.figures.figure import Drawing, Drawn, Figure, Language
 from attention_docs.figures.matrix import Box, Cell, Matrix, checked_matrix
 from attention_docs.figures.numbers import parsed
 from attention_docs.figures.svg import TEXT, text, text_width, widest
@@ -71,13 +71,13 @@ def product(
     b: Any,
     c: Any,
     *,
-    names: Sequence[Label] = ("A", "B", "C"),
+    names: Sequence[str] = ("A", "B", "C"),
     roles: Sequence[str] = ("neutral", "neutral", "neutral"),
     row: int | None = None,
     column: int | None = None,
     spec: str | Sequence[str] = ".0f",
-    rows: Sequence[Label] | None = None,
-    columns: Sequence[Label] | None = None,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Figure:
     """A × B = C, the row and the column in play outlined, their cell worked out below.
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from attention_docs.figures.figure import Figure, Label, Language, Wording, checked_label
+from attention_docs.figures.figure import Figure, Language, Wording, checked_label
 from attention_docs.figures.numbers import as_lists, shown, shown_vector
 
 Cell = Wording | bool
@@ -73,10 +73,10 @@ class Table(Figure):
 def table(
     rows: Any,
     *,
-    columns: Sequence[Label],
-    index: Sequence[Label] | None = None,
+    columns: Sequence[str],
+    index: Sequence[str] | None = None,
     spec: str | Sequence[str] = "",
-    name: Label | None = None,
+    name: str | None = None,
 ) -> Figure:
     """A table with named columns.
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -318,15 +319,29 @@ class Page:
         """The numbers in a column of the table that a block shows."""
         return [number_of(row[name]) for row in self.table(block)]
 
+    def vectors(self, block: str, name: str) -> list[list[float]]:
+        """The vectors in such a column."""
+        return [row(cells[name]) for cells in self.table(block)]
+
+    def grid(self, block: str) -> list[list[float]]:
+        """All numbers of the table that a block shows, without the names of its rows."""
+        return [
+            [number_of(cell) for name, cell in cells.items() if name] for cells in self.table(block)
+        ]
+
+    def names(self, block: str) -> list[str]:
+        """The names of the rows of that table."""
+        return [cells[""] for cells in self.table(block)]
+
     def matrix(self, block: str, name: str) -> list[list[float]]:
         """The matrix with this name in the figure that a block draws, as its description has it;
         a forbidden entry is NaN."""
         figure = self.figures[f"out-{block}"]
         described = re.search(rf"Matrix {re.escape(name)}, \d+ rows?.*?(?= Matrix |$)", figure)
         assert described, figure
-        cell = r"(?:-?\d+(?:\.\d+)?|forbidden)"
+        cell = r"(?:−?\d+(?:\.\d+)?|forbidden)"
         rows = re.findall(rf": ({cell}(?:, {cell})*)\.(?= |$)", described[0])
-        return [[float(x.replace("forbidden", "nan")) for x in row.split(", ")] for row in rows]
+        return [[number_of(x.replace("forbidden", "nan")) for x in r.split(", ")] for r in rows]
 
     def numbers(self, block: str) -> list[float]:
         """Every number that a block printed."""
@@ -368,11 +383,13 @@ class Page:
 
 
 POWER = re.compile(r"(?:(?P<digits>[-−]?[\d.]+) × )?10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-PLAIN = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789", ",")
+PLAIN = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789", ",") | {ord("∞"): "inf"}
 
 
 def number_of(cell: str) -> float:
     """The number in a cell of a table, such as "6.3 × 10⁻⁶" or "1,024"."""
+    if "/" in cell:
+        return float(Fraction(cell.translate(PLAIN)))
     if power := POWER.fullmatch(cell):
         return float(f"{power['digits'] or 1}e{power['power']}".translate(PLAIN))
     return float(cell.translate(PLAIN))
@@ -388,7 +405,7 @@ def row(line: str) -> list[float]:
     """The numbers of the bracketed vector in a line."""
     found = re.search(r"\[([^\[\]]*)\]", line)
     assert found, line
-    return [float(x) for x in found[1].split(",")]
+    return [number_of(x.strip()) for x in found[1].split(",")]
 
 
 @pytest.fixture(scope="session")

@@ -8,18 +8,19 @@ from typing import Any
 from lxml import etree
 
 from attention_docs.figures import Figure
+from attention_docs.figures.figure import Language
 from attention_docs.figures.svg import text_width
 
 Point = tuple[float, float]
 NUMBERS = {"M": 2, "m": 2, "L": 2, "l": 2, "H": 1, "h": 1, "V": 1, "v": 1, "C": 6, "a": 7}
 
 
-def tree(figure: Figure, lang: str) -> Any:
+def tree(figure: Figure, lang: str | Language) -> Any:
     """The elements of a figure that is one drawing."""
     return etree.fromstring(figure.svg(lang))
 
 
-def texts(figure: Figure, lang: str) -> list[str]:
+def texts(figure: Figure, lang: str | Language) -> list[str]:
     """The text elements of a drawing."""
     return ["".join(one.itertext()) for one in tree(figure, lang).iterfind(".//{*}text")]
 

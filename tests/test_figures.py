@@ -34,6 +34,7 @@ from attention_docs.figures import (
     product,
     slider,
 )
+from attention_docs.figures.figure import Language
 from attention_docs.figures.scale import ticks
 from attention_docs.figures.svg import text_width
 from tests.conftest import tries
@@ -41,7 +42,24 @@ from tests.drawings import assert_text_fits, middle, subpaths, texts, tree
 
 ROOT = Path(__file__).parent.parent
 HAN = re.compile(r"[\u4e00-\u9fff]")
-LANGUAGES = pytest.mark.parametrize("lang", ["en", "zh"])
+
+EN = Language("en")
+ZH = Language(
+    "zh",
+    {
+        "middle": "中点",
+        "key 1 and 2": "键 1 和键 2",
+        "From inputs to output 1": "从输入到输出 1",
+        "simulated": "模拟",
+        "The variance of the scores grows with d_k": "分数的方差随 d_k 增大",
+        "the last word": "最后一个词",
+        "for verb": "支持动词",
+        "for noun": "支持名词",
+        "five later": "再过五个",
+        "last": "最后",
+    },
+)
+LANGUAGES = pytest.mark.parametrize("lang", [EN, ZH], ids=lambda lang: lang.name)
 
 A = [[0.0634, 0.4683, 0.4683], [0.25, 0.5, 0.25]]
 B = [[1.0, 2.0, 3.0, 5.0], [2.0, 8.0, 0.0, 7.0], [2.0, 6.0, 3.0, -4.0]]
@@ -92,7 +110,7 @@ def examples() -> dict[str, Figure]:
             [
                 ("query", "query", [-1.25, 2.5]),
                 ("key 1", "key", [2.0, 0.5]),
-                ({"en": "middle", "zh": "中点"}, "neutral", [0.0, -0.75]),
+                ("middle", "neutral", [0.0, -0.75]),
             ],
             reach=3,
             onto=0,
@@ -101,28 +119,25 @@ def examples() -> dict[str, Figure]:
             [
                 ("inputs", "input", [[1, 0, 1, 0], [0, 2, 0, 2]], "d"),
                 [
-                    ({"en": "key 1 and 2", "zh": "键 1 和键 2"}, "key", [[1, 2], [3, 4]], "d"),
+                    ("key 1 and 2", "key", [[1, 2], [3, 4]], "d"),
                     ("values", "value", [[5.5, 6.5, 7.5], [8.5, 9.5, 0.5]], ".1f"),
                 ],
                 ("scores", "score", [11, 13], "d"),
                 ("output 1", "output", [[0.125, 17, 19]], ".3f", ["query 1"]),
             ],
             arrows=[(0, 1, "× W_k"), (0, 2), (1, 3), (3, 4, "softmax"), (2, 4, "×")],
-            title={"en": "From inputs to output 1", "zh": "从输入到输出 1"},
+            title="From inputs to output 1",
         ),
         "lines": line_chart(
             x,
             [
-                ({"en": "simulated", "zh": "模拟"}, [4.1, 15.7, 65.3, 251.9, 1031.2]),
+                ("simulated", [4.1, 15.7, 65.3, 251.9, 1031.2]),
                 ("d_k", x),
             ],
             band={"simulated": ([3.9, 15, 63, 245, 1010], [4.3, 16.4, 67.6, 259, 1052])},
             xlabel="d_k",
             ylabel="variance",
-            title={
-                "en": "The variance of the scores grows with d_k",
-                "zh": "分数的方差随 d_k 增大",
-            },
+            title="The variance of the scores grows with d_k",
             log_x=True,
             log_y=True,
         ),
@@ -149,16 +164,16 @@ def examples() -> dict[str, Figure]:
             [[4, 0], [0, 0], [1, 1], [0, 4]],
             [0.5, 0.25, 0.125, 0.125],
             [2.125, 0.625],
-            names=["token 1", "saw", "a", {"en": "the last word", "zh": "最后一个词"}],
-            xlabel={"en": "for verb", "zh": "支持动词"},
-            ylabel={"en": "for noun", "zh": "支持名词"},
+            names=["token 1", "saw", "a", "the last word"],
+            xlabel="for verb",
+            ylabel="for noun",
             spec=".3f",
         ),
         "dials": dials(
             [[0, 0, 0], [5, 0.5, 0.05]],
             [[2, 0.2, 0.02], [7, 0.7, 0.07]],
             columns=["ω_0 = 1", "ω_1 = 0.1", "ω_2 = 0.01"],
-            rows=["t = 0", {"en": "five later", "zh": "再过五个"}],
+            rows=["t = 0", "five later"],
             below=["cos = −0.416", "cos = 0.980", "cos = 1.000"],
         ),
     }
@@ -170,7 +185,7 @@ EACH = pytest.mark.parametrize("kind", FIGURES)
 
 def fingerprint() -> str:
     """A hash of every example."""
-    drawn = [f"{f.svg(lang)}{f.alt(lang)}" for f in examples().values() for lang in ("en", "zh")]
+    drawn = [f"{f.svg(lang)}{f.alt(lang)}" for f in examples().values() for lang in (EN, ZH)]
     return hashlib.sha256("".join(drawn).encode()).hexdigest()
 
 
@@ -205,7 +220,7 @@ drawn = [
     bar_chart(["a"], {"b": [5]}, ylabel="y"),
     histogram({"a": [0.5, 2.5]}, [0, 1, 3], xlabel="x"),
 ]
-slider("d", [Frame(("0",), "a", tuple(drawn), "b")]).svg("zh")
+slider("d", [Frame(("0",), "a", tuple(drawn), "b")]).svg("en")
 tops = {name.split(".")[0] for name in set(sys.modules) - before}
 print(*sorted(tops - sys.stdlib_module_names))
 """
@@ -289,16 +304,17 @@ def test_every_number_is_in_the_drawing_and_in_the_text(lang, data, n, m):
     numbers = st.lists(st.floats(-99, 99), min_size=m, max_size=m)
     matrix = data.draw(st.lists(numbers, min_size=n, max_size=n))
     figure = heatmap(matrix, role="score", spec=".3f", rows=numbered("query", n))
-    wanted = [f"{value:.3f}".replace("-0.000", "0.000") for row in matrix for value in row]
+    plain = [f"{value:.3f}".replace("-0.000", "0.000") for row in matrix for value in row]
+    wanted = [number.replace("-", "−") for number in plain]
     assert texts(figure, lang)[n:] == wanted
-    assert re.findall(r"-?\d+\.\d{3}", figure.alt(lang)) == wanted
+    assert re.findall(r"[-−]?\d+\.\d{3}", figure.alt(lang)) == wanted
 
 
 def test_alternative_text_of_a_matrix():
     figure = heatmap(
         [[0.0634, 0.4683, 0.4683], [6e-6, 0.982, 0.018]],
         rows=numbered("query", 2),
-        columns=["key 1", "key 2", {"en": "last", "zh": "最后"}],
+        columns=["key 1", "key 2", "last"],
         name="weights",
         highlight=[(1, None)],
     )
@@ -306,7 +322,7 @@ def test_alternative_text_of_a_matrix():
         "Matrix weights, 2 rows and 3 columns. Columns: key 1, key 2, last. "
         "query 1: 0.06, 0.47, 0.47. query 2: 0.00, 0.98, 0.02. Outlined: query 2."
     )  # fmt: skip
-    assert figure.alt("zh") == (
+    assert figure.alt(ZH) == (
         "矩阵“权重”，2 行 3 列。各列：键 1、键 2、最后。"
         "查询 1：0.06、0.47、0.47。查询 2：0.00、0.98、0.02。框出：查询 2。"
     )
@@ -314,17 +330,17 @@ def test_alternative_text_of_a_matrix():
 
 def test_vectors_infinities_and_booleans():
     assert heatmap([2, 4, 4], spec="d", name="scores").alt("en") == "Vector scores: 2, 4, 4."
-    assert heatmap([1.5, float("-inf")], spec=".1f").alt("zh") == "向量：1.5、−∞。"
+    assert heatmap([1.5, float("-inf")], spec=".1f").alt(ZH) == "向量：1.5、−∞。"
     assert heatmap([True, False], spec="").alt("en") == "Vector: True, False."
 
 
 def test_large_matrix_without_numbers_tells_its_extremes():
     figure = heatmap([[0.5, -1.25, 0], [3, 0, 1]], numbers=False, spec=".2f", name="positions")
     assert figure.alt("en") == (
-        "Matrix positions, 2 rows and 3 columns. Its values are shades: the smallest is -1.25 "
+        "Matrix positions, 2 rows and 3 columns. Its values are shades: the smallest is −1.25 "
         "(row 1, column 2), the largest is 3.00 (row 2, column 1)."
     )
-    assert texts(figure, "zh") == ["位置", "-1.25", "3.00"]
+    assert texts(figure, ZH) == ["位置", "−1.25", "3.00"]
 
 
 def squares(figure: Figure) -> dict[tuple[float, float], float]:
@@ -382,7 +398,7 @@ def test_forbidden_cells_are_hatched_and_blank_and_told():
     assert figure.alt("en").endswith(
         "query 1: 0.0634, 0.4683, forbidden. query 2: forbidden, 0.5000, forbidden."
     )
-    assert figure.alt("zh").endswith("查询 1：0.0634、0.4683、屏蔽。查询 2：屏蔽、0.5000、屏蔽。")
+    assert figure.alt(ZH).endswith("查询 1：0.0634、0.4683、屏蔽。查询 2：屏蔽、0.5000、屏蔽。")
     cells = squares(figure)
     assert [shade for shade in cells.values() if shade > 0.06] == [0.2, 0.95, 1.0]  # 0.15, 0.95, 1
     # Each line lies inside one forbidden cell and crosses it from edge to edge.
@@ -432,7 +448,7 @@ def test_drawings_side_by_side_do_not_meet():
     shift = float(re.fullmatch(r"translate\(([\d.]+)\)", second.get("transform")).group(1))
     assert shift == pytest.approx(widths[0], abs=1)
     assert float(both.get("viewBox").split()[2]) == pytest.approx(sum(widths), abs=1)
-    assert beside(one, other).alt("zh") == one.alt("zh") + other.alt("zh")
+    assert beside(one, other).alt(ZH) == one.alt(ZH) + other.alt(ZH)
 
 
 def test_only_single_drawings_stand_side_by_side():
@@ -465,11 +481,11 @@ def outlines(figure: Figure) -> list[list[str]]:
 def test_product_picks_out_row_column_and_cell():
     assert outlines(FIGURES["product"]) == [
         ["0.0634", "0.4683", "0.4683"],
-        ["5", "7", "-4"],
+        ["5", "7", "−4"],
         ["1.7219"],  # 0.0634·5 + 0.4683·7 − 0.4683·4 = 0.317 + 1.4049
     ]
-    worked = "0.0634 × 5 + 0.4683 × 7 + 0.4683 × (-4) = 1.7219"
-    for lang in ("en", "zh"):
+    worked = "0.0634 × 5 + 0.4683 × 7 + 0.4683 × (−4) = 1.7219"
+    for lang in (EN, ZH):
         assert worked in " ".join(texts(FIGURES["product"], lang))
         assert worked in FIGURES["product"].alt(lang)
 
@@ -500,8 +516,8 @@ def test_flow_holds_every_number_and_arrow(lang):
     heads = tree(figure, lang).findall(".//{*}path[@stroke='none']")
     assert len(heads) == 5
     wanted = {
-        "en": "from scores to output 1 (softmax); from values to output 1 (×).",
-        "zh": "从“分数”到“输出 1”（softmax）；从“值”到“输出 1”（×）。",
+        EN: "from scores to output 1 (softmax); from values to output 1 (×).",
+        ZH: "从“分数”到“输出 1”（softmax）；从“值”到“输出 1”（×）。",
     }
     assert figure.alt(lang).endswith(wanted[lang])
 
@@ -632,7 +648,7 @@ def test_alternative_text_of_lines():
     )
     assert (
         FIGURES["lines"]
-        .alt("zh")
+        .alt(ZH)
         .startswith(
             "折线图：分数的方差随 d_k 增大。横轴：d_k（对数刻度），从 4 到 1024。"
             "纵轴：方差（对数刻度），从 4 到 1030。“模拟”：4 对应 4.1；16 对应 15.7；"
@@ -663,9 +679,9 @@ def test_lines_differ_in_more_than_colour():
 @LANGUAGES
 def test_every_bar_has_its_value(lang):
     figure = FIGURES["bars"]
-    values = ["0.0174", "0.0174", "0.9479", "-0.3000", "0.1100", "0.1200", "0.1300", "0.1400"]
-    assert [one for one in texts(figure, lang) if re.fullmatch(r"-?0\.\d{4}", one)] == values
-    assert sorted(re.findall(r"-?0\.\d{4}", figure.alt(lang))) == sorted(values)
+    values = ["0.0174", "0.0174", "0.9479", "−0.3000", "0.1100", "0.1200", "0.1300", "0.1400"]
+    assert [one for one in texts(figure, lang) if re.fullmatch(r"[-−]?0\.\d{4}", one)] == values
+    assert sorted(re.findall(r"[-−]?0\.\d{4}", figure.alt(lang))) == sorted(values)
 
 
 def test_bars_are_as_long_as_their_values():
@@ -704,7 +720,7 @@ def test_alternative_text_of_bars():
     assert figure.alt("en") == (
         "Bar chart. Bars: weight. Groups: key. 0.25 for key 1; 0.75 for key 2."
     )
-    assert figure.alt("zh") == "条形图。条的长度：权重。分组：键。键 1 为 0.25；键 2 为 0.75。"
+    assert figure.alt(ZH) == "条形图。条的长度：权重。分组：键。键 1 为 0.25；键 2 为 0.75。"
 
 
 def test_dials_point_where_sine_and_cosine_say():
@@ -727,7 +743,7 @@ def test_dials_point_where_sine_and_cosine_say():
     assert middles[1][0] - middles[0][0] > 64
     wanted = "a from 0° to 90°; b from 57° to 229°. Below: x; y."
     assert figure.alt("en").endswith(wanted)
-    assert "a 从 0° 到 90°；b 从 57° 到 229°。" in figure.alt("zh")
+    assert "a 从 0° 到 90°；b 从 57° 到 229°。" in figure.alt(ZH)
 
 
 def test_a_hand_that_comes_back_has_passed_over_nothing():
@@ -743,7 +759,7 @@ def test_histogram_counts_and_says_what_it_leaves_out():
         "1 sample lies outside the axis."
     )
     counted = histogram({"raw": [2, 1, 0]}, [0, 1, 2, 3], counts=True, xlabel="score")
-    assert counted.alt("zh").endswith(
+    assert counted.alt(ZH).endswith(
         "“raw”：3 个样本，分布在 0 到 2 之间，最高的一格从 0 到 1，占 0.667。"
     )
 
@@ -776,7 +792,7 @@ def test_arrows_end_at_their_vectors_and_drop_perpendiculars():
     tips = [shape[0][0] for shape in rest[5::2]]
     assert tips == [place(3, 4), place(0, 5), place(4, -3)]
     assert figure.alt("en") == (
-        "Arrows from the origin: a to (3.00, 4.00); b to (0.00, 5.00); c to (4.00, -3.00). "
+        "Arrows from the origin: a to (3.00, 4.00); b to (0.00, 5.00); c to (4.00, −3.00). "
         "On the line through a: b at 4.00; c at 0.00."
     )
 
@@ -804,23 +820,23 @@ def test_english_holds_no_chinese_and_chinese_is_set_as_chinese(kind):
     figure = FIGURES[kind]
     assert not HAN.search(figure.svg("en"))
     assert not re.search(r"\b(query|key|weights|values|inputs|outputs?|variance)\b",
-                         " ".join(texts(figure, "zh")))  # fmt: skip
-    assert HAN.search(figure.alt("zh"))
-    assert not re.search(r"[\u4e00-\u9fff][0-9A-Za-z]|[0-9A-Za-z][\u4e00-\u9fff]", figure.alt("zh"))
+                         " ".join(texts(figure, ZH)))  # fmt: skip
+    assert HAN.search(figure.alt(ZH))
+    assert not re.search(r"[\u4e00-\u9fff][0-9A-Za-z]|[0-9A-Za-z][\u4e00-\u9fff]", figure.alt(ZH))
     assert not re.search(r"[\u4e00-\u9fff] *[,;:!?()]|[\u4e00-\u9fff] [\u4e00-\u9fff]",
-                         figure.alt("zh"))  # fmt: skip
-    assert "italic" not in figure.svg("zh")
+                         figure.alt(ZH))  # fmt: skip
+    assert "italic" not in figure.svg(ZH)
 
 
 @EACH
 def test_both_languages_draw_the_same_shapes(kind):
     """Sizes follow the words of a language; what is drawn does not."""
 
-    def shapes(lang: str) -> list[str]:
+    def shapes(lang: Language) -> list[str]:
         drawn = tree(FIGURES[kind], lang)
         return [re.sub(r"-?[\d.]+ ?", "n", one.get("d")) for one in drawn.iter("{*}path")]
 
-    assert shapes("en") == shapes("zh")
+    assert shapes(EN) == shapes(ZH)
 
 
 def test_subscripts():
@@ -852,7 +868,7 @@ def test_every_number_passes_the_one_place_that_rounds(monkeypatch, dtype, step)
     seen = []
     monkeypatch.setattr(text_module, "observers", [lambda *call: seen.append(call)])
     figure = heatmap(np.array([[0.5, 0.25]], dtype=dtype), spec=".3f")
-    assert len(figure.svg("en") + figure.svg("zh")) > 100
+    assert len(figure.svg("en") + figure.svg(ZH)) > 100
     assert seen == [(0.5, ".3f", step), (0.25, ".3f", step)]
 
 
@@ -869,7 +885,6 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
         (lambda: heatmap(M, name="scores", rows=["a"]), "scores must have 2 labels for its rows"),
         (lambda: heatmap(M, columns=list("abc")), "must have 2 labels for its columns, got 3"),
         (lambda: heatmap(M, role="head"), "role must be one of input, key, .*, got 'head'"),
-        (lambda: heatmap(M, name={"zh": "甲"}), r'text in English, "en", got .*甲'),
         (lambda: heatmap(M, highlight=[(2, 0)]), r"must lie inside \(2, 2\), got \(2, 0\)"),
         (lambda: heatmap([[0.5]], spec="d"), "spec 'd' must have integers, got 0.5"),
         (lambda: product(M, [[1, 2, 3]], M), r"\(n, m\), \(m, p\) and \(n, p\), got"),
@@ -960,6 +975,11 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
 def test_errors_say_wanted_and_got(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_label_is_a_string():
+    with pytest.raises(TypeError, match="a label must be a string, got 1"):
+        heatmap(M, rows=[1, 2])
 
 
 # Contrast, from the style sheet's own values.

@@ -23,7 +23,7 @@ from attention_docs.matrix_form import (
     permutation_matrix,
     projections,
 )
-from tests.conftest import row
+from tests.conftest import number_of, row
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -303,14 +303,14 @@ def test_turn(page):
         angle = mpmath.radians(30 * step)
         query = [3 * mpmath.cos(angle), 3 * mpmath.sin(angle)]
         scores = [dot(query, key) for key in FLAT]
-        drawn = [re.findall(r"-?\d+\.\d\d", one["aria-label"]) for one in frame.find_all("svg")]
-        printed([float(one) for one in drawn[0][:2]], query, 2)
-        printed([float(one) for one in drawn[0][10:]], [score / 3 for score in scores], 2)
+        drawn = [re.findall(r"−?\d+\.\d\d", one["aria-label"]) for one in frame.find_all("svg")]
+        printed([number_of(one) for one in drawn[0][:2]], query, 2)
+        printed([number_of(one) for one in drawn[0][10:]], [score / 3 for score in scores], 2)
         between = [degrees(query, key) for key in FLAT]
         told = [re.findall(r"\d+", one["aria-label"]) for one in frame.find_all("svg")[1:3]]
         printed([float(one) for one in told[0][7:11]], between, 0)
-        printed([float(one) for one in drawn[2]], scores, 2)
-        printed([float(one) for one in drawn[3]], softmax(scores, mpmath.sqrt(2)), 2)
+        printed([number_of(one) for one in drawn[2]], scores, 2)
+        printed([number_of(one) for one in drawn[3]], softmax(scores, mpmath.sqrt(2)), 2)
         nearest = min(range(4), key=between.__getitem__)
         winners.append(max(range(4), key=scores.__getitem__) + 1)
         outlined = [told[0][-1], told[1][-1]]

@@ -22,7 +22,7 @@ from attention_docs.multi_head import (
     split_heads,
 )
 from attention_docs.nn import MultiHeadAttention
-from tests.conftest import tries
+from tests.conftest import number_of, tries
 from tests.exact import dot, printed, product, rank
 
 SEEDS = st.integers(0, 10**6)
@@ -493,15 +493,15 @@ def test_routes(page):
     places = [(r, i) for r in range(3) for i in (1, 0, 2)]  # the verb first
     for frame, (r, i) in zip(frames, places, strict=True):
         shown, sums = (
-            [float(one) for one in re.findall(r"-?\d+\.\d{4}", str(drawing["aria-label"]))]
+            [number_of(one) for one in re.findall(r"−?\d+\.\d{4}", str(drawing["aria-label"]))]
             for drawing in frame.select("svg")
         )
         assert len(shown) == 9
         printed(np.reshape(shown, (3, 3)), signed[r])
         fetched = dot(signed[r][i], SPEEDS)
         printed(sums[:4], [*signed[r][i], fetched])
-        said = re.findall(r"-?\d+\.\d{4}", frame.figcaption.get_text())
-        printed([float(one) for one in said], [fetched, -fetched] if r == 1 else [fetched])
+        said = re.findall(r"−?\d+\.\d{4}", frame.figcaption.get_text())
+        printed([number_of(one) for one in said], [fetched, -fetched] if r == 1 else [fetched])
 
 
 @pytest.mark.site

@@ -17,6 +17,7 @@ import torch
 from hypothesis import given
 
 from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
+from tests.conftest import number_of
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, dot, printed, softmax
 
 seeds = st.integers(0, 2**32 - 1)
@@ -297,10 +298,10 @@ def test_turn(page):
                 error = (mpmath.mpf(int(shown)) - mpmath.degrees(omega[i] * at)) % 360
                 assert min(error, 360 - error) <= 0.5001
         cosines = [mpmath.cos(one * offset) for one in omega]
-        printed([float(one) for one in re.findall(r"cos = (-?\d\.\d{3})", said)], cosines, 3)
-        total = re.search(r"-?\d\.\d{3}", frame.figcaption.get_text())
+        printed([number_of(one) for one in re.findall(r"cos = (−?\d\.\d{3})", said)], cosines, 3)
+        total = re.search(r"−?\d\.\d{3}", frame.figcaption.get_text())
         assert total
-        printed(float(total[0]), sum(cosines), 3)
+        printed(number_of(total[0]), sum(cosines), 3)
         assert frame.figcaption.strong.get_text() == f"Δ = {offset}, {base}"
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
-from tests.conftest import row, tries
+from tests.conftest import number_of, row, tries
 from tests.exact import W_KEY, W_QUERY, X, norm, product, rank, softmax, transpose
 from tests.exact import dot as dot_
 
@@ -433,8 +433,8 @@ def test_choose(chapter: Any) -> None:
         for drawing, rows in zip(
             frame.find_all("svg"), (scores, [softmax(one) for one in scores]), strict=True
         ):
-            drawn = re.findall(r"-?\d+\.\d{4}", drawing["aria-label"])
-            assert [float(x) for x in drawn] == shown(rows).ravel().tolist()
+            drawn = re.findall(r"−?\d+\.\d{4}", drawing["aria-label"])
+            assert [number_of(x) for x in drawn] == shown(rows).ravel().tolist()
     first = [np.argmax([float(x) for x in softmax(scores[0])]) for scores in wanted]
     assert first == [0, 0, 1, 1, 1, 1]
     told = ", ".join(f"{x:.4f}" for x in shown(softmax(flat[0])))

@@ -79,6 +79,18 @@ PAGE = {
             "stands before any block: nothing has run yet",
         ),
         "heading without id": (" { #the-weights }", "", 12, "this heading has no { #id }"),
+        "text after a fence": (
+            "```\n\nThe first weight is",
+            "```\nThe first weight is",
+            14,
+            "a fence needs a blank line after it",
+        ),
+        "text before a fence": (
+            "{ #the-weights }\n",
+            "{ #the-weights }\n\nThe weights:",
+            15,
+            "a fence needs a blank line before it",
+        ),
         "fence without end": (
             "| name | weight |",
             "```text\n| name | weight |",

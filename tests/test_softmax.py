@@ -30,13 +30,6 @@ def frobenius(rows):
     return norm([mpmath.mpmathify(x) for row in rows for x in row])
 
 
-def line_numbers(text, start):
-    """The numbers in the first line that starts like this, after that start."""
-    line = next(line for line in text.splitlines() if line.strip().startswith(start))
-    rest = line.strip()[len(start) :]
-    return [float(x) for x in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?", rest)]
-
-
 # The package's functions
 
 
@@ -264,11 +257,6 @@ def entropy_of(weights):
     return -mpmath.fsum(a * mpmath.log(a) for a in weights)
 
 
-def table(text):
-    """The rows of numbers below the first line."""
-    return [[float(x) for x in line.split()] for line in text.splitlines()[1:]]
-
-
 @functools.cache
 def led(gap, n, tau=1):
     """Weight of a key that leads n - 1 equal others, by the definition."""
@@ -297,47 +285,48 @@ def test_control(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_definition(page, lang):
-    softmax = page(lang, "softmax")
-    printed(softmax.array("definition", 0), [mpmath.log(x) for x in (1, 2, 5)], 4)
-    assert softmax.numbers("definition")[3:7] == [1, 2, 5, 8]
-    printed(softmax.array("definition", 2), EIGHTHS, 4)
+def test_definition(page):
+    softmax = page("en", "softmax")
+    *scores, none = (row["score"] for row in softmax.table("definition"))
+    printed([float(score) for score in scores], [mpmath.log(x) for x in (1, 2, 5)], 4)
+    assert none == ""
+    assert softmax.column("definition", "exponential") == [1, 2, 5, 8]
+    printed(softmax.column("definition", "weight"), [*EIGHTHS, 1], 4)
 
 
 @pytest.mark.site
-@each_language
-def test_shift(page, lang):
-    softmax = page(lang, "softmax")
-    for number in range(2):
-        printed(softmax.array("shift", number), EIGHTHS, 4)
-    assert re.findall(r"^s +([+-]\d+):", softmax.output("shift"), re.M) == ["-3", "+100"]
+def test_shift(page):
+    softmax = page("en", "softmax")
+    assert softmax.names("shift") == ["s − 3", "s + 100", "2 · s"]
     doubled = [Fraction(1, 30), Fraction(4, 30), Fraction(25, 30)]
-    printed(softmax.array("shift", 2), doubled, 4)
+    printed(softmax.grid("shift"), [EIGHTHS, EIGHTHS, doubled], 4)
 
 
 @pytest.mark.site
-@each_language
-def test_limits(page, lang):
+def test_limits(page):
     # Largest numbers of IEEE 754 and bfloat16, from their bits.
-    largest = [
-        (2 - mpmath.mpf(2) ** -fraction) * mpmath.mpf(2) ** exponent
-        for fraction, exponent in ((10, 15), (7, 127), (23, 127), (52, 1023))
-    ]
-    output = page(lang, "softmax").output("limits")
-    for line, number in zip(output.splitlines(), largest, strict=True):
-        assert line.split("e^")[1] == f"{float(mpmath.log(number)):.2f}"
+    largest = {
+        name: (2 - mpmath.mpf(2) ** -fraction) * mpmath.mpf(2) ** exponent
+        for name, fraction, exponent in (
+            ("float16", 10, 15),
+            ("bfloat16", 7, 127),
+            ("float32", 23, 127),
+            ("float64", 52, 1023),
+        )
+    }
+    softmax = page("en", "softmax")
+    assert softmax.names("limits") == list(largest)
+    printed(softmax.grid("limits"), [[mpmath.log(number)] for number in largest.values()], 2)
 
 
 @pytest.mark.site
-@each_language
-def test_overflow(page, lang):
-    lines = page(lang, "softmax").output("overflow").splitlines()
+def test_overflow(page):
+    softmax = page("en", "softmax")
     names = ["float16", "float32", "float64"]
-    assert [line.split() for line in lines[::2]] == [[name, "[0.00,", "nan]"] for name in names]
+    how = ["not shifted", "shifted"]
+    assert softmax.names("overflow") == [f"{name}, {one}" for name in names for one in how]
     sigmoid = 1 / (1 + mpmath.exp(-2))
-    for line in lines[1::2]:
-        printed(line_numbers(line, "["), [1 - sigmoid, sigmoid], 2)
+    printed(softmax.grid("overflow"), [[0, mpmath.nan], [1 - sigmoid, sigmoid]] * 3, 1)
     # torch, without a shift: the published failure is real
     for dtype, score in ((torch.float16, 12), (torch.float32, 90), (torch.float64, 710)):
         e = torch.exp(torch.tensor([score - 2.0, score], dtype=dtype))
@@ -347,16 +336,17 @@ def test_overflow(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_underflow(page, lang):
-    output = page(lang, "softmax").output("underflow")
-    assert re.findall("True|False", output) == ["True", "False"]
+def test_underflow(page):
+    softmax = page("en", "softmax")
     least = mpmath.exp(-20)
     assert least < mpmath.mpf(2) ** -25  # below half of float16's smallest positive number
     assert least > mpmath.mpf(2) ** -126  # a normal float32
-    assert "[nan, nan]" in output
+    question = "weight of the score −20 is 0"
+    wanted = {"float16": "✓", "float32": "✗"}
+    assert {one[""]: one[question] for one in softmax.table("underflow")} == wanted
     sigmoid = 1 / (1 + mpmath.exp(-2))
-    printed(line_numbers(output.splitlines()[-1], "["), [sigmoid, 1 - sigmoid], 2)
+    assert softmax.names("underflow-sum") == ["not shifted", "shifted"]
+    printed(softmax.grid("underflow-sum"), [[mpmath.nan] * 2, [sigmoid, 1 - sigmoid]], 1)
 
 
 @pytest.mark.parametrize("kind", ["column", "transposed", "torch", "bfloat16"])
@@ -393,73 +383,62 @@ def test_half_precision_sums_beyond_its_largest_number():
 
 
 @pytest.mark.site
-@each_language
-def test_stall(page, lang):
+def test_stall(page):
     """Finite is not accurate: float16 has 11 bits, 2049 has no place, and the tie goes to even."""
-    lines = page(lang, "softmax").output("stall").splitlines()
-    assert lines == ["float16: Σ = 2048, Σa = 2.0000", "float32: Σ = 4096, Σa = 1.0000"]
+    softmax = page("en", "softmax")
+    assert softmax.names("stall") == ["float16", "float32"]
+    assert softmax.column("stall", "sum of the exponentials") == [2048, 4096]
+    assert softmax.column("stall", "sum of the weights") == [Fraction(4096, 2048), 1]
     half = torch.tensor(2048.0, dtype=torch.float16)
     assert half + 1 == half
     assert half - 1 + 1 == half
-    assert Fraction(4096, 2048) == 2
 
 
-HAND = [["7/64", "-1/32", "-5/64"], ["-1/32", "3/16", "-5/32"], ["-5/64", "-5/32", "15/64"]]
+HAND = [["7/64", "−1/32", "−5/64"], ["−1/32", "3/16", "−5/32"], ["−5/64", "−5/32", "15/64"]]
+HAND_FRACTIONS = [[Fraction(x.replace("−", "-")) for x in row] for row in HAND]
 
 
 @pytest.mark.site
-@each_language
-def test_jacobian(page, lang):
-    softmax = page(lang, "softmax")
-    lines = softmax.output("jacobian-by-hand").splitlines()
-    assert [line.split() for line in lines] == HAND  # worked out with a pencil
-    wanted = [[Fraction(entry) for entry in row] for row in HAND]
+def test_jacobian(page):
+    softmax = page("en", "softmax")
+    shown = [list(row.values())[1:] for row in softmax.table("jacobian-by-hand")]
+    assert shown == HAND  # worked out with a pencil
     s = torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64).log()
     of_torch = torch.autograd.functional.jacobian(lambda x: torch.softmax(x, -1), s)
-    np.testing.assert_allclose(of_torch, np.array(wanted, float), rtol=0, atol=1e-12)
-    figure = tree_of(softmax.html).get_element_by_id("out-jacobian").find(".//svg")
-    told = figure.get("aria-label")
-    cells = [float(x.replace("−", "-")) for x in re.findall(r"[-−]?\d\.\d{2}\b", told)]
-    printed(np.reshape(cells[:9], (3, 3)), wanted, 2)
-    for block in ("jacobian-checks", "jacobian-torch"):
-        assert softmax.output(block).split() == ["True"] * 2
+    wanted = np.array(HAND_FRACTIONS, float)
+    np.testing.assert_allclose(of_torch, wanted, rtol=0, atol=1e-12)
+    printed(softmax.matrix("jacobian", "J"), wanted, 2)
+    printed(softmax.grid("jacobian-torch"), wanted, 6)
     values = [float(v) for v in softmax.values("jacobian")[:3]]
     printed(values, [Fraction(15, 64), Fraction(5, 64), Fraction(10, 64)], 3)
 
 
 @pytest.mark.site
-@each_language
-def test_jacobian_properties(page, lang):
-    first, second = page(lang, "softmax").output("jacobian-properties").splitlines()
-    assert first == "True True"
+def test_jacobian_properties(page):
     mean = Fraction(3 + 2 + 5, 8)
     variance = Fraction(9 + 2 + 5, 8) - mean**2
-    printed([float(x) for x in second.split()], [mean, variance, variance], 4)
+    (row,) = page("en", "softmax").table("jacobian-properties")
+    assert list(row) == ["mean", "variance", "v J vᵀ"]
+    printed([float(x) for x in row.values()], [mean, variance, variance], 4)
 
 
 @pytest.mark.site
-@each_language
-def test_gradient(page, lang):
-    softmax = page(lang, "softmax")
+def test_gradient(page):
     g = [3, 1, 1]
-    wanted = [sum(g[i] * Fraction(HAND[i][j]) for i in range(3)) for j in range(3)]
+    wanted = [sum(g[i] * HAND_FRACTIONS[i][j] for i in range(3)) for j in range(3)]
     assert wanted == [x * (y - Fraction(10, 8)) for x, y in zip(EIGHTHS, g, strict=True)]
-    printed(softmax.array("gradient"), wanted, 5)
-    assert softmax.output("gradient").endswith("True")
+    printed(page("en", "softmax").grid("gradient"), [wanted], 5)
 
 
 @pytest.mark.site
-@each_language
-def test_entropy(page, lang):
-    softmax = page(lang, "softmax")
-    taus = []
-    for tau, largest, entropy, slope, formula in table(softmax.output("entropy-table")):
-        taus.append(tau)
+def test_entropy(page):
+    softmax = page("en", "softmax")
+    assert softmax.column("entropy-table", "τ") == [0.5, 1, 2, 4, 8, 64]
+    for tau, largest, entropy, slope, formula in softmax.grid("entropy-table"):
         weights = softmax_of(EXAMPLE, tau)
         printed([largest, entropy], [max(weights), entropy_of(weights)], 4)
         exact = mpmath.diff(lambda t: entropy_of(softmax_of(EXAMPLE, t)), tau)
         printed([slope, formula], [exact, exact], 4)
-    assert taus == [0.5, 1, 2, 4, 8, 64]
     shown, *said = softmax.values("entropy-rises")
     assert shown == str(EXAMPLE)
     printed([float(v) for v in said[:2]], [max(softmax_of(EXAMPLE, tau)) for tau in (1, 8)], 4)
@@ -468,21 +447,23 @@ def test_entropy(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_dominates(page, lang):
-    softmax = page(lang, "softmax")
-    lines = softmax.output("dominates").splitlines()
-    for number, (n, line) in enumerate(zip((2, 8, 64, 1024), lines, strict=True)):
-        assert line.startswith(f"n = {n:4d}  ln(n - 1) = {float(mpmath.log(n - 1)):.2f}")
-        wanted = [1 / (1 + (n - 1) * mpmath.exp(-gap)) for gap in (0, 1, 2, 4, 8, 16)]
-        printed(softmax.array("dominates", number), wanted, 4)
+def test_dominates(page):
+    softmax = page("en", "softmax")
+    leads = (0, 1, 2, 4, 8, 16)
+    head = ["n", "ln(n − 1)", *(f"Δ = {lead}" for lead in leads)]
+    rows = softmax.table("dominates")
+    assert [list(row) for row in rows] == [head] * 4
+    for n, row in zip((2, 8, 64, 1024), softmax.grid("dominates"), strict=True):
+        assert row[0] == n
+        printed(row[1], mpmath.log(n - 1), 2)
+        printed(row[2:], [1 / (1 + (n - 1) * mpmath.exp(-lead)) for lead in leads], 4)
     assert softmax.values("dominates")[0] == f"{float(mpmath.log(1023)):.2f}"
     # Half of the weight at that gap, and at twice the gap for temperature 2.
     assert abs(led(mpmath.log(1023), 1024) - 0.5) < 1e-30
     assert abs(led(2 * mpmath.log(1023), 1024, 2) - 0.5) < 1e-30
 
-    lines = softmax.output("dominates-output").splitlines()
-    for i, (scores, gap, m) in enumerate(zip(SCORES, (0, 4, 2), (1, 1, 1), strict=True)):
+    wanted = []
+    for scores, gap, m in zip(SCORES, (0, 4, 2), (1, 1, 1), strict=True):
         weights = softmax_of(scores)
         rest = mpmath.fsum(a for j, a in enumerate(weights) if j != m)
         output = product([weights], VALUES)[0]
@@ -490,32 +471,33 @@ def test_dominates(page, lang):
         spread = max(
             frobenius([[x - y for x, y in zip(v, VALUES[m], strict=True)]]) for v in VALUES
         )
-        shown = ", ".join(str(s) for s in scores)
-        assert lines[3 * i] == f"s = [{shown}], Δ = {gap}"
-        printed(line_numbers(lines[3 * i + 1], "1 - a_m"), [rest, 2 * mpmath.exp(-gap)], 4)
-        printed(line_numbers(lines[3 * i + 2], "‖o - v‖"), [distance, rest * spread], 4)
-        if i == 1:
-            said = [float(v) for v in softmax.values("dominates-values")]
-            printed(said, [gap, rest, distance], 4)
+        wanted.append([gap, rest, 2 * mpmath.exp(-gap), distance, rest * spread])
+    assert softmax.vectors("dominates-output", "scores") == SCORES
+    columns = ["Δ", "1 − a_m", "bound on 1 − a_m", "‖o − v_m‖", "bound on ‖o − v_m‖"]
+    for name, exact in zip(columns, zip(*wanted, strict=True), strict=True):
+        printed(softmax.column("dominates-output", name), exact, 0 if name == "Δ" else 4)
+    said = [float(v) for v in softmax.values("dominates-values")]
+    printed(said, [wanted[1][0], wanted[1][1], wanted[1][3]], 4)
 
 
 @pytest.mark.site
-@each_language
-def test_saturation(page, lang):
-    softmax = page(lang, "softmax")
+def test_saturation(page):
+    softmax = page("en", "softmax")
     norms = {}
-    for c, others, size, bound in table(softmax.output("saturation-table")):
+    for c, others, size, bound in softmax.grid("saturation-table"):
         weights = softmax_of([c * s for s in EXAMPLE])
         exact_others = mpmath.fsum(weights[:3])
         norms[c] = frobenius(jacobian_of(weights))
         printed_e([others, size, bound], [exact_others, norms[c], 2 * exact_others])
         assert norms[c] <= 2 * exact_others
     assert list(norms) == [0, 0.25, 0.5, 1, 2, 4]
-    said = [float(v) for v in softmax.values("saturation")[:2]]
-    printed_e(said, [norms[1], norms[4]])
+    at_1, at_4 = (float(value) for value in softmax.values("saturation")[:2])
+    printed(at_1, norms[1], 3)
+    printed_e(at_4, norms[4] * mpmath.mpf(10) ** 7)  # "× 10⁻⁷" stands in the sentence
     assert softmax.values("saturation-bound") == [str(EXAMPLE)]
 
-    for R, low, smallest, stretch in table(softmax.output("lower-bound")):
+    assert softmax.column("lower-bound", "R") == [1, 2, 4, 8]
+    for R, low, smallest, stretch in softmax.grid("lower-bound"):
         weights = softmax_of([R / 4 * s for s in EXAMPLE])
         printed_e([low, smallest], [mpmath.exp(-R) / 4, weights[0]])
         # Two of the three tied keys: v = (1, -1, 0, 0) / √2 gives the smallest ‖v J‖.
@@ -524,45 +506,38 @@ def test_saturation(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_two_keys(page, lang):
-    lines = page(lang, "softmax").output("two-keys").splitlines()
-    ratios = {"exp": mpmath.exp, "Φ": lambda x: mpmath.ncdf(x) / mpmath.ncdf(-x)}
-    for line, (name, h) in zip(lines, ratios.items(), strict=True):
-        assert line.startswith(name)
-        got = [float(x) for x in re.findall(r"= (\d+\.\d+)", line)]
-        printed(got, [h(1) ** 2, h(2)], 3)
-        assert (got[0] == got[1]) == (name == "exp")
+def test_two_keys(page):
+    softmax = page("en", "softmax")
+    assert softmax.names("two-keys") == ["exp", "Φ"]
+    ratios = [mpmath.exp, lambda x: mpmath.ncdf(x) / mpmath.ncdf(-x)]
+    got = softmax.grid("two-keys")
+    printed(got, [[h(1) ** 2, h(2)] for h in ratios], 3)
+    assert [once == twice for once, twice in got] == [True, False]
 
 
 @pytest.mark.site
-@each_language
-def test_alternatives(page, lang):
-    rows = [[2, 4, 4], [102, 104, 104], [20, 40, 40], [-1, 2, 1], [-2, -4, -4]]
+def test_alternatives(page):
+    tried = [[2, 4, 4], [102, 104, 104], [20, 40, 40], [-1, 2, 1], [-2, -4, -4]]
+    rules = ["softmax", "s / Σs", "s² / Σs²", "ReLU / ΣReLU", "ReLU / n"]
 
     def shares(parts):
         total = sum(parts)
-        return [Fraction(part, total) for part in parts] if total else None
+        return [Fraction(part, total) if total else mpmath.nan for part in parts]
 
-    softmax = page(lang, "softmax")
-    lines = softmax.output("alternatives").splitlines()
-    for number, row in enumerate(rows):
-        block = lines[6 * number : 6 * number + 6]
-        assert block[0] == f"s = {row}"
-        relu = [max(0, s) for s in row]
-        wanted = [
-            softmax_of(row),
-            shares(row),
-            shares([s * s for s in row]),
+    wanted = []
+    for scores in tried:
+        relu = [max(0, s) for s in scores]
+        wanted += [
+            softmax_of(scores),
+            shares(scores),
+            shares([s * s for s in scores]),
             shares(relu),
             [Fraction(s, 3) for s in relu],
         ]
-        for line, one in zip(block[1:], wanted, strict=True):
-            inside = line[line.index("[") :]
-            if one is None:
-                assert inside == "[nan, nan, nan]"
-            else:
-                printed(line_numbers(inside, "["), one, 4)
+    softmax = page("en", "softmax")
+    assert [row["rule"] for row in softmax.table("alternatives")] == rules * 5
+    assert softmax.vectors("alternatives", "scores") == [row for row in tried for _ in rules]
+    printed(softmax.vectors("alternatives", "weights"), wanted, 4)
 
     said = softmax.values("alternatives")
     printed(json.loads(said[0]), shares([-1, 2, 1]), 4)
@@ -572,54 +547,53 @@ def test_alternatives(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_dead(page, lang):
-    softmax = page(lang, "softmax")
-    assert softmax.array("dead", 0).tolist() == [0, 0, 0]
+def test_dead(page):
+    softmax = page("en", "softmax")
+    assert softmax.names("dead") == ["ReLU / ΣReLU", "softmax"]
     column = [row[0] for row in jacobian_of(softmax_of([-1, 2, 1]))]
-    printed(softmax.array("dead", 1), column, 4)
+    printed(softmax.grid("dead"), [[0, 0, 0], column], 4)
+
+
+CASES = [f"{case}, query {i}" for case in ("wrong", "right") for i in (1, 2, 3)]
 
 
 @pytest.mark.site
-@each_language
-def test_scale_after(page, lang):
-    softmax = page(lang, "softmax")
+def test_scale_after(page):
+    softmax = page("en", "softmax")
     root = mpmath.sqrt(3)
     wrong = [[a / root for a in softmax_of(scores)] for scores in SCORES]
     right = [softmax_of(scores, root) for scores in SCORES]
-    for start, weights, total in ((0, wrong, 1 / root), (2, right, 1)):
-        printed(softmax.array("scale-after", start), weights, 4)
-        printed(softmax.array("scale-after", start + 1), [total] * 3, 4)
+    assert softmax.names("scale-after") == CASES
+    shown = np.array(softmax.grid("scale-after"))
+    printed(shown, [[*row, sum(row)] for row in wrong + right], 4)
+    printed(shown[:3, 3], [1 / root] * 3, 4)
     # torch's own attention agrees with the right one and not with seed 004's
     q, k, v = (torch.tensor(x, dtype=torch.float64)[None] for x in (QUERIES, KEYS, VALUES))
     attention = torch.nn.functional.scaled_dot_product_attention(q, k, v)[0].numpy()
     values = np.array(VALUES)
-    np.testing.assert_allclose(softmax.array("scale-after", 2) @ values, attention, atol=1e-3)
-    assert np.abs(softmax.array("scale-after", 0) @ values - attention).min() > 0.2
-    printed(softmax.array("scale-after-shrinks"), [1 / root] * 3, 4)
-    assert softmax.output("scale-after-shrinks").startswith("True")
+    np.testing.assert_allclose(shown[3:, :3] @ values, attention, atol=1e-3)
+    assert np.abs(shown[:3, :3] @ values - attention).min() > 0.2
+    printed(softmax.grid("scale-after-shrinks"), [[1 / root] * 3], 4)
     said = [float(v) for v in softmax.values("scale-after")]
     printed(said, [softmax_of(SCORES[1])[1], right[1][1]], 4)
 
 
 @pytest.mark.site
-@each_language
-def test_wrong_axis(page, lang):
-    softmax = page(lang, "softmax")
+def test_wrong_axis(page):
+    softmax = page("en", "softmax")
     root = mpmath.sqrt(3)
 
     def across(scores):
         columns = [softmax_of(column, root) for column in zip(*scores, strict=True)]
         return list(zip(*columns, strict=True))
 
-    wrong = across(SCORES)
-    printed(softmax.array("wrong-axis", 0), [sum(row) for row in wrong], 4)
+    wrong, right = across(SCORES), [softmax_of(scores, root) for scores in SCORES]
     outputs = product(wrong, VALUES)
-    printed(softmax.array("wrong-axis", 1), outputs, 4)
     assert norm(outputs[1]) > max(norm(v) for v in VALUES)
-    right = [softmax_of(scores, root) for scores in SCORES]
-    printed(softmax.array("wrong-axis", 2), [1, 1, 1], 4)
-    printed(softmax.array("wrong-axis", 3), product(right, VALUES), 4)
+    sums = [sum(row) for row in wrong] + [1] * 3
+    rows = zip(sums, outputs + product(right, VALUES), strict=True)
+    assert softmax.names("wrong-axis") == CASES
+    printed(softmax.grid("wrong-axis"), [[total, *output] for total, output in rows], 4)
 
     # Query 3 becomes 0: so does row 3 of the scores.
     other = [*SCORES[:2], [0, 0, 0]]
@@ -628,53 +602,55 @@ def test_wrong_axis(page, lang):
     # With later keys hidden, output 1 is its only weight, that of key 1, times value 1.
     before, after = (softmax_of([row[0] for row in scores], root)[0] for scores in (SCORES, other))
     leaked = abs(after - before) * max(VALUES[0])
-    numbers = [float(x) for x in softmax.output("wrong-axis-leak").split()]
-    printed(numbers, [moved, 0, leaked], 4)
+    names = ["wrong axis", "right axis", "wrong axis, later keys hidden"]
+    assert softmax.names("wrong-axis-leak") == names
+    printed(softmax.column("wrong-axis-leak", "largest change of output 1"), [moved, 0, leaked], 4)
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page, lang):
-    softmax = page(lang, "softmax")
+def test_exercises(page):
+    softmax = page("en", "softmax")
     tenths = [Fraction(3, 10), Fraction(1, 10), Fraction(6, 10)]
     squares = [Fraction(9, 46), Fraction(1, 46), Fraction(36, 46)]
-    for number, wanted in enumerate((tenths, tenths, squares)):
-        printed(softmax.array("exercise-weights", number), wanted, 4)
+    assert softmax.names("exercise-weights") == ["s", "s + 5", "τ = 1/2"]
+    printed(softmax.grid("exercise-weights"), [tenths, tenths, squares], 4)
 
     gained = [[sum(x * y for x, y in zip(q, (2, -1, 5), strict=True))] * 3 for q in QUERIES]
-    assert softmax.array("exercise-bias").tolist() == gained
-    assert softmax.output("exercise-bias").endswith("True")
+    assert softmax.grid("exercise-bias") == gained
 
     # 1/2·1/2, -1/2·1/3, -1/2·1/6; -1/3·1/2, 1/3·2/3, …; 1/2·(6 - 3), 1/3·(0 - 3), 1/6·(0 - 3)
-    wanted = "1/4 -1/6 -1/12 -1/6 2/9 -1/18 -1/12 -1/18 5/36 3/2 -1 -1/2"
-    assert softmax.output("exercise-jacobian").split() == wanted.split()
+    wanted = "1/4 −1/6 −1/12 −1/6 2/9 −1/18 −1/12 −1/18 5/36 3/2 −1 −1/2"
+    shown = [list(row.values())[1:] for row in softmax.table("exercise-jacobian")]
+    assert [cell for row in shown for cell in row] == wanted.split()
 
-    for number, tau in enumerate((1, Fraction(1, 2), Fraction(1, 10))):
-        assert f"τ = {float(tau):.1f}:" in softmax.output("exercise-tie")
-        divisor = mpmath.mpf(tau.numerator) / tau.denominator
-        printed(softmax.array("exercise-tie", number), softmax_of([2, 4, 4], divisor), 4)
+    assert softmax.names("exercise-tie") == ["τ = 1", "τ = 0.5", "τ = 0.1"]
+    tied = [softmax_of([2, 4, 4], mpmath.mpf(tau.numerator) / tau.denominator)
+            for tau in (Fraction(1), Fraction(1, 2), Fraction(1, 10))]  # fmt: skip
+    printed(softmax.grid("exercise-tie"), tied, 4)
 
-    output = softmax.output("exercise-gap")
-    gaps = [float(x) for x in re.findall(r"Δ = (\S+),", output)]
+    assert softmax.column("exercise-gap", "n") == [8, 1024]
+    gaps = softmax.column("exercise-gap", "Δ")
     printed(gaps, [mpmath.log(99 * 7), mpmath.log(99 * 1023)], 2)
-    assert re.findall(r"a_m = (\S+)", output) == ["0.9900"] * 2
+    assert softmax.column("exercise-gap", "largest weight") == [0.99] * 2
     assert round(gaps[1] - gaps[0]) == 5
 
-    lines = softmax.output("exercise-bug").splitlines()
-    assert lines[0].split() == ["[[", "nan,", "nan],"]
     sigmoid = 1 / (1 + mpmath.exp(-1))
-    printed(line_numbers(lines[1].strip(), "["), [1 - sigmoid, sigmoid], 4)
-    printed(softmax.array("exercise-bug-fixed"), [[1 - sigmoid, sigmoid]] * 2, 4)
+    row = [1 - sigmoid, sigmoid]
+    printed(softmax.grid("exercise-bug"), [[mpmath.nan] * 2, row], 4)
+    printed(softmax.grid("exercise-bug-fixed"), [row, row], 4)
 
-    for line, h in zip(softmax.output("exercise-half").splitlines(), (2, 1, 0.1), strict=True):
+    wanted = []
+    for h in (2, 1, mpmath.mpf(1) / 10):
         change = 1 / (1 + mpmath.exp(-2 * h)) - mpmath.mpf(1) / 2
-        printed(line_numbers(line, f"h = {h:3.1f}: Δa/h ="), [change / h], 4)
+        wanted.append(change / h)
         assert change <= h / 2
+    assert softmax.column("exercise-half", "h") == [2, 1, 0.1]
+    printed(softmax.column("exercise-half", "change of the weight / h"), wanted, 4)
 
-    bound, reached, above = softmax.output("exercise-gibbs").split()
     exact = 2 * mpmath.log(mpmath.fsum(mpmath.exp(mpmath.mpf(s) / 2) for s in EXAMPLE))
-    printed([float(bound), float(reached)], [exact, exact], 4)
-    assert above == "0"
+    (row,) = softmax.table("exercise-gibbs")
+    printed([float(row["bound"]), float(row["at softmax"])], [exact, exact], 4)
+    assert row["random weights above the bound"] == "0"
     assert softmax.values("exercise-gibbs") == [str(EXAMPLE)]
 
 

@@ -942,7 +942,7 @@ def test_post_by_hand(page):
     chapter = page("en", "transformer-block")
     said = chapter.article.select_one("#out-hand-parameters svg")["aria-label"]
     (first,) = re.findall(r"W_O[^.]*\.((?:[^.]*\.){3})", said)[:1]
-    drawn = [int(one) for one in re.findall(r"(?<=[:,] )-?\d+", first)]
+    drawn = [number_of(one) for one in re.findall(r"(?<=[:,] )−?\d+", first)]
     assert np.reshape(drawn, (3, 4)).tolist() == W_O
     steps = steps_of(chapter, "post-steps")
     assert list(steps) == ["MHA(x)", "x + MHA(x)", "z", "FFN(z)", "y"]

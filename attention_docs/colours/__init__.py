@@ -101,8 +101,8 @@ def name_colour(role: str, words: Words) -> str:
 
     Examples:
         >>> from attention_docs.words import words
-        >>> name_colour("output", words("en")), name_colour("output", words("zh"))
-        ('dark green', '深绿')
+        >>> name_colour("output", words("en"))
+        'dark green'
     """
     name: str = _read_table()["role"][role]["name"]
     return name if words.lang == "en" else str(words["colours"][name])

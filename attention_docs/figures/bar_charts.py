@@ -18,7 +18,6 @@ from attention_docs.figures.figure import (
     Drawing,
     Drawn,
     Figure,
-    Label,
     Language,
     Wording,
     checked_label,
@@ -117,12 +116,12 @@ def _filled(shape: str, k: int, series: Series) -> str:
 
 
 def bar_chart(
-    labels: Sequence[Label],
+    labels: Sequence[str],
     series: Pairs,
     *,
-    ylabel: Label,
-    xlabel: Label | None = None,
-    title: Label | None = None,
+    ylabel: str,
+    xlabel: str | None = None,
+    title: str | None = None,
     roles: Sequence[str] | None = None,
     scale: tuple[float, float] | None = None,
     spec: str = ".3g",

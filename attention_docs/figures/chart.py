@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attention_docs.colours import SERIES
-from attention_docs.figures.figure import Label, Language, Wording, checked_label, english
+from attention_docs.figures.figure import Language, Wording, checked_label, english
 from attention_docs.figures.numbers import charted, finite
 from attention_docs.figures.svg import (
     INK,
@@ -23,7 +23,7 @@ from attention_docs.figures.svg import (
 WIDTH, EDGE = 440, 18  # of a chart; between the axes and its right edge
 TITLE, SAMPLE = 15, 34  # font size of the title; width of a sample in the legend
 
-Pairs = Mapping[str, Any] | Sequence[tuple[Label, Any]]
+Pairs = Mapping[str, Any] | Sequence[tuple[str, Any]]
 """Values by label: a mapping, or pairs, where a label may be a mapping of languages."""
 
 

@@ -11,7 +11,6 @@ from attention_docs.figures.figure import (
     Drawing,
     Drawn,
     Figure,
-    Label,
     Language,
     Wording,
     checked_labels,
@@ -126,9 +125,9 @@ def dials(
     starts: Any,
     ends: Any,
     *,
-    columns: Sequence[Label],
-    rows: Sequence[Label] | None = None,
-    below: Sequence[Label] | None = None,
+    columns: Sequence[str],
+    rows: Sequence[str] | None = None,
+    below: Sequence[str] | None = None,
     role: str = "input",
 ) -> Figure:
     """Clock faces in rows: a dashed hand where it starts, a strong one where it ends.

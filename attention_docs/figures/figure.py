@@ -14,11 +14,6 @@ from attention_docs.colours import resolve_colours
 from attention_docs.figures.svg import document
 from attention_docs.words.strings import Translator
 
-Label = str | Mapping[str, str]
-"""A label. A string is English; a term of `[terms]` in attention_docs/words, alone or with a number
-("weights", "query 1"), is put into the reader's language, and anything else stays as it is. A
-mapping has a text for each language, English ("en") at least."""
-
 
 @dataclass(frozen=True)
 class Phrase:
@@ -29,8 +24,13 @@ class Phrase:
     parts: Mapping[str, Any]
 
 
-Wording = Label | Phrase | None  # None is the empty label
+Wording = str | Phrase | None
+"""A label. A string is English: a listing's own table translates it, or `[terms]` in
+attention_docs/words, alone or with a number ("weights", "query 1"); anything else stays as it is.
+None is the empty label."""
+
 HAN = "[\u4e00-\u9fff]"
+MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])")
 
 
 def phrase(table: str, key: str, /, **parts: Any) -> Phrase:
@@ -50,12 +50,8 @@ def numbered(name: str, n: int) -> list[str]:
 
 def checked_label(label: Wording = None) -> Wording:
     """The label, or what is wrong with it."""
-    if isinstance(label, Mapping):
-        if "en" not in label:
-            raise ValueError(f'a label must have a text in English, "en", got {dict(label)}')
-        return dict(label)
     if not isinstance(label, str | Phrase | None):
-        raise TypeError(f"a label must be a string or a mapping of languages, got {label!r}")
+        raise TypeError(f"a label must be a string, got {label!r}")
     return label
 
 
@@ -73,10 +69,13 @@ class Language:
     """Everything that a figure says in one language.
 
     Examples:
-        >>> Language("zh").label("query 2"), Language("zh").label("d_k = 4")
-        ('查询 2', 'd_k = 4')
+        >>> french = Language("fr", {"hot": "chaud"}, words.words("en"))
+        >>> french.label("hot"), french.label("d_k = 4")
+        ('chaud', 'd_k = 4')
         >>> Language("en").say("matrix", "rows", n=1), Language("en").say("matrix", "rows", n=3)
         ('1 row', '3 rows')
+        >>> Language("en").label("q·k = -2, -0.5")
+        'q·k = −2, −0.5'
     """
 
     def __init__(
@@ -96,21 +95,12 @@ class Language:
         return lang if isinstance(lang, Language) else cls(lang)
 
     def label(self, label: Wording) -> str:
-        """A label's text, or ValueError that says where to add it."""
+        """A label's text."""
         if label is None:
             return ""
         if isinstance(label, Phrase):
             return self.say(label.table, label.key, **label.parts)
-        if isinstance(label, str):
-            return self.translator.translate(label)
-        if self.name in label:
-            return label[self.name]
-        if label["en"] in (own := self.words.get("labels", {})):
-            return str(own[label["en"]])
-        raise ValueError(
-            f"label {label['en']!r} has no text in {self.name!r}: give it one, or add it to "
-            f"[labels] of attention_docs/words/{self.name}.toml"
-        )
+        return MINUS.sub("−", self.translator.translate(label))
 
     def say(self, table: str, key: str, /, **parts: Any) -> str:
         """A template of `[figures.table]`, filled; one with a plural chooses its form by n."""

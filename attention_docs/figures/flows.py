@@ -11,7 +11,6 @@ from attention_docs.figures.figure import (
     Drawing,
     Drawn,
     Figure,
-    Label,
     Language,
     Wording,
     checked_label,
@@ -178,7 +177,7 @@ def flow(
     stages: Sequence[Any],
     *,
     arrows: Sequence[Any] | None = None,
-    title: Label | None = None,
+    title: str | None = None,
 ) -> Figure:
     """Boxes of numbers from top to bottom, with arrows: from inputs to outputs.
 

@@ -9,10 +9,9 @@ from typing import Any
 from attention_docs.figures.figure import Figure, Phrase, Wording, numbered, phrase
 from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.matrix import Matrix, checked_matrix
-from attention_docs.figures.numbers import as_lists
+from attention_docs.figures.numbers import as_lists, shown_vector
 from attention_docs.figures.rows import Part, Rows, Sheet
 from attention_docs.figures.steppers import Frame, stepper
-from attention_docs.text import text as vector
 
 Numbers = list[list[float]]
 STAGES = {"query": "query", "scores": "score", "weights": "weight", "output": "output"}
@@ -105,7 +104,7 @@ def _rows(
 def _caption(s: Numbers, a: Numbers, o: Numbers, i: int, stage: int, spec: str) -> Phrase:
     return (
         phrase("glance", "on_query", i=i + 1),
-        phrase("glance", "on_scores", i=i + 1, scores=vector(s[i], spec)),
-        phrase("glance", "on_weights", weights=vector(a[i], spec)),
-        phrase("glance", "on_output", i=i + 1, output=vector(o[i], spec)),
+        phrase("glance", "on_scores", i=i + 1, scores=shown_vector(s[i], spec)),
+        phrase("glance", "on_weights", weights=shown_vector(a[i], spec)),
+        phrase("glance", "on_output", i=i + 1, output=shown_vector(o[i], spec)),
     )[stage]

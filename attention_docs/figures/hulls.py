@@ -11,13 +11,12 @@ from attention_docs.figures.figure import (
     Drawing,
     Drawn,
     Figure,
-    Label,
     Language,
     Wording,
     checked_label,
     checked_labels,
 )
-from attention_docs.figures.numbers import as_lists, charted, finite, shown
+from attention_docs.figures.numbers import as_lists, charted, finite, shown, shown_vector
 from attention_docs.figures.scale import Scale, ticks
 from attention_docs.figures.svg import (
     colour,
@@ -30,7 +29,6 @@ from attention_docs.figures.svg import (
     widest,
     wrapped,
 )
-from attention_docs.text import text as vector
 
 Point = tuple[float, float]
 
@@ -113,7 +111,7 @@ class Hull(Drawn):
                 "hulls",
                 "point",
                 name=lang.label(name),
-                place=vector(list(point), "g"),
+                place=shown_vector(list(point), "g"),
                 weight=shown(weight, self.spec),
             )
             for name, point, weight in zip(self.names, self.points, self.weights, strict=True)
@@ -122,7 +120,7 @@ class Hull(Drawn):
             "hulls",
             "told",
             points=lang.join("clauses", points),
-            output=vector(list(self.output), self.spec),
+            output=shown_vector(list(self.output), self.spec),
         )
         return lang.join("paragraph", [*axes, told])
 
@@ -136,9 +134,9 @@ def hull(
     weights: Any,
     output: Any,
     *,
-    names: Sequence[Label],
-    xlabel: Label,
-    ylabel: Label,
+    names: Sequence[str],
+    xlabel: str,
+    ylabel: str,
     spec: str = ".2f",
 ) -> Figure:
     """Points in a plane with their weights, their convex hull, and their weighted average.

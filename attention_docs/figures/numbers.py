@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
+from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from attention_docs.text import number, step
+from attention_docs.text import number, step, text
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -49,31 +51,54 @@ def shown(value: Any, spec: str) -> str:
     """A number in a cell; "d" also takes floats that hold an integer, "e" gives a power of ten.
 
     Examples:
-        >>> shown(2.0, "d"), shown(2 / 3, ".2f"), shown(float("-inf"), ".2f")
-        ('2', '0.67', '−∞')
-        >>> shown(6.0337e-6, ".2e")
-        '6.03 × 10⁻⁶'
+        >>> shown(2.0, "d"), shown(-2 / 3, ".2f"), shown(float("-inf"), ".2f")
+        ('2', '−0.67', '−∞')
+        >>> shown(6.0337e-6, ".2e"), shown(Fraction(-1, 6), "d")
+        ('6.03 × 10⁻⁶', '−1/6')
     """
+    if isinstance(value, Fraction):
+        return typeset(str(value))
     if isinstance(value, float) and spec.endswith("d"):
         if not value.is_integer():
             raise ValueError(f"spec {spec!r} must have integers, got {value!r}")
         value = int(value)
-    formatted = number(value, spec)
-    return {"inf": "∞", "-inf": "−∞", "nan": "NaN"}.get(formatted) or scientific(formatted)
+    return typeset(number(value, spec))
 
 
-def scientific(number: str) -> str:
-    """A number as text with a power of ten in place of e-notation.
+def shown_vector(values: Any, spec: str) -> str:
+    """Numbers in brackets, each as it is shown in a cell.
 
     Examples:
-        >>> scientific("6.30e-06"), scientific("1e+15"), scientific("0.25")
-        ('6.30 × 10⁻⁶', '10¹⁵', '0.25')
+        >>> shown_vector([2, -1.5, float("-inf"), float("nan")], ".1f")
+        '[2.0, −1.5, −∞, NaN]'
     """
-    digits, _, exponent = number.partition("e")
+    return re.sub(r"-?\w[\w.,]*\b(?:[+-]\d+)?", lambda found: typeset(found[0]), text(values, spec))
+
+
+def typeset(formatted: str) -> str:
+    """A number as a reader expects it: a minus sign, and a power of ten in place of e-notation.
+
+    Examples:
+        >>> typeset("6.30e-06"), typeset("-1e+15"), typeset("-0.25"), typeset("-inf")
+        ('6.30 × 10⁻⁶', '−10¹⁵', '−0.25', '−∞')
+    """
+    sign = "−" * formatted.startswith("-")
+    plain = formatted.removeprefix("-")
+    digits, _, exponent = plain.partition("e")
     if not exponent:
-        return number
-    power = str(int(exponent)).translate(SUPERSCRIPTS)
-    return f"10{power}" if digits == "1" else f"{digits} × 10{power}"
+        return sign + {"inf": "∞", "nan": "NaN"}.get(plain, plain)
+    power = "10" + str(int(exponent)).translate(SUPERSCRIPTS)
+    return sign + (power if digits == "1" else f"{digits} × {power}")
+
+
+def parsed(formatted: str) -> float:
+    """The number of a text without a power of ten.
+
+    Examples:
+        >>> parsed("−0.25"), parsed("−∞")
+        (-0.25, -inf)
+    """
+    return float(formatted.replace("−", "-").replace("∞", "inf"))
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -91,8 +116,8 @@ def charted(value: float, spec: str) -> str:
     """A number in a chart: "g" without an e, integers without a point.
 
     Examples:
-        >>> charted(64.0, ".3g"), charted(1022.7, ".3g"), charted(0.0033, ".3g")
-        ('64', '1020', '0.0033')
+        >>> charted(64.0, ".3g"), charted(1022.7, ".3g"), charted(-0.0033, ".3g")
+        ('64', '1020', '−0.0033')
         >>> charted(6.0337e-6, ".3g"), charted(1e-5, "g")
         ('6.03 × 10⁻⁶', '10⁻⁵')
     """
@@ -103,5 +128,5 @@ def charted(value: float, spec: str) -> str:
     formatted = number(value, spec)
     exponent = formatted.partition("e")[2]
     if exponent and -4 <= int(exponent) <= 5:
-        return format(Decimal(formatted), "f")
-    return scientific(formatted)
+        return typeset(format(Decimal(formatted), "f"))
+    return typeset(formatted)

@@ -11,7 +11,6 @@ from attention_docs.figures.figure import (
     Drawing,
     Drawn,
     Figure,
-    Label,
     Language,
     Wording,
     checked_label,
@@ -136,7 +135,7 @@ class Plane(Drawn):
 
 
 def plane(
-    arrows: Sequence[tuple[Label, str, Any]],
+    arrows: Sequence[tuple[str, str, Any]],
     *,
     reach: float,
     onto: int | None = None,
@@ -157,7 +156,7 @@ def plane(
 
     Examples:
         >>> plane([("q", "query", [2, 0]), ("k", "key", [1, -1])], reach=3, onto=0, spec="d")
-        Arrows from the origin: q to (2, 0); k to (1, -1). On the line through q: k at 1.
+        Arrows from the origin: q to (2, 0); k to (1, −1). On the line through q: k at 1.
     """
     made = []
     for label, role, vector in arrows:

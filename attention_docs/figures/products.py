@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from attention_docs.figures.figure import Drawing, Drawn, Figure, Label, Language
+from attention_docs.figures.figure import Drawing, Drawn, Figure, Language
 from attention_docs.figures.matrix import Box, Cell, Matrix, checked_matrix
+from attention_docs.figures.numbers import parsed
 from attention_docs.figures.svg import TEXT, text, text_width, widest
 
 GAP, LINE = 34, 24  # between the matrices; height of a line below them
@@ -70,13 +71,13 @@ def product(
     b: Any,
     c: Any,
     *,
-    names: Sequence[Label] = ("A", "B", "C"),
+    names: Sequence[str] = ("A", "B", "C"),
     roles: Sequence[str] = ("neutral", "neutral", "neutral"),
     row: int | None = None,
     column: int | None = None,
     spec: str | Sequence[str] = ".0f",
-    rows: Sequence[Label] | None = None,
-    columns: Sequence[Label] | None = None,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Figure:
     """A × B = C, the row and the column in play outlined, their cell worked out below.
 
@@ -139,14 +140,14 @@ def _terms(a: Matrix, b: Matrix, c: Matrix, row: int, column: int) -> list[str]:
     rounded = [(c.texts[row][column], c.values[row][column])]
     rounded += [(a.texts[row][k], a.values[row][k]) for k in inner]
     rounded += [(b.texts[k][column], b.values[k][column]) for k in inner]
-    exact = all(isfinite(value) and float(told) == value for told, value in rounded)
+    exact = all(isfinite(value) and parsed(told) == value for told, value in rounded)
     sum_ = [products[0], *(f"+ {term}" for term in products[1:])]
     return [*sum_, f"{'=' if exact else '≈'} {c.texts[row][column]}"]
 
 
 def _factor(number: str) -> str:
     """A factor: a negative one in parentheses."""
-    return f"({number})" if number[0] in "-−" else number
+    return f"({number})" if number[0] == "−" else number
 
 
 def _filled(pieces: Sequence[str], width: float) -> list[str]:

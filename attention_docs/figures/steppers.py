@@ -17,7 +17,7 @@ from attention_docs.figures.figure import Figure, Language, Wording, checked_lab
 from attention_docs.figures.svg import checked_role, colour, text_width
 
 TICK, BETWEEN, ROOM = 12, 10, 260  # of the values below a slider: size, space, width on a phone
-NUMBER = re.compile(r"-?\d+([.,/]\d+)*")
+NUMBER = re.compile(r"[-−]?\d+([.,/]\d+)*")
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from typing import Any
 
 from attention_docs.figures.figure import Figure, Phrase, Wording, numbered, phrase
 from attention_docs.figures.matrix import Cell, Matrix, checked_matrix
-from attention_docs.figures.numbers import as_lists, fixed, shown
+from attention_docs.figures.numbers import as_lists, fixed, shown, shown_vector
 from attention_docs.figures.rows import Part, Rows, Sheet
 from attention_docs.figures.steppers import Frame, stepper
 from attention_docs.text import number
-from attention_docs.text import text as vector
 
 Numbers = list[list[float]]
 NAMES = ("W_K", "W_Q", "W_V")
@@ -132,7 +131,7 @@ class Step:
 
 def _input(t: Tensors, i: int) -> Step:
     inputs = _matrix("inputs", "input", t.inputs, rows=numbered("input", len(t.inputs)))
-    row = vector(t.inputs[i], INTEGER)
+    row = shown_vector(t.inputs[i], INTEGER)
     return Step([[Part(inputs, marked=[(i, None)])]], phrase("steps", "on_input", i=i + 1, row=row))
 
 
@@ -143,7 +142,7 @@ def _parameters(t: Tensors, i: int) -> Step:
         Part(_matrix(name, "neutral", matrix, rows=None if k else factors), k, used)
         for k, (name, matrix) in enumerate(zip(NAMES, t.parameters, strict=True))
     ]
-    row = vector(t.inputs[i], INTEGER)
+    row = shown_vector(t.inputs[i], INTEGER)
     return Step([parts], phrase("steps", "on_parameters", i=i + 1, row=row))
 
 
@@ -156,7 +155,7 @@ def _projected(t: Tensors, i: int) -> Step:
         for turn, (name, matrix) in enumerate(zip(NAMES, matrices, strict=True), start=1)
     ]
     parts = [Part(matrix, turn) for turn, matrix in enumerate(matrices, start=1)]
-    vectors = {name: vector(row, INTEGER) for name, row in made.items()}
+    vectors = {name: shown_vector(row, INTEGER) for name, row in made.items()}
     return Step([[source], arrows, parts], phrase("steps", "on_projected", i=i + 1, **vectors))
 
 
@@ -177,7 +176,7 @@ def _scored(t: Tensors, i: int) -> Step:
         ]
         dot = f"q_{i + 1} · k_{j + 1} = {' + '.join(terms)} = {shown(t.scores[i][j], INTEGER)}"
         lines.append([Part(dot, j + 1, told=phrase("sentences", "sentence", text=dot))])
-    scores = vector(t.scores[i], INTEGER)
+    scores = shown_vector(t.scores[i], INTEGER)
     return Step([parts, *lines], phrase("steps", "on_scored", i=i + 1, scores=scores))
 
 
@@ -220,7 +219,7 @@ def _summed(t: Tensors, i: int) -> Step:
         [Part(phrase("steps", "sum_down"), 1)],
         [Part(_matrix(f"output {i + 1}", "output", [t.outputs[i]], DECIMALS), 1)],
     ]
-    output = vector(t.outputs[i], DECIMALS)
+    output = shown_vector(t.outputs[i], DECIMALS)
     return Step(rows, phrase("steps", "on_summed", i=i + 1, output=output))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
 from typing import Any
 
-from attention_docs.figures.figure import Figure, Label, Language, Wording, checked_label
-from attention_docs.figures.numbers import as_lists, scientific, shown
-from attention_docs.text import text
+from attention_docs.figures.figure import Figure, Language, Wording, checked_label
+from attention_docs.figures.numbers import as_lists, shown, shown_vector
 
 Cell = Wording | bool
 CARDS = 3  # a table with more columns becomes cards on a narrow screen
@@ -73,20 +73,20 @@ class Table(Figure):
 def table(
     rows: Any,
     *,
-    columns: Sequence[Label],
-    index: Sequence[Label] | None = None,
+    columns: Sequence[str],
+    index: Sequence[str] | None = None,
     spec: str | Sequence[str] = "",
-    name: Label | None = None,
+    name: str | None = None,
 ) -> Figure:
     """A table with named columns.
 
     Args:
         rows: for each row its cells: numbers, vectors, labels, True or False as the answer to the
-            question that the column asks, None for nothing. A matrix has one number a cell.
+            question that the column asks, None for nothing. A matrix has one number per cell.
         columns: the name of each column, without that of the index.
         index: the name of each row.
-        spec: the format of all numbers, or one for each column; integers need none. Numbers in
-            an "e" format read as 6.3 × 10⁻⁶.
+        spec: the format of all numbers, or one for each column; integers and fractions need
+            none. Numbers in an "e" format read as 6.3 × 10⁻⁶.
         name: stands above the table.
 
     Raises:
@@ -124,7 +124,8 @@ def table(
 
 
 def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    numeric = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    return value is None or numeric
 
 
 def _formatted(value: Any, spec: str) -> Cell:
@@ -134,20 +135,10 @@ def _formatted(value: Any, spec: str) -> Cell:
     if value is None or isinstance(value, str):
         return checked_label(value)
     if isinstance(value, list | tuple):
-        return _vector(text(value, spec))
+        return shown_vector(value, spec)
     if isinstance(value, float) and not spec:
         raise TypeError(f'a float in a table needs a format, such as spec=".4f", got {value!r}')
-    return scientific(shown(value, spec or "d"))
-
-
-def _vector(numbers: str) -> str:
-    """Numbers in brackets, with the signs that single numbers have.
-
-    Examples:
-        >>> _vector("[2, inf, -inf, nan]")
-        '[2, ∞, −∞, NaN]'
-    """
-    return numbers.replace("-inf", "−∞").replace("inf", "∞").replace("nan", "NaN")
+    return shown(value, spec or "d")
 
 
 def _cell(cell: Cell, lang: Language) -> str:

@@ -12,11 +12,11 @@ class Addresses:
     """The pages of a site; those of the first language stand at its root.
 
     Examples:
-        >>> site = Addresses(("en", "zh"))
-        >>> site.page("en", "index"), site.page("zh", "index"), site.page("zh", "scaling")
-        ('', 'zh/', 'zh/scaling/')
+        >>> site = Addresses(("en", "fr"))
+        >>> site.page("en", "index"), site.page("fr", "index"), site.page("fr", "scaling")
+        ('', 'fr/', 'fr/scaling/')
         >>> site.twins("scaling")
-        {'en': 'scaling/', 'zh': 'zh/scaling/'}
+        {'en': 'scaling/', 'fr': 'fr/scaling/'}
     """
 
     languages: Sequence[str]

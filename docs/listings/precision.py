@@ -9,7 +9,7 @@ import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.figures import Frame, heatmap, line_chart, stepper, table
-from attention_docs.figures.numbers import SUPERSCRIPTS, scientific
+from attention_docs.figures.numbers import SUPERSCRIPTS, typeset
 from attention_docs.precision import (
     FORMATS,
     gamma,
@@ -47,7 +47,7 @@ def unit(form):
 
 def largest_number(form):
     """The largest number; of float64 there is none beyond it to round to."""
-    return scientific(f"{Decimal(form.largest):.1e}")
+    return typeset(f"{Decimal(form.largest):.1e}")
 
 
 table(

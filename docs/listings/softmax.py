@@ -15,7 +15,7 @@ from attention_docs.softmax import (
     softmax_jacobian,
     tempered_softmax,
 )
-from attention_docs.text import check, number, text
+from attention_docs.text import check, number
 
 queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
 example = np.array([1.0, 1.0, 1.0, 5.0])  # knob
@@ -144,7 +144,7 @@ for dtype, pair in tried.items():
     with np.errstate(over="ignore", invalid="ignore"):  # we want to see it
         rows += [unshifted(large), softmax(large)]
     names += [f"{dtype.__name__}, not shifted", f"{dtype.__name__}, shifted"]
-table(rows, columns=numbered("weight", 2), index=names, spec=".2f")
+table(rows, columns=numbered("weight", 2), index=names, spec=".1f")
 # --8<-- [end:overflow]
 
 # --8<-- [start:limits]
@@ -173,7 +173,7 @@ table(
 low = np.array([-20.0, -22.0], dtype=np.float16)
 with np.errstate(invalid="ignore"):
     rows = [unshifted(low), softmax(low)]
-table(rows, columns=numbered("weight", 2), index=["not shifted", "shifted"], spec=".2f")
+table(rows, columns=numbered("weight", 2), index=["not shifted", "shifted"], spec=".1f")
 # --8<-- [end:underflow-sum]
 
 # --8<-- [start:stall]
@@ -291,11 +291,7 @@ up = np.array([softmax(s + h * d) for d in np.eye(3)])
 down = np.array([softmax(s - h * d) for d in np.eye(3)])
 check("the package agrees with the fractions", np.abs(J - np.array(by_hand, float)).max() < 1e-12)
 check("it agrees with the differences", np.abs(J - (up - down).T / (2 * h)).max() < 1e-8)
-table(
-    [[str(entry) for entry in row] for row in by_hand],
-    columns=numbered("score", 3),
-    index=numbered("weight", 3),
-)
+table(by_hand, columns=numbered("score", 3), index=numbered("weight", 3))
 # --8<-- [end:jacobian-by-hand]
 
 # --8<-- [start:jacobian-torch]
@@ -307,7 +303,7 @@ of_torch = autograd(lambda x: torch.softmax(x, -1), at_s)
 of_package = autograd(softmax, at_s)
 check("the package agrees with torch", np.abs(J - of_torch.numpy()).max() < 1e-12)
 check("autograd through the package agrees", np.abs(J - of_package.numpy()).max() < 1e-12)
-table(of_torch, columns=numbered("score", 3), index=numbered("weight", 3), spec=".4f")
+table(of_torch, columns=numbered("score", 3), index=numbered("weight", 3), spec=".6f")
 # --8<-- [end:jacobian-torch]
 
 # --8<-- [start:saturation]
@@ -412,17 +408,17 @@ table(
 b = np.array([2.0, -1.0, 5.0])
 with_bias = dot(queries, keys + b)
 check("the weights stay the same", np.abs(softmax(with_bias) - weights).max() < 1e-12)
-print(text(with_bias - scores, ".0f"))
+change = with_bias - scores
+table(change, columns=numbered("key", 3), index=numbered("query", 3), spec=".0f")
 # --8<-- [end:exercise-bias]
 
 # --8<-- [start:exercise-jacobian]
 thirds = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
 rows = []
 for i, a_i in enumerate(thirds):
-    rows.append([str(a_i * ((i == j) - a_j)) for j, a_j in enumerate(thirds)])
+    rows.append([a_i * ((i == j) - a_j) for j, a_j in enumerate(thirds)])
 g_mean = thirds[0] * 6  # the weighted mean of g = (6, 0, 0)
-pushes = [a_j * (g_j - g_mean) for a_j, g_j in zip(thirds, (6, 0, 0), strict=True)]
-rows.append([str(push) for push in pushes])
+rows.append([a_j * (g_j - g_mean) for a_j, g_j in zip(thirds, (6, 0, 0), strict=True)])
 table(rows, columns=numbered("score", 3), index=[*numbered("weight", 3), "gradient"])
 # --8<-- [end:exercise-jacobian]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import Formatter
 
@@ -31,6 +31,7 @@ class Literal:
         end: where it ends in its last line.
         places: the source of what stands in each place of a template, braces included.
         formatted: whether it is an f-string.
+        inner: whether it stands within a place of an f-string, whose position it then has.
     """
 
     text: str
@@ -40,6 +41,7 @@ class Literal:
     end: int
     places: tuple[str, ...] = ()
     formatted: bool = False
+    inner: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -93,8 +95,8 @@ class _Finder(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign) -> None:
         """A variable that is named after an option holds options."""
         names = {target.id for target in node.targets if isinstance(target, ast.Name)}
-        if not names & OPTIONS:
-            self.visit(node.value)
+        for part in (*node.targets, *[node.value] * (not names & OPTIONS)):
+            self.visit(part)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         """A string."""
@@ -102,7 +104,7 @@ class _Finder(ast.NodeVisitor):
             self._add(node, node.value, (), False)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """An f-string; strings within its places stay as they are."""
+        """An f-string, then the strings within its places."""
         places = tuple(_places(self._source(node)))
         texts = [
             str(piece.value).replace("{", "{{").replace("}", "}}")
@@ -111,6 +113,11 @@ class _Finder(ast.NodeVisitor):
             for piece in node.values
         ]
         self._add(node, "".join(texts), places, True)
+        whole = self.found[-1]
+        for place in places:
+            for literal in find_literals(_split_place(place)[0]):
+                here = replace(whole, text=literal.text, places=literal.places, inner=True)
+                self.found.append(replace(here, formatted=literal.formatted))
 
     def _add(self, node: ast.expr, text: str, places: tuple[str, ...], formatted: bool) -> None:
         assert node.end_lineno is not None
@@ -145,20 +152,41 @@ def _places(source: str) -> Iterator[str]:
 
 def _closing(source: str, start: int) -> int:
     """Where the brace that opens at `start` closes; quotes within may hold braces."""
+    for position, depth in _depths(source, start):
+        if not depth:
+            return position
+    raise ValueError(f"a place of an f-string is not closed: {source!r}")
+
+
+def _depths(source: str, start: int) -> Iterator[tuple[int, int]]:
+    """Every position from an opening bracket on that no quotes hold, and how deep it lies."""
     depth, quote = 0, ""
     for position in range(start, len(source)):
         character = source[position]
         if quote:
             quote = "" if character == quote else quote
-        elif character in "\"'":
+            continue
+        if character in "\"'":
             quote = character
-        elif character in "{[(":
-            depth += 1
-        elif character in "}])":
-            depth -= 1
-            if not depth:
-                return position
-    raise ValueError(f"a place of an f-string is not closed: {source!r}")
+        depth += (character in "{[(") - (character in "}])")
+        yield position, depth
+
+
+def _split_place(place: str) -> tuple[str, str]:
+    """The expression in a place of an f-string, and what follows it: conversion and format.
+
+    Examples:
+        >>> _split_place("{x!r}"), _split_place("{d['a:b'] != 1:>8}")
+        (('x', '!r}'), ("d['a:b'] != 1", ':>8}'))
+    """
+    end = next(
+        position
+        for position, depth in _depths(place, 0)
+        if position == len(place) - 1
+        or (depth == 1 and place[position] == ":")
+        or (depth == 1 and place[position] == "!" and place[position + 1] != "=")
+    )
+    return place[1:end].strip(), place[end:]
 
 
 def code_with_translations(
@@ -171,10 +199,13 @@ def code_with_translations(
         'print(f"和：{x:.2f}", "a")'
     """
     edits = [(line, start, line, end, text) for line, start, end, text in replacements]
+    changed = {old for old, new in texts.items() if new != old}
+    literals = find_literals(code)
+    touched = {_position(found) for found in literals if found.text in changed}
     edits += [
-        (found.line, found.start, found.end_line, found.end, _written(found, texts[found.text]))
-        for found in find_literals(code)
-        if found.text in texts and texts[found.text] != found.text
+        (*_position(found), _written(found, texts))
+        for found in literals
+        if not found.inner and _position(found) in touched
     ]
     lines = code.split("\n")
     for line, start, end_line, end, text in sorted(edits, reverse=True):
@@ -183,22 +214,34 @@ def code_with_translations(
     return "\n".join(lines)
 
 
-def _written(literal: Literal, text: str) -> str:
-    """A literal with another text, as Python source."""
+def _position(literal: Literal) -> tuple[int, int, int, int]:
+    return literal.line, literal.start, literal.end_line, literal.end
+
+
+def _written(literal: Literal, texts: Mapping[str, str], quote: str = '"') -> str:
+    """A literal with its other text, as Python source."""
+    text = texts.get(literal.text, literal.text)
     if not literal.formatted:
-        return _quoted(text)
+        return quote + _escaped(text, quote) + quote
     pieces, count = "", 0
     for before, place, _, _ in Formatter().parse(text):
-        pieces += _escaped(before.replace("{", "{{").replace("}", "}}"))
+        pieces += _escaped(before.replace("{", "{{").replace("}", "}}"), quote)
         if place is not None:
-            pieces += literal.places[int(place) if place else count]
+            pieces += _translated_place(literal.places[int(place) if place else count], texts)
             count += 1
-    return f'f"{pieces}"'
+    return f"f{quote}{pieces}{quote}"
 
 
-def _quoted(text: str) -> str:
-    return f'"{_escaped(text)}"'
+def _translated_place(place: str, texts: Mapping[str, str]) -> str:
+    """A place of an f-string with the strings in it; those have the other kind of quotes."""
+    expression, rest = _split_place(place)
+    edits = [(found.start, found.end, _written(found, texts, "'"))
+             for found in find_literals(expression)
+             if not found.inner and texts.get(found.text, found.text) != found.text]  # fmt: skip
+    for start, end, text in sorted(edits, reverse=True):
+        expression = expression[:start] + text + expression[end:]
+    return f"{{{expression}{rest}" if edits else place
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _escaped(text: str, quote: str) -> str:
+    return text.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from attention_docs.site.read.blocks import read_block
@@ -16,6 +17,7 @@ from attention_docs.site.read.inline_values import read_values
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import (
     Attributes,
+    Block,
     Box,
     End,
     Fence,
@@ -133,7 +135,7 @@ def parsed(page: Page, root: Path) -> Page:
         else:
             page.pieces.append(_piece(line, number))
             read_values(page, number, line)
-    page.failures += [*_twice(page), *_unknown(page), *_unpaired(page)]
+    page.failures += [*_twice(page), *_unknown(page), *_unpaired(page), *_crowded(page)]
     return page
 
 
@@ -179,6 +181,15 @@ def _unpaired(page: Page) -> Iterator[Failure]:
                 yield Failure(page.path, piece.line, f"a heading within the box {open_[-1].id}")
     for box in open_:
         yield Failure(page.path, box.line, "this box is never closed")
+
+
+def _crowded(page: Page) -> Iterator[Failure]:
+    """Fences next to a line of text: Markdown would take both for one paragraph."""
+    for before, after in pairwise(page.pieces):
+        for fence, other, where in ((after, before, "before"), (before, after, "after")):
+            fenced = isinstance(fence, Block | Fence)
+            if fenced and isinstance(other, Text) and page.lines[other.line - 1].strip():
+                yield Failure(page.path, fence.line, f"a fence needs a blank line {where} it")
 
 
 def _end_of_fence(lines: list[str], number: int, ticks: str) -> int:

@@ -25,9 +25,13 @@ DROPPED = re.compile(
     r"|\\[,;!: ]|~"
 )
 RELATIONS = {"=": "=", "\\le": "≤", "\\ge": "≥", "\\approx": "≈", "<": "<", ">": ">"}
+RELATIONS |= {"\\ne": "≠", "\\to": "→"}
+APART = ("\\quad", "\\qquad", "\\Rightarrow", "\\iff")  # between the statements of a line
 OPENING = {"(": ")", "[": "]", "\\{": "\\}", "\\lVert": "\\rVert", "\\lvert": "\\rvert"}
-OPENING |= {"\\lceil": "\\rceil"}
+OPENING |= {"\\lceil": "\\rceil", "\\lfloor": "\\rfloor"}
+WHOLE = {"\\lceil": math.ceil, "\\lfloor": math.floor}
 FUNCTIONS = {"\\ln": np.log, "\\sin": np.sin, "\\cos": np.cos, "\\tanh": np.tanh}
+FUNCTIONS |= {"\\arccos": np.arccos}
 ACCENTS = ("\\bar", "\\hat", "\\tilde", "\\mathbf")
 # In the names: the outcomes of chance, how far indices go, which places a set holds and the letter
 # for them, letters that count from 1 as numbers do, TeX that stands for something as a whole, and
@@ -112,6 +116,9 @@ class Reader:
             if self.next in ("\\cdot", "\\times"):
                 self.take()
                 meaning = self.joined(meaning, dot, self.factor())
+            elif self.next == "\\circ":
+                self.take()
+                meaning = self.joined(meaning, operator.mul, self.factor())
             elif self.next == "/":
                 self.take()
                 meaning = self.joined(meaning, lambda a, b: a / b, self.factor())
@@ -174,7 +181,7 @@ class Reader:
                 if token != OPENING.get(opening):
                     raise UnknownError(token)
                 return parts
-            if token == "," and depth == 1:
+            if token in (",", "\\|") and depth == 1:
                 parts.append([])
             else:
                 parts[-1].append(token)
@@ -200,10 +207,10 @@ class Reader:
             (part,) = self.bracketed()
             inside = Reader(part, self.known).whole()
             return lambda names: float(np.sqrt(np.sum(np.square(inside(names)))))
-        if token == "\\lceil":
+        if token in WHOLE:
             (part,) = self.bracketed()
             within = Reader(part, self.known).whole()
-            return lambda names: math.ceil(within(names))
+            return lambda names: WHOLE[token](within(names))
         if token[0].isdigit():
             number = float(self.take())
             return lambda names: number
@@ -220,7 +227,8 @@ class Reader:
             "\\max": lambda: self.extreme(max),
             "\\min": lambda: self.extreme(min),
             "\\underbrace": self.braced,
-            "\\begin": self.matrix,
+            "\\begin": self.environment,
+            "\\infty": lambda: lambda names: math.inf,
         }.get(token)
         if reader:
             self.take()
@@ -244,10 +252,22 @@ class Reader:
             ((left, _, right),) = self.bracketed()
             places = indices([left, right], self.known)
             return lambda names: float(places[0](names) == places[1](names))
+        if (below := self.stacked()) is not None:
+            return below
         parts = [Reader(part, self.known).whole() for part in self.bracketed()]
         if len(parts) == 1:
             return parts[0]
         return lambda names: np.hstack([np.atleast_2d(part(names)) for part in parts])
+
+    def stacked(self) -> Meaning | None:
+        """Rows below each other, [X; T]; None for other brackets."""
+        start, (part, *more) = self.at, self.bracketed()
+        if more or ";" not in part:
+            self.at = start
+            return None
+        cut = part.index(";")
+        above, below = (Reader(one, self.known).whole() for one in (part[:cut], part[cut + 1 :]))
+        return lambda names: np.vstack([above(names), below(names)])
 
     def fraction(self) -> Meaning:
         above, below = self.short(), self.short()
@@ -349,8 +369,10 @@ class Reader:
 
         return meaning
 
-    def matrix(self) -> Meaning:
-        if "".join(self.group()) not in ("bmatrix", "pmatrix"):
+    def environment(self) -> Meaning:
+        """A matrix, or cases with their conditions."""
+        kind = "".join(self.group())
+        if kind not in ("bmatrix", "pmatrix", "cases"):
             raise UnknownError("an environment")
         rows: list[list[list[str]]] = [[[]]]
         while self.next != "\\end":
@@ -363,8 +385,32 @@ class Reader:
                 rows[-1][-1].append(token)
         self.take()
         self.group()
+        if kind == "cases":
+            return self.cases(rows)
         cells = [[Reader(cell, self.known).whole() for cell in row] for row in rows]
         return lambda names: np.array([[cell(names) for cell in row] for row in cells])
+
+    def cases(self, rows: list[list[list[str]]]) -> Meaning:
+        """The first of the cases whose condition holds; words alone stand for all others."""
+        values = [Reader(row[0], self.known).whole() for row in rows]
+        conditions = [self.case(row[1]) for row in rows]
+
+        def meaning(names: Names) -> Any:
+            pairs = zip(values, conditions, strict=True)
+            return next(one(names) for one, met_by in pairs if met_by(names))
+
+        return meaning
+
+    def case(self, tokens: list[str]) -> Callable[[Names], bool]:
+        """The condition of a case, behind a word such as "if"."""
+        if tokens[0] == "{" and "".join(Reader(tokens, {}).group()) not in self.known:
+            tokens = tokens[tokens.index("}") + 1 :]
+        parts = sides(tokens)
+        if len(parts) == 1:
+            return lambda names: True
+        (_, left), (relation, right) = parts
+        first, second = (Reader(side, self.known).whole() for side in (left, right))
+        return lambda names: holds(relation, first(names), second(names), 0)
 
     def symbol(self) -> Meaning:
         """A name, with its accent, prime and indices; the longest that is known."""
@@ -382,13 +428,26 @@ class Reader:
             return lambda names: math.e
         for index in self.subscripts():
             full = f"{name}_{index}"
+            if self.next == "^" and f"{full}^" in self.known:
+                return self.numbered_above(full)
             if full in self.known:
                 return self.named(full)
+        if self.next == "^" and f"{name}^" in self.known:
+            return self.numbered_above(name)
         if name == "\\delta" and name not in self.known:
             return self.indexed(None)
         if name == "\\pi" and name not in self.known:
             return lambda names: math.pi
         return self.indexed(self.named(name), name)
+
+    def numbered_above(self, name: str) -> Meaning:
+        """One of several that are numbered above, as W^r is of the names' "W^"."""
+        self.take()
+        tokens = self.group()
+        if (joined := "".join(tokens)) in self.known:  # r'
+            return lambda names: names[f"{name}^"][names[joined]]
+        (place,) = indices(tokens, self.known)
+        return lambda names: names[f"{name}^"][place(names)]
 
     def bases(self) -> set[str]:
         """The names without their subscripts."""
@@ -530,12 +589,13 @@ def tokens_of(tex: str) -> list[str]:
 
 
 SHAPES = re.compile(r"&&\s*\([^&]*\\times[^&]*\)\s*(?=&&)")  # a column (n × d) beside a line
+OVER = re.compile(r"\\overset\{(?:[^{}]|\{[^{}]*\})*\}\{=\}")  # an equals sign with its reason
 PRIMED = re.compile(r"([A-Za-z])_(\w|\{[^{}]*\})'")  # a_j' is a'_j
 
 
 def lines(display: str) -> list[list[str]]:
     """The tokens of each line of a display, without its reason and its alignment."""
-    display = display.replace("=:", "=")
+    display = OVER.sub("=", display.replace("=:", "="))
     display = PRIMED.sub(r"\1'_\2", SHAPES.sub("", display))
     tex = re.sub(r"\\(?:begin|end)\{(?:aligned|alignedat)\}", "", display)
     tex = re.sub(r"(?:&&|\\qquad|\\quad)?\s*\\text\{\s*[(（][^\n]*", "\\\\\\\\", tex)
@@ -558,7 +618,7 @@ def chains(line: list[str]) -> Iterator[list[str]]:
     at, depth = 0, 0
     for number, token in enumerate(line):
         depth += (token in (*OPENING, "{")) - (token in (*OPENING.values(), "}"))
-        if token in ("\\quad", "\\qquad") and not depth:
+        if token in APART and not depth:
             yield line[at:number]
             at = number + 1
     yield line[at:]
@@ -583,15 +643,24 @@ def sides(chain: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def holds(relation: str, a: Any, b: Any, near: float) -> bool:
-    """Whether two values stand in a relation, up to rounding."""
+    """Whether two values stand in a relation, up to rounding. A matrix may be 0 as a whole."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     slack = 1e-9 * (1 + np.abs(a).max() + np.abs(b).max())
     match relation:
         case "=":
-            return a.shape == b.shape and bool(np.abs(a - b).max() <= slack)
+            alike = a.shape == b.shape or (b.shape == () and b == 0)
+            return alike and bool((a == b).all() or np.abs(a - b).max() <= slack)
         case "≈":
             return bool(np.abs(a - b).max() <= near * (1 + np.abs(b).max()))
-        case "≤" | "<":
+        case "→":
+            return bool(a > 1e3) if b == np.inf else bool(np.abs(a - b) < 1e-3)
+        case "≠":
+            return bool(np.abs(a - b).max() > slack)
+        case "<":
+            return bool((a < b).all())
+        case ">":
+            return bool((a > b).all())
+        case "≤":
             return bool((a <= b + slack).all())
         case _:
             return bool((a >= b - slack).all())

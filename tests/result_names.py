@@ -20,7 +20,7 @@ from pytest import approx
 
 from attention_docs.attention_function import attention
 from attention_docs.cross_attention import cross_attention_flops
-from attention_docs.eight_steps import weighted_values
+from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, weighted_values
 from attention_docs.generation import (
     Cache,
     Configuration,
@@ -124,7 +124,7 @@ def _(rng: np.random.Generator) -> Names:
 def _(rng: np.random.Generator) -> Names:
     q, c, m = row(rng, 1, 3), 1e4, int(rng.integers(1, 4))
     k = row(rng, 5, 3)
-    k[:m] = k[int((k @ q.T).argmax())]
+    k[:m] = k[int((k @ q.T).argmax())] + q  # further along the query than any other
     return {"q": q, "c": c, "m": m, "worth": [q * c, attention(q * c, k, k)[1][0, 0]]}
 
 
@@ -308,9 +308,30 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [np.ones((d_q, d_k)).size, additive, hidden.size]}
 
 
+@result("eight-steps#result-itself")
+def _(rng: np.random.Generator) -> Names:
+    scores = INPUTS @ W_QUERY @ (INPUTS @ W_KEY).T
+    return {"a": softmax(scores - scores.max(axis=1, keepdims=True))}
+
+
 # --- masking, attention-function
 
 
+@result("masking#result-minus-infinity")
+def _(rng: np.random.Generator) -> Names:
+    j = int(rng.integers(1, 4))
+    _, a = attention(*(row(rng, n, 2) for n in (1, 4, 4)), np.arange(4)[None] != j)
+    return {"a": a, "j": j}
+
+
+@result("attention-function#result-loop")
+def _(rng: np.random.Generator) -> Names:
+    Q, K, V = row(rng, 2, 3, 4, 5), row(rng, 2, 3, 6, 5), row(rng, 2, 3, 6, 2)
+    names = {"Q": Q, "K": K, "V": V, "O": attention(Q, K, V)[0], "b": 1, "h": 2}
+    return names | {"attention": lambda *one: attention(*one)[0]}
+
+
+@result("cross-attention#result-causal")
 @result("masking#result-no-leak")
 @result("masking#result-padding")
 def _(rng: np.random.Generator) -> Names:
@@ -613,6 +634,15 @@ def _(rng: np.random.Generator) -> Names:
 def _(rng: np.random.Generator) -> Names:
     X = row(rng, 3, 4)
     return {"T": X, "X": X, "worth": [np.concatenate([X, X])]}
+
+
+@result("cross-attention#result-order")
+def _(rng: np.random.Generator) -> Names:
+    T, X, W = row(rng, 2, 3), row(rng, 4, 3), [row(rng, 3, 2) for _ in range(3)]
+    names = {"P": np.eye(4)[rng.permutation(4)], "P'": np.eye(2)[rng.permutation(2)]}
+    names |= {"f": lambda T, X: attention(T @ W[0], X @ W[1], X @ W[2])[0]}
+    scores = T @ W[0] @ (X @ W[1]).T / 2**0.5
+    return names | {"T": T, "X": X, "worth": [softmax(scores) @ X @ W[2]]}
 
 
 @result("cross-attention#result-cost")

@@ -103,3 +103,34 @@ def test_the_formulas_of_a_result_hold(box: str) -> None:
 
 def test_names_belong_to_results() -> None:
     assert RESULTS.keys() <= boxes().keys()
+
+
+CHANGES = (
+    (r"(?<=[\w})] )\+(?= )", "-"),
+    (r"(?<=[\w})] )-(?= )", "+"),
+    (r"(?<=\^)2|(?<![\w_.^{\\])2(?=[a-z(\\ ^])", "3"),
+    (r"\^(?:2|\\top)", ""),
+    (r"\\le(?![a-z])", r"\\ge"),
+    (r"\\ge(?![a-z])", r"\\le"),
+    (r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\\frac{\2}{\1}"),
+    (r"_\{t-u\}", "_{u-t}"),
+    (r"W_V\^r W_O\^r", "W_O^r W_V^r"),
+)
+
+
+def test_a_changed_formula_is_seen() -> None:
+    """Most changes of each kind; the others only weaken a bound or a condition."""
+    seen: dict[str, list[bool]] = {pattern: [] for pattern, _ in CHANGES}
+    for box, one in boxes().items():
+        if "uncomputed" in dict(one.options):
+            continue
+        for tex in claims(one.text):
+            for pattern, other in CHANGES:
+                for place in re.finditer(pattern, tex):
+                    changed = tex[: place.start()] + place.expand(other) + tex[place.end() :]
+                    text = one.text.replace(f"${tex}$", f"${changed}$", 1)
+                    assert text != one.text
+                    seen[pattern].append(any(any(judged(text, names_of(box, n))) for n in SEEDS))
+    found = [one for kind in seen.values() for one in kind]
+    assert all(sum(kind) > 0.6 * len(kind) for kind in seen.values()), seen
+    assert sum(found) > 0.85 * len(found) > 150

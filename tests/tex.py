@@ -35,9 +35,9 @@ FUNCTIONS |= {"\\arccos": np.arccos}
 ACCENTS = ("\\bar", "\\hat", "\\tilde", "\\mathbf")
 # In the names: the outcomes of chance, how far indices go, which places a set holds and the letter
 # for them, letters that count from 1 as numbers do, TeX that stands for something as a whole, and
-# what the lines without a relation come to.
+# what the lines without a relation come to, and names that each line has for itself.
 CASES, SIZES, SETS, COUNTING, PHRASES = "cases", "sizes", "sets", "counting", "phrases"
-WORTH = "worth"
+WORTH, LINES = "worth", "lines"
 
 
 class UnknownError(Exception):
@@ -252,8 +252,8 @@ class Reader:
             ((left, _, right),) = self.bracketed()
             places = indices([left, right], self.known)
             return lambda names: float(places[0](names) == places[1](names))
-        if (below := self.stacked()) is not None:
-            return below
+        if (other := self.stacked() or self.stated()) is not None:
+            return other
         parts = [Reader(part, self.known).whole() for part in self.bracketed()]
         if len(parts) == 1:
             return parts[0]
@@ -268,6 +268,22 @@ class Reader:
         cut = part.index(";")
         above, below = (Reader(one, self.known).whole() for one in (part[:cut], part[cut + 1 :]))
         return lambda names: np.vstack([above(names), below(names)])
+
+    def stated(self) -> Meaning | None:
+        """1 or 0 for a statement in brackets, (j < n); None for other brackets."""
+        start, parts = self.at, self.bracketed()
+        found = sides(parts[0]) if len(parts) == 1 else []
+        if len(found) < 2:
+            self.at = start
+            return None
+        relations = [relation for relation, _ in found[1:]]
+        readers = [Reader(side, self.known).whole() for _, side in found]
+
+        def meaning(names: Names) -> float:
+            values = [one(names) for one in readers]
+            return float(all(map(holds, relations, values, values[1:], [0.0] * len(relations))))
+
+        return meaning
 
     def fraction(self) -> Meaning:
         above, below = self.short(), self.short()
@@ -311,7 +327,11 @@ class Reader:
         index, end = self.group(), None
         if self.next == "^":
             self.take()
-            end = self.inner()
+            last = self.group()
+            end = Reader(last, self.known).whole()
+            if last[0] in self.known.get(SIZES, {}) and last[0] not in self.known.get(COUNTING, ()):
+                (place,) = last  # an index as the end: it counts from 0
+                end = lambda names: names[place] + 1  # noqa: E731
         inside = self.term()
 
         def meaning(names: Names) -> Any:
@@ -477,7 +497,7 @@ class Reader:
                 raise UnknownError("\\delta")
             return meaning
         self.take()
-        places = indices([one for one in self.group() if one != ","], self.known)
+        places = places_of(self.group(), self.known)
 
         def entry(names: Names) -> Any:
             found = [place(names) for place in places]
@@ -504,10 +524,26 @@ def picked(value: Any, places: list[int]) -> Any:
     """An entry of a matrix or of a row; one index of a matrix picks a row."""
     if not isinstance(value, np.ndarray) or not places:
         return value
-    if len(places) == 2:
-        return float(value[places[0], places[1]])
+    if len(places) > 1:
+        found = value[tuple(places)]
+        return found if found.ndim else float(found)
     (place,) = places
     return float(value[0, place]) if value.shape[0] == 1 else value[place][None]
+
+
+def places_of(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
+    """Indices side by side; between commas each may be a formula, as in p_{t, 2i}."""
+    parts = "\0".join(tokens).split("\0,\0")
+    if len(parts) == 1:
+        return indices(tokens, known)
+    found: list[Callable[[Names], int]] = []
+    for part in (one.split("\0") for one in parts):
+        if len(part) == 1:
+            found += indices(part, known)
+        else:
+            formula = Reader(part, known).whole()
+            found.append(lambda names, formula=formula: round(formula(names)))
+    return found
 
 
 def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
@@ -516,8 +552,8 @@ def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
         meaning = Reader(tokens, known | {"\\pi": known.get("\\pi")}).whole()
         return [lambda names: round(meaning(names))]
     found: list[Callable[[Names], int]] = []
-    for token in tokens:
-        if token.isdigit():
+    for token in (one for token in tokens for one in ([*token] if token.isdigit() else [token])):
+        if token.isdigit():  # a_{12}: row 1, column 2
             here = max(int(token) - 1, 0)
             found.append(lambda names, place=here: place)
         elif token in known or token in known.get(SIZES, {}):
@@ -599,7 +635,7 @@ def lines(display: str) -> list[list[str]]:
     display = PRIMED.sub(r"\1'_\2", SHAPES.sub("", display))
     tex = re.sub(r"\\(?:begin|end)\{(?:aligned|alignedat)\}", "", display)
     tex = re.sub(r"(?:&&|\\qquad|\\quad)?\s*\\text\{\s*[(（][^\n]*", "\\\\\\\\", tex)
-    tex = re.sub(r",\s*&(?!&)|\\text\{[^{}]*:\}", r" \\quad ", tex)
+    tex = re.sub(r",\s*&(?!&)|\\text\{[^{}]*: *\}", r" \\quad ", tex)
     tex = re.sub(r"\\text\{([^{}]*)\}", lambda m: "{" + m[1].strip() + "}", tex)
     tokens = TOKEN.findall(DROPPED.sub(lambda m: "\\\\" if m[0][:2] == "\\\\" else " ", tex))
     found: list[list[str]] = [[]]
@@ -613,11 +649,17 @@ def lines(display: str) -> list[list[str]]:
     return [line for line in found if line]
 
 
+def deeper(token: str) -> int:
+    """1 where brackets or an environment open, -1 where they close."""
+    opens, closes = (*OPENING, "{", "\\begin"), (*OPENING.values(), "}", "\\end")
+    return (token in opens) - (token in closes)
+
+
 def chains(line: list[str]) -> Iterator[list[str]]:
     """The statements of a line, which stand apart."""
     at, depth = 0, 0
     for number, token in enumerate(line):
-        depth += (token in (*OPENING, "{")) - (token in (*OPENING.values(), "}"))
+        depth += deeper(token)
         if token in APART and not depth:
             yield line[at:number]
             at = number + 1
@@ -634,7 +676,7 @@ def sides(chain: list[str]) -> list[tuple[str, list[str]]]:
     found: list[tuple[str, list[str]]] = [("", [])]
     depth = 0
     for token in chain:
-        depth += (token in (*OPENING, "{")) - (token in (*OPENING.values(), "}"))
+        depth += deeper(token)
         if token in RELATIONS and not depth:
             found.append((RELATIONS[token], []))
         else:
@@ -645,11 +687,13 @@ def sides(chain: list[str]) -> list[tuple[str, list[str]]]:
 def holds(relation: str, a: Any, b: Any, near: float) -> bool:
     """Whether two values stand in a relation, up to rounding. A matrix may be 0 as a whole."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if relation == "=" and not np.isfinite([a.sum(), b.sum()]).all():
+        return bool(np.array_equal(a, b))
     slack = 1e-9 * (1 + np.abs(a).max() + np.abs(b).max())
     match relation:
         case "=":
             alike = a.shape == b.shape or (b.shape == () and b == 0)
-            return alike and bool((a == b).all() or np.abs(a - b).max() <= slack)
+            return alike and bool(np.abs(a - b).max() <= slack)
         case "≈":
             return bool(np.abs(a - b).max() <= near * (1 + np.abs(b).max()))
         case "→":
@@ -672,20 +716,27 @@ def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[st
     wrong: list[str] = []
     before: Any = None
     worth = iter(names.get(WORTH, ()))
-    for line in lines(display):
+    for number, line in enumerate(lines(display)):
+        if LINES in names:
+            names = names | names[LINES][number]
         if not any(len(sides(chain)) > 1 for chain in chains(line)):
-            before = value([*chains(line)][-1], names)
-            stands_for = next(worth, None)
-            if stands_for is not None:
-                could.append((" ".join(line), before is not None))
+            for chain in filter(None, (sides(one)[0][1] for one in chains(line))):
+                before = value(chain, names)
+                stands_for = next(worth, None)
+                if stands_for is None:
+                    continue
+                could.append((" ".join(chain), before is not None))
                 if before is not None and not holds("=", before, stands_for, 0):
-                    wrong.append(f"{' '.join(line)}: {before}, and is worth {stands_for}")
+                    wrong.append(f"{' '.join(chain)}: {before}, and is worth {stands_for}")
             continue
         known = False
         for chain in chains(line):
             parts = sides(chain)
             values = [value(tokens, names) if tokens else before for _, tokens in parts]
             for n in range(1, len(parts)):
+                if values[n] is None and parts[n][0] == "=":
+                    values[n] = values[n - 1]  # equal to it, as far as anybody can tell
+                    continue
                 if values[n - 1] is None or values[n] is None:
                     continue
                 known = True

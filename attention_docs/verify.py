@@ -51,6 +51,7 @@ SHAPE: dict[str, type] = {
     "versions": dict,
     "sha256": dict,
     "pages": dict,
+    "results": list,
     "records": list,
 }
 FIELDS: dict[str, dict[str, type]] = {
@@ -312,12 +313,15 @@ def counted(document: Document) -> dict[str, str]:
     """What a site says of itself: `site.pages` and so on, in its first language."""
     first = document["languages"][0]
     kinds = Counter(r["kind"] for r in document["records"] if r["lang"] == first)
+    results = document["results"]
     found = {
         "pages": len(document["pages"]),
         "blocks": sum(map(len, document["pages"].values())),
         "outputs": kinds["output"],
         "values": kinds["inline"],
         "steps": STEPS,
+        "results": len(results),
+        "computed": sum("uncomputed" not in one for one in results),
     }
     return {f"site.{name}": str(number) for name, number in found.items()}
 

@@ -256,6 +256,7 @@ def three_sublayers(rng: np.random.Generator) -> Names:
         "z": z,
         "u": norm(1)(z + attend(z, X)),
         "y": decoder_block(t, X, parameters, heads, causal_mask(n))[0],
+        "norm first": decoder_block(t, X, parameters, heads, causal_mask(n), norm_first=True)[0],
         "MHA": attend,
         "FFN": lambda x: feed_forward(x, W_1, W_2),
         **{f"LN_{r + 1}": norm(r) for r in range(3)},

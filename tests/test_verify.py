@@ -75,6 +75,7 @@ def document(alt: str) -> dict[str, Any]:
             "small": [[f"small.py:{name}"] for name in ("setup", "shown", "heavy", "after")],
             "empty": [],
         },
+        "results": [],
         "records": [
             record("out-shown", 2, TOLD, [0.3333, 1.0], figure=alt),
             record("value-1", 2, "0.67", [0.67], expression="2 * third[0]", format=".2f"),

@@ -25,15 +25,19 @@ DROPPED = re.compile(
     r"|\\[,;!: ]|~"
 )
 RELATIONS = {"=": "=", "\\le": "≤", "\\ge": "≥", "\\approx": "≈", "<": "<", ">": ">"}
+RELATIONS |= {"\\ne": "≠", "\\to": "→"}
+APART = ("\\quad", "\\qquad", "\\Rightarrow", "\\iff")  # between the statements of a line
 OPENING = {"(": ")", "[": "]", "\\{": "\\}", "\\lVert": "\\rVert", "\\lvert": "\\rvert"}
-OPENING |= {"\\lceil": "\\rceil"}
+OPENING |= {"\\lceil": "\\rceil", "\\lfloor": "\\rfloor"}
+WHOLE = {"\\lceil": math.ceil, "\\lfloor": math.floor}
 FUNCTIONS = {"\\ln": np.log, "\\sin": np.sin, "\\cos": np.cos, "\\tanh": np.tanh}
+FUNCTIONS |= {"\\arccos": np.arccos}
 ACCENTS = ("\\bar", "\\hat", "\\tilde", "\\mathbf")
 # In the names: the outcomes of chance, how far indices go, which places a set holds and the letter
 # for them, letters that count from 1 as numbers do, TeX that stands for something as a whole, and
-# what the lines without a relation come to.
+# what the lines without a relation come to, and names that each line has for itself.
 CASES, SIZES, SETS, COUNTING, PHRASES = "cases", "sizes", "sets", "counting", "phrases"
-WORTH = "worth"
+WORTH, LINES = "worth", "lines"
 
 
 class UnknownError(Exception):
@@ -112,6 +116,9 @@ class Reader:
             if self.next in ("\\cdot", "\\times"):
                 self.take()
                 meaning = self.joined(meaning, dot, self.factor())
+            elif self.next == "\\circ":
+                self.take()
+                meaning = self.joined(meaning, operator.mul, self.factor())
             elif self.next == "/":
                 self.take()
                 meaning = self.joined(meaning, lambda a, b: a / b, self.factor())
@@ -174,7 +181,7 @@ class Reader:
                 if token != OPENING.get(opening):
                     raise UnknownError(token)
                 return parts
-            if token == "," and depth == 1:
+            if token in (",", "\\|") and depth == 1:
                 parts.append([])
             else:
                 parts[-1].append(token)
@@ -200,10 +207,10 @@ class Reader:
             (part,) = self.bracketed()
             inside = Reader(part, self.known).whole()
             return lambda names: float(np.sqrt(np.sum(np.square(inside(names)))))
-        if token == "\\lceil":
+        if token in WHOLE:
             (part,) = self.bracketed()
             within = Reader(part, self.known).whole()
-            return lambda names: math.ceil(within(names))
+            return lambda names: WHOLE[token](within(names))
         if token[0].isdigit():
             number = float(self.take())
             return lambda names: number
@@ -220,7 +227,8 @@ class Reader:
             "\\max": lambda: self.extreme(max),
             "\\min": lambda: self.extreme(min),
             "\\underbrace": self.braced,
-            "\\begin": self.matrix,
+            "\\begin": self.environment,
+            "\\infty": lambda: lambda names: math.inf,
         }.get(token)
         if reader:
             self.take()
@@ -244,10 +252,38 @@ class Reader:
             ((left, _, right),) = self.bracketed()
             places = indices([left, right], self.known)
             return lambda names: float(places[0](names) == places[1](names))
+        if (other := self.stacked() or self.stated()) is not None:
+            return other
         parts = [Reader(part, self.known).whole() for part in self.bracketed()]
         if len(parts) == 1:
             return parts[0]
         return lambda names: np.hstack([np.atleast_2d(part(names)) for part in parts])
+
+    def stacked(self) -> Meaning | None:
+        """Rows below each other, [X; T]; None for other brackets."""
+        start, (part, *more) = self.at, self.bracketed()
+        if more or ";" not in part:
+            self.at = start
+            return None
+        cut = part.index(";")
+        above, below = (Reader(one, self.known).whole() for one in (part[:cut], part[cut + 1 :]))
+        return lambda names: np.vstack([above(names), below(names)])
+
+    def stated(self) -> Meaning | None:
+        """1 or 0 for a statement in brackets, (j < n); None for other brackets."""
+        start, parts = self.at, self.bracketed()
+        found = sides(parts[0]) if len(parts) == 1 else []
+        if len(found) < 2:
+            self.at = start
+            return None
+        relations = [relation for relation, _ in found[1:]]
+        readers = [Reader(side, self.known).whole() for _, side in found]
+
+        def meaning(names: Names) -> float:
+            values = [one(names) for one in readers]
+            return float(all(map(holds, relations, values, values[1:], [0.0] * len(relations))))
+
+        return meaning
 
     def fraction(self) -> Meaning:
         above, below = self.short(), self.short()
@@ -291,7 +327,11 @@ class Reader:
         index, end = self.group(), None
         if self.next == "^":
             self.take()
-            end = self.inner()
+            last = self.group()
+            end = Reader(last, self.known).whole()
+            if last[0] in self.known.get(SIZES, {}) and last[0] not in self.known.get(COUNTING, ()):
+                (place,) = last  # an index as the end: it counts from 0
+                end = lambda names: names[place] + 1  # noqa: E731
         inside = self.term()
 
         def meaning(names: Names) -> Any:
@@ -349,8 +389,10 @@ class Reader:
 
         return meaning
 
-    def matrix(self) -> Meaning:
-        if "".join(self.group()) not in ("bmatrix", "pmatrix"):
+    def environment(self) -> Meaning:
+        """A matrix, or cases with their conditions."""
+        kind = "".join(self.group())
+        if kind not in ("bmatrix", "pmatrix", "cases"):
             raise UnknownError("an environment")
         rows: list[list[list[str]]] = [[[]]]
         while self.next != "\\end":
@@ -363,8 +405,32 @@ class Reader:
                 rows[-1][-1].append(token)
         self.take()
         self.group()
+        if kind == "cases":
+            return self.cases(rows)
         cells = [[Reader(cell, self.known).whole() for cell in row] for row in rows]
         return lambda names: np.array([[cell(names) for cell in row] for row in cells])
+
+    def cases(self, rows: list[list[list[str]]]) -> Meaning:
+        """The first of the cases whose condition holds; words alone stand for all others."""
+        values = [Reader(row[0], self.known).whole() for row in rows]
+        conditions = [self.case(row[1]) for row in rows]
+
+        def meaning(names: Names) -> Any:
+            pairs = zip(values, conditions, strict=True)
+            return next(one(names) for one, met_by in pairs if met_by(names))
+
+        return meaning
+
+    def case(self, tokens: list[str]) -> Callable[[Names], bool]:
+        """The condition of a case, behind a word such as "if"."""
+        if tokens[0] == "{" and "".join(Reader(tokens, {}).group()) not in self.known:
+            tokens = tokens[tokens.index("}") + 1 :]
+        parts = sides(tokens)
+        if len(parts) == 1:
+            return lambda names: True
+        (_, left), (relation, right) = parts
+        first, second = (Reader(side, self.known).whole() for side in (left, right))
+        return lambda names: holds(relation, first(names), second(names), 0)
 
     def symbol(self) -> Meaning:
         """A name, with its accent, prime and indices; the longest that is known."""
@@ -382,13 +448,26 @@ class Reader:
             return lambda names: math.e
         for index in self.subscripts():
             full = f"{name}_{index}"
+            if self.next == "^" and f"{full}^" in self.known:
+                return self.numbered_above(full)
             if full in self.known:
                 return self.named(full)
+        if self.next == "^" and f"{name}^" in self.known:
+            return self.numbered_above(name)
         if name == "\\delta" and name not in self.known:
             return self.indexed(None)
         if name == "\\pi" and name not in self.known:
             return lambda names: math.pi
         return self.indexed(self.named(name), name)
+
+    def numbered_above(self, name: str) -> Meaning:
+        """One of several that are numbered above, as W^r is of the names' "W^"."""
+        self.take()
+        tokens = self.group()
+        if (joined := "".join(tokens)) in self.known:  # r'
+            return lambda names: names[f"{name}^"][names[joined]]
+        (place,) = indices(tokens, self.known)
+        return lambda names: names[f"{name}^"][place(names)]
 
     def bases(self) -> set[str]:
         """The names without their subscripts."""
@@ -418,7 +497,7 @@ class Reader:
                 raise UnknownError("\\delta")
             return meaning
         self.take()
-        places = indices([one for one in self.group() if one != ","], self.known)
+        places = places_of(self.group(), self.known)
 
         def entry(names: Names) -> Any:
             found = [place(names) for place in places]
@@ -445,10 +524,26 @@ def picked(value: Any, places: list[int]) -> Any:
     """An entry of a matrix or of a row; one index of a matrix picks a row."""
     if not isinstance(value, np.ndarray) or not places:
         return value
-    if len(places) == 2:
-        return float(value[places[0], places[1]])
+    if len(places) > 1:
+        found = value[tuple(places)]
+        return found if found.ndim else float(found)
     (place,) = places
     return float(value[0, place]) if value.shape[0] == 1 else value[place][None]
+
+
+def places_of(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
+    """Indices side by side; between commas each may be a formula, as in p_{t, 2i}."""
+    parts = "\0".join(tokens).split("\0,\0")
+    if len(parts) == 1:
+        return indices(tokens, known)
+    found: list[Callable[[Names], int]] = []
+    for part in (one.split("\0") for one in parts):
+        if len(part) == 1:
+            found += indices(part, known)
+        else:
+            formula = Reader(part, known).whole()
+            found.append(lambda names, formula=formula: round(formula(names)))
+    return found
 
 
 def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
@@ -457,8 +552,8 @@ def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
         meaning = Reader(tokens, known | {"\\pi": known.get("\\pi")}).whole()
         return [lambda names: round(meaning(names))]
     found: list[Callable[[Names], int]] = []
-    for token in tokens:
-        if token.isdigit():
+    for token in (one for token in tokens for one in ([*token] if token.isdigit() else [token])):
+        if token.isdigit():  # a_{12}: row 1, column 2
             here = max(int(token) - 1, 0)
             found.append(lambda names, place=here: place)
         elif token in known or token in known.get(SIZES, {}):
@@ -530,16 +625,17 @@ def tokens_of(tex: str) -> list[str]:
 
 
 SHAPES = re.compile(r"&&\s*\([^&]*\\times[^&]*\)\s*(?=&&)")  # a column (n × d) beside a line
+OVER = re.compile(r"\\overset\{(?:[^{}]|\{[^{}]*\})*\}\{=\}")  # an equals sign with its reason
 PRIMED = re.compile(r"([A-Za-z])_(\w|\{[^{}]*\})'")  # a_j' is a'_j
 
 
 def lines(display: str) -> list[list[str]]:
     """The tokens of each line of a display, without its reason and its alignment."""
-    display = display.replace("=:", "=")
+    display = OVER.sub("=", display.replace("=:", "="))
     display = PRIMED.sub(r"\1'_\2", SHAPES.sub("", display))
     tex = re.sub(r"\\(?:begin|end)\{(?:aligned|alignedat)\}", "", display)
     tex = re.sub(r"(?:&&|\\qquad|\\quad)?\s*\\text\{\s*[(（][^\n]*", "\\\\\\\\", tex)
-    tex = re.sub(r",\s*&(?!&)|\\text\{[^{}]*:\}", r" \\quad ", tex)
+    tex = re.sub(r",\s*&(?!&)|\\text\{[^{}]*: *\}", r" \\quad ", tex)
     tex = re.sub(r"\\text\{([^{}]*)\}", lambda m: "{" + m[1].strip() + "}", tex)
     tokens = TOKEN.findall(DROPPED.sub(lambda m: "\\\\" if m[0][:2] == "\\\\" else " ", tex))
     found: list[list[str]] = [[]]
@@ -553,12 +649,18 @@ def lines(display: str) -> list[list[str]]:
     return [line for line in found if line]
 
 
+def deeper(token: str) -> int:
+    """1 where brackets or an environment open, -1 where they close."""
+    opens, closes = (*OPENING, "{", "\\begin"), (*OPENING.values(), "}", "\\end")
+    return (token in opens) - (token in closes)
+
+
 def chains(line: list[str]) -> Iterator[list[str]]:
     """The statements of a line, which stand apart."""
     at, depth = 0, 0
     for number, token in enumerate(line):
-        depth += (token in (*OPENING, "{")) - (token in (*OPENING.values(), "}"))
-        if token in ("\\quad", "\\qquad") and not depth:
+        depth += deeper(token)
+        if token in APART and not depth:
             yield line[at:number]
             at = number + 1
     yield line[at:]
@@ -574,7 +676,7 @@ def sides(chain: list[str]) -> list[tuple[str, list[str]]]:
     found: list[tuple[str, list[str]]] = [("", [])]
     depth = 0
     for token in chain:
-        depth += (token in (*OPENING, "{")) - (token in (*OPENING.values(), "}"))
+        depth += deeper(token)
         if token in RELATIONS and not depth:
             found.append((RELATIONS[token], []))
         else:
@@ -583,15 +685,26 @@ def sides(chain: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def holds(relation: str, a: Any, b: Any, near: float) -> bool:
-    """Whether two values stand in a relation, up to rounding."""
+    """Whether two values stand in a relation, up to rounding. A matrix may be 0 as a whole."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if relation == "=" and not np.isfinite([a.sum(), b.sum()]).all():
+        return bool(np.array_equal(a, b))
     slack = 1e-9 * (1 + np.abs(a).max() + np.abs(b).max())
     match relation:
         case "=":
-            return a.shape == b.shape and bool(np.abs(a - b).max() <= slack)
+            alike = a.shape == b.shape or (b.shape == () and b == 0)
+            return alike and bool(np.abs(a - b).max() <= slack)
         case "≈":
             return bool(np.abs(a - b).max() <= near * (1 + np.abs(b).max()))
-        case "≤" | "<":
+        case "→":
+            return bool(a > 1e3) if b == np.inf else bool(np.abs(a - b) < 1e-3)
+        case "≠":
+            return bool(np.abs(a - b).max() > slack)
+        case "<":
+            return bool((a < b).all())
+        case ">":
+            return bool((a > b).all())
+        case "≤":
             return bool((a <= b + slack).all())
         case _:
             return bool((a >= b - slack).all())
@@ -603,20 +716,27 @@ def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[st
     wrong: list[str] = []
     before: Any = None
     worth = iter(names.get(WORTH, ()))
-    for line in lines(display):
+    for number, line in enumerate(lines(display)):
+        if LINES in names:
+            names = names | names[LINES][number]
         if not any(len(sides(chain)) > 1 for chain in chains(line)):
-            before = value([*chains(line)][-1], names)
-            stands_for = next(worth, None)
-            if stands_for is not None:
-                could.append((" ".join(line), before is not None))
+            for chain in filter(None, (sides(one)[0][1] for one in chains(line))):
+                before = value(chain, names)
+                stands_for = next(worth, None)
+                if stands_for is None:
+                    continue
+                could.append((" ".join(chain), before is not None))
                 if before is not None and not holds("=", before, stands_for, 0):
-                    wrong.append(f"{' '.join(line)}: {before}, and is worth {stands_for}")
+                    wrong.append(f"{' '.join(chain)}: {before}, and is worth {stands_for}")
             continue
         known = False
         for chain in chains(line):
             parts = sides(chain)
             values = [value(tokens, names) if tokens else before for _, tokens in parts]
             for n in range(1, len(parts)):
+                if values[n] is None and parts[n][0] == "=":
+                    values[n] = values[n - 1]  # equal to it, as far as anybody can tell
+                    continue
                 if values[n - 1] is None or values[n] is None:
                     continue
                 known = True

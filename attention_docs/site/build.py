@@ -70,12 +70,15 @@ class Build(Content):
     def counts(self) -> dict[str, int]:
         """What the site holds, counted in one language: `{{ site.outputs }}` and so on."""
         pages = self.pages[self.languages[0]].values()
+        claimed = [one for page in pages for one in page.passages if one.kind == "result"]
         return {
             "pages": len(pages),
             "blocks": sum(len(page.blocks) for page in pages),
             "outputs": sum(result.shows for page in pages for result in self.results(page)),
             "values": sum(len(page.values) for page in pages),
             "steps": STEPS,
+            "results": len(claimed),
+            "computed": sum("uncomputed" not in dict(one.options) for one in claimed),
         }
 
     def results(self, page: Page) -> Sequence[Result]:

@@ -36,6 +36,7 @@ from attention_docs.site.read.syntax import (
     FENCE,
     HEADING,
     NOTE,
+    OPTIONAL,
     OPTIONS,
     REFERENCE,
     REQUEST,
@@ -152,12 +153,14 @@ def _box(page: Page, head: re.Match[str], number: int) -> Box:
     if kind not in OPTIONS:
         message = f"a box is one of {', '.join(OPTIONS)}, got {kind}"
         page.failures.append(Failure(page.path, number, message))
-    elif options.keys() != OPTIONS[kind].keys() or bool(options) != bool(title):
+    elif options.keys() - OPTIONAL.get(kind, {}) != OPTIONS[kind].keys() or (
+        bool(options) != bool(title)
+    ):
         wanted = ", ".join(OPTIONS[kind]) or "none"
         message = f"{kind}: wanted a title and the options {wanted}, got {', '.join(options)}"
         page.failures.append(Failure(page.path, number, message))
     for name, value in options.items():
-        allowed = OPTIONS.get(kind, {}).get(name, "*")
+        allowed = (OPTIONS.get(kind, {}) | OPTIONAL.get(kind, {})).get(name, "*")
         if not value or (allowed != "*" and value not in allowed.split()):
             message = f"{kind}: {name} is one of {allowed}, got {value!r}"
             page.failures.append(Failure(page.path, number, message))

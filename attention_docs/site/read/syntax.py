@@ -15,7 +15,7 @@ ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
 REQUESTED = ("filter", "gallery", "works", "reports", "results", "notes")
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
-COUNTS = ("pages", "blocks", "outputs", "values", "steps")
+COUNTS = ("pages", "blocks", "outputs", "values", "steps", "results", "computed")
 INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')
 OPTION = re.compile(r'(\w+)="([^"]*)"')
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
@@ -47,4 +47,5 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
     "hint": {},
     "answer": {},
 }
+OPTIONAL = {"result": {"uncomputed": "words random"}}  # why not all of its formulas are computed
 ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}, "text": {"above", "folded"}}

@@ -17,7 +17,7 @@ from pymdownx.blocks.block import Block, type_any
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.pieces import Box
-from attention_docs.site.read.syntax import OPTIONS
+from attention_docs.site.read.syntax import OPTIONAL, OPTIONS
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.weave import Woven
 from attention_docs.words import Words
@@ -36,7 +36,7 @@ class Boxes(BlocksExtension):  # type: ignore[misc]  # pymdownx has no types
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: Any) -> None:  # noqa: N802
         """One kind of block for each kind of box."""
         for kind, options in OPTIONS.items():
-            spec = {name: ["", type_any] for name in options}
+            spec = {name: ["", type_any] for name in (*options, *OPTIONAL.get(kind, {}))}
             of_kind = type(kind.title(), (Boxed,), {"NAME": kind, "OPTIONS": spec})
             block_mgr.register(of_kind, {"woven": self.woven})
 
@@ -90,7 +90,7 @@ def folded(parent: Element, kind: str, title: str, name: str | None = None) -> E
 
 
 def support(options: dict[str, str], page: Page, words: Words) -> str:
-    """What proves a result, what runs it and what tests it, as Markdown for its own page."""
+    """What proves, runs and tests a result, and why it is not computed; Markdown for its page."""
     said, marks = words["site"]["boxes"], words["site"]["marks"]
     titles = page.titles
 
@@ -107,6 +107,8 @@ def support(options: dict[str, str], page: Page, words: Words) -> str:
         ),
         said["tested"].format(marks["comma"].join(options["test"].split())),
     ]
+    if reason := options.get("uncomputed"):
+        found.append(said["uncomputed"][reason])
     return " · ".join(found)
 
 

@@ -1,0 +1,873 @@
+"""What the symbols in the box of each result stand for, as tests/derivations.py says it for lines.
+
+A box is named by its page and its id: neither its number nor its place matters. Besides symbols, a
+box may have
+
+- `worth`: what its formulas without a relation come to, in the order in which they stand there;
+- `truth`: whether its formulas with a relation hold, in their order; without it, all do.
+
+What a result claims comes from the package, or from a calculation that does not use the claim.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from pytest import approx
+
+from attention_docs.attention_function import attention
+from attention_docs.cross_attention import cross_attention_flops
+from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, weighted_values
+from attention_docs.generation import (
+    Cache,
+    Configuration,
+    acceptance,
+    cache_bytes,
+    decode_flops,
+    extended,
+    grouped_attention,
+    window_mask,
+)
+from attention_docs.in_pieces import (
+    elu_plus_one,
+    extended_state,
+    linear_attention,
+    merge,
+    piece,
+    plain_traffic,
+    tiled_traffic,
+)
+from attention_docs.language_model import cross_entropy, cross_entropy_gradient, token_distribution
+from attention_docs.long_sequences import alibi_bias, ntk_base
+from attention_docs.masking import causal_mask
+from attention_docs.multi_head import Parameters, multi_head_attention, parameter_count
+from attention_docs.positions import frequencies, sinusoids
+from attention_docs.precision import FORMATS, rounded_sum, soft_cap
+from attention_docs.sequences import window_parameters
+from attention_docs.softmax import entropy
+from attention_docs.transformer_block import block_flops, block_parameter_count
+from tests import derivations, derivations_model
+from tests.derivations import Both, Draw, Names, number, row, softmax
+from tests.derivations_model import steepest
+from tests.test_attention_function import BOUNDS
+
+RESULTS: dict[str, Draw] = {}
+
+
+def result(box: str) -> Callable[[Draw], Draw]:
+    """The function gives the names of the result with this id."""
+
+    def keep(draw: Draw) -> Draw:
+        RESULTS[box] = draw
+        return draw
+
+    return keep
+
+
+class Mass(np.ndarray):
+    """Probabilities that also say how much of them lies on some places."""
+
+    def __call__(self, places: Any) -> float:
+        return number(self[..., places].sum())
+
+
+def integers(rng: np.random.Generator, low: int, high: int, count: int) -> list[int]:
+    return [int(one) for one in rng.integers(low, high, count)]
+
+
+def divergence(r: np.ndarray, p: np.ndarray) -> float:
+    """D(r ‖ p) in nats."""
+    r, p = np.asarray(r), np.asarray(p)
+    return number((r[r > 0] * np.log(r[r > 0] / p[r > 0])).sum())
+
+
+def operations(*sizes: int) -> int:
+    """Multiplications and additions of a product of (a, b) and (b, c)."""
+    a, b, c = sizes
+    return 2 * a * b * c
+
+
+# --- sequences, eight-steps, matrix-form
+
+
+@result("sequences#result-window")
+def _(rng: np.random.Generator) -> Names:
+    n, d, d_out = integers(rng, 2, 9, 3)
+    k = 2 * int(rng.integers(n - 2, n + 1)) + 1
+    sees_all = all(abs(i - j) <= (k - 1) // 2 for i in range(n) for j in range(n))
+    sizes = {"n": n, "d": d, "d_out": d_out, "k": k}
+    return sizes | {"worth": [window_parameters(k, d, d_out)], "truth": [sees_all]}
+
+
+@result("sequences#result-hull")
+def _(rng: np.random.Generator) -> Names:
+    u, v, a = row(rng, 1, 3), row(rng, 4, 3), softmax(row(rng, 2, 4))
+    if rng.integers(2):
+        a = np.eye(4)[[0, int((v @ u.T).argmax())]]  # as far in the direction as it goes
+    return {"u": u, "v": v, "a": a, "o": a @ v, "i": 1, "j": 0, "sizes": {"j": 4}}
+
+
+@result("sequences#result-equal")
+def _(rng: np.random.Generator) -> Names:
+    x, M, v = row(rng, 4, 3), row(rng, 3, 3), row(rng, 4, 2)
+    x[3] = x[1]
+    shares = np.exp(x @ M @ x.T)
+    a = shares / shares.sum(axis=1, keepdims=True)
+    g = Both(shares.min(), lambda one, other: number(np.exp(one @ M @ other.T)))
+    return {"x": x, "a": a, "o": a @ v, "g": g, "i": 1, "j": 3, "sizes": {"m": 4}}
+
+
+@result("eight-steps#result-nearest")
+def _(rng: np.random.Generator) -> Names:
+    q, c, m = row(rng, 1, 3), 1e4, int(rng.integers(1, 4))
+    k = row(rng, 5, 3)
+    k[:m] = k[int((k @ q.T).argmax())] + q  # further along the query than any other
+    return {"q": q, "c": c, "m": m, "worth": [q * c, attention(q * c, k, k)[1][0, 0]]}
+
+
+@result("eight-steps#result-positive")
+def _(rng: np.random.Generator) -> Names:
+    return {"s": number(rng.normal()), "worth": [number(softmax(np.array([2.0, 4, 4])))]}
+
+
+@result("eight-steps#result-whole")
+def _(rng: np.random.Generator) -> Names:
+    X, W_Q, W_K, W_V = row(rng, 3, 4), row(rng, 4, 2), row(rng, 4, 2), row(rng, 4, 5)
+    Q, K, V = (np.array([x @ W for x in X]) for W in (W_Q, W_K, W_V))
+    weights = np.array([softmax(np.array([q @ k for k in K])) for q in Q])
+    names = {"X": X, "W_Q": W_Q, "W_K": W_K, "W_V": W_V, "Q": Q, "K": K, "V": V}
+    return names | {"softmax": softmax, "worth": [weighted_values(weights, V).sum(axis=1)]}
+
+
+@result("eight-steps#result-rounding")
+def _(rng: np.random.Generator) -> Names:
+    """Values 1 where a weight grows and 0 elsewhere: no output moves further."""
+    delta = row(rng, 5)
+    delta -= delta.mean()
+    moved = number(delta @ (delta > 0))
+    return {"\\delta": delta[None], "j": 0, "sizes": {"j": 5}, "worth": [moved]}
+
+
+@result("matrix-form#result-product")
+def _(rng: np.random.Generator) -> Names:
+    Q, K, V = row(rng, 3, 2), row(rng, 4, 2), row(rng, 4, 5)
+    loop = [softmax(np.array([q @ k / 2**0.5 for k in K])) @ V for q in Q]
+    return {"Q": Q, "K": K, "V": V, "d_k": 2, "O": np.array(loop), "softmax": softmax}
+
+
+@result("matrix-form#result-order")
+def _(rng: np.random.Generator) -> Names:
+    X, W, order = row(rng, 4, 3), [row(rng, 3, 2) for _ in range(3)], rng.permutation(4)
+    O, A = attention(*(X @ one for one in W))  # noqa: E741
+    after = attention(*(X[order] @ one for one in W))
+    return {"P": np.eye(4)[order], "X": X, "O": O, "A": A, "worth": [X[order], *after]}
+
+
+@result("matrix-form#result-angle")
+def _(rng: np.random.Generator) -> Names:
+    """A key that goes so far along the query, and so far to its side."""
+    length, along, aside = rng.uniform(1, 3), *rng.normal(size=2)
+    to = rng.uniform(0, np.pi)
+    one, other = np.array([[np.cos(to), np.sin(to)]]), np.array([[-np.sin(to), np.cos(to)]])
+    theta = np.arctan2(aside, along)
+    names = {"q": length * one, "k": along * one + aside * other, "\\theta": theta}
+    return names | {"worth": [length, along]}
+
+
+@result("matrix-form#result-lookup")
+def _(rng: np.random.Generator) -> Names:
+    return {"t": 1e6}
+
+
+@result("matrix-form#result-nearest")
+def _(rng: np.random.Generator) -> Names:
+    q, k = row(rng, 1, 3), row(rng, 4, 3)
+    larger = bool(q @ k[1] >= q @ k[2])
+    return {"q": q, "k": k, "j": 1, "m": 2, "truth": [True, larger, larger]}
+
+
+# --- scaling, softmax, score-functions
+
+
+@result("scaling#result-variance")
+def _(rng: np.random.Generator) -> Names:
+    return derivations.scaling_page(rng)
+
+
+@result("scaling#result-division")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations.scaling_page(rng)
+    scores = [number(one["q"] @ one["k"].T) for _, one in names["cases"]]
+    return names | {"worth": [np.var(scores) / names["d_k"] ** 2]}
+
+
+@result("scaling#result-within")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations.general(rng)
+    q, k = (np.unique([one[name][0] for _, one in names["cases"]], axis=0) for name in "qk")
+    rows = (q @ k.T).var(axis=1)  # within the row of each query
+    own = (names["q"] @ k.T).var()
+    whole = (q @ k.T).var()
+    return names | {"worth": [own, rows.mean(), whole, whole - rows.mean()]}
+
+
+@result("scaling#result-layernorm")
+def _(rng: np.random.Generator) -> Names:
+    return derivations.layer_normed(rng)
+
+
+@result("scaling#result-weights")
+def _(rng: np.random.Generator) -> Names:
+    return {"d_k": 64}
+
+
+@result("softmax#result-wishes")
+def _(rng: np.random.Generator) -> Names:
+    return derivations.weighted(rng)
+
+
+@result("softmax#result-shift")
+def _(rng: np.random.Generator) -> Names:
+    return derivations.cold(rng)
+
+
+@result("softmax#result-gap")
+def _(rng: np.random.Generator) -> Names:
+    return {"n": int(rng.integers(2, 4)), "\\tau": number(rng.uniform(0.01, 1))}
+
+
+@result("softmax#result-entropy")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations.rising(rng)
+    s = names["s"]
+
+    def of(tau: np.ndarray) -> Any:
+        a = np.exp(s / tau) / np.exp(s / tau).sum()
+        return -(a * np.log(a)).sum()
+
+    rise = number(steepest(of, np.array([names["\\tau"]])))
+    return names | {"phrases": {"\\dfrac{dH}{d\\tau}": rise}}
+
+
+@result("softmax#result-jacobian")
+def _(rng: np.random.Generator) -> Names:
+    s, g = row(rng, 1, 4), row(rng, 1, 4)
+
+    def weight(s: np.ndarray, i: int) -> Any:
+        return np.exp(s[0, i]) / np.exp(s).sum()
+
+    J = np.vstack([steepest(lambda s, i=i: weight(s, i), s) for i in range(4)])
+    gJ = steepest(lambda s: sum(g[0, i] * weight(s, i) for i in range(4)), s)
+    names = {"a": softmax(s), "g": g, "J": J, "diag": lambda a: np.diag(a[0])}
+    return names | {"i": 0, "j": 2, "sizes": {"i": 4}, "worth": [gJ, gJ[0, 2]]}
+
+
+@result("softmax#result-saturation")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations.cold(rng)
+    stretch = np.abs(np.linalg.eigvalsh(names["J"])).max()
+    return names | {"phrases": {"\\lVert J \\rVert": stretch}}
+
+
+@result("score-functions#result-no-tanh")
+def _(rng: np.random.Generator) -> Names:
+    return derivations.scores(rng)
+
+
+@result("score-functions#result-rank")
+def _(rng: np.random.Generator) -> Names:
+    d_model, d_k = int(rng.integers(3, 7)), 2
+    x, W_Q, W_K = row(rng, 3, d_model), row(rng, d_model, d_k), row(rng, d_model, d_k)
+    M = sum(np.outer(one, other) for one, other in zip(W_Q.T, W_K.T, strict=True))
+    parameters = W_Q.size + W_K.size
+    names = {"q": x @ W_Q, "k": x @ W_K, "x": x, "M": M, "W_Q": W_Q, "W_K": W_K, "i": 0, "j": 2}
+    sizes = {"d_model": d_model, "d_k": d_k, "rank": np.linalg.matrix_rank}
+    return names | sizes | {
+        "worth": [M, parameters, M.size],
+        "truth": [True, True, parameters < M.size],
+    }
+
+
+@result("score-functions#result-bound")
+def _(rng: np.random.Generator) -> Names:
+    n, beta = int(rng.integers(2, 9)), number(rng.uniform(0.1, 5))
+    weights = softmax(np.array([beta, *[-beta] * (n - 1)]))
+    return {"n": n, "\\beta": beta, "worth": [number(weights)]}
+
+
+@result("score-functions#result-cost")
+def _(rng: np.random.Generator) -> Names:
+    n_q, n_k, d_q, d_k, d_a = integers(rng, 2, 9, 5)
+    W_q, W_k, w = np.ones((d_q, d_a)), np.ones((d_k, d_a)), np.ones(d_a)
+    hidden = (np.ones((n_q, d_q)) @ W_q)[:, None] + np.ones((n_k, d_k)) @ W_k
+    additive = W_q.size + W_k.size + w.size
+    names = {"n_q": n_q, "n_k": n_k, "d_q": d_q, "d_k": d_k, "d_a": d_a}
+    return names | {"worth": [np.ones((d_q, d_k)).size, additive, hidden.size]}
+
+
+@result("eight-steps#result-itself")
+def _(rng: np.random.Generator) -> Names:
+    scores = INPUTS @ W_QUERY @ (INPUTS @ W_KEY).T
+    return {"a": softmax(scores - scores.max(axis=1, keepdims=True))}
+
+
+# --- masking, attention-function
+
+
+@result("masking#result-minus-infinity")
+def _(rng: np.random.Generator) -> Names:
+    j = int(rng.integers(1, 4))
+    _, a = attention(*(row(rng, n, 2) for n in (1, 4, 4)), np.arange(4)[None] != j)
+    return {"a": a, "j": j}
+
+
+@result("attention-function#result-loop")
+def _(rng: np.random.Generator) -> Names:
+    Q, K, V = row(rng, 2, 3, 4, 5), row(rng, 2, 3, 6, 5), row(rng, 2, 3, 6, 2)
+    names = {"Q": Q, "K": K, "V": V, "O": attention(Q, K, V)[0], "b": 1, "h": 2}
+    return names | {"attention": lambda *one: attention(*one)[0]}
+
+
+@result("cross-attention#result-causal")
+@result("masking#result-no-leak")
+@result("masking#result-padding")
+def _(rng: np.random.Generator) -> Names:
+    hidden = np.argwhere(~causal_mask(4))
+    i, j = hidden[rng.integers(len(hidden))]
+    return {"i": i, "j": j}
+
+
+@result("attention-function#result-sizes")
+def _(rng: np.random.Generator) -> Names:
+    wrong = int(rng.integers(3))  # nothing, a dimension, a number of tokens
+    d_q, n_k = 3, 4
+    d_k, n_v = d_q + (wrong == 1), n_k + (wrong == 2)
+    try:
+        attention(np.ones((2, d_q)), np.ones((n_k, d_k)), np.ones((n_v, 5)))
+        defined = True
+    except ValueError:
+        defined = False
+    names = {"d_q": d_q, "d_k": d_k, "n_k": n_k, "n_v": n_v}
+    return names | {"truth": [defined or wrong == 2, defined or wrong == 1]}
+
+
+@result("attention-function#result-dropout")
+def _(rng: np.random.Generator) -> Names:
+    return {"p": [0.0, 0.5, 0.999][rng.integers(3)]}
+
+
+@result("attention-function#result-agreement")
+def _(rng: np.random.Generator) -> Names:
+    dtype, bound = [*BOUNDS.items()][rng.integers(len(BOUNDS))]
+    return {"\\varepsilon": bound / 64, "worth": [64 * _spacing(str(dtype))]}
+
+
+def _spacing(dtype: str) -> float:
+    """From 1 to the next number of a dtype of torch."""
+    return 2.0 ** {"torch.float64": -52, "torch.float32": -23, "torch.float16": -10}.get(dtype, -7)
+
+
+# --- multi-head, positions
+
+
+@result("multi-head#result-two-heads")
+def _(rng: np.random.Generator) -> Names:
+    names = two_heads(rng)
+    return names | {"worth": [names["y"] / (names["s"] - names["t"]), names["difference"]]}
+
+
+@result("multi-head#result-one-head")
+def _(rng: np.random.Generator) -> Names:
+    names = two_heads(rng)
+    return names | {"worth": [names["difference"]]}
+
+
+def two_heads(rng: np.random.Generator) -> Names:
+    """The parameters above the result; y with the rows 1 and -1, the difference after division."""
+    s, t = rng.normal(size=2)
+    X = np.array([[1.0, 0, 0, s], [0, 0, 1, 0], [0, 1, 0, t]])
+    W_Q = np.array([[0.0, 6, 6, 0], [0, 6, 0, 6], [6, 0, 6, 0], [0, 0, 0, 0]])
+    W_K = np.array([[1.0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
+    W_V = np.array([[0.0, 0], [0, 0], [0, 0], [1, 1]])
+    eps = 1 / (np.exp(6 / 2**0.5) + 2)
+
+    def verb(W_O: np.ndarray) -> float:
+        return number(multi_head_attention(X, X, X, Parameters(W_Q, W_K, W_V, W_O), 2)[0][1])
+
+    W_O = np.array([[1.0], [-1]])
+    names = {"s": s, "t": t, "\\varepsilon": eps, "y": verb(W_O)}
+    return names | {"difference": verb(W_O / (1 - 3 * eps))}
+
+
+@result("multi-head#result-sum")
+def _(rng: np.random.Generator) -> Names:
+    h, d, d_v, n = 3, 6, 2, 4
+    X, W_Q, W_K, W_V, W_O = row(rng, n, d), *(row(rng, d, d) for _ in range(4))
+    b_V, b_O = row(rng, 1, d), row(rng, 1, d)
+    bare = Parameters(W_Q, W_K, W_V, W_O)
+    output, A = multi_head_attention(X, X, X, bare, h)
+    biased, _ = multi_head_attention(X, X, X, bare._replace(b_v=b_V[0], b_o=b_O[0]), h)
+    inward, outward = np.split(W_V, h, axis=1), np.split(W_O, h)
+    M = [one @ other for one, other in zip(inward, outward, strict=True)]
+    beside = np.hstack([a @ X @ one for a, one in zip(A, inward, strict=True)])
+    assert np.allclose(beside @ W_O, output)
+    return {
+        "phrases": {"[\\,O_1 \\; \\cdots \\; O_h\\,]": beside},
+        **{"A": [*A], "X": X, "M": M, "W_O": W_O, "W_V^": inward, "W_O^": outward, "r": 1},
+        **{"b_V": b_V, "b_O": b_O, "d": d, "d_v": d_v, "sizes": {"r": h}},
+        "worth": [M[0].size, (biased - output)[:1]],
+    }
+
+
+@result("multi-head#result-parameters")
+def _(rng: np.random.Generator) -> Names:
+    d, h, g, d_k, d_v = 8, 4, 2, 3, 5
+    if special := bool(rng.integers(2)):
+        g, d_k, d_v = h, d // h, d // h
+    matrices = [np.ones((d, h * d_k)), np.ones((d, g * d_k)), np.ones((d, g * d_v))]
+    N = sum(one.size for one in [*matrices, np.ones((h * d_v, d))])
+    names = {"d": d, "h": h, "g": g, "d_k": d_k, "d_v": d_v, "N": N}
+    worth = [parameter_count(d, h, bias=False), parameter_count(d, h)]
+    return names | {"worth": worth, "truth": [True, special, special]}
+
+
+@result("multi-head#result-trade")
+def _(rng: np.random.Generator) -> Names:
+    d_k, h, n = integers(rng, 1, 4, 3)
+    d = h * d_k
+    products = (block_flops(n, d, 1) - 2 * operations(n, d, 1)) // 2
+    rank = np.linalg.matrix_rank(row(rng, n, d_k) @ row(rng, d_k, n))
+    names = {"d": d, "h": h, "g": h, "n": n, "d_k": d_k, "d_v": d_k}
+    return names | {"worth": [products, rank], "truth": [True, True, d_k == 1]}
+
+
+@result("positions#result-turns")
+def _(rng: np.random.Generator) -> Names:
+    d, base, L = 8, 100.0, number(rng.uniform(7, 300))
+    i = int(rng.integers(d // 2))
+    turns = bool(frequencies(d, base)[i] * L >= 2 * np.pi)
+    names = {"d": d, "base": base, "L": L, "i": i, "phrases": {"L/2\\pi": L / (2 * np.pi)}}
+    return names | {"truth": [True, turns]}
+
+
+@result("positions#result-shift")
+def _(rng: np.random.Generator) -> Names:
+    return derivations.sinusoidal(rng)
+
+
+@result("positions#result-rope")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations.sinusoidal(rng)
+    q, k = names["q"], names["k"]
+    score = names["\\tilde q"](names["t"]) @ names["\\tilde k"](names["u"]).T
+    (offset,) = (s for s in range(-9, 10) if np.isclose(q @ names["R"](s) @ k.T, score))
+    return names | {"worth": [offset]}
+
+
+@result("positions#result-gram")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations.sinusoidal(rng)
+    return names | {"worth": [np.linalg.norm(sinusoids(rng.normal(size=1), names["d"]))]}
+
+
+@result("positions#result-causal")
+def _(rng: np.random.Generator) -> Names:
+    t, same = int(rng.integers(5)), np.zeros((6, 1))
+    outputs, _ = attention(same, same, np.eye(6)[:, :1].copy(), causal_mask(6))
+    return {"t": t, "worth": [outputs[t, 0]]}
+
+
+# --- transformer-block, learning
+
+
+@result("transformer-block#result-residual")
+def _(rng: np.random.Generator) -> Names:
+    """J_F or -J_F, each in half of the cases; in some draws it takes from every vector alike."""
+    g, J = row(rng, 1, 4), row(rng, 4, 4)
+    if rng.integers(2):
+        J = -0.5 * np.eye(4)
+    stretch = np.linalg.svd(J)[1].max()
+    names = {"g": g, "J_F": J, "I": np.eye(4), "cases": [(0.5, {"J_F": J}), (0.5, {"J_F": -J})]}
+    longest = np.linalg.eigvalsh(J @ J.T).max() ** 0.5
+    return names | {"phrases": {"\\lVert J_F \\rVert": stretch}, "worth": [longest]}
+
+
+@result("transformer-block#result-bend")
+def _(rng: np.random.Generator) -> Names:
+    x_1, x_2 = rng.normal(size=2)
+    return {"x_1": x_1, "x_2": x_2, "worth": [max(0.0, x_1 - x_2) + max(0.0, x_2 - x_1)]}
+
+
+@result("transformer-block#result-layer-norm")
+def _(rng: np.random.Generator) -> Names:
+    d, x = 5, row(rng, 1, 5)
+
+    def hat(x: np.ndarray) -> np.ndarray:
+        return (x - x.mean()) / ((x - x.mean()) ** 2).mean() ** 0.5
+
+    jacobian = np.vstack([steepest(lambda x, c=c: hat(x)[0, c], x) for c in range(d)])
+    lost, _ = np.linalg.qr(np.vstack([np.ones(d), hat(x)[0]]).T)  # of the two directions
+    return {
+        **{"d": d, "x": x, "\\hat x": hat(x), "\\sigma": number(x.std()), "I": np.eye(d)},
+        **{"\\varepsilon": 0.0, "\\gamma": 1.0, "\\beta": 0.0, "\\mathbf 1": np.ones((1, d))},
+        "\\Pi": np.eye(d) - lost @ lost.T,
+        "phrases": {"\\partial \\hat x / \\partial x": jacobian},
+        "c": 0,
+        "sizes": {"c": d},
+    }
+
+
+@result("transformer-block#result-cost")
+def _(rng: np.random.Generator) -> Names:
+    h, d_k = integers(rng, 1, 5, 2)
+    d, n = h * d_k, 6 * h * d_k
+    whole = block_flops(n, d, 4 * d)
+    pairs = whole - 12 * operations(n, d, d)  # what the products with parameters leave
+    names = {"d": d, "h": h, "d_k": d_k, "d_v": d_k, "d_ff": 4 * d, "n": n}
+    return names | {"worth": [block_parameter_count(d, 4 * d), whole, pairs / (4 * d)]}
+
+
+@result("learning#result-descent")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations.descent(rng) | {"\\eta": 1e-6}
+    loss, W, dW = names["L"], names["W"], names["dW"]
+    fall = loss(W) - loss(W - 1e-6 * dW)
+    phrases = {"\\sum dW_{ij}^2": number((dW**2).sum())}
+    return names | {"phrases": phrases, "worth": [approx(fall, rel=1e-4)]}
+
+
+@result("learning#result-gradients")
+def _(rng: np.random.Generator) -> Names:
+    X, *weights, dO = (row(rng, *shape) for shape in ((4, 5), (5, 3), (5, 3), (5, 2), (4, 2)))
+    Q, K, V = (X @ W for W in weights)
+    S = Q @ K.T / 3**0.5
+    at = {"V": V, "A": softmax(S), "S": S, "Q": Q, "K": K}
+    at |= dict(zip(("W_Q", "W_K", "W_V"), weights, strict=True))
+
+    def loss(name: str, value: np.ndarray) -> Any:
+        w = at | {name: value}
+        if name.startswith("W_"):
+            w |= {name[-1]: X @ value}
+        scores = w["S"] if name == "S" else w["Q"] @ w["K"].T / 3**0.5
+        return (dO * ((w["A"] if name == "A" else softmax(scores)) @ w["V"])).sum()
+
+    slopes = {f"d{name}": steepest(lambda x, name=name: loss(name, x), at[name]) for name in at}
+    rowsum = {"rowsum": lambda matrix: matrix.sum(axis=1, keepdims=True)}
+    return at | slopes | rowsum | {"X": X, "dO": dO, "d_k": 3}
+
+
+@result("learning#result-shares")
+def _(rng: np.random.Generator) -> Names:
+    m = int(rng.integers(2, 5))
+    signs = np.array([*itertools.product((-1.0, 1.0), repeat=m)])
+    share = softmax(np.zeros(m))[0]
+    read, right = signs @ np.full(m, share), signs[:, 0]
+    best = (read @ right) / (read @ read)
+    return {"m": m, "worth": [share, ((best * read - right) ** 2).mean()]}
+
+
+@result("learning#result-start")
+def _(rng: np.random.Generator) -> Names:
+    """Two components from signs times √v, in all cases."""
+    x, v, d = np.array([1.0, -1.0, 1.0]), number(rng.uniform(0.1, 1)), 3
+    columns = v**0.5 * np.array([*itertools.product((-1.0, 1.0), repeat=d)])
+    one = np.outer(columns @ x, columns @ x).ravel()  # a query times a key, in one component
+    products = (one[:, None] + one).var()
+    return {"d_model": d, "v": v, "d_k": 2, "worth": [products / 2, products]}
+
+
+@result("learning#result-saturated")
+def _(rng: np.random.Generator) -> Names:
+    """In some draws with two keys, of which the first has nearly all: close to the bound."""
+    names = derivations.decided(rng)
+    if rng.integers(2):
+        names["a"], names["dA"] = softmax(np.array([[25.0, 0], [25, 0]])), row(rng, 2, 2)
+        mean = (names["a"] * names["dA"]).sum(axis=1, keepdims=True)
+        names |= {"dS": names["a"] * (names["dA"] - mean), "j": 0, "sizes": {"m": 2}}
+        names |= {"R": np.ptp(names["dA"][1]), "\\varepsilon": names["a"][1, 1]}
+    return names | {"worth": [names["a"][names["i"], names["j"]]]}
+
+
+# --- language-model, cross-attention
+
+
+@result("language-model#result-gradient")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.loss(rng)
+    z, t = names["z"], names["t"]
+    slopes = steepest(lambda z: np.log(np.exp(z).sum()) - z[0, t], z)
+    least = cross_entropy_gradient(np.array([[50.0, 0]]), np.array([1])).min()
+    return names | {"worth": [slopes, least]}
+
+
+@result("language-model#result-floor")
+def _(rng: np.random.Generator) -> Names:
+    pi, z = softmax(row(rng, 4)), row(rng, 4)
+    loss = pi @ cross_entropy(np.tile(z, (4, 1)), np.arange(4))
+    names = {"\\pi": pi, "p": softmax(z), "D": divergence}
+    return names | {"worth": [number(loss) - number(entropy(pi))]}
+
+
+@result("language-model#result-at-once")
+def _(rng: np.random.Generator) -> Names:
+    tokens = rng.integers(0, 3, 5)
+    losses = cross_entropy(row(rng, 5, 3)[:-1], tokens[1:])
+    beginnings = [tokens[:end] for end in range(1, len(tokens))]
+    return {"n": len(tokens), "worth": [len(losses), len(beginnings)]}
+
+
+@result("language-model#result-cut")
+def _(rng: np.random.Generator) -> Names:
+    z = np.sort(row(rng, 5))[::-1].copy()
+    p, r = softmax(z), np.append(softmax(row(rng, 3)), [0, 0])
+    price = divergence(token_distribution(z, top_k=3), p)
+    kept = number(np.exp(z[:3]).sum() / np.exp(z).sum())
+    distance = r[:3] @ z[:3] * -1 + np.log(np.exp(z).sum()) - number(entropy(r))
+    names = {"p": p.view(Mass), "r": r, "S": [0, 1, 2], "D": divergence, "c": kept}
+    return names | {"worth": [distance, kept, price, price]}
+
+
+@result("cross-attention#result-special")
+def _(rng: np.random.Generator) -> Names:
+    X = row(rng, 3, 4)
+    return {"T": X, "X": X, "worth": [np.concatenate([X, X])]}
+
+
+@result("cross-attention#result-order")
+def _(rng: np.random.Generator) -> Names:
+    T, X, W = row(rng, 2, 3), row(rng, 4, 3), [row(rng, 3, 2) for _ in range(3)]
+    names = {"P": np.eye(4)[rng.permutation(4)], "P'": np.eye(2)[rng.permutation(2)]}
+    names |= {"f": lambda T, X: attention(T @ W[0], X @ W[1], X @ W[2])[0]}
+    scores = T @ W[0] @ (X @ W[1]).T / 2**0.5
+    return names | {"T": T, "X": X, "worth": [softmax(scores) @ X @ W[2]]}
+
+
+@result("cross-attention#result-cost")
+def _(rng: np.random.Generator) -> Names:
+    n_q, n_k, d = integers(rng, 2, 9, 3)
+    once, each = (cross_attention_flops(n_q, n_k, d, steps) for steps in (1, n_q))
+    return {"n_q": n_q, "n_k": n_k, "d": d, "worth": [once, each - once]}
+
+
+# --- generation, in-pieces
+
+
+@result("generation#result-cache")
+def _(rng: np.random.Generator) -> Names:
+    n = int(rng.integers(1, 9))
+    cache = extended(Cache(row(rng, n, 2), row(rng, n, 3)), row(rng, 1, 2), row(rng, 1, 3))
+    return {"n": n, "worth": [len(cache.key)] * 3}
+
+
+@result("generation#result-work")
+def _(rng: np.random.Generator) -> Names:
+    """The factor lies between that of the parameters alone and that of attention alone."""
+    n, d, d_ff = integers(rng, 1, 9, 3)
+    wide = [decode_flops(n, 1, 10**12, cached) for cached in (False, True)]
+    pairs = sum(4 * t * t * d for t in range(1, n + 1)) / sum(4 * t * d for t in range(1, n + 1))
+    P = 4 * d * d + 2 * d * d_ff
+    return {"n": n, "d": d, "P": P, "worth": [decode_flops(n, d, d_ff), wide[0] / wide[1], pairs]}
+
+
+@result("generation#result-grouped")
+def _(rng: np.random.Generator) -> Names:
+    h, g, x = 4, 2, row(rng, 3, 5)
+    W_Q, W_K, W_V = row(rng, h, 5, 2), row(rng, g, 5, 2), row(rng, g, 5, 3)
+    keys, values = (np.repeat(one, h // g, axis=0) for one in (W_K, W_V))
+    shared, _ = grouped_attention(x @ W_Q, x @ W_K, x @ W_V)
+    assert np.allclose(shared, attention(x @ W_Q, x @ keys, x @ values)[0])
+    full, grouped = (cache_bytes(Configuration("", 1, h, heads, 2), 3) for heads in (h, g))
+    names = {"h": h, "g": g, "W_K^": keys, "W_V^": values, "r": 2, "r'": 3}
+    return names | {"worth": [grouped / full]}
+
+
+@result("generation#result-latent")
+def _(rng: np.random.Generator) -> Names:
+    c, q, W_uk, W_uv = row(rng, 4, 2), row(rng, 3, 5), row(rng, 2, 2, 5), row(rng, 2, 2, 6)
+    i, j, r = 1, 2, 1
+    key = np.einsum("nc,hck->hnk", c, W_uk)
+    value = np.einsum("nc,hcv->hnv", c, W_uv)
+    a = attention(q, key[r], value[r])[1][i]
+    moved = np.linalg.lstsq(c, key[r] @ q[i], rcond=None)[0]  # gives the same scores with c
+    root = (q[i] @ (key[r][0] - key[r][1])) / np.log(a[0] / a[1])
+    names = {"c": c, "q": q, "W_UK^": W_uk, "W_UV^": W_uv, "d_k": 5, "i": i, "j": j, "r": r}
+    return names | {"worth": [key[r, j][None], value[r, j][None], moved[None], root]}
+
+
+@result("generation#result-sink")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.dropped(rng)
+    return names | {"worth": [names["a'"][0, 2] / names["a"][0, 2], names["o'"]]}
+
+
+@result("generation#result-speculative")
+def _(rng: np.random.Generator) -> Names:
+    p, q, x = softmax(row(rng, 4)).tolist(), softmax(row(rng, 4)).tolist(), int(rng.integers(4))
+    kept = acceptance(p, q)
+    names = {"p": Both(p[x], p.__getitem__), "q": Both(q[x], q.__getitem__), "x": x}
+    whole = sum(one * chance for one, chance in zip(q, kept, strict=True))
+    return names | {"sizes": {"x": 4}, "worth": [kept[x], whole]}
+
+
+@result("in-pieces#result-merge")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.halves(rng)
+    s, v = names["s"], names["v"]
+    one, d = np.array([[1.0]]), 1  # scores as dot products with 1
+    parts = [piece(one, s[:, at].T.copy() * d**0.5, v[at].copy()) for at in ([0, 1], [2, 3, 4])]
+
+    def told(part: Any) -> np.ndarray:
+        return np.hstack([np.reshape(field, (1, -1)) for field in part])
+
+    return names | {"worth": [*map(told, parts), told(merge(*parts))]}
+
+
+@result("in-pieces#result-traffic")
+def _(rng: np.random.Generator) -> Names:
+    n, d, r = integers(rng, 2, 20, 3)
+    long = 10**9 * r
+    share = tiled_traffic(long, d, r) / plain_traffic(long, d)
+    worth = [tiled_traffic(n, d, r), plain_traffic(n, d), np.ones((n, n)).size]
+    return {"n": n, "d": d, "r": r, "worth": [*worth, approx(share, rel=1e-6)]}
+
+
+@result("in-pieces#result-backward")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.remade(rng)
+    s = np.log(names["a"]) + row(rng, 4, 1)
+    names |= {"s": s, "\\lambda": np.log(np.exp(s).sum(axis=1))[None]}
+    return names | {"worth": [names["dS"][names["i"], names["j"]]]}
+
+
+@result("in-pieces#result-linear")
+def _(rng: np.random.Generator) -> Names:
+    n, f, d_v, i, j = 5, 3, 2, int(rng.integers(1, 5)), 0
+    q, k, v = row(rng, n, f), row(rng, n, f), row(rng, n, d_v)
+    features = elu_plus_one(q), elu_plus_one(k)
+
+    def state(i: int) -> Any:
+        return extended_state(features[1][: i + 1], v[: i + 1])
+
+    output = linear_attention(*features, v, causal_mask(n))[i][None]
+    weight = np.where(q[i] > 0, q[i] + 1, np.exp(q[i])) @ np.where(k[j] > 0, k[j] + 1, np.exp(k[j]))
+    pairs = operations(n, f, n) + operations(n, n, d_v)
+    kept = operations(f, n, d_v) + operations(n, f, d_v)
+    names = {"q": q, "k": k, "\\varphi": elu_plus_one, "n": n, "f": f, "d_v": d_v, "i": i, "j": j}
+    names |= {"S": lambda i: state(i).matrix, "z": lambda i: state(i).total[None]}
+    return names | {"worth": [weight, output, pairs, kept]}
+
+
+@result("in-pieces#result-recall")
+def _(rng: np.random.Generator) -> Names:
+    """Values of one component: 1 at one place and 0 elsewhere have variance I, up to a factor."""
+    f = int(rng.integers(1, 5))
+    n = f + int(rng.integers(3))
+    features = row(rng, n, f)
+    left = np.eye(n) - features @ np.linalg.lstsq(features, np.eye(n), rcond=None)[0]
+    return {"n": n, "f": f, "worth": [(left**2).sum() / n]}
+
+
+# --- long-sequences, precision
+
+
+@result("long-sequences#result-dilution")
+def _(rng: np.random.Generator) -> Names:
+    n, g, s = int(rng.integers(2, 9)), number(rng.uniform(0, 3)), number(rng.normal())
+    more = n + int(rng.integers(1, 9))
+    a = number(softmax(np.array([s + g, *[s] * (n - 1)])))
+    others = softmax(np.array([s + g, *[s] * (more - 1)]))[1:].sum()
+    needed = np.log(a / (1 - a)) - np.log((1 - others) / others)  # in logits, for the same weight
+    return {"n": n, "g": g, "n'": more, "worth": [len([s] * (n - 1)), a, needed]}
+
+
+@result("long-sequences#result-slower")
+def _(rng: np.random.Generator) -> Names:
+    d, base, factor, L = 8, 100.0, number(rng.uniform(1.1, 5)), 20.0
+    i, t = int(rng.integers(d // 2)), [0.0, factor * L * 0.999][rng.integers(2)]
+    omega, slower = frequencies(d, base), frequencies(d, ntk_base(base, d, factor))
+    below = bool(slower[i] * factor * L <= omega[i] * L * (1 + 1e-12))
+    names = {"\\lambda": factor, "d": d, "t": t, "L": L, "i": i, "\\omega": omega[None]}
+    worth = [omega[i] * t / factor / omega[i], omega[i] * L]
+    return names | {"worth": worth, "truth": [True, True, True, below]}
+
+
+@result("long-sequences#result-alibi")
+def _(rng: np.random.Generator) -> Names:
+    """A long text whose far keys all lead by c."""
+    n, w, m, c = 200, 20, 1.0, number(rng.uniform(0, 2))
+    lead = c * (np.arange(n) <= n - 1 - w)
+    far = softmax(lead + alibi_bias(np.array([m]), n)[0, -1])[: n - w].sum()
+    return {"m": m, "c": c, "w": w, "worth": [approx(far, rel=1e-6)]}
+
+
+@result("long-sequences#result-mark")
+def _(rng: np.random.Generator) -> Names:
+    v = row(rng, 2, 1)
+    if rng.integers(2):
+        v[1] = v[0]
+    same, values = np.ones((5, 2)), np.vstack([v[:1], np.repeat(v[1:], 4, axis=0)])
+    outputs, _ = attention(same, same, values, causal_mask(5))
+    differ = len(np.unique(outputs.round(12))) == 5
+    return {"v_0": v[:1], "v_1": v[1:], "truth": [differ]}
+
+
+@result("long-sequences#result-order")
+def _(rng: np.random.Generator) -> Names:
+    t = int(rng.integers(1, 9))
+    return {"t": t, "worth": [[*range(t)][-1]]}
+
+
+@result("long-sequences#result-window")
+def _(rng: np.random.Generator) -> Names:
+    L, t = integers(rng, 2, 9, 2)
+    t += L
+    return {"t": t, "L": L, "worth": [int(window_mask(t + 1, window=L)[t].argmax())]}
+
+
+@result("precision#result-rounding")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.rounded(rng)
+    delta = names["fl"](names["x"]) / names["x"] - 1
+    return names | {"\\delta": delta, "u": FORMATS["float8_e4m3fn"].u}
+
+
+@result("precision#result-stuck")
+def _(rng: np.random.Generator) -> Names:
+    name, n = "float8_e4m3fn", int(rng.integers(5, 40))
+    return {"p": FORMATS[name].p, "n": n, "worth": [number(rounded_sum(np.ones(n), name))]}
+
+
+@result("precision#result-dot")
+def _(rng: np.random.Generator) -> Names:
+    return {"d_k": 255, "u": FORMATS["bfloat16"].u}
+
+
+@result("precision#result-softmax")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.wrong_scores(rng)
+    if rng.integers(2):  # a small weight whose score grows while all others fall
+        each = np.array([-0.1, -0.1, 0.1, -0.1, -0.1])
+        names["s"] = np.array([[30.0, 0, 0, 0, 0]])
+        names |= {"a": softmax(names["s"]), "\\hat a": softmax(names["s"] + each)}
+    return names | {"\\delta": 0.1}
+
+
+@result("precision#result-step")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.both_move(rng)
+    return names | {"worth": [names["s'"] - names["s"]]}
+
+
+@result("precision#result-bounded")
+def _(rng: np.random.Generator) -> Names:
+    """The weight of a score that rises by its rounding while all others fall by theirs."""
+    q, k, c, u = row(rng, 1, 4), row(rng, 1, 4), number(rng.uniform(1, 3)), 2.0**-8
+    capped = number(soft_cap(100 * q @ k.T, c))
+    low, high = (softmax(np.array([-c + step, *[c - step] * 10**6])) for step in (0, u * c))
+    names = {"q": q, "k": k, "c": c, "u": u, "\\tilde s": capped}
+    largest = np.abs(np.tanh(np.linspace(-30, 30, 99))).max()
+    factor = approx(high[0] / low[0], rel=1e-6)
+    return names | {"phrases": {"|\\tanh|": largest}, "worth": [factor]}

@@ -37,7 +37,7 @@ from attention_docs.site.mkdocs_page import made, reuse
 from attention_docs.site.publish import card, runtime, site, styles
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish.catalogue import Placed
-from attention_docs.site.publish.guard import survivors
+from attention_docs.site.publish.guard import refused, survivors
 from attention_docs.site.publish.head import head, sitemap
 from attention_docs.site.publish.listings import translated_listing
 from attention_docs.site.publish.markdown import markdown as markdown_copy
@@ -482,10 +482,11 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             if not turn.fresh:  # another process threw it away since it was looked up
                 raise BuildError(f"what was kept of {turn.source.path} is gone: build again")
             html = self._mended(fresh(), turn.source.lang, page.url)
-            left = {text for _, text in survivors(html)}
+            left = {(text, f"left in the page: {text}") for _, text in survivors(html)}
+            left |= set(refused(html))
             self.failures += [
-                Failure(turn.source.path, turn.source.line_of(text), f"left in the page: {text}")
-                for text in left
+                Failure(turn.source.path, turn.source.line_of(text), message)
+                for text, message in left
             ]
             told = any(page.file.src_uri in message for message in self.listener.messages)
             turn.clean = turn.clean and not left and not told and not self.unmended

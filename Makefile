@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WITH_TYPES = @mkdir -p .cache; $(BIN)/mypy >.cache/types.txt 2>&1 & types=$$!; \
     $(1); status=$$?; wait $$types || status=$$?; cat .cache/types.txt; exit $$status
 
-.PHONY: serve test check site bench mutants update translated chapter language lock clean
+.PHONY: serve test check site bench mutants update links translated chapter language lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
@@ -42,6 +42,11 @@ mutants: $(READY)
 update: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
 	$(BIN)/python -m attention_docs.site.publish.review .cache/site/numbers.json tests/outputs
+	$(BIN)/python -m tests.links --write
+
+# Ask every link to another site whether it still leads there, over the network; no build does.
+links: $(READY)
+	$(BIN)/python -m tests.links
 
 # Show the sections of which the English text changed, with their translations, and stamp those that
 # you confirm. Without a question: make translated PAGE=scaling, PAGE=zh/scaling, or ALL=1

@@ -26,8 +26,7 @@ from attention_docs.learning import (
     finite_differences,
     self_attention_backward,
 )
-from attention_docs.site.read.listing import read_listing
-from tests.conftest import ROOT, number_of, tries
+from tests.conftest import number_of, tries
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, holds, pm, product, transpose
 
 few = tries(60)
@@ -412,16 +411,6 @@ def shown_example():
     _, others = task_draws()
     pairs = [{tuple(pair) for pair in one[:3].tolist()} for one in others]
     return next(i for i, one in enumerate(pairs) if len(one) == 3)
-
-
-def test_no_sequence_is_in_both_sets():
-    found = {}
-    exec(read_listing(ROOT / "docs/listings/learning.py")["task"].code, found)
-    training, validation = (
-        {tuple(one.ravel().tolist()) for one in found[name]} for name in ("training", "validation")
-    )
-    assert (len(training), len(validation)) == (48, 200)
-    assert not training & validation
 
 
 @pytest.mark.site

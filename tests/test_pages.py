@@ -221,7 +221,7 @@ def test_no_result_is_pasted(
     for part in page.passages:
         allowed = by_section[chapter_part(page, part.line)]
         for line in part.text.split("\n"):
-            typed = TARGET.sub(" ", VALUE.sub(" ", line))
+            typed = TARGET.sub(" ", VALUE.sub(" ", line.replace("{.}", ".")))
             prose = CODE_SPAN.sub(" ", typed)
             if TENSOR.search(typed):
                 pasted.append(f"{page.path}: {line!r} holds a tensor")
@@ -245,6 +245,22 @@ def test_no_result_is_pasted(
                 if "," in row and bare(row) not in vectors_of
             ]
     assert not pasted
+
+
+INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+def test_no_source_holds_a_character_that_nobody_sees() -> None:
+    """Within a number it hides the number from every other check."""
+    texts = ("docs/**/*.md", "docs/**/*.py", "docs/**/*.toml", "attention_docs/**/*.py")
+    found = [
+        f"{name_of(path)}:{number}: U+{ord(hidden):04X} is invisible"
+        for pattern in (*texts, "attention_docs/**/*.toml")
+        for path in sorted(ROOT.glob(pattern))
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1)
+        for hidden in INVISIBLE.findall(line)
+    ]
+    assert not found
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

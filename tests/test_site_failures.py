@@ -116,6 +116,12 @@ PAGE = {
         "formula": ("$w = ", "$\\frac{w = ", 19, "formula: "),
         "unknown command": ("$w = ", "$\\nothing w = ", 19, "formula: "),
         "broken link": ("(#weights ", "(nowhere.md ", 18, "contains a link 'nowhere.md'"),
+        "script": ("$w = ", "<script>f()</script>\n$w = ", 19, "holds no <script>"),
+        "event": ("$w = ", "<b onclick=f()>x</b>\n$w = ", 19, "no code of its own, got onclick"),
+        "attribute": ("$w = ", "*x*{ onclick=f }\n$w = ", 19, "no code of its own, got onclick"),
+        "address that runs": ("$w = ", "[x](javascript:f)\n$w = ", 19, "mailto, got javascript:"),
+        "picture in an address": ("$w = ", "![x](data:a,b)\n$w = ", 19, "mailto, got data:"),
+        "style that covers": ("$w = ", "*x*{ style=inset:0 }\n$w = ", 19, "figure, got inset:0"),
         "broken anchor": ("(#weights ", "(#nowhere ", 18, "contains a link '#nowhere'"),
         "value without blanks": (
             "{{ weights[0]:.4f }}",

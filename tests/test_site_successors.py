@@ -12,7 +12,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from attention_docs.site.publish.guard import survivors
+from attention_docs.site.publish.guard import refused, survivors
 from tests.conftest import ROOT
 from tests.mini import Project, content, run_command
 
@@ -119,6 +119,34 @@ BODIES = [
 @pytest.mark.parametrize(("body", "left"), BODIES)
 def test_what_survives_into_html_is_found(body: str, left: list[str]) -> None:
     assert [text for _, text in survivors(PAGE.format(body))] == left
+
+
+REFUSED = {
+    "<script>f()</script>": ["<script"],
+    "<p><SCRIPT src=a.js></SCRIPT></p>": ["<script"],
+    "<svg><script>f()</script></svg>": ["<script"],
+    "<svg><foreignObject></foreignObject></svg>": ["<foreignobject"],
+    "<img src=x onerror=f()>": ["onerror"],
+    "<svg onload=f()></svg>": ["onload"],
+    '<a href="java&#10;script:f()">x</a>': ["javascript:"],
+    '<a href=" JavaScript:f()">x</a>': ["JavaScript:"],
+    '<a href="&#106;avascript:f()">x</a>': ["javascript:"],
+    '<img src="data:image/png;base64,aa">': ["data:"],
+    '<svg><a xlink:href="javascript:f()"></a></svg>': ["javascript:"],
+    '<iframe srcdoc="x"></iframe>': ["<iframe"],
+    '<div style="position:fixed;inset:0"></div>': ["position", "inset"],
+    '<div style="color:url(//b.org)"></div>': ["color"],
+    "<style>p { color: red }</style>": ["<style"],
+    '<a href="https://b.org/#a:b">x</a><a href="../a/#b:c">y</a><a href="mailto:a@b.org">z</a>': [],
+    '<svg style="width:100%;max-width:40px;color:var(--a);--at:1"></svg>': [],
+    "<p>onclick= and javascript: in words, <code>&lt;script&gt;</code></p>": [],
+}
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_an_article_holds_nothing_that_runs_or_covers(body: str) -> None:
+    page = PAGE.format(f"<script>f()</script><article>{body}</article><p onclick=f()>x</p>")
+    assert [text for text, _ in refused(page)] == REFUSED[body]
 
 
 def test_a_folder_with_what_survives_is_refused(tmp_path: Path) -> None:

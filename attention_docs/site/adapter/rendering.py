@@ -16,7 +16,7 @@ from attention_docs.site.adapter.state import BuildState, PageState
 from attention_docs.site.addresses import relative
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish.catalogue import Placed
-from attention_docs.site.publish.guard import survivors
+from attention_docs.site.publish.guard import refused, survivors
 from attention_docs.site.publish.head import head
 from attention_docs.site.publish.listings import translated_listing
 from attention_docs.site.publish.markdown import markdown as markdown_copy
@@ -124,9 +124,10 @@ def _render_files(
     """The files of a page by their places; cached if nothing is wrong with them."""
     source, messages = known.source, state.session.listener.messages
     html = mend_html(state, render(), source.lang, page.url)
-    left = {text for _, text in survivors(html)}
+    left = {(text, f"left in the page: {text}") for _, text in survivors(html)}
+    left |= set(refused(html))
     state.failures += [
-        Failure(source.path, source.line_of(text), f"left in the page: {text}") for text in left
+        Failure(source.path, source.line_of(text), message) for text, message in left
     ]
     is_warned = any(page.file.src_uri in message for message in messages)
     known.is_clean = known.is_clean and not (left or is_warned or state.is_theme_unknown)

@@ -1,7 +1,8 @@
 """What must not survive into HTML: a value that was not filled in, an include line, a box, a mark.
 
-Any of them means that the site was built without this project's plugin, or past it. A build fails
-on them; for a site that something else has built:
+Any of them means that the site was built without this project's plugin, or past it. Neither may an
+article hold what runs or covers the page. A build fails on all of it; on what is left over, for a
+site that something else has built:
 
     python -m attention_docs.site.publish.guard site
 """
@@ -26,6 +27,15 @@ HINT = re.compile(rf"\{{\{{|--8(?:<|&lt;)--|[\ue000-\uf8ff]|:::|/// |{REQUEST}")
 
 TOLD = {"code", "pre"}  # what they hold is told, not meant; but for an include line that starts one
 LEFT_OUT = {"script", "style"}
+
+REFUSED = {"animate", "applet", "base", "embed", "foreignobject", "form", "frame", "iframe"}
+REFUSED |= {"link", "meta", "object", "script", "set", "style"}
+"""Elements that run code, ask other sites, or change what is around them."""
+ADDRESSES = {"action", "background", "data", "formaction", "href", "poster", "src", "srcset"}
+ADDRESSES |= {"xlink:href"}
+SCHEMES = {"http", "https", "mailto"}
+STYLED = re.compile(r"--[\w-]+|color|max-width|min-width|paint-order|width")
+"""What a style sets: of figures. Its values ask no other site."""
 
 
 def survivors(html: str) -> list[tuple[int, str]]:
@@ -57,6 +67,40 @@ def _found(element: lxml.HtmlElement, told: bool) -> Iterator[tuple[int, str]]:
         return
     for child in element:
         yield from _found(child, told)
+
+
+def refused(html: str) -> list[tuple[str, str]]:
+    """What the article of a page may not hold: how it begins, and a message.
+
+    Examples:
+        >>> refused('<article><a href="javascript:f()">x</a></article>')
+        [('javascript:', 'an address begins with http, https or mailto, got javascript:')]
+    """
+    start, end = html.find("<article"), html.rfind("</article>")
+    if start < 0:
+        return []
+    article = lxml.fragment_fromstring(html[start:end] + "</article>")
+    elements = (one for one in article.iter() if isinstance(one.tag, str))
+    return [fault for one in elements for fault in _refused(one)]
+
+
+def _refused(element: lxml.HtmlElement) -> Iterator[tuple[str, str]]:
+    tag = element.tag.lower()
+    if tag in REFUSED:
+        yield f"<{tag}", f"an article holds no <{tag}>"
+    for name, value in element.items():
+        bare = re.sub(r"[\s\x00-\x1f]", "", value)  # as a browser reads it
+        if name.startswith("on"):
+            yield name, f"an article holds no code of its own, got {name}"
+        scheme = re.match(r"([\w+.-]+):", bare) if name in ADDRESSES else None
+        if scheme and scheme[1].lower() not in SCHEMES:
+            message = f"an address begins with http, https or mailto, got {scheme[0]}"
+            yield scheme[0], message
+        if name == "style":
+            for setting in filter(None, value.split(";")):
+                style = setting.split(":")[0].strip()
+                if not STYLED.fullmatch(style) or "url(" in bare.lower():
+                    yield style, f"a style sets the size or the colour of a figure, got {setting}"
 
 
 def main(site: Path) -> int:

@@ -1,0 +1,313 @@
+"""What an experiment says of itself: what is held out, how many starts, how near is equal.
+
+What it measured the tests of its chapter assert; these see that it was measured fairly.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+import pytest
+
+from attention_docs.site.read.listing import read_listing
+from tests.conftest import ROOT
+
+LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
+Namespace = dict[str, Any]
+Rows = set[bytes]
+
+
+def run(slug: str, *sections: str, given: Namespace | None = None) -> Namespace:
+    """What sections of a listing set; what is `given` is not computed, and nothing is shown."""
+    path, found = ROOT / "docs" / "listings" / f"{slug}.py", dict(given or {})
+    for section in sections:
+        for statement in ast.parse(read_listing(path)[section].code).body:
+            names = {n.id for n in ast.walk(statement) if is_set(n)}
+            names |= {getattr(statement, "name", "")}
+            if not isinstance(statement, ast.Expr) and not names & {*(given or {})}:
+                exec(compile(ast.Module([statement], []), str(path), "exec"), found)
+    return found
+
+
+def is_set(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def rows(array: Any) -> Rows:
+    """The sequences of an array, each as one word."""
+    return {np.ascontiguousarray(one).tobytes() for one in array}
+
+
+# --- what is held out
+
+LETTERS = ("decoder", "words", "induction")
+
+
+def of_language_model() -> tuple[Rows, Rows]:
+    """Stories; then letters, where three models of each depth are trained on the same batches."""
+    taught: list[Any] = []
+
+    def train(model: Any, pairs: Any, rate: float) -> tuple[Any, list[float]]:
+        taught.extend(np.hstack([ids, targets[:, -1:]]) for ids, targets in pairs)
+        return model, []
+
+    found = run("language-model", "hook", *LETTERS, given={"train": train})
+    assert len(found["corpus"]) == 500 * 32
+    assert len(found["held_out"]) > 1900
+    assert len(found["examples"]) > 900
+    training = rows(found["corpus"]) | rows(np.concatenate(taught))
+    return training, rows(found["held_out"]) | rows(found["examples"])
+
+
+def of_learning() -> tuple[Rows, Rows]:
+    found = run("learning", "task")
+    assert (len(found["training"]), len(found["validation"])) == (48, 200)
+    return rows(found["training"]), rows(found["validation"])
+
+
+def of_long_sequences() -> tuple[Rows, Rows]:
+    """An exam is four times as long as a lesson, and begins with none."""
+    given: Namespace = {"trained": {}, "plain": {}}
+    found = run("long-sequences", "task", "model", "train", "exam", given=given)
+    length = found["L"]
+    lessons = np.concatenate([x.reshape(-1, *x.shape[-2:]) for x, _ in found["material"]])
+    assert lessons.shape[:2] == (300 * 5 * 16, length)
+    return rows(lessons), rows(found["exam"][:, :length])
+
+
+def of_cross_attention() -> tuple[Rows, Rows]:
+    """The model is trained on short lists and asked for longer ones."""
+    found = run("cross-attention", "written", given={"sorter": None, "written": None})
+    lists, drawn = found["lists"], set[bytes]()
+
+    def noted(*arguments: Any) -> Any:
+        made = lists(*arguments)
+        drawn.update(rows(one[one < 10] for one in made[0]))  # without what ends a list
+        return made
+
+    found["lists"] = noted
+    found["train"](1)
+    training = set(drawn)
+    drawn.clear()
+    found |= {"train": lambda *_: (None, []), "write": lambda _, source, *__: (source, None)}
+    run("cross-attention", "experiment", given=found)
+    assert len(training) > 4000  # different ones, of 200 steps with 32
+    assert len(drawn) > 900  # 500 of each length
+    return training, drawn
+
+
+HELD_OUT: dict[str, Callable[[], tuple[Rows, Rows]]] = {
+    "language-model": of_language_model,
+    "learning": of_learning,
+    "long-sequences": of_long_sequences,
+    "cross-attention": of_cross_attention,
+}
+ALL = {"precision": "a symbol is asked for the symbols that it was trained on, and no others"}
+
+
+@pytest.mark.parametrize("slug", HELD_OUT)
+def test_what_is_held_out_is_not_trained_on(slug: str) -> None:
+    training, held_out = HELD_OUT[slug]()
+    both = training & held_out
+    assert not both, f"docs/listings/{slug}.py: {len(both)} of {len(held_out)} are trained on too"
+
+
+def test_every_listing_that_trains_says_what_is_held_out() -> None:
+    trains = {
+        path.stem for path in LISTINGS if re.search(r"^def (train|step)\b", path.read_text(), re.M)
+    }
+    assert trains == {*HELD_OUT, *ALL}, "add it to HELD_OUT, or to ALL with the reason"
+
+
+# --- how many starts
+
+# Of the blocks that seed several generators: how many starts the page names, how many generators
+# each of them seeds, and how many others there are.
+STARTS = {
+    ("cross-attention", "experiment"): (5, 1, 2),  # a set of lists for each length
+    ("in-pieces", "recall"): (20, 6, 0),  # for each number of values
+    ("language-model", "induction"): (3, 2, 0),  # parameters and letters
+    ("learning", "exercise-value"): (30, 1, 0),
+    ("learning", "no-scale"): (60, 1, 1),  # the sequences
+    ("learning", "passes-back"): (200, 1, 0),
+    ("learning", "rates"): (30, 1, 1),
+    ("learning", "starts"): (30, 1, 0),
+    ("long-sequences", "gradient"): (5, 1, 1),
+    ("long-sequences", "long"): (5, 2, 0),
+    ("long-sequences", "task"): (5, 2, 1),  # parameters and lessons; the exam
+    ("precision", "dot"): (0, 0, 6),  # one for each size
+    ("precision", "train"): (5, 1, 0),
+    ("precision", "where"): (3, 1, 0),
+    ("transformer-block", "control"): (3, 1, 0),  # of 20 runs each
+    ("transformer-block", "networks-alone"): (3, 1, 1),
+}
+WORDS = {3: "three", 5: "five", 20: "twenty", 30: "thirty", 60: "sixty"}
+
+
+@pytest.mark.site
+def test_so_many_starts_have_so_many_seeds(numbers_json: dict[str, Any]) -> None:
+    seeds = {
+        (one["slug"], one["id"].removeprefix("out-")): set(one["seeds"])
+        for one in numbers_json["records"]
+        if one["lang"] == "en" and one["kind"] == "output" and len(set(one["seeds"])) > 1
+    }
+    assert {*seeds} == {*STARTS}, "a block that seeds several generators stands in STARTS"
+    for (slug, block), (starts, each, others) in STARTS.items():
+        found = seeds[slug, block]
+        message = f"{slug}#{block}: wanted {starts} starts with {each} seeds, and {others} others"
+        assert len(found) == starts * each + others, f"{message}, got {sorted(found)}"
+
+
+@pytest.mark.parametrize(("slug", "block"), STARTS)
+def test_the_page_names_the_starts_that_its_code_has(slug: str, block: str) -> None:
+    number, *_ = STARTS[slug, block]
+    number *= 20 if slug == "transformer-block" else 1  # it names the runs
+    text = (ROOT / "docs" / "en" / f"{slug}.md").read_text(encoding="utf-8")
+    named = rf"\b({number}|{WORDS.get(number)}) (\w+ )?(starts|runs|seeds|times|trainings)\b"
+    assert not number or re.search(named, text, re.I), f"docs/en/{slug}.md: wanted {number} starts"
+
+
+# --- what is drawn
+
+# Third and fourth moments of the shapes in scaling, by integration, and where they end.
+SHAPES = {
+    "normal": (0, 3, -math.inf, math.inf),
+    "uniform": (0, 9 / 5, -math.sqrt(3), math.sqrt(3)),
+    "-1 or 1": (0, 1, -1, 1),
+    "Laplace": (0, 6, -math.inf, math.inf),
+    "exponential - 1": (2, 9, -1, math.inf),
+}
+
+
+def test_a_distribution_is_drawn_under_its_name() -> None:
+    given: Namespace = {"np": np, "sqrt": math.sqrt, "SEED": 5, "draw": None}
+    draws = run("scaling", "distributions", given=given)["draws"]
+    assert {*draws} == {*SHAPES}
+    for name, (third, fourth, low, high) in SHAPES.items():
+        x = draws[name](400_000)
+        found = [(x**power).mean() for power in (1, 2, 3, 4)]
+        np.testing.assert_allclose(found, [0, 1, third, fourth], rtol=0.1, atol=0.1, err_msg=name)
+        assert low <= x.min() < x.max() <= high, name
+
+
+# --- how near is equal
+
+NEAR = 1e-8
+"""What a comparison may allow that says no tolerance: as much as two sums in float64 differ."""
+SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+POWER = re.compile(r"10(?:([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|\^\{?(-?\d+)\}?)")
+
+
+def powers(text: str) -> set[float]:
+    """The powers of ten that a text names: 10⁻¹², 10^{-12}."""
+    found = POWER.findall(text)
+    return {float(f"1e{(raised or plain).translate(SUPERSCRIPT)}") for raised, plain in found}
+
+
+def tolerances(node: ast.AST) -> Iterator[tuple[int, float]]:
+    """What comparisons allow, with their lines: below a number, or close."""
+    for one in ast.walk(node):
+        match one:
+            case ast.Compare(ops=[ast.Lt() | ast.LtE()], comparators=[ast.Constant(float(limit))]):
+                yield one.lineno, limit
+            case ast.Call(func=ast.Attribute(attr="allclose" | "isclose"), keywords=given):
+                limits = {"rtol": 1e-5, "atol": 1e-8}
+                limits |= {str(k.arg): ast.literal_eval(k.value) for k in given}
+                yield one.lineno, max(limits["rtol"], limits["atol"])
+
+
+def too_far(listing: Path, page: str) -> list[str]:
+    """The comparisons of a listing that allow more than is said beside them.
+
+    A check says it in its statement. A tolerance that is written as a power of ten and belongs to
+    no check stands on the page.
+    """
+    text = listing.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    set_: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(name)], value=value):
+                set_.setdefault(name, []).append(value)
+            case ast.FunctionDef(name=name):
+                returned = [one for one in ast.walk(node) if isinstance(one, ast.Return)]
+                set_.setdefault(name, []).extend(returned)
+            case ast.Call(func=ast.Attribute(ast.Name(name), "append"), args=[value]):
+                set_.setdefault(name, []).append(value)
+    found, checked = list[str](), set[int]()
+    for call in ast.walk(tree):
+        match call:
+            case ast.Call(func=ast.Name("check"), args=[statement, holds]):
+                most = min(powers(ast.unparse(statement)), default=NEAR)
+                for part in behind(holds, set_):
+                    for line, limit in tolerances(part):
+                        checked.add(line)
+                        if limit > most:
+                            message = f"a check allows {limit:g}, wanted at most {most:g}"
+                            found.append(f"docs/listings/{listing.name}:{line}: {message}")
+    said = powers(page)
+    lines = text.split("\n")
+    for line, limit in tolerances(tree):
+        written = re.search(r"<=? *-?\d[\d.]*e-?\d+", lines[line - 1])
+        if line not in checked and written and limit > NEAR and limit not in said:
+            message = f"a comparison allows {limit:g}, which the page does not name"
+            found.append(f"docs/listings/{listing.name}:{line}: {message}")
+    return sorted(set(found))
+
+
+def behind(holds: ast.AST, values: dict[str, list[ast.AST]]) -> Iterator[ast.AST]:
+    """What is checked, and what the names in it were set to, as far as they are true or false."""
+    waiting, seen = [holds], set[str]()
+    while waiting:
+        yield (node := waiting.pop())
+        match node:
+            case ast.Name(name) | ast.Call(func=ast.Name(name)) if name not in {"all", "bool"}:
+                waiting += [] if name in seen else values.get(name, [])
+                seen.add(name)
+            case ast.Call(func=ast.Name(), args=inner) | ast.BoolOp(values=inner):
+                waiting += inner
+            case ast.Call(func=ast.Attribute(inner, "all")) | ast.UnaryOp(operand=inner):
+                waiting.append(inner)
+            case ast.Return(value=ast.AST() as inner) | ast.GeneratorExp(elt=inner):
+                waiting.append(inner)
+
+
+@pytest.mark.parametrize("listing", LISTINGS, ids=lambda path: path.stem)
+def test_no_comparison_allows_more_than_is_said(listing: Path) -> None:
+    page = ROOT / "docs" / "en" / f"{listing.stem}.md"
+    assert too_far(listing, page.read_text(encoding="utf-8")) == []
+
+
+FAULTS = {
+    'check("both agree to within 10⁻¹²", gap < 1e3)': "1: a check allows 1000, wanted at most",
+    'check("both agree to within 10⁻¹²", gap < 1e-11)': "1: a check allows 1e-11, wanted at most",
+    'check("both agree", gap < 1e-6)': "1: a check allows 1e-06, wanted at most 1e-08",
+    'check("both agree", np.allclose(a, b))': "1: a check allows 1e-05, wanted at most 1e-08",
+    'same = abs(a - b).max() < 0.1\ncheck("both agree", same)': "1: a check allows 0.1, wanted",
+    'def near(a):\n    return a < 0.1\ncheck("both agree", near(a))': "2: a check allows 0.1, wan",
+    'same = []\nsame.append(a < 0.1)\ncheck("both agree", all(same))': "2: a check allows 0.1, wa",
+    "print(gap < 1e-7)": "1: a comparison allows 1e-07, which the page does not name",
+}
+SOUND = [
+    'check("both agree to within 10⁻⁴", gap < 1e-4)',
+    'check("both agree", gap < 1e-12)',
+    'check("both agree", np.allclose(a, b, rtol=0, atol=1e-12))',
+    "print(gap < 1e6)",  # which the page names
+    'free = draws.random(5) < 0.6\ncheck("five are drawn", len(free) == 5)',
+]
+
+
+@pytest.mark.parametrize("code", [*FAULTS, *SOUND])
+def test_a_wide_comparison_is_seen(code: str, tmp_path: Path) -> None:
+    listing = tmp_path / "a.py"
+    listing.write_text(code, encoding="utf-8")
+    told = too_far(listing, "above $10^6$ or $10^{-5}$")
+    assert len(told) == (code in FAULTS)
+    for one in told:
+        assert one.startswith(f"docs/listings/a.py:{FAULTS[code]}")

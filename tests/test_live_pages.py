@@ -41,7 +41,7 @@ from tests.test_browser import AXE, SETTLED, WHOLE, faults_of_colours, path_of
 from tests.test_script import simplified
 
 Visit = Callable[..., Any]
-PATIENCE = 240_000  # milliseconds: a loaded machine takes its time, and nothing waits for ever
+PATIENCE = 60_000  # milliseconds: a loaded machine takes its time, and nothing waits for ever
 
 
 def when_live(test: Callable[..., None]) -> Callable[..., None] | None:

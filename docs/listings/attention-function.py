@@ -307,7 +307,7 @@ after = dropout(plotted)
 print(f"sums of the rows after dropout:  {text(after.sum(axis=1), '.4f')}")
 print(f"sums of the rows before dropout: {text(plotted.sum(axis=1), '.4f')}")
 queries_3, keys_3 = numbered("query", 3), numbered("key", 3)
-look = {"rows": queries_3, "columns": keys_3, "spec": ".4f", "scale": (0, 1.4)}
+look = dict(rows=queries_3, columns=keys_3, spec=".4f", scale=(0, 1.4))
 beside(
     heatmap(after, name="after dropout", **look),
     heatmap(plotted, name="before dropout", **look),

@@ -121,17 +121,17 @@ def drawn(a, b, c, names, roles, **labels):
 
 
 keys = x @ W_KEY  # (n, d_k)
-drawn(x, W_KEY, keys, ("inputs", "W_K", "keys"), ("input", "neutral", "key"))
+drawn(x, W_KEY, keys, ("inputs", "W_K", "keys"), roles=("input", "neutral", "key"))
 # --8<-- [end:keys]
 
 # --8<-- [start:queries]
 queries = x @ W_QUERY  # (n, d_k)
-drawn(x, W_QUERY, queries, ("inputs", "W_Q", "queries"), ("input", "neutral", "query"))
+drawn(x, W_QUERY, queries, ("inputs", "W_Q", "queries"), roles=("input", "neutral", "query"))
 # --8<-- [end:queries]
 
 # --8<-- [start:values]
 values = x @ W_VALUE  # (n, d_v)
-drawn(x, W_VALUE, values, ("inputs", "W_V", "values"), ("input", "neutral", "value"))
+drawn(x, W_VALUE, values, ("inputs", "W_V", "values"), roles=("input", "neutral", "value"))
 # --8<-- [end:values]
 
 

@@ -108,7 +108,7 @@ curves = [
 def frame(place, t):
     """What the slider shows before step t."""
     goals = list(enumerate(LETTERS))  # the outlined cells
-    named = {"rows": shown, "columns": shown, "role": "weight", "scale": (0, 1)}
+    named = dict(rows=shown, columns=shown, role="weight", scale=(0, 1))
     drawings = (
         heatmap(maps[t], highlight=goals, **named),
         line_chart(at, curves, xlabel="t", ylabel="loss", mark=t, spec=".2f"),

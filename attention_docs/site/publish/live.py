@@ -17,7 +17,7 @@ from typing import Any
 from attention_docs.running.result import Result, digest
 from attention_docs.site.publish import bytecode, runtime
 from attention_docs.site.publish.place import write
-from attention_docs.site.read.listing import words
+from attention_docs.site.read.listing import strings
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.weave import Woven
 from attention_docs.site.run.execute import FIGURE_TABLES
@@ -89,11 +89,11 @@ def _cell(woven: Woven, number: int) -> dict[str, Any]:
 
 
 def _words(page: Page) -> dict[str, str]:
-    """The words that a run of the page's listings puts together, in the page's language."""
+    """The strings of the page's listings in its language: the package has some of them, too."""
     found: dict[str, str] = {}
     for block in page.blocks:
         for section in block.sections:
-            own = words(section.listing, block.lang)
+            own = strings(section.listing, block.lang) or {}
             found |= {english: block.script(text, english) for english, text in own.items()}
     return found
 

@@ -97,14 +97,6 @@ def strings(listing: Path, lang: str) -> Mapping[str, str] | None:
     return {**tables.get("words", {}), **tables.get("strings", {})}
 
 
-def words(listing: Path, lang: str) -> Mapping[str, str]:
-    """The strings that no literal holds, in a language."""
-    path = table(listing, lang)
-    if not path.is_file():
-        return {}
-    return _tables(path, path.read_text(encoding="utf-8")).get("words", {})
-
-
 @lru_cache(maxsize=256)
 def _tables(path: Path, text: str) -> Mapping[str, Mapping[str, str]]:
     file = f"docs/listings/{path.name}"

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import Formatter
 
+from attention_docs.colours import ROLES
+
 OPTIONS = {"role", "roles", "spec", "dtype"}
 """Arguments and variables whose strings are names that the package knows, not words."""
 
@@ -93,9 +95,31 @@ class _Finder(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """A variable that is named after an option holds options."""
-        names = {target.id for target in node.targets if isinstance(target, ast.Name)}
-        for part in (*node.targets, *[node.value] * (not names & OPTIONS)):
+        """A variable that is named after an option holds options, also one of several."""
+        for target in node.targets:
+            self.visit(target)  # a subscript may hold a string
+        self._visit_value(node.targets, node.value)
+
+    def _visit_value(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
+        match targets, value:
+            case [ast.Name(name)], _ if name in OPTIONS:
+                pass
+            case [ast.Tuple(names)], ast.Tuple(values) if len(names) == len(values):
+                for one, own in zip(names, values, strict=True):
+                    self._visit_value([one], own)
+            case _:
+                self.visit(value)
+
+    def visit_Tuple(self, node: ast.Tuple) -> None:
+        """A box or an arrow of a figure is a name, its role, and what it shows."""
+        match node.elts:
+            case [name, ast.Constant(role), shown, *more] if role in ROLES and not (
+                isinstance(shown, ast.Constant) and isinstance(shown.value, str)
+            ):
+                parts = [name, shown, *more]
+            case parts:
+                pass
+        for part in parts:
             self.visit(part)
 
     def visit_Constant(self, node: ast.Constant) -> None:

@@ -69,8 +69,6 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     if (script := build.scripts.get(source.lang)) and source.documents:
         html = remade.documentation(script, html)
     html = blocks.faults(assembled) + html
-    if source.untranslated:
-        html = _make_note(state, source) + html
     known.rendered = made(page, html, assembled, build.addresses.folder(source.lang))
     state.failures += assembled.failures
     # What was wrong before anything ran is part of the page's key.
@@ -78,15 +76,6 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     has_new_warnings = known.warnings != len(state.session.listener.messages)
     known.is_clean = expected >= set(assembled.failures) and not has_new_warnings
     return html
-
-
-def _make_note(state: BuildState, source: Source) -> str:
-    """The note at the head of a page that is not yet translated."""
-    build, placed = state.build, state.build.placed[source.path]
-    original = relative(placed.text_url, placed.url)
-    tags = build.tags[source.lang], build.tags[source.text_lang]
-    words = build.words(source.lang)
-    return untranslated.make_note(words, tags[0], original, tags[1], build.target.repository)
 
 
 def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, Any]:
@@ -136,7 +125,7 @@ def _render_files(
 ) -> dict[str, str]:
     """The files of a page by their places; cached if nothing is wrong with them."""
     source, messages = known.source, state.session.listener.messages
-    html = mend_html(state, render(), source.lang, page.url, source.text_lang)
+    html = mend_html(state, render(), source.lang, page.url, source)
     left = {text for _, text in survivors(html)}
     state.failures += [
         Failure(source.path, source.line_of(text), f"left in the page: {text}") for text in left
@@ -173,18 +162,30 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
 
 
 def mend_html(
-    state: BuildState, html: str, lang: str, url: str, text_lang: str | None = None
+    state: BuildState, html: str, lang: str, url: str, source: Source | None = None
 ) -> str:
-    """A page with what the theme's HTML lacks; its text may be in another language."""
+    """A page with what the theme's HTML lacks, and with a note if nobody has translated it."""
     build = state.build
-    text_lang = text_lang or lang
     folder = build.addresses.folder(lang)
     index = relative(folder, url) if folder else ""
-    is_translated = text_lang != build.languages[0]
-    tag, text_tag = build.tags[lang], build.tags[text_lang]
-    html, missing = theme.mended(html, build.words(lang), index, tag, is_translated, text_tag)
+    is_english = build.languages[0] in (lang, source.text_lang if source else lang)
+    html, missing = theme.mended(html, build.words(lang), index, build.tags[lang], not is_english)
+    if source and source.untranslated:
+        tag = build.tags[source.text_lang]
+        html, lost = untranslated.mark_untranslated(html, _make_note(state, source), tag)
+        missing += lost
     for piece in missing:
         failure = Failure("attention_docs/site/render/theme.py", 1, f"not in the HTML: {piece}")
         state.failures.append(failure)
     state.is_theme_unknown = state.is_theme_unknown or bool(missing)
     return html
+
+
+def _make_note(state: BuildState, source: Source) -> str:
+    """The note on a page that is not yet translated, in English until somebody translates it."""
+    build, placed = state.build, state.build.placed[source.path]
+    words, english = build.words(source.lang), build.words(source.text_lang)
+    is_own = words["site"]["untranslated"]["note"] != english["site"]["untranslated"]["note"]
+    tag = build.tags[source.lang if is_own else source.text_lang]
+    original = relative(placed.text_url, placed.url)
+    return untranslated.make_note(words, tag, original, build.target.repository)

@@ -31,18 +31,17 @@ WHERE_PRESENT = (
     (r'<span class="[nw]">([^<]*)</span>', r"\1"),
 )
 BASE = re.compile(r'(?<="base": ")[^"]*(?=")')
-ARTICLE = re.compile(r'<article class="md-content__inner md-typeset"')
 DOCSTRING = re.compile(r"<div (?=class=\"doc doc-object)")
 
 
 def mended(
-    html: str, words: Words, index: str, tag: str, foreign_docstrings: bool, text_tag: str = ""
+    html: str, words: Words, index: str, tag: str, foreign_docstrings: bool
 ) -> tuple[str, list[str]]:
     """The page with every piece replaced, and the pieces that were not found.
 
     `index` leads to the folder that holds the search index of the page's language, where that is
     not the root of the site; `tag` is what HTML calls the language. Docstrings are in that of the
-    originals, and so is the text of a page that is not yet translated: `text_tag`.
+    originals.
     """
     missing = []
     for old, new in ALWAYS + WHERE_PRESENT:
@@ -50,9 +49,6 @@ def mended(
         html, count = re.subn(old, new, html)
         if not count and old in dict(ALWAYS):
             missing.append(old)
-    if text_tag and text_tag != tag:
-        html, count = ARTICLE.subn(rf'\g<0> lang="{text_tag}"', html)
-        missing += [] if count else [ARTICLE.pattern]
     if 'id="__toc"' not in html:  # the navigation does not hold this page
         html = html.replace(' for="__toc"', "")
     if index:

@@ -1,23 +1,31 @@
-"""The note at the head of a page that shows the English text, because nobody has translated it."""
+"""A page that shows the English text, because nobody has translated it: the note at its head."""
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from attention_docs.words import Words
 
 GUIDE = "blob/main/CONTRIBUTING.md#what-is-asked-of-a-translation"
+GAP = ' <span aria-hidden="true">·</span> '
+ARTICLE = re.compile(r'<article class="md-content__inner md-typeset"')
 
 
-def make_note(words: Words, tag: str, original: str, original_tag: str, repository: str) -> str:
-    """The note in the words of the page's language; `tag` is what HTML calls it.
-
-    `original` leads to the page in its own language.
-    """
+def make_note(words: Words, tag: str, original: str, repository: str) -> str:
+    """The note in the words of a language, which HTML calls `tag`; `original` is a link."""
     said = words["site"]["untranslated"]
-    link = f'<a href="{escape(original)}" hreflang="{original_tag}">{said["original"]}</a>'
-    parts = [said["note"], link]
+    links = [f'<a href="{escape(original)}">{said["original"]}</a>']
     if repository:
-        parts.append(f'<a href="{escape(repository)}/{GUIDE}">{said["help"]}</a>')
-    gap = words["site"]["marks"]["space"]
-    return f'<p class="untranslated" lang="{tag}">{gap.join(parts)}</p>\n'
+        links.append(f'<a href="{escape(repository)}/{GUIDE}">{said["help"]}</a>')
+    line = GAP.join(links)
+    return f'<aside class="untranslated md-typeset" lang="{tag}">{said["note"]} {line}</aside>'
+
+
+def mark_untranslated(html: str, note: str, tag: str) -> tuple[str, list[str]]:
+    """A page of the theme with the note before its text, and the pieces that were not found.
+
+    `tag` is what HTML calls the language of the text.
+    """
+    html, count = ARTICLE.subn(rf'{note}\g<0> lang="{tag}"', html)
+    return html, [] if count else [ARTICLE.pattern]

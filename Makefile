@@ -60,6 +60,10 @@ chapter: $(READY)
 	$(BIN)/python -m attention_docs.site.read.confirm "$(NAME)"
 	$(MAKE) update
 
+# Begin a language, or list what is missing in one that has begun: make language CODE=fr
+language: $(READY)
+	$(BIN)/python -m attention_docs.site.scaffold.new_language $(CODE)
+
 # After a change of dependencies in pyproject.toml. Torch pins its own GPU libraries on Linux;
 # a CPU build has none, so they stay out of the lock.
 lock: $(READY)

@@ -37,7 +37,7 @@ from attention_docs.site.run.imports import Modules
 from tests import values
 
 ROOT = Path(__file__).parents[1]
-BUILT = settings(ROOT).languages
+BUILT = tuple(one for one in settings(ROOT).languages if one not in settings(ROOT).partial)
 LANGUAGES = settings(ROOT).written  # what is made from these has its own tests: test_script.py
 TAGS = {"en": "en", "zh": "zh-Hans", "zh-hant": "zh-Hant"}  # what HTML calls them
 PAGES = ROOT / "docs" / "en"

@@ -157,7 +157,7 @@ def test_a_part_of_all_pages_is_made_again_where_one_of_them_or_its_list_changed
         now.read()
         now.executor.by_path["docs/en/weights.md"].failures += faults
         pages = [now.pages[lang]["mistakes"] for lang in ("en", "zh")]
-        text = "".join(part for page in pages for part in now.weave(page).requested.values())
+        text = "".join(part for page in pages for part in now.assemble(page).requested.values())
         assert now.executor.finish() == [*faults]
         return now, {*made}, text
 

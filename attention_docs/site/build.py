@@ -55,6 +55,7 @@ class Build(Content):
             before.executor if before else None,
             self.strings_of,
             {lang: self.words(lang).table for lang in self.scripts},
+            self.partial,
         )
         self.parts: Parts = {}
         self._parts_before: Parts = before.parts if before else {}
@@ -104,6 +105,7 @@ class Build(Content):
                 self.results,
                 self.scripts.get(lang),
                 self.written[0],
+                lang in self.partial,
             )
             for lang, pages in self.pages.items()
         }
@@ -111,11 +113,11 @@ class Build(Content):
     def assemble(self, page: Page) -> Woven:
         """A page with its results."""
         has_counts = any(value.counted for value in page.values)
-        entries = self.entries[page.lang]
+        entries = self.entries[page.text_lang]
         return Woven(
             page,
             self.results(page),
-            self.words(page.lang),
+            self.words(page.text_lang),
             counts=self.counts if has_counts else {},
             failures=self.find_page_failures(page),
             expand=lambda request: self._expand(page, request),
@@ -131,11 +133,12 @@ class Build(Content):
 
         A fault in it is one of the build.
         """
-        key = (request.kind, request.name, self.fingerprints.of_languages[page.lang])
+        lang = page.text_lang
+        key = (request.kind, request.name, self.fingerprints.of_languages[lang])
         if key in self._parts_before:
             return self.parts.setdefault(key, self._parts_before[key])
         try:
-            part = expand(request, self.chapters[page.lang])
+            part = expand(request, self.chapters[lang])
         except Failure as failure:
             self.failures.append(failure)
             return None
@@ -170,14 +173,21 @@ class Build(Content):
         for lang, pages in self.pages.items():
             listed = sorted(pages, key=lambda slug: (places.get(slug, len(places)), slug))
             for page in map(pages.__getitem__, listed):
-                own = page.slug in with_listing
-                name = self.settings.names[lang]
-                translated = lang != self.written[0]
-                about = (page, self.address(page), self.words(lang), name, own, translated)
-                placed.append(Placed(*about))
+                placed.append(
+                    Placed(
+                        page,
+                        self.address(page),
+                        self.words(page.text_lang),
+                        self.settings.names[lang],
+                        own_listing=page.slug in with_listing,
+                        translated=page.text_lang != self.written[0],
+                        text_url=self.addresses.page(page.text_lang, page.slug),
+                    )
+                )
         locales = {lang: self.words(lang)["site"]["locale"] for lang in self.languages}
         address = (self.target.site_url, self.target.repository)
-        return Catalogue(placed, self.root, self.addresses, self.tags, locales, *address)
+        about = (self.root, self.addresses, self.tags, locales, *address)
+        return Catalogue(placed, *about, frozenset(self.partial))
 
     @cached_property
     def placed(self) -> dict[str, Placed]:

@@ -11,7 +11,9 @@ from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish.search import Names
 from attention_docs.site.read import honest, isolation, relations, remade, translations, typed
 from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.fallback import make_fallback
 from attention_docs.site.read.listing import find_translation_faults, strings, table
+from attention_docs.site.read.missing import find_missing_words
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script import Script, read_script
@@ -27,7 +29,8 @@ class Content:
     """What was read for a build.
 
     Attributes:
-        written: the languages whose pages somebody writes.
+        written: the languages whose pages somebody writes, and which are complete.
+        partial: those of which some pages still show the English text.
         scripts: the tables of the others, which are made from those.
         pages: of each language, by name.
         failures: of reading, of comparing and of rendering; those of running are the executor's.
@@ -40,6 +43,7 @@ class Content:
         self.root = root
         self.settings = settings(root, config)
         self.languages, self.written = self.settings.languages, self.settings.written
+        self.partial = self.settings.partial
         self.scripts = {lang: read_script(root, lang) for lang in self.settings.made}
         self.addresses = Addresses(self.languages)
         self.reader = reader or Reader(root)
@@ -86,7 +90,9 @@ class Content:
         return {
             lang: {
                 # Ids come from the English term, which stands second in another language.
-                slug: terms.entries(pages[slug], int(slug == "glossary" and lang != first))
+                slug: terms.entries(
+                    pages[slug], int(slug == "glossary" and pages[slug].text_lang != first)
+                )
                 for slug in ("glossary", "notation")
                 if slug in pages
             }
@@ -133,7 +139,7 @@ class Content:
 
     def read_content(self, store: Store) -> None:
         """Read all pages and compare translations; `store` knows the listings without a fault."""
-        for lang in self.written:
+        for lang in (*self.written, *self.partial):
             folder = self.root / "docs" / lang
             found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
             self.pages[lang] = {page.slug: page for page in found}
@@ -142,7 +148,11 @@ class Content:
         functions = sorted(isolation.public_functions(self.root))
         for listing in self.listings:
             self.failures += self._find_listing_faults(listing, functions, store)
+        for lang in self.written[1:]:
+            self.failures += find_missing_words(self.root, lang)
         self._compare_pages()
+        for lang in self.partial:
+            self._fill_language(lang)
         for script in self.scripts.values():
             self._convert_language(script)
         self._compare_entries()
@@ -177,7 +187,7 @@ class Content:
         """Every page exists in all languages, and says the same in each."""
         first, *others = self.written
         originals = self.pages[first]
-        for lang in others:
+        for lang in (*others, *self.partial):
             pages = self.pages[lang]
             tables = [
                 words_table(name, one)
@@ -188,9 +198,16 @@ class Content:
                 here, there = originals.get(slug), pages.get(slug)
                 if here and there:
                     self.failures += self.reader.once(_find_differences, here, there, beside=tables)
-                elif one := here or there:
+                elif (one := here or there) and (there or lang not in self.partial):
                     wanted = f"docs/{lang if here else first}/{slug}.md"
                     self.failures.append(Failure(one.path, 1, f"has no translation {wanted}"))
+
+    def _fill_language(self, lang: str) -> None:
+        """The pages that a partial language lacks show the text of their originals."""
+        pages = self.pages[lang]
+        for slug, original in self.pages[self.written[0]].items():
+            if slug not in pages:
+                pages[slug] = make_fallback(original, lang)
 
     def _convert_language(self, script: Script) -> None:
         """The pages of a language that is made from another one; nobody can mend these alone."""
@@ -221,7 +238,7 @@ class Content:
     def _compare_entries(self) -> None:
         """Glossary and notation hold the same entries in all languages."""
         first, *others = self.written
-        for lang in others:
+        for lang in (*others, *self.partial):
             for slug, entries in self.entries[lang].items():
                 ours = {one.id for one in entries}
                 theirs = {one.id for one in self.entries[first].get(slug, ())}

@@ -80,10 +80,10 @@ def _block(block: Block, woven: Woven) -> list[str]:
     parts = [fenced(block.shown.strip("\n"), "python")] if block.source != "none" else []
     if result and (result.text or result.figure):
         parts.append(f'<div id="out-{block.id}"></div>')  # where links lead
-    if result and (text := result.text_in(woven.page.lang)):
+    if result and (text := result.text_in(woven.page.text_lang)):
         parts.append(fenced(text, "text"))
     if result and result.figure:
-        drawing = result.figure[woven.page.lang].svg
+        drawing = result.figure[woven.page.text_lang].svg
         parts.append(f"<figure>{' '.join(drawing.split())}</figure>")
     lines = "\n\n".join(parts).split("\n")
     return [block.indent + line if line else "" for line in lines]

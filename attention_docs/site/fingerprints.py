@@ -65,11 +65,11 @@ class Fingerprints:
                 page.path,
                 page.digest,
                 self.executor.key(page),
-                self._vocabulary[page.lang],
+                self._vocabulary[page.text_lang],
                 self._documentation[page.lang] if page.documents else "",
                 *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
                 *(_read_text(table(*listing)) for listing in _find_listings(page)),
-                self.content.scripts[page.lang].key if page.origin else "",
+                script.key if (script := self.content.scripts.get(page.lang)) else "",
                 *(name_colour(role, words("en")) for role in page.colours),
             )
         return self._sources[page.path]

@@ -170,7 +170,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         """What the templates in theme/ say of a page."""
         known = self.state.pages.get(page.file.src_uri)
         if known and not self.state.is_shown(known):
-            cast("dict[str, Any]", context).update(describe_page(self.state, known))
+            cast("dict[str, Any]", context).update(describe_page(self.state, page, known))
         return context
 
     def on_template_context(

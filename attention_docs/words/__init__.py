@@ -2,7 +2,8 @@
 
 A language is a file beside this one, named after it: `en.toml`, `zh.toml`. Its tables follow the
 modules that use them: `[site.blocks]`, `[figures.heatmaps]`. The first language is English: what a
-listing writes as a plain label is English, and `[terms]` of another language translates it.
+listing writes as a plain label is English, and `[terms]` of another language translates it. In a
+file that says `partial = true`, words that are missing are the English ones.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
+FILLED = ("site", "figures")
+"""The tables in which English words stand for missing ones while a language is partial."""
 
 
 class Words(Mapping[str, Any]):
@@ -56,7 +59,29 @@ def words(lang: str) -> Words:
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.toml")))
         raise ValueError(f"a language must have a file of words ({known}), got {lang!r}")
-    return Words(tomllib.loads(path.read_text(encoding="utf-8")), lang)
+    own = tomllib.loads(path.read_text(encoding="utf-8"))
+    if own.pop("partial", False):
+        own = fill_missing(own, words("en").table)
+    return Words(own, lang)
+
+
+def fill_missing(own: Mapping[str, Any], english: Mapping[str, Any]) -> dict[str, Any]:
+    """The words of a partial language, with English ones where it has none.
+
+    Examples:
+        >>> english = {"site": {"locale": "en_GB", "marks": {"colon": ": ", "stop": "."}}}
+        >>> fill_missing({"site": {"locale": "fr_FR", "marks": {"colon": " : "}}}, english)
+        {'site': {'locale': 'fr_FR', 'marks': {'colon': ' : ', 'stop': '.'}}}
+    """
+    found = dict(own)
+    for name in FILLED:
+        table = dict(english.get(name, {})) | found.get(name, {})
+        for group, words in english.get(name, {}).items():
+            if isinstance(words, dict):
+                table[group] = words | table[group]
+        if table:
+            found[name] = table
+    return found
 
 
 def table(name: str, lang: str) -> Mapping[str, Any]:

@@ -35,8 +35,18 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
         _refresh(state)
     else:
         _publish(state, pages)
+    _report_partial_languages(state)
     config.site_dir = str(state.place.target)
     _tidy_caches(state)
+
+
+def _report_partial_languages(state: BuildState) -> None:
+    """Say of each language that has begun how far it is."""
+    for lang in state.build.partial:
+        pages = state.build.pages[lang].values()
+        done = sum(not page.untranslated for page in pages)
+        how = f"`make language CODE={lang}` lists what is missing"
+        log.info(f"{lang}: {done} of {len(pages)} pages translated; {how}")
 
 
 def _publish(state: BuildState, pages: list[site.Finished]) -> None:

@@ -25,7 +25,7 @@ from attention_docs.site.publish.place import write
 from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
-from attention_docs.site.render import blocks, theme
+from attention_docs.site.render import blocks, theme, untranslated
 from attention_docs.site.render.cards import glyph
 
 
@@ -66,8 +66,8 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     if known is None or known.assembled is None or not known.is_new:
         return html
     source, assembled, build = known.source, known.assembled, state.build
-    if source.origin and source.documents:
-        html = remade.documentation(build.scripts[source.lang], html)
+    if (script := build.scripts.get(source.lang)) and source.documents:
+        html = remade.documentation(script, html)
     html = blocks.faults(assembled) + html
     known.rendered = made(page, html, assembled, build.addresses.folder(source.lang))
     state.failures += assembled.failures
@@ -78,9 +78,11 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     return html
 
 
-def describe_page(state: BuildState, known: PageState) -> dict[str, Any]:
+def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, Any]:
     """What the templates in theme/ say of a page."""
     placed, build = state.build.placed[known.source.path], state.build
+    if page.canonical_url:
+        page.canonical_url = build.target.site_url + placed.text_url
     return {
         "language_tags": build.tags,
         "about": head(placed, build.catalogue, state.card),
@@ -123,7 +125,7 @@ def _render_files(
 ) -> dict[str, str]:
     """The files of a page by their places; cached if nothing is wrong with them."""
     source, messages = known.source, state.session.listener.messages
-    html = mend_html(state, render(), source.lang, page.url)
+    html = mend_html(state, render(), source.lang, page.url, source)
     left = {(text, f"left in the page: {text}") for _, text in survivors(html)}
     left |= set(refused(html))
     state.failures += [
@@ -145,6 +147,8 @@ def _render_files(
 def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
     """The Markdown copy, the notebook and the other files of a page, by their places."""
     build = state.build
+    if known.source.untranslated:  # it offers those of its original
+        return {}
     assembled = known.assembled or build.assemble(known.source)
     placed = build.placed[known.source.path]
     found = {placed.markdown: markdown_copy(assembled, placed, build.catalogue)}
@@ -158,15 +162,31 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
     return found | assembled.files
 
 
-def mend_html(state: BuildState, html: str, lang: str, url: str) -> str:
-    """A page with what the theme's HTML lacks."""
+def mend_html(
+    state: BuildState, html: str, lang: str, url: str, source: Source | None = None
+) -> str:
+    """A page with what the theme's HTML lacks, and with a note if nobody has translated it."""
     build = state.build
     folder = build.addresses.folder(lang)
     index = relative(folder, url) if folder else ""
-    is_translated = lang != build.languages[0]
-    html, missing = theme.mended(html, build.words(lang), index, build.tags[lang], is_translated)
+    is_english = build.languages[0] in (lang, source.text_lang if source else lang)
+    html, missing = theme.mended(html, build.words(lang), index, build.tags[lang], not is_english)
+    if source and source.untranslated:
+        tag = build.tags[source.text_lang]
+        html, lost = untranslated.mark_untranslated(html, _make_note(state, source), tag)
+        missing += lost
     for piece in missing:
         failure = Failure("attention_docs/site/render/theme.py", 1, f"not in the HTML: {piece}")
         state.failures.append(failure)
     state.is_theme_unknown = state.is_theme_unknown or bool(missing)
     return html
+
+
+def _make_note(state: BuildState, source: Source) -> str:
+    """The note on a page that is not yet translated, in English until somebody translates it."""
+    build, placed = state.build, state.build.placed[source.path]
+    words, english = build.words(source.lang), build.words(source.text_lang)
+    is_own = words["site"]["untranslated"]["note"] != english["site"]["untranslated"]["note"]
+    tag = build.tags[source.lang if is_own else source.text_lang]
+    original = relative(placed.text_url, placed.url)
+    return untranslated.make_note(words, tag, original, build.target.repository)

@@ -27,6 +27,7 @@ class Placed:
     site_name: str
     own_listing: bool
     translated: bool = False  # not in the language of the listings
+    text_url: str = ""  # the address of the page whose text it shows: its own, or the original's
 
     @property
     def description(self) -> str:
@@ -36,17 +37,17 @@ class Placed:
     @property
     def markdown(self) -> str:
         """Where the Markdown copy stands."""
-        return self.url + MARKDOWN
+        return self.text_url + MARKDOWN
 
     @property
     def notebook(self) -> str:
         """Where the notebook stands; empty where there is none."""
-        return f"notebooks/{self.page.lang}/{self.page.slug}.ipynb" if self.own_listing else ""
+        return f"notebooks/{self.page.text_lang}/{self.page.slug}.ipynb" if self.own_listing else ""
 
     @property
     def listing(self) -> str:
         """Where the listing stands; empty where there is none."""
-        folder = f"listings/{self.page.lang}" if self.translated else "listings"
+        folder = f"listings/{self.page.text_lang}" if self.translated else "listings"
         return f"{folder}/{self.page.slug}.py" if self.own_listing else ""
 
     def line(self, zipped: bool) -> str:
@@ -74,6 +75,7 @@ class Catalogue:
     Attributes:
         tags: what HTML calls each language.
         locales: what those call it that show where a page is shared.
+        partial: the languages of which some pages show the English text.
     """
 
     pages: Sequence[Placed]
@@ -83,11 +85,25 @@ class Catalogue:
     locales: Mapping[str, str]
     site_url: str
     repository: str
+    partial: frozenset[str] = frozenset()
 
     @cached_property
     def modules(self) -> Modules:
         """The modules of the project, which notebooks are asked about."""
         return Modules(self.root)
+
+    @cached_property
+    def complete(self) -> list[str]:
+        """The languages in which every page is translated, or made."""
+        return [lang for lang in self.tags if lang not in self.partial]
+
+    def find_translations(self, slug: str) -> dict[str, str]:
+        """The addresses of a page in every language that has a text of its own for it."""
+        return {
+            one.page.lang: one.url
+            for one in self.pages
+            if one.page.slug == slug and not one.page.untranslated
+        }
 
     def linker(
         self, start: str, named: Callable[[Placed], str], base: str = ""
@@ -112,7 +128,8 @@ class Catalogue:
         first = self.pages[0]
         by_lang: dict[str, list[Placed]] = {}
         for one in self.pages:
-            by_lang.setdefault(one.page.lang, []).append(one)
+            if one.page.lang in self.complete:
+                by_lang.setdefault(one.page.lang, []).append(one)
         names = [ones[0].words["name"] for ones in by_lang.values()]
         lines = [f"# {first.site_name}", "", f"> {first.description}", ""]
         lines += [

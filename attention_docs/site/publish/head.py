@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from attention_docs.site.addresses import relative
 from attention_docs.site.publish import card
-from attention_docs.site.publish.catalogue import MARKDOWN, Catalogue, Placed
+from attention_docs.site.publish.catalogue import Catalogue, Placed
 
 REL = "alternate "
 """The space counts for nothing, except that the theme's script looks for `link[rel=alternate]` and
@@ -17,8 +18,8 @@ would ask for a sitemap beside each page that such a link names."""
 
 def head(of: Placed, catalogue: Catalogue, drawn: card.Card | None) -> dict[str, Any]:
     """The links and properties of a page's head."""
-    lang, site_url = of.page.lang, catalogue.site_url
-    links = [{"rel": REL, "type": "text/markdown", "href": MARKDOWN}]
+    lang, site_url = of.page.text_lang, catalogue.site_url
+    links = [{"rel": REL, "type": "text/markdown", "href": relative(of.markdown, of.url)}]
     shared = [
         ("og:type", "website" if of.page.slug == "index" else "article"),
         ("og:site_name", of.site_name),
@@ -33,7 +34,7 @@ def head(of: Placed, catalogue: Catalogue, drawn: card.Card | None) -> dict[str,
             {"rel": REL, "hreflang": code, "href": address}
             for code, address in alternates(of.page.slug, catalogue)
         ]
-        shared.append(("og:url", site_url + of.url))
+        shared.append(("og:url", site_url + of.text_url))
     if drawn:
         shared += [
             ("og:image", site_url + card.NAME),
@@ -45,19 +46,20 @@ def head(of: Placed, catalogue: Catalogue, drawn: card.Card | None) -> dict[str,
 
 
 def alternates(slug: str, catalogue: Catalogue) -> list[tuple[str, str]]:
-    """The addresses of a page in every language, and where others go."""
-    twins = catalogue.addresses.twins(slug)
-    found = [(catalogue.tags[lang], url) for lang, url in twins.items()]
+    """The addresses of a page in every language that has it, and where others go."""
+    translations = catalogue.find_translations(slug)
+    found = [(catalogue.tags[lang], url) for lang, url in translations.items()]
     found.append(("x-default", found[0][1]))
     return [(code, catalogue.site_url + url) for code, url in found]
 
 
 def sitemap(catalogue: Catalogue) -> list[dict[str, Any]]:
-    """All pages with their twins; no dates, which would differ from day to day."""
+    """All pages with their translations; no dates, which would differ from day to day."""
     return [
         {
             "address": catalogue.site_url + one.url,
             "alternates": alternates(one.page.slug, catalogue),
         }
         for one in catalogue.pages
+        if not one.page.untranslated
     ]

@@ -42,7 +42,7 @@ SESSION = (
 
 def place(page: Page) -> str:
     """Where the blocks of a page stand on the site."""
-    return f"{FOLDER}/{page.lang}/{page.slug}.json"
+    return f"{FOLDER}/{page.text_lang}/{page.slug}.json"
 
 
 def document(woven: Woven) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def document(woven: Woven) -> dict[str, Any]:
         "torch": False,
     }
     cells.append(scratch | {"files": [], "values": [], "text": "", "figure": "", "knobs": []})
-    return {"lang": page.lang, "words": _words(page), "cells": cells}
+    return {"lang": page.text_lang, "words": _words(page), "cells": cells}
 
 
 def _cell(woven: Woven, number: int) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _cell(woven: Woven, number: int) -> dict[str, Any]:
     block = page.blocks[number - 1]
     section, result = block.sections[0], woven.result(block) or Result()
     is_heavy = block.id in woven.heavy
-    figure = result.figure.get(page.lang)
+    figure = result.figure.get(page.text_lang)
     values = [
         (place, block.translated(value.expression), value.spec, woven.value(place))
         for place, value in enumerate(page.values, start=1)
@@ -82,7 +82,7 @@ def _cell(woven: Woven, number: int) -> dict[str, Any]:
         "torch": is_heavy,
         "files": [(one.variable, one.name, one.text) for one in result.files if is_heavy],
         "values": values,
-        "text": result.text_in(page.lang),
+        "text": result.text_in(page.text_lang),
         "figure": digest(figure.svg) if figure else "",
         "knobs": [knob.told() for knob in block.knobs],
     }

@@ -70,7 +70,7 @@ def markdown(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
 
 def _shown(result: Result, woven: Woven) -> Iterator[str]:
     """What a block printed and drew; a table is aligned text, a figure is described in words."""
-    lang = woven.page.lang
+    lang = woven.page.text_lang
     if text := result.text_in(lang):
         yield fenced(text, "text")
     if drawing := result.figure.get(lang):

@@ -17,7 +17,7 @@ def notebook(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
 
     base = catalogue.site_url
     link = catalogue.linker(
-        f"notebooks/{woven.page.lang}/",
+        f"notebooks/{woven.page.text_lang}/",
         lambda one: one.url if base else one.notebook or f"{one.url}index.html",
         base,
     )
@@ -62,10 +62,10 @@ def _code(woven: Woven, block: Block, count: int) -> dict[str, Any]:
     """A block as a cell, with what it printed and drew."""
     result = woven.result(block)
     outputs: list[dict[str, Any]] = []
-    if result and (text := result.text_in(woven.page.lang)):
+    if result and (text := result.text_in(woven.page.text_lang)):
         outputs.append({"output_type": "stream", "name": "stdout", "text": text + "\n"})
     if result and result.figure:
-        drawing = result.figure[woven.page.lang]
+        drawing = result.figure[woven.page.text_lang]
         kind = "image/svg+xml" if drawing.svg.startswith("<svg") else "text/html"
         data = {kind: resolve_colours(drawing.svg), "text/plain": drawing.alt}
         shown = {"output_type": "execute_result", "data": data, "metadata": {}}

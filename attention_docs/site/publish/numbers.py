@@ -30,6 +30,8 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
     `block` counts from 1: the block that printed it, or the one that an inline value follows.
     """
     page, found = woven.page, []
+    if page.untranslated:  # its original has them
+        return []
 
     def place(line: int) -> dict[str, Any]:
         return {

@@ -38,18 +38,25 @@ def beside(
     `pages` are in the order of the navigation; `executor` has run them; `known` gives what the
     search of a language knows.
     """
-    languages = [*catalogue.tags]
-    by_url = sorted(pages, key=lambda page: page.placed.url)
+    languages = catalogue.complete  # numbers.json has those of pages that all of these have
+    by_url = sorted(
+        (page for page in pages if page.placed.page.lang in languages),
+        key=lambda page: page.placed.url,
+    )
     lines = (page.made.numbered for page in by_url)
     sources = [page.placed.page for page in by_url]
     strings = {
-        page.slug: executor.by_path[page.path].strings
+        page.slug: {
+            lang: found
+            for lang, found in executor.by_path[page.path].strings.items()
+            if lang in languages
+        }
         for page in sources
         if page.lang == languages[0] and page.blocks
     }
     about = (languages, strings, executor.locales, public_versions())
     write(built / "numbers.json", numbers.document(catalogue.root, *about, sources, lines))
-    for number, lang in enumerate(languages):
+    for number, lang in enumerate(catalogue.tags):
         found = (page.made.searched for page in pages if page.placed.page.lang == lang)
         folder = built / lang if number else built
         write(folder / "search" / "search_index.json", search.index(lang, found, *known(lang)))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import languages
+from attention_docs.site.read.settings import settings
 from attention_docs.site.read.stamps import (
     OPENING,
     find_stale,
@@ -29,7 +29,8 @@ QUESTION = "Does the translation say the same? [y]es, stamp it / [n]o, later / [
 
 def find_translations(root: Path, name: str = "") -> Iterator[tuple[Path, Path]]:
     """The original and the translation of each page; or those of one, "scaling" or "zh/scaling"."""
-    first, *others = languages(root)
+    known = settings(root)
+    partial, (first, *others) = known.partial, known.written + known.partial
     lang, _, slug = name.partition("/")
     if lang not in others:
         lang, slug = "", name
@@ -46,7 +47,7 @@ def find_translations(root: Path, name: str = "") -> Iterator[tuple[Path, Path]]
     for original, each in zip(originals, slugs, strict=True):
         for other in [lang] if lang else others:
             path = root / "docs" / other / f"{each}.md"
-            if name and each == slug and not path.is_file():
+            if name and each == slug and (lang or other not in partial) and not path.is_file():
                 raise SystemExit(f"docs/{other}/{each}.md does not exist: write it, then stamp it")
             if path.is_file() and (not name or each == slug):
                 yield original, path

@@ -97,6 +97,12 @@ def strings(listing: Path, lang: str) -> Mapping[str, str] | None:
     return {**tables.get("words", {}), **tables.get("strings", {})}
 
 
+def read_tables(listing: Path, lang: str) -> Mapping[str, Mapping[str, str]]:
+    """All that the table of a listing holds in a language; nothing where there is no table."""
+    path = table(listing, lang)
+    return _tables(path, path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
 @lru_cache(maxsize=256)
 def _tables(path: Path, text: str) -> Mapping[str, Mapping[str, str]]:
     file = f"docs/listings/{path.name}"
@@ -165,15 +171,13 @@ def _is_comment(code: str, line: int, start: int) -> bool:
     return code.split("\n")[line - 1][start - 1] == "#"
 
 
-def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
-    """Comments and strings without a translation, and translations of what is not there."""
-    path = table(listing, lang)
-    exists = path.is_file()
-    tables = _tables(path, path.read_text(encoding="utf-8")) if exists else {}
-    try:
-        sections = read_listing(listing).values()
-    except Failure:  # reported where the listing is included
-        return
+Texts = Mapping[str, Mapping[str, int]]
+"""The comments and the strings of a listing that a language translates, with their lines."""
+
+
+def find_texts(listing: Path, lang: str) -> Texts:
+    """What a table of the language must translate: its `comments` and `strings`."""
+    sections = read_listing(listing).values()
     said = {
         text: section.first_line + line - 1
         for section in sections
@@ -185,28 +189,44 @@ def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
         for section in sections
         for literal in find_literals(section.code)
     }
-    own = tables.get("strings", {})
+    own = read_tables(listing, lang).get("strings", {})
     translator = Translator(locale_table("terms", lang), own)
     wanted = {
         text: line
         for text, line in literals.items()
         if text in own or (has_words(text) and translator.find(text) is None)
     }
-    if not exists and (said or wanted):
-        yield _missing_table(listing, path, said, wanted)
+    return {"comments": said, "strings": wanted}
+
+
+def find_untranslated(listing: Path, lang: str) -> dict[str, list[str]]:
+    """The comments and the strings of a listing that a language does not translate yet."""
+    tables = read_tables(listing, lang)
+    return {
+        name: [text for text in lines if text not in tables.get(name, {})]
+        for name, lines in find_texts(listing, lang).items()
+    }
+
+
+def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
+    """Comments and strings without a translation, and translations of what is not there."""
+    path = table(listing, lang)
+    try:
+        texts = find_texts(listing, lang)
+    except Failure:  # reported where the listing is included
         return
-    yield from _compare_table(listing, path, "comments", tables.get("comments", {}), said)
-    yield from _compare_table(listing, path, "strings", own, wanted)
+    if not path.is_file() and any(texts.values()):
+        yield _missing_table(listing, path, texts)
+        return
+    tables = read_tables(listing, lang)
+    for name, lines in texts.items():
+        yield from _compare_table(listing, path, name, tables.get(name, {}), lines)
 
 
-def _missing_table(
-    listing: Path, path: Path, remarks: Mapping[str, int], literals: Mapping[str, int]
-) -> Failure:
+def _missing_table(listing: Path, path: Path, texts: Texts) -> Failure:
     """A listing with words, and no file that says what they are called in a language."""
     line, first, name = min(
-        (line, text, name)
-        for name, lines in (("comments", remarks), ("strings", literals))
-        for text, line in lines.items()
+        (line, text, name) for name, lines in texts.items() for text, line in lines.items()
     )
     message = (
         "has comments or strings to translate: create "

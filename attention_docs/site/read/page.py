@@ -33,8 +33,9 @@ from attention_docs.site.read.syntax import CELL, COLOUR, FRONT_MATTER
 class Page:
     """A page as it stands on disk. What is wrong with it is in `failures`; nothing is raised.
 
-    A page that is made from one in another language (`read/script.py`) has that one's path as its
-    `origin`, and line by line what stands there.
+    A page that is made from one in another language has that one's path as its `origin`, and line
+    by line what stands there: in another script (`read/script.py`), or as it is, for a page that is
+    not yet translated.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Page:
     failures: list[Failure] = field(default_factory=list)
     origin: str = ""
     script: Callable[[str, str], str] = same
+    untranslated: bool = False
 
     @cached_property
     def lines(self) -> list[str]:
@@ -60,6 +62,11 @@ class Page:
     def lang(self) -> str:
         """The language: the folder of `docs/` that it lies in."""
         return self.path.split("/")[1]
+
+    @property
+    def text_lang(self) -> str:
+        """The language of its text: that of its origin where it is not yet translated."""
+        return self.origin.split("/")[1] if self.untranslated else self.lang
 
     @property
     def slug(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ class Settings:
         text: all that it says, with the environment's part.
         languages: the codes of the languages that are built, that of the originals first.
         made: of those that are made from another one, with what is made of that one's entry.
+        partial: of those of which some pages are not yet translated, and show the English text.
         names: the name of the site in each of them.
         sections: what the sections of the navigation are called in each of them.
         order: the pages of the navigation.
@@ -44,6 +46,7 @@ class Settings:
     text: str
     languages: tuple[str, ...]
     made: dict[str, dict[str, Any]]
+    partial: tuple[str, ...]
     names: dict[str, str]
     sections: dict[str, dict[str, str]]
     order: tuple[str, ...]
@@ -52,8 +55,9 @@ class Settings:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The languages whose pages somebody writes."""
-        return tuple(lang for lang in self.languages if lang not in self.made)
+        """The languages whose pages somebody writes, and which are complete."""
+        other = {*self.made, *self.partial}
+        return tuple(lang for lang in self.languages if lang not in other)
 
 
 def configuration(root: Path, name: str = "mkdocs.yml") -> dict[str, Any]:
@@ -75,9 +79,16 @@ def settings(root: Path, name: str = "mkdocs.yml") -> Settings:
     sections = {one["locale"]: one.get("nav_translations", {}) for one in built}
     site_url, repo_url = (str(found.get(name) or "") for name in ("site_url", "repo_url"))
     order = tuple(_pages(found.get("nav", [])))
+    partial = tuple(lang for lang in names if lang not in made and is_partial(root, lang))
     return Settings(
-        text, tuple(names), made, names, sections, order, site_url, repo_url.rstrip("/")
+        text, tuple(names), made, partial, names, sections, order, site_url, repo_url.rstrip("/")
     )
+
+
+def is_partial(root: Path, lang: str) -> bool:
+    """Whether the words of a language say `partial = true`."""
+    path = root / "attention_docs" / "words" / f"{lang}.toml"
+    return path.is_file() and bool(tomllib.loads(path.read_text("utf-8")).get("partial"))
 
 
 def _made(root: Path, file: Path, entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -95,11 +106,6 @@ def _made(root: Path, file: Path, entries: dict[str, dict[str, Any]]) -> dict[st
         found[lang] = told(script, said, said)
         entries[lang] |= found[lang] | entries[lang]
     return found
-
-
-def languages(root: Path) -> tuple[str, ...]:
-    """The codes of the languages that somebody writes, that of the originals first."""
-    return settings(root).written
 
 
 def _pages(nav: Any) -> Iterator[str]:

@@ -37,8 +37,8 @@ def output(block: Block, woven: Woven, caption: Element | None, md: Markdown) ->
     if result and not result.shows:
         return None
     frame = Element("div", {"class": "output", "id": f"out-{block.id}"})
-    text = result.text_in(woven.page.lang) if result else woven.error(block)
-    drawing = result.figure.get(woven.page.lang) if result else None
+    text = result.text_in(woven.page.text_lang) if result else woven.error(block)
+    drawing = result.figure.get(woven.page.text_lang) if result else None
     folded = bool(text and drawing and block.text == "folded")
     if text and not folded:
         _stashed(frame, "p", highlight(text, "text"), md)
@@ -69,7 +69,7 @@ def checks(result: Result, woven: Woven) -> str:
     if not result.checks:
         return ""
     items = "".join(
-        f"<li>{html.escape(check.statement[woven.page.lang])}</li>" for check in result.checks
+        f"<li>{html.escape(check.statement[woven.page.text_lang])}</li>" for check in result.checks
     )
     checked = woven.words["site"]["blocks"]["checked"]
     return f'<details class="checks"><summary>{checked}</summary><ul>{items}</ul></details>'

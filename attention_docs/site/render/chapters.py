@@ -33,6 +33,7 @@ class Chapters:
     results: Callable[[Page], Sequence[Result]]
     script: Script | None = None  # of a language that is made from another one
     first: str = "en"
+    partial: bool = False
     lists: dict[str, list[Record]] = field(default_factory=dict)
 
     def page(self, slug: str) -> Page:
@@ -49,8 +50,8 @@ class Chapters:
             raise Failure("", 1, f'{page.path} has no block "{name}"')
         results = self.results(page)
         result = results[numbers[name]] if numbers[name] < len(results) else Result()
-        lines = result.text_in(self.lang).splitlines()
-        drawing = result.figure.get(self.lang)
+        lines = result.text_in(page.text_lang).splitlines()
+        drawing = result.figure.get(page.text_lang)
         if drawing and drawing.cells:
             lines += drawing.alt.splitlines()
         return page.blocks[numbers[name]], lines
@@ -80,6 +81,8 @@ class Chapters:
     def told(self, name: str, entry: Record, field: str = "") -> str:
         """A field of an entry of `docs/<name>.toml` in the language of the pages."""
         key = f"{field}_{self.lang}" if field else self.lang
+        if self.partial and key not in entry:
+            key = f"{field}_{self.first}" if field else self.first
         if key not in entry:
             raise self.located(name, entry, Failure("", 1, f'has no "{key}"'))
         text: str = entry[key]

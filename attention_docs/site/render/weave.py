@@ -134,7 +134,7 @@ class Woven:
             return str(self.counts.get(value.expression.removeprefix("site."), LOST))
         if not 0 < value.after <= len(self.results):
             return LOST
-        values = self.results[value.after - 1].values_in(self.page.lang)
+        values = self.results[value.after - 1].values_in(self.page.text_lang)
         return values.get((value.expression, value.spec), LOST)
 
     def bare(self, text: str) -> str:

@@ -60,6 +60,7 @@ class Chain:
     strings: Strings = field(default_factory=dict)
     pages: list[Page] = field(default_factory=list)
     values: list[set[Formatted]] = field(default_factory=list)
+    languages: tuple[str, ...] = ()
     known: list[Result | None] | None = None  # not looked up yet
     running: Future[list[Result]] | None = None  # not handed to a process yet
     failures: list[Failure] = field(default_factory=list)
@@ -90,45 +91,61 @@ class Executor:
         before: Executor | None = None,
         strings_of: StringsOf = strings,
         locales: Mapping[str, Mapping[str, Any]] | None = None,
+        partial: Iterable[str] = (),
     ) -> None:
         """Read what results depend on; nothing is looked up yet.
 
         `languages` begins with that of the listings; `strings_of` gives a listing's strings in
-        another one, and `locales` the locale strings of languages without a file of them.
+        another one, and `locales` the locale strings of languages without a file of them. In those
+        that are `partial`, only translated pages have results, and strings may be missing.
         """
         self.languages = tuple(languages)
+        self.partial = frozenset(partial)
         self.strings_of = strings_of
         self.locales = {lang: _of_figures(table) for lang, table in (locales or {}).items()}
         self.modules = Modules(root)
-        self.words = [
-            _figure_words(root, lang) for lang in self.languages if lang not in self.locales
-        ]
-        self.words.append(json.dumps(self.locales, sort_keys=True))
+        self.words = {
+            lang: _figure_words(root, lang) for lang in self.languages if lang not in self.locales
+        }
         self.store = Store(cache, warn)
         self.chains: dict[tuple[str, ...], Chain] = {}
         self.by_path: dict[str, Chain] = {}
-        libraries = [f"{name} {number}" for name, number in versions().items()]
-        self.around = (*libraries, *self.words, *self.languages)
         # Read before any module is: one that changes meanwhile gives the next build another state.
-        self.state = key_of(self.modules.everything, *self.around)
+        self.state = key_of(self.modules.everything, *self._around(self.languages))
         self.before = before.chains if before and before.state == self.state else {}
         self.pool: ThreadPoolExecutor | None = None  # as many pages as there are cores
 
     def plan(self, pages: Iterable[Page]) -> None:
         """Find out what each block of the pages depends on; nothing is read or run."""
+        alike: dict[tuple[str, ...], list[Page]] = {}
         for page in pages:
-            codes = tuple(block.code for block in page.blocks)
-            if codes not in self.chains:
-                found = self._strings(page.blocks)
-                before = self._before(codes, found)
-                keys = before.keys if before else list(self._keys(codes, found))
-                values: list[set[Formatted]] = [set() for _ in codes]
-                self.chains[codes] = Chain(page.blocks, keys, found, values=values)
-            chain = self.by_path[page.path] = self.chains[codes]
-            chain.pages.append(page)
+            alike.setdefault(tuple(block.code for block in page.blocks), []).append(page)
+        for codes, found in alike.items():
+            self.chains[codes] = self._chain(codes, found)
+            self.by_path |= {page.path: self.chains[codes] for page in found}
+
+    def _chain(self, codes: tuple[str, ...], pages: list[Page]) -> Chain:
+        """The chain of pages with the same code."""
+        wanted = {page.text_lang for page in pages}
+        languages = tuple(
+            lang for lang in self.languages if lang in wanted or lang not in self.partial
+        )
+        strings = self._strings(pages[0].blocks, languages)
+        before = self._before(codes, strings, languages)
+        keys = before.keys if before else list(self._keys(codes, strings, languages))
+        values: list[set[Formatted]] = [set() for _ in codes]
+        chain = Chain(pages[0].blocks, keys, strings, pages, values, languages)
+        for page in pages:
             for value in page.values:
                 if value.after and not value.counted:
                     chain.values[value.after - 1].add((value.expression, value.spec))
+        return chain
+
+    def _around(self, languages: Iterable[str]) -> list[str]:
+        """What the results in some languages depend on besides code: libraries, locale strings."""
+        libraries = [f"{name} {number}" for name, number in versions().items()]
+        own = [self.words[lang] for lang in languages if lang in self.words]
+        return [*libraries, *own, json.dumps(self.locales, sort_keys=True), *languages]
 
     def key(self, page: Page) -> str:
         """What all results of a page depend on, as one word."""
@@ -194,25 +211,30 @@ class Executor:
         """How many did not have to."""
         return sum(len(chain.blocks) - chain.ran for chain in self.chains.values())
 
-    def _strings(self, blocks: Iterable[Block]) -> Strings:
-        """The strings of the listings of some blocks in the other languages."""
+    def _strings(self, blocks: Iterable[Block], languages: tuple[str, ...]) -> Strings:
+        """The strings of the listings of some blocks in languages other than their own."""
         listings = dict.fromkeys(section.listing for block in blocks for section in block.sections)
         found: Strings = {}
-        for lang in self.languages[1:]:
+        for lang in languages[1:]:
             for path in listings:
                 if (table := self.strings_of(path, lang)) is not None:
                     found.setdefault(lang, {}).update(table)
         return found
 
-    def _before(self, codes: tuple[str, ...], found: Strings) -> Chain | None:
-        """The chain of the same code and strings in the last build."""
+    def _before(
+        self, codes: tuple[str, ...], strings: Strings, languages: tuple[str, ...]
+    ) -> Chain | None:
+        """The chain of the same code, strings and languages in the last build."""
         chain = self.before.get(codes)
-        return chain if chain and chain.strings == found else None
+        same = chain and (chain.strings, chain.languages) == (strings, languages)
+        return chain if same else None
 
-    def _keys(self, codes: tuple[str, ...], found: Strings) -> Iterable[str]:
+    def _keys(
+        self, codes: tuple[str, ...], strings: Strings, languages: tuple[str, ...]
+    ) -> Iterable[str]:
         """What each block depends on: the one before it, its code, the modules imported so far."""
         runner = self.modules.digest(["attention_docs.site.run.worker", "attention_docs.words"])
-        key = key_of(runner, *self.around, json.dumps(found, sort_keys=True))
+        key = key_of(runner, *self._around(languages), json.dumps(strings, sort_keys=True))
         names: frozenset[str] = frozenset()
         for code in codes:
             names |= imported(code)
@@ -223,7 +245,8 @@ class Executor:
         """Whether the chain must run; what is known of it is looked up first."""
         if chain.known is not None:
             return False
-        before = self._before(tuple(block.code for block in chain.blocks), chain.strings)
+        codes = tuple(block.code for block in chain.blocks)
+        before = self._before(codes, chain.strings, chain.languages)
         if before and before.known and all(before.known):
             chain.known = [*before.known]
         else:
@@ -241,7 +264,7 @@ class Executor:
                 for block in chain.blocks
             ],
             values=[sorted(values) for values in chain.values],
-            languages=self.languages,
+            languages=chain.languages,
             torch=bool(self._heavy(chain)),
             strings=chain.strings,
             locales=self.locales,
@@ -262,12 +285,17 @@ class Executor:
                 Failure(one.path, one.blocks[0].line, message) for one in chain.pages
             ]
             return chain
-        for number, result in enumerate(results):
+        for number, result in enumerate(map(self._excuse_partial, results)):
             for one in chain.pages:
                 chain.failures += _failures(one, number, result)
             if not result.error:
                 self._take(chain, number, result)
         return chain
+
+    def _excuse_partial(self, result: Result) -> Result:
+        """A result; in a partial language strings may be missing, and are English."""
+        untranslated = [one for one in result.untranslated if one[0] not in self.partial]
+        return replace(result, untranslated=tuple(untranslated))
 
     def _take(self, chain: Chain, number: int, result: Result) -> None:
         """Keep a result; one that differs from what was kept is a fault."""

@@ -1,0 +1,209 @@
+"""A language begun page by page: what nobody has translated shows the English text, and says so."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attention_docs.site.read.confirm import find_translations, stamp
+from attention_docs.site.read.settings import settings
+from attention_docs.site.scaffold.new_chapter import ScaffoldError
+from attention_docs.site.scaffold.new_language import begin_language, check_code, report_missing
+from attention_docs.words import fill_missing
+from tests.mini import Project, ran
+
+ADDRESS = "https://example.org/a/"
+WORDS = "attention_docs/words/fr.toml"
+NOTE = "Cette page n'est pas encore traduite."
+LACKING = """fr: 0 of 2 pages translated
+
+pages: write one, run `make translated PAGE=fr/<page>`, then `make site`
+  docs/fr/index.md
+  docs/fr/weights.md
+
+words: attention_docs/words/fr.toml
+  [site.marks] colon, comma, and, space, stop
+"""
+
+
+def begin(project: Project) -> None:
+    """Begin French, and say the note in it."""
+    begin_language(project.root, "fr")
+    english = "This page is not translated yet, so you are reading the English text."
+    project.edit(WORDS, f'# note = "{english}"', f'note = "{NOTE}"')
+
+
+def translate(project: Project, slug: str) -> None:
+    """Write a page in French: the English one under a French title."""
+    english = project.read(f"docs/en/{slug}.md")
+    project.write(f"docs/fr/{slug}.md", english.replace("# Weights {", "# Les poids {"))
+    stamp(project.root, f"fr/{slug}")
+
+
+def parse(project: Project, page: str) -> BeautifulSoup:
+    return BeautifulSoup(project.html(page), "lxml")
+
+
+@pytest.mark.site
+def test_a_page_falls_back_to_english_until_it_is_translated(built: Project) -> None:
+    begin(built)
+    done = built.build(SITE_URL=ADDRESS, REPO_URL="https://example.org/r")
+    assert done.returncode == 0, done.stderr
+    assert ran(done) == (0, 3)  # nothing runs again for a language without a page
+    assert "fr: 0 of 2 pages translated; `make language CODE=fr` lists what" in done.stderr
+    page, original = parse(built, "fr/weights"), parse(built, "weights")
+    note = page.select_one("aside.untranslated")
+    assert note
+    assert note["lang"] == "fr"
+    assert NOTE in note.get_text()
+    links = [str(link["href"]) for link in note.select("a")]
+    assert links[0] == "../../weights/"
+    assert links[1].startswith("https://example.org/r/blob/main/CONTRIBUTING.md#")
+    assert page.html
+    assert page.html["lang"] == "fr"
+    assert page.article
+    assert page.article["lang"] == "en"
+    for part in ("h1", "#out-weights pre", "#value-1", "pre > code"):
+        assert page.select_one(part) == original.select_one(part) is not None
+    (canonical,) = page.select('link[rel="canonical"]')
+    assert canonical["href"] == f"{ADDRESS}weights/"
+    assert {str(one["hreflang"]) for one in page.select("head link[hreflang]")} == {
+        *("en", "zh-Hans", "x-default")
+    }
+    switch = [str(one["href"]) for one in original.select(".md-select__link")]
+    assert switch == ["./", "../zh/weights/", "../fr/weights/"]
+    assert [str(one["href"]) for one in page.select(".takeaway a")] == [
+        "../../notebooks/en/weights.ipynb",
+        "../../listings/weights.py",
+        "../../weights/index.html.md",
+    ]
+
+    translate(built, "weights")
+    done = built.build(SITE_URL=ADDRESS)
+    assert done.returncode == 0, done.stderr
+    assert ran(done) == (2, 1)  # the two blocks of that page, for its words in figures
+    assert "fr: 1 of 2 pages translated" in done.stderr
+    page = parse(built, "fr/weights")
+    assert not page.select(".untranslated")
+    assert page.h1
+    assert "Les poids" in page.h1.get_text()
+    assert page.article
+    assert "lang" not in page.article.attrs
+    (canonical,) = page.select('link[rel="canonical"]')
+    assert canonical["href"] == f"{ADDRESS}fr/weights/"
+    assert parse(built, "fr").select(".untranslated")
+    for other in ("weights", "zh/weights", "fr/weights"):
+        (french,) = parse(built, other).select('head link[hreflang="fr"]')
+        assert french["href"] == f"{ADDRESS}fr/weights/"
+
+
+@pytest.mark.site
+def test_a_partial_language_stands_once_in_each_index(project: Project) -> None:
+    begin(project)
+    translate(project, "weights")
+    done = project.build(SITE_URL=ADDRESS)
+    assert done.returncode == 0, done.stderr
+    for folder in ("", "fr/"):
+        index = json.loads(project.read(f"site/{folder}search/search_index.json"))
+        places = [doc["location"] for doc in index["docs"]]
+        assert sorted(places) == ["", "weights/", "weights/#the-weights"]
+        assert NOTE not in str(index)
+    document = json.loads(project.read("site/numbers.json"))
+    assert document["languages"] == ["en", "zh"]
+    assert {record["lang"] for record in document["records"]} == {"en", "zh"}
+    assert "Français" not in project.read("site/llms.txt")
+    sitemap = project.read("site/sitemap.xml")
+    assert sitemap.count(f"<loc>{ADDRESS}fr/") == sitemap.count(f"<loc>{ADDRESS}fr/weights/") == 1
+    copies = {path.name for path in (project.root / "site/notebooks/fr").iterdir()}
+    assert copies == {"weights.ipynb"}
+
+
+def test_begun_a_language_asks_for_nothing(project: Project) -> None:
+    begin(project)
+    known = settings(project.root)
+    assert (known.languages, known.written, known.partial) == (
+        *(("en", "zh", "fr"), ("en", "zh")),
+        ("fr",),
+    )
+    assert project.faults() == []
+    project.write("docs/listings/weights.fr.toml", '[strings]\n"gone" = "parti"\n')
+    assert project.faults() == []
+
+
+def test_what_is_translated_is_compared(project: Project) -> None:
+    begin(project)
+    translate(project, "weights")
+    project.edit("docs/fr/weights.md", "{ #the-weights }", "{ #les-poids }")
+    project.write("docs/fr/gone.md", project.read("docs/en/index.md"))
+    told = "\n".join(project.faults())
+    assert "docs/fr/weights.md:17: heading or box: wanted #the-weights, got #les-poids" in told
+    assert "docs/fr/gone.md:1: has no translation docs/en/gone.md" in told
+
+
+def test_finished_a_language_names_all_that_is_missing_at_once(project: Project) -> None:
+    begin(project)
+    translate(project, "weights")
+    project.edit(WORDS, "partial = true\n", "")
+    told = project.faults()
+    assert "docs/en/index.md:1: has no translation docs/fr/index.md" in told
+    assert f"{WORDS}:1: has no [site.marks] colon, comma, and, space, stop" in told
+    assert f"{WORDS}:1: has no [site.untranslated] original, help" in told
+    assert f"{WORDS}:1: has no [relations] ≤, ≥, grows, falls, iff, not" in told
+    assert any("docs/listings/weights.fr.toml with [comments] and [strings]" in one for one in told)
+    assert not any("docs/fr/weights.md" in one for one in told)
+
+
+def test_the_report_lists_what_is_missing(project: Project) -> None:
+    begin_language(project.root, "fr")
+    report = report_missing(project.root, "fr")
+    assert report.startswith(LACKING)
+    assert "\n  docs/listings/weights.fr.toml: 1 strings\n" in report
+    assert (
+        "\n  mkdocs.yml: site_name, site_description, copyright, theme, nav_translations\n"
+        in report
+    )
+    assert report.endswith("\n\nEnglish stands in place of all this.")
+    translate(project, "weights")
+    assert report_missing(project.root, "fr").startswith("fr: 1 of 2 pages translated")
+    assert report_missing(project.root, "zh").endswith("Nothing is missing.")
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("", "CODE must be the code of a language like fr or pt-BR, got ''"),
+        ("French", "CODE must be the code of a language like fr or pt-BR, got 'French'"),
+        ("xx", r"CODE must be a language of the theme \(af, ar, .*, got xx"),
+        ("en", "CODE must be another language than that of the originals, got en"),
+        ("zh-hant", "zh-hant is made from another language, by docs/zh-hant.toml"),
+    ],
+)
+def test_a_code_that_is_no_new_language_is_refused(
+    project: Project, code: str, message: str
+) -> None:
+    project.made_language()
+    with pytest.raises(ScaffoldError, match=f"^{message}$"):
+        check_code(project.root, code)
+
+
+def test_words_without_an_entry_are_not_overwritten(project: Project) -> None:
+    project.write(WORDS, 'name = "Français"\n')
+    with pytest.raises(ScaffoldError, match=r"mkdocs\.yml must list fr, of which there is .*fr\.t"):
+        begin_language(project.root, "fr")
+    assert project.read(WORDS) == 'name = "Français"\n'
+
+
+def test_the_forms_of_a_plural_are_not_mixed() -> None:
+    english = {"figures": {"matrix": {"rows": {"one": "{n} row", "other": "{n} rows"}}}}
+    own = {"figures": {"matrix": {"rows": {"other": "{n} 行"}}}}
+    assert fill_missing(own, english) == own
+
+
+def test_stamping_a_page_passes_over_languages_that_lack_it(project: Project) -> None:
+    begin(project)
+    found = [path.name for _, path in find_translations(project.root, "index")]
+    assert found == ["index.md"]  # the Chinese one
+    with pytest.raises(SystemExit, match=r"docs/fr/index\.md does not exist"):
+        list(find_translations(project.root, "fr/index"))

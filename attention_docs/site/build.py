@@ -19,7 +19,7 @@ from attention_docs.running.result import STEPS, Result
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, relations, remade, translations, typed
+from attention_docs.site.read import honest, pasted, relations, remade, translations, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import find_translation_faults, strings, table
 from attention_docs.site.read.page import Page
@@ -57,6 +57,12 @@ def _digest(path: Path) -> str:
 
 def _text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _table_text(result: Result, lang: str) -> str:
+    """The table that a block shows, as text, or ""; what a figure draws is no source of a digit."""
+    drawing = result.figure.get(lang)
+    return drawing.alt if drawing and drawing.cells else ""
 
 
 def _listings(page: Page) -> list[tuple[Path, str]]:
@@ -139,10 +145,8 @@ class Build:
             found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
-            module = self.root / "attention_docs" / f"{page.slug.replace('-', '_')}.py"
-            text = module.read_text(encoding="utf-8") if module.is_file() else ""
             self.failures += [*page.failures, *translations.find_headings_without_id(page)]
-            self.failures += self.reader.once(typed.typed, page, beside=text)
+            self.failures += self.reader.once(typed.typed, page, beside=self._module_of(page))
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
             self.failures += self._faults_of(listing)
         self._compare()
@@ -271,6 +275,25 @@ class Build:
         """What is wrong with a page so far."""
         found = [failure for failure in self.failures if failure.path == page.path]
         return found + self.executor.failures(page)
+
+    def find_pasted(self, page: Page) -> Iterable[Failure]:
+        """Results that a page types instead of printing them, once all of it has run."""
+        results = self.results(page)
+        if page.origin or len(results) < len(page.blocks):
+            return []
+        shown = [
+            (block.line, f"{one.text_in(page.lang)} {_table_text(one, page.lang)}")
+            for block, one in zip(page.blocks, results, strict=True)
+        ]
+        for value in page.values:
+            if value.after and not value.counted:
+                texts = results[value.after - 1].values_in(page.lang)
+                shown.append((value.line, texts.get((value.expression, value.spec), "")))
+        return pasted.find_pasted(page, shown, self._module_of(page))
+
+    def _module_of(self, page: Page) -> str:
+        """The text of the module that is named after a page, or ""."""
+        return _text_of(self.root / "attention_docs" / f"{page.slug.replace('-', '_')}.py")
 
     @cached_property
     def chapters(self) -> dict[str, Chapters]:

@@ -293,6 +293,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         woven, folder = turn.woven, self.build.addresses.folder(turn.source.lang)
         if turn.source.origin and turn.source.documents:
             html = remade.documentation(self.build.scripts[turn.source.lang], html)
+        woven.failures += self.build.find_pasted(turn.source)
         html = blocks.faults(woven) + html
         turn.made = made(page, html, woven, folder)
         self.failures += woven.failures

@@ -21,9 +21,9 @@ from attention_docs.site.read import relations
 from attention_docs.site.read.listing import read_listing
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.passage import Passage
-from attention_docs.site.read.pieces import Block, Box, End, Fence
+from attention_docs.site.read.pasted import DECIMAL, TENSOR, VECTOR
+from attention_docs.site.read.pieces import Fence
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.syntax import CODE_SPAN, VALUE
 from attention_docs.site.read.translations import compare, find_headings_without_id
 from attention_docs.words import table as words_table
 from tests.conftest import (
@@ -42,17 +42,7 @@ from tests.conftest import (
 
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
 SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in SLUGS]
-TENSOR = re.compile(r"tensor\(\[|array\(\[")
-VECTOR = re.compile(r"\[[\s\d.,e+-]*\d[\s\d.,e+-]*,[\s\d.,e+-]*\d[\s\d.,e+-]*\]")
-MATRIX = re.compile(r"\\begin\{[bp]matrix\}([-\s\d.&\\]+)\\end")
-DECIMAL = re.compile(r"(?<![\w.§])(?<!Python )-?\d+\.\d+(?:e-?\d+)?(?![\w.]*\.\d)")
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-TARGET = re.compile(r"\]\([^)]*\)|<[^>]*>|arXiv:\S+")
-
-
-def bare(text: str) -> str:
-    """Rows of numbers without white space and without the dots of whole floats."""
-    return re.sub(r"\s|(?<=\d)\.0*(?=[],\s])", "", text)
 
 
 def name_of(path: Path) -> str:
@@ -160,91 +150,6 @@ def test_a_list_is_numbered_as_its_language_likes() -> None:
     """Markdown counts the items itself, so a marker is no number of the text."""
     passage = Passage(1, 1, "", "", "1. Two of 3.\n   2) Four of 5.\n")
     assert passage.numerals() == {"3": 1, "5": 1}
-
-
-def tasks(page: Source) -> str:
-    """The text of the exercises without their hints and answers."""
-    kinds, found = [], []
-    for piece in page.pieces:
-        if isinstance(piece, Box):
-            kinds.append(piece.kind)
-        elif isinstance(piece, End):
-            kinds.pop()
-        elif kinds == ["exercise"] and not isinstance(piece, Block | Fence):
-            found.append(page.lines[piece.line - 1])
-    return "\n".join(found)
-
-
-def chapter_part(page: Source, line: int) -> int:
-    """The line of the heading of level 2, or above, that a line stands under."""
-    heads = [one.line for one in page.passages if one.level <= 2 and not one.kind]
-    return max((head for head in heads if head <= line), default=0)
-
-
-@pytest.fixture(scope="module")
-def records_of(numbers_json: dict[str, Any]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The records of each page, by its language and name."""
-    found = defaultdict(list)
-    for record in numbers_json["records"]:
-        found[record["lang"], record["slug"]].append(record)
-    return found
-
-
-def allowed_in(page: Source, records: list[dict[str, Any]]) -> tuple[dict[int, set[str]], str]:
-    """The decimals that each part of a page may hold, and all text that may hold its vectors."""
-    lines = {f"out-{block.id}": block.line for block in page.blocks}
-    code = " ".join(section.code for block in page.blocks for section in block.sections)
-    module = ROOT / "attention_docs" / f"{page.slug.replace('-', '_')}.py"
-    code += module.read_text(encoding="utf-8") if module.is_file() else ""  # data of an example
-    printed: dict[int, str] = defaultdict(lambda: f"{code} {tasks(page)}")
-    for record in records:
-        line = lines.get(record["id"], record["line"])
-        table = record["figure"] if record.get("table") else ""
-        printed[chapter_part(page, line)] += f" {record['text']} {table}"
-    heads = {chapter_part(page, one.line) for one in page.passages}
-    found = {head: set(re.findall(r"\d+\.\d+(?:e-?\d+)?", printed[head])) for head in heads}
-    return found, bare(" ".join(printed.values()))
-
-
-@pytest.mark.site
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_no_result_is_pasted(
-    path: Path, records_of: dict[tuple[str, str], list[dict[str, Any]]]
-) -> None:
-    """Vectors, matrices and decimals stand in a page only where its blocks hold or print them, or
-    where an exercise gives them. A decimal must have been printed under the same heading (of level
-    2): one that another section happens to print is no source. Percentages, large numbers, code
-    spans, headings: attention_docs/site/read/typed.py."""
-    page = sections(path)
-    by_section, vectors_of = allowed_in(page, records_of[page.lang, page.slug])
-    pasted = []
-    for part in page.passages:
-        allowed = by_section[chapter_part(page, part.line)]
-        for line in part.text.split("\n"):
-            typed = TARGET.sub(" ", VALUE.sub(" ", line.replace("{.}", ".")))
-            prose = CODE_SPAN.sub(" ", typed)
-            if TENSOR.search(typed):
-                pasted.append(f"{page.path}: {line!r} holds a tensor")
-            pasted += [
-                f"{page.path}: {vector} in {line!r} was typed, not printed"
-                for vector in VECTOR.findall(typed)
-                if bare(vector) not in vectors_of
-            ]
-            pasted += [
-                f"{page.path}: {decimal} in {line!r} was typed, not printed"
-                for decimal in DECIMAL.findall(prose)
-                if decimal.lstrip("-") not in allowed
-            ]
-        for matrix in MATRIX.findall(part.text):
-            rows = [
-                "[" + row.replace("&", ",") + "]" for row in re.split(r"\\\\(?:\[\dpt\])?", matrix)
-            ]
-            pasted += [
-                f"{page.path}: the matrix row {row} in #{part.id} was typed, not printed"
-                for row in rows
-                if "," in row and bare(row) not in vectors_of
-            ]
-    assert not pasted
 
 
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")

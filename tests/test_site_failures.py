@@ -113,6 +113,25 @@ PAGE = {
         ),
     },
     "rendering": {
+        "typed decimal": (
+            "{{ weights[0]:.4f }}, [",
+            "0.0635, [",
+            18,
+            "0.0635 was typed, and no block of this section prints it: write {{ expression:.4f }}",
+        ),
+        "typed vector": (
+            "The first weight",
+            "Of the weights [0.0634, 0.4683, 0.4682] the first",
+            18,
+            "[0.0634, 0.4683, 0.4682] was typed, and no block of this page prints it",
+        ),
+        "typed matrix": (
+            "$w = ",
+            "$\\begin{bmatrix} 1 & 9 \\end{bmatrix} = ",
+            19,
+            "the row [1 , 9] was typed, and no block of this page prints it",
+        ),
+        "typed tensor": ("The first weight", "Of array([w]) the first", 18, "a tensor was typed"),
         "formula": ("$w = ", "$\\frac{w = ", 19, "formula: "),
         "unknown command": ("$w = ", "$\\nothing w = ", 19, "formula: "),
         "broken link": ("(#weights ", "(nowhere.md ", 18, "contains a link 'nowhere.md'"),

@@ -15,6 +15,7 @@ from attention_docs.site.addresses import relative
 from attention_docs.site.content import Content
 from attention_docs.site.fingerprints import Fingerprints
 from attention_docs.site.publish.catalogue import Catalogue, Placed
+from attention_docs.site.read import pasted
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Request
@@ -28,6 +29,12 @@ from attention_docs.site.target import Target
 
 Parts = dict[tuple[str, str, str], str | None]
 """What comments have asked for: by kind, name, and the fingerprint of the language."""
+
+
+def _table_text(result: Result, lang: str) -> str:
+    """The table that a block shows, as text, or ""; what a figure draws is no source of a digit."""
+    drawing = result.figure.get(lang)
+    return drawing.alt if drawing and drawing.cells else ""
 
 
 class Build(Content):
@@ -90,6 +97,21 @@ class Build(Content):
         """What is wrong with a page so far."""
         found = [failure for failure in self.failures if failure.path == page.path]
         return found + self.executor.failures(page)
+
+    def find_pasted(self, page: Page) -> Iterable[Failure]:
+        """Results that a page types instead of printing them, once all of it has run."""
+        results = self.results(page)
+        if page.origin or len(results) < len(page.blocks):
+            return []
+        shown = [
+            (block.line, f"{one.text_in(page.lang)} {_table_text(one, page.lang)}")
+            for block, one in zip(page.blocks, results, strict=True)
+        ]
+        for value in page.values:
+            if value.after and not value.counted:
+                texts = results[value.after - 1].values_in(page.lang)
+                shown.append((value.line, texts.get((value.expression, value.spec), "")))
+        return pasted.find_pasted(page, shown, self.module_text(page))
 
     @cached_property
     def chapters(self) -> dict[str, Chapters]:

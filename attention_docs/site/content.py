@@ -157,11 +157,14 @@ class Content:
             self._convert_language(script)
         self._compare_entries()
 
-    def _check_page(self, page: Page) -> None:
+    def module_text(self, page: Page) -> str:
+        """The text of the module that is named after a page, or ""."""
         module = self.root / "attention_docs" / f"{page.slug.replace('-', '_')}.py"
-        text = module.read_text(encoding="utf-8") if module.is_file() else ""
+        return module.read_text(encoding="utf-8") if module.is_file() else ""
+
+    def _check_page(self, page: Page) -> None:
         self.failures += [*page.failures, *translations.find_headings_without_id(page)]
-        self.failures += self.reader.once(typed.typed, page, beside=text)
+        self.failures += self.reader.once(typed.typed, page, beside=self.module_text(page))
 
     def _find_listing_faults(
         self, listing: Path, functions: Sequence[str], store: Store

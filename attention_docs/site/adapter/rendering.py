@@ -68,6 +68,7 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     source, assembled, build = known.source, known.assembled, state.build
     if (script := build.scripts.get(source.lang)) and source.documents:
         html = remade.documentation(script, html)
+    assembled.failures += build.find_pasted(source)
     html = blocks.faults(assembled) + html
     known.rendered = made(page, html, assembled, build.addresses.folder(source.lang))
     state.failures += assembled.failures

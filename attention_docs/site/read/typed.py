@@ -7,7 +7,7 @@ by an exercise; or the front matter says why it is typed:
     typed:
       65504: the largest number of float16
 
-Decimals in sentences need the results: tests/test_pages.py. Outside of this stand years, what
+Decimals in sentences need the results to be judged: `pasted`. Outside of this stand years, what
 follows a # or §, names such as 001.4, the level of an interval, and links to other sites.
 """
 

@@ -109,7 +109,10 @@ class BuildState:
     def read_sources(self) -> None:
         """Read and compare all pages, and begin to run what is not finished."""
         build = self.build
-        build.read()
+        try:
+            build.read()
+        except Failure as failure:  # a table that cannot be read at all
+            build.failures.append(failure)
         self.stop_on(build.failures)
         self.sources = {build.root / page.path: page for page in build.all}
         build.executor.start(

@@ -34,7 +34,9 @@ REFUSED |= {"link", "meta", "object", "script", "set", "style"}
 ADDRESSES = {"action", "background", "data", "formaction", "href", "poster", "src", "srcset"}
 ADDRESSES |= {"xlink:href"}
 SCHEMES = {"http", "https", "mailto"}
-STYLED = re.compile(r"--[\w-]+|color|max-width|min-width|paint-order|width")
+STYLED = re.compile(
+    r"--[\w-]+|background|color|font-family|font-style|max-width|min-width|paint-order|width"
+)
 """What a style sets: of figures. Its values ask no other site."""
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from attention_docs.running.result import STEPS, Result
 from attention_docs.site.addresses import Addresses, relative
 from attention_docs.site.publish.catalogue import Catalogue, Placed
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, relations, remade, translations, typed
+from attention_docs.site.read import honest, navigation, relations, remade, translations, typed
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import find_translation_faults, strings, table
 from attention_docs.site.read.page import Page
@@ -27,8 +27,10 @@ from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script import Script, read_script
 from attention_docs.site.read.settings import settings
-from attention_docs.site.render import terms
+from attention_docs.site.read.syntax import NAVIGATED
+from attention_docs.site.render import reading_time, terms
 from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.navigation import describe_chapter
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.weave import FILES, Links, Woven
 from attention_docs.site.run.execute import Executor, public_versions
@@ -130,6 +132,7 @@ class Build:
         self.failures: list[Failure] = []
         self._read: dict[str, str] = {}  # what was read of a page, as one word, by its path
         self.parts: dict[tuple[str, str, str], str | None] = {}  # that comments have asked for
+        self._lengths: dict[str, reading_time.Length] = {}
         self._parts_before = before.parts if before and before.root == root else {}
 
     def read(self) -> None:
@@ -146,6 +149,8 @@ class Build:
         for listing in sorted((self.root / "docs" / "listings").glob("*.py")):
             self.failures += self._faults_of(listing)
         self._compare()
+        originals, *others = (self.pages[lang] for lang in self.written)
+        self.failures += navigation.find_faults(self.settings.navigation, originals, others)
         for script in self.scripts.values():
             self._make(script)
         self._compare_entries()
@@ -237,6 +242,24 @@ class Build:
         """What HTML calls each language: where it differs from the code, its words say so."""
         return {lang: self.words(lang)["site"].get("tag", lang) for lang in self.languages}
 
+    def measure(self, page: Page) -> reading_time.Length:
+        """How long the main line of a page is, and how long it takes to read."""
+        if page.path not in self._lengths:
+            self._lengths[page.path] = reading_time.measure(page, self.results(page))
+        return self._lengths[page.path]
+
+    def minutes(self, lang: str) -> dict[str, int]:
+        """The minutes that each chapter takes to read, in a language."""
+        pages = self.pages[lang]
+        return {slug: self.measure(pages[slug]).minutes for slug in self.numbered if slug in pages}
+
+    def answers(self, lang: str) -> dict[str, int]:
+        """What `{{ site.… }}` stands for on a page in a language."""
+        minutes = self.minutes(lang)
+        path = (minutes[slug] for slug in self.settings.navigation.path if slug in minutes)
+        by_chapter = {f'minutes["{slug}"]': number for slug, number in minutes.items()}
+        return {**self.counts, **by_chapter, "path_minutes": sum(path)}
+
     @cached_property
     def counts(self) -> dict[str, int]:
         """What the site holds, counted in one language: `{{ site.outputs }}` and so on."""
@@ -284,18 +307,20 @@ class Build:
                 pages,
                 self.numbered,
                 self.results,
+                self.settings.navigation,
+                self.pages[self.written[0]],
+                self.settings.sections[lang],
+                partial(self.minutes, lang),
                 self.scripts.get(lang),
                 self.written[0],
             )
             for lang, pages in self.pages.items()
         }
 
-    @cached_property
+    @property
     def numbered(self) -> dict[str, int]:
-        """The chapters with their numbers: pages that have a listing, in the order of reading."""
-        listings = {path.stem for path in (self.root / "docs" / "listings").glob("*.py")}
-        found = [slug for slug in self.settings.order if slug in listings and slug != "index"]
-        return {slug: number for number, slug in enumerate(found, start=1)}
+        """The chapters with their numbers, in the order of reading."""
+        return self.settings.navigation.chapters
 
     @cached_property
     def entries(self) -> dict[str, dict[str, list[terms.Term]]]:
@@ -342,7 +367,7 @@ class Build:
             page,
             self.results(page),
             self.words(page.lang),
-            counts=self.counts if counted else {},
+            counts=self.answers(page.lang) if counted else {},
             failures=self.failures_of(page),
             expand=lambda request: self._expand(page, request),
             glossary=entries.get("glossary", ()),
@@ -350,7 +375,16 @@ class Build:
             links=self.links(page),
             versions=public_versions(),
             numbered=self.numbered,
+            titles={slug: one.title for slug, one in self.pages[page.lang].items()},
+            opening=self._opening(page),
         )
+
+    def _opening(self, page: Page) -> str:
+        """The line above the title of a chapter."""
+        if page.slug not in self.numbered:
+            return ""
+        minutes = self.measure(page).minutes
+        return describe_chapter(page.slug, minutes, self.chapters[page.lang])
 
     def _expand(self, page: Page, request: Request) -> str | None:
         """The part that a comment asks for, as it was while all that it is made of is the same.
@@ -361,11 +395,12 @@ class Build:
         if key in self._parts_before:
             return self.parts.setdefault(key, self._parts_before[key])
         try:
-            part = expand(request, self.chapters[page.lang])
+            part = expand(request, self.chapters[page.lang], page.slug)
         except Failure as failure:
             self.failures.append(failure)
             return None
-        if not self.executor.failed:  # with what runs another time it may be another
+        # With what runs another time it may be another.
+        if not self.executor.failed and request.kind not in NAVIGATED:
             self.parts[key] = part
         return part
 
@@ -484,12 +519,17 @@ class Build:
     @cached_property
     def _around(self) -> dict[str, str]:
         """What the pages of a language show of each other: titles, marks, which have notebooks."""
-        shown = ("title", "icon", "status", "subtitle")
+        shown = ("icon", "status", "subtitle", "question")
+        builds_on = [str(page.builds_on) for page in self.pages[self.written[0]].values()]
         listings = [one.listing for one in self.catalogue.pages]
         return {
             lang: key_of(
-                *(str([page.meta.get(name) for name in shown]) for page in pages.values()),
+                *(
+                    str([page.title, *(page.meta.get(name) for name in shown)])
+                    for page in pages.values()
+                ),
                 *listings,
+                *builds_on,
             )
             for lang, pages in self.pages.items()
         }

@@ -264,7 +264,10 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             return markdown
         if self.stopped:
             return ""
-        page.meta = {**source.meta, "search": {"exclude": True}}  # from the theme's own index
+        excluded = {"exclude": True}  # from the theme's own index
+        page.meta = {**source.meta, "title": source.title, "search": excluded}
+        number = self.build.numbered.get(source.slug)
+        page.title = f"{number}. {source.title}" if number else source.title  # in the navigation
         if glyph(source.slug):
             page.meta["icon"] = f"chapter/{source.slug}"  # in the navigation
         turn = self.turns[page.file.src_uri] = self._turn(source)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from attention_docs.colours import name_colour, read_palette
 from attention_docs.running.result import STEPS, Result
@@ -252,6 +253,16 @@ class Build:
         """The minutes that each chapter takes to read, in a language."""
         pages = self.pages[lang]
         return {slug: self.measure(pages[slug]).minutes for slug in self.numbered if slug in pages}
+
+    def measure_chapters(self) -> dict[str, Any]:
+        """How long each chapter is in each language, and which chapters are the path."""
+        chapters = {
+            lang: {
+                slug: asdict(self.measure(pages[slug])) for slug in self.numbered if slug in pages
+            }
+            for lang, pages in self.pages.items()
+        }
+        return {"path": self.settings.navigation.path, "chapters": chapters}
 
     def answers(self, lang: str) -> dict[str, int]:
         """What `{{ site.… }}` stands for on a page in a language."""

@@ -396,7 +396,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             for placed in build.catalogue.pages
             if (turn := by_path.get(placed.page.path)) and turn.made
         ]
-        site.beside(self.place.stage, build.catalogue, pages, executor, build.known)
+        reading = build.measure_chapters()
+        site.beside(self.place.stage, build.catalogue, pages, executor, build.known, reading)
         styles.write_styles(self.place.stage, Path(config.docs_dir), self.sheets)
         if build.target.live:
             live_pages.beside(self.place.stage, build.root, build.cache, build.executor.locales)

@@ -14,6 +14,7 @@ from typing import Any
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
+from attention_docs.site.read.syntax import MINUTES
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ def find_faults(
             if not page.question:
                 message = "the front matter has no question: the card of the page asks it"
                 yield Failure(page.path, 1, message)
+        for page in pages.values():
+            yield from _find_unknown_chapters(navigation, page)
     for slug, page in originals.items():
         for name in page.builds_on:
             yield from _find_order_faults(navigation, slug, page, name)
@@ -112,6 +115,15 @@ def find_faults(
             if page.builds_on:
                 message = "builds_on stands in the original alone: delete it here"
                 yield Failure(page.path, page.line_of("builds_on"), message)
+
+
+def _find_unknown_chapters(navigation: Navigation, page: Page) -> Iterator[Failure]:
+    """Minutes of a page that is no chapter."""
+    for value in page.values:
+        asked = MINUTES.fullmatch(value.expression)
+        if asked and asked["slug"] not in navigation.chapters:
+            message = f"site.minutes: {asked['slug']} is not a chapter of the navigation"
+            yield Failure(page.path, value.line, message)
 
 
 def _find_order_faults(

@@ -19,8 +19,8 @@ def make_cards(name: str, chapters: Chapters) -> str:
         card = f"{_mark(slug, chapters)} {_link(slug, chapters)}{{ .card }} "
         card += chapters.page(slug).question
         if slug in numbers:
-            minutes = chapters.words["site"]["chapter"]["minutes"]
-            card += f" *{minutes.format(chapters.minutes()[slug])}*{{ .minutes }}"
+            minutes = _say_minutes(chapters.minutes()[slug], chapters)
+            card += f" *{minutes}*{{ .minutes }}"
         lines.append(card)
     return "\n".join(lines)
 
@@ -59,10 +59,16 @@ def describe_chapter(slug: str, minutes: int, chapters: Chapters) -> str:
     if number is None:
         return ""
     words = chapters.words["site"]["chapter"]
-    said = [words["number"].format(number), words["minutes"].format(minutes)]
+    said = [words["number"].format(number), _say_minutes(minutes, chapters)]
     if part:  # "Part 1" of "Part 1: Attention from scratch"
         said.insert(0, re.split("[:：]", name_part(part.title, chapters))[0])
     return " · ".join(said)
+
+
+def _say_minutes(minutes: int, chapters: Chapters) -> str:
+    words = chapters.words["site"]["chapter"]
+    said: str = words["minute"] if minutes == 1 else words["minutes"].format(minutes)
+    return said
 
 
 def _mark(slug: str, chapters: Chapters) -> str:

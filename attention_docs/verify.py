@@ -52,6 +52,7 @@ SHAPE: dict[str, type] = {
     "sha256": dict,
     "pages": dict,
     "results": list,
+    "reading": dict,
     "records": list,
 }
 FIELDS: dict[str, dict[str, type]] = {
@@ -295,10 +296,10 @@ class Verdict:
 
 def verdicts(document: Document, found: Mapping[str, Any]) -> Iterator[Verdict]:
     """What has become of each value of a site."""
-    counts = counted(document)
+    counts = {lang: count_site(document, lang) for lang in document["languages"]}
     for record in document["records"]:
         blocks = found.get(record["slug"], [])
-        state, reason = _compared(record, blocks, counts)
+        state, reason = _compared(record, blocks, counts[record["lang"]])
         yield Verdict(record["slug"], record["lang"], record["id"], state, reason)
     recorded = {(r["lang"], r["slug"], r["block"]) for r in document["records"] if "figure" in r}
     for slug, blocks in found.items():
@@ -309,8 +310,11 @@ def verdicts(document: Document, found: Mapping[str, Any]) -> Iterator[Verdict]:
                     yield Verdict(slug, lang, f"block-{number}", DIFFERS, reason)
 
 
-def counted(document: Document) -> dict[str, str]:
-    """What a site says of itself: `site.pages` and so on, in its first language."""
+def count_site(document: Document, lang: str) -> dict[str, str]:
+    """What a site says of itself in a language: `site.pages`, `site.path_minutes` and so on.
+
+    Minutes are sums over the lengths of chapters, which the build has measured.
+    """
     first = document["languages"][0]
     kinds = Counter(r["kind"] for r in document["records"] if r["lang"] == first)
     results = document["results"]
@@ -323,6 +327,10 @@ def counted(document: Document) -> dict[str, str]:
         "results": len(results),
         "computed": sum("uncomputed" not in one for one in results),
     }
+    reading = document["reading"]
+    minutes = {slug: one["minutes"] for slug, one in reading["chapters"].get(lang, {}).items()}
+    found |= {f'minutes["{slug}"]': number for slug, number in minutes.items()}
+    found["path_minutes"] = sum(minutes.get(slug, 0) for slug in reading["path"])
     return {f"site.{name}": str(number) for name, number in found.items()}
 
 

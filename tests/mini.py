@@ -50,7 +50,7 @@ print(name, text(weights, ".4f"))
     "docs/listings/constants.zh.toml": '[strings]\n"constants" = "constants"\n',
     "attention_docs/mini.py": '"""A module of the test project."""\n\nCONSTANT = 7\n',
     "docs/en/index.md": """---
-title: Constants
+question: What is it?
 description: A test page.
 ---
 
@@ -63,7 +63,7 @@ description: A test page.
 The constant is {{ CONSTANT }}.
 """,
     "docs/en/weights.md": """---
-title: Weights
+question: What is it?
 description: A test page.
 ---
 
@@ -128,7 +128,7 @@ def _begun(folder: Path) -> Path:
     skip = shutil.ignore_patterns("__pycache__")
     for part in SHARED:
         shutil.copytree(ROOT / part, root / part, ignore=skip)
-    nav = "nav:\n  - Home: index.md\n  - weights.md\n\n"
+    nav = "nav:\n  - index.md\n  - weights.md\n\n"
     config = re.sub(r"^nav:\n.*?\n\n", nav, CONFIG, flags=re.S | re.M)
     # In two languages; a test that wants the one that is made from them says so.
     config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
@@ -155,7 +155,7 @@ def build(
 
 
 GALLERY = """---
-title: Mistakes
+question: What is it?
 description: A test page.
 ---
 

@@ -30,21 +30,23 @@ def shown(tmp_path: Path) -> Callable[..., HtmlElement]:
     def show(text: str, lang: str = "en") -> HtmlElement:
         path = tmp_path / "docs" / lang / "page.md"
         path.parent.mkdir(parents=True)
-        path.write_text(f"---\ntitle: Page\n---\n\n{text}\n", encoding="utf-8")
+        path.write_text(f"# Page {{ #page }}\n\n{text}\n", encoding="utf-8")
         extension = SiteExtension()
-        extension.woven = Woven(read_page(path, tmp_path), [], words(lang))
+        numbers = {"masking": 6, "positions": 8, "softmax": 3}
+        page = read_page(path, tmp_path)
+        extension.woven = Woven(page, [], words(lang), numbered=numbers)
         md = Markdown(extensions=["attr_list", extension])
         return lxml.html.fragment_fromstring(md.convert(extension.woven.markdown()), "article")
 
     return show
 
 
-TWO = """1. [Masking](masking.md){ .card .core } Who may look at *whom*?
+TWO = """1. [Masking](masking.md){ .card } Who may look at *whom*?
 2. [Positions](positions.md){ .card } And $n$?
 
 Between.
 
-1. [Softmax](softmax.md){ .card } What does it do?
+1. [Softmax](softmax.md){ .card } What does it do? *20 minutes*{ .minutes }
 
 And.
 
@@ -63,18 +65,16 @@ def test_a_list_becomes_cards(shown: Callable[..., HtmlElement]) -> None:
     told = [
         [part.text_content() for part in card if part.get("class") != "glyph"] for card in cards
     ]
-    assert told[0] == ["1", "Masking", "Who may look at whom?", "core path"]
-    assert told[1][:2] == ["2", "Positions"]
-    assert told[2] == ["3", "Softmax", "What does it do?"]  # chapters are counted through
-    assert told[3] == ["1", "API", "Which functions?"]
+    assert told[0] == ["6", "Masking", "Who may look at whom?"]  # the numbers of the chapters
+    assert told[1][:2] == ["8", "Positions"]
+    assert told[2] == ["3", "Softmax", "What does it do? 20 minutes"]
+    assert [one.text for one in cards[2].find_class("minutes")] == ["20 minutes"]
+    assert told[3] == ["1", "API", "Which functions?"]  # no chapter: its place in the list
     assert [len(card.xpath(".//svg")) for card in cards] == [1, 1, 1, 0]
 
 
-def test_a_card_explains_no_terms_and_speaks_the_page_s_language(
-    shown: Callable[..., HtmlElement],
-) -> None:
-    article = shown("1. [掩码](masking.md){ .card .core } 谁可以看谁？", "zh")
-    assert article.xpath("string(//*[@class='on-path'])") == "主线"
+def test_a_card_explains_no_terms(shown: Callable[..., HtmlElement]) -> None:
+    article = shown("1. [掩码](masking.md){ .card } 谁可以看谁？", "zh")
     assert article.xpath("//a/@class") == ["card-title"]
 
 

@@ -111,7 +111,7 @@ def check(markdown: str, path: str) -> list[str]:
     """Every fault of a page as `path:line: what is wrong`."""
     found: list[tuple[int, str]] = []
     for number, line in enumerate(markdown.split("\n"), start=1):
-        words = TEX_TEXT.findall(line) + re.findall(r"^(?:title|description): *(.*)", line)
+        words = TEX_TEXT.findall(line) + re.findall(r"^(?:description|question): *(.*)", line)
         for text in words:
             found += [(number, fault) for fault in faults_of(INLINE.sub(INSERT, text.strip('"')))]
     for number, line, after in prose(markdown):
@@ -213,7 +213,7 @@ def test_what_is_right_passes(line: str) -> None:
         ("被分数所决定", "被……所……"),
         ("这是*重点*。", "not slanted"),
         ("$$ a && \\text{得分} $$", "does not use"),
-        ("---\ntitle: 分数(score)\n---\n", "full-width brackets"),
+        ("---\ndescription: 分数(score)\n---\n", "full-width brackets"),
         ("一句话断在\n这里。", "line break"),
     ],
 )

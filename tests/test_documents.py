@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
+from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import settings
 from tests.conftest import ROOT
 
@@ -64,10 +65,14 @@ def test_every_command_is_one_of_the_makefile(document: str) -> None:
     assert {name for text in code for name in COMMAND.findall(text)} <= {*phony.split()}
 
 
-def test_the_chapters_of_the_readme_stand_in_the_order_of_reading() -> None:
-    listed = re.findall(r"(?m)^\| \[[^]]+\]\(docs/en/([\w-]+)\.md\)", read("README.md"))
-    assert listed == [slug for slug in settings(ROOT).order if slug in listed]
-    assert len(listed) > 10
+def test_the_readme_lists_the_chapters_as_the_navigation_and_the_pages_have_them() -> None:
+    navigation = settings(ROOT).navigation
+    rows = re.findall(r"(?m)^\| \[(.+?)\]\(docs/en/([\w-]+)\.md\) \| (.+) \|$", read("README.md"))
+    pages = [read_page(ROOT / "docs" / "en" / f"{slug}.md", ROOT) for slug in navigation.chapters]
+    assert rows == [(page.title, page.slug, page.question) for page in pages]
+    heads = re.findall(r"(?m)^\| (Part .+?) \|", read("README.md"))
+    parts = [part for name, part in navigation.ids.items() if name.startswith("part-")]
+    assert heads == [part.title for part in parts]
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob(".github/**/*.yml")), ids=lambda path: path.stem)

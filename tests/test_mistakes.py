@@ -315,9 +315,7 @@ def expand(tmp_path: Path) -> Callable[..., str]:
     )
     fences = "\n\n".join(f'```python exec="1"\n--8<-- "page.py:{k}"\n```' for k in sections)
     path = docs / "en" / "page.md"
-    path.write_text(
-        f"---\ntitle: Page\n---\n\n# Page {{ #page }}\n\n## M {{ #mistake }}\n\n{fences}"
-    )
+    path.write_text(f"# Page {{ #page }}\n\n## M {{ #mistake }}\n\n{fences}")
     pages = {"page": read_page(path, tmp_path)}
     results = [Result(text="1\ny"), Result(text="2")]
 

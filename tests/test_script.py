@@ -239,7 +239,7 @@ def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
     assert page.title.get_text() == "遮罩 - 注意力：推導與執行"
     nav = page.select_one(".md-nav--primary")
     assert nav
-    assert "第一部分：從零推導自注意力" in nav.get_text()
+    assert "第一部分：從零開始的注意力" in nav.get_text()
     skip = page.select_one(".md-skip")
     assert skip
     assert skip.get_text(strip=True) == "跳轉到"
@@ -357,7 +357,7 @@ def test_what_has_no_answer_is_told_with_file_and_line(hant: Project) -> None:
     hant.edit("attention_docs/words/zh.toml", 'hint = "提示"', 'hint = "曲子"')
     head = "| 中文 | English | 又称 | 章 | 含义 |\n|---|---|---|---|---|\n"
     row = "| 池化 | pooling | – | – | 取值。 |\n"
-    hant.write("docs/zh/glossary.md", f"---\ntitle: t\n---\n\n{head}{row}")
+    hant.write("docs/zh/glossary.md", f"# t {{ #t }}\n\n{head}{row}")
     words.cache_clear()
     told = faults(hant)
     assert "docs/zh/weights.md:23: “干” in" in told

@@ -61,7 +61,7 @@ def boxed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.edit(
         "docs/en/weights.md", "| name | weight |", BOXES + "\n| name | weight |", both=True
     )
-    head = "---\ntitle: Results\ndescription: All.\n---\n\n# Results { #results }"
+    head = "---\ndescription: All.\n---\n\n# Results { #results }"
     for lang in LANGUAGES:
         project.write(f"docs/{lang}/results.md", f"{head}\n\n<!-- results -->\n")
     project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - results.md\n")
@@ -171,7 +171,7 @@ FAULTS = {
 def test_a_box_that_is_wrong_is_a_fault_with_its_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "docs" / "en" / "t.md"
     path.parent.mkdir(parents=True)
-    path.write_text(f"---\ntitle: T\ndescription: T\n---\n\n# T {{ #t }}\n\n{text}")
+    path.write_text(f"---\nquestion: T?\ndescription: T\n---\n\n# T {{ #t }}\n\n{text}")
     found = [str(failure) for failure in read_page(path, tmp_path).failures]
     assert any(FAULTS[text] in one for one in found), found
     assert all(one.startswith("docs/en/t.md:") for one in found)

@@ -290,8 +290,7 @@ def test_zip_of_a_site_with_and_without_an_address(project: Project, address: st
     for lang in LANGUAGES:  # the page that origins link to
         project.write(
             f"docs/{lang}/api/softmax.md",
-            "---\ntitle: API\ndescription: A test page.\n---\n\n# API { #api }\n\n"
-            "::: attention_docs.softmax\n",
+            "---\ndescription: A test page.\n---\n\n# API { #api }\n\n::: attention_docs.softmax\n",
         )
     project.edit("mkdocs.yml", "  - weights.md", "  - weights.md\n  - api/softmax.md")
     project.stamp()

@@ -319,8 +319,8 @@ def test_all_faults_are_reported_and_not_the_first_alone(project: Project) -> No
 
 
 def test_a_page_without_translation_and_a_stale_translation(project: Project) -> None:
-    project.write("docs/zh/alone.md", "---\ntitle: x\n---\n\n# x { #alone }\n")
-    project.write("docs/en/lonely.md", "---\ntitle: x\n---\n\n# x { #lonely }\n")
+    project.write("docs/zh/alone.md", "# x { #alone }\n")
+    project.write("docs/en/lonely.md", "# x { #lonely }\n")
     project.edit("docs/en/weights.md", "The first weight is", "Now the first weight is")
     found = "\n".join(project.faults())
     assert "docs/zh/alone.md:1: has no translation docs/en/alone.md" in found

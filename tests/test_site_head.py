@@ -47,10 +47,11 @@ def built(project: Project, **environment: str) -> Project:
         path = f"docs/{lang}/weights.md"
         project.edit(
             path,
-            "title: Weights\ndescription: A test page.",
-            f"title: {title}\ndescription: {about}",
+            "description: A test page.\n",
+            f"description: {about}\n",
         )
-    project.edit("docs/en/index.md", "title: Constants", "title: Attention, derived and executed")
+        project.edit(path, "# Weights {", f"# {title} {{")
+    project.edit("docs/en/index.md", "# Constants {", "# Attention, derived and executed {")
     project.stamp()
     done = project.build(**environment)
     assert done.returncode == 0, done.stderr

@@ -40,7 +40,7 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
 
 
 def glossary(project: Project, meaning: str) -> None:
-    head = "---\ntitle: Glossary\ndescription: A test page.\n---\n\n# Glossary { #glossary }\n"
+    head = "---\ndescription: A test page.\n---\n\n# Glossary { #glossary }\n"
     rows = "\n| term | English | meaning |\n|---|---|---|\n| weight | weight | {} |\n"
     for lang in ("en", "zh"):
         known = "What a key counts." if lang == "zh" else meaning
@@ -57,7 +57,7 @@ CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
     "nothing": (lambda project: None, set()),
     "prose of a page": (append("docs/zh/weights.md", "\nMore.\n"), {"docs/zh/weights.md"}),
     "title of a page": (
-        lambda project: project.edit("docs/zh/weights.md", "title: Weights", "title: Shares"),
+        lambda project: project.edit("docs/zh/weights.md", "# Weights", "# Shares"),
         CHINESE,  # it stands in the navigation
     ),
     "listing": (lambda project: project.edit(WEIGHTS, '"weights"', '"Weights"'), WEIGHT_PAGES),
@@ -130,7 +130,7 @@ def test_the_archive_is_offered_where_it_is_made(project: Project) -> None:
 
 
 def test_documentation_of_the_package_depends_on_all_of_it(project: Project) -> None:
-    page = "---\ntitle: API\ndescription: x\n---\n\n# API { #api }\n\n::: attention_docs.softmax\n"
+    page = "---\ndescription: x\n---\n\n# API { #api }\n\n::: attention_docs.softmax\n"
     for lang in ("en", "zh"):
         project.write(f"docs/{lang}/api/softmax.md", page)
     project.stamp()
@@ -230,7 +230,7 @@ def test_a_page_with_a_fault_is_never_taken_again(built: Project) -> None:
 def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_after_serving(
     project: Project,
 ) -> None:
-    page = "---\ntitle: {0}\ndescription: x\n---\n\n# {0} {{ #api }}\n\n::: small.{0}\n"
+    page = "---\ndescription: x\n---\n\n# {0} {{ #api }}\n\n::: small.{0}\n"
     project.write("small/__init__.py", '"""A package that is read sooner than ours."""\n')
     for name in ("softmax", "checks"):
         project.write(f"small/{name}.py", project.read(f"attention_docs/{name}.py"))
@@ -241,7 +241,8 @@ def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_afte
     first = project.build(site="first", **address)
     assert first.returncode == 0, first.stderr
     assert 'id="small.softmax.softmax"' in project.html("zh/api/softmax", "first")
-    project.edit("docs/en/weights.md", "title: Weights", "title: Shares")
+    project.edit("docs/en/weights.md", "# Weights", "# Shares")
+    project.stamp()
     assert project.build(site="kept", **address).returncode == 0
     elsewhere = {"ATTENTION_DOCS_CACHE": str(project.root / "empty")}
     assert project.build(site="cold", **address, **elsewhere).returncode == 0

@@ -21,7 +21,6 @@ def doubled(number: float, how_often: int = 1, a_name_that_makes_the_line_long: 
     return number * 2**how_often
 '''
 PAGE = """---
-title: Mini
 description: A test page.
 ---
 

@@ -96,8 +96,8 @@ def test_pages_that_use_one_name_differently_do_not_meet(built: Project) -> None
 
 
 def test_any_order_of_pages_gives_the_same_pages(built: Project) -> None:
-    nav = "  - Home: index.md\n  - weights.md\n"
-    built.edit("mkdocs.yml", nav, "  - weights.md\n  - Home: index.md\n")
+    nav = "  - index.md\n  - weights.md\n"
+    built.edit("mkdocs.yml", nav, "  - weights.md\n  - index.md\n")
     done = built.build(site="other", ATTENTION_DOCS_CACHE=str(built.root / "empty"))
     assert ran(done) == (3, 0)
     article = [

@@ -127,7 +127,6 @@ def test_a_page_that_a_save_leaves_alone_stays_whole(server: Server) -> None:
 def test_a_page_shows_what_changed_elsewhere(server: Server) -> None:
     row = "| weight | 权重 | What a key counts. |"
     page = f"""---
-title: Glossary
 description: A test page.
 ---
 

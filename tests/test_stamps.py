@@ -106,8 +106,8 @@ def test_a_stamp_is_the_hash_of_one_section(project: Project) -> None:
 
 
 def test_stamps_stand_on_lines_of_their_own_and_replace_the_old_ones() -> None:
-    text = "---\ntitle: x\ntranslated:\n  old:\n    0000\ntyped:\n  3: three\n---\n\n# x\n"
-    wanted = "---\ntitle: x\ntyped:\n  3: three\ntranslated:\n  a:\n    0b01\n---\n\n# x\n"
+    text = "---\ndescription: x\ntranslated:\n  old:\n    0000\ntyped:\n  3: three\n---\n\n# x\n"
+    wanted = "---\ndescription: x\ntyped:\n  3: three\ntranslated:\n  a:\n    0b01\n---\n\n# x\n"
     assert set_stamps(text, {"a": "0b01"}) == wanted
     assert set_stamps(wanted, {"a": "0b01"}) == wanted
     assert set_stamps("# x\n", {"a": "12e4"}) == ("---\ntranslated:\n  a:\n    12e4\n---\n\n# x\n")
@@ -180,7 +180,7 @@ def test_a_misspelt_page_is_named_with_the_nearest(project: Project) -> None:
     assert str(error.value) == (
         "wanted the name of a page, got wieghts: no docs/en/wieghts.md; did you mean weights?"
     )
-    project.write("docs/en/alone.md", "---\ntitle: x\n---\n\n# x { #alone }\n")
+    project.write("docs/en/alone.md", "# x { #alone }\n")
     with pytest.raises(SystemExit, match=r"docs/zh/alone\.md does not exist: write it"):
         stamp(project.root, "alone")
 

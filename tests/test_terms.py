@@ -127,7 +127,7 @@ def test_no_term_has_two_rows(lang: str, slug: str) -> None:
     assert len(ids) == len(set(ids)) > 30
 
 
-TABLE = "---\ntitle: x\n---\n\n# x {{ #x }}\n\n| {0} |\n|---|---|\n| {1} |\n| {2} |\n"
+TABLE = "# x {{ #x }}\n\n| {0} |\n|---|---|\n| {1} |\n| {2} |\n"
 EN = TABLE.format("Term | Meaning", "key | compared", "query | asks")
 ZH = TABLE.format("词 | Term | 意思", "键 | key | 被比较", "查询 | query | 发问").replace(
     "|---|---|", "|---|---|---|"

@@ -76,6 +76,10 @@ def document(alt: str) -> dict[str, Any]:
             "empty": [],
         },
         "results": [],
+        "reading": {
+            "path": ["small", "empty"],
+            "chapters": {"en": {"small": {"minutes": 3}, "empty": {"minutes": 4}}},
+        },
         "records": [
             record("out-shown", 2, TOLD, [0.3333, 1.0], figure=alt),
             record("value-1", 2, "0.67", [0.67], expression="2 * third[0]", format=".2f"),
@@ -131,6 +135,27 @@ def small(tmp_path: Path, alt: str) -> Small:
 
 
 # --- equal
+
+
+def test_minutes_are_those_of_the_language(
+    small: Small, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The path takes 3 and 4 minutes in one language, 9 and 4 in the other."""
+    made = {"small": {"minutes": 9}, "empty": {"minutes": 4}}
+    locales = {"made": words("en").table}
+    small.document |= {"languages": ["en", "made"], "locales": locales}
+    small.document["reading"]["chapters"]["made"] = made
+    asked = {"expression": "site.path_minutes", "format": ""}
+    small.document["records"] = [
+        record("value-1", 3, "7", [7.0], **asked),
+        record("value-2", 3, "3", [3.0], expression='site.minutes["small"]', format=""),
+        record("value-3", 3, "13", [13.0], **asked) | {"lang": "made"},
+        record("value-4", 3, "7", [7.0], **asked) | {"lang": "made"},
+    ]
+    assert small.verified("--all") == 1
+    lines = capsys.readouterr().out.splitlines()
+    states = [line.split(":")[0] for line in lines if "value-" in line]
+    assert states == ["equal", "equal", "equal", "differs"]
 
 
 def test_a_language_brings_its_own_words(small: Small, capsys: pytest.CaptureFixture[str]) -> None:

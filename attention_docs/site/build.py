@@ -7,7 +7,7 @@ mkdocs; `export` writes plain Markdown for a generator that knows nothing of thi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from attention_docs.running.result import STEPS, Result
@@ -20,7 +20,10 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import Reader
+from attention_docs.site.read.syntax import NAVIGATED
+from attention_docs.site.reading import ReadingTimes
 from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.navigation import describe_chapter
 from attention_docs.site.render.requests import expand
 from attention_docs.site.render.weave import FILES, Links, Woven
 from attention_docs.site.run.execute import Executor, public_versions
@@ -114,6 +117,11 @@ class Build(Content):
         return pasted.find_pasted(page, shown, self.module_text(page))
 
     @cached_property
+    def reading(self) -> ReadingTimes:
+        """How long the chapters take to read."""
+        return ReadingTimes(self.pages, self.settings.navigation, self.results)
+
+    @cached_property
     def chapters(self) -> dict[str, Chapters]:
         """The pages of each language, for parts that are made from several of them."""
         docs = self.root / "docs"
@@ -125,6 +133,10 @@ class Build(Content):
                 pages,
                 self.numbered,
                 self.results,
+                self.settings.navigation,
+                self.pages[self.written[0]],
+                self.settings.sections[lang],
+                partial(self.reading.minutes, lang),
                 self.scripts.get(lang),
                 self.written[0],
                 lang in self.partial,
@@ -140,7 +152,7 @@ class Build(Content):
             page,
             self.results(page),
             self.words(page.text_lang),
-            counts=self.counts if has_counts else {},
+            counts={**self.counts, **self.reading.values(page.text_lang)} if has_counts else {},
             failures=self.find_page_failures(page),
             expand=lambda request: self._expand(page, request),
             glossary=entries.get("glossary", ()),
@@ -148,7 +160,16 @@ class Build(Content):
             links=self.find_links(page),
             versions=public_versions(),
             numbered=self.numbered,
+            titles={slug: one.title for slug, one in self.pages[page.lang].items()},
+            opening=self._describe_chapter(page),
         )
+
+    def _describe_chapter(self, page: Page) -> str:
+        """The line above the title of a chapter."""
+        if page.slug not in self.numbered:
+            return ""
+        minutes = self.reading.measure_page(page).minutes
+        return describe_chapter(page.slug, minutes, self.chapters[page.text_lang])
 
     def _expand(self, page: Page, request: Request) -> str | None:
         """The part that a comment asks for, as it was while all that it is made of is the same.
@@ -160,11 +181,12 @@ class Build(Content):
         if key in self._parts_before:
             return self.parts.setdefault(key, self._parts_before[key])
         try:
-            part = expand(request, self.chapters[lang])
+            part = expand(request, self.chapters[lang], page.slug)
         except Failure as failure:
             self.failures.append(failure)
             return None
-        if not self.executor.failed:  # with what runs another time it may be another
+        # With what runs another time it may be another.
+        if not self.executor.failed and request.kind not in NAVIGATED:
             self.parts[key] = part
         return part
 

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish.search import Names
-from attention_docs.site.read import honest, isolation, relations, remade, translations, typed
+from attention_docs.site.read import (
+    honest,
+    isolation,
+    navigation,
+    relations,
+    remade,
+    translations,
+    typed,
+)
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.fallback import make_fallback
 from attention_docs.site.read.listing import find_translation_faults, strings, table
@@ -71,12 +79,10 @@ class Content:
         """What HTML calls each language: where it differs from the code, its words say so."""
         return {lang: self.words(lang)["site"].get("tag", lang) for lang in self.languages}
 
-    @cached_property
+    @property
     def numbered(self) -> dict[str, int]:
-        """The chapters with their numbers: pages that have a listing, in the order of reading."""
-        listings = {path.stem for path in self.listings}
-        found = [slug for slug in self.settings.order if slug in listings and slug != "index"]
-        return {slug: number for number, slug in enumerate(found, start=1)}
+        """The chapters with their numbers, in the order of reading."""
+        return self.settings.navigation.chapters
 
     @property
     def listings(self) -> list[Path]:
@@ -151,6 +157,8 @@ class Content:
         for lang in self.written[1:]:
             self.failures += find_missing_words(self.root, lang)
         self._compare_pages()
+        originals, *others = (self.pages[lang] for lang in self.written)
+        self.failures += navigation.find_faults(self.settings.navigation, originals, others)
         for lang in self.partial:
             self._fill_language(lang)
         for script in self.scripts.values():

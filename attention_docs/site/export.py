@@ -35,7 +35,8 @@ from attention_docs.site.render.weave import Woven
 
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
 TEXT = re.compile(r">[^<]+<")
-OURS = ("translated", "typed")  # of a page's front matter: what other generators may not even read
+OURS = ("translated", "typed", "question", "builds_on")
+"""Of a page's front matter: what other generators may not even read."""
 COLOURS = "assets/colours.css"
 KEPT = ("site_name", "site_description", "copyright", "nav", "markdown_extensions", "extra_css")
 
@@ -166,6 +167,7 @@ def export(build: Build, folder: Path) -> list[Failure]:
 def _whole(build: Build, page: Page, prose: Callable[[str], str]) -> str:
     body = markdown(build.assemble(page), prose, lambda name: reference(name, build.root))
     meta = {name: said for name, said in page.meta.items() if name not in OURS}
+    meta["title"] = page.title
     front = yaml.safe_dump(meta, allow_unicode=True, sort_keys=False, width=10**6)
     return f"---\n{front}---\n{body}"
 

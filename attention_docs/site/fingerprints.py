@@ -111,12 +111,18 @@ class Fingerprints:
     @cached_property
     def _navigation(self) -> dict[str, str]:
         """What the pages of a language show of each other: titles, marks, which have notebooks."""
-        shown = ("title", "icon", "status", "subtitle")
+        shown = ("icon", "status", "subtitle", "question")
+        originals = self.content.pages[self.content.written[0]].values()
+        builds_on = [str(page.builds_on) for page in originals]
         listings = [one.listing for one in self.catalogue.pages]
         return {
             lang: key_of(
-                *(str([page.meta.get(name) for name in shown]) for page in pages.values()),
+                *(
+                    str([page.title, *(page.meta.get(name) for name in shown)])
+                    for page in pages.values()
+                ),
                 *listings,
+                *builds_on,
             )
             for lang, pages in self.content.pages.items()
         }

@@ -27,7 +27,8 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
         for placed in build.catalogue.pages
         if (page := by_path.get(placed.page.path)) and page.rendered
     ]
-    site.beside(stage, build.catalogue, pages, executor, build.search_vocabulary)
+    reading = build.reading.document(build.catalogue.complete)
+    site.beside(stage, build.catalogue, pages, executor, build.search_vocabulary, reading)
     styles.write_styles(stage, Path(config.docs_dir), state.tools.sheets)
     if build.target.live:
         live_pages.beside(stage, build.root, build.cache, executor.locales)

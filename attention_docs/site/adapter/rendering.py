@@ -31,7 +31,10 @@ from attention_docs.site.render.cards import glyph
 
 def begin_page(state: BuildState, page: Page, source: Source) -> str:
     """The Markdown of a page with its results; "" for one that is taken as it was."""
-    page.meta = {**source.meta, "search": {"exclude": True}}  # from the theme's own index
+    excluded = {"exclude": True}  # from the theme's own index
+    page.meta = {**source.meta, "title": source.title, "search": excluded}
+    number = state.build.numbered.get(source.slug)
+    page.title = f"{number}. {source.title}" if number else source.title  # in the navigation
     if glyph(source.slug):
         page.meta["icon"] = f"chapter/{source.slug}"  # in the navigation
     known = state.pages[page.file.src_uri] = _create_page_state(state, source)

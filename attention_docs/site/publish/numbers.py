@@ -134,11 +134,12 @@ def document(
     versions: Mapping[str, str],
     pages: Sequence[Page],
     lines: Iterable[str],
+    reading: Mapping[str, Any],
 ) -> str:
     """The file's content from the lines of all pages, the same for the same site.
 
     `strings` are those of the listings of each page in the other languages, `locales` the locale
-    strings of languages that the package has no file of.
+    strings of languages that the package has no file of, `reading` how long chapters are.
     """
     first = [page for page in pages if page.lang == languages[0]]  # the others run the same blocks
     head = {
@@ -149,6 +150,7 @@ def document(
         "sha256": sources(root, [lang for lang in languages if lang not in locales], first),
         "pages": blocks(first),
         "results": results(first),
+        "reading": reading,
     }
     opened = json.dumps(head, ensure_ascii=False)[:-1]
     return f'{opened}, "records": [\n' + ",\n".join(filter(None, lines)) + "\n]}\n"

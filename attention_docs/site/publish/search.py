@@ -26,6 +26,7 @@ SKIPPED_CLASSES = {
     "doc-labels",
     "drawing",
     "headerlink",
+    "next",
     "origin",
     "result-links",
 }

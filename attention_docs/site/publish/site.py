@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from attention_docs.site.publish import card, numbers, offline, search
 from attention_docs.site.publish.catalogue import ZIP, Catalogue, Placed
@@ -32,11 +33,12 @@ def beside(
     pages: Sequence[Finished],
     executor: Executor,
     known: Callable[[str], tuple[Sequence[search.Names], Sequence[str]]],
+    reading: Mapping[str, Any],
 ) -> None:
     """Write what machines and searches read.
 
     `pages` are in the order of the navigation; `executor` has run them; `known` gives what the
-    search of a language knows.
+    search of a language knows; `reading` says how long chapters are.
     """
     languages = catalogue.complete  # numbers.json has those of pages that all of these have
     by_url = sorted(
@@ -55,7 +57,7 @@ def beside(
         if page.lang == languages[0] and page.blocks
     }
     about = (languages, strings, executor.locales, public_versions())
-    write(built / "numbers.json", numbers.document(catalogue.root, *about, sources, lines))
+    write(built / "numbers.json", numbers.document(catalogue.root, *about, sources, lines, reading))
     for number, lang in enumerate(catalogue.tags):
         found = (page.made.searched for page in pages if page.placed.page.lang == lang)
         folder = built / lang if number else built

@@ -16,6 +16,7 @@ from attention_docs.site.read.pieces import (
     Value,
 )
 from attention_docs.site.read.syntax import (
+    CHAPTER,
     CODE_SPAN,
     COLOUR,
     VALUE,
@@ -33,6 +34,8 @@ def read_values(page: Page, number: int, line: str) -> None:
         message = "a heading holds no inline value: it is also a title, an address, a search result"
         page.failures.append(Failure(page.path, number, message))
     for match in VALUE.finditer(masked):
+        if CHAPTER.fullmatch(match[0]):
+            continue
         if colour := COLOUR.fullmatch(match[0]):
             if colour["role"] not in ROLES:
                 message = f"site.colours has {', '.join(ROLES)}, got {colour['role']}"

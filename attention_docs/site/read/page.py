@@ -26,7 +26,7 @@ from attention_docs.site.read.pieces import (
     Text,
     Value,
 )
-from attention_docs.site.read.syntax import CELL, COLOUR, FRONT_MATTER
+from attention_docs.site.read.syntax import CELL, COLOUR, FRONT_MATTER, NAVIGATED
 
 
 @dataclass
@@ -89,10 +89,21 @@ class Page:
         found = (match["role"] for match in COLOUR.finditer(self.text))
         return [role for role in found if role in ROLES]
 
-    @property
+    @cached_property
     def title(self) -> str:
-        """The title in the front matter."""
-        return str(self.meta.get("title", self.slug))
+        """The title: the page's heading of the first level."""
+        heads = (one.title for one in self.pieces if isinstance(one, Heading) and one.level == 1)
+        return next(heads, self.slug)
+
+    @property
+    def question(self) -> str:
+        """The question that the page answers, in one sentence: `question` in the front matter."""
+        return str(self.meta.get("question", ""))
+
+    @property
+    def builds_on(self) -> list[str]:
+        """The chapters that a reader needs before this one: `builds_on` in the front matter."""
+        return [str(name) for name in self.meta.get("builds_on") or ()]
 
     @cached_property
     def body_line(self) -> int:
@@ -113,8 +124,9 @@ class Page:
     @cached_property
     def waits(self) -> bool:
         """Whether the page shows or counts what other pages print."""
-        requests = any(isinstance(piece, Request) for piece in self.pieces)
-        return requests or any(value.counted for value in self.values)
+        requests = (piece.kind for piece in self.pieces if isinstance(piece, Request))
+        counted = any(value.counted for value in self.values)
+        return counted or not {*requests} <= NAVIGATED
 
     @property
     def passages(self) -> list[Passage]:

@@ -34,7 +34,9 @@ from attention_docs.site.read.syntax import (
     COUNTS,
     END,
     FENCE,
+    FRONT_MATTER,
     HEADING,
+    MINUTES,
     NOTE,
     OPTIONAL,
     OPTIONS,
@@ -232,14 +234,21 @@ def _twice(page: Page) -> Iterator[Failure]:
 
 def _unknown(page: Page) -> Iterator[Failure]:
     """What the page asks for and nobody knows."""
-    if not page.meta.get("title"):
-        yield Failure(page.path, 1, "the front matter must be YAML with a title")
+    if FRONT_MATTER.match(page.text) and not page.meta:
+        yield Failure(page.path, 1, "the front matter must be YAML with names and values")
+    if "title" in page.meta:
+        message = "the title of a page is its heading: delete title from the front matter"
+        yield Failure(page.path, page.line_of("title:"), message)
+    if not any(isinstance(one, Heading) and one.level == 1 for one in page.pieces):
+        message = "wanted a heading of the first level, `# Title { #id }`: it is the page's title"
+        yield Failure(page.path, page.body_line + 1, message)
     for number, line in enumerate(page.lines, start=1):
         request = REQUEST.match(line)
         if request and request["named"] and request["kind"] not in REQUESTED:
             message = f"a comment asks for one of {', '.join(REQUESTED)}, got {request['kind']}"
             yield Failure(page.path, number, message)
     for value in page.values:
-        if value.counted and (value.expression[5:] not in COUNTS or value.spec):
-            message = f"site. counts {', '.join(COUNTS)}, without a format"
+        known = value.expression[5:] in COUNTS or MINUTES.fullmatch(value.expression)
+        if value.counted and (not known or value.spec):
+            message = f'site. counts {", ".join(COUNTS)}, minutes["<chapter>"], without a format'
             yield Failure(page.path, value.line, f"{message}, got {value.expression}:{value.spec}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import yaml
 from yaml_env_tag import add_env_tag
 
 from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.navigation import Navigation, read_navigation
 from attention_docs.site.read.remade import open_words, told
 from attention_docs.site.read.script import read_script, table
 
@@ -38,7 +38,7 @@ class Settings:
         partial: of those of which some pages are not yet translated, and show the English text.
         names: the name of the site in each of them.
         sections: what the sections of the navigation are called in each of them.
-        order: the pages of the navigation.
+        navigation: parts and chapters in the order of reading.
         site_url: the address that the site will have, or "".
         repo_url: the address of the repository, or "".
     """
@@ -49,9 +49,14 @@ class Settings:
     partial: tuple[str, ...]
     names: dict[str, str]
     sections: dict[str, dict[str, str]]
-    order: tuple[str, ...]
+    navigation: Navigation
     site_url: str = ""
     repo_url: str = ""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The pages of the navigation."""
+        return self.navigation.order
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -78,10 +83,19 @@ def settings(root: Path, name: str = "mkdocs.yml") -> Settings:
     names = {one["locale"]: one.get("site_name", found["site_name"]) for one in built}
     sections = {one["locale"]: one.get("nav_translations", {}) for one in built}
     site_url, repo_url = (str(found.get(name) or "") for name in ("site_url", "repo_url"))
-    order = tuple(_pages(found.get("nav", [])))
     partial = tuple(lang for lang in names if lang not in made and is_partial(root, lang))
+    listings = frozenset(path.stem for path in (root / "docs" / "listings").glob("*.py"))
+    navigation = read_navigation(found.get("nav", []), listings)
     return Settings(
-        text, tuple(names), made, partial, names, sections, order, site_url, repo_url.rstrip("/")
+        text,
+        tuple(names),
+        made,
+        partial,
+        names,
+        sections,
+        navigation,
+        site_url,
+        repo_url.rstrip("/"),
     )
 
 
@@ -108,9 +122,6 @@ def _made(root: Path, file: Path, entries: dict[str, dict[str, Any]]) -> dict[st
     return found
 
 
-def _pages(nav: Any) -> Iterator[str]:
-    """The names of the pages in a part of the navigation."""
-    if isinstance(nav, str):
-        yield nav.removesuffix(".md")
-    for inner in nav.values() if isinstance(nav, dict) else nav if isinstance(nav, list) else ():
-        yield from _pages(inner)
+def languages(root: Path) -> tuple[str, ...]:
+    """The codes of the languages that somebody writes, that of the originals first."""
+    return settings(root).written

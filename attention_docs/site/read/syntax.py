@@ -13,14 +13,21 @@ END = re.compile(r"^(?P<slashes>/{3,}) *$")
 SETTING = re.compile(r"^ {4,}(?P<name>\w+): *(?P<value>.*?) *$")
 ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
-REQUESTED = ("filter", "gallery", "works", "reports", "results", "notes")
+NAVIGATED = frozenset({"builds-on", "next"})  # requests that the navigation answers
+REQUESTED = (
+    *("filter", "gallery", "works", "reports", "results", "notes", "cards"),
+    *sorted(NAVIGATED),
+)
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
-COUNTS = ("pages", "blocks", "outputs", "values", "steps", "results", "computed")
+COUNTS = ("pages", "blocks", "outputs", "values", "steps", "results", "computed", "path_minutes")
+MINUTES = re.compile(r'site\.minutes\["(?P<slug>[\w-]+)"\]')
 INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')
 OPTION = re.compile(r'(\w+)="([^"]*)"')
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 VALUE = re.compile(r"\{\{ (?P<inner>(?:(?!\{\{).)+?) \}\}")
 COLOUR = re.compile(r'\{\{ site\.colours\["(?P<role>[\w-]*)"\] \}\}')  # a word, no value
+CHAPTER = re.compile(r'\{\{ site\.chapter\["(?P<slug>[\w-]*)"\] \}\}')  # a word, no value
+EMPTY_LINK = re.compile(r"\[\]\((?P<slug>[\w-]+)\.md(?P<anchor>#[\w-]+)?\)")  # shows the title
 CELL = re.compile(r"(?<!\\)\|")
 DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.S)
 INLINE = re.compile(r"(?<![\\$])\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)")

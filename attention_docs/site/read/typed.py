@@ -94,7 +94,7 @@ def _numerals_of(code: str) -> set[str]:
 
 def _lines(page: Page) -> Iterator[tuple[int, str, bool]]:
     """The lines that hold text, and whether decimals are judged elsewhere: all but heads."""
-    for name in ("title", "description"):
+    for name in ("description", "question"):
         yield page.line_of(f"{name}: "), str(page.meta.get(name, "")), False
     kinds: list[str] = []
     for piece in page.pieces:

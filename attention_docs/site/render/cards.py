@@ -1,18 +1,17 @@
 """Cards: a list whose items begin with a link, `[title](page.md){ .card }`, and say what is there.
 
-A chapter has its number and its glyph, a small matrix (theme/.icons/chapter). `{ .card .core }`
-marks the core path.
+A chapter has its number and its glyph, a small matrix (theme/.icons/chapter); any other card has
+its place in the list.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
-
-from attention_docs.words import Words
 
 GLYPHS = Path(__file__).parents[1] / "theme" / ".icons" / "chapter"
 
@@ -32,17 +31,16 @@ def glyph(slug: str) -> str:
     return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
 
-def lay_out(root: Element, words: Words, md: Markdown) -> None:
-    """Number and glyph before a card's title, its text after it."""
-    chapters = 0
+def lay_out(root: Element, numbers: Mapping[str, int], md: Markdown) -> None:
+    """Number and glyph before a card's title, its text after it; `numbers` are the chapters'."""
     for cards in root.iter():
         items = [(item, title) for item in cards if (title := title_of(item)) is not None]
         if items:
             cards.set("class", "cards")
         for place, (item, title) in enumerate(items, start=1):
-            drawn = glyph(title.get("href", "").partition(".md")[0])
-            chapters += bool(drawn)
-            _lay_out(item, title, chapters if drawn else place, words)
+            slug = title.get("href", "").partition(".md")[0]
+            drawn = glyph(slug)
+            _lay_out(item, title, numbers.get(slug, place))
             if drawn:
                 cards.set("class", "cards chapters")
                 mark = Element("span", {"class": "glyph", "aria-hidden": "true"})
@@ -50,7 +48,7 @@ def lay_out(root: Element, words: Words, md: Markdown) -> None:
                 item.insert(0, mark)
 
 
-def _lay_out(item: Element, title: Element, number: int, words: Words) -> None:
+def _lay_out(item: Element, title: Element, number: int) -> None:
     inside = list(item[0]) if item[0].tag == "p" else list(item)
     text, title.tail = title.tail, None
     item[:] = []
@@ -62,5 +60,3 @@ def _lay_out(item: Element, title: Element, number: int, words: Words) -> None:
     said = SubElement(item, "span", {"class": "said"})
     said.text = (text or "").lstrip()
     said.extend(inside[inside.index(title) + 1 :])
-    if "core" in item.get("class", "").split():
-        SubElement(item, "span", {"class": "on-path"}).text = words["site"]["cards"]["core"]

@@ -12,6 +12,7 @@ from typing import Any
 from attention_docs.running.result import Result
 from attention_docs.site.read import remade
 from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.navigation import Navigation
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.read.script import Script
@@ -31,6 +32,10 @@ class Chapters:
     pages: Mapping[str, Page]
     numbered: Mapping[str, int]
     results: Callable[[Page], Sequence[Result]]
+    navigation: Navigation = field(default_factory=Navigation)
+    originals: Mapping[str, Page] = field(default_factory=dict)  # in the first language
+    part_titles: Mapping[str, str] = field(default_factory=dict)  # by those of the originals
+    minutes: Callable[[], Mapping[str, int]] = dict  # of reading, by chapter
     script: Script | None = None  # of a language that is made from another one
     first: str = "en"
     partial: bool = False

@@ -148,7 +148,16 @@ class Tree(Treeprocessor):
         self.visit(root, woven, explainer)
         self.outputs(root, woven)
         self.tables(root)
-        cards.lay_out(root, woven.words, self.md)
+        cards.lay_out(root, woven.numbered, self.md)
+        self.open(root, woven)
+
+    def open(self, root: Element, woven: Woven) -> None:
+        """Above the title, in small type: part, chapter and minutes."""
+        title = root.find("h1")
+        if title is not None and woven.opening:
+            line = Element("p", {"class": "opening"})
+            line.text = AtomicString(woven.opening)
+            root.insert(list(root).index(title), line)
 
     def visit(self, element: Element, woven: Woven, explainer: Explainer | None) -> None:
         """Build an element anew from its texts and children, in their order."""

@@ -17,7 +17,7 @@ from attention_docs.running.result import Result
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block, Request, Value
-from attention_docs.site.read.syntax import COLOUR
+from attention_docs.site.read.syntax import CHAPTER, COLOUR, EMPTY_LINK
 from attention_docs.site.render.terms import Term
 from attention_docs.words import Words
 
@@ -60,6 +60,8 @@ class Woven:
         notation: its symbols in the page's language.
         versions: of Python and the libraries, as a reader needs them.
         numbered: the numbers of the chapters by their names.
+        titles: of all pages of the language by their names.
+        opening: the line above the title, with part, chapter and minutes; "" where there is none.
     """
 
     page: Page
@@ -73,6 +75,8 @@ class Woven:
     links: Links = field(default_factory=Links)
     versions: Mapping[str, str] = field(default_factory=dict)
     numbered: Mapping[str, int] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    opening: str = ""
 
     def markdown(
         self, shown: Callable[[int], str] = lambda number: f"{OPEN}{number}{CLOSE}"
@@ -92,7 +96,27 @@ class Woven:
             lines[value.line - 1] = line[: value.start] + shown(number) + line[value.end :]
         if self.page.colours:
             lines = [COLOUR.sub(self._colour, line) for line in lines]
-        return lines
+        return [self._refer(line) for line in lines]
+
+    def _refer(self, line: str) -> str:
+        """A line with the numbers of chapters and the titles of pages that it asks for."""
+        if "site.chapter" in line:
+            line = CHAPTER.sub(self._chapter, line)
+        return EMPTY_LINK.sub(self._titled, line) if "[](" in line else line
+
+    def _chapter(self, found: re.Match[str]) -> str:
+        """The number of a chapter."""
+        if found["slug"] not in self.numbered:
+            self.fail(found[0], f"{found['slug']} is not a chapter of the navigation")
+            return LOST
+        return str(self.numbered[found["slug"]])
+
+    def _titled(self, found: re.Match[str]) -> str:
+        """A link without a text, with the title of the page that it leads to."""
+        if found["slug"] not in self.titles:
+            self.fail(found[0], f"there is no page {found['slug']}")
+            return found[0]
+        return found[0].replace("[]", f"[{self.titles[found['slug']]}]", 1)
 
     def _colour(self, found: re.Match[str]) -> str:
         """What the page's language calls the colour of a role."""

@@ -1,0 +1,240 @@
+"""The navigation alone decides numbers, cards, "Builds on" and "Next"; a page has one title."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lxml.html
+import pytest
+import yaml
+from markdown import Markdown
+
+from attention_docs.site.build import Build
+from attention_docs.site.read.failure import Failure
+from attention_docs.site.read.navigation import find_faults, read_navigation
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Request
+from attention_docs.site.read.reader import read_page
+from attention_docs.site.read.settings import settings
+from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.extension import SiteExtension
+from attention_docs.site.render.navigation import describe_chapter
+from attention_docs.site.render.requests import expand
+from attention_docs.site.render.weave import Woven
+from attention_docs.words import words
+from tests.conftest import BUILT, ROOT, SLUGS, each_language, folder_of, tree_of, written
+from tests.mini import Project
+
+NAV = [
+    "index.md",
+    {"Part 1: Begin": ["one.md", "two.md"]},
+    {"Part 2: Go on": ["three.md", "plain.md"]},
+    {"Look up": ["table.md"]},
+]
+LISTED = frozenset({"index", "one", "two", "three"})
+NAVIGATION = read_navigation(NAV, LISTED)
+TITLES = {"one": "First, one", "two": "Second", "three": "Third", "table": "A table"}
+PARTS = {"Part 1: Begin": "第一部分：开始"}
+
+
+@pytest.fixture
+def make_page(tmp_path: Path):
+    """A page from its front matter and its body."""
+
+    def make(slug: str, front: str = "", body: str = "", lang: str = "en") -> Page:
+        path = tmp_path / "docs" / lang / f"{slug}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        title = TITLES.get(slug, slug)
+        text = f"---\nquestion: Which {slug}?\n{front}---\n\n# {title} {{ #{slug} }}\n\n{body}\n"
+        path.write_text(text, encoding="utf-8")
+        return read_page(path, tmp_path)
+
+    return make
+
+
+@pytest.fixture
+def chapters(make_page) -> Chapters:
+    pages = {slug: make_page(slug) for slug in TITLES}
+    pages["two"] = make_page("two", "builds_on: [one]\n")
+    return Chapters(
+        "zh",
+        words("zh"),
+        ROOT / "docs",
+        pages,
+        NAVIGATION.chapters,
+        lambda page: [],
+        NAVIGATION,
+        pages,
+        PARTS,
+        lambda: {"one": 14, "two": 5, "three": 25},
+    )
+
+
+def test_chapters_are_counted_through_all_parts() -> None:
+    assert NAVIGATION.chapters == {"one": 1, "two": 2, "three": 3}
+    assert list(NAVIGATION.ids) == ["part-1", "part-2", "look-up"]
+    assert NAVIGATION.path == ("one", "two")
+    nexts = [NAVIGATION.find_next(slug) for slug in ("one", "two", "three", "plain", "index")]
+    assert nexts == ["two", "three", None, None, None]
+
+
+def test_a_part_becomes_a_heading_and_a_card_for_each_page(chapters: Chapters) -> None:
+    assert expand(Request(1, "cards", "part-1"), chapters) == (
+        "### 第一部分：开始 { #part-1 }\n\n"
+        "1. [First, one](one.md){ .card } Which one? *14 分钟*{ .minutes }\n"
+        "2. [Second](two.md){ .card } Which two? *5 分钟*{ .minutes }"
+    )
+    assert expand(Request(1, "cards", "look-up"), chapters) == (
+        "### Look up { #look-up }\n\n- [A table](table.md){ .card } Which table?"
+    )
+    with pytest.raises(Failure, match='wanted one of part-1, part-2, look-up, got "part-3"'):
+        expand(Request(1, "cards", "part-3"), chapters)
+
+
+def test_next_and_builds_on_follow_the_order(chapters: Chapters) -> None:
+    assert expand(Request(1, "next", ""), chapters, "two") == (
+        "- [下一章：Third](three.md){ .card .next } Which three?"
+    )
+    assert expand(Request(1, "next", ""), chapters, "three") == ""
+    builds_on = expand(Request(1, "builds-on", ""), chapters, "two")
+    assert builds_on == "**先读：**[1. First, one](one.md)"
+    with pytest.raises(Failure, match="has no builds_on"):
+        expand(Request(1, "builds-on", ""), chapters, "one")
+
+
+def test_the_line_above_a_title(chapters: Chapters) -> None:
+    assert describe_chapter("two", 5, chapters) == "第一部分 · 第 2 章 · 5 分钟"
+    assert describe_chapter("table", 5, chapters) == ""
+
+
+def test_numbers_and_titles_stand_in_sentences(make_page) -> None:
+    page = make_page("one", body='Chapter {{ site.chapter["two"] }} is [](two.md), [](two.md#x).')
+    woven = Woven(page, [], words("en"), numbered={"two": 7}, titles=TITLES, opening="Part 9 · <b>")
+    assert "Chapter 7 is [Second](two.md), [Second](two.md#x)." in woven.markdown()
+    assert not page.failures
+    assert not woven.failures
+    extension = SiteExtension()
+    extension.woven = woven
+    html = Markdown(extensions=["attr_list", extension]).convert(woven.markdown())
+    first, title = lxml.html.fragment_fromstring(html, "article")[:2]
+    assert (first.get("class"), first.text_content()) == ("opening", "Part 9 · <b>")
+    assert title.tag == "h1"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{{ site.chapter["none"] }}', "none is not a chapter of the navigation"),
+        ("[](none.md)", "there is no page none"),
+    ],
+)
+def test_a_chapter_or_a_page_that_is_not_there_is_a_fault(make_page, body, message) -> None:
+    woven = Woven(make_page("one", body=body), [], words("en"), titles=TITLES)
+    woven.markdown()
+    assert [str(one) for one in woven.failures] == [f"docs/en/one.md:7: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"one": "builds_on: [two]\n"}, "docs/en/one.md:3: builds_on: two is chapter 2 and this"),
+        ({"two": "builds_on: [table]\n"}, "docs/en/two.md:3: builds_on: table is not a chapter"),
+        ({"table": "builds_on: [two]\n"}, "docs/en/table.md:3: builds_on: table is not a chapter"),
+    ],
+)
+def test_a_chapter_builds_on_earlier_chapters_alone(make_page, changes, fault) -> None:
+    pages = {slug: make_page(slug, changes.get(slug, "")) for slug in TITLES}
+    (found,) = find_faults(NAVIGATION, pages, [])
+    assert str(found).startswith(fault)
+
+
+def test_a_page_without_question_and_a_translation_with_an_order(make_page) -> None:
+    pages = {slug: make_page(slug) for slug in TITLES}
+    bare = Page("docs/zh/one.md", "# One { #one }\n")
+    ordered = make_page("two", "builds_on: [one]\n", lang="zh")
+    found = [str(one) for one in find_faults(NAVIGATION, pages, [{"one": bare, "two": ordered}])]
+    assert found == [
+        "docs/zh/one.md:1: the front matter has no question: the card of the page asks it",
+        "docs/zh/two.md:3: builds_on stands in the original alone: delete it here",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("---\ntitle: T\n---\n\n# T { #t }\n", ":2: the title of a page is its heading"),
+        ("## T { #t }\n", ":1: wanted a heading of the first level"),
+        ("---\n- a\n---\n\n# T { #t }\n", ":1: the front matter must be YAML"),
+    ],
+)
+def test_the_title_is_the_heading(tmp_path: Path, text: str, fault: str) -> None:
+    path = tmp_path / "t.md"
+    path.write_text(text, encoding="utf-8")
+    (failure,) = read_page(path, tmp_path).failures
+    assert fault in str(failure)
+
+
+# --- of this project
+
+
+def test_the_path_is_the_first_part() -> None:
+    """From CONTENT: eleven chapters, of which the last is still to come."""
+    navigation = settings(ROOT).navigation
+    assert navigation.path[0] == "sequences"
+    assert navigation.path[-1] == "language-model"
+    assert len(navigation.path) == 10
+    on_path = {*navigation.path}
+    for slug in navigation.path:
+        page = written().pages["en"][slug]
+        assert {*page.builds_on} <= on_path
+
+
+def test_nothing_is_built_on_what_comes_later(project: Project) -> None:
+    """The build says so, with the line of the front matter."""
+    project.edit("docs/en/weights.md", "question:", "builds_on: [weights]\nquestion:")
+    (fault,) = (one for one in project.faults() if "builds_on" in one)
+    assert fault == (
+        "docs/en/weights.md:2: builds_on: weights is chapter 1 and this one is 1: "
+        "a chapter builds on earlier ones"
+    )
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("lang", BUILT)
+def test_every_page_has_one_title(site: Path, lang: str) -> None:
+    """The heading, the browser's title, the navigation, the card: the same words."""
+    build = Build(ROOT, lambda warning: None)
+    numbers = build.numbered
+    trees = {slug: tree_of(folder_of(site, lang, slug) / "index.html") for slug in SLUGS}
+    titles = {slug: " ".join(tree.find(".//h1").text.split()) for slug, tree in trees.items()}
+    listed = [slug for slug in build.settings.order if slug != "index"]
+    for slug, tree in trees.items():
+        name = tree.find(".//title").text.strip()
+        assert name == titles[slug] or name.startswith(f"{titles[slug]} - "), slug
+    for slug in ("index", "scaling", "results"):
+        links = trees[slug].xpath(
+            '//nav[contains(@class, "md-nav--primary")]//a[contains(@class, "md-nav__link")]'
+        )
+        texts = [" ".join(one.text_content().split()) for one in links]
+        for one in listed:
+            number = f"{numbers[one]}. " if one in numbers else ""
+            assert f"{number}{titles[one]}" in texts, (slug, one)
+        linked = trees["index"].xpath('//a[@class="card-title"]')
+        cards = {one.text_content(): one.get("href") for one in linked}
+        assert all(titles[one] in cards for one in listed)
+
+
+@pytest.mark.site
+@each_language
+def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
+    """The order is read from mkdocs.yml here, without the code that makes the cards."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    nav = yaml.safe_load(text[text.index("\nnav:") :].split("\n\n")[0])["nav"]
+    names = [name for part in nav[1:3] for names in part.values() for name in names]
+    order = [name.removesuffix(".md") for name in names]
+    for number, slug in enumerate(order, start=1):
+        tree = tree_of(folder_of(site, lang, slug) / "index.html")
+        (opening,) = tree.find_class("opening")
+        assert opening.text_content().split(" · ")[1] in (f"Chapter {number}", f"第 {number} 章")
+        cards = tree.xpath('//li[contains(@class, "next")]//a/@href')
+        assert cards == ([f"../{order[number]}/"] if number < len(order) else [])

@@ -285,10 +285,14 @@ def _(rng: np.random.Generator) -> Names:
     parameters = W_Q.size + W_K.size
     names = {"q": x @ W_Q, "k": x @ W_K, "x": x, "M": M, "W_Q": W_Q, "W_K": W_K, "i": 0, "j": 2}
     sizes = {"d_model": d_model, "d_k": d_k, "rank": np.linalg.matrix_rank}
-    return names | sizes | {
-        "worth": [M, parameters, M.size],
-        "truth": [True, True, parameters < M.size],
-    }
+    return (
+        names
+        | sizes
+        | {
+            "worth": [M, parameters, M.size],
+            "truth": [True, True, parameters < M.size],
+        }
+    )
 
 
 @result("score-functions#result-bound")

@@ -20,10 +20,11 @@ from attention_docs.site.read.syntax import DISPLAY
 from tests import derivations
 from tests.conftest import LANGUAGES, PAGES, ROOT
 from tests.derivations import Names
+from tests.derivations_basics import BASICS
 from tests.derivations_model import PART_3
 from tests.tex import checked
 
-NAMES = derivations.NAMES | PART_3
+NAMES = BASICS | derivations.NAMES | PART_3
 SIGN = re.compile(r" [+-] ")
 REASON = re.compile(r"\\text\{\s*\([^\n]*")
 

@@ -720,7 +720,9 @@ def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[st
         if LINES in names:
             names = names | names[LINES][number]
         if not any(len(sides(chain)) > 1 for chain in chains(line)):
-            for chain in filter(None, (sides(one)[0][1] for one in chains(line))):
+            for chain in (sides(one)[0][1] for one in chains(line)):
+                if not chain or chain[-1] == ":":  # what stands behind it
+                    continue
                 before = value(chain, names)
                 stands_for = next(worth, None)
                 if stands_for is None:
@@ -755,5 +757,5 @@ def value(tokens: list[str], names: Names) -> Any:
     """What a side comes to, or None where it cannot be computed."""
     try:
         return Reader([*tokens], names).whole()(names)
-    except (UnknownError, KeyError, IndexError, TypeError, AttributeError, ValueError):
+    except (UnknownError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
         return None

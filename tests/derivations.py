@@ -479,7 +479,8 @@ def heads(rng: np.random.Generator) -> Names:
     h, d, size, n = 3, 6, 2, 4
     X, Q, K, V, W_O = row(rng, n, d), *(row(rng, d, d) for _ in range(4))
     Y, A = multi_head_attention(X, X, X, Parameters(Q, K, V, W_O), h)
-    by_head = {f"W_{name}^": np.split(W, h, axis=1) for name, W in zip("QKV", (Q, K, V))}
+    matrices = {"Q": Q, "K": K, "V": V}
+    by_head = {f"W_{name}^": np.split(W, h, axis=1) for name, W in matrices.items()}
     outward = np.split(W_O, h)
     out = [a @ X @ W for a, W in zip(A, by_head["W_V^"], strict=True)]
     joined = np.hstack(out)
@@ -518,7 +519,7 @@ def one_head(rng: np.random.Generator) -> Names:
     W_V, b_V, W_O, b_O = row(rng, 4, 2), row(rng, 1, 2), row(rng, 2, 3), row(rng, 1, 3)
     return {
         "a": a,
-        "x": [one[None] for one in x],
+        "x": x,
         "W_V": W_V,
         "b_V": b_V,
         "W_O": W_O,

@@ -1,4 +1,4 @@
-"""What the symbols stand for in the chapters up to matrix form, in masking and in attention-function.
+"""What the symbols stand for in the first three chapters, in masking and in attention-function.
 
 As in tests/derivations.py, whose names these go with. The outputs come from the package.
 """

@@ -3,7 +3,8 @@
 `NAMES[page][section]` gives the names for the displays of a section, or `section[1]` for its
 second one; where there is none, those of the page (""). An index counts from 0 here; `sizes` says
 how far. `cases` are the outcomes of chance, as (probability, names). Whatever has no name here
-makes its line unchecked. What a derivation defines is computed here by NumPy alone.
+makes its line unchecked. What a formula is shown for without a step, such as a whole layer, is what
+the package gives; what a derivation defines is computed here by NumPy alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from attention_docs.multi_head import Parameters, multi_head_attention
+from attention_docs.transformer_block import embed
 
 Names = dict[str, Any]
 Draw = Callable[[np.random.Generator], Names]
@@ -167,10 +171,18 @@ def gap(rng: np.random.Generator) -> Names:
 
 def rising(rng: np.random.Generator) -> Names:
     names = weighted(rng)
-    weights = names["a"][0]
-    names["H"] = number(-(weights * np.log(weights)).sum())
-    s = names["s"][0]
-    return names | {"Var_a": lambda _: number(weights @ s**2 - (weights @ s) ** 2)}
+    s, beta = names["s"][0], names["\\beta"]
+
+    def entropy(beta: float) -> float:
+        weights = softmax(beta * s)
+        return number(-(weights * np.log(weights)).sum())
+
+    a = softmax(beta * s)
+    phrases = {"\\frac{dH}{d\\beta}": slope(entropy, beta)}
+    phrases |= {"\\frac{dH}{d\\tau}": slope(lambda tau: entropy(1 / tau), 1 / beta)}
+    phrases |= {"\\frac{da_i}{d\\beta}": slope(lambda beta: softmax(beta * s)[1], beta)}
+    names |= {"H": entropy(beta), "phrases": phrases}
+    return names | {"Var_a": lambda _: number(a @ s**2 - (a @ s) ** 2)}
 
 
 def averaged(rng: np.random.Generator) -> Names:
@@ -412,7 +424,9 @@ def sinusoidal(rng: np.random.Generator) -> Names:
     d, t, delta = 6, 5, 3
     omega = 10000.0 ** (-2 * np.arange(d / 2) / d)
 
-    def encode(t: float) -> np.ndarray:
+    def encode(t: float, c: int | None = None) -> Any:
+        if c is not None:
+            return number(encode(t)[0, c])
         return np.stack([np.sin(omega * t), np.cos(omega * t)], axis=1).reshape(1, d)
 
     def rotation(s: float) -> np.ndarray:
@@ -434,6 +448,7 @@ def sinusoidal(rng: np.random.Generator) -> Names:
         "t": t,
         "u": t + delta,
         "s": 2,
+        "i": 1,
         "\\Delta": delta,
         "d": d,
         "\\omega": omega[None],
@@ -449,29 +464,48 @@ def sinusoidal(rng: np.random.Generator) -> Names:
     }
 
 
+def turns(rng: np.random.Generator) -> Names:
+    """The fastest and the slowest hand that make a full turn."""
+    d, base, L = 8, 100.0, number(rng.uniform(7, 300))
+    angles = base ** (-2 * np.arange(4) / d) * L
+    names = {"d": d, "base": base, "L": L, "phrases": {"L / 2\\pi": L / (2 * np.pi)}}
+    return names | {"i": rng.choice(np.flatnonzero(angles >= 2 * np.pi)[[0, -1]])}
+
+
 # --- multi-head, score functions, transformer block
 
 
 def heads(rng: np.random.Generator) -> Names:
-    h, d, d_k, d_v, n = 3, 6, 2, 2, 4
-    out, W = [row(rng, n, d_v) for _ in range(h)], [row(rng, d_v, d) for _ in range(h)]
-    return {
-        "h": h,
-        "d": d,
-        "d_k": d_k,
-        "d_v": d_v,
-        "g": h,
-        "N": 4 * d * d,
-        "n": n,
-        "C": np.hstack(out),
-        "W_O": np.vstack(W),
-        "i": 1,
-        "c": 2,
-        "sizes": {"m": h * d_v},
-        "O": out,
-        "W": W,
-        "Y": np.hstack(out) @ np.vstack(W),
-    }
+    h, d, size, n = 3, 6, 2, 4
+    X, Q, K, V, W_O = row(rng, n, d), *(row(rng, d, d) for _ in range(4))
+    Y, A = multi_head_attention(X, X, X, Parameters(Q, K, V, W_O), h)
+    matrices = {"Q": Q, "K": K, "V": V}
+    by_head = {f"W_{name}^": np.split(W, h, axis=1) for name, W in matrices.items()}
+    outward = np.split(W_O, h)
+    out = [a @ X @ W for a, W in zip(A, by_head["W_V^"], strict=True)]
+    joined = np.hstack(out)
+    phrases = {"[\\,O_1 \\;\\; O_2 \\;\\; \\cdots \\;\\; O_h\\,]": joined}
+    phrases |= {"O_1 W_O^1 + \\cdots + O_h W_O^h": joined @ W_O}
+    phrases |= {"[\\,W_Q^1 \\;\\; \\cdots \\;\\; W_Q^h\\,]": Q}
+    beside = np.hstack([X @ W for W in by_head["W_Q^"]])
+    phrases |= {"[\\,X W_Q^1 \\;\\; \\cdots \\;\\; X W_Q^h\\,]": beside}
+    sizes = {"h": h, "g": h, "d": d, "d_k": size, "d_v": size, "N": 4 * d * d, "n": n}
+    return (
+        sizes
+        | by_head
+        | {
+            **{"X": X, "A": [*A], "O": out, "C": joined, "W_O": W_O, "W_O^": outward, "Y": Y},
+            "M": [one @ other for one, other in zip(by_head["W_V^"], outward, strict=True)],
+            **{"i": 1, "c": 2, "r": 1, "e": 0, "softmax": softmax, "phrases": phrases},
+            "sizes": {"m": h * size, "r": h, "e": size},
+        }
+    )
+
+
+def relations(rng: np.random.Generator) -> Names:
+    """The matrices of the sentence, as the listing has them."""
+    W_Q, W_K = [[0.0, 6], [0, 6], [6, 0], [0, 0]], [[1.0, 0], [0, 0], [0, 1], [0, 0]]
+    return {"W_Q^": [np.array(W_Q)], "W_K^": [np.array(W_K)], "W_V": np.eye(4)[:, 3:]}
 
 
 def joined(rng: np.random.Generator) -> Names:
@@ -485,7 +519,7 @@ def one_head(rng: np.random.Generator) -> Names:
     W_V, b_V, W_O, b_O = row(rng, 4, 2), row(rng, 1, 2), row(rng, 2, 3), row(rng, 1, 3)
     return {
         "a": a,
-        "x": [one[None] for one in x],
+        "x": x,
         "W_V": W_V,
         "b_V": b_V,
         "W_O": W_O,
@@ -607,7 +641,16 @@ def normed(rng: np.random.Generator) -> Names:
         deviations = one - one.mean(axis=-1, keepdims=True)
         return deviations / np.sqrt(one.var(axis=-1, keepdims=True) + eps)
 
-    hat = bare(x, eps)
+    hat, c, e = bare(x, eps), 1, 3
+    off = lambda step: x + step * np.eye(d)[[e]]  # noqa: E731
+    phrases = {
+        "\\frac{\\partial (x_c - \\mu)}{\\partial x_e}": slope(
+            lambda step: number(off(step)[0, c] - off(step).mean()), 0.0
+        ),
+        "\\frac{\\partial \\hat x_c}{\\partial x_e}": slope(
+            lambda step: number(bare(off(step), eps)[0, c]), 0.0
+        ),
+    }
     wrong = (x - x.mean()) / x.std(ddof=1)
     return {
         "d": d,
@@ -618,8 +661,9 @@ def normed(rng: np.random.Generator) -> Names:
         "\\hat x": hat,
         "\\gamma": gamma,
         "\\beta": beta,
-        "c": 1,
-        "e": 3,
+        "c": c,
+        "e": e,
+        "phrases": phrases,
         "\\hat x_wrong": number(wrong[0, 0]),
         "LN": lambda one: gamma * bare(one) + beta,
         "\\alpha": 1.7,
@@ -660,7 +704,12 @@ def blocks(rng: np.random.Generator) -> Names:
         "LN_1": lambda one: one / np.sqrt((one**2).mean()),
         "LN_2": lambda one: one - one.mean(),
     }
-    return norms | {"x": x, "MHA": lambda one: one @ A, "FFN": lambda one: np.tanh(one @ B)}
+    first, second = norms.values()
+    lines = [{"z": first(x + x @ A)}, {"z": x + first(x) @ A}]
+    lines[0]["y"] = second(lines[0]["z"] + np.tanh(lines[0]["z"] @ B))
+    lines[1]["y"] = lines[1]["z"] + np.tanh(second(lines[1]["z"]) @ B)
+    layers = {"MHA": lambda one: one @ A, "FFN": lambda one: np.tanh(one @ B)}
+    return norms | layers | {"x": x, "lines": lines}
 
 
 def biased(rng: np.random.Generator) -> Names:
@@ -688,6 +737,12 @@ def biased(rng: np.random.Generator) -> Names:
     }
 
 
+def embedded(rng: np.random.Generator) -> Names:
+    E, p, t = row(rng, 5, 4), row(rng, 6, 4), rng.integers(0, 5, 3)
+    names = {"x": embed(t, E, p, scale=2.0), "E": E, "p": p, "t": t[None].astype(float)}
+    return names | {"d_model": 4, "i": 2}
+
+
 def counted(rng: np.random.Generator) -> Names:
     return {"d": 8, "n": 5}
 
@@ -710,6 +765,7 @@ NAMES: dict[str, dict[str, Draw]] = {
     "softmax": {
         "": cold,
         "why-exponentials": additive,
+        "why-exponentials[1]": weighted,
         "only-exponentials": only,
         "entropy-rises": rising,
         "result-gap": gap,
@@ -734,9 +790,15 @@ NAMES: dict[str, dict[str, Draw]] = {
         "initialisation": started,
         "mistake-no-projections": alike,
     },
-    "positions": {"": sinusoidal, "shift": angles_of, "rope-pair": angles_of},
+    "positions": {
+        "": sinusoidal,
+        "base": turns,
+        "shift": angles_of,
+        "rope-pair": angles_of,
+    },
     "multi-head": {
         "": heads,
+        "two-relations": relations,
         "join": joined,
         "one-head": one_head,
         "too-small": low_rank,
@@ -752,6 +814,7 @@ NAMES: dict[str, dict[str, Draw]] = {
     },
     "transformer-block": {
         "": nothing,
+        "input": embedded,
         "residual": residual,
         "feed-forward": feed_forward,
         "collapse": feed_forward,

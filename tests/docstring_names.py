@@ -116,7 +116,7 @@ def dropped(rng: Rng) -> Names:
 def decoded(rng: Rng) -> Names:
     names = derivations_model.three_sublayers(rng)
     x, m = names["t"], names["X"]
-    mha, ffn, *norms = (names[one] for one in ("MHA", "FFN", "LN_1", "LN_2", "LN_3"))
+    mha, *norms = (names[one] for one in ("MHA", "LN_1", "LN_2", "LN_3"))
     z = norms[0](x + mha(x, x))
     u = norms[1](z + mha(z, m))
     first = {"z": z, "u": u, "y": names["y"]}

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from pytest import approx
+import pytest
 
 from attention_docs.attention_function import attention
 from attention_docs.cross_attention import cross_attention_flops
@@ -540,7 +540,7 @@ def _(rng: np.random.Generator) -> Names:
     loss, W, dW = names["L"], names["W"], names["dW"]
     fall = loss(W) - loss(W - 1e-6 * dW)
     phrases = {"\\sum dW_{ij}^2": number((dW**2).sum())}
-    return names | {"phrases": phrases, "worth": [approx(fall, rel=1e-4)]}
+    return names | {"phrases": phrases, "worth": [pytest.approx(fall, rel=1e-4)]}
 
 
 @result("learning#result-gradients")
@@ -735,7 +735,7 @@ def _(rng: np.random.Generator) -> Names:
     long = 10**9 * r
     share = tiled_traffic(long, d, r) / plain_traffic(long, d)
     worth = [tiled_traffic(n, d, r), plain_traffic(n, d), np.ones((n, n)).size]
-    return {"n": n, "d": d, "r": r, "worth": [*worth, approx(share, rel=1e-6)]}
+    return {"n": n, "d": d, "r": r, "worth": [*worth, pytest.approx(share, rel=1e-6)]}
 
 
 @result("in-pieces#result-backward")
@@ -804,7 +804,7 @@ def _(rng: np.random.Generator) -> Names:
     n, w, m, c = 200, 20, 1.0, number(rng.uniform(0, 2))
     lead = c * (np.arange(n) <= n - 1 - w)
     far = softmax(lead + alibi_bias(np.array([m]), n)[0, -1])[: n - w].sum()
-    return {"m": m, "c": c, "w": w, "worth": [approx(far, rel=1e-6)]}
+    return {"m": m, "c": c, "w": w, "worth": [pytest.approx(far, rel=1e-6)]}
 
 
 @result("long-sequences#result-mark")
@@ -873,5 +873,5 @@ def _(rng: np.random.Generator) -> Names:
     low, high = (softmax(np.array([-c + step, *[c - step] * 10**6])) for step in (0, u * c))
     names = {"q": q, "k": k, "c": c, "u": u, "\\tilde s": capped}
     largest = np.abs(np.tanh(np.linspace(-30, 30, 99))).max()
-    factor = approx(high[0] / low[0], rel=1e-6)
+    factor = pytest.approx(high[0] / low[0], rel=1e-6)
     return names | {"phrases": {"|\\tanh|": largest}, "worth": [factor]}

@@ -130,7 +130,8 @@ def test_a_changed_formula_is_seen() -> None:
                     changed = tex[: place.start()] + place.expand(other) + tex[place.end() :]
                     text = one.text.replace(f"${tex}$", f"${changed}$", 1)
                     assert text != one.text
-                    seen[pattern].append(any(any(judged(text, names_of(box, n))) for n in SEEDS))
+                    faults = (judged(text, names_of(box, seed)) for seed in SEEDS[:4])
+                    seen[pattern].append(any(map(any, faults)))
     found = [one for kind in seen.values() for one in kind]
     assert all(sum(kind) > 0.6 * len(kind) for kind in seen.values()), seen
     assert sum(found) > 0.85 * len(found) > 150

@@ -23,6 +23,7 @@ BOXES = """
     proof: why
     check: weights
     test: test_sum
+    uncomputed: random
 
 For {{ len(weights) }} finite scores.
 ///
@@ -61,9 +62,14 @@ def boxed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.edit(
         "docs/en/weights.md", "| name | weight |", BOXES + "\n| name | weight |", both=True
     )
-    head = "---\ndescription: All.\n---\n\n# Results { #results }"
+    head = "---
+description: All.
+---
+
+# Results { #results }"
+    counts = "{{ site.computed }} of {{ site.results }}"
     for lang in LANGUAGES:
-        project.write(f"docs/{lang}/results.md", f"{head}\n\n<!-- results -->\n")
+        project.write(f"docs/{lang}/results.md", f"{head}\n\n{counts}\n\n<!-- results -->\n")
     project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - results.md\n")
     project.write("docs/listings/weights.zh.toml", '[comments]\n"one row" = "一行"\n')
     project.edit(WEIGHTS, "weights = softmax(scores)", "weights = softmax(scores)  # one row")
@@ -104,6 +110,13 @@ def test_a_result_says_what_proves_runs_and_tests_it(boxed: Project) -> None:
         "../weights/#result-sum"
     ]
     assert "For 3 finite scores." in listed.text_content()
+
+
+def test_a_result_says_why_it_is_not_computed_and_is_counted(boxed: Project) -> None:
+    for page in ("weights", "results"):
+        assert "About random matrices: measured" in article(boxed, page).text_content()
+    assert "关于随机矩阵" in article(boxed, "zh/weights").text_content()
+    assert "0 of 1" in article(boxed, "results").text_content()
 
 
 def test_an_exercise_tells_its_stars_and_folds_its_answer(boxed: Project) -> None:
@@ -164,6 +177,8 @@ FAULTS = {
     "/// hint\n\n/// answer\n///\n///\n": "the outer box takes more slashes",
     "//// exercise | A\n    id: a\n    stars: 4\n    kind: bug\n////\n": "stars is one of 1 2 3",
     "/// deeper | A\n    id: t\n\n///\n": 'id "t" is on line 6 already',
+    "/// result | A\n    uncomputed: because\n///\n": "uncomputed is one of words random, got",
+    "/// deeper | A\n    id: a\n    uncomputed: words\n///\n": "the options id, got id, uncomputed",
 }
 
 

@@ -8,6 +8,7 @@ raises `UnknownError`: such a line counts as unchecked, and never as right.
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import re
@@ -552,7 +553,8 @@ def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
         meaning = Reader(tokens, known | {"\\pi": known.get("\\pi")}).whole()
         return [lambda names: round(meaning(names))]
     found: list[Callable[[Names], int]] = []
-    for token in (one for token in tokens for one in ([*token] if token.isdigit() else [token])):
+    apart = ([*token] if token.isdigit() else [token] for token in tokens)
+    for token in itertools.chain(*apart):
         if token.isdigit():  # a_{12}: row 1, column 2
             here = max(int(token) - 1, 0)
             found.append(lambda names, place=here: place)
@@ -720,7 +722,9 @@ def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[st
         if LINES in names:
             names = names | names[LINES][number]
         if not any(len(sides(chain)) > 1 for chain in chains(line)):
-            for chain in filter(None, (sides(one)[0][1] for one in chains(line))):
+            for chain in (sides(one)[0][1] for one in chains(line)):
+                if not chain or chain[-1] == ":":  # what stands behind it
+                    continue
                 before = value(chain, names)
                 stands_for = next(worth, None)
                 if stands_for is None:
@@ -752,8 +756,14 @@ def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[st
 
 
 def value(tokens: list[str], names: Names) -> Any:
-    """What a side comes to, or None where it cannot be computed."""
+    """What a side comes to, or None where it cannot be computed; NaN where shapes do not fit."""
     try:
-        return Reader([*tokens], names).whole()(names)
-    except (UnknownError, KeyError, IndexError, TypeError, AttributeError, ValueError):
+        meaning = Reader([*tokens], names).whole()
+    except (UnknownError, LookupError, TypeError, AttributeError, ValueError):
         return None
+    try:
+        return meaning(names)
+    except (UnknownError, LookupError, TypeError, AttributeError, ArithmeticError):
+        return None
+    except ValueError:  # of NumPy
+        return math.nan

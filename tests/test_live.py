@@ -82,7 +82,7 @@ def page_of(blocks: list[str], values: list[list[Any]] | None = None) -> str:
         | {"files": []}
         for n, code in enumerate(blocks)
     ]
-    return json.dumps({"lang": "en", "cells": cells})
+    return json.dumps({"lang": "en", "words": {}, "cells": cells})
 
 
 class Reader:

@@ -90,7 +90,7 @@ KEEP = """async (folder) => {
     };
     const broken = (message) => reject(new Error(message));
     self.guest = new Guest(folder, { message, broken, loading() {} });
-    guest.post({ type: "start", page: '{"lang": "en", "cells": []}', turn: 0 });
+    guest.post({ type: "start", page: '{"lang": "en", "words": {}, "cells": []}', turn: 0 });
   });
 }"""
 

@@ -7,7 +7,6 @@ from attention_docs.figures import Frame, heatmap, hull, line_chart, stepper, ta
 from attention_docs.sequences import (
     EMBEDDINGS,
     POSITIONS,
-    SENTENCE,
     TAGS,
     W_TAG,
     attention_parameters,
@@ -30,6 +29,7 @@ def gap(rows):
     return np.abs(rows[..., 1, :] - rows[..., 3, :]).max(axis=-1)
 
 
+SENTENCE = ["I", "saw", "a", "saw"]
 x = EMBEDDINGS  # (4, 5)
 n, d = x.shape
 W_own = W_TAG[d : 2 * d]  # (5, 4)

@@ -88,8 +88,10 @@ class Session:
             for cell in document["cells"]
         ]
         warnings.simplefilter("error")
-        words = {self.lang: document["words"]} if document.get("words") else None
-        self.running = Running([self.lang], live=True, strings=words)
+        words = document["words"]
+        stay = {text: text for text in words.values()}  # the code holds them already
+        strings = {self.lang: words | stay} if words else None
+        self.running = Running([self.lang], live=True, strings=strings)
         self.ran: list[str | None] = []  # the code of each block that stands in the namespace
         self.states: list[bytes | None] = []  # what was there before each of them
         self.fixed: Fixed = {}

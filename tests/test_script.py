@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from bs4 import BeautifulSoup
 from attention_docs.site.build import Build
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.script import SEVERAL, read_script
+from attention_docs.site.read.script import SEVERAL, opencc, read_script
 from attention_docs.site.read.syntax import CODE_SPAN
 from attention_docs.words import words
 from tests.conftest import BUILT, ROOT, SLUGS, folder_of, written
@@ -75,6 +76,113 @@ def test_words_of_the_field(simplified: str, traditional: str) -> None:
 )
 def test_rows_columns_and_lines(simplified: str, english: str, traditional: str) -> None:
     assert HANT.line(simplified, english) == (traditional, [])
+
+
+# Terms that are called otherwise in Taiwan, and other words that have no character in common.
+AGREED = {
+    "打分函数": "評分函數",
+    "掩码": "遮罩",
+    "因果掩码": "因果遮罩",
+    "填充掩码": "填充遮罩",
+    "浮点掩码": "浮點遮罩",
+    "全屏蔽行": "全遮蔽列",
+    "循环神经网络": "循環神經網路",
+    "相对位置偏置": "相對位置偏差",
+    "拼接": "串接",
+    "特普利茨矩阵": "托普利茲矩陣",
+    "偏置": "偏差",
+    "列约定": "行約定",
+    "期望": "期望值",
+    "均值": "平均值",
+    "方差": "變異數",
+    "正态分布": "常態分布",
+    "置信区间": "信賴區間",
+    "极差": "全距",
+    "归一化": "正規化",
+    "自动求导": "自動微分",
+    "dropout（暂退）": "dropout（隨機丟棄）",
+    "Transformer 块": "Transformer 區塊",
+    "激活函数": "激勵函數",
+    "层归一化": "層正規化",
+    "后置归一化": "後置正規化",
+    "前置归一化": "前置正規化",
+    "有偏方差": "有偏變異數",
+    "贪心": "貪婪",
+    "源序列": "來源序列",
+    "投机采样": "推測取樣",
+    "单位舍入误差": "單位捨入誤差",
+    "QK 归一化": "QK 正規化",
+    "暂退": "隨機丟棄",
+    "噪声": "雜訊",
+    "包": "套件",
+    "自带": "內建",
+    "异常": "例外",
+    "链式法则": "連鎖律",
+    "许可证": "授權條款",
+    "量程": "數值範圍",
+    "宾语": "受詞",
+    "求导": "微分",
+    "配置": "設定",
+    "令牌": "符元",
+    "缓存器": "快取",
+}
+AXES_OF_WORD = {"行": "row", "列": "column"}
+AXES_OF_ANSWER = {"列": "row", "行": "column", "欄": "column"}
+NO_AXIS = re.compile("[序陣]列")
+
+
+def wrong_entries(table: dict[str, dict[str, str]]) -> list[str]:
+    """The entries whose answer is neither their own word in other characters nor agreed on."""
+    found = []
+    forms = {form: word for word in table["terms"] for form in converted(word)}
+    for name in ("axes", "rows", "terms", "words"):
+        for word, answer in table[name].items():
+            own = converted(word)
+            plain, said = (one.strip(" 的，。") for one in (word, answer))
+            if name in {"axes", "rows"}:
+                axes = [AXES_OF_WORD.get(one) for one in NO_AXIS.sub("", word)]
+                told = [AXES_OF_ANSWER.get(one) for one in NO_AXIS.sub("", answer)]
+                right = [*filter(None, axes)] == [*filter(None, told)]
+            elif name == "terms":
+                right = answer in own or AGREED.get(plain) == said
+            else:
+                right = bool({*said} & {*"".join(own)}) and forms.get(answer, word) == word
+                right = answer in own or AGREED.get(plain) == said or right
+            if not right:
+                wanted = f"wanted {' or '.join(sorted(own))}"
+                found.append(f'docs/zh-hant.toml: [{name}] "{word}" = "{answer}", {wanted}')
+    return found
+
+
+def converted(word: str) -> set[str]:
+    """A word in traditional characters: plain, and as Taiwan writes and says it."""
+    return {opencc(name)(word) for name in ("s2t", "s2tw", "s2twp")}
+
+
+def test_a_word_is_answered_by_its_own_characters_or_by_an_agreed_word() -> None:
+    table = tomllib.loads((ROOT / "docs/zh-hant.toml").read_text(encoding="utf-8"))
+    assert wrong_entries(table) == [], "if it is meant, add it to AGREED"
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "answer"),
+    [
+        ("terms", "查询", "鍵"),
+        ("terms", "相对位置偏置", "絕對位置編碼"),
+        ("terms", "均值", "變異數"),
+        ("words", "字节", "權重"),
+        ("words", "键值对", "查詢"),
+        ("axes", "按行", "按行"),
+        ("rows", "两行", "兩行"),
+    ],
+)
+def test_an_exchanged_word_is_seen(name: str, word: str, answer: str) -> None:
+    table = {one: {} for one in ("axes", "rows", "terms", "words")}
+    table["terms"] = {"查询": "查詢", "键": "鍵", "均值": "平均值"}
+    assert wrong_entries(table) == []
+    table[name] = {**table[name], word: answer}
+    (told,) = wrong_entries(table)
+    assert told.startswith(f'docs/zh-hant.toml: [{name}] "{word}" = "{answer}", wanted ')
 
 
 def test_code_values_and_addresses_stay() -> None:

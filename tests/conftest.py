@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -158,6 +158,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         threading.Thread(target=site_built, args=[shared_folder(session)], daemon=True).start()
     if wanted and get_xdist_worker_id(session) != "master":
         os.nice(10)  # of this thread: the site comes first, most tests wait for it
+
+
+def report(faults: Iterable[str]) -> None:
+    """Fail with these words alone, a line each."""
+    if told := "\n".join(faults):
+        pytest.fail(told, pytrace=False)
 
 
 def shared_folder(asks: pytest.Session | pytest.FixtureRequest) -> Path:

@@ -78,10 +78,6 @@ def test_a_card_explains_no_terms(shown: Callable[..., HtmlElement]) -> None:
     assert article.xpath("//a/@class") == ["card-title"]
 
 
-def test_every_chapter_has_a_glyph_of_its_own() -> None:
-    drawn = {path.stem: path.read_text(encoding="utf-8") for path in GLYPHS.glob("*.svg")}
-    assert set(drawn) == set(CHAPTERS) - {"index"}
-    assert len(set(drawn.values())) == len(drawn)
-    for svg in drawn.values():  # four rows of four cells, in the colour of what they stand in
-        assert svg.count("h3.6v3.6h-3.6z") == 16
-        assert "fill=" not in svg
+def test_every_glyph_belongs_to_a_chapter() -> None:
+    """That a chapter has one, and what it looks like: tests/quotas.py."""
+    assert {path.stem for path in GLYPHS.glob("*.svg")} == set(CHAPTERS) - {"index"}

@@ -1,4 +1,4 @@
-"""The pattern of a chapter: a main line, depth that folds, results, exercises, a control.
+"""How long a chapter is: its main line, without the depth that folds. What it has: test_quotas.py.
 
 What stands in a closed fold is depth. Formulas, figures, tables, outputs and code are no words.
 """
@@ -6,7 +6,6 @@ What stands in a closed fold is depth. Formulas, figures, tables, outputs and co
 from __future__ import annotations
 
 import re
-from collections import Counter
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -62,41 +61,6 @@ def test_visible_code_fits_its_column(slug: str, site: Path) -> None:
     for lang in LANGUAGES:
         long = [line for line in visible(main_line(site, lang, slug)) if len(line) > COLUMN]
         assert not long
-
-
-@pytest.mark.site
-@each_chapter
-def test_the_first_screen_asks_and_imports_nothing(slug: str, site: Path) -> None:
-    """Up to the second heading there is text, and no code that only sets up."""
-    article = main_line(site, "en", slug)
-    second = article.find(".//h2")
-    above = [one for one in article.iter("pre") if _before(article, one, second)]
-    assert not [one for one in above if "import " in one.text_content()]
-    first = article.find(".//p")
-    assert _before(article, first, second)
-
-
-def _before(article: Any, one: Any, other: Any) -> bool:
-    order = [*article.iter()]
-    return order.index(one) < order.index(other)
-
-
-@each_chapter
-def test_a_chapter_has_results_and_graded_exercises(slug: str) -> None:
-    page = read_page(ROOT / "docs" / "en" / f"{slug}.md", ROOT)
-    kinds = Counter(one.kind for one in page.passages)
-    assert kinds["result"] >= 2
-    assert 6 <= kinds["exercise"] <= 8
-    stars = {dict(one.options)["stars"] for one in page.passages if one.kind == "exercise"}
-    assert stars == {"1", "2", "3"}
-    answers = sum(isinstance(one, Box) and one.kind == "answer" for one in page.pieces)
-    assert answers == kinds["exercise"]
-
-
-@pytest.mark.site
-@each_chapter
-def test_a_chapter_has_a_control_in_its_main_line(slug: str, site: Path) -> None:
-    assert main_line(site, "en", slug).find_class("stepper")
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -576,6 +576,12 @@ def test_speculative_page(page):
         "1/6 1/2 1/6 0 1/6",
         "1 1 2/3 1/3 1",
     ]
+    # p/q of x_1 is 3, of x_3 1/3; p adds up to 1/2, 5/6, 1; what is missing is x_1 alone.
+    assert [[*found.values()] for found in chapter.table("one-round")] == [
+        ["round 1", "x_1 x_3", "0.50", "0.25", "0.25", "x_1 x_3 x_1"],
+        ["round 2", "x_1 x_3", "0.50", "0.75", "0.25", "x_1 x_1"],
+        ["round 3", "x_3 x_1", "0.75", "0.50", "0.25", "x_1"],
+    ]
     wanted = [[f"k = {k}", "81", "81", "1"] for k in (1, 2, 3)]
     assert [[*found.values()] for found in chapter.table("whole-text")] == wanted
     speed = chapter.table("speed")

@@ -458,6 +458,11 @@ def test_alibi(page: Any) -> None:
         total = sum(Fraction(1, 2**k) for k in range(n))
         found = [float(line[f"Δ = {k}"]) for k in range(8)]
         printed(found, [float(64 * Fraction(1, 2**k) / total) for k in range(8)], 2)
+    for r, line in enumerate(chapter.table("slopes"), start=1):
+        w = next(
+            w for w in range(2000) if mpmath.exp(-w / mpmath.mpf(2) ** r) <= mpmath.mpf("0.01")
+        )
+        assert [*line.values()] == [f"head {r}", f"1/{2**r}", str(w)]
     for line, w in zip(chapter.table("far"), (8, 12, 16), strict=True):
         met = []
         for n in (16, 64, 256):

@@ -17,7 +17,7 @@ from attention_docs.site.read.pieces import Piece
 from attention_docs.site.read.reader import lines_as_pieces
 from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE, VALUE
 from attention_docs.site.render.terms import Term
-from tests.conftest import LANGUAGES, each_language, written
+from tests.conftest import LANGUAGES, each_language, report, written
 
 AHEAD = {"en": re.compile(r"\bahead\b"), "zh": re.compile("后面")}
 HAN = "\u4e00-\u9fff"
@@ -148,9 +148,12 @@ def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
         rows = written().entries[lang]["glossary"]
         later = [one for one in rows if numbered.get(one.chapter, 0) > number]
         early += [
-            f"{slug}: {term}: {words}" for term, words in used(written().pages[lang][slug], later)
+            f"docs/{lang}/{slug}.md: “{term}” stands before the chapter that its row in the "
+            f"glossary names; use another word, or say that it comes later "
+            f"({AHEAD[lang].pattern}): {words}"
+            for term, words in used(written().pages[lang][slug], later)
         ]
-    assert not early, "\n".join(early)
+    report(early)
 
 
 @each_language
@@ -160,23 +163,38 @@ def test_a_term_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
         if one.chapter:
             text = written().pages[lang][one.chapter].text.replace("*", "")
             if not any(pattern(name).search(text) for name in (one.term, *one.names)):
-                missing.append((one.term, one.chapter))
-    assert not missing
+                missing.append(
+                    f"docs/{lang}/{one.chapter}.md: “{one.term}” does not stand here, where its "
+                    "row in the glossary sends readers: use it in a sentence, or let the row name "
+                    "another chapter"
+                )
+    report(missing)
 
 
 @each_language
 def test_no_symbol_is_used_before_the_chapter_that_its_row_names(lang: str) -> None:
     rows, early = notation(lang), []
     for slug, number in written().numbered.items():
-        early += [(slug, one) for one in rows_used(lang, slug) if rows.get(one, 0) > number]
-    assert not early
+        early += [
+            f"docs/{lang}/{slug}.md: ${one}$ stands before chapter {rows[one]}, which its row in "
+            "the notation names: let the row name this chapter, or use another symbol"
+            for one in rows_used(lang, slug)
+            if rows.get(one, 0) > number
+        ]
+    report(early)
 
 
 @each_language
 def test_a_symbol_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
+    missing = []
     for slug, number in written().numbered.items():
         named = {symbol for symbol, chapter in notation(lang).items() if chapter == number}
-        assert named <= rows_used(lang, slug), slug
+        missing += [
+            f"docs/{lang}/{slug}.md: ${one}$ does not stand here, where its row in the notation "
+            "sends readers: let the row name another chapter"
+            for one in sorted(named - rows_used(lang, slug))
+        ]
+    report(missing)
 
 
 @each_language
@@ -184,8 +202,12 @@ def test_every_letter_of_a_main_line_is_declared(lang: str) -> None:
     rows, missing = notation(lang), []
     for slug in written().numbered:
         letters = {one for one in rows_used(lang, slug, main=True) if LETTER.fullmatch(one)}
-        missing += [(slug, one) for one in letters - set(rows)]
-    assert not missing
+        missing += [
+            f"docs/{lang}/{slug}.md: ${one}$ has no row in the notation: add one to "
+            "docs/<language>/notation.md"
+            for one in sorted(letters - set(rows))
+        ]
+    report(missing)
 
 
 @pytest.mark.parametrize("kind", ["glossary", "notation"])

@@ -4,29 +4,55 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import read_page
-from tests.conftest import ROOT, written
+from tests.conftest import ROOT, report, written
 from tests.value_reads import unread
-from tests.values import changes, left_over, noticed, slugs
+from tests.values import changes, in_words, left_over, noticed, slugs
+
+PAGE = """---
+title: Toy
+description: A toy.
+---
+
+# Toy { #toy }
+
+## First { #first }
+
+It is {{ a }} or {{ b:.2f }}.
+
+## Second { #second }
+
+It is {{ c }} of {{ site.pages }} pages.
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Page:
+    """This page, read."""
+    path = tmp_path / "docs" / "en" / "toy.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(PAGE, encoding="utf-8")
+    return read_page(path, tmp_path)
 
 
 class Toy:
-    """A page of two sections with three values."""
+    """What tests see of it, with its values."""
 
-    def __init__(self) -> None:
-        values = [SimpleNamespace(counted=False)] * 3
-        self.source = SimpleNamespace(
-            slug="toy", lang="en", values=values, section=lambda n: "first" if n < 9 else "second"
-        )
-        self.inline = [(4, "value-1", "0.25"), (4, "value-2", "[1, 95]"), (9, "value-3", "True")]
+    def __init__(self, source: Page) -> None:
+        self.source = source
+        texts = ["0.25", "[1, 95]", "True", "47"]
+        self.inline = [
+            (value.line, f"value-{number}", text)
+            for number, (value, text) in enumerate(zip(source.values, texts, strict=True), start=1)
+        ]
 
     def within(self, section: str) -> list[int]:
-        return {"first": [0, 1], "second": [2]}[section]
+        return {"first": [0, 1], "second": [2, 3]}[section]
 
     def values(self, section: str) -> list[str]:
         return [self.inline[number][2] for number in self.within(section)]
@@ -49,8 +75,8 @@ def every(toy: Any) -> None:
 
 
 @pytest.mark.parametrize(("test", "forgotten"), [(some, ["[2, 95]"]), (every, [])])
-def test_what_a_test_forgets_is_left_over(test: Any, forgotten: list[str]) -> None:
-    toy = Toy()
+def test_what_a_test_forgets_is_left_over(test: Any, forgotten: list[str], source: Page) -> None:
+    toy = Toy(source)
     found = noticed(lambda: test(toy), [(toy, "first")])
     told = left_over(toy, found)
     assert toy.inline[0][2] == "0.25", "the page is as it was"
@@ -58,28 +84,23 @@ def test_what_a_test_forgets_is_left_over(test: Any, forgotten: list[str]) -> No
     assert lines == [
         f"docs/en/toy.md:{line}: {old!r} became {new!r}, and no test failed"
         for line, old, new in [
-            *((4, "[1, 95]", new) for new in forgotten),
-            (9, "True", "not True"),
+            *((10, "[1, 95]", new) for new in forgotten),
+            (14, "True", "not True"),
         ]
     ]
-    assert 'assert page("en", "toy").values("second") == ' in told[-1]
 
 
-PAGE = """---
-title: Toy
-description: A toy.
----
-
-# Toy { #toy }
-
-## First { #first }
-
-It is {{ a }} or {{ b }}.
-
-## Second { #second }
-
-It is {{ c }} of {{ site.pages }} pages.
-"""
+def test_what_to_write_is_said(source: Page) -> None:
+    _, b, c, _ = source.values
+    first, second = in_words(source, [(b, "one"), (b, "two"), (c, "three")])
+    assert first.splitlines()[:3] == [
+        "docs/en/toy.md:10: one",
+        "docs/en/toy.md:10: two",
+        "Extend tests/test_toy.py, for example:",
+    ]
+    read = 'assert page("en", "toy").values("first")[1] == f"{wanted:.2f}"'
+    assert first.count("assert") == first.count(read) == 1
+    assert 'assert page("en", "toy").values("second")[0] == f"{wanted}"' in second
 
 
 @pytest.mark.parametrize(
@@ -97,27 +118,22 @@ It is {{ c }} of {{ site.pages }} pages.
     ],
 )
 def test_a_value_that_no_test_reads_is_seen_without_a_run(
-    test: str, unasserted: str, tmp_path: Path
+    test: str, unasserted: str, source: Page, tmp_path: Path
 ) -> None:
-    for name, text in (("docs/en/toy.md", PAGE), ("tests/test_toy.py", test)):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True)
-        path.write_text(text, encoding="utf-8")
-    page = read_page(tmp_path / "docs" / "en" / "toy.md", tmp_path)
-    told = "\n".join(unread(page, tmp_path))
+    file = tmp_path / "tests" / "test_toy.py"
+    file.parent.mkdir()
+    file.write_text(test, encoding="utf-8")
+    told = "\n".join(unread(source, tmp_path))
     assert re.findall(r"no test asserts {{ (\w) }}", told) == [*unasserted]
-    assert ("Extend tests/test_toy.py:" in told) == bool(unasserted)
+    assert ("Extend tests/test_toy.py" in told) == bool(unasserted)
 
 
 def test_every_value_in_a_sentence_is_asserted() -> None:
     """As far as the source of the tests shows it; a whole run changes each of them: see above."""
     pages = written().pages["en"].values()
-    if told := [text for page in pages for text in unread(page, ROOT)]:
-        pytest.fail("\n".join(told), pytrace=False)
+    report(text for page in pages for text in unread(page, ROOT))
 
 
-def test_every_page_that_holds_values_has_a_test_file() -> None:
-    found = slugs(ROOT)
-    assert {"scaling", "numbers", "index"} <= set(found)
-    for slug in found:
-        assert (ROOT / "tests" / f"test_{slug.replace('-', '_')}.py").is_file()
+def test_the_pages_that_hold_values_are_found() -> None:
+    """That each has a file of tests is seen above."""
+    assert {"scaling", "numbers", "index"} <= set(slugs(ROOT))

@@ -26,7 +26,7 @@ def unread(page: Page, root: Path) -> list[str]:
     source = file.read_text(encoding="utf-8") if values and file.is_file() else ""
     found = [value for section, chosen in reads(source, page) for value in chosen(section)]
     faults = [
-        (value.line, f"no test asserts {{{{ {value.expression} }}}}")
+        (value, f"no test asserts {{{{ {value.expression} }}}}")
         for value in values
         if value not in found
     ]

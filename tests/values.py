@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import Value
 from attention_docs.site.read.reader import read_page
 
 NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
@@ -55,33 +57,44 @@ def left_over(page: Any, found: Iterable[Change]) -> list[str]:
     """The inline values of a page that could be changed, or read by nobody, and no test failed."""
     known, source = {tuple(one) for one in found}, page.source
     faults = [
-        (line, f"{text!r} became {change!r}, and no test failed")
-        for (line, name, text), value in zip(page.inline, source.values, strict=True)
+        (value, f"{text!r} became {change!r}, and no test failed")
+        for (_, name, text), value in zip(page.inline, source.values, strict=True)
         for change in changes(text)
         if not value.counted and (source.slug, name, change) not in known
     ]
     return in_words(source, faults)
 
 
-def in_words(page: Any, faults: Iterable[tuple[int, str]]) -> list[str]:
-    """What is wrong at some lines of a page and the test to write, a text for each section."""
-    sections: dict[str, list[str]] = {}
-    for line, message in faults:
-        told = sections.setdefault(page.section(line), [])
-        told.append(f"docs/en/{page.slug}.md:{line}: {message}")
+def in_words(page: Page, faults: Iterable[tuple[Value, str]]) -> list[str]:
+    """What is wrong with some values of a page and what to write, a text for each section."""
+    sections: dict[str, list[tuple[Value, str]]] = {}
+    for value, message in faults:
+        sections.setdefault(page.section(value.line), []).append((value, message))
     return [
-        "\n".join([*told, f"Extend {test_file(page.slug)}:", "", example(page.slug, section)])
-        for section, told in sections.items()
+        "\n".join(
+            [
+                *(f"{page.path}:{value.line}: {message}" for value, message in found),
+                f"Extend {test_file(page.slug)}, for example:",
+                "",
+                *_example(page, section, dict.fromkeys(value for value, _ in found)),
+                "",
+            ]
+        )
+        for section, found in sections.items()
     ]
 
 
-def example(slug: str, section: str) -> str:
-    """The test to write for the values of a section."""
-    return f"""    @pytest.mark.site
-    def test_{section.replace("-", "_")}(page):
-        wanted = ...  # from a source of its own: by hand, tests/exact.py, mpmath or torch
-        assert page("en", "{slug}").values("{section}") == [f"{{wanted:.4f}}"]
-"""
+def _example(page: Page, section: str, values: Iterable[Value]) -> Iterator[str]:
+    """The test to write for some values of a section."""
+    (passage,) = (one for one in page.passages if one.id == section)
+    inside = [one for one in page.values if passage.line < one.line <= passage.last_line]
+    yield "    @pytest.mark.site"
+    yield f"    def test_{section.replace('-', '_')}(page):"
+    yield "        wanted = ...  # from a source of its own: by hand, mpmath, torch"
+    for value in values:
+        read = f'page("en", "{page.slug}").values("{section}")[{inside.index(value)}]'
+        spec = f":{value.spec}" if value.spec else ""
+        yield f'        assert {read} == f"{{wanted{spec}}}"'
 
 
 def test_file(slug: str) -> str:

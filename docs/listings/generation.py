@@ -579,6 +579,27 @@ bar_chart(
 )
 # --8<-- [end:bars]
 
+# --8<-- [start:one-round]
+from attention_docs.generation import speculate
+
+NAMES = ["x_1", "x_2", "x_3"]
+rounds_played = []
+for drafted, chances in (
+    ([0, 2], [0.5, 0.25, 0.25]),
+    ([0, 2], [0.5, 0.75, 0.25]),
+    ([2, 0], [0.75, 0.5, 0.25]),
+):
+    tokens = speculate(drafted, [q, q], [p, p, p], chances)
+    texts = [" ".join(NAMES[i] for i in ids) for ids in (drafted, tokens)]
+    rounds_played.append([texts[0], *chances, texts[1]])
+table(
+    rounds_played,
+    columns=["drafted", "u_1", "u_2", "u_3", "written"],
+    index=[f"round {i}" for i in (1, 2, 3)],
+    spec=["", ".2f", ".2f", ".2f", ""],
+)
+# --8<-- [end:one-round]
+
 # --8<-- [start:whole-text]
 TARGET = {None: p, 0: [Fraction(1, 4)] * 2 + [Fraction(1, 2)], 1: q, 2: p}
 DRAFT = {last: [Fraction(2, 5), Fraction(2, 5), Fraction(1, 5)] for last in TARGET}

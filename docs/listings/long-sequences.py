@@ -11,6 +11,7 @@ from attention_docs.figures import Frame, line_chart, numbered, stepper, table
 from attention_docs.learning import attention_backward
 from attention_docs.long_sequences import (
     alibi_bias,
+    alibi_slopes,
     far_share,
     ntk_base,
     t5_bias,
@@ -269,6 +270,13 @@ table(
     spec=".2f",
 )
 # --8<-- [end:alibi]
+
+
+# --8<-- [start:slopes]
+slopes = alibi_slopes(8)
+rows = [[str(Fraction(m)), str(int(np.ceil(log(100) / m)))] for m in slopes]
+table(rows, columns=["slope", "tokens back"], index=[f"head {r}" for r in range(1, 9)])
+# --8<-- [end:slopes]
 
 
 # --8<-- [start:far]

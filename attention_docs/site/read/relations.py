@@ -20,6 +20,13 @@ SIGNS = {"≤": ("\\le", "≤"), "≥": ("\\ge", "≥")}
 MOVES = ("grows", "falls")
 SHARED = ("≤", "≥", "iff")
 """Relations that both languages state in words, or neither does."""
+NEGATED = {"also ≤": ("grows", "above"), "also ≥": ("falls", "below")}
+"""What a negation makes of words: what does not grow, and what never exceeds, has a bound."""
+NEGATIONS, SUBJECTS = "negations", "negated subjects"
+"""What denies a verb right before it ("does not"), and what denies one as its subject ("no")."""
+HELPERS = {"above", "below", NEGATIONS, SUBJECTS, *MOVES}
+BETWEEN = r"[^,.;:，。；：]{0,40}?"
+"""What may stand between such a subject and its verb."""
 Table = Mapping[str, Sequence[str]]
 
 
@@ -32,19 +39,31 @@ def said(text: str, table: Table) -> set[str]:
         ['not', '≤']
         >>> said("权重不大于 $a$。", {"≤": ["不大于"], "≥": ["不小于"]})
         {'≤'}
-        >>> table = {"also ≤": ["does not grow"], "grows": ["grow"]}
+        >>> table = {"grows": ["grow", "grows"], "above": ["exceeds"], "below": ["falls below"]}
+        >>> table |= {"negations": ["not", "never"], "negated subjects": ["no"]}
         >>> said("The norm does not grow.", table), said("The norms grow.", table)
         ({'also ≤'}, {'grows'})
+        >>> said("No weight exceeds 1.", table), said("It never falls below 0.", table)
+        ({'also ≤'}, {'also ≥'})
     """
     prose = INLINE.sub(" ", DISPLAY.sub(" ", VALUE.sub(" ", text)))
-    found = {
-        relation for relation in table if relation not in MOVES and _has(prose, table[relation])
-    }
-    bounds = [
-        one for bound in SIGNS for one in (*table.get(bound, ()), *table.get(f"also {bound}", ()))
-    ]
-    moving = _pattern(bounds).sub(" ", prose) if bounds else prose  # "does not grow" is a bound
+    found = {one for one in table.keys() - HELPERS if _has(prose, table[one])}
+    moving = prose  # without what denies a move: "does not grow" is a bound
+    for bound, names in NEGATED.items():
+        if denied := _denied(table, [word for name in names for word in table.get(name, ())]):
+            found |= {bound} if denied.search(prose) else set()
+            moving = denied.sub(" ", moving)
     return found | {one for one in MOVES if _has(moving, table.get(one, ()))}
+
+
+def _denied(table: Table, words: Sequence[str]) -> re.Pattern[str] | None:
+    """Any of the words behind a negation, or behind a subject such as "no weight"."""
+    verbs, subjects = table.get(NEGATIONS, ()), table.get(SUBJECTS, ())
+    before = [rf"(?:{_any(verbs)})\s*"] if verbs else []
+    before += [rf"(?:{_any(subjects)})(?![A-Za-z]){BETWEEN}(?<![A-Za-z])"] if subjects else []
+    if not before or not words:
+        return None
+    return re.compile(rf"(?<![A-Za-z])(?:{'|'.join(before)})(?:{_any(words)})(?![A-Za-z])", re.I)
 
 
 def _has(prose: str, phrases: Sequence[str]) -> bool:
@@ -53,8 +72,12 @@ def _has(prose: str, phrases: Sequence[str]) -> bool:
 
 def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
     """Any of the phrases as whole words; the longest first."""
-    longest = sorted(phrases, key=len, reverse=True)
-    return re.compile(rf"(?<![A-Za-z])(?:{'|'.join(longest)})(?![A-Za-z])", re.I)
+    return re.compile(rf"(?<![A-Za-z])(?:{_any(phrases)})(?![A-Za-z])", re.I)
+
+
+def _any(phrases: Sequence[str]) -> str:
+    """Any of the phrases, as a pattern; the longest first."""
+    return "|".join(sorted(phrases, key=len, reverse=True))
 
 
 def faults(original: Page, page: Page) -> Iterator[Failure]:
@@ -71,7 +94,7 @@ def faults(original: Page, page: Page) -> Iterator[Failure]:
             yield from _of(original, theirs, sets[0], tables[0])
             yield from _of(page, ours, sets[1], tables[1])
             for relation in SHARED:
-                if (relation in sets[0]) != (relation in sets[1]):
+                if _alone(relation, *sets) or _alone(relation, *reversed(sets)):
                     message = (
                         f"{ours.id} says {relation} in one language alone: one of "
                         f"{', '.join(tables[0][relation])} and one of "
@@ -80,11 +103,21 @@ def faults(original: Page, page: Page) -> Iterator[Failure]:
                     yield Failure(page.path, ours.line, message)
 
 
+def _alone(relation: str, here: set[str], there: set[str]) -> bool:
+    """Whether a relation is stated here and nothing like it there."""
+    return relation in here and not {relation, f"also {relation}"} & there
+
+
 def _of(page: Page, result: Passage, found: set[str], table: Table) -> Iterator[Failure]:
     """Whether a result says its own relation."""
     relation = dict(result.options).get("relation", "")
     signs = SIGNS.get(relation, ())
     phrases = [*table.get(relation, ()), *table.get(f"also {relation}", ())]
+    phrases += [
+        f"{table[NEGATIONS][0]} {table[name][0]}"
+        for name in NEGATED.get(f"also {relation}", ())
+        if table.get(NEGATIONS) and table.get(name)
+    ]
     said_so = {relation, f"also {relation}"} & found or any(sign in result.text for sign in signs)
     if relation in table and not said_so:
         wanted = ", ".join([*signs, *phrases])

@@ -29,10 +29,11 @@ words: attention_docs/words/fr.toml
 
 
 def begin(project: Project) -> None:
-    """Begin French, and say the note in it."""
+    """Begin French, and translate two of its words."""
     begin_language(project.root, "fr")
     english = "This page is not translated yet, so you are reading the English text."
     project.edit(WORDS, f'# note = "{english}"', f'note = "{NOTE}"')
+    project.edit(WORDS, '# listing = "Listing"', 'listing = "Code source"')
 
 
 def translate(project: Project, slug: str) -> None:
@@ -65,6 +66,7 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: Project) -> 
     assert page.html["lang"] == "fr"
     assert page.article
     assert page.article["lang"] == "en"
+    assert "Listing" in page.select_one("details.origin").get_text()  # type: ignore[union-attr]
     for part in ("h1", "#out-weights pre", "#value-1", "pre > code"):
         assert page.select_one(part) == original.select_one(part) is not None
     (canonical,) = page.select('link[rel="canonical"]')
@@ -89,6 +91,7 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: Project) -> 
     assert not page.select(".untranslated")
     assert page.h1
     assert "Les poids" in page.h1.get_text()
+    assert "Code source" in page.select_one("details.origin").get_text()  # type: ignore[union-attr]
     assert page.article
     assert "lang" not in page.article.attrs
     (canonical,) = page.select('link[rel="canonical"]')
@@ -118,6 +121,7 @@ def test_a_partial_language_stands_once_in_each_index(project: Project) -> None:
     assert sitemap.count(f"<loc>{ADDRESS}fr/") == sitemap.count(f"<loc>{ADDRESS}fr/weights/") == 1
     copies = {path.name for path in (project.root / "site/notebooks/fr").iterdir()}
     assert copies == {"weights.ipynb"}
+    assert project.read("site/index.html.md").endswith(f"\n<{ADDRESS}>\n")
 
 
 def test_begun_a_language_asks_for_nothing(project: Project) -> None:

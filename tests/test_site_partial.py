@@ -82,6 +82,10 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: Project) -> 
         "../../weights/index.html.md",
     ]
 
+
+@pytest.mark.site
+def test_a_translated_page_takes_the_place_of_the_english_text(built: Project) -> None:
+    begin(built)
     translate(built, "weights")
     done = built.build(SITE_URL=ADDRESS)
     assert done.returncode == 0, done.stderr
@@ -141,22 +145,24 @@ def test_what_is_translated_is_compared(project: Project) -> None:
     translate(project, "weights")
     project.edit("docs/fr/weights.md", "{ #the-weights }", "{ #les-poids }")
     project.write("docs/fr/gone.md", project.read("docs/en/index.md"))
-    told = "\n".join(project.faults())
-    assert "docs/fr/weights.md:17: heading or box: wanted #the-weights, got #les-poids" in told
-    assert "docs/fr/gone.md:1: has no translation docs/en/gone.md" in told
+    found = "\n".join(project.faults())
+    assert "docs/fr/weights.md:17: heading or box: wanted #the-weights, got #les-poids" in found
+    assert "docs/fr/gone.md:1: has no translation docs/en/gone.md" in found
 
 
 def test_finished_a_language_names_all_that_is_missing_at_once(project: Project) -> None:
     begin(project)
     translate(project, "weights")
     project.edit(WORDS, "partial = true\n", "")
-    told = project.faults()
-    assert "docs/en/index.md:1: has no translation docs/fr/index.md" in told
-    assert f"{WORDS}:1: has no [site.marks] colon, comma, and, space, stop" in told
-    assert f"{WORDS}:1: has no [site.untranslated] original, help" in told
-    assert f"{WORDS}:1: has no [relations] ≤, ≥, grows, falls, iff, not" in told
-    assert any("docs/listings/weights.fr.toml with [comments] and [strings]" in one for one in told)
-    assert not any("docs/fr/weights.md" in one for one in told)
+    found = project.faults()
+    assert "docs/en/index.md:1: has no translation docs/fr/index.md" in found
+    assert f"{WORDS}:1: has no [site.marks] colon, comma, and, space, stop" in found
+    assert f"{WORDS}:1: has no [site.untranslated] original, help" in found
+    assert f"{WORDS}:1: has no [relations] ≤, ≥, grows, falls, iff, not" in found
+    assert any(
+        "docs/listings/weights.fr.toml with [comments] and [strings]" in one for one in found
+    )
+    assert not any("docs/fr/weights.md" in one for one in found)
 
 
 def test_the_report_lists_what_is_missing(project: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 
@@ -63,3 +64,42 @@ def test_shapes_in_signatures_hold_for_every_example() -> None:
 
 def test_the_type_checker_sees_the_package_as_typed() -> None:
     assert (ROOT / "attention_docs" / "py.typed").is_file()
+
+
+# The engine: each layer imports only those before it. What stands in one line does not meet.
+LAYERS = (
+    {"addresses", "store", "target"},
+    {"read"},
+    {"run", "render"},
+    {"publish"},
+    {"content"},
+    {"fingerprints"},
+    {"build"},
+    {"adapter", "export", "scaffold"},
+    {"plugin"},
+)
+ENGINE = ROOT / "attention_docs" / "site"
+
+
+def layer(parts: tuple[str, ...]) -> tuple[int, str]:
+    """The place of a module of the engine among the layers, and its layer."""
+    name = parts[0].removesuffix(".py")
+    return next(place for place, names in enumerate(LAYERS) if name in names), name
+
+
+def test_each_layer_of_the_engine_imports_only_those_before_it() -> None:
+    wrong = []
+    files = [path for path in sorted(ENGINE.rglob("*.py")) if path != ENGINE / "__init__.py"]
+    for path in files:
+        place, name = layer(path.relative_to(ENGINE).parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not node.module:
+                continue
+            for alias in node.names:
+                parts = (*node.module.split("."), alias.name)
+                if parts[:2] == ("attention_docs", "site"):
+                    other, imported = layer(parts[2:])
+                    if not (other < place or imported == name):
+                        wrong.append(f"{path.relative_to(ENGINE)} imports {'.'.join(parts)}")
+    assert not wrong
+    assert len(files) > 60

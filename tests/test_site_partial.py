@@ -29,10 +29,11 @@ words: attention_docs/words/fr.toml
 
 
 def begin(project: Project) -> None:
-    """Begin French, and say the note in it."""
+    """Begin French, and translate two of its words."""
     begin_language(project.root, "fr")
     english = "This page is not translated yet, so you are reading the English text."
     project.edit(WORDS, f'# note = "{english}"', f'note = "{NOTE}"')
+    project.edit(WORDS, '# listing = "Listing"', 'listing = "Code source"')
 
 
 def translate(project: Project, slug: str) -> None:
@@ -65,6 +66,7 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: Project) -> 
     assert page.html["lang"] == "fr"
     assert page.article
     assert page.article["lang"] == "en"
+    assert "Listing" in page.select_one("details.origin").get_text()  # type: ignore[union-attr]
     for part in ("h1", "#out-weights pre", "#value-1", "pre > code"):
         assert page.select_one(part) == original.select_one(part) is not None
     (canonical,) = page.select('link[rel="canonical"]')
@@ -80,6 +82,10 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: Project) -> 
         "../../weights/index.html.md",
     ]
 
+
+@pytest.mark.site
+def test_a_translated_page_takes_the_place_of_the_english_text(built: Project) -> None:
+    begin(built)
     translate(built, "weights")
     done = built.build(SITE_URL=ADDRESS)
     assert done.returncode == 0, done.stderr
@@ -89,6 +95,7 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: Project) -> 
     assert not page.select(".untranslated")
     assert page.h1
     assert "Les poids" in page.h1.get_text()
+    assert "Code source" in page.select_one("details.origin").get_text()  # type: ignore[union-attr]
     assert page.article
     assert "lang" not in page.article.attrs
     (canonical,) = page.select('link[rel="canonical"]')
@@ -118,6 +125,7 @@ def test_a_partial_language_stands_once_in_each_index(project: Project) -> None:
     assert sitemap.count(f"<loc>{ADDRESS}fr/") == sitemap.count(f"<loc>{ADDRESS}fr/weights/") == 1
     copies = {path.name for path in (project.root / "site/notebooks/fr").iterdir()}
     assert copies == {"weights.ipynb"}
+    assert project.read("site/index.html.md").endswith(f"\n<{ADDRESS}>\n")
 
 
 def test_begun_a_language_asks_for_nothing(project: Project) -> None:
@@ -137,22 +145,24 @@ def test_what_is_translated_is_compared(project: Project) -> None:
     translate(project, "weights")
     project.edit("docs/fr/weights.md", "{ #the-weights }", "{ #les-poids }")
     project.write("docs/fr/gone.md", project.read("docs/en/index.md"))
-    told = "\n".join(project.faults())
-    assert "docs/fr/weights.md:17: heading or box: wanted #the-weights, got #les-poids" in told
-    assert "docs/fr/gone.md:1: has no translation docs/en/gone.md" in told
+    found = "\n".join(project.faults())
+    assert "docs/fr/weights.md:17: heading or box: wanted #the-weights, got #les-poids" in found
+    assert "docs/fr/gone.md:1: has no translation docs/en/gone.md" in found
 
 
 def test_finished_a_language_names_all_that_is_missing_at_once(project: Project) -> None:
     begin(project)
     translate(project, "weights")
     project.edit(WORDS, "partial = true\n", "")
-    told = project.faults()
-    assert "docs/en/index.md:1: has no translation docs/fr/index.md" in told
-    assert f"{WORDS}:1: has no [site.marks] colon, comma, and, space, stop" in told
-    assert f"{WORDS}:1: has no [site.untranslated] original, help" in told
-    assert f"{WORDS}:1: has no [relations] ≤, ≥, grows, falls, iff, not" in told
-    assert any("docs/listings/weights.fr.toml with [comments] and [strings]" in one for one in told)
-    assert not any("docs/fr/weights.md" in one for one in told)
+    found = project.faults()
+    assert "docs/en/index.md:1: has no translation docs/fr/index.md" in found
+    assert f"{WORDS}:1: has no [site.marks] colon, comma, and, space, stop" in found
+    assert f"{WORDS}:1: has no [site.untranslated] original, help" in found
+    assert f"{WORDS}:1: has no [relations] ≤, ≥, grows, falls, iff, not" in found
+    assert any(
+        "docs/listings/weights.fr.toml with [comments] and [strings]" in one for one in found
+    )
+    assert not any("docs/fr/weights.md" in one for one in found)
 
 
 def test_the_report_lists_what_is_missing(project: Project) -> None:

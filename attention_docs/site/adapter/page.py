@@ -1,4 +1,4 @@
-"""What mkdocs knows of a page, to be kept, and a page from what was kept."""
+"""Record what mkdocs knows of a page, and give mkdocs a page from such a record."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from attention_docs.site.render.shelf import Made
 from attention_docs.site.render.weave import Woven
 
 
-def made(page: Page, html: str, woven: Woven, folder: str) -> Made:
-    """What is to be kept of a page that mkdocs has rendered; `folder` is its language's."""
+def record_page(page: Page, html: str, assembled: Woven, folder: str) -> Made:
+    """What the cache needs of a page that mkdocs has rendered; `folder` is its language's."""
 
     def listed(item: AnchorLink) -> list[Any]:
         return [item.title, item.id, item.level, [listed(one) for one in item.children]]
@@ -26,11 +26,11 @@ def made(page: Page, html: str, woven: Woven, folder: str) -> Made:
         anchors=sorted(page.present_anchor_ids or ()),
         links={file.src_uri: dict(found) for file, found in (page.links_to_anchors or {}).items()},
         searched=search.as_lines(entries),
-        numbered=numbers.as_lines(numbers.records(page.url, woven)),
+        numbered=numbers.as_lines(numbers.records(page.url, assembled)),
     )
 
 
-def reuse(page: Page, kept: Made, config: MkDocsConfig, files: Files) -> None:
+def reuse_page(page: Page, record: Made, config: MkDocsConfig, files: Files) -> None:
     """What mkdocs finds out while it renders a page, without rendering it."""
 
     def item(found: list[Any]) -> AnchorLink:
@@ -40,7 +40,7 @@ def reuse(page: Page, kept: Made, config: MkDocsConfig, files: Files) -> None:
         return link
 
     page.content = ""  # its files are there: no template asks for it
-    page.toc = TableOfContents([item(found) for found in kept.contents])
-    page.present_anchor_ids = set(kept.anchors)
-    targets = {files.get_file_from_path(name): found for name, found in kept.links.items()}
+    page.toc = TableOfContents([item(found) for found in record.contents])
+    page.present_anchor_ids = set(record.anchors)
+    targets = {files.get_file_from_path(name): found for name, found in record.links.items()}
     page.links_to_anchors = {file: dict(found) for file, found in targets.items() if file}

@@ -11,7 +11,7 @@ from typing import Any
 from mkdocs.exceptions import BuildError
 from mkdocs.structure.pages import Page
 
-from attention_docs.site.adapter.page import made, reuse
+from attention_docs.site.adapter.page import record_page, reuse_page
 from attention_docs.site.adapter.state import BuildState, PageState
 from attention_docs.site.addresses import relative
 from attention_docs.site.publish import live as live_pages
@@ -44,7 +44,7 @@ def begin_page(state: BuildState, page: Page, source: Source) -> str:
     if is_finished:
         known.rendered = state.page_cache.made(known.key)
     if known.rendered:
-        page.render = partial(reuse, page, known.rendered)  # type: ignore[method-assign]
+        page.render = partial(reuse_page, page, known.rendered)  # type: ignore[method-assign]
         return ""
     known.is_new = True
     known.assembled = known.assembled or state.build.assemble(source)
@@ -73,7 +73,7 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
         html = remade.documentation(script, html)
     assembled.failures += build.find_pasted(source)
     html = blocks.faults(assembled) + html
-    known.rendered = made(page, html, assembled, build.addresses.folder(source.lang))
+    known.rendered = record_page(page, html, assembled, build.addresses.folder(source.lang))
     state.failures += assembled.failures
     # What was wrong before anything ran is part of the page's key.
     expected = {fault for fault in build.failures if fault.path == source.path}

@@ -296,7 +296,9 @@ def check_mixtures(chapter, block: str, points: list[tuple[Fraction, Fraction]])
 @each_language
 def test_three_kinds(page, lang):
     chapter = page(lang, "sequences")
-    assert chapter.array("inputs").tolist() == [[1, 0], [0, 1], [2, 2]]
+    assert chapter.grid("inputs") == [[1, 0], [0, 1], [2, 2]]
+    words = {"en": ["This", "is", "good"], "zh": ["这", "很", "好"]}[lang]
+    assert chapter.names("inputs") == words
     mean = [Fraction(1 + 0 + 2, 3), Fraction(0 + 1 + 2, 3)]
     (points,) = cells(chapter, "one-label")
     assert [float(one) for one in points[:2]] == [mean[0], mean[0] + mean[1]] == [1, 2]

@@ -123,7 +123,8 @@ def printed_e(got: Any, wanted: Any, decimals: int = 2) -> None:
 def pm(text: str) -> list[tuple[float, float]]:
     """Every `value ± error` in a text."""
     number = r"(-?\d+(?:\.\d+)?)"
-    return [(float(a), float(b)) for a, b in re.findall(rf"{number} ± {number}", text)]
+    found = re.findall(rf"{number} ± {number}", text.replace("−", "-"))
+    return [(float(a), float(b)) for a, b in found]
 
 
 def holds(interval: tuple[float, float], truth: Any, widths: float = 2.5) -> bool:

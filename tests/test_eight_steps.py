@@ -290,9 +290,10 @@ def test_scores_as_weights(page):
 @pytest.mark.site
 def test_inputs_and_parameters(page):
     chapter = page("en", "eight-steps")
-    assert chapter.array("inputs").tolist() == X
-    for number, wanted in enumerate((W_KEY, W_QUERY, W_VALUE)):
-        assert chapter.array("parameters", number).tolist() == wanted
+    assert chapter.grid("inputs") == X
+    assert chapter.names("inputs") == ["input 1", "input 2", "input 3"]
+    for name, wanted in (("W_K", W_KEY), ("W_Q", W_QUERY), ("W_V", W_VALUE)):
+        assert chapter.matrix("parameters", name) == wanted
 
 
 @pytest.mark.site
@@ -306,8 +307,9 @@ def test_projections(page):
         assert products == " + ".join(f"{a}·{b}" for a, b in zip(X[0], column, strict=True))
         assert int(result) == sum(a * b for a, b in zip(X[0], column, strict=True))
     assert numbers(chapter, "key-by-key") == KEYS
-    for number, wanted in enumerate((KEYS, QUERIES, VALUES, SCORES)):
-        assert chapter.array("tensors", number).tolist() == wanted
+    made = {"key": KEYS, "query": QUERIES, "value": VALUES, "scores": SCORES}
+    for name, wanted in made.items():
+        assert chapter.vectors("tensors", name) == wanted
 
 
 @pytest.mark.site
@@ -342,7 +344,7 @@ def test_scores(page):
 @pytest.mark.site
 def test_weights(page):
     chapter = page("en", "eight-steps")
-    assert numbers(chapter, "tensors") == WEIGHTS
+    assert chapter.vectors("tensors", "weights") == WEIGHTS
     e2, e4 = mpmath.e**2, mpmath.e**4
     *keys, sums = numbers(chapter, "weights-1")
     assert [row[0] for row in keys] == SCORES[0]
@@ -376,7 +378,8 @@ def test_weighted_values(page):
 @pytest.mark.site
 def test_outputs(page):
     chapter = page("en", "eight-steps")
-    assert chapter.array("outputs").tolist() == OUTPUTS
+    assert chapter.grid("outputs") == OUTPUTS
+    assert chapter.names("outputs") == ["output 1", "output 2", "output 3"]
     assert numbers(chapter, "output-1")[3] == OUTPUTS[0]
     lines = re.findall(r"^o1\[(\d)\] = (.*) = (\S+)$", chapter.output("weighted-1"), re.M)
     assert [float(result) for _, _, result in lines] == OUTPUTS[0]
@@ -390,8 +393,8 @@ def test_outputs(page):
 @pytest.mark.site
 def test_rounded(page):
     chapter = page("en", "eight-steps")
-    assert chapter.array("rounded").tolist() == ROUNDED_WEIGHTS
-    assert chapter.array("rounded", 1).tolist() == ROUNDED_OUTPUTS
+    assert chapter.vectors("rounded", "rounded weights") == ROUNDED_WEIGHTS
+    assert chapter.vectors("rounded", "output") == ROUNDED_OUTPUTS
     by_key = np.array(numbers(chapter, "rounded-weighted")).reshape(3, 3, 3)
     assert by_key.tolist() == ROUNDED_WEIGHTED
 
@@ -401,14 +404,16 @@ def test_scaled(page):
     chapter = page("en", "eight-steps")
     root = mpmath.sqrt(3)
     weights = exact_weights(root)
-    printed(chapter.array("scaled", 0), [[s / root for s in row] for row in SCORES], 4)
-    printed(chapter.array("scaled", 1), weights, 4)
-    printed(chapter.array("scaled", 2), product(weights, VALUES), 4)
-    assert chapter.array("scaled", 1)[0].tolist() == SCALED_WEIGHTS_1
-    assert chapter.array("scaled", 2)[0].tolist() == SCALED_OUTPUT_1
+    scaled = [[s / root for s in row] for row in SCORES]
+    printed(chapter.vectors("scaled", "scaled scores"), scaled, 4)
+    printed(chapter.vectors("scaled", "weights"), weights, 4)
+    outputs = chapter.vectors("scaled", "output")
+    printed(outputs, product(weights, VALUES), 4)
+    assert chapter.vectors("scaled", "weights")[0] == SCALED_WEIGHTS_1
+    assert outputs[0] == SCALED_OUTPUT_1
     tensors = [torch.tensor(m, dtype=torch.float64) for m in (QUERIES, KEYS, VALUES)]
     wanted = torch.nn.functional.scaled_dot_product_attention(*tensors)
-    printed(chapter.array("scaled", 2), wanted.tolist(), 4)
+    printed(outputs, wanted.tolist(), 4)
 
 
 @pytest.mark.site
@@ -420,7 +425,7 @@ def test_side_by_side(page):
     assert exact == OUTPUTS
     assert rounded == ROUNDED_OUTPUTS
     assert scaled[0] == SCALED_OUTPUT_1
-    assert scaled == chapter.array("scaled", 2).tolist()
+    assert scaled == chapter.vectors("scaled", "output")
     weights = f"[{', '.join(f'{float(x):.4f}' for x in exact_weights()[0])}]"
     wrong_and_right = [str(ROUNDED_WEIGHTS[0]), weights, values[6], values[8], "3", "1"]
     assert chapter.values("mistakes")[:6] == wrong_and_right
@@ -517,14 +522,14 @@ def test_exercises(page):
     third = Fraction(1, 3)
     printed(vectors(chapter, "exercise-zero", "weights"), [[third] * 3], 4)
     printed(vectors(chapter, "exercise-zero", "output"), product([[third] * 3], VALUES), 4)
-    assert chapter.array("exercise-size").tolist() == [row[:2] for row in OUTPUTS]
+    assert chapter.grid("exercise-size") == [row[:2] for row in OUTPUTS]
     quarter, half = mpmath.mpf(1) / 4, mpmath.mpf(1) / 2
     logs = [mpmath.log(quarter), mpmath.log(half), mpmath.log(quarter)]
     scores = vectors(chapter, "exercise-logarithm", "scores")
     printed(scores, [logs, [0, mpmath.log(2), 0]], 4)
     assert vectors(chapter, "exercise-logarithm", "weights") == [[0.25, 0.5, 0.25]] * 2
     printed(softmax([0, mpmath.log(2), 0]), [quarter, half, quarter], 12)
-    assert chapter.array("exercise-own").tolist() == product(X, transpose(X))
+    assert chapter.grid("exercise-own") == product(X, transpose(X))
     own = product(X, transpose(X))
     told = [own[0][0], own[0][2], own[2][2], own[2][1]]
     assert chapter.values("exercise-own") == [str(one) for one in told]
@@ -547,6 +552,8 @@ def test_another_order(page):
     order = [0, 2, 1]
     queries, keys, values = ([matrix[i] for i in order] for matrix in (QUERIES, KEYS, VALUES))
     moved = product(attention_weights(queries, keys), values)
-    got = page("en", "eight-steps").array("exercise-order")
+    chapter = page("en", "eight-steps")
+    got = chapter.grid("exercise-order")
     printed(got, moved, 4)
-    assert got.tolist() == [OUTPUTS[i] for i in order]
+    assert got == [OUTPUTS[i] for i in order]
+    assert chapter.names("exercise-order") == [f"input {i + 1}" for i in order]

@@ -272,16 +272,16 @@ def test_four(page):
 @pytest.mark.site
 def test_loop(page):
     site = page("en", "matrix-form")
-    printed(site.array("loop"), OUTPUTS, 4)
-    # From the notes.
-    np.testing.assert_array_equal(site.array("loop")[0], [1.8639, 6.3194, 1.7042])
+    printed(site.grid("loop"), OUTPUTS, 4)
+    assert site.grid("loop")[0] == [1.8639, 6.3194, 1.7042]  # from the notes
+    assert site.names("loop") == ["output 1", "output 2", "output 3"]
 
 
 @pytest.mark.site
 def test_matrix(page):
     site = page("en", "matrix-form")
-    printed(site.array("matrix"), OUTPUTS, 4)
-    printed(site.array("torch"), OUTPUTS, 4)
+    printed(site.grid("matrix"), OUTPUTS, 4)
+    printed(site.grid("torch"), OUTPUTS, 4)
     assert site.output("sizes").split("\n") == [
         "shape of the weights: (2, 5)",
         "shape of the outputs: (2, 7)",
@@ -341,7 +341,7 @@ def test_lookup(page):
 @pytest.mark.site
 def test_ties_share(page):
     scores = [16 * mpmath.mpf(s) / mpmath.sqrt(3) for s in SCORES[0]]
-    printed(page("en", "matrix-form").array("tied"), softmax(scores), 4)
+    printed(page("en", "matrix-form").grid("tied"), [softmax(scores)], 4)
     # The limit, by torch: three of five keys share the largest score.
     limit = torch.softmax(1e9 * torch.tensor([2.0, 3, 1, 3, 3]), dim=0)
     torch.testing.assert_close(limit, torch.tensor([0, 1 / 3, 0, 1 / 3, 1 / 3]))
@@ -417,7 +417,7 @@ def test_gram(page):
 def test_between(page):
     site = page("en", "matrix-form")
     M = product(W_QUERY, transpose(W_KEY))
-    printed(site.array("between"), M, 0)
+    printed(site.matrix("between", "M"), M, 0)
     assert product(product(X, M), transpose(X)) == SCORES
     assert transpose(SCORES) == SCORES
     assert transpose(M) != M
@@ -522,7 +522,7 @@ def test_exercises(page):
     site = page("en", "matrix-form")
     by_hand = product([[1, 2], [0, 1]], transpose([[1, 0], [2, 1], [0, 1]]))
     assert by_hand == [[1, 4, 2], [0, 1, 1]]
-    printed(site.array("exercise-pencil"), by_hand, 0)
+    printed(site.grid("exercise-pencil"), by_hand, 0)
     doubled = softmax([4, 8, 8], mpmath.sqrt(3))
     for j in range(3):
         printed(site.column("exercise-longer", f"key {j + 1}"), [WEIGHTS[0][j], doubled[j]], 4)

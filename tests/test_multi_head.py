@@ -566,7 +566,7 @@ def test_sum(page):
     shapes = re.findall(r"\(.*\)", chapter.output("batched"))
     assert shapes == ["(2, 5, 12)", "(2, 3, 5, 5)"]
     assert chapter.values("key-bias") == ["3", "4"]
-    assert chapter.output("random-routes") == "[4, 4, 4]"
+    assert chapter.table("random-routes") == [{"": "rank", "M_1": "4", "M_2": "4", "M_3": "4"}]
     same = {row[""]: row["outputs the same without it?"] for row in chapter.table("key-bias")}
     assert same == {"b_k": "✓", "b_q": "✗"}
 
@@ -839,7 +839,7 @@ def test_exercises(page):
     exact = [one / (1 - 3 * SMALL) for one in DIFFERENCE]
     columns = [chapter.column("exercise-order", word) for word in ("she", "outran", "him")]
     printed(np.transpose(columns), [[-one for one in exact], exact])
-    printed(chapter.array("exercise-equal"), [5 * one for one in one_output(1)])
+    printed(chapter.grid("exercise-equal"), [[5 * one for one in one_output(1)]] * 2)
     counts = re.findall(r": (\d+)", chapter.output("exercise-two-steps"))
     assert counts == [str(12 * 12 + 3 * 12 * 4), str(3 * 12 * 4)]
 

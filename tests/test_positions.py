@@ -373,7 +373,7 @@ def test_shift(page):
             [cos(angle), -sin(angle)],
             [sin(angle), cos(angle)],
         ]
-    printed(chapter.array("shift"), wanted)
+    printed(chapter.matrix("shift", "R"), wanted)
 
 
 @pytest.mark.site
@@ -381,11 +381,13 @@ def test_gram(page):
     chapter = page("en", "positions")
     rows = [exact(t, 4) for t in range(4)]
     wanted = np.array([[dot(a, b) for b in rows] for a in rows])
-    printed(chapter.array("gram"), wanted)
-    assert chapter.array("gram")[0, 0] == 4 / 2
-    printed(chapter.array("gram")[0], [cos(m) + cos(m / 100) for m in range(4)])
+    gram = np.array(chapter.grid("gram"))
+    assert chapter.names("gram") == [f"position {t}" for t in range(4)]
+    printed(gram, wanted)
+    assert gram[0, 0] == 4 / 2
+    printed(gram[0], [cos(m) + cos(m / 100) for m in range(4)])
     for step in range(4):
-        assert len(set(np.diag(chapter.array("gram"), step))) == 1
+        assert len(set(np.diag(gram, step))) == 1
 
 
 @pytest.mark.site
@@ -414,7 +416,7 @@ def test_projections(page):
 @pytest.mark.site
 def test_learned(page):
     chapter = page("en", "positions")
-    assert chapter.array("learned").tolist() == [[5, 1], [2, 0], [1, 4]]
+    assert chapter.grid("learned") == [[5, 1], [2, 0], [1, 4]]
     assert chapter.output("learned").endswith("one for each row of the table, got 4")
     sizes = chapter.table("learned-size")
     for (n_max, d), row in zip(((512, 768), (1024, 768)), sizes, strict=True):
@@ -440,7 +442,7 @@ def test_bias(page):
     chapter = page("en", "positions")
     halves = [Fraction(1, 2) ** (4 - u) for u in range(5)]
     wanted = [31 * one / sum(halves) for one in halves]
-    assert chapter.array("bias").tolist() == wanted == [1, 2, 4, 8, 16]
+    assert chapter.grid("bias") == [wanted] == [[1, 2, 4, 8, 16]]
 
 
 @pytest.mark.site
@@ -669,7 +671,8 @@ def test_exercises(page):
     rows = [exact(t, 8) for t in range(12)]
     aims = [[dot(exact(t + 2, 8), row) for row in rows] for t in range(12)]
     best = [row.index(max(row)) for row in aims]
-    assert chapter.array("exercise-ahead").tolist() == best
+    assert chapter.column("exercise-ahead", "t") == list(range(12))
+    assert chapter.column("exercise-ahead", "position of the largest product") == best
     assert best[:10] == list(range(2, 12))
     scores = [dot(Q, turned(K, u)) for _, u in AT_OFFSET_2]
     printed(chapter.column("exercise-keys", "score"), scores)

@@ -47,10 +47,16 @@ def independent(queries, keys):
     return [(q, k, p * r) for (q, p), (k, r) in itertools.product(queries, keys)]
 
 
-def rows(output):
-    """The lines `d_k = 64 …` of an output, by d_k."""
-    found = [re.match(r"d_k = +(\d+)(.*)", line) for line in output.splitlines()]
-    return [(int(match[1]), match[2]) for match in found if match]
+def fractions(chapter, block):
+    """The cells of a table of fractions, row by row, without the names of the rows."""
+    plain = [[cell.replace("−", "-").replace(",", "") for name, cell in row.items() if name]
+             for row in chapter.table(block)]  # fmt: skip
+    return [[Fraction(cell) if cell else None for cell in row] for row in plain]
+
+
+def intervals(chapter, block, name):
+    """The `value ± error` in each cell of a column."""
+    return [pm(row[name])[0] for row in chapter.table(block)]
 
 
 def drawn(chapter, block):
@@ -159,61 +165,60 @@ def test_example(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_standardisation(page, lang):
+def test_standardisation(page):
     # 0 (4/5), 5 (1/5): mean 1, mean square 5, variance 4.
-    first, zero, five, after = page(lang, "scaling").output("standardise").splitlines()
-    assert first == "E = 1, Var = 4, σ = 2"
-    assert zero == "0 → -1/2, p = 4/5"
-    assert five == "5 → 2, p = 1/5"
-    assert after == "E = 0, Var = 1"
+    chapter = page("en", "scaling")
+    names = ["usual value", "rare value", "expectation", "variance"]
+    assert chapter.names("standardise") == names
+    assert fractions(chapter, "standardise") == [
+        [0, Fraction(-1, 2), Fraction(4, 5)],
+        [5, 2, Fraction(1, 5)],
+        [1, 0, None],
+        [4, 1, None],
+    ]
     assert Fraction(-1, 2) * Fraction(4, 5) + 2 * Fraction(1, 5) == 0
     assert Fraction(1, 4) * Fraction(4, 5) + 4 * Fraction(1, 5) == 1
 
 
 @pytest.mark.site
-@each_language
-def test_enumeration(page, lang):
-    chapter = page(lang, "scaling")
+def test_enumeration(page):
+    chapter = page("en", "scaling")
     scores = Counter(a * c + b * d for a, b, c, d in itertools.product((-1, 1), repeat=4))
-    for value, count in scores.items():
-        assert f"q·k = {value:2d}: {Fraction(count, 16)}" in chapter.output("pairs")
-    assert chapter.output("pairs").endswith("E = 0, Var = 2")
+    wanted = [[value, Fraction(count, 16)] for value, count in sorted(scores.items())]
+    assert fractions(chapter, "pairs") == wanted
+    assert chapter.output("pairs") == "expectation: 0, variance: 2"
     wanted = []
     for d in (1, 2, 3, 4, 5):
         mean, variance = moments(independent(free(COIN, d), free(COIN, d)))
         assert (mean, variance) == (0, d)
-        wanted.append(f"d_k = {d}: {4**d:4d} pairs, E = {mean}, Var = {variance}")
-    assert chapter.output("enumeration").splitlines() == wanted
+        wanted.append([d, 4**d, mean, variance])
+    assert fractions(chapter, "enumeration") == wanted
 
 
 @pytest.mark.site
-@each_language
-def test_table_of_terms(page, lang):
+def test_table_of_terms(page):
     """The expectation of q_i k_i q_j k_j, by visiting all pairs of signs."""
-    told = drawn(page(lang, "scaling"), "out-terms-of-square")
-    cells = re.findall(r"(?<![\d×])[01](?=[,，、.。;；])", told)
     wanted = []
     signs = list(itertools.product((-1, 1), repeat=4))
     for i, j in itertools.product(range(4), repeat=2):
         total = sum(q[i] * k[i] * q[j] * k[j] for q, k in itertools.product(signs, signs))
-        wanted.append(str(Fraction(total, 256)))
-    assert wanted == [str(int(i == j)) for i in range(4) for j in range(4)]
-    assert cells[-16:] == wanted
+        wanted.append(Fraction(total, 256))
+    assert wanted == [int(i == j) for i in range(4) for j in range(4)]
+    cells = page("en", "scaling").matrix("terms-of-square", "E[qᵢkᵢ qⱼkⱼ]")
+    assert [one for row in cells for one in row] == wanted
 
 
 @pytest.mark.site
-@each_language
-def test_general_by_counting(page, lang):
-    found = rows(page(lang, "scaling").output("enumeration-general"))
+def test_general_by_counting(page):
     q, k = {0: Fraction(1, 2), 2: Fraction(1, 2)}, {-1: Fraction(1, 2), 3: Fraction(1, 2)}
-    assert [d for d, _ in found] == [1, 2, 3, 4]
-    for d, rest in found:
+    wanted = []
+    for d in (1, 2, 3, 4):
         variance = moments(independent(free(q, d), free(k, d)))[1]
         within = within_rows(free(q, d), free(k, d))
-        assert rest == f": Var = {variance}, {variance}; within {within}"
+        wanted.append([d, variance, variance, within])
         # d σ_k² (σ_q² + μ_q²), and the rest d μ_k² σ_q² is what rows share
         assert (within, variance - within) == (d * 4 * (1 + 1), d * 1 * 1)
+    assert fractions(page("en", "scaling"), "enumeration-general") == wanted
 
 
 def within_rows(queries, keys):
@@ -241,25 +246,22 @@ def test_within_a_row(d, q_values, k_values):
 
 
 @pytest.mark.site
-@each_language
-def test_symbols(page, lang):
-    found = rows(page(lang, "scaling").output("symbols"))
-    assert [d for d, _ in found] == [1, 2, 3, 4]
-    for d, rest in found:
-        terms = {" ".join(sorted(t.split())) for t in rest.lstrip(": ").split(" + ")}
+def test_symbols(page):
+    chapter = page("en", "scaling")
+    assert chapter.column("symbols", "dₖ") == [1, 2, 3, 4]
+    for d, row in enumerate(chapter.table("symbols"), start=1):
+        terms = {" ".join(sorted(t.split())) for t in row["variance"].split(" + ")}
         wanted = (f"{d} μ_k² σ_q²", f"{d} μ_q² σ_k²", f"{d} σ_k² σ_q²")
         assert terms == {" ".join(sorted(t.split())) for t in wanted}
 
 
 @pytest.mark.site
-@each_language
-def test_simulation(page, lang):
-    chapter = page(lang, "scaling")
-    found = rows(chapter.output("simulate-table"))
-    assert [d for d, _ in found] == WIDTHS
+def test_simulation(page):
+    chapter = page("en", "scaling")
+    assert chapter.column("simulate-table", "dₖ") == WIDTHS
+    both = (intervals(chapter, "simulate-table", name) for name in ("expectation", "variance"))
     hits = 0
-    for d, rest in found:
-        mean, variance = pm(rest)
+    for d, mean, variance in zip(WIDTHS, *both, strict=True):
         assert holds(mean, 0)
         assert holds(variance, d)
         hits += abs(variance[0] - d) <= variance[1]
@@ -272,33 +274,31 @@ def test_simulation(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_general_by_simulation(page, lang):
-    output = page(lang, "scaling").output("simulate-general")
-    for interval, theory, line in zip(pm(output), (1024, 192), output.splitlines(), strict=True):
-        assert holds(interval, theory)
-        assert line.endswith(f", {theory}")
+def test_general_by_simulation(page):
+    chapter, block = page("en", "scaling"), "simulate-general"
+    assert [chapter.column(block, name) for name in "μσ"] == [[0, 1], [2, 1]]
+    assert chapter.column(block, "by the formula") == [1024, 192]  # 64·4·4, 64·(1 + 1 + 1)
+    first, second = intervals(chapter, block, "variance, simulated")
+    assert holds(first, 1024)
+    assert holds(second, 192)
 
 
 @pytest.mark.site
-@each_language
-def test_distributions(page, lang):
-    chapter = page(lang, "scaling")
-    found = pm(chapter.output("distributions"))
-    assert len(found) == 5
-    assert all(holds(interval, 64) and interval[1] < 2.5 for interval in found)
+def test_distributions(page):
+    chapter = page("en", "scaling")
+    names = ["normal", "uniform", "−1 or 1", "Laplace", "exponential − 1"]
+    assert chapter.names("distributions") == names
+    for interval in intervals(chapter, "distributions", "variance"):
+        assert holds(interval, 64)
+        assert interval[1] < 2.5
     lopsided = {Fraction(-1, 2): Fraction(4, 5), Fraction(2): Fraction(1, 5)}
-    counted = rows(chapter.output("lopsided"))
-    assert len(counted) == 4
-    for d, rest in counted:
-        mean, variance = moments(independent(free(lopsided, d), free(lopsided, d)))
-        assert rest == f": E = {mean}, Var = {variance}"
+    wanted = [[d, *moments(independent(free(lopsided, d), free(lopsided, d)))] for d in range(1, 5)]
+    assert fractions(chapter, "lopsided") == wanted
 
 
 @pytest.mark.site
-@each_language
-def test_dropped(page, lang):
-    chapter = page(lang, "scaling")
+def test_dropped(page):
+    chapter = page("en", "scaling")
     coins = free(COIN, 4)
     copies = [((x,) * 4, p) for x, p in COIN.items()]
     cases = [
@@ -309,57 +309,61 @@ def test_dropped(page, lang):
         independent(copies, copies),
         independent(copies, coins),
     ]
-    lines = chapter.output("dropped").splitlines()
-    got = [tuple(map(int, re.findall(r"-?\d+", line[18:]))) for line in lines]
     wanted = []
     for pairs in cases:
         on = sum(p * (q[0] * k[0]) ** 2 for q, k, p in pairs)
         beside = sum(p * q[0] * k[0] * q[1] * k[1] for q, k, p in pairs)
         mean, variance = moments(pairs)
-        wanted.append((on, beside, mean, variance))
+        wanted.append([on, beside, mean, variance])
         # The table: 4 cells on the diagonal, 12 beside it, less the squared expectation.
         assert 4 * on + 12 * beside - mean**2 == variance
-    assert got == wanted
-    assert [one[2:] for one in wanted] == [(0, 4), (4, 0), (4, 12), (0, 64), (0, 16), (0, 4)]
+    assert fractions(chapter, "dropped") == wanted
+    known = [[0, 4], [4, 0], [4, 12], [0, 64], [0, 16], [0, 4]]
+    assert [one[2:] for one in wanted] == known
+    broken = [re.findall("A[1-4]", name) for name in chapter.names("dropped")]
+    assert broken == [["A1", "A4"], ["A1"], ["A2"], ["A3"], ["A4"], ["A4"]]
     assert chapter.values("dropped") == ["12"]
 
 
 @pytest.mark.site
-@each_language
-def test_initialisation(page, lang):
-    mean, variance = pm(page(lang, "scaling").output("initialisation"))
+def test_initialisation(page):
+    (row,) = page("en", "scaling").table("initialisation")
+    (mean,), (variance,) = pm(row["expectation"]), pm(row["variance"])
     assert holds(mean, 0)
     assert holds(variance, 16)
     assert variance[1] < 1
 
 
 @pytest.mark.site
-@each_language
-def test_fixed_query(page, lang):
-    lines = page(lang, "scaling").output("fixed-query").splitlines()
-    for q, line in zip(([1, 0, 2], [2, 2, 2], [2, 1, 3]), lines, strict=True):
-        mean, variance = moments([(q, k, p) for k, p in free(COIN, 3)])
+def test_fixed_query(page):
+    chapter, block = page("en", "scaling"), "fixed-query"
+    queries = [[1, 0, 2], [2, 2, 2], [2, 1, 3]]
+    assert chapter.vectors(block, "components") == queries
+    for q, mean, variance in zip(
+        queries,
+        chapter.column(block, "expectation of q·k"),
+        chapter.column(block, "variance of q·k"),
+        strict=True,
+    ):
+        assert (mean, variance) == moments([(q, k, p) for k, p in free(COIN, 3)])
         assert (mean, variance) == (0, sum(c * c for c in q))
-        assert line == f"q = {q}: E = {mean}, Var = {variance}"
 
 
 @pytest.mark.site
-@each_language
-def test_layernorm(page, lang):
-    chapter = page(lang, "scaling")
-    found = rows(chapter.output("layernorm"))
-    assert [d for d, _ in found] == [2, 4, 6]
-    for d, rest in found:
-        assert rest == f": r = {Fraction(-1, d - 1)}, E = 0, Var = {Fraction(d * d, d - 1)}"
-    for d, line in zip((4, 16), chapter.output("layernorm-simulation").splitlines(), strict=True):
-        both, one = line.split("; q ")
-        assert both.startswith(f"d_k = {d:2d}: q, k ")
-        assert holds(pm(both)[0], d * d / (d - 1))
-        assert both.endswith(f", {d * d / (d - 1):.3f}")
-        assert holds(pm(one)[0], d)
-        assert one.endswith(f", {d}")
+def test_layernorm(page):
+    chapter = page("en", "scaling")
+    wanted = [[d, Fraction(-1, d - 1), 0, Fraction(d * d, d - 1)] for d in (2, 4, 6)]
+    assert fractions(chapter, "layernorm") == wanted
+    block = "layernorm-simulation"
+    assert chapter.column(block, "dₖ") == [4, 16]
+    printed(chapter.column(block, "dₖ² / (dₖ − 1)"), [d * d / (d - 1) for d in (4, 16)], 3)
+    one = intervals(chapter, block, "q after LayerNorm")
+    both = intervals(chapter, block, "q and k after LayerNorm")
+    for d, of_one, of_both in zip((4, 16), one, both, strict=True):
+        assert holds(of_both, d * d / (d - 1))
+        assert holds(of_one, d)
         # At d_k = 4 the simulation tells d²/(d - 1) from d.
-        assert d > 4 or not holds(pm(both)[0], d)
+        assert d > 4 or not holds(of_both, d)
 
 
 # --- what the division does to the weights: every interval against integrals
@@ -447,15 +451,20 @@ def test_competitions_have_the_law_of_whole_vectors():
         assert abs(one.mean().item() - mean) < 4 * deviation / math.sqrt(40_000)
 
 
-@pytest.mark.site
-@each_language
-def test_saturation(page, lang):
-    chapter = page(lang, "scaling")
-    lines = chapter.output("saturation-table").splitlines()
+def saturation_table(chapter):
+    """Largest weight, entropy and ‖J‖, each with its error, by d_k and divisor."""
     found = {}
-    for line, (d, name) in zip(lines, itertools.product(WIDTHS, DIVISORS), strict=True):
-        assert line.startswith(f"d_k = {d:4d} {name:>5} ")
-        found[d, name] = pm(line)
+    for row in chapter.table("saturation-table"):
+        cells = [row[name] for name in ("largest weight", "entropy", "norm of the Jacobian")]
+        found[int(row["dₖ"].replace(",", "")), row["divisor"]] = pm(" ".join(cells))
+    assert list(found) == list(itertools.product(WIDTHS, DIVISORS))
+    return found
+
+
+@pytest.mark.site
+def test_saturation(page):
+    chapter = page("en", "scaling")
+    found = saturation_table(chapter)
     hits = []
     for (d, name), intervals in found.items():
         for (value, error), (mean, deviation) in zip(intervals, integrals(d)[name], strict=True):
@@ -509,9 +518,7 @@ def test_intervals_hold_the_truth_as_often_as_they_should(d, name):
 def test_slider(page, lang):
     """Each frame says the means of the table, and its rows of weights are of the same draw."""
     chapter = page(lang, "scaling")
-    keys = itertools.product(WIDTHS, DIVISORS)
-    lines = chapter.output("saturation-table").splitlines()
-    table = {key: pm(line) for key, line in zip(keys, lines, strict=True)}
+    table = saturation_table(page("en", "scaling"))
     frames = tree_of(chapter.html).get_element_by_id("out-slider").find_class("frame")
     assert len(frames) == 9
     for frame, d in zip(frames, WIDTHS, strict=True):
@@ -574,14 +581,15 @@ def test_slopes_are_those_that_autograd_finds(d):
 
 
 @pytest.mark.site
-@each_language
-def test_gradient(page, lang):
-    chapter = page(lang, "scaling")
-    lines = chapter.output("gradient").splitlines()
+def test_gradient(page):
+    chapter = page("en", "scaling")
     found, hits = {}, []
-    for line, (d, name) in zip(lines, itertools.product((4, 64, 1024), DIVISORS), strict=True):
-        assert line.startswith(f"d_k = {d:4d} {name:>5} ")
-        found[d, name] = pm(line) + [(0.0, 0.0)] * line.endswith(" 0")
+    names = ("largest weight", "norm of ∂a/∂q", "share below 0.01")
+    keys = itertools.product((4, 64, 1024), DIVISORS)
+    for row, (d, name) in zip(chapter.table("gradient"), keys, strict=True):
+        assert (row["dₖ"].replace(",", ""), row["divisor"]) == (str(d), name)
+        cells = [row[one] for one in names]
+        found[d, name] = pm(" ".join(cells)) + [(0.0, 0.0)] * (cells[2] == "0")
         # Whole vectors give the largest weights of the table; the rest are integrals, too.
         norms = slopes(d)[name]
         largest, below = integrals(d)[name][0][0], (norms < 0.01).double()
@@ -603,83 +611,73 @@ def test_gradient(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_vanish(page, lang):
+def test_vanish(page):
     """‖∂a/∂q‖ from a torch model of the same scores, by autograd."""
-    chapter = page(lang, "scaling")
-    lines = chapter.output("vanish").splitlines()
-    found = {}
-    for start, ahead in ((0, 16), (3, 2)):
-        assert lines[start] == f"q·k = [0, 0, 0, {ahead}]"
+    chapter, block = page("en", "scaling"), "vanish"
+    rows = [([0, 0, 0, ahead], divisor) for ahead in (16, 2) for divisor in (1, 8)]
+    assert chapter.vectors(block, "q·k") == [scores for scores, _ in rows]
+    assert [row["divisor"] for row in chapter.table(block)] == ["1", "√d_k"] * 2
+    sizes, slopes = chapter.column(block, "‖J‖"), chapter.column(block, "‖∂a/∂q‖")
+    for (scores, divisor), size, slope in zip(rows, sizes, slopes, strict=True):
         keys = torch.full((4, 64), -1.0, dtype=torch.float64)
-        for j, score in enumerate((0, 0, 0, ahead)):
+        for j, score in enumerate(scores):
             keys[j, : 32 + score // 2] = 1
             keys[j] = keys[j].roll(5 * j)
-        for line, divisor, name in ((1, 1, "1"), (2, 8, "√d_k")):
-            weights = softmax([0, 0, 0, ahead], divisor)
-            by_query = torch.autograd.functional.jacobian(
-                lambda q, k=keys, c=divisor: torch.softmax(k @ q / c, -1),
-                torch.ones(64, dtype=torch.float64),
-            )
-            size, slope = (float(x) for x in re.findall(r"‖ (\d\S*)", lines[start + line]))
-            exact = norm([x for row in jacobian(weights) for x in row])
-            printed_e([size, slope], [exact, by_query.norm().item()])
-            found[ahead, name] = slope
-    assert found[16, "1"] < 1e-4 * found[16, "√d_k"]  # the claim is true here
-    assert found[2, "1"] > 2 * found[2, "√d_k"]  # and false here
+        by_query = torch.autograd.functional.jacobian(
+            lambda q, k=keys, c=divisor: torch.softmax(k @ q / c, -1),
+            torch.ones(64, dtype=torch.float64),
+        )
+        exact = norm([x for row in jacobian(softmax(scores, divisor)) for x in row])
+        printed_e([size, slope], [exact, by_query.norm().item()])
+    raw_16, by_root_16, raw_2, by_root_2 = slopes
+    assert raw_16 < 1e-4 * by_root_16  # the claim is true here
+    assert raw_2 > 2 * by_root_2  # and false here
 
     said = [float(v) for v in chapter.values("claim-scaling")]
-    printed_e(said, [found[16, "1"], found[16, "√d_k"], found[2, "1"], found[2, "√d_k"]])
+    assert said == pytest.approx([raw_16 * 1e6, by_root_16, raw_2, by_root_2], rel=1e-12)
 
     grown = [x for row in jacobian(softmax([0, 0, 0, 16])) for x in row]
-    assert chapter.array("vanish-again").tolist() == [0, 0, 0, 16]
-    printed_e([chapter.numbers("vanish-again")[-1]], [norm(grown)])
+    assert chapter.vectors("vanish-again", "scores after the division") == [[0, 0, 0, 16]]
+    printed_e(chapter.column("vanish-again", "norm of the Jacobian"), [norm(grown)])
 
 
 @pytest.mark.site
-@each_language
-def test_claimed_sigma_is_wrong(page, lang):
-    assert page(lang, "scaling").output("mistake-sigma").splitlines() == [
-        "d_k = 1: Var = 1, σ = 1, claimed 1",
-        "d_k = 4: Var = 4, σ = 2, claimed 4",
-    ]
+def test_claimed_sigma_is_wrong(page):
+    chapter = page("en", "scaling")
+    head = ["dₖ", "variance", "standard deviation", "claimed"]
+    assert [list(row) for row in chapter.table("mistake-sigma")] == [head] * 2
+    assert chapter.grid("mistake-sigma") == [[1, 1, 1, 1], [4, 4, 2, 4]]
 
 
 @pytest.mark.site
-@each_language
-def test_divisors(page, lang):
-    chapter = page(lang, "scaling")
-    left = [Fraction(x) for x in re.findall(r"Var = (\S+)", chapter.output("mistake-divisor"))]
+def test_divisors(page):
+    chapter = page("en", "scaling")
     wanted = []
     for d_model, heads in ((512, 8), (1024, 16)):
         d = Fraction(d_model, heads)
-        wanted += [d / d, d / d**2, d / d_model, d / heads**2]
-    assert left == wanted
-    assert left[3] == 1  # the accident of the base model
+        wanted.append([d_model, heads, d, d / d, d / d**2, d / d_model, d / heads**2])
+    assert chapter.names("mistake-divisor") == ["base", "big"]
+    assert fractions(chapter, "mistake-divisor") == wanted
+    assert wanted[0][6] == 1  # the accident of the base model
+    divisors = ["÷ √d_k", "÷ d_k", "÷ √d_model", "÷ heads"]
+    assert list(chapter.table("mistake-divisor")[0])[4:] == divisors
     assert chapter.values("mistake-divisor")[:2] == ["1", "1/4"]
 
 
 @pytest.mark.site
-@each_language
-def test_terms(page, lang):
-    lines = page(lang, "scaling").output("mistake-terms").splitlines()
-    assert lines[0].endswith(": 4")  # 1·4 + 0·4 + 2·0
-    assert lines[1].endswith(": 4 terms")
+def test_terms(page):
+    lines = page("en", "scaling").output("mistake-terms").splitlines()
+    assert lines[0] == "i = 1 … d_k: 4"  # 1·4 + 0·4 + 2·0
+    assert lines[1] == "i = 0 … d_k: 4 terms"
     assert lines[2].startswith("IndexError")
     assert moments(independent(free(COIN, 4), free(COIN, 4)))[1] == 3 + 1
 
 
 @pytest.mark.site
-@each_language
-def test_claimed_split_is_wrong(page, lang):
-    chapter = page(lang, "scaling")
-    numbers = [
-        Fraction(line.split()[-1])
-        for line in chapter.output("mistake-split").splitlines()
-        if line.startswith(" ")
-    ]
-    coins, twos = numbers[:4], numbers[4:]
-    assert coins == [1, 1, 1, 1]
+def test_claimed_split_is_wrong(page):
+    chapter = page("en", "scaling")
+    assert chapter.column("mistake-split", "μ = 0, σ² = 1") == [1, 1, 1, 1]
+    twos = chapter.column("mistake-split", "μ = 1, σ² = 1")
     # The product of two numbers that are 0 or 2 is 0, 0, 0 or 4.
     truth = Fraction(16, 4) - Fraction(4, 4) ** 2
     assert twos[:2] == [truth, truth] == [3, 3]
@@ -689,29 +687,29 @@ def test_claimed_split_is_wrong(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_t5(page, lang):
-    chapter = page(lang, "scaling")
-    first, second = chapter.output("t5").splitlines()
-    assert first == "Var(q_i) = 1/64, Var(k_i) = 1, Var(q·k) = 1"
-    assert holds(pm(second)[0], 1)
-    assert pm(second)[0][1] < 0.1
+def test_t5(page):
+    chapter = page("en", "scaling")
+    exact, simulated = chapter.table("t5")
+    assert list(exact.values()) == ["exact, dₖ = 64", "1/64", "1", "1"]
+    (interval,) = pm(simulated["Var(q·k)"])
+    assert holds(interval, 1)
+    assert interval[1] < 0.1
     assert 64 * Fraction(512, 512 * 64) * Fraction(512, 512) == 1
 
     # torch's own optimisers take the first step.
     W = np.cos(np.arange(12.0)).reshape(3, 4)
     gradient = torch.tensor(np.arange(12) % 5 - 1.5).reshape(3, 4)
-    lines = [line.split() for line in chapter.output("t5-steps").splitlines()]
-    assert [line[0] for line in lines] == ["Adam", "Adafactor"]
-    for number, divisor in enumerate((1, 8), start=1):
+    assert chapter.names("t5-steps") == ["Adam", "Adafactor"]
+    for name, divisor in (("W", 1), ("W / √64", 8)):
+        adam, adafactor = chapter.column("t5-steps", name)
         start = torch.tensor(W / divisor)
         leaf = torch.nn.Parameter(start.clone())
         leaf.grad = torch.sign(gradient)
         torch.optim.Adam([leaf], lr=0.01, eps=1e-12).step()
         moved = (leaf.detach() - start).norm() / start.norm()
-        assert float(lines[0][number]) == pytest.approx(moved.item(), abs=0.00005)
+        assert adam == pytest.approx(moved.item(), abs=0.00005)
         # Adafactor, §8: the step is the rate times RMS(W), of root mean square 1 before that.
-        assert float(lines[1][number]) == 0.01
+        assert adafactor == 0.01
         leaf = torch.nn.Parameter(start.clone())
         leaf.grad = torch.sign(gradient)
         torch.optim.Adafactor([leaf], lr=0.01, eps=(1e-12, 1e-12)).step()
@@ -720,48 +718,43 @@ def test_t5(page, lang):
 
 
 @pytest.mark.site
-@each_language
-def test_exercises(page, lang):
-    chapter = page(lang, "scaling")
+def test_exercises(page):
+    chapter = page("en", "scaling")
     sums = Counter(map(sum, itertools.product((-1, 1), repeat=3)))
-    lines = [f"q·k = {value:2d}: {Fraction(count, 8)}" for value, count in sorted(sums.items())]
-    assert chapter.output("exercise-three").splitlines() == [*lines, "E = 0, Var = 3"]
+    wanted = [[value, Fraction(count, 8)] for value, count in sorted(sums.items())]
+    assert fractions(chapter, "exercise-three") == wanted
+    assert chapter.output("exercise-three") == "expectation: 0, variance: 3"
     assert Fraction(9 + 3 + 3 + 9, 8) == 3
 
-    assert chapter.output("exercise-divisor") == f"Var = {25 * 9 * 4}, σ = {5 * 3 * 2}"
+    assert chapter.grid("exercise-divisor") == [[25 * 9 * 4, 5 * 3 * 2]]
 
     bits = {0: Fraction(1, 2), 1: Fraction(1, 2)}
     mean, variance = moments(independent(free(bits, 3), free(bits, 3)))
     within = within_rows(free(bits, 3), free(bits, 3))
-    assert chapter.output("exercise-switches") == f"E = {mean}, Var = {variance}, within {within}"
+    assert fractions(chapter, "exercise-switches") == [[mean, variance, within]]
     assert within / variance == Fraction(2, 3)
 
     copies = [((x,) * 6, p) for x, p in COIN.items()]
     pairs = [((x, x, y, y, z, z), p) for (x, y, z), p in free(COIN, 3)]
     cases = ((copies, copies), (free(COIN, 6), copies), (pairs, pairs))
-    for line, (q, k), known in zip(
-        chapter.output("exercise-copies").splitlines(), cases, (36, 6, 12), strict=True
-    ):
-        assert line.endswith(f"Var = {known}")
-        assert moments(independent(q, k))[1] == known
+    known = [36, 6, 12]
+    assert [moments(independent(q, k))[1] for q, k in cases] == known
+    assert chapter.column("exercise-copies", "variance") == known
 
-    assert chapter.output("exercise-bug-run").splitlines() == [
-        "True",
-        *(f"n = {n:3d}: Var = {Fraction(64, n)}" for n in (16, 64, 256)),
-    ]
+    wanted = [[n, Fraction(64, n)] for n in (16, 64, 256)]
+    assert fractions(chapter, "exercise-bug-run") == wanted
 
-    lines = chapter.output("exercise-unit").splitlines()
-    for line, d in zip(lines, (4, 64), strict=True):
-        assert line.startswith(f"d_k = {d:2d}: d_k Var = ")
-        assert holds(pm(line)[0], 1)
-        assert pm(line)[0][1] < 0.05
+    assert chapter.column("exercise-unit", "dₖ") == [4, 64]
+    for interval in intervals(chapter, "exercise-unit", "dₖ · Var(q·k)"):
+        assert holds(interval, 1)
+        assert interval[1] < 0.05
 
     # q = (a, a + b, c) and k = (d, e, 2d + f) for six coins.
     coins = list(itertools.product((-1, 1), repeat=6))
     scores = [a * d + (a + b) * e + c * (2 * d + f) for a, b, c, d, e, f in coins]
     assert sum(scores) == 0
     variance = Fraction(sum(s * s for s in scores), len(coins))
-    assert chapter.output("exercise-trace") == f"{variance} {variance}"
+    assert fractions(chapter, "exercise-trace") == [[variance, variance]]
 
 
 @pytest.mark.parametrize(("power", "raised"), [(1, ""), (2, "²"), (3, "³"), (4, "⁴")])

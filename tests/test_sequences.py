@@ -294,7 +294,8 @@ def check_mixtures(chapter, block: str, points: list[tuple[Fraction, Fraction]])
 @pytest.mark.site
 def test_three_kinds(page):
     chapter = page("en", "sequences")
-    assert chapter.array("inputs").tolist() == [[1, 0], [0, 1], [2, 2]]
+    assert chapter.grid("inputs") == [[1, 0], [0, 1], [2, 2]]
+    assert chapter.names("inputs") == ["This", "is", "good"]
     mean = [Fraction(1 + 0 + 2, 3), Fraction(0 + 1 + 2, 3)]
     (points,) = cells(chapter, "one-label")
     assert [float(one) for one in points[:2]] == [mean[0], mean[0] + mean[1]] == [1, 2]

@@ -62,11 +62,7 @@ def boxed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.edit(
         "docs/en/weights.md", "| name | weight |", BOXES + "\n| name | weight |", both=True
     )
-    head = "---
-description: All.
----
-
-# Results { #results }"
+    head = "---\ndescription: All.\n---\n\n# Results { #results }"
     counts = "{{ site.computed }} of {{ site.results }}"
     for lang in LANGUAGES:
         project.write(f"docs/{lang}/results.md", f"{head}\n\n{counts}\n\n<!-- results -->\n")

@@ -16,7 +16,7 @@ import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.eight_steps import round_weights, weighted_values
-from attention_docs.figures import eight_steps, flow, heatmap, numbered, product, table
+from attention_docs.figures import beside, eight_steps, flow, heatmap, numbered, product, table
 from attention_docs.sequences import attention_parameters, window_parameters
 from attention_docs.softmax import softmax
 from attention_docs.text import check, number, text
@@ -100,17 +100,16 @@ eight_steps(
 
 # --8<-- [start:inputs]
 n, d_model = x.shape
-print(text(x, ".0f"))
+table(x, columns=numbered("component", d_model), index=numbered("input", n), spec=".0f")
 # --8<-- [end:inputs]
 
 # --8<-- [start:parameters]
 d_k, d_v = W_KEY.shape[1], W_VALUE.shape[1]
-print("W_K")
-print(text(W_KEY, ".0f"))  # (d_model, d_k)
-print("W_Q")
-print(text(W_QUERY, ".0f"))  # (d_model, d_k)
-print("W_V")
-print(text(W_VALUE, ".0f"))  # (d_model, d_v)
+beside(
+    heatmap(W_KEY, name="W_K", role="neutral", spec=".0f"),  # (d_model, d_k)
+    heatmap(W_QUERY, name="W_Q", role="neutral", spec=".0f"),  # (d_model, d_k)
+    heatmap(W_VALUE, name="W_V", role="neutral", spec=".0f"),  # (d_model, d_v)
+)
 # --8<-- [end:parameters]
 
 
@@ -170,8 +169,9 @@ drawn(queries[:1], keys.T, scores_1, names, roles, columns=numbered("key", n))
 # --8<-- [start:weights-1]
 powers = np.exp(scores_1)  # e², e⁴, e⁴
 weights_1 = powers / powers.sum()  # (n,)
+sums = [None, powers.sum(), weights_1.sum()]
 table(
-    [*np.column_stack([scores_1, powers, weights_1]), [None, powers.sum(), weights_1.sum()]],
+    [*zip(scores_1, powers, weights_1, strict=True), sums],
     columns=["score", "exponential", "weight"],
     index=[*numbered("key", n), "sum"],
     spec=[".0f", ".4f", ".4f"],
@@ -207,7 +207,8 @@ queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
 scores = queries @ keys.T  # (n, n): row i belongs to query i
 weights = softmax(scores)  # (n, n): every row sums to 1
 outputs = weights @ values  # (n, n) @ (n, d_v) = (n, d_v)
-print(text(outputs, ".4f"))
+columns, names = numbered("component", d_v), numbered("output", n)
+table(outputs, columns=columns, index=names, spec=".4f")
 # --8<-- [end:outputs]
 
 # --8<-- [start:whole]
@@ -244,12 +245,12 @@ table(lines, columns=columns, index=names, spec=["", ".5g", ".4f"])
 # --8<-- [end:repeat]
 
 # --8<-- [start:tensors]
-names = ["keys", "queries", "values", "scores"]
-for name, tensor in zip(names, (keys, queries, values, scores), strict=True):
-    print(name)
-    print(text(tensor, ".0f"))
-print("weights")
-table(weights, columns=numbered("key", n), index=numbered("query", n), spec=".5g")
+table(
+    list(zip(keys, queries, values, scores, weights, strict=True)),
+    columns=["key", "query", "value", "scores", "weights"],
+    index=numbered("input", n),
+    spec=[".0f", ".0f", ".0f", ".0f", ".5g"],
+)
 # --8<-- [end:tensors]
 
 # --8<-- [start:weighted]
@@ -290,21 +291,23 @@ table(
 
 # --8<-- [start:scaled]
 scaled_outputs, scaled_weights = attention(queries, keys, values)
-print("scaled scores")
-print(text(scores / sqrt(d_k), ".4f"))
-print("weights")
-print(text(scaled_weights, ".4f"))
-print("outputs")
-print(text(scaled_outputs, ".4f"))
+table(
+    list(zip(scores / sqrt(d_k), scaled_weights, scaled_outputs, strict=True)),
+    columns=["scaled scores", "weights", "output"],
+    index=numbered("query", n),
+    spec=".4f",
+)
 # --8<-- [end:scaled]
 
 # --8<-- [start:rounded]
 rounded = round_weights(weights, digits=1)
 rounded_outputs = rounded @ values
-print("rounded weights")
-print(text(rounded, ".1f"))
-print("outputs")
-print(text(rounded_outputs, ".1f"))
+table(
+    list(zip(rounded, rounded_outputs, strict=True)),
+    columns=["rounded weights", "output"],
+    index=numbered("query", n),
+    spec=".1f",
+)
 # --8<-- [end:rounded]
 
 # --8<-- [start:rounded-weighted]
@@ -378,7 +381,7 @@ table([[even_weights, even_weights @ values]], columns=["weights", "output"], sp
 # --8<-- [start:exercise-size]
 two_columns = x @ W_VALUE[:, :2]  # (n, 2)
 narrow = softmax(scores) @ two_columns  # (n, n) @ (n, 2) = (n, 2)
-print(text(narrow, ".4f"))
+table(narrow, columns=numbered("component", 2), index=numbered("output", n), spec=".4f")
 # --8<-- [end:exercise-size]
 
 # --8<-- [start:exercise-logarithm]
@@ -395,7 +398,8 @@ table(
 
 # --8<-- [start:exercise-own]
 own_scores = x @ x.T  # (n, n)
-print(text(own_scores, ".0f"))
+every = numbered("input", n)
+table(own_scores, columns=every, index=every, spec=".0f")
 # --8<-- [end:exercise-own]
 
 # --8<-- [start:exercise-bug]
@@ -412,5 +416,6 @@ table(
 # --8<-- [start:exercise-order]
 order = [0, 2, 1]  # inputs 1, 3, 2
 moved_weights = softmax(queries[order] @ keys[order].T)
-print(text(moved_weights @ values[order], ".4f"))
+columns, names = numbered("component", d_v), [f"input {i + 1}" for i in order]
+table(moved_weights @ values[order], columns=columns, index=names, spec=".4f")
 # --8<-- [end:exercise-order]

@@ -28,7 +28,7 @@ from attention_docs.masking import causal_mask
 from attention_docs.scaling import dot_variance, mean_interval, variance_interval
 from attention_docs.score_functions import scaled_dot
 from attention_docs.softmax import softmax, softmax_gradient
-from attention_docs.text import check, number, text
+from attention_docs.text import check, number
 
 SEED = 2017
 LETTERS = [0, 1, 2, 0, 1, 2]  # of the tokens A B C a b c
@@ -369,7 +369,9 @@ def first_below(W_V=None, runs=30, steps=400, limit=0.1):
 
 waited = first_below()
 arrived = waited[waited < 400]
-print(text(waited.reshape(3, 10), "d"))
+tens = [f"starts {i} to {i + 9}" for i in (1, 11, 21)]
+columns = ["first step with a loss below 0.1"]
+table([[ten] for ten in waited.reshape(3, 10)], columns=columns, index=tens, spec="d")
 # --8<-- [end:starts]
 
 # --8<-- [start:learned]
@@ -681,7 +683,8 @@ table(
 # --8<-- [start:exercise-value]
 pass_signs = np.eye(6)[:, 4:] / sqrt(6 / 4)
 told = first_below(pass_signs)
-print(text(told.reshape(3, 10), "d"))
+columns = ["first step with a loss below 0.1"]
+table([[ten] for ten in told.reshape(3, 10)], columns=columns, index=tens, spec="d")
 # --8<-- [end:exercise-value]
 
 

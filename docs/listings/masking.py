@@ -630,7 +630,15 @@ table(
 # --8<-- [start:exercise-1]
 distance = np.arange(5)[:, None] - np.arange(5)[None, :]  # i - j
 window = causal_mask(5) & (distance < 2)
-print(text(window, "d"))
+heatmap(
+    window.astype(int),
+    rows=numbered("query", 5),
+    columns=numbered("key", 5),
+    name="mask",
+    spec="d",
+    role="neutral",
+    allowed=window,
+)
 # --8<-- [end:exercise-1]
 
 # --8<-- [start:exercise-3]
@@ -664,14 +672,14 @@ table(
 
 # --8<-- [start:exercise-2]
 tiny = 1e-6
-moved = np.zeros((3, 3), dtype=int)  # output i, input j
+moved = np.zeros((3, 3), dtype=bool)  # output i, input j
 for j in range(3):
     for c in range(4):
         bent = INPUTS.copy()
         bent[j, c] += tiny
         change = attention(*project(bent), causal)[0] - causal_outputs
         moved[:, j] |= (change != 0).any(axis=1)
-print(text(moved, "d"))
+table(moved, columns=numbered("input", 3), index=numbered("output", 3))
 # --8<-- [end:exercise-2]
 
 # --8<-- [start:exercise-added]

@@ -73,7 +73,8 @@ def attention_loop(query, key, value):
 
 
 loop_outputs, loop_weights = attention_loop(queries, keys, values)
-print(text(loop_outputs, ".4f"))
+components, three = numbered("component", 3), numbered("output", 3)
+table(loop_outputs, columns=components, index=three, spec=".4f")
 # --8<-- [end:loop]
 
 # --8<-- [start:product]
@@ -95,7 +96,7 @@ product(
 scores = queries @ keys.T / sqrt(queries.shape[-1])  # (n_q, n_k)
 weights = softmax(scores, axis=-1)  # every row sums to 1
 outputs = weights @ values  # (n_q, d_v)
-print(text(outputs, ".4f"))
+table(outputs, columns=components, index=three, spec=".4f")
 # --8<-- [end:matrix]
 
 # --8<-- [start:sizes]
@@ -120,8 +121,9 @@ def torch_attention(*arrays):
     return scaled_dot_product_attention(*map(torch.tensor, arrays)).numpy()
 
 
-print(text(torch_attention(queries, keys, values), ".4f"))
 check("PyTorch agrees where all sizes differ", agree(by_matrix, torch_attention(*many)))
+of_torch = torch_attention(queries, keys, values)
+table(of_torch, columns=components, index=three, spec=".4f")
 # --8<-- [end:torch]
 
 # --8<-- [start:wrong-axis]
@@ -312,7 +314,7 @@ M = W_QUERY @ W_KEY.T  # (d_model, d_model)
 check("XMXᵀ is QKᵀ", np.array_equal(x @ M @ x.T, products))
 check("M is not symmetric", not np.array_equal(M, M.T))
 check("QKᵀ is symmetric", np.array_equal(products, products.T))
-print(text(M, ".0f"))
+heatmap(M, name="M", role="neutral", spec=".0f")
 # --8<-- [end:between]
 
 # --8<-- [start:fourth]
@@ -334,7 +336,7 @@ table(
 # --8<-- [end:lookup]
 
 # --8<-- [start:tied]
-print(text(softmax(16 * scores[0]), ".4f"))
+table([softmax(16 * scores[0])], columns=numbered("key", 3), index=["weights"], spec=".4f")
 # --8<-- [end:tied]
 
 # --8<-- [start:columns]
@@ -407,7 +409,8 @@ check("the layer gives our queries", agree(by_linear, queries))
 # --8<-- [start:exercise-pencil]
 Q_small = np.array([[1.0, 2], [0, 1]])
 K_small = np.array([[1.0, 0], [2, 1], [0, 1]])
-print(text(Q_small @ K_small.T, ".0f"))
+small_scores = Q_small @ K_small.T
+table(small_scores, columns=numbered("key", 3), index=numbered("query", 2), spec=".0f")
 # --8<-- [end:exercise-pencil]
 
 # --8<-- [start:exercise-longer]

@@ -6,7 +6,7 @@ from math import exp, log, pi, sqrt
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.figures import Frame, flow, heatmap, product, stepper, table
+from attention_docs.figures import Frame, flow, heatmap, numbered, product, stepper, table
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import (
     Parameters,
@@ -220,7 +220,8 @@ constant = b_v @ W_o + b_o
 routed = sum(maps[:, r] @ X @ M[r] for r in range(h)) + constant
 same = np.abs(routed - at_once).max() < 1e-12
 check("the sum over heads gives the same outputs to within 10⁻¹²", same)
-print(text([np.linalg.matrix_rank(one, rtol=1e-9) for one in M], "d"))
+ranks = [np.linalg.matrix_rank(one, rtol=1e-9) for one in M]
+table([ranks], columns=[f"M_{r + 1}" for r in range(h)], index=["rank"])
 # --8<-- [end:random-routes]
 
 # --8<-- [start:key-bias]
@@ -728,7 +729,12 @@ once = Parameters(W_Q1, W_K1, W_V, W_o=np.array([[5.0]]))
 double, _ = multi_head_attention(x, x, x, twice, num_heads=2)
 single, _ = multi_head_attention(x, x, x, once, num_heads=1)
 check("both layers agree to within 10⁻¹²", np.abs(double - single).max() < 1e-12)
-print(text(double[:, 0], ".4f"))
+table(
+    [double[:, 0], single[:, 0]],
+    columns=numbered("token", 3),
+    index=["two equal heads", "one head"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-equal]
 
 # --8<-- [start:exercise-two-steps]

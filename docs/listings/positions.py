@@ -13,6 +13,7 @@ from attention_docs.figures import (
     flow,
     heatmap,
     line_chart,
+    numbered,
     stepper,
     table,
 )
@@ -207,7 +208,7 @@ turn = rotation(-offset, d=4)  # pairs of [sin, cos] turn clockwise
 p = sinusoids(np.arange(1000.0), d=4)
 shifted = agree(p[:-offset] @ turn, p[offset:])
 check("the matrix shifts every position to within 10⁻¹²", shifted)
-print(text(turn, ".4f"))
+heatmap(turn, name="R", role="neutral", spec=".4f")
 # --8<-- [end:shift]
 
 # --8<-- [start:gram]
@@ -216,7 +217,8 @@ gram = dot(p, p)  # (4, 4)
 offset = np.arange(4)[:, None] - np.arange(4)
 same = agree(gram, np.cos(offset) + np.cos(offset / 100))
 check("every product is cos Δ + cos(Δ/100)", same)
-print(text(gram, ".4f"))
+four = [f"position {t}" for t in range(4)]
+table(gram, columns=four, index=four, spec=".4f")
 # --8<-- [end:gram]
 
 # --8<-- [start:gram-lines]
@@ -337,11 +339,11 @@ table(
 E = np.array([[5.0, 1], [2, 0], [1, 4], [0, 2]])  # (n_max, d) parameters
 one_hot = np.eye(4)  # row t has its 1 in place t
 check("both ways agree", agree(one_hot @ E, learned(E, range(4))))
-print(text(learned(E, [0, 1, 2]), ".0f"))
 try:
     learned(E, [3, 4])
 except ValueError as error:
     print(f"ValueError: {error}")
+table(learned(E, [0, 1, 2]), columns=numbered("component", 2), index=four[:3], spec=".0f")
 # --8<-- [end:learned]
 
 # --8<-- [start:learned-size]
@@ -375,7 +377,7 @@ t = np.arange(5.0)
 scores = np.zeros((5, 5)) - log(2) * (t[:, None] - t)  # m = ln 2
 weights = softmax(np.where(causal_mask(5), scores, -np.inf))
 check("the biased scores depend on the offset only", offset_only(scores))
-print(text(weights[4] * 31, ".0f"))
+table([weights[4] * 31], columns=numbered("key", 5), index=["weight × 31"], spec=".0f")
 # --8<-- [end:bias]
 
 # --8<-- [start:causal-only]
@@ -577,7 +579,8 @@ table(rows, columns=["t", "u", "score"], spec=[".0f", ".0f", ".4f"])
 # --8<-- [start:exercise-ahead]
 p = sinusoids(np.arange(12.0), d=8)
 ahead = dot(p @ rotation(-2, d=8), p)  # from p_t to p_(t+2)
-print(text(ahead.argmax(axis=1), "d"))
+columns = ["t", "position of the largest product"]
+table(list(enumerate(ahead.argmax(axis=1))), columns=columns)
 # --8<-- [end:exercise-ahead]
 
 # --8<-- [start:exercise-keys]

@@ -8,7 +8,16 @@ from math import ceil, floor, log10, sqrt
 import numpy as np
 
 from attention_docs.eight_steps import INPUTS, W_QUERY
-from attention_docs.figures import Frame, bar_chart, heatmap, histogram, line_chart, slider
+from attention_docs.figures import (
+    Frame,
+    bar_chart,
+    heatmap,
+    histogram,
+    line_chart,
+    numbered,
+    slider,
+    table,
+)
 from attention_docs.scaling import (
     dot_distribution,
     dot_variance,
@@ -22,7 +31,7 @@ from attention_docs.scaling import (
 )
 from attention_docs.score_functions import dot
 from attention_docs.softmax import entropy, softmax, softmax_jacobian
-from attention_docs.text import number, text
+from attention_docs.text import check, number
 
 SEED = 2017
 QUERIES, KEYS = 100_000, 8  # of every width
@@ -123,30 +132,31 @@ lopsided = equally_likely(0, 0, 0, 0, 5)
 mu, sigma_2 = mean_and_variance(lopsided)
 sigma = Fraction(sqrt(sigma_2))  # √4 is exact
 standard = {(x - mu) / sigma: p for x, p in lopsided.items()}
-print(f"E = {mu}, Var = {sigma_2}, σ = {sigma}")
-for x, p in lopsided.items():
-    print(f"{x} → {(x - mu) / sigma}, p = {p}")
 mean, variance = mean_and_variance(standard)
-print(f"E = {mean}, Var = {variance}")
+values = [[x, (x - mu) / sigma, p] for x, p in lopsided.items()]
+table(
+    [*values, [mu, mean, None], [sigma_2, variance, None]],
+    columns=["X", "Z", "probability"],
+    index=["usual value", "rare value", "expectation", "variance"],
+)
 # --8<-- [end:standardise]
 
 # --8<-- [start:pairs]
 coin = equally_likely(-1, 1)
 two = dot_distribution(vectors(coin, 2), vectors(coin, 2))
-for score, p in two.items():
-    print(f"q·k = {score!s:>2}: {p}")
 mean, variance = mean_and_variance(two)
-print(f"E = {mean}, Var = {variance}")
+print(f"expectation: {mean}, variance: {variance}")
+table(list(two.items()), columns=["q·k", "probability"])
 # --8<-- [end:pairs]
 
 # --8<-- [start:enumeration]
-counted = {}
+counted, rows = {}, []
 for d_k in (1, 2, 3, 4, 5):
     every = vectors(coin, d_k)
     counted[d_k] = mean_and_variance(dot_distribution(every, every))
-    mean, variance = counted[d_k]
-    pairs = len(every) ** 2
-    print(f"d_k = {d_k}: {pairs:4d} pairs, E = {mean}, Var = {variance}")
+    rows.append([d_k, len(every) ** 2, *counted[d_k]])
+columns = ["dₖ", "pairs", "expectation", "variance"]
+table(rows, columns=columns, spec=["", ",", "", ""])
 # --8<-- [end:enumeration]
 
 
@@ -184,8 +194,8 @@ heatmap(
 # --8<-- [end:terms-of-square]
 
 # --8<-- [start:symbols]
-for d_k in (1, 2, 3, 4):
-    print(f"d_k = {d_k}:", polynomial_text(symbolic_variance(d_k)))
+sums = [[d_k, polynomial_text(symbolic_variance(d_k))] for d_k in (1, 2, 3, 4)]
+table(sums, columns=["dₖ", "variance"])
 # --8<-- [end:symbols]
 
 
@@ -224,9 +234,10 @@ line_chart(
 # --8<-- [end:simulate]
 
 # --8<-- [start:simulate-table]
-for d_k in widths:
-    mean, variance = plus_minus(*means[d_k]), plus_minus(*simulated[d_k])
-    print(f"d_k = {d_k:4d}: E {mean:>12}, Var {variance:>12}")
+table(
+    [[d, plus_minus(*means[d]), plus_minus(*simulated[d])] for d in widths],
+    columns=["dₖ", "expectation", "variance"],
+)
 # --8<-- [end:simulate-table]
 
 # --8<-- [start:distributions]
@@ -234,14 +245,18 @@ rng = np.random.default_rng(SEED)
 draws = {  # each with mean 0 and variance 1
     "normal": rng.standard_normal,
     "uniform": lambda size: rng.uniform(-sqrt(3), sqrt(3), size),
-    "-1 or 1": lambda size: rng.choice([-1.0, 1.0], size),
+    "−1 or 1": lambda size: rng.choice([-1.0, 1.0], size),
     "Laplace": lambda size: rng.laplace(0, 1 / sqrt(2), size),
-    "exponential - 1": lambda size: rng.exponential(1, size) - 1,
+    "exponential − 1": lambda size: rng.exponential(1, size) - 1,
 }
 by_shape = {}
 for name, draw in draws.items():
     by_shape[name] = variance_interval(simulate(draw, draw, d_k=64))
-    print(f"{name:15}: {plus_minus(*by_shape[name])}")
+table(
+    [[plus_minus(*interval)] for interval in by_shape.values()],
+    columns=["variance"],
+    index=list(by_shape),
+)
 # --8<-- [end:distributions]
 
 # --8<-- [start:lopsided]
@@ -249,8 +264,10 @@ by_count = {}
 for d_k in (1, 2, 3, 4):
     every = vectors(standard, d_k)
     by_count[d_k] = mean_and_variance(dot_distribution(every, every))
-    mean, variance = by_count[d_k]
-    print(f"d_k = {d_k}: E = {mean}, Var = {variance}")
+table(
+    [[d_k, *moments] for d_k, moments in by_count.items()],
+    columns=["dₖ", "expectation", "variance"],
+)
 # --8<-- [end:lopsided]
 
 # --8<-- [start:dropped]
@@ -259,21 +276,24 @@ copies = [((x,) * d_k, p) for x, p in coin.items()]  # one number, d_k times
 from_0_2 = equally_likely(0, 2)  # mean 1, standard deviation 1
 shifted, wide = vectors(from_0_2, d_k), vectors(equally_likely(-2, 2), d_k)
 cases = {
-    "A1 A2 A3 A4": independent(free, free),
-    "- A1: k = q": [(q, q, p) for q, p in free],
-    "- A2: μ = 1": independent(shifted, shifted),
-    "- A3: σ = 2": independent(wide, wide),
-    "- A4: q, k copies": independent(copies, copies),
-    "- A4: q copies": independent(copies, free),
+    "A1 to A4": independent(free, free),
+    "without A1: k = q": [(q, q, p) for q, p in free],
+    "without A2: μ = 1": independent(shifted, shifted),
+    "without A3: σ = 2": independent(wide, wide),
+    "without A4: q and k copies": independent(copies, copies),
+    "without A4: q copies": independent(copies, free),
 }
 without, cell = {}, {}
 for name, pairs in cases.items():
     mean = sum(p * sum(map(Fraction.__mul__, q, k)) for q, k, p in pairs)
     square = table_of(pairs, d_k)
     without[name] = mean, sum(map(sum, square)) - mean**2
-    cell[name] = square[0][0], square[0][1]  # on the diagonal, beside it
-    found = "{} {}, E = {}, Var = {}".format(*cell[name], *without[name])
-    print(f"{name:17}  {found}")
+    cell[name] = square[0][0], square[0][1]  # on the diagonal, off it
+table(
+    [[*cell[name], *without[name]] for name in cases],
+    columns=["cell on the diagonal", "cell off it", "expectation", "variance"],
+    index=list(cases),
+)
 # --8<-- [end:dropped]
 
 # --8<-- [start:initialisation]
@@ -293,32 +313,42 @@ def first_scores(sigma_of_W_q, sigma_of_W_k, draws=4_000):
 
 usual = first_scores(1 / sqrt(d_model), 1 / sqrt(d_model))
 usual_mean, usual_variance = mean_interval(usual), variance_interval(usual)
-print(f"E {plus_minus(*usual_mean)}, Var {plus_minus(*usual_variance)}")
+table(
+    [[plus_minus(*usual_mean), plus_minus(*usual_variance)]],
+    columns=["expectation", "variance"],
+)
 # --8<-- [end:initialisation]
 
 # --8<-- [start:fixed-query]
-every_key = vectors(coin, 3)
+every_key, rows = vectors(coin, 3), []
 for q in INPUTS @ W_QUERY:  # of the eight steps
     this = [(tuple(Fraction(int(c)) for c in q), Fraction(1))]
-    mean, variance = mean_and_variance(dot_distribution(this, every_key))
-    print(f"q = {text(q, '.0f')}: E = {mean}, Var = {variance}")
+    rows.append([q, *mean_and_variance(dot_distribution(this, every_key))])
+table(
+    rows,
+    columns=["components", "expectation of q·k", "variance of q·k"],
+    index=numbered("query", 3),
+    spec=[".0f", "", ""],
+)
 # --8<-- [end:fixed-query]
 
 # --8<-- [start:enumeration-general]
 from_1_3 = equally_likely(-1, 3)  # mean 1, standard deviation 2
-general, within = {}, {}
+general, within, compared = {}, {}, []
 for d_k in (1, 2, 3, 4):
     some, others = vectors(from_0_2, d_k), vectors(from_1_3, d_k)
     general[d_k] = mean_and_variance(dot_distribution(some, others))[1]
     formula = dot_variance(d_k, mean_q=1, sigma_q=1, mean_k=1, sigma_k=2)
     rows = [(mean_and_variance(dot_distribution([(q, Fraction(1))], others)), p) for q, p in some]
     within[d_k] = sum(variance * p for (_, variance), p in rows)
-    print(f"d_k = {d_k}: Var = {general[d_k]}, {formula}; within {within[d_k]}")
+    compared.append([d_k, general[d_k], formula, within[d_k]])
+columns = ["dₖ", "variance, counted", "by the formula", "mean variance within a row"]
+table(compared, columns=columns)
 # --8<-- [end:enumeration-general]
 
 # --8<-- [start:simulate-general]
 rng = np.random.default_rng(SEED)
-simulated_general = {}
+simulated_general, rows = {}, []
 for mu, sigma in ((0, 2), (1, 1)):
 
     def draw(size, mu=mu, sigma=sigma):
@@ -328,11 +358,12 @@ for mu, sigma in ((0, 2), (1, 1)):
     same = {"mean_q": mu, "mean_k": mu, "sigma_q": sigma, "sigma_k": sigma}
     theory = dot_variance(64, **same)
     simulated_general[mu, sigma] = estimate
-    print(f"μ = {mu}, σ = {sigma}: {plus_minus(*estimate)}, {theory}")
+    rows.append([mu, sigma, plus_minus(*estimate), theory])
+table(rows, columns=["μ", "σ", "variance, simulated", "by the formula"], spec=",")
 # --8<-- [end:simulate-general]
 
 # --8<-- [start:layernorm]
-normed = {}
+normed, rows = {}, []
 for half in (1, 2, 3):
     d_k = 2 * half
     orders = sorted(set(permutations([1] * half + [-1] * half)))
@@ -340,8 +371,8 @@ for half in (1, 2, 3):
     arranged = [(tuple(Fraction(c) for c in order), p) for order in orders]
     r = sum(q[0] * q[1] * p for q, p in arranged)
     normed[d_k] = mean_and_variance(dot_distribution(arranged, arranged))
-    mean, variance = normed[d_k]
-    print(f"d_k = {d_k}: r = {r}, E = {mean}, Var = {variance}")
+    rows.append([d_k, r, *normed[d_k]])
+table(rows, columns=["dₖ", "r", "expectation", "variance"])
 # --8<-- [end:layernorm]
 
 # --8<-- [start:layernorm-simulation]
@@ -354,20 +385,25 @@ def layer_normed(size):
     return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True))
 
 
-simulated_normed = {}
+simulated_normed, rows = {}, []
 for d_k in (4, 16):
     both = simulate(layer_normed, layer_normed, d_k, pairs=20_000)
     one = simulate(layer_normed, rng.standard_normal, d_k, pairs=20_000)
     simulated_normed[d_k] = variance_interval(both), variance_interval(one)
     both, one = (plus_minus(*interval) for interval in simulated_normed[d_k])
-    print(f"d_k = {d_k:2d}: q, k {both}, {d_k**2 / (d_k - 1):.3f}; q {one}, {d_k}")
+    rows.append([d_k, one, both, d_k**2 / (d_k - 1)])
+table(
+    rows,
+    columns=["dₖ", "q after LayerNorm", "q and k after LayerNorm", "dₖ² / (dₖ − 1)"],
+    spec=["", "", "", ".3f"],
+)
 # --8<-- [end:layernorm-simulation]
 
 # --8<-- [start:saturation-table]
-for d_k in widths:
-    for name in ("1", "√d_k", "d_k"):
-        cells = [f"{told(d_k, name, which):>16}" for which in range(3)]
-        print(f"d_k = {d_k:4d} {name:>5}", *cells)
+table(
+    [[d, name, *(told(d, name, which) for which in range(3))] for d, name in row],
+    columns=["dₖ", "divisor", "largest weight", "entropy", "norm of the Jacobian"],
+)
 # --8<-- [end:saturation-table]
 
 # --8<-- [start:saturation]
@@ -383,7 +419,7 @@ line_chart(widths, lines, xlabel="dₖ", ylabel=norm, log_x=True)
 
 # --8<-- [start:gradient]
 rng = np.random.default_rng(SEED)
-direct, slope, stuck = {}, {}, {}
+direct, slope, stuck, rows = {}, {}, {}, []
 for d_k in (4, 64, 1024):
     parts = {"1": [], "√d_k": [], "d_k": []}
     for _ in range(20):  # 500 queries at a time
@@ -402,8 +438,10 @@ for d_k in (4, 64, 1024):
         slope[d_k, name] = mean_interval(norm)
         stuck[d_k, name] = mean_interval((norm < 0.01).astype(float))
         share = plus_minus(*stuck[d_k, name]) if stuck[d_k, name][1] else "0"
-        cells = [plus_minus(*direct[d_k, name]), plus_minus(*slope[d_k, name]), share]
-        print(f"d_k = {d_k:4d} {name:>5}", *(f"{cell:>16}" for cell in cells))
+        means_of = [plus_minus(*direct[d_k, name]), plus_minus(*slope[d_k, name])]
+        rows.append([d_k, name, *means_of, share])
+columns = ["dₖ", "divisor", "largest weight", "norm of ∂a/∂q", "share below 0.01"]
+table(rows, columns=columns)
 # --8<-- [end:gradient]
 
 
@@ -419,31 +457,30 @@ def keys_for(scores, d_k):
 
 d_k = 64
 q = np.ones(d_k)
-grad_norm = {}
+grad_norm, rows = {}, []
 for far_ahead in (16, 2):
     k = keys_for([0, 0, 0, far_ahead], d_k)
     raw = k @ q
-    print("q·k =", text(raw, ".0f"))
     for name, divisor in (("1", 1), ("√d_k", sqrt(d_k))):
         J = softmax_jacobian(softmax(raw / divisor))
         by_query = J @ k / divisor  # (n, d_k): chain rule
         grad_norm[far_ahead, name] = np.linalg.norm(J), np.linalg.norm(by_query)
-        cells = (number(x, ".2e") for x in grad_norm[far_ahead, name])
-        print(f"    {name:>4}  ‖J‖ {next(cells)}  ‖∂a/∂q‖ {next(cells)}")
+        rows.append([raw, name, *grad_norm[far_ahead, name]])
+table(rows, columns=["q·k", "divisor", "‖J‖", "‖∂a/∂q‖"], spec=[".0f", "", ".3g", ".3g"])
 # --8<-- [end:vanish]
 
 # --8<-- [start:vanish-again]
 grown = 64 * keys_for([0, 0, 0, 2], d_k)  # a larger W_K, say
 regrown = np.linalg.norm(softmax_jacobian(softmax(grown @ q / sqrt(d_k))))
-print(text(grown @ q / sqrt(d_k), ".0f"), number(regrown, ".2e"))
+columns = ["scores after the division", "norm of the Jacobian"]
+table([[grown @ q / sqrt(d_k), regrown]], columns=columns, spec=[".0f", ".2e"])
 # --8<-- [end:vanish-again]
 
 # --8<-- [start:mistake-divisor]
 models = {"base": (512, 8), "big": (1024, 16)}  # d_model, heads
-left = {}
+left, rows = {}, []
 for model, (d_model, heads) in models.items():
     d_k = d_model // heads
-    print(f"Transformer {model}: d_model = {d_model}, heads = {heads}, d_k = {d_k}")
     squares = {  # of the divisors
         "√d_k": d_k,
         "d_k": d_k**2,
@@ -452,14 +489,18 @@ for model, (d_model, heads) in models.items():
     }
     for name, square in squares.items():
         left[model, name] = Fraction(dot_variance(d_k), square)
-        print(f"    ÷ {name:9} Var = {left[model, name]}")
+    variances = (left[model, name] for name in squares)
+    rows.append([d_model, heads, d_k, *variances])
+names = ["d_model", "heads", "d_k", "÷ √d_k", "÷ d_k", "÷ √d_model", "÷ heads"]
+table(rows, columns=names, index=list(models), name="variance after the division")
 # --8<-- [end:mistake-divisor]
 
 # --8<-- [start:mistake-sigma]
+rows = []
 for d_k in (1, 4):
     variance = counted[d_k][1]
-    sigma = Fraction(sqrt(variance))
-    print(f"d_k = {d_k}: Var = {variance}, σ = {sigma}, claimed {d_k}")
+    rows.append([d_k, variance, Fraction(sqrt(variance)), d_k])
+table(rows, columns=["dₖ", "variance", "standard deviation", "claimed"])
 # --8<-- [end:mistake-sigma]
 
 # --8<-- [start:mistake-terms]
@@ -467,7 +508,7 @@ q, k = (1, 0, 2), (4, 4, 0)
 d_k = len(q)
 print("i = 1 … d_k:", sum(q[i - 1] * k[i - 1] for i in range(1, d_k + 1)))
 terms = range(0, d_k + 1)  # i = 0 … d_k
-print("i = 0 … d_k:", len(terms), "terms")
+print(f"i = 0 … d_k: {len(terms)} terms")
 try:
     print(sum(q[i] * k[i] for i in terms))
 except IndexError as error:
@@ -480,15 +521,18 @@ for component in (coin, from_0_2):
     mean, variance = mean_and_variance(component)  # of q and of k alike
     square = variance + mean**2  # E[q²]
     one = vectors(component, 1)
-    split[mean] = {
+    split[mean, variance] = {
         "counted": mean_and_variance(dot_distribution(one, one))[1],
-        "E[q²]E[k²] - E[q]²E[k]²": square * square - mean**2 * mean**2,
-        "Var(q)Var(k) - E[q]²E[k]²": variance * variance - mean**2 * mean**2,
+        "E[q²]E[k²] − E[q]²E[k]²": square * square - mean**2 * mean**2,
+        "Var(q)Var(k) − E[q]²E[k]²": variance * variance - mean**2 * mean**2,
         "Var(q)Var(k)": variance * variance,
     }
-    print(f"μ = {mean}, σ² = {variance}")
-    for name, value in split[mean].items():
-        print(f"    {name:25} {value}")
+coins, shifts = split.values()
+table(
+    list(zip(coins.values(), shifts.values(), strict=True)),
+    columns=[f"μ = {mean}, σ² = {variance}" for mean, variance in split],
+    index=list(coins),
+)
 # --8<-- [end:mistake-split]
 
 # --8<-- [start:t5]
@@ -496,13 +540,16 @@ d_model, d_k = 512, 64
 sigma_2_q = d_model * Fraction(1, d_model * d_k)  # of W_q: 1 / (d_model d_k)
 sigma_2_k = d_model * Fraction(1, d_model)  # of W_k: 1 / d_model
 t5 = d_k * sigma_2_q * sigma_2_k
-print(f"Var(q_i) = {sigma_2_q}, Var(k_i) = {sigma_2_k}, Var(q·k) = {t5}")
 
 rng = np.random.default_rng(SEED)
 d_model, d_k = 32, 16
 small = first_scores(1 / sqrt(d_model * d_k), 1 / sqrt(d_model))
 t5_simulated = variance_interval(small)
-print(plus_minus(*t5_simulated))
+table(
+    [[sigma_2_q, sigma_2_k, t5], [None, None, plus_minus(*t5_simulated)]],
+    columns=["Var(qᵢ)", "Var(kᵢ)", "Var(q·k)"],
+    index=["exact, dₖ = 64", "simulated, dₖ = 16"],
+)
 # --8<-- [end:t5]
 
 
@@ -527,20 +574,20 @@ W = np.cos(np.arange(12.0)).reshape(3, 4)
 moved = {}
 for name, step_of in (("Adam", adam), ("Adafactor", adafactor)):
     moved[name] = relative(step_of, W), relative(step_of, W / sqrt(64))
-    print(f"{name:9} {moved[name][0]:.4f}  {moved[name][1]:.4f}")
+table(list(moved.values()), columns=["W", "W / √64"], index=list(moved), spec=".4f")
 # --8<-- [end:t5-steps]
 
 # --8<-- [start:exercise-three]
 three = dot_distribution(vectors(coin, 3), vectors(coin, 3))
-for score, p in three.items():
-    print(f"q·k = {score!s:>2}: {p}")
 mean, variance = mean_and_variance(three)
-print(f"E = {mean}, Var = {variance}")
+print(f"expectation: {mean}, variance: {variance}")
+table(list(three.items()), columns=["q·k", "probability"])
 # --8<-- [end:exercise-three]
 
 # --8<-- [start:exercise-divisor]
 wanted = dot_variance(25, sigma_q=3, sigma_k=2)
-print(f"Var = {wanted}, σ = {number(sqrt(wanted), '.0f')}")
+columns = ["variance", "standard deviation"]
+table([[wanted, sqrt(wanted)]], columns=columns, spec=["", ".0f"])
 # --8<-- [end:exercise-divisor]
 
 # --8<-- [start:exercise-switches]
@@ -548,7 +595,7 @@ every = vectors(equally_likely(0, 1), 3)
 mean, variance = mean_and_variance(dot_distribution(every, every))
 rows = [(mean_and_variance(dot_distribution([(q, Fraction(1))], every))[1], p) for q, p in every]
 seen = sum(one * p for one, p in rows)
-print(f"E = {mean}, Var = {variance}, within {seen}")
+table([[mean, variance, seen]], columns=["expectation", "variance", "part within a row"])
 # --8<-- [end:exercise-switches]
 
 # --8<-- [start:exercise-copies]
@@ -556,10 +603,12 @@ d_k = 6
 free = vectors(coin, d_k)
 copies = [((x,) * d_k, p) for x, p in coin.items()]
 pairs = [((x, x, y, y, z, z), p) for (x, y, z), p in vectors(coin, 3)]
-for name, queries in (("copies", copies), ("free", free), ("pairs", pairs)):
-    keys = pairs if queries is pairs else copies
-    variance = mean_and_variance(dot_distribution(queries, keys))[1]
-    print(f"{name:6}  Var = {variance}")
+cases = [(copies, copies), (free, copies), (pairs, pairs)]
+table(
+    [[mean_and_variance(dot_distribution(q, k))[1]] for q, k in cases],
+    columns=["variance"],
+    index=["copies in q and k", "free coins in q", "pairs in q and k"],
+)
 # --8<-- [end:exercise-copies]
 
 
@@ -572,9 +621,8 @@ def wrong_scores(Q, K):  # (n, d_k), (n, d_k)
 
 # --8<-- [start:exercise-bug-run]
 Q, K = np.ones((2, 3, 4))  # n = 3, d_k = 4: every product is 1
-print(wrong_scores(Q, K)[0, 0] == 4 / sqrt(3))
-for n in (16, 64, 256):
-    print(f"n = {n:3d}: Var = {Fraction(dot_variance(64), n)}")
+check("the divisor is the root of n", wrong_scores(Q, K)[0, 0] == 4 / sqrt(3))
+table([[n, Fraction(dot_variance(64), n)] for n in (16, 64, 256)], columns=["n", "variance"])
 # --8<-- [end:exercise-bug-run]
 
 # --8<-- [start:exercise-unit]
@@ -588,8 +636,8 @@ def unit(size):
 
 
 of_units = {d_k: variance_interval(simulate(unit, unit, d_k)) for d_k in (4, 64)}
-for d_k, (variance, error) in of_units.items():
-    print(f"d_k = {d_k:2d}: d_k Var = {plus_minus(d_k * variance, d_k * error)}")
+rows = [[d, plus_minus(d * variance, d * error)] for d, (variance, error) in of_units.items()]
+table(rows, columns=["dₖ", "dₖ · Var(q·k)"])
 # --8<-- [end:exercise-unit]
 
 # --8<-- [start:exercise-trace]
@@ -608,5 +656,6 @@ def mixed(matrix):
 
 variance = mean_and_variance(dot_distribution(mixed(weights_q), mixed(weights_k)))[1]
 C_q, C_k = (np.array(m).T @ np.array(m) for m in (weights_q, weights_k))
-print(variance, (C_q * C_k).sum())
+columns = ["variance, counted", "sum of the table"]
+table([[variance, (C_q * C_k).sum()]], columns=columns)
 # --8<-- [end:exercise-trace]

@@ -47,7 +47,8 @@ heatmap(
 
 # --8<-- [start:inputs]
 three = np.array([[1.0, 0], [0, 1], [2, 2]])  # This, is, good: (3, 2)
-print(text(three, ".0f"))
+words, parts = ["This", "is", "good"], ["component 1", "component 2"]
+table(three, columns=parts, index=words, spec=".0f")
 # --8<-- [end:inputs]
 
 # --8<-- [start:one-label]

@@ -158,7 +158,7 @@ table(
 # --8<-- [end:one-query]
 
 
-# --8<-- [start:order]
+# --8<-- [start:order-figure]
 def layer(x):
     """Inputs to outputs and weights."""
     return attention(x @ W_QUERY, x @ W_KEY, x @ W_VALUE)
@@ -166,19 +166,6 @@ def layer(x):
 
 P = permutation_matrix([2, 0, 1])  # input 3 first, then 1, then 2
 moved_outputs, moved_weights = layer(P @ x)
-check("the outputs are PO", agree(moved_outputs, P @ outputs))
-check("the weights are PAPᵀ", agree(moved_weights, P @ weights @ P.T))
-same_outputs, _ = attention(queries, P @ keys, P @ values)  # the queries stay
-check("permuting keys and values alone changes no output", agree(same_outputs, outputs))
-table(
-    [[P[i] @ x, moved_outputs[i]] for i in range(3)],
-    columns=["input", "output"],
-    index=[f"token {i}" for i in (3, 1, 2)],
-    spec=[".0f", ".4f"],
-)
-# --8<-- [end:order]
-
-# --8<-- [start:order-figure]
 labels = [3, 1, 2]
 heatmap(
     moved_weights,
@@ -188,6 +175,19 @@ heatmap(
     spec=".4f",
 )
 # --8<-- [end:order-figure]
+
+# --8<-- [start:order]
+check("the outputs are PO", agree(moved_outputs, P @ outputs))
+check("the weights are PAPᵀ", agree(moved_weights, P @ weights @ P.T))
+same_outputs, _ = attention(queries, P @ keys, P @ values)  # the queries stay
+check("permuting keys and values alone changes no output", agree(same_outputs, outputs))
+table(
+    [[P[i] @ x, moved_outputs[i]] for i in range(3)],
+    columns=["input", "output"],
+    index=[f"token {i}" for i in labels],
+    spec=[".0f", ".4f"],
+)
+# --8<-- [end:order]
 
 # --8<-- [start:turn]
 flat_keys = np.array([[1.0, 0], [1.5, 2], [-1, -0.5], [0.5, 0.5]])

@@ -13,7 +13,7 @@ from attention_docs.attention_function import attention
 from attention_docs.eight_steps import weighted_values
 from attention_docs.masking import causal_mask
 from attention_docs.matrix_form import column_attention
-from attention_docs.sequences import window_layer
+from attention_docs.sequences import window_layer, window_parameters, windows
 from tests.derivations import Draw, Names, number, row, softmax
 
 
@@ -148,6 +148,12 @@ def thinned(rng: np.random.Generator) -> Names:
 def averaged(rng: np.random.Generator) -> Names:
     a, v, u = softmax(row(rng, 3, 4)), row(rng, 4, 2), row(rng, 1, 2)
     names = {"a": a, "v": v, "u": u, "o": a @ v, "i": 1, "j": 0, "m": 0, "n": 4}
+    d, d_out, r = (int(one) for one in rng.integers(1, 5, 3))
+    window = windows(row(rng, 4, d), 2 * r + 1)
+    parameters = window_parameters(2 * r + 1, d, d_out)
+    phrases = {"{components of} z_i": window.shape[-1], "{parameters}": parameters}
+    names |= {"k": 2 * r + 1, "d": d, "d_out": d_out, "phrases": phrases}
+    phrases["{shape of} W"] = row(rng, window.shape[-1], d_out).size
     return names | {"sizes": {"j": 4, "m": 4}}
 
 

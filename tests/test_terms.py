@@ -270,8 +270,6 @@ def defined_elsewhere(chinese: dict[str, Row]) -> list[str]:
         if here and there and not here & there:
             places = f"{name} in {sorted(there)}, {term} in {sorted(here)}"
             found.append(f"docs/zh/glossary.md: {places}")
-                f"docs/zh/glossary.md: {name} in {sorted(there)}, {term} in {sorted(here)}"
-            )
     return found
 
 

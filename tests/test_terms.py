@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -161,3 +165,122 @@ def test_every_chapter_explains_its_terms(lang: str, page: Any) -> None:
         terms = page(lang, slug).article.find_all("a", class_="term")
         assert len(terms) > 5
         assert all(term["title"] for term in terms)
+
+
+# --- the glossary in two languages: a meaning that was exchanged mentions other terms
+
+SELF = {"weight", "share", "convex hull", "seed", "temperature"}
+"""Terms whose meaning uses their own word, in another sense or in a second sentence."""
+Row = tuple[str, str, str]  # the English name, the Chinese one, the meaning
+
+
+def glossary(lang: str) -> dict[str, Row]:
+    """The rows of a glossary, by the English name."""
+    page = read_page(ROOT / "docs" / lang / "glossary.md", ROOT)
+    rows = [cells for cells in page.rows() if len(cells) == 5]
+    names = [cells[:2] if lang == "en" else cells[1::-1] for cells in rows]
+    return {
+        name: (name, chinese, cells[4]) for (name, chinese), cells in zip(names, rows, strict=True)
+    }
+
+
+@cache
+def mentioned(meaning: str, names: tuple[tuple[str, str], ...]) -> set[str]:
+    """The terms that a meaning uses; `names` are their patterns, the longest first."""
+    found, rest = set(), meaning.lower()
+    for term, pattern in names:
+        rest, count = re.subn(pattern, " ", rest)
+        found |= {term} if count else set()
+    return found
+
+
+def patterns(rows: dict[str, Row], lang: str) -> tuple[tuple[str, str], ...]:
+    names = [(term, re.escape(row[0 if lang == "en" else 1].lower())) for term, row in rows.items()]
+    names.sort(key=lambda one: -len(one[1]))
+    return tuple((term, rf"\b{n}(?:s|es)?\b" if lang == "en" else n) for term, n in names)
+
+
+def misfits(english: dict[str, Row], chinese: dict[str, Row], terms: Iterable[str]) -> list[str]:
+    """Terms whose two meanings do not fit: own name, other terms, numerals, Latin words.
+
+    That a translation is right only a reader can say.
+    """
+    here, there = patterns(english, "en"), patterns(chinese, "zh")
+    found = []
+    for term in terms:
+        (_, _, ours), (_, name, theirs) = english[term], chinese[term]
+        used, said = mentioned(ours, here) - {term}, mentioned(theirs, there) - {term}
+        numerals = [set(re.findall(r"\d+", text)) for text in (ours, theirs)]
+        latin = re.findall(r"(?<![A-Za-z])[A-Za-z]{2,}", theirs)
+        told = []
+        if name in theirs and term not in SELF:
+            told.append(f"it uses {name} itself")
+        if used and said and not used & said:
+            told.append(f"it uses {sorted(said)}, the English {sorted(used)}")
+        if numerals[0] != numerals[1]:
+            told.append(f"it has {sorted(numerals[1])}, the English {sorted(numerals[0])}")
+        if lost := [word for word in latin if word.lower() not in ours.lower()]:
+            told.append(f"it has {lost}, the English has not")
+        found += [f"docs/zh/glossary.md: {name} ({term}): {one}" for one in told]
+    return found
+
+
+def test_the_meanings_of_a_term_fit_each_other() -> None:
+    english = glossary("en")
+    assert misfits(english, glossary("zh"), english) == []
+
+
+def after_exchange(rows: dict[str, Row], one: str, other: str, column: int) -> dict[str, Row]:
+    """The rows with a cell of two of them exchanged."""
+    changed = {}
+    for name, source in ((one, other), (other, one)):
+        cells = [*rows[name]]
+        cells[column] = rows[source][column]
+        changed[name] = (cells[0], cells[1], cells[2])
+    return {**rows, **changed}
+
+
+def test_most_exchanged_meanings_are_seen() -> None:
+    """Of neighbours in the glossary, which are the likeliest to be exchanged, two of three."""
+    english, chinese = glossary("en"), glossary("zh")
+    pairs = [*itertools.pairwise(chinese)]
+    seen = [misfits(english, after_exchange(chinese, *pair, 2), pair) for pair in pairs]
+    assert sum(map(bool, seen)) > 2 / 3 * len(pairs)
+
+
+@cache
+def bold(lang: str) -> dict[str, set[str]]:
+    """Where each bold word of the chapters stands: the sections that define terms."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "docs" / lang).glob("*.md")):
+        if path.stem not in {"glossary", "notation"}:
+            page = read_page(path, ROOT)
+            for part in page.passages:
+                for word in re.findall(r"\*\*([^*]+)\*\*", part.text):
+                    found.setdefault(word.strip().lower(), set()).add(f"{page.slug}#{part.id}")
+    return found
+
+
+def defined_elsewhere(chinese: dict[str, Row]) -> list[str]:
+    """Terms that are bold in both languages, and in no section of both."""
+    found = []
+    for term, (_, name, _) in chinese.items():
+        plural = bold("en").get(f"{term.lower()}s", set())
+        here, there = bold("en").get(term.lower(), set()) | plural, bold("zh").get(name.lower())
+        if here and there and not here & there:
+            places = f"{name} in {sorted(there)}, {term} in {sorted(here)}"
+            found.append(f"docs/zh/glossary.md: {places}")
+    return found
+
+
+def test_a_term_is_defined_where_its_translation_is() -> None:
+    chinese = glossary("zh")
+    assert sum(name.lower() in bold("zh") for _, name, _ in chinese.values()) > 60
+    assert defined_elsewhere(chinese) == []
+
+
+@pytest.mark.parametrize("column", [1, 2])
+@pytest.mark.parametrize(("one", "other"), [("query", "key"), ("weight", "mask"), ("head", "loss")])
+def test_an_exchanged_name_or_meaning_is_seen(one: str, other: str, column: int) -> None:
+    chinese = after_exchange(glossary("zh"), one, other, column)
+    assert misfits(glossary("en"), chinese, (one, other)) or defined_elsewhere(chinese)

@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+# Checks and formats the scripts of pages; from npm, by the hashes of package-lock.json.
+BIOME := node_modules/.bin/biome
 # The theme says at every start that its support ends; docs/project/successors.md says what comes then.
 export NO_MKDOCS_2_WARNING := 1
 # A test run has some hundred processes of Python: what one has compiled the others need not.
@@ -11,21 +13,31 @@ unexport PYTHONDONTWRITEBYTECODE
 WITH_TYPES = @mkdir -p .cache; $(BIN)/mypy >.cache/types.txt 2>&1 & types=$$!; \
     $(1); status=$$?; wait $$types || status=$$?; cat .cache/types.txt; exit $$status
 
-.PHONY: serve test check site bench mutants update links translated chapter language lock clean
+# Without npm there is no Biome; then the scripts go unchecked, unless REQUIRE_BIOME is set, as in CI.
+LINT = $(BIN)/ruff check && $(BIN)/ruff format --check && \
+    if [ -x $(BIOME) ]; then $(BIOME) ci --error-on-warnings; \
+    else echo "JavaScript was not checked: set-up found no npm"; test -z "$$REQUIRE_BIOME"; fi
+
+.PHONY: serve test check format site bench mutants update links translated chapter language lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
 
 test: $(READY)
-	$(BIN)/ruff check && $(BIN)/ruff format --check
+	@$(LINT)
 	$(call WITH_TYPES,$(BIN)/pytest -n auto --dist worksteal $(WITH))
 
 check: $(READY)
-	$(BIN)/ruff check && $(BIN)/ruff format --check
+	@$(LINT)
 	$(call WITH_TYPES,$(BIN)/pytest -n auto --dist worksteal -m "not site and not long" --hypothesis-profile=check)
 
 site: $(READY)
 	$(BIN)/mkdocs build
+
+# Lay out Python and JavaScript as the checks want them, and mend what can be mended without asking.
+format: $(READY)
+	$(BIN)/ruff check --fix && $(BIN)/ruff format
+	if [ -x $(BIOME) ]; then $(BIOME) check --write; fi
 
 # Ratios of build and refresh times; nothing is asserted. Takes half an hour to an hour.
 bench: $(READY)
@@ -73,9 +85,9 @@ lock: $(READY)
 	    | grep -Ev '^(attention-docs|-e|cuda-|nvidia-|triton)' > requirements.lock
 
 clean:
-	rm -rf .venv .cache site
+	rm -rf .venv .cache site node_modules
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml package-lock.json
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "Python 3.11 or newer is needed, $$($(PYTHON) --version 2>&1) was found; try: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { echo "set-up failed: no virtual environment (on Debian: apt install python3-venv)" >&2; exit 1; }
@@ -85,4 +97,6 @@ $(READY): requirements.lock pyproject.toml
 	    { echo "set-up failed: this package could not be installed; pip's message is above" >&2; exit 1; }
 	@$(BIN)/python -m attention_docs.site.publish.runtime || \
 	    { echo "set-up failed: REQUIRE_LIVE is set, and Python for the browser could not be brought; see above" >&2; exit 1; }
+	@if command -v npm >/dev/null; then npm ci --silent --ignore-scripts --no-audit --no-fund; else false; fi || \
+	    { echo "JavaScript will not be checked: npm is missing, or has not brought Biome" >&2; test -z "$$REQUIRE_BIOME"; }
 	@touch $@

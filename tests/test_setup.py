@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from importlib.metadata import version
@@ -74,6 +75,17 @@ def test_a_lock_that_the_project_forbids_is_told(old: str, new: str, fault: str)
     changed, count = re.subn(f"(?m)^{old}", new, LOCK)
     assert count
     assert any(fault in one for one in faults_of_lock(changed, metadata()))
+
+
+def test_the_tools_from_npm_are_known_by_their_hashes() -> None:
+    wanted = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["devDependencies"]
+    locked = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    assert locked.pop("")["devDependencies"] == wanted
+    for name, version_ in wanted.items():
+        assert locked[f"node_modules/{name}"]["version"] == version_
+    assert not [name for name, one in locked.items() if not one["integrity"].startswith("sha512-")]
+    rules = (ROOT / "biome.jsonc").read_text(encoding="utf-8")
+    assert f"schemas/{wanted['@biomejs/biome']}/schema.json" in rules
 
 
 def test_what_is_installed_is_what_is_locked() -> None:

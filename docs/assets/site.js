@@ -211,6 +211,7 @@
     copied.className = "md-typeset"; // on the page, out of sight, its text has its lines
     copied.style.cssText = "position: fixed; opacity: 0; pointer-events: none";
     document.body.append(copied);
+    // biome-ignore lint/performance/useDomNodeTextContent: its lines are those that the reader sees
     event.clipboardData.setData("text/plain", copied.innerText);
     event.clipboardData.setData("text/html", copied.innerHTML);
     copied.remove();

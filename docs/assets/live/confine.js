@@ -16,6 +16,7 @@ const ALLOWED_NAMES = new Set(
 );
 
 /* The only way to the page: a port that the page sends once, before anything else runs. */
+// biome-ignore lint/correctness/noUnusedVariables: worker.js, behind it in one script, uses it
 const connected = new Promise((resolve) => {
   self.onmessage = ({ ports: [port] }) => resolve(port);
 });
@@ -35,6 +36,7 @@ const connected = new Promise((resolve) => {
   if (remaining.length && origin !== "null") {
     throw new Error(`the worker still has ${remaining.join(", ")}`);
   }
+  // biome-ignore lint/suspicious/noShadowRestrictedNames: it stands in its place, with its name
   const refuse = function Function() {
     throw new TypeError("text cannot become code here");
   };

@@ -179,7 +179,9 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self.store = Store(cache_folder(root) / "pages", log.warning)
         live = not runtime.missing(cache_folder(root))
         if not live:
-            log.info("No live pages: Python for the browser is missing (README, Live pages)")
+            log.info(
+                "No live pages: Python for the browser is missing; see docs/project/live-pages.md"
+            )
         edit = str(config.edit_uri)
         target = Target(known.site_url, known.repo_url, edit, served=self.served, live=live)
         makers = [

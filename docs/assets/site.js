@@ -127,11 +127,15 @@
     });
     const last = document.querySelector("article .takeaway");
     if (last) last.before(scratch);
-    const follow = () => {
-      if (location.hash.startsWith("#live=")) python((page) => page.follows(location.hash));
-    };
-    addEventListener("hashchange", follow);
-    follow();
+    const isLink = () => location.hash.startsWith("#live=");
+    addEventListener("hashchange", () => {
+      if (isLink()) python((page) => page.follows(location.hash));
+    });
+    let stored = false; // edits of this page, earlier in this tab
+    try {
+      stored = Boolean(sessionStorage.getItem(`live ${location.pathname}`));
+    } catch { /* a browser that stores nothing */ }
+    if (stored || isLink()) python((page) => page.begin());
   }
 
   // "Predict, then run" asks for the prediction first; it stands above the answer.

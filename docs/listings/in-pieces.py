@@ -480,7 +480,7 @@ table([merged], columns=["e^m", "ℓ", "o"], spec=[".0f", ".1f", ".1f"])
 # --8<-- [end:exercise-merge]
 
 # --8<-- [start:exercise-nobody]
-nobody = piece(query, key[:3], value[:3], np.zeros((1, 3), dtype=bool))
+nobody = piece(query, key[:3], value[:3], np.zeros((1, 3), dtype=bool))  # (-inf, 0, 0)
 table(
     [[part.item() for part in one] for one in (nobody, merge(nobody, right))],
     columns=["m", "ℓ", "o"],

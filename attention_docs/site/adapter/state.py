@@ -198,6 +198,6 @@ def _read_settings(path: Path) -> Settings:
 def _create_target(session: Session, config: MkDocsConfig, known: Settings) -> Target:
     is_live = not runtime.missing(cache_folder(config_file(config).parent))
     if not is_live:
-        log.info("No live pages: Python for the browser is missing (README, Live pages)")
+        log.info("No live pages: Python for the browser is missing; see docs/project/live-pages.md")
     edit = str(config.edit_uri)
     return Target(known.site_url, known.repo_url, edit, served=session.served, live=is_live)

@@ -36,7 +36,7 @@ LIBRARIES = ("array-api-compat",)  # in pure Python
 SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
 SESSION = (
     "site/__init__.py",
-    *(f"site/run/{name}.py" for name in ("__init__", "live", "snapshot")),
+    *(f"site/run/{name}.py" for name in ("__init__", "finite", "live", "snapshot")),
 )
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from attention_docs.running.block import PROVIDED, Running
 from attention_docs.running.names import names_of
 from attention_docs.running.result import Code, Result, digest
+from attention_docs.site.run.finite import FiniteCheck
 from attention_docs.site.run.snapshot import (
     Fixed,
     Keyer,
@@ -166,10 +167,16 @@ class Session:
         lines = code.splitlines(keepends=True)
         self._lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))
         draws = draws and not at
+        check = FiniteCheck(code, self.running.namespace)
         result = self.running.run([Code(code, cell.listing, cell.line)], draws=draws)
-        if result.error:  # nothing that follows it has a meaning
+        error: dict[str, Any] = {}
+        if result.error:
+            error = self._error(cell, code, result.error)
+        elif message := check.error(result.text):
+            error = _at_line(message, check.line(), code)
+        if error:  # nothing that follows it has a meaning
             self.ran[-1] = None
-            return json.dumps({"id": cell.id, "error": self._error(cell, code, result.error)})
+            return json.dumps({"id": cell.id, "error": error})
         wanted = [(expression, spec) for _, expression, spec in cell.values]
         result = self.running.evaluated(result, wanted)
         if not draws and self.running.shown is not None:
@@ -229,8 +236,7 @@ class Session:
         message = head
         if place.match(head):  # a syntax error: its message is the last line
             message = [line for line in error.split("\n") if re.match(r"\w+Error: ", line)][-1]
-        line = own[-1] if own else 0
-        return {"message": message, "line": line, "code": lines[line - 1].strip() if line else ""}
+        return _at_line(message, own[-1] if own else 0, code)
 
     # --- the state between two blocks
 
@@ -291,6 +297,15 @@ class Session:
         self.running.namespace.update(space)
         if builtins is not None:
             self.running.namespace["__builtins__"] = builtins
+
+
+def _at_line(message: str, line: int, code: str) -> dict[str, Any]:
+    """What a reader is told of an error, with the line of the block, or 0."""
+    return {
+        "message": message,
+        "line": line,
+        "code": code.split("\n")[line - 1].strip() if line else "",
+    }
 
 
 def needed(codes: list[str], values: list[list[tuple[int, str, str]]]) -> list[set[str] | None]:

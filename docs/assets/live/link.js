@@ -38,10 +38,33 @@ function applied(base, [first, last, text, any]) {
   return [...lines.slice(0, first), ...(any ? [text] : []), ...lines.slice(last)].join("\n");
 }
 
-/* The edits of a page as plain data. */
-export function entriesOf(cells) {
+/* The edits of a page as plain data, and the language of their strings. */
+export function entriesOf(cells, lang) {
   const edited = cells.filter((cell) => cell.edited);
-  return edited.map((cell) => [cell.id, cell.origin, ...difference(cell.base, cell.code)]);
+  return edited.map((cell) => [cell.id, cell.origin, ...difference(cell.base, cell.code), lang]);
+}
+
+/* Comments and strings; the code of a block holds as many of them in every language. */
+const TEXT = /#[^\n]*|[a-z]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')/gi;
+
+/* What the texts of a page in one language are in another, by its cells in both. */
+function dictionary(theirs, ours) {
+  const found = new Map();
+  for (const cell of theirs) {
+    const code = ours.find(({ id }) => id === cell.id)?.base ?? "";
+    const [from, to] = [cell.code.match(TEXT) ?? [], code.match(TEXT) ?? []];
+    if (from.length === to.length) from.forEach((text, n) => found.set(text, to[n]));
+  }
+  return found;
+}
+
+/* Entries of a page in another language with this one's strings, where the page has them. */
+async function translated(entries, cells, lang, cellsIn) {
+  const other = entries.find((entry) => entry[6] !== lang)?.[6];
+  if (!/^[a-z]{2}(-[a-z]+)?$/.test(other)) return entries;
+  const words = dictionary(await cellsIn(other).catch(() => []), cells);
+  return entries.map(([id, origin, first, last, text, ...more]) =>
+    [id, origin, first, last, String(text).replace(TEXT, (one) => words.get(one) ?? one), ...more]);
 }
 
 /* What of such data fits the page as [cell, code], and the blocks that have changed since. */
@@ -61,8 +84,8 @@ export function fitting(entries, cells) {
 }
 
 /* The fragment of an address that holds the edits; a RangeError where they are too long for one. */
-export async function link(cells) {
-  const entries = entriesOf(cells);
+export async function link(cells, lang) {
+  const entries = entriesOf(cells, lang);
   const size = entries.reduce((sum, [, , , , text]) => sum + text.length, 0);
   if (size > MOST_CODE) throw new RangeError(`more than ${MOST_CODE} characters`);
   const json = new TextEncoder().encode(JSON.stringify(entries));
@@ -71,11 +94,13 @@ export async function link(cells) {
   return HEAD + letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/* The edits of a fragment that fit the page; a RangeError where it holds too much. */
-export async function edits(fragment, cells) {
+/* The edits of a fragment that fit the page; a RangeError where it holds too much. `cellsIn` fetches
+   the cells in another language. */
+export async function edits(fragment, cells, lang, cellsIn) {
   if (fragment.length > 2 * MOST_JSON) throw new RangeError(`more than ${MOST_JSON} bytes`);
   const letters = fragment.slice(HEAD.length).replaceAll("-", "+").replaceAll("_", "/");
   const packed = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
   const json = await collected(through(new DecompressionStream("deflate-raw"), packed), MOST_JSON);
-  return fitting(JSON.parse(new TextDecoder().decode(json)), cells);
+  const entries = JSON.parse(new TextDecoder().decode(json));
+  return fitting(await translated(entries, cells, lang, cellsIn), cells);
 }

@@ -1,6 +1,8 @@
 /* The literal that a line `name = …` of a block sets, so that a knob can turn it. */
 const NUMBER = /\bTrue\b|\bFalse\b|[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[-+]?\d+)?/gi;
 
+const VALUE = /^(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^\s#]+)?/;
+
 /* Where it stands in the code, its text, its numbers with their rows and columns; null for none. */
 export function literal(code, name) {
   const head = new RegExp(`^${name}[ \\t]*=[ \\t]*`, "m").exec(code);
@@ -8,7 +10,7 @@ export function literal(code, name) {
   const start = head.index + head[0].length;
   const rest = code.slice(start);
   const list = /^[\w.]*\(?\s*(?=\[)/.exec(rest);
-  const end = list ? closed(rest, list[0].length) : /^(?:"[^"\n]*"|'[^'\n]*'|[^\s#]+)?/.exec(rest)[0].length;
+  const end = list ? closed(rest, list[0].length) : VALUE.exec(rest)[0].length;
   if (!end) return null;
   const from = start + (list ? list[0].length : 0);
   const text = code.slice(from, start + end);
@@ -39,6 +41,15 @@ function closed(text, open) {
 export function withNumber(code, name, n, text) {
   const one = literal(code, name)?.numbers[n];
   return one ? code.slice(0, one.at) + text + code.slice(one.at + one.text.length) : null;
+}
+
+/* What a literal of a string says; Python's own escapes stay as they are written. */
+export function textOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.slice(1, -1);
+  }
 }
 
 /* The code with another string, or null. */

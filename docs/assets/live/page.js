@@ -3,8 +3,8 @@
 import { Bar } from "./bar.js";
 import { cleaned } from "./clean.js";
 import { Guest } from "./guest.js";
-import { edits, link } from "./link.js";
-import { literal, withNumber, withText } from "./literals.js";
+import { edits, entriesOf, fitting, link } from "./link.js";
+import { literal, textOf, withNumber, withText } from "./literals.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).live;
 const at = (path) => new URL(path, location.href).href;
@@ -23,6 +23,7 @@ const said = (text, parts = {}) =>
 let cells = [];
 let byId = new Map();
 let source = ""; // the page's blocks as the site holds them
+let lang = ""; // of their code
 let opened; // once they are here
 
 const bar = new Bar(words, {
@@ -40,7 +41,9 @@ async function open() {
   const answer = await fetch(at(words.page));
   if (!answer.ok) throw new Error(`${answer.status} ${words.page}`);
   source = await answer.text();
-  cells = JSON.parse(source).cells.map((cell, index) => new Cell(cell, index));
+  const published = JSON.parse(source);
+  lang = published.lang;
+  cells = published.cells.map((cell, index) => new Cell(cell, index));
   byId = new Map(cells.map((cell) => [cell.id, cell]));
   findPlaces();
   for (const cell of cells) {
@@ -85,6 +88,11 @@ class Cell {
   }
 
   /* --- output */
+
+  get changedValues() {
+    const seen = this.values.filter(([number]) => places.has(number));
+    return seen.filter(([number, , , published]) => (this.seen.get(number) ?? published) !== published).length;
+  }
 
   take(result) {
     if ("text" in result) this.now.text = result.text;
@@ -239,7 +247,7 @@ class Cell {
     const { makeEditor } = await import("./editor.js");
     if (this.editor) return undefined;
     this.editor = makeEditor(this.code, said(words.editor, this.id), {
-      change: (code) => { this.code = code; this.knobsFollow(); bar.edits(cells.some((one) => one.edited)); },
+      change: (code) => { this.code = code; this.knobsFollow(); noteEdits(); },
       run,
       leave: () => this.box.querySelector("button").focus(),
     });
@@ -281,7 +289,7 @@ class Cell {
       this.block.querySelector("pre > code").innerHTML = this.published;
       this.block.classList.remove("live-edited");
     }
-    bar.edits(cells.some((one) => one.edited));
+    noteEdits();
   }
 
   /* --- knobs */
@@ -295,7 +303,8 @@ class Cell {
   }
 
   knob(knob) {
-    const box = element("div", { class: `live-knob ${knob.kind}` }, element("code", {}, knob.name));
+    const limit = element("span", { class: "live-limit", role: "status" });
+    const box = element("div", { class: `live-knob ${knob.kind}` }, element("code", {}, knob.name), limit);
     const turned = (code) => {
       if (code === null || code === this.code) return;
       this.set(code);
@@ -305,10 +314,13 @@ class Cell {
       type: "checkbox", checked: value === "True", "aria-label": name, "data-n": n,
       onchange: ({ target }) => turned(withNumber(this.code, knob.name, n, target.checked ? "True" : "False")),
     });
+    const whole = isWhole(knob, this.base);
     const number = (n, name, value, size) => (/[TF]/.test(value) ? truth(n, name, value) : element("input", {
-      type: "number", step: "any", value, "aria-label": name, "data-n": n, style: `width: ${size}ch`,
+      type: "number", required: true, min: knob.low ?? false, max: knob.high ?? false, step: whole ? "1" : "any",
+      value, "aria-label": name, "data-n": n, style: `width: ${size}ch`,
       oninput: ({ target }) => {
-        if (target.value !== "" && target.validity.valid) turned(withNumber(this.code, knob.name, n, target.value));
+        this.showLimit(knob, box);
+        if (target.validity.valid) turned(withNumber(this.code, knob.name, n, target.value));
       },
     }));
     const found = literal(this.code, knob.name);
@@ -323,7 +335,6 @@ class Cell {
         "aria-label": knob.name, onchange: ({ target }) => turned(withText(this.code, knob.name, target.value)),
       }, ...knob.names.map((name) => element("option", {}, name))));
     } else if (knob.low !== null && found.numbers.length === 1) {
-      const whole = Number.isInteger(Number(found.numbers[0].text)) && knob.high - knob.low > 2;
       const slider = element("input", {
         type: "range", min: "0", max: "1000", step: "1", "aria-label": knob.name,
         oninput: ({ target }) => {
@@ -346,6 +357,17 @@ class Cell {
     return box;
   }
 
+  /* What a field takes, where it holds something else. */
+  showLimit(knob, box) {
+    const wrong = box.querySelector("input:invalid");
+    for (const field of box.querySelectorAll("input[type=number]")) {
+      field.setAttribute("aria-invalid", String(field.matches(":invalid")));
+    }
+    const { low, high } = knob;
+    const name = low === null ? "anyNumber" : isWhole(knob, this.base) ? "wholeNumber" : "number";
+    box.querySelector(".live-limit").textContent = wrong ? said(words[name], { low, high }) : "";
+  }
+
   /* The controls show what the code says. */
   knobsFollow() {
     if (!this.knobBox) return;
@@ -358,13 +380,20 @@ class Cell {
         if (control.type === "range") control.value = Math.round(1000 * part(knob, Number(found.numbers[0].text)));
         else if (control.type === "checkbox") control.checked = found.numbers[control.dataset.n]?.text === "True";
         else if (control.type === "number") control.value = found.numbers[control.dataset.n]?.text ?? "";
-        else control.value = found.text.slice(1, -1);
+        else control.value = textOf(found.text);
       }
+      this.showLimit(knob, box);
       // Whoever moves the slider sees the number, and the other way round.
       const range = box.querySelector("input[type=range]");
       if (found && range) range.setAttribute("aria-valuetext", found.numbers[0].text);
     });
   }
+}
+
+/* Whether a knob takes whole numbers only. */
+function isWhole({ name, kind, low, high }, code) {
+  const found = literal(code, name);
+  return kind === "number" && low !== null && high - low > 2 && /^[-+]?\d+$/.test(found?.numbers[0].text);
 }
 
 /* Where a slider stands for a value between low and high, and the other way round. */
@@ -504,6 +533,7 @@ function loading(done, all) {
 }
 
 function hear(message) {
+  if (message.turn === turn) clearTimeout(deadline);
   if (message.type === "ready") {
     ready = true;
     bar.loads(null);
@@ -513,9 +543,11 @@ function hear(message) {
     keepForLater();
     if (waiting !== null) ask(...waiting);
   } else if (message.type === "running") {
-    bar.loads(null, said(words.block, { n: message.number + 1, all: cells.length - 1 }));
+    const all = cells.length - Number(!cells.at(-1).code); // the scratch cell is one once it holds something
+    bar.loads(null, said(words.block, { n: Math.min(message.number + 1, all), all }));
   } else if (message.type === "results") {
     for (const { number, result } of message.results) heard(cells[number], result, message.turn === turn);
+    if (!busy && message.turn === turn) count(); // a figure out of sight
   } else if (message.type === "done" && message.turn === turn) {
     busy = false;
     if (again) ask(undefined, true); // the hand is still on the knob
@@ -526,7 +558,9 @@ function hear(message) {
 function heard(cell, result, current) {
   if (result.torch) return;
   if (result.error) {
-    if (current) cell.fails(result.error);
+    if (!current) return;
+    for (const other of cells) other.fails(null); // of earlier runs
+    cell.fails(result.error);
     return;
   }
   cell.take(result);
@@ -539,7 +573,12 @@ function heard(cell, result, current) {
 function done() {
   bar.works(false);
   bar.loads(null, "");
-  const values = document.querySelectorAll(".live-value").length;
+  count();
+}
+
+/* What a run has changed. */
+function count() {
+  const values = cells.reduce((sum, cell) => sum + cell.changedValues, 0);
   const outputs = cells.filter((cell) => cell.changed[0] || cell.changed[1]).length;
   const failed = cells.some((cell) => cell.failed);
   const plain = outputs + values === 0 && !cells.some((cell) => cell.edited);
@@ -555,6 +594,7 @@ function broken(message) {
 }
 
 function end() {
+  clearTimeout(deadline);
   guest?.end();
   guest = null;
   ready = busy = again = false;
@@ -574,7 +614,15 @@ const guarded = () => cells.some((cell) => cell.foreign && cell.edited);
 
 function run() {
   for (const cell of cells) cell.foreign = false;
+  noteEdits();
   ask();
+}
+
+/* Python answers a new run between two blocks. Where one runs on and on, Python is ended. */
+let deadline;
+function endUnlessAnswered(next = () => {}) {
+  clearTimeout(deadline);
+  deadline = setTimeout(() => { end(); next(); }, 3000);
 }
 
 /* Run the page with what the reader has written. `patient` does not break off what runs. */
@@ -591,6 +639,7 @@ function ask(until = cells.length, patient = false) {
   }
   again = busy && patient;
   if (again) return;
+  if (busy) endUnlessAnswered(() => ask(until));
   waiting = null;
   busy = true;
   turn += 1;
@@ -614,7 +663,10 @@ function inSight(hurry) {
 
 function reset() {
   turn += 1; // what is still on its way no longer counts
-  if (busy) guest.post({ type: "run", codes: cells.map((cell) => cell.base), turn, until: 0 });
+  if (busy) {
+    guest.post({ type: "run", codes: cells.map((cell) => cell.base), turn, until: 0 });
+    endUnlessAnswered();
+  }
   for (const cell of cells) {
     cell.set(cell.base);
     cell.changed = [false, false];
@@ -627,18 +679,19 @@ function reset() {
   if (!busy) bar.works(false);
   bar.differs(false);
   bar.says(words.published);
-  if (location.hash.startsWith("#live=")) history.replaceState(null, "", location.pathname + location.search);
+  if (isLink(location.hash)) history.replaceState(null, "", location.pathname + location.search);
 }
 
 /* --- links */
 
 async function share() {
   try {
-    history.replaceState(null, "", await link(cells));
+    history.replaceState(null, "", await link(cells, lang));
   } catch {
     bar.says(words.tooLong);
     return;
   }
+  noteEdits(); // this address is theirs
   try {
     await navigator.clipboard.writeText(location.href);
     bar.says(words.copied);
@@ -657,13 +710,27 @@ async function follow(fragment) {
   await begun();
   let found;
   try {
-    found = await edits(fragment, cells);
+    found = await edits(fragment, cells, lang, cellsIn);
   } catch (error) {
     bar.says(error instanceof RangeError ? words.tooLarge : words.unreadable);
     return;
   }
-  for (const [cell, code] of found.fitting) {
-    cell.foreign = true;
+  await show(found, () => true);
+  found.fitting[0]?.[0].place?.scrollIntoView({ block: "center" });
+  if (guarded()) warn();
+  sayLost(found);
+}
+
+/* The blocks of this page in another language. */
+async function cellsIn(other) {
+  const answer = await fetch(at(words.page).replace(`/${lang}/`, `/${other}/`));
+  return (await answer.json()).cells;
+}
+
+/* Edits in their editors; `isForeign` says of which cells they came with a link. */
+async function show({ fitting: found }, isForeign) {
+  for (const [cell, code] of found) {
+    cell.foreign = isForeign(cell);
     cell.set(code);
     if (cell.id === "scratch") placeScratch();
     const fold = cell.block?.closest("details");
@@ -671,15 +738,45 @@ async function follow(fragment) {
     if (cell.block || cell.id === "scratch") await cell.edit();
     else cell.turnable();
   }
-  found.fitting[0]?.[0].place?.scrollIntoView({ block: "center" });
-  if (guarded()) warn();
-  if (found.lost.length) {
-    const more = found.lost.length > 5 ? " …" : "";
-    const lost = said(words.lost, found.lost.slice(0, 5).join(", ") + more);
-    bar.says([guarded() && bar.status.textContent, lost].filter(Boolean).join(" "));
-  }
-  bar.edits(found.fitting.length > 0);
+  noteEdits();
 }
+
+function sayLost({ lost }) {
+  if (!lost.length) return;
+  const more = lost.length > 5 ? " …" : "";
+  const text = said(words.lost, lost.slice(0, 5).join(", ") + more);
+  bar.says([guarded() && bar.status.textContent, text].filter(Boolean).join(" "));
+}
+
+/* --- edits outlast the page, in this tab: see ../site.js */
+
+const STORED = `live ${location.pathname}`;
+const isLink = (hash) => hash.startsWith("#live=");
+
+function noteEdits() {
+  const entries = entriesOf(cells, lang);
+  bar.edits(entries.length > 0);
+  const foreign = cells.filter((cell) => cell.foreign).map((cell) => cell.id);
+  try {
+    if (entries.length) sessionStorage.setItem(STORED, JSON.stringify({ entries, foreign, hash: location.hash }));
+    else sessionStorage.removeItem(STORED);
+  } catch { /* a browser that stores nothing, or no more */ }
+}
+
+async function restore({ entries, foreign }) {
+  const found = fitting(entries, cells);
+  await show(found, (cell) => foreign.includes(cell.id));
+  if (guarded()) warn();
+  else bar.says(words.restored);
+  sayLost(found);
+}
+
+/* What this tab has stored, but where a link has other edits. */
+export const begin = () => within(() => {
+  const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "null");
+  const { hash } = location;
+  return stored && (!isLink(hash) || hash === stored.hash) ? restore(stored) : follow(hash);
+});
 
 /* --- what a reader can ask for */
 

@@ -83,16 +83,13 @@ class Place:
 
 def _exchange(one: Path, other: Path) -> bool:
     """Let two folders change places in one step; False where the system cannot."""
-    if sys.platform == "win32":
+    if sys.platform != "linux":
         return False
     library = ctypes.CDLL(None)
     here = ctypes.c_int(-100)  # AT_FDCWD
-    names = os.fsencode(one), os.fsencode(other)
-    if hasattr(library, "renameat2"):  # Linux
-        return bool(library.renameat2(here, names[0], here, names[1], 2) == 0)
-    if hasattr(library, "renamex_np"):  # macOS
-        return bool(library.renamex_np(*names, 2) == 0)
-    return False
+    if not hasattr(library, "renameat2"):
+        return False
+    return bool(library.renameat2(here, os.fsencode(one), here, os.fsencode(other), 2) == 0)
 
 
 def _runs(process: int) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import site_built, why_not
+from tests.conftest import LANGUAGES, site_built, why_not
 from tests.mini import CONSTANTS, WEIGHTS, Project
 
 FLAGS = [tuple(filter(None, flags)) for flags in itertools.product(("", "-q"), ("", "--strict"))]
@@ -205,7 +205,7 @@ def spoil(project: Project, step: str) -> list[tuple[str, str]]:
             project.write(f"docs/listings/{slug}.py", f"{listing}\nfault = {name!r}\n")
             if name in STRINGS:
                 project.write(f"docs/listings/{slug}.zh.toml", STRINGS[name])
-            for lang in ("en", "zh"):
+            for lang in LANGUAGES:
                 project.write(f"docs/{lang}/{slug}.md", page)
             wanted.append((f"docs/en/{slug}.md:{line}: ", message))
     nav = "".join(f"  - {Path(place).stem}.md\n" for place, _ in wanted)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import Formatter
 
+from attention_docs.colours import ROLES
+
 OPTIONS = {"role", "roles", "spec", "dtype"}
 """Arguments and variables whose strings are names that the package knows, not words."""
 
@@ -94,9 +96,29 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """A variable that is named after an option holds options."""
-        names = {target.id for target in node.targets if isinstance(target, ast.Name)}
-        for part in (*node.targets, *[node.value] * (not names & OPTIONS)):
-            self.visit(part)
+        for target in node.targets:
+            self.visit(target)
+        for target, value in _pairs(node.targets[0], node.value):
+            if not (isinstance(target, ast.Name) and target.id in OPTIONS):
+                self.visit(value)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        """A key that is named after an option belongs to one."""
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is not None:
+                self.visit(key)
+            if not (isinstance(key, ast.Constant) and key.value in OPTIONS):
+                self.visit(value)
+
+    def visit_Tuple(self, node: ast.Tuple) -> None:
+        """What a figure shows is a label, a role and values: a role is no word."""
+        match node.elts:
+            case [label, ast.Constant(value=role), values, *rest] if role in ROLES:
+                if not (isinstance(values, ast.Constant) and isinstance(values.value, str)):
+                    for part in (label, values, *rest):
+                        self.visit(part)
+                    return
+        self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         """A string."""
@@ -134,6 +156,14 @@ class _Finder(ast.NodeVisitor):
 
     def _source(self, node: ast.expr) -> str:
         return ast.get_source_segment("\n".join(self.lines), node) or ""
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterable[tuple[ast.expr, ast.expr]]:
+    """What is assigned to what; `a, b = 1, 2` assigns twice."""
+    match target, value:
+        case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
+            return zip(names, values, strict=True)
+    return [(target, value)]
 
 
 def _places(source: str) -> Iterator[str]:

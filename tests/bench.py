@@ -31,6 +31,7 @@ from attention_docs.site import export  # noqa: E402
 from attention_docs.site.build import Build  # noqa: E402
 from attention_docs.site.read.pieces import Box  # noqa: E402
 from attention_docs.site.render.weave import Woven  # noqa: E402
+from tests.conftest import LANGUAGES  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
 PAGE, LISTING, MARK = "docs/en/scaling.md", "docs/listings/scaling.py", "attention_docs/mark.py"
@@ -153,7 +154,7 @@ def grown(target: Path, times: int) -> Path:
             module = target / "attention_docs" / f"{listing.stem.replace('-', '_')}.py"
             if module.is_file():  # whose numbers the page may name
                 shutil.copy(module, module.with_name(f"{slug.replace('-', '_')}.py"))
-            for lang in ("en", "zh"):
+            for lang in LANGUAGES:
                 page = target / "docs" / lang / f"{listing.stem}.md"
                 text = page.read_text(encoding="utf-8").replace(f'"{listing.name}:', f'"{slug}.py:')
                 page.with_name(f"{slug}.md").write_text(text, encoding="utf-8")

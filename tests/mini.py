@@ -14,7 +14,7 @@ from typing import IO
 
 from attention_docs.site.build import Build
 from attention_docs.site.read.confirm import stamp
-from tests.conftest import QUIET, ROOT
+from tests.conftest import LANGUAGES, QUIET, ROOT
 
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 CONSTANTS = "docs/listings/constants.py"
@@ -224,7 +224,7 @@ class Project:
 
     def gallery(self, block: str) -> None:
         """Have a page of mistakes with an entry that shows this block of the page `weights`."""
-        for lang in ("en", "zh"):
+        for lang in LANGUAGES:
             self.write(f"docs/{lang}/mistakes.md", GALLERY)
         self.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - mistakes.md\n")
         self.write("docs/mistakes.toml", ENTRY.replace("BLOCK", block))

@@ -42,6 +42,22 @@ def test_code_in_another_language_computes_the_same() -> None:
     assert names["other"]["nested"] == "洋葱：1, 胡萝卜：2"
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ('heatmap(x, role="key", name="keys")', ["keys"]),
+        ('roles = ["key", "query"]', []),
+        ('names, roles = ("key 1", "score"), ("key", "score")', ["key 1", "score"]),
+        ('options = {"role": "weight", "name": "weights"}', ["role", "name", "weights"]),
+        ('flow([("keys", "key", k, ".0f"), [(f"key {j}", "key", k)]])', ["keys", ".0f", "key {}"]),
+        ('names = ("query", "key", "value")', ["query", "key", "value"]),
+        ('for place in ("key", "value"): pass', ["key", "value"]),
+    ],
+)
+def test_names_of_roles_are_no_words(code: str, words: list[str]) -> None:
+    assert [literal.text for literal in find_literals(code)] == words
+
+
 def test_code_without_translations_stays_as_it_is() -> None:
     assert code_with_translations(CODE, {}) == CODE
     assert code_with_translations(CODE, {text: text for text in TEXTS}) == CODE

@@ -655,12 +655,15 @@ def test_divisors(page):
     wanted = []
     for d_model, heads in ((512, 8), (1024, 16)):
         d = Fraction(d_model, heads)
-        wanted.append([d_model, heads, d, d / d, d / d**2, d / d_model, d / heads**2])
-    assert chapter.names("mistake-divisor") == ["base", "big"]
-    assert fractions(chapter, "mistake-divisor") == wanted
-    assert wanted[0][6] == 1  # the accident of the base model
-    divisors = ["÷ √d_k", "÷ d_k", "÷ √d_model", "÷ heads"]
-    assert list(chapter.table("mistake-divisor")[0])[4:] == divisors
+        squares = {"√d_k": d, "d_k": d**2, "√d_model": d_model, "heads": heads**2}
+        wanted += [[d_model, heads, d, name, d / square] for name, square in squares.items()]
+    assert chapter.names("mistake-divisor") == ["base"] * 4 + ["big"] * 4
+    sizes = chapter.table("mistake-divisor")
+    found = [[row["divisor"], Fraction(row["variance"])] for row in sizes]
+    assert found == [row[3:] for row in wanted]
+    assert found[3] == ["heads", 1]  # the accident of the base model
+    shown = [[row[name].replace(",", "") for name in ("d_model", "heads", "d_k")] for row in sizes]
+    assert shown == [[str(one) for one in row[:3]] for row in wanted]
     assert chapter.values("mistake-divisor")[:2] == ["1", "1/4"]
 
 

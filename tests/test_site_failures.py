@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import site_built, why_not
+from tests.conftest import LANGUAGES, site_built, why_not
 from tests.mini import CONSTANTS, WEIGHTS, Project
 
 FLAGS = [tuple(filter(None, flags)) for flags in itertools.product(("", "-q"), ("", "--strict"))]
@@ -231,9 +231,9 @@ def spoil(project: Project, step: str) -> list[tuple[str, str]]:
                 assert old in page, name
                 page = page.replace(old, new)
             project.write(f"docs/listings/{slug}.py", f"{listing}\nfault = {name!r}\n")
-            if name in WORDS:
-                project.write(f"docs/listings/{slug}.zh.toml", WORDS[name])
-            for lang in ("en", "zh"):
+            if name in STRINGS:
+                project.write(f"docs/listings/{slug}.zh.toml", STRINGS[name])
+            for lang in LANGUAGES:
                 project.write(f"docs/{lang}/{slug}.md", page)
             wanted.append((f"docs/en/{slug}.md:{line}: ", message))
     nav = "".join(f"  - {Path(place).stem}.md\n" for place, _ in wanted)

@@ -18,6 +18,7 @@ from attention_docs.site.render.requests import expand
 from attention_docs.site.render.shelf import Made, Shelf
 from attention_docs.site.store import Store
 from attention_docs.site.target import Target
+from tests.conftest import LANGUAGES
 from tests.mini import WEIGHTS, Project, content, ran
 
 PAGES = {"docs/en/index.md", "docs/en/weights.md", "docs/zh/index.md", "docs/zh/weights.md"}
@@ -42,7 +43,7 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
 def glossary(project: Project, meaning: str) -> None:
     head = "---\ndescription: A test page.\n---\n\n# Glossary { #glossary }\n"
     rows = "\n| term | English | meaning |\n|---|---|---|\n| weight | weight | {} |\n"
-    for lang in ("en", "zh"):
+    for lang in LANGUAGES:
         known = "What a key counts." if lang == "zh" else meaning
         project.write(f"docs/{lang}/glossary.md", head + rows.format(known))
     project.stamp()
@@ -131,13 +132,13 @@ def test_the_archive_is_offered_where_it_is_made(project: Project) -> None:
 
 def test_documentation_of_the_package_depends_on_all_of_it(project: Project) -> None:
     page = "---\ndescription: x\n---\n\n# API { #api }\n\n::: attention_docs.softmax\n"
-    for lang in ("en", "zh"):
+    for lang in LANGUAGES:
         project.write(f"docs/{lang}/api/softmax.md", page)
     project.stamp()
     before = keys(project)
     project.write("attention_docs/mini.py", "CONSTANT = 7  # as before\n")
     assert changed(before, keys(project)) == {
-        f"docs/{lang}/{slug}.md" for lang in ("en", "zh") for slug in ("index", "api/softmax")
+        f"docs/{lang}/{slug}.md" for lang in LANGUAGES for slug in ("index", "api/softmax")
     }
 
 
@@ -156,7 +157,7 @@ def test_a_part_of_all_pages_is_made_again_where_one_of_them_or_its_list_changed
         now = Build(built.root, print, before=before)
         now.read()
         now.executor.by_path["docs/en/weights.md"].failures += faults
-        pages = [now.pages[lang]["mistakes"] for lang in ("en", "zh")]
+        pages = [now.pages[lang]["mistakes"] for lang in LANGUAGES]
         text = "".join(part for page in pages for part in now.assemble(page).requested.values())
         assert now.executor.finish() == [*faults]
         return now, {*made}, text
@@ -234,7 +235,7 @@ def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_afte
     project.write("small/__init__.py", '"""A package that is read sooner than ours."""\n')
     for name in ("softmax", "checks"):
         project.write(f"small/{name}.py", project.read(f"attention_docs/{name}.py"))
-        for lang in ("en", "zh"):
+        for lang in LANGUAGES:
             project.write(f"docs/{lang}/api/{name}.md", page.format(name))
     project.stamp()
     address = {"SITE_URL": "https://example.org/a/"}

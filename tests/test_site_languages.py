@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 
 from attention_docs.site.build import Build
 from attention_docs.site.read.settings import settings
-from tests.conftest import ROOT
+from tests.conftest import LANGUAGES, ROOT
 from tests.mini import WEIGHTS, Project, ran
 
 ADDRESS = "https://example.org/a/"
@@ -34,7 +34,7 @@ def french(project: Project) -> None:
     """Give the small project a fourth language by hand, French, beside one that is made."""
     project.made_language()
     project.write(WEIGHTS, project.read(WEIGHTS) + FIGURE)
-    for lang in ("en", "zh"):
+    for lang in LANGUAGES:
         path = f"docs/{lang}/weights.md"
         project.write(path, project.read(path) + FENCE)
     shutil.copytree(project.root / "docs" / "en", project.root / "docs" / "fr")

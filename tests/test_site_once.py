@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from attention_docs.site.render.formulas import Formula, Renderer
+from tests.conftest import LANGUAGES
 from tests.mini import Project
 from tests.test_site_serve import Server
 
@@ -34,7 +35,7 @@ description: A test page.
 def test_a_saved_docstring_signature_or_body_shows_in_all_languages(tmp_path: Path) -> None:
     project = Project(tmp_path / "project")
     project.write("attention_docs/mini.py", MINI)
-    for lang in ("en", "zh"):
+    for lang in LANGUAGES:
         project.write(f"docs/{lang}/api/mini.md", PAGE)
     project.stamp()
     server = Server(project)

@@ -13,7 +13,7 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 
 from attention_docs.site.read.reader import read_page
-from tests.conftest import ROOT, TAGS
+from tests.conftest import LANGUAGES, ROOT, TAGS
 from tests.mini import WEIGHTS, Project
 
 pytestmark = pytest.mark.long
@@ -142,5 +142,5 @@ def test_the_numbers_page_counts_what_is_there(page: Any, numbers_json: dict[str
         sum(record["kind"] == "output" for record in english),
         sum(record["kind"] == "inline" for record in english),
     ]
-    for lang in ("en", "zh"):
+    for lang in LANGUAGES:
         assert page(lang, "numbers").values("numbers")[:4] == [str(n) for n in wanted]

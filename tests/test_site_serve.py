@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.conftest import LANGUAGES
 from tests.mini import WEIGHTS, Project, start_command
 
 pytestmark = pytest.mark.long
@@ -136,7 +137,7 @@ description: A test page.
 |---|---|---|
 {row}
 """
-    for lang in ("en", "zh"):
+    for lang in LANGUAGES:
         server.project.write(f"docs/{lang}/glossary.md", page)
     server.wait_for("weights/", 'title="What a key counts."')
     server.project.edit("docs/en/glossary.md", "What a key counts.", "After softmax.")

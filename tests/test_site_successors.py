@@ -13,7 +13,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 from attention_docs.site.publish.guard import refused, survivors
-from tests.conftest import ROOT
+from tests.conftest import LANGUAGES, ROOT
 from tests.mini import Project, content, run_command
 
 GENERATOR = re.compile(rb'(<meta name="generator" content=")[^"]*')
@@ -59,7 +59,7 @@ def test_the_woven_markdown_is_built_by_a_generator_that_knows_nothing(project: 
     project.gallery("weights")
     done = run(project, "attention_docs.site.export", "woven")
     assert done.returncode == 0, done.stderr
-    for lang in ("en", "zh"):
+    for lang in LANGUAGES:
         folder = project.root / "woven" / lang
         assert "plugins" not in yaml.safe_load((folder / "mkdocs.yml").read_text(encoding="utf-8"))
         text = (folder / "docs" / "weights.md").read_text(encoding="utf-8")

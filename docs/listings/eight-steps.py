@@ -114,23 +114,26 @@ beside(
 
 
 # --8<-- [start:keys]
-def drawn(a, b, c, names, roles, **labels):
+def drawn(a, b, c, **labels):
     """A × B = C, with row 1 of A and column 2 of B picked out."""
-    return product(a, b, c, names=names, roles=roles, row=0, column=1, **labels)
+    return product(a, b, c, row=0, column=1, **labels)
 
 
 keys = x @ W_KEY  # (n, d_k)
-drawn(x, W_KEY, keys, ("inputs", "W_K", "keys"), roles=("input", "neutral", "key"))
+names, roles = ("inputs", "W_K", "keys"), ("input", "neutral", "key")
+drawn(x, W_KEY, keys, names=names, roles=roles)
 # --8<-- [end:keys]
 
 # --8<-- [start:queries]
 queries = x @ W_QUERY  # (n, d_k)
-drawn(x, W_QUERY, queries, ("inputs", "W_Q", "queries"), roles=("input", "neutral", "query"))
+names, roles = ("inputs", "W_Q", "queries"), ("input", "neutral", "query")
+drawn(x, W_QUERY, queries, names=names, roles=roles)
 # --8<-- [end:queries]
 
 # --8<-- [start:values]
 values = x @ W_VALUE  # (n, d_v)
-drawn(x, W_VALUE, values, ("inputs", "W_V", "values"), roles=("input", "neutral", "value"))
+names, roles = ("inputs", "W_V", "values"), ("input", "neutral", "value")
+drawn(x, W_VALUE, values, names=names, roles=roles)
 # --8<-- [end:values]
 
 
@@ -163,7 +166,8 @@ for j in range(n):
 # --8<-- [start:scores-1]
 scores_1 = queries[0] @ keys.T  # (d_k,) @ (d_k, n) = (n,)
 names, roles = ("query 1", "Kᵀ", "scores"), ("query", "key", "score")
-drawn(queries[:1], keys.T, scores_1, names, roles, columns=numbered("key", n))
+keyed = numbered("key", n)
+drawn(queries[:1], keys.T, scores_1, names=names, roles=roles, columns=keyed)
 # --8<-- [end:scores-1]
 
 # --8<-- [start:weights-1]
@@ -199,7 +203,8 @@ for c in range(d_v):
 
 # --8<-- [start:output-product]
 names, roles = ("weights", "values", "output 1"), ("weight", "value", "output")
-drawn(weights_1, values, output_1, names, roles, spec=(".4f", ".0f", ".4f"))
+specs = (".4f", ".0f", ".4f")
+drawn(weights_1, values, output_1, names=names, roles=roles, spec=specs)
 # --8<-- [end:output-product]
 
 # --8<-- [start:outputs]

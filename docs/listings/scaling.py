@@ -489,10 +489,9 @@ for model, (d_model, heads) in models.items():
     }
     for name, square in squares.items():
         left[model, name] = Fraction(dot_variance(d_k), square)
-    variances = (left[model, name] for name in squares)
-    rows.append([d_model, heads, d_k, *variances])
-names = ["d_model", "heads", "d_k", "÷ √d_k", "÷ d_k", "÷ √d_model", "÷ heads"]
-table(rows, columns=names, index=list(models), name="variance after the division")
+        rows.append([d_model, heads, d_k, name, left[model, name]])
+columns = ["d_model", "heads", "d_k", "divisor", "variance"]
+table(rows, columns=columns, index=[model for model, _ in left])
 # --8<-- [end:mistake-divisor]
 
 # --8<-- [start:mistake-sigma]

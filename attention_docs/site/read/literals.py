@@ -95,32 +95,30 @@ class _Finder(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """A variable that is named after an option holds options, also one of several."""
+        """A variable that is named after an option holds options."""
         for target in node.targets:
-            self.visit(target)  # a subscript may hold a string
-        self._visit_value(node.targets, node.value)
+            self.visit(target)
+        for target, value in _pairs(node.targets[0], node.value):
+            if not (isinstance(target, ast.Name) and target.id in OPTIONS):
+                self.visit(value)
 
-    def _visit_value(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
-        match targets, value:
-            case [ast.Name(name)], _ if name in OPTIONS:
-                pass
-            case [ast.Tuple(names)], ast.Tuple(values) if len(names) == len(values):
-                for one, own in zip(names, values, strict=True):
-                    self._visit_value([one], own)
-            case _:
+    def visit_Dict(self, node: ast.Dict) -> None:
+        """A key that is named after an option belongs to one."""
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is not None:
+                self.visit(key)
+            if not (isinstance(key, ast.Constant) and key.value in OPTIONS):
                 self.visit(value)
 
     def visit_Tuple(self, node: ast.Tuple) -> None:
-        """A box or an arrow of a figure is a name, its role, and what it shows."""
+        """What a figure shows is a label, a role and values: a role is no word."""
         match node.elts:
-            case [name, ast.Constant(role), shown, *more] if role in ROLES and not (
-                isinstance(shown, ast.Constant) and isinstance(shown.value, str)
-            ):
-                parts = [name, shown, *more]
-            case parts:
-                pass
-        for part in parts:
-            self.visit(part)
+            case [label, ast.Constant(value=role), values, *rest] if role in ROLES:
+                if not (isinstance(values, ast.Constant) and isinstance(values.value, str)):
+                    for part in (label, values, *rest):
+                        self.visit(part)
+                    return
+        self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         """A string."""
@@ -158,6 +156,14 @@ class _Finder(ast.NodeVisitor):
 
     def _source(self, node: ast.expr) -> str:
         return ast.get_source_segment("\n".join(self.lines), node) or ""
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterable[tuple[ast.expr, ast.expr]]:
+    """What is assigned to what; `a, b = 1, 2` assigns twice."""
+    match target, value:
+        case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
+            return zip(names, values, strict=True)
+    return [(target, value)]
 
 
 def _places(source: str) -> Iterator[str]:

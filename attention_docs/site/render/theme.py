@@ -13,7 +13,7 @@ import re
 from attention_docs.words import Words
 
 ALWAYS = (
-    # The theme knows Chinese as "zh", in whatever script.
+    # The theme has one code for Chinese, in whatever script.
     (r'(<html) lang="[^"]*"', r'\1 lang="{tag}"'),
     # HTML: `autocomplete` is for text fields, `tabindex` is a number.
     (r'( type="checkbox" id="__(?:drawer|search)") autocomplete="off"', r"\1"),

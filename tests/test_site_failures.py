@@ -231,8 +231,8 @@ def spoil(project: Project, step: str) -> list[tuple[str, str]]:
                 assert old in page, name
                 page = page.replace(old, new)
             project.write(f"docs/listings/{slug}.py", f"{listing}\nfault = {name!r}\n")
-            if name in STRINGS:
-                project.write(f"docs/listings/{slug}.zh.toml", STRINGS[name])
+            if name in WORDS:
+                project.write(f"docs/listings/{slug}.zh.toml", WORDS[name])
             for lang in LANGUAGES:
                 project.write(f"docs/{lang}/{slug}.md", page)
             wanted.append((f"docs/en/{slug}.md:{line}: ", message))

@@ -77,22 +77,29 @@ language: $(READY)
 	$(BIN)/python -m attention_docs.site.scaffold.new_language $(CODE)
 
 # After a change of dependencies in pyproject.toml. Torch pins its own GPU libraries on Linux;
-# a CPU build has none, so they stay out of the lock.
+# a CPU build has none, so they stay out of the lock. Why torch stands apart, its file says.
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --prerelease disallow \
-	    --fork-strategy fewest --no-annotate --no-header --upgrade --extra dev pyproject.toml \
-	    | grep -Ev '^(attention-docs|-e|cuda-|nvidia-|triton)' > requirements.lock
+	    --fork-strategy fewest --no-annotate --no-header --upgrade --generate-hashes --extra dev \
+	    pyproject.toml > .cache/all.lock
+	awk '/^[^ ]/ { kept = !/^(attention-docs|-e|cuda-|nvidia-|triton|torch==)/ } kept' .cache/all.lock \
+	    > requirements.lock
+	{ grep '^#' requirements-torch.lock; grep -o '^torch==[^ ]*' .cache/all.lock; } > .cache/torch.lock
+	mv .cache/torch.lock requirements-torch.lock
 
 clean:
 	rm -rf .venv .cache site node_modules
 
-$(READY): requirements.lock pyproject.toml package-lock.json
+$(READY): requirements.lock requirements-torch.lock pyproject.toml package-lock.json
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "Python 3.11 or newer is needed, $$($(PYTHON) --version 2>&1) was found; try: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { echo "set-up failed: no virtual environment (on Debian: apt install python3-venv)" >&2; exit 1; }
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements.lock || \
-	    { echo "set-up failed: requirements.lock could not be installed; pip's message is above" >&2; exit 1; }
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r requirements.lock || \
+	    { echo "set-up failed: requirements.lock could not be installed; pip's message is above, and what helps" \
+	    "if it speaks of hashes is in CONTRIBUTING.md, Set up" >&2; exit 1; }
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements-torch.lock || \
+	    { echo "set-up failed: requirements-torch.lock could not be installed; pip's message is above" >&2; exit 1; }
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e . || \
 	    { echo "set-up failed: this package could not be installed; pip's message is above" >&2; exit 1; }
 	@$(BIN)/python -m attention_docs.site.publish.runtime || \

@@ -4,8 +4,9 @@
 
 PLACE is a site: its folder, its archive (attention-docs.zip), or its address (https://…). What runs
 is the code of its listings with the package that is installed here, so verify a site whose code you
-would run. The standard library and NumPy are enough; a block that needs torch says so where torch
-is not installed. What the words of listings and figures are in each language, numbers.json says.
+would run. What the pages show is compared with numbers.json, and numbers.json with what runs here.
+The standard library and NumPy are enough; a block that needs torch says so where torch is not
+installed. What the words of listings and figures are in each language, numbers.json says.
 
 Ends with 0 if every value is equal, 1 if one differs, 3 if none differs but some could not run
 here, and 2 if there is nothing to compare: no such place, no network, another file.
@@ -15,8 +16,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import multiprocessing
+import operator
 import os
 import platform
 import sys
@@ -24,10 +27,11 @@ import urllib.request
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -55,9 +59,10 @@ SHAPE: dict[str, type] = {
     "reading": dict,
     "records": list,
 }
+PLACE: dict[str, type] = {"id": str, "slug": str, "lang": str, "page": str, "section": str}
 FIELDS: dict[str, dict[str, type]] = {
-    "output": {"id": str, "slug": str, "lang": str, "block": int, "figure": str},
-    "inline": {"id": str, "slug": str, "lang": str, "block": int, "expression": str, "format": str},
+    "output": {**PLACE, "block": int, "figure": str, "table": list},
+    "inline": {**PLACE, "block": int, "expression": str, "format": str},
 }
 Document = dict[str, Any]
 Read = Callable[[str], bytes]
@@ -148,6 +153,146 @@ def _must_hold(found: Mapping[str, Any], wanted: Mapping[str, type], where: str)
         if not isinstance(found.get(name), kind):
             got = type(found[name]).__name__ if name in found else "nothing"
             raise PlaceError(f'{where} must hold "{name}", a {kind.__name__}, got {got}')
+
+
+# --- what a page shows
+
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+BOXES = {"inside", "result", "exercise"}
+VOID = {"br", "col", "hr", "img", "input", "source", "wbr"}
+
+
+@dataclass
+class Output:
+    """What an output shows: printed texts, rows of tables, and what figures say of themselves."""
+
+    printed: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+
+
+class Shown(HTMLParser):
+    """The numbers that a page shows.
+
+    Attributes:
+        outputs: by their ids.
+        values: inline values by their ids; one in a formula is a part of its text.
+        formulas: the text of all formulas of a heading or of a box, without spaces.
+    """
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.outputs: dict[str, Output] = {}
+        self.values: dict[str, str] = {}
+        self.formulas: dict[str, str] = {}
+        self._open: list[tuple[str, str, set[str]]] = []
+        self._heading = ""
+        self.feed(html[html.find("<article") : html.rfind("</article>")])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin what the element begins."""
+        given = {key: value or "" for key, value in attrs}
+        name, classes = given.get("id", ""), set(given.get("class", "").split())
+        if tag not in VOID:
+            self._open.append((tag, name, classes))
+        if tag in HEADINGS:
+            self._heading = name
+        if tag == "div" and "output" in classes:
+            self.outputs[name] = Output()
+        if tag == "span" and "value" in classes:
+            self.values[name] = ""
+        if output := self._output():
+            match tag:
+                case "pre":
+                    output.printed.append("")
+                case "tr":
+                    output.rows.append([])
+                case "td" | "th" if output.rows:
+                    output.rows[-1].append("")
+                case "svg":
+                    output.labels.append(given.get("aria-label", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        """End the element, and what it holds."""
+        places = [number for number, (name, *_) in enumerate(self._open) if name == tag]
+        if places:
+            del self._open[places[-1] :]
+
+    def handle_data(self, data: str) -> None:
+        """Take the text to where it is shown."""
+        tags = {tag for tag, *_ in self._open}
+        for tag, name, classes in self._open:
+            if tag == "span" and "value" in classes:
+                self.values[name] += data
+        if "math" in tags:
+            boxes = (n for tag, n, classes in self._open if tag == "div" and n and BOXES & classes)
+            place = next(boxes, self._heading)
+            self.formulas[place] = self.formulas.get(place, "") + squeezed(data)
+        if output := self._output():
+            if "pre" in tags and output.printed:
+                output.printed[-1] += data
+            elif tags & {"td", "th"} and output.rows:
+                output.rows[-1][-1] += data
+
+    def _output(self) -> Output | None:
+        names = [name for _, name, classes in self._open if "output" in classes]
+        return self.outputs.get(names[-1]) if names else None
+
+
+def squeezed(text: str) -> str:
+    """Without spaces, and with the hyphen for a minus sign: formulas set both their own way."""
+    return "".join(text.split()).replace("−", "-")
+
+
+def touched(document: Document, read: Read) -> Iterator[tuple[Document, str]]:
+    """What pages show otherwise than numbers.json says: the record, and how it differs."""
+    place = operator.itemgetter("page", "lang", "slug")
+    for (page, lang, slug), found in itertools.groupby(document["records"], place):
+        try:
+            shown = Shown(fetched(read, f"{page.strip('/')}/index.html".lstrip("/")).decode())
+        except PlaceError as error:
+            yield from ((record, str(error)) for record in found)
+            continue
+        known = set()
+        for record in found:
+            known.add(record["id"])
+            if reason := _shown(record, shown):
+                yield record, f"the page {page} {reason}"
+        for name in [*shown.outputs, *shown.values]:
+            if name not in known:
+                record = {"slug": slug, "lang": lang, "id": name}
+                yield record, f"the page {page} shows it, and {NUMBERS} has no record of it"
+
+
+def _shown(record: Document, shown: Shown) -> str:
+    """How a page shows a record otherwise, or ""; of a formula what comes after is left."""
+    name, section, text = record["id"], record["section"], record["text"]
+    if record["kind"] == "inline":
+        if name in shown.values:
+            return _unlike(text, shown.values[name])
+        _, found, rest = shown.formulas.get(section, "").partition(squeezed(text))
+        shown.formulas[section] = rest if found else shown.formulas.get(section, "")
+        return "" if found else f"lacks {text!r} in the formulas of #{section}"
+    if name not in shown.outputs:
+        return f"lacks {name}"
+    output = shown.outputs[name]
+    pieces = [
+        _unlike(text, "\n".join(one.rstrip("\n") for one in output.printed)),
+        _unlike(_lines(record["table"]), _lines(output.rows)),
+        *(f"draws {one!r:.80}" for one in output.labels if one not in record["figure"]),
+    ]
+    return "; ".join(filter(None, pieces))
+
+
+def _unlike(said: str, shows: str) -> str:
+    """The first line in which two texts differ, or ""."""
+    lines = itertools.zip_longest(said.split("\n"), shows.split("\n"), fillvalue="")
+    return next((f"shows {two!r}, {NUMBERS} has {one!r}" for one, two in lines if one != two), "")
+
+
+def _lines(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as lines; d_k stands in a table as d with a small k."""
+    return "\n".join(" | ".join(cell.strip() for cell in row) for row in rows).replace("_", "")
 
 
 # --- running a page
@@ -294,13 +439,21 @@ class Verdict:
         )
 
 
-def verdicts(document: Document, found: Mapping[str, Any]) -> Iterator[Verdict]:
-    """What has become of each value of a site."""
+def verdicts(
+    document: Document, found: Mapping[str, Any], pages: Iterable[tuple[Document, str]] = ()
+) -> Iterator[Verdict]:
+    """What has become of each value of a site; `pages` tell how they differ from numbers.json."""
     counts = {lang: count_site(document, lang) for lang in document["languages"]}
+    on_pages = {(one["lang"], one["slug"], one["id"]): reason for one, reason in pages}
     for record in document["records"]:
+        place = record["lang"], record["slug"], record["id"]
         blocks = found.get(record["slug"], [])
         state, reason = _compared(record, blocks, counts[record["lang"]])
+        if shown := on_pages.pop(place, ""):
+            state, reason = DIFFERS, f"{reason}; {shown}" if state == DIFFERS else shown
         yield Verdict(record["slug"], record["lang"], record["id"], state, reason)
+    for (lang, slug, name), reason in on_pages.items():
+        yield Verdict(slug, lang, name, DIFFERS, reason)
     recorded = {(r["lang"], r["slug"], r["block"]) for r in document["records"] if "figure" in r}
     for slug, blocks in found.items():
         for number, one in enumerate(blocks if isinstance(blocks, list) else [], start=1):
@@ -421,7 +574,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     for line in surroundings(document):
         print(line)
-    found = list(verdicts(document, outcomes(document, read)))
+    found = list(verdicts(document, outcomes(document, read), touched(document, read)))
     for line in told(found, chosen.all):
         print(line)
     states = {one.state for one in found}

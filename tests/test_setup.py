@@ -18,7 +18,9 @@ from tests.conftest import ROOT
 
 
 def lock(text: str) -> list[Requirement]:
-    return [Requirement(line) for line in text.splitlines() if line and line[0] not in "#-"]
+    """The pins of a lock; the hashes of each stand below it, indented."""
+    lines = [line.rstrip("\\ ") for line in text.splitlines()]
+    return [Requirement(line) for line in lines if line and line[0] not in "# "]
 
 
 def wanted(project: dict[str, Any]) -> list[Requirement]:
@@ -54,7 +56,22 @@ def metadata() -> dict[str, Any]:
     return project
 
 
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+HASHED = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+TORCH = (ROOT / "requirements-torch.lock").read_text(encoding="utf-8")
+LOCK = HASHED + TORCH
+
+
+def without_hash(text: str) -> list[str]:
+    """The pins of a lock that have no hash; in one file with others pip would refuse them."""
+    return re.findall(r"^(?![ #])(\S+)(?!.*\\\n    --hash=sha256:[0-9a-f]{64}\b)", text, re.M)
+
+
+def test_every_pin_has_hashes_but_that_of_torch() -> None:
+    assert without_hash(HASHED) == []
+    assert [one.name for one in lock(TORCH)] == ["torch"]
+    assert "torch" not in [one.name for one in lock(HASHED)]
+    broken = re.sub(r"(?m)^numpy==.*\n(?:    --hash.*\n)+", "numpy==2.4.5\n", HASHED)
+    assert without_hash(broken) == ["numpy==2.4.5"]
 
 
 def test_the_lock_pins_what_the_project_allows() -> None:
@@ -66,7 +83,8 @@ def test_the_lock_pins_what_the_project_allows() -> None:
     ("old", "new", "fault"),
     [
         (r"numpy==[\d.]+", "numpy==1.26.4", "numpy>=2.1 forbids 1.26.4"),
-        (r"pytest==[\d.]+\n", "", "pytest is not locked"),
+        (r"torch==[\d.]+", "torch==2.12.0", "torch==2.13.0 forbids 2.12.0"),
+        (r"pytest==[\d.]+ \\\n(?:    --hash.*\n)+", "", "pytest is not locked"),
         (r"ruff==([\d.]+)", r"ruff>=\1", "is no pin of a release"),
         (r"mkdocs==[\d.]+", "mkdocs==2.0.0rc1", "is no pin of a release"),
     ],

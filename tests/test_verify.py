@@ -59,6 +59,7 @@ def digest(text: str) -> str:
 def record(name: str, block: int, text: str, values: list[float], **more: str) -> dict[str, Any]:
     kind = "inline" if "expression" in more else "output"
     own = {"id": name, "kind": kind, "slug": "small", "lang": "en", "block": block}
+    own |= {"page": "/small/", "section": "top"} | ({"table": []} if kind == "output" else {})
     return own | {"text": text, "values": values, "sha256": digest(text)} | more
 
 
@@ -100,6 +101,19 @@ def alt() -> str:
     return bar_chart(["one", "two"], {"": [1, 2]}, ylabel="weight", spec="d").alt("en")
 
 
+PAGE = """<!doctype html>
+<p>In front of the article nothing counts: <span class="value" id="value-1">9</span></p>
+<article><h1 id="top">Thirds</h1>
+<div class="output" id="out-shown"><pre><span></span><code>a third is [0.3333]
+three of them [1.0]
+</code></pre><svg role="img" aria-label="ALT"><text>1</text></svg><img src="a.png" alt=""></div>
+<p>Of 2 thirds <span class="value" id="value-1">0.67</span>, <math><mi>n</mi><mo>=</mo>
+<mn>4</mn></math>.<br></p>
+<div class="output" id="out-after"><pre><code>[0.50, 0.50]</code></pre></div>
+</article>
+"""
+
+
 class Small:
     """A small site in a folder."""
 
@@ -107,14 +121,20 @@ class Small:
         self.folder = folder
         self.document = document(alt)
         (folder / "listings").mkdir()
+        (folder / "small").mkdir()
+        self.page = PAGE.replace("ALT", alt)
         self.write("listings/small.py", LISTING)
 
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text, encoding="utf-8", newline="\n")
 
     def verified(self, *flags: str, place: str = "") -> int:
-        self.write("numbers.json", json.dumps(self.document))
+        self.save()
         return verify.main([place or str(self.folder), *flags])
+
+    def save(self) -> None:
+        self.write("numbers.json", json.dumps(self.document))
+        self.write("small/index.html", self.page)
 
     def needs_torch(self) -> None:
         """Have the last number made by torch, whose import takes seconds."""
@@ -163,11 +183,14 @@ def test_a_language_brings_its_own_words(small: Small, capsys: pytest.CaptureFix
     own = words("en").table | {"terms": {"weight": "share"}}
     small.document |= {"languages": ["en", "made"], "locales": {"made": own}}
     small.document["strings"] = {"small": {"made": {"a third is": "one of three is"}}}
-    theirs = [one | {"lang": "made"} for one in small.document["records"]]
+    theirs = [one | {"lang": "made", "page": "/made/"} for one in small.document["records"]]
     printed = TOLD.replace("a third is", "one of three is")
     theirs[0] |= {"text": printed, "sha256": digest(printed)}
     theirs[0]["figure"] = theirs[0]["figure"].replace("weight", "share")
     small.document["records"] += theirs
+    (small.folder / "made").mkdir()
+    made = small.page.replace("a third is", "one of three is").replace("weight", "share")
+    small.write("made/index.html", made)
     assert small.verified() == 0
     theirs[0]["figure"] = theirs[0]["figure"].replace("share", "weight")
     assert small.verified() == 1
@@ -189,7 +212,7 @@ def test_an_archive_and_an_address(small: Small, tmp_path: Path) -> None:
     assert small.verified() == 0
     packed = tmp_path / "packed.zip"
     with zipfile.ZipFile(packed, "w") as archive:
-        for name in ("numbers.json", "listings/small.py"):
+        for name in ("numbers.json", "listings/small.py", "small/index.html"):
             archive.write(small.folder / name, f"attention-docs/{name}")
     assert verify.main([str(packed)]) == 0
     with ThreadingHTTPServer(
@@ -215,7 +238,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_with_numpy_alone(small: Small, installed: Path) -> None:
     """What needs torch, or uses what it has made, cannot run; all else is equal."""
     small.needs_torch()
-    small.write("numbers.json", json.dumps(small.document))
+    small.save()
     done = subprocess.run(
         [sys.executable, "-S", "-m", "attention_docs.verify", str(small.folder), "--all"],
         env={**os.environ, "PYTHONPATH": str(installed)},
@@ -242,6 +265,47 @@ def test_a_change_without_its_hash(small: Small, change: dict[str, Any]) -> None
     (verdict,) = [one for one in found if one.id == "out-shown"]
     assert verdict.state == verify.DIFFERS
     assert verdict.reason == 'its "values" or "sha256" are not those of its "text"'
+
+
+TOUCHED = {  # what is changed on the page alone, where, and how it is told
+    ("0.67</span>", "0.68</span>"): ("value-1", "shows '0.68', numbers.json has '0.67'"),
+    ("[1.0]", "[1.1]"): (
+        "out-shown",
+        "shows 'three of them [1.1]', numbers.json has 'three of them",
+    ),
+    ("[0.50, 0.50]", "[0.5, 0.5]"): ("out-after", "shows '[0.5, 0.5]', numbers.json has '[0.50"),
+    ("<mn>4</mn>", "<mn>5</mn>"): ("value-2", "lacks '4' in the formulas of #top"),
+    ('aria-label="', 'aria-label="9 '): ("out-shown", "draws '9 Bar chart"),
+    ('id="out-after"', 'id="out-later"'): ("out-after", "lacks out-after"),
+    ("</article>", '<span class="value" id="value-3">7</span></article>'): (
+        "value-3",
+        "shows it, and numbers.json has no record of it",
+    ),
+    ("<pre><code>[0.50", "<table><tr><td>7</td></tr></table><pre><code>[0.50"): (
+        "out-after",
+        "shows '7', numbers.json has ''",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", TOUCHED)
+def test_a_page_that_was_touched_is_named(
+    small: Small, capsys: pytest.CaptureFixture[str], change: tuple[str, str]
+) -> None:
+    """Though numbers.json is that of the build."""
+    assert change[0] in small.page
+    small.page = small.page.replace(*change)
+    assert small.verified() == 1
+    name, told = TOUCHED[change]
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith(f"differs: small#{name} (en): the page /small/ {told}")
+
+
+def test_a_page_that_is_missing(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    small.save()
+    (small.folder / "small" / "index.html").unlink()
+    assert verify.main([str(small.folder)]) == 1
+    assert "wanted small/index.html of the site, got" in capsys.readouterr().out
 
 
 CHANGES = [  # of each record: its text and values, and what is printed here
@@ -406,6 +470,7 @@ def test_a_chapter_of_the_built_site(site: Path, numbers_json: dict[str, Any]) -
     assert {one["lang"] for one in own} == set(BUILT)
     blocks = {"eight-steps": numbers_json["pages"]["eight-steps"]}
     part = numbers_json | {"records": own, "pages": blocks}
-    found = list(verify.verdicts(part, verify.outcomes(part, verify.reader(str(site)))))
+    read = verify.reader(str(site))
+    found = list(verify.verdicts(part, verify.outcomes(part, read), verify.touched(part, read)))
     assert len(found) == len(own) > 90
     assert {one.state for one in found} == {verify.EQUAL}

@@ -7,8 +7,6 @@ from attention_docs.figures import Frame, heatmap, hull, line_chart, stepper, ta
 from attention_docs.sequences import (
     EMBEDDINGS,
     POSITIONS,
-    SENTENCE,
-    TAGS,
     W_TAG,
     attention_parameters,
     weights_of,
@@ -30,15 +28,17 @@ def gap(rows):
     return np.abs(rows[..., 1, :] - rows[..., 3, :]).max(axis=-1)
 
 
+sentence = ["I", "saw", "a", "saw"]
+tags = ["pronoun", "verb", "determiner", "noun"]
 x = EMBEDDINGS  # (4, 5)
 n, d = x.shape
 W_own = W_TAG[d : 2 * d]  # (5, 4)
 own = x @ W_own  # (4, 5) @ (5, 4) = (4, 4)
-places = [f"{word} {i + 1}" for i, word in enumerate(SENTENCE)]
+places = [f"{word} {i + 1}" for i, word in enumerate(sentence)]
 heatmap(
     own,
     rows=places,
-    columns=TAGS,
+    columns=tags,
     role="neutral",
     spec=".0f",
     highlight=[(1, None), (3, None)],
@@ -94,8 +94,8 @@ table(results, columns=columns, index=list(after))
 # --8<-- [start:window-layer]
 def tag_table(points, spec):
     """The points of each token for each tag, and the tag with most points."""
-    rows = [[*row, best(row, TAGS)] for row in points]
-    return table(rows, columns=[*TAGS, "tag"], index=places, spec=spec)
+    rows = [[*row, best(row, tags)] for row in points]
+    return table(rows, columns=[*tags, "tag"], index=places, spec=spec)
 
 
 in_window = window_layer(x, W_TAG)  # (4, 3·5) @ (3·5, 4) = (4, 4)
@@ -117,7 +117,7 @@ W_left, W_right = W_TAG[:d], W_TAG[2 * d :]
 check("the part for the right neighbour is 0", not W_right.any())
 table(
     np.concatenate([W_left, W_own]),
-    columns=TAGS,
+    columns=tags,
     index=[f"{side}, row {i + 1}" for side in ("left neighbour", "the token") for i in range(d)],
     spec=".0f",
 )
@@ -232,7 +232,7 @@ table(rows, columns=["share of I", "distance"], spec=[",", ".2e"])
 
 # --8<-- [start:content-only]
 columns = ["weights", "output (verb, noun)"]
-results = [average(SENTENCE, i) for i in (1, 3)]
+results = [average(sentence, i) for i in (1, 3)]
 table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:content-only]
 
@@ -248,14 +248,14 @@ def average_with_places(words, i):
     return a, a @ v
 
 
-results = [average_with_places(SENTENCE, i) for i in (1, 3)]
+results = [average_with_places(sentence, i) for i in (1, 3)]
 table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:positions]
 
 # --8<-- [start:mistake-wrong]
 believed = own.copy()
 for i in range(n):
-    believed[i, [1, 3]] += average(SENTENCE, i)[1]  # verb, noun
+    believed[i, [1, 3]] += average(sentence, i)[1]  # verb, noun
 check("tokens 2 and 4 have the same points", gap(believed) < 1e-12)
 tag_table(believed, spec=".2f")
 # --8<-- [end:mistake-wrong]
@@ -263,7 +263,7 @@ tag_table(believed, spec=".2f")
 # --8<-- [start:mistake-right]
 tagged = own.copy()
 for i in range(n):
-    tagged[i, [1, 3]] += average_with_places(SENTENCE, i)[1]
+    tagged[i, [1, 3]] += average_with_places(sentence, i)[1]
 check("tokens 2 and 4 have different points", gap(tagged) > 1e-12)
 tag_table(tagged, spec=".2f")
 # --8<-- [end:mistake-right]
@@ -342,6 +342,6 @@ table(
 # --8<-- [end:exercise-bug]
 
 # --8<-- [start:exercise-before]
-results = [average(SENTENCE[: i + 1], i) for i in (1, 3)]  # itself and the words before it
+results = [average(sentence[: i + 1], i) for i in (1, 3)]  # itself and the words before it
 table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:exercise-before]

@@ -28,13 +28,13 @@ def gap(rows):
     return np.abs(rows[..., 1, :] - rows[..., 3, :]).max(axis=-1)
 
 
-sentence = ["I", "saw", "a", "saw"]
+SENTENCE = ["I", "saw", "a", "saw"]
 tags = ["pronoun", "verb", "determiner", "noun"]
 x = EMBEDDINGS  # (4, 5)
 n, d = x.shape
 W_own = W_TAG[d : 2 * d]  # (5, 4)
 own = x @ W_own  # (4, 5) @ (5, 4) = (4, 4)
-places = [f"{word} {i + 1}" for i, word in enumerate(sentence)]
+places = [f"{word} {i + 1}" for i, word in enumerate(SENTENCE)]
 heatmap(
     own,
     rows=places,
@@ -232,7 +232,7 @@ table(rows, columns=["share of I", "distance"], spec=[",", ".2e"])
 
 # --8<-- [start:content-only]
 columns = ["weights", "output (verb, noun)"]
-results = [average(sentence, i) for i in (1, 3)]
+results = [average(SENTENCE, i) for i in (1, 3)]
 table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:content-only]
 
@@ -248,14 +248,14 @@ def average_with_places(words, i):
     return a, a @ v
 
 
-results = [average_with_places(sentence, i) for i in (1, 3)]
+results = [average_with_places(SENTENCE, i) for i in (1, 3)]
 table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:positions]
 
 # --8<-- [start:mistake-wrong]
 believed = own.copy()
 for i in range(n):
-    believed[i, [1, 3]] += average(sentence, i)[1]  # verb, noun
+    believed[i, [1, 3]] += average(SENTENCE, i)[1]  # verb, noun
 check("tokens 2 and 4 have the same points", gap(believed) < 1e-12)
 tag_table(believed, spec=".2f")
 # --8<-- [end:mistake-wrong]
@@ -263,7 +263,7 @@ tag_table(believed, spec=".2f")
 # --8<-- [start:mistake-right]
 tagged = own.copy()
 for i in range(n):
-    tagged[i, [1, 3]] += average_with_places(sentence, i)[1]
+    tagged[i, [1, 3]] += average_with_places(SENTENCE, i)[1]
 check("tokens 2 and 4 have different points", gap(tagged) > 1e-12)
 tag_table(tagged, spec=".2f")
 # --8<-- [end:mistake-right]
@@ -342,6 +342,6 @@ table(
 # --8<-- [end:exercise-bug]
 
 # --8<-- [start:exercise-before]
-results = [average(sentence[: i + 1], i) for i in (1, 3)]  # itself and the words before it
+results = [average(SENTENCE[: i + 1], i) for i in (1, 3)]  # itself and the words before it
 table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:exercise-before]

@@ -89,9 +89,15 @@ def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
         shown = {f"out-{b.id}": c for b, c in zip(blocks, cells, strict=True) if c["outputs"]}
         texts = {name: printed(cell).rstrip("\n") for name, cell in shown.items()}
         assert texts == page(lang, slug).outputs
-        drawings = [drawn(cell) for cell in shown.values() if drawn(cell)]
-        assert all(f'<div class="drawing">{drawing}</div>' in html for drawing in drawings)
-        assert html.count('<div class="drawing">') == len(drawings)
+        drawings = [framed(drawn(cell)) for cell in shown.values() if drawn(cell)]
+        assert all(drawing in html for drawing in drawings)
+        assert len(re.findall(r'<div class="(?:drawing|table-frame)">', html)) == len(drawings)
+
+
+def framed(drawing: str) -> str:
+    """A drawing or a table as it stands on a page."""
+    kind = "table-frame" if drawing.startswith("<table") else "drawing"
+    return f'<div class="{kind}">{drawing}</div>'
 
 
 class WithoutStrings(ast.NodeTransformer):

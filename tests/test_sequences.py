@@ -127,11 +127,6 @@ def test_every_parameter_means_what_it_should(name: str) -> None:
         got[0, 0] = 5
 
 
-def test_the_sentence_and_its_labels() -> None:
-    assert list(package.SENTENCE) == WORDS
-    assert list(package.TAGS) == RIGHT
-
-
 # The functions.
 
 

@@ -108,9 +108,10 @@ class WithoutStrings(ast.NodeTransformer):
         return ast.Constant("") if isinstance(node.value, str) else node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.Tuple:
-        """What stands in the places, and no text."""
-        self.generic_visit(node)
+        """What stands in the places with its formats, and no text."""
         places = [piece for piece in node.values if isinstance(piece, ast.FormattedValue)]
+        for place in places:
+            place.value = self.visit(place.value)
         return ast.Tuple(sorted(places, key=ast.dump), ast.Load())
 
 

@@ -16,14 +16,8 @@ def _constant(rows: Sequence[Sequence[float]]) -> Float[np.ndarray, "n d"]:
     return array
 
 
-SENTENCE = ("I", "saw", "a", "saw")
-"""Four tokens; the second is a verb, the fourth a noun."""
-
-TAGS = ("pronoun", "verb", "determiner", "noun")
-"""One label a column of `W_TAG`; for `SENTENCE` they are also the right labels, in order."""
-
 EMBEDDINGS = _constant([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0]])
-"""The tokens of `SENTENCE` (4, 5): components for "I", "saw" and "a", and two free ones."""
+"""The tokens of "I saw a saw" (4, 5): components for "I", "saw" and "a", and two free ones."""
 
 POSITIONS = _constant([[0, 0, 0, 1, 0], [0, 0, 0, 0, 1], [0, 0, 0, -1, 0], [0, 0, 0, 0, -1]])
 """One vector a place (4, 5), in the two free components: quarter turns of a circle."""
@@ -33,7 +27,10 @@ W_TAG = _constant(
     + [[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]  # the token itself
     + [[0, 0, 0, 0]] * 5  # right neighbour
 )
-"""Parameters (3·5, 4) of a window layer that tags `SENTENCE` right."""
+"""Parameters (3·5, 4) of a window layer that tags the sentence right.
+
+Its columns are pronoun, verb, determiner and noun.
+"""
 
 W_QUERY = _constant([[0, 2, 0, 0], [2, 0, 0, 0], [0, 4, 0, 0], [0, 0, 0, -4], [0, 0, 4, 0]])
 """Parameters (5, 4): "saw" looks for "I", the others for "saw"; every place for the one before."""

@@ -327,7 +327,7 @@ class Page:
 
     def vectors(self, block: str, name: str) -> list[list[float]]:
         """The vectors in such a column."""
-        return [row(cells[name]) for cells in self.table(block)]
+        return [vector_of(cells[name]) for cells in self.table(block)]
 
     def grid(self, block: str) -> list[list[float]]:
         """All numbers of the table that a block shows, without the names of its rows."""
@@ -407,7 +407,7 @@ def rows(page: Any, block: str) -> list[str]:
     return lines
 
 
-def row(line: str) -> list[float]:
+def vector_of(line: str) -> list[float]:
     """The numbers of the bracketed vector in a line."""
     found = re.search(r"\[([^\[\]]*)\]", line)
     assert found, line

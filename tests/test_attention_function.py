@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
-from tests.conftest import row, rows, tree_of, tries
+from tests.conftest import rows, tree_of, tries, vector_of
 from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed
 
 few = tries(40)
@@ -348,9 +348,9 @@ def test_dropout_output(page: Callable[[str, str], Any]) -> None:
     for line, (keep, _, weights) in zip(lines, all_samples(), strict=True):
         output = [sum(w * v[c] for w, v in zip(weights, values, strict=True)) for c in (0, 1)]
         assert ast.literal_eval(line[""]) == keep
-        printed(row(line["output"]), [float(x) for x in output])
-    assert row(average["output"]) == row(without["output"]) == [6, 7]
-    assert row(chapter.output("dropout-output")) == [float(a) for a in A]  # before dropout
+        printed(vector_of(line["output"]), [float(x) for x in output])
+    assert vector_of(average["output"]) == vector_of(without["output"]) == [6, 7]
+    assert vector_of(chapter.output("dropout-output")) == [float(a) for a in A]  # before dropout
     assert chapter.values("dropout-outputs") == ["[6.0000, 7.0000]"]
 
 
@@ -382,7 +382,7 @@ def test_agreement(page: Callable[[str, str], Any]) -> None:
     for line, (name, power) in zip(chapter.table("agreement"), gaps.items(), strict=True):
         assert line == {
             "": name,
-            "log₂(64 ε)": str(power + 6),
+            "log₂(64 ε)": f"−{-power - 6}",
             "outputs within?": "✓",
             "gradients within?": "✓",
             "without √d_k within?": "✗",
@@ -469,8 +469,8 @@ def test_plot(page: Callable[[str, str], Any]) -> None:
     printed(chapter.matrix("mistake-plot", "after dropout"), dropped)
     printed(chapter.matrix("mistake-plot", "before dropout"), weights)
     after, before = rows(chapter, "mistake-plot")
-    printed(row(after), dropped.sum(axis=1))
-    assert row(before) == [1, 1, 1]
+    printed(vector_of(after), dropped.sum(axis=1))
+    assert vector_of(before) == [1, 1, 1]
     sums = dropped.sum(axis=1)
     assert chapter.values("mistake-plot") == [
         f"{dropped[2, 1]:.4f}",
@@ -485,7 +485,7 @@ def test_plot(page: Callable[[str, str], Any]) -> None:
 @pytest.mark.site
 def test_wrong_scale(page: Callable[[str, str], Any]) -> None:
     chapter = page("en", "attention-function")
-    found = {line[""]: row(line["output 1"]) for line in chapter.table("mistake-sizes")}
+    found = {line[""]: vector_of(line["output 1"]) for line in chapter.table("mistake-sizes")}
     right = exact_weights(ALL)[0] @ V
     for size in (3, 2):
         printed(found[f"d_v = {size}, correct"], right[:size])

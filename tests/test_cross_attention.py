@@ -30,7 +30,7 @@ from attention_docs.cross_attention import (
 )
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import Parameters
-from tests.conftest import row, tries
+from tests.conftest import tries, vector_of
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, attention_weights, printed, product
 
 seeds = st.integers(0, 2**32 - 1)
@@ -294,7 +294,7 @@ def test_special_case_on_the_page(page: Callable[[str, str], Any]) -> None:
     weights = attention_weights(product(T, W_QUERY), product(X, W_KEY), math.sqrt(3))
     wanted = product(weights, product(X, W_VALUE))
     for name in ("self-attention with the mask", "cross-attention"):
-        printed([row(found[name]) for found in cross.table("as-self")], wanted)
+        printed([vector_of(found[name]) for found in cross.table("as-self")], wanted)
     exact = cross.table("exact")
     assert len(exact) == 4
     for found in exact:
@@ -437,7 +437,7 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     assert cross.column("exercise-cost", "ratio") == [round(again / kept, 1)]
     weights = attention_weights(product(T, W_QUERY), product(X, W_KEY), math.sqrt(3))
     for name in ("keys as they are", "(5, −2, 1) added"):
-        outputs = [row(found[name]) for found in cross.table("exercise-sum")]
+        outputs = [vector_of(found[name]) for found in cross.table("exercise-sum")]
         printed(outputs, product(weights, product(X, W_VALUE)))
     # The claim of the last exercise, by autograd.
     k = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)

@@ -1,7 +1,6 @@
 """The eight steps: the published numbers, by hand, in fractions and with mpmath."""
 
 import itertools
-import json
 import re
 from fractions import Fraction
 
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import eight_steps
-from tests.conftest import number_of
+from tests.conftest import number_of, vector_of
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -248,7 +247,7 @@ def numbers(chapter, block):
 
 def vectors(chapter, block, column):
     """The vectors in a column of a table, without empty cells."""
-    return [json.loads(row[column]) for row in chapter.table(block) if row[column]]
+    return [vector_of(row[column]) for row in chapter.table(block) if row[column]]
 
 
 @pytest.mark.site

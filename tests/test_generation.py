@@ -37,7 +37,7 @@ from attention_docs.generation import (
 )
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import row, tries
+from tests.conftest import tries, vector_of
 from tests.exact import printed
 
 SEEDS = st.integers(0, 10**6)
@@ -409,7 +409,7 @@ def test_exact_cache(page):
 @pytest.mark.site
 def test_masks(page):
     chapter = page("en", "generation")
-    weights = [row(found["weights"]) for found in chapter.table("wrong-mask")]
+    weights = [vector_of(found["weights"]) for found in chapter.table("wrong-mask")]
     assert weights == [[1, 0, 0, 0, 0], [0.2] * 5]
     assert chapter.column("wrong-mask", "output") == [1, 3]
     assert chapter.table("wrong-mask-torch") == [
@@ -487,7 +487,7 @@ def test_the_caption_of_each_frame_says_its_cache(page):
 @pytest.mark.site
 def test_sharing(page):
     chapter = page("en", "generation")
-    groups = [row(found["groups that are read"]) for found in chapter.table("wrong-repeat")]
+    groups = [vector_of(found["groups that are read"]) for found in chapter.table("wrong-repeat")]
     assert groups == [[1, 2, 1, 2], [1, 1, 2, 2]]
     rng = np.random.default_rng(0)
     q = torch.from_numpy(rng.normal(size=(4, 3, 2)))
@@ -495,7 +495,7 @@ def test_sharing(page):
     orders = [0, 1, 0, 1], [0, 0, 1, 1]
     for found, order in zip(chapter.table("wrong-repeat"), orders, strict=True):
         o = sdpa(q, k[order], v[order])[:, 0, 0]
-        printed(row(found["outputs"]), o.numpy(), 3)
+        printed(vector_of(found["outputs"]), o.numpy(), 3)
     for r in range(4):
         printed(chapter.column("repeat-torch", f"head {r + 1}"), [o[r]] * 2, 3)
 
@@ -531,7 +531,7 @@ def test_latent_page(page):
     W_uk, W_uv = rng.normal(size=(4, 6, 8)), rng.normal(size=(4, 6, 5))
     o = sdpa(*map(torch.from_numpy, (q, c @ W_uk, c @ W_uv))).numpy()
     for name in ("keys are made", "the query moves"):
-        printed([row(found[name]) for found in chapter.table("latent-heads")], o[:, 0], 3)
+        printed([vector_of(found[name]) for found in chapter.table("latent-heads")], o[:, 0], 3)
     make = [(20, 6, 8), (20, 6, 5), (1, 8, 20), (1, 20, 5)]
     move = [(1, 8, 6), (1, 6, 20), (1, 20, 6), (1, 6, 5)]
     wanted = [sum(4 * 2 * prod(one) for one in products) for products in (make, move)]
@@ -555,8 +555,8 @@ def test_sink(page):
     cut = [one / sum(e[1:]) for one in e[1:]]
     o, o_cut = (sum(x * y for x, y in zip(*both, strict=True)) for both in ((a, v), (cut, v[1:])))
     whole, without, formula = chapter.table("sink")
-    printed(row(whole["weights"]), a, 3)
-    printed(row(without["weights"]), cut, 3)
+    printed(vector_of(whole["weights"]), a, 3)
+    printed(vector_of(without["weights"]), cut, 3)
     assert formula["weights"] == ""
     printed(chapter.column("sink", "output"), [o, o_cut, o_cut], 3)
     assert round(cut[0] / a[1]) == 21  # as the caption says

@@ -31,7 +31,7 @@ from attention_docs.in_pieces import (
     read_state,
     tiled_traffic,
 )
-from tests.conftest import number_of, row, tries
+from tests.conftest import number_of, tries, vector_of
 from tests.exact import holds, pm, printed
 
 SEEDS = st.integers(0, 10**6)
@@ -299,7 +299,7 @@ def test_backward_page(page):
     sdpa(q, k, v, is_causal=True).backward(by_output)
     for block in ("backward", "backward-torch"):
         for name, tensor in (("dQ", q), ("dK", k), ("dV", v)):
-            found = [row(line[f"{name}, row 5"]) for line in chapter.table(block)]
+            found = [vector_of(line[f"{name}, row 5"]) for line in chapter.table(block)]
             printed(found, np.stack([tensor.grad[4]] * 2), 3)
     stored = sum(2 * 9 * 9 * 4 for _ in ("dV", "dA", "dQ", "dK"))
     again = stored + 2 * 9 * 9 * 4

@@ -39,7 +39,7 @@ from attention_docs.multi_head import Parameters
 from attention_docs.site.run.live import Session
 from attention_docs.text import TextFile
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import LANGUAGES, Page, row, tries
+from tests.conftest import LANGUAGES, Page, tries, vector_of
 from tests.exact import holds, pm, printed
 
 ReadPage = Callable[[str, str], Page]
@@ -565,7 +565,7 @@ def test_losses(page: ReadPage) -> None:
         assert line[""] == f"word {t + 1}"
         loss = float(line["loss"])
         printed(loss, float(mpmath.log(mpmath.mpf(p[t].denominator) / p[t].numerator)))
-        printed(row(line["gradient"]), [float(x - (j == t)) for j, x in enumerate(p)], 3)
+        printed(vector_of(line["gradient"]), [float(x - (j == t)) for j, x in enumerate(p)], 3)
     rng = np.random.default_rng(2017)
     z, targets = rng.standard_normal((4, 18)), rng.integers(0, 18, 4)
     leaf = torch.tensor(z[0], requires_grad=True)
@@ -871,7 +871,7 @@ def test_exercises(page: ReadPage) -> None:
     (pencil,) = chapter.table("exercise-pencil")
     losses = [float(pencil[name]) for name in ("loss", "ln(8/3)")]
     printed(losses, [float(mpmath.log(mpmath.mpf(8) / 3))] * 2)
-    printed(row(pencil["gradient"]), [1 / 8, 3 / 8 - 1, 4 / 8], 3)
+    printed(vector_of(pencil["gradient"]), [1 / 8, 3 / 8 - 1, 4 / 8], 3)
     assert chapter.column("exercise-perplexity", "perplexity") == [4, 8]
     (price,) = chapter.table("exercise-price")
     (kept,) = chances(chapter, "exercise-price")

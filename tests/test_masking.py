@@ -20,7 +20,7 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from attention_docs.attention_function import attention
 from attention_docs.masking import apply_mask, causal_mask, padding_mask, truncate_and_pad
 from attention_docs.softmax import softmax
-from tests.conftest import each_language, row, rows, tries
+from tests.conftest import each_language, rows, tries, vector_of
 from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed
 
 seeds = st.integers(0, 2**32 - 1)
@@ -235,7 +235,8 @@ def test_coins(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     tosses = np.random.default_rng(0).integers(0, 2, size=(20_000, 6))
     wanted, named, share = rows(masking, "coins")
-    assert row(wanted.split(":")[1]) == row(named.split(":")[1]) == tosses[0, 1:].tolist()
+    assert vector_of(wanted.split(":")[1]) == tosses[0, 1:].tolist()
+    assert vector_of(named.split(":")[1]) == tosses[0, 1:].tolist()
     assert share == "right answers in all sequences: 100%"
     power = mpmath.exp(40 / mpmath.sqrt(6))  # one score is 40/√6, five are 0
     assert masking.values("masking")[0] == f"{float(power / (power + 5)):.2f}"
@@ -338,17 +339,17 @@ def test_all_at_once(page: Callable[[str, str], Any]) -> None:
     table = page("en", "masking").table("all-at-once")
     assert [line["tokens"] for line in table] == ["1", "2", "3"]
     for name in ("last output alone", "output of the masked pass"):
-        printed([row(line[name]) for line in table], wanted)
+        printed([vector_of(line[name]) for line in table], wanted)
 
 
 @pytest.mark.site
 def test_truncate_and_pad(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     table = masking.table("truncate")
-    ids = [row(line["token ids"]) for line in table]
+    ids = [vector_of(line["token ids"]) for line in table]
     assert ids == [[3, 1, 4, 1], [2, 7, 0, 0], [1, 6, 1, 0]]
     assert masking.column("truncate", "length") == [4, 2, 3]
-    masks = [row(line["mask"]) for line in table]
+    masks = [vector_of(line["mask"]) for line in table]
     assert masks == [[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]]
     assert masking.output("truncate") == "shape of the mask: (3, 1, 4)"
     answers = [line["do outputs 1 to 4 stay?"] for line in masking.table("truncation")]
@@ -376,10 +377,10 @@ def test_both(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     assert masking.output("both") == "shape of both masks together: (2, 3, 3)"
     table = masking.table("both")
-    assert [row(line["booleans"]) for line in table] == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
+    assert [vector_of(line["booleans"]) for line in table] == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
     powers = np.exp(PADDED / np.sqrt(3)) * [[1, 0], [1, 1], [1, 1]]
     wanted = np.column_stack([powers / powers.sum(axis=1, keepdims=True), [0, 0, 0]])
-    printed([row(line["weights"]) for line in table], wanted)
+    printed([vector_of(line["weights"]) for line in table], wanted)
     added = [line["floats, added"] for line in table]
     assert added == ["[0, −∞, −∞]", "[0, 0, −∞]", "[0, 0, −∞]"]
 
@@ -407,9 +408,9 @@ def test_nan(page: Callable[[str, str], Any]) -> None:
     wanted = exact_weights([[1, 1, 0]] * 3)
     spoiled, clean = masking.table("nan")[:3], masking.table("nan")[3:]
     for lines in (spoiled, clean):
-        printed([row(line["weights"]) for line in lines], wanted)
+        printed([vector_of(line["weights"]) for line in lines], wanted)
     assert [line["output"] for line in spoiled] == ["[NaN, NaN, NaN]"] * 3
-    printed([row(line["output"]) for line in clean], wanted @ V)
+    printed([vector_of(line["output"]) for line in clean], wanted @ V)
     found = {
         (line["NaN in the"], line["mask of"]): (line["package gives"], line["SDPA gives"])
         for line in masking.table("nan-table")
@@ -427,14 +428,14 @@ def test_empty_rows(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     plain, finite, package = masking.table("empty-row")
     assert plain["weights"] == plain["output 1"] == "[NaN, NaN, NaN]"
-    printed(row(finite["weights"]), [1 / 3] * 3)
-    printed(row(finite["output 1"]), [Fraction(int(x), 3) for x in V.sum(axis=0)])
-    assert row(package["weights"]) == row(package["output 1"]) == [0, 0, 0]
+    printed(vector_of(finite["weights"]), [1 / 3] * 3)
+    printed(vector_of(finite["output 1"]), [Fraction(int(x), 3) for x in V.sum(axis=0)])
+    assert vector_of(package["weights"]) == vector_of(package["output 1"]) == [0, 0, 0]
     assert masking.output("empty-table") == f"torch {torch.__version__.split('+')[0]}"
     found = {line[""]: line["weights of query 1"] for line in masking.table("empty-table")}
     third, zero = "[0.3333, 0.3333, 0.3333]", "[0.0000, 0.0000, 0.0000]"
     no_mask = found.pop("s + -1e9, float64")
-    printed(row(no_mask), exact_weights(ALL)[0])
+    printed(vector_of(no_mask), exact_weights(ALL)[0])
     assert found == {
         "-inf, float32": "NaN",
         "-inf, float64": "NaN",
@@ -492,7 +493,7 @@ def polarity_of(weights: str) -> str:
     """What a mark in the middle does, read off the weights."""
     if weights.endswith("Error"):
         return weights
-    a, b, c = row(weights)
+    a, b, c = vector_of(weights)
     if b == 0 and a > 0 and c > 0:
         return "masked out"
     return "takes part" if a == c == 0 and b == 1 else "added"
@@ -515,10 +516,10 @@ def test_polarity(page: Callable[[str, str], Any]) -> None:
     assert functions[:4] * 4 == functions
     powers = np.exp(np.array([2, 4, 4]) / np.sqrt(3))
     for weights in found["floats 0 −∞ 0"]:
-        printed(row(weights), powers * [1, 0, 1] / (powers[0] + powers[2]))
+        printed(vector_of(weights), powers * [1, 0, 1] / (powers[0] + powers[2]))
     powers[1] *= np.e  # 1 is added to the score of key 2
     for weights in found["floats 0 1 0"]:
-        printed(row(weights), powers / powers.sum())
+        printed(vector_of(weights), powers / powers.sum())
     free = exact_weights(ALL)[0]
     assert masking.values("polarity-run") == [f"[{', '.join(f'{x:.4f}' for x in free)}]"]
 
@@ -550,13 +551,15 @@ def test_layers(page: Callable[[str, str], Any]) -> None:
 def test_corners(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     upper, lower = masking.table("is-causal")
-    assert row(upper["weights in PyTorch"]) == row(upper["mask of the package"]) == [1, 0, 0, 0, 0]
-    assert row(lower["weights in PyTorch"]) == [0.2] * 5
-    assert row(lower["mask of the package"]) == [1] * 5
+    assert vector_of(upper["weights in PyTorch"]) == [1, 0, 0, 0, 0]
+    assert vector_of(upper["mask of the package"]) == [1, 0, 0, 0, 0]
+    assert vector_of(lower["weights in PyTorch"]) == [0.2] * 5
+    assert vector_of(lower["mask of the package"]) == [1] * 5
     for block, n_q, n_k in (("corners", 2, 5), ("corners-more-queries", 5, 2)):
         left, right = np.tri(n_q, n_k, 0, int), np.tri(n_q, n_k, n_k - n_q, int)
         for offset, wanted in ((0, left), (n_k - n_q, right)):
-            shown = masking.matrix(block, f"n_q = {n_q}, n_k = {n_k}, offset = {offset}")
+            name = f"n_q = {n_q}, n_k = {n_k}, offset = {offset}".replace("-", "−")
+            shown = masking.matrix(block, name)
             assert np.array_equal(np.nan_to_num(shown), wanted)
         # PyTorch's is_causal is the left one: with equal scores weights are shared evenly.
         seen = sdpa(
@@ -606,12 +609,13 @@ def test_multiplied(page: Callable[[str, str], Any]) -> None:
     for sign, (bad, good) in ((1, lines[:2]), (-1, lines[2:])):
         assert (bad[""], good[""]) == ("wrong", "correct")
         wrong, right = np.exp([2.0 * sign, 4.0 * sign, 0]), np.exp([2.0 * sign, 4.0 * sign])
-        assert row(bad["scores"]) == row(good["scores"]) == [2 * sign, 4 * sign, 4 * sign]
-        assert row(bad["masked scores"]) == [2 * sign, 4 * sign, 0]
-        assert good["masked scores"] == f"[{2 * sign}, {4 * sign}, −∞]"
-        printed(row(bad["weights"]), wrong / wrong.sum())
-        printed(row(good["weights"]), [*(right / right.sum()), 0])
-    positive, negative = (row(line["weights"]) for line in lines[::2])
+        assert vector_of(bad["scores"]) == [2 * sign, 4 * sign, 4 * sign]
+        assert bad["scores"] == good["scores"]
+        assert vector_of(bad["masked scores"]) == [2 * sign, 4 * sign, 0]
+        assert vector_of(good["masked scores"]) == [2 * sign, 4 * sign, -np.inf]
+        printed(vector_of(bad["weights"]), wrong / wrong.sum())
+        printed(vector_of(good["weights"]), [*(right / right.sum()), 0])
+    positive, negative = (vector_of(line["weights"]) for line in lines[::2])
     assert negative[2] == max(negative)
     assert masking.values("mistake-multiply") == [f"{positive[2]:.4f}", f"{negative[2]:.4f}"]
 
@@ -627,9 +631,9 @@ def test_after_softmax(page: Callable[[str, str], Any]) -> None:
     scores = [(which, s) for s in (4, 6) for which in ("wrong", "correct")]
     assert [line[""] for line in table] == [f"{which}, score 3 is {s}" for which, s in scores]
     for line, weights in zip(table, (short, full, leaked, full), strict=True):
-        printed(row(line["weights"]), [*weights, 0])
+        printed(vector_of(line["weights"]), [*weights, 0])
         printed(float(line["sum"]), weights.sum())
-        printed(row(line["output"]), weights @ V[:2])
+        printed(vector_of(line["output"]), weights @ V[:2])
     assert masking.values("mistake-after-softmax") == [f"{short.sum():.4f}", f"{leaked.sum():.4f}"]
 
 
@@ -679,5 +683,5 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
         count = layers * (3 - 1) + 1
         assert line["layers"] == str(layers)
         assert line["reached"] == str(count)
-        reached = row(line["tokens 1 to 9, reached or not"])
+        reached = vector_of(line["tokens 1 to 9, reached or not"])
         assert reached == [0] * (9 - count) + [1] * count

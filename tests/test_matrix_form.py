@@ -23,7 +23,7 @@ from attention_docs.matrix_form import (
     permutation_matrix,
     projections,
 )
-from tests.conftest import number_of, row
+from tests.conftest import number_of, vector_of
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -434,8 +434,8 @@ def test_order(page):
     order = [2, 0, 1]
     moved = site.table("order")
     assert [line[""] for line in moved] == ["token 3", "token 1", "token 2"]
-    printed([row(line["input"]) for line in moved], [X[i] for i in order], 0)
-    printed([row(line["output"]) for line in moved], [OUTPUTS[i] for i in order], 4)
+    printed([vector_of(line["input"]) for line in moved], [X[i] for i in order], 0)
+    printed([vector_of(line["output"]) for line in moved], [OUTPUTS[i] for i in order], 4)
     figure = site.article.find(id="out-order-figure").find("svg")
     drawn = [float(one) for one in re.findall(r"\d\.\d{4}", figure["aria-label"])]
     printed(drawn, [WEIGHTS[i][j] for i in order for j in order], 4)
@@ -461,10 +461,10 @@ def test_angle_is_not_the_order(page):
     assert by_cosine != by_product
     angle, score = site.table("by-angle")
     assert (angle[""], score[""]) == ("by angle", "by dot product")
-    printed(row(angle["order of the keys"]), [j + 1 for j in by_cosine], 0)
-    printed(row(score["order of the keys"]), [j + 1 for j in by_product], 0)
-    printed(row(angle["weights of keys 1, 2, 3"]), softmax_rows([cosines])[0], 4)
-    printed(row(score["weights of keys 1, 2, 3"]), WEIGHTS[0], 4)
+    printed(vector_of(angle["order of the keys"]), [j + 1 for j in by_cosine], 0)
+    printed(vector_of(score["order of the keys"]), [j + 1 for j in by_product], 0)
+    printed(vector_of(angle["weights of keys 1, 2, 3"]), softmax_rows([cosines])[0], 4)
+    printed(vector_of(score["weights of keys 1, 2, 3"]), WEIGHTS[0], 4)
     assert site.values("mistake-angle") == ["1", "0.3867", "0.1361"]
 
 
@@ -494,8 +494,8 @@ def test_wrong_axis(page):
     site = page("en", "matrix-form")
     wrong = transpose(softmax_rows(transpose(SCORES), mpmath.sqrt(3)))
     shown = site.table("wrong-axis")
-    printed([row(line["weights"]) for line in shown], wrong, 4)
-    printed([row(line["output"]) for line in shown], product(wrong, VALUES), 4)
+    printed([vector_of(line["weights"]) for line in shown], wrong, 4)
+    printed([vector_of(line["output"]) for line in shown], product(wrong, VALUES), 4)
     sums = [sum(weights) for weights in wrong]
     for i in range(3):
         printed(site.column("row-sums", f"query {i + 1}"), [sums[i], 1], 4)

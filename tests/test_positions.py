@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cmath
-import json
 import re
 from fractions import Fraction
 from math import cos, pi, sin, sqrt
@@ -17,7 +16,7 @@ import torch
 from hypothesis import given
 
 from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
-from tests.conftest import number_of
+from tests.conftest import number_of, vector_of
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, dot, printed, softmax
 
 seeds = st.integers(0, 2**32 - 1)
@@ -259,8 +258,8 @@ def test_broken(page):
     there = eight_steps(THREE + COUNT).numpy()
     turned_round = eight_steps(THREE[BACK] + COUNT).numpy()
     rows = chapter.table("broken")
-    printed([json.loads(row["dog bites man"]) for row in rows], there)
-    printed([json.loads(row["man bites dog"]) for row in rows], turned_round[BACK])
+    printed([vector_of(row["dog bites man"]) for row in rows], there)
+    printed([vector_of(row["man bites dog"]) for row in rows], turned_round[BACK])
     difference = abs(there[1] - turned_round[1]).max()
     printed(chapter.numbers("broken")[-1], difference)
     assert difference > 1
@@ -428,7 +427,7 @@ def test_learned(page):
     x = torch.tensor([[1.0, 0], [0, 1], [1, 1]]) + rows[:3]
     outputs = torch.nn.functional.scaled_dot_product_attention(x, x, x)
     for name in ("output before", "output after"):
-        found = [json.loads(row[name]) for row in chapter.table("untrained")]
+        found = [vector_of(row[name]) for row in chapter.table("untrained")]
         printed(found, outputs.detach().numpy())
     outputs.square().sum().backward()
     assert rows.grad is not None
@@ -499,7 +498,7 @@ def test_pairings(page):
     for i, pairing in enumerate(PAIRINGS):
         wanted = turned(Q, 1, pairing)
         row = chapter.table("pairings")[i]
-        printed([float(row[f"component {c}"]) for c in range(4)], wanted)
+        printed([number_of(row[f"component {c}"]) for c in range(4)], wanted)
 
 
 CONTENT = {"I": ("saw", 1), "saw": ("I", 1), "a": ("saw", 2)}  # who looks for whom
@@ -525,13 +524,13 @@ def test_saw(page):
     ]
     weights = [softmax(row) for row in scores]
     content = chapter.table("saw-content")
-    queries, keys = ([json.loads(row[name]) for row in content] for name in list(content[0])[1:])
+    queries, keys = ([vector_of(row[name]) for row in content] for name in list(content[0])[1:])
     for query, word in zip(queries, KINDS, strict=True):
         products = [dot(query, key) / 2 for key in keys]
         to, strength = CONTENT[word]
         assert products == [strength * (kind == to) for kind in KINDS]
     found = [list(row.values()) for row in chapter.table("saw-scores")]
-    printed([[float(one) for one in row[1:]] for row in found], scores)
+    printed([[number_of(one) for one in row[1:]] for row in found], scores)
     assert [row[0] for row in found] == [f"{word} {i + 1}" for i, word in enumerate(WORDS)]
     said = chapter.article.select_one("#out-saw-weights svg")["aria-label"]
     drawn = [float(one) for one in re.findall(r"\d\.\d{4}", said)]
@@ -543,7 +542,7 @@ def test_saw(page):
         got_i, _, got_a = received(row)
         wanted = np.array(tags[word]) + np.array([0, got_i, 0, got_a])
         *found, (_, largest) = rows[i]
-        printed([float(cell) for _, cell in found], wanted)
+        printed([number_of(cell) for _, cell in found], wanted)
         assert largest == kinds[i]
     printed(
         [float(value) for value in chapter.values("saw")],
@@ -572,7 +571,7 @@ def test_saw_rope(page):
         for t in (1, 3)
     ]
     without, with_rope = (
-        np.array([json.loads(row[name]) for row in chapter.table("saw-rope")])
+        np.array([vector_of(row[name]) for row in chapter.table("saw-rope")])
         for name in ("without positions", "with RoPE")
     )
     printed(without, plain)
@@ -597,12 +596,12 @@ def test_mistake_exponent(page):
             sum((cos if c % 2 else sin)(t / 10000**e) ** 2 for c, e in enumerate(row))
             for t in range(4)
         ]
-        printed(json.loads(found[name]["squared lengths"]), squares)
+        printed(vector_of(found[name]["squared lengths"]), squares)
         circle[name] = found[name]["offset only?"]
     assert circle == {"2i/d": "✓", "2c/d": "✗", "c/d": "✗", "i/d": "✓"}
     assert chapter.values("mistake-exponent") == ["0.10", "0.01"]
     (right,) = chapter.table("mistake-exponent-right")
-    assert json.loads(right["squared lengths"]) == [2, 2, 2, 2]
+    assert vector_of(right["squared lengths"]) == [2, 2, 2, 2]
     assert right["offset only?"] == "✓"
 
 
@@ -611,7 +610,7 @@ def test_mistake_odd(page):
     chapter = page("en", "positions")
     alone = [2 + sin(t / 10000 ** (4 / 5)) ** 2 for t in (0, 1000, 2000, 3000)]
     (wrong,) = chapter.table("mistake-odd")
-    printed(json.loads(wrong["squared lengths"]), alone)
+    printed(vector_of(wrong["squared lengths"]), alone)
     assert wrong["offset only?"] == "✗"
     error = chapter.output("mistake-odd-right").splitlines()[0]
     assert error.startswith("ValueError: d must be even")

@@ -26,7 +26,7 @@ from attention_docs.precision import (
     soft_cap,
 )
 from attention_docs.score_functions import cosine
-from tests.conftest import number_of, row, tries
+from tests.conftest import number_of, tries, vector_of
 from tests.exact import printed
 
 SHORT = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
@@ -491,11 +491,11 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     (q / q.norm() @ torch.tensor([2.0, -1.0], dtype=torch.float64)).backward()
     assert q.grad is not None
     before, moved, longer = precision.table("exercise-orthogonal")
-    printed(row(moved["vector"]), q.grad.tolist(), decimals=3)
+    printed(vector_of(moved["vector"]), q.grad.tolist(), decimals=3)
     after = (q - 10 * q.grad).detach()
     assert before["squared norm"] == "25.00"
     assert longer["squared norm"] == f"{(after @ after).item():.2f}"
-    printed(row(longer["vector"]), after.tolist(), decimals=3)
+    printed(vector_of(longer["vector"]), after.tolist(), decimals=3)
     assert after @ after >= 25
 
 

@@ -204,7 +204,8 @@ def test_table_of_terms(page):
         total = sum(q[i] * k[i] * q[j] * k[j] for q, k in itertools.product(signs, signs))
         wanted.append(Fraction(total, 256))
     assert wanted == [int(i == j) for i in range(4) for j in range(4)]
-    cells = page("en", "scaling").matrix("terms-of-square", "E[qᵢkᵢ qⱼkⱼ]")
+    places, *cells = page("en", "scaling").matrix("terms-of-square", "E[qᵢkᵢ qⱼkⱼ]")
+    assert places == [1, 2, 3, 4]
     assert [one for row in cells for one in row] == wanted
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
-from tests.conftest import number_of, row, tries
+from tests.conftest import number_of, tries, vector_of
 from tests.exact import W_KEY, W_QUERY, X, norm, product, rank, softmax, transpose
 from tests.exact import dot as dot_
 
@@ -412,7 +412,7 @@ def chapter(page: Any) -> Any:
 
 def vectors(chapter: Any, block: str, name: str) -> list[list[float]]:
     """The vectors in a column of a table."""
-    return [row(line[name]) for line in chapter.table(block)]
+    return [vector_of(line[name]) for line in chapter.table(block)]
 
 
 @pytest.mark.site
@@ -488,8 +488,8 @@ def test_additive(chapter: Any) -> None:
     expected = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
     tanh_1, tanh_2 = mpmath.tanh(1), mpmath.tanh(2)
     assert expected[0] == pytest.approx([0, 3 * tanh_2, tanh_1 - 2 * tanh_2])  # by hand
-    by_hand = [line["score"].split(" = ")[-1] for line in chapter.table("additive")]
-    assert (np.array(by_hand, dtype=float) == shown(expected[0])).all()
+    by_hand = [number_of(line["score"].split(" = ")[-1]) for line in chapter.table("additive")]
+    assert (by_hand == shown(expected[0])).all()
     left, right = product(QUERIES, ADD_Q)[0], product(KEYS, ADD_K)
     assert (chapter.array("additive") == left).all()
     both = [[x + y for x, y in zip(left, key, strict=True)] for key in right]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from fractions import Fraction
 from math import sqrt
@@ -23,6 +22,7 @@ from attention_docs.sequences import (
     window_parameters,
     windows,
 )
+from tests.conftest import number_of, vector_of
 from tests.exact import printed, printed_e
 
 seeds = st.integers(0, 2**32 - 1)
@@ -125,11 +125,6 @@ def test_every_parameter_means_what_it_should(name: str) -> None:
     assert len(entries) == np.count_nonzero(got)
     with pytest.raises(ValueError, match="read-only"):
         got[0, 0] = 5
-
-
-def test_the_sentence_and_its_labels() -> None:
-    assert list(package.SENTENCE) == WORDS
-    assert list(package.TAGS) == RIGHT
 
 
 # The functions.
@@ -263,7 +258,7 @@ def cells(chapter, block: str) -> list[list[str]]:
 
 def vectors(chapter, block: str, column: str) -> list[list[float]]:
     """The vectors in a column of a table."""
-    return [json.loads(row[column]) for row in chapter.table(block)]
+    return [vector_of(row[column]) for row in chapter.table(block)]
 
 
 def check_averages(
@@ -280,14 +275,14 @@ def check_tags(chapter, block: str, points: list[list[Fraction]], tags: list[str
     """Each row of a table holds the points of a token, and its tag."""
     rows = cells(chapter, block)
     assert [row[0] for row in rows] == ["I 1", "saw 2", "a 3", "saw 4"]
-    printed([row[1:5] for row in rows], points, 2)
+    printed([[number_of(cell) for cell in row[1:5]] for row in rows], points, 2)
     assert [row[5] for row in rows] == tags
 
 
 def check_mixtures(chapter, block: str, points: list[tuple[Fraction, Fraction]]) -> None:
     """Each row of a table holds a point and the numbers that mix the corners to it."""
     assert vectors(chapter, block, "point") == [[float(one) for one in point] for point in points]
-    got = [[float(cell) for cell in row[1:]] for row in cells(chapter, block)]
+    got = [[number_of(cell) for cell in row[1:]] for row in cells(chapter, block)]
     assert got == [barycentric(*point) for point in points]
 
 
@@ -302,7 +297,7 @@ def test_three_kinds(page):
     assert points[2] == "positive"
     rows = [[2 * a - b, 2 * b - a, a + b] for a, b in ((1, 0), (0, 1), (2, 2))]
     labelled = cells(chapter, "n-labels")
-    assert [[float(one) for one in row[1:4]] for row in labelled] == rows
+    assert [[number_of(one) for one in row[1:4]] for row in labelled] == rows
     words = [("This", "pronoun"), ("is", "verb"), ("good", "adjective")]
     assert [(row[0], row[-1]) for row in labelled] == words
     translated = [["This is good", "C'est bien", "3", "2"], ["I saw a saw", FRENCH, "4", "5"]]
@@ -337,7 +332,7 @@ def test_window_layer(page):
         assert vectors(chapter, "windows", name) == padded[side : side + 4]
     left = [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
     parts = [left + [[0] * 4] * 2, list(OWN.values()) + [[0] * 4] * 2]
-    got = [[float(cell) for cell in row[1:]] for row in cells(chapter, "window-matrix")]
+    got = [[number_of(cell) for cell in row[1:]] for row in cells(chapter, "window-matrix")]
     assert got == parts[0] + parts[1]
     assert not package.W_TAG[10:].any()
     assert chapter.values("window-run") == [
@@ -390,7 +385,7 @@ def test_turned_weights(page):
     for at, caption in frames:
         shares = [4 ** (int(one) - 1) for one in at.split()]
         weights = [Fraction(one, sum(shares)) for one in shares]
-        told = [json.loads(one) for one in re.findall(r"\[[^\]]*\]", caption)]
+        told = [vector_of(one) for one in re.findall(r"\[[^\]]*\]", caption)]
         assert told[0] == shares
         printed(told[1], weights, 2)
         printed(told[2], [weights[0], weights[2]], 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
 from fractions import Fraction
@@ -35,8 +34,7 @@ from attention_docs.transformer_block import (
     layer_norm_gradient,
     relu,
 )
-from tests.conftest import number_of, tries
-from tests.conftest import row as row_of
+from tests.conftest import number_of, tries, vector_of
 from tests.exact import (
     W_KEY,
     W_QUERY,
@@ -801,7 +799,7 @@ def test_condition(page):
 @pytest.mark.site
 def test_input(page):
     chapter = page("en", "transformer-block")
-    ids = [json.loads(row["ids"]) for row in chapter.table("truncation")]
+    ids = [vector_of(row["ids"]) for row in chapter.table("truncation")]
     assert ids == [[4, 5, 6, 0], [1, 2, 3, 2], [1, 2, 3, 2]]
     assert chapter.column("truncation", "length") == [3, 4, 4]
     assert chapter.values("input") == ["7", "3"]
@@ -810,9 +808,9 @@ def test_input(page):
     assert np.transpose(columns).tolist() == rows
     places = [[sin(t), cos(t), sin(t / 100), cos(t / 100)] for t in range(4)]
     found = chapter.table("positions")
-    printed([json.loads(row["positional encoding"]) for row in found], places, 3)
+    printed([vector_of(row["positional encoding"]) for row in found], places, 3)
     printed(
-        [json.loads(row["input"]) for row in found],
+        [vector_of(row["input"]) for row in found],
         [[2 * r + p for r, p in zip(*one, strict=True)] for one in zip(rows, places, strict=True)],
         3,
     )
@@ -830,8 +828,8 @@ def test_bias(page):
     cases = [(q, k, v), (plus(q, b_q), k, v), (q, plus(k, b_k), v), (q, k, plus(v, b_v))]
     for row, case in zip(chapter.table("bias"), cases, strict=True):
         shares, outputs = mixed(*case)
-        printed(json.loads(row["weights"]), shares[0], 4)
-        printed(json.loads(row["output"]), outputs[0], 4)
+        printed(vector_of(row["weights"]), shares[0], 4)
+        printed(vector_of(row["output"]), outputs[0], 4)
     gradients = [tuple(row.values()) for row in chapter.table("bias-gradient")]
     assert gradients == [("b_Q", "✗"), ("b_K", "✓"), ("b_V", "✗")]
 
@@ -841,8 +839,8 @@ def test_feed_forward(page):
     chapter = page("en", "transformer-block")
     tokens = [[3, 1], [1, 3], [2, 2]]
     rows = chapter.table("distance")
-    assert [json.loads(row["token"]) for row in rows] == tokens
-    assert [json.loads(row["x W_1"]) for row in rows] == [[a - b, b - a] for a, b in tokens]
+    assert [vector_of(row["token"]) for row in rows] == tokens
+    assert [vector_of(row["x W_1"]) for row in rows] == [[a - b, b - a] for a, b in tokens]
     assert chapter.column("distance", "output") == [abs(a - b) for a, b in tokens]
 
 
@@ -898,7 +896,7 @@ def test_ddof(page):
     chapter = page("en", "transformer-block")
     row = [1, 0, 0, 0]
     variances = statistics.variance(row), statistics.pvariance(row)
-    shown = [json.loads(one["x̂"]) for one in chapter.table("mistake-ddof")]
+    shown = [vector_of(one["x̂"]) for one in chapter.table("mistake-ddof")]
     for found, variance in zip(shown, variances, strict=True):
         printed(found, [(c - 0.25) / sqrt(variance) for c in row], 3)
     assert [found[0] for found in shown] == [1.5, 1.732]
@@ -932,7 +930,7 @@ def steps_of(chapter, block):
     """The tokens after each step that a table shows."""
     steps = {}
     for row in chapter.table(block):
-        token = [float(row[f"component {c}"]) for c in (1, 2, 3, 4)]
+        token = [number_of(row[f"component {c}"]) for c in (1, 2, 3, 4)]
         steps.setdefault(row["step"], []).append(token)
     return steps
 
@@ -1190,7 +1188,7 @@ def test_order(page):
     chapter = page("en", "transformer-block")
     tokens = [*post_by_hand()[-1], *pre_by_hand()[-1]]
     rows = chapter.table("mistake-order")
-    printed([json.loads(row["y"]) for row in rows], tokens, 4)
+    printed([vector_of(row["y"]) for row in rows], tokens, 4)
     means, lengths = (chapter.column("mistake-order", name) for name in ("μ", "‖y‖²"))
     printed(means, [sum(token) / 4 for token in tokens], 2)
     printed(lengths, [sum(c * c for c in token) for token in tokens], 2)
@@ -1215,7 +1213,7 @@ def test_exercises(page):
     *first, last = chapter.output("exercise-normalise").splitlines()
     token = [Fraction(c) for c in (3, 1, 1, -1)]
     assert first == [f"μ = {statistics.mean(token)}", f"σ² = {statistics.pvariance(token)}"]
-    printed(row_of(last), [mpmath.sqrt(2), 0, 0, -mpmath.sqrt(2)], 4)
+    printed(vector_of(last), [mpmath.sqrt(2), 0, 0, -mpmath.sqrt(2)], 4)
     tables, norm, blocks, pooler, total = chapter.column("exercise-bert", "parameters")
     assert tables == (30522 + 512 + 2) * 768
     assert norm == 2 * 768
@@ -1225,13 +1223,13 @@ def test_exercises(page):
     assert total == tables + norm + blocks + pooler == 109482240
     rms = 3 / mpmath.sqrt(5)
     rows = chapter.table("exercise-rms")
-    results = [json.loads(row["result"]) for row in rows]
+    results = [vector_of(row["result"]) for row in rows]
     assert [row[""] for row in rows] == ["RMSNorm", "LayerNorm"] * 2
     printed(results[0], [rms, -rms / 3, rms / 3, -rms], 4)
     printed(results[1], [rms, -rms / 3, rms / 3, -rms], 4)
     moved = [13, 9, 11, 7]
     size = mpmath.sqrt(sum(c * c for c in moved) / mpmath.mpf(4))
-    assert json.loads(rows[2]["token"]) == moved
+    assert vector_of(rows[2]["token"]) == moved
     printed(results[2], [c / size for c in moved], 4)
     printed(results[3], normalised([moved], eps=0)[0], 4)
     widths = [(row["m"], row["u"]) for row in chapter.table("exercise-width")]

@@ -30,7 +30,7 @@ attention_docs/words, alone or with a number ("weights", "query 1"); anything el
 None is the empty label."""
 
 HAN = "[\u4e00-\u9fff]"
-MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])")
+MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])(?!\d+e\d)")  # 1e9 is code
 
 
 def phrase(table: str, key: str, /, **parts: Any) -> Phrase:

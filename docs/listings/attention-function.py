@@ -307,10 +307,10 @@ after = dropout(plotted)
 print(f"sums of the rows after dropout:  {text(after.sum(axis=1), '.4f')}")
 print(f"sums of the rows before dropout: {text(plotted.sum(axis=1), '.4f')}")
 queries_3, keys_3 = numbered("query", 3), numbered("key", 3)
-look = dict(rows=queries_3, columns=keys_3, spec=".4f", scale=(0, 1.4))
+drawn = partial(heatmap, rows=queries_3, columns=keys_3, spec=".4f", scale=(0, 1.4))
 beside(
-    heatmap(after, name="after dropout", **look),
-    heatmap(plotted, name="before dropout", **look),
+    drawn(after, name="after dropout"),
+    drawn(plotted, name="before dropout"),
 )
 # --8<-- [end:mistake-plot]
 

@@ -581,7 +581,7 @@ source, target, memory = torch.randn(3, 1, 3, 4, dtype=torch.float64)
 
 def first_output(argument, m, x):
     """Output 1 of the layer with this argument, x where the mask looks."""
-    whole = {argument: m[None] if "padding" in argument else m.expand(3, 3)}
+    whole = {argument: m[None] if argument.endswith("padding_mask") else m.expand(3, 3)}
     if argument.startswith("src"):
         return encoder(x, **whole)[0, 0]
     if argument.startswith("tgt"):
@@ -602,8 +602,8 @@ def seen(argument, m):
 
 
 reach = {}
-names = ["src_mask", "tgt_mask", "memory_mask"]
-for argument in (*names, *(name.replace("mask", "key_padding_mask") for name in names)):
+names = ["src", "tgt", "memory"]
+for argument in [f"{name}_{kind}mask" for kind in ("", "key_padding_") for name in names]:
     reach[argument] = [seen(argument, m) for m in list(kinds.values())[:2]]
 print("torch", version)
 name = "tokens that move output 1"

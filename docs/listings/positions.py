@@ -28,8 +28,6 @@ from attention_docs.positions import (
 from attention_docs.score_functions import dot, scaled_dot
 from attention_docs.sequences import (
     EMBEDDINGS,
-    SENTENCE,
-    TAGS,
     W_KEY,
     W_QUERY,
     W_TAG,
@@ -392,12 +390,13 @@ print(f"1/(t + 1): {text(marks[:, 0], '.4f')}")
 # --8<-- [end:causal-only]
 
 # --8<-- [start:saw-weights]
+sentence = ["I", "saw", "a", "saw"]
 x = EMBEDDINGS.copy()
 x[:, 3:] = sinusoids(np.arange(4.0), d=2)  # in the two free components
 W_before = W_QUERY.copy()
 W_before[3:, 2:] = 4 * rotation(1, d=2)  # from p_t to 4 p_(t-1)
 scores = scaled_dot(x @ W_before, x @ W_KEY)
-names = [f"{word} {i + 1}" for i, word in enumerate(SENTENCE)]
+names = [f"{word} {i + 1}" for i, word in enumerate(sentence)]
 outputs, weights = attention(x @ W_before, x @ W_KEY, x @ W_VALUE)
 heatmap(
     weights,
@@ -423,11 +422,12 @@ table(scores, columns=names, index=names, spec=".4f")
 # --8<-- [end:saw-scores]
 
 # --8<-- [start:saw-tags]
+tags = ["pronoun", "verb", "determiner", "noun"]
 W_after = np.concatenate([W_TAG[5:10], W_TAG[:3]])  # token, then fetched
 tagged = np.concatenate([x, outputs], axis=1) @ W_after
 table(
-    [[*row, TAGS[int(row.argmax())]] for row in tagged],
-    columns=[*TAGS, "largest"],
+    [[*row, tags[int(row.argmax())]] for row in tagged],
+    columns=[*tags, "largest"],
     index=names,
     spec=".4f",
 )

@@ -7,7 +7,6 @@ from attention_docs.figures import Frame, heatmap, hull, line_chart, stepper, ta
 from attention_docs.sequences import (
     EMBEDDINGS,
     POSITIONS,
-    TAGS,
     W_TAG,
     attention_parameters,
     weights_of,
@@ -30,6 +29,7 @@ def gap(rows):
 
 
 SENTENCE = ["I", "saw", "a", "saw"]
+tags = ["pronoun", "verb", "determiner", "noun"]
 x = EMBEDDINGS  # (4, 5)
 n, d = x.shape
 W_own = W_TAG[d : 2 * d]  # (5, 4)
@@ -38,7 +38,7 @@ places = [f"{word} {i + 1}" for i, word in enumerate(SENTENCE)]
 heatmap(
     own,
     rows=places,
-    columns=TAGS,
+    columns=tags,
     role="neutral",
     spec=".0f",
     highlight=[(1, None), (3, None)],
@@ -94,8 +94,8 @@ table(results, columns=columns, index=list(after))
 # --8<-- [start:window-layer]
 def tag_table(points, spec):
     """The points of each token for each tag, and the tag with most points."""
-    rows = [[*row, best(row, TAGS)] for row in points]
-    return table(rows, columns=[*TAGS, "tag"], index=places, spec=spec)
+    rows = [[*row, best(row, tags)] for row in points]
+    return table(rows, columns=[*tags, "tag"], index=places, spec=spec)
 
 
 in_window = window_layer(x, W_TAG)  # (4, 3·5) @ (3·5, 4) = (4, 4)
@@ -117,7 +117,7 @@ W_left, W_right = W_TAG[:d], W_TAG[2 * d :]
 check("the part for the right neighbour is 0", not W_right.any())
 table(
     np.concatenate([W_left, W_own]),
-    columns=TAGS,
+    columns=tags,
     index=[f"{side}, row {i + 1}" for side in ("left neighbour", "the token") for i in range(d)],
     spec=".0f",
 )

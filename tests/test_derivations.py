@@ -20,10 +20,10 @@ from attention_docs.site.read.syntax import DISPLAY
 from tests import derivations
 from tests.conftest import LANGUAGES, PAGES, ROOT
 from tests.derivations import Names
-from tests.derivations_model import PART_3
+from tests.derivations_model import MODELS
 from tests.tex import checked
 
-NAMES = derivations.NAMES | PART_3
+NAMES = derivations.NAMES | MODELS
 SIGN = re.compile(r" [+-] ")
 REASON = re.compile(r"\\text\{\s*\([^\n]*")
 
@@ -59,8 +59,8 @@ def test_every_line_that_can_be_computed_holds(slug: str) -> None:
 
 
 def test_most_lines_are_computed_and_the_page_of_results_says_how_many() -> None:
-    """In Part 3 alone as well."""
-    for pages in (PART_3, NAMES):
+    """In the chapters on models alone as well."""
+    for pages in (MODELS, NAMES):
         lines = [computed for slug in pages for _, computed in results(slug, 0)[0]]
         share = round(100 * sum(lines) / len(lines))
         assert share >= 80, [line for slug in pages for line, ok in results(slug, 0)[0] if not ok]

@@ -758,7 +758,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "general": general,
         "layernorm": layer_normed,
         "initialisation": initialised,
-        "fixed-query": lambda rng: scaling_page(rng) | {"q": coins(3, (-1, 1))[2]},
+        "within-a-row": lambda rng: scaling_page(rng) | {"q": coins(3, (-1, 1))[2]},
         "enumeration": lambda rng: {"q": row(rng, 1, 2), "k": row(rng, 1, 2)},
         "idea": lambda rng: {"q": row(rng, 1, 3), "k": row(rng, 1, 3), "d_k": 3, "sizes": {"i": 3}},
     },
@@ -779,6 +779,7 @@ NAMES: dict[str, dict[str, Draw]] = {
     "learning": {
         "": attention_layer,
         "descent": descent,
+        "step-derived": descent,
         "product": product_rule,
         "checks": differences,
         "counted": shared_signs,
@@ -787,7 +788,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "rules[0]": glorot,
         "rules[1]": kaiming,
         "exercise-kept": kept,
-        "initialisation": started,
+        "start-derived": started,
         "mistake-no-projections": alike,
     },
     "positions": {
@@ -799,10 +800,10 @@ NAMES: dict[str, dict[str, Draw]] = {
     "multi-head": {
         "": heads,
         "two-relations": relations,
-        "join": joined,
-        "one-head": one_head,
+        "exact-difference": joined,
+        "one-head-proof": one_head,
         "too-small": low_rank,
-        "how-many": low_rank,
+        "trade-derived": low_rank,
     },
     "score-functions": {
         "": plain_pair,
@@ -824,7 +825,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "mistake-ddof": ddof,
         "post-pre": blocks,
         "bias": biased,
-        "cost": counted,
+        "cost-counted": counted,
         "network-shares": counted,
         "growth": counted,
     },

@@ -1,4 +1,4 @@
-"""What the symbols of Part 3's derivations stand for, as tests/derivations.py says for the others.
+"""What the symbols of derivations stand for in the chapters on models: see tests/derivations.py.
 
 What a page defines, such as the logits of a decoder, is what the package computes; what it claims,
 such as a gradient, comes from a source of its own: complex steps, enumeration, or a plain sum.
@@ -516,14 +516,14 @@ def both_move(rng: np.random.Generator) -> Names:
     return names | {"s": number(q @ k.T) / d**0.5, "s'": after}
 
 
-PART_3: dict[str, dict[str, Draw]] = {
+MODELS: dict[str, dict[str, Draw]] = {
     "language-model": {
         "": loss,
         "decoder[0]": chained,
         "decoder[1]": decoder,
-        "floor": source,
+        "floor-proof": source,
         "floor-terms": stories,
-        "writing": cut,
+        "cut-derived": cut,
     },
     "cross-attention": {
         "": reading,

@@ -1,4 +1,4 @@
-"""What the functions of Part 3 refuse."""
+"""What the functions of the chapters on models refuse."""
 
 from __future__ import annotations
 
@@ -990,4 +990,4 @@ PRECISION = [
     ),
 ]
 
-PART_3 = [*LANGUAGE, *CROSS, *GENERATION, *PIECES, *LENGTHS, *PRECISION]
+MODELS = [*LANGUAGE, *CROSS, *GENERATION, *PIECES, *LENGTHS, *PRECISION]

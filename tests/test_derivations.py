@@ -21,10 +21,10 @@ from tests import derivations
 from tests.conftest import LANGUAGES, PAGES, ROOT
 from tests.derivations import Names
 from tests.derivations_basics import BASICS
-from tests.derivations_model import PART_3
+from tests.derivations_model import MODELS
 from tests.tex import checked
 
-NAMES = BASICS | derivations.NAMES | PART_3
+NAMES = BASICS | derivations.NAMES | MODELS
 UNREAD = {
     **{"attention-function": 4, "eight-steps": 3, "generation": 1, "learning": 1, "masking": 3},
     **{"matrix-form": 2, "multi-head": 3, "positions": 3, "scaling": 3, "score-functions": 1},

@@ -20,7 +20,7 @@ from attention_docs.transformer_block import BlockParameters
 from tests.conftest import ROOT, report
 from tests.faults import modules
 from tests.refusals import MASKED, Row, a, at_least_one, kind, value, whole
-from tests.refusals_model import PART_3
+from tests.refusals_model import MODELS
 
 COIN = {-1: Fraction(1, 2), 1: Fraction(1, 2)}
 
@@ -676,7 +676,7 @@ ROWS = [
             ),
         ],
     ),
-    *PART_3,
+    *MODELS,
 ]
 
 

@@ -63,7 +63,7 @@ class Length:
 
 def measure(page: Page, results: Sequence[Result]) -> Length:
     """Measure the main line of a page; `results` are those of its blocks, in their order."""
-    opened = list(_walk(page))
+    opened = list(walk_main_line(page))
     running = _read_text(page, opened, beside=False)
     beside = _read_text(page, opened, beside=True)
     count = CHARACTER if page.lang.startswith("zh") else WORD
@@ -102,7 +102,7 @@ def measure(page: Page, results: Sequence[Result]) -> Length:
     )
 
 
-def _walk(page: Page) -> Iterator[tuple[object, bool]]:
+def walk_main_line(page: Page) -> Iterator[tuple[object, bool]]:
     """The pieces of the main line, each with whether it stands in a result."""
     boxes: list[str] = []
     sources = False

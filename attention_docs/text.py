@@ -19,7 +19,7 @@ check_observers: list[Callable[[str, bool], None]] = []
 _STEPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23}
 
 
-def step(array: Any) -> float:
+def find_rounding_step(array: Any) -> float:
     """The rounding step at 1 of an array's dtype; that of float64 for anything else."""
     return _STEPS.get(str(getattr(array, "dtype", "")).removeprefix("torch."), 2.0**-52)
 
@@ -31,7 +31,7 @@ def number(value: Any, spec: str) -> str:
         >>> number(2 / 3, ".4f"), number(-1e-9, ".2f"), number(6.0337e-06, ".2e")
         ('0.6667', '0.00', '6.03e-06')
     """
-    return _number(value, spec, step(value))
+    return _number(value, spec, find_rounding_step(value))
 
 
 def _number(value: Any, spec: str, rounding_step: float) -> str:
@@ -66,31 +66,31 @@ def text(values: Any, spec: str) -> str:
         '[0.50, 0.25]'
     """
     nested = values.tolist() if hasattr(values, "tolist") else values
-    rounding_step = step(values)
-    cells = _map(nested, lambda value: _number(value, spec, rounding_step))
+    rounding_step = find_rounding_step(values)
+    cells = _map_nested(nested, lambda value: _number(value, spec, rounding_step))
     if isinstance(cells, str):
         return cells
-    widths = [max(len(cell) for cell in column) for column in zip(*_rows(cells), strict=True)]
-    return _lines(cells, widths, indent=1)
+    widths = [max(len(cell) for cell in column) for column in zip(*_list_rows(cells), strict=True)]
+    return _format_rows(cells, widths, indent=1)
 
 
-def _map(nested: Any, function: Callable[[Any], str]) -> Any:
+def _map_nested(nested: Any, function: Callable[[Any], str]) -> Any:
     if isinstance(nested, list | tuple):
-        return [_map(one, function) for one in nested]
+        return [_map_nested(one, function) for one in nested]
     return function(nested)
 
 
-def _rows(cells: list[Any]) -> list[list[str]]:
+def _list_rows(cells: list[Any]) -> list[list[str]]:
     if isinstance(cells[0], str):
         return [cells]
-    return [row for block in cells for row in _rows(block)]
+    return [row for block in cells for row in _list_rows(block)]
 
 
-def _lines(cells: list[Any], widths: list[int], indent: int) -> str:
+def _format_rows(cells: list[Any], widths: list[int], indent: int) -> str:
     if isinstance(cells[0], str):
         padded = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
         return f"[{', '.join(padded)}]"
-    deeper = [_lines(block, widths, indent + 1) for block in cells]
+    deeper = [_format_rows(block, widths, indent + 1) for block in cells]
     # A blank line between matrices, none between rows.
     gap = ",\n" + "\n" * (not isinstance(cells[0][0], str)) + " " * indent
     return f"[{gap.join(deeper)}]"

@@ -38,9 +38,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attention_docs.running.block import Running
-from attention_docs.running.imports import with_torch
-from attention_docs.running.record import content
+from attention_docs.running.block import BlockRunner
+from attention_docs.running.imports import find_torch_blocks
+from attention_docs.running.record import describe_text
 from attention_docs.running.result import STEPS, Code
 from attention_docs.running.sections import SectionError, split_sections
 
@@ -75,10 +75,10 @@ class PlaceError(Exception):
 # --- what a site says of its numbers
 
 
-def reader(place: str) -> Read:
+def open_site(place: str) -> Read:
     """How the files of a site are read, by their paths in it."""
     if place.startswith(("http://", "https://")):
-        return lambda name: _fetched(place.rstrip("/") + "/" + name)
+        return lambda name: _fetch(place.rstrip("/") + "/" + name)
     path = Path(place)
     if path.is_dir():
         return lambda name: (path / name).read_bytes()
@@ -89,20 +89,20 @@ def reader(place: str) -> Read:
     names = zipfile.ZipFile(path).namelist()
     above = min((n.removesuffix(NUMBERS) for n in names if n.endswith(NUMBERS)), default="")
 
-    def unpacked(name: str) -> bytes:
+    def read_member(name: str) -> bytes:
         with zipfile.ZipFile(path) as archive:
             return archive.read(above + name)
 
-    return unpacked
+    return read_member
 
 
-def _fetched(url: str) -> bytes:
+def _fetch(url: str) -> bytes:
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
         whole: bytes = answer.read()
     return whole
 
 
-def fetched(read: Read, name: str) -> bytes:
+def read_file(read: Read, name: str) -> bytes:
     """A file of a site; PlaceError where it is not there."""
     try:
         return read(name)
@@ -111,7 +111,7 @@ def fetched(read: Read, name: str) -> bytes:
         raise PlaceError(f"wanted {name} of the site, got {told}") from None
 
 
-def parsed(raw: bytes) -> Document:
+def parse_document(raw: bytes) -> Document:
     """The content of numbers.json; PlaceError for any other file."""
     try:
         document = json.loads(raw)
@@ -119,16 +119,16 @@ def parsed(raw: bytes) -> Document:
         raise PlaceError(f"{NUMBERS} must be JSON, got {error}") from None
     if not isinstance(document, dict):
         raise PlaceError(f"{NUMBERS} must be an object, got {type(document).__name__}")
-    _must_hold(document, SHAPE, NUMBERS)
+    _check_kind(document, SHAPE, NUMBERS)
     for slug, blocks in document["pages"].items():
-        if not _nested(blocks, [[str]]):
+        if not _is_nested(blocks, [[str]]):
             raise PlaceError(
                 f"{NUMBERS} must hold lists of sections for {slug}, got {blocks!r:.80}"
             )
-    if not document["languages"] or not _nested(document["languages"], [str]):
+    if not document["languages"] or not _is_nested(document["languages"], [str]):
         raise PlaceError(f"{NUMBERS} must name languages, got {document['languages']!r:.80}")
     for slug, tables in document["strings"].items():
-        if not isinstance(tables, dict) or not _nested([*tables.values()], [dict]):
+        if not isinstance(tables, dict) or not _is_nested([*tables.values()], [dict]):
             raise PlaceError(
                 f"{NUMBERS} must hold tables of strings for {slug}, got {tables!r:.80}"
             )
@@ -137,18 +137,18 @@ def parsed(raw: bytes) -> Document:
         kind = record.get("kind") if isinstance(record, dict) else None
         if kind not in FIELDS:
             raise PlaceError(f"{where} must be an output or an inline value, got {record!r:.80}")
-        _must_hold(record, {"text": str, "values": list, "sha256": str} | FIELDS[kind], where)
+        _check_kind(record, {"text": str, "values": list, "sha256": str} | FIELDS[kind], where)
     return document
 
 
-def _nested(found: Any, wanted: Any) -> bool:
+def _is_nested(found: Any, wanted: Any) -> bool:
     """Whether something is lists of lists … of one kind."""
     if isinstance(wanted, list):
-        return isinstance(found, list) and all(_nested(one, wanted[0]) for one in found)
+        return isinstance(found, list) and all(_is_nested(one, wanted[0]) for one in found)
     return isinstance(found, wanted)
 
 
-def _must_hold(found: Mapping[str, Any], wanted: Mapping[str, type], where: str) -> None:
+def _check_kind(found: Mapping[str, Any], wanted: Mapping[str, type], where: str) -> None:
     for name, kind in wanted.items():
         if not isinstance(found.get(name), kind):
             got = type(found[name]).__name__ if name in found else "nothing"
@@ -249,7 +249,7 @@ def touched(document: Document, read: Read) -> Iterator[tuple[Document, str]]:
     place = operator.itemgetter("page", "lang", "slug")
     for (page, lang, slug), found in itertools.groupby(document["records"], place):
         try:
-            shown = Shown(fetched(read, f"{page.strip('/')}/index.html".lstrip("/")).decode())
+            shown = Shown(read_file(read, f"{page.strip('/')}/index.html".lstrip("/")).decode())
         except PlaceError as error:
             yield from ((record, str(error)) for record in found)
             continue
@@ -321,15 +321,15 @@ class Outcome:
     missing: str = ""
 
 
-def job(slug: str, document: Document, read: Read) -> Job:
+def make_job(slug: str, document: Document, read: Read) -> Job:
     """A page to run; PlaceError where a listing is missing or is not the one that was run."""
     texts: dict[str, str] = {}
 
-    def code(place: str) -> Code:
+    def read_code(place: str) -> Code:
         name, _, section = place.partition(":")
         path = LISTINGS + name
         if name not in texts:
-            raw = fetched(read, path.removeprefix("docs/"))
+            raw = read_file(read, path.removeprefix("docs/"))
             if hashlib.sha256(raw).hexdigest() != document["sha256"].get(path):
                 raise PlaceError(f"{path} is not the file that the site was built from")
             texts[name] = raw.decode("utf-8")
@@ -339,7 +339,7 @@ def job(slug: str, document: Document, read: Read) -> Job:
             raise PlaceError(f"{path} must hold the section {section}, got {error}") from None
         return Code(found, path, first_line)
 
-    blocks = [[code(place) for place in block] for block in document["pages"][slug]]
+    blocks = [[read_code(place) for place in block] for block in document["pages"][slug]]
     values: list[set[tuple[str, str]]] = [set() for _ in blocks]
     for record in document["records"]:
         inline = record["kind"] == "inline" and record["slug"] == slug
@@ -355,12 +355,12 @@ def job(slug: str, document: Document, read: Read) -> Job:
     )
 
 
-def run(job: Job) -> list[Outcome]:
+def run_job(job: Job) -> list[Outcome]:
     """Run the blocks of a page in order; without torch, those that need it are left out."""
     warnings.simplefilter("ignore")  # other versions may warn of other things
-    running = Running(job.languages, strings=job.strings, locales=job.locales)
+    running = BlockRunner(job.languages, strings=job.strings, locales=job.locales)
     codes = ["\n".join(code.code for code in block) for block in job.blocks]
-    heavy = with_torch(codes) if find_spec("torch") is None else [False] * len(codes)
+    heavy = find_torch_blocks(codes) if find_spec("torch") is None else [False] * len(codes)
     found: list[Outcome] = []
     failed = ""
     for number, (block, values) in enumerate(zip(job.blocks, job.values, strict=True), start=1):
@@ -375,19 +375,19 @@ def run(job: Job) -> list[Outcome]:
             failed = f"block {number} failed: {result.error.splitlines()[0]}"
             found.append(Outcome(fault=failed))
             continue
-        result = running.evaluated(result, values)
+        result = running.add_values(result, values)
         errors = {one: error.splitlines()[0] for one, error in result.value_errors.items()}
         found.append(
             Outcome(
-                {lang: result.text_in(lang) for lang in job.languages},
+                {lang: result.get_text(lang) for lang in job.languages},
                 {lang: drawing.alt for lang, drawing in result.figure.items()},
-                {lang: {**result.values_in(lang), **errors} for lang in job.languages},
+                {lang: {**result.get_values(lang), **errors} for lang in job.languages},
             )
         )
     return found
 
 
-def outcomes(document: Document, read: Read, workers: int | None = None) -> dict[str, Any]:
+def run_pages(document: Document, read: Read, workers: int | None = None) -> dict[str, Any]:
     """What the blocks of each page give here, or in one word why the page cannot be run.
 
     Each page has a fresh process of its own, as in the build.
@@ -397,7 +397,7 @@ def outcomes(document: Document, read: Read, workers: int | None = None) -> dict
     for slug, blocks in document["pages"].items():
         try:
             if blocks:
-                jobs.append(job(slug, document, read))
+                jobs.append(make_job(slug, document, read))
         except PlaceError as error:
             found[slug] = str(error)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in the build: sums have one order
@@ -405,13 +405,13 @@ def outcomes(document: Document, read: Read, workers: int | None = None) -> dict
     context = multiprocessing.get_context("spawn")
     most = min(len(jobs), workers or os.cpu_count() or 1) or 1
 
-    def alone(one: Job) -> list[Outcome]:
+    def run_alone(one: Job) -> list[Outcome]:
         # A pool for each: one pool of processes for one task each can wait for ever (CPython 3.11).
         with ProcessPoolExecutor(1, context) as fresh:
-            return fresh.submit(run, one).result()
+            return fresh.submit(run_job, one).result()
 
     with ThreadPoolExecutor(most) as pool:
-        waiting = {one.slug: pool.submit(alone, one) for one in jobs}
+        waiting = {one.slug: pool.submit(run_alone, one) for one in jobs}
         for slug, future in waiting.items():
             try:
                 found[slug] = future.result()
@@ -439,7 +439,7 @@ class Verdict:
         )
 
 
-def verdicts(
+def compare_records(
     document: Document, found: Mapping[str, Any], pages: Iterable[tuple[Document, str]] = ()
 ) -> Iterator[Verdict]:
     """What has become of each value of a site; `pages` tell how they differ from numbers.json."""
@@ -448,7 +448,7 @@ def verdicts(
     for record in document["records"]:
         place = record["lang"], record["slug"], record["id"]
         blocks = found.get(record["slug"], [])
-        state, reason = _compared(record, blocks, counts[record["lang"]])
+        state, reason = _compare_record(record, blocks, counts[record["lang"]])
         if shown := on_pages.pop(place, ""):
             state, reason = DIFFERS, f"{reason}; {shown}" if state == DIFFERS else shown
         yield Verdict(record["slug"], record["lang"], record["id"], state, reason)
@@ -487,13 +487,13 @@ def count_site(document: Document, lang: str) -> dict[str, str]:
     return {f"site.{name}": str(number) for name, number in found.items()}
 
 
-def _compared(record: Document, blocks: Any, counts: Mapping[str, str]) -> tuple[str, str]:
+def _compare_record(record: Document, blocks: Any, counts: Mapping[str, str]) -> tuple[str, str]:
     """The state of one record, and the reason."""
     text = record["text"]
-    if content(text) != {name: record[name] for name in ("text", "values", "sha256")}:
+    if describe_text(text) != {name: record[name] for name in ("text", "values", "sha256")}:
         return DIFFERS, 'its "values" or "sha256" are not those of its "text"'
     if record.get("expression") in counts:
-        return _same(text, counts[record["expression"]])
+        return _find_difference(text, counts[record["expression"]])
     if isinstance(blocks, str):
         return DIFFERS, blocks
     if not 0 < record["block"] <= len(blocks):
@@ -503,12 +503,16 @@ def _compared(record: Document, blocks: Any, counts: Mapping[str, str]) -> tuple
         return (NOT_RUN, block.missing) if block.missing else (DIFFERS, block.fault)
     lang = record["lang"]
     if record["kind"] == "inline":
-        return _same(text, block.values[lang][record["expression"], record["format"]])
-    state, reason = _same(text, block.text[lang])
-    return (state, reason) if reason else _same(record["figure"], block.figure.get(lang, ""))
+        return _find_difference(text, block.values[lang][record["expression"], record["format"]])
+    state, reason = _find_difference(text, block.text[lang])
+    return (
+        (state, reason)
+        if reason
+        else _find_difference(record["figure"], block.figure.get(lang, ""))
+    )
 
 
-def _same(there: str, here: str) -> tuple[str, str]:
+def _find_difference(there: str, here: str) -> tuple[str, str]:
     """Whether two texts are equal; if not, the first line in which they differ."""
     if there == here:
         return EQUAL, ""
@@ -522,7 +526,7 @@ def _same(there: str, here: str) -> tuple[str, str]:
 # --- telling
 
 
-def surroundings(document: Document) -> Iterator[str]:
+def compare_surroundings(document: Document) -> Iterator[str]:
     """What is not as it was in the build: versions, files of the package, the lock."""
     for name, built in document["versions"].items():
         try:
@@ -542,7 +546,7 @@ def surroundings(document: Document) -> Iterator[str]:
             yield f"{path}: not the file that the site was built from"
 
 
-def told(found: Sequence[Verdict], everything: bool) -> Iterator[str]:
+def format_report(found: Sequence[Verdict], everything: bool) -> Iterator[str]:
     """The report: each value that is not equal, page by page the counts, and the sum."""
     reasons: Counter[tuple[str, str]] = Counter()
     for one in found:
@@ -564,18 +568,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("place", help="folder, archive or address of a site")
-    parser.add_argument("--all", action="store_true", help="tell the equal values too")
+    parser.add_argument("--all", action="store_true", help="report equal values too")
     chosen = parser.parse_args(arguments)
     try:
-        read = reader(chosen.place)
-        document = parsed(fetched(read, NUMBERS))
+        read = open_site(chosen.place)
+        document = parse_document(read_file(read, NUMBERS))
     except PlaceError as error:
         print(error, file=sys.stderr)
         return 2
-    for line in surroundings(document):
+    for line in compare_surroundings(document):
         print(line)
-    found = list(verdicts(document, outcomes(document, read), touched(document, read)))
-    for line in told(found, chosen.all):
+    found = list(compare_records(document, run_pages(document, read), touched(document, read)))
+    for line in format_report(found, chosen.all):
         print(line)
     states = {one.state for one in found}
     return 1 if DIFFERS in states else 3 if NOT_RUN in states else 0

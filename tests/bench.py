@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from attention_docs.site import export  # noqa: E402
 from attention_docs.site.build import Build  # noqa: E402
 from attention_docs.site.read.pieces import Box  # noqa: E402
-from attention_docs.site.render.weave import Woven  # noqa: E402
+from attention_docs.site.render.assembled_page import AssembledPage  # noqa: E402
 from tests.conftest import LANGUAGES  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
@@ -41,7 +41,7 @@ NEVER = float("inf")
 # --- variants of the project ----------------------------------------------------------------
 
 
-def copy(target: Path, made: bool = False) -> Path:
+def copy_project(target: Path, made: bool = False) -> Path:
     """The project with one more output, which shows a listing's and a module's edit.
 
     Without the language that is `made` from another one: nothing else could make it.
@@ -54,45 +54,47 @@ def copy(target: Path, made: bool = False) -> Path:
         config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
         (target / "mkdocs.yml").write_text(config, encoding="utf-8")
     (target / MARK).write_text("MARK = 0\n")
-    start = first_section((target / LISTING).read_text(encoding="utf-8"))
+    start = find_first_section((target / LISTING).read_text(encoding="utf-8"))
     mark = f'{start}from attention_docs.mark import MARK\n\nprint("mark", MARK, "listing", 0)\n\n'
-    replace(target / LISTING, start, mark)
+    replace_text(target / LISTING, start, mark)
     return target
 
 
-def first_section(code: str) -> str:
+def find_first_section(code: str) -> str:
     """The line that begins the first section of a listing."""
     return re.findall(r"# --8<-- \[start:.*\]\n", code)[0]
 
 
-def replace(path: Path, old: str, new: str) -> None:
+def replace_text(path: Path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     if old not in text:
         sys.exit(f"{old!r} is not in {path}")
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
-def without_execution(target: Path, stock: bool = False) -> Path:
+def remove_execution(target: Path, stock: bool = False) -> Path:
     """The same pages with code, outputs, figures and numbers as text: nothing is left to run.
 
     In stock pages, boxes are those of Markdown's own extension too.
     """
-    copy(target)
+    copy_project(target)
     command = [sys.executable, "tests/bench.py", "flatten", *["stock"][:stock]]
-    subprocess.run(command, cwd=target, check=True, env=environment(target))  # the copy's package
-    replace(target / "mkdocs.yml", "anchors: warn", "anchors: ignore")  # outputs are text now
+    subprocess.run(
+        command, cwd=target, check=True, env=make_environment(target)
+    )  # the copy's package
+    replace_text(target / "mkdocs.yml", "anchors: warn", "anchors: ignore")  # outputs are text now
     if stock:
-        without_plugin(target)
+        remove_plugin(target)
         return target
     # All checks are made as ever, and refuse nothing: such pages are what they should refuse.
     ends = "        self.executor.plan(self.all)\n"
     build = target / "attention_docs" / "site" / "build.py"
-    replace(build, ends, f"        self.failures.clear()\n{ends}")
-    stamp(target)
+    replace_text(build, ends, f"        self.failures.clear()\n{ends}")
+    stamp_pages(target)
     return target
 
 
-def flatten(project: Path, stock: bool) -> None:
+def write_results_into_pages(project: Path, stock: bool) -> None:
     """Put what the blocks of a project print into its pages."""
     build = Build(project, print)
     build.read()
@@ -101,31 +103,33 @@ def flatten(project: Path, stock: bool) -> None:
     if failures:
         sys.exit("\n".join(map(str, failures)))
     if not stock:
-        export._box = box_as_written
+        export._export_box = write_box
     for page in build.all:
-        woven = build.assemble(page)
+        assembled = build.assemble(page)
         if page.slug != "mistakes":  # the gallery holds outputs; other lists are of titles
-            woven.expand = lambda request: None
+            assembled.expand = lambda request: None
         front = "\n".join(page.lines[: page.body_line])
-        (project / page.path).write_text(f"{front}\n{export.markdown(woven)}", encoding="utf-8")
+        (project / page.path).write_text(
+            f"{front}\n{export.export_markdown(assembled)}", encoding="utf-8"
+        )
 
 
-def box_as_written(box: Box, _: Woven) -> list[str]:
+def write_box(box: Box, _: AssembledPage) -> list[str]:
     """A box's head in the words of this site, which the gallery makes for each box too."""
     head = f"{box.slashes} {box.kind} | {box.title}".rstrip(" |")
     return [head, *(f"    {name}: {json.dumps(said)}" for name, said in box.options.items())]
 
 
-def without_plugin(target: Path) -> None:
+def remove_plugin(target: Path) -> None:
     config = (target / "mkdocs.yml").read_text(encoding="utf-8")
     ours = re.compile(r"^  (?:- attention-docs|custom_dir:).*\n", re.M)
     (target / "mkdocs.yml").write_text(ours.sub("", config))
 
 
-def stock_executed(target: Path) -> Path:
+def use_stock_executor(target: Path) -> Path:
     """The pages as markdown-exec and snippets run them: a session per page and language."""
-    copy(target)
-    without_plugin(target)
+    copy_project(target)
+    remove_plugin(target)
     config = (target / "mkdocs.yml").read_text(encoding="utf-8")
     config = config.replace(
         "plugins:\n", "plugins:\n  - markdown-exec:\n      languages: [python]\n"
@@ -140,15 +144,15 @@ def stock_executed(target: Path) -> Path:
     return target
 
 
-def grown(target: Path, times: int) -> Path:
+def multiply_chapters(target: Path, times: int) -> Path:
     """The project with every chapter that runs code there `times` times."""
-    copy(target)
+    copy_project(target)
     nav = ""
     for listing in sorted((target / "docs" / "listings").glob("*.py")):
         for number in range(1, times):
             slug = f"{listing.stem}-{number}"
             code = listing.read_text(encoding="utf-8")
-            start = first_section(code)  # other code, so that no copy reuses another's result
+            start = find_first_section(code)  # other code, so that no copy reuses another's result
             code = code.replace(start, f"{start}copy = {number}\n", 1)
             listing.with_name(f"{slug}.py").write_text(code, encoding="utf-8")
             module = target / "attention_docs" / f"{listing.stem.replace('-', '_')}.py"
@@ -159,25 +163,25 @@ def grown(target: Path, times: int) -> Path:
                 text = page.read_text(encoding="utf-8").replace(f'"{listing.name}:', f'"{slug}.py:')
                 page.with_name(f"{slug}.md").write_text(text, encoding="utf-8")
             nav += f"  - {slug}.md\n"
-    replace(target / "mkdocs.yml", "nav:\n", "nav:\n" + nav)
-    stamp(target)
+    replace_text(target / "mkdocs.yml", "nav:\n", "nav:\n" + nav)
+    stamp_pages(target)
     return target
 
 
-def stamp(project: Path) -> None:
+def stamp_pages(project: Path) -> None:
     """Declare the Chinese pages of a changed copy up to date."""
     command = [sys.executable, "-m", "attention_docs.site.read.confirm", "--all"]
-    subprocess.run(command, cwd=project, check=True, env=environment(project))
+    subprocess.run(command, cwd=project, check=True, env=make_environment(project))
 
 
 # --- builds ---------------------------------------------------------------------------------
 
 
-def environment(project: Path) -> dict[str, str]:
+def make_environment(project: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(project), "NO_MKDOCS_2_WARNING": "1"}
 
 
-def build(project: Path) -> tuple[float, float]:
+def measure_build(project: Path) -> tuple[float, float]:
     """Seconds, and megabytes of the largest process, of one `mkdocs build`."""
     measure = (
         "import resource, subprocess, sys; code = subprocess.call(sys.argv[1:]);"
@@ -187,7 +191,7 @@ def build(project: Path) -> tuple[float, float]:
     start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", measure, *command],
-        cwd=project, env=environment(project), capture_output=True, text=True, check=False,
+        cwd=project, env=make_environment(project), capture_output=True, text=True, check=False,
     )  # fmt: skip
     seconds = time.perf_counter() - start
     if done.returncode:
@@ -195,11 +199,11 @@ def build(project: Path) -> tuple[float, float]:
     return seconds, float(done.stdout.split()[-1])
 
 
-def nothing(_: Path, __: int) -> None:
+def keep_project(_: Path, __: int) -> None:
     """Leave the project as it is: a warm build."""
 
 
-def forget(project: Path, _: int) -> None:
+def clear_cache(project: Path, _: int) -> None:
     """Throw all results away: a cold build."""
     shutil.rmtree(project / ".cache", ignore_errors=True)
 
@@ -211,18 +215,18 @@ def edit_package(project: Path, number: int) -> None:
     path.write_text(f"{text}\n# edit {time.time()} {number}\n", encoding="utf-8")
 
 
-def ratio(
+def measure_ratio(
     project: Path, other: Path, before: Callable[[Path, int], None], runs: int = RUNS
 ) -> tuple[str, str]:
     """The median of the pairs' ratios, and the median seconds of both.
 
-    What is compared with has kept nothing: all of its pages are made anew.
+    The other project has an empty cache: all of its pages are rendered.
     """
     pairs = []
     for number in range(runs):
         before(project, number)
-        forget(other, number)
-        pairs.append((build(project)[0], build(other)[0]))
+        clear_cache(other, number)
+        pairs.append((measure_build(project)[0], measure_build(other)[0]))
     a, b = (statistics.median(column) for column in zip(*pairs, strict=True))
     return f"{statistics.median(a / b for a, b in pairs):.2f}", f"{a:.1f} s / {b:.1f} s"
 
@@ -240,7 +244,7 @@ class Server:
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
         command = [sys.executable, "-m", "mkdocs", "serve", "-q", "-a", self.address]
         self.process = subprocess.Popen(
-            command, cwd=project, env=environment(project), stderr=subprocess.DEVNULL
+            command, cwd=project, env=make_environment(project), stderr=subprocess.DEVNULL
         )
         self.up = self.wait("<article", 600)
         time.sleep(3)  # the watcher starts after the server answers
@@ -258,7 +262,7 @@ class Server:
             time.sleep(0.01)
         return NEVER
 
-    def edits(self, path: str, pattern: str, new: str, shown: str) -> float:
+    def measure_edits(self, path: str, pattern: str, new: str, shown: str) -> float:
         """The median over saves that replace the pattern; `{}` is the number of the edit."""
         seconds = []
         for number in range(1, RUNS + 1):
@@ -285,18 +289,20 @@ SAVES = {
 }
 
 
-def saves(project: Path, names: list[str]) -> dict[str, float]:
+def measure_saves(project: Path, names: list[str]) -> dict[str, float]:
     """Seconds until the server answers, and from each kind of save to the page."""
     files = [project / SAVES[name][0] for name in names]
     texts = [file.read_text(encoding="utf-8") for file in files]
     with Server(project) as server:
-        found = {"up": server.up} | {name: server.edits(*SAVES[name]) for name in names}
-    for file, text in zip(files, texts, strict=True):  # `build` refuses a page without its twin
+        found = {"up": server.up} | {name: server.measure_edits(*SAVES[name]) for name in names}
+    for file, text in zip(
+        files, texts, strict=True
+    ):  # `measure_build` refuses a page without its twin
         file.write_text(text, encoding="utf-8")
     return found
 
 
-def compared(ours: float, theirs: float) -> tuple[str, str]:
+def compare_times(ours: float, theirs: float) -> tuple[str, str]:
     if theirs == NEVER:
         return "–", f"{ours:.2f} s / never"
     return f"{ours / theirs:.2f}", f"{ours:.2f} s / {theirs:.2f} s"
@@ -310,58 +316,68 @@ def main() -> None:
     print(f"{os.cpu_count()} cores, medians of {RUNS} runs\n")
     print("| what | ratio | seconds or megabytes |\n|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for what, (share, figures) in rows(Path(folder)):
+        for what, (share, figures) in measure_rows(Path(folder)):
             print(f"| {what} | {share} | {figures} |", flush=True)
 
 
-def rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
+def measure_rows(base: Path) -> Iterator[tuple[str, tuple[str, str]]]:
     """What is measured, one row after the other: its name, the ratio, the figures."""
-    ours, plain = copy(base / "ours"), without_execution(base / "plain")
-    bare = without_execution(base / "stock", stock=True)
-    memory = {"cold": build(ours)[1], "warm": build(ours)[1], "plain": build(plain)[1]}
-    yield "cold build / no execution", ratio(ours, plain, forget)
-    yield "warm build / no execution", ratio(ours, plain, nothing)
-    yield "warm build / stock without execution", ratio(ours, bare, nothing)
-    yield "cold build / without Traditional Chinese", both_cold(copy(base / "all", True), ours)
-    yield "build after a package edit / no execution", ratio(ours, plain, edit_package)
+    ours, plain = copy_project(base / "ours"), remove_execution(base / "plain")
+    bare = remove_execution(base / "stock", stock=True)
+    memory = {
+        "cold": measure_build(ours)[1],
+        "warm": measure_build(ours)[1],
+        "plain": measure_build(plain)[1],
+    }
+    yield "cold build / no execution", measure_ratio(ours, plain, clear_cache)
+    yield "warm build / no execution", measure_ratio(ours, plain, keep_project)
+    yield "warm build / stock without execution", measure_ratio(ours, bare, keep_project)
+    yield (
+        "cold build / without Traditional Chinese",
+        build_both_cold(copy_project(base / "all", True), ours),
+    )
+    yield "build after a package edit / no execution", measure_ratio(ours, plain, edit_package)
     for kind in ("cold", "warm"):
         figures = f"{memory[kind]:.0f} MB / {memory['plain']:.0f} MB"
         yield (
             f"peak memory, {kind} / no execution",
             (f"{memory[kind] / memory['plain']:.2f}", figures),
         )
-    mine = saves(ours, list(SAVES))
-    theirs = saves(bare, ["prose"])
-    yield "`serve` up / stock without execution", compared(mine["up"], theirs["up"])
-    prose = compared(mine["prose"], theirs["prose"])
+    mine = measure_saves(ours, list(SAVES))
+    theirs = measure_saves(bare, ["prose"])
+    yield "`serve` up / stock without execution", compare_times(mine["up"], theirs["up"])
+    prose = compare_times(mine["prose"], theirs["prose"])
     yield "prose edit to page / stock without execution", prose
     for times in (4, 16):
-        large = grown(base / f"grown{times}", times)
-        yield f"cold build, {times} × the chapters / 1 ×", both_cold(large, ours)
-        yield f"warm build, {times} × the chapters / 1 ×", both_warm(large, ours)
-        again = saves(large, ["prose"])["prose"]
-        yield f"prose edit to page, {times} × the chapters / 1 ×", compared(again, mine["prose"])
+        large = multiply_chapters(base / f"grown{times}", times)
+        yield f"cold build, {times} × the chapters / 1 ×", build_both_cold(large, ours)
+        yield f"warm build, {times} × the chapters / 1 ×", build_both_warm(large, ours)
+        again = measure_saves(large, ["prose"])["prose"]
+        yield (
+            f"prose edit to page, {times} × the chapters / 1 ×",
+            compare_times(again, mine["prose"]),
+        )
         shutil.rmtree(large)
-    executed = stock_executed(base / "executed")
-    markdown_exec = saves(executed, list(SAVES))
+    executed = use_stock_executor(base / "executed")
+    markdown_exec = measure_saves(executed, list(SAVES))
     for name in SAVES:
         yield (
             f"{name} edit to page / stock markdown-exec",
-            compared(mine[name], markdown_exec[name]),
+            compare_times(mine[name], markdown_exec[name]),
         )
 
 
-def both_warm(large: Path, small: Path) -> tuple[str, str]:
-    a, b = build(large)[0], build(small)[0]
+def build_both_warm(large: Path, small: Path) -> tuple[str, str]:
+    a, b = measure_build(large)[0], measure_build(small)[0]
     return f"{a / b:.2f}", f"{a:.1f} s / {b:.1f} s"
 
 
-def both_cold(large: Path, small: Path) -> tuple[str, str]:
-    forget(large, 0)
-    forget(small, 0)
-    a, b = build(large)[0], build(small)[0]
+def build_both_cold(large: Path, small: Path) -> tuple[str, str]:
+    clear_cache(large, 0)
+    clear_cache(small, 0)
+    a, b = measure_build(large)[0], measure_build(small)[0]
     return f"{a / b:.2f}", f"{a:.1f} s / {b:.1f} s"
 
 
 if __name__ == "__main__":
-    flatten(Path.cwd(), "stock" in sys.argv) if "flatten" in sys.argv else main()
+    write_results_into_pages(Path.cwd(), "stock" in sys.argv) if "flatten" in sys.argv else main()

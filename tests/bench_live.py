@@ -76,7 +76,7 @@ DRAG = """async (n) => {
 }""".replace("SETTLED", SETTLED)
 
 
-def measured(base: str) -> Iterator[tuple[str, str]]:
+def measure_page(base: str) -> Iterator[tuple[str, str]]:
     """The rows: what, and its figures."""
     from playwright.sync_api import sync_playwright
 
@@ -86,7 +86,7 @@ def measured(base: str) -> Iterator[tuple[str, str]]:
         for _ in range(RUNS):
             context = browser.new_context()
             context.set_default_timeout(300_000)
-            tab, requests = _open(context, base)
+            tab, requests = _open_page(context, base)
             before = len(requests)
             cold.append(tab.evaluate(PRESS, [BLOCK, OLD, NEW]) / 1000)
             asked.append(len(requests) - before)
@@ -101,7 +101,7 @@ def measured(base: str) -> Iterator[tuple[str, str]]:
             for n in range(12):
                 drags.append(tab.evaluate(DRAG, n % 5 + 2))
             tab.close()
-            tab, _requests = _open(context, base)
+            tab, _requests = _open_page(context, base)
             warm.append(tab.evaluate(PRESS, [BLOCK, OLD, NEW]) / 1000)
             context.close()
         browser.close()
@@ -119,7 +119,7 @@ def measured(base: str) -> Iterator[tuple[str, str]]:
     )
 
 
-def _open(context: Any, base: str) -> tuple[Any, list[Any]]:
+def _open_page(context: Any, base: str) -> tuple[Any, list[Any]]:
     tab = context.new_page()
     requests: list[Any] = []
     tab.on("requestfinished", lambda request: requests.append(request))
@@ -137,7 +137,7 @@ def main(site: Path) -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print("\n| live pages | median |\n|---|---|", flush=True)
-        for what, figures in measured(f"http://127.0.0.1:{server.server_port}"):
+        for what, figures in measure_page(f"http://127.0.0.1:{server.server_port}"):
             print(f"| {what} | {figures} |", flush=True)
         server.shutdown()
 

@@ -15,18 +15,18 @@ from typing import Any
 import pytest
 from markdown import Markdown
 
-from attention_docs.running.block import Running
+from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Code, Result
 from attention_docs.site.build import Build
 from attention_docs.site.publish import numbers
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.extension import SiteExtension
-from tests.conftest import ROOT, folder_of
+from tests.conftest import ROOT, find_page_folder
 
 EXTENSIONS = ("arithmatex", "details", "highlight", "superfences")
 
 
-def built() -> Build:
+def read_build() -> Build:
     """The project, with all results of the package as it lies on disk."""
     build = Build(ROOT, lambda warning: None)
     build.read()
@@ -35,15 +35,15 @@ def built() -> Build:
     return build
 
 
-def printed(build: Build, slug: str) -> list[Result]:
+def run_blocks(build: Build, slug: str) -> list[Result]:
     """What a page's blocks give in this process; the list ends with one that fails."""
     chain = build.executor.by_path[build.pages["en"][slug].path]
-    running, found = Running(build.written), []
+    running, found = BlockRunner(build.written), []
     for block, values in zip(chain.blocks, chain.values, strict=True):
         sections = [Code(one.code, str(one.listing), one.first_line) for one in block.sections]
         result = running.run(sections)
         if not result.error:
-            result = running.evaluated(result, sorted(values))
+            result = running.add_values(result, sorted(values))
         found.append(result)
         if result.error or result.value_errors:
             break
@@ -59,16 +59,16 @@ class Site:
         assert known is not None
         # Who calls and who draws is not known here.
         build.executor.by_path[page.path].known = [
-            Result(**{**vars(old), **_shown(new)})
+            Result(**{**vars(old), **_hide_error(new)})
             for old, new in zip(known, results, strict=True)
             if old
         ]
         self.folder = Path(tempfile.mkdtemp(prefix="chapter-"))
-        self.records = [r for one in build.all for r in _records(build, one)]
+        self.records = [r for one in build.all for r in _make_records(build, one)]
         self.results = numbers.results(build.pages["en"].values())
-        target = folder_of(self.folder, "en", slug) / "index.html"
+        target = find_page_folder(self.folder, "en", slug) / "index.html"
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_html(build, page), encoding="utf-8")
+        target.write_text(_render_page(build, page), encoding="utf-8")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
@@ -88,23 +88,23 @@ class Site:
         return value
 
 
-def _shown(result: Result) -> dict[str, Any]:
+def _hide_error(result: Result) -> dict[str, Any]:
     return {"text": result.text, "figure": result.figure, "values": result.values}
 
 
-def _records(build: Build, page: Page) -> list[dict[str, Any]]:
+def _make_records(build: Build, page: Page) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(
-        f"[{numbers.as_lines(numbers.records(build.address(page), build.assemble(page)))}]"
+        f"[{numbers.format_lines(numbers.make_records(build.address(page), build.assemble(page)))}]"
     )
     return found
 
 
-def _html(build: Build, page: Page) -> str:
+def _render_page(build: Build, page: Page) -> str:
     """A page as Markdown makes it, without the theme."""
     extension = SiteExtension()
-    extension.woven = build.assemble(page)
-    fence = {"name": "python", "class": "python", "validator": extension.fences}
-    fences = {"custom_fences": [fence | {"format": extension.lay_out}]}
+    extension.assembled = build.assemble(page)
+    fence = {"name": "python", "class": "python", "validator": extension.accepts_fence}
+    fences = {"custom_fences": [fence | {"format": extension.format_block}]}
     plain = ["admonition", "attr_list", "md_in_html", "tables", "toc"]
     md = Markdown(
         extensions=[*plain, *(f"pymdownx.{name}" for name in EXTENSIONS), extension],
@@ -114,5 +114,5 @@ def _html(build: Build, page: Page) -> str:
             "pymdownx.superfences": fences,
         },
     )
-    content = md.convert(extension.woven.markdown())
+    content = md.convert(extension.assembled.render_markdown())
     return f"<!doctype html><html><body><article>{content}</article></body></html>"

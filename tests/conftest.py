@@ -32,13 +32,17 @@ from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
 from attention_docs.site.run.imports import Modules
 from tests import values
 
 ROOT = Path(__file__).parents[1]
-BUILT = tuple(one for one in settings(ROOT).languages if one not in settings(ROOT).partial)
-LANGUAGES = settings(ROOT).written  # what is made from these has its own tests: test_script.py
+BUILT = tuple(
+    one for one in read_settings(ROOT).languages if one not in read_settings(ROOT).partial
+)
+LANGUAGES = read_settings(
+    ROOT
+).source_languages  # what is made from these has its own tests: test_script.py
 TAGS = {"en": "en", "zh": "zh-Hans", "zh-hant": "zh-Hant"}  # what HTML calls them
 PAGES = ROOT / "docs" / "en"
 SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
@@ -49,7 +53,7 @@ each_language = pytest.mark.parametrize("lang", LANGUAGES)
 # Chromium without windows draws the same with two thirds of the work.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.missing(ROOT / ".cache")
+LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.find_missing(ROOT / ".cache")
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
 UNASSERTED = pytest.StashKey[list[str]]()
@@ -95,7 +99,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     if ASKED:
         names = inspect.signature(pyfuncitem.obj).parameters
         again = partial(pyfuncitem.obj, **{name: pyfuncitem.funcargs[name] for name in names})
-        pyfuncitem.user_properties.append(("noticed", values.noticed(again, [*ASKED])))
+        pyfuncitem.user_properties.append(("noticed", values.find_noticed_changes(again, [*ASKED])))
     return result
 
 
@@ -111,16 +115,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """A run fails where a number in a sentence is asserted by no test of its page."""
     config = session.config
     chosen = config.option.keyword or config.option.markexpr or "::" in "".join(config.args)
-    base = shared_folder(session) / "site"
+    base = find_shared_folder(session) / "site"
     built = not hasattr(config, "workerinput") and (base / "numbers.json").is_file()
     if chosen or not built or session.exitstatus:
         return  # a test that did not run, or failed, has noticed nothing
     read = reader(base)
     config.stash[UNASSERTED] = found = [
         message
-        for slug in values.slugs(ROOT)
+        for slug in values.list_slugs(ROOT)
         if (file := values.test_file(slug)) in FILES or not (ROOT / file).is_file()
-        for message in values.left_over(read("en", slug), NOTICED)
+        for message in values.find_unasserted(read("en", slug), NOTICED)
     ]
     if found:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -155,7 +159,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     alone has nothing to do meanwhile, or its own page in the place of the site, as mutants have."""
     wanted = any("site" in getattr(item, "fixturenames", ()) for item in session.items)
     if wanted and get_xdist_worker_id(session) == "gw0":
-        threading.Thread(target=site_built, args=[shared_folder(session)], daemon=True).start()
+        threading.Thread(
+            target=build_elsewhere, args=[find_shared_folder(session)], daemon=True
+        ).start()
     if wanted and get_xdist_worker_id(session) != "master":
         os.nice(10)  # of this thread: the site comes first, most tests wait for it
 
@@ -166,7 +172,7 @@ def report(faults: Iterable[str]) -> None:
         pytest.fail(told, pytrace=False)
 
 
-def shared_folder(asks: pytest.Session | pytest.FixtureRequest) -> Path:
+def find_shared_folder(asks: pytest.Session | pytest.FixtureRequest) -> Path:
     """The temporary folder of all processes of a test run."""
     base: Path = asks.config._tmp_path_factory.getbasetemp()
     return base if get_xdist_worker_id(asks) == "master" else base.parent
@@ -179,16 +185,16 @@ hypothesis_settings.register_profile("check", deadline=None, derandomize=True, m
 hypothesis_settings.load_profile("project")
 
 
-def tries(number: int) -> hypothesis_settings:
+def scale_examples(number: int) -> hypothesis_settings:
     """How many examples a test takes whose examples are slow; in `make check` a fifth of them."""
     usual = hypothesis_settings().max_examples
     return hypothesis_settings(max_examples=max(1, number * usual // 100))
 
 
 @cache
-def written() -> Build:
+def read_project() -> Build:
     """The project's pages, read and checked; no block has run."""
-    build = Build(ROOT, print, makers=[Modules(ROOT).everything])
+    build = Build(ROOT, print, makers=[Modules(ROOT).hash_of_all])
     build.read()
     return build
 
@@ -217,18 +223,18 @@ def mkdocs_build(
 @pytest.fixture(scope="session")
 def site(request: pytest.FixtureRequest) -> Path:
     """The folder of the whole site, built once for all tests and all their processes."""
-    shared = shared_folder(request)
-    target = site_built(shared)
+    shared = find_shared_folder(request)
+    target = build_elsewhere(shared)
     if not target.is_dir():
         # Nothing that is left can pass: each would say the same again.
         request.session.shouldfail = "the site was not built"
-        pytest.fail(why_not(shared), pytrace=False)
+        pytest.fail(read_build_error(shared), pytrace=False)
     return target
 
 
 # Another machine, as far as this one can stand in for it: an older processor with three threads.
-# The reviewed outputs come from a usual build; what was kept of such a one is not taken here.
-KEPT_ELSEWHERE = ".cache/elsewhere"
+# The reviewed outputs come from a usual build, whose cache is not used here.
+CACHE_ELSEWHERE = ".cache/elsewhere"
 ELSEWHERE = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "3"),
     "OMP_WAIT_POLICY": "PASSIVE",  # threads that wait take no time from others
@@ -240,7 +246,7 @@ ELSEWHERE = {
 }
 
 
-def site_built(shared: Path, root: Path = ROOT) -> Path:
+def build_elsewhere(shared: Path, root: Path = ROOT) -> Path:
     """The folder of the site, built elsewhere: on another machine, in another folder, from another
     home. It is not there where it could not be built."""
     target, log, home = shared / "site", shared / "site.log", shared / "elsewhere"
@@ -248,37 +254,37 @@ def site_built(shared: Path, root: Path = ROOT) -> Path:
         if log.is_file():
             return target
         home.mkdir()
-        kept = root / KEPT_ELSEWHERE
-        kept.mkdir(parents=True, exist_ok=True)
-        if not (kept / "live").is_symlink():
-            (kept / "live").symlink_to("../live")  # Python for the browser is the same
+        cache = root / CACHE_ELSEWHERE
+        cache.mkdir(parents=True, exist_ok=True)
+        if not (cache / "live").is_symlink():
+            (cache / "live").symlink_to("../live")  # Python for the browser is the same
         flags = ("--config-file", str(root / "mkdocs.yml"))
         surroundings = ELSEWHERE | ADDRESSES
-        surroundings |= {"HOME": str(home), "ATTENTION_DOCS_CACHE": str(kept)}
+        surroundings |= {"HOME": str(home), "ATTENTION_DOCS_CACHE": str(cache)}
         done = mkdocs_build(root, target, *flags, folder=home, **surroundings)
         log.write_text(done.stderr, encoding="utf-8")
     return target
 
 
-def why_not(shared: Path) -> str:
-    """What the build of the site said; only the first who asks is told."""
+def read_build_error(shared: Path) -> str:
+    """The message of the failed build; only the first caller gets it."""
     with FileLock(shared / "site.lock"):
-        told = shared / "site.told"
-        if told.exists():
+        marker = shared / "site.told"
+        if marker.exists():
             return "the site was not built: another test says why"
-        told.touch()
+        marker.touch()
     lines = (shared / "site.log").read_text(encoding="utf-8").splitlines()
     wrong = [line for line in lines if not line.startswith("INFO")]
     return "\n".join(["mkdocs build failed:", *wrong])
 
 
 @cache
-def tree_of(path: Path) -> Any:
+def parse_html(path: Path) -> Any:
     """A built page as lxml reads it; no test changes it."""
     return lxml.html.document_fromstring(path.read_text(encoding="utf-8"))
 
 
-def class_of(tag: Any) -> set[str]:
+def list_classes(tag: Any) -> set[str]:
     """The classes of an element of such a tree."""
     return set(tag.get("class", "").split())
 
@@ -323,7 +329,7 @@ class Page:
 
     def column(self, block: str, name: str) -> list[float]:
         """The numbers in a column of the table that a block shows."""
-        return [number_of(row[name]) for row in self.table(block)]
+        return [parse_number(row[name]) for row in self.table(block)]
 
     def vectors(self, block: str, name: str) -> list[list[float]]:
         """The vectors in such a column."""
@@ -332,7 +338,8 @@ class Page:
     def grid(self, block: str) -> list[list[float]]:
         """All numbers of the table that a block shows, without the names of its rows."""
         return [
-            [number_of(cell) for name, cell in cells.items() if name] for cells in self.table(block)
+            [parse_number(cell) for name, cell in cells.items() if name]
+            for cells in self.table(block)
         ]
 
     def names(self, block: str) -> list[str]:
@@ -347,7 +354,7 @@ class Page:
         assert described, figure
         cell = r"(?:−?\d+(?:\.\d+)?|forbidden)"
         rows = re.findall(rf": ({cell}(?:, {cell})*)\.(?= |$)", described[0])
-        return [[number_of(x.replace("forbidden", "nan")) for x in r.split(", ")] for r in rows]
+        return [[parse_number(x.replace("forbidden", "nan")) for x in r.split(", ")] for r in rows]
 
     def numbers(self, block: str) -> list[float]:
         """Every number that a block printed."""
@@ -380,7 +387,7 @@ class Page:
 
     def section_of(self, line: int) -> str:
         """The id of the heading or the box that a line of the Markdown stands under."""
-        return self.source.section(line)
+        return self.source.find_section(line)
 
     @cached_property
     def source(self) -> Source:
@@ -392,7 +399,7 @@ POWER = re.compile(r"(?:(?P<digits>[-−]?[\d.]+) × )?10(?P<power>[⁻⁰¹²³
 PLAIN = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789", ",") | {ord("∞"): "inf"}
 
 
-def number_of(cell: str) -> float:
+def parse_number(cell: str) -> float:
     """The number in a cell of a table, such as "6.3 × 10⁻⁶" or "1,024"."""
     if "/" in cell:
         return float(Fraction(cell.translate(PLAIN)))
@@ -401,7 +408,7 @@ def number_of(cell: str) -> float:
     return float(cell.translate(PLAIN))
 
 
-def rows(page: Any, block: str) -> list[str]:
+def read_rows(page: Any, block: str) -> list[str]:
     """The lines of an output."""
     lines: list[str] = page.output(block).splitlines()
     return lines
@@ -411,7 +418,7 @@ def vector_of(line: str) -> list[float]:
     """The numbers of the bracketed vector in a line."""
     found = re.search(r"\[([^\[\]]*)\]", line)
     assert found, line
-    return [number_of(x.strip()) for x in found[1].split(",")]
+    return [parse_number(x.strip()) for x in found[1].split(",")]
 
 
 @pytest.fixture(scope="session")
@@ -421,7 +428,7 @@ def numbers_json(site: Path) -> dict[str, Any]:
     return document
 
 
-def folder_of(site: Path, lang: str, slug: str) -> Path:
+def find_page_folder(site: Path, lang: str, slug: str) -> Path:
     """Where a page of the built site lies."""
     return site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
 
@@ -441,7 +448,7 @@ def reader(site: Path) -> Callable[[str, str], Page]:
 
     @cache
     def read(lang: str, slug: str) -> Page:
-        folder = folder_of(site, lang, slug)
+        folder = find_page_folder(site, lang, slug)
         own = records.get(folder.relative_to(site).as_posix().removeprefix("."), [])
         return Page(folder / "index.html", ROOT / "docs" / lang / f"{slug}.md", own)
 
@@ -451,23 +458,23 @@ def reader(site: Path) -> Callable[[str, str], Page]:
 @pytest.fixture
 def project(tmp_path: Path) -> Any:
     """A small project of two pages that a test may break."""
-    from tests.mini import Project
+    from tests.fixture_project import FixtureProject
 
-    return Project(tmp_path)
+    return FixtureProject(tmp_path)
 
 
 @pytest.fixture
 def built(tmp_path: Path) -> Any:
     """The same after its first build."""
-    from tests.mini import Project
+    from tests.fixture_project import FixtureProject
 
-    return Project(tmp_path, built=True)
+    return FixtureProject(tmp_path, built=True)
 
 
 # --- in a browser ---------------------------------------------------------------------------------
 
 
-def in_browser(test: Callable[..., None]) -> Callable[..., None] | None:
+def needs_browser(test: Callable[..., None]) -> Callable[..., None] | None:
     """Leave the test out where there is no browser; with REQUIRE_BROWSER it fails there."""
     return pytest.mark.site(test) if BROWSER or os.environ.get("REQUIRE_BROWSER") else None
 

@@ -366,7 +366,7 @@ def moved(rng: np.random.Generator) -> Names:
     return {"n": n, "d": d, "r": r, "worth": [plain_traffic(n, d), tiled_traffic(n, d, r)]}
 
 
-def remade(rng: np.random.Generator) -> Names:
+def recomputed(rng: np.random.Generator) -> Names:
     n, d = 4, 3
     S, V, dO = row(rng, n, n), row(rng, n, d), row(rng, n, d)
     A = softmax(S)
@@ -544,7 +544,7 @@ MODELS: dict[str, dict[str, Draw]] = {
     "in-pieces": {
         "": halves,
         "tiles": moved,
-        "backward": remade,
+        "backward": recomputed,
         "linear": rebracketed,
         "recall": recalled,
     },

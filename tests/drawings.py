@@ -9,20 +9,20 @@ from lxml import etree
 
 from attention_docs.figures import Figure
 from attention_docs.figures.figure import Language
-from attention_docs.figures.svg import text_width
+from attention_docs.figures.svg import measure_text
 
 Point = tuple[float, float]
 NUMBERS = {"M": 2, "m": 2, "L": 2, "l": 2, "H": 1, "h": 1, "V": 1, "v": 1, "C": 6, "a": 7}
 
 
-def tree(figure: Figure, lang: str | Language) -> Any:
+def parse_drawing(figure: Figure, lang: str | Language) -> Any:
     """The elements of a figure that is one drawing."""
     return etree.fromstring(figure.svg(lang))
 
 
-def texts(figure: Figure, lang: str | Language) -> list[str]:
+def find_texts(figure: Figure, lang: str | Language) -> list[str]:
     """The text elements of a drawing."""
-    return ["".join(one.itertext()) for one in tree(figure, lang).iterfind(".//{*}text")]
+    return ["".join(one.itertext()) for one in parse_drawing(figure, lang).iterfind(".//{*}text")]
 
 
 def assert_text_fits(root: Any, smallest: float) -> None:
@@ -32,7 +32,7 @@ def assert_text_fits(root: Any, smallest: float) -> None:
     assert found
     for one in found:
         x, y, size = (float(one.get(name)) for name in ("x", "y", "font-size"))
-        long = text_width("".join(one.itertext()), size)
+        long = measure_text("".join(one.itertext()), size)
         left = x - {"start": 0, "middle": long / 2, "end": long}[one.get("text-anchor")]
         assert left >= -1
         assert left + long <= width + 1
@@ -40,7 +40,7 @@ def assert_text_fits(root: Any, smallest: float) -> None:
         assert size >= smallest
 
 
-def subpaths(d: str) -> list[list[Point]]:
+def parse_subpaths(d: str) -> list[list[Point]]:
     """The points of every part of an outline, in units of the drawing."""
     found: list[list[Point]] = []
     x = y = 0.0
@@ -63,7 +63,7 @@ def subpaths(d: str) -> list[list[Point]]:
     return found
 
 
-def middle(points: list[Point]) -> Point:
+def find_middle(points: list[Point]) -> Point:
     """The middle of the box around some points."""
     xs, ys = zip(*points, strict=True)
     return (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2

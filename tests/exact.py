@@ -50,7 +50,7 @@ def product(a: Matrix, b: Matrix) -> list[list[Any]]:
     return [[dot(row, column) for column in columns] for row in a]
 
 
-def plus(a: Matrix, b: Matrix) -> list[list[Any]]:
+def add(a: Matrix, b: Matrix) -> list[list[Any]]:
     return [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(a, b, strict=True)]
 
 
@@ -78,8 +78,8 @@ def rank(matrix: Matrix) -> int:
 def softmax(scores: Vector, divisor: Any = 1, keep: Vector | None = None) -> list[Any]:
     """By the definition, over what is kept alone; where nothing is, the weights are 0."""
     powers = [
-        mpmath.exp(mpmath.mpmathify(score) / divisor) if kept else mpmath.mpf(0)
-        for score, kept in zip(scores, [1] * len(scores) if keep is None else keep, strict=True)
+        mpmath.exp(mpmath.mpmathify(score) / divisor) if is_kept else mpmath.mpf(0)
+        for score, is_kept in zip(scores, [1] * len(scores) if keep is None else keep, strict=True)
     ]
     total = mpmath.fsum(powers) or mpmath.mpf(1)
     return [power / total for power in powers]
@@ -105,14 +105,14 @@ def jacobian(weights: Vector) -> list[list[Any]]:
 # --- what is printed -----------------------------------------------------------------------------
 
 
-def printed(got: Any, wanted: Any, decimals: int = 4) -> None:
+def assert_printed(got: Any, wanted: Any, decimals: int = 4) -> None:
     """Every printed digit is the exact number's own."""
     got, wanted = np.array(got, dtype=float), np.array(wanted, dtype=float)
     assert got.shape == wanted.shape
     np.testing.assert_allclose(got, wanted, rtol=0, atol=0.5001 * 10.0**-decimals)
 
 
-def printed_e(got: Any, wanted: Any, decimals: int = 2) -> None:
+def assert_printed_e(got: Any, wanted: Any, decimals: int = 2) -> None:
     """The same for numbers such as 4.77e-07."""
     got, wanted = np.array(got, dtype=float), np.array(wanted, dtype=float)
     assert got.shape == wanted.shape
@@ -120,14 +120,14 @@ def printed_e(got: Any, wanted: Any, decimals: int = 2) -> None:
     assert (np.abs(got - wanted) <= 0.5001 * unit).all()
 
 
-def pm(text: str) -> list[tuple[float, float]]:
+def parse_plus_minus(text: str) -> list[tuple[float, float]]:
     """Every `value ± error` in a text."""
     number = r"(-?\d+(?:\.\d+)?)"
     found = re.findall(rf"{number} ± {number}", text.replace("−", "-"))
     return [(float(a), float(b)) for a, b in found]
 
 
-def holds(interval: tuple[float, float], truth: Any, widths: float = 2.5) -> bool:
+def agrees_within_error(interval: tuple[float, float], truth: Any, widths: float = 2.5) -> bool:
     """The truth is no further off than 2.5 half widths, about 5 standard errors."""
     estimate, error = interval
     return bool(abs(estimate - truth) <= widths * error)

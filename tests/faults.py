@@ -30,7 +30,7 @@ class Mutant:
         place: the function that holds it.
         turn: which of several equal ones in that function, counted from 1.
         text: the module without it.
-        node: the number of the node that changes, in the order of `_nodes`.
+        node: the number of the node that changes, in the order of `_find_nodes`.
         way: which of its changes.
     """
 
@@ -54,12 +54,12 @@ class Mutant:
     def source(self) -> str:
         """The whole module with the fault."""
         tree = ast.parse(self.text)
-        node, _ = next(islice(_nodes(tree), self.node, None))
-        _change(node, self.way)
+        node, _ = next(islice(_find_nodes(tree), self.node, None))
+        _change_node(node, self.way)
         return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def modules() -> list[str]:
+def list_modules() -> list[str]:
     """The modules that compute, by their paths in the package."""
     found = [*PACKAGE.glob("*.py"), *PACKAGE.glob("nn/*.py")]
     return sorted(
@@ -69,22 +69,22 @@ def modules() -> list[str]:
     )
 
 
-def mutants(module: str, text: str | None = None) -> Iterator[Mutant]:
+def make_mutants(module: str, text: str | None = None) -> Iterator[Mutant]:
     """Every fault of a module, in the order of its lines."""
     text = (PACKAGE / module).read_text("utf-8") if text is None else text
     seen: Counter[tuple[str, str, str]] = Counter()
-    for number, (node, place) in enumerate(_nodes(ast.parse(text))):
-        for way in range(_ways(node)):
+    for number, (node, place) in enumerate(_find_nodes(ast.parse(text))):
+        for way in range(_count_ways(node)):
             twin = copy.deepcopy(node)
-            _change(twin, way)
-            before, after = _told(node), _told(twin)
+            _change_node(twin, way)
+            before, after = _describe(node), _describe(twin)
             if before != after:
                 seen[place, before, after] += 1
                 turn = seen[place, before, after]
                 yield Mutant(module, place, node.lineno, before, after, turn, text, number, way)
 
 
-def _nodes(tree: ast.AST, place: str = "") -> Iterator[tuple[Any, str]]:
+def _find_nodes(tree: ast.AST, place: str = "") -> Iterator[tuple[Any, str]]:
     """The nodes that run, with the function that they are in: no annotations, no docstrings."""
     for name, field in ast.iter_fields(tree):
         if name in ("annotation", "returns"):
@@ -94,10 +94,10 @@ def _nodes(tree: ast.AST, place: str = "") -> Iterator[tuple[Any, str]]:
                 named = isinstance(node, ast.FunctionDef | ast.ClassDef)
                 inner = f"{place}.{node.name}".lstrip(".") if named else place
                 yield node, place or "module"
-                yield from _nodes(node, inner)
+                yield from _find_nodes(node, inner)
 
 
-def _ways(node: ast.AST) -> int:
+def _count_ways(node: ast.AST) -> int:
     """In how many ways a node can be changed."""
     match node:
         case ast.Compare():
@@ -113,7 +113,7 @@ def _ways(node: ast.AST) -> int:
     return 0
 
 
-def _change(node: Any, way: int) -> None:
+def _change_node(node: Any, way: int) -> None:
     match node:
         case ast.Compare():
             node.ops[way] = COMPARED[type(node.ops[way])]()
@@ -137,7 +137,7 @@ def _change(node: Any, way: int) -> None:
             node.value = ast.Constant(None)
 
 
-def _told(node: Any) -> str:
+def _describe(node: Any) -> str:
     """A node in words; of a statement that holds others, its head."""
     if isinstance(node, ast.If | ast.While):
         return f"{type(node).__name__.lower()} {ast.unparse(node.test)}"

@@ -6,7 +6,7 @@
 A mutant is tried against the examples of its module, then the tests that need no site, the nearest
 first, then those that compare the package with itself (marked `itself`), then its chapters: their
 code runs with the fault, and where something else is printed their tests compare it with sources of
-their own; last, the reviewed outputs. What was found out is kept in `.cache/mutants.jsonl` by what
+their own; last, the reviewed outputs. Findings are cached in `.cache/mutants.jsonl` by what
 it depends on, so a run can stop and go on. What no test can tell from the original stands in
 `tests/equivalent.toml`, reviewed, with the reason. Ends with 1 if a mutant is found by nothing.
 """
@@ -37,9 +37,9 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from tests.faults import PACKAGE, ROOT, Mutant, modules, mutants
+from tests.faults import PACKAGE, ROOT, Mutant, list_modules, make_mutants
 
-KEPT = ROOT / ".cache" / "mutants.jsonl"
+FINDINGS_FILE = ROOT / ".cache" / "mutants.jsonl"
 EQUIVALENT = ROOT / "tests" / "equivalent.toml"
 INDEPENDENT = ("example", "test", "chapter")
 STAGES = (*INDEPENDENT, "itself", "outputs")
@@ -51,11 +51,11 @@ PATIENCE = {"example": 30, "test": LIMIT, "itself": LIMIT, "chapter": 2 * LIMIT}
 # --- in a process of its own: the package with the fault
 
 
-class Faulty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class FaultyLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Loads one module of the package from a text instead of its file."""
 
     def __init__(self, module: str, source: str) -> None:
-        self.name = dotted(module)
+        self.name = find_module_name(module)
         self.path, self.source = str(PACKAGE / module), source
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -70,12 +70,12 @@ class Faulty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.source, self.path, "exec"), module.__dict__)
 
 
-def dotted(module: str) -> str:
+def find_module_name(module: str) -> str:
     """The name that a module is imported by."""
     return "attention_docs." + module.removesuffix(".py").replace("/", ".")
 
 
-class First:
+class FirstFailure:
     """A pytest plugin: which test was the first to fail."""
 
     def __init__(self) -> None:
@@ -92,11 +92,11 @@ class First:
             self.failed.append(report.nodeid)
 
 
-def failed(*arguments: str, plugins: Sequence[object] = ()) -> list[str]:
+def run_tests(*arguments: str, plugins: Sequence[object] = ()) -> list[str]:
     """The tests that fail in this process."""
     import pytest
 
-    first = First()
+    first = FirstFailure()
     fixed = ["-q", "-p", "no:xdist", "-p", "no:playwright", "--hypothesis-profile=check"]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         code = pytest.main([*fixed, *arguments], plugins=[first, *plugins])
@@ -105,12 +105,12 @@ def failed(*arguments: str, plugins: Sequence[object] = ()) -> list[str]:
     return first.failed
 
 
-def example(mutant: Mutant) -> str:
+def find_failing_example(mutant: Mutant) -> str:
     """Which example of the module fails, or ""; a module that cannot be imported fails too."""
     import doctest
 
     try:
-        module = importlib.import_module(dotted(mutant.module))
+        module = importlib.import_module(find_module_name(mutant.module))
         tests = doctest.DocTestFinder().find(module)
     except Exception:
         return mutant.module
@@ -125,37 +125,37 @@ NEIGHBOURS: dict[str, str] = {}
 """The test that found the last fault in a definition: it is asked first about the next."""
 
 
-def definition(mutant: Mutant) -> str:
+def find_definition(mutant: Mutant) -> str:
     """The module and the function that hold the fault."""
     return mutant.name.partition(":")[0]
 
 
-def near(mutant: Mutant, tell: Callable[[str], None]) -> tuple[str, str]:
+def search_near(mutant: Mutant, tell: Callable[[str], None]) -> tuple[str, str]:
     """The stages that need no site: the one that finds a mutant, and the test."""
     tell("example")
-    if by := example(mutant):
+    if by := find_failing_example(mutant):
         return "example", by
     tell("test")
-    if (likely := NEIGHBOURS.get(definition(mutant))) and (by := failed("-x", likely)):
+    if (likely := NEIGHBOURS.get(find_definition(mutant))) and (by := run_tests("-x", likely)):
         return "test", by[0]
     for stage, marked in (("test", "not site and not itself"), ("itself", "itself and not site")):
         tell(stage)
-        for file in tests_of(mutant.module):
+        for file in list_tests(mutant.module):
             own = ["-k", Path(mutant.module).stem] if file in SHARED else []  # its own rows alone
-            if by := failed("-x", "-m", marked, *own, file):
+            if by := run_tests("-x", "-m", marked, *own, file):
                 return stage, by[0]
     return "", ""
 
 
-def far(mutant: Mutant, tell: Callable[[str], None]) -> tuple[str, str]:
+def search_far(mutant: Mutant, tell: Callable[[str], None]) -> tuple[str, str]:
     """The stages that need chapters."""
-    from tests.chapter_pages import Site, built, printed
+    from tests.chapter_pages import Site, read_build, run_blocks
 
     tell("chapter")
-    build, seen = built(), ""
-    for slug in chapters(mutant.module):
+    build, seen = read_build(), ""
+    for slug in list_chapters(mutant.module):
         page = build.pages["en"][slug]
-        before, after = build.results(page), printed(build, slug)
+        before, after = build.results(page), run_blocks(build, slug)
         stopped = after[-1:] and (after[-1].error or after[-1].value_errors)
         if stopped:
             return "chapter", f"the code of {slug}"
@@ -163,7 +163,7 @@ def far(mutant: Mutant, tell: Callable[[str], None]) -> tuple[str, str]:
             continue
         if [(one.text, one.values) for one in before] != [(one.text, one.values) for one in after]:
             seen = seen or slug
-        if by := chapter_failed(Site(build, slug, after), slug):
+        if by := run_chapter_tests(Site(build, slug, after), slug):
             return "chapter", by[0]
     return ("outputs", seen) if seen else ("", "")
 
@@ -172,22 +172,24 @@ def _shown(result: Any) -> Any:
     return result.text, dict(result.values), dict(result.figure)
 
 
-def chapter_failed(site: Any, slug: str) -> list[str]:
+def run_chapter_tests(site: Any, slug: str) -> list[str]:
     """The tests of a chapter that fail, in English, but those that need more than its page."""
     file = test_file(slug)
     if not (ROOT / file).is_file():
         return []
-    skipped = [f"--deselect={name}" for name in known_failures(slug)]
-    return failed("-x", "-m", "site and not itself", "-k", "not zh", file, *skipped, plugins=[site])
+    skipped = [f"--deselect={name}" for name in read_baseline_failures(slug)]
+    return run_tests(
+        "-x", "-m", "site and not itself", "-k", "not zh", file, *skipped, plugins=[site]
+    )
 
 
-def whole(slug: str) -> list[str]:
+def find_baseline_failures(slug: str) -> list[str]:
     """The tests of a chapter that fail without a fault: what they need is not there."""
-    from tests.chapter_pages import Site, built, printed
+    from tests.chapter_pages import Site, read_build, run_blocks
 
-    build = built()
-    site = Site(build, slug, printed(build, slug))
-    return failed("-m", "site", "-k", "not zh", test_file(slug), plugins=[site])
+    build = read_build()
+    site = Site(build, slug, run_blocks(build, slug))
+    return run_tests("-m", "site", "-k", "not zh", test_file(slug), plugins=[site])
 
 
 # --- which tests
@@ -199,20 +201,20 @@ def test_file(name: str) -> str:
 
 
 @cache
-def tests_of(module: str) -> list[str]:
+def list_tests(module: str) -> list[str]:
     """The tests of a module that need no site, the nearest first."""
-    name = dotted(module)
+    name = find_module_name(module)
     using = [
         path.relative_to(ROOT).as_posix()
         for path in sorted((ROOT / "tests").glob("test_*.py"))
-        if name in imported(path) and "mini import" not in path.read_text("utf-8")
+        if name in find_imports(path) and "mini import" not in path.read_text("utf-8")
     ]
     found = dict.fromkeys([test_file(module), *SHARED, *using])
     return [path for path in found if (ROOT / path).is_file()]
 
 
 @cache
-def imported(path: Path) -> frozenset[str]:
+def find_imports(path: Path) -> frozenset[str]:
     """What a file imports, by dotted names."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -225,26 +227,31 @@ def imported(path: Path) -> frozenset[str]:
 
 
 @cache
-def chapters(module: str) -> list[str]:
+def list_chapters(module: str) -> list[str]:
     """The chapters whose code imports a module, its own first, those that do so directly next."""
     from attention_docs.site.run.imports import Modules
 
-    name, known = dotted(module), Modules(ROOT)
+    name, known = find_module_name(module), Modules(ROOT)
     found = []
     for path in sorted((ROOT / "docs" / "listings").glob("*.py")):
-        names = imported(path)
-        if name in known.needed(names):
+        names = find_imports(path)
+        if name in known.find_needed(names):
             own = path.stem.replace("-", "_") == Path(module).stem
             found.append((not own, name not in names, path.stem))
     return [slug for *_, slug in sorted(found)]
 
 
-def known_failures(slug: str) -> list[str]:
-    """What `whole` has found in a process without a fault, as it is kept."""
-    texts = [digest(test_file(slug)), digest("tests/chapter_pages.py"), digest("tests/conftest.py")]
-    path = KEPT.with_name("mutants") / f"{slug}-{'-'.join(texts)}.json"
+def read_baseline_failures(slug: str) -> list[str]:
+    """The cached failures of a process without a fault: see `find_baseline_failures`."""
+    texts = [
+        hash_file(test_file(slug)),
+        hash_file("tests/chapter_pages.py"),
+        hash_file("tests/conftest.py"),
+    ]
+    path = FINDINGS_FILE.with_name("mutants") / f"{slug}-{'-'.join(texts)}.json"
     if not path.is_file():
-        code = f"import json; from tests.mutants import whole; print(json.dumps(whole({slug!r})))"
+        call = f"find_baseline_failures({slug!r})"
+        code = f"import json; from tests.mutants import *; print(json.dumps({call}))"
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
         )
@@ -255,7 +262,7 @@ def known_failures(slug: str) -> list[str]:
 
 
 @cache
-def digest(file: str) -> str:
+def hash_file(file: str) -> str:
     """A file, as one word."""
     path = ROOT / file
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
@@ -264,9 +271,9 @@ def digest(file: str) -> str:
 # --- one after another, each in a process of its own
 
 
-def warm(files: Iterable[str]) -> None:
+def preload_modules(files: Iterable[str]) -> None:
     """Load what tests load before the processes part, and forget what is of this project."""
-    failed("--collect-only", *files)
+    run_tests("--collect-only", *files)
     for name in [name for name in sys.modules if name.split(".")[0] in ("attention_docs", "tests")]:
         if name not in (__name__, "tests", "tests.faults"):
             del sys.modules[name]
@@ -274,7 +281,7 @@ def warm(files: Iterable[str]) -> None:
     gc.freeze()  # what is shared stays shared
 
 
-def _forked(run: Callable[[], Any]) -> Any:
+def _run_forked(run: Callable[[], Any]) -> Any:
     process = multiprocessing.get_context("fork").Process(target=run)
     process.start()
     return process
@@ -282,7 +289,7 @@ def _forked(run: Callable[[], Any]) -> Any:
 
 def try_one(mutant: Mutant, search: Callable[..., tuple[str, str]], to: Connection) -> None:
     """Look for what finds a mutant, in a fresh process, and tell each stage that begins."""
-    sys.meta_path.insert(0, Faulty(mutant.module, mutant.source))
+    sys.meta_path.insert(0, FaultyLoader(mutant.module, mutant.source))
 
     def tell(stage: str) -> None:
         to.send((stage, ""))
@@ -293,7 +300,7 @@ def try_one(mutant: Mutant, search: Callable[..., tuple[str, str]], to: Connecti
     os._exit(0)  # whatever threads are left
 
 
-def each(
+def try_side_by_side(
     todo: Sequence[Mutant], search: Callable[..., tuple[str, str]], jobs: int
 ) -> Iterator[tuple[Mutant, str, str]]:
     """Try mutants side by side: each with the stage that found it, and the test, or "" twice."""
@@ -302,59 +309,59 @@ def each(
         while waiting and len(running) < jobs:
             mutant = waiting.pop()
             here, there = multiprocessing.Pipe(duplex=False)
-            process = _forked(lambda m=mutant, to=there: try_one(m, search, to))
+            process = _run_forked(lambda m=mutant, to=there: try_one(m, search, to))
             there.close()
             running[here] = (mutant, process, [("", "")])
         for pipe in wait(list(running)):
-            mutant, process, told = running[pipe]  # type: ignore[index]
+            mutant, process, stages = running[pipe]  # type: ignore[index]
             try:
                 answer = pipe.recv()  # type: ignore[union-attr]
             except EOFError:  # it died or was ended: the stage that it was in has found it
                 answer = None
-                told.append((told[-1][0], "ended"))
+                stages.append((stages[-1][0], "ended"))
             if answer is not None:
-                told.append(answer)
+                stages.append(answer)
                 continue
             process.join()
             del running[pipe]  # type: ignore[arg-type]
-            yield mutant, *told[-1]
+            yield mutant, *stages[-1]
 
 
 # --- what is known already
 
 
-def key(mutant: Mutant, stage: str, by: str) -> str:
+def make_key(mutant: Mutant, stage: str, by: str) -> str:
     """What a finding depends on: the module with the fault, and the tests that were asked."""
-    files = tests_of(mutant.module)
+    files = list_tests(mutant.module)
     if stage in ("test", "itself", "chapter") and "::" in by:
         files = [by.split("::")[0]]
     elif stage == "example":
         files = []
     else:
-        listings = [f"docs/listings/{slug}.py" for slug in chapters(mutant.module)]
-        files = [*files, *map(test_file, chapters(mutant.module)), *listings]
-    texts = [mutant.name, mutant.text, *map(digest, files)]
+        listings = [f"docs/listings/{slug}.py" for slug in list_chapters(mutant.module)]
+        files = [*files, *map(test_file, list_chapters(mutant.module)), *listings]
+    texts = [mutant.name, mutant.text, *map(hash_file, files)]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
-def remembered() -> dict[str, list[dict[str, str]]]:
+def read_findings() -> dict[str, list[dict[str, str]]]:
     """The findings of earlier runs, by the mutant's name, the last one first."""
     found: dict[str, list[dict[str, str]]] = {}
-    for line in KEPT.read_text("utf-8").splitlines() if KEPT.is_file() else ():
+    for line in FINDINGS_FILE.read_text("utf-8").splitlines() if FINDINGS_FILE.is_file() else ():
         record = json.loads(line)
         found.setdefault(record["name"], []).insert(0, record)
     return found
 
 
-def remember(mutant: Mutant, stage: str, by: str) -> None:
+def save_finding(mutant: Mutant, stage: str, by: str) -> None:
     """Keep a finding."""
-    KEPT.parent.mkdir(exist_ok=True)
-    record = {"name": mutant.name, "stage": stage, "by": by, "key": key(mutant, stage, by)}
-    with KEPT.open("a", encoding="utf-8") as kept:
+    FINDINGS_FILE.parent.mkdir(exist_ok=True)
+    record = {"name": mutant.name, "stage": stage, "by": by, "key": make_key(mutant, stage, by)}
+    with FINDINGS_FILE.open("a", encoding="utf-8") as kept:
         kept.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def equivalents() -> dict[str, str]:
+def read_equivalents() -> dict[str, str]:
     """The reviewed mutants that nothing can tell from the original, each with its reason."""
     table = tomllib.loads(EQUIVALENT.read_text("utf-8"))
     return {entry["mutant"]: entry["why"] for entry in table.get("equivalent", [])}
@@ -369,43 +376,43 @@ def find_changed_modules(commit: str, root: Path = ROOT) -> list[str]:
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"git has no commit {commit!r}: all modules count as changed", file=sys.stderr)
-        return modules()
+        return list_modules()
     paths = set(done.stdout.split("\0"))
-    return [name for name in modules() if {f"attention_docs/{name}", test_file(name)} & paths]
+    return [name for name in list_modules() if {f"attention_docs/{name}", test_file(name)} & paths]
 
 
-def tried(chosen: Sequence[Mutant], jobs: int, again: bool) -> dict[str, tuple[str, str]]:
+def try_mutants(chosen: Sequence[Mutant], jobs: int, again: bool) -> dict[str, tuple[str, str]]:
     """Stage and test by the names of mutants; what is known is not tried again."""
-    known = {} if again else remembered()
+    known = {} if again else read_findings()
     found: dict[str, tuple[str, str]] = {}
     for mutant in chosen:
         for record in known.get(mutant.name, ()):
-            if record["key"] == key(mutant, record["stage"], record["by"]):
+            if record["key"] == make_key(mutant, record["stage"], record["by"]):
                 found[mutant.name] = (record["stage"], record["by"])
                 break
-    same = equivalents()
+    same = read_equivalents()
     todo = [one for one in chosen if one.name not in found and one.name not in same]
     left = []
-    for mutant, stage, by in each(todo, near, jobs):
+    for mutant, stage, by in try_side_by_side(todo, search_near, jobs):
         if stage in ("", "itself"):
             print(f"needs its chapters: {mutant.name}", file=sys.stderr)
             left.append((mutant, stage, by))
         else:
             found[mutant.name] = (stage, by)
-            remember(mutant, stage, by)
+            save_finding(mutant, stage, by)
             if stage == "test" and "::" in by and not by.startswith(SHARED):
-                NEIGHBOURS[definition(mutant)] = by.partition("[")[0]
+                NEIGHBOURS[find_definition(mutant)] = by.partition("[")[0]
     before = {mutant.name: (stage, by) for mutant, stage, by in left}
-    for mutant, stage, by in each([mutant for mutant, *_ in left], far, jobs):
+    for mutant, stage, by in try_side_by_side([mutant for mutant, *_ in left], search_far, jobs):
         nearer = before[mutant.name]
         found[mutant.name] = nearer if nearer[0] and stage != "chapter" else (stage, by)
-        remember(mutant, *found[mutant.name])
+        save_finding(mutant, *found[mutant.name])
     return found
 
 
 def report(chosen: Sequence[Mutant], found: dict[str, tuple[str, str]]) -> Iterator[str]:
     """A row for each module, then what is found by nothing, or not by an independent source."""
-    same = equivalents()
+    same = read_equivalents()
     yield f"{'module':24}{'mutants':>8}" + "".join(
         f"{name:>11}" for name in (*STAGES, "equivalent", "nothing")
     )
@@ -420,15 +427,15 @@ def report(chosen: Sequence[Mutant], found: dict[str, tuple[str, str]]) -> Itera
     for one in chosen:
         stage, by = found.get(one.name, ("", ""))
         if one.name not in same and stage not in INDEPENDENT:
-            told = f"only {stage} ({by})" if stage else "found by nothing"
-            yield f"attention_docs/{one.module}:{one.line}: {told}: {one.name}"
+            finding = f"only {stage} ({by})" if stage else "found by nothing"
+            yield f"attention_docs/{one.module}:{one.line}: {finding}: {one.name}"
 
 
 def main() -> int:
     """The command; 1 if a mutant is found by nothing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     scope = parser.add_mutually_exclusive_group()
-    scope.add_argument("--module", action="append", choices=modules(), help="all, if left out")
+    scope.add_argument("--module", action="append", choices=list_modules(), help="all, if left out")
     scope.add_argument(
         "--changed", metavar="COMMIT", help="the modules that differ from this commit"
     )
@@ -438,20 +445,20 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="forget what was found out")
     options = parser.parse_args()
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NO_MKDOCS_2_WARNING="1")
-    names = options.module or modules()
+    names = options.module or list_modules()
     if options.changed:
         names = find_changed_modules(options.changed)
-    chosen = [one for module in names for one in mutants(module)]
+    chosen = [one for module in names for one in make_mutants(module)]
     if options.sample and options.sample < len(chosen):
         chosen = random.Random(options.seed).sample(chosen, options.sample)
         chosen.sort(key=lambda one: (one.module, one.line))
-    warm({file for module in modules() for file in tests_of(module)})
+    preload_modules({file for module in list_modules() for file in list_tests(module)})
     start = time.monotonic()
-    found = tried(chosen, options.jobs, options.again)
+    found = try_mutants(chosen, options.jobs, options.again)
     for line in report(chosen, found):
         print(line)
     print(f"{len(chosen)} mutants, {time.monotonic() - start:.0f} s")
-    lost = [one for one in chosen if one.name not in equivalents() and not found[one.name][0]]
+    lost = [one for one in chosen if one.name not in read_equivalents() and not found[one.name][0]]
     return int(bool(lost))
 
 

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 THOUSANDTH, UNEVEN, LONGER = "a thousandth", "uneven", "longer"
 WAYS = (THOUSANDTH, UNEVEN, LONGER)
 
-KEPT = {  # sections that rightly show the same: why
+CACHE_FILE = {  # sections that rightly show the same: why
     ("positions", "exercise-before", "sinusoids"): "products with themselves are symmetric",
     ("masking", "empty-gradient", "attention"): "it counts NaN alone",
     ("masking", "exercise-2", "attention"): "which outputs move does not depend on their size",
@@ -53,14 +53,14 @@ KEPT = {  # sections that rightly show the same: why
 }
 
 
-def perturbed(result: Any, way: str) -> Any:
+def perturb_result(result: Any, way: str) -> Any:
     """A result with other numbers, or a row more; a truth turned around; parts of a tuple each."""
     if isinstance(result, bool):
         return not result
     if isinstance(result, tuple | list):
-        return type(result)(perturbed(one, way) for one in result)
+        return type(result)(perturb_result(one, way) for one in result)
     if isinstance(result, dict):
-        return {name: perturbed(one, way) for name, one in result.items()}
+        return {name: perturb_result(one, way) for name, one in result.items()}
     if isinstance(result, int | Fraction):
         return 2 * result + 1 if way == UNEVEN else result * Fraction(1001, 1000)
     if way == LONGER and getattr(result, "ndim", 0):
@@ -85,12 +85,12 @@ def is_torch(result: Any) -> bool:
     return hasattr(result, "numel")
 
 
-def functions(code: str) -> Iterator[Callable[..., Any]]:
+def list_functions(code: str) -> Iterator[Callable[..., Any]]:
     """The public functions of the mathematical modules that a listing imports."""
     for node in ast.walk(ast.parse(code)):
         module = getattr(node, "module", None) or ""
         if isinstance(node, ast.ImportFrom) and module.startswith("attention_docs."):
-            if module.split(".")[1] in ("figures", "text", "nn", "words", "checks"):
+            if module.split(".")[1] in ("figures", "text", "nn", "locales", "checks"):
                 continue
             for alias in node.names:
                 found = getattr(importlib.import_module(module), alias.name)
@@ -99,12 +99,12 @@ def functions(code: str) -> Iterator[Callable[..., Any]]:
 
 
 @contextlib.contextmanager
-def instead(function: Callable[..., Any], way: str) -> Iterator[None]:
+def replace_function(function: Callable[..., Any], way: str) -> Iterator[None]:
     """The package with a perturbed function, wherever a module has imported it."""
 
     @functools.wraps(function)
     def other(*args: Any, **options: Any) -> Any:
-        return perturbed(function(*args, **options), way)
+        return perturb_result(function(*args, **options), way)
 
     held = [
         (module, name)
@@ -122,7 +122,7 @@ def instead(function: Callable[..., Any], way: str) -> Iterator[None]:
             setattr(module, name, function)
 
 
-def run(sections: dict[str, str], last: str = "") -> dict[str, str]:
+def run_sections(sections: dict[str, str], last: str = "") -> dict[str, str]:
     """What each section shows: its text, and its figure in words; of one that fails, the error."""
     names: dict[str, Any] = {"__name__": "__main__"}
     shown = {}
@@ -142,12 +142,12 @@ def run(sections: dict[str, str], last: str = "") -> dict[str, str]:
     return shown
 
 
-def unmoved(listing: Path) -> list[str]:
+def find_unmoved_sections(listing: Path) -> list[str]:
     """The sections that show the same whatever a function that they call gives."""
     sections = {name: one.code for name, one in read_listing(listing).items()}
-    whole = run(sections)
+    whole = run_sections(sections)
     found = []
-    for function in dict.fromkeys(functions("\n".join(sections.values()))):
+    for function in dict.fromkeys(list_functions("\n".join(sections.values()))):
         calls = [
             name
             for name, code in sections.items()
@@ -160,20 +160,24 @@ def unmoved(listing: Path) -> list[str]:
         left = set(calls)
         for way in WAYS:
             if left:
-                with instead(function, way):
-                    moved = run(sections, max(left, key=list(sections).index))
+                with replace_function(function, way):
+                    moved = run_sections(sections, max(left, key=list(sections).index))
                 left = {name for name in left if moved.get(name) == whole[name]}
         found += [
             f"docs/listings/{listing.name}: section {name} calls {function.__name__}, and shows "
             "the same whatever it gives"
             for name in sorted(left)
-            if (listing.stem, name, function.__name__) not in KEPT
+            if (listing.stem, name, function.__name__) not in CACHE_FILE
         ]
     return found
 
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or sorted(path.stem for path in (ROOT / "docs/listings").glob("*.py"))
-    faults = [one for name in chosen for one in unmoved(ROOT / "docs/listings" / f"{name}.py")]
+    faults = [
+        one
+        for name in chosen
+        for one in find_unmoved_sections(ROOT / "docs/listings" / f"{name}.py")
+    ]
     print("\n".join(faults) or "every section moves with the functions that it calls")
     sys.exit(bool(faults))

@@ -33,11 +33,11 @@ def value(message: str, **changes: Any) -> Wrong:
 def at_least_one(**good: int) -> Iterator[Wrong]:
     """Each of these sizes as 0, refused with all of them."""
     for name in good:
-        names, given = _listed(good), _listed((good | {name: 0}).values())
+        names, given = _join_words(good), _join_words((good | {name: 0}).values())
         yield value(f"{names} must be at least 1, got {given}", **{name: 0})
 
 
-def _listed(words: Iterable[object]) -> str:
+def _join_words(words: Iterable[object]) -> str:
     """One, two and three."""
     *first, last = map(str, words)
     return f"{', '.join(first)} and {last}" if first else last
@@ -84,19 +84,23 @@ class Row:
             return
         names = [name for name, one in self.good.items() if _floats(one)]
         for name in names:
-            told, array = self.called.get(name, name), self.good[name]
+            shown_name, array = self.called.get(name, name), self.good[name]
             yield (
                 {name: array.tolist()},
                 TypeError,
-                f"{told} must be a NumPy array or a torch tensor, got list",
+                f"{shown_name} must be a NumPy array or a torch tensor, got list",
             )
-            yield {name: array.astype(int)}, TypeError, f"{told} must hold real floats, got int64"
+            yield (
+                {name: array.astype(int)},
+                TypeError,
+                f"{shown_name} must hold real floats, got int64",
+            )
         for name in self.matrices:
-            told, array = self.called.get(name, name), self.good[name]
+            shown_name, array = self.called.get(name, name), self.good[name]
             flat, empty = np.ones(array.shape[-1]), array[..., :0]
             axes, size = f"at least 2 axes (..., n, d), got shape {flat.shape}", str(empty.shape)
-            yield {name: flat}, ValueError, f"{told} must have {axes}"
-            yield {name: empty}, ValueError, f"{told} must not be empty, got shape {size}"
+            yield {name: flat}, ValueError, f"{shown_name} must have {axes}"
+            yield {name: empty}, ValueError, f"{shown_name} must not be empty, got shape {size}"
         first, *others = [one for one in names if one not in self.alone] or [""]
         for name in others:
             pair = f"{self.called.get(first, first)} and {self.called.get(name, name)}"

@@ -740,7 +740,7 @@ def _(rng: np.random.Generator) -> Names:
 
 @result("in-pieces#result-backward")
 def _(rng: np.random.Generator) -> Names:
-    names = derivations_model.remade(rng)
+    names = derivations_model.recomputed(rng)
     s = np.log(names["a"]) + row(rng, 4, 1)
     names |= {"s": s, "\\lambda": np.log(np.exp(s).sum(axis=1))[None]}
     return names | {"worth": [names["dS"][names["i"], names["j"]]]}

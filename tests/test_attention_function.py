@@ -22,10 +22,10 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
-from tests.conftest import rows, tree_of, tries, vector_of
-from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed
+from tests.conftest import parse_html, read_rows, scale_examples, vector_of
+from tests.exact import KEYS, QUERIES, VALUES, assert_printed, attention_weights
 
-few = tries(40)
+few = scale_examples(40)
 seeds = st.integers(0, 2**32 - 1)
 ROOT = Path(__file__).parents[1]
 
@@ -50,7 +50,7 @@ def exact_weights(keep: list[list[int]], size: int = 3) -> np.ndarray:
     return np.array(attention_weights(QUERIES, KEYS, mpmath.sqrt(size), keep), dtype=float)
 
 
-def make(
+def make_tensors(
     shapes: Any, dtype: torch.dtype, seed: int = 0, grad: bool = False
 ) -> tuple[torch.Tensor, ...]:
     """Standard normal tensors."""
@@ -61,9 +61,9 @@ def make(
     )
 
 
-def drawn(chapter: Any, block: str) -> Any:
+def find_figure(chapter: Any, block: str) -> Any:
     """The figure of a block, its only one."""
-    (figure,) = tree_of(chapter.html).get_element_by_id(block).iter("svg")
+    (figure,) = parse_html(chapter.html).get_element_by_id(block).iter("svg")
     return figure
 
 
@@ -91,13 +91,13 @@ def make_mask(kind: str, n_q: int, n_k: int, dtype: torch.dtype) -> torch.Tensor
 @pytest.mark.parametrize("shapes", SHAPES)
 def test_same_as_sdpa(shapes: Any, kind: str, dtype: torch.dtype) -> None:
     """Outputs and gradients are PyTorch's, in every dtype and under every mask."""
-    leaves = make(shapes, dtype, grad=True)
+    leaves = make_tensors(shapes, dtype, grad=True)
     mask = make_mask(kind, shapes[0][-2], shapes[1][-2], dtype)
     ours, weights = attention(*leaves, mask)
     theirs = sdpa(*leaves, attn_mask=mask)
     assert ours.dtype == weights.dtype == dtype
     assert ours.shape == theirs.shape
-    (upstream,) = make([theirs.shape], dtype, seed=2)
+    (upstream,) = make_tensors([theirs.shape], dtype, seed=2)
     gradients = [torch.autograd.grad(one, leaves, upstream) for one in (ours, theirs)]
     for a, b in [(ours, theirs), *zip(*gradients, strict=True)]:
         assert (a - b).detach().abs().max() < BOUNDS[dtype]
@@ -107,7 +107,7 @@ def test_same_as_sdpa(shapes: Any, kind: str, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("shapes", SMALL)
 @pytest.mark.parametrize("dropping", [False, True])
 def test_gradcheck(shapes: Any, kind: str, dropping: bool) -> None:
-    leaves = make(shapes, torch.float64, seed=3, grad=True)
+    leaves = make_tensors(shapes, torch.float64, seed=3, grad=True)
     n_q, n_k = shapes[0][-2], shapes[1][-2]
     keep = torch.rand(n_q, n_k, generator=torch.Generator().manual_seed(4)) < 0.7
     dropout = partial(drop, keep=keep, p=0.3) if dropping else None
@@ -136,7 +136,7 @@ def test_weights_are_a_convex_combination(sizes: list[int], lead: list[int], see
 
 @pytest.mark.itself
 def test_numpy_and_torch_give_the_same() -> None:
-    tensors = make(SHAPES[2], torch.float64)
+    tensors = make_tensors(SHAPES[2], torch.float64)
     ours, weights = attention(*(t.numpy() for t in tensors))
     theirs, other = attention(*tensors)
     assert isinstance(ours, np.ndarray)
@@ -146,7 +146,7 @@ def test_numpy_and_torch_give_the_same() -> None:
 
 @pytest.mark.parametrize("shapes", [SHAPES[2], SHAPES[-1]])
 def test_returned_weights_are_those_before_dropout(shapes: Any) -> None:
-    tensors = make(shapes, torch.float64)
+    tensors = make_tensors(shapes, torch.float64)
     _, before = attention(*tensors)
     output, weights = attention(*tensors, dropout=nn.Dropout(p=1.0))  # drops everything
     assert torch.equal(weights, before)
@@ -233,13 +233,13 @@ def test_example(page: Callable[[str, str], Any]) -> None:
     chapter = page("en", "attention-function")
     weights = exact_weights([[1, 0, 0], [1, 1, 0], [1, 1, 1]])
     assert chapter.values("idea") == [f"[{', '.join(f'{x:.4f}' for x in (weights @ V)[2])}]"]
-    figure = drawn(chapter, "out-setup")
-    told = [float(x) for x in re.findall(r"\d\.\d{4}", figure.get("aria-label"))]
+    figure = find_figure(chapter, "out-setup")
+    described = [float(x) for x in re.findall(r"\d\.\d{4}", figure.get("aria-label"))]
     lower = np.tril_indices(3)
-    printed(np.array(told), np.concatenate([weights[lower], (weights @ V).ravel()]))
+    assert_printed(np.array(described), np.concatenate([weights[lower], (weights @ V).ravel()]))
     found = [float(x) for x in re.findall(r"(?<![\d.])\d+\.\d\d(?!\d)", figure.get("aria-label"))]
     scores = np.array(QUERIES) @ np.transpose(KEYS) / np.sqrt(3)
-    printed(np.array(found), scores[lower], decimals=2)
+    assert_printed(np.array(found), scores[lower], decimals=2)
     assert figure.get("aria-label").count("forbidden") == 6
 
 
@@ -277,7 +277,7 @@ def test_control(page: Callable[[str, str], Any]) -> None:
     sizes = {"batch": 2, "heads": 3, "n_q": 5, "n_k": 7, "d_k": 4, "d_v": 6}
     inputs = {"query": ["n_q", "d_k"], "key": ["n_k", "d_k"], "value": ["n_k", "d_v"]}
     alone = dict.fromkeys(sizes, "key") | {"n_q": "query", "d_v": "value"}
-    control = tree_of(page("en", "attention-function").html).get_element_by_id("out-control")
+    control = parse_html(page("en", "attention-function").html).get_element_by_id("out-control")
     found = control.find_class("frame")
     settings = [f"{i} {j}" for i in range(1, 7) for j in (1, 2)]
     assert [one.get("data-at") for one in found] == settings
@@ -348,7 +348,7 @@ def test_dropout_output(page: Callable[[str, str], Any]) -> None:
     for line, (keep, _, weights) in zip(lines, all_samples(), strict=True):
         output = [sum(w * v[c] for w, v in zip(weights, values, strict=True)) for c in (0, 1)]
         assert ast.literal_eval(line[""]) == keep
-        printed(vector_of(line["output"]), [float(x) for x in output])
+        assert_printed(vector_of(line["output"]), [float(x) for x in output])
     assert vector_of(average["output"]) == vector_of(without["output"]) == [6, 7]
     assert vector_of(chapter.output("dropout-output")) == [float(a) for a in A]  # before dropout
     assert chapter.values("dropout-outputs") == ["[6.0000, 7.0000]"]
@@ -388,13 +388,13 @@ def test_agreement(page: Callable[[str, str], Any]) -> None:
             "without √d_k within?": "✗",
             "does SDPA round better?": digits[name],
         }
-    assert rows(chapter, "gradcheck") == ["checks passed: 30"]
+    assert read_rows(chapter, "gradcheck") == ["checks passed: 30"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:3])
 def test_half_precision_keeps_more_digits_in_torch(dtype: torch.dtype) -> None:
     """Errors against float64, in root mean square: SDPA's are smaller in half precision alone."""
-    leaves = make([(8, 33, 64), (8, 29, 64), (8, 29, 64)], dtype, seed=5)
+    leaves = make_tensors([(8, 33, 64), (8, 29, 64), (8, 29, 64)], dtype, seed=5)
     exact = sdpa(*(one.to(torch.float64) for one in leaves))
     ours, theirs = (
         float((one.to(torch.float64) - exact).square().mean().sqrt())
@@ -411,7 +411,7 @@ def test_annotated(page: Callable[[str, str], Any]) -> None:
     chapter = page("en", "attention-function")
     assert [line[""] for line in chapter.table("annotated")] == ["annotated", "package"]
     for j in range(1, 8):
-        printed(chapter.column("annotated", f"key {j}"), [1 / 7, 0])
+        assert_printed(chapter.column("annotated", f"key {j}"), [1 / 7, 0])
 
 
 @pytest.mark.site
@@ -434,7 +434,7 @@ def test_whole_function(page: Callable[[str, str], Any]) -> None:
 @pytest.mark.site
 def test_transpose(page: Callable[[str, str], Any]) -> None:
     chapter = page("en", "attention-function")
-    assert rows(chapter, "mistake-transpose") == [
+    assert read_rows(chapter, "mistake-transpose") == [
         ".T:  shape (3, 3, 3), scores of sequence 1 change",
         ".mT: shape (3, 3, 3), scores of sequence 1 stay",
     ]
@@ -466,10 +466,10 @@ def test_plot(page: Callable[[str, str], Any]) -> None:
     chapter = page("en", "attention-function")
     weights = exact_weights(ALL)
     dropped = weights * [[1, 1, 0], [1, 0, 1], [1, 1, 1]] * 4 / 3
-    printed(chapter.matrix("mistake-plot", "after dropout"), dropped)
-    printed(chapter.matrix("mistake-plot", "before dropout"), weights)
-    after, before = rows(chapter, "mistake-plot")
-    printed(vector_of(after), dropped.sum(axis=1))
+    assert_printed(chapter.matrix("mistake-plot", "after dropout"), dropped)
+    assert_printed(chapter.matrix("mistake-plot", "before dropout"), weights)
+    after, before = read_rows(chapter, "mistake-plot")
+    assert_printed(vector_of(after), dropped.sum(axis=1))
     assert vector_of(before) == [1, 1, 1]
     sums = dropped.sum(axis=1)
     assert chapter.values("mistake-plot") == [
@@ -488,8 +488,8 @@ def test_wrong_scale(page: Callable[[str, str], Any]) -> None:
     found = {line[""]: vector_of(line["output 1"]) for line in chapter.table("mistake-sizes")}
     right = exact_weights(ALL)[0] @ V
     for size in (3, 2):
-        printed(found[f"d_v = {size}, correct"], right[:size])
-        printed(found[f"d_v = {size}, wrong"], (exact_weights(ALL, size)[0] @ V)[:size])
+        assert_printed(found[f"d_v = {size}, correct"], right[:size])
+        assert_printed(found[f"d_v = {size}, wrong"], (exact_weights(ALL, size)[0] @ V)[:size])
     assert found["d_v = 2, wrong"] != found["d_v = 2, correct"]
     two = [(exact_weights(ALL, size)[0] @ V)[:2] for size in (2, 3)]
     assert chapter.values("mistakes")[2:4] == [f"[{a:.4f}, {b:.4f}]" for a, b in two]
@@ -527,11 +527,11 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
         for line in chapter.table("exercise-scores")
     )
     powers = [mpmath.exp(j) for j in range(3)]
-    printed(weights, [*(float(x / sum(powers)) for x in powers), 1])
+    assert_printed(weights, [*(float(x / sum(powers)) for x in powers), 1])
     shares = [mpmath.mpf(0)] * 3
     for keep, probability, _ in all_samples():
         left = sum(x for x, m in zip(powers, keep, strict=True) if m)
         for j in range(3):
             if keep[j]:
                 shares[j] += powers[j] / left * probability.numerator / probability.denominator
-    printed(mixed, [*(float(x) for x in shares), 1 - 1 / 64])
+    assert_printed(mixed, [*(float(x) for x in shares), 1 - 1 / 64])

@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
-from attention_docs.site.read.settings import configuration
-from tests.conftest import LANGUAGES, ROOT, SLUGS, TAGS, each_language, in_browser, written
-from tests.test_search import found
+from attention_docs.site.read.settings import read_configuration
+from tests.conftest import LANGUAGES, ROOT, SLUGS, TAGS, each_language, needs_browser, read_project
+from tests.test_search import search
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
 WEIGHT = 200 * 1024  # bytes of a chapter's first view, compressed
@@ -21,7 +21,7 @@ WEIGHT = 200 * 1024  # bytes of a chapter's first view, compressed
 Visit = Callable[..., Any]
 
 
-def path_of(lang: str, slug: str) -> str:
+def make_path(lang: str, slug: str) -> str:
     return ("/" if lang == "en" else f"/{lang}/") + ("" if slug == "index" else f"{slug}/")
 
 
@@ -48,24 +48,24 @@ def walker(chromium: Any) -> Iterator[Any]:
     context = chromium.new_context()
     tab = context.new_page()
     tab.add_init_script(SHIFTS)
-    tab.on("console", lambda message: tab.said.append(f"console: {message.text}"))
-    tab.on("pageerror", lambda error: tab.said.append(f"error: {error}"))
-    tab.on("requestfailed", lambda request: tab.said.append(f"failed: {request.url}"))
+    tab.on("console", lambda message: tab.console_messages.append(f"console: {message.text}"))
+    tab.on("pageerror", lambda error: tab.console_messages.append(f"error: {error}"))
+    tab.on("requestfailed", lambda request: tab.console_messages.append(f"failed: {request.url}"))
     tab.on("response", lambda answer: tab.answers.append(answer))
-    tab.said, tab.answers = [], []
+    tab.console_messages, tab.answers = [], []
     tab.protocol = context.new_cdp_session(tab)
     tab.protocol.send("Network.enable")
-    forget(tab, True)
+    set_cache(tab, True)
     yield tab
     context.close()
 
 
-def forget(tab: Any, everything: bool) -> None:
+def set_cache(tab: Any, everything: bool) -> None:
     """Whether the tab asks for what lies in its cache."""
     tab.protocol.send("Network.setCacheDisabled", {"cacheDisabled": everything})
 
 
-@in_browser
+@needs_browser
 @pytest.mark.parametrize(("lang", "slug"), SEEN)
 def test_a_page_loads_alone_and_everyone_can_use_it(
     lang: str, slug: str, walker: Any, address: str
@@ -74,9 +74,9 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     good practice is broken; code fits its column; a chapter is light."""
     tab = walker
     first, *others = WINDOWS[lang][: 1 if slug in MODULES else 2]
-    load(tab, address + path_of(lang, slug), *first)
-    weight = sum(map(compressed, tab.answers)) if slug in CHAPTERS else 0
-    faults = faults_of_moving(tab)
+    load_page(tab, address + make_path(lang, slug), *first)
+    weight = sum(map(measure_compressed, tab.answers)) if slug in CHAPTERS else 0
+    faults = find_layout_shifts(tab)
     tab.add_style_tag(content=WHOLE)
     tab.evaluate(SETTLED)
     if lang == ("en" if slug in MODULES else LANGUAGES[SLUGS.index(slug) % 2]):
@@ -84,22 +84,22 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
         faults += tab.evaluate(AXE)
     if tab.evaluate("document.documentElement.lang") != TAGS[lang]:
         faults.append("another language")
-    faults += faults_of_colours(tab, first[1]) + faults_of_width(tab, first[0], slug)
+    faults += find_colour_faults(tab, first[1]) + find_width_faults(tab, first[0], slug)
     for width, scheme in others:
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme)
         tab.evaluate(ARRIVED)
-        faults += faults_of_width(tab, width, slug)
+        faults += find_width_faults(tab, width, slug)
     if weight >= WEIGHT:
         faults.append(f"{weight} bytes")
-    faults += tab.said + faults_of_loading(tab, address)  # late ones too
+    faults += tab.console_messages + find_loading_faults(tab, address)  # late ones too
     assert not faults, "\n".join(faults)
 
 
-def load(tab: Any, url: str, width: int, scheme: str) -> None:
-    """Open a page; what goes wrong from now on is in `tab.said`, what comes in `tab.answers`."""
+def load_page(tab: Any, url: str, width: int, scheme: str) -> None:
+    """Open a page; faults from now on are in `tab.console_messages`, answers in `tab.answers`."""
     tab.goto("about:blank")  # so that nothing of the page before comes late
-    tab.said, tab.answers = [], []
+    tab.console_messages, tab.answers = [], []
     tab.set_viewport_size({"width": width, "height": 900})
     tab.emulate_media(color_scheme=scheme)
     tab.goto(url, wait_until="load")
@@ -133,7 +133,7 @@ ARRIVED = """async () => {
 }"""
 
 
-def faults_of_loading(tab: Any, own: str) -> list[str]:
+def find_loading_faults(tab: Any, own: str) -> list[str]:
     """What came from elsewhere, unannounced or not at all."""
     answers = [*tab.answers]
     found = [f"{one.status}: {one.url}" for one in answers if one.status != 200]
@@ -145,16 +145,16 @@ def faults_of_loading(tab: Any, own: str) -> list[str]:
     return found + [f"not asked for in the head: {url}" for url in fonts if url not in asked]
 
 
-def faults_of_moving(tab: Any) -> list[str]:
+def find_layout_shifts(tab: Any) -> list[str]:
     """What moved until now: next to nothing where the font of formulas lies in the browser's cache.
     Where it came late, as on a slow network or a busy machine, a line may break elsewhere; how much
     that moves hangs on the machine's own fonts (0.09 with Debian's), and 0.25 is called poor."""
     shifted = tab.evaluate("window.shifted")
     if 0.02 <= shifted < 0.25:
-        forget(tab, False)
+        set_cache(tab, False)
         tab.reload(wait_until="load")
         tab.evaluate(SETTLED)
-        forget(tab, True)
+        set_cache(tab, True)
         shifted = tab.evaluate("window.shifted")
     if shifted < 0.02:
         return []
@@ -162,7 +162,7 @@ def faults_of_moving(tab: Any) -> list[str]:
     return ["\n  ".join([f"layout shift {shifted}", *movers])]
 
 
-def faults_of_width(tab: Any, width: int, slug: str) -> list[str]:
+def find_width_faults(tab: Any, width: int, slug: str) -> list[str]:
     """What sticks out, and a chapter with a long main line."""
     wide = tab.evaluate("document.documentElement.scrollWidth")
     found = [f"wider than its window: {wide} px of {width} px"] if wide > width else []
@@ -186,7 +186,7 @@ DECIDED: dict[str, list[str]] = {"light": [], "dark": []}
 """Kinds of text that other pages hold too, and axe has found nothing in."""
 
 
-def faults_of_colours(tab: Any, scheme: str) -> list[str]:
+def find_colour_faults(tab: Any, scheme: str) -> list[str]:
     """What axe finds in the colours of this scheme, of texts that no page before had."""
     tab.wait_for_function(CHOSEN, arg="slate" if scheme == "dark" else "default", polling=50)
     tab.evaluate(ARRIVED)
@@ -217,7 +217,7 @@ new PerformanceObserver((list) => list.getEntries().forEach(({ value, sources })
 SIZES: dict[str, int] = {}
 
 
-def compressed(answer: Any) -> int:
+def measure_compressed(answer: Any) -> int:
     """Bytes of an answer as a server that compresses text sends it."""
     if answer.url not in SIZES:
         body = answer.body()
@@ -324,7 +324,7 @@ COLOURS = """async (decided) => {
 }"""
 
 
-@in_browser
+@needs_browser
 @pytest.mark.parametrize("fate", ["refused", "silent"])
 def test_the_text_shows_without_its_fonts(fate: str, visit: Visit, address: str) -> None:
     tab = visit()
@@ -338,11 +338,11 @@ SHOWN = """() => [...document.fonts].every((font) => font.display === "swap") &&
     (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))"""
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_lines_with_formulas_are_no_higher_than_others(lang: str, visit: Visit) -> None:
     for slug in ("scaling", "softmax"):
-        tab = visit(path_of(lang, slug))
+        tab = visit(make_path(lang, slug))
         tab.add_style_tag(content=WHOLE)
         lines, higher = tab.evaluate(LINES)
         assert lines > 20
@@ -361,10 +361,10 @@ LINES = """() => {
 }"""
 
 
-@in_browser
+@needs_browser
 def test_the_style_sheets_have_become_one(visit: Visit) -> None:
     """Every rule of every sheet in its order, as a browser reads them; the theme's come before."""
-    names = configuration(ROOT)["extra_css"]
+    names = read_configuration(ROOT)["extra_css"]
     sheets = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in names]
     tab = visit("/scaling/")
     linked, published, written_rules = tab.evaluate(RULES, sheets)
@@ -389,13 +389,13 @@ RULES = """(sheets) => {
 }"""
 
 
-@in_browser
+@needs_browser
 @pytest.mark.parametrize(("lang", "width"), [("en", 1280), ("zh", 390)])
 def test_what_is_far_is_laid_out_late_and_nobody_sees_it(
     lang: str, width: int, visit: Visit
 ) -> None:
     """A link ends at its section, and the text above does not jump as it comes near."""
-    tab = visit(path_of(lang, "transformer-block"), width=width)
+    tab = visit(make_path(lang, "transformer-block"), width=width)
     far = tab.locator("article > p > math").last
     assert not far.evaluate("one => one.checkVisibility({ contentVisibilityAuto: true })")
     for section in ("result-layer-norm", "cost"):
@@ -423,12 +423,12 @@ UPWARDS = """async () => {
 }"""
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_a_prediction_is_asked_for_before_the_answer(lang: str, visit: Visit) -> None:
     """By keyboard: nothing typed opens nothing; what was typed stands beside the answer."""
-    words = written().words(lang)["site"]["script"]
-    box = visit(path_of(lang, "softmax")).locator(".exercise[data-kind=predict]").first
+    words = read_project().read_locale(lang)["site"]["script"]
+    box = visit(make_path(lang, "softmax")).locator(".exercise[data-kind=predict]").first
     field, answer = box.get_by_label(words["predict"]), box.locator("details.answer")
     field.fill(" ")
     field.press("Enter")
@@ -458,25 +458,25 @@ def type_query(tab: Any, query: str) -> list[str]:
     pytest.fail(f"no answer to {query!r}")
 
 
-@in_browser
+@needs_browser
 @pytest.mark.parametrize(("lang", "query"), [("en", "√d_k"), ("zh", "每个词元占多大比重")])
 def test_the_page_shows_what_the_search_ranks(
     lang: str, query: str, visit: Visit, address: str, site: Path
 ) -> None:
     """What it ranks is tested without a browser, in tests/test_search.py."""
-    tab = visit(path_of(lang, "sources"))
+    tab = visit(make_path(lang, "sources"))
     links = [link.removeprefix(address) for link in type_query(tab, query)]
     pages = list(dict.fromkeys(re.split("[?#]", link)[0] for link in links))
     ranked = [
-        path_of(lang, "index") + item[0]["location"].split("#")[0]
-        for item in found(site, lang, query)
+        make_path(lang, "index") + item[0]["location"].split("#")[0]
+        for item in search(site, lang, query)
     ]
     assert pages[:3] == ranked[:3] != []
     assert {link.startswith("/zh/") for link in links} == {lang == "zh"}
     assert tab.locator(".md-search-result__item").first.locator("mark").all_text_contents()
 
 
-@in_browser
+@needs_browser
 def test_what_is_pasted_is_searched(visit: Visit) -> None:
     tab = visit("/")
     type_query(tab, "softmax")
@@ -486,10 +486,10 @@ def test_what_is_pasted_is_searched(visit: Visit) -> None:
     tab.wait_for_function(first)
 
 
-@in_browser
+@needs_browser
 @pytest.mark.parametrize("lang", TAGS)
 def test_the_first_page_opens_with_its_question_beside_its_picture(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "index"))
+    tab = visit(make_path(lang, "index"))
     title, entrance, picture = (
         tab.locator(f"article {one}").first.bounding_box() for one in ("h1", ".card", ".output")
     )
@@ -498,10 +498,10 @@ def test_the_first_page_opens_with_its_question_beside_its_picture(lang: str, vi
     assert max(one["x"] + one["width"] for one in (title, entrance)) < picture["x"]
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_a_result_leads_to_its_section_by_keys(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "index"))
+    tab = visit(make_path(lang, "index"))
     type_query(tab, {"en": "variance", "zh": "方差"}[lang])
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
@@ -509,8 +509,8 @@ def test_a_result_leads_to_its_section_by_keys(lang: str, visit: Visit) -> None:
     assert tab.evaluate("document.documentElement.lang") == TAGS[lang]
 
 
-@in_browser
-def test_nothing_found_is_said(visit: Visit) -> None:
+@needs_browser
+def test_an_empty_filter_is_announced(visit: Visit) -> None:
     tab = visit("/")
     tab.keyboard.press("Control+k")
     tab.keyboard.type("zzzzqqqq")
@@ -522,10 +522,10 @@ def test_nothing_found_is_said(visit: Visit) -> None:
     assert said.get_attribute("role") == "status"
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_the_field_says_how_it_is_reached(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "scaling"))
+    tab = visit(make_path(lang, "scaling"))
     says = "getComputedStyle(document.querySelector('.md-search__form'), '::after').content"
     assert "attr(data-keys)" in tab.evaluate(says) or "Ctrl K" in tab.evaluate(says)
     field = tab.locator(".md-search__input")
@@ -544,14 +544,14 @@ SWITCHED = {
 }
 
 
-@in_browser
+@needs_browser
 @pytest.mark.parametrize("lang", NAMES)
 def test_the_language_switch_keeps_the_page(lang: str, visit: Visit, address: str) -> None:
     """Three entries, each in its own language; the current one says that it is."""
     others = [other for other in NAMES if other != lang]
     tab = visit()
     for slug, other in zip(SWITCHED[lang], others, strict=True):
-        tab.goto(address + path_of(lang, slug))
+        tab.goto(address + make_path(lang, slug))
         links = tab.locator(".md-header .md-select__link")
         assert links.all_text_contents() == list(NAMES.values())
         assert links.evaluate_all("all => all.map(a => a.lang)") == list(TAGS.values())
@@ -561,11 +561,11 @@ def test_the_language_switch_keeps_the_page(lang: str, visit: Visit, address: st
         link.focus()
         assert link.is_visible()  # the list opens to the keyboard
         tab.keyboard.press("Enter")
-        tab.wait_for_url(address + path_of(other, slug))
+        tab.wait_for_url(address + make_path(other, slug))
         assert tab.evaluate("document.documentElement.lang") == TAGS[other]
 
 
-@in_browser
+@needs_browser
 def test_the_third_language_has_its_own_type_and_its_own_search(visit: Visit) -> None:
     """What differs by language in a browser: the rest is the same HTML."""
     tab = visit("/zh-hant/scaling/")
@@ -577,19 +577,19 @@ def test_the_third_language_has_its_own_type_and_its_own_search(visit: Visit) ->
         assert "/scaling/" in links[0]
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_dark_mode_is_kept(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "scaling"), color_scheme="light")
-    assert brightness(tab) > 200
-    switch(tab, "default")
-    assert brightness(tab) < 80
-    assert brightness(tab, "color") > 150
+    tab = visit(make_path(lang, "scaling"), color_scheme="light")
+    assert measure_brightness(tab) > 200
+    switch_scheme(tab, "default")
+    assert measure_brightness(tab) < 80
+    assert measure_brightness(tab, "color") > 150
     tab.goto(tab.url.replace("scaling", "softmax"))
-    assert brightness(tab) < 80
+    assert measure_brightness(tab) < 80
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_a_scheme_shows_at_once_and_follows_the_system_until_one_is_chosen(
     lang: str, visit: Visit, address: str
@@ -597,22 +597,22 @@ def test_a_scheme_shows_at_once_and_follows_the_system_until_one_is_chosen(
     tab = visit()
     tab.route("**/bundle.*.js", lambda route: route.abort())  # what shows before the theme's script
     tab.emulate_media(color_scheme="dark")
-    tab.goto(address + path_of(lang, "index"))
-    assert brightness(tab) < 80
+    tab.goto(address + make_path(lang, "index"))
+    assert measure_brightness(tab) < 80
     tab.emulate_media(color_scheme="light")
     tab.wait_for_function("document.body.dataset.mdColorScheme === 'default'")
-    assert brightness(tab) > 200
-    switch(tab, "default")
-    assert brightness(tab) < 80
+    assert measure_brightness(tab) > 200
+    switch_scheme(tab, "default")
+    assert measure_brightness(tab) < 80
     assert tab.evaluate("document.activeElement.dataset.scheme") == "slate"  # it can be undone
     tab.emulate_media(color_scheme="dark")
-    switch(tab, "slate")
-    assert brightness(tab) > 200
+    switch_scheme(tab, "slate")
+    assert measure_brightness(tab) > 200
     tab.reload()
-    assert brightness(tab) > 200  # the choice stays, whatever the system says
+    assert measure_brightness(tab) > 200  # the choice stays, whatever the system says
 
 
-def switch(tab: Any, shown: str) -> None:
+def switch_scheme(tab: Any, shown: str) -> None:
     """Press the button of the colour scheme, of which only the one in use has one."""
     (scheme,) = tab.locator("button[data-scheme]:visible").evaluate_all(
         "all => all.map((button) => button.dataset.scheme)"
@@ -621,7 +621,7 @@ def switch(tab: Any, shown: str) -> None:
     tab.locator(f"button[data-scheme={scheme}]").click()
 
 
-def brightness(tab: Any, what: str = "backgroundColor") -> float:
+def measure_brightness(tab: Any, what: str = "backgroundColor") -> float:
     """The mean of red, green and blue of the page's ground or text."""
     colour = tab.evaluate(f"getComputedStyle(document.body).{what}")
     return sum(map(float, re.findall(r"[\d.]+", colour)[:3])) / 3
@@ -630,11 +630,11 @@ def brightness(tab: Any, what: str = "backgroundColor") -> float:
 # --- copying -------------------------------------------------------------------------------------
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
     clipboard = ["clipboard-read", "clipboard-write"]
-    tab = visit(path_of(lang, "mistakes"), permissions=clipboard)
+    tab = visit(make_path(lang, "mistakes"), permissions=clipboard)
     tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert tab.locator(".no-copy pre").count() > 20
     assert tab.locator(".no-copy .md-code__button").count() == 0
@@ -651,20 +651,20 @@ def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
     assert said.inner_text() == {"en": "Copied to clipboard", "zh": "已复制"}[lang]
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_a_copied_formula_is_its_tex(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "scaling"))
-    assert "$\\sqrt{d_k}$" in copied(tab, "article > p")
+    tab = visit(make_path(lang, "scaling"))
+    assert "$\\sqrt{d_k}$" in copy_text(tab, "article > p")
     block = ".formula > math"
-    assert copied(tab, block).strip() == "$$q \\cdot k = \\sum_{i=1}^{d_k} q_i k_i$$"
-    assert copied(tab, f"{block} mn") == copied(tab, block)  # a part stands for the whole
-    assert "$\\sigma^2 = \\operatorname{Var}(X)" in copied(tab, "li:has(span[data-tex])")
+    assert copy_text(tab, block).strip() == "$$q \\cdot k = \\sum_{i=1}^{d_k} q_i k_i$$"
+    assert copy_text(tab, f"{block} mn") == copy_text(tab, block)  # a part stands for the whole
+    assert "$\\sigma^2 = \\operatorname{Var}(X)" in copy_text(tab, "li:has(span[data-tex])")
     code = tab.locator("article pre > code").first
-    assert copied(tab, "article pre > code").strip() == code.inner_text().strip()
+    assert copy_text(tab, "article pre > code").strip() == code.inner_text().strip()
 
 
-def copied(tab: Any, selector: str) -> str:
+def copy_text(tab: Any, selector: str) -> str:
     """What is on the clipboard once the first such element is selected and copied, as text."""
     return tab.evaluate(COPY, selector)
 
@@ -679,7 +679,7 @@ COPY = """(selector) => {
 }"""
 
 
-@in_browser
+@needs_browser
 @each_language
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_lies_over_code_or_figures(
@@ -689,7 +689,7 @@ def test_nothing_lies_over_code_or_figures(
     that leads back to the top."""
     tab = visit(width=width)
     for slug in ("eight-steps", "mistakes"):  # with a table of contents on its right, and without
-        tab.goto(address + path_of(lang, slug))
+        tab.goto(address + make_path(lang, slug))
         tab.mouse.wheel(0, 5000)
         tab.wait_for_timeout(300)
         tab.mouse.wheel(0, -1000)  # the theme shows the way up to whoever scrolls up
@@ -724,12 +724,12 @@ COVERED = """() => {
 }"""
 
 
-@in_browser
+@needs_browser
 @each_language
-def test_where_numbers_come_from_is_told_below_their_output_without_a_script(
+def test_the_origin_of_numbers_shows_below_their_output_without_a_script(
     lang: str, visit: Visit
 ) -> None:
-    tab = visit(path_of(lang, "eight-steps"), java_script_enabled=False)
+    tab = visit(make_path(lang, "eight-steps"), java_script_enabled=False)
     output = tab.locator(".output:has(pre)").first
     button = output.locator(".origin > summary")
     name = {"en": "Where do these numbers come from?", "zh": "这些数字从哪里来？"}[lang]
@@ -739,15 +739,15 @@ def test_where_numbers_come_from_is_told_below_their_output_without_a_script(
     assert before["y"] == pytest.approx(around["y"], abs=4)
     button.focus()
     tab.keyboard.press("Enter")
-    told = output.locator(".origin dl")
-    assert told.bounding_box()["y"] >= output.locator("pre").bounding_box()["y"] + 10
+    described = output.locator(".origin dl")
+    assert described.bounding_box()["y"] >= output.locator("pre").bounding_box()["y"] + 10
     assert button.bounding_box() == before
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_symptoms_filter(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "mistakes"))
+    tab = visit(make_path(lang, "mistakes"))
     rows = tab.locator("#symptoms ~ .md-typeset__scrollwrap").first.locator("tbody tr")
     every = rows.count()
     field = tab.locator(".filter input")
@@ -762,10 +762,10 @@ def test_symptoms_filter(lang: str, visit: Visit) -> None:
     assert tab.locator(".filter [role=status]").inner_text() == ""
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_a_link_opens_its_entry(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "mistakes"))
+    tab = visit(make_path(lang, "mistakes"))
     assert not tab.locator("#softmax-axis").is_visible()
     tab.locator("td a[href='#softmax-axis']").first.click()
     tab.locator("#softmax-axis").wait_for(state="visible")
@@ -788,10 +788,10 @@ def test_a_link_opens_its_entry(lang: str, visit: Visit) -> None:
 # --- keyboard ------------------------------------------------------------------------------------
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "eight-steps"))
+    tab = visit(make_path(lang, "eight-steps"))
     tab.evaluate(WATCH_FOCUS)
     for _ in range(600):
         tab.keyboard.press("Tab")
@@ -826,7 +826,7 @@ FOCUSABLE = """() => new Set([...document.querySelectorAll(
   .map(one => one.type === "radio" ? one.name : one)).size"""  # a group of radios is one stop
 
 
-@in_browser
+@needs_browser
 def test_the_first_tab_skips_to_the_text(visit: Visit) -> None:
     tab = visit("/scaling/")
     tab.keyboard.press("Tab")
@@ -834,10 +834,10 @@ def test_the_first_tab_skips_to_the_text(visit: Visit) -> None:
     assert tab.url.endswith("#scaling")
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "learning"), width=390)
+    tab = visit(make_path(lang, "learning"), width=390)
     for formula in tab.locator("article > .formula").all():
         formula.scroll_into_view_if_needed()  # what is far is not measured
     tab.wait_for_function("() => document.querySelectorAll('.formula[tabindex]').length > 3")
@@ -848,7 +848,7 @@ def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> N
     tab.wait_for_function("() => document.activeElement.scrollLeft > 0")
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_on_a_phone_the_meaning_of_a_term_is_in_sight(
     lang: str, visit: Visit, address: str
@@ -856,7 +856,7 @@ def test_on_a_phone_the_meaning_of_a_term_is_in_sight(
     """Every cell of an entry, without scrolling to its side."""
     tab = visit(width=390)
     for slug in ("glossary", "notation"):
-        tab.goto(address + path_of(lang, slug))
+        tab.goto(address + make_path(lang, slug))
         edges = tab.evaluate(
             """() => [...document.querySelectorAll('tr[id^="entry-"] > *')].map((cell) => {
               const range = document.createRange();
@@ -868,10 +868,10 @@ def test_on_a_phone_the_meaning_of_a_term_is_in_sight(
         assert max(edges) <= 390
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_words_in_a_formula_keep_their_room(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "transformer-block"), width=390)
+    tab = visit(make_path(lang, "transformer-block"), width=390)
     tab.add_style_tag(content=WHOLE)
     assert not tab.evaluate(STICKING_OUT)
 
@@ -885,22 +885,22 @@ STICKING_OUT = """() => [...document.querySelectorAll("article > .formula mtd")]
 # --- without scripts -----------------------------------------------------------------------------
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_without_javascript_all_symptoms_show(lang: str, visit: Visit) -> None:
-    tab = visit(path_of(lang, "mistakes"), java_script_enabled=False)
+    tab = visit(make_path(lang, "mistakes"), java_script_enabled=False)
     assert not tab.locator(".filter").is_visible()
     table = tab.locator("#symptoms ~ .md-typeset__scrollwrap").first
     assert table.locator("tbody tr").count() == table.locator("tbody tr:visible").count() > 10
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_without_javascript_a_page_is_whole(
     lang: str, visit: Visit, page: Callable[[str, str], Any]
 ) -> None:
     for slug in ("scaling", "masking"):
-        tab = visit(path_of(lang, slug), java_script_enabled=False)
+        tab = visit(make_path(lang, slug), java_script_enabled=False)
         hidden = tab.locator("article pre, article math, article svg, article table")
         assert hidden.count() == len(page(lang, slug).article.select("pre, math, svg, table"))
         shown = tab.locator("article > .formula, article > p, article > .output")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attention_docs.figures.card import card_png
+from attention_docs.figures.card import draw_card
 from tests.conftest import ROOT
 
 FONTS = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
@@ -18,7 +18,7 @@ CELL, LEFT, TOP = 150, 695, 115
 
 def pixels(weights: list[list[float]]) -> np.ndarray:
     """Rows of pixels; red, green, blue."""
-    image = Image.open(io.BytesIO(card_png(weights, FONTS)))
+    image = Image.open(io.BytesIO(draw_card(weights, FONTS)))
     assert (image.format, image.mode, image.size) == ("PNG", "RGB", (1200, 630))
     return np.asarray(image).astype(int)
 

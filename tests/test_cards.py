@@ -10,16 +10,18 @@ import pytest
 from lxml.html import HtmlElement
 from markdown import Markdown
 
+from attention_docs.locales import read_locale
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
+from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.cards import GLYPHS
 from attention_docs.site.render.extension import SiteExtension
-from attention_docs.site.render.weave import Woven
-from attention_docs.words import words
 from tests.conftest import ROOT
 
 CHAPTERS = [
-    slug for slug in settings(ROOT).order if (ROOT / "docs" / "listings" / f"{slug}.py").is_file()
+    slug
+    for slug in read_settings(ROOT).order
+    if (ROOT / "docs" / "listings" / f"{slug}.py").is_file()
 ]
 
 
@@ -34,9 +36,11 @@ def shown(tmp_path: Path) -> Callable[..., HtmlElement]:
         extension = SiteExtension()
         numbers = {"masking": 6, "positions": 8, "softmax": 3}
         page = read_page(path, tmp_path)
-        extension.woven = Woven(page, [], words(lang), numbered=numbers)
+        extension.assembled = AssembledPage(page, [], read_locale(lang), numbered=numbers)
         md = Markdown(extensions=["attr_list", extension])
-        return lxml.html.fragment_fromstring(md.convert(extension.woven.markdown()), "article")
+        return lxml.html.fragment_fromstring(
+            md.convert(extension.assembled.render_markdown()), "article"
+        )
 
     return show
 
@@ -62,14 +66,14 @@ def test_a_list_becomes_cards(shown: Callable[..., HtmlElement]) -> None:
     kinds = [one.get("class") for one in article.iter("ol", "ul")]
     assert kinds == ["cards chapters", "cards chapters", "cards", None]
     cards = article.xpath("//li[contains(@class, 'card')]")
-    told = [
+    described = [
         [part.text_content() for part in card if part.get("class") != "glyph"] for card in cards
     ]
-    assert told[0] == ["6", "Masking", "Who may look at whom?"]  # the numbers of the chapters
-    assert told[1][:2] == ["8", "Positions"]
-    assert told[2] == ["3", "Softmax", "What does it do? 20 minutes"]
+    assert described[0] == ["6", "Masking", "Who may look at whom?"]  # the numbers of the chapters
+    assert described[1][:2] == ["8", "Positions"]
+    assert described[2] == ["3", "Softmax", "What does it do? 20 minutes"]
     assert [one.text for one in cards[2].find_class("minutes")] == ["20 minutes"]
-    assert told[3] == ["1", "API", "Which functions?"]  # no chapter: its place in the list
+    assert described[3] == ["1", "API", "Which functions?"]  # no chapter: its place in the list
     assert [len(card.xpath(".//svg")) for card in cards] == [1, 1, 1, 0]
 
 

@@ -15,7 +15,7 @@ import pytest
 from attention_docs.site.build import Build
 from attention_docs.site.read.pieces import Box, Heading
 from attention_docs.site.read.reader import read_page
-from tests.conftest import BUILT, LANGUAGES, ROOT, folder_of, tree_of
+from tests.conftest import BUILT, LANGUAGES, ROOT, find_page_folder, parse_html
 
 BUILD = Build(ROOT, lambda warning: None)
 CHAPTERS = [slug for slug in BUILD.numbered if slug != "mistakes"]
@@ -29,9 +29,11 @@ UNDERSCORED = re.compile(r"√?\b[A-Za-zσμ]_[A-Za-z]\w*")
 each_chapter = pytest.mark.parametrize("slug", CHAPTERS)
 
 
-def main_line(site: Path, lang: str, slug: str) -> Any:
+def read_main_line(site: Path, lang: str, slug: str) -> Any:
     """The text of a built page without its closed folds."""
-    article = deepcopy(tree_of(folder_of(site, lang, slug) / "index.html").find(".//article"))
+    article = deepcopy(
+        parse_html(find_page_folder(site, lang, slug) / "index.html").find(".//article")
+    )
     for fold in article.xpath(".//details[not(@open)]"):
         fold.drop_tree()
     return article
@@ -59,7 +61,7 @@ def test_a_main_line_is_short(slug: str, lang: str, numbers_json: dict[str, Any]
 @each_chapter
 def test_visible_code_fits_its_column(slug: str, site: Path) -> None:
     for lang in LANGUAGES:
-        long = [line for line in visible(main_line(site, lang, slug)) if len(line) > COLUMN]
+        long = [line for line in visible(read_main_line(site, lang, slug)) if len(line) > COLUMN]
         assert not long
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from attention_docs.site.read.pieces import Fence
-from attention_docs.site.read.reader import lines_as_pieces
+from attention_docs.site.read.reader import classify_lines
 from attention_docs.site.read.syntax import CODE_SPAN, COLOUR, FRONT_MATTER, INLINE, VALUE
 from tests.conftest import ROOT
 
@@ -59,7 +59,7 @@ RULES = (
 )
 
 
-def faults_of(text: str) -> Iterator[str]:
+def find_faults(text: str) -> Iterator[str]:
     """What is wrong with a line of text in which inserts stand for code, formulas and values."""
     for pattern, message in RULES:
         for match in re.finditer(pattern, text):
@@ -67,7 +67,7 @@ def faults_of(text: str) -> Iterator[str]:
             yield f"{message}: {around.replace(INSERT, '▯')}"
 
 
-def text_of(line: str) -> str:
+def strip_markup(line: str) -> str:
     """The line as a reader sees it, with inserts; a boundary of cells is a line break."""
     if titled := TITLED.match(line):
         line = titled["title"] or titled["note"] or ""
@@ -80,10 +80,10 @@ def text_of(line: str) -> str:
     return NOT_TEXT.sub("", LINK.sub(lambda link: link["text"], line))
 
 
-def faults_of_line(line: str, after: str) -> Iterator[str]:
+def find_line_faults(line: str, after: str) -> Iterator[str]:
     """What is wrong with a line of prose; `after` is the next line of the page."""
-    text = text_of(line)
-    yield from faults_of(re.sub(r"\*\*|__", "", text))
+    text = strip_markup(line)
+    yield from find_faults(re.sub(r"\*\*|__", "", text))
     for slanted in ITALIC.finditer(text.replace("**", "")):
         if re.search(f"[{HAN}]", slanted[0]):
             yield f"Chinese is not slanted: {slanted[0]}"
@@ -92,12 +92,12 @@ def faults_of_line(line: str, after: str) -> Iterator[str]:
         yield "a line break inside a paragraph shows as a space"
 
 
-def prose(markdown: str) -> Iterator[tuple[int, str, str]]:
+def list_prose(markdown: str) -> Iterator[tuple[int, str, str]]:
     """The lines outside of fences, boxes' options and display formulas: number, line, next line."""
     lines = [*markdown.split("\n"), ""]
     front = FRONT_MATTER.match(markdown)
     formula = False
-    for line, piece in lines_as_pieces(markdown):
+    for line, piece in classify_lines(markdown):
         number = piece.line
         if (front and number <= front[0].count("\n")) or isinstance(piece, Fence):
             continue
@@ -107,15 +107,15 @@ def prose(markdown: str) -> Iterator[tuple[int, str, str]]:
             yield number, line, lines[number]
 
 
-def check(markdown: str, path: str) -> list[str]:
+def check_page(markdown: str, path: str) -> list[str]:
     """Every fault of a page as `path:line: what is wrong`."""
     found: list[tuple[int, str]] = []
     for number, line in enumerate(markdown.split("\n"), start=1):
         words = TEX_TEXT.findall(line) + re.findall(r"^(?:description|question): *(.*)", line)
         for text in words:
-            found += [(number, fault) for fault in faults_of(INLINE.sub(INSERT, text.strip('"')))]
-    for number, line, after in prose(markdown):
-        found += [(number, fault) for fault in faults_of_line(line, after)]
+            found += [(number, fault) for fault in find_faults(INLINE.sub(INSERT, text.strip('"')))]
+    for number, line, after in list_prose(markdown):
+        found += [(number, fault) for fault in find_line_faults(line, after)]
     return [f"{path}:{number}: {fault}" for number, fault in sorted(set(found))]
 
 
@@ -124,11 +124,11 @@ def test_a_chinese_page_keeps_the_rules(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if page.stem == "glossary":  # what readers type need not be what this site writes
         text = OTHER_NAMES.sub(r"\1 – |", text)
-    faults = check(text, page.relative_to(ROOT).as_posix())
+    faults = check_page(text, page.relative_to(ROOT).as_posix())
     assert not faults, "\n" + "\n".join(faults)
 
 
-def strings(path: Path) -> Iterator[tuple[int, str]]:
+def list_strings(path: Path) -> Iterator[tuple[int, str]]:
     """The Chinese strings of a module, examples left out; placeholders are inserts."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Constant) and re.search(f"[{HAN}]", str(node.value)):
@@ -136,11 +136,11 @@ def strings(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, re.sub(r"\{[^{}]*\}", INSERT, text)
 
 
-def words(table: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
-    """The strings of a file of words, with the names that lead there."""
+def list_locale_strings(table: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
+    """The strings of a locale file, with their paths."""
     for name, value in table.items():
         if isinstance(value, dict):
-            yield from words(value, f"{place}{name}.")
+            yield from list_locale_strings(value, f"{place}{name}.")
         else:
             for text in value if isinstance(value, list) else [value]:
                 # Figures set the spaces around what they put in themselves.
@@ -153,11 +153,13 @@ def test_chinese_words_of_the_package_keep_the_rules() -> None:
     found = []
     for path in sorted((ROOT / "attention_docs").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        found += [(f"{name}:{number}", text) for number, text in strings(path)]
-    table = tomllib.loads((ROOT / "attention_docs/words/zh.toml").read_text(encoding="utf-8"))
-    in_tables = [(f"zh.toml: {place}", text) for place, text in words(table)]
+        found += [(f"{name}:{number}", text) for number, text in list_strings(path)]
+    table = tomllib.loads((ROOT / "attention_docs/locales/zh.toml").read_text(encoding="utf-8"))
+    in_tables = [(f"zh.toml: {place}", text) for place, text in list_locale_strings(table)]
     assert in_tables
-    faults = [f"{place}: {fault}" for place, text in found + in_tables for fault in faults_of(text)]
+    faults = [
+        f"{place}: {fault}" for place, text in found + in_tables for fault in find_faults(text)
+    ]
     assert not faults, "\n" + "\n".join(faults)
 
 
@@ -180,7 +182,7 @@ def test_chinese_words_of_the_package_keep_the_rules() -> None:
     ],
 )
 def test_what_is_right_passes(line: str) -> None:
-    assert check(line, "p.md") == []
+    assert check_page(line, "p.md") == []
 
 
 @pytest.mark.parametrize(
@@ -218,6 +220,6 @@ def test_what_is_right_passes(line: str) -> None:
     ],
 )
 def test_what_is_wrong_is_found(line: str, message: str) -> None:
-    faults = check(line, "p.md")
+    faults = check_page(line, "p.md")
     assert any(message in fault for fault in faults), faults
     assert all(re.match(r"p\.md:\d+: ", fault) for fault in faults)

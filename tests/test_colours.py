@@ -11,10 +11,10 @@ from PIL import Image
 
 from attention_docs import colours
 from attention_docs.figures import heatmap
-from tests.mini import WEIGHTS, Project, content, ran
+from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks, read_files
 
 TABLE = "attention_docs/colours/colours.toml"
-CHINESE = "attention_docs/words/zh.toml"
+CHINESE = "attention_docs/locales/zh.toml"
 DRAWN = """
 # --8<-- [start:drawn]
 from attention_docs.figures import heatmap
@@ -31,14 +31,16 @@ Weights are {{ site.colours["weight"] }}: $a_{ij}$.
 """
 
 
-def draw_weights(project: Project) -> None:
+def draw_weights(project: FixtureProject) -> None:
     """Have the page `weights` draw the weights and name their colour."""
     project.write(WEIGHTS, project.read(WEIGHTS) + DRAWN)
     last = "| {{ name }} | {{ weights[0]:.2f }} |\n"
     project.edit("docs/en/weights.md", last, last + SHOWN, both=True)
 
 
-def test_a_colour_changed_in_the_table_changes_everywhere_and_runs_nothing(built: Project) -> None:
+def test_a_colour_changed_in_the_table_changes_everywhere_and_runs_nothing(
+    built: FixtureProject,
+) -> None:
     draw_weights(built)
     address = {"SITE_URL": "https://example.org/"}
     first = built.build(site="first", **address)
@@ -53,12 +55,12 @@ def test_a_colour_changed_in_the_table_changes_everywhere_and_runs_nothing(built
     built.edit(CHINESE, 'yellow = "黄"', 'yellow = "黄"\nteal = "青"')
     second = built.build(site="second", **address)
     assert second.returncode == 0, second.stderr
-    assert ran(second)[0] == 0
+    assert count_blocks(second)[0] == 0
     for lang, old, new in (("", "yellow", "teal"), ("zh/", "黄", "青")):
-        assert f"Weights are {old}:" in built.html(f"{lang}weights", "first")
-        assert f"Weights are {new}:" in built.html(f"{lang}weights", "second")
-        assert 'fill="var(--role-weight-fill)"' in built.html(f"{lang}weights", "second")
-        assert 'class="of-weight"' in built.html(f"{lang}weights", "second")  # the formula
+        assert f"Weights are {old}:" in built.read_html(f"{lang}weights", "first")
+        assert f"Weights are {new}:" in built.read_html(f"{lang}weights", "second")
+        assert 'fill="var(--role-weight-fill)"' in built.read_html(f"{lang}weights", "second")
+        assert 'class="of-weight"' in built.read_html(f"{lang}weights", "second")  # the formula
     sheet = built.read("second/assets/styles.css")
     assert "--role-weight: #00747a;" in sheet
     assert "--role-weight-fill: #7fd4d8;" in sheet
@@ -73,12 +75,12 @@ def test_a_colour_changed_in_the_table_changes_everywhere_and_runs_nothing(built
     colour = card.getpixel((695, 115 + 75))  # the frame of the first weight
     assert colour == (0x00, 0x74, 0x7A)
     # Nothing holds the old line any more but what has another role: weighted values.
-    for name, raw in content(built.root / "second").items():
+    for name, raw in read_files(built.root / "second").items():
         held = raw.decode(errors="ignore").replace("--role-weighted-value: #886700", "")
         assert "#886700" not in held, name
 
 
-def test_a_colour_without_a_word_in_a_language_stops_the_build(built: Project) -> None:
+def test_a_colour_without_a_word_in_a_language_stops_the_build(built: FixtureProject) -> None:
     draw_weights(built)
     row = '[role.weight]\nname = "yellow"'
     built.edit(TABLE, row, row.replace("yellow", "teal"))
@@ -86,15 +88,18 @@ def test_a_colour_without_a_word_in_a_language_stops_the_build(built: Project) -
     assert done.returncode == 1
     lines = built.read("docs/zh/weights.md").splitlines()
     place = next(number for number, line in enumerate(lines, 1) if "site.colours" in line)
-    wanted = f"docs/zh/weights.md:{place}: attention_docs/words/zh.toml has no [colours] teal"
+    wanted = f"docs/zh/weights.md:{place}: attention_docs/locales/zh.toml has no [colours] teal"
     assert wanted in done.stderr
 
 
-def test_a_role_that_is_not_in_the_table_is_named_with_its_line(project: Project) -> None:
+def test_a_role_that_is_not_in_the_table_is_named_with_its_line(project: FixtureProject) -> None:
     asked = '{{ site.colours["weights"] }}\n'
     project.edit("docs/en/index.md", "The constant", asked + "The constant", both=True)
     wanted = f"site.colours has {', '.join(colours.ROLES)}, got weights"
-    assert project.faults() == [f"docs/en/index.md:12: {wanted}", f"docs/zh/index.md:15: {wanted}"]
+    assert project.find_faults() == [
+        f"docs/en/index.md:12: {wanted}",
+        f"docs/zh/index.md:15: {wanted}",
+    ]
 
 
 def test_a_table_with_other_colours_than_code_names_is_refused(

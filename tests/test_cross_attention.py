@@ -30,11 +30,11 @@ from attention_docs.cross_attention import (
 )
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import Parameters
-from tests.conftest import tries, vector_of
-from tests.exact import W_KEY, W_QUERY, W_VALUE, X, attention_weights, printed, product
+from tests.conftest import scale_examples, vector_of
+from tests.exact import W_KEY, W_QUERY, W_VALUE, X, assert_printed, attention_weights, product
 
 seeds = st.integers(0, 2**32 - 1)
-few = tries(25)
+few = scale_examples(25)
 T = [[x + 1 for x in one] for one in X[:2]]  # the target of the page's examples
 START, END = 10, 11
 
@@ -100,8 +100,8 @@ def test_decoder_block_is_post_norm_unless_told() -> None:
     _, parameters = layer_and_parameters(3, False)
     x, memory = np.random.default_rng(1).normal(size=(2, 2, 4, 6))
     unsaid, post, pre = (
-        decoder_block(x, memory, parameters, 3, **told)[0]
-        for told in ({}, {"norm_first": False}, {"norm_first": True})
+        decoder_block(x, memory, parameters, 3, **described)[0]
+        for described in ({}, {"norm_first": False}, {"norm_first": True})
     )
     np.testing.assert_array_equal(unsaid, post)
     assert np.abs(unsaid - pre).max() > 0.1
@@ -294,7 +294,7 @@ def test_special_case_on_the_page(page: Callable[[str, str], Any]) -> None:
     weights = attention_weights(product(T, W_QUERY), product(X, W_KEY), math.sqrt(3))
     wanted = product(weights, product(X, W_VALUE))
     for name in ("self-attention with the mask", "cross-attention"):
-        printed([vector_of(found[name]) for found in cross.table("as-self")], wanted)
+        assert_printed([vector_of(found[name]) for found in cross.table("as-self")], wanted)
     exact = cross.table("exact")
     assert len(exact) == 4
     for found in exact:
@@ -321,7 +321,7 @@ def test_backward_on_the_page(page: Callable[[str, str], Any]) -> None:
     assert x.grad is not None
     cross = page("en", "cross-attention")
     found = [cross.column("backward", f"component {c}") for c in range(1, 5)]
-    printed(np.array(found).T, [*t.grad.tolist(), *x.grad.tolist()])
+    assert_printed(np.array(found).T, [*t.grad.tolist(), *x.grad.tolist()])
 
 
 @pytest.mark.site
@@ -438,7 +438,7 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     weights = attention_weights(product(T, W_QUERY), product(X, W_KEY), math.sqrt(3))
     for name in ("keys as they are", "(5, −2, 1) added"):
         outputs = [vector_of(found[name]) for found in cross.table("exercise-sum")]
-        printed(outputs, product(weights, product(X, W_VALUE)))
+        assert_printed(outputs, product(weights, product(X, W_VALUE)))
     # The claim of the last exercise, by autograd.
     k = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
     q, v = torch.randn(2, 4, 3, dtype=torch.float64), torch.randn(5, 2, dtype=torch.float64)

@@ -22,7 +22,7 @@ from tests.conftest import LANGUAGES, PAGES, ROOT
 from tests.derivations import Names
 from tests.derivations_basics import BASICS
 from tests.derivations_model import MODELS
-from tests.tex import checked
+from tests.tex import check_display
 
 NAMES = BASICS | derivations.NAMES | MODELS
 UNREAD = {
@@ -34,24 +34,24 @@ SIGN = re.compile(r" [+-] ")
 REASON = re.compile(r"\\text\{\s*\([^\n]*")
 
 
-def displays(slug: str) -> Iterator[tuple[str, int, str]]:
+def find_displays(slug: str) -> Iterator[tuple[str, int, str]]:
     for passage in read_page(PAGES / f"{slug}.md", ROOT).passages:
         for number, display in enumerate(DISPLAY.findall(passage.text)):
             yield passage.id, number, display
 
 
-def names(slug: str, section: str, number: int, seed: int) -> Names:
+def draw_names(slug: str, section: str, number: int, seed: int) -> Names:
     known = NAMES[slug]
     draw = known.get(f"{section}[{number}]", known.get(section, known[""]))
     return draw(np.random.default_rng(seed))
 
 
 @cache
-def results(slug: str, seed: int) -> tuple[list[tuple[str, bool]], list[str]]:
+def check_page(slug: str, seed: int) -> tuple[list[tuple[str, bool]], list[str]]:
     """Each line of a page with a relation, and whether it was computed; and what does not hold."""
     lines, wrong = [], []
-    for section, number, display in displays(slug):
-        could, faults = checked(display, names(slug, section, number, seed))
+    for section, number, display in find_displays(slug):
+        could, faults = check_display(display, draw_names(slug, section, number, seed))
         lines += could
         wrong += [f"docs/en/{slug}.md#{section}: {fault}" for fault in faults]
     return lines, wrong
@@ -60,16 +60,16 @@ def results(slug: str, seed: int) -> tuple[list[tuple[str, bool]], list[str]]:
 @pytest.mark.parametrize("slug", NAMES)
 def test_every_line_that_can_be_computed_holds(slug: str) -> None:
     for seed in range(3):
-        lines, wrong = results(slug, seed)
+        lines, wrong = check_page(slug, seed)
         assert not wrong
         unread = [line for line, computed in lines if not computed]
-        told = "not computed: give their symbols a meaning, or change the number in UNREAD"
-        assert len(unread) <= UNREAD.get(slug, 0), f"{unread} {told}"
+        described = "not computed: give their symbols a meaning, or change the number in UNREAD"
+        assert len(unread) <= UNREAD.get(slug, 0), f"{unread} {described}"
 
 
 def test_most_lines_are_computed_and_the_page_of_results_says_how_many() -> None:
     share = 90
-    lines = [computed for slug in NAMES for _, computed in results(slug, 0)[0]]
+    lines = [computed for slug in NAMES for _, computed in check_page(slug, 0)[0]]
     assert 100 * sum(lines) > share * len(lines)
     for lang in LANGUAGES:
         page = read_page(ROOT / "docs" / lang / "results.md", ROOT)
@@ -81,12 +81,12 @@ def test_a_sign_that_is_turned_around_is_seen() -> None:
     """Most signs; the others stand in bounds, which then still hold, or beside a 0."""
     seen, all_signs = 0, 0
     for slug in NAMES:
-        for section, number, display in displays(slug):
+        for section, number, display in find_displays(slug):
             clean = REASON.sub(lambda reason: " " * len(reason[0]), display)
             for sign in SIGN.finditer(clean):
                 other = " - " if "+" in sign[0] else " + "
                 turned = display[: sign.start()] + other + display[sign.end() :]
-                seen += bool(checked(turned, names(slug, section, number, 1))[1])
+                seen += bool(check_display(turned, draw_names(slug, section, number, 1))[1])
                 all_signs += 1
     assert seen > 0.75 * all_signs > 150
 
@@ -125,6 +125,6 @@ def test_the_reader_of_formulas(tex: str, could: bool, holds: bool) -> None:
     known |= {"W": np.diag([1.0, 3.0]), "tr": np.trace, "t": np.array([[0, 2, 1]])}
     known |= {"X": lambda layer: layer, "sets": {"S": ("i", [1, 2])}, "counting": {"b"}}
     known |= {"worth": [6], "phrases": {r"\Pr({heads})": 0.5}}
-    lines, wrong = checked(tex, known)
+    lines, wrong = check_display(tex, known)
     assert [computed for _, computed in lines] == [could] * len(lines)
     assert (not wrong) is holds

@@ -16,16 +16,16 @@ import pytest
 from attention_docs.running.result import Code, Job, Result
 from attention_docs.site.build import Build
 from attention_docs.site.run.worker import run_page
-from tests.conftest import KEPT_ELSEWHERE, ROOT, written
+from tests.conftest import CACHE_ELSEWHERE, ROOT, read_project
 
 
 @pytest.fixture(scope="module")
 def build(site: Path) -> Build:
     """What the site's build kept."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ATTENTION_DOCS_CACHE", str(ROOT / KEPT_ELSEWHERE))
+        patch.setenv("ATTENTION_DOCS_CACHE", str(ROOT / CACHE_ELSEWHERE))
         found = Build(ROOT, print)
-    found.pages = written().pages
+    found.pages = read_project().pages
     found.executor.plan(found.all)
     return found
 

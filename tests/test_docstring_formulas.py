@@ -17,7 +17,7 @@ from attention_docs.site.read.syntax import DISPLAY
 from tests.conftest import ROOT
 from tests.docstring_names import DISPLAYS, SENTENCES, UNREAD
 from tests.test_result_formulas import judged
-from tests.tex import checked
+from tests.tex import check_display
 
 SEEDS = range(4)
 PACKAGE = ROOT / "attention_docs"
@@ -45,12 +45,14 @@ def test_the_formulas_of_a_docstring_hold(name: str) -> None:
         computed = False
         for display in displays:
             names = DISPLAYS[name](np.random.default_rng(seed)) if name in DISPLAYS else {}
-            lines, wrong = checked(display, names)
+            lines, wrong = check_display(display, names)
             assert not wrong
             computed = computed or any(known for _, known in lines)
         if displays:
-            told = f"give {name} its names or a reason in tests/docstring_names.py, and not both"
-            assert computed is (name not in UNREAD), told
+            described = (
+                f"give {name} its names or a reason in tests/docstring_names.py, and not both"
+            )
+            assert computed is (name not in UNREAD), described
         if name in SENTENCES:
             names = SENTENCES[name](np.random.default_rng(seed))
             assert judged(documented()[name], names) == ([], [])
@@ -62,7 +64,7 @@ def test_most_lines_are_computed() -> None:
         computed
         for name, draw in DISPLAYS.items()
         for display in DISPLAY.findall(documented()[name])
-        for _, computed in checked(display, draw(rng))[0]
+        for _, computed in check_display(display, draw(rng))[0]
     ]
     assert sum(lines) > 0.95 * len(lines) > 80
 

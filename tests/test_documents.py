@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
 from tests.conftest import ROOT
 
 DOCUMENTS = sorted(
@@ -30,21 +30,23 @@ def read(document: str) -> str:
     return (ROOT / document).read_text(encoding="utf-8")
 
 
-def anchors(text: str) -> set[str]:
+def list_anchors(text: str) -> set[str]:
     """The ids that a code host gives to the headings of a document."""
     titles = re.findall(r"(?m)^#+ (.+)$", text)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def broken_links(document: str) -> Iterator[str]:
+def find_broken_links(document: str) -> Iterator[str]:
     for link in LINK.findall(read(document)):
         name, _, anchor = unquote(link).partition("#")
         target = (ROOT / document).parent / name if name else ROOT / document
-        if not target.exists() or (anchor and anchor not in anchors(target.read_text("utf-8"))):
+        if not target.exists() or (
+            anchor and anchor not in list_anchors(target.read_text("utf-8"))
+        ):
             yield link
 
 
-def lost_paths(document: str) -> Iterator[str]:
+def find_lost_paths(document: str) -> Iterator[str]:
     """The paths of the repository in code spans; `<chapter>` stands for any name."""
     for path in (path for code in CODE.findall(read(document)) for path in PATH.findall(code)):
         if not any(ROOT.glob(re.sub(r"<\w+>", "*", path.rstrip("/")))):
@@ -53,7 +55,7 @@ def lost_paths(document: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_and_paths_lead_to_files(document: str) -> None:
-    assert [*broken_links(document), *lost_paths(document)] == []
+    assert [*find_broken_links(document), *find_lost_paths(document)] == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_every_command_is_one_of_the_makefile(document: str) -> None:
 
 
 def test_the_readme_lists_the_chapters_as_the_navigation_and_the_pages_have_them() -> None:
-    navigation = settings(ROOT).navigation
+    navigation = read_settings(ROOT).navigation
     rows = re.findall(r"(?m)^\| \[(.+?)\]\(docs/en/([\w-]+)\.md\) \| (.+) \|$", read("README.md"))
     pages = [read_page(ROOT / "docs" / "en" / f"{slug}.md", ROOT) for slug in navigation.chapters]
     assert rows == [(page.title, page.slug, page.question) for page in pages]

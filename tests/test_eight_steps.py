@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import eight_steps
-from tests.conftest import number_of, vector_of
+from tests.conftest import parse_number, vector_of
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -22,10 +22,10 @@ from tests.exact import (
     W_QUERY,
     W_VALUE,
     X,
+    assert_printed,
+    assert_printed_e,
     attention_weights,
     dot,
-    printed,
-    printed_e,
     product,
     softmax,
     transpose,
@@ -73,8 +73,8 @@ def test_seed_figures_are_the_exact_ones():
     assert product(X, W_QUERY) == QUERIES
     assert product(X, W_VALUE) == VALUES
     assert product(QUERIES, transpose(KEYS)) == SCORES
-    printed_e(WEIGHTS, exact_weights(), 4)
-    printed(np.array(OUTPUTS), product(exact_weights(), VALUES), 4)
+    assert_printed_e(WEIGHTS, exact_weights(), 4)
+    assert_printed(np.array(OUTPUTS), product(exact_weights(), VALUES), 4)
     tenths = [[Fraction(round(10 * one), 10) for one in row] for row in ROUNDED_WEIGHTS]
     assert product(tenths, VALUES) == [[Fraction(str(x)) for x in row] for row in ROUNDED_OUTPUTS]
 
@@ -242,7 +242,7 @@ def cells(chapter, block):
 
 def numbers(chapter, block):
     """The same without the names of the rows, as numbers; an empty cell is left out."""
-    return [[number_of(cell) for cell in row[1:] if cell] for row in cells(chapter, block)]
+    return [[parse_number(cell) for cell in row[1:] if cell] for row in cells(chapter, block)]
 
 
 def vectors(chapter, block, column):
@@ -258,12 +258,12 @@ def test_search(page):
     *cards, answered = numbers(chapter, "search")
     assert [row[0] for row in cards] == scores == [1, 0, 1]
     weights = softmax(scores)
-    printed([row[1] for row in cards], weights, 4)
+    assert_printed([row[1] for row in cards], weights, 4)
     assert [row[2:] for row in cards] == CONTENTS
     (answer,) = product([weights], CONTENTS)
-    printed(answered, answer, 1)
+    assert_printed(answered, answer, 1)
     assert chapter.values("search")[:3] == ["0.4223", "66", "5.2"]
-    printed([0.4223, 66, 5.2], [weights[0], round(answer[0]), round(answer[1], 1)], 4)
+    assert_printed([0.4223, 66, 5.2], [weights[0], round(answer[0]), round(answer[1], 1)], 4)
 
 
 @pytest.mark.site
@@ -272,9 +272,9 @@ def test_sharper(page):
     counts = [dot(ONION_SOUP, card) for card in CARDS]
     assert counts == [2, 1, 0]
     weights = [softmax([c * score for score in counts]) for c in (1, 4, 16)]
-    printed(chapter.matrix("sharper", "weights"), weights, 4)
-    printed(numbers(chapter, "sharper-answers"), product(weights, CONTENTS), 2)
-    printed(numbers(chapter, "tied"), [softmax([16, 0, 16])], 4)
+    assert_printed(chapter.matrix("sharper", "weights"), weights, 4)
+    assert_printed(numbers(chapter, "sharper-answers"), product(weights, CONTENTS), 2)
+    assert_printed(numbers(chapter, "tied"), [softmax([16, 0, 16])], 4)
 
 
 @pytest.mark.site
@@ -347,11 +347,11 @@ def test_weights(page):
     e2, e4 = mpmath.e**2, mpmath.e**4
     *keys, sums = numbers(chapter, "weights-1")
     assert [row[0] for row in keys] == SCORES[0]
-    printed([row[1] for row in keys], [e2, e4, e4], 4)
-    printed(sums, [e2 + 2 * e4, 1], 4)
-    printed([row[2] for row in keys], exact_weights()[0], 4)
+    assert_printed([row[1] for row in keys], [e2, e4, e4], 4)
+    assert_printed(sums, [e2 + 2 * e4, 1], 4)
+    assert_printed([row[2] for row in keys], exact_weights()[0], 4)
     assert abs(exact_weights()[0][0] - 1 / (1 + 2 * e2)) < mpmath.mpf(10) ** -30
-    fifth = [number_of(row[2]) for row in cells(chapter, "repeat") if row[2]]
+    fifth = [parse_number(row[2]) for row in cells(chapter, "repeat") if row[2]]
     assert fifth == WEIGHTS[1] + WEIGHTS[2]
 
 
@@ -360,18 +360,18 @@ def test_weighted_values(page):
     chapter = page("en", "eight-steps")
     exact = exact_weighted()
     rows = numbers(chapter, "weighted")
-    printed(np.array(rows[:9]).reshape(3, 3, 3), exact, 4)
+    assert_printed(np.array(rows[:9]).reshape(3, 3, 3), exact, 4)
     assert rows[9:] == OUTPUTS
     names = [f"value {j} for output {i}" for i in (1, 2, 3) for j in (1, 2, 3)]
     assert [row[0] for row in cells(chapter, "weighted")][:9] == names
-    printed(numbers(chapter, "output-1")[:3], exact[0], 4)
+    assert_printed(numbers(chapter, "output-1")[:3], exact[0], 4)
     for j, line in enumerate(chapter.output("weighted-1").splitlines()[:3]):
         weight, value, result = re.fullmatch(r"(.*) · \[(.*)\] = \[(.*)\]", line).groups()
-        printed(np.array(float(weight)), exact_weights()[0][j], 4)
+        assert_printed(np.array(float(weight)), exact_weights()[0][j], 4)
         assert [int(one) for one in value.split(",")] == VALUES[j]
-        printed(np.array([float(one) for one in result.split(",")]), exact[0][j], 4)
+        assert_printed(np.array([float(one) for one in result.split(",")]), exact[0][j], 4)
     steps = vectors(chapter, "repeat", REPEATED)
-    printed([steps[:3], steps[4:7]], exact[1:], 4)
+    assert_printed([steps[:3], steps[4:7]], exact[1:], 4)
 
 
 @pytest.mark.site
@@ -384,7 +384,7 @@ def test_outputs(page):
     assert [float(result) for _, _, result in lines] == OUTPUTS[0]
     for c, terms, _ in lines:
         pairs = [term.split("·") for term in terms.split(" + ")]
-        printed([float(a) for a, _ in pairs], exact_weights()[0], 4)
+        assert_printed([float(a) for a, _ in pairs], exact_weights()[0], 4)
         assert [int(v) for _, v in pairs] == [row[int(c) - 1] for row in VALUES]
     assert vectors(chapter, "repeat", REPEATED)[3::4] == OUTPUTS[1:]
 
@@ -404,15 +404,15 @@ def test_scaled(page):
     root = mpmath.sqrt(3)
     weights = exact_weights(root)
     scaled = [[s / root for s in row] for row in SCORES]
-    printed(chapter.vectors("scaled", "scaled scores"), scaled, 4)
-    printed(chapter.vectors("scaled", "weights"), weights, 4)
+    assert_printed(chapter.vectors("scaled", "scaled scores"), scaled, 4)
+    assert_printed(chapter.vectors("scaled", "weights"), weights, 4)
     outputs = chapter.vectors("scaled", "output")
-    printed(outputs, product(weights, VALUES), 4)
+    assert_printed(outputs, product(weights, VALUES), 4)
     assert chapter.vectors("scaled", "weights")[0] == SCALED_WEIGHTS_1
     assert outputs[0] == SCALED_OUTPUT_1
     tensors = [torch.tensor(m, dtype=torch.float64) for m in (QUERIES, KEYS, VALUES)]
     wanted = torch.nn.functional.scaled_dot_product_attention(*tensors)
-    printed(outputs, wanted.tolist(), 4)
+    assert_printed(outputs, wanted.tolist(), 4)
 
 
 @pytest.mark.site
@@ -444,8 +444,8 @@ def test_rounding_error(page):
     ]
     spread = [max(column) - min(column) for column in transpose(VALUES)]
     bound = [[one / 2 * width for width in spread] for one in lost]
-    printed(vectors(chapter, "rounding-error", "change of each component"), moved, 4)
-    printed(vectors(chapter, "rounding-error", "bound"), bound, 4)
+    assert_printed(vectors(chapter, "rounding-error", "change of each component"), moved, 4)
+    assert_printed(vectors(chapter, "rounding-error", "bound"), bound, 4)
     assert abs(moved[0][0] - bound[0][0]) < mpmath.mpf(10) ** -15
 
 
@@ -476,7 +476,7 @@ def test_forgetting_the_scale(page):
     pairs = zip(product(plain, VALUES), product(scaled, VALUES), strict=True)
     errors = [max(abs(a - b) for a, b in zip(*pair, strict=True)) for pair in pairs]
     assert min(errors) > 0.2
-    printed(numbers(chapter, "unscaled"), [*largest, errors], 4)
+    assert_printed(numbers(chapter, "unscaled"), [*largest, errors], 4)
 
 
 @pytest.mark.site
@@ -485,8 +485,10 @@ def test_itself(page):
     weights = exact_weights()
     assert [row.index(max(row)) for row in weights] == [1, 1, 1]  # all attend most to input 2
     assert min(weights[0]) == weights[0][0]
-    printed(vectors(chapter, "itself", "weights"), weights, 4)
-    printed(chapter.column("itself", "weight of itself"), [weights[i][i] for i in range(3)], 4)
+    assert_printed(vectors(chapter, "itself", "weights"), weights, 4)
+    assert_printed(
+        chapter.column("itself", "weight of itself"), [weights[i][i] for i in range(3)], 4
+    )
     assert [row["the largest?"] for row in chapter.table("itself")] == ["✗", "✓", "✗"]
 
 
@@ -519,26 +521,26 @@ def test_exercises(page):
     (row,) = cells(chapter, "exercise-fourth")
     assert row == [*map(str, made), str(dot(QUERIES[0], made[0]))]
     third = Fraction(1, 3)
-    printed(vectors(chapter, "exercise-zero", "weights"), [[third] * 3], 4)
-    printed(vectors(chapter, "exercise-zero", "output"), product([[third] * 3], VALUES), 4)
+    assert_printed(vectors(chapter, "exercise-zero", "weights"), [[third] * 3], 4)
+    assert_printed(vectors(chapter, "exercise-zero", "output"), product([[third] * 3], VALUES), 4)
     assert chapter.grid("exercise-size") == [row[:2] for row in OUTPUTS]
     quarter, half = mpmath.mpf(1) / 4, mpmath.mpf(1) / 2
     logs = [mpmath.log(quarter), mpmath.log(half), mpmath.log(quarter)]
     scores = vectors(chapter, "exercise-logarithm", "scores")
-    printed(scores, [logs, [0, mpmath.log(2), 0]], 4)
+    assert_printed(scores, [logs, [0, mpmath.log(2), 0]], 4)
     assert vectors(chapter, "exercise-logarithm", "weights") == [[0.25, 0.5, 0.25]] * 2
-    printed(softmax([0, mpmath.log(2), 0]), [quarter, half, quarter], 12)
+    assert_printed(softmax([0, mpmath.log(2), 0]), [quarter, half, quarter], 12)
     assert chapter.grid("exercise-own") == product(X, transpose(X))
     own = product(X, transpose(X))
-    told = [own[0][0], own[0][2], own[2][2], own[2][1]]
-    assert chapter.values("exercise-own") == [str(one) for one in told]
+    described = [own[0][0], own[0][2], own[2][2], own[2][1]]
+    assert chapter.values("exercise-own") == [str(one) for one in described]
 
 
 @pytest.mark.site
 def test_swapped_product(page):
     chapter = page("en", "eight-steps")
     swapped = product(VALUES, exact_weights())
-    printed(vectors(chapter, "exercise-bug", "wrong output"), swapped, 4)
+    assert_printed(vectors(chapter, "exercise-bug", "wrong output"), swapped, 4)
     largest = [max(column) for column in transpose(VALUES)]
     among = [all(one <= most for one, most in zip(row, largest, strict=True)) for row in swapped]
     assert among == [True, False, False]
@@ -553,6 +555,6 @@ def test_another_order(page):
     moved = product(attention_weights(queries, keys), values)
     chapter = page("en", "eight-steps")
     got = chapter.grid("exercise-order")
-    printed(got, moved, 4)
+    assert_printed(got, moved, 4)
     assert got == [OUTPUTS[i] for i in order]
     assert chapter.names("exercise-order") == [f"input {i + 1}" for i in order]

@@ -307,7 +307,7 @@ SOUND = [
 def test_a_wide_comparison_is_seen(code: str, tmp_path: Path) -> None:
     listing = tmp_path / "a.py"
     listing.write_text(code, encoding="utf-8")
-    told = too_far(listing, "above $10^6$ or $10^{-5}$")
-    assert len(told) == (code in FAULTS)
-    for one in told:
+    described = too_far(listing, "above $10^6$ or $10^{-5}$")
+    assert len(described) == (code in FAULTS)
+    for one in described:
         assert one.startswith(f"docs/listings/a.py:{FAULTS[code]}")

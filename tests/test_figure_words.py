@@ -1,4 +1,4 @@
-"""What figures say is data: a file of words a language, Chinese by the glossary, others welcome."""
+"""The texts of figures are data: a locale file per language; the Chinese follows the glossary."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from attention_docs import words
+from attention_docs import locales
 from attention_docs.figures import Frame, bar_chart, heatmap, histogram, numbered, slider
 from attention_docs.figures.figure import Language
 from tests.conftest import ROOT
-from tests.drawings import texts
+from tests.drawings import find_texts
 from tests.test_figures import FIGURES
 
 HAN = re.compile("[\u4e00-\u9fff]")
 FILES = {
     path.stem: path
-    for path in sorted(words.FOLDER.glob("*.toml"))
+    for path in sorted(locales.FOLDER.glob("*.toml"))
     if "partial" not in tomllib.loads(path.read_text(encoding="utf-8"))
 }
 
@@ -34,15 +34,19 @@ def read(path: Path) -> dict[str, Any]:
 # Every word has one place.
 
 
-def constants(tree: ast.Module) -> Iterator[str]:
+def list_strings(tree: ast.Module) -> Iterator[str]:
     """The strings of a module that are not docstrings."""
-    told = {
+    described = {
         id(node.value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in described
+        ):
             yield node.value
 
 
@@ -50,52 +54,52 @@ def constants(tree: ast.Module) -> Iterator[str]:
     "path", sorted((ROOT / "attention_docs/figures").glob("*.py")), ids=lambda path: path.stem
 )
 def test_no_module_of_figures_knows_another_language_than_english(path: Path) -> None:
-    for constant in constants(ast.parse(path.read_text(encoding="utf-8"))):
+    for constant in list_strings(ast.parse(path.read_text(encoding="utf-8"))):
         assert constant not in FILES.keys() - {"en"}
         assert not HAN.search(constant.replace("\u4e00-\u9fff", ""))
 
 
-def templates(table: dict[str, Any], where: str = "") -> dict[str, Any]:
+def list_templates(table: dict[str, Any], where: str = "") -> dict[str, Any]:
     """Every entry of the tables of figures by its path, the forms of a plural together."""
     found: dict[str, Any] = {}
     for name, value in table.items():
         if isinstance(value, dict) and "other" not in value:
-            found |= templates(value, f"{where}{name}.")
+            found |= list_templates(value, f"{where}{name}.")
         else:
             found[where + name] = value
     return found
 
 
-def places(value: Any) -> set[str]:
+def list_places(value: Any) -> set[str]:
     """The names that a template has places for."""
     forms = value.values() if isinstance(value, dict) else [value]
-    told = [form for form in forms if isinstance(form, str)]
-    return {name for form in told for _, name, _, _ in Formatter().parse(form) if name}
+    described = [form for form in forms if isinstance(form, str)]
+    return {name for form in described for _, name, _, _ in Formatter().parse(form) if name}
 
 
 @pytest.mark.parametrize("lang", FILES.keys() - {"en"})
 def test_every_language_has_the_same_words_for_the_same_parts(lang: str) -> None:
-    english = templates(read(FILES["en"])["figures"])
-    other = templates(read(FILES[lang])["figures"])
+    english = list_templates(read(FILES["en"])["figures"])
+    other = list_templates(read(FILES[lang])["figures"])
     assert other.keys() == english.keys()
     for name, value in english.items():
         # A form for one may leave out its number.
-        assert places(value) - {"n"} == places(other[name]) - {"n"}, name
+        assert list_places(value) - {"n"} == list_places(other[name]) - {"n"}, name
         assert type(value) is type(other[name]), name
 
 
 # Chinese labels are the glossary's.
 
 
-def rows(lang: str) -> list[list[str]]:
+def list_rows(lang: str) -> list[list[str]]:
     """The rows of the glossary's tables: term, term in the other language, explanation."""
     page = (ROOT / "docs" / lang / "glossary.md").read_text(encoding="utf-8")
     cells = [re.split(r" *\| *", line.strip("| \n")) for line in re.findall(r"^\|.*$", page, re.M)]
     return [row for row in cells if not set(row[0]) <= {"-"} and row[0] not in ("English", "中文")]
 
 
-GLOSSARY = {english: chinese for english, chinese, *_ in rows("en")}
-EXPLAINED = {english: (chinese, told) for chinese, english, *_, told in rows("zh")}
+GLOSSARY = {english: chinese for english, chinese, *_ in list_rows("en")}
+EXPLAINED = {english: (chinese, told) for chinese, english, *_, told in list_rows("zh")}
 TERMS = read(FILES["zh"])["terms"]
 
 
@@ -127,8 +131,8 @@ def test_a_term_is_the_glossary_s(term: str) -> None:
         assert chinese.endswith(TERMS[last])
         return
     pairs = [
-        (f"{entry} {told}", " ".join(EXPLAINED[entry]))
-        for entry, *_, told in rows("en")
+        (f"{entry} {described}", " ".join(EXPLAINED[entry]))
+        for entry, *_, described in list_rows("en")
         if entry in EXPLAINED
     ]
     assert any(re.search(rf"\b{english}s?\b", one) and chinese in other for one, other in pairs), (
@@ -142,9 +146,9 @@ def test_a_term_is_the_glossary_s(term: str) -> None:
 def test_a_label_is_translated_by_the_listing_then_by_its_term_and_stays_without_either() -> None:
     figure = heatmap([[1.0, 2.0, 3.0]], columns=["query 12", "saw", "d_k"], name="hot")
     own = Language("zh", {"saw": "锯", "query 12": "第 12 个查询"})
-    assert texts(figure, own)[:4] == ["hot", "第 12 个查询", "锯", "dk"]
-    assert texts(figure, "zh")[:4] == ["hot", "查询 12", "saw", "dk"]
-    assert texts(figure, "en")[:4] == ["hot", "query 12", "saw", "dk"]
+    assert find_texts(figure, own)[:4] == ["hot", "第 12 个查询", "锯", "dk"]
+    assert find_texts(figure, "zh")[:4] == ["hot", "查询 12", "saw", "dk"]
+    assert find_texts(figure, "en")[:4] == ["hot", "query 12", "saw", "dk"]
     assert own.translator.untranslated == ["hot"]
 
 
@@ -177,10 +181,10 @@ def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for path in FILES.values():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "de.toml").write_text(content + TABLES, encoding="utf-8")
-    monkeypatch.setattr(words, "FOLDER", tmp_path)
-    words.words.cache_clear()
+    monkeypatch.setattr(locales, "FOLDER", tmp_path)
+    locales.read_locale.cache_clear()
     yield "de"
-    words.words.cache_clear()
+    locales.read_locale.cache_clear()
 
 
 def test_a_third_language_is_spoken_by_figures(german: str) -> None:
@@ -190,16 +194,16 @@ def test_a_third_language_is_spoken_by_figures(german: str) -> None:
     assert figure.alt(german) == (
         "Matrize Gewichte mit 1 Zeile und 3 Spalten. Columns: a, b, c. Anfrage 1: 1, 2, 3."
     )
-    assert texts(figure, german) == ["Gewichte", "a", "b", "c", "Anfrage 1", "1", "2", "3"]
+    assert find_texts(figure, german) == ["Gewichte", "a", "b", "c", "Anfrage 1", "1", "2", "3"]
     assert figure.alt("en").startswith("Matrix weights, 1 row and 3 columns.")
     assert "Balken: " in bar_chart(["a"], {"b": [1]}, ylabel="y").alt(german)
-    assert texts(histogram({"a": [1]}, [0, 2], xlabel="x"), german).count("Anteil") == 1
+    assert find_texts(histogram({"a": [1]}, [0, 2], xlabel="x"), german).count("Anteil") == 1
     frame = Frame(("0",), "one", (figure,), "two")
     assert "<strong>one</strong> – two" in slider("d", [frame]).svg(german)
 
 
 def test_a_template_that_asks_for_something_else_is_named(german: str) -> None:
-    path = words.FOLDER / "de.toml"
+    path = locales.FOLDER / "de.toml"
     content = path.read_text(encoding="utf-8").replace('"Vector {name}', '"Vektor {nmae}')
     path.write_text(content, encoding="utf-8")
     message = r"de\.toml: \[figures\.matrix\] vector must ask for \['name', 'numbers'\], got 'nmae'"

@@ -35,10 +35,10 @@ from attention_docs.figures import (
     slider,
 )
 from attention_docs.figures.figure import Language
-from attention_docs.figures.scale import ticks
-from attention_docs.figures.svg import text_width
-from tests.conftest import tries
-from tests.drawings import assert_text_fits, middle, subpaths, texts, tree
+from attention_docs.figures.scale import choose_ticks
+from attention_docs.figures.svg import measure_text
+from tests.conftest import scale_examples
+from tests.drawings import assert_text_fits, find_middle, find_texts, parse_drawing, parse_subpaths
 
 ROOT = Path(__file__).parent.parent
 HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -281,7 +281,7 @@ def test_every_colour_is_a_custom_property(kind, lang):
 @EACH
 @LANGUAGES
 def test_text_stays_inside_the_drawing_and_is_large_enough(kind, lang):
-    root = tree(FIGURES[kind], lang)
+    root = parse_drawing(FIGURES[kind], lang)
     assert_text_fits(root, 14)  # 10.5 px where the drawing is at its smallest
     smallest = float(re.search(r"min-width:(\d+)px", root.get("style")).group(1))
     assert smallest >= 0.74 * float(root.get("viewBox").split()[2])
@@ -290,15 +290,15 @@ def test_text_stays_inside_the_drawing_and_is_large_enough(kind, lang):
 @LANGUAGES
 def test_labels_are_escaped(lang):
     figure = heatmap([[1.0]], name='<b> & "c"', rows=["a<b"])
-    assert texts(figure, lang)[:2] == ['<b> & "c"', "a<b"]
-    assert '<b> & "c"' in tree(figure, lang).get("aria-label").replace("“", "")
+    assert find_texts(figure, lang)[:2] == ['<b> & "c"', "a<b"]
+    assert '<b> & "c"' in parse_drawing(figure, lang).get("aria-label").replace("“", "")
 
 
 # Matrices.
 
 
 @LANGUAGES
-@tries(25)
+@scale_examples(25)
 @given(data=st.data(), n=st.integers(1, 5), m=st.integers(1, 7))
 def test_every_number_is_in_the_drawing_and_in_the_text(lang, data, n, m):
     numbers = st.lists(st.floats(-99, 99), min_size=m, max_size=m)
@@ -306,7 +306,7 @@ def test_every_number_is_in_the_drawing_and_in_the_text(lang, data, n, m):
     figure = heatmap(matrix, role="score", spec=".3f", rows=numbered("query", n))
     plain = [f"{value:.3f}".replace("-0.000", "0.000") for row in matrix for value in row]
     wanted = [number.replace("-", "−") for number in plain]
-    assert texts(figure, lang)[n:] == wanted
+    assert find_texts(figure, lang)[n:] == wanted
     assert re.findall(r"[-−]?\d+\.\d{3}", figure.alt(lang)) == wanted
 
 
@@ -340,12 +340,12 @@ def test_large_matrix_without_numbers_tells_its_extremes():
         "Matrix positions, 2 rows and 3 columns. Its values are shades: the smallest is −1.25 "
         "(row 1, column 2), the largest is 3.00 (row 2, column 1)."
     )
-    assert texts(figure, ZH) == ["位置", "−1.25", "3.00"]
+    assert find_texts(figure, ZH) == ["位置", "−1.25", "3.00"]
 
 
 def squares(figure: Figure) -> dict[tuple[float, float], float]:
     """The opacity of every cell by its upper left corner, row by row."""
-    root = tree(figure, "en")
+    root = parse_drawing(figure, "en")
     found = {
         (float(y), float(x)): float(one.get("fill-opacity"))
         for one in root.iterfind(".//{*}path[@fill-opacity]")
@@ -366,7 +366,7 @@ def test_a_cell_is_shaded_by_the_number_that_stands_in_it():
     cells = squares(figure)
     rows, columns = (sorted({corner[axis] for corner in cells}) for axis in (0, 1))
     shades = {}
-    for one in tree(figure, "en").iterfind(".//{*}text"):
+    for one in parse_drawing(figure, "en").iterfind(".//{*}text"):
         if re.fullmatch(r"\d\.\d", "".join(one.itertext())):
             x, y = float(one.get("x")), float(one.get("y"))
             corner = max(r for r in rows if r < y), max(c for c in columns if c < x)
@@ -388,13 +388,15 @@ def test_masked_scores_stay_blank():
 
 def strokes(figure: Figure) -> list[list[tuple[float, float]]]:
     """The lines of the hatching."""
-    found = tree(figure, "en").iterfind(".//{*}path[@stroke-width='1']")
-    return subpaths(next(one.get("d") for one in found if "role-neutral" in one.get("stroke")))
+    found = parse_drawing(figure, "en").iterfind(".//{*}path[@stroke-width='1']")
+    return parse_subpaths(
+        next(one.get("d") for one in found if "role-neutral" in one.get("stroke"))
+    )
 
 
-def test_forbidden_cells_are_hatched_and_blank_and_told():
+def test_forbidden_cells_are_hatched_blank_and_described():
     figure = FIGURES["hatched"]
-    assert texts(figure, "en")[-3:] == ["0.0634", "0.4683", "0.5000"]
+    assert find_texts(figure, "en")[-3:] == ["0.0634", "0.4683", "0.5000"]
     assert figure.alt("en").endswith(
         "query 1: 0.0634, 0.4683, forbidden. query 2: forbidden, 0.5000, forbidden."
     )
@@ -428,7 +430,7 @@ def test_a_flow_hatches_forbidden_cells():
             ("weights", "weight", [[1, 0]], "d", None, [[True, False]]),
         ]
     )
-    assert [one for one in texts(figure, "en") if one.isdecimal()] == ["2", "1"]
+    assert [one for one in find_texts(figure, "en") if one.isdecimal()] == ["2", "1"]
     assert "query 1: 2, forbidden." in figure.alt("en")
     assert "Vector weights: 1, forbidden." in figure.alt("en")
     assert len(strokes(figure)) == (32 + 32) / 8 - 1  # one cell of the scores
@@ -441,9 +443,11 @@ def test_an_allowed_of_another_shape_is_an_error():
 
 def test_drawings_side_by_side_do_not_meet():
     one, other = heatmap(A, name="weights", spec=".4f"), heatmap(B, name="values")
-    both = tree(beside(one, other), "en")
+    both = parse_drawing(beside(one, other), "en")
     first, second = both.findall("{*}g")
-    widths = [float(tree(figure, "en").get("viewBox").split()[2]) for figure in (one, other)]
+    widths = [
+        float(parse_drawing(figure, "en").get("viewBox").split()[2]) for figure in (one, other)
+    ]
     assert first.get("transform") is None
     shift = float(re.fullmatch(r"translate\(([\d.]+)\)", second.get("transform")).group(1))
     assert shift == pytest.approx(widths[0], abs=1)
@@ -464,7 +468,7 @@ def test_only_single_drawings_stand_side_by_side():
 
 def outlines(figure: Figure) -> list[list[str]]:
     """The numbers inside each outline."""
-    root = tree(figure, "en")
+    root = parse_drawing(figure, "en")
     found = []
     for rect in root.iterfind(".//{*}rect"):
         x, y, w, h = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
@@ -486,14 +490,14 @@ def test_product_picks_out_row_column_and_cell():
     ]
     worked = "0.0634 × 5 + 0.4683 × 7 + 0.4683 × (−4) = 1.7219"
     for lang in (EN, ZH):
-        assert worked in " ".join(texts(FIGURES["product"], lang))
+        assert worked in " ".join(find_texts(FIGURES["product"], lang))
         assert worked in FIGURES["product"].alt(lang)
 
 
 def test_product_of_rounded_numbers_is_marked_as_approximate():
     third = [[1 / 3, 2 / 3]]
     figure = product(third, [[3.0], [3.0]], [[3.0]], row=0, column=0, spec=(".2f", ".0f", ".0f"))
-    assert texts(figure, "en")[-1] == "0.33 × 3 + 0.67 × 3 ≈ 3"
+    assert find_texts(figure, "en")[-1] == "0.33 × 3 + 0.67 × 3 ≈ 3"
 
 
 def test_product_with_only_a_row():
@@ -511,9 +515,9 @@ def test_flow_holds_every_number_and_arrow(lang):
     inputs, keys = list("10100202"), list("1234")
     values = ["5.5", "6.5", "7.5", "8.5", "9.5", "0.5"]
     numbers = [*inputs, *keys, *values, "11", "13", "0.125", "17.000", "19.000"]
-    shown = [one for one in texts(figure, lang) if re.fullmatch(r"[\d.]+", one)]
+    shown = [one for one in find_texts(figure, lang) if re.fullmatch(r"[\d.]+", one)]
     assert shown == numbers
-    heads = tree(figure, lang).findall(".//{*}path[@stroke='none']")
+    heads = parse_drawing(figure, lang).findall(".//{*}path[@stroke='none']")
     assert len(heads) == 5
     wanted = {
         EN: "from scores to output 1 (softmax); from values to output 1 (×).",
@@ -530,12 +534,12 @@ def test_labels_of_neighbouring_arrows_do_not_meet():
         ],
         arrows=[(0, 2, "times W_q"), (1, 3, "times W_k")],
     )
-    root = tree(figure, "en")
+    root = parse_drawing(figure, "en")
     one, other = (t for t in root.iterfind(".//{*}text") if "times" in "".join(t.itertext()))
     ends = {"start": (0, 1), "end": (-1, 0)}
     spans = []
     for label in (one, other):
-        long = text_width("".join(label.itertext()), 14)
+        long = measure_text("".join(label.itertext()), 14)
         spans.append([float(label.get("x")) + k * long for k in ends[label.get("text-anchor")]])
     assert spans[0][1] < spans[1][0] or spans[1][1] < spans[0][0]
 
@@ -550,8 +554,10 @@ def test_flow_without_arrows_joins_neighbours():
 
 def outlines_of(figure: Figure, role: str, attribute: str) -> list[list[tuple[float, float]]]:
     """The parts of the first path with a role's colour as its fill or stroke."""
-    found = tree(figure, "en").iterfind(f".//{{*}}path[@{attribute}]")
-    return subpaths(next(one.get("d") for one in found if f"role-{role})" in one.get(attribute)))
+    found = parse_drawing(figure, "en").iterfind(f".//{{*}}path[@{attribute}]")
+    return parse_subpaths(
+        next(one.get("d") for one in found if f"role-{role})" in one.get(attribute))
+    )
 
 
 def test_line_passes_through_its_points():
@@ -559,7 +565,7 @@ def test_line_passes_through_its_points():
     figure = line_chart(x, {"a": y}, xlabel="n", ylabel="y", roles=["query"])
     at = {
         one.text: (float(one.get("x")), float(one.get("y")) - 5)  # a label hangs 5 below its line
-        for one in tree(figure, "en").iterfind(".//{*}text")
+        for one in parse_drawing(figure, "en").iterfind(".//{*}text")
     }
     start, unit = at["1"][0], (at["6"][0] - at["1"][0]) / 5
     floor, ten = at["10"][1], (at["40"][1] - at["10"][1]) / 3
@@ -574,7 +580,7 @@ def test_line_passes_through_its_points():
 
 @given(low=st.floats(-1e3, 1e3), span=st.floats(0.1, 1e4), count=st.integers(2, 8))
 def test_ticks_are_round_numbers_inside_the_axis(low, span, count):
-    found = ticks(low, low + span, count=count)
+    found = choose_ticks(low, low + span, count=count)
     assert 2 <= len(found) <= count + 1
     assert min(found) >= low - 1e-6 * span
     assert max(found) <= low + span * (1 + 1e-6)
@@ -597,17 +603,23 @@ def test_ticks_are_round_numbers_inside_the_axis(low, span, count):
     ],
 )
 def test_ticks_by_hand(low, high, count, wanted):
-    assert ticks(low, high, count=count) == wanted
+    assert choose_ticks(low, high, count=count) == wanted
 
 
 def test_markers_of_every_kind_sit_on_their_line():
     lines = {name: [3.0 + i, 9.0, 4.0 - i] for i, name in enumerate("abcdef")}
     figure = line_chart([1, 2, 5], lines, xlabel="n", ylabel="y")
-    paths = [one for one in tree(figure, "en").iter("{*}path") if "series" in one.get("stroke", "")]
+    paths = [
+        one
+        for one in parse_drawing(figure, "en").iter("{*}path")
+        if "series" in one.get("stroke", "")
+    ]
     assert len(paths) == 24  # line and markers, in the plot and in the legend
     for line, markers in zip(paths[:12:2], paths[1:12:2], strict=True):
-        centres = [middle(marker) for marker in subpaths(markers.get("d"))]
-        assert np.array(centres) == pytest.approx(np.array(subpaths(line.get("d"))[0]), abs=0.05)
+        centres = [find_middle(marker) for marker in parse_subpaths(markers.get("d"))]
+        assert np.array(centres) == pytest.approx(
+            np.array(parse_subpaths(line.get("d"))[0]), abs=0.05
+        )
     shapes = {re.sub(r"M[\d. ]+", "", one.get("d")) for one in paths[1::2]}
     assert len({shape[:20] for shape in shapes}) == 6
 
@@ -617,10 +629,13 @@ def test_a_mark_stands_at_its_x_over_the_whole_plot():
     with_mark, without = (
         line_chart([0, 10, 40], y, xlabel="t", ylabel="y", mark=mark) for mark in (25, None)
     )
-    paths = [[one.get("d") for one in tree(f, "en").iter("{*}path")] for f in (with_mark, without)]
+    paths = [
+        [one.get("d") for one in parse_drawing(f, "en").iter("{*}path")]
+        for f in (with_mark, without)
+    ]
     (added,) = set(paths[0]) - set(paths[1])
-    (top, bottom), *_ = subpaths(added)
-    ((x0, _), _, (x2, _)) = subpaths(paths[0][paths[0].index(added) + 1])[0]
+    (top, bottom), *_ = parse_subpaths(added)
+    ((x0, _), _, (x2, _)) = parse_subpaths(paths[0][paths[0].index(added) + 1])[0]
     assert top[0] == bottom[0] == pytest.approx(x0 + 25 / 40 * (x2 - x0), abs=0.06)
     assert bottom[1] - top[1] == 230
     assert with_mark.alt("en").endswith(" Marked: t = 25.")
@@ -635,7 +650,7 @@ def test_logarithmic_axes_put_equal_ratios_at_equal_distances():
     ((x0, y0), (x1, y1), (x2, y2)) = outlines_of(figure, "key", "stroke")[0]
     assert x1 - x0 == pytest.approx(x2 - x1, abs=0.05)
     assert y0 - y1 == pytest.approx(y1 - y2, abs=0.05)
-    assert {"4", "16", "64", "1", "10", "100"} <= set(texts(figure, "en"))
+    assert {"4", "16", "64", "1", "10", "100"} <= set(find_texts(figure, "en"))
 
 
 def test_alternative_text_of_lines():
@@ -664,13 +679,13 @@ def test_alternative_text_of_lines():
 def test_numbers_in_charts_are_written_without_e():
     figure = line_chart([1, 2], {"a": [1022.7, 6.0337e-6]}, xlabel="n", ylabel="y", log_y=True)
     assert "a: 1020 at 1; 6.03 × 10⁻⁶ at 2." in figure.alt("en")
-    assert "10⁻⁵" in texts(figure, "en")
+    assert "10⁻⁵" in find_texts(figure, "en")
 
 
 def test_lines_differ_in_more_than_colour():
     figure = line_chart([1, 2, 3], {c: [i, i, i + 1] for i, c in enumerate("abcdef")},
                         xlabel="n", ylabel="y", roles=["key"] * 6)  # fmt: skip
-    root = tree(figure, "en")
+    root = parse_drawing(figure, "en")
     dashes = [one.get("stroke-dasharray") for one in root.iter("{*}path")
               if one.get("stroke-width") == "2"]  # fmt: skip
     assert len(set(dashes)) == 6
@@ -680,7 +695,9 @@ def test_lines_differ_in_more_than_colour():
 def test_every_bar_has_its_value(lang):
     figure = FIGURES["bars"]
     values = ["0.0174", "0.0174", "0.9479", "−0.3000", "0.1100", "0.1200", "0.1300", "0.1400"]
-    assert [one for one in texts(figure, lang) if re.fullmatch(r"[-−]?0\.\d{4}", one)] == values
+    assert [
+        one for one in find_texts(figure, lang) if re.fullmatch(r"[-−]?0\.\d{4}", one)
+    ] == values
     assert sorted(re.findall(r"[-−]?0\.\d{4}", figure.alt(lang))) == sorted(values)
 
 
@@ -725,19 +742,19 @@ def test_alternative_text_of_bars():
 
 def test_dials_point_where_sine_and_cosine_say():
     figure = dials([[0, 1]], [[math.pi / 2, 4]], columns=["a", "b"], below=["x", "y"])
-    root = tree(figure, "en")
+    root = parse_drawing(figure, "en")
     middles = []
     for group, (start, end) in zip(root.findall("{*}g"), ((0, math.pi / 2), (1, 4)), strict=True):
         _, sector, before, after, _ = group.findall("{*}path")
         for hand, angle in ((before, start), (after, end)):
-            ((x, y), (to_x, to_y)) = subpaths(hand.get("d"))[0]
+            ((x, y), (to_x, to_y)) = parse_subpaths(hand.get("d"))[0]
             assert (to_x - x) / 32 == pytest.approx(math.sin(angle), abs=1e-3)
             assert (y - to_y) / 32 == pytest.approx(math.cos(angle), abs=1e-3)
         middles.append((x, y))
-        corner, first, last = subpaths(sector.get("d"))[0]
+        corner, first, last = parse_subpaths(sector.get("d"))[0]
         assert corner == (x, y)
-        assert first == subpaths(before.get("d"))[0][1]
-        assert last == pytest.approx(subpaths(after.get("d"))[0][1], abs=0.02)
+        assert first == parse_subpaths(before.get("d"))[0][1]
+        assert last == pytest.approx(parse_subpaths(after.get("d"))[0][1], abs=0.02)
         assert f"0 {int(end - start > math.pi)} 1 " in sector.get("d")
     assert middles[0][1] == middles[1][1]
     assert middles[1][0] - middles[0][0] > 64
@@ -747,7 +764,7 @@ def test_dials_point_where_sine_and_cosine_say():
 
 
 def test_a_hand_that_comes_back_has_passed_over_nothing():
-    (group,) = tree(dials([[1]], [[1 + 4 * math.pi]], columns=["a"]), "en").findall("{*}g")
+    (group,) = parse_drawing(dials([[1]], [[1 + 4 * math.pi]], columns=["a"]), "en").findall("{*}g")
     assert len(group.findall("{*}path")) == 4
 
 
@@ -780,9 +797,15 @@ def test_arrows_end_at_their_vectors_and_drop_perpendiculars():
     figure = plane(
         [("a", "query", [3, 4]), ("b", "key", [0, 5]), ("c", "value", [4, -3])], reach=5, onto=0
     )
-    axis, line, *rest = (subpaths(one.get("d")) for one in tree(figure, "en").iter("{*}path"))
+    axis, line, *rest = (
+        parse_subpaths(one.get("d")) for one in parse_drawing(figure, "en").iter("{*}path")
+    )
     (left, right), (top, bottom) = axis
-    x_0, y_0, unit = middle([top, bottom])[0], middle([left, right])[1], (right[0] - left[0]) / 10
+    x_0, y_0, unit = (
+        find_middle([top, bottom])[0],
+        find_middle([left, right])[1],
+        (right[0] - left[0]) / 10,
+    )
     place = lambda x, y: pytest.approx((x_0 + unit * x, y_0 - unit * y), abs=0.02)  # noqa: E731
     assert line[0][1] == place(3.75, 5)  # along (3, 4), up to the edge
     (way_b,), _, (way_c,), _ = rest[:4]
@@ -799,7 +822,7 @@ def test_arrows_end_at_their_vectors_and_drop_perpendiculars():
 
 def test_hull_is_around_its_points():
     """The corners of the area are the outermost points; lines lead from all to the average."""
-    shapes = [one.get("d") for one in tree(FIGURES["hull"], "en").iter("{*}path")]
+    shapes = [one.get("d") for one in parse_drawing(FIGURES["hull"], "en").iter("{*}path")]
     area = next(one for one in shapes if one.endswith("z") and one.count("L") == 2)
     corners = {tuple(map(float, one.split())) for one in re.split("[ML]", area[1:-1])}
     lines = [re.split("[ML]", one[1:]) for one in shapes if one.count("L") == 1 and "z" not in one]
@@ -820,7 +843,7 @@ def test_english_holds_no_chinese_and_chinese_is_set_as_chinese(kind):
     figure = FIGURES[kind]
     assert not HAN.search(figure.svg("en"))
     assert not re.search(r"\b(query|key|weights|values|inputs|outputs?|variance)\b",
-                         " ".join(texts(figure, ZH)))  # fmt: skip
+                         " ".join(find_texts(figure, ZH)))  # fmt: skip
     assert HAN.search(figure.alt(ZH))
     assert not re.search(r"[\u4e00-\u9fff][0-9A-Za-z]|[0-9A-Za-z][\u4e00-\u9fff]", figure.alt(ZH))
     assert not re.search(r"[\u4e00-\u9fff] *[,;:!?()]|[\u4e00-\u9fff] [\u4e00-\u9fff]",
@@ -833,7 +856,7 @@ def test_both_languages_draw_the_same_shapes(kind):
     """Sizes follow the words of a language; what is drawn does not."""
 
     def shapes(lang: Language) -> list[str]:
-        drawn = tree(FIGURES[kind], lang)
+        drawn = parse_drawing(FIGURES[kind], lang)
         return [re.sub(r"-?[\d.]+ ?", "n", one.get("d")) for one in drawn.iter("{*}path")]
 
     assert shapes(EN) == shapes(ZH)
@@ -841,9 +864,9 @@ def test_both_languages_draw_the_same_shapes(kind):
 
 def test_subscripts():
     figure = heatmap([[1.0]], name="W_k", rows=["max_length"])
-    root = tree(figure, "en")
+    root = parse_drawing(figure, "en")
     assert [one.text for one in root.iter("{*}tspan")][:1] == ["k"]
-    assert texts(figure, "en")[:2] == ["Wk", "max_length"]
+    assert find_texts(figure, "en")[:2] == ["Wk", "max_length"]
 
 
 # Inputs.

@@ -15,7 +15,7 @@ from fontTools.ttLib import TTFont
 
 from attention_docs.site.render import mathfont, mathml
 from attention_docs.site.render.formulas import Renderer
-from tests.conftest import ROOT, tree_of
+from tests.conftest import ROOT, parse_html
 
 FONT = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
 RENDERER = Renderer()
@@ -148,7 +148,7 @@ def test_a_bracket_of_a_fixed_size_does_not_stretch() -> None:
 def test_a_long_formula_of_a_sentence_may_go_on_in_the_next_line(
     tex: str, parts: list[str]
 ) -> None:
-    soup = BeautifulSoup(mathml.breakable(RENDERER.render(tex, False)), "lxml")
+    soup = BeautifulSoup(mathml.make_breakable(RENDERER.render(tex, False)), "lxml")
     assert [one.get_text() for one in soup.find_all("math")] == parts
     (keeper,) = soup.select("[data-tex]")
     assert keeper["data-tex"] == tex
@@ -197,38 +197,38 @@ def test_a_glyph_is_as_wide_where_it_is_hinted_as_where_it_is_not(font: TTFont) 
 
 
 def test_the_font_was_made_after_its_list_of_characters(font: TTFont) -> None:
-    assert not lacking(font, mathfont.CHARACTERS), HINT
+    assert not find_missing_characters(font, mathfont.CHARACTERS), HINT
 
 
 @pytest.mark.site
 def test_the_font_has_every_character_of_every_formula(font: TTFont, site: Path) -> None:
-    wanted = {sign for path in site.rglob("*.html") for sign in drawn(path)}
+    wanted = {sign for path in site.rglob("*.html") for sign in list_drawn_characters(path)}
     assert len(wanted) > 100
-    assert not lacking(font, wanted), HINT
+    assert not find_missing_characters(font, wanted), HINT
 
 
 def test_a_character_without_a_glyph_is_found(font: TTFont) -> None:
-    assert lacking(font, "a⨌b力") == {"⨌"}
+    assert find_missing_characters(font, "a⨌b力") == {"⨌"}
 
 
-def lacking(font: TTFont, text: Any) -> set[str]:
+def find_missing_characters(font: TTFont, text: Any) -> set[str]:
     """What the font cannot draw; Chinese is drawn in the font of the text."""
     known = font.getBestCmap()
     return {c for c in text if ord(c) not in known and unicodedata.east_asian_width(c) not in "FW"}
 
 
-def drawn(path: Path) -> Iterator[str]:
+def list_drawn_characters(path: Path) -> Iterator[str]:
     """The characters of a page's formulas, as browsers draw them: a single letter is italic."""
-    for token in tree_of(path).iterfind(".//math//*"):
+    for token in parse_html(path).iterfind(".//math//*"):
         if token.tag not in ("mi", "mn", "mo", "mtext"):
             continue
         text = token.text_content()
         if token.tag == "mi" and len(text) == 1 and "mathvariant" not in token.attrib:
-            text = italic(text)
+            text = make_italic(text)
         yield from text
 
 
-def italic(letter: str) -> str:
+def make_italic(letter: str) -> str:
     """A letter in Unicode's mathematical italic; what has none stays."""
     case = "CAPITAL" if letter.isupper() else "SMALL"
     name = unicodedata.name(letter).split()[-1]

@@ -37,8 +37,8 @@ from attention_docs.generation import (
 )
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import tries, vector_of
-from tests.exact import printed
+from tests.conftest import scale_examples, vector_of
+from tests.exact import assert_printed
 
 SEEDS = st.integers(0, 10**6)
 F = Fraction
@@ -124,7 +124,7 @@ def test_absorbed_is_what_costs_less():
     assert counts == [2 * (moved + read)] * 2 + [2 * (made + scored)]
 
 
-@tries(15)
+@scale_examples(15)
 @given(seed=SEEDS, cuts=st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_cache(seed, cuts):
     """Two blocks in pieces of any sizes are torch's layers over the whole, batched."""
@@ -147,7 +147,7 @@ def test_cache(seed, cuts):
     assert caches[0].key.shape == (2, 3, n, 4)
 
 
-@tries(30)
+@scale_examples(30)
 @given(seed=SEEDS, g=st.sampled_from([1, 2, 3, 6]), batch=st.sampled_from([(), (2,)]))
 def test_grouped(seed, g, batch):
     """Torch's own grouped attention, with and without masks for all or for each head."""
@@ -173,7 +173,7 @@ def test_grouped(seed, g, batch):
         np.testing.assert_allclose(a.sum(axis=-1), 1)
 
 
-@tries(30)
+@scale_examples(30)
 @given(seed=SEEDS, window=st.integers(1, 9), cuts=st.lists(st.integers(1, 4), min_size=1))
 def test_window(seed, window, cuts):
     """A window in a cache, against a plain loop over the whole."""
@@ -204,7 +204,7 @@ def test_window_mask():
     assert window_mask(2, window=1, like=torch.zeros(1)).tolist() == [[True, False], [False, True]]
 
 
-@tries(20)
+@scale_examples(20)
 @given(seed=SEEDS, absorbed=st.booleans())
 def test_latent(seed, absorbed):
     """Keys and values that are made, and torch's attention over them."""
@@ -430,7 +430,7 @@ def test_positions(page):
     )
     for c in range(4):
         found = chapter.column("wrong-position", f"component {c + 1}")
-        printed(found, [plain[c], right[c], right[c]], 3)
+        assert_printed(found, [plain[c], right[c], right[c]], 3)
 
 
 @pytest.mark.site
@@ -450,7 +450,7 @@ def test_work(page):
             matrices = [8192 * 8192] * 2 + [8192 * 128 * g] * 2 + [8192 * 4 * 8192] * 2
             flops = 2 * sum(matrices) + 2 * 2 * n * 64 * 128
             read = 2 * sum(matrices) + 2 * 2 * n * g * 128
-            printed([shown], [flops / read], 2)
+            assert_printed([shown], [flops / read], 2)
     for name in ("formula", "held by the arrays"):
         assert chapter.column("bytes", name) == [2 * 2 * 32 * 16 * 8]
 
@@ -466,7 +466,7 @@ def test_grouped_on_the_page(page):
     o = sdpa(q, k, v, enable_gqa=True)[0].transpose(0, 1).reshape(6, 16) @ W_o
     for c in range(4):
         found = page("en", "generation").column("grouped", f"component {c + 1}")
-        printed(found, [o[0, c]] * 2)
+        assert_printed(found, [o[0, c]] * 2)
 
 
 @pytest.mark.site
@@ -495,9 +495,9 @@ def test_sharing(page):
     orders = [0, 1, 0, 1], [0, 0, 1, 1]
     for found, order in zip(chapter.table("wrong-repeat"), orders, strict=True):
         o = sdpa(q, k[order], v[order])[:, 0, 0]
-        printed(vector_of(found["outputs"]), o.numpy(), 3)
+        assert_printed(vector_of(found["outputs"]), o.numpy(), 3)
     for r in range(4):
-        printed(chapter.column("repeat-torch", f"head {r + 1}"), [o[r]] * 2, 3)
+        assert_printed(chapter.column("repeat-torch", f"head {r + 1}"), [o[r]] * 2, 3)
 
 
 @pytest.mark.site
@@ -508,10 +508,10 @@ def test_models(page):
     for found, (kept, work, share) in zip(models, PUBLISHED.values(), strict=True):
         assert found["bytes per token"] == f"{2 * kept:,}"
         total = float(found["GiB for 32,768 tokens"])
-        printed([total], [float(2 * kept * 32_768 * share / 2**30)], 2)
+        assert_printed([total], [float(2 * kept * 32_768 * share / 2**30)], 2)
         flops = float(found["10⁹ operations per step"])
-        printed([flops], [float(work * 32_768 * share / 10**9)], 1)
-        printed([float(found["operations per byte"])], [work / (2 * kept)], 0)
+        assert_printed([flops], [float(work * 32_768 * share / 10**9)], 1)
+        assert_printed([float(found["operations per byte"])], [work / (2 * kept)], 0)
     sizes = [found["KV heads · size, or latent"] for found in models]
     assert (sizes[0], sizes[-1]) == ("96 · 128", "512 + 64")
     assert chapter.values("sharing") == ["576"]
@@ -531,7 +531,9 @@ def test_latent_page(page):
     W_uk, W_uv = rng.normal(size=(4, 6, 8)), rng.normal(size=(4, 6, 5))
     o = sdpa(*map(torch.from_numpy, (q, c @ W_uk, c @ W_uv))).numpy()
     for name in ("keys are made", "the query moves"):
-        printed([vector_of(found[name]) for found in chapter.table("latent-heads")], o[:, 0], 3)
+        assert_printed(
+            [vector_of(found[name]) for found in chapter.table("latent-heads")], o[:, 0], 3
+        )
     make = [(20, 6, 8), (20, 6, 5), (1, 8, 20), (1, 20, 5)]
     move = [(1, 8, 6), (1, 6, 20), (1, 20, 6), (1, 6, 5)]
     wanted = [sum(4 * 2 * prod(one) for one in products) for products in (make, move)]
@@ -543,7 +545,7 @@ def test_latent_page(page):
     assert np.abs(right - tried).max() > 1
     for j in range(5):
         shown = chapter.column("latent-rope", f"key {j + 1}")
-        printed(shown, [right[0, j], tried[0, j]], 2)
+        assert_printed(shown, [right[0, j], tried[0, j]], 2)
 
 
 @pytest.mark.site
@@ -555,14 +557,14 @@ def test_sink(page):
     cut = [one / sum(e[1:]) for one in e[1:]]
     o, o_cut = (sum(x * y for x, y in zip(*both, strict=True)) for both in ((a, v), (cut, v[1:])))
     whole, without, formula = chapter.table("sink")
-    printed(vector_of(whole["weights"]), a, 3)
-    printed(vector_of(without["weights"]), cut, 3)
+    assert_printed(vector_of(whole["weights"]), a, 3)
+    assert_printed(vector_of(without["weights"]), cut, 3)
     assert formula["weights"] == ""
-    printed(chapter.column("sink", "output"), [o, o_cut, o_cut], 3)
+    assert_printed(chapter.column("sink", "output"), [o, o_cut, o_cut], 3)
     assert round(cut[0] / a[1]) == 21  # as the caption says
     weaker = sum(x * y for x, y in zip(e[1:], v[1:], strict=True)) / (1 + sum(e[1:]))
     for name in ("softmax over five", "by the formula"):
-        printed(chapter.column("off-by-one", name), [weaker], 4)
+        assert_printed(chapter.column("off-by-one", name), [weaker], 4)
     assert chapter.table("window") == [{"cached keys after 12 tokens": "(2, 5, 4)"}]
 
 
@@ -588,7 +590,7 @@ def test_speculative_page(page):
     assert [found[""] for found in speed] == ["α = 0.5", "α = 0.8", "α = 0.9"]
     for found, a in zip(speed, (F(1, 2), F(4, 5), F(9, 10)), strict=True):
         for k in (1, 4, 8):
-            printed([float(found[f"k = {k}"])], [float((1 - a ** (k + 1)) / (1 - a))], 2)
+            assert_printed([float(found[f"k = {k}"])], [float((1 - a ** (k + 1)) / (1 - a))], 2)
 
 
 @pytest.mark.site
@@ -602,15 +604,15 @@ def test_exercises(page):
         linear, pairs = 24 * 4096**2, 4 * 4096
         cached = sum(linear + pairs * t for t in range(1, n + 1))
         anew = sum(linear * t + pairs * t * t for t in range(1, n + 1))
-        printed(shown, [anew / cached, (n + 1) / 2], 1)
+        assert_printed(shown, [anew / cached, (n + 1) / 2], 1)
     total = 1 + F(3, 4) + F(9, 16) + F(27, 64)
     draft = {"α": "3/4", "r": "(0, 1)", "tokens per pass": str(total)}
     assert chapter.table("exercise-draft") == [draft]
     own = [
         [float(found[f"token {t}"]) for t in (2, 3, 4)] for found in chapter.table("exercise-own")
     ]
-    printed(own[0], [8, F(12, 2), F(14, 3)], 2)
-    printed(own[1], [F(12, 2), F(14, 3), F(15, 4)], 2)
+    assert_printed(own[0], [8, F(12, 2), F(14, 3)], 2)
+    assert_printed(own[1], [F(12, 2), F(14, 3), F(15, 4)], 2)
     encoder = [found["do the first six stay?"] for found in chapter.table("exercise-encoder")]
     assert encoder == ["✓", "✗"]
     assert [[*found.values()] for found in chapter.table("exercise-depth")] == [

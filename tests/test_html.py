@@ -19,7 +19,7 @@ import lxml.html
 import pytest
 from lxml import etree
 
-from tests.conftest import BUILT, LANGUAGES, SLUGS, VNU_JAR, folder_of, tree_of
+from tests.conftest import BUILT, LANGUAGES, SLUGS, VNU_JAR, find_page_folder, parse_html
 
 pytestmark = pytest.mark.site
 
@@ -33,14 +33,14 @@ ASKED = ("tabindex", "autocomplete", *REFERENCES)
 ASKING = etree.XPath(" | ".join(["//img", *(f"//@{name}/.." for name in ASKED)]))
 
 
-def unparsed(html: str) -> list[str]:
+def find_parse_errors(html: str) -> list[str]:
     """What a parser of HTML stumbles over in a page."""
     parser = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"))
     parser.parse(html)
     return [f"line {line}: {error} {data}" for (line, _), error, data in parser.errors]
 
 
-def faults(html: str, page: Any = None) -> list[str]:
+def find_faults(html: str, page: Any = None) -> list[str]:
     """What else is wrong with it; it may have been read by lxml before."""
     found = []
     page = lxml.html.document_fromstring(html) if page is None else page
@@ -51,7 +51,7 @@ def faults(html: str, page: Any = None) -> list[str]:
     odd = [one for one in page.iter(*parts) if len(one) != parts[one.tag]]
     odd += [comment.getparent() for comment in page.iter(etree.Comment)]  # which len counts
     for tag in [*ASKING(page), *odd]:
-        for fault in faults_of(tag, ids):
+        for fault in find_element_faults(tag, ids):
             where = etree.tostring(tag, encoding="unicode", with_tail=False)[:120]
             found.append(f"{fault}: {where}")
     found += [
@@ -64,7 +64,7 @@ def faults(html: str, page: Any = None) -> list[str]:
     return found
 
 
-def faults_of(tag: Any, ids: Container[str]) -> Iterator[str]:
+def find_element_faults(tag: Any, ids: Container[str]) -> Iterator[str]:
     """What is wrong with one element of a page that has these ids."""
     if not re.fullmatch(r"-?\d+", tag.get("tabindex", "0")):
         yield "tabindex is no number"
@@ -85,16 +85,16 @@ def faults_of(tag: Any, ids: Container[str]) -> Iterator[str]:
 @pytest.mark.parametrize("lang", BUILT)
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_page_is_valid(lang: str, slug: str, site: Path) -> None:
-    path = folder_of(site, lang, slug) / "index.html"
+    path = find_page_folder(site, lang, slug) / "index.html"
     html = path.read_text(encoding="utf-8")
     # Where the checker of the W3C runs, it parses every page itself.
-    found = faults(html, tree_of(path)) + ([] if VNU_JAR else unparsed(html))
+    found = find_faults(html, parse_html(path)) + ([] if VNU_JAR else find_parse_errors(html))
     assert not found, "\n".join(found)
 
 
 def test_the_page_for_404_is_valid_and_no_page_is_left_out(site: Path) -> None:
     lost = (site / "404.html").read_text(encoding="utf-8")
-    assert not faults(lost) + unparsed(lost)
+    assert not find_faults(lost) + find_parse_errors(lost)
     assert len(list(site.rglob("*.html"))) == len(BUILT) * len(SLUGS) + 1
 
 
@@ -118,8 +118,8 @@ def test_the_page_for_404_is_valid_and_no_page_is_left_out(site: Path) -> None:
 def test_what_is_wrong_is_found(body: str, fault: str) -> None:
     page = "<!doctype html><html lang='en'><head><title>x</title></head><body>{}</body></html>"
     right, wrong = page.format("<p>right</p>"), page.format(body)
-    assert faults(right) + unparsed(right) == []
-    assert [one for one in faults(wrong) + unparsed(wrong) if fault in one]
+    assert find_faults(right) + find_parse_errors(right) == []
+    assert [one for one in find_faults(wrong) + find_parse_errors(wrong) if fault in one]
 
 
 if VNU_JAR:
@@ -127,7 +127,7 @@ if VNU_JAR:
     def test_vnu_finds_nothing(site: Path) -> None:
         # A page that is made from another one has its elements: two stand for the rest.
         seen = [*product(LANGUAGES, SLUGS), ("zh-hant", "index"), ("zh-hant", "masking")]
-        pages = [folder_of(site, lang, slug) / "index.html" for lang, slug in seen]
+        pages = [find_page_folder(site, lang, slug) / "index.html" for lang, slug in seen]
         command = [
             "java",
             "-Xss4m",

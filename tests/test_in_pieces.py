@@ -31,8 +31,8 @@ from attention_docs.in_pieces import (
     read_state,
     tiled_traffic,
 )
-from tests.conftest import number_of, tries, vector_of
-from tests.exact import holds, pm, printed
+from tests.conftest import parse_number, scale_examples, vector_of
+from tests.exact import agrees_within_error, assert_printed, parse_plus_minus
 
 SEEDS = st.integers(0, 10**6)
 F = Fraction
@@ -47,7 +47,7 @@ def draw(seed, batch=(), n_q=4, n_k=7, d=5, d_v=3, spread=1.0):
     return q, k, rng.normal(size=(*batch, n_k, d_v))
 
 
-@tries(40)
+@scale_examples(40)
 @given(
     seed=SEEDS,
     batch=st.sampled_from([(), (2,), (2, 3)]),
@@ -107,7 +107,7 @@ def test_exact_merge(scores, numbers):
         np.testing.assert_allclose(mass, float(sum(weights)), rtol=1e-13)
 
 
-@tries(25)
+@scale_examples(25)
 @given(seed=SEEDS, size=st.integers(1, 9), batch=st.sampled_from([(), (2,)]), causal=st.booleans())
 def test_backward(seed, size, batch, causal):
     """Torch's autograd through its own attention."""
@@ -153,7 +153,7 @@ def test_traffic():
     assert abs(F(plain_traffic(n, d), tiled_traffic(n, d, r)) / F(2 * r, d) - 1) < F(1, 1000)
 
 
-@tries(25)
+@scale_examples(25)
 @given(seed=SEEDS, cuts=st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_linear(seed, cuts):
     """Pair by pair in a plain loop, from a state in pieces, and in exact whole numbers."""
@@ -248,7 +248,7 @@ def test_control(page):
         shown = [F(x) for x in re.findall(r"\d+(?:\.\d+)?", one.text)][-5:]
         masses = [F(sum(MASSES[j] for j in keys)) for keys in (left, right)]
         wanted = [*masses, average(left), average(right), average(range(6))]
-        printed([float(x) for x in shown], [float(x) for x in wanted], 2)
+        assert_printed([float(x) for x in shown], [float(x) for x in wanted], 2)
 
 
 @pytest.mark.site
@@ -262,15 +262,15 @@ def test_pieces(page):
     split = sdpa(*map(torch.from_numpy, given))[0]
     for block, wanted in (("online", online), ("split", split)):
         for c in range(4):
-            printed(chapter.column(block, f"component {c + 1}"), [wanted[c]] * 2, 4)
+            assert_printed(chapter.column(block, f"component {c + 1}"), [wanted[c]] * 2, 4)
     s, v = np.random.default_rng(0).normal(0, 3, size=(2, 50))
     weighted = sum(mpmath.exp(a) * b for a, b in zip(s, v, strict=True))
     wanted = weighted / sum(map(mpmath.exp, s))
-    printed(chapter.column("passes", "average"), [wanted] * 2, 4)
+    assert_printed(chapter.column("passes", "average"), [wanted] * 2, 4)
     assert chapter.column("passes", "reads of each score") == [3, 1]
     wrong, right = (F(found["merged output"]) for found in chapter.table("wrong-rescale"))
     ell = F(6, 3), F(14, 8)
-    printed([float(wrong)], [float((ell[0] * 3 + ell[1] * 2) / sum(ell))], 2)
+    assert_printed([float(wrong)], [float((ell[0] * 3 + ell[1] * 2) / sum(ell))], 2)
     assert right == average(range(6))
 
 
@@ -288,7 +288,7 @@ def test_traffic_page(page):
         assert found[""] == f"n = {n:,}, d = {d}"
         for r in (32, 128, 512):
             ratio = F(4 * n * d + 4 * n * n, 2 * n * d * (1 + ceil(F(n, r))))
-            printed([float(found[f"r = {r}"])], [float(ratio)], 1)
+            assert_printed([float(found[f"r = {r}"])], [float(ratio)], 1)
 
 
 @pytest.mark.site
@@ -300,7 +300,7 @@ def test_backward_page(page):
     for block in ("backward", "backward-torch"):
         for name, tensor in (("dQ", q), ("dK", k), ("dV", v)):
             found = [vector_of(line[f"{name}, row 5"]) for line in chapter.table(block)]
-            printed(found, np.stack([tensor.grad[4]] * 2), 3)
+            assert_printed(found, np.stack([tensor.grad[4]] * 2), 3)
     stored = sum(2 * 9 * 9 * 4 for _ in ("dV", "dA", "dQ", "dK"))
     again = stored + 2 * 9 * 9 * 4
     for name in ("formula", "counted"):
@@ -317,14 +317,14 @@ def test_linear_page(page):
     a = [sum(x * y for x, y in zip(q[-1], one, strict=True)) for one in k]
     for c in range(2):
         wanted = sum(x * one[c] for x, one in zip(a, v, strict=True)) / sum(a)
-        printed(chapter.column("linear", f"component {c + 1}"), [wanted] * 2, 4)
+        assert_printed(chapter.column("linear", f"component {c + 1}"), [wanted] * 2, 4)
     rng = np.random.default_rng(0)
     features, w = rng.normal(size=(2, 12, 5)), rng.normal(size=(12, 3))
     q, k = elu(torch.from_numpy(features)).numpy() + 1
     a = k @ q[-1]
     for c in range(3):
         wanted = a @ w[:, c] / a.sum()
-        printed(chapter.column("chunks", f"component {c + 1}"), [wanted] * 2, 4)
+        assert_printed(chapter.column("chunks", f"component {c + 1}"), [wanted] * 2, 4)
     n, f, d_v = 40, 5, 7
     pairs = sum(2 * f + 2 * d_v for _ in range(n * n))  # a score, a weighted value
     state = sum(2 * f * d_v + 2 * f * d_v for _ in range(n))  # into it, out of it
@@ -332,9 +332,9 @@ def test_linear_page(page):
         assert chapter.column("linear-count", name) == [pairs, state]
     assert chapter.column("linear-work", "n") == [64, 1024, 16_384]
     for found in chapter.table("linear-work"):
-        n = int(number_of(found["n"]))
+        n = int(parse_number(found["n"]))
         for name, wanted in (("all pairs", 2 * n**2 * 128), ("state", 4 * n * 64 * 64)):
-            assert f"{number_of(found[name]):.2e}" == f"{wanted:.2e}"
+            assert f"{parse_number(found[name]):.2e}" == f"{wanted:.2e}"
 
 
 @pytest.mark.site
@@ -345,8 +345,8 @@ def test_recall(page):
     generator = torch.Generator().manual_seed(11)
     for line in lines:
         n, least = int(line["values n"]), F(line["bound"])
-        printed([float(least)], [max(0, 1 - 16 / n)], 2)
-        found = [pm(line[name])[0] for name in ("softmax", "elu + 1", "best state")]
+        assert_printed([float(least)], [max(0, 1 - 16 / n)], 2)
+        found = [parse_plus_minus(line[name])[0] for name in ("softmax", "elu + 1", "best state")]
         k = torch.randn(200, n, 16, generator=generator, dtype=torch.float64)
         k = k / k.norm(dim=-1, keepdim=True)
         v = torch.randn(200, n, 16, generator=generator, dtype=torch.float64)
@@ -362,7 +362,7 @@ def test_recall(page):
         for interval, out in zip(found, outputs, strict=True):
             truth = (((out - v) ** 2).sum(dim=(1, 2)) / size).mean().item()
             # Half a printed digit on each of the two numbers.
-            assert holds((interval[0], interval[1] + 0.01), truth)
+            assert agrees_within_error((interval[0], interval[1] + 0.01), truth)
         if n > 16:
             assert found[2][0] >= float(least) - 2.5 * (found[2][1] + 0.01)
         assert found[1][0] > found[2][0] - 0.005
@@ -388,12 +388,12 @@ def test_exercises(page):
     assert chapter.table("exercise-merge") == [merged]
     nobody, alone = chapter.table("exercise-nobody")
     assert [*nobody.values()][1:] == ["−∞", "0.00", "0.00"]
-    printed([float(alone[name]) for name in ("m", "ℓ", "o")], [mpmath.log(8), 1.75, 2], 2)
+    assert_printed([float(alone[name]) for name in ("m", "ℓ", "o")], [mpmath.log(8), 1.75, 2], 2)
     assert chapter.column("exercise-traffic", "plain") == [4 * 8192 * 64 + 4 * 8192**2]
     assert chapter.column("exercise-traffic", "tiled") == [2 * 8192 * 64 * 33]
     wrong, right = (found["average"] for found in chapter.table("exercise-start"))
     assert wrong == "NaN"
-    printed([float(right)], [(3 + 5 * mpmath.exp(-1)) / (1 + mpmath.exp(-1))], 4)
+    assert_printed([float(right)], [(3 + 5 * mpmath.exp(-1)) / (1 + mpmath.exp(-1))], 4)
     assert chapter.column("exercise-skip", "b") == [4, 32]
     counts = [sum(j <= i for i in range(b) for j in range(b)) for b in (4, 32)]
     for name in ("tiles that are left", "b(b + 1)/2"):
@@ -401,13 +401,13 @@ def test_exercises(page):
     e = [mpmath.exp(s) for s in (mpmath.mpf("0.3"), -1, 2)]
     for j in range(3):
         found = chapter.column("exercise-slope", f"score {j + 1}")
-        printed(found, [float(e[j] / sum(e))] * 2, 4)
+        assert_printed(found, [float(e[j] / sum(e))] * 2, 4)
     assert chapter.column("exercise-chunk", "c") == [1, 16, 64, 256, 4096]
     for found in chapter.table("exercise-chunk"):
         c = int(found["c"])
         chunks = 4096 // c
         each = 2 * (2 * c**2 * 64) + 2 * (2 * c * 64 * 64)
-        assert f"{number_of(found['operations']):.2e}" == f"{chunks * each:.2e}"
+        assert f"{parse_number(found['operations']):.2e}" == f"{chunks * each:.2e}"
         assert int(found["steps"]) == chunks
 
 

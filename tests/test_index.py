@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from attention_docs.site.read.settings import settings
-from tests.conftest import ROOT, each_language, folder_of, tree_of
-from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed, product, transpose
+from attention_docs.site.read.settings import read_settings
+from tests.conftest import ROOT, each_language, find_page_folder, parse_html
+from tests.exact import KEYS, QUERIES, VALUES, assert_printed, attention_weights, product, transpose
 
 CHAPTERS = {path.stem for path in (ROOT / "docs" / "listings").glob("*.py")} - {"index"}
 WEIGHTS = attention_weights(QUERIES, KEYS, mpmath.sqrt(3))
@@ -23,8 +23,8 @@ LABELS = {
 @pytest.mark.site
 def test_map(page):
     index = page("en", "index")
-    printed(index.array("map"), WEIGHTS)
-    printed(index.array("map", 1), OUTPUTS)
+    assert_printed(index.array("map"), WEIGHTS)
+    assert_printed(index.array("map", 1), OUTPUTS)
     assert index.values("map") == ["0.1361", "0.4319", "0.4319", "[1.8639, 6.3194, 1.7042]"]
 
 
@@ -38,11 +38,11 @@ def test_torch_agrees_with_the_definition():
 @pytest.mark.site
 @each_language
 def test_one_title(site, lang):
-    index = tree_of(folder_of(site, lang, "index") / "index.html")
+    index = parse_html(find_page_folder(site, lang, "index") / "index.html")
     assert index.xpath("count(//h1)") == 1
 
 
-def rounded(numbers):
+def round_numbers(numbers):
     return [f"{float(number):.2f}" for number in numbers]
 
 
@@ -52,23 +52,23 @@ def test_the_picture_goes_from_each_query_to_its_output(page):
     assert list(frames) == [f"{i} {stage}" for i in (1, 2, 3) for stage in (1, 2, 3, 4)]
     for i in range(3):
         scores = [score / mpmath.sqrt(3) for score in product([QUERIES[i]], transpose(KEYS))[0]]
-        made = [[str(x) for x in QUERIES[i]], *map(rounded, (scores, WEIGHTS[i], OUTPUTS[i]))]
+        made = [[str(x) for x in QUERIES[i]], *map(round_numbers, (scores, WEIGHTS[i], OUTPUTS[i]))]
         for stage in range(1, 5):
             frame = frames[f"{i + 1} {stage}"]
             steps, weights = (svg["aria-label"] for svg in frame.select("svg"))
-            for n, numbers in enumerate(made, start=1):  # what is still to come is not told
+            for n, numbers in enumerate(made, start=1):  # later cells are not described
                 assert (", ".join(numbers) in steps) == (n <= stage), (i, stage)
-            assert all(", ".join(rounded(row)) in weights for row in WEIGHTS)
+            assert all(", ".join(round_numbers(row)) in weights for row in WEIGHTS)
             if stage > 1:
                 assert ", ".join(made[stage - 1]) in frame.figcaption.get_text()
 
 
 def title_of(site, lang, slug):
-    return tree_of(folder_of(site, lang, slug) / "index.html").find(".//h1").text.strip()
+    return parse_html(find_page_folder(site, lang, slug) / "index.html").find(".//h1").text.strip()
 
 
-def joined(told):
-    return told.replace("、", ", ")
+def joined(described):
+    return described.replace("、", ", ")
 
 
 @pytest.mark.site
@@ -77,7 +77,7 @@ def test_every_chapter_has_its_card_in_reading_order(page, site, lang):
     index = page(lang, "index")
     cards = index.article.select(".chapters > .card")
     linked = [card.select_one("a.card-title")["href"].strip("/") for card in cards]
-    assert linked == [slug for slug in settings(ROOT).order if slug in CHAPTERS]
+    assert linked == [slug for slug in read_settings(ROOT).order if slug in CHAPTERS]
     assert [card.select_one(".number").get_text() for card in cards] == [
         str(n) for n in range(1, len(cards) + 1)
     ]

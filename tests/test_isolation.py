@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from attention_docs.running.block import Running
+from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Code
 from attention_docs.running.watch import LARGEST
 from attention_docs.site.read.isolation import faults, public_functions
 from tests.conftest import ROOT
-from tests.mini import WEIGHTS, Project
-from tests.test_site_honest import listing
+from tests.fixture_project import WEIGHTS, FixtureProject
+from tests.test_site_lint import write_listing
 
 SOFTMAX = "from attention_docs.softmax import softmax\n"
 REFUSED = {
@@ -68,7 +68,7 @@ ALLOWED = [
 def test_what_differs_elsewhere_or_replaces_the_package_is_refused(
     code: str, tmp_path: Path
 ) -> None:
-    (fault,) = faults(listing(tmp_path, code), public_functions(ROOT))
+    (fault,) = faults(write_listing(tmp_path, code), public_functions(ROOT))
     line = 2 + code.count("\n")
     assert str(fault).startswith(f"docs/listings/a.py:{line}: ")
     assert REFUSED[code] in str(fault)
@@ -76,15 +76,17 @@ def test_what_differs_elsewhere_or_replaces_the_package_is_refused(
 
 @pytest.mark.parametrize("code", ALLOWED)
 def test_what_gives_the_same_everywhere_is_allowed(code: str, tmp_path: Path) -> None:
-    assert faults(listing(tmp_path, code), public_functions(ROOT)) == []
+    assert faults(write_listing(tmp_path, code), public_functions(ROOT)) == []
 
 
-def test_a_function_that_the_package_gets_is_looked_for_in_listings(project: Project) -> None:
+def test_a_function_that_the_package_gets_is_looked_for_in_listings(
+    project: FixtureProject,
+) -> None:
     """Though the listing is the same as in the build before."""
     project.edit(WEIGHTS, 'name = "weights"', 'name = "weights"\ndef halved(x):\n    return x / 2')
-    assert project.faults() == []
+    assert project.find_faults() == []
     project.write("attention_docs/mini.py", "CONSTANT = 7\n\n\ndef halved(x):\n    return x / 2\n")
-    (fault,) = project.faults()
+    (fault,) = project.find_faults()
     assert fault.startswith("docs/listings/weights.py:14: halved is a function of attention_docs")
 
 
@@ -109,22 +111,22 @@ VALUES = {
 
 @pytest.mark.parametrize("value", VALUES)
 def test_an_inline_value_depends_on_what_its_page_has_computed(
-    value: str, project: Project
+    value: str, project: FixtureProject
 ) -> None:
     page = "docs/en/weights.md"
     project.edit(page, "{{ name }}", f"{{{{ {value} }}}}", both=True)
     line = project.read(page).split("\n").index(f"| {{{{ {value} }}}} | {{{{ weights[0]:.2f }}}} |")
-    told = [fault for fault in project.faults() if "docs/en" in fault]
-    assert len(told) == bool(VALUES[value])
-    for fault in told:
+    report = [fault for fault in project.find_faults() if "docs/en" in fault]
+    assert len(report) == bool(VALUES[value])
+    for fault in report:
         assert fault.startswith(f"docs/en/weights.md:{line + 1}: {{{{ ")
         assert VALUES[value] in fault
 
 
-def test_an_inline_value_waits_for_the_block_that_sets_its_name(project: Project) -> None:
+def test_an_inline_value_waits_for_the_block_that_sets_its_name(project: FixtureProject) -> None:
     project.edit("docs/en/weights.md", "## The weights", "{{ weights[0]:.1f }}\n\n## The weights")
-    told = "\n".join(project.faults())
-    assert "weights.md:12: {{ weights[0] }} uses weights: no block above sets it" in told
+    report = "\n".join(project.find_faults())
+    assert "weights.md:12: {{ weights[0] }} uses weights: no block above sets it" in report
 
 
 @pytest.mark.parametrize("to", ["", ", file=sys.stdout"])
@@ -132,16 +134,16 @@ def test_a_block_prints_no_more_than_a_page_holds(to: str) -> None:
     """Its first language has 16 bytes a line, and so just as much as there may be."""
     code = f"import sys\nfor i in range({{}}):\n    print(f'{{{{i:015d}}}}'{to})"
     most = LARGEST // 16
-    result = Running(["en"]).run([Code(code.format(most), "a.py", 1)])
+    result = BlockRunner(["en"]).run([Code(code.format(most), "a.py", 1)])
     assert result.error == ""
     assert len(result.text) == LARGEST - 1  # all but the last end of line
-    result = Running(["en"]).run([Code(code.format(most + 1), "a.py", 1)])
+    result = BlockRunner(["en"]).run([Code(code.format(most + 1), "a.py", 1)])
     assert result.error.startswith("ValueError: a block prints at most 65,536 bytes, got more")
     assert 'File "a.py", line 3' in result.error
 
 
 @pytest.mark.site
-def test_a_block_that_computes_long_says_so(project: Project) -> None:
+def test_a_block_that_computes_long_says_so(project: FixtureProject) -> None:
     begin = 'name = "weights"'
     project.edit(WEIGHTS, begin, f"{begin}\nfor _ in range(10**7):\n    pass")
     said = project.build("-q", ATTENTION_DOCS_SLOW="0.05").stderr

@@ -39,12 +39,12 @@ from attention_docs.multi_head import Parameters
 from attention_docs.site.run.live import Session
 from attention_docs.text import TextFile
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import LANGUAGES, Page, tries, vector_of
-from tests.exact import holds, pm, printed
+from tests.conftest import LANGUAGES, Page, scale_examples, vector_of
+from tests.exact import agrees_within_error, assert_printed, parse_plus_minus
 
 ReadPage = Callable[[str, str], Page]
 seeds = st.integers(0, 2**32 - 1)
-few = tries(30)
+few = scale_examples(30)
 
 
 def model_of(seed: int, whole: bool = True, depth: int = 2, n_max: int = 7) -> LanguageModel:
@@ -458,8 +458,8 @@ def softmax_of(ids: Any, model: LanguageModel) -> np.ndarray:
 def test_opening(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     chapter = page("en", "language-model")
     assert chapter.output("hook") == f"{QUESTION} …"
-    told = chapter.article.select_one("#out-hook svg")["aria-label"]  # type: ignore[index]
-    bars = [float(x) for x in re.findall(r"0\.\d\d", str(told))]
+    described = chapter.article.select_one("#out-hook svg")["aria-label"]  # type: ignore[index]
+    bars = [float(x) for x in re.findall(r"0\.\d\d", str(described))]
     # About 23,500 verbs after bob: a standard error of 0.002, and a rounding of 0.005.
     assert len(bars) == 8
     assert all(abs(one - 0.125) < 0.015 for one in bars)
@@ -472,7 +472,7 @@ def test_opening(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     p = softmax_of(words_of(QUESTION), model)[-1]
     (answer,) = chapter.table("answer")
     assert [*answer] == VERBS
-    printed([float(x) for x in answer.values()], p[8:16], 2)
+    assert_printed([float(x) for x in answer.values()], p[8:16], 2)
     assert chapter.values("training")[0] == f"{p[11]:.3f}"
 
 
@@ -535,14 +535,14 @@ def test_random_model(page: ReadPage) -> None:
     model = LanguageModel(table, math.sqrt(2) * waves, tuple(blocks), last, 2, np.ones(32))
     p = softmax_of(words_of(QUESTION), model)[-1]
     (drawn,) = page("en", "language-model").table("decoder")
-    printed([float(x) for x in drawn.values()], p[8:], 2)
+    assert_printed([float(x) for x in drawn.values()], p[8:], 2)
     # The first losses of the first story that the model was not trained on, by torch.
     stories = drawn_as_the_page()
     logits, _ = in_torch(stories[:, :-1], model, look=False)
     losses = functional.cross_entropy(logits[0], torch.from_numpy(stories[0, 1:]), reduction="none")
     for i in range(6):
         found = page("en", "language-model").column("at-once", f"token {i + 2}")
-        printed(found, [losses[i]] * 2, 3)
+        assert_printed(found, [losses[i]] * 2, 3)
 
 
 def drawn_as_the_page() -> np.ndarray:
@@ -564,8 +564,10 @@ def test_losses(page: ReadPage) -> None:
     for t, line in enumerate(chapter.table("loss")):
         assert line[""] == f"word {t + 1}"
         loss = float(line["loss"])
-        printed(loss, float(mpmath.log(mpmath.mpf(p[t].denominator) / p[t].numerator)))
-        printed(vector_of(line["gradient"]), [float(x - (j == t)) for j, x in enumerate(p)], 3)
+        assert_printed(loss, float(mpmath.log(mpmath.mpf(p[t].denominator) / p[t].numerator)))
+        assert_printed(
+            vector_of(line["gradient"]), [float(x - (j == t)) for j, x in enumerate(p)], 3
+        )
     rng = np.random.default_rng(2017)
     z, targets = rng.standard_normal((4, 18)), rng.integers(0, 18, 4)
     leaf = torch.tensor(z[0], requires_grad=True)
@@ -573,14 +575,14 @@ def test_losses(page: ReadPage) -> None:
     assert leaf.grad is not None
     for j in range(6):
         found = chapter.column("loss-differences", f"word {j + 1}")
-        printed(found, [leaf.grad[j]] * 2, 4)
+        assert_printed(found, [leaf.grad[j]] * 2, 4)
     for line, wanted in zip(chapter.table("floor"), bounds(), strict=True):
-        printed(float(line["loss"]), float(wanted), 3)
-        printed(float(line["perplexity"]), float(mpmath.exp(wanted)), 2)
+        assert_printed(float(line["loss"]), float(wanted), 3)
+        assert_printed(float(line["perplexity"]), float(mpmath.exp(wanted)), 2)
     (drawn,) = chapter.table("floor-drawn")
-    (interval,) = pm(drawn["mean of −ln π"])
-    assert holds(interval, float(bounds()[2]))
-    printed(float(drawn["H"]), float(bounds()[2]), 3)
+    (interval,) = parse_plus_minus(drawn["mean of −ln π"])
+    assert agrees_within_error(interval, float(bounds()[2]))
+    assert_printed(float(drawn["H"]), float(bounds()[2]), 3)
     count = chapter.values("floor-terms")[0]
     assert count == chapter.values("measured")[0]
     assert 1990 <= int(count) <= 2000
@@ -601,18 +603,18 @@ def above(models: dict[str, LanguageModel]) -> np.ndarray:
 def test_trained_model(page: ReadPage, models: dict[str, LanguageModel], above: np.ndarray) -> None:
     chapter, model = page("en", "language-model"), models["language-model"]
     each = above.mean(axis=1)
-    (interval,) = pm(chapter.output("measured"))
+    (interval,) = parse_plus_minus(chapter.output("measured"))
     error = math.hypot(interval[1] / 1.96, each.std() / math.sqrt(3000))
     assert abs(interval[0] - each.mean()) < 5 * error + 5e-5
     assert abs(float(chapter.values("training")[1]) - interval[0]) < 5.1e-4
     (verbs,) = chapter.table("measured")
     assert [*verbs] == [f"sentence {s}" for s in range(1, 9)]
     found = [float(x) for x in verbs.values()]
-    printed(found, above[:, 0::3].mean(axis=0), 1)
+    assert_printed(found, above[:, 0::3].mean(axis=0), 1)
     assert max(map(abs, found)) < 0.05
     logits, _ = in_torch(drawn_as_the_page(), model, look=False)
     for name, wanted in zip(NAMES, logits[0, -1], strict=False):
-        printed(chapter.column("as-torch", name), [wanted] * 2, 3)
+        assert_printed(chapter.column("as-torch", name), [wanted] * 2, 3)
     # What the figure of the beginning shows: both heads of block 2 look at the verb of bob.
     _, seen = in_torch(words_of(QUESTION), model)
     assert (seen[1][:, -1].argmax(dim=-1) == 4).all()
@@ -653,8 +655,8 @@ def test_what_it_writes(page: ReadPage, models: dict[str, LanguageModel]) -> Non
     """Drawn again with torch's softmax and a plain loop over the sums."""
     chapter, model = page("en", "language-model"), models["language-model"]
     rng = np.random.default_rng(2017)
-    told = column(chapter)
-    for line, temperature in zip(told, (1e-9, 1, 3), strict=True):
+    described = column(chapter)
+    for line, temperature in zip(described, (1e-9, 1, 3), strict=True):
         ids = words_of("ann sings . bob sleeps . ann")
         for u in rng.random(11):
             logits = in_torch(ids, model)[0][-1]
@@ -662,14 +664,14 @@ def test_what_it_writes(page: ReadPage, models: dict[str, LanguageModel]) -> Non
             sums = itertools.accumulate(p)
             ids.append(next((j for j, total in enumerate(sums) if total > u), 17))
         assert words_of(line) == ids
-    assert [judged(words_of(line)) for line in told] == [True, True, False]
+    assert [judged(words_of(line)) for line in described] == [True, True, False]
 
 
 @pytest.mark.site
 def test_cuts(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     chapter = page("en", "language-model")
     wanted = [[16 / 30, 9 / 30, 4 / 30, 1 / 30], [4 / 7, 3 / 7, 0, 0], [4 / 9, 3 / 9, 2 / 9, 0]]
-    printed(chances(chapter, "cut"), wanted, 3)
+    assert_printed(chances(chapter, "cut"), wanted, 3)
     # names: powers, the first four, and the first five, which have 0.84
     p = [float(x) for x in P_NAME]
     ann = [p[0] ** c / sum(x**c for x in p) for c in (2, 1, 0.5)]
@@ -688,7 +690,7 @@ def test_cuts(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     assert [line[""] for line in settings] == ["τ = 0.5", "τ = 1", "τ = 2", "k = 4", "c = 0.8"]
     for line, rule, share in zip(settings, rules, ann, strict=True):
         right, mean = float(line["right words"]), float(line["ann, model"])
-        printed(float(line["ann, formula"]), share, 2)
+        assert_printed(float(line["ann, formula"]), share, 2)
         found = rule(z)
         assert abs(mean - float(found[:, 2::3, 0].mean())) < 0.012
         assert abs(right - mass_of_right(found.numpy(), stories)) < 0.012
@@ -728,7 +730,7 @@ def mass_of_right(p: np.ndarray, stories: np.ndarray) -> float:
 def test_drawing_from_what_does_not_sum(page: ReadPage) -> None:
     wrong, right = chances(page("en", "language-model"), "mistake-sum")
     assert wrong == [0.4, 0.3, 0, 0.3]  # 0.4, 0.3 and the missing 0.3
-    printed(right, [4 / 7, 3 / 7, 0, 0], 3)
+    assert_printed(right, [4 / 7, 3 / 7, 0, 0], 3)
     with pytest.raises(ValueError, match="probabilities must sum to 1, got"):
         sample(np.array([0.4, 0.3, 0, 0]), np.array(0.5))
 
@@ -862,7 +864,7 @@ def test_one_layer_on_the_page(page: ReadPage, models: dict[str, LanguageModel])
     names = ("two-layers", "one-layer")
     for line, name in zip(chapter.table("exercise-copy"), names, strict=True):
         p = softmax_of(ids, models[name])[-1]
-        printed([float(line[c]) for c in "kfcu"], [p[ord(c) - 97] for c in "kfcu"], 2)
+        assert_printed([float(line[c]) for c in "kfcu"], [p[ord(c) - 97] for c in "kfcu"], 2)
 
 
 @pytest.mark.site
@@ -870,28 +872,28 @@ def test_exercises(page: ReadPage) -> None:
     chapter = page("en", "language-model")
     (pencil,) = chapter.table("exercise-pencil")
     losses = [float(pencil[name]) for name in ("loss", "ln(8/3)")]
-    printed(losses, [float(mpmath.log(mpmath.mpf(8) / 3))] * 2)
-    printed(vector_of(pencil["gradient"]), [1 / 8, 3 / 8 - 1, 4 / 8], 3)
+    assert_printed(losses, [float(mpmath.log(mpmath.mpf(8) / 3))] * 2)
+    assert_printed(vector_of(pencil["gradient"]), [1 / 8, 3 / 8 - 1, 4 / 8], 3)
     assert chapter.column("exercise-perplexity", "perplexity") == [4, 8]
     (price,) = chapter.table("exercise-price")
     (kept,) = chances(chapter, "exercise-price")
-    printed(kept, [50 / 95, 30 / 95, 15 / 95, 0])
-    printed([float(price[name]) for name in ("D(r ‖ p)", "−ln 0.95")], [-math.log(0.95)] * 2)
+    assert_printed(kept, [50 / 95, 30 / 95, 15 / 95, 0])
+    assert_printed([float(price[name]) for name in ("D(r ‖ p)", "−ln 0.95")], [-math.log(0.95)] * 2)
     first, last = chances(chapter, "exercise-order")
     roots = [mpmath.sqrt(x) for x in (5, 3, 2)]
     assert (roots[0] + roots[1]) / sum(roots) < 0.75
-    printed(first, [float(x / sum(roots)) for x in roots], 3)
-    printed(last, [float(x / sum(roots[:2])) for x in roots[:2]] + [0], 3)
+    assert_printed(first, [float(x / sum(roots)) for x in roots], 3)
+    assert_printed(last, [float(x / sum(roots[:2])) for x in roots[:2]] + [0], 3)
     wrong, right = chances(chapter, "exercise-zero")
     powers = [mpmath.exp(x) for x in (-1, -2, 0, 0)]
-    printed(wrong, [float(x / sum(powers)) for x in powers], 3)
-    printed(right, [float(x / sum(powers[:2])) for x in powers[:2]] + [0, 0], 3)
+    assert_printed(wrong, [float(x / sum(powers)) for x in powers], 3)
+    assert_printed(right, [float(x / sum(powers[:2])) for x in powers[:2]] + [0, 0], 3)
     for line, s in zip(chapter.table("exercise-new"), (1, 7), strict=True):
         sentence, formula, counted, loss = map(float, line.values())
         new = chance_of_new(8)[s]
         assert sentence == s + 1
-        printed(formula, float(new), 2)
-        printed(loss, float(new * mpmath.log(8)), 2)
+        assert_printed(formula, float(new), 2)
+        assert_printed(loss, float(new * mpmath.log(8)), 2)
         # 16,000 stories: a standard error of at most 0.004
         assert abs(counted - float(new)) < 0.02 + 0.005
 
@@ -921,8 +923,8 @@ def test_generate_is_at_temperature_1_unless_told():
     model = LanguageModel(np.eye(2), np.zeros((2, 2)), (), np.eye(2), num_heads=1)
     drawn = [generate(np.array([0]), model, np.array([u]))[-1] for u in (0.6, 0.7, 0.74)]
     assert drawn == [0, 0, 1]
-    told = [generate(np.array([0]), model, np.array([u]), 2.0)[-1] for u in (0.6, 0.7, 0.74)]
-    assert told == [0, 1, 1]
+    described = [generate(np.array([0]), model, np.array([u]), 2.0)[-1] for u in (0.6, 0.7, 0.74)]
+    assert described == [0, 1, 1]
 
 
 def test_a_head_of_values_that_are_wider_than_the_model():

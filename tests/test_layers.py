@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_docs.running.imports import imported
+from attention_docs.running.imports import find_imports
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "attention_docs"
@@ -15,10 +15,10 @@ LAYERS = ("read", "run", "render", "publish", "build")
 """Of the engine, from the first to the last: a layer imports those before it."""
 
 
-def imports_of(path: Path) -> set[str]:
+def list_imports(path: Path) -> set[str]:
     """The modules of this project that a module imports, at its top or inside of a function."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    found = imported(path.read_text(encoding="utf-8"), module)
+    found = find_imports(path.read_text(encoding="utf-8"), module)
     return {name for name in found if name.startswith("attention_docs.")}
 
 
@@ -27,7 +27,7 @@ def test_a_layer_imports_none_that_comes_after_it(number: int) -> None:
     later = tuple(f"{ENGINE}.{layer}" for layer in (*LAYERS[number + 1 :], "plugin", "export"))
     files = sorted((PACKAGE / "site" / LAYERS[number]).glob("*.py"))
     found = {
-        path.name: {one for one in imports_of(path) if one.startswith(later)} for path in files
+        path.name: {one for one in list_imports(path) if one.startswith(later)} for path in files
     }
     assert len(files) > 5
     assert not {name: names for name, names in found.items() if names}
@@ -37,11 +37,11 @@ def test_the_engine_knows_no_chapter() -> None:
     chapters = {path.stem.replace("-", "_") for path in (ROOT / "docs/listings").glob("*.py")}
     scaffold = PACKAGE / "site" / "scaffold" / "chapter"  # what a new chapter begins with
     for path in sorted({*(PACKAGE / "site").rglob("*.py")} - {*scaffold.glob("*.py")}):
-        parts = {name.split(".")[1] for name in imports_of(path)}
+        parts = {name.split(".")[1] for name in list_imports(path)}
         assert not parts & chapters, path
 
 
 def test_the_mathematics_and_the_figures_know_nothing_of_the_engine() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         if "site" not in path.relative_to(PACKAGE).parts:
-            assert not [name for name in imports_of(path) if name.startswith(ENGINE)], path
+            assert not [name for name in list_imports(path) if name.startswith(ENGINE)], path

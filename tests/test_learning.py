@@ -26,10 +26,19 @@ from attention_docs.learning import (
     finite_differences,
     self_attention_backward,
 )
-from tests.conftest import number_of, tries
-from tests.exact import W_KEY, W_QUERY, W_VALUE, X, holds, pm, product, transpose
+from tests.conftest import parse_number, scale_examples
+from tests.exact import (
+    W_KEY,
+    W_QUERY,
+    W_VALUE,
+    X,
+    agrees_within_error,
+    parse_plus_minus,
+    product,
+    transpose,
+)
 
-few = tries(60)
+few = scale_examples(60)
 SEED = 2017
 
 ORDER = [0, 1, 2, 0, 1, 2]
@@ -294,7 +303,7 @@ def test_root_dropped(page):
         for i, j in itertools.product(range(4), range(3)):
             tried[i, j] = (moved(i, j, h) - moved(i, j, -h)) / (2 * h)
         off, off_wrong = (np.abs(one - tried).max() for one in (right, math.sqrt(3) * right))
-        found = [number_of(row[f"h = {h:g}"]) for row in (with_root, without)]
+        found = [parse_number(row[f"h = {h:g}"]) for row in (with_root, without)]
         assert found == [float(f"{off:.2g}"), float(f"{off_wrong:.2g}")]
     assert chapter.values("mistake-gradient-scale")[0] == f"{math.sqrt(3):.4f}"
     # It trains all the same: the gradients of W_Q and W_K times √8.
@@ -586,7 +595,7 @@ def test_rules(page):
     for row, (name, v) in zip(rows, wanted.items(), strict=True):
         assert row[""] == name
         assert Fraction(row["v"]) == v
-        found = [number_of(row[f"variance of {one}"]) for one in "qs"]
+        found = [parse_number(row[f"variance of {one}"]) for one in "qs"]
         truth = [float(512 * v), float(64 * (512 * v) ** 2 / 64)]
         assert found == pytest.approx(truth, abs=5e-5)
 
@@ -597,13 +606,13 @@ def test_simulation(page):
     truths = [32, Fraction(32, 2500), 1, Fraction(64, 48), 2]
     largest = []
     for row, variance in zip(chapter.table("simulation"), truths, strict=True):
-        formula = [number_of(row[f"Var {one}, formula"]) for one in "qs"]
+        formula = [parse_number(row[f"Var {one}, formula"]) for one in "qs"]
         assert formula == pytest.approx([float(variance), float(variance) ** 2], rel=5e-6)
         cells = [row[name] for name in ("q", "k", "s", "largest weight")]
-        query, key, score, top = (pm(cell)[0] for cell in cells)
-        assert holds(query, variance)
-        assert holds(key, variance)
-        assert holds(score, variance**2)
+        query, key, score, top = (parse_plus_minus(cell)[0] for cell in cells)
+        assert agrees_within_error(query, variance)
+        assert agrees_within_error(key, variance)
+        assert agrees_within_error(score, variance**2)
         assert query[1] < 0.1 * float(variance)
         largest.append(top[0])
     # The order of the weights, by torch with its own draws.
@@ -621,11 +630,13 @@ def test_simulation(page):
 @pytest.mark.site
 def test_pytorch_start(page):
     linear, mha = page("en", "learning").table("pytorch")
-    (of_linear,), (of_mha,) = (pm(one["variance of q, measured"]) for one in (linear, mha))
-    assert holds(of_linear, 1 / 3)
+    (of_linear,), (of_mha,) = (
+        parse_plus_minus(one["variance of q, measured"]) for one in (linear, mha)
+    )
+    assert agrees_within_error(of_linear, 1 / 3)
     assert (linear["by formula"], linear["variance of s"]) == ("1/3", "1/9")
-    assert holds(of_mha, 1 / 2)
-    assert not holds(of_mha, 1 / 3)
+    assert agrees_within_error(of_mha, 1 / 2)
+    assert not agrees_within_error(of_mha, 1 / 3)
     assert (mha["by formula"], mha["variance of s"]) == ("1/2", "1/4")
 
 
@@ -765,10 +776,10 @@ def test_passes_back(page):
         spread = weights.grad.amax(-1) - weights.grad.amin(-1)
         back = float((scores.grad.abs().sum(-1) / spread).mean())
         above = float((weights.detach().amax(-1) > 0.99).double().mean())
-        (passed,) = pm(row["mean of Σ|dS| / R"])
+        (passed,) = parse_plus_minus(row["mean of Σ|dS| / R"])
         assert (row["d_k"], row["τ"]) == (str(d_k), "1" if tau == 1 else "√d_k")
         if tau == 1:
-            assert pm(row["rows above 0.99"])[0][0] == pytest.approx(above, abs=0.03)
+            assert parse_plus_minus(row["rows above 0.99"])[0][0] == pytest.approx(above, abs=0.03)
         else:
             assert row["rows above 0.99"] == "0.000"
             assert above < 5e-4
@@ -806,10 +817,12 @@ def test_diagonal(page):
         x = x / (x**2).mean(-1, keepdim=True).sqrt()
         weights = torch.softmax(x @ x.mT / math.sqrt(d), -1)
         own = weights.diagonal(dim1=-2, dim2=-1).mean()
-        plain, projected = (pm(row[f"d_model = {d}"])[0] for row in (without, projections))
+        plain, projected = (
+            parse_plus_minus(row[f"d_model = {d}"])[0] for row in (without, projections)
+        )
         assert abs(plain[0] - float(own)) <= 3 * plain[1]
-        assert holds(projected, 1 / 8)  # random projections favour nobody
-        assert not holds(plain, 1 / 8)
+        assert agrees_within_error(projected, 1 / 8)  # random projections favour nobody
+        assert not agrees_within_error(plain, 1 / 8)
     gram = product(X, transpose(X))
     assert gram[0][0] == gram[0][2]
     assert gram[2][2] == gram[2][1]
@@ -828,7 +841,9 @@ def test_exercises_with_a_pencil(page):
     wrong, right = (list(row.values())[1:] for row in chapter.table("exercise-bug"))
     mean = Fraction(10, 8) / 3
     row = [64 * Fraction(a, 8) * (g - mean) for a, g in zip((1, 2, 5), (3, 1, 1), strict=True)]
-    assert [number_of(cell) for cell in wrong] == [round(float(one), 2) for one in (*row, sum(row))]
+    assert [parse_number(cell) for cell in wrong] == [
+        round(float(one), 2) for one in (*row, sum(row))
+    ]
     assert right == ["14.00", "−4.00", "−10.00", "0.00"]
 
 
@@ -838,13 +853,13 @@ def exercises_trained():
     Of two rates: how far the difference moved that keeps still, and how far its first part."""
     training, _ = task_draws()
     x, wanted = task(training)
-    told, drifts = [], []
+    described, drifts = [], []
     for zero_query in (True, False):
         w_q, w_k, w_v = draw_start(SEED, 8)
         parameters = [w_q * (not zero_query), w_k * 0, w_v]
         for _ in range(400):
             parameters, loss = torch_step(parameters, x, wanted)
-        told.append((float(loss), not parameters[1].any()))
+        described.append((float(loss), not parameters[1].any()))
     for eta, steps in ((0.5, 100), (0.05, 1000)):
         parameters = begun = draw_start(SEED, 8)
         for _ in range(steps):
@@ -855,7 +870,7 @@ def exercises_trained():
         drift = (squares[1][0] - squares[1][1]) - (squares[0][0] - squares[0][1])
         moved = squares[1][0] - squares[0][0]
         drifts.append((float(drift.norm()), float(moved.norm())))
-    return told, drifts
+    return described, drifts
 
 
 @pytest.mark.site
@@ -863,8 +878,8 @@ def test_exercises_that_train(page):
     chapter = page("en", "learning")
     rows = [list(row.values()) for row in chapter.table("exercise-zero")]
     kept = [list(row.values()) for row in chapter.table("exercise-kept")]
-    told, drifts = exercises_trained()
-    for row, zero_query, (loss, stuck) in zip(rows, (True, False), told, strict=True):
+    described, drifts = exercises_trained()
+    for row, zero_query, (loss, stuck) in zip(rows, (True, False), described, strict=True):
         assert row[1:] == [f"{loss:.3f}", "✓" if stuck else "✗"]
         assert stuck is zero_query
     for row, (drift, moved) in zip(kept, drifts, strict=True):

@@ -62,10 +62,15 @@ def test_a_link_that_leads_nowhere_is_told(
     found["http://127.0.0.1:1/"] = ["a.md:1", "b.md:1"]
     monkeypatch.setattr(links, "places", lambda: found)
     assert links.main([]) == 1
-    *told, last = capsys.readouterr().out.splitlines()
-    assert [line.split(": ")[0] for line in told] == ["a.md:404", "a.md:429", "a.md:1", "b.md:1"]
-    assert told[0].endswith("#part: 404 Not Found")
-    assert told[1].endswith("#part: ?429 Too Many Requests")
+    *described, last = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[0] for line in described] == [
+        "a.md:404",
+        "a.md:429",
+        "a.md:1",
+        "b.md:1",
+    ]
+    assert described[0].endswith("#part: 404 Not Found")
+    assert described[1].endswith("#part: ?429 Too Many Requests")
     assert last == "5 links: 2 lead nowhere, 1 to look at by hand (?)"
     del found[f"{server}/404#part"], found["http://127.0.0.1:1/"]
     assert links.main([]) == 0

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from attention_docs.site.read.literals import code_with_translations, find_literals
+from attention_docs.site.read.literals import find_literals, translate_literals
 
 CODE = """\
 sums = {"onion": 1}
@@ -34,7 +34,7 @@ def test_a_string_is_found_in_subscripts_and_in_places_of_f_strings(text: str) -
 def test_code_in_another_language_computes_the_same() -> None:
     names: dict[str, dict[str, object]] = {"en": {}, "other": {}}
     exec(CODE, names["en"])
-    exec(code_with_translations(CODE, TEXTS), names["other"])
+    exec(translate_literals(CODE, TEXTS), names["other"])
     assert names["en"]["label"] == "sum of    2,   even"
     assert names["other"]["sums"] == {"洋葱": 1, "胡萝卜": 2}
     assert names["other"]["label"] == "    偶数：和为    2"
@@ -59,6 +59,6 @@ def test_names_of_roles_are_no_words(code: str, words: list[str]) -> None:
 
 
 def test_code_without_translations_stays_as_it_is() -> None:
-    assert code_with_translations(CODE, {}) == CODE
-    assert code_with_translations(CODE, {text: text for text in TEXTS}) == CODE
-    assert ast.dump(ast.parse(code_with_translations(CODE, TEXTS))) != ast.dump(ast.parse(CODE))
+    assert translate_literals(CODE, {}) == CODE
+    assert translate_literals(CODE, {text: text for text in TEXTS}) == CODE
+    assert ast.dump(ast.parse(translate_literals(CODE, TEXTS))) != ast.dump(ast.parse(CODE))

@@ -24,13 +24,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import text as package_text
+from attention_docs.locales import read_locale
 from attention_docs.site.publish import bytecode, runtime
-from attention_docs.site.publish.live import pack
-from attention_docs.site.read.knobs import Knob, taken
+from attention_docs.site.publish.live import pack_package
+from attention_docs.site.read.knobs import Knob, extract_knobs
 from attention_docs.site.run import live
 from attention_docs.site.run.live import Session
-from attention_docs.words import words
-from tests.conftest import LANGUAGES, LIVE, ROOT, tries
+from tests.conftest import LANGUAGES, LIVE, ROOT, scale_examples
 
 # --- a run with edits is a run from the top ------------------------------------------------------
 
@@ -75,7 +75,7 @@ EDITS = [
 ]
 
 
-def page_of(blocks: list[str], values: list[list[Any]] | None = None) -> str:
+def make_page(blocks: list[str], values: list[list[Any]] | None = None) -> str:
     cells = [
         {"id": f"b{n}", "code": code, "listing": "test.py", "line": 10 * n + 1, "torch": False}
         | {"values": values if values and n == len(blocks) - 1 else [], "text": "", "figure": ""}
@@ -90,7 +90,7 @@ class Reader:
 
     def __init__(self, blocks: list[str]) -> None:
         values = [[1, "x[0, 0]", ".3f", ""], [2, "step", "", ""]]
-        self.session = Session(page_of(blocks, values))
+        self.session = Session(make_page(blocks, values))
         self.seen: dict[str, Any] = {}
         self.ran: list[int] = []
 
@@ -128,7 +128,7 @@ def untouched_package() -> Iterator[None]:
 
 
 @pytest.mark.long
-@tries(30)
+@scale_examples(30)
 @given(
     st.lists(
         st.tuples(st.lists(st.sampled_from(EDITS), max_size=3), st.booleans()),
@@ -160,7 +160,7 @@ def test_a_run_after_edits_is_a_run_from_the_top(
 
 def test_a_block_with_torch_leaves_its_files() -> None:
     """What follows goes on from the file as it was published, after an edit too."""
-    document = json.loads(page_of(["import torch\nfile = made()", "print(file.name, file.text)"]))
+    document = json.loads(make_page(["import torch\nfile = made()", "print(file.name, file.text)"]))
     document["cells"][0] |= {"torch": True, "files": [["file", "a.txt", "four"]]}
     session = Session(json.dumps(document))
     for end in ("", "\nprint(len(file.text))"):
@@ -190,8 +190,8 @@ def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.Mo
     """Copies stand at the blocks 0, 1 and 4 after the knob, or wherever time has passed."""
     blocks = [f"x{n} = x{n - 1} + 1" if n else "x0 = 1" for n in range(12)]
     reader = Reader(blocks)
-    reader.session = Session(page_of(blocks))
-    monkeypatch.setattr(live, "AGAIN", 60.0)
+    reader.session = Session(make_page(blocks))
+    monkeypatch.setattr(live, "RERUN_SECONDS", 60.0)
     reader.run(blocks, hurry=True)
     kept = [number for number, state in enumerate(reader.session.states) if state]
     assert kept == [0, 1, 4]
@@ -199,8 +199,8 @@ def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.Mo
     reader.run(edited, hurry=True)
     assert reader.ran == [4, 5, 6, 7, 8, 9, 10, 11]
     reader.run([*edited[:11], "print(x10)"])
-    assert reader.session.told[11][0] == "12"
-    monkeypatch.setattr(live, "AGAIN", 0.0)
+    assert reader.session.displayed[11][0] == "12"
+    monkeypatch.setattr(live, "RERUN_SECONDS", 0.0)
     reader.run(["x0 = 5", *blocks[1:]], hurry=True)
     assert all(reader.session.states)
 
@@ -211,7 +211,7 @@ def test_of_a_stepper_the_frame_that_shows_comes_first() -> None:
     bars = 'bar_chart(["a", "b"], {"": [%s, 2]}, ylabel="y", spec="d")'
     frames = f'slider("n", [Frame((str(n),), f"n = {{n}}", ({bars % "n"},), "") for n in (0, 1)])'
     blocks = [head + bars % "1", head + frames]
-    session = Session(page_of(blocks))
+    session = Session(make_page(blocks))
     session.begin(json.dumps(blocks))
     assert "frame" not in json.loads(session.step(0, True, True))
     first = json.loads(session.step(1, True, True, "1"))
@@ -229,7 +229,7 @@ def test_what_finds_the_same_again_does_not_run_again() -> None:
     """Of what follows an edit; and a name that nobody asked for is not what it was before."""
     blocks = ["a, b = 1, 2", "c = a + 1\nd = 5", "print(b)", "d = 7\nprint(d)"]
     reader = Reader(blocks)
-    reader.session = Session(page_of(blocks))  # without inline values
+    reader.session = Session(make_page(blocks))  # without inline values
     reader.run(blocks)
     blocks[1] = "c = a + 2\nd = 6"
     reader.run(blocks)
@@ -243,7 +243,7 @@ def test_what_is_drawn_at_random_is_drawn_again() -> None:
     """A generator that has no name is a part of what an edit finds."""
     blocks = ["import numpy as np\nnp.random.seed(1)", "print(f'{np.random.rand():.3f}')"]
     reader = Reader(blocks)
-    reader.session = Session(page_of(blocks))
+    reader.session = Session(make_page(blocks))
     first = dict(reader.run(blocks))["b1", "text"]
     blocks[1] += "\nprint(1)"
     assert reader.run(blocks)["b1", "text"] == f"{first}\n1"
@@ -262,7 +262,7 @@ def test_what_is_drawn_at_random_is_drawn_again() -> None:
 def test_an_error_is_the_readers_own_line(code: str, line: int, own: str, message: str) -> None:
     """A function of an earlier block, or of this one: the line that the reader has written."""
     blocks = ["def f(x):\n    return 1 / x", "print(1)"]
-    session = Session(page_of(blocks))
+    session = Session(make_page(blocks))
     for number in range(session.begin(json.dumps([blocks[0], code])), 2):
         result = json.loads(session.step(number))
     if code.startswith("def"):
@@ -277,7 +277,7 @@ def test_an_error_is_the_readers_own_line(code: str, line: int, own: str, messag
 
 
 def test_a_foreign_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has another hash is no part of the site, where it comes from and where it is kept."""
+    """What has another hash is no part of the site, where it comes from and where it is cached."""
     good = b"the file"
     monkeypatch.setattr(runtime, "FILES", {"one": hashlib.sha256(good).hexdigest()})
     said: list[str] = []
@@ -291,13 +291,13 @@ def test_a_foreign_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def right(names: Any, until: float) -> dict[str, bytes]:
         return dict.fromkeys(names, good)
 
-    assert not runtime.bring(tmp_path, [foreign, lost], said.append)
+    assert not runtime.fetch_missing(tmp_path, [foreign, lost], said.append)
     assert "got " + hashlib.sha256(b"another file").hexdigest() in said[0]
     assert said[1] == "lost: no network"
-    assert not list(runtime.folder(tmp_path).iterdir())
-    assert runtime.bring(tmp_path, [lost, foreign, right], said.append)
-    (runtime.folder(tmp_path) / "one").write_bytes(b"broken")
-    assert runtime.missing(tmp_path) == ["one"]
+    assert not list(runtime.find_folder(tmp_path).iterdir())
+    assert runtime.fetch_missing(tmp_path, [lost, foreign, right], said.append)
+    (runtime.find_folder(tmp_path) / "one").write_bytes(b"broken")
+    assert runtime.find_missing(tmp_path) == ["one"]
 
 
 def test_set_up_goes_on_without_it(
@@ -308,7 +308,7 @@ def test_set_up_goes_on_without_it(
     def nothing(names: Any, until: float) -> dict[str, bytes]:
         raise OSError("no network")
 
-    for source in ("npm", "release", "wheel"):
+    for source in ("fetch_from_npm", "fetch_from_release", "fetch_from_wheel"):
         monkeypatch.setattr(runtime, source, nothing)
     monkeypatch.delenv("REQUIRE_LIVE", raising=False)
     assert runtime.main(tmp_path) == 0
@@ -332,22 +332,22 @@ class Slow(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def when_brought(test: Callable[[], None]) -> Callable[[], None] | None:
+def needs_python(test: Callable[[], None]) -> Callable[[], None] | None:
     """Leave the test out where set-up has brought no Python; a run says so at its end."""
     return test if LIVE else None
 
 
-def files_of(path: Path) -> dict[str, bytes]:
+def list_files(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-@when_brought
+@needs_python
 def test_the_library_is_compiled_from_the_source_that_is_known() -> None:
     """File by file: bytecode names the hash of its source, and is not compared with any again."""
     cache = ROOT / ".cache"
-    made = files_of(runtime.served(cache)[runtime.LIBRARY])
-    source = files_of(runtime.folder(cache) / runtime.LIBRARY)
+    made = list_files(runtime.list_served_files(cache)[runtime.LIBRARY])
+    source = list_files(runtime.find_folder(cache) / runtime.LIBRARY)
     assert [f"{name}c" if name.endswith(".py") else name for name in source] == [*made]
     heads = {content[:8] for name, content in made.items() if name.endswith(".pyc")}
     ((magic, flags),) = [(head[:4], head[4:]) for head in heads]
@@ -366,18 +366,18 @@ def test_where_nothing_compiles_the_library_stays_source(
     """No Node, a Node that fails, and a file that was cut off: said, and nothing is left."""
     said: list[str] = []
     for no_node in (tmp_path / "nothing", Path(sys.executable)):
-        monkeypatch.setattr(bytecode, "node", lambda found=no_node: found)
-        bytecode.make(tmp_path, runtime.LIBRARY, "source", said.append)
+        monkeypatch.setattr(bytecode, "find_node", lambda found=no_node: found)
+        bytecode.compile_library(tmp_path, runtime.LIBRARY, "source", said.append)
     assert all(one.startswith("its library stays source: ") for one in said)
     assert len(said) == 2
     assert not list(tmp_path.iterdir())
     whole = hashlib.sha256(b"whole").hexdigest()
-    kept = tmp_path / f"{bytecode._name('source')}-{whole}.zip"
+    kept = tmp_path / f"{bytecode._make_name('source')}-{whole}.zip"
     kept.write_bytes(b"who")
-    assert bytecode.compiled(tmp_path, "source") is None
+    assert bytecode.find_compiled(tmp_path, "source") is None
     kept.write_bytes(b"whole")
-    assert bytecode.compiled(tmp_path, "source") == kept
-    assert bytecode.compiled(tmp_path, "another source") is None
+    assert bytecode.find_compiled(tmp_path, "source") == kept
+    assert bytecode.find_compiled(tmp_path, "another source") is None
 
 
 @pytest.fixture
@@ -415,12 +415,12 @@ def test_what_npm_does_not_have_comes_from_the_next_source(
 
     said: list[str] = []
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    assert runtime.bring(tmp_path / "without", [runtime.npm, other], said.append)
-    assert (asked.pop(), said.pop()) == (["one", "two"], "npm: no npm on PATH")
+    assert runtime.fetch_missing(tmp_path / "without", [runtime.fetch_from_npm, other], said.append)
+    assert (asked.pop(), said.pop()) == (["one", "two"], "fetch_from_npm: no npm on PATH")
     client.write_text(NPM.format(packed), encoding="utf-8")
     client.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.defpath}")
-    assert runtime.bring(tmp_path / "with", [runtime.npm, other], said.append)
+    assert runtime.fetch_missing(tmp_path / "with", [runtime.fetch_from_npm, other], said.append)
     assert (asked, said) == ([["two"]], [])
 
 
@@ -431,9 +431,11 @@ def test_a_server_that_never_ends_does_not_hold_set_up_up(
     monkeypatch.setattr(runtime, "FILES", {"drip": "0"})
     monkeypatch.setattr(runtime, "RELEASE", server)
     said: list[str] = []
-    assert not runtime.bring(tmp_path, [runtime.release, runtime.release], said.append, limit=0.3)
-    assert said[0].startswith("release: no time left after ")
-    assert said[1] == "release: no time left"
+    assert not runtime.fetch_missing(
+        tmp_path, [runtime.fetch_from_release, runtime.fetch_from_release], said.append, limit=0.3
+    )
+    assert said[0].startswith("fetch_from_release: no time left after ")
+    assert said[1] == "fetch_from_release: no time left"
 
 
 # --- knobs ---------------------------------------------------------------------------------------
@@ -448,7 +450,7 @@ def test_a_knob_is_read_and_not_shown() -> None:
         "t = 0.5  # knob: 0.1 … 4\n"
         "word = 'a = b # c'  # knob\n"
     )
-    shown, knobs = taken(code)
+    shown, knobs = extract_knobs(code)
     assert shown.split("\n")[:5] == [
         "d_k = 64",
         "X = np.array([",
@@ -470,7 +472,7 @@ def test_a_knob_is_read_and_not_shown() -> None:
 )
 def test_a_wrong_knob_is_a_fault(code: str) -> None:
     with pytest.raises(ValueError, match="knob"):
-        taken(code)
+        extract_knobs(code)
 
 
 # --- the package for the browser -----------------------------------------------------------------
@@ -478,8 +480,8 @@ def test_a_wrong_knob_is_a_fault(code: str) -> None:
 
 def test_the_package_runs_by_itself(tmp_path: Path) -> None:
     """With NumPy alone beside it: every module but those that need torch, and what figures say."""
-    locales = {"zh-hant": words("en").table | {"terms": {"weights": "權重"}}}
-    (tmp_path / "package.zip").write_bytes(pack(ROOT, locales))
+    locales = {"zh-hant": read_locale("en").table | {"terms": {"weights": "權重"}}}
+    (tmp_path / "package.zip").write_bytes(pack_package(ROOT, locales))
     with zipfile.ZipFile(tmp_path / "package.zip") as archive:
         names = archive.namelist()
         archive.extractall(tmp_path / "lib")
@@ -502,4 +504,4 @@ assert sys.modules["attention_docs"].__file__.startswith({str(tmp_path)!r})
         [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert pack(ROOT, locales) == pack(ROOT, locales)
+    assert pack_package(ROOT, locales) == pack_package(ROOT, locales)

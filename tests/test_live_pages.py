@@ -21,13 +21,13 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
-from attention_docs.running.imports import imported
+from attention_docs.running.imports import find_imports
 from attention_docs.running.result import Result
 from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
 from attention_docs.site.run.imports import Modules
 from attention_docs.site.run.live import Session
-from attention_docs.site.store import Store, key_of
+from attention_docs.site.store import Store, make_key
 from tests.conftest import (
     LANGUAGES,
     LIVE,
@@ -36,25 +36,25 @@ from tests.conftest import (
     SLUGS,
     Handler,
     each_language,
-    folder_of,
-    in_browser,
+    find_page_folder,
+    needs_browser,
 )
-from tests.test_browser import AXE, SETTLED, WHOLE, faults_of_colours, path_of
-from tests.test_script import simplified
+from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_path
+from tests.test_script import find_simplified
 
 Visit = Callable[..., Any]
 PATIENCE = 60_000  # milliseconds: a loaded machine takes its time, and nothing waits for ever
 
 
-def when_live(test: Callable[..., None]) -> Callable[..., None] | None:
+def needs_live(test: Callable[..., None]) -> Callable[..., None] | None:
     """Leave the test out where set-up has brought no Python; with REQUIRE_LIVE it fails there."""
-    return in_browser(test) if LIVE else None
+    return needs_browser(test) if LIVE else None
 
 
 @pytest.fixture(scope="module")
 def keeper(chromium: Any, address: str) -> Iterator[Any]:
     """A tab that keeps Python while other pages come and go."""
-    lacking = runtime.missing(ROOT / ".cache")
+    lacking = runtime.find_missing(ROOT / ".cache")
     assert not lacking, f"REQUIRE_LIVE is set, and set-up has not brought {lacking}"
     # What a service worker asks for, no test can see.
     context = chromium.new_context(service_workers="block")
@@ -62,7 +62,7 @@ def keeper(chromium: Any, address: str) -> Iterator[Any]:
     script = {"content_type": "text/javascript", "body": SHARED}
     context.route(re.compile(r"/live/guest\.js$"), lambda route: route.fulfill(**script))
     tab = context.new_page()
-    tab.goto(address + path_of("en", "numbers"))
+    tab.goto(address + make_path("en", "numbers"))
     yield tab
     context.close()
 
@@ -71,10 +71,10 @@ def keeper(chromium: Any, address: str) -> Iterator[Any]:
 SHARED = """
 const { Guest: Own } = await import("./guest.js?own");
 export class Guest {
-  constructor(folder, hears) {
+  constructor(folder, listeners) {
     const { guest } = window.opener ?? {};
-    if (!guest) return new Own(folder, hears);
-    guest.hears = hears;
+    if (!guest) return new Own(folder, listeners);
+    guest.listeners = listeners;
     return {
       post: (message) => guest.post(message),
       end: () => { guest.end(); window.opener.guest = null; },
@@ -133,13 +133,13 @@ def faults_of(source: str) -> list[Any]:
         if "error" in result:
             faults.append(f"{name}: {result['error']}")
             break
-        text, figure = session.told[number]
+        text, figure = session.displayed[number]
         if text != own["text"]:
             faults.append(f"{name}: {text!r}, published {own['text']!r}")
         if figure != own["figure"]:
             faults.append(f"{name}: another figure")
         for _, expression, spec, published in own["values"]:
-            found = session.running.evaluated(Result(), [(expression, spec)])
+            found = session.runner.add_values(Result(), [(expression, spec)])
             value = found.values.get((expression, spec), found.value_errors)
             if value != published:
                 faults.append(f"{name}: {expression} = {value}, published {published}")
@@ -156,14 +156,14 @@ json.dumps(faults_of(source))
 """
 
 
-def source_of(site: Path, lang: str, slug: str) -> dict[str, Any]:
+def read_source(site: Path, lang: str, slug: str) -> dict[str, Any]:
     """What the site holds of a page's blocks."""
     document: dict[str, Any] = json.loads((site / "live" / lang / f"{slug}.json").read_text())
     return document
 
 
 @cache
-def served(site: Path) -> dict[str, str]:
+def hash_served_files(site: Path) -> dict[str, str]:
     """The files of Python in the browser, and each of the package, by name: what they hold."""
     files = {name: (site / "live" / name).read_bytes() for name in runtime.FILES}
     files["python.js"] = (site / "assets" / "live" / "python.js").read_bytes()
@@ -178,17 +178,20 @@ MODULES = Modules(ROOT)
 def depends_on(site: Path, code: str, *more: str) -> str:
     """All that a page's results in the browser depend on, of this site: as in a build, the modules
     behind its imports and not all of them."""
-    stems = [name.replace(".", "/") for name in MODULES.needed(imported(code) | imported(CHECK))]
+    stems = [
+        name.replace(".", "/")
+        for name in MODULES.find_needed(find_imports(code) | find_imports(CHECK))
+    ]
     behind = {f"{stem}{end}" for stem in stems for end in (".py", "/__init__.py")}
     files = (
         f"{name} {content}"
-        for name, content in sorted(served(site).items())
+        for name, content in sorted(hash_served_files(site).items())
         if name in behind or not re.fullmatch(r"attention_docs/.*\.py", name)
     )
-    return key_of(*files, EVERY, CHECK, *more)
+    return make_key(*files, EVERY, CHECK, *more)
 
 
-@when_live
+@needs_live
 @pytest.mark.parametrize("slug", RUNNING)
 def test_every_block_gives_what_was_published(
     slug: str, request: pytest.FixtureRequest, chromium: Any, address: str, site: Path
@@ -196,7 +199,7 @@ def test_every_block_gives_what_was_published(
     """Text, figures and inline values, byte for byte; each language runs its own code, of which one
     runs in the browser. What a page gave is kept, as results are in a build: it runs again when
     something changes that it depends on."""
-    pages = {lang: source_of(site, lang, slug) for lang in LANGUAGES}
+    pages = {lang: read_source(site, lang, slug) for lang in LANGUAGES}
     sources = {lang: json.dumps(page) for lang, page in pages.items()}
     code = "\n".join(cell["code"] for page in pages.values() for cell in page["cells"])
     store = Store(ROOT / ".cache" / "browser", print)
@@ -213,16 +216,16 @@ def test_every_block_gives_what_was_published(
             faults.append(f"{lang}: only {ran} blocks have run")
     assert not faults
     store.put(key, found)  # never one that fails
-    store.tidy()
+    store.remove_unused()
 
 
 # --- one page -------------------------------------------------------------------------------------
 
 
 @cache
-def words_of(lang: str) -> Any:
+def read_words(lang: str) -> Any:
     """What the scripts of live pages say in a language."""
-    return Build(ROOT, print).words(lang)["site"]["live"]
+    return Build(ROOT, print).read_locale(lang)["site"]["live"]
 
 
 class Live:
@@ -230,7 +233,7 @@ class Live:
 
     def __init__(self, tab: Any, lang: str = "en") -> None:
         self.tab = tab
-        self.words = words_of(lang)
+        self.words = read_words(lang)
         tab.set_default_timeout(PATIENCE)
 
     def edit(self, block: str) -> Any:
@@ -265,9 +268,9 @@ class Live:
     def run(self) -> str:
         """Press Run and wait; what the bar says then."""
         self.press("run")
-        return self.settled()
+        return self.wait_until_settled()
 
-    def settled(self) -> str:
+    def wait_until_settled(self) -> str:
         """Wait until nothing runs; what the bar says."""
         ends = [self.words[name].split("{")[0] for name in ("done", "failed", "ready", "published")]
         self.tab.wait_for_function(
@@ -292,7 +295,7 @@ class Live:
     def value(self, number: int) -> str:
         return str(self.tab.locator(f"#value-{number}").text_content())
 
-    def seen(self) -> str:
+    def read_all(self) -> str:
         """All that a reader sees of the text."""
         text: str = self.tab.evaluate(
             """() => [...document.querySelectorAll(
@@ -302,7 +305,7 @@ class Live:
         )
         return text
 
-    def shows(self, block: str, figure: str) -> None:
+    def wait_for_figure(self, block: str, figure: str) -> None:
         """Wait until the figure of a block is this one; steppers stay where a reader put them."""
         self.tab.wait_for_function(
             """([block, figure]) => {
@@ -328,7 +331,7 @@ def live(keeper: Any, address: str) -> Iterator[Callable[..., Live]]:
         keeper.bring_to_front()
         keeper.evaluate(KEEP, f"{address}/live/")
         with keeper.expect_popup() as opened:
-            keeper.evaluate("(path) => { window.open(path); }", path_of(lang, slug) + fragment)
+            keeper.evaluate("(path) => { window.open(path); }", make_path(lang, slug) + fragment)
         tab = opened.value
         tab.set_viewport_size({"width": width, "height": 900})
         tab.wait_for_load_state()
@@ -341,7 +344,7 @@ def live(keeper: Any, address: str) -> Iterator[Callable[..., Live]]:
         page.tab.close()
 
 
-def natively(
+def run_natively(
     document: dict[str, Any], edits: dict[str, tuple[str, str]], until: int = 0
 ) -> dict[str, Any]:
     """What a build with these edits would publish, by its own Python and NumPy."""
@@ -377,7 +380,7 @@ EVERYWHERE += [("zh-hant", *edit) for edit in EDITS if edit[0] == "masking"]
 ALONE = "scaling"  # what follows the edit there does not change, and takes half a minute
 
 
-@when_live
+@needs_live
 @pytest.mark.parametrize(("lang", "slug", "block", "old", "new"), EVERYWHERE)
 def test_everything_follows_and_comes_back(
     lang: str,
@@ -390,19 +393,19 @@ def test_everything_follows_and_comes_back(
 ) -> None:
     """Outputs, figures, what they say and values are a build's; the published is a press away."""
     page = live(slug, lang)
-    before = page.seen()
+    before = page.read_all()
     page.edit(block)
-    page.settled()
-    assert page.seen() == before
+    page.wait_until_settled()
+    assert page.read_all() == before
     page.write(block, old, new)
     page.press("run")
-    document = source_of(site, lang, slug)
+    document = read_source(site, lang, slug)
     last = [cell["id"] for cell in document["cells"]].index(block) + 1 if slug == ALONE else 0
     if last:
         page.tab.wait_for_selector(f"#out-{block}.live-changed")
     else:
-        page.settled()
-    wanted = natively(document, {block: (old, new)}, last)
+        page.wait_until_settled()
+    wanted = run_natively(document, {block: (old, new)}, last)
     moved = []
     for cell in document["cells"][: last or None]:
         result = wanted[cell["id"]]
@@ -411,7 +414,7 @@ def test_everything_follows_and_comes_back(
         if result["changed"][0]:
             assert page.output(cell["id"]).rstrip("\n") == result["text"]
         if result["changed"][1]:
-            page.shows(cell["id"], result["figure"])
+            page.wait_for_figure(cell["id"], result["figure"])
         moved += [what for what, one in zip("tf", result["changed"], strict=True) if one]
         for number, *_, published in cell["values"]:
             shown = result["values"].get(str(number), published)
@@ -420,46 +423,46 @@ def test_everything_follows_and_comes_back(
                 assert page.value(number) == shown, (cell["id"], number)
                 assert ("live-value" in place.get_attribute("class")) == (shown != published)
     assert moved
-    after = page.seen()
-    assert lang != "zh-hant" or not simplified(after + "".join(page.words.values()))
+    after = page.read_all()
+    assert lang != "zh-hant" or not find_simplified(after + "".join(page.words.values()))
     compare = page.tab.locator(".live-bar button[aria-pressed]")
     compare.click()
     assert page.tab.locator(".output mark").count() == 0
     compare.click()
-    assert page.seen() == after
+    assert page.read_all() == after
     page.press("reset")
-    assert page.seen() == before
+    assert page.read_all() == before
     assert page.status() == page.words["published"]
     if last:
         page.tab.evaluate("opener.guest.end(); opener.guest = null")  # half a minute
 
 
-def knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> None:
+def check_knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> None:
     """The reader's own second input goes through all steps, the stepper included."""
     page.tab.get_by_role("button", name=page.words["turn"]).first.click()
     page.tab.locator(".live-knobs").wait_for()
-    page.settled()
+    page.wait_until_settled()
     page.tab.get_by_label("x[2, 2]", exact=True).fill("3")
     page.tab.wait_for_function("document.querySelector('#out-inputs mark')")
-    page.settled()
-    wanted = natively(document, {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
+    page.wait_until_settled()
+    wanted = run_natively(document, {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
     assert page.output("inputs").rstrip("\n") == wanted["inputs"]["text"]
-    page.shows("stepper", wanted["stepper"]["figure"])
+    page.wait_for_figure("stepper", wanted["stepper"]["figure"])
 
 
-@when_live
+@needs_live
 def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
     """By keyboard, letter by letter: no torch, and parameters that a block has published."""
     page = live("language-model")
     page.tab.get_by_role("button", name=page.words["turn"]).nth(1).press("Enter")
     field = page.tab.get_by_label("letters", exact=True)
     field.wait_for()
-    page.settled()
+    page.wait_until_settled()
     field.press("ControlOrMeta+a")
     field.press_sequentially("tigertig")
     figure = page.tab.locator("#out-look")
     page.tab.wait_for_function("document.querySelectorAll('#out-look figure.frame').length === 8")
-    page.settled()
+    page.wait_until_settled()
     last = figure.locator("figure.frame figcaption").last
     assert re.search(r"tigertig …\W+The model expects e", last.text_content())
     field.press("4")
@@ -467,9 +470,9 @@ def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
     assert "wanted words out of: a b c" in page.tab.locator(".live-error").inner_text()
 
 
-def an_error_is_told_and_the_last_output_stays(page: Live) -> None:
+def check_error_is_shown_and_last_output_stays(page: Live) -> None:
     field = page.edit(BLOCK)
-    page.settled()
+    page.wait_until_settled()
     output, good = page.output(BLOCK), field.input_value()
     field.fill(good + "\nprint(nobody)")
     assert page.run() == page.words["failed"]
@@ -485,17 +488,17 @@ def an_error_is_told_and_the_last_output_stays(page: Live) -> None:
     assert error.count() == 0
 
 
-def the_scratch_cell_knows_the_page(page: Live) -> None:
+def check_scratch_cell_knows_the_page(page: Live) -> None:
     page.tab.get_by_role("button", name=page.words["scratch"]).click()
     field = page.tab.locator(".live-scratch textarea")
     field.wait_for()
-    page.settled()
+    page.wait_until_settled()
     field.fill("print(text(2 * card_values, '.0f'))")
     page.run()
     assert page.output("scratch").startswith("[[100,  0],")
 
 
-def an_endless_loop_is_stopped(page: Live) -> None:
+def check_endless_loop_is_stopped(page: Live) -> None:
     field = page.field(BLOCK)
     good = field.input_value()
     field.fill("while True:\n    pass")
@@ -508,11 +511,11 @@ def an_endless_loop_is_stopped(page: Live) -> None:
     assert "carrot soup10.4223" in page.output(BLOCK)  # score and weight, as those of onion soup
 
 
-@when_live
+@needs_live
 def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None:
     page = live("eight-steps")
     page.edit(BLOCK)
-    page.settled()
+    page.wait_until_settled()
     page.write(BLOCK, "onion cake", "carrot 胡萝卜 cake")
     page.press("share")
     page.tab.wait_for_function('location.hash.startsWith("#live=")')
@@ -525,7 +528,7 @@ def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None
     assert follower.tab.locator(f"#out-{BLOCK} mark").count()
 
 
-@when_live
+@needs_live
 @each_language
 def test_a_link_that_does_not_fit_changes_nothing(lang: str, live: Callable[..., Live]) -> None:
     """One that is cut, and one whose block is gone."""
@@ -547,7 +550,7 @@ def test_a_link_that_does_not_fit_changes_nothing(lang: str, live: Callable[...,
     assert page.tab.locator(".live-editor").count() == 0
 
 
-@when_live
+@needs_live
 def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
     """Tab to Edit, Enter, write, indent, run, leave."""
     page = live("eight-steps")
@@ -568,7 +571,7 @@ def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
     tab.keyboard.press("Home")
     tab.keyboard.press("Tab")
     assert "\n    print('own', 3)" in field.input_value()
-    page.settled()
+    page.wait_until_settled()
     tab.keyboard.press("Control+Enter")
     tab.wait_for_function(
         f"document.querySelector('#out-{BLOCK} pre')?.textContent.includes('own 3')"
@@ -577,14 +580,14 @@ def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
     assert tab.evaluate("document.activeElement.textContent") == page.words["run"]
 
 
-@when_live
+@needs_live
 @each_language
 def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Live]) -> None:
     """With an edit, an error and knobs, light and dark. The languages have the same parts: axe sees
     one of them wide, the other narrow, as it does of pages."""
     page = live("eight-steps", lang)
     page.edit("stepper")
-    page.settled()
+    page.wait_until_settled()
     page.write("stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]")
     page.run()
     page.edit(BLOCK)
@@ -600,45 +603,45 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
     assert not page.tab.evaluate(AXE)
     for scheme in ("light", "dark"):
         page.tab.emulate_media(color_scheme=scheme)
-        assert not faults_of_colours(page.tab, scheme), scheme
+        assert not find_colour_faults(page.tab, scheme), scheme
 
 
-@when_live
+@needs_live
 def test_what_a_reader_does(live: Callable[..., Live], site: Path) -> None:
     """One page: the knobs, an error, a stop, the scratch cell; each from the published page.
 
     It is the last that shares Python: whoever came after the stop would have to load it.
     """
     page = live("eight-steps")
-    knobs_go_through_all_steps(page, source_of(site, "en", "eight-steps"))
+    check_knobs_go_through_all_steps(page, read_source(site, "en", "eight-steps"))
     page.press("reset")
-    an_error_is_told_and_the_last_output_stays(page)
+    check_error_is_shown_and_last_output_stays(page)
     page.press("reset")
-    the_scratch_cell_knows_the_page(page)
+    check_scratch_cell_knows_the_page(page)
     page.press("reset")
-    an_endless_loop_is_stopped(page)
+    check_endless_loop_is_stopped(page)
 
 
 # --- a browser that comes for the first time, bad input and hard places ---------------------------
 
 
-@when_live
+@needs_live
 @each_language
 def test_from_a_file_it_says_what_is_needed(lang: str, visit: Visit, site: Path) -> None:
     tab, said = visit(), []
     tab.on("dialog", lambda dialog: (said.append(dialog.message), dialog.accept()))
-    tab.goto((folder_of(site, lang, "softmax") / "index.html").as_uri())
+    tab.goto((find_page_folder(site, lang, "softmax") / "index.html").as_uri())
     for offer in (".live-edit", ".live-turn", ".live-turn"):  # they stay
         tab.locator(f"{offer}:visible").first.click()
-    assert said == 3 * [words_of(lang)["disk"]]
+    assert said == 3 * [read_words(lang)["disk"]]
 
 
-@when_live
+@needs_live
 @each_language
 def test_without_webassembly_it_says_so(lang: str, visit: Visit, address: str) -> None:
     tab = visit()
     tab.add_init_script("delete window.WebAssembly")
-    tab.goto(address + path_of(lang, "eight-steps"))
+    tab.goto(address + make_path(lang, "eight-steps"))
     page = Live(tab, lang)
     tab.locator(f'.block[data-block="{BLOCK}"] .live-edit').click(force=True)
     tab.wait_for_function('document.querySelector(".live-status")?.textContent')
@@ -655,14 +658,14 @@ FAULTS: dict[str, list[tuple[str, Callable[[Any], None]]]] = {
 }
 
 
-@when_live
+@needs_live
 @each_language
-def test_a_file_that_does_not_come_is_told(lang: str, visit: Visit) -> None:
+def test_a_file_that_does_not_come_is_reported(lang: str, visit: Visit) -> None:
     """NumPy is another file, the package is none, the connection is lost; then it is back."""
     # What a service worker asks for, no test can answer.
-    tab = visit(path_of(lang, "eight-steps"), service_workers="block")
+    tab = visit(make_path(lang, "eight-steps"), service_workers="block")
     page = Live(tab, lang)
-    before = page.seen()
+    before = page.read_all()
     start = page.words["broken"].split("{")[0]
     for routes, answer in FAULTS[lang]:
         tab.route(routes, answer)
@@ -671,12 +674,12 @@ def test_a_file_that_does_not_come_is_told(lang: str, visit: Visit) -> None:
             "(start) => document.querySelector('.live-status')?.textContent.startsWith(start)",
             arg=start,
         )
-        assert page.seen() == before
+        assert page.read_all() == before
         tab.unroute(routes)
         tab.evaluate("document.querySelector('.live-status').textContent = ''")
     if lang == "zh":
         tab.keyboard.press("Control+Enter")
-        page.settled()
+        page.wait_until_settled()
 
 
 class Strict(Handler):
@@ -701,19 +704,19 @@ def strict(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@when_live
+@needs_live
 def test_a_first_visit(strict: str, visit: Visit) -> None:
     """Nothing is loaded before the press, and afterwards from the site alone, by its own policy;
     what was loaded once works without network."""
     tab = visit()
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(strict + path_of("en", "eight-steps"))
+    tab.goto(strict + make_path("en", "eight-steps"))
     tab.wait_for_load_state("networkidle")
     assert not [one for one in asked if "/live" in one]
     page = Live(tab)
     page.edit(BLOCK)
-    page.settled()
+    page.wait_until_settled()
     assert [one for one in asked if one.endswith(".wasm")]
     own = re.compile(rf"{re.escape(strict)}/|blob:null/|about:srcdoc")  # what the tab itself holds
     assert all(own.match(one) for one in asked), asked
@@ -730,10 +733,10 @@ def test_a_first_visit(strict: str, visit: Visit) -> None:
     tab.context.set_offline(True)
     tab.reload()
     page.edit(BLOCK)
-    page.settled()
+    page.wait_until_settled()
     page.write(BLOCK, "onion cake", "soup")
     page.run()
     assert "carrot soup10.4223" in page.output(BLOCK)  # score and weight, as those of onion soup
-    tab.goto(strict + path_of("en", "softmax"))  # for the first time
+    tab.goto(strict + make_path("en", "softmax"))  # for the first time
     page.edit("control")
-    page.settled()
+    page.wait_until_settled()

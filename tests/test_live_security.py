@@ -14,9 +14,17 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import LANGUAGES, Handler, each_language, folder_of
-from tests.test_browser import path_of
-from tests.test_live_pages import BLOCK, PATIENCE, RUNNING, Live, source_of, when_live, words_of
+from tests.conftest import LANGUAGES, Handler, each_language, find_page_folder
+from tests.test_browser import make_path
+from tests.test_live_pages import (
+    BLOCK,
+    PATIENCE,
+    RUNNING,
+    Live,
+    needs_live,
+    read_source,
+    read_words,
+)
 
 Visit = Callable[..., Any]
 SECRET = "/stolen"
@@ -47,9 +55,9 @@ def watched(site: Path) -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
 
 
-def link_of(visit: Visit, code: str, block: str = BLOCK) -> str:
+def make_link(visit: Visit, code: str, block: str = BLOCK) -> str:
     """The fragment of a link to the eight steps with this code in a block."""
-    tab = visit(path_of("en", "eight-steps"), service_workers="block")
+    tab = visit(make_path("en", "eight-steps"), service_workers="block")
     sender = Live(tab)
     sender.edit(block).fill(code)
     sender.press("share")
@@ -66,12 +74,12 @@ ALONE = """Object.defineProperty(HTMLIFrameElement.prototype, "srcdoc", {
 in_each_place = pytest.mark.parametrize("place", ["frame", "page"])
 
 
-def attacked(visit: Visit, address: str, fragment: str, place: str = "frame") -> Live:
+def open_attacked_page(visit: Visit, address: str, fragment: str, place: str = "frame") -> Live:
     """The page of a reader who has opened a link and pressed Run."""
     tab = visit()
     if place == "page":
         tab.add_init_script(ALONE)
-    tab.goto(address + path_of("en", "eight-steps") + fragment)
+    tab.goto(address + make_path("en", "eight-steps") + fragment)
     reader = Live(tab)
     reader.tab.set_default_timeout(PATIENCE)
     reader.field(BLOCK)
@@ -101,15 +109,15 @@ except Exception as error:
 """Put a page of the attacker's in the place of every page that is kept to be read offline."""
 
 
-@when_live
+@needs_live
 @in_each_place
 def test_no_page_is_replaced_by_the_code_of_a_link(place: str, visit: Visit, address: str) -> None:
-    fragment = link_of(visit, POISON.replace("ORIGIN", address))
-    tab = attacked(visit, address, fragment, place).tab
+    fragment = make_link(visit, POISON.replace("ORIGIN", address))
+    tab = open_attacked_page(visit, address, fragment, place).tab
     tab.evaluate(KEPT, "/softmax/index.html")
     tab.context.set_offline(True)
     for slug in ("softmax", "eight-steps"):
-        tab.goto(address + path_of("en", slug))
+        tab.goto(address + make_path("en", slug))
         assert not tab.evaluate("window.poisoned"), slug
         assert tab.locator("h1").count() == 1
 
@@ -136,20 +144,20 @@ REPLACE = """async () => {
 }"""
 
 
-@when_live
+@needs_live
 def test_what_the_build_did_not_list_is_not_served(visit: Visit, address: str) -> None:
     """Where other scripts of the origin have written into the cache, no network is no page."""
-    tab = visit(path_of("en", "eight-steps"))
+    tab = visit(make_path("en", "eight-steps"))
     page = Live(tab)
     page.edit(BLOCK)
-    page.settled()
+    page.wait_until_settled()
     tab.evaluate(KEPT, "/softmax/index.html")
     tab.context.set_offline(True)
-    tab.goto(address + path_of("en", "softmax"))
+    tab.goto(address + make_path("en", "softmax"))
     assert tab.locator("h1").count() == 1
     tab.evaluate(REPLACE)
     with pytest.raises(Exception, match="ERR_"):
-        tab.goto(address + path_of("en", "softmax"))
+        tab.goto(address + make_path("en", "softmax"))
 
 
 FORGED = """
@@ -171,11 +179,11 @@ HARMLESS = (
 )
 
 
-@when_live
+@needs_live
 def test_a_figure_is_no_script(visit: Visit, watched: tuple[str, list[str]]) -> None:
     address, asked = watched
-    fragment = link_of(visit, FORGED.replace("DRAWING", DRAWING))
-    tab = attacked(visit, address, fragment).tab
+    fragment = make_link(visit, FORGED.replace("DRAWING", DRAWING))
+    tab = open_attacked_page(visit, address, fragment).tab
     drawing = tab.locator(f"#out-{BLOCK} .drawing")
     assert "over the page" in drawing.inner_text()
     assert (
@@ -189,23 +197,23 @@ def test_a_figure_is_no_script(visit: Visit, watched: tuple[str, list[str]]) -> 
 
 
 CLEAN = """async (drawings) => {
-  const { cleaned } = await import("/assets/live/clean.js");
+  const { cleanHtml } = await import("/assets/live/clean.js");
   return drawings.filter((html) => {
     const [wanted, found] = [document.createElement("div"), document.createElement("div")];
     wanted.innerHTML = html;
-    found.append(cleaned(html));
+    found.append(cleanHtml(html));
     return !found.isEqualNode(wanted);
   });
 }"""
 DRAWN = """() => [...document.querySelectorAll(".drawing")].map((one) => one.innerHTML)"""
 
 
-@when_live
+@needs_live
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_published_figure_passes_whole(lang: str, visit: Visit, site: Path) -> None:
-    tab = visit(path_of(lang, "index"))
+    tab = visit(make_path(lang, "index"))
     for slug in RUNNING:
-        html = (folder_of(site, lang, slug) / "index.html").read_text(encoding="utf-8")
+        html = (find_page_folder(site, lang, slug) / "index.html").read_text(encoding="utf-8")
         drawings = tab.evaluate(
             """(html) => {
               const page = new DOMParser().parseFromString(html, "text/html");
@@ -304,7 +312,7 @@ s = np.zeros(3)  # what the blocks below need
 """
 
 
-@when_live
+@needs_live
 @in_each_place
 def test_python_reaches_nothing_outside(
     place: str, visit: Visit, watched: tuple[str, list[str]]
@@ -312,7 +320,7 @@ def test_python_reaches_nothing_outside(
     """Not through its module `js`, not through prototypes, text that becomes code, or Pyodide."""
     address, asked = watched
     code = REACH.replace("NAMES", repr(NAMES)).replace("ORIGIN", address)
-    reader = attacked(visit, address, link_of(visit, code), place)
+    reader = open_attacked_page(visit, address, make_link(visit, code), place)
     assert not reader.tab.locator(".live-error").count(), reader.tab.locator(
         ".live-error"
     ).inner_text()
@@ -374,12 +382,12 @@ WALLS = """async (address) => {
 }"""
 
 
-@when_live
+@needs_live
 def test_the_frame_holds_alone(visit: Visit, watched: tuple[str, list[str]]) -> None:
     """Should a script find again what was taken from the worker, the browser still refuses it."""
     address, asked = watched
     tab = visit()
-    tab.goto(address + path_of("en", "index"))
+    tab.goto(address + make_path("en", "index"))
     assert tab.evaluate(WALLS, address) == []
     assert not [path for path in asked if SECRET in path]
 
@@ -387,44 +395,44 @@ def test_the_frame_holds_alone(visit: Visit, watched: tuple[str, list[str]]) -> 
 # --- links ----------------------------------------------------------------------------------------
 
 
-def packed(entries: list[Any]) -> str:
+def pack_fragment(entries: list[Any]) -> str:
     """The fragment of a link that holds this, as RFC 1951 and 4648 say."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     content = packer.compress(json.dumps(entries).encode()) + packer.flush()
     return "#live=" + base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
-def origin_of(site: Path, block: str) -> str:
+def read_origin(site: Path, block: str) -> str:
     """What a block of the eight steps was made from, as its page says."""
-    cells = source_of(site, "en", "eight-steps")["cells"]
+    cells = read_source(site, "en", "eight-steps")["cells"]
     return str(next(cell["origin"] for cell in cells if cell["id"] == block))
 
 
-@when_live
+@needs_live
 @each_language
 @pytest.mark.parametrize("size", [101_000, 1_000_000, 30_000_000])
 def test_a_link_that_holds_too_much_is_refused_at_once(
     size: int, lang: str, visit: Visit, site: Path
 ) -> None:
     code = ("x = 1\n" * (size // 6 + 1))[:size]
-    edit = [[BLOCK, origin_of(site, BLOCK), 0, 1, code, True]]
-    tab = visit(path_of(lang, "eight-steps") + packed(edit))
+    edit = [[BLOCK, read_origin(site, BLOCK), 0, 1, code, True]]
+    tab = visit(make_path(lang, "eight-steps") + pack_fragment(edit))
     tab.wait_for_function('document.querySelector(".live-status")?.textContent', timeout=10_000)
-    assert tab.locator(".live-status").text_content() == words_of(lang)["tooLarge"]
+    assert tab.locator(".live-status").text_content() == read_words(lang)["tooLarge"]
     assert tab.locator(".live-editor").count() == 0
 
 
-@when_live
+@needs_live
 def test_a_link_of_100_kilobytes_is_taken(visit: Visit, site: Path) -> None:
     code = ("x = 1\n" * 100_000)[:99_000]
-    edit = [[BLOCK, origin_of(site, BLOCK), 0, 1, code, True]]
-    tab = visit(path_of("en", "eight-steps") + packed(edit))
+    edit = [[BLOCK, read_origin(site, BLOCK), 0, 1, code, True]]
+    tab = visit(make_path("en", "eight-steps") + pack_fragment(edit))
     assert Live(tab).field(BLOCK).input_value().startswith(code)
 
 
-@when_live
+@needs_live
 def test_edits_too_long_for_a_link_stay_here(visit: Visit) -> None:
-    tab = visit(path_of("en", "eight-steps"), service_workers="block")
+    tab = visit(make_path("en", "eight-steps"), service_workers="block")
     page = Live(tab)
     page.edit(BLOCK).fill("y = 2\n" * 15_000)
     page.edit("stepper").fill("z = 3\n" * 15_000)
@@ -436,10 +444,10 @@ def test_edits_too_long_for_a_link_stay_here(visit: Visit) -> None:
     assert not tab.evaluate("location.hash")
 
 
-@when_live
+@needs_live
 def test_five_lost_blocks_are_named(visit: Visit) -> None:
     lost = [[f"<b>gone {n}</b>", "x", 0, 1, "print(1)", True] for n in range(1000)]
-    tab = visit(path_of("en", "eight-steps") + packed(lost))
+    tab = visit(make_path("en", "eight-steps") + pack_fragment(lost))
     tab.wait_for_function('document.querySelector(".live-status")?.textContent')
     says = tab.locator(".live-status").text_content()
     assert "<b>gone 4</b> …" in says
@@ -447,12 +455,12 @@ def test_five_lost_blocks_are_named(visit: Visit) -> None:
     assert not tab.locator(".live-status b").count()
 
 
-@when_live
+@needs_live
 @each_language
 def test_the_code_of_a_link_waits_for_run(lang: str, visit: Visit) -> None:
     """Editing another block, a knob or the scratch cell does not run it; it says whose it is."""
-    fragment = link_of(visit, "print('from afar')")
-    tab = visit(path_of(lang, "eight-steps") + fragment, service_workers="block")
+    fragment = make_link(visit, "print('from afar')")
+    tab = visit(make_path(lang, "eight-steps") + fragment, service_workers="block")
     page = Live(tab, lang)
     page.tab.set_default_timeout(PATIENCE)
     page.field(BLOCK)

@@ -25,7 +25,7 @@ from attention_docs.long_sequences import (
     t5_bias,
     t5_buckets,
 )
-from tests.exact import printed
+from tests.exact import assert_printed
 
 seeds = st.integers(0, 2**32 - 1)
 INF = float("inf")
@@ -337,9 +337,9 @@ def test_every_kind_of_position(page: Any) -> None:
         for cell, (a, b) in zip(cells, RANGES, strict=False):
             span(cell, hits, a, b)
         span(cells[3], near, *RANGES[2])
-        told = re.findall(r"\d+(?: … \d+)?", caption.split("64", 1)[1])
-        span(told[0], hits, *RANGES[2])
-        span(told[1], near, *RANGES[2])
+        described = re.findall(r"\d+(?: … \d+)?", caption.split("64", 1)[1])
+        span(described[0], hits, *RANGES[2])
+        span(described[1], near, *RANGES[2])
     seeds_told, *values = chapter.values("long-sequences")
     assert seeds_told == str(SEEDS)
     for value, kind in zip(values, KINDS[:3], strict=False):
@@ -350,12 +350,12 @@ def test_every_kind_of_position(page: Any) -> None:
 def test_the_first_picture(page: Any) -> None:
     """What its text says of the last four positions: the mean, then the lowest and the highest."""
     first = page("en", "long-sequences").article.find("svg")
-    told = [float(one) for one in re.findall(r"\d\.\d\d", first["aria-label"])]
+    described = [float(one) for one in re.findall(r"\d\.\d\d", first["aria-label"])]
     for kind in KINDS[:3]:
         shares = [share / 100 for share in percents(right(kind), 60, 64)]
         wanted = [sum(shares) / SEEDS, min(shares), max(shares)]
         for one in wanted:
-            assert min(abs(one - value) for value in told) <= 0.0055
+            assert min(abs(one - value) for value in described) <= 0.0055
 
 
 @pytest.mark.site
@@ -405,7 +405,7 @@ def test_dilution(page: Any) -> None:
     for line, n in zip(lines, (16, 32, 64), strict=True):
         share = Fraction(45, 45 + n - 1)
         assert line["keys"] == str(n)
-        printed(float(line["weight"]), float(share))
+        assert_printed(float(line["weight"]), float(share))
         assert Fraction(line["as a fraction"]) == share
 
 
@@ -429,15 +429,15 @@ def test_slower_hands(page: Any) -> None:
         wanted += [[16 * w for w in omega], [64 * w for w in slowed]]
     for i in range(4):
         found = chapter.column("angles", f"hand {i}")
-        printed(found, [float(bounds[i]) for bounds in wanted], 3)
+        assert_printed(found, [float(bounds[i]) for bounds in wanted], 3)
     inside = [a <= b for a, b in zip(wanted[3], wanted[0], strict=True)]
     near = [float(a / b) for a, b in zip(wanted[3], wanted[0], strict=True)]
     assert inside[:3] == [False] * 3
     assert near[3] == pytest.approx(1, rel=1e-12)
     assert chapter.column("published", "base") == [500000, 1000000]
-    for told, new in zip(chapter.column("published", "λ"), (500000, 1000000), strict=True):
+    for described, new in zip(chapter.column("published", "λ"), (500000, 1000000), strict=True):
         # The factor gives the base back.
-        assert 10000 * told ** (128 / 126) == pytest.approx(new, rel=2e-4)
+        assert 10000 * described ** (128 / 126) == pytest.approx(new, rel=2e-4)
 
 
 @given(st.integers(2, 40), st.floats(1.01, 50))
@@ -457,7 +457,7 @@ def test_alibi(page: Any) -> None:
         assert line[""] == f"{n} tokens"
         total = sum(Fraction(1, 2**k) for k in range(n))
         found = [float(line[f"Δ = {k}"]) for k in range(8)]
-        printed(found, [float(64 * Fraction(1, 2**k) / total) for k in range(8)], 2)
+        assert_printed(found, [float(64 * Fraction(1, 2**k) / total) for k in range(8)], 2)
     for r, line in enumerate(chapter.table("slopes"), start=1):
         w = next(
             w for w in range(2000) if mpmath.exp(-w / mpmath.mpf(2) ** r) <= mpmath.mpf("0.01")
@@ -469,9 +469,9 @@ def test_alibi(page: Any) -> None:
             kept = [exp(3 * (k >= w) - k / 2) for k in range(n)]
             met.append(sum(kept[w:]) / sum(kept))
         assert line[""] == f"w = {w}"
-        printed([float(line[f"lead, n = {n}"]) for n in (16, 64, 256)], met)
+        assert_printed([float(line[f"lead, n = {n}"]) for n in (16, 64, 256)], met)
         drawn = float(line["random scores"])
-        printed(float(line["bound"]), exp(3 - w / 2))
+        assert_printed(float(line["bound"]), exp(3 - w / 2))
         assert drawn < max(met) < exp(3 - w / 2)
 
 
@@ -485,7 +485,7 @@ def test_buckets_run(page: Any) -> None:
     for line, n in zip(chapter.table("near-share"), (16, 64, 256, 4096), strict=True):
         kept = [exp(3)] * 16 + [1.0] * (n - 16)
         share = sum(kept[:16]) / sum(kept)
-        printed(float(line["share of the near keys"]), share)
+        assert_printed(float(line["share of the near keys"]), share)
 
 
 @pytest.mark.site
@@ -505,7 +505,7 @@ def test_mark(page: Any) -> None:
     chapter = page("en", "long-sequences")
     assert chapter.column("none", "t") == [*range(8)]
     for name in ("weight of the mark", "formula"):
-        printed(chapter.column("none", name), shares, 6)
+        assert_printed(chapter.column("none", name), shares, 6)
     assert all(a > b for a, b in pairwise(shares))
 
 
@@ -566,7 +566,7 @@ def test_ceiling(page: Any) -> None:
         assert line[""] == f"tokens {a + 1} … {b}"
         span(line["trained, %"], right("none"), a, b)
         counted = answers[:, a:b] >= 0
-        printed(float(line["bound, %"]), 100 * best[:, a:b][counted].mean(), 0)
+        assert_printed(float(line["bound, %"]), 100 * best[:, a:b][counted].mean(), 0)
     assert max(percents(right("none"), 32, 64)) < 100 * best[:, 32:][answers[:, 32:] >= 0].mean()
 
 
@@ -595,18 +595,18 @@ def test_example(page: Any) -> None:
     chapter = page("en", "long-sequences")
     (letters, digits, asked), answers = draw(np.random.default_rng([SEED, 7]), 1, 8)
     columns = ("letter", "digit", "asks for", "answer")
-    told = [[line[name] for line in chapter.table("example")] for name in columns]
-    assert told[0] == ["ABCD"[one] for one in letters[0]]
-    assert told[1] == [str(one) for one in digits[0]]
-    assert told[2] == ["ABCD"[one] for one in asked[0]]
-    assert told[3] == ["" if one < 0 else str(one) for one in answers[0]]
-    assert told[2][0] == "B"  # the one that is not counted
-    assert "" not in told[3][1:]
+    described = [[line[name] for line in chapter.table("example")] for name in columns]
+    assert described[0] == ["ABCD"[one] for one in letters[0]]
+    assert described[1] == [str(one) for one in digits[0]]
+    assert described[2] == ["ABCD"[one] for one in asked[0]]
+    assert described[3] == ["" if one < 0 else str(one) for one in answers[0]]
+    assert described[2][0] == "B"  # the one that is not counted
+    assert "" not in described[3][1:]
     # Token 6 asks for A, which tokens 1 and 5 carry.
-    assert told[2][5] == "A"
-    assert [i + 1 for i in range(6) if told[0][i] == "A"] == [1, 5]
-    assert chapter.values("task") == [told[3][5]]
-    assert told[1][0] != told[1][4]
+    assert described[2][5] == "A"
+    assert [i + 1 for i in range(6) if described[0][i] == "A"] == [1, 5]
+    assert chapter.values("task") == [described[3][5]]
+    assert described[1][0] != described[1][4]
 
 
 @pytest.mark.site
@@ -614,7 +614,7 @@ def test_exercises(page: Any) -> None:
     chapter = page("en", "long-sequences")
     few, many = ([*line.values()] for line in chapter.table("exercise-dilute"))
     assert (few, many[:2]) == (["10", "1/2", ""], ["100", "1/12"])
-    printed(float(many[2]), float(mpmath.log(11)))
+    assert_printed(float(many[2]), float(mpmath.log(11)))
     (base,) = chapter.table("exercise-base")
     assert base == {"base": "900", "1/ω_0": "1", "1/ω_1": "30"}
     for line, by in zip(chapter.table("exercise-half"), (1, 2, 4), strict=True):
@@ -629,15 +629,15 @@ def test_exercises(page: Any) -> None:
     for line, w in zip(chapter.table("exercise-needle"), (16, 32, 64), strict=True):
         kept = [exp((20 if k == w else 0) - k / 2) for k in range(65)]
         assert line["w"] == str(w)
-        printed(float(line["weight"]), kept[w] / sum(kept))
+        assert_printed(float(line["weight"]), kept[w] / sum(kept))
     scores = np.random.default_rng(SEED).normal(size=(6, 6))[-1]
     powers = [exp(s - 0.5 * (5 - u)) for u, s in enumerate(scores)]
     for u, power in enumerate(powers):
-        printed(chapter.column("exercise-count", f"key {u + 1}"), [power / sum(powers)] * 2)
+        assert_printed(chapter.column("exercise-count", f"key {u + 1}"), [power / sum(powers)] * 2)
     for line, t in zip(chapter.table("exercise-far"), (15, 63, 255, 4095), strict=True):
         assert line["t"] == str(t)
         shown = [float(line["share"]), float(line["bound"])]
-        printed(shown, [8 * exp(2) / (8 * exp(2) + t - 7)] * 2)
+        assert_printed(shown, [8 * exp(2) / (8 * exp(2) + t - 7)] * 2)
 
 
 @given(seeds, st.floats(0.01, 2))

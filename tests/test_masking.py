@@ -20,11 +20,11 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from attention_docs.attention_function import attention
 from attention_docs.masking import apply_mask, causal_mask, padding_mask, truncate_and_pad
 from attention_docs.softmax import softmax
-from tests.conftest import each_language, rows, tries, vector_of
-from tests.exact import KEYS, QUERIES, VALUES, attention_weights, printed
+from tests.conftest import each_language, read_rows, scale_examples, vector_of
+from tests.exact import KEYS, QUERIES, VALUES, assert_printed, attention_weights
 
 seeds = st.integers(0, 2**32 - 1)
-few = tries(40)
+few = scale_examples(40)
 
 LOWER = [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
 ALL = [[1, 1, 1]] * 3
@@ -234,7 +234,7 @@ def test_apply_mask_leaves_its_arguments_alone() -> None:
 def test_coins(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     tosses = np.random.default_rng(0).integers(0, 2, size=(20_000, 6))
-    wanted, named, share = rows(masking, "coins")
+    wanted, named, share = read_rows(masking, "coins")
     assert vector_of(wanted.split(":")[1]) == tosses[0, 1:].tolist()
     assert vector_of(named.split(":")[1]) == tosses[0, 1:].tolist()
     assert share == "right answers in all sequences: 100%"
@@ -246,7 +246,7 @@ def test_coins(page: Callable[[str, str], Any]) -> None:
     majority = 2 * past > np.arange(1, 6)  # 0 where as many fell on one side as on the other
     counted = (majority == tosses[:, 1:]).mean()
     assert abs(counted - 0.5) < 4 * 0.0016
-    assert rows(masking, "coins-causal") == [f"right answers in all sequences: {counted:.0%}"]
+    assert read_rows(masking, "coins-causal") == [f"right answers in all sequences: {counted:.0%}"]
     assert masking.values("no-leak")[0] == f"{counted:.0%}"
 
 
@@ -256,8 +256,8 @@ def test_minus_infinity(page: Callable[[str, str], Any]) -> None:
     scores = [line["masked score"] for line in masking.table("minus-infinity")]
     assert scores == ["2", "4", "−∞"]
     wanted = exact_weights([[1, 1, 0]] * 3, scaled=False)[0]
-    printed(masking.column("minus-infinity", "weight"), wanted)
-    printed(masking.column("minus-infinity", "fraction"), wanted)
+    assert_printed(masking.column("minus-infinity", "weight"), wanted)
+    assert_printed(masking.column("minus-infinity", "fraction"), wanted)
 
 
 @pytest.mark.site
@@ -315,8 +315,8 @@ def test_renormalise(page: Callable[[str, str], Any]) -> None:
     everything = exact_weights(ALL, scaled=False)[0]
     total = everything[:2].sum()
     kept = masking.column("renormalise", "masked after softmax")
-    printed(kept, [*everything[:2], 0, total])
-    printed(masking.column("renormalise", "renormalised"), [*(everything[:2] / total), 0, 1])
+    assert_printed(kept, [*everything[:2], 0, total])
+    assert_printed(masking.column("renormalise", "renormalised"), [*(everything[:2] / total), 0, 1])
     for key, before in (("key 1", "0.5"), ("key 2", "0.5"), ("key 3", "0.0")):
         assert [line[key] for line in masking.table("underflow")] == [before, "NaN"]
 
@@ -325,11 +325,11 @@ def test_renormalise(page: Callable[[str, str], Any]) -> None:
 def test_causal(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     wanted = exact_weights(LOWER)
-    printed(masking.matrix("causal", "outputs"), wanted @ V)
+    assert_printed(masking.matrix("causal", "outputs"), wanted @ V)
     assert masking.values("causal")[0] == "1"
     weights = np.array(masking.matrix("causal", "weights"))
     assert np.array_equal(np.isnan(weights), np.tri(3) == 0)
-    printed(weights[np.tril_indices(3)], wanted[np.tril_indices(3)])
+    assert_printed(weights[np.tril_indices(3)], wanted[np.tril_indices(3)])
 
 
 @pytest.mark.site
@@ -339,7 +339,7 @@ def test_all_at_once(page: Callable[[str, str], Any]) -> None:
     table = page("en", "masking").table("all-at-once")
     assert [line["tokens"] for line in table] == ["1", "2", "3"]
     for name in ("last output alone", "output of the masked pass"):
-        printed([vector_of(line[name]) for line in table], wanted)
+        assert_printed([vector_of(line[name]) for line in table], wanted)
 
 
 @pytest.mark.site
@@ -364,10 +364,10 @@ def test_padding(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     powers = np.exp(np.column_stack([PADDED, [0, 0, 0]]) / np.sqrt(3))  # the padding scores 0
     open_weights = powers / powers.sum(axis=1, keepdims=True)
-    printed(masking.matrix("padding", "without a mask"), open_weights)
+    assert_printed(masking.matrix("padding", "without a mask"), open_weights)
     powers[:, 2] = 0
     wanted = powers / powers.sum(axis=1, keepdims=True)
-    printed(masking.matrix("padding", "with the mask"), wanted)
+    assert_printed(masking.matrix("padding", "with the mask"), wanted)
     padding_weight = np.exp([2, 4, 0] / np.sqrt(3))
     assert masking.values("padding") == [f"{padding_weight[2] / padding_weight.sum():.4f}"]
 
@@ -380,7 +380,7 @@ def test_both(page: Callable[[str, str], Any]) -> None:
     assert [vector_of(line["booleans"]) for line in table] == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
     powers = np.exp(PADDED / np.sqrt(3)) * [[1, 0], [1, 1], [1, 1]]
     wanted = np.column_stack([powers / powers.sum(axis=1, keepdims=True), [0, 0, 0]])
-    printed([vector_of(line["weights"]) for line in table], wanted)
+    assert_printed([vector_of(line["weights"]) for line in table], wanted)
     added = [line["floats, added"] for line in table]
     assert added == ["[0, −∞, −∞]", "[0, 0, −∞]", "[0, 0, −∞]"]
 
@@ -408,9 +408,9 @@ def test_nan(page: Callable[[str, str], Any]) -> None:
     wanted = exact_weights([[1, 1, 0]] * 3)
     spoiled, clean = masking.table("nan")[:3], masking.table("nan")[3:]
     for lines in (spoiled, clean):
-        printed([vector_of(line["weights"]) for line in lines], wanted)
+        assert_printed([vector_of(line["weights"]) for line in lines], wanted)
     assert [line["output"] for line in spoiled] == ["[NaN, NaN, NaN]"] * 3
-    printed([vector_of(line["output"]) for line in clean], wanted @ V)
+    assert_printed([vector_of(line["output"]) for line in clean], wanted @ V)
     found = {
         (line["NaN in the"], line["mask of"]): (line["package gives"], line["SDPA gives"])
         for line in masking.table("nan-table")
@@ -428,14 +428,14 @@ def test_empty_rows(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     plain, finite, package = masking.table("empty-row")
     assert plain["weights"] == plain["output 1"] == "[NaN, NaN, NaN]"
-    printed(vector_of(finite["weights"]), [1 / 3] * 3)
-    printed(vector_of(finite["output 1"]), [Fraction(int(x), 3) for x in V.sum(axis=0)])
+    assert_printed(vector_of(finite["weights"]), [1 / 3] * 3)
+    assert_printed(vector_of(finite["output 1"]), [Fraction(int(x), 3) for x in V.sum(axis=0)])
     assert vector_of(package["weights"]) == vector_of(package["output 1"]) == [0, 0, 0]
     assert masking.output("empty-table") == f"torch {torch.__version__.split('+')[0]}"
     found = {line[""]: line["weights of query 1"] for line in masking.table("empty-table")}
     third, zero = "[0.3333, 0.3333, 0.3333]", "[0.0000, 0.0000, 0.0000]"
     no_mask = found.pop("s + -1e9, float64")
-    printed(vector_of(no_mask), exact_weights(ALL)[0])
+    assert_printed(vector_of(no_mask), exact_weights(ALL)[0])
     assert found == {
         "-inf, float32": "NaN",
         "-inf, float64": "NaN",
@@ -516,10 +516,10 @@ def test_polarity(page: Callable[[str, str], Any]) -> None:
     assert functions[:4] * 4 == functions
     powers = np.exp(np.array([2, 4, 4]) / np.sqrt(3))
     for weights in found["floats 0 −∞ 0"]:
-        printed(vector_of(weights), powers * [1, 0, 1] / (powers[0] + powers[2]))
+        assert_printed(vector_of(weights), powers * [1, 0, 1] / (powers[0] + powers[2]))
     powers[1] *= np.e  # 1 is added to the score of key 2
     for weights in found["floats 0 1 0"]:
-        printed(vector_of(weights), powers / powers.sum())
+        assert_printed(vector_of(weights), powers / powers.sum())
     free = exact_weights(ALL)[0]
     assert masking.values("polarity-run") == [f"[{', '.join(f'{x:.4f}' for x in free)}]"]
 
@@ -582,8 +582,8 @@ def test_upside_down(page: Callable[[str, str], Any]) -> None:
     masking = page("en", "masking")
     columns = [masking.column("mistake-polarity", f"key {j}") for j in (1, 2, 3)]
     wrong, right = np.split(np.transpose(columns), 2)
-    printed(wrong, exact_weights([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
-    printed(right, exact_weights(LOWER))
+    assert_printed(wrong, exact_weights([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
+    assert_printed(right, exact_weights(LOWER))
     assert (wrong[np.tril_indices(3)] == 0).all()
     assert masking.values("mistake-polarity") == ["[0, 0, 0]"]
 
@@ -613,8 +613,8 @@ def test_multiplied(page: Callable[[str, str], Any]) -> None:
         assert bad["scores"] == good["scores"]
         assert vector_of(bad["masked scores"]) == [2 * sign, 4 * sign, 0]
         assert vector_of(good["masked scores"]) == [2 * sign, 4 * sign, -np.inf]
-        printed(vector_of(bad["weights"]), wrong / wrong.sum())
-        printed(vector_of(good["weights"]), [*(right / right.sum()), 0])
+        assert_printed(vector_of(bad["weights"]), wrong / wrong.sum())
+        assert_printed(vector_of(good["weights"]), [*(right / right.sum()), 0])
     positive, negative = (vector_of(line["weights"]) for line in lines[::2])
     assert negative[2] == max(negative)
     assert masking.values("mistake-multiply") == [f"{positive[2]:.4f}", f"{negative[2]:.4f}"]
@@ -631,9 +631,9 @@ def test_after_softmax(page: Callable[[str, str], Any]) -> None:
     scores = [(which, s) for s in (4, 6) for which in ("wrong", "correct")]
     assert [line[""] for line in table] == [f"{which}, score 3 is {s}" for which, s in scores]
     for line, weights in zip(table, (short, full, leaked, full), strict=True):
-        printed(vector_of(line["weights"]), [*weights, 0])
-        printed(float(line["sum"]), weights.sum())
-        printed(vector_of(line["output"]), weights @ V[:2])
+        assert_printed(vector_of(line["weights"]), [*weights, 0])
+        assert_printed(float(line["sum"]), weights.sum())
+        assert_printed(vector_of(line["output"]), weights @ V[:2])
     assert masking.values("mistake-after-softmax") == [f"{short.sum():.4f}", f"{leaked.sum():.4f}"]
 
 
@@ -661,24 +661,24 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
         return [[float(line[f"key {j}"]) for j in (1, 2, 3)] for line in masking.table(block)]
 
     first, second, short = columns("exercise-pencil")
-    printed(first, [2 / 7, 0, 5 / 7])
+    assert_printed(first, [2 / 7, 0, 5 / 7])
     assert second == first
-    printed(short, [0.2, 0, 0.5])
+    assert_printed(short, [0.2, 0, 0.5])
     window = np.nan_to_num(masking.matrix("exercise-1", "mask"))
     assert np.array_equal(window, np.eye(5) + np.eye(5, k=-1))
     lacking = [line["queries without a key"] for line in masking.table("exercise-3")]
     assert lacking == ["none", "1, 2"]
     hidden, free, repaired = columns("exercise-float")
     raised = np.exp(np.array([2, 4, 4]) / np.sqrt(3)) * [np.e, 1, 1]  # 1 added to score 1
-    printed(hidden, raised / raised.sum())
-    printed(free, exact_weights(ALL)[0])
+    assert_printed(hidden, raised / raised.sum())
+    assert_printed(free, exact_weights(ALL)[0])
     assert repaired == [1, 0, 0]
     moved = [list(line.values())[1:] for line in masking.table("exercise-2")]
     assert [[{"✓": 1, "✗": 0}[cell] for cell in line] for line in moved] == LOWER
     free, exact, rounded = columns("exercise-added")
-    printed(free, exact_weights(ALL)[0])
+    assert_printed(free, exact_weights(ALL)[0])
     assert exact == free
-    printed(rounded, [1 / 3] * 3)
+    assert_printed(rounded, [1 / 3] * 3)
     for layers, line in enumerate(masking.table("exercise-window"), start=1):
         count = layers * (3 - 1) + 1
         assert line["layers"] == str(layers)

@@ -23,7 +23,7 @@ from attention_docs.matrix_form import (
     permutation_matrix,
     projections,
 )
-from tests.conftest import number_of, vector_of
+from tests.conftest import parse_number, vector_of
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -32,10 +32,10 @@ from tests.exact import (
     W_KEY,
     W_QUERY,
     X,
+    assert_printed,
     attention_weights,
     dot,
     norm,
-    printed,
     product,
     softmax,
     transpose,
@@ -265,14 +265,14 @@ def test_four(page):
         found += [product(weights, VALUES)[0] for weights in (along, down)]
     figure = page("en", "matrix-form").article.find(id="out-four").find("svg")
     drawn = re.findall(r"\d+\.\d{4}", figure["aria-label"])
-    printed([float(one) for one in drawn], [x for row in found for x in row], 4)
+    assert_printed([float(one) for one in drawn], [x for row in found for x in row], 4)
     assert len({drawn[i] for i in (0, 3, 6, 9)}) == 4
 
 
 @pytest.mark.site
 def test_loop(page):
     site = page("en", "matrix-form")
-    printed(site.grid("loop"), OUTPUTS, 4)
+    assert_printed(site.grid("loop"), OUTPUTS, 4)
     assert site.grid("loop")[0] == [1.8639, 6.3194, 1.7042]  # from the notes
     assert site.names("loop") == ["output 1", "output 2", "output 3"]
 
@@ -280,8 +280,8 @@ def test_loop(page):
 @pytest.mark.site
 def test_matrix(page):
     site = page("en", "matrix-form")
-    printed(site.grid("matrix"), OUTPUTS, 4)
-    printed(site.grid("torch"), OUTPUTS, 4)
+    assert_printed(site.grid("matrix"), OUTPUTS, 4)
+    assert_printed(site.grid("torch"), OUTPUTS, 4)
     assert site.output("sizes").split("\n") == [
         "shape of the weights: (2, 5)",
         "shape of the outputs: (2, 7)",
@@ -304,16 +304,18 @@ def test_turn(page):
         query = [3 * mpmath.cos(angle), 3 * mpmath.sin(angle)]
         scores = [dot(query, key) for key in FLAT]
         drawn = [re.findall(r"−?\d+\.\d\d", one["aria-label"]) for one in frame.find_all("svg")]
-        printed([number_of(one) for one in drawn[0][:2]], query, 2)
-        printed([number_of(one) for one in drawn[0][10:]], [score / 3 for score in scores], 2)
+        assert_printed([parse_number(one) for one in drawn[0][:2]], query, 2)
+        assert_printed(
+            [parse_number(one) for one in drawn[0][10:]], [score / 3 for score in scores], 2
+        )
         between = [degrees(query, key) for key in FLAT]
-        told = [re.findall(r"\d+", one["aria-label"]) for one in frame.find_all("svg")[1:3]]
-        printed([float(one) for one in told[0][7:11]], between, 0)
-        printed([number_of(one) for one in drawn[2]], scores, 2)
-        printed([number_of(one) for one in drawn[3]], softmax(scores, mpmath.sqrt(2)), 2)
+        described = [re.findall(r"\d+", one["aria-label"]) for one in frame.find_all("svg")[1:3]]
+        assert_printed([float(one) for one in described[0][7:11]], between, 0)
+        assert_printed([parse_number(one) for one in drawn[2]], scores, 2)
+        assert_printed([parse_number(one) for one in drawn[3]], softmax(scores, mpmath.sqrt(2)), 2)
         nearest = min(range(4), key=between.__getitem__)
         winners.append(max(range(4), key=scores.__getitem__) + 1)
-        outlined = [told[0][-1], told[1][-1]]
+        outlined = [described[0][-1], described[1][-1]]
         caption = re.findall(r"\d+", frame.find("figcaption").get_text())
         assert outlined == caption[1:] == [str(nearest + 1), str(winners[-1])]
         assert caption[0] == str(30 * step)
@@ -330,9 +332,9 @@ def test_lookup(page):
     scores = [mpmath.mpmathify(3 * key[0]) / mpmath.sqrt(2) for key in FLAT]
     for factor in (1, 4, 16):
         weights = softmax([factor * s for s in scores])
-        printed(site.column("lookup", f"weight, t = {factor}"), weights, 4)
+        assert_printed(site.column("lookup", f"weight, t = {factor}"), weights, 4)
     distances = [norm([3 - key[0], -key[1]]) for key in FLAT]
-    printed(site.column("lookup", "distance"), distances, 4)
+    assert_printed(site.column("lookup", "distance"), distances, 4)
     assert max(range(4), key=scores.__getitem__) == 1  # key 2 has the largest score
     assert min(range(4), key=distances.__getitem__) == 0  # key 1 is nearest
     assert site.values("lookup") == ["2", "1"]
@@ -341,7 +343,7 @@ def test_lookup(page):
 @pytest.mark.site
 def test_ties_share(page):
     scores = [16 * mpmath.mpf(s) / mpmath.sqrt(3) for s in SCORES[0]]
-    printed(page("en", "matrix-form").grid("tied"), [softmax(scores)], 4)
+    assert_printed(page("en", "matrix-form").grid("tied"), [softmax(scores)], 4)
     # The limit, by torch: three of five keys share the largest score.
     limit = torch.softmax(1e9 * torch.tensor([2.0, 3, 1, 3, 3]), dim=0)
     torch.testing.assert_close(limit, torch.tensor([0, 1 / 3, 0, 1 / 3, 1 / 3]))
@@ -351,21 +353,21 @@ def test_ties_share(page):
 def test_columns(page):
     site = page("en", "matrix-form")
     assert product(QUERIES, transpose(KEYS)) == SCORES
-    printed(site.matrix("columns", "queries"), transpose(QUERIES[:2]), 0)
-    printed(site.matrix("columns", "dot products"), product(KEYS, transpose(QUERIES[:2])), 0)
-    printed(site.matrix("columns", "dot products"), transpose(SCORES[:2]), 0)
-    printed(site.matrix("columns-whole", "weights"), transpose(WEIGHTS[:2]), 4)
-    printed(site.matrix("columns-whole", "outputs"), transpose(OUTPUTS[:2]), 4)
+    assert_printed(site.matrix("columns", "queries"), transpose(QUERIES[:2]), 0)
+    assert_printed(site.matrix("columns", "dot products"), product(KEYS, transpose(QUERIES[:2])), 0)
+    assert_printed(site.matrix("columns", "dot products"), transpose(SCORES[:2]), 0)
+    assert_printed(site.matrix("columns-whole", "weights"), transpose(WEIGHTS[:2]), 4)
+    assert_printed(site.matrix("columns-whole", "outputs"), transpose(OUTPUTS[:2]), 4)
 
 
 @pytest.mark.site
 def test_one_column(page):
     site = page("en", "matrix-form")
     weights = softmax_rows(SCORES[:1])
-    printed(site.column("b-1", "score α"), [2, 4, 4], 0)
-    printed(site.column("b-1", "weight α′"), weights[0], 4)
+    assert_printed(site.column("b-1", "score α"), [2, 4, 4], 0)
+    assert_printed(site.column("b-1", "weight α′"), weights[0], 4)
     # Seeds 000 and 004 print this output.
-    printed([1.9366, 6.6831, 1.5951], product(weights, VALUES)[0], 4)
+    assert_printed([1.9366, 6.6831, 1.5951], product(weights, VALUES)[0], 4)
     assert site.values("one-column") == ["[1.9366, 6.6831, 1.5951]", "[1.8639, 6.3194, 1.7042]"]
     assert site.values("columns-run") == [str(SCORES[1][2])]
 
@@ -384,11 +386,11 @@ def test_linear(page):
 def test_query_1(page):
     site = page("en", "matrix-form")
     shadows = [dot(QUERIES[0], key) / norm(QUERIES[0]) for key in KEYS]
-    printed(site.column("query-1", "norm of k"), [norm(key) for key in KEYS], 4)
+    assert_printed(site.column("query-1", "norm of k"), [norm(key) for key in KEYS], 4)
     angles_with = [degrees(QUERIES[0], key) for key in KEYS]
-    printed(site.column("query-1", "angle, degrees"), angles_with, 1)
-    printed(site.column("query-1", "projection"), shadows, 4)
-    printed(site.column("query-1", "q · k"), [2, 4, 4], 0)
+    assert_printed(site.column("query-1", "angle, degrees"), angles_with, 1)
+    assert_printed(site.column("query-1", "projection"), shadows, 4)
+    assert_printed(site.column("query-1", "q · k"), [2, 4, 4], 0)
     theta = [f"{float(degrees(QUERIES[0], key)):.1f}" for key in KEYS]
     shadow = f"{float(dot(QUERIES[0], KEYS[1]) / norm(QUERIES[0])):.4f}"
     assert site.values("norms") == [*theta[1:], shadow, theta[0], "2", theta[1], "4"]
@@ -402,9 +404,9 @@ def test_gram(page):
     assert gram == [[2, 0, 2], [0, 8, 4], [2, 4, 4]]
     cosines = [[dot(a, b) / norm(a) / norm(b) for b in X] for a in X]
     shadows = [[dot(a, b) / norm(a) for b in X] for a in X]
-    printed(site.matrix("gram", "XXᵀ"), gram, 0)
-    printed(site.matrix("gram", "cosines"), cosines, 4)
-    printed(site.matrix("gram", "projections"), shadows, 4)
+    assert_printed(site.matrix("gram", "XXᵀ"), gram, 0)
+    assert_printed(site.matrix("gram", "cosines"), cosines, 4)
+    assert_printed(site.matrix("gram", "projections"), shadows, 4)
     # By hand: √2 in row 1, for input 1 and for input 3 alike.
     assert mpmath.almosteq(shadows[0][0], mpmath.sqrt(2))
     assert mpmath.almosteq(shadows[0][2], mpmath.sqrt(2))
@@ -417,7 +419,7 @@ def test_gram(page):
 def test_between(page):
     site = page("en", "matrix-form")
     M = product(W_QUERY, transpose(W_KEY))
-    printed(site.matrix("between", "M"), M, 0)
+    assert_printed(site.matrix("between", "M"), M, 0)
     assert product(product(X, M), transpose(X)) == SCORES
     assert transpose(SCORES) == SCORES
     assert transpose(M) != M
@@ -434,11 +436,11 @@ def test_order(page):
     order = [2, 0, 1]
     moved = site.table("order")
     assert [line[""] for line in moved] == ["token 3", "token 1", "token 2"]
-    printed([vector_of(line["input"]) for line in moved], [X[i] for i in order], 0)
-    printed([vector_of(line["output"]) for line in moved], [OUTPUTS[i] for i in order], 4)
+    assert_printed([vector_of(line["input"]) for line in moved], [X[i] for i in order], 0)
+    assert_printed([vector_of(line["output"]) for line in moved], [OUTPUTS[i] for i in order], 4)
     figure = site.article.find(id="out-order-figure").find("svg")
     drawn = [float(one) for one in re.findall(r"\d\.\d{4}", figure["aria-label"])]
-    printed(drawn, [WEIGHTS[i][j] for i in order for j in order], 4)
+    assert_printed(drawn, [WEIGHTS[i][j] for i in order for j in order], 4)
     assert site.values("order") == [f"{float(WEIGHTS[2][1]):.4f}"]
 
 
@@ -461,10 +463,10 @@ def test_angle_is_not_the_order(page):
     assert by_cosine != by_product
     angle, score = site.table("by-angle")
     assert (angle[""], score[""]) == ("by angle", "by dot product")
-    printed(vector_of(angle["order of the keys"]), [j + 1 for j in by_cosine], 0)
-    printed(vector_of(score["order of the keys"]), [j + 1 for j in by_product], 0)
-    printed(vector_of(angle["weights of keys 1, 2, 3"]), softmax_rows([cosines])[0], 4)
-    printed(vector_of(score["weights of keys 1, 2, 3"]), WEIGHTS[0], 4)
+    assert_printed(vector_of(angle["order of the keys"]), [j + 1 for j in by_cosine], 0)
+    assert_printed(vector_of(score["order of the keys"]), [j + 1 for j in by_product], 0)
+    assert_printed(vector_of(angle["weights of keys 1, 2, 3"]), softmax_rows([cosines])[0], 4)
+    assert_printed(vector_of(score["weights of keys 1, 2, 3"]), WEIGHTS[0], 4)
     assert site.values("mistake-angle") == ["1", "0.3867", "0.1361"]
 
 
@@ -474,8 +476,8 @@ def test_longer_key(page):
     longer = [[2 * x for x in KEYS[0]], *KEYS[1:]]
     assert [dot(QUERIES[0], key) for key in longer] == [4, 4, 4]
     assert mpmath.almosteq(degrees(QUERIES[0], longer[0]), degrees(QUERIES[0], KEYS[0]))
-    printed(site.column("longer-key", "dot product"), [4, 4, 4], 0)
-    printed(site.column("longer-key", "weight"), [Fraction(1, 3)] * 3, 4)
+    assert_printed(site.column("longer-key", "dot product"), [4, 4, 4], 0)
+    assert_printed(site.column("longer-key", "weight"), [Fraction(1, 3)] * 3, 4)
 
 
 @pytest.mark.site
@@ -486,7 +488,7 @@ def test_equal_norms(page):
     assert order == [1, 3, 2]
     ranked = site.table("equal-norms")
     assert [line[""] for line in ranked] == [f"key {j}" for j in order]
-    printed(site.column("equal-norms", "dot product"), [scores[j - 1] for j in order], 4)
+    assert_printed(site.column("equal-norms", "dot product"), [scores[j - 1] for j in order], 4)
 
 
 @pytest.mark.site
@@ -494,15 +496,15 @@ def test_wrong_axis(page):
     site = page("en", "matrix-form")
     wrong = transpose(softmax_rows(transpose(SCORES), mpmath.sqrt(3)))
     shown = site.table("wrong-axis")
-    printed([vector_of(line["weights"]) for line in shown], wrong, 4)
-    printed([vector_of(line["output"]) for line in shown], product(wrong, VALUES), 4)
+    assert_printed([vector_of(line["weights"]) for line in shown], wrong, 4)
+    assert_printed([vector_of(line["output"]) for line in shown], product(wrong, VALUES), 4)
     sums = [sum(weights) for weights in wrong]
     for i in range(3):
-        printed(site.column("row-sums", f"query {i + 1}"), [sums[i], 1], 4)
-    told = product(wrong, VALUES)
+        assert_printed(site.column("row-sums", f"query {i + 1}"), [sums[i], 1], 4)
+    described = product(wrong, VALUES)
     assert site.values("mistake-axis") == [
-        *(f"[{', '.join(f'{float(x):.4f}' for x in rows[0])}]" for rows in (told, OUTPUTS)),
-        f"{float(told[1][1]):.4f}",
+        *(f"[{', '.join(f'{float(x):.4f}' for x in rows[0])}]" for rows in (described, OUTPUTS)),
+        f"{float(described[1][1]):.4f}",
         "8",
     ]
     assert site.column("row-sums", "all queries") == [3, 3]
@@ -514,7 +516,7 @@ def test_wrong_axis(page):
 def test_one_query(page):
     site = page("en", "matrix-form")
     for j in range(3):
-        printed(site.column("one-query", f"key {j + 1}"), [1, WEIGHTS[0][j]], 4)
+        assert_printed(site.column("one-query", f"key {j + 1}"), [1, WEIGHTS[0][j]], 4)
 
 
 @pytest.mark.site
@@ -522,10 +524,12 @@ def test_exercises(page):
     site = page("en", "matrix-form")
     by_hand = product([[1, 2], [0, 1]], transpose([[1, 0], [2, 1], [0, 1]]))
     assert by_hand == [[1, 4, 2], [0, 1, 1]]
-    printed(site.grid("exercise-pencil"), by_hand, 0)
+    assert_printed(site.grid("exercise-pencil"), by_hand, 0)
     doubled = softmax([4, 8, 8], mpmath.sqrt(3))
     for j in range(3):
-        printed(site.column("exercise-longer", f"key {j + 1}"), [WEIGHTS[0][j], doubled[j]], 4)
+        assert_printed(
+            site.column("exercise-longer", f"key {j + 1}"), [WEIGHTS[0][j], doubled[j]], 4
+        )
     sums = []
     for factor in (1, 2):
         table = [[factor * s for s in row] for row in SCORES]
@@ -533,7 +537,7 @@ def test_exercises(page):
         sums.append([sum(weights) for weights in down])
     for i in range(3):
         found = site.column("exercise-batch", f"query {i + 1}")
-        printed(found, [sums[0][i], sums[1][i], 1, 1], 4)
+        assert_printed(found, [sums[0][i], sums[1][i], 1, 1], 4)
     answers = [line["outputs permuted alike?"] for line in site.table("exercise-mask")]
     assert answers == ["✗", "✓"]
 
@@ -556,11 +560,11 @@ def test_brackets(page):
 def test_hull_and_far(page):
     site = page("en", "matrix-form")
     assert FLAT[3] == [Fraction(1, 2), Fraction(1, 2)]
-    printed(site.array("exercise-hull"), FLAT[3], 1)
+    assert_printed(site.array("exercise-hull"), FLAT[3], 1)
     shown, nearest = site.table("exercise-far"), []
     for line, factor in zip(shown, (1, 2, 4, 16), strict=True):
         distances = [norm([3 * factor - key[0], -key[1]]) for key in FLAT]
-        printed([float(line[f"distance, key {j}"]) for j in range(1, 5)], distances, 4)
+        assert_printed([float(line[f"distance, key {j}"]) for j in range(1, 5)], distances, 4)
         nearest.append(min(range(4), key=distances.__getitem__) + 1)
     assert nearest == [1, 2, 2, 2]
     assert site.column("exercise-far", "nearest key") == nearest

@@ -20,6 +20,7 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
+from attention_docs.locales import read_locale
 from attention_docs.running.result import Result
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import Section, read_listing
@@ -27,9 +28,8 @@ from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.syntax import NUMERAL
 from attention_docs.site.render.chapters import Chapters
-from attention_docs.site.render.requests import expand as expanded
-from attention_docs.words import words
-from tests.conftest import LANGUAGES, ROOT, Page, class_of, each_language, tree_of
+from attention_docs.site.render.requests import expand_request as expanded
+from tests.conftest import LANGUAGES, ROOT, Page, each_language, list_classes, parse_html
 
 Entry = dict[str, Any]
 ENTRIES: list[Entry] = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -39,24 +39,24 @@ PROSE = ("why", "check", "report")
 each = pytest.mark.parametrize("entry", ENTRIES, ids=IDS)
 
 
-def names(field: Any) -> list[str]:
+def list_names(field: Any) -> list[str]:
     return [field] if isinstance(field, str) else list(field or [])
 
 
-def blocks(entry: Entry) -> list[str]:
-    return [name for kind in ("claim", "wrong", "right") for name in names(entry.get(kind))]
+def list_blocks(entry: Entry) -> list[str]:
+    return [name for kind in ("claim", "wrong", "right") for name in list_names(entry.get(kind))]
 
 
-def places(entry: Entry) -> list[str]:
-    return [entry["place"], *names(entry.get("also"))]
+def list_places(entry: Entry) -> list[str]:
+    return [entry["place"], *list_names(entry.get("also"))]
 
 
-def chapter(entry: Entry) -> str:
+def find_chapter(entry: Entry) -> str:
     return str(entry["place"]).split("#")[0]
 
 
 @cache
-def listing_of(slug: str) -> dict[str, Section]:
+def read_listing_of(slug: str) -> dict[str, Section]:
     return read_listing(ROOT / "docs" / "listings" / f"{slug}.py")
 
 
@@ -66,7 +66,7 @@ def source(lang: str, slug: str) -> str:
 
 
 @cache
-def ids_of(lang: str, slug: str) -> list[str]:
+def list_ids(lang: str, slug: str) -> list[str]:
     text = source(lang, slug)
     found = re.findall(r"^#{1,6} .*\{ #([\w-]+) \}$|^    id: ([\w-]+)$", text, re.M)
     return [heading or box for heading, box in found]
@@ -81,23 +81,23 @@ def test_every_mistake_of_a_chapter_has_an_entry(lang: str) -> None:
     wanted = {
         f"{slug}#{name}"
         for slug in slugs
-        for name in ids_of(lang, slug)
+        for name in list_ids(lang, slug)
         if name.startswith("mistake-")
     }
     assert len(wanted) > 30
-    assert not wanted - {place for entry in ENTRIES for place in places(entry)}
+    assert not wanted - {place for entry in ENTRIES for place in list_places(entry)}
 
 
 def test_every_fault_of_the_notes_has_an_entry() -> None:
     # The rows that are marked ✗ in the list of what the notes hold.
     faults = {"000.6", "001.3", "001.4", "001.6", "001.9", "003.2", "003.7", "004.3", "004.4"}
     assert {row["id"] for row in NOTES if row.get("wrong")} == faults
-    assert not faults - {row for entry in ENTRIES for row in names(entry.get("note"))}
+    assert not faults - {row for entry in ENTRIES for row in list_names(entry.get("note"))}
 
 
 def test_no_entry_names_a_row_that_is_not_there() -> None:
     rows = {row["id"] for row in NOTES}
-    assert not {row for entry in ENTRIES for row in names(entry.get("note"))} - rows
+    assert not {row for entry in ENTRIES for row in list_names(entry.get("note"))} - rows
 
 
 def test_ids_are_unique() -> None:
@@ -138,25 +138,25 @@ def test_an_entry_is_written_in_both_languages(entry: Entry) -> None:
 
 @each
 def test_every_place_exists_in_both_languages(entry: Entry) -> None:
-    for place in places(entry):
+    for place in list_places(entry):
         slug, heading = place.split("#")
         for lang in LANGUAGES:
-            assert heading in ids_of(lang, slug)
+            assert heading in list_ids(lang, slug)
 
 
 @each
 def test_every_named_block_exists(entry: Entry) -> None:
-    slug = chapter(entry)
-    listing = listing_of(slug)
-    assert blocks(entry)
-    for name in blocks(entry):
+    slug = find_chapter(entry)
+    listing = read_listing_of(slug)
+    assert list_blocks(entry)
+    for name in list_blocks(entry):
         assert name in listing
         for lang in LANGUAGES:
             assert f'--8<-- "{slug}.py:{name}"' in source(lang, slug)
 
 
 @cache
-def functions_of(path: str) -> set[str]:
+def list_functions(path: str) -> set[str]:
     """The names of the functions of a module."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -165,8 +165,8 @@ def functions_of(path: str) -> set[str]:
 @each
 def test_every_named_test_exists(entry: Entry) -> None:
     path, _, name = entry["test"].partition("::")
-    assert path == f"tests/test_{chapter(entry).replace('-', '_')}.py"
-    assert name in functions_of(path)
+    assert path == f"tests/test_{find_chapter(entry).replace('-', '_')}.py"
+    assert name in list_functions(path)
 
 
 # --- the built page ------------------------------------------------------------------------------
@@ -183,24 +183,26 @@ def output(numbers_json: dict[str, Any]) -> Callable[[Entry, str], list[str]]:
         for record in reversed(records)
         if record["kind"] == "output"
     }
-    return lambda entry, name: texts.get((f"/{chapter(entry)}/", f"out-{name}"), "").splitlines()
+    return lambda entry, name: texts.get(
+        (f"/{find_chapter(entry)}/", f"out-{name}"), ""
+    ).splitlines()
 
 
 def fold(page: Page, entry: Entry) -> Any:
     """What an entry shows when it is open."""
-    inside = tree_of(page.html).get_element_by_id(entry["id"])
-    assert "inside" in class_of(inside)
+    inside = parse_html(page.html).get_element_by_id(entry["id"])
+    assert "inside" in list_classes(inside)
     assert inside.getparent().tag == "details"
-    assert "fold" in class_of(inside.getparent())
+    assert "fold" in list_classes(inside.getparent())
     return inside
 
 
 def boxes(page: Page, entry: Entry) -> list[Any]:
     """The boxes of an entry on the built page."""
-    return [one for one in fold(page, entry) if "admonition" in class_of(one)]
+    return [one for one in fold(page, entry) if "admonition" in list_classes(one)]
 
 
-def unmarked(code: str) -> str:
+def remove_marks(code: str) -> str:
     return re.sub(r"  # [✗✓]$", "", code, flags=re.M).strip("\n")
 
 
@@ -212,11 +214,11 @@ def test_the_gallery_shows_what_the_chapters_show(
     output: Callable[[Entry, str], list[str]],
 ) -> None:
     found = boxes(page("en", "mistakes"), entry)
-    listing = listing_of(chapter(entry))
-    assert len(found) == len(blocks(entry))
-    for box, name in zip(found, blocks(entry), strict=True):
+    listing = read_listing_of(find_chapter(entry))
+    assert len(found) == len(list_blocks(entry))
+    for box, name in zip(found, list_blocks(entry), strict=True):
         code, *printed = [pre.text_content() for pre in box.iter("pre")]
-        assert unmarked(code) == listing[name].code.strip("\n")
+        assert remove_marks(code) == listing[name].code.strip("\n")
         wanted = output(entry, name)
         got = "\n".join(printed).removesuffix("\n").splitlines()
         if any(line.startswith(("✗ ", "✓ ")) for line in got):
@@ -229,7 +231,7 @@ def test_the_gallery_shows_what_the_chapters_show(
 def test_wrong_and_right_differ(entry: Entry, output: Callable[[Entry, str], list[str]]) -> None:
     """No line of a wrong output is a line of the right one; or two values in one line differ."""
     if "claim" in entry:
-        assert any(output(entry, name) for name in names(entry["claim"]))
+        assert any(output(entry, name) for name in list_names(entry["claim"]))
         return
     if "both" in entry:
         value = r"\s*(\[[^\]]*\]|[^,\s]+)"
@@ -239,10 +241,10 @@ def test_wrong_and_right_differ(entry: Entry, output: Callable[[Entry, str], lis
         ]
         assert any(a[1] != b[1] for a, b in pairs if a and b)
         return
-    marks, wrong, right = names(entry.get("marks")), set(), set()
-    for number, name in enumerate(blocks(entry)):
+    marks, wrong, right = list_names(entry.get("marks")), set(), set()
+    for number, name in enumerate(list_blocks(entry)):
         lines = output(entry, name)
-        default = "x" if name in names(entry["wrong"]) else "+"
+        default = "x" if name in list_names(entry["wrong"]) else "+"
         signs = marks[number] if number < len(marks) and marks[number] else default * len(lines)
         wrong |= {line for sign, line in zip(signs, lines, strict=True) if sign == "x"}
         right |= {line for sign, line in zip(signs, lines, strict=True) if sign == "+"}
@@ -256,14 +258,14 @@ def test_wrong_and_right_differ(entry: Entry, output: Callable[[Entry, str], lis
 def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> None:
     gallery = page(lang, "mistakes")
     for entry in ENTRIES:
-        kinds = [kind for kind in ("claim", "wrong", "right") for _ in names(entry.get(kind))]
+        kinds = [kind for kind in ("claim", "wrong", "right") for _ in list_names(entry.get(kind))]
         for box, kind in zip(boxes(gallery, entry), kinds, strict=True):
-            shown = class_of(box)
+            shown = list_classes(box)
             assert ({"failure", "no-copy"} <= shown) == (kind == "wrong")
             title = box.find_class("admonition-title")[0].text_content()
             assert bool(re.search("do not copy|请勿照抄", title)) == (kind == "wrong")
             code = box.find(".//pre").text_content()
-            assert code.count("# ✗") >= (len(names(entry.get("bad"))) > 0) * (kind == "wrong")
+            assert code.count("# ✗") >= (len(list_names(entry.get("bad"))) > 0) * (kind == "wrong")
 
 
 @pytest.mark.site
@@ -274,10 +276,10 @@ def test_an_entry_links_to_its_chapter_and_its_numbers(
     gallery = page(lang, "mistakes")
     for entry in ENTRIES:
         links = set(fold(gallery, entry).xpath("ul//a/@href"))
-        wanted = {"../{}/#{}".format(*place.split("#")) for place in places(entry)}
+        wanted = {"../{}/#{}".format(*place.split("#")) for place in list_places(entry)}
         wanted |= {
-            f"../{chapter(entry)}/index.html#out-{name}"
-            for name in blocks(entry)
+            f"../{find_chapter(entry)}/index.html#out-{name}"
+            for name in list_blocks(entry)
             if output(entry, name)
         }
         assert wanted <= links
@@ -324,7 +326,7 @@ def expand(tmp_path: Path) -> Callable[..., str]:
         (docs / "mistakes.toml").write_text(GOOD.replace(*change), encoding="utf-8")
         (docs / "notes.toml").write_text('[[entry]]\nid = "1"\nen = "a"\nplaces = ["page#no"]\n')
         kind, _, name = request.partition(": ")
-        chapters = Chapters("en", words("en"), docs, pages, {}, lambda page: results)
+        chapters = Chapters("en", read_locale("en"), docs, pages, {}, lambda page: results)
         return str(expanded(Request(1, kind, name), chapters))
 
     return run

@@ -21,8 +21,8 @@ from attention_docs.multi_head import (
     split_heads,
 )
 from attention_docs.nn import MultiHeadAttention
-from tests.conftest import number_of, tries, vector_of
-from tests.exact import dot, printed, product, rank
+from tests.conftest import parse_number, scale_examples, vector_of
+from tests.exact import assert_printed, dot, product, rank
 
 SEEDS = st.integers(0, 10**6)
 
@@ -280,7 +280,7 @@ def test_initial_parameters():
         assert (linear.bias == 0).all()
 
 
-@tries(5)  # every entry of every gradient is a case of its own
+@scale_examples(5)  # every entry of every gradient is a case of its own
 @given(seed=SEEDS)
 def test_gradients_by_finite_differences(seed):
     p, generator = draw(seed, d=6, sizes=(4, 4, 4, 5))
@@ -476,11 +476,11 @@ def test_verb(page):
     chapter = page("en", "multi-head")
     assert [row[""] for row in chapter.table("verb")] == ["she", "outran", "him"]
     assert chapter.column("verb", "dot product") == [6, 0, 0]
-    printed(chapter.column("verb", "score"), [6 / mpmath.sqrt(2), 0, 0])
-    printed(chapter.column("verb", "weight"), [LARGE, SMALL, SMALL])
+    assert_printed(chapter.column("verb", "score"), [6 / mpmath.sqrt(2), 0, 0])
+    assert_printed(chapter.column("verb", "weight"), [LARGE, SMALL, SMALL])
     assert chapter.column("verb", "speed") == SPEEDS
     values = [float(one) for one in chapter.values("two-relations")]
-    printed(values, [one_output(1)[1], LARGE, one_output(2)[1]])
+    assert_printed(values, [one_output(1)[1], LARGE, one_output(2)[1]])
 
 
 @pytest.mark.site
@@ -492,24 +492,26 @@ def test_routes(page):
     places = [(r, i) for r in range(3) for i in (1, 0, 2)]  # the verb first
     for frame, (r, i) in zip(frames, places, strict=True):
         shown, sums = (
-            [number_of(one) for one in re.findall(r"−?\d+\.\d{4}", str(drawing["aria-label"]))]
+            [parse_number(one) for one in re.findall(r"−?\d+\.\d{4}", str(drawing["aria-label"]))]
             for drawing in frame.select("svg")
         )
         assert len(shown) == 9
-        printed(np.reshape(shown, (3, 3)), signed[r])
+        assert_printed(np.reshape(shown, (3, 3)), signed[r])
         fetched = dot(signed[r][i], SPEEDS)
-        printed(sums[:4], [*signed[r][i], fetched])
+        assert_printed(sums[:4], [*signed[r][i], fetched])
         said = re.findall(r"−?\d+\.\d{4}", frame.figcaption.get_text())
-        printed([number_of(one) for one in said], [fetched, -fetched] if r == 1 else [fetched])
+        assert_printed(
+            [parse_number(one) for one in said], [fetched, -fetched] if r == 1 else [fetched]
+        )
 
 
 @pytest.mark.site
 def test_joined(page):
     chapter = page("en", "multi-head")
-    printed(chapter.column("join", "head 1"), one_output(1))
-    printed(chapter.column("join", "head 2"), one_output(2))
-    printed(chapter.column("join", "output"), DIFFERENCE)
-    printed([[float(one) for one in chapter.values("join")]], [[DIFFERENCE[1], 2]])
+    assert_printed(chapter.column("join", "head 1"), one_output(1))
+    assert_printed(chapter.column("join", "head 2"), one_output(2))
+    assert_printed(chapter.column("join", "output"), DIFFERENCE)
+    assert_printed([[float(one) for one in chapter.values("join")]], [[DIFFERENCE[1], 2]])
 
 
 @pytest.mark.site
@@ -535,7 +537,7 @@ def test_bounds(page):
 def test_exact(page):
     chapter = page("en", "multi-head")
     found = re.findall(r"= (\d\.\d{4})$", chapter.output("exact"), flags=re.M)
-    printed([float(one) for one in found], [SMALL, 1 - 3 * SMALL])
+    assert_printed([float(one) for one in found], [SMALL, 1 - 3 * SMALL])
     names = ("her speed s", "his speed t", "output of the verb")
     hers, his, got = (chapter.column("exact", name) for name in names)
     assert (hers, his) == ([7, 5, 0, -3], [5, 7, 100, 1000])
@@ -556,9 +558,9 @@ def test_split(page):
 def test_sum(page):
     chapter = page("en", "multi-head")
     first, second = one_map(1)[1], one_map(2)[1]
-    printed(chapter.column("sum", "head 1"), first)
-    printed(chapter.column("sum", "head 2"), second)
-    printed(
+    assert_printed(chapter.column("sum", "head 1"), first)
+    assert_printed(chapter.column("sum", "head 2"), second)
+    assert_printed(
         chapter.column("sum", "head 1 − head 2"),
         [a - b for a, b in zip(first, second, strict=True)],
     )
@@ -578,7 +580,7 @@ def test_torch_sentence(page):
     for line, (name, parameter) in zip(lines, theirs.named_parameters(), strict=False):
         assert line == f"{name}: {tuple(parameter.shape)}"
     columns = [chapter.column("torch-sentence", f"component {c}") for c in (1, 2, 3, 4)]
-    printed(np.transpose(columns), [[0, 0, 0, one] for one in DIFFERENCE])
+    assert_printed(np.transpose(columns), [[0, 0, 0, one] for one in DIFFERENCE])
 
 
 @pytest.mark.site
@@ -623,7 +625,7 @@ def test_configurations(page):
         assert [int(row[one]) for one in ("d", "h", "g", "d_k")] == [d, h, g, size]
         assert float(row["h·d_k/d"]) == round(h * size / d, 2)
         assert row["N"] == f"{count:,}"
-        printed(float(row["N/d²"]), share[name], 2)
+        assert_printed(float(row["N/d²"]), share[name], 2)
     kept = [name for name, (d, h, g, size) in CONFIGURATIONS.items() if g == h and h * size == d]
     assert kept == ["Transformer base", "BERT base", "GPT-3"]
     assert all(share[name] == 4 for name in [*kept, "Qwen3 4B"])
@@ -683,9 +685,9 @@ def test_sizes(page):
     assert first == "Favourites: [1, 2, 3, 4, 5, 6, 7, 8]"
     angles = [2 * mpmath.pi * j / 8 for j in range(8)]
     terms = [mpmath.exp(25 * mpmath.cos(one) / mpmath.sqrt(2)) for one in angles]
-    printed(float(second.split(": ")[1]), terms[0] / sum(terms))
+    assert_printed(float(second.split(": ")[1]), terms[0] / sum(terms))
     found, alpha = re.findall(r"[\d.]+", chapter.output("size-7"))
-    printed(float(alpha), mpmath.log(Fraction(9, 10) / (Fraction(1, 10) / 7)))
+    assert_printed(float(alpha), mpmath.log(Fraction(9, 10) / (Fraction(1, 10) / 7)))
     averaging = [[Fraction(int(i == j)) - Fraction(1, 8) for j in range(8)] for i in range(8)]
     assert found == str(rank(averaging))
 
@@ -755,17 +757,17 @@ def test_wrong_join(page):
     numbers = [*one_output(1), *one_output(2)]
     pairs = [numbers[0:2], numbers[2:4], numbers[4:6]]
     first, second, *rows = (
-        [vector_of(cell) if "[" in cell else number_of(cell) for cell in list(row.values())[1:]]
+        [vector_of(cell) if "[" in cell else parse_number(cell) for cell in list(row.values())[1:]]
         for row in chapter.table("mistake-join")
     )
-    printed([first, second], [one_output(1), one_output(2)])
+    assert_printed([first, second], [one_output(1), one_output(2)])
     wrong, wrong_outputs, right, right_outputs = rows
-    printed(wrong, pairs)
-    printed(wrong_outputs, [a - b for a, b in pairs])
-    printed(right, list(zip(one_output(1), one_output(2), strict=True)))
-    printed(right_outputs, DIFFERENCE)
+    assert_printed(wrong, pairs)
+    assert_printed(wrong_outputs, [a - b for a, b in pairs])
+    assert_printed(right, list(zip(one_output(1), one_output(2), strict=True)))
+    assert_printed(right_outputs, DIFFERENCE)
     values = [float(one) for one in chapter.values("mistake-join")]
-    printed([values], [[pairs[1][0] - pairs[1][1], DIFFERENCE[1]]])
+    assert_printed([values], [[pairs[1][0] - pairs[1][1], DIFFERENCE[1]]])
     assert abs(values[0] - values[1]) > 1
 
 
@@ -773,7 +775,7 @@ def test_wrong_join(page):
 def test_leak(page):
     chapter = page("en", "multi-head")
     rows = chapter.table("mistake-leak")
-    found = [[number_of(row[name]) for name in ("output 1", "output 2")] for row in rows]
+    found = [[parse_number(row[name]) for name in ("output 1", "output 2")] for row in rows]
     places = [(row["his speed t"], row["join"]) for row in rows]
     assert places == [("5", "wrong"), ("5", "right"), ("9", "wrong"), ("9", "right")]
     for i, his in enumerate((5, 9)):
@@ -789,7 +791,7 @@ def test_leak(page):
         flat = heads[0] + heads[1]
         wrong = [flat[0] - flat[1], flat[2] - flat[3]]
         right = [a - b for a, b in zip(heads[0][:2], heads[1][:2], strict=True)]
-        printed(found[2 * i : 2 * i + 2], [wrong, right])
+        assert_printed(found[2 * i : 2 * i + 2], [wrong, right])
     wrong, right, other, same = found
     assert wrong != other
     assert right == same
@@ -803,7 +805,7 @@ def test_scale(page):
         high = mpmath.exp(6 / mpmath.mpf(divisor))
         assert row[""] == name
         found = [float(row[word]) for word in ("she", "outran", "him")]
-        printed(found, [high / (high + 2), 1 / (high + 2), 1 / (high + 2)])
+        assert_printed(found, [high / (high + 2), 1 / (high + 2), 1 / (high + 2)])
 
 
 @pytest.mark.site
@@ -816,9 +818,9 @@ def test_average(page):
         np.transpose([chapter.column(block, word) for word in words])
         for block in ("mistake-average", "mistake-average-right")
     )
-    printed(found, mean)
+    assert_printed(found, mean)
     assert mean[1][0] == mean[1][2]  # neither relation shows
-    printed(each, [*one_map(1), *one_map(2)])
+    assert_printed(each, [*one_map(1), *one_map(2)])
     assert chapter.column("mistake-average-right", "head") == [1, 1, 1, 2, 2, 2]
 
 
@@ -837,8 +839,8 @@ def test_exercises(page):
         assert (count == whole) is (heads == 8)
     exact = [one / (1 - 3 * SMALL) for one in DIFFERENCE]
     columns = [chapter.column("exercise-order", word) for word in ("she", "outran", "him")]
-    printed(np.transpose(columns), [[-one for one in exact], exact])
-    printed(chapter.grid("exercise-equal"), [[5 * one for one in one_output(1)]] * 2)
+    assert_printed(np.transpose(columns), [[-one for one in exact], exact])
+    assert_printed(chapter.grid("exercise-equal"), [[5 * one for one in one_output(1)]] * 2)
     counts = re.findall(r": (\d+)", chapter.output("exercise-two-steps"))
     assert counts == [str(12 * 12 + 3 * 12 * 4), str(3 * 12 * 4)]
 
@@ -850,8 +852,8 @@ def test_exercise_mask(page):
     third = Fraction(1, 3)
     places = [chapter.column("exercise-mask", name) for name in ("sequence", "head")]
     assert places == [[1, 1, 2, 2], [1, 2, 1, 2]]
-    printed(chapter.column("exercise-mask", "with the wrong mask"), [0, third, 0, third])
-    printed(chapter.column("exercise-mask", "with the right mask"), [0, 0, third, third])
+    assert_printed(chapter.column("exercise-mask", "with the wrong mask"), [0, third, 0, third])
+    assert_printed(chapter.column("exercise-mask", "with the right mask"), [0, 0, third, third])
     # By torch: what a mask of that shape does there.
     scores = torch.zeros(2, 2, 3, 3)
     short = torch.tensor([[[True, True, False]], [[True, True, True]]])

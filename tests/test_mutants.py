@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.chapter_pages import printed
-from tests.conftest import ROOT, written
-from tests.faults import modules, mutants
-from tests.mutants import equivalents, find_changed_modules
+from tests.chapter_pages import run_blocks
+from tests.conftest import ROOT, read_project
+from tests.faults import list_modules, make_mutants
+from tests.mutants import find_changed_modules, read_equivalents
 
 SOURCE = '''"""A module."""
 
@@ -40,7 +40,7 @@ FAULTS = {
 
 def test_faults_of_a_module() -> None:
     """By hand: every operator once, and none in annotations, docstrings and names."""
-    found = list(mutants("m.py", SOURCE))
+    found = list(make_mutants("m.py", SOURCE))
     assert {one.name.removeprefix("m.py ") for one in found} == FAULTS
     assert len({one.source for one in found}) == len(found) == len(FAULTS)
     same = ast.dump(ast.parse(SOURCE))
@@ -48,14 +48,14 @@ def test_faults_of_a_module() -> None:
 
 
 def test_equal_faults_have_names_of_their_own() -> None:
-    names = [one.name for one in mutants("m.py", "x = 1\ny = 1\n")]
+    names = [one.name for one in make_mutants("m.py", "x = 1\ny = 1\n")]
     assert names == ["m.py module: 1 → 2", "m.py module: 1 → 2 #2"]
 
 
 def test_modules_that_compute_are_found_by_themselves() -> None:
     """Every module that a chapter's listing imports and that is no figure, text of it or not."""
-    assert {"softmax.py", "text.py", "checks.py", "nn/multi_head.py"} <= set(modules())
-    assert not {"verify.py", "__init__.py", "nn/__init__.py"} & set(modules())
+    assert {"softmax.py", "text.py", "checks.py", "nn/multi_head.py"} <= set(list_modules())
+    assert not {"verify.py", "__init__.py", "nn/__init__.py"} & set(list_modules())
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -87,33 +87,33 @@ def test_an_unknown_commit_counts_all_modules_as_changed(
 ) -> None:
     """What GitHub calls the commit before the first push of a branch."""
     git(tmp_path, "init", "-q")
-    assert find_changed_modules("0" * 40, tmp_path) == modules()
+    assert find_changed_modules("0" * 40, tmp_path) == list_modules()
     assert "all modules count as changed" in capsys.readouterr().err
 
 
 @pytest.mark.long
 def test_the_code_of_a_chapter_runs_to_its_end_without_a_fault() -> None:
     """Where it stops, that counts as the fault's doing."""
-    outputs = [one.text for one in printed(written(), "eight-steps")]
+    outputs = [one.text for one in run_blocks(read_project(), "eight-steps")]
     reviewed = (ROOT / "tests/outputs/eight-steps.txt").read_text("utf-8")
-    assert len(outputs) == len(written().pages["en"]["eight-steps"].blocks)
+    assert len(outputs) == len(read_project().pages["en"]["eight-steps"].blocks)
     assert all(text.strip() in reviewed for text in outputs)
 
 
 def test_every_equivalent_mutant_exists_and_has_a_reason() -> None:
     """One that is gone, or moved to another function, is looked at again."""
-    known = {one.name for module in modules() for one in mutants(module)}
-    assert equivalents().keys() <= known
-    assert all(len(why.split()) > 3 for why in equivalents().values())
+    known = {one.name for module in list_modules() for one in make_mutants(module)}
+    assert read_equivalents().keys() <= known
+    assert all(len(why.split()) > 3 for why in read_equivalents().values())
 
 
 FOUND = """
 import os, sys
-from tests.faults import mutants
-from tests.mutants import each, near
+from tests.faults import make_mutants
+from tests.mutants import search_near, try_side_by_side
 wanted = sys.argv[1:]
-ones = [one for name in wanted for one in mutants(name.split()[0]) if one.name == name]
-found = {one.name: stage for one, stage, _ in each(ones, near, 1)}
+ones = [one for name in wanted for one in make_mutants(name.split()[0]) if one.name == name]
+found = {one.name: stage for one, stage, _ in try_side_by_side(ones, search_near, 1)}
 print(*(found[name] for name in wanted), flush=True)
 os._exit(0)
 """

@@ -9,21 +9,29 @@ import pytest
 import yaml
 from markdown import Markdown
 
+from attention_docs.locales import read_locale
 from attention_docs.site.build import Build
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.navigation import find_faults, read_navigation
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
+from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.navigation import describe_chapter
-from attention_docs.site.render.requests import expand
-from attention_docs.site.render.weave import Woven
-from attention_docs.words import words
-from tests.conftest import BUILT, ROOT, SLUGS, each_language, folder_of, tree_of, written
-from tests.mini import Project
+from attention_docs.site.render.requests import expand_request
+from tests.conftest import (
+    BUILT,
+    ROOT,
+    SLUGS,
+    each_language,
+    find_page_folder,
+    parse_html,
+    read_project,
+)
+from tests.fixture_project import FixtureProject
 
 NAV = [
     "index.md",
@@ -58,7 +66,7 @@ def chapters(make_page) -> Chapters:
     pages["two"] = make_page("two", "builds_on: [one]\n")
     return Chapters(
         "zh",
-        words("zh"),
+        read_locale("zh"),
         ROOT / "docs",
         pages,
         NAVIGATION.chapters,
@@ -79,27 +87,27 @@ def test_chapters_are_counted_through_all_parts() -> None:
 
 
 def test_a_part_becomes_a_heading_and_a_card_for_each_page(chapters: Chapters) -> None:
-    assert expand(Request(1, "cards", "part-1"), chapters) == (
+    assert expand_request(Request(1, "cards", "part-1"), chapters) == (
         "### 第一部分：开始 { #part-1 }\n\n"
         "1. [First, one](one.md){ .card } Which one? *14 分钟*{ .minutes }\n"
         "2. [Second](two.md){ .card } Which two? *5 分钟*{ .minutes }"
     )
-    assert expand(Request(1, "cards", "look-up"), chapters) == (
+    assert expand_request(Request(1, "cards", "look-up"), chapters) == (
         "### Look up { #look-up }\n\n- [A table](table.md){ .card } Which table?"
     )
     with pytest.raises(Failure, match='wanted one of part-1, part-2, look-up, got "part-3"'):
-        expand(Request(1, "cards", "part-3"), chapters)
+        expand_request(Request(1, "cards", "part-3"), chapters)
 
 
 def test_next_and_builds_on_follow_the_order(chapters: Chapters) -> None:
-    assert expand(Request(1, "next", ""), chapters, "two") == (
+    assert expand_request(Request(1, "next", ""), chapters, "two") == (
         "- [下一章：Third](three.md){ .card .next } Which three?"
     )
-    assert expand(Request(1, "next", ""), chapters, "three") == ""
-    builds_on = expand(Request(1, "builds-on", ""), chapters, "two")
+    assert expand_request(Request(1, "next", ""), chapters, "three") == ""
+    builds_on = expand_request(Request(1, "builds-on", ""), chapters, "two")
     assert builds_on == "**先读：**[1. First, one](one.md)"
     with pytest.raises(Failure, match="has no builds_on"):
-        expand(Request(1, "builds-on", ""), chapters, "one")
+        expand_request(Request(1, "builds-on", ""), chapters, "one")
 
 
 def test_the_line_above_a_title(chapters: Chapters) -> None:
@@ -109,13 +117,15 @@ def test_the_line_above_a_title(chapters: Chapters) -> None:
 
 def test_numbers_and_titles_stand_in_sentences(make_page) -> None:
     page = make_page("one", body='Chapter {{ site.chapter["two"] }} is [](two.md), [](two.md#x).')
-    woven = Woven(page, [], words("en"), numbered={"two": 7}, titles=TITLES, opening="Part 9 · <b>")
-    assert "Chapter 7 is [Second](two.md), [Second](two.md#x)." in woven.markdown()
+    assembled = AssembledPage(
+        page, [], read_locale("en"), numbered={"two": 7}, titles=TITLES, opening="Part 9 · <b>"
+    )
+    assert "Chapter 7 is [Second](two.md), [Second](two.md#x)." in assembled.render_markdown()
     assert not page.failures
-    assert not woven.failures
+    assert not assembled.failures
     extension = SiteExtension()
-    extension.woven = woven
-    html = Markdown(extensions=["attr_list", extension]).convert(woven.markdown())
+    extension.assembled = assembled
+    html = Markdown(extensions=["attr_list", extension]).convert(assembled.render_markdown())
     first, title = lxml.html.fragment_fromstring(html, "article")[:2]
     assert (first.get("class"), first.text_content()) == ("opening", "Part 9 · <b>")
     assert title.tag == "h1"
@@ -129,9 +139,9 @@ def test_numbers_and_titles_stand_in_sentences(make_page) -> None:
     ],
 )
 def test_a_chapter_or_a_page_that_is_not_there_is_a_fault(make_page, body, message) -> None:
-    woven = Woven(make_page("one", body=body), [], words("en"), titles=TITLES)
-    woven.markdown()
-    assert [str(one) for one in woven.failures] == [f"docs/en/one.md:7: {message}"]
+    assembled = AssembledPage(make_page("one", body=body), [], read_locale("en"), titles=TITLES)
+    assembled.render_markdown()
+    assert [str(one) for one in assembled.failures] == [f"docs/en/one.md:7: {message}"]
 
 
 @pytest.mark.parametrize(
@@ -179,20 +189,20 @@ def test_the_title_is_the_heading(tmp_path: Path, text: str, fault: str) -> None
 
 def test_the_path_is_the_first_part() -> None:
     """From CONTENT: eleven chapters, of which the last is still to come."""
-    navigation = settings(ROOT).navigation
+    navigation = read_settings(ROOT).navigation
     assert navigation.path[0] == "sequences"
     assert navigation.path[-1] == "language-model"
     assert len(navigation.path) == 10
     on_path = {*navigation.path}
     for slug in navigation.path:
-        page = written().pages["en"][slug]
+        page = read_project().pages["en"][slug]
         assert {*page.builds_on} <= on_path
 
 
-def test_nothing_is_built_on_what_comes_later(project: Project) -> None:
+def test_nothing_is_built_on_what_comes_later(project: FixtureProject) -> None:
     """The build says so, with the line of the front matter."""
     project.edit("docs/en/weights.md", "question:", "builds_on: [weights]\nquestion:")
-    (fault,) = (one for one in project.faults() if "builds_on" in one)
+    (fault,) = (one for one in project.find_faults() if "builds_on" in one)
     assert fault == (
         "docs/en/weights.md:2: builds_on: weights is chapter 1 and this one is 1: "
         "a chapter builds on earlier ones"
@@ -205,7 +215,7 @@ def test_every_page_has_one_title(site: Path, lang: str) -> None:
     """The heading, the browser's title, the navigation, the card: the same words."""
     build = Build(ROOT, lambda warning: None)
     numbers = build.numbered
-    trees = {slug: tree_of(folder_of(site, lang, slug) / "index.html") for slug in SLUGS}
+    trees = {slug: parse_html(find_page_folder(site, lang, slug) / "index.html") for slug in SLUGS}
     titles = {slug: " ".join(tree.find(".//h1").text.split()) for slug, tree in trees.items()}
     listed = [slug for slug in build.settings.order if slug != "index"]
     for slug, tree in trees.items():
@@ -233,7 +243,7 @@ def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
     names = [name for part in nav[1:3] for names in part.values() for name in names]
     order = [name.removesuffix(".md") for name in names]
     for number, slug in enumerate(order, start=1):
-        tree = tree_of(folder_of(site, lang, slug) / "index.html")
+        tree = parse_html(find_page_folder(site, lang, slug) / "index.html")
         (opening,) = tree.find_class("opening")
         assert opening.text_content().split(" · ")[1] in (f"Chapter {number}", f"第 {number} 章")
         cards = tree.xpath('//li[contains(@class, "next")]//a/@href')

@@ -5,7 +5,7 @@ import re
 import mpmath
 import pytest
 
-from attention_docs.site.publish.review import chapters
+from attention_docs.site.publish.review import format_chapters
 from tests.conftest import ROOT
 from tests.exact import KEYS, QUERIES, attention_weights
 
@@ -35,12 +35,12 @@ def test_the_counts_of_the_whole_site(numbers_json):
     assert got == {name: str(number) for name, number in counts.items()}
 
 
-def is_count(record):
+def is_site_count(record):
     return record.get("expression", "").startswith("site.")
 
 
 @pytest.mark.site
 def test_reviewed_outputs_hold_no_count_of_the_whole_site(numbers_json):
-    counted = {one["slug"] for one in numbers_json["records"] if is_count(one)}
+    counted = {one["slug"] for one in numbers_json["records"] if is_site_count(one)}
     assert counted == {"numbers", "results", "index"}
-    assert not [slug for slug, text in chapters(numbers_json).items() if "site." in text]
+    assert not [slug for slug, text in format_chapters(numbers_json).items() if "site." in text]

@@ -15,11 +15,11 @@ import pytest
 
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block, Box, End, Fence, Heading, Piece
-from attention_docs.site.read.reader import lines_as_pieces
+from attention_docs.site.read.reader import classify_lines
 from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE, VALUE
 from attention_docs.site.render.reading_time import walk_main_line
 from attention_docs.site.render.terms import Term
-from tests.conftest import LANGUAGES, each_language, report, written
+from tests.conftest import LANGUAGES, each_language, read_project, report
 
 AHEAD = {"en": re.compile(r"\bahead\b"), "zh": re.compile("后面")}
 HAN = "\u4e00-\u9fff"
@@ -98,14 +98,18 @@ def used(page: Page, terms: list[Term], read: Passages = passages) -> list[tuple
     """
     found = []
     for passage in read(page):
-        told = [
+        described = [
             (LINK.sub(" ", words), bool(AHEAD[page.lang].search(words)))
             for words in sentences(*passage)
         ]
-        every, later = (" ".join(words for words, ahead in told if ahead >= at) for at in (0, 1))
+        every, later = (
+            " ".join(words for words, ahead in described if ahead >= at) for at in (0, 1)
+        )
         for one in terms:
             if pattern(one.term).search(every) and not pattern(one.term).search(later):
-                found += [(one.term, words) for words, _ in told if pattern(one.term).search(words)]
+                found += [
+                    (one.term, words) for words, _ in described if pattern(one.term).search(words)
+                ]
     return found
 
 
@@ -147,28 +151,28 @@ def like(symbol: str) -> str:
 def notation(lang: str) -> dict[str, int]:
     """The chapter of each symbol in the notation."""
     found = {}
-    for one in written().entries[lang]["notation"]:
-        found[SYMBOL.findall(one.term)[0]] = written().numbered[one.chapter]
+    for one in read_project().entries[lang]["notation"]:
+        found[SYMBOL.findall(one.term)[0]] = read_project().numbered[one.chapter]
     return found
 
 
 @cache
 def rows_used(lang: str, slug: str, main: bool = False) -> set[str]:
     rows = set(notation(lang))
-    return {row(symbol, rows) for symbol in symbols(written().pages[lang][slug], main)}
+    return {row(symbol, rows) for symbol in symbols(read_project().pages[lang][slug], main)}
 
 
 @each_language
 def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
-    numbered, early = written().numbered, []
+    numbered, early = read_project().numbered, []
     for slug, number in numbered.items():
-        rows = written().entries[lang]["glossary"]
+        rows = read_project().entries[lang]["glossary"]
         later = [one for one in rows if numbered.get(one.chapter, 0) > number]
         early += [
             f"docs/{lang}/{slug}.md: “{term}” stands before the chapter that its row in the "
             f"glossary names; use another word, or say that it comes later "
             f"({AHEAD[lang].pattern}): {words}"
-            for term, words in used(written().pages[lang][slug], later)
+            for term, words in used(read_project().pages[lang][slug], later)
         ]
     report(early)
 
@@ -183,8 +187,8 @@ def introduces(page: Page, term: Term) -> bool:
 
 @each_language
 def test_with_folds_closed_no_term_is_used_before_it_is_introduced(lang: str) -> None:
-    pages, numbered, missing = written().pages[lang], written().numbered, []
-    for term in written().entries[lang]["glossary"]:
+    pages, numbered, missing = read_project().pages[lang], read_project().numbered, []
+    for term in read_project().entries[lang]["glossary"]:
         if term.chapter not in numbered:
             continue
         users = (slug for slug in numbered if used(pages[slug], [term], open_passages))
@@ -198,9 +202,9 @@ def test_with_folds_closed_no_term_is_used_before_it_is_introduced(lang: str) ->
 @each_language
 def test_a_term_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
     missing = []
-    for one in written().entries[lang]["glossary"]:
+    for one in read_project().entries[lang]["glossary"]:
         if one.chapter:
-            text = written().pages[lang][one.chapter].text.replace("*", "")
+            text = read_project().pages[lang][one.chapter].text.replace("*", "")
             if not any(pattern(name).search(text) for name in (one.term, *one.names)):
                 missing.append(
                     f"docs/{lang}/{one.chapter}.md: “{one.term}” does not stand here, where its "
@@ -213,7 +217,7 @@ def test_a_term_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
 @each_language
 def test_no_symbol_is_used_before_the_chapter_that_its_row_names(lang: str) -> None:
     rows, early = notation(lang), []
-    for slug, number in written().numbered.items():
+    for slug, number in read_project().numbered.items():
         early += [
             f"docs/{lang}/{slug}.md: ${one}$ stands before chapter {rows[one]}, which its row in "
             "the notation names: let the row name this chapter, or use another symbol"
@@ -226,7 +230,7 @@ def test_no_symbol_is_used_before_the_chapter_that_its_row_names(lang: str) -> N
 @each_language
 def test_a_symbol_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
     missing = []
-    for slug, number in written().numbered.items():
+    for slug, number in read_project().numbered.items():
         named = {symbol for symbol, chapter in notation(lang).items() if chapter == number}
         missing += [
             f"docs/{lang}/{slug}.md: ${one}$ does not stand here, where its row in the notation "
@@ -239,7 +243,7 @@ def test_a_symbol_stands_in_the_chapter_that_its_row_names(lang: str) -> None:
 @each_language
 def test_every_letter_of_a_main_line_is_declared(lang: str) -> None:
     rows, missing = notation(lang), []
-    for slug in written().numbered:
+    for slug in read_project().numbered:
         letters = {one for one in rows_used(lang, slug, main=True) if LETTER.fullmatch(one)}
         missing += [
             f"docs/{lang}/{slug}.md: ${one}$ has no row in the notation: add one to "
@@ -251,10 +255,12 @@ def test_every_letter_of_a_main_line_is_declared(lang: str) -> None:
 
 @pytest.mark.parametrize("kind", ["glossary", "notation"])
 def test_the_languages_name_the_same_chapters(kind: str) -> None:
-    entries = written().entries
+    entries = read_project().entries
     chapters = [{one.id: one.chapter for one in entries[lang][kind]} for lang in LANGUAGES]
     assert all(one == chapters[0] for one in chapters)
-    unknown = {name for name, chapter in chapters[0].items() if chapter not in written().numbered}
+    unknown = {
+        name for name, chapter in chapters[0].items() if chapter not in read_project().numbered
+    }
     assert unknown == ({f"entry-{name}" for name in KNOWN} if kind == "glossary" else set())
 
 
@@ -262,7 +268,7 @@ def test_the_languages_name_the_same_chapters(kind: str) -> None:
 
 
 def page(text: str, lang: str = "en") -> Page:
-    pieces: list[Piece] = [piece for _, piece in lines_as_pieces(text)]
+    pieces: list[Piece] = [piece for _, piece in classify_lines(text)]
     return Page(f"docs/{lang}/test.md", text, pieces)
 
 

@@ -10,15 +10,15 @@ import pytest
 
 from attention_docs.colours import list_roles
 from attention_docs.figures import Figure, heatmap, histogram, line_chart
-from attention_docs.site.publish.review import HEAD, chapters, write
+from attention_docs.site.publish.review import HEAD, format_chapters, write_reviews
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "outputs"
 
 
-def differences(document: dict[str, Any]) -> str:
+def find_differences(document: dict[str, Any]) -> str:
     wanted = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.txt")}
-    got = chapters(document)
+    got = format_chapters(document)
     lines: list[str] = []
     for slug in sorted(wanted.keys() | got.keys()):
         lines += difflib.unified_diff(
@@ -33,7 +33,7 @@ def differences(document: dict[str, Any]) -> str:
 
 @pytest.mark.site
 def test_every_chapter_prints_what_was_reviewed(numbers_json: dict[str, Any]) -> None:
-    difference = differences(numbers_json)
+    difference = find_differences(numbers_json)
     if difference:
         pytest.fail(
             f"{difference}\nIf this is meant, run `make update` and commit the files.",
@@ -47,8 +47,8 @@ def test_one_changed_digit_is_a_difference(numbers_json: dict[str, Any]) -> None
     whole = record["text"]
     record["text"] = whole.replace("0.4683", "0.4684", 1)
     try:
-        assert "+" in differences(numbers_json)
-        assert "0.4684" in differences(numbers_json)
+        assert "+" in find_differences(numbers_json)
+        assert "0.4684" in find_differences(numbers_json)
     finally:
         record["text"] = whole
 
@@ -58,10 +58,10 @@ def test_update_writes_the_files_and_removes_old_ones(
     numbers_json: dict[str, Any], tmp_path: Any
 ) -> None:
     (tmp_path / "gone.txt").write_text("a chapter that is gone")
-    write(numbers_json, tmp_path)
-    assert {p.stem: p.read_text(encoding="utf-8") for p in tmp_path.glob("*.txt")} == chapters(
-        numbers_json
-    )
+    write_reviews(numbers_json, tmp_path)
+    assert {
+        p.stem: p.read_text(encoding="utf-8") for p in tmp_path.glob("*.txt")
+    } == format_chapters(numbers_json)
 
 
 # --- what a careless edit changes in a figure stands in the text
@@ -70,9 +70,13 @@ def test_update_writes_the_files_and_removes_old_ones(
 def reviewed(figure: Figure) -> list[str]:
     """The lines that a chapter with this one figure gets."""
     record = {"lang": "en", "slug": "small", "kind": "output", "id": "out-figure", "text": ""}
-    told = {"figure": figure.alt("en"), "roles": list_roles(figure.svg("en")), "table": ()}
-    document = {"languages": ["en"], "records": [record | told | {"checks": []}], "results": []}
-    return chapters(document)["small"].removeprefix(HEAD).splitlines()
+    described = {"figure": figure.alt("en"), "roles": list_roles(figure.svg("en")), "table": ()}
+    document = {
+        "languages": ["en"],
+        "records": [record | described | {"checks": []}],
+        "results": [],
+    }
+    return format_chapters(document)["small"].removeprefix(HEAD).splitlines()
 
 
 def lines(**changed: Any) -> Figure:
@@ -132,7 +136,7 @@ def test_a_condition_removed_from_a_result_is_a_difference(numbers_json: dict[st
     whole = result["statement"]
     result["statement"] = whole.partition(" ")[2]
     try:
-        assert f"-{whole[:20]}" in differences(numbers_json)
+        assert f"-{whole[:20]}" in find_differences(numbers_json)
     finally:
         result["statement"] = whole
 

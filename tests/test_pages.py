@@ -17,6 +17,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 import yaml
 
+from attention_docs.locales import read_locale_table as words_table
 from attention_docs.site.read import relations
 from attention_docs.site.read.listing import read_listing
 from attention_docs.site.read.page import Page as Source
@@ -24,8 +25,7 @@ from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.pasted import DECIMAL, TENSOR, VECTOR
 from attention_docs.site.read.pieces import Fence
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.translations import compare, find_headings_without_id
-from attention_docs.words import table as words_table
+from attention_docs.site.read.translations import compare_pages, find_headings_without_id
 from tests.conftest import (
     BASE,
     BUILT,
@@ -34,10 +34,10 @@ from tests.conftest import (
     SLUGS,
     TAGS,
     Page,
-    class_of,
     each_language,
-    folder_of,
-    tree_of,
+    find_page_folder,
+    list_classes,
+    parse_html,
 )
 
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
@@ -45,7 +45,7 @@ SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
-def name_of(path: Path) -> str:
+def name_page(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
@@ -66,11 +66,11 @@ def test_the_two_languages_are_twins(slug: str) -> None:
         for page in (english, chinese)
         for fault in page.failures + find_headings_without_id(page)
     ]
-    faults += [*compare(english, chinese), *relations.faults(english, chinese)]
+    faults += [*compare_pages(english, chinese), *relations.find_relation_faults(english, chinese)]
     assert not [*map(str, faults)]
 
 
-FORMULAS = {  # what is changed on a Chinese page alone, and what is told of it
+FORMULAS = {  # a change of the Chinese page alone, and the message
     "an operator in a display": (
         r"\operatorname{softmax}(\tilde S)",
         "softmax",
@@ -87,16 +87,16 @@ FORMULAS = {  # what is changed on a Chinese page alone, and what is told of it
 @pytest.mark.parametrize("case", FORMULAS)
 def test_a_formula_changed_in_one_language_is_seen(case: str) -> None:
     """Signs in displays and numerals are compared as well; those have their tests elsewhere."""
-    text, old, new, told = FORMULAS[case]
+    text, old, new, described = FORMULAS[case]
     pages = [path for path in SOURCES if "/zh/" in str(path) and text in path.read_text("utf-8")]
     page = read_page(pages[0], ROOT)
     number = page.text[: page.text.index(text)].count("\n")
     line = page.lines[number]
     at = line.index(text)
     page.lines[number] = line[:at] + line[at:].replace(old, new, 1)
-    del vars(page)["_cut"]  # its passages, which it had before
-    (fault,) = compare(sections(ROOT / "docs" / "en" / f"{page.slug}.md"), page)
-    assert fault.message.startswith(told)
+    del vars(page)["_split"]  # its passages, which it had before
+    (fault,) = compare_pages(sections(ROOT / "docs" / "en" / f"{page.slug}.md"), page)
+    assert fault.message.startswith(described)
     assert new.strip("$").replace(" ", "") in fault.message.replace(" ", "")
 
 
@@ -111,7 +111,7 @@ RELATIONS = {  # in the Chinese statement of a result alone
 @pytest.mark.parametrize("word", RELATIONS)
 def test_a_relation_changed_in_one_language_is_seen(word: str) -> None:
     """No number and no formula changes."""
-    new, told = RELATIONS[word]
+    new, described = RELATIONS[word]
     for slug in SLUGS:
         page = read_page(ROOT / "docs" / "zh" / f"{slug}.md", ROOT)
         results = [one for one in page.passages if one.kind == "result"]
@@ -124,8 +124,8 @@ def test_a_relation_changed_in_one_language_is_seen(word: str) -> None:
     text, title = (part.replace(word, new) for part in (held[0].text, held[0].title))
     page.passages[number] = replace(held[0], text=text, title=title)
     original = sections(ROOT / "docs" / "en" / f"{page.slug}.md")
-    messages = [fault.message for fault in relations.faults(original, page)]
-    assert any(told in message and held[0].id in message for message in messages), messages
+    messages = [fault.message for fault in relations.find_relation_faults(original, page)]
+    assert any(described in message and held[0].id in message for message in messages), messages
 
 
 @pytest.mark.parametrize(
@@ -175,14 +175,14 @@ def test_a_relation_changed_in_one_language_is_seen(word: str) -> None:
     ],
 )
 def test_a_relation_is_stated_in_plain_words(lang: str, statement: str, relation: str) -> None:
-    found = relations.said(statement, words_table("relations", lang))
+    found = relations.find_stated_relations(statement, words_table("relations", lang))
     assert {one.removeprefix("also ") for one in found} - {"not"} == {relation}
 
 
 def test_a_list_is_numbered_as_its_language_likes() -> None:
     """Markdown counts the items itself, so a marker is no number of the text."""
     passage = Passage(1, 1, "", "", "1. Two of 3.\n   2) Four of 5.\n")
-    assert passage.numerals() == {"3": 1, "5": 1}
+    assert passage.count_numerals() == {"3": 1, "5": 1}
 
 
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -192,7 +192,7 @@ def test_no_source_holds_a_character_that_nobody_sees() -> None:
     """Within a number it hides the number from every other check."""
     texts = ("docs/**/*.md", "docs/**/*.py", "docs/**/*.toml", "attention_docs/**/*.py")
     found = [
-        f"{name_of(path)}:{number}: U+{ord(hidden):04X} is invisible"
+        f"{name_page(path)}:{number}: U+{ord(hidden):04X} is invisible"
         for pattern in (*texts, "attention_docs/**/*.toml")
         for path in sorted(ROOT.glob(pattern))
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1)
@@ -201,7 +201,7 @@ def test_no_source_holds_a_character_that_nobody_sees() -> None:
     assert not found
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+@pytest.mark.parametrize("path", SOURCES, ids=name_page)
 def test_a_plain_fence_holds_no_output(path: Path) -> None:
     page = sections(path)
     pasted = []
@@ -213,14 +213,14 @@ def test_a_plain_fence_holds_no_output(path: Path) -> None:
     assert not pasted
 
 
-@pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
+@pytest.mark.parametrize("listing", LISTINGS, ids=name_page)
 def test_a_page_shows_its_whole_listing_in_order(listing: Path) -> None:
     page = sections(ROOT / "docs" / "en" / f"{listing.stem}.md")
     shown = [s.name for block in page.blocks for s in block.sections if s.listing == listing]
     assert shown == list(read_listing(listing))
 
 
-@pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
+@pytest.mark.parametrize("listing", LISTINGS, ids=name_page)
 def test_all_code_of_a_listing_stands_in_sections(listing: Path) -> None:
     lines = listing.read_text(encoding="utf-8").splitlines()
     inside = {
@@ -234,7 +234,7 @@ def test_all_code_of_a_listing_stands_in_sections(listing: Path) -> None:
     assert not outside
 
 
-@pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
+@pytest.mark.parametrize("listing", LISTINGS, ids=name_page)
 def test_a_listing_is_a_script_that_hides_no_module(listing: Path) -> None:
     """Its folder is the first that Python searches, so its name must be nobody else's.
 
@@ -244,7 +244,7 @@ def test_a_listing_is_a_script_that_hides_no_module(listing: Path) -> None:
     assert not listing.stem.isidentifier() or importlib.util.find_spec(listing.stem) is None
 
 
-@pytest.mark.parametrize("listing", LISTINGS, ids=name_of)
+@pytest.mark.parametrize("listing", LISTINGS, ids=name_page)
 def test_a_listing_holds_no_example_that_nothing_runs(listing: Path) -> None:
     assert not doctest.DocTestParser().get_examples(listing.read_text(encoding="utf-8"))
 
@@ -284,8 +284,8 @@ def test_all_languages_show_the_same_numbers(numbers_json: dict[str, Any]) -> No
         numbers = NUMBER_OR_SIGN.findall("\n".join([str(record["text"]), *cells]))
         shown[record["lang"]][place].update(numbers)
     assert len(shown["en"]) > 300
-    assert not differing(shown["en"], shown["zh"])
-    assert not differing(shown["en"], shown["zh-hant"])
+    assert not find_differences(shown["en"], shown["zh"])
+    assert not find_differences(shown["en"], shown["zh-hant"])
 
 
 @pytest.mark.site
@@ -294,17 +294,21 @@ def test_figures_show_the_same_numbers_in_all_languages(site: Path) -> None:
     shown: dict[str, Counts] = {lang: {} for lang in BUILT}
     for lang in BUILT:
         for slug in SLUGS:
-            article = tree_of(folder_of(site, lang, slug) / "index.html").find(".//article")
+            article = parse_html(find_page_folder(site, lang, slug) / "index.html").find(
+                ".//article"
+            )
             for figure in article.xpath(".//div[contains(@class, 'output')]/figure"):
                 words = figure.xpath("div//text() | table//text() | .//@aria-label")
                 numbers = Counter(NUMBER_OR_SIGN.findall("\n".join(words)))
                 shown[lang][f"{slug} {figure.getparent().get('id')}"] = numbers
     assert len(shown["en"]) > 100
-    assert not differing(shown["en"], shown["zh"])
-    assert not differing(shown["en"], shown["zh-hant"])
+    assert not find_differences(shown["en"], shown["zh"])
+    assert not find_differences(shown["en"], shown["zh-hant"])
 
 
-def differing(original: Counts, other: Counts) -> dict[str, tuple[Counter[str], Counter[str]]]:
+def find_differences(
+    original: Counts, other: Counts
+) -> dict[str, tuple[Counter[str], Counter[str]]]:
     """The places whose numbers differ, with what each has more often than the other."""
     none: Counter[str] = Counter()
     pairs = {
@@ -315,12 +319,12 @@ def differing(original: Counts, other: Counts) -> dict[str, tuple[Counter[str], 
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+@pytest.mark.parametrize("path", SOURCES, ids=name_page)
 def test_a_page_says_what_it_is(path: Path, site: Path) -> None:
     """A front matter that does not parse is dropped by mkdocs without a word."""
     source = sections(path)
     front = yaml.safe_load(source.text.split("---\n")[1])
-    tree = tree_of(folder_of(site, source.path.split("/")[1], source.slug) / "index.html")
+    tree = parse_html(find_page_folder(site, source.path.split("/")[1], source.slug) / "index.html")
     assert tree.findtext(".//title").startswith(front["title"])
     assert tree.xpath("//meta[@name='description']/@content") == [front["description"]]
 
@@ -328,7 +332,7 @@ def test_a_page_says_what_it_is(path: Path, site: Path) -> None:
 @pytest.mark.site
 @pytest.mark.parametrize("slug", SLUGS)
 def test_headings_have_the_same_ids(slug: str, site: Path) -> None:
-    trees = {lang: tree_of(folder_of(site, lang, slug) / "index.html") for lang in BUILT}
+    trees = {lang: parse_html(find_page_folder(site, lang, slug) / "index.html") for lang in BUILT}
     headings = [
         [(one.tag, one.get("id")) for one in tree.find(".//article").iter(*HEADINGS)]
         for tree in trees.values()
@@ -338,19 +342,19 @@ def test_headings_have_the_same_ids(slug: str, site: Path) -> None:
     assert [tree.get("lang") for tree in trees.values()] == list(TAGS.values())
 
 
-def html_files(site: Path) -> list[Path]:
+def list_html_files(site: Path) -> list[Path]:
     return sorted(site.rglob("*.html"))
 
 
 @pytest.mark.site
 def test_every_link_leads_to_a_file_and_an_anchor(site: Path) -> None:
-    ids = {path: set(tree_of(path).xpath("//@id")) for path in html_files(site)}
+    ids = {path: set(parse_html(path).xpath("//@id")) for path in list_html_files(site)}
     broken = []
     for path in ids:
         if path.name == "404.html":
             continue  # its links start at the address where the site will be
         here = f"{BASE}/{path.relative_to(site).as_posix()}"
-        tags = tree_of(path).iter("a", "link", "script", "img")
+        tags = parse_html(path).iter("a", "link", "script", "img")
         for link in {tag.get("href") or tag.get("src") or "" for tag in tags}:
             address = urlsplit(urljoin(here, link))
             if address.scheme or address.netloc:
@@ -369,9 +373,9 @@ def test_every_link_leads_to_a_file_and_an_anchor(site: Path) -> None:
 @pytest.mark.site
 def test_no_page_asks_another_host(site: Path) -> None:
     asking = []
-    for path in html_files(site):
+    for path in list_html_files(site):
         tags = ("script", "link", "img", "iframe", "source", "video", "object")
-        for tag in tree_of(path).iter(*tags):
+        for tag in parse_html(path).iter(*tags):
             address = tag.get("src") or tag.get("href") or tag.get("data") or ""
             named = tag.get("rel", "").split()  # an address that the browser does not ask
             if urlsplit(address).netloc and not {"alternate", "canonical"} & {*named}:
@@ -385,7 +389,7 @@ def test_no_page_asks_another_host(site: Path) -> None:
 @pytest.mark.site
 def test_no_mark_of_the_build_is_left(site: Path) -> None:
     marks = re.compile("[\ue000\ue001]|--8<--|\\{\\{ (?!this)|⚠")
-    for path in html_files(site):
+    for path in list_html_files(site):
         html = path.read_text(encoding="utf-8")
         quoted = re.sub(r"<code>.*?</code>", "", html)  # a page may quote the syntax
         assert not marks.search(quoted), path
@@ -395,7 +399,7 @@ def test_no_mark_of_the_build_is_left(site: Path) -> None:
 @pytest.mark.site
 def test_formulas_are_rendered_at_build_time(site: Path) -> None:
     rendered = 0
-    for path in html_files(site):
+    for path in list_html_files(site):
         text = path.read_text(encoding="utf-8")
         assert "arithmatex" not in text, path
         rendered += text.count("<math")
@@ -410,18 +414,18 @@ def test_numbers_json_and_the_pages_say_the_same(
 ) -> None:
     """Every output and every inline value, in order and section by section."""
     one = page(lang, slug)
-    article = tree_of(folder_of(site, lang, slug) / "index.html").find(".//article")
+    article = parse_html(find_page_folder(site, lang, slug) / "index.html").find(".//article")
     frames = [tag for tag in article.find_class("output") if tag.tag == "div"]
-    assert {tag.get("id"): printed_in(tag) for tag in frames} == one.outputs
+    assert {tag.get("id"): read_printed(tag) for tag in frames} == one.outputs
     assert [tag.get("id") for tag in frames] == list(one.outputs)
     assert all(tag.xpath("count(.//details[@class='origin'])") == 1 for tag in frames)
-    told = [(one.section_of(line), name, text) for line, name, text in one.inline]
-    shown, formulas = values_in(article)
+    described = [(one.section_of(line), name, text) for line, name, text in one.inline]
+    shown, formulas = read_values(article)
     elements = {name for _, name, _ in shown}
-    assert shown == [value for value in told if value[1] in elements]
-    for section, name, text in told:  # in a formula a value is its bare text
+    assert shown == [value for value in described if value[1] in elements]
+    for section, name, text in described:  # in a formula a value is its bare text
         if name not in elements:
-            before, found, formulas[section] = formulas[section].partition(squeezed(text))
+            before, found, formulas[section] = formulas[section].partition(remove_spaces(text))
             assert found, (section, name, text, before)
 
 
@@ -432,16 +436,16 @@ def test_numbers_json_has_one_record_for_each_place_of_a_known_page(
     assert {"python", "numpy", "torch"} <= set(numbers_json["versions"])
     places = [(record["page"].strip("/"), record["id"]) for record in numbers_json["records"]]
     assert len(places) == len(set(places)) > 0
-    known = {folder_of(Path(), lang, slug).as_posix() for lang in BUILT for slug in SLUGS}
+    known = {find_page_folder(Path(), lang, slug).as_posix() for lang in BUILT for slug in SLUGS}
     assert {page or "." for page, _ in places} <= known
 
 
-def printed_in(frame: Any) -> str:
+def read_printed(frame: Any) -> str:
     """What an output shows as text."""
     return "\n".join(pre.text_content().rstrip("\n") for pre in frame.iter("pre"))
 
 
-def values_in(article: Any) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
+def read_values(article: Any) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
     """The values of a page as (section, id, text), and the text of each section's formulas."""
     heading, values = "", []
     formulas: dict[str, str] = defaultdict(str)
@@ -449,20 +453,20 @@ def values_in(article: Any) -> tuple[list[tuple[str, str, str]], dict[str, str]]
         if tag.tag in HEADINGS:
             heading = tag.get("id")
         elif tag.tag == "math":
-            formulas[box_of(tag) or heading] += squeezed(tag.text_content())
-        elif "value" in class_of(tag):
-            values.append((box_of(tag) or heading, tag.get("id"), tag.text_content()))
+            formulas[find_box(tag) or heading] += remove_spaces(tag.text_content())
+        elif "value" in list_classes(tag):
+            values.append((find_box(tag) or heading, tag.get("id"), tag.text_content()))
     return values, formulas
 
 
-def box_of(tag: Any) -> str:
+def find_box(tag: Any) -> str:
     """The address of the box that an element stands in, if any."""
     boxes = (one for one in tag.iterancestors("div") if one.get("id"))
     kinds = {"inside", "result", "exercise"}
-    return next((one.get("id") for one in boxes if kinds & class_of(one)), "")
+    return next((one.get("id") for one in boxes if kinds & list_classes(one)), "")
 
 
-def squeezed(text: str) -> str:
+def remove_spaces(text: str) -> str:
     """Without spaces, and with the hyphen for a minus sign: formulas set both their own way."""
     return re.sub(r"\s", "", text).replace("−", "-")
 
@@ -474,6 +478,6 @@ LABELS = {"en": "Parameters:", "zh": "参数：", "zh-hant": "參數："}
 @pytest.mark.parametrize("lang", LABELS)
 def test_documentation_is_labelled_in_the_language_of_its_page(lang: str, site: Path) -> None:
     """mkdocstrings would give each language the labels of the one that is built before it."""
-    tree = tree_of(folder_of(site, lang, "api/masking") / "index.html")
+    tree = parse_html(find_page_folder(site, lang, "api/masking") / "index.html")
     found = {one.text_content().strip() for one in tree.find_class("doc-section-title")}
     assert found & {*LABELS.values()} == {LABELS[lang]}

@@ -17,16 +17,16 @@ import pytest
 import torch
 
 from tests.conftest import ROOT
-from tests.perturbed import LONGER, THOUSANDTH, UNEVEN, perturbed, unmoved
+from tests.perturbed import LONGER, THOUSANDTH, UNEVEN, find_unmoved_sections, perturb_result
 
-LISTING = """# --8<-- [start:honest]
+LISTING = """# --8<-- [start:computed]
 import numpy as np
 
 from attention_docs.softmax import softmax
 
 weights = softmax(np.array([2.0, 4.0, 4.0]))
 print(f"{weights[0]:.4f}")
-# --8<-- [end:honest]
+# --8<-- [end:computed]
 
 # --8<-- [start:faked]
 weights = softmax(np.array([2.0, 4.0, 4.0]))
@@ -57,21 +57,21 @@ def test_the_first_example_moves_with_the_package() -> None:
 def test_a_result_that_was_typed_does_not_move(tmp_path: Path) -> None:
     path = tmp_path / "faked.py"
     path.write_text(LISTING, encoding="utf-8")
-    assert unmoved(path) == [
+    assert find_unmoved_sections(path) == [
         "docs/listings/faked.py: section faked calls softmax, and shows the same whatever it gives"
     ]
 
 
 def test_what_is_perturbed() -> None:
-    assert perturbed((True, Fraction(2), {"a": 1.0}), THOUSANDTH) == (
+    assert perturb_result((True, Fraction(2), {"a": 1.0}), THOUSANDTH) == (
         False,
         Fraction(2002, 1000),
         {"a": 1.001},
     )
-    assert perturbed(3, UNEVEN) == 7
+    assert perturb_result(3, UNEVEN) == 7
     for array in (np.ones((2, 3)), torch.ones(2, 3)):
-        moved = perturbed(array, UNEVEN)
+        moved = perturb_result(array, UNEVEN)
         assert moved.shape == (2, 3)
         assert len({float(one) for one in moved.reshape(-1)}) == 6
-        assert perturbed(array, LONGER).shape == (3, 3)
-    assert perturbed(np.array([True]), UNEVEN).tolist() == [False]
+        assert perturb_result(array, LONGER).shape == (3, 3)
+    assert perturb_result(np.array([True]), UNEVEN).tolist() == [False]

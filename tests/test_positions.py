@@ -16,8 +16,8 @@ import torch
 from hypothesis import given
 
 from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
-from tests.conftest import number_of, vector_of
-from tests.exact import W_KEY, W_QUERY, W_VALUE, X, dot, printed, softmax
+from tests.conftest import parse_number, vector_of
+from tests.exact import W_KEY, W_QUERY, W_VALUE, X, assert_printed, dot, softmax
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.sampled_from([2, 4, 6, 10, 16])
@@ -247,9 +247,9 @@ def test_order(page):
     there = eight_steps(THREE).numpy()
     said = chapter.article.select_one("#out-order svg")["aria-label"]
     drawn = np.reshape([float(one) for one in re.findall(r"\d+\.\d{4}", said)], (2, 3, 3))
-    printed(drawn, [there, there[BACK]])
+    assert_printed(drawn, [there, there[BACK]])
     assert drawn[1].tolist() == drawn[0].tolist()[::-1]
-    printed(float(chapter.values("positions")[0]), there[1, 0])
+    assert_printed(float(chapter.values("positions")[0]), there[1, 0])
 
 
 @pytest.mark.site
@@ -258,10 +258,10 @@ def test_broken(page):
     there = eight_steps(THREE + COUNT).numpy()
     turned_round = eight_steps(THREE[BACK] + COUNT).numpy()
     rows = chapter.table("broken")
-    printed([vector_of(row["dog bites man"]) for row in rows], there)
-    printed([vector_of(row["man bites dog"]) for row in rows], turned_round[BACK])
+    assert_printed([vector_of(row["dog bites man"]) for row in rows], there)
+    assert_printed([vector_of(row["man bites dog"]) for row in rows], turned_round[BACK])
     difference = abs(there[1] - turned_round[1]).max()
-    printed(chapter.numbers("broken")[-1], difference)
+    assert_printed(chapter.numbers("broken")[-1], difference)
     assert difference > 1
 
 
@@ -297,10 +297,12 @@ def test_turn(page):
                 error = (mpmath.mpf(int(shown)) - mpmath.degrees(omega[i] * at)) % 360
                 assert min(error, 360 - error) <= 0.5001
         cosines = [mpmath.cos(one * offset) for one in omega]
-        printed([number_of(one) for one in re.findall(r"cos = (−?\d\.\d{3})", said)], cosines, 3)
+        assert_printed(
+            [parse_number(one) for one in re.findall(r"cos = (−?\d\.\d{3})", said)], cosines, 3
+        )
         total = re.search(r"−?\d\.\d{3}", frame.figcaption.get_text())
         assert total
-        printed(number_of(total[0]), sum(cosines), 3)
+        assert_printed(parse_number(total[0]), sum(cosines), 3)
         assert frame.figcaption.strong.get_text() == f"Δ = {offset}, {base}"
 
 
@@ -316,9 +318,9 @@ def test_spacing(page):
     geometric = [10000 ** (-2 * i / 16) for i in range(8)]
     assert equal[-1] == 2 / 16
     values = [float(one) for one in chapter.values("base")[:3]]
-    printed(values[0], distance(50, equal), 2)
+    assert_printed(values[0], distance(50, equal), 2)
     assert values[1] == 160
-    printed(values[2], min(distance(t, geometric) for t in range(1, 161)), 2)
+    assert_printed(values[2], min(distance(t, geometric) for t in range(1, 161)), 2)
     assert all(distance(t, geometric) > 2 * distance(50, equal) for t in range(1, 161))
     # All hands are back after πd tokens, as the page says: no whole number, but near 50.
     period = pi * 16
@@ -360,7 +362,7 @@ def test_distinct(page):
     assert chapter.column("distinct", "d") == [2, 4, 8]
     for d, distance in zip((2, 4, 8), distances, strict=True):
         chords = [2 * sin(44 * 10000 ** (-2 * i / d) / 2) for i in range(d // 2)]
-        printed(distance, sqrt(dot(chords, chords)))
+        assert_printed(distance, sqrt(dot(chords, chords)))
 
 
 @pytest.mark.site
@@ -372,7 +374,7 @@ def test_shift(page):
             [cos(angle), -sin(angle)],
             [sin(angle), cos(angle)],
         ]
-    printed(chapter.matrix("shift", "R"), wanted)
+    assert_printed(chapter.matrix("shift", "R"), wanted)
 
 
 @pytest.mark.site
@@ -382,9 +384,9 @@ def test_gram(page):
     wanted = np.array([[dot(a, b) for b in rows] for a in rows])
     gram = np.array(chapter.grid("gram"))
     assert chapter.names("gram") == [f"position {t}" for t in range(4)]
-    printed(gram, wanted)
+    assert_printed(gram, wanted)
     assert gram[0, 0] == 4 / 2
-    printed(gram[0], [cos(m) + cos(m / 100) for m in range(4)])
+    assert_printed(gram[0], [cos(m) + cos(m / 100) for m in range(4)])
     for step in range(4):
         assert len(set(np.diag(gram, step))) == 1
 
@@ -409,7 +411,7 @@ def test_projections(page):
     rows = [tuple(row.values()) for row in chapter.table("projections")]
     assert rows == [("I", "✓", "✓"), ("R", "✓", "✓"), ("S", "✗", "✗")]
     squares = [sin(t) ** 2 for t in range(3)]
-    printed(chapter.array("projections"), squares)
+    assert_printed(chapter.array("projections"), squares)
 
 
 @pytest.mark.site
@@ -428,7 +430,7 @@ def test_learned(page):
     outputs = torch.nn.functional.scaled_dot_product_attention(x, x, x)
     for name in ("output before", "output after"):
         found = [vector_of(row[name]) for row in chapter.table("untrained")]
-        printed(found, outputs.detach().numpy())
+        assert_printed(found, outputs.detach().numpy())
     outputs.square().sum().backward()
     assert rows.grad is not None
     assert rows.grad[3].tolist() == [0, 0]
@@ -453,11 +455,11 @@ def test_causal_only(page):
         out = torch.nn.functional.scaled_dot_product_attention(
             *(inputs @ w for w in parameters), is_causal=True
         )
-        printed(chapter.array("causal-only", i), out[1].numpy())
+        assert_printed(chapter.array("causal-only", i), out[1].numpy())
     bites, turned_round = (chapter.array("causal-only", i) for i in (0, 1))
     assert abs(bites - turned_round).max() > 0.1
     wanted = [Fraction(1, t + 1) for t in range(6)]
-    printed(chapter.array("causal-only", 2), wanted)
+    assert_printed(chapter.array("causal-only", 2), wanted)
     zeros, values = torch.zeros(1, 6, 1), torch.tensor([[[1.0]] + [[0.0]] * 5])
     ours = torch.nn.functional.scaled_dot_product_attention(zeros, zeros, values, is_causal=True)
     assert ours.flatten().tolist() == pytest.approx([float(one) for one in wanted])
@@ -474,12 +476,12 @@ def test_rope(page):
     pairs = ((0, 0), *AT_OFFSET_2, (0, 2))
     assert list(places) == [(t, u, t - u) for t, u in pairs]
     for (t, u), value in zip(pairs, values, strict=True):
-        printed(value, dot(turned(Q, t), turned(K, u)))
+        assert_printed(value, dot(turned(Q, t), turned(K, u)))
     assert values[0] == dot(Q, K) == 9
     assert values[1] == values[2] == values[3] != values[4]
     first, second, total = chapter.column("rope-by-hand", "product")
-    printed(first, 2 * cos(2) - 4 * sin(2))
-    printed(second, 7 * cos(2 / 100) - sin(2 / 100))
+    assert_printed(first, 2 * cos(2) - 4 * sin(2))
+    assert_printed(second, 7 * cos(2 / 100) - sin(2 / 100))
     assert total == values[1]
     assert chapter.numbers("rope-by-hand")[-1] == 1 + 4 + 9 + 16
 
@@ -498,7 +500,7 @@ def test_pairings(page):
     for i, pairing in enumerate(PAIRINGS):
         wanted = turned(Q, 1, pairing)
         row = chapter.table("pairings")[i]
-        printed([number_of(row[f"component {c}"]) for c in range(4)], wanted)
+        assert_printed([parse_number(row[f"component {c}"]) for c in range(4)], wanted)
 
 
 CONTENT = {"I": ("saw", 1), "saw": ("I", 1), "a": ("saw", 2)}  # who looks for whom
@@ -530,11 +532,11 @@ def test_saw(page):
         to, strength = CONTENT[word]
         assert products == [strength * (kind == to) for kind in KINDS]
     found = [list(row.values()) for row in chapter.table("saw-scores")]
-    printed([[number_of(one) for one in row[1:]] for row in found], scores)
+    assert_printed([[parse_number(one) for one in row[1:]] for row in found], scores)
     assert [row[0] for row in found] == [f"{word} {i + 1}" for i, word in enumerate(WORDS)]
     said = chapter.article.select_one("#out-saw-weights svg")["aria-label"]
     drawn = [float(one) for one in re.findall(r"\d\.\d{4}", said)]
-    printed(np.reshape(drawn, (4, 4)), weights)
+    assert_printed(np.reshape(drawn, (4, 4)), weights)
     tags = {"I": [1, 0, 0, 0], "saw": [0, 1, 0, 1], "a": [0, 0, 1, 0]}
     rows = [list(row.items())[1:] for row in chapter.table("saw-tags")]
     assert [name for name, _ in rows[0][:4]] == kinds
@@ -542,9 +544,9 @@ def test_saw(page):
         got_i, _, got_a = received(row)
         wanted = np.array(tags[word]) + np.array([0, got_i, 0, got_a])
         *found, (_, largest) = rows[i]
-        printed([number_of(cell) for _, cell in found], wanted)
+        assert_printed([parse_number(cell) for _, cell in found], wanted)
         assert largest == kinds[i]
-    printed(
+    assert_printed(
         [float(value) for value in chapter.values("saw")],
         [weights[1][0], weights[3][2], scores[3][0]],
     )
@@ -574,8 +576,8 @@ def test_saw_rope(page):
         np.array([vector_of(row[name]) for row in chapter.table("saw-rope")])
         for name in ("without positions", "with RoPE")
     )
-    printed(without, plain)
-    printed(with_rope, rotated)
+    assert_printed(without, plain)
+    assert_printed(with_rope, rotated)
     assert abs(with_rope[0] - with_rope[1]).max() > 0.1
 
 
@@ -596,7 +598,7 @@ def test_mistake_exponent(page):
             sum((cos if c % 2 else sin)(t / 10000**e) ** 2 for c, e in enumerate(row))
             for t in range(4)
         ]
-        printed(vector_of(found[name]["squared lengths"]), squares)
+        assert_printed(vector_of(found[name]["squared lengths"]), squares)
         circle[name] = found[name]["offset only?"]
     assert circle == {"2i/d": "✓", "2c/d": "✗", "c/d": "✗", "i/d": "✓"}
     assert chapter.values("mistake-exponent") == ["0.10", "0.01"]
@@ -610,7 +612,7 @@ def test_mistake_odd(page):
     chapter = page("en", "positions")
     alone = [2 + sin(t / 10000 ** (4 / 5)) ** 2 for t in (0, 1000, 2000, 3000)]
     (wrong,) = chapter.table("mistake-odd")
-    printed(vector_of(wrong["squared lengths"]), alone)
+    assert_printed(vector_of(wrong["squared lengths"]), alone)
     assert wrong["offset only?"] == "✗"
     error = chapter.output("mistake-odd-right").splitlines()[0]
     assert error.startswith("ValueError: d must be even")
@@ -629,10 +631,10 @@ def mixed(x: list[float], t: float) -> list[float]:
 def test_mistake_pairing(page):
     chapter = page("en", "positions")
     wanted = [dot(mixed(Q, t), mixed(K, u)) for t, u in AT_OFFSET_2]
-    printed(chapter.column("mistake-pairing", "score"), wanted)
+    assert_printed(chapter.column("mistake-pairing", "score"), wanted)
     assert len({round(value, 1) for value in wanted}) == 3
     squares = chapter.column("mistake-pairing", "squared length of q")
-    printed(squares, [dot(mixed(Q, t), mixed(Q, t)) for t, _ in AT_OFFSET_2])
+    assert_printed(squares, [dot(mixed(Q, t), mixed(Q, t)) for t, _ in AT_OFFSET_2])
     assert min(abs(square - dot(Q, Q)) for square in squares) > 0.5
     right = [
         dot(turned(Q, t, pairing), turned(K, u, pairing))
@@ -640,11 +642,11 @@ def test_mistake_pairing(page):
         for t, u in AT_OFFSET_2
     ]
     got = chapter.column("mistake-pairing-right", "score")
-    printed(got, right)
+    assert_printed(got, right)
     assert len(set(got[:3])) == len(set(got[3:])) == 1
     two = [dot(turned(Q, t), turned(K, u, "half-split")) for t, u in AT_OFFSET_2]
     found = chapter.column("mistake-two", "score")
-    printed(found, two)
+    assert_printed(found, two)
     assert found[0] == got[0]
     for block in ("mistake-pairing", "mistake-two"):
         places = zip(chapter.column(block, "t"), chapter.column(block, "u"), strict=True)
@@ -656,17 +658,17 @@ def test_exercises(page):
     chapter = page("en", "positions")
     row = [sin(10), cos(10), sin(1), cos(1)]
     later = [sin(12), cos(12), sin(6 / 5), cos(6 / 5)]
-    printed(chapter.array("exercise-row"), row)
-    printed(chapter.numbers("exercise-row")[-1], dot(row, later))
+    assert_printed(chapter.array("exercise-row"), row)
+    assert_printed(chapter.numbers("exercise-row")[-1], dot(row, later))
     names = ("base", "bound", "full turns")
     rows = zip(*(chapter.column("exercise-turn", name) for name in names), strict=True)
     for (base, bound, reached), wanted in zip(rows, (10000, 500000), strict=True):
         assert base == wanted
-        printed(bound, 32 * mpmath.log(50 / mpmath.pi) / mpmath.log(base), 2)
+        assert_printed(bound, 32 * mpmath.log(50 / mpmath.pi) / mpmath.log(base), 2)
         waves = [2 * pi * base ** (i / 32) for i in range(32)]
         assert reached == sum(wave <= 100 for wave in waves)
     found = chapter.column("exercise-before", "score")
-    printed(found, [dot(turned(Q, t), turned(K, u)) for t, u in ((1, 0), (0, 1))])
+    assert_printed(found, [dot(turned(Q, t), turned(K, u)) for t, u in ((1, 0), (0, 1))])
     rows = [exact(t, 8) for t in range(12)]
     aims = [[dot(exact(t + 2, 8), row) for row in rows] for t in range(12)]
     best = [row.index(max(row)) for row in aims]
@@ -674,15 +676,15 @@ def test_exercises(page):
     assert chapter.column("exercise-ahead", "position of the largest product") == best
     assert best[:10] == list(range(2, 12))
     scores = [dot(Q, turned(K, u)) for _, u in AT_OFFSET_2]
-    printed(chapter.column("exercise-keys", "score"), scores)
+    assert_printed(chapter.column("exercise-keys", "score"), scores)
     assert len({round(one, 1) for one in scores}) == 3
     assert torch.tensor(2049.0).half() == torch.tensor(2048.0).half()
     assert torch.tensor(2047.0).half() != torch.tensor(2048.0).half()
     same = [tuple(row.values()) for row in chapter.table("exercise-half")]
     assert same == [("float16", "✓"), ("float32", "✗")]
     length, angle = chapter.numbers("exercise-commute")
-    printed(length, 5)  # 3² + 4² = 5²
-    printed(angle, mpmath.acos(mpmath.mpf(3) / 5))
+    assert_printed(length, 5)  # 3² + 4² = 5²
+    assert_printed(angle, mpmath.acos(mpmath.mpf(3) / 5))
 
 
 @given(st.lists(st.integers(-9, 9), min_size=4, max_size=4), st.floats(-9, 9))

@@ -26,12 +26,12 @@ from attention_docs.precision import (
     soft_cap,
 )
 from attention_docs.score_functions import cosine
-from tests.conftest import number_of, tries, vector_of
-from tests.exact import printed
+from tests.conftest import parse_number, scale_examples, vector_of
+from tests.exact import assert_printed
 
 SHORT = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
 seeds = st.integers(0, 2**32 - 1)
-few = tries(30)
+few = scale_examples(30)
 
 
 def dtype(name: str) -> torch.dtype:
@@ -243,7 +243,7 @@ def test_formats(page: Callable[[str, str], Any]) -> None:
         p = round(1 - math.log2(info.eps))
         assert [line[""], line["p"], line["2ᵖ"]] == [name, str(p), f"{2**p:,}"]
         assert line["u"] == f"2{str(-p).translate(raised)}"
-        assert number_of(line["largest number"]) == float(f"{info.max:.1e}")
+        assert parse_number(line["largest number"]) == float(f"{info.max:.1e}")
 
 
 @pytest.mark.site
@@ -322,7 +322,7 @@ def test_softmax_bound_on_the_page(page: Callable[[str, str], Any]) -> None:
     for line, delta in zip(lines, (0.01, 0.1, 1), strict=True):
         assert float(line["δ"]) == delta
         found, bound = float(line["largest factor"]), float(line["bound"])
-        printed(bound, math.exp(2 * delta))
+        assert_printed(bound, math.exp(2 * delta))
         assert found == bound  # as the text says, to four decimals
 
 
@@ -448,10 +448,10 @@ def test_pairs(page: Callable[[str, str], Any]) -> None:
     for line, total in zip(lines, (along, paired[:, 0]), strict=True):
         error = (total.double() / exact - 1).abs()
         shown = [float(line["smallest error"]), float(line["largest error"])]
-        printed(shown, [error.min(), error.max()], decimals=3)
+        assert_printed(shown, [error.min(), error.max()], decimals=3)
     bound = 10 / 256 / (1 - 10 / 256)
     assert lines[0]["bound"] == ""
-    printed(float(lines[1]["bound"]), bound, decimals=3)
+    assert_printed(float(lines[1]["bound"]), bound, decimals=3)
     assert precision.values("exercise-pairs") == [
         f"{(paired[:, 0].double() / exact - 1).abs().max().item():.3f}",
         f"{bound:.3f}",
@@ -479,8 +479,8 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     columns = [precision.column("exercise-cap", f"key {j}") for j in (1, 2, 3)]
     wrong, right = zip(*columns, strict=True)
     capped = [math.exp(3 * math.tanh(s / 3)) for s in (3, 1)]
-    printed(wrong, [x / (sum(capped) + math.exp(-3)) for x in (*capped, math.exp(-3))])
-    printed(right, [x / sum(capped) for x in (*capped, 0)])
+    assert_printed(wrong, [x / (sum(capped) + math.exp(-3)) for x in (*capped, math.exp(-3))])
+    assert_printed(right, [x / sum(capped) for x in (*capped, 0)])
     gaps = np.array([17.0, 17.5])
     kinds = [np.exp(-gaps).astype(np.float16) > 0, torch.tensor(-gaps).exp().bfloat16() > 0]
     shown = [[*line.values()] for line in precision.table("exercise-vanish")]
@@ -491,11 +491,11 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     (q / q.norm() @ torch.tensor([2.0, -1.0], dtype=torch.float64)).backward()
     assert q.grad is not None
     before, moved, longer = precision.table("exercise-orthogonal")
-    printed(vector_of(moved["vector"]), q.grad.tolist(), decimals=3)
+    assert_printed(vector_of(moved["vector"]), q.grad.tolist(), decimals=3)
     after = (q - 10 * q.grad).detach()
     assert before["squared norm"] == "25.00"
     assert longer["squared norm"] == f"{(after @ after).item():.2f}"
-    printed(vector_of(longer["vector"]), after.tolist(), decimals=3)
+    assert_printed(vector_of(longer["vector"]), after.tolist(), decimals=3)
     assert after @ after >= 25
 
 

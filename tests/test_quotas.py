@@ -10,7 +10,7 @@ import pytest
 
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render.cards import GLYPHS
 from tests.conftest import ROOT
 from tests.quotas import find_glyph_faults, find_missing
@@ -24,10 +24,10 @@ def test_a_chapter_has_what_every_chapter_has(slug: str) -> None:
     """One that the navigation does not list yet is only told."""
     page = read_page(ROOT / "docs" / "en" / f"{slug}.md", ROOT)
     if found := find_missing(page):
-        told = "\n  ".join([f"{page.path} is not a chapter yet:", *found])
-        if slug in settings(ROOT).order:
-            pytest.fail(told, pytrace=False)
-        warnings.warn(told, stacklevel=1)
+        described = "\n  ".join([f"{page.path} is not a chapter yet:", *found])
+        if slug in read_settings(ROOT).order:
+            pytest.fail(described, pytrace=False)
+        warnings.warn(described, stacklevel=1)
 
 
 def test_the_gallery_has_a_glyph_too() -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from attention_docs.running.result import Drawing, Result
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render.reading_time import Length, measure
-from tests.conftest import BUILT, ROOT, folder_of, tree_of
-from tests.mini import Project
+from tests.conftest import BUILT, ROOT, find_page_folder, parse_html
+from tests.fixture_project import FixtureProject
 
 LISTING = """# --8<-- [start:shown]
 one = 1
@@ -204,7 +204,7 @@ def test_a_failed_block_shows_nothing(make_page: Any) -> None:
     assert measure(make_page(), RESULTS[:1]).output_lines == 3
 
 
-def test_minutes_stand_above_the_title_and_in_sentences(project: Project) -> None:
+def test_minutes_stand_above_the_title_and_in_sentences(project: FixtureProject) -> None:
     """In the small project, whose two pages take a minute each."""
     project.edit("mkdocs.yml", "  - weights.md\n", '  - "Part 1: All":\n      - weights.md\n')
     for lang in ("en", "zh"):
@@ -213,14 +213,14 @@ def test_minutes_stand_above_the_title_and_in_sentences(project: Project) -> Non
     project.stamp()
     done = project.build()
     assert done.returncode == 0, done.stderr
-    assert '<p class="opening">Part 1 · Chapter 1 · 1 minute</p>' in project.html("weights")
+    assert '<p class="opening">Part 1 · Chapter 1 · 1 minute</p>' in project.read_html("weights")
     numbers = json.loads(project.read("site/numbers.json"))
     texts = [one["text"] for one in numbers["records"] if "site." in one.get("expression", "")]
     assert texts == ["1"] * 4
     assert numbers["reading"]["path"] == ["weights"]
     project.edit("docs/en/index.md", 'minutes["weights"]', 'minutes["none"]', both=True)
     fault = "site.minutes: none is not a chapter of the navigation"
-    assert project.faults() == [
+    assert project.find_faults() == [
         f"docs/{lang}/index.md:{line}: {fault}" for lang, line in (("en", 12), ("zh", 15))
     ]
 
@@ -236,10 +236,12 @@ def test_every_chapter_shows_its_minutes_and_the_home_page_their_sum(
     reading = numbers_json["reading"]
     minutes = {slug: one["minutes"] for slug, one in reading["chapters"][lang].items()}
     for slug, number in minutes.items():
-        (opening,) = tree_of(folder_of(site, lang, slug) / "index.html").find_class("opening")
+        (opening,) = parse_html(find_page_folder(site, lang, slug) / "index.html").find_class(
+            "opening"
+        )
         wanted = f"{number} minutes" if lang == "en" else f"{number} 分"
         assert wanted in opening.text_content()
-    home = tree_of(folder_of(site, lang, "index") / "index.html")
+    home = parse_html(find_page_folder(site, lang, "index") / "index.html")
     cards = home.xpath('//h3[@id="part-1"]/following-sibling::*[1]//*[@class="minutes"]')
     shown = [int(card.text_content().split()[0]) for card in cards]
     assert shown == [minutes[slug] for slug in reading["path"]]
@@ -248,7 +250,7 @@ def test_every_chapter_shows_its_minutes_and_the_home_page_their_sum(
 
 
 @pytest.mark.site
-@pytest.mark.parametrize("slug", settings(ROOT).navigation.chapters)
+@pytest.mark.parametrize("slug", read_settings(ROOT).navigation.chapters)
 def test_the_lengths_are_those_of_the_finished_page(
     site: Path, numbers_json: dict[str, Any], slug: str
 ) -> None:
@@ -275,7 +277,9 @@ def test_the_lengths_are_those_of_the_finished_page(
 
 def open_line(site: Path, lang: str, slug: str) -> Any:
     """What stands open of a page, up to its exercises."""
-    article = deepcopy(tree_of(folder_of(site, lang, slug) / "index.html").find(".//article"))
+    article = deepcopy(
+        parse_html(find_page_folder(site, lang, slug) / "index.html").find(".//article")
+    )
     for one in article.xpath(".//details[not(@open)]|.//*[contains(@class, 'exercise')]|.//script"):
         one.drop_tree()
     inside = False

@@ -14,7 +14,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.reader import parsed, read_page
+from attention_docs.site.read.reader import parse_page, read_page
 from attention_docs.site.render import citations
 from tests.conftest import LANGUAGES, ROOT, each_language
 
@@ -74,13 +74,13 @@ def of_pages(paths: Iterable[Path], change: tuple[str, str] = ("", "")) -> Itera
     for path in paths:
         text = path.read_text(encoding="utf-8").replace(*change) if change[0] else None
         name = path.relative_to(ROOT).as_posix()
-        page = read_page(path, ROOT) if text is None else parsed(Page(name, text), ROOT)
-        for item in citations.items(page):
-            for address, label, _ in citations.cited(citations.split(item)[0]):
+        page = read_page(path, ROOT) if text is None else parse_page(Page(name, text), ROOT)
+        for item in citations.list_sources(page):
+            for address, label, _ in citations.parse_works(citations.split_citation(item)[0]):
                 if said := LABEL.match(label):
                     title = re.split("[,，]", said["rest"])[0]
                     work = address if address.startswith("http") else title
-                    place = f"{name}:{page.line_of(item)}"
+                    place = f"{name}:{page.find_line(item)}"
                     yield Citation(place, *surnames(said["names"]), said["year"], work)
 
 
@@ -88,8 +88,8 @@ def titles(paths: Iterable[Path]) -> dict[str, str]:
     """The works that pages list under their sources, by their titles in small letters."""
     found = {}
     for path in paths:
-        for item in citations.items(read_page(path, ROOT)):
-            for address, label, _ in citations.cited(citations.split(item)[0]):
+        for item in citations.list_sources(read_page(path, ROOT)):
+            for address, label, _ in citations.parse_works(citations.split_citation(item)[0]):
                 link = citations.LINK.search(label)
                 if link or (said := LABEL.match(label)):
                     title = link["text"] if link else re.split("[,，]", said["rest"])[0]
@@ -167,9 +167,9 @@ def test_another_year_or_author_is_seen(
         paths = [path for path in PAGES if f"/{lang}/" in str(path)]
         assert any(old in path.read_text(encoding="utf-8") for path in paths)
         listed += of_pages(paths, (old, old.replace(*changed)))
-    told = conflicts(listed, named)
-    assert told
-    assert all(changed[0] in one and changed[1] in one for one in told)
+    described = conflicts(listed, named)
+    assert described
+    assert all(changed[0] in one and changed[1] in one for one in described)
 
 
 # --- shapes

@@ -18,7 +18,7 @@ import torch
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
 from tests.conftest import ROOT, report
-from tests.faults import modules
+from tests.faults import list_modules
 from tests.refusals import MASKED, Row, a, at_least_one, kind, value, whole
 from tests.refusals_model import MODELS
 
@@ -713,7 +713,7 @@ def test_good_input_is_taken_and_left_alone(row: Row) -> None:
     np.testing.assert_equal(_plain(row.good), _plain(before))
 
 
-def public(module: str) -> list[str]:
+def list_public(module: str) -> list[str]:
     """The functions of a module, and the classes that say what they raise."""
     tree = ast.parse((ROOT / "attention_docs" / module).read_text("utf-8"))
     inner = "nn" if module.startswith("nn/") else module.removesuffix(".py")
@@ -743,7 +743,7 @@ REFUSE_NOTHING = {
 
 
 def test_every_public_function_is_in_the_table() -> None:
-    found = {name for module in modules() for name in public(module)}
+    found = {name for module in list_modules() for name in list_public(module)}
     found = {name for name in found if name.split(".")[0] not in ELSEWHERE}
     rows = {row.name for row in ROWS}
     report(

@@ -21,7 +21,7 @@ from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE
 from tests.conftest import PAGES, ROOT
 from tests.derivations import Names
 from tests.result_names import RESULTS
-from tests.tex import DROPPED, chains, holds, lines, sides, value
+from tests.tex import DROPPED, compute_side, is_satisfied, split_chains, split_lines, split_sides
 
 SEEDS = range(6)
 SYMBOL = r"(?:\\(?:bar|hat|tilde|mathbf) *)?(?:d?[A-Za-z]|\\[A-Za-z]+)"
@@ -54,9 +54,9 @@ def judged(text: str, names: Names) -> tuple[list[str], list[str]]:
     unread, wrong = [], []
     worth, truth = iter(names.get("worth", ())), iter(names.get("truth", ()))
     for tex in claims(text):
-        for chain in chains(lines(tex)[0]):
-            parts = sides(chain)
-            values = [value(tokens, names) for _, tokens in parts]
+        for chain in split_chains(split_lines(tex)[0]):
+            parts = split_sides(chain)
+            values = [compute_side(tokens, names) for _, tokens in parts]
             known = all(isinstance(one, int | float | np.ndarray | np.number) for one in values)
             wanted: Any = next(truth, True) if len(parts) > 1 else next(worth, None)
             if not known or wanted is None:
@@ -73,14 +73,14 @@ def judged(text: str, names: Names) -> tuple[list[str], list[str]]:
 def stands(parts: list[tuple[str, list[str]]], values: list[Any]) -> bool:
     """Whether each relation between two sides holds."""
     relations = [relation for relation, _ in parts[1:]]
-    return all(map(holds, relations, values, values[1:], [1e-2] * len(relations)))
+    return all(map(is_satisfied, relations, values, values[1:], [1e-2] * len(relations)))
 
 
 def same(got: Any, wanted: Any) -> bool:
     """Whether a formula comes to what it is worth, which may be an approximation."""
     if isinstance(wanted, type(pytest.approx(0))):
         return bool(got == wanted)
-    return holds("=", got, wanted, 0)
+    return is_satisfied("=", got, wanted, 0)
 
 
 def names_of(box: str, seed: int) -> Names:
@@ -95,8 +95,10 @@ def test_the_formulas_of_a_result_hold(box: str) -> None:
     for seed in SEEDS:
         unread, wrong = judged(one.text, names_of(box, seed))
         assert not wrong
-        told = "is not computed: give it a meaning in tests/result_names.py, or say `uncomputed`"
-        assert reason or not unread, f"{unread[0]} {told}"
+        described = (
+            "is not computed: give it a meaning in tests/result_names.py, or say `uncomputed`"
+        )
+        assert reason or not unread, f"{unread[0]} {described}"
     assert (reason == "words") is words, f"{box}: without a formula, and only then, say `words`"
     assert not reason or words or unread, f"{box} says `uncomputed`, and all of it is computed"
 

@@ -15,8 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import scaling
-from tests.conftest import each_language, tree_of
-from tests.exact import dot, holds, jacobian, norm, pm, printed, printed_e, softmax
+from tests.conftest import each_language, parse_html
+from tests.exact import (
+    agrees_within_error,
+    assert_printed,
+    assert_printed_e,
+    dot,
+    jacobian,
+    norm,
+    parse_plus_minus,
+    softmax,
+)
 
 WIDTHS = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
 DIVISORS = ["1", "√d_k", "d_k"]
@@ -56,12 +65,12 @@ def fractions(chapter, block):
 
 def intervals(chapter, block, name):
     """The `value ± error` in each cell of a column."""
-    return [pm(row[name])[0] for row in chapter.table(block)]
+    return [parse_plus_minus(row[name])[0] for row in chapter.table(block)]
 
 
-def drawn(chapter, block):
+def read_figure(chapter, block):
     """What the figure of a block says in words."""
-    return next(tree_of(chapter.html).get_element_by_id(block).iter("svg")).get("aria-label")
+    return next(parse_html(chapter.html).get_element_by_id(block).iter("svg")).get("aria-label")
 
 
 # ---------------------------------------------------------------- the package
@@ -155,12 +164,12 @@ def test_example(page, lang):
     assert shown == "[1, 1, 1, 5]"
     by_root = [softmax([1, 1, 1, 5], mpmath.sqrt(d_k)) for d_k in (1, 4, 16, 64)]
     assert said.pop(2) == "64"  # the size itself, within the root
-    printed([float(v) for v in said], [by_root[i][3] for i in (0, 1, 3)])
+    assert_printed([float(v) for v in said], [by_root[i][3] for i in (0, 1, 3)])
     # Typed from seed 001: softmax of [1, 1, 1, 5].
     assert said[0] == "0.9479"
-    told = drawn(chapter, "out-example")
-    bars = [float(x) for x in re.findall(r"0\.\d{4}", told)]
-    printed(bars, [w[i] for i in (0, 3) for w in by_root])
+    described = read_figure(chapter, "out-example")
+    bars = [float(x) for x in re.findall(r"0\.\d{4}", described)]
+    assert_printed(bars, [w[i] for i in (0, 3) for w in by_root])
     assert bars[0] == 0.0174
 
 
@@ -263,8 +272,8 @@ def test_simulation(page):
     both = (intervals(chapter, "simulate-table", name) for name in ("expectation", "variance"))
     hits = 0
     for d, mean, variance in zip(WIDTHS, *both, strict=True):
-        assert holds(mean, 0)
-        assert holds(variance, d)
+        assert agrees_within_error(mean, 0)
+        assert agrees_within_error(variance, d)
         hits += abs(variance[0] - d) <= variance[1]
         # The error itself: the fourth moment of q·k is 3d² + 6d for normal components.
         widths = 1.96 * math.sqrt(d / 10_000), 1.96 * math.sqrt((2 * d * d + 6 * d) / 10_000)
@@ -280,8 +289,8 @@ def test_general_by_simulation(page):
     assert [chapter.column(block, name) for name in "μσ"] == [[0, 1], [2, 1]]
     assert chapter.column(block, "by the formula") == [1024, 192]  # 64·4·4, 64·(1 + 1 + 1)
     first, second = intervals(chapter, block, "variance, simulated")
-    assert holds(first, 1024)
-    assert holds(second, 192)
+    assert agrees_within_error(first, 1024)
+    assert agrees_within_error(second, 192)
 
 
 @pytest.mark.site
@@ -290,7 +299,7 @@ def test_distributions(page):
     names = ["normal", "uniform", "−1 or 1", "Laplace", "exponential − 1"]
     assert chapter.names("distributions") == names
     for interval in intervals(chapter, "distributions", "variance"):
-        assert holds(interval, 64)
+        assert agrees_within_error(interval, 64)
         assert interval[1] < 2.5
     lopsided = {Fraction(-1, 2): Fraction(4, 5), Fraction(2): Fraction(1, 5)}
     wanted = [[d, *moments(independent(free(lopsided, d), free(lopsided, d)))] for d in range(1, 5)]
@@ -329,9 +338,9 @@ def test_dropped(page):
 @pytest.mark.site
 def test_initialisation(page):
     (row,) = page("en", "scaling").table("initialisation")
-    (mean,), (variance,) = pm(row["expectation"]), pm(row["variance"])
-    assert holds(mean, 0)
-    assert holds(variance, 16)
+    (mean,), (variance,) = parse_plus_minus(row["expectation"]), parse_plus_minus(row["variance"])
+    assert agrees_within_error(mean, 0)
+    assert agrees_within_error(variance, 16)
     assert variance[1] < 1
 
 
@@ -357,14 +366,14 @@ def test_layernorm(page):
     assert fractions(chapter, "layernorm") == wanted
     block = "layernorm-simulation"
     assert chapter.column(block, "dₖ") == [4, 16]
-    printed(chapter.column(block, "dₖ² / (dₖ − 1)"), [d * d / (d - 1) for d in (4, 16)], 3)
+    assert_printed(chapter.column(block, "dₖ² / (dₖ − 1)"), [d * d / (d - 1) for d in (4, 16)], 3)
     one = intervals(chapter, block, "q after LayerNorm")
     both = intervals(chapter, block, "q and k after LayerNorm")
     for d, of_one, of_both in zip((4, 16), one, both, strict=True):
-        assert holds(of_both, d * d / (d - 1))
-        assert holds(of_one, d)
+        assert agrees_within_error(of_both, d * d / (d - 1))
+        assert agrees_within_error(of_one, d)
         # At d_k = 4 the simulation tells d²/(d - 1) from d.
-        assert d > 4 or not holds(of_both, d)
+        assert d > 4 or not agrees_within_error(of_both, d)
 
 
 # --- what the division does to the weights: every interval against integrals
@@ -414,7 +423,7 @@ def largest_first(shares):
     return torch.special.ndtri(top * torch.cat([torch.ones_like(top), shares[:, 1:]], -1))
 
 
-def measured(scores, divisor=1):
+def measure_weights(scores, divisor=1):
     """The measures of the weights, a few rows at a time: they stay in the processor's cache."""
     parts = (measures(torch.softmax(part / divisor, -1)) for part in scores.split(20_000))
     return [torch.cat(each) for each in zip(*parts, strict=True)]
@@ -427,7 +436,7 @@ def integrals(d):
     scores = lengths(d, shares[:, :1]) * largest_first(shares[:, 1:])
     found = {}
     for name, divisor in zip(DIVISORS, (1, math.sqrt(d), d), strict=True):
-        found[name] = [(m.mean().item(), m.std().item()) for m in measured(scores, divisor)]
+        found[name] = [(m.mean().item(), m.std().item()) for m in measure_weights(scores, divisor)]
     return found
 
 
@@ -457,7 +466,7 @@ def saturation_table(chapter):
     found = {}
     for row in chapter.table("saturation-table"):
         cells = [row[name] for name in ("largest weight", "entropy", "norm of the Jacobian")]
-        found[int(row["dₖ"].replace(",", "")), row["divisor"]] = pm(" ".join(cells))
+        found[int(row["dₖ"].replace(",", "")), row["divisor"]] = parse_plus_minus(" ".join(cells))
     assert list(found) == list(itertools.product(WIDTHS, DIVISORS))
     return found
 
@@ -491,12 +500,12 @@ def test_saturation(page):
     assert [found[d, "1"][0][0] for d in WIDTHS] == sorted(found[d, "1"][0][0] for d in WIDTHS)
 
     # What sentences say is what the table says.
-    said = [pm(v)[0] for v in chapter.values("result-weights")]
+    said = [parse_plus_minus(v)[0] for v in chapter.values("result-weights")]
     assert said == [found[d, name][0] for name in ("√d_k", "1", "d_k") for d in (64, 1024)]
-    assert pm(chapter.values("scaling")[0])[0] == found[512, "1"][0]
+    assert parse_plus_minus(chapter.values("scaling")[0])[0] == found[512, "1"][0]
     jacobians = [found[1024, name][2] for name in DIVISORS]
-    assert [pm(v)[0] for v in chapter.values("saturation-table")[1:]] == jacobians
-    assert [pm(v)[0] for v in chapter.values("saturation")[6:8]] == jacobians[:2]
+    assert [parse_plus_minus(v)[0] for v in chapter.values("saturation-table")[1:]] == jacobians
+    assert [parse_plus_minus(v)[0] for v in chapter.values("saturation")[6:8]] == jacobians[:2]
     assert chapter.values("saturation-table")[0] == "2017"
 
 
@@ -505,7 +514,7 @@ def test_saturation(page):
 def test_intervals_hold_the_truth_as_often_as_they_should(d, name):
     """400 experiments such as the page's, smaller: about 95 % of their intervals hold the truth."""
     divisor = {"1": 1, "d_k": d}[name]
-    each = measured(competitions(d, 400 * 400, 99), divisor)
+    each = measure_weights(competitions(d, 400 * 400, 99), divisor)
     for measure, (truth, deviation) in zip(each, integrals(d)[name], strict=True):
         # All of them together find a truth that is wrong by a hundredth of a standard deviation.
         assert abs(measure.mean().item() - truth) < 4 * deviation / 400
@@ -520,14 +529,14 @@ def test_slider(page, lang):
     """Each frame says the means of the table, and its rows of weights are of the same draw."""
     chapter = page(lang, "scaling")
     table = saturation_table(page("en", "scaling"))
-    frames = tree_of(chapter.html).get_element_by_id("out-slider").find_class("frame")
+    frames = parse_html(chapter.html).get_element_by_id("out-slider").find_class("frame")
     assert len(frames) == 9
     for frame, d in zip(frames, WIDTHS, strict=True):
-        told = pm(frame.find(".//figcaption").text_content())
-        assert told == [table[d, name][0] for name in DIVISORS]
+        described = parse_plus_minus(frame.find(".//figcaption").text_content())
+        assert described == [table[d, name][0] for name in DIVISORS]
         *weights, spread = (svg.get("aria-label") for svg in frame.iter("svg"))
         assert spread.count("32008") == 2
-        for text, (mean, _) in zip(weights, told, strict=True):
+        for text, (mean, _) in zip(weights, described, strict=True):
             row = [float(x) for x in re.findall(r"\d\.\d\d", text)]
             assert len(row) == 8
             assert row == sorted(row, reverse=True)
@@ -590,7 +599,7 @@ def test_gradient(page):
     for row, (d, name) in zip(chapter.table("gradient"), keys, strict=True):
         assert (row["dₖ"].replace(",", ""), row["divisor"]) == (str(d), name)
         cells = [row[one] for one in names]
-        found[d, name] = pm(" ".join(cells)) + [(0.0, 0.0)] * (cells[2] == "0")
+        found[d, name] = parse_plus_minus(" ".join(cells)) + [(0.0, 0.0)] * (cells[2] == "0")
         # Whole vectors give the largest weights of the table; the rest are integrals, too.
         norms = slopes(d)[name]
         largest, below = integrals(d)[name][0][0], (norms < 0.01).double()
@@ -606,7 +615,7 @@ def test_gradient(page):
     assert stuck[2] > 0.5
     assert found[1024, "1"][1][0] > 1
     assert {found[d, "√d_k"][2] for d in (4, 64, 1024)} == {(0.0, 0.0)}
-    said = [pm(v)[0] for v in chapter.values("gradient")]
+    said = [parse_plus_minus(v)[0] for v in chapter.values("gradient")]
     keys = [(1024, "1", 1), (1024, "1", 2), (1024, "√d_k", 1), (64, "d_k", 1), (1024, "d_k", 1)]
     assert said == [found[d, name][which] for d, name, which in keys]
 
@@ -629,7 +638,7 @@ def test_vanish(page):
             torch.ones(64, dtype=torch.float64),
         )
         exact = norm([x for row in jacobian(softmax(scores, divisor)) for x in row])
-        printed_e([size, slope], [exact, by_query.norm().item()])
+        assert_printed_e([size, slope], [exact, by_query.norm().item()])
     raw_16, by_root_16, raw_2, by_root_2 = slopes
     assert raw_16 < 1e-4 * by_root_16  # the claim is true here
     assert raw_2 > 2 * by_root_2  # and false here
@@ -639,7 +648,7 @@ def test_vanish(page):
 
     grown = [x for row in jacobian(softmax([0, 0, 0, 16])) for x in row]
     assert chapter.vectors("vanish-again", "scores after the division") == [[0, 0, 0, 16]]
-    printed_e(chapter.column("vanish-again", "norm of the Jacobian"), [norm(grown)])
+    assert_printed_e(chapter.column("vanish-again", "norm of the Jacobian"), [norm(grown)])
 
 
 @pytest.mark.site
@@ -695,8 +704,8 @@ def test_t5(page):
     chapter = page("en", "scaling")
     exact, simulated = chapter.table("t5")
     assert list(exact.values()) == ["exact, dₖ = 64", "1/64", "1", "1"]
-    (interval,) = pm(simulated["Var(q·k)"])
-    assert holds(interval, 1)
+    (interval,) = parse_plus_minus(simulated["Var(q·k)"])
+    assert agrees_within_error(interval, 1)
     assert interval[1] < 0.1
     assert 64 * Fraction(512, 512 * 64) * Fraction(512, 512) == 1
 
@@ -750,7 +759,7 @@ def test_exercises(page):
 
     assert chapter.column("exercise-unit", "dₖ") == [4, 64]
     for interval in intervals(chapter, "exercise-unit", "dₖ · Var(q·k)"):
-        assert holds(interval, 1)
+        assert agrees_within_error(interval, 1)
         assert interval[1] < 0.05
 
     # q = (a, a + b, c) and k = (d, e, 2d + f) for six coins.

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
-from tests.conftest import number_of, tries, vector_of
+from tests.conftest import parse_number, scale_examples, vector_of
 from tests.exact import W_KEY, W_QUERY, X, norm, product, rank, softmax, transpose
 from tests.exact import dot as dot_
 
@@ -31,7 +31,7 @@ def examples(count: int, **more: st.SearchStrategy[Any]) -> Callable[[Any], Any]
     """Run a test with random seeds and `count` sizes, no two of them equal."""
     sizes = st.lists(st.integers(1, 9), min_size=count, max_size=count, unique=True)
     drawn = given(seed=st.integers(0, 2**31), sizes=sizes, **more)
-    return lambda test: tries(50)(drawn(test))
+    return lambda test: scale_examples(50)(drawn(test))
 
 
 def normal(seed: int, *shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
@@ -434,11 +434,11 @@ def test_choose(chapter: Any) -> None:
             frame.find_all("svg"), (scores, [softmax(one) for one in scores]), strict=True
         ):
             drawn = re.findall(r"−?\d+\.\d{4}", drawing["aria-label"])
-            assert [number_of(x) for x in drawn] == shown(rows).ravel().tolist()
+            assert [parse_number(x) for x in drawn] == shown(rows).ravel().tolist()
     first = [np.argmax([float(x) for x in softmax(scores[0])]) for scores in wanted]
     assert first == [0, 0, 1, 1, 1, 1]
-    told = ", ".join(f"{x:.4f}" for x in shown(softmax(flat[0])))
-    assert chapter.values("choose") == [f"[{told}]"]
+    described = ", ".join(f"{x:.4f}" for x in shown(softmax(flat[0])))
+    assert chapter.values("choose") == [f"[{described}]"]
 
 
 @pytest.mark.site
@@ -488,7 +488,7 @@ def test_additive(chapter: Any) -> None:
     expected = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
     tanh_1, tanh_2 = mpmath.tanh(1), mpmath.tanh(2)
     assert expected[0] == pytest.approx([0, 3 * tanh_2, tanh_1 - 2 * tanh_2])  # by hand
-    by_hand = [number_of(line["score"].split(" = ")[-1]) for line in chapter.table("additive")]
+    by_hand = [parse_number(line["score"].split(" = ")[-1]) for line in chapter.table("additive")]
     assert (by_hand == shown(expected[0])).all()
     left, right = product(QUERIES, ADD_Q)[0], product(KEYS, ADD_K)
     assert (chapter.array("additive") == left).all()

@@ -1,4 +1,4 @@
-"""A language made from another one in a second script: Traditional Chinese in the words of Taiwan.
+"""A language converted into a second script: Traditional Chinese in the words of Taiwan.
 
 What is right is written here by hand, not by OpenCC; that a row stays a row is read off the English
 pages, which no table converts.
@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
+from attention_docs.locales import read_locale
 from attention_docs.site.build import Build
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.script import SEVERAL, opencc, read_script
+from attention_docs.site.read.script_converter import AMBIGUOUS, load_opencc, read_converter
 from attention_docs.site.read.syntax import CODE_SPAN
-from attention_docs.words import words
-from tests.conftest import BUILT, ROOT, SLUGS, folder_of, written
-from tests.mini import WEIGHTS, Project, ran
-from tests.test_search import found
+from tests.conftest import BUILT, ROOT, SLUGS, find_page_folder, read_project
+from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks
+from tests.test_search import search
 
-HANT = read_script(ROOT, "zh-hant")
+HANT = read_converter(ROOT, "zh-hant")
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
 
 
@@ -53,7 +53,7 @@ CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"
 )
 def test_words_of_the_field(simplified: str, traditional: str) -> None:
     assert HANT(simplified) == traditional
-    assert not HANT.open(simplified)
+    assert not HANT.find_unconverted(simplified)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_words_of_the_field(simplified: str, traditional: str) -> None:
     ],
 )
 def test_rows_columns_and_lines(simplified: str, english: str, traditional: str) -> None:
-    assert HANT.line(simplified, english) == (traditional, [])
+    assert HANT.convert_line(simplified, english) == (traditional, [])
 
 
 # Terms that are called otherwise in Taiwan, and other words that have no character in common.
@@ -141,8 +141,8 @@ def wrong_entries(table: dict[str, dict[str, str]]) -> list[str]:
             plain, said = (one.strip(" 的，。") for one in (word, answer))
             if name in {"axes", "rows"}:
                 axes = [AXES_OF_WORD.get(one) for one in NO_AXIS.sub("", word)]
-                told = [AXES_OF_ANSWER.get(one) for one in NO_AXIS.sub("", answer)]
-                right = [*filter(None, axes)] == [*filter(None, told)]
+                report = [AXES_OF_ANSWER.get(one) for one in NO_AXIS.sub("", answer)]
+                right = [*filter(None, axes)] == [*filter(None, report)]
             elif name == "terms":
                 right = answer in own or AGREED.get(plain) == said
             else:
@@ -156,7 +156,7 @@ def wrong_entries(table: dict[str, dict[str, str]]) -> list[str]:
 
 def converted(word: str) -> set[str]:
     """A word in traditional characters: plain, and as Taiwan writes and says it."""
-    return {opencc(name)(word) for name in ("s2t", "s2tw", "s2twp")}
+    return {load_opencc(name)(word) for name in ("s2t", "s2tw", "s2twp")}
 
 
 def test_a_word_is_answered_by_its_own_characters_or_by_an_agreed_word() -> None:
@@ -181,13 +181,13 @@ def test_an_exchanged_word_is_seen(name: str, word: str, answer: str) -> None:
     table["terms"] = {"查询": "查詢", "键": "鍵", "均值": "平均值"}
     assert wrong_entries(table) == []
     table[name] = {**table[name], word: answer}
-    (told,) = wrong_entries(table)
-    assert told.startswith(f'docs/zh-hant.toml: [{name}] "{word}" = "{answer}", wanted ')
+    (report,) = wrong_entries(table)
+    assert report.startswith(f'docs/zh-hant.toml: [{name}] "{word}" = "{answer}", wanted ')
 
 
 def test_code_values_and_addresses_stay() -> None:
     line = "值 {{ 权重[0]:.2f }} 见[掩码](masking.md#掩码)，`掩码 = 1`，https://a.org/掩码"
-    assert HANT.line(line, "")[0] == (
+    assert HANT.convert_line(line, "")[0] == (
         "值 {{ 权重[0]:.2f }} 見[遮罩](masking.md#掩码)，`掩码 = 1`，https://a.org/掩码"
     )
 
@@ -214,18 +214,18 @@ def test_code_values_and_addresses_stay() -> None:
         ("打印机和U盘", "", "in Taiwan"),
     ],
 )
-def test_a_word_without_an_answer_is_told(text: str, english: str, message: str) -> None:
-    (told, *_) = HANT.line(text, english)[1]
-    assert message in told
-    assert "docs/zh-hant.toml" in told
+def test_a_word_without_an_answer_is_reported(text: str, english: str, message: str) -> None:
+    (report, *_) = HANT.convert_line(text, english)[1]
+    assert message in report
+    assert "docs/zh-hant.toml" in report
 
 
 def test_every_character_with_several_forms_is_known() -> None:
     """Of OpenCC's own dictionary; a later version may know more."""
-    assert {"干", "发", "后", "复", "系", "面", "里", "台", "制", "了"} <= SEVERAL
-    assert len(SEVERAL) == 276
-    assert all(len(char) == 1 for char in HANT.usual)
-    assert HANT.usual.keys() <= SEVERAL
+    assert {"干", "发", "后", "复", "系", "面", "里", "台", "制", "了"} <= AMBIGUOUS
+    assert len(AMBIGUOUS) == 276
+    assert all(len(char) == 1 for char in HANT.characters)
+    assert HANT.characters.keys() <= AMBIGUOUS
 
 
 # --- the pages of the site, before they are made into HTML ----------------------------------------
@@ -233,8 +233,8 @@ def test_every_character_with_several_forms_is_known() -> None:
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, dict[str, Page]]:
-    assert not written().failures, "\n".join(map(str, written().failures))
-    return written().pages
+    assert not read_project().failures, "\n".join(map(str, read_project().failures))
+    return read_project().pages
 
 
 ROW = {"列": re.compile(r"\brows?\b", re.I), "行": re.compile(r"\b(?:columns?|lines?)\b", re.I)}
@@ -245,7 +245,7 @@ NEITHER = re.compile(
 )
 
 
-def axes(text: str) -> Iterator[tuple[str, str]]:
+def list_axis_words(text: str) -> Iterator[tuple[str, str]]:
     """Every word for a row, a column or a line in a Traditional text, with what is around it."""
     text = NEITHER.sub(lambda word: "〇" * len(word[0]), CODE_SPAN.sub("", text))
     for sign in re.finditer("[行列]", text):
@@ -266,7 +266,7 @@ def test_every_row_is_a_row_in_english(pages: dict[str, dict[str, Page]]) -> Non
     for slug, page in pages["zh-hant"].items():
         for ours, theirs in zip(page.passages, pages["en"][slug].passages, strict=True):
             english = f"{theirs.title} {CODE_SPAN.sub('', theirs.text)}"
-            for sign, around in axes(f"{ours.title} {ours.text}"):
+            for sign, around in list_axis_words(f"{ours.title} {ours.text}"):
                 said = ROW[sign].search(english)
                 other = ROW["行" if sign == "列" else "列"].search(english)
                 if other and not said and not any(one in around for one in READ):
@@ -274,7 +274,7 @@ def test_every_row_is_a_row_in_english(pages: dict[str, dict[str, Page]]) -> Non
     assert not wrong, "\n".join(wrong)
 
 
-def test_a_made_page_is_its_origin_but_for_words(
+def test_a_converted_page_is_its_origin_but_for_words(
     pages: dict[str, dict[str, Page]],
 ) -> None:
     for slug, page in pages["zh-hant"].items():
@@ -285,8 +285,8 @@ def test_a_made_page_is_its_origin_but_for_words(
         assert [v.expression for v in page.values] == [v.expression for v in origin.values]
         for ours, theirs in zip(page.passages, origin.passages, strict=True):
             assert (ours.id, ours.options, ours.line) == (theirs.id, theirs.options, theirs.line)
-            assert ours.displays() == theirs.displays()
-            assert ours.numerals() == theirs.numerals()
+            assert ours.find_displays() == theirs.find_displays()
+            assert ours.count_numerals() == theirs.count_numerals()
 
 
 # --- the built site -------------------------------------------------------------------------------
@@ -300,18 +300,18 @@ MAINLAND = re.compile(
 ALLOWED = ("glossary",)
 
 
-def simplified(text: str) -> list[str]:
+def find_simplified(text: str) -> list[str]:
     """What is written in characters that only the mainland has."""
-    from attention_docs.site.read.script import opencc
+    from attention_docs.site.read.script_converter import load_opencc
 
-    chars = set(re.findall("[\u3400-\u9fff]", text)) - SEVERAL
+    chars = set(re.findall("[\u3400-\u9fff]", text)) - AMBIGUOUS
     known = "".join(sorted(chars))
-    made = opencc("s2tw")("\n".join(known)).splitlines()
+    made = load_opencc("s2tw")("\n".join(known)).splitlines()
     other = [char for char, one in zip(known, made, strict=True) if char != one]
     return [text[max(0, (at := text.find(c)) - 5) : at + 5] for c in other]
 
 
-def spoken(path: Path) -> str:
+def read_all_text(path: Path) -> str:
     """All that a file says, code included."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".html":
@@ -324,7 +324,7 @@ def spoken(path: Path) -> str:
 @pytest.mark.site
 def test_nothing_of_the_third_language_is_in_the_first_script(site: Path) -> None:
     """Neither prose nor navigation, captions, alternative texts, comments, buttons, copies."""
-    files = [folder_of(site, "zh-hant", slug) / "index.html" for slug in SLUGS]
+    files = [find_page_folder(site, "zh-hant", slug) / "index.html" for slug in SLUGS]
     for path in [
         *files,
         *site.glob("zh-hant/**/*.md"),
@@ -332,8 +332,8 @@ def test_nothing_of_the_third_language_is_in_the_first_script(site: Path) -> Non
         *site.glob("listings/zh-hant/*"),
         *site.glob("live/zh-hant/*"),
     ]:
-        text = spoken(path)
-        assert not simplified(text), path
+        text = read_all_text(path)
+        assert not find_simplified(text), path
         if path.suffix == ".md" and path.parent.name not in ALLOWED:
             assert not MAINLAND.findall(text), path
 
@@ -380,7 +380,7 @@ def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
     ],
 )
 def test_either_script_finds_the_page(lang: str, query: str, slug: str, site: Path) -> None:
-    pages = [group[0]["location"].split("/")[0] for group in found(site, lang, query)]
+    pages = [group[0]["location"].split("/")[0] for group in search(site, lang, query)]
     assert slug in pages[:3]
 
 
@@ -407,9 +407,9 @@ SHOWN = '\n```python exec="1"\n--8<-- "weights.py:figure"\n```\n\nThe shares.\n{
 
 
 @pytest.fixture
-def hant(project: Project) -> Project:
+def hant(project: FixtureProject) -> FixtureProject:
     """The small project with the third language, a figure, and prose that differs in it."""
-    project.made_language()
+    project.add_traditional_chinese()
     listing = project.read(WEIGHTS).replace("scores =", "# of a row\nscores =", 1)
     project.write(WEIGHTS, listing + FIGURE)
     strings = '[strings]\n"shares of the mask" = "掩码的份额"\n'
@@ -423,11 +423,11 @@ def hant(project: Project) -> Project:
 
 
 @pytest.mark.site
-def test_the_third_language_comes_from_the_same_run(hant: Project) -> None:
+def test_the_third_language_comes_from_the_same_run(hant: FixtureProject) -> None:
     done = hant.build(SITE_URL="https://example.org/a/", REPO_URL="https://example.org/r")
     assert done.returncode == 0, done.stderr
-    assert ran(done) == (4, 0)  # every block once
-    page = BeautifulSoup(hant.html("zh-hant/weights"), "lxml")
+    assert count_blocks(done) == (4, 0)  # every block once
+    page = BeautifulSoup(hant.read_html("zh-hant/weights"), "lxml")
     article = page.select_one("article")
     assert article
     assert "「遮罩」之後，一列裡 first weight is 0.0634" in " ".join(article.get_text().split())
@@ -448,29 +448,29 @@ def test_the_third_language_comes_from_the_same_run(hant: Project) -> None:
     hant.edit("docs/zh-hant.toml", '"掩码" = "遮罩"', '"掩码" = "掩罩"')
     done = hant.build()
     assert done.returncode == 0, done.stderr
-    assert "「掩罩」之後" in hant.html("zh-hant/weights")
-    assert "掩罩的份額" in hant.html("zh-hant/weights")
+    assert "「掩罩」之後" in hant.read_html("zh-hant/weights")
+    assert "掩罩的份額" in hant.read_html("zh-hant/weights")
 
 
-def faults(project: Project) -> str:
+def find_faults(project: FixtureProject) -> str:
     build = Build(project.root, print)
     build.read()
     return "\n".join(map(str, build.failures))
 
 
-def test_what_has_no_answer_is_told_with_file_and_line(hant: Project) -> None:
-    assert faults(hant) == ""
+def test_what_has_no_answer_is_reported_with_file_and_line(hant: FixtureProject) -> None:
+    assert find_faults(hant) == ""
     hant.edit("docs/zh/weights.md", "之后，", "之后，干燥，")
     hant.edit("docs/listings/weights.zh.toml", "一行的", "我行我素的一行的")
-    hant.edit("attention_docs/words/zh.toml", 'hint = "提示"', 'hint = "曲子"')
+    hant.edit("attention_docs/locales/zh.toml", 'hint = "提示"', 'hint = "曲子"')
     head = "| 中文 | English | 又称 | 章 | 含义 |\n|---|---|---|---|---|\n"
     row = "| 池化 | pooling | – | – | 取值。 |\n"
     hant.write("docs/zh/glossary.md", f"# t {{ #t }}\n\n{head}{row}")
-    words.cache_clear()
-    told = faults(hant)
-    assert "docs/zh/weights.md:23: “干” in" in told
-    assert "docs/listings/weights.zh.toml:2: “行” in “我行我素" in told
-    assert "docs/zh/glossary.md:7: “池化”: what is it called? Add a line to docs/zh-hant" in told
+    read_locale.cache_clear()
+    report = find_faults(hant)
+    assert "docs/zh/weights.md:23: “干” in" in report
+    assert "docs/listings/weights.zh.toml:2: “行” in “我行我素" in report
+    assert "docs/zh/glossary.md:7: “池化”: what is it called? Add a line to docs/zh-hant" in report
 
 
 @pytest.mark.parametrize(
@@ -488,14 +488,16 @@ def test_what_has_no_answer_is_told_with_file_and_line(hant: Project) -> None:
         ('from = "zh"', 'from = "de"', "from is a language of mkdocs.yml, got 'de'"),
     ],
 )
-def test_a_table_with_a_fault_is_told(hant: Project, old: str, new: str, message: str) -> None:
+def test_a_table_with_a_fault_is_reported(
+    hant: FixtureProject, old: str, new: str, message: str
+) -> None:
     hant.edit("docs/zh-hant.toml", old, new)
     with pytest.raises(Failure, match=rf"^docs/zh-hant\.toml:\d+: {message}"):
         Build(hant.root, print)
 
 
 @pytest.mark.site
-def test_a_simplified_page_that_fails_publishes_nothing(hant: Project) -> None:
+def test_a_simplified_page_that_fails_publishes_nothing(hant: FixtureProject) -> None:
     hant.edit("docs/zh/weights.md", "{{ name }}", "{{ nothing }}")
     hant.edit("docs/en/weights.md", "{{ name }}", "{{ nothing }}")
     hant.stamp()

@@ -198,7 +198,7 @@ def worker(site: Path, lang: str) -> MiniRacer:
     return engine
 
 
-def found(site: Path, lang: str, query: str) -> list[list[dict[str, Any]]]:
+def search(site: Path, lang: str, query: str) -> list[list[dict[str, Any]]]:
     """What the script answers: the results of each page, best first."""
     message = json.dumps({"type": 2, "data": query})
     answer = json.loads(worker(site, lang).eval(f"send({message})"))
@@ -209,7 +209,7 @@ def found(site: Path, lang: str, query: str) -> list[list[dict[str, Any]]]:
 
 @pytest.mark.parametrize(("lang", "query", "slug"), SEARCHES)
 def test_a_search_finds_its_page_first(lang: str, query: str, slug: str, site: Path) -> None:
-    best = found(site, lang, query)[0]
+    best = search(site, lang, query)[0]
     assert best[0]["location"].split("#")[0] == f"{slug}/"
     assert any("<mark>" in result["title"] + result["text"] for result in best)
 
@@ -220,7 +220,7 @@ def test_the_words_of_the_field_find_the_page_among_the_first_three(lang: str, s
     assert len(asked) >= 50
     missed = {}
     for query, slug in asked:
-        pages = [group[0]["location"].split("/")[0] for group in found(site, lang, query)]
+        pages = [group[0]["location"].split("/")[0] for group in search(site, lang, query)]
         if slug not in pages[:3]:
             missed[query] = slug, pages[:4]
     assert not missed
@@ -228,4 +228,4 @@ def test_the_words_of_the_field_find_the_page_among_the_first_three(lang: str, s
 
 @each_language
 def test_nonsense_finds_nothing(lang: str, site: Path) -> None:
-    assert found(site, lang, "zzzzqqqq") == []
+    assert search(site, lang, "zzzzqqqq") == []

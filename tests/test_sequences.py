@@ -22,8 +22,8 @@ from attention_docs.sequences import (
     window_parameters,
     windows,
 )
-from tests.conftest import number_of, vector_of
-from tests.exact import printed, printed_e
+from tests.conftest import parse_number, vector_of
+from tests.exact import assert_printed, assert_printed_e
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -34,7 +34,9 @@ SAYS = {"I": (1, 0), "a": (0, 1)}  # for verb, for noun
 RIGHT = ["pronoun", "verb", "determiner", "noun"]
 
 
-def asked(words: list[str], i: int, places: bool = False) -> tuple[list[Fraction], list[Fraction]]:
+def attend_by_hand(
+    words: list[str], i: int, places: bool = False
+) -> tuple[list[Fraction], list[Fraction]]:
     """Weights and output of token i: saw gives 16 to I and to a; the word before 16 times more."""
     shares = [16 if words[i] == "saw" and word in "Ia" else 1 for word in words]
     if places and i:
@@ -45,11 +47,11 @@ def asked(words: list[str], i: int, places: bool = False) -> tuple[list[Fraction
     return weights, [Fraction(one) for one in sums]
 
 
-def tagged(places: bool) -> list[list[Fraction]]:
+def tag_by_hand(places: bool) -> list[list[Fraction]]:
     """The points of the word itself, and what the average adds for verb and noun."""
     rows = []
     for i, word in enumerate(WORDS):
-        verb, noun = asked(WORDS, i, places)[1]
+        verb, noun = attend_by_hand(WORDS, i, places)[1]
         rows.append([a + b for a, b in zip(OWN[word], (0, verb, 0, noun), strict=True)])
     return rows
 
@@ -267,22 +269,22 @@ def check_averages(
     """Each row of a table holds the weights that a token gives, and its output."""
     columns = (vectors(chapter, block, name) for name in ("weights", "output (verb, noun)"))
     for (weights, output), *got in zip(wanted, *columns, strict=True):
-        printed(got[0], weights, 2)
-        printed(got[1], output, 2)
+        assert_printed(got[0], weights, 2)
+        assert_printed(got[1], output, 2)
 
 
 def check_tags(chapter, block: str, points: list[list[Fraction]], tags: list[str]) -> None:
     """Each row of a table holds the points of a token, and its tag."""
     rows = cells(chapter, block)
     assert [row[0] for row in rows] == ["I 1", "saw 2", "a 3", "saw 4"]
-    printed([[number_of(cell) for cell in row[1:5]] for row in rows], points, 2)
+    assert_printed([[parse_number(cell) for cell in row[1:5]] for row in rows], points, 2)
     assert [row[5] for row in rows] == tags
 
 
 def check_mixtures(chapter, block: str, points: list[tuple[Fraction, Fraction]]) -> None:
     """Each row of a table holds a point and the numbers that mix the corners to it."""
     assert vectors(chapter, block, "point") == [[float(one) for one in point] for point in points]
-    got = [[number_of(cell) for cell in row[1:]] for row in cells(chapter, block)]
+    got = [[parse_number(cell) for cell in row[1:]] for row in cells(chapter, block)]
     assert got == [barycentric(*point) for point in points]
 
 
@@ -297,7 +299,7 @@ def test_three_kinds(page):
     assert points[2] == "positive"
     rows = [[2 * a - b, 2 * b - a, a + b] for a, b in ((1, 0), (0, 1), (2, 2))]
     labelled = cells(chapter, "n-labels")
-    assert [[number_of(one) for one in row[1:4]] for row in labelled] == rows
+    assert [[parse_number(one) for one in row[1:4]] for row in labelled] == rows
     words = [("This", "pronoun"), ("is", "verb"), ("good", "adjective")]
     assert [(row[0], row[-1]) for row in labelled] == words
     translated = [["This is good", "C'est bien", "3", "2"], ["I saw a saw", FRENCH, "4", "5"]]
@@ -332,7 +334,7 @@ def test_window_layer(page):
         assert vectors(chapter, "windows", name) == padded[side : side + 4]
     left = [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
     parts = [left + [[0] * 4] * 2, list(OWN.values()) + [[0] * 4] * 2]
-    got = [[number_of(cell) for cell in row[1:]] for row in cells(chapter, "window-matrix")]
+    got = [[parse_number(cell) for cell in row[1:]] for row in cells(chapter, "window-matrix")]
     assert got == parts[0] + parts[1]
     assert not package.W_TAG[10:].any()
     assert chapter.values("window-run") == [
@@ -368,12 +370,12 @@ def test_average(page):
     chapter = page("en", "sequences")
     sentences = ["I also often saw", "a big old saw"]
     assert [row[0] for row in cells(chapter, "average")] == sentences
-    check_averages(chapter, "average", [asked(one.split(), 3) for one in sentences])
+    check_averages(chapter, "average", [attend_by_hand(one.split(), 3) for one in sentences])
     assert chapter.values("self-attention") == [f"{16 / 19:.2f}"]
     rows = [(n, Fraction(1, n), Fraction(16, 15 + n)) for n in (4, 20, 100)]
     assert chapter.column("mean", "n") == [row[0] for row in rows]
-    printed(chapter.column("mean", "weight in the mean"), [row[1] for row in rows], 2)
-    printed(chapter.column("mean", "weight with a share of 16"), [row[2] for row in rows], 2)
+    assert_printed(chapter.column("mean", "weight in the mean"), [row[1] for row in rows], 2)
+    assert_printed(chapter.column("mean", "weight with a share of 16"), [row[2] for row in rows], 2)
 
 
 @pytest.mark.site
@@ -385,10 +387,10 @@ def test_turned_weights(page):
     for at, caption in frames:
         shares = [4 ** (int(one) - 1) for one in at.split()]
         weights = [Fraction(one, sum(shares)) for one in shares]
-        told = [vector_of(one) for one in re.findall(r"\[[^\]]*\]", caption)]
-        assert told[0] == shares
-        printed(told[1], weights, 2)
-        printed(told[2], [weights[0], weights[2]], 2)
+        described = [vector_of(one) for one in re.findall(r"\[[^\]]*\]", caption)]
+        assert described[0] == shares
+        assert_printed(described[1], weights, 2)
+        assert_printed(described[2], [weights[0], weights[2]], 2)
         assert weights[0] + weights[2] < 1
 
 
@@ -404,15 +406,15 @@ def test_outside(page):
     assert chapter.column("corner", "share of I") == shares
     # Each of the two others has the weight w = 1 / (share + 2), and the output is [1 - 2w, w].
     distances = [sqrt(5) / (share + 2) for share in shares]
-    printed_e(chapter.column("corner", "distance"), distances, 2)
+    assert_printed_e(chapter.column("corner", "distance"), distances, 2)
 
 
 @pytest.mark.site
 def test_content_only(page):
     chapter = page("en", "sequences")
-    check_averages(chapter, "content-only", [asked(WORDS, i) for i in (1, 3)])
-    check_averages(chapter, "positions", [asked(WORDS, i, places=True) for i in (1, 3)])
-    assert asked(WORDS, 1) == asked(WORDS, 3)
+    check_averages(chapter, "content-only", [attend_by_hand(WORDS, i) for i in (1, 3)])
+    check_averages(chapter, "positions", [attend_by_hand(WORDS, i, places=True) for i in (1, 3)])
+    assert attend_by_hand(WORDS, 1) == attend_by_hand(WORDS, 3)
     assert cells(chapter, "content-random") == [[count, "1000"] for count in "123"]
     assert cells(chapter, "position-random") == [["rules, of 1000", "1000", "1000"]]
 
@@ -421,8 +423,8 @@ def test_content_only(page):
 def test_mistake(page):
     chapter = page("en", "sequences")
     tie = "verb/noun"
-    check_tags(chapter, "mistake-wrong", tagged(False), ["pronoun", tie, "determiner", tie])
-    check_tags(chapter, "mistake-right", tagged(True), RIGHT)
+    check_tags(chapter, "mistake-wrong", tag_by_hand(False), ["pronoun", tie, "determiner", tie])
+    check_tags(chapter, "mistake-right", tag_by_hand(True), RIGHT)
     wrong = cells(chapter, "mistake-wrong")
     assert wrong[1][1:] == wrong[3][1:]
 
@@ -432,7 +434,7 @@ def test_exercises(page):
     chapter = page("en", "sequences")
     assert cells(chapter, "exercise-count") == [["5", str(5 * 8 * 3)], ["11", str(11 * 8 * 3)]]
     (weights,) = vectors(chapter, "exercise-shares", "weights")
-    printed(weights, [Fraction(3, 6), Fraction(1, 6), Fraction(2, 6)], 4)
+    assert_printed(weights, [Fraction(3, 6), Fraction(1, 6), Fraction(2, 6)], 4)
     assert vectors(chapter, "exercise-shares", "output") == [[3 + 0 + 1, 0 + 1 + 1]]
     sentence = [None, None, *WORDS, *WORDS, None, None]
     for row, side in zip(cells(chapter, "exercise-window"), (0, 1, 2), strict=True):
@@ -452,16 +454,16 @@ def test_wrong_axis(page):
     outputs = vectors(chapter, "exercise-bug", "output 2")
     for axis in (0, 1):
         weights = torch.nn.functional.normalize(shares, p=1, dim=axis)
-        printed(sums[axis], weights.sum(1).tolist(), 2)
-        printed(outputs[axis], (weights @ says)[1].tolist(), 2)
+        assert_printed(sums[axis], weights.sum(1).tolist(), 2)
+        assert_printed(outputs[axis], (weights @ says)[1].tolist(), 2)
     assert outputs[0][0] > 1  # beyond every vector that is averaged
 
 
 @pytest.mark.site
 def test_only_what_stands_before(page):
     chapter = page("en", "sequences")
-    check_averages(chapter, "exercise-before", [asked(WORDS[: i + 1], i) for i in (1, 3)])
-    assert asked(WORDS[:2], 1)[1] != asked(WORDS, 3)[1]
+    check_averages(chapter, "exercise-before", [attend_by_hand(WORDS[: i + 1], i) for i in (1, 3)])
+    assert attend_by_hand(WORDS[:2], 1)[1] != attend_by_hand(WORDS, 3)[1]
 
 
 @given(seeds)

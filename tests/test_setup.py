@@ -17,33 +17,33 @@ from packaging.version import Version
 from tests.conftest import ROOT
 
 
-def lock(text: str) -> list[Requirement]:
+def parse_lock(text: str) -> list[Requirement]:
     """The pins of a lock; the hashes of each stand below it, indented."""
     lines = [line.rstrip("\\ ") for line in text.splitlines()]
     return [Requirement(line) for line in lines if line and line[0] not in "# "]
 
 
-def wanted(project: dict[str, Any]) -> list[Requirement]:
+def list_requirements(project: dict[str, Any]) -> list[Requirement]:
     """Every requirement of the project, its extras taken apart."""
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
     found = [Requirement(text) for group in groups for text in group]
     return [one for one in found if one.name != project["name"]]
 
 
-def holds(marker: Marker | None) -> bool:
+def evaluate_marker(marker: Marker | None) -> bool:
     return marker is None or marker.evaluate()
 
 
-def faults_of_lock(text: str, project: dict[str, Any]) -> list[str]:
+def find_lock_faults(text: str, project: dict[str, Any]) -> list[str]:
     """What the lock lacks, forbids or leaves open."""
     faults = []
     locked: dict[str, list[Version]] = {}
-    for one in lock(text):
+    for one in parse_lock(text):
         (pin,) = one.specifier
         if pin.operator != "==" or Version(pin.version).is_prerelease:
             faults.append(f"{one} is no pin of a release")
         locked.setdefault(canonicalize_name(one.name), []).append(Version(pin.version))
-    for one in wanted(project):
+    for one in list_requirements(project):
         versions = locked.get(canonicalize_name(one.name), [])
         if not versions:
             faults.append(f"{one.name} is not locked")
@@ -51,7 +51,7 @@ def faults_of_lock(text: str, project: dict[str, Any]) -> list[str]:
     return faults
 
 
-def metadata() -> dict[str, Any]:
+def read_metadata() -> dict[str, Any]:
     project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return project
 
@@ -68,15 +68,15 @@ def without_hash(text: str) -> list[str]:
 
 def test_every_pin_has_hashes_but_that_of_torch() -> None:
     assert without_hash(HASHED) == []
-    assert [one.name for one in lock(TORCH)] == ["torch"]
-    assert "torch" not in [one.name for one in lock(HASHED)]
+    assert [one.name for one in parse_lock(TORCH)] == ["torch"]
+    assert "torch" not in [one.name for one in parse_lock(HASHED)]
     broken = re.sub(r"(?m)^numpy==.*\n(?:    --hash.*\n)+", "numpy==2.4.5\n", HASHED)
     assert without_hash(broken) == ["numpy==2.4.5"]
 
 
 def test_the_lock_pins_what_the_project_allows() -> None:
-    assert not faults_of_lock(LOCK, metadata())
-    assert len(lock(LOCK)) > 50
+    assert not find_lock_faults(LOCK, read_metadata())
+    assert len(parse_lock(LOCK)) > 50
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_the_lock_pins_what_the_project_allows() -> None:
         (r"mkdocs==[\d.]+", "mkdocs==2.0.0rc1", "is no pin of a release"),
     ],
 )
-def test_a_lock_that_the_project_forbids_is_told(old: str, new: str, fault: str) -> None:
+def test_a_lock_that_the_project_forbids_is_reported(old: str, new: str, fault: str) -> None:
     changed, count = re.subn(f"(?m)^{old}", new, LOCK)
     assert count
-    assert any(fault in one for one in faults_of_lock(changed, metadata()))
+    assert any(fault in one for one in find_lock_faults(changed, read_metadata()))
 
 
 def test_the_tools_from_npm_are_known_by_their_hashes() -> None:
@@ -110,7 +110,7 @@ def test_what_is_installed_is_what_is_locked() -> None:
     """A build of torch for the processor alone says so behind a plus sign."""
     differing = {
         one.name: version(one.name)
-        for one in lock(LOCK)
-        if holds(one.marker) and Version(version(one.name)).public not in one.specifier
+        for one in parse_lock(LOCK)
+        if evaluate_marker(one.marker) and Version(version(one.name)).public not in one.specifier
     }
     assert not differing

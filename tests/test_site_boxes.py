@@ -12,7 +12,7 @@ import pytest
 from attention_docs.site.publish import search
 from attention_docs.site.read.reader import read_page
 from tests.conftest import LANGUAGES, ROOT
-from tests.mini import WEIGHTS, Project
+from tests.fixture_project import WEIGHTS, FixtureProject
 
 pytestmark = pytest.mark.long
 
@@ -54,9 +54,9 @@ After all of them.
 
 
 @pytest.fixture(scope="module")
-def boxed(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def boxed(tmp_path_factory: pytest.TempPathFactory) -> FixtureProject:
     """The small project with boxes on a page, built."""
-    project = Project(tmp_path_factory.mktemp("boxes"))
+    project = FixtureProject(tmp_path_factory.mktemp("boxes"))
     folded = ('exec="1"\n--8<-- "weights.py:weights"', 'exec="1" source="folded"\n')
     project.edit("docs/en/weights.md", folded[0], folded[1] + folded[0].split("\n")[1], both=True)
     project.edit(
@@ -75,11 +75,11 @@ def boxed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-def article(project: Project, page: str) -> Any:
-    return lxml.html.document_fromstring(project.html(page)).find(".//article")
+def article(project: FixtureProject, page: str) -> Any:
+    return lxml.html.document_fromstring(project.read_html(page)).find(".//article")
 
 
-def test_a_fold_is_closed_and_its_address_is_inside(boxed: Project) -> None:
+def test_a_fold_is_closed_and_its_address_is_inside(boxed: FixtureProject) -> None:
     """A browser opens a fold for a link whose target it holds, and not for its own address."""
     (fold,) = article(boxed, "weights").find_class("deeper")
     assert fold.tag == "details"
@@ -91,7 +91,7 @@ def test_a_fold_is_closed_and_its_address_is_inside(boxed: Project) -> None:
     assert article(boxed, "zh/weights").find_class("deeper")[0][0].text == "选读：Why they do"
 
 
-def test_a_result_says_what_proves_runs_and_tests_it(boxed: Project) -> None:
+def test_a_result_says_what_proves_runs_and_tests_it(boxed: FixtureProject) -> None:
     (box,) = article(boxed, "weights").find_class("result")
     assert box.get("id") == "result-sum"
     assert [one.text for one in box.find_class("result-title")[0]] == [
@@ -108,27 +108,27 @@ def test_a_result_says_what_proves_runs_and_tests_it(boxed: Project) -> None:
     assert "For 3 finite scores." in listed.text_content()
 
 
-def test_a_result_says_why_it_is_not_computed_and_is_counted(boxed: Project) -> None:
+def test_a_result_says_why_it_is_not_computed_and_is_counted(boxed: FixtureProject) -> None:
     for page in ("weights", "results"):
         assert "About random matrices: measured" in article(boxed, page).text_content()
     assert "关于随机矩阵" in article(boxed, "zh/weights").text_content()
     assert "0 of 1" in article(boxed, "results").text_content()
 
 
-def test_an_exercise_tells_its_stars_and_folds_its_answer(boxed: Project) -> None:
+def test_an_exercise_tells_its_stars_and_folds_its_answer(boxed: FixtureProject) -> None:
     (box,) = article(boxed, "weights").find_class("exercise")
     assert box.find_class("stars")[0].get("aria-label") == "difficulty 2 of 3"
     assert [one.tag for one in box.find_class("answer")] == ["details"]
 
 
-def test_code_folds_above_its_output(boxed: Project) -> None:
+def test_code_folds_above_its_output(boxed: FixtureProject) -> None:
     (fold,) = article(boxed, "weights").find_class("code")
     assert "weights = softmax(scores)" in fold.text_content()
     assert "output" in fold.getnext().get("class")
 
 
 def test_comments_are_in_the_language_of_the_page_and_statements_are_the_same(
-    boxed: Project,
+    boxed: FixtureProject,
 ) -> None:
     english, chinese = (article(boxed, page).text_content() for page in ("weights", "zh/weights"))
     assert "weights = softmax(scores)  # one row" in english
@@ -137,7 +137,7 @@ def test_comments_are_in_the_language_of_the_page_and_statements_are_the_same(
     assert any("# 一行" in "".join(cell["source"]) for cell in cells)
 
 
-def test_a_box_is_found_under_its_own_address(boxed: Project) -> None:
+def test_a_box_is_found_under_its_own_address(boxed: FixtureProject) -> None:
     index = json.loads(boxed.read("site/search/search_index.json"))["docs"]
     found = {one["location"]: one for one in index}
     assert found["weights/#why"]["title"] == "Deeper: Why they do"
@@ -152,10 +152,10 @@ def test_a_title_of_a_box_keeps_its_formula() -> None:
     html = (
         '<div class="result" id="r"><p>Of <math data-tex="d_k"><mi>d</mi></math></p><p>x</p></div>'
     )
-    assert search.entries("a/", f"<h1 id='a'>A</h1>{html}")[1]["title"] == "Of d_k"
+    assert search.find_entries("a/", f"<h1 id='a'>A</h1>{html}")[1]["title"] == "Of d_k"
 
 
-def test_a_copy_holds_every_box(boxed: Project) -> None:
+def test_a_copy_holds_every_box(boxed: FixtureProject) -> None:
     copy = boxed.read("site/weights/index.html.md")
     assert "Result 1.1 The weights sum to 1" in copy
     assert "Deeper: Why they do" in copy
@@ -188,34 +188,36 @@ def test_a_box_that_is_wrong_is_a_fault_with_its_line(text: str, tmp_path: Path)
     assert all(one.startswith("docs/en/t.md:") for one in found)
 
 
-def test_twins_have_the_same_boxes(project: Project) -> None:
+def test_twins_have_the_same_boxes(project: FixtureProject) -> None:
     project.edit(
         "docs/en/weights.md", "| name | weight |", BOXES + "\n| name | weight |", both=True
     )
     project.edit("docs/zh/weights.md", 'relation: "="', 'relation: "≤"')
     wanted = "heading or box: wanted #result-sum (result, id: result-sum, relation: ="
-    assert wanted in "\n".join(project.faults())
+    assert wanted in "\n".join(project.find_faults())
 
 
-def test_a_comment_without_words_is_a_fault(project: Project) -> None:
+def test_a_comment_without_words_is_a_fault(project: FixtureProject) -> None:
     project.edit(WEIGHTS, "weights = softmax(scores)", "weights = softmax(scores)  # one row")
     project.write("docs/listings/weights.zh.toml", '[comments]\n"gone" = "没有了"\n')
-    found = "\n".join(project.faults())
+    found = "\n".join(project.find_faults())
     assert "docs/listings/weights.py:14: docs/listings/weights.zh.toml has no translation" in found
     assert "'gone' under [comments] is not in docs/listings/weights.py" in found
 
 
-def test_a_listing_with_words_needs_a_table(project: Project) -> None:
+def test_a_listing_with_words_needs_a_table(project: FixtureProject) -> None:
     project.edit(WEIGHTS, "weights = softmax(scores)", "weights = softmax(scores)  # one row")
-    found = "\n".join(project.faults())
+    found = "\n".join(project.find_faults())
     wanted = "docs/listings/weights.py:14: has comments or strings to translate: create"
     assert f"{wanted} docs/listings/weights.zh.toml" in found
     assert "such as [comments] 'one row'" in found
 
 
-def test_a_broken_listing_without_a_table_is_a_fault_and_no_traceback(project: Project) -> None:
+def test_a_broken_listing_without_a_table_is_a_fault_and_no_traceback(
+    project: FixtureProject,
+) -> None:
     project.edit(WEIGHTS, "# --8<-- [end:setup]\n", "")
-    assert "[start:weights] does not pair" in "\n".join(project.faults())
+    assert "[start:weights] does not pair" in "\n".join(project.find_faults())
 
 
 def test_every_result_names_tests_that_exist() -> None:

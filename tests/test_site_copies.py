@@ -19,8 +19,8 @@ import pytest
 
 from attention_docs.colours import resolve_colours
 from attention_docs.site.read.reader import read_page
-from tests.conftest import ADDRESSES, BUILT, LANGUAGES, ROOT, SLUGS, Page, tree_of
-from tests.mini import Project
+from tests.conftest import ADDRESSES, BUILT, LANGUAGES, ROOT, SLUGS, Page, parse_html
+from tests.fixture_project import FixtureProject
 
 CHAPTERS = sorted(
     path.stem
@@ -46,7 +46,7 @@ json.dump(done, sys.stdout)
 """
 
 
-def folder(site: Path, lang: str, slug: str) -> Path:
+def find_folder(site: Path, lang: str, slug: str) -> Path:
     return site / ("" if lang == "en" else lang) / ("" if slug == "index" else slug)
 
 
@@ -60,16 +60,16 @@ def code_cells(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [cell for cell in document["cells"] if cell["cell_type"] == "code"]
 
 
-def printed(cell: dict[str, Any]) -> str:
+def read_printed(cell: dict[str, Any]) -> str:
     return "".join("".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream")
 
 
-def drawn(cell: dict[str, Any]) -> str:
+def read_drawn(cell: dict[str, Any]) -> str:
     data = [o["data"] for o in cell["outputs"] if o["output_type"] == "execute_result"]
-    return "".join(data[0][kind(data[0])]) if data else ""
+    return "".join(data[0][find_kind(data[0])]) if data else ""
 
 
-def kind(data: dict[str, Any]) -> str:
+def find_kind(data: dict[str, Any]) -> str:
     """A drawing is SVG; a stepper or a slider is HTML."""
     return "image/svg+xml" if "image/svg+xml" in data else "text/html"
 
@@ -83,13 +83,15 @@ def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
     for lang in LANGUAGES:
         blocks = read_page(ROOT / "docs" / lang / f"{slug}.md", ROOT).blocks
         cells = code_cells(notebook(site, lang, slug))
-        assert ["".join(cell["source"]) for cell in cells] == [b.shown.strip("\n") for b in blocks]
+        assert ["".join(cell["source"]) for cell in cells] == [
+            b.displayed_code.strip("\n") for b in blocks
+        ]
         assert [cell["id"] for cell in cells] == [f"code-{block.id}"[:64] for block in blocks]
         html = resolve_colours(page(lang, slug).html.read_text(encoding="utf-8"))
         shown = {f"out-{b.id}": c for b, c in zip(blocks, cells, strict=True) if c["outputs"]}
-        texts = {name: printed(cell).rstrip("\n") for name, cell in shown.items()}
+        texts = {name: read_printed(cell).rstrip("\n") for name, cell in shown.items()}
         assert texts == page(lang, slug).outputs
-        drawings = [framed(drawn(cell)) for cell in shown.values() if drawn(cell)]
+        drawings = [framed(read_drawn(cell)) for cell in shown.values() if read_drawn(cell)]
         assert all(drawing in html for drawing in drawings)
         assert len(re.findall(r'<div class="(?:drawing|table-frame)">', html)) == len(drawings)
 
@@ -162,8 +164,8 @@ def test_a_notebook_runs_as_a_kernel_runs_it(slug: str, lang: str, site: Path) -
     )
     assert run.returncode == 0, run.stderr
     for cell, (text, figure) in zip(cells, json.loads(run.stdout), strict=True):
-        assert printed(cell).rstrip("\n") == text.rstrip("\n"), cell["id"]
-        assert drawn(cell) == figure, cell["id"]
+        assert read_printed(cell).rstrip("\n") == text.rstrip("\n"), cell["id"]
+        assert read_drawn(cell) == figure, cell["id"]
 
 
 @pytest.mark.site
@@ -195,7 +197,7 @@ def test_notebooks_have_the_form_of_nbformat(lang: str, slug: str, site: Path) -
                 assert output.keys() == {"output_type", "data", "metadata", "execution_count"}
                 assert output["execution_count"] == cell["execution_count"]
                 # On its own a picture needs its namespace to be drawn.
-                if kind(output["data"]) == "image/svg+xml":
+                if find_kind(output["data"]) == "image/svg+xml":
                     assert (
                         'xmlns="http://www.w3.org/2000/svg"' in output["data"]["image/svg+xml"][0]
                     )
@@ -203,7 +205,7 @@ def test_notebooks_have_the_form_of_nbformat(lang: str, slug: str, site: Path) -
     assert counts == list(range(1, len(counts) + 1))
 
 
-def prose(document: dict[str, Any]) -> str:
+def read_prose(document: dict[str, Any]) -> str:
     cells = (c for c in document["cells"] if c["cell_type"] == "markdown")
     return "\n\n".join("".join(cell["source"]) for cell in cells)
 
@@ -216,11 +218,11 @@ def test_copies_hold_all_of_the_page(
 ) -> None:
     built = page(lang, slug)
     source = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
-    copy = (folder(site, lang, slug) / "index.html.md").read_text(encoding="utf-8")
+    copy = (find_folder(site, lang, slug) / "index.html.md").read_text(encoding="utf-8")
     texts = [copy]
     if slug in CHAPTERS:
-        texts.append(prose(notebook(site, lang, slug)))
-    tree = tree_of(built.html)
+        texts.append(read_prose(notebook(site, lang, slug)))
+    tree = parse_html(built.html)
     values = [one.text_content() for one in tree.iterfind(".//article//span[@class='value']")]
     for text in texts:
         position = 0
@@ -248,7 +250,7 @@ def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
     for path in copies:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".ipynb":
-            text = prose(json.loads(text))
+            text = read_prose(json.loads(text))
         text = re.sub(r"(?ms)^```.*?^```$|\$[^$]*\$|`[^`\n]*`", "", text)
         for link in re.findall(r'\]\(([^)\s]+)\)|href="([^"]+)"', text):
             target, _, anchor = (link[0] or link[1]).partition("#")
@@ -275,7 +277,9 @@ def test_llms_txt_lists_every_page_in_all_languages(site: Path) -> None:
             found[list(found)[-1]].append(match[1].removeprefix(ADDRESSES["SITE_URL"]))
     assert list(found) == ["English", "简体中文", "繁體中文"]
     for lang, links in zip(BUILT, found.values(), strict=True):
-        wanted = {folder(site, lang, slug).relative_to(site) / "index.html.md" for slug in SLUGS}
+        wanted = {
+            find_folder(site, lang, slug).relative_to(site) / "index.html.md" for slug in SLUGS
+        }
         assert {Path(link) for link in links} == wanted
         assert len(links) == len(wanted)
 
@@ -286,14 +290,14 @@ def test_every_page_offers_its_copies(
     lang: str, words: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
     for slug in SLUGS:
-        (line,) = tree_of(page(lang, slug).html).iterfind(".//article//p[@class='takeaway']")
+        (line,) = parse_html(page(lang, slug).html).iterfind(".//article//p[@class='takeaway']")
         assert line.text_content().startswith(words)
         links = [link.get("href") for link in line.iter("a")]
         ends = [Path(link).name for link in links]
         chapter = [f"{slug}.ipynb", f"{slug}.py"] if slug in CHAPTERS else []
         home = ["attention-docs.zip"] if slug == "index" else []
         assert ends == [*chapter, "index.html.md", *home]
-        assert all((folder(site, lang, slug) / link).is_file() for link in links)
+        assert all((find_folder(site, lang, slug) / link).is_file() for link in links)
 
 
 class Links:
@@ -332,13 +336,15 @@ def test_zip_opens_from_disk(site: Path) -> None:
     names = check_zip(site / "attention-docs.zip")
     for lang in LANGUAGES:
         for slug in SLUGS:
-            assert (folder(site, lang, slug) / "index.html").relative_to(site).as_posix() in names
+            assert (find_folder(site, lang, slug) / "index.html").relative_to(
+                site
+            ).as_posix() in names
         assert {f"notebooks/{lang}/{slug}.ipynb" for slug in CHAPTERS} <= names
 
 
 @pytest.mark.site
 @pytest.mark.parametrize("address", ["", "https://example.org/attention/"])
-def test_zip_of_a_site_with_and_without_an_address(project: Project, address: str) -> None:
+def test_zip_of_a_site_with_and_without_an_address(project: FixtureProject, address: str) -> None:
     for lang in LANGUAGES:  # the page that origins link to
         project.write(
             f"docs/{lang}/api/softmax.md",
@@ -352,13 +358,13 @@ def test_zip_of_a_site_with_and_without_an_address(project: Project, address: st
 
 
 @pytest.mark.site
-def test_links_to_the_web_where_there_is_an_address(project: Project) -> None:
+def test_links_to_the_web_where_there_is_an_address(project: FixtureProject) -> None:
     for lang in LANGUAGES:
         project.edit(f"docs/{lang}/weights.md", "The first", "[Home](index.md#index): the first")
     project.stamp()
     done = project.build(SITE_URL="https://example.org/a/", REPO_URL="https://example.org/r")
     assert done.returncode == 0, done.stderr
-    text = prose(notebook(project.root / "site", "zh", "weights"))
+    text = read_prose(notebook(project.root / "site", "zh", "weights"))
     assert "[Weights](https://example.org/a/zh/weights/)" in text
     assert "[Home](https://example.org/a/zh/#index): the first" in text
     assert 'pip install "attention-docs @ git+https://example.org/r"' in text
@@ -435,7 +441,7 @@ After.
 
 
 @pytest.mark.site
-def test_plain_markdown_of_boxes(project: Project) -> None:
+def test_plain_markdown_of_boxes(project: FixtureProject) -> None:
     listing = project.read("docs/listings/weights.py")
     section = "\n# --8<-- [start:answer]\nanswer = 6 * 7\nprint(answer)\n# --8<-- [end:answer]\n"
     project.write("docs/listings/weights.py", listing + section)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import LANGUAGES, site_built, why_not
-from tests.mini import CONSTANTS, WEIGHTS, Project
+from tests.conftest import LANGUAGES, build_elsewhere, read_build_error
+from tests.fixture_project import CONSTANTS, WEIGHTS, FixtureProject
 
 FLAGS = [tuple(filter(None, flags)) for flags in itertools.product(("", "-q"), ("", "--strict"))]
 
 # By the step that finds them: name: (old, new, line, what the message must hold). A fault of the
-# listing is told at the line of the block, or of the include line.
+# listing is reported at the line of the block, or of the include line.
 PAGE = {
     "reading": {
         "unknown name": ("{{ weights[0]:.4f }}", "{{ wieghts[0]:.4f }}", 18, "uses wieghts: no"),
@@ -216,8 +216,8 @@ WORDS = {  # what else such a listing needs: its words in Chinese
 }
 
 
-def spoil(project: Project, step: str) -> list[tuple[str, str]]:
-    """A page of its own for every fault of a step; where each is told, and how."""
+def add_fault(project: FixtureProject, step: str) -> list[tuple[str, str]]:
+    """A page of its own for every fault of a step; where each is reported, and how."""
     wanted = []
     for path, faults in (("page", PAGE[step]), ("listing", LISTING.get(step, {}))):
         for name, (old, new, line, message) in faults.items():
@@ -245,10 +245,10 @@ def spoil(project: Project, step: str) -> list[tuple[str, str]]:
 @pytest.mark.site
 @pytest.mark.parametrize("step", PAGE)
 def test_every_fault_of_a_step_stops_the_build_and_names_its_place(
-    built: Project, step: str
+    built: FixtureProject, step: str
 ) -> None:
-    published = built.html("weights")
-    wanted = spoil(built, step)
+    published = built.read_html("weights")
+    wanted = add_fault(built, step)
     done = built.build("-q")
     assert done.returncode == 1
     lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
@@ -256,13 +256,15 @@ def test_every_fault_of_a_step_stops_the_build_and_names_its_place(
         assert [line for line in lines if place in line and message in line], (place, done.stderr)
     named = {re.findall(r"docs/\w\w/([\w-]+)\.md", line)[0] for line in lines}
     assert named == {Path(place.split(":")[0]).stem for place, _ in wanted}  # and no other page
-    assert built.html("weights") == published
+    assert built.read_html("weights") == published
     assert not list(built.root.glob("site.*"))
 
 
 @pytest.mark.site
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
-def test_a_block_that_raises_fails_under_every_flag(built: Project, flags: tuple[str, ...]) -> None:
+def test_a_block_that_raises_fails_under_every_flag(
+    built: FixtureProject, flags: tuple[str, ...]
+) -> None:
     built.edit(WEIGHTS, "scores = np.array([2.0, 4.0, 4.0])", "scores = np.array([2, 4, 4])")
     done = built.build(*flags)
     assert done.returncode == 1
@@ -285,12 +287,12 @@ def test_a_block_that_raises_fails_under_every_flag(built: Project, flags: tuple
 
 @pytest.mark.site
 def test_a_wrong_line_in_a_list_is_told_once_and_nothing_that_follows_from_it(
-    project: Project,
+    project: FixtureProject,
 ) -> None:
     """The page of the gallery and every link to its entries would be at fault as well."""
     link = "The first weight [is](mistakes.md#an-entry)"
     project.edit("docs/en/weights.md", "The first weight is", link, both=True)
-    project.gallery("weight")
+    project.add_gallery("weight")
     done = project.build("-q")
     assert done.returncode == 1
     causes = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
@@ -299,38 +301,40 @@ def test_a_wrong_line_in_a_list_is_told_once_and_nothing_that_follows_from_it(
 
 
 @pytest.mark.site
-def test_a_build_that_fails_says_why_to_one_test_alone(project: Project, tmp_path: Path) -> None:
+def test_a_build_that_fails_says_why_to_one_test_alone(
+    project: FixtureProject, tmp_path: Path
+) -> None:
     """The fixture `site` stops the run then; each process that was at work says one line."""
     project.edit("docs/en/weights.md", "{{ weights[0]:.4f }}", "{{ weights[0]:.4f }")
     shared = tmp_path / "shared"
     shared.mkdir()
-    assert not site_built(shared, project.root).exists()
-    assert "docs/en/weights.md:18: an inline value" in why_not(shared)
-    assert not site_built(shared, project.root).exists()
-    assert why_not(shared) == "the site was not built: another test says why"
+    assert not build_elsewhere(shared, project.root).exists()
+    assert "docs/en/weights.md:18: an inline value" in read_build_error(shared)
+    assert not build_elsewhere(shared, project.root).exists()
+    assert read_build_error(shared) == "the site was not built: another test says why"
 
 
-def test_all_faults_are_reported_and_not_the_first_alone(project: Project) -> None:
+def test_all_faults_are_reported_and_not_the_first_alone(project: FixtureProject) -> None:
     project.edit("docs/zh/weights.md", ":setup", ":sett")
     project.edit("docs/zh/index.md", "{{ CONSTANT }}", "{{ CONSTANT }")
-    found = "\n".join(project.faults())
+    found = "\n".join(project.find_faults())
     assert "docs/zh/weights.md:14: docs/listings/weights.py has no section" in found
     assert "docs/zh/index.md:15: an inline value" in found
 
 
-def test_a_page_without_translation_and_a_stale_translation(project: Project) -> None:
+def test_a_page_without_translation_and_a_stale_translation(project: FixtureProject) -> None:
     project.write("docs/zh/alone.md", "# x { #alone }\n")
     project.write("docs/en/lonely.md", "# x { #lonely }\n")
     project.edit("docs/en/weights.md", "The first weight is", "Now the first weight is")
-    found = "\n".join(project.faults())
+    found = "\n".join(project.find_faults())
     assert "docs/zh/alone.md:1: has no translation docs/en/alone.md" in found
     assert "docs/en/lonely.md:1: has no translation docs/zh/lonely.md" in found
     assert "docs/zh/weights.md:17: the English text changed in #the-weights: bring this" in found
 
 
-def test_a_good_project_has_no_fault(project: Project) -> None:
-    assert project.faults() == []
+def test_a_good_project_has_no_fault(project: FixtureProject) -> None:
+    assert project.find_faults() == []
     project.edit(CONSTANTS, "name = ", "# A comment.\nname = ")
     table = '[comments]\n"A comment." = "注释。"\n[strings]\n"constants" = "constants"\n'
     project.write("docs/listings/constants.zh.toml", table)
-    assert project.faults() == []
+    assert project.find_faults() == []

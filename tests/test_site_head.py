@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.mini import Project
+from tests.fixture_project import FixtureProject
 
 pytestmark = pytest.mark.long
 
@@ -26,20 +26,20 @@ LOC = "{http://www.sitemaps.org/schemas/sitemap/0.9}loc"
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def published(tmp_path_factory: pytest.TempPathFactory) -> FixtureProject:
     """The small project, built with an address and a repository."""
     return built(
-        Project(tmp_path_factory.mktemp("published")), SITE_URL=ADDRESS, REPO_URL=REPOSITORY
+        FixtureProject(tmp_path_factory.mktemp("published")), SITE_URL=ADDRESS, REPO_URL=REPOSITORY
     )
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def bare(tmp_path_factory: pytest.TempPathFactory) -> FixtureProject:
     """The small project, built without."""
-    return built(Project(tmp_path_factory.mktemp("bare")), SITE_URL="", REPO_URL="")
+    return built(FixtureProject(tmp_path_factory.mktemp("bare")), SITE_URL="", REPO_URL="")
 
 
-def built(project: Project, **environment: str) -> Project:
+def built(project: FixtureProject, **environment: str) -> FixtureProject:
     for lang, title, about in (
         ("en", "Weights", "What weights are."),
         ("zh", "权重", "什么是权重。"),
@@ -58,22 +58,22 @@ def built(project: Project, **environment: str) -> Project:
     return project
 
 
-def soup(project: Project, url: str) -> BeautifulSoup:
+def parse_page(project: FixtureProject, url: str) -> BeautifulSoup:
     return BeautifulSoup(project.read(f"site/{url}index.html"), "lxml")
 
 
-def meta(page: BeautifulSoup) -> dict[str, str]:
+def read_meta(page: BeautifulSoup) -> dict[str, str]:
     tags = page.select("meta[content]")
     return {str(tag.get("property") or tag.get("name")): str(tag["content"]) for tag in tags}
 
 
-def languages(page: BeautifulSoup) -> dict[str, str]:
+def read_languages(page: BeautifulSoup) -> dict[str, str]:
     tags = page.select('link[rel~="alternate"][hreflang]')
     assert len({tag["hreflang"] for tag in tags}) == len(tags)
     return {str(tag["hreflang"]): str(tag["href"]) for tag in tags}
 
 
-def twins(url: str) -> dict[str, str]:
+def list_twins(url: str) -> dict[str, str]:
     english = url.removeprefix("zh/")
     found = {"en": english, "zh-Hans": f"zh/{english}", "x-default": english}
     return {code: ADDRESS + where for code, where in found.items()}
@@ -81,27 +81,27 @@ def twins(url: str) -> dict[str, str]:
 
 @pytest.mark.site
 @pytest.mark.parametrize("url", PAGES)
-def test_languages_and_address(published: Project, url: str) -> None:
-    page = soup(published, url)
-    assert languages(page) == twins(url)
+def test_languages_and_address(published: FixtureProject, url: str) -> None:
+    page = parse_page(published, url)
+    assert read_languages(page) == list_twins(url)
     assert [str(tag["href"]) for tag in page.select("link[rel=canonical]")] == [ADDRESS + url]
     assert [html["lang"] for html in page.select("html")] == ["zh-Hans" if "zh" in url else "en"]
 
 
 @pytest.mark.site
 @pytest.mark.parametrize("url", PAGES)
-def test_nothing_absolute_without_an_address(bare: Project, url: str) -> None:
-    page = soup(bare, url)
-    assert not languages(page)
+def test_nothing_absolute_without_an_address(bare: FixtureProject, url: str) -> None:
+    page = parse_page(bare, url)
+    assert not read_languages(page)
     assert not page.select("link[rel=canonical], link[rel=edit], a[rel=edit]")
-    assert not meta(page).keys() & {"og:url", "og:image", "twitter:card"}
+    assert not read_meta(page).keys() & {"og:url", "og:image", "twitter:card"}
     assert not list((bare.root / "site").glob("sitemap*")) + list(
         (bare.root / "site").glob("*.png")
     )
 
 
 @pytest.mark.site
-def test_sitemap(published: Project) -> None:
+def test_sitemap(published: FixtureProject) -> None:
     content = (published.root / "site" / "sitemap.xml").read_bytes()
     assert gzip.decompress((published.root / "site" / "sitemap.xml.gz").read_bytes()) == content
     found = {}
@@ -110,7 +110,7 @@ def test_sitemap(published: Project) -> None:
         assert all(link.attrib["rel"] == "alternate" for link in entry.findall(HREFLANG))
         found[entry.findtext(LOC)] = links
         assert {child.tag for child in entry} == {LOC, HREFLANG}  # no date
-    assert found == {ADDRESS + url: twins(url) for url in PAGES}
+    assert found == {ADDRESS + url: list_twins(url) for url in PAGES}
 
 
 @pytest.mark.site
@@ -122,10 +122,10 @@ def test_sitemap(published: Project) -> None:
     ],
 )
 def test_title_and_description(
-    published: Project, url: str, title: str, description: str, locale: str
+    published: FixtureProject, url: str, title: str, description: str, locale: str
 ) -> None:
-    page = soup(published, url)
-    said = meta(page)
+    page = parse_page(published, url)
+    said = read_meta(page)
     titles = [tag.get_text() for tag in page.select("head title")]
     assert titles == [f"{title} - {said['og:site_name']}"]
     assert said["description"] == said["og:description"] == description
@@ -134,15 +134,15 @@ def test_title_and_description(
 
 
 @pytest.mark.site
-def test_the_home_page_says_its_name_once(published: Project) -> None:
-    page = soup(published, "")
+def test_the_home_page_says_its_name_once(published: FixtureProject) -> None:
+    page = parse_page(published, "")
     titles = [tag.get_text() for tag in page.select("head title")]
     assert titles == ["Attention, derived and executed"]
-    assert meta(page)["og:type"] == "website"
+    assert read_meta(page)["og:type"] == "website"
 
 
 @pytest.mark.site
-def test_card(published: Project) -> None:
+def test_card(published: FixtureProject) -> None:
     content = (published.root / "site" / "card.png").read_bytes()
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", content[16:24]) == (1200, 630)
@@ -153,7 +153,7 @@ def test_card(published: Project) -> None:
         powers = [math.exp(score / math.sqrt(3)) for score in scores]
         rows.append("[" + ", ".join(f"{power / sum(powers):.4f}" for power in powers) + "]")
     for url in ("weights/", "zh/weights/"):
-        said = meta(soup(published, url))
+        said = read_meta(parse_page(published, url))
         assert said["og:image"] == ADDRESS + "card.png"
         assert (said["og:image:width"], said["og:image:height"]) == ("1200", "630")
         assert re.findall(r"\[.*?\]", said["og:image:alt"]) == rows
@@ -161,7 +161,7 @@ def test_card(published: Project) -> None:
 
 
 @pytest.mark.site
-def test_the_card_is_drawn_once(published: Project) -> None:
+def test_the_card_is_drawn_once(published: FixtureProject) -> None:
     """A second build takes it from the store; a changed module makes a new one."""
     cards = []
     for change in (False, True):
@@ -175,7 +175,7 @@ def test_the_card_is_drawn_once(published: Project) -> None:
 
 
 @pytest.mark.site
-def test_page_not_found(published: Project, bare: Project) -> None:
+def test_page_not_found(published: FixtureProject, bare: FixtureProject) -> None:
     for project, base in ((published, "/attention/"), (bare, "/")):
         page = BeautifulSoup(project.read("site/404.html"), "lxml")
         article = page.select_one("article")
@@ -186,8 +186,8 @@ def test_page_not_found(published: Project, bare: Project) -> None:
         ]
         assert [html["lang"] for html in page.select("html")] == ["en"]
         assert {str(link["href"]) for link in article.select("a")} == {base, f"{base}zh/"}
-        assert not languages(page)
-        assert meta(page)["robots"] == "noindex"
+        assert not read_languages(page)
+        assert read_meta(page)["robots"] == "noindex"
         relative = [
             str(tag.get("href") or tag.get("src"))
             for tag in page.select("link[href], script[src], img[src]")
@@ -198,27 +198,27 @@ def test_page_not_found(published: Project, bare: Project) -> None:
 
 @pytest.mark.site
 @pytest.mark.parametrize("url", PAGES)
-def test_edit_this_page(published: Project, url: str) -> None:
+def test_edit_this_page(published: FixtureProject, url: str) -> None:
     lang = "zh" if url.startswith("zh/") else "en"
     name = url.removeprefix("zh/").strip("/") or "index"
-    (link,) = soup(published, url).select("a[rel=edit]")
+    (link,) = parse_page(published, url).select("a[rel=edit]")
     assert link["href"] == f"{REPOSITORY}/edit/main/docs/{lang}/{name}.md"
     assert (published.root / "docs" / lang / f"{name}.md").is_file()
 
 
 @pytest.mark.site
-def test_the_same_site_on_another_day(published: Project) -> None:
+def test_the_same_site_on_another_day(published: FixtureProject) -> None:
     """Dates stand nowhere: not in the sitemap, not in an archive."""
     done: subprocess.CompletedProcess[str] = published.build(
         SITE_URL=ADDRESS, REPO_URL=REPOSITORY, SOURCE_DATE_EPOCH="86400", site="another-day"
     )
     assert done.returncode == 0, done.stderr
-    today = hashes(published.root / "site")
-    assert hashes(published.root / "another-day") == today
+    today = hash_files(published.root / "site")
+    assert hash_files(published.root / "another-day") == today
     assert {"sitemap.xml.gz", "attention-docs.zip", "card.png", "llms.txt"} <= today.keys()
 
 
-def hashes(folder: Path) -> dict[str, str]:
+def hash_files(folder: Path) -> dict[str, str]:
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))

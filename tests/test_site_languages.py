@@ -1,4 +1,4 @@
-"""Languages are data: one more is a folder of pages, a file of words and an entry in mkdocs.yml."""
+"""Languages are data: one more is a folder of pages, a locale file and an entry in mkdocs.yml."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attention_docs.site.build import Build
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
 from tests.conftest import LANGUAGES, ROOT
-from tests.mini import WEIGHTS, Project, ran
+from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks
 
 ADDRESS = "https://example.org/a/"
 ENTRY = """        - locale: fr
@@ -30,15 +30,15 @@ heatmap([[0.25, 0.75]], rows=["query 1"], name="shares of all")
 FENCE = '\n```python exec="1"\n--8<-- "weights.py:figure"\n```\n\nThe shares.\n{ .caption }\n'
 
 
-def french(project: Project) -> None:
+def french(project: FixtureProject) -> None:
     """Give the small project a fourth language by hand, French, beside one that is made."""
-    project.made_language()
+    project.add_traditional_chinese()
     project.write(WEIGHTS, project.read(WEIGHTS) + FIGURE)
     for lang in LANGUAGES:
         path = f"docs/{lang}/weights.md"
         project.write(path, project.read(path) + FENCE)
     shutil.copytree(project.root / "docs" / "en", project.root / "docs" / "fr")
-    words = project.read("attention_docs/words/en.toml")
+    words = project.read("attention_docs/locales/en.toml")
     for old, new in (
         ('name = "English"', 'name = "Français"'),
         ('locale = "en_GB"', 'locale = "fr_FR"'),
@@ -49,7 +49,7 @@ def french(project: Project) -> None:
         assert old in words
         words = words.replace(old, new)
     words += '\n[terms]\nquery = "requête"\n'
-    project.write("attention_docs/words/fr.toml", words)
+    project.write("attention_docs/locales/fr.toml", words)
     table = '[strings]\n"shares of all" = '
     own = '"weights" = "poids"\n"query 1" = "requête 1"\n'
     project.write("docs/listings/weights.zh.toml", f'{table}"份额"\n')
@@ -63,12 +63,14 @@ def french(project: Project) -> None:
 
 
 @pytest.mark.site
-def test_a_fourth_language_is_a_folder_of_pages_and_a_file_of_words(project: Project) -> None:
+def test_a_fourth_language_is_a_folder_of_pages_and_a_file_of_words(
+    project: FixtureProject,
+) -> None:
     french(project)
     done = project.build(SITE_URL=ADDRESS)
     assert done.returncode == 0, done.stderr
-    assert ran(done) == (4, 0)  # every block once, for four languages
-    page = BeautifulSoup(project.html("fr/weights"), "lxml")
+    assert count_blocks(done) == (4, 0)  # every block once, for four languages
+    page = BeautifulSoup(project.read_html("fr/weights"), "lxml")
     assert page.html
     assert page.html["lang"] == "fr"
     hrefs = {str(a["hreflang"]): a["href"] for a in page.select("link[hreflang]")}
@@ -84,7 +86,7 @@ def test_a_fourth_language_is_a_folder_of_pages_and_a_file_of_words(project: Pro
     assert page.select_one("#out-figure figcaption")
     assert "Code source" in page.select_one("details.origin").get_text()  # type: ignore[union-attr]
     assert page.find(id="value-1").get_text() == "0.0634"  # type: ignore[union-attr]
-    assert "份额" in project.html("zh/weights")
+    assert "份额" in project.read_html("zh/weights")
     for folder, words in (("", "English"), ("fr/", "Français")):
         index = json.loads(project.read(f"site/{folder}search/search_index.json"))
         assert {doc["location"].split("#")[0] for doc in index["docs"]} == {"", "weights/"}, words
@@ -98,18 +100,20 @@ def test_a_fourth_language_is_a_folder_of_pages_and_a_file_of_words(project: Pro
     assert (project.root / "site/notebooks/fr/weights.ipynb").is_file()
 
 
-def test_a_page_that_a_language_lacks_or_has_changed_is_a_fault(project: Project) -> None:
+def test_a_page_that_a_language_lacks_or_has_changed_is_a_fault(project: FixtureProject) -> None:
     french(project)
-    assert project.faults() == []
+    assert project.find_faults() == []
     project.edit("docs/fr/index.md", "{ #index }", "{ #accueil }")
     (project.root / "docs/fr/weights.md").unlink()
-    told = "\n".join(project.faults())
-    assert "docs/en/weights.md:1: has no translation docs/fr/weights.md" in told
-    assert "docs/fr/index.md:9: heading or box: wanted #index, got #accueil" in told
+    report = "\n".join(project.find_faults())
+    assert "docs/en/weights.md:1: has no translation docs/fr/weights.md" in report
+    assert "docs/fr/index.md:9: heading or box: wanted #index, got #accueil" in report
 
 
 @pytest.mark.site
-def test_a_label_without_a_text_in_the_language_says_where_to_add_it(project: Project) -> None:
+def test_a_label_without_a_text_in_the_language_says_where_to_add_it(
+    project: FixtureProject,
+) -> None:
     french(project)
     project.edit("docs/listings/weights.fr.toml", '"shares of all" = "parts"', "")
     done = project.build("-q")
@@ -118,21 +122,21 @@ def test_a_label_without_a_text_in_the_language_says_where_to_add_it(project: Pr
     assert wanted in done.stderr
 
 
-def test_a_language_without_words_is_told_by_name(project: Project) -> None:
+def test_a_language_without_a_locale_file_is_named(project: FixtureProject) -> None:
     french(project)
-    (project.root / "attention_docs/words/fr.toml").unlink()
-    with pytest.raises(FileNotFoundError, match=r"words/fr\.toml"):
+    (project.root / "attention_docs/locales/fr.toml").unlink()
+    with pytest.raises(FileNotFoundError, match=r"locales/fr\.toml"):
         Build(project.root, print)
 
 
 def test_the_site_has_the_languages_of_its_settings() -> None:
-    known = settings(ROOT)
+    known = read_settings(ROOT)
     assert known.languages[0] == "en"
-    with_words = {path.stem for path in (ROOT / "attention_docs/words").glob("*.toml")}
-    assert {*known.written, *known.partial} == with_words
+    with_words = {path.stem for path in (ROOT / "attention_docs/locales").glob("*.toml")}
+    assert {*known.source_languages, *known.partial} == with_words
     folders = {path.parent.name for path in (ROOT / "docs").glob("*/index.md")}
-    assert set(known.written) <= folders <= with_words
-    assert dict(known.made).keys() == {
+    assert set(known.source_languages) <= folders <= with_words
+    assert dict(known.converted).keys() == {
         path.stem for path in (ROOT / "docs").glob("*.toml") if path.stem in known.languages
     }
     assert known.order[:2] == ("index", "sequences")

@@ -1,4 +1,4 @@
-"""What is made once for all languages, or together, is what it would be alone, and never stale."""
+"""What is computed once for all languages, or in batches, equals the single result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from attention_docs.site.render.formulas import Formula, Renderer
 from tests.conftest import LANGUAGES
-from tests.mini import Project
+from tests.fixture_project import FixtureProject
 from tests.test_site_serve import Server
 
 MINI = '''"""A module of the test project."""
@@ -33,7 +33,7 @@ description: A test page.
 
 @pytest.mark.long
 def test_a_saved_docstring_signature_or_body_shows_in_all_languages(tmp_path: Path) -> None:
-    project = Project(tmp_path / "project")
+    project = FixtureProject(tmp_path / "project")
     project.write("attention_docs/mini.py", MINI)
     for lang in LANGUAGES:
         project.write(f"docs/{lang}/api/mini.md", PAGE)
@@ -73,6 +73,6 @@ def test_formulas_rendered_together_are_what_they_are_alone() -> None:
     alone = [rendered(Renderer(), formula) for formula in wanted]
     assert [html.startswith("error: ") for html in alone] == [False, False, True, False]
     together = Renderer()
-    together.prepare([*wanted, *wanted])
-    assert [*together.known] == wanted
+    together.render_all([*wanted, *wanted])
+    assert [*together.cached] == wanted
     assert [rendered(together, formula) for formula in wanted] == alone

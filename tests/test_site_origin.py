@@ -14,13 +14,13 @@ from bs4 import BeautifulSoup, Tag
 
 from attention_docs.site.read.reader import read_page
 from tests.conftest import LANGUAGES, ROOT, TAGS
-from tests.mini import WEIGHTS, Project
+from tests.fixture_project import WEIGHTS, FixtureProject
 
 pytestmark = pytest.mark.long
 
 
-def origin(project: Project, page: str, block: str) -> Tag:
-    frame = BeautifulSoup(project.html(page), "lxml").find(id=f"out-{block}")
+def origin(project: FixtureProject, page: str, block: str) -> Tag:
+    frame = BeautifulSoup(project.read_html(page), "lxml").find(id=f"out-{block}")
     assert isinstance(frame, Tag)
     details = frame.find("details", class_="origin")
     assert isinstance(details, Tag)  # a details element opens by click and by keyboard, no script
@@ -28,7 +28,7 @@ def origin(project: Project, page: str, block: str) -> Tag:
     return details
 
 
-def test_an_output_names_its_listing_functions_versions_and_seed(project: Project) -> None:
+def test_an_output_names_its_listing_functions_versions_and_seed(project: FixtureProject) -> None:
     drawn = "\n".join(
         [
             "softmax(np.random.default_rng(42).random(3))",
@@ -54,7 +54,7 @@ def test_an_output_names_its_listing_functions_versions_and_seed(project: Projec
     assert "这些数字从哪里来" in origin(project, "zh/weights", "weights").get_text()
 
 
-def test_without_a_repository_the_listing_is_on_the_site(built: Project) -> None:
+def test_without_a_repository_the_listing_is_on_the_site(built: FixtureProject) -> None:
     link = origin(built, "zh/weights", "weights").find("a")
     assert isinstance(link, Tag)
     assert link["href"] == "../../listings/weights.py"
@@ -62,9 +62,9 @@ def test_without_a_repository_the_listing_is_on_the_site(built: Project) -> None
 
 
 @pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> FixtureProject:
     """The small project, built, with a block that seeds torch and calls nothing of the package."""
-    project = Project(tmp_path_factory.mktemp("seeded"))
+    project = FixtureProject(tmp_path_factory.mktemp("seeded"))
     code = "import torch\n\ntorch.manual_seed(7)\ntorch.Generator().manual_seed(8)\n"
     code += "weights = [0.5] * 3\n"
     project.edit(WEIGHTS, "weights = softmax(scores)\n", code)
@@ -73,14 +73,14 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-def test_a_block_without_package_code_and_a_torch_seed(seeded: Project) -> None:
+def test_a_block_without_package_code_and_a_torch_seed(seeded: FixtureProject) -> None:
     text = origin(seeded, "weights", "weights").get_text(" ")
     assert "none of this package" in text
     assert "torch.manual_seed(7)" in text
     assert "torch.Generator().manual_seed(8)" in text
 
 
-def test_torch_and_numpy_are_not_imported_when_nothing_runs(seeded: Project) -> None:
+def test_torch_and_numpy_are_not_imported_when_nothing_runs(seeded: FixtureProject) -> None:
     """In a process of its own, which nothing has prepared."""
     code = (
         "import sys; from mkdocs.__main__ import cli\n"
@@ -100,9 +100,9 @@ def test_torch_and_numpy_are_not_imported_when_nothing_runs(seeded: Project) -> 
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_inline_values_work_in_prose_tables_attributes_and_formulas(built: Project) -> None:
+def test_inline_values_work_in_prose_tables_attributes_and_formulas(built: FixtureProject) -> None:
     for page, name in (("weights", "weights"), ("zh/weights", "权重")):
-        soup = BeautifulSoup(built.html(page), "lxml")
+        soup = BeautifulSoup(built.read_html(page), "lxml")
         link = soup.find("a", string="the next")
         assert isinstance(link, Tag)
         assert soup.find(id="value-1").get_text() == "0.0634"  # type: ignore[union-attr]
@@ -111,7 +111,7 @@ def test_inline_values_work_in_prose_tables_attributes_and_formulas(built: Proje
         assert [cell.get_text() for cell in soup.find_all("td")] == [name, "0.06"]
 
 
-def test_numbers_json_has_one_record_per_output_and_value(built: Project) -> None:
+def test_numbers_json_has_one_record_per_output_and_value(built: FixtureProject) -> None:
     document: dict[str, Any] = json.loads(built.read("site/numbers.json"))
     records = {(r["page"], r["id"]): r for r in document["records"]}
     assert len(records) == len(document["records"]) == 2 * (2 + 6)

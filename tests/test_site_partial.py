@@ -7,15 +7,15 @@ import json
 import pytest
 from bs4 import BeautifulSoup
 
+from attention_docs.locales import fill_missing
 from attention_docs.site.read.confirm import find_translations, stamp
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
 from attention_docs.site.scaffold.new_chapter import ScaffoldError
 from attention_docs.site.scaffold.new_language import begin_language, check_code, report_missing
-from attention_docs.words import fill_missing
-from tests.mini import Project, ran
+from tests.fixture_project import FixtureProject, count_blocks
 
 ADDRESS = "https://example.org/a/"
-WORDS = "attention_docs/words/fr.toml"
+WORDS = "attention_docs/locales/fr.toml"
 NOTE = "Cette page n'est pas encore traduite."
 LACKING = """fr: 0 of 2 pages translated
 
@@ -23,12 +23,12 @@ pages: write one, run `make translated PAGE=fr/<page>`, then `make site`
   docs/fr/index.md
   docs/fr/weights.md
 
-words: attention_docs/words/fr.toml
+words: attention_docs/locales/fr.toml
   [site.marks] colon, comma, and, space, stop
 """
 
 
-def begin(project: Project) -> None:
+def begin(project: FixtureProject) -> None:
     """Begin French, and translate two of its words."""
     begin_language(project.root, "fr")
     english = "This page is not translated yet, so you are reading the English text."
@@ -36,23 +36,23 @@ def begin(project: Project) -> None:
     project.edit(WORDS, '# listing = "Listing"', 'listing = "Code source"')
 
 
-def translate(project: Project, slug: str) -> None:
+def translate(project: FixtureProject, slug: str) -> None:
     """Write a page in French: the English one under a French title."""
     english = project.read(f"docs/en/{slug}.md")
     project.write(f"docs/fr/{slug}.md", english.replace("# Weights {", "# Les poids {"))
     stamp(project.root, f"fr/{slug}")
 
 
-def parse(project: Project, page: str) -> BeautifulSoup:
-    return BeautifulSoup(project.html(page), "lxml")
+def parse(project: FixtureProject, page: str) -> BeautifulSoup:
+    return BeautifulSoup(project.read_html(page), "lxml")
 
 
 @pytest.mark.site
-def test_a_page_falls_back_to_english_until_it_is_translated(built: Project) -> None:
+def test_a_page_falls_back_to_english_until_it_is_translated(built: FixtureProject) -> None:
     begin(built)
     done = built.build(SITE_URL=ADDRESS, REPO_URL="https://example.org/r")
     assert done.returncode == 0, done.stderr
-    assert ran(done) == (0, 3)  # nothing runs again for a language without a page
+    assert count_blocks(done) == (0, 3)  # nothing runs again for a language without a page
     assert "fr: 0 of 2 pages translated; `make language CODE=fr` lists what" in done.stderr
     page, original = parse(built, "fr/weights"), parse(built, "weights")
     note = page.select_one("aside.untranslated")
@@ -84,12 +84,12 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: Project) -> 
 
 
 @pytest.mark.site
-def test_a_translated_page_takes_the_place_of_the_english_text(built: Project) -> None:
+def test_a_translated_page_takes_the_place_of_the_english_text(built: FixtureProject) -> None:
     begin(built)
     translate(built, "weights")
     done = built.build(SITE_URL=ADDRESS)
     assert done.returncode == 0, done.stderr
-    assert ran(done) == (2, 1)  # the two blocks of that page, for its words in figures
+    assert count_blocks(done) == (2, 1)  # the two blocks of that page, for its words in figures
     assert "fr: 1 of 2 pages translated" in done.stderr
     page = parse(built, "fr/weights")
     assert not page.select(".untranslated")
@@ -107,7 +107,7 @@ def test_a_translated_page_takes_the_place_of_the_english_text(built: Project) -
 
 
 @pytest.mark.site
-def test_a_partial_language_stands_once_in_each_index(project: Project) -> None:
+def test_a_partial_language_stands_once_in_each_index(project: FixtureProject) -> None:
     begin(project)
     translate(project, "weights")
     done = project.build(SITE_URL=ADDRESS)
@@ -128,33 +128,33 @@ def test_a_partial_language_stands_once_in_each_index(project: Project) -> None:
     assert project.read("site/index.html.md").endswith(f"\n<{ADDRESS}>\n")
 
 
-def test_begun_a_language_asks_for_nothing(project: Project) -> None:
+def test_begun_a_language_asks_for_nothing(project: FixtureProject) -> None:
     begin(project)
-    known = settings(project.root)
-    assert (known.languages, known.written, known.partial) == (
+    known = read_settings(project.root)
+    assert (known.languages, known.source_languages, known.partial) == (
         *(("en", "zh", "fr"), ("en", "zh")),
         ("fr",),
     )
-    assert project.faults() == []
+    assert project.find_faults() == []
     project.write("docs/listings/weights.fr.toml", '[strings]\n"gone" = "parti"\n')
-    assert project.faults() == []
+    assert project.find_faults() == []
 
 
-def test_what_is_translated_is_compared(project: Project) -> None:
+def test_what_is_translated_is_compared(project: FixtureProject) -> None:
     begin(project)
     translate(project, "weights")
     project.edit("docs/fr/weights.md", "{ #the-weights }", "{ #les-poids }")
     project.write("docs/fr/gone.md", project.read("docs/en/index.md"))
-    found = "\n".join(project.faults())
+    found = "\n".join(project.find_faults())
     assert "docs/fr/weights.md:17: heading or box: wanted #the-weights, got #les-poids" in found
     assert "docs/fr/gone.md:1: has no translation docs/en/gone.md" in found
 
 
-def test_finished_a_language_names_all_that_is_missing_at_once(project: Project) -> None:
+def test_finished_a_language_names_all_that_is_missing_at_once(project: FixtureProject) -> None:
     begin(project)
     translate(project, "weights")
     project.edit(WORDS, "partial = true\n", "")
-    found = project.faults()
+    found = project.find_faults()
     assert "docs/en/index.md:1: has no translation docs/fr/index.md" in found
     assert f"{WORDS}:1: has no [site.marks] colon, comma, and, space, stop" in found
     assert f"{WORDS}:1: has no [site.untranslated] original, help" in found
@@ -165,7 +165,7 @@ def test_finished_a_language_names_all_that_is_missing_at_once(project: Project)
     assert not any("docs/fr/weights.md" in one for one in found)
 
 
-def test_the_report_lists_what_is_missing(project: Project) -> None:
+def test_the_report_lists_what_is_missing(project: FixtureProject) -> None:
     begin_language(project.root, "fr")
     report = report_missing(project.root, "fr")
     assert report.startswith(LACKING)
@@ -191,14 +191,14 @@ def test_the_report_lists_what_is_missing(project: Project) -> None:
     ],
 )
 def test_a_code_that_is_no_new_language_is_refused(
-    project: Project, code: str, message: str
+    project: FixtureProject, code: str, message: str
 ) -> None:
-    project.made_language()
+    project.add_traditional_chinese()
     with pytest.raises(ScaffoldError, match=f"^{message}$"):
         check_code(project.root, code)
 
 
-def test_words_without_an_entry_are_not_overwritten(project: Project) -> None:
+def test_words_without_an_entry_are_not_overwritten(project: FixtureProject) -> None:
     project.write(WORDS, 'name = "Français"\n')
     with pytest.raises(ScaffoldError, match=r"mkdocs\.yml must list fr, of which there is .*fr\.t"):
         begin_language(project.root, "fr")
@@ -211,7 +211,7 @@ def test_the_forms_of_a_plural_are_not_mixed() -> None:
     assert fill_missing(own, english) == own
 
 
-def test_stamping_a_page_passes_over_languages_that_lack_it(project: Project) -> None:
+def test_stamping_a_page_passes_over_languages_that_lack_it(project: FixtureProject) -> None:
     begin(project)
     found = [path.name for _, path in find_translations(project.root, "index")]
     assert found == ["index.md"]  # the Chinese one

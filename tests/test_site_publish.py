@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from attention_docs.site.publish import place
-from attention_docs.site.publish.place import Place
-from tests.mini import Project, content, start_command
+from attention_docs.site.publish import staging
+from attention_docs.site.publish.staging import StagingFolder
+from tests.fixture_project import FixtureProject, read_files, start_command
 
 Process = subprocess.Popen[bytes]
 
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.long
 PAGES = ("index.html", "weights/index.html", "zh/index.html", "zh/weights/index.html")
 
 
-def start(project: Project) -> Process:
+def start_build(project: FixtureProject) -> Process:
     return start_command(project.root, "mkdocs", "build", "-q", "-d", str(project.root / "site"))
 
 
-def watched(project: Project, builds: list[Process]) -> int:
+def count_missing_pages(project: FixtureProject, builds: list[Process]) -> int:
     """Wait for builds; how often a page of the site was found missing meanwhile."""
     missing = 0
     while any(build.poll() is None for build in builds):
@@ -35,36 +35,36 @@ def watched(project: Project, builds: list[Process]) -> int:
 
 
 @pytest.mark.parametrize("number", [2, 4])
-def test_builds_into_one_folder_leave_a_whole_site(number: int, built: Project) -> None:
-    whole = content(built.root / "site")
+def test_builds_into_one_folder_leave_a_whole_site(number: int, built: FixtureProject) -> None:
+    whole = read_files(built.root / "site")
     builds = []
     for offset in (0, 0.1, 0.15, 0.05)[:number]:
         time.sleep(offset)
-        builds.append(start(built))
-    assert watched(built, builds) == 0
+        builds.append(start_build(built))
+    assert count_missing_pages(built, builds) == 0
     assert [build.returncode for build in builds] == [0] * number
-    assert content(built.root / "site") == whole
+    assert read_files(built.root / "site") == whole
     assert not [*built.root.glob("site.*")]
 
 
-def test_a_build_killed_at_any_moment_leaves_the_old_site_or_the_new(built: Project) -> None:
+def test_a_build_killed_at_any_moment_leaves_the_old_site_or_the_new(built: FixtureProject) -> None:
     began = time.monotonic()
-    assert start(built).wait() == 0
+    assert start_build(built).wait() == 0
     takes = time.monotonic() - began
-    whole = content(built.root / "site")
+    whole = read_files(built.root / "site")
     draws = random.Random(0)
     for _ in range(5):
-        build = start(built)
+        build = start_build(built)
         time.sleep(draws.uniform(0.3, 1) * takes)
         build.send_signal(signal.SIGKILL)
-        assert watched(built, [build]) == 0
-        assert content(built.root / "site") == whole
+        assert count_missing_pages(built, [build]) == 0
+        assert read_files(built.root / "site") == whole
     assert built.build().returncode == 0
     assert not [*built.root.glob("site.*")]  # what they left is gone
 
 
-def stage(folder: Path, text: str) -> Place:
-    one = Place(folder / "site", folder / "cache")
+def stage_page(folder: Path, text: str) -> StagingFolder:
+    one = StagingFolder(folder / "site", folder / "cache")
     one.stage.mkdir()
     (one.stage / "index.html").write_text(text)
     return one
@@ -75,25 +75,25 @@ def test_the_new_site_takes_the_place_of_the_old(
     single: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not single:
-        monkeypatch.setattr(place, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(staging, "_exchange_folders", lambda one, other: False)
     elif sys.platform == "linux":  # whoever looks between two steps finds no site
-        monkeypatch.delattr(Place, "_swap")
+        monkeypatch.delattr(StagingFolder, "_swap")
     for text in ("one", "two"):
-        stage(tmp_path, text).publish()
+        stage_page(tmp_path, text).publish()
         assert (tmp_path / "site" / "index.html").read_text() == text
         assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "site"]
 
 
 def test_a_site_that_a_killed_build_had_put_aside_comes_back(tmp_path: Path) -> None:
-    stage(tmp_path, "one").publish()
+    stage_page(tmp_path, "one").publish()
     (tmp_path / "site").rename(tmp_path / "site.999999999.old")
     (tmp_path / "site.999999998.part").mkdir()
-    Place(tmp_path / "site", tmp_path / "cache")
+    StagingFolder(tmp_path / "site", tmp_path / "cache")
     assert (tmp_path / "site" / "index.html").read_text() == "one"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "site"]
 
 
-def test_a_page_that_is_lost_on_the_way_stops_the_build(project: Project) -> None:
+def test_a_page_that_is_lost_on_the_way_stops_the_build(project: FixtureProject) -> None:
     """Another process, or a full disk, may take a file of the stage."""
     hook = """
 import glob, os
@@ -110,7 +110,7 @@ def on_post_build(config):
     assert not (project.root / "site").exists()
 
 
-def test_a_block_publishes_a_file(project: Project) -> None:
+def test_a_block_publishes_a_file(project: FixtureProject) -> None:
     """The text of a block, as a file that both languages link to; from the cache too."""
     project.edit(
         "docs/listings/weights.py",
@@ -121,9 +121,9 @@ def test_a_block_publishes_a_file(project: Project) -> None:
     for _ in range(2):  # the second build makes no page
         assert project.build().returncode == 0
         assert project.read("site/files/two-rows.csv") == "1,é\n" * 600
-        assert '<a href="../files/two-rows.csv" download' in project.html("weights")
-        assert '<a href="../../files/two-rows.csv" download' in project.html("zh/weights")
-        assert "two-rows.csv</a> (3 kB)" in project.html("weights")
+        assert '<a href="../files/two-rows.csv" download' in project.read_html("weights")
+        assert '<a href="../../files/two-rows.csv" download' in project.read_html("zh/weights")
+        assert "two-rows.csv</a> (3 kB)" in project.read_html("weights")
         assert "files/two-rows.csv)" in project.read("site/weights/index.html.md")
     project.edit("docs/listings/weights.py", "two-rows.csv", "../two-rows.csv")
     done = project.build("-q")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import LANGUAGES
-from tests.mini import WEIGHTS, Project, start_command
+from tests.fixture_project import WEIGHTS, FixtureProject, start_command
 
 pytestmark = pytest.mark.long
 MODULE = "attention_docs/mini.py"
@@ -22,7 +22,7 @@ PATIENCE = 60  # seconds before a test gives up; nothing is asserted of the time
 class Server:
     """A running `mkdocs serve` of the small project."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: FixtureProject) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -55,7 +55,7 @@ class Server:
             time.sleep(0.1)
         return self.log.read_text()[start:]
 
-    def written(self) -> dict[str, str]:
+    def list_editable(self) -> dict[str, str]:
         """What a test may write to, by path."""
         docs = self.project.root / "docs"
         files = [path for path in docs.rglob("*") if path.suffix in (".md", ".py")]
@@ -65,10 +65,10 @@ class Server:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(Project(tmp_path_factory.mktemp("served")))
+    server = Server(FixtureProject(tmp_path_factory.mktemp("served")))
     server.wait_for("weights/", "0.0634")
     log = server.wait_for_log("Serving on")
-    assert counts(log) == [("3", "0")]
+    assert read_counts(log) == [("3", "0")]
     time.sleep(1)  # the watcher starts a moment after the server answers
     yield server
     server.process.send_signal(signal.SIGTERM)
@@ -78,23 +78,23 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def server(running: Server) -> Iterator[Server]:
     """One for all tests: each leaves the project as it was, and all shows as it did."""
-    before = running.written()
+    before = running.list_editable()
     pages = {page: running.wait_for(page, "<article") for page in ("", "weights/", "zh/weights/")}
     yield running
-    for path in running.written().keys() - before.keys():
+    for path in running.list_editable().keys() - before.keys():
         (running.project.root / path).unlink()
     for path, text in before.items():
         if running.project.read(path) != text:
             running.project.write(path, text)
     for page, html in pages.items():
-        running.wait_for(page, article(html))
+        running.wait_for(page, find_article(html))
 
 
-def article(html: str) -> str:
+def find_article(html: str) -> str:
     return html.split("<article")[1].split("</article")[0]
 
 
-def counts(log: str) -> list[tuple[str, str]]:
+def read_counts(log: str) -> list[tuple[str, str]]:
     return re.findall(r"Numbers: (\d+) blocks ran, (\d+) reused", log)
 
 
@@ -107,7 +107,7 @@ def test_a_saved_module_listing_or_page_shows_at_once(server: Server) -> None:
     server.wait_for("weights/", "[0.0177, 0.0177, 0.9647]")
     project.edit("docs/en/weights.md", "The first weight is", "Now the first weight is")
     server.wait_for("weights/", "Now the first weight is")
-    found = counts(server.wait_for_log(r"(?s)Numbers: 1 .*(Numbers.*){2}", start))
+    found = read_counts(server.wait_for_log(r"(?s)Numbers: 1 .*(Numbers.*){2}", start))
     first = found.index(("1", "2"))  # the test before may have left a build in which nothing ran
     assert found[first : first + 3] == [("1", "2"), ("2", "1"), ("0", "3")]
 

@@ -12,27 +12,27 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from attention_docs.site.publish.guard import refused, survivors
+from attention_docs.site.publish.guard import find_leftovers, refused
 from tests.conftest import LANGUAGES, ROOT
-from tests.mini import Project, content, run_command
+from tests.fixture_project import FixtureProject, read_files, run_command
 
 GENERATOR = re.compile(rb'(<meta name="generator" content=")[^"]*')
 
 
-def run(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
+def run(project: FixtureProject, *command: str) -> subprocess.CompletedProcess[str]:
     return run_command(project.root, *command)
 
 
-def properdocs(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
+def properdocs(project: FixtureProject, *command: str) -> subprocess.CompletedProcess[str]:
     return run(project, "properdocs", "build", "-f", "mkdocs.yml", *command)
 
 
 @pytest.mark.site
-def test_properdocs_builds_the_same_site(built: Project) -> None:
+def test_properdocs_builds_the_same_site(built: FixtureProject) -> None:
     """And makes every page itself: none that mkdocs left is taken."""
     done = properdocs(built, "-d", "properdocs")
     assert done.returncode == 0, done.stderr
-    theirs, ours = content(built.root / "properdocs"), content(built.root / "site")
+    theirs, ours = read_files(built.root / "properdocs"), read_files(built.root / "site")
     theirs.pop("attention-docs.zip")  # its pages are compared below, one by one
     ours.pop("attention-docs.zip")
     assert theirs.keys() == ours.keys()
@@ -43,7 +43,7 @@ def test_properdocs_builds_the_same_site(built: Project) -> None:
 
 
 @pytest.mark.site
-def test_properdocs_fails_on_what_mkdocs_fails_on(project: Project) -> None:
+def test_properdocs_fails_on_what_mkdocs_fails_on(project: FixtureProject) -> None:
     project.edit("docs/en/weights.md", "(#weights ", "(#nowhere ", both=True)
     done = properdocs(project, "-q")
     assert done.returncode == 1
@@ -54,13 +54,13 @@ def test_properdocs_fails_on_what_mkdocs_fails_on(project: Project) -> None:
 
 
 @pytest.mark.site
-def test_the_woven_markdown_is_built_by_a_generator_that_knows_nothing(project: Project) -> None:
+def test_the_exported_markdown_builds_without_this_engine(project: FixtureProject) -> None:
     """What is published without our plugin shows the same numbers, and the guard finds nothing."""
-    project.gallery("weights")
-    done = run(project, "attention_docs.site.export", "woven")
+    project.add_gallery("weights")
+    done = run(project, "attention_docs.site.export", "exported")
     assert done.returncode == 0, done.stderr
     for lang in LANGUAGES:
-        folder = project.root / "woven" / lang
+        folder = project.root / "exported" / lang
         assert "plugins" not in yaml.safe_load((folder / "mkdocs.yml").read_text(encoding="utf-8"))
         text = (folder / "docs" / "weights.md").read_text(encoding="utf-8")
         front = yaml.safe_load(text.split("---\n")[1])
@@ -68,7 +68,7 @@ def test_the_woven_markdown_is_built_by_a_generator_that_knows_nothing(project: 
         command = ["mkdocs", "build", "-q", "-f", str(folder / "mkdocs.yml")]
         assert run(project, *command).returncode == 0
         html = (folder / "site" / "weights" / "index.html").read_text(encoding="utf-8")
-        assert survivors(html) == []
+        assert find_leftovers(html) == []
         article = BeautifulSoup(html, "lxml").article
         assert article
         text = " ".join(article.get_text(" ").split())
@@ -84,16 +84,16 @@ def test_the_woven_markdown_is_built_by_a_generator_that_knows_nothing(project: 
         assert '<details id="an-entry">' in gallery
         assert "#out-weights" in gallery
         assert '<div id="out-weights"></div>' in html
-    assert run(project, "attention_docs.site.publish.guard", "woven").returncode == 0
+    assert run(project, "attention_docs.site.publish.guard", "exported").returncode == 0
 
 
 @pytest.mark.site
-def test_nothing_is_exported_where_something_is_wrong(project: Project) -> None:
+def test_nothing_is_exported_where_something_is_wrong(project: FixtureProject) -> None:
     project.edit("docs/listings/weights.py", "softmax(scores)\n", "1 / 0\n")
-    done = run(project, "attention_docs.site.export", "woven")
+    done = run(project, "attention_docs.site.export", "exported")
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr
-    assert not (project.root / "woven").exists()
+    assert not (project.root / "exported").exists()
 
 
 PAGE = "<!doctype html><html><head><title>x</title></head><body>{}</body></html>"
@@ -118,7 +118,7 @@ BODIES = [
 
 @pytest.mark.parametrize(("body", "left"), BODIES)
 def test_what_survives_into_html_is_found(body: str, left: list[str]) -> None:
-    assert [text for _, text in survivors(PAGE.format(body))] == left
+    assert [text for _, text in find_leftovers(PAGE.format(body))] == left
 
 
 REFUSED = {

@@ -15,8 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import softmax as package
-from tests.conftest import each_language, tree_of
-from tests.exact import KEYS, QUERIES, SCORES, VALUES, norm, printed, printed_e, product
+from tests.conftest import each_language, parse_html
+from tests.exact import (
+    KEYS,
+    QUERIES,
+    SCORES,
+    VALUES,
+    assert_printed,
+    assert_printed_e,
+    norm,
+    product,
+)
 from tests.exact import jacobian as jacobian_of
 from tests.exact import softmax as softmax_of
 
@@ -258,7 +267,7 @@ def entropy_of(weights):
 
 
 @functools.cache
-def led(gap, n, tau=1):
+def compute_leader_weight(gap, n, tau=1):
     """Weight of a key that leads n - 1 equal others, by the definition."""
     return softmax_of([0] * (n - 1) + [gap], tau)[-1]
 
@@ -267,18 +276,24 @@ def led(gap, n, tau=1):
 @each_language
 def test_control(page, lang):
     softmax = page(lang, "softmax")
-    printed([float(x) for x in softmax.values("softmax")[:2]], [led(4, 2), led(4, 1024)], 4)
-    control = tree_of(softmax.html).get_element_by_id("out-control")
+    assert_printed(
+        [float(x) for x in softmax.values("softmax")[:2]],
+        [compute_leader_weight(4, 2), compute_leader_weight(4, 1024)],
+        4,
+    )
+    control = parse_html(softmax.html).get_element_by_id("out-control")
     frames = control.find_class("frame")
     settings = list(itertools.product((1, 2, 4), (4, 7, 10), (2, 8, 64, 1024)))
     assert len(frames) == len(settings) == 36
     for frame, (tau, gap, n) in zip(frames, settings, strict=True):
         caption = frame.find(".//figcaption").text_content()
         assert caption.startswith(f"τ = {tau}, Δ = {gap}, n = {n:,d}")
-        leader = led(gap, n, tau)
-        printed([float(caption[-6:])], [leader], 4)
-        told = [float(x) for x in re.findall(r"\d\.\d{4}", frame.find(".//svg").get("aria-label"))]
-        printed(told, [leader, 1 - leader, (1 - leader) / (n - 1)], 4)
+        leader = compute_leader_weight(gap, n, tau)
+        assert_printed([float(caption[-6:])], [leader], 4)
+        described = [
+            float(x) for x in re.findall(r"\d\.\d{4}", frame.find(".//svg").get("aria-label"))
+        ]
+        assert_printed(described, [leader, 1 - leader, (1 - leader) / (n - 1)], 4)
     at = [one for label in control.iter("label") for one in label.find_class("at")]
     texts = [one.text_content() for one in at]
     assert texts == ["1", "2", "4", "4", "7", "10", "2", "8", "64", "1,024"]
@@ -288,10 +303,10 @@ def test_control(page, lang):
 def test_definition(page):
     softmax = page("en", "softmax")
     *scores, none = (row["score"] for row in softmax.table("definition"))
-    printed([float(score) for score in scores], [mpmath.log(x) for x in (1, 2, 5)], 4)
+    assert_printed([float(score) for score in scores], [mpmath.log(x) for x in (1, 2, 5)], 4)
     assert none == ""
     assert softmax.column("definition", "exponential") == [1, 2, 5, 8]
-    printed(softmax.column("definition", "weight"), [*EIGHTHS, 1], 4)
+    assert_printed(softmax.column("definition", "weight"), [*EIGHTHS, 1], 4)
 
 
 @pytest.mark.site
@@ -299,7 +314,7 @@ def test_shift(page):
     softmax = page("en", "softmax")
     assert softmax.names("shift") == ["s − 3", "s + 100", "2 · s"]
     doubled = [Fraction(1, 30), Fraction(4, 30), Fraction(25, 30)]
-    printed(softmax.grid("shift"), [EIGHTHS, EIGHTHS, doubled], 4)
+    assert_printed(softmax.grid("shift"), [EIGHTHS, EIGHTHS, doubled], 4)
 
 
 @pytest.mark.site
@@ -316,7 +331,7 @@ def test_limits(page):
     }
     softmax = page("en", "softmax")
     assert softmax.names("limits") == list(largest)
-    printed(softmax.grid("limits"), [[mpmath.log(number)] for number in largest.values()], 2)
+    assert_printed(softmax.grid("limits"), [[mpmath.log(number)] for number in largest.values()], 2)
 
 
 @pytest.mark.site
@@ -326,7 +341,7 @@ def test_overflow(page):
     how = ["not shifted", "shifted"]
     assert softmax.names("overflow") == [f"{name}, {one}" for name in names for one in how]
     sigmoid = 1 / (1 + mpmath.exp(-2))
-    printed(softmax.grid("overflow"), [[0, mpmath.nan], [1 - sigmoid, sigmoid]] * 3, 1)
+    assert_printed(softmax.grid("overflow"), [[0, mpmath.nan], [1 - sigmoid, sigmoid]] * 3, 1)
     # torch, without a shift: the published failure is real
     for dtype, score in ((torch.float16, 12), (torch.float32, 90), (torch.float64, 710)):
         e = torch.exp(torch.tensor([score - 2.0, score], dtype=dtype))
@@ -346,7 +361,7 @@ def test_underflow(page):
     assert {one[""]: one[question] for one in softmax.table("underflow")} == wanted
     sigmoid = 1 / (1 + mpmath.exp(-2))
     assert softmax.names("underflow-sum") == ["not shifted", "shifted"]
-    printed(softmax.grid("underflow-sum"), [[mpmath.nan] * 2, [sigmoid, 1 - sigmoid]], 1)
+    assert_printed(softmax.grid("underflow-sum"), [[mpmath.nan] * 2, [sigmoid, 1 - sigmoid]], 1)
 
 
 @pytest.mark.parametrize("kind", ["column", "transposed", "torch", "bfloat16"])
@@ -407,10 +422,10 @@ def test_jacobian(page):
     of_torch = torch.autograd.functional.jacobian(lambda x: torch.softmax(x, -1), s)
     wanted = np.array(HAND_FRACTIONS, float)
     np.testing.assert_allclose(of_torch, wanted, rtol=0, atol=1e-12)
-    printed(softmax.matrix("jacobian", "J"), wanted, 2)
-    printed(softmax.grid("jacobian-torch"), wanted, 6)
+    assert_printed(softmax.matrix("jacobian", "J"), wanted, 2)
+    assert_printed(softmax.grid("jacobian-torch"), wanted, 6)
     values = [float(v) for v in softmax.values("jacobian")[:3]]
-    printed(values, [Fraction(15, 64), Fraction(5, 64), Fraction(10, 64)], 3)
+    assert_printed(values, [Fraction(15, 64), Fraction(5, 64), Fraction(10, 64)], 3)
 
 
 @pytest.mark.site
@@ -419,7 +434,7 @@ def test_jacobian_properties(page):
     variance = Fraction(9 + 2 + 5, 8) - mean**2
     (row,) = page("en", "softmax").table("jacobian-properties")
     assert list(row) == ["mean", "variance", "v J vᵀ"]
-    printed([float(x) for x in row.values()], [mean, variance, variance], 4)
+    assert_printed([float(x) for x in row.values()], [mean, variance, variance], 4)
 
 
 @pytest.mark.site
@@ -427,7 +442,7 @@ def test_gradient(page):
     g = [3, 1, 1]
     wanted = [sum(g[i] * HAND_FRACTIONS[i][j] for i in range(3)) for j in range(3)]
     assert wanted == [x * (y - Fraction(10, 8)) for x, y in zip(EIGHTHS, g, strict=True)]
-    printed(page("en", "softmax").grid("gradient"), [wanted], 5)
+    assert_printed(page("en", "softmax").grid("gradient"), [wanted], 5)
 
 
 @pytest.mark.site
@@ -436,12 +451,14 @@ def test_entropy(page):
     assert softmax.column("entropy-table", "τ") == [0.5, 1, 2, 4, 8, 64]
     for tau, largest, entropy, slope, formula in softmax.grid("entropy-table"):
         weights = softmax_of(EXAMPLE, tau)
-        printed([largest, entropy], [max(weights), entropy_of(weights)], 4)
+        assert_printed([largest, entropy], [max(weights), entropy_of(weights)], 4)
         exact = mpmath.diff(lambda t: entropy_of(softmax_of(EXAMPLE, t)), tau)
-        printed([slope, formula], [exact, exact], 4)
+        assert_printed([slope, formula], [exact, exact], 4)
     shown, *said = softmax.values("entropy-rises")
     assert shown == str(EXAMPLE)
-    printed([float(v) for v in said[:2]], [max(softmax_of(EXAMPLE, tau)) for tau in (1, 8)], 4)
+    assert_printed(
+        [float(v) for v in said[:2]], [max(softmax_of(EXAMPLE, tau)) for tau in (1, 8)], 4
+    )
     # Typed from seed 001: largest of softmax([1, 1, 1, 5]).
     assert said[0] == "0.9479"
 
@@ -455,12 +472,12 @@ def test_dominates(page):
     assert [list(row) for row in rows] == [head] * 4
     for n, row in zip((2, 8, 64, 1024), softmax.grid("dominates"), strict=True):
         assert row[0] == n
-        printed(row[1], mpmath.log(n - 1), 2)
-        printed(row[2:], [1 / (1 + (n - 1) * mpmath.exp(-lead)) for lead in leads], 4)
+        assert_printed(row[1], mpmath.log(n - 1), 2)
+        assert_printed(row[2:], [1 / (1 + (n - 1) * mpmath.exp(-lead)) for lead in leads], 4)
     assert softmax.values("dominates")[0] == f"{float(mpmath.log(1023)):.2f}"
     # Half of the weight at that gap, and at twice the gap for temperature 2.
-    assert abs(led(mpmath.log(1023), 1024) - 0.5) < 1e-30
-    assert abs(led(2 * mpmath.log(1023), 1024, 2) - 0.5) < 1e-30
+    assert abs(compute_leader_weight(mpmath.log(1023), 1024) - 0.5) < 1e-30
+    assert abs(compute_leader_weight(2 * mpmath.log(1023), 1024, 2) - 0.5) < 1e-30
 
     wanted = []
     for scores, gap, m in zip(SCORES, (0, 4, 2), (1, 1, 1), strict=True):
@@ -475,9 +492,9 @@ def test_dominates(page):
     assert softmax.vectors("dominates-output", "scores") == SCORES
     columns = ["Δ", "1 − a_m", "bound on 1 − a_m", "‖o − v_m‖", "bound on ‖o − v_m‖"]
     for name, exact in zip(columns, zip(*wanted, strict=True), strict=True):
-        printed(softmax.column("dominates-output", name), exact, 0 if name == "Δ" else 4)
+        assert_printed(softmax.column("dominates-output", name), exact, 0 if name == "Δ" else 4)
     said = [float(v) for v in softmax.values("dominates-values")]
-    printed(said, [wanted[1][0], wanted[1][1], wanted[1][3]], 4)
+    assert_printed(said, [wanted[1][0], wanted[1][1], wanted[1][3]], 4)
 
 
 @pytest.mark.site
@@ -488,21 +505,21 @@ def test_saturation(page):
         weights = softmax_of([c * s for s in EXAMPLE])
         exact_others = mpmath.fsum(weights[:3])
         norms[c] = frobenius(jacobian_of(weights))
-        printed_e([others, size, bound], [exact_others, norms[c], 2 * exact_others])
+        assert_printed_e([others, size, bound], [exact_others, norms[c], 2 * exact_others])
         assert norms[c] <= 2 * exact_others
     assert list(norms) == [0, 0.25, 0.5, 1, 2, 4]
     at_1, at_4 = (float(value) for value in softmax.values("saturation")[:2])
-    printed(at_1, norms[1], 3)
-    printed_e(at_4, norms[4] * mpmath.mpf(10) ** 7)  # "× 10⁻⁷" stands in the sentence
+    assert_printed(at_1, norms[1], 3)
+    assert_printed_e(at_4, norms[4] * mpmath.mpf(10) ** 7)  # "× 10⁻⁷" stands in the sentence
     assert softmax.values("saturation-bound") == [str(EXAMPLE)]
 
     assert softmax.column("lower-bound", "R") == [1, 2, 4, 8]
     for R, low, smallest, stretch in softmax.grid("lower-bound"):
         weights = softmax_of([R / 4 * s for s in EXAMPLE])
-        printed_e([low, smallest], [mpmath.exp(-R) / 4, weights[0]])
+        assert_printed_e([low, smallest], [mpmath.exp(-R) / 4, weights[0]])
         # Two of the three tied keys: v = (1, -1, 0, 0) / √2 gives the smallest ‖v J‖.
         v = [[1 / mpmath.sqrt(2), -1 / mpmath.sqrt(2), 0, 0]]
-        printed_e([stretch], [frobenius(product(v, jacobian_of(weights)))])
+        assert_printed_e([stretch], [frobenius(product(v, jacobian_of(weights)))])
 
 
 @pytest.mark.site
@@ -511,7 +528,7 @@ def test_two_keys(page):
     assert softmax.names("two-keys") == ["exp", "Φ"]
     ratios = [mpmath.exp, lambda x: mpmath.ncdf(x) / mpmath.ncdf(-x)]
     got = softmax.grid("two-keys")
-    printed(got, [[h(1) ** 2, h(2)] for h in ratios], 3)
+    assert_printed(got, [[h(1) ** 2, h(2)] for h in ratios], 3)
     assert [once == twice for once, twice in got] == [True, False]
 
 
@@ -537,13 +554,13 @@ def test_alternatives(page):
     softmax = page("en", "softmax")
     assert [row["rule"] for row in softmax.table("alternatives")] == rules * 5
     assert softmax.vectors("alternatives", "scores") == [row for row in tried for _ in rules]
-    printed(softmax.vectors("alternatives", "weights"), wanted, 4)
+    assert_printed(softmax.vectors("alternatives", "weights"), wanted, 4)
 
     said = softmax.values("alternatives")
-    printed(json.loads(said[0]), shares([-1, 2, 1]), 4)
-    printed(json.loads(said[1]), shares([1, 4, 1]), 4)
+    assert_printed(json.loads(said[0]), shares([-1, 2, 1]), 4)
+    assert_printed(json.loads(said[1]), shares([1, 4, 1]), 4)
     assert said[2] == "[nan, nan, nan]"
-    printed(json.loads(said[3]), [Fraction(s, 3) for s in (2, 4, 4)], 4)
+    assert_printed(json.loads(said[3]), [Fraction(s, 3) for s in (2, 4, 4)], 4)
 
 
 @pytest.mark.site
@@ -551,7 +568,7 @@ def test_dead(page):
     softmax = page("en", "softmax")
     assert softmax.names("dead") == ["ReLU / ΣReLU", "softmax"]
     column = [row[0] for row in jacobian_of(softmax_of([-1, 2, 1]))]
-    printed(softmax.grid("dead"), [[0, 0, 0], column], 4)
+    assert_printed(softmax.grid("dead"), [[0, 0, 0], column], 4)
 
 
 CASES = [f"{case}, query {i}" for case in ("wrong", "right") for i in (1, 2, 3)]
@@ -565,17 +582,17 @@ def test_scale_after(page):
     right = [softmax_of(scores, root) for scores in SCORES]
     assert softmax.names("scale-after") == CASES
     shown = np.array(softmax.grid("scale-after"))
-    printed(shown, [[*row, sum(row)] for row in wrong + right], 4)
-    printed(shown[:3, 3], [1 / root] * 3, 4)
+    assert_printed(shown, [[*row, sum(row)] for row in wrong + right], 4)
+    assert_printed(shown[:3, 3], [1 / root] * 3, 4)
     # torch's own attention agrees with the right one and not with seed 004's
     q, k, v = (torch.tensor(x, dtype=torch.float64)[None] for x in (QUERIES, KEYS, VALUES))
     attention = torch.nn.functional.scaled_dot_product_attention(q, k, v)[0].numpy()
     values = np.array(VALUES)
     np.testing.assert_allclose(shown[3:, :3] @ values, attention, atol=1e-3)
     assert np.abs(shown[:3, :3] @ values - attention).min() > 0.2
-    printed(softmax.grid("scale-after-shrinks"), [[1 / root] * 3], 4)
+    assert_printed(softmax.grid("scale-after-shrinks"), [[1 / root] * 3], 4)
     said = [float(v) for v in softmax.values("scale-after")]
-    printed(said, [softmax_of(SCORES[1])[1], right[1][1]], 4)
+    assert_printed(said, [softmax_of(SCORES[1])[1], right[1][1]], 4)
 
 
 @pytest.mark.site
@@ -593,7 +610,7 @@ def test_wrong_axis(page):
     sums = [sum(row) for row in wrong] + [1] * 3
     rows = zip(sums, outputs + product(right, VALUES), strict=True)
     assert softmax.names("wrong-axis") == CASES
-    printed(softmax.grid("wrong-axis"), [[total, *output] for total, output in rows], 4)
+    assert_printed(softmax.grid("wrong-axis"), [[total, *output] for total, output in rows], 4)
 
     # Query 3 becomes 0: so does row 3 of the scores.
     other = [*SCORES[:2], [0, 0, 0]]
@@ -604,7 +621,9 @@ def test_wrong_axis(page):
     leaked = abs(after - before) * max(VALUES[0])
     names = ["wrong axis", "right axis", "wrong axis, later keys hidden"]
     assert softmax.names("wrong-axis-leak") == names
-    printed(softmax.column("wrong-axis-leak", "largest change of output 1"), [moved, 0, leaked], 4)
+    assert_printed(
+        softmax.column("wrong-axis-leak", "largest change of output 1"), [moved, 0, leaked], 4
+    )
 
 
 @pytest.mark.site
@@ -613,7 +632,7 @@ def test_exercises(page):
     tenths = [Fraction(3, 10), Fraction(1, 10), Fraction(6, 10)]
     squares = [Fraction(9, 46), Fraction(1, 46), Fraction(36, 46)]
     assert softmax.names("exercise-weights") == ["s", "s + 5", "τ = 1/2"]
-    printed(softmax.grid("exercise-weights"), [tenths, tenths, squares], 4)
+    assert_printed(softmax.grid("exercise-weights"), [tenths, tenths, squares], 4)
 
     gained = [[sum(x * y for x, y in zip(q, (2, -1, 5), strict=True))] * 3 for q in QUERIES]
     assert softmax.grid("exercise-bias") == gained
@@ -626,18 +645,18 @@ def test_exercises(page):
     assert softmax.names("exercise-tie") == ["τ = 1", "τ = 0.5", "τ = 0.1"]
     tied = [softmax_of([2, 4, 4], mpmath.mpf(tau.numerator) / tau.denominator)
             for tau in (Fraction(1), Fraction(1, 2), Fraction(1, 10))]  # fmt: skip
-    printed(softmax.grid("exercise-tie"), tied, 4)
+    assert_printed(softmax.grid("exercise-tie"), tied, 4)
 
     assert softmax.column("exercise-gap", "n") == [8, 1024]
     gaps = softmax.column("exercise-gap", "Δ")
-    printed(gaps, [mpmath.log(99 * 7), mpmath.log(99 * 1023)], 2)
+    assert_printed(gaps, [mpmath.log(99 * 7), mpmath.log(99 * 1023)], 2)
     assert softmax.column("exercise-gap", "largest weight") == [0.99] * 2
     assert round(gaps[1] - gaps[0]) == 5
 
     sigmoid = 1 / (1 + mpmath.exp(-1))
     row = [1 - sigmoid, sigmoid]
-    printed(softmax.grid("exercise-bug"), [[mpmath.nan] * 2, row], 4)
-    printed(softmax.grid("exercise-bug-fixed"), [row, row], 4)
+    assert_printed(softmax.grid("exercise-bug"), [[mpmath.nan] * 2, row], 4)
+    assert_printed(softmax.grid("exercise-bug-fixed"), [row, row], 4)
 
     wanted = []
     for h in (2, 1, mpmath.mpf(1) / 10):
@@ -645,11 +664,11 @@ def test_exercises(page):
         wanted.append(change / h)
         assert change <= h / 2
     assert softmax.column("exercise-half", "h") == [2, 1, 0.1]
-    printed(softmax.column("exercise-half", "change of the weight / h"), wanted, 4)
+    assert_printed(softmax.column("exercise-half", "change of the weight / h"), wanted, 4)
 
     exact = 2 * mpmath.log(mpmath.fsum(mpmath.exp(mpmath.mpf(s) / 2) for s in EXAMPLE))
     (row,) = softmax.table("exercise-gibbs")
-    printed([float(row["bound"]), float(row["at softmax"])], [exact, exact], 4)
+    assert_printed([float(row["bound"]), float(row["at softmax"])], [exact, exact], 4)
     assert row["random weights above the bound"] == "0"
     assert softmax.values("exercise-gibbs") == [str(EXAMPLE)]
 

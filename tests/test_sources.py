@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from attention_docs.locales import read_locale
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render import citations
 from attention_docs.site.render.chapters import Chapters
-from attention_docs.words import words
-from tests.conftest import BUILT, LANGUAGES, ROOT, Page, each_language, folder_of, tree_of
+from tests.conftest import BUILT, LANGUAGES, ROOT, Page, each_language, find_page_folder, parse_html
 
 NOTES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/notes.toml").read_text("utf-8"))["entry"]
 MISTAKES = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -24,18 +24,18 @@ ISSUE = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
 WORKS = ("papers", "lectures", "documentation")
 
 
-def text_of(lang: str, slug: str) -> str:
+def read_text(lang: str, slug: str) -> str:
     return (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
 
 
-def slugs(lang: str) -> list[str]:
+def list_slugs(lang: str) -> list[str]:
     return sorted(path.stem for path in (ROOT / "docs" / lang).glob("*.md"))
 
 
 def section(lang: str, slug: str, name: str) -> str:
     """The text below a heading or in a box, cut without the package's own reader."""
-    start = re.search(rf"\{{ #{name} \}}\n|^    id: {name}\n", text_of(lang, slug), re.M)
-    rest = text_of(lang, slug)[start.end() :] if start else ""
+    start = re.search(rf"\{{ #{name} \}}\n|^    id: {name}\n", read_text(lang, slug), re.M)
+    rest = read_text(lang, slug)[start.end() :] if start else ""
     return re.split(r"^#+ |^/// *$", rest, maxsplit=1, flags=re.M)[0]
 
 
@@ -46,7 +46,7 @@ def rows(page: Page, heading: str) -> list[Any]:
     return list(found.find_next("table").find("tbody").find_all("tr"))
 
 
-def works_of(page: Page) -> list[tuple[str, str]]:
+def list_works(page: Page) -> list[tuple[str, str]]:
     """Kind and address (or citation) of every work listed."""
     found = []
     for kind in WORKS:
@@ -63,11 +63,11 @@ def works_of(page: Page) -> list[tuple[str, str]]:
 @pytest.mark.site
 @each_language
 def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
-    listed = Counter(address for _, address in works_of(page(lang, "sources")))
+    listed = Counter(address for _, address in list_works(page(lang, "sources")))
     assert len(listed) > 50
     assert max(listed.values()) == 1
     chapters = 0
-    for slug in slugs(lang):
+    for slug in list_slugs(lang):
         items = re.findall(r"^- (.+)$", section(lang, slug, "sources"), re.M)
         chapters += bool(items)
         for item in items:
@@ -86,7 +86,7 @@ def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str
 def test_all_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
     english, *others = (page(lang, "sources") for lang in BUILT)
     listed = [
-        sorted(entry for entry in works_of(one) if entry[1].startswith("http"))
+        sorted(entry for entry in list_works(one) if entry[1].startswith("http"))
         for one in (english, *others)
     ]
     assert listed == [listed[0]] * len(BUILT)
@@ -100,10 +100,12 @@ def test_all_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
 def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
     links = [a["href"] for row in rows(page(lang, "sources"), "reports") for a in row.find_all("a")]
     listed = [link for link in links if ISSUE.match(link)]
-    told = {found for slug in slugs(lang) for found in ISSUE.findall(text_of(lang, slug))}
-    told |= {found for m in MISTAKES for found in ISSUE.findall(m.get(f"report_{lang}", ""))}
-    assert Counter(listed) == dict.fromkeys(told, 1)
-    assert len(told) > 50
+    described = {
+        found for slug in list_slugs(lang) for found in ISSUE.findall(read_text(lang, slug))
+    }
+    described |= {found for m in MISTAKES for found in ISSUE.findall(m.get(f"report_{lang}", ""))}
+    assert Counter(listed) == dict.fromkeys(described, 1)
+    assert len(described) > 50
 
 
 @pytest.mark.site
@@ -118,8 +120,8 @@ def test_the_oldest_work_comes_first(lang: str, page: Callable[[str, str], Page]
 
 def test_an_unknown_kind_of_work_is_a_fault() -> None:
     with pytest.raises(Failure, match='wanted one of papers, lectures, documentation, got "books"'):
-        citations.works(
-            "books", Chapters("en", words("en"), ROOT / "docs", {}, {}, lambda page: [])
+        citations.render_works(
+            "books", Chapters("en", read_locale("en"), ROOT / "docs", {}, {}, lambda page: [])
         )
 
 
@@ -138,7 +140,7 @@ def test_every_place_of_the_notes_exists(entry: dict[str, Any]) -> None:
     for place in entry["places"]:
         slug, heading = place.split("#")
         for lang in LANGUAGES:
-            text = text_of(lang, slug)
+            text = read_text(lang, slug)
             known = re.findall(r"^#{1,6} .*\{ #([\w-]+) \}$|^    id: ([\w-]+)$", text, re.M)
             assert any(heading in names for names in known) or (
                 slug == "mistakes" and heading in mistakes
@@ -159,6 +161,6 @@ def test_the_table_of_the_notes(lang: str, site: Path, page: Callable[[str, str]
         assert links == ["../{}/#{}".format(*place.split("#")) for place in entry["places"]]
         for place in entry["places"]:
             slug, heading = place.split("#")
-            tree = tree_of(folder_of(site, lang, slug) / "index.html")
+            tree = parse_html(find_page_folder(site, lang, slug) / "index.html")
             assert re.fullmatch("h[1-6]|div", tree.get_element_by_id(heading).tag)
             assert f" {place}" in now.get_text()

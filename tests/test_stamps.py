@@ -14,7 +14,7 @@ from attention_docs.site.read.confirm import confirm, find_translations, stamp
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.stamps import find_stale, read_stamps, set_stamps
 from tests.conftest import ROOT
-from tests.mini import Project
+from tests.fixture_project import FixtureProject
 
 ENGLISH, CHINESE = "docs/en/weights.md", "docs/zh/weights.md"
 AUTHOR = {
@@ -24,7 +24,7 @@ AUTHOR = {
 }
 
 
-def git(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+def git(project: FixtureProject, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["git", "-c", "core.hooksPath=/dev/null", *arguments],
         cwd=project.root,
@@ -35,14 +35,14 @@ def git(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def branch(project: Project, name: str, old: str, new: str) -> None:
+def branch(project: FixtureProject, name: str, old: str, new: str) -> None:
     """A branch that changes a text in both languages and stamps it."""
     assert not git(project, "checkout", "-q", "-b", name, "main").returncode
     project.edit(ENGLISH, old, new, both=True)
     assert not git(project, "commit", "-q", "-a", "-m", name).returncode
 
 
-def merge(project: Project, *changes: tuple[str, str]) -> subprocess.CompletedProcess[str]:
+def merge(project: FixtureProject, *changes: tuple[str, str]) -> subprocess.CompletedProcess[str]:
     """The second of two branches merged into the first."""
     for arguments in (["init", "-q", "-b", "main"], ["add", "docs"], ["commit", "-q", "-m", "all"]):
         assert not git(project, *arguments).returncode
@@ -55,34 +55,36 @@ TITLE = "# Weights { #weights }\n", "# Weights { #weights }\n\nThey add up to on
 FIRST = "The first weight is", "Now the first weight is"
 
 
-def test_branches_that_change_neighbouring_sections_merge(project: Project) -> None:
+def test_branches_that_change_neighbouring_sections_merge(project: FixtureProject) -> None:
     done = merge(project, TITLE, FIRST)
     assert done.returncode == 0, done.stdout
     merged = project.read(CHINESE)
     assert TITLE[1] in merged
     assert FIRST[1] in merged
-    assert project.faults() == []
+    assert project.find_faults() == []
 
 
 @pytest.mark.site
-def test_what_was_merged_is_built(project: Project) -> None:
+def test_what_was_merged_is_built(project: FixtureProject) -> None:
     assert merge(project, TITLE, FIRST).returncode == 0
     done = project.build()
     assert done.returncode == 0, done.stderr
     for page in ("weights", "zh/weights"):
-        assert "They add up to one." in project.html(page)
-        assert "Now the first weight is" in project.html(page)
+        assert "They add up to one." in project.read_html(page)
+        assert "Now the first weight is" in project.read_html(page)
 
 
-def test_branches_that_change_one_section_conflict_at_its_stamp(project: Project) -> None:
+def test_branches_that_change_one_section_conflict_at_its_stamp(project: FixtureProject) -> None:
     done = merge(project, FIRST, ("## The weights {", "## All weights {"))
     assert done.returncode == 1
     assert f"CONFLICT (content): Merge conflict in {CHINESE}" in done.stdout
     assert f"conflict in {ENGLISH}" not in done.stdout  # its changed lines do not touch
-    assert any(fault.startswith(f"{CHINESE}:1: the front matter") for fault in project.faults())
+    assert any(
+        fault.startswith(f"{CHINESE}:1: the front matter") for fault in project.find_faults()
+    )
 
 
-def test_a_change_without_its_translation_is_stale_after_a_merge(project: Project) -> None:
+def test_a_change_without_its_translation_is_stale_after_a_merge(project: FixtureProject) -> None:
     """One branch stamps a section, the other changes its English text alone."""
     for arguments in (["init", "-q", "-b", "main"], ["add", "docs"], ["commit", "-q", "-m", "all"]):
         git(project, *arguments)
@@ -91,11 +93,11 @@ def test_a_change_without_its_translation_is_stale_after_a_merge(project: Projec
     git(project, "commit", "-q", "-a", "-m", "English alone")
     branch(project, "both", *FIRST)
     assert git(project, "merge", "-q", "--no-edit", "english").returncode == 0
-    (fault,) = project.faults()
+    (fault,) = project.find_faults()
     assert "the English text changed in #the-weights: bring this page up to date" in fault
 
 
-def test_a_stamp_is_the_hash_of_one_section(project: Project) -> None:
+def test_a_stamp_is_the_hash_of_one_section(project: FixtureProject) -> None:
     page = project.root / CHINESE
     text = (project.root / ENGLISH).read_text(encoding="utf-8")
     head, body = text[text.index("# Weights") :].split("## The weights")
@@ -113,13 +115,15 @@ def test_stamps_stand_on_lines_of_their_own_and_replace_the_old_ones() -> None:
     assert set_stamps("# x\n", {"a": "12e4"}) == ("---\ntranslated:\n  a:\n    12e4\n---\n\n# x\n")
 
 
-def test_a_stamp_of_a_section_that_is_gone_is_stale_until_it_is_removed(project: Project) -> None:
+def test_a_stamp_of_a_section_that_is_gone_is_stale_until_it_is_removed(
+    project: FixtureProject,
+) -> None:
     project.edit(CHINESE, "translated:\n", "translated:\n  gone:\n    1234\n")
     pages = [read_page(project.root / path, project.root) for path in (ENGLISH, CHINESE)]
     assert find_stale(*pages) == ["gone"]
     project.stamp()
     assert "gone" not in project.read(CHINESE)
-    assert project.faults() == []
+    assert project.find_faults() == []
 
 
 # --- make translated ---------------------------------------------------------------------------
@@ -130,7 +134,7 @@ def answers(*keys: str) -> Callable[[], str]:
     return lambda: next(given)
 
 
-def test_what_changed_is_shown_beside_its_translation(project: Project, capsys: Any) -> None:
+def test_what_changed_is_shown_beside_its_translation(project: FixtureProject, capsys: Any) -> None:
     project.edit(ENGLISH, *FIRST)
     project.edit(CHINESE, "The first weight is", "第一个权重是")
     assert confirm(project.root, answers("n")) == 1
@@ -141,28 +145,30 @@ def test_what_changed_is_shown_beside_its_translation(project: Project, capsys: 
     assert "Now the first weight is {{ weights[0]:.4f }}" in english
     assert "第一个权重是 {{ weights[0]:.4f }}" in chinese
     assert "# Weights { #weights }" not in shown  # what did not change
-    assert len(project.faults()) == 1
+    assert len(project.find_faults()) == 1
 
 
-def test_only_what_is_confirmed_is_stamped(project: Project) -> None:
+def test_only_what_is_confirmed_is_stamped(project: FixtureProject) -> None:
     project.edit(ENGLISH, *TITLE)
     project.edit(ENGLISH, *FIRST)
     project.edit("docs/en/index.md", "The constant is", "Our constant is")
     assert confirm(project.root, answers("y", "n", "y")) == 1
-    (fault,) = project.faults()
+    (fault,) = project.find_faults()
     assert "changed in #weights:" in fault
     assert confirm(project.root, answers("q")) == 1
     assert confirm(project.root, answers("y")) == 0
-    assert project.faults() == []
+    assert project.find_faults() == []
 
 
-def test_a_section_without_a_translation_is_named(project: Project, capsys: Any) -> None:
+def test_a_section_without_a_translation_is_named(project: FixtureProject, capsys: Any) -> None:
     project.edit(ENGLISH, "| name |", "## More { #more }\n\n| name |")
     confirm(project.root, answers("n", "q"))
     assert "--- docs/zh/weights.md: no such section" in capsys.readouterr().out
 
 
-def test_one_page_or_all_are_stamped_without_a_question(project: Project, capsys: Any) -> None:
+def test_one_page_or_all_are_stamped_without_a_question(
+    project: FixtureProject, capsys: Any
+) -> None:
     project.edit(ENGLISH, *FIRST)
     project.edit("docs/en/index.md", "The constant is", "Our constant is")
     stamp(project.root, "zh/weights")
@@ -171,10 +177,10 @@ def test_one_page_or_all_are_stamped_without_a_question(project: Project, capsys
     assert capsys.readouterr().out == "docs/zh/index.md: stamped index\n"
     stamp(project.root, "weights")
     assert capsys.readouterr().out == "docs/zh/weights.md: up to date already\n"
-    assert project.faults() == []
+    assert project.find_faults() == []
 
 
-def test_a_misspelt_page_is_named_with_the_nearest(project: Project) -> None:
+def test_a_misspelt_page_is_named_with_the_nearest(project: FixtureProject) -> None:
     with pytest.raises(SystemExit) as error:
         stamp(project.root, "wieghts")
     assert str(error.value) == (

@@ -16,8 +16,8 @@ from lxml import etree
 
 from attention_docs.figures import Frame, eight_steps, glance, heatmap, slider, stepper
 from attention_docs.figures.figure import Language
-from attention_docs.words import words
-from tests.conftest import LANGUAGES, ROOT, in_browser, tries
+from attention_docs.locales import read_locale
+from tests.conftest import LANGUAGES, ROOT, needs_browser, scale_examples
 from tests.drawings import assert_text_fits
 
 mpmath.mp.dps = 40
@@ -48,7 +48,7 @@ def times(a, b):
     return [[sum(map(prod, zip(row, col, strict=True))) for col in zip(*b)] for row in a]  # noqa: B905
 
 
-def by_hand(x, w_k, w_q, w_v):
+def compute_by_hand(x, w_k, w_q, w_v):
     """All tensors: integers up to the scores, then 40 digits."""
     keys, queries, values = (times(x, w) for w in (w_k, w_q, w_v))
     scores = times(queries, list(zip(*keys, strict=True)))
@@ -70,7 +70,7 @@ def by_hand(x, w_k, w_q, w_v):
     }
 
 
-TENSORS = by_hand(X, W_K, W_Q, W_V)
+TENSORS = compute_by_hand(X, W_K, W_Q, W_V)
 
 
 def floats(nested):
@@ -78,7 +78,7 @@ def floats(nested):
 
 
 def figure_of(x=X, parameters=(W_K, W_Q, W_V), **changed):
-    tensors = by_hand(x, *parameters) | changed
+    tensors = compute_by_hand(x, *parameters) | changed
     del tensors["powers"]
     return eight_steps(
         inputs=floats(x),
@@ -113,7 +113,7 @@ def flat(nested):
 
 @each_language
 def test_every_step_of_every_input_has_a_figure_and_a_caption(lang):
-    found, told = frames(STEPS, lang), STEPS.alt(lang)
+    found, described = frames(STEPS, lang), STEPS.alt(lang)
     assert list(found) == PLACES
     titles = set()
     for place, frame in found.items():
@@ -125,7 +125,7 @@ def test_every_step_of_every_input_has_a_figure_and_a_caption(lang):
         assert len(frame.figcaption.get_text()) > len(title) + 10
         (svg,) = frame.select("svg")
         assert svg["role"] == "img"
-        assert alts(frame) in told
+        assert alts(frame) in described
     assert len(titles) == 8
     assert len({frame.figcaption.get_text() for frame in found.values()}) == 24
     assert [place for place in found if "shown" in found[place]["class"]] == ["1 1"]
@@ -158,9 +158,13 @@ def wanted_numbers(i, step):
 def test_alternative_texts_hold_their_numbers(lang):
     found = frames(STEPS, lang)
     for i, step in itertools.product(range(3), range(8)):
-        told = alts(found[f"{i + 1} {step + 1}"])
+        described = alts(found[f"{i + 1} {step + 1}"])
         for number in wanted_numbers(i, step):
-            assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.]*\d)", told), (i, step, number)
+            assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.]*\d)", described), (
+                i,
+                step,
+                number,
+            )
 
 
 @each_language
@@ -203,9 +207,9 @@ def test_captions_hold_the_results(lang):
 
 def test_step_8_leaves_open_what_is_still_to_come():
     for i in range(3):
-        told = alts(frames(STEPS, "en")[f"{i + 1} 8"])
+        described = alts(frames(STEPS, "en")[f"{i + 1} 8"])
         later = set(fixed(flat(TENSORS["outputs"][i + 1 :]), ".4f"))
-        assert not later & set(re.findall(r"\d\.\d{4}", told)) - {"0.0000"}
+        assert not later & set(re.findall(r"\d\.\d{4}", described)) - {"0.0000"}
     captions = [frames(STEPS, "en")[f"{i} 8"].figcaption.get_text() for i in (1, 2, 3)]
     assert "Inputs 2 and 3 still go" in captions[0]
     assert "Input 3 still goes" in captions[1]
@@ -233,7 +237,7 @@ def test_all_drawings_have_one_size_and_hold_their_text(lang):
 
 
 @pytest.mark.long
-@tries(10)
+@scale_examples(10)
 @given(st.data())
 def test_other_sizes(data):
     n, d_model, d_k, d_v = (data.draw(st.integers(2, 4)) for _ in range(4))
@@ -246,10 +250,10 @@ def test_other_sizes(data):
     x, parameters = draw(n, d_model), [draw(d_model, d) for d in (d_k, d_k, d_v)]
     figure = figure_of(x, parameters)
     assert len(frames(figure, "zh")) == 8 * n
-    outputs = by_hand(x, *parameters)["outputs"]
+    outputs = compute_by_hand(x, *parameters)["outputs"]
     last = alts(frames(figure, "en")[f"{n} 7"]).partition(f"Vector output {n}:")[2]
-    told = [float(number) for number in re.findall(r"\d+\.\d{4}", last)]
-    np.testing.assert_allclose(told, floats(outputs[-1]), rtol=0, atol=5.01e-5)
+    described = [float(number) for number in re.findall(r"\d+\.\d{4}", last)]
+    np.testing.assert_allclose(described, floats(outputs[-1]), rtol=0, atol=5.01e-5)
 
 
 class Nesting(HTMLParser):
@@ -361,8 +365,8 @@ def test_a_slider_has_a_tick_at_each_value():
 def test_slider_says_where_it_stands():
     shown, figure = example_slider()
     german = {f'largest "{d}"': f"größte „{d}“" for d in (4, 8, 16)}
-    for lang in (Language("en"), Language("de", german, words("en"))):
-        said = [lang.label(one.says) for one in shown]
+    for lang in (Language("en"), Language("de", german, read_locale("en"))):
+        said = [lang.translate_label(one.says) for one in shown]
         assert said[1] == {"en": 'largest "8"', "de": "größte „8“"}[lang.name]
         soup = BeautifulSoup(figure.svg(lang), "lxml")
         control = soup.select_one("input[type=range]")
@@ -374,7 +378,7 @@ def test_slider_says_where_it_stands():
     assert "a &lt; b &amp; c" in figure.svg("en")
 
 
-def changed(name):
+def change_tensor(name):
     """The tensors with one number of one of them moved a little."""
     moved = floats(TENSORS[name])
     moved.flat[-1] += 0.01
@@ -386,7 +390,7 @@ def changed(name):
 )
 def test_a_tensor_that_does_not_follow_is_refused(name):
     with pytest.raises(ValueError, match=rf"^{name} must be \[\[.*\]\], got \[\["):
-        figure_of(**changed(name))
+        figure_of(**change_tensor(name))
 
 
 def test_errors_say_wanted_and_got():
@@ -412,7 +416,7 @@ def test_a_choice_that_is_a_number_stands_on_its_button():
     drawings = example_slider()[0][0].drawings
     shown = [Frame((str(i),), "a", drawings, "") for i in (1, 2, 3)]
     figure = stepper("a", [("n", ["0.5", "1,024", "key"])], shown)
-    soup = BeautifulSoup(figure.show(Language("en")), "lxml")
+    soup = BeautifulSoup(figure.render(Language("en")), "lxml")
     buttons = [one.get_text() for one in soup.select("label")]
     assert buttons == ["0.5", "1,024", "3 · key"]
 
@@ -460,7 +464,7 @@ def test_search_does_not_hold_every_number_of_every_frame(site):
 # In a browser.
 
 
-def seen(tab):
+def list_visible_frames(tab):
     """The places of the frames that show."""
     return tab.locator(".frame").evaluate_all(
         "all => all.filter(one => one.checkVisibility({visibilityProperty: true}))"
@@ -472,14 +476,14 @@ def status(tab):
     return tab.locator(".stepper [role=status]").text_content()
 
 
-@in_browser
+@needs_browser
 def test_buttons_go_through_all_steps_of_all_inputs(visit):
     tab = visit("/eight-steps/")
-    assert seen(tab) == ["1 1"]
+    assert list_visible_frames(tab) == ["1 1"]
     back, on = (tab.get_by_role("button", name=name) for name in ("‹ Back", "Next ›"))
     for place in PLACES[1:]:
         on.click()
-        assert seen(tab) == [place]
+        assert list_visible_frames(tab) == [place]
         i, step = place.split()
         assert status(tab).startswith(f"Input {i}, step {step}: ")
         chosen = tab.locator(f'label:has([name="steps-2"][value="{step}"])')
@@ -489,37 +493,37 @@ def test_buttons_go_through_all_steps_of_all_inputs(visit):
         assert back.get_attribute("aria-disabled") == "false"
     assert on.get_attribute("aria-disabled") == "true"
     on.click(force=True)  # playwright itself waits for aria-disabled to end
-    assert seen(tab) == ["3 8"]
+    assert list_visible_frames(tab) == ["3 8"]
     back.click()
-    assert seen(tab) == ["3 7"]
+    assert list_visible_frames(tab) == ["3 7"]
 
 
-@in_browser
+@needs_browser
 def test_keys_alone_are_enough(visit):
     tab = visit("/zh/eight-steps/")
     tab.locator('input[name="steps-1"][value="1"]').focus()
     tab.keyboard.press("ArrowRight")
-    assert seen(tab) == ["2 1"]
+    assert list_visible_frames(tab) == ["2 1"]
     assert status(tab) == ""  # a radio button speaks for itself
     tab.keyboard.press("Tab")
     for _ in range(3):
         tab.keyboard.press("ArrowRight")
-    assert seen(tab) == ["2 4"]
+    assert list_visible_frames(tab) == ["2 4"]
     tab.keyboard.press("Tab")
     tab.keyboard.press("ArrowLeft")  # on the button "back"
-    assert seen(tab) == ["2 3"]
+    assert list_visible_frames(tab) == ["2 3"]
     tab.keyboard.press("Tab")
     tab.keyboard.press("ArrowRight")
     tab.keyboard.press("Enter")
     tab.keyboard.press("Space")
-    assert seen(tab) == ["2 6"]
+    assert list_visible_frames(tab) == ["2 6"]
     assert status(tab) == "输入 2，第 6 步：加权后的值"
     assert tab.evaluate("document.activeElement.textContent") == "下一步 ›"
     tab.keyboard.press("Alt+ArrowDown")
-    assert seen(tab) == ["2 6"]
+    assert list_visible_frames(tab) == ["2 6"]
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_without_javascript_everything_shows(visit, lang):
     prefix = "" if lang == "en" else "/zh"
@@ -534,27 +538,27 @@ def test_without_javascript_everything_shows(visit, lang):
     assert not bar.is_visible()
 
 
-@in_browser
+@needs_browser
 def test_on_paper_everything_shows(visit):
     tab = visit("/eight-steps/")
     tab.emulate_media(media="print")
-    assert seen(tab) == PLACES
+    assert list_visible_frames(tab) == PLACES
     assert not tab.locator(".stepper-bar").is_visible()
 
 
-@in_browser
+@needs_browser
 @pytest.mark.parametrize(("motion", "name"), [("reduce", "none"), ("no-preference", "turn")])
 def test_reduced_motion_is_respected(visit, motion, name):
     tab = visit("/eight-steps/", reduced_motion=motion)
     animation = "getComputedStyle(document.querySelector('.shown .turn')).animationName"
     tab.locator('input[name="steps-2"][value="4"]').check()
-    assert seen(tab) == ["1 4"]
+    assert list_visible_frames(tab) == ["1 4"]
     assert tab.evaluate(animation) == name
     moving = tab.evaluate("document.getAnimations().length")
     assert (moving > 0) == (motion != "reduce")
 
 
-@in_browser
+@needs_browser
 @pytest.mark.parametrize("path", ["/eight-steps/", "/zh/eight-steps/", "/scaling/", "/zh/scaling/"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
@@ -580,7 +584,7 @@ def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
         assert size["height"] >= 24
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_steps_are_named_on_a_wide_window_and_between_the_arrows_on_a_phone(visit, lang):
     tab = visit("/eight-steps/" if lang == "en" else "/zh/eight-steps/")
@@ -594,7 +598,7 @@ def test_steps_are_named_on_a_wide_window_and_between_the_arrows_on_a_phone(visi
     assert now.inner_text() == {"en": "4 · scores", "zh": "4 · 分数"}[lang]
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_ticks_stand_below_the_thumb(visit, lang):
     tab = visit("/scaling/" if lang == "en" else "/zh/scaling/", width=390)
@@ -608,12 +612,12 @@ def test_ticks_stand_below_the_thumb(visit, lang):
     assert all(a["x"] + a["width"] <= b["x"] for a, b in itertools.pairwise(marks))
 
 
-@in_browser
+@needs_browser
 @each_language
 def test_the_slider_is_moved_by_keys(visit, lang):
     tab = visit("/scaling/" if lang == "en" else "/zh/scaling/")
     control = tab.locator("input[type=range]")
-    assert seen(tab) == ["4"]
+    assert list_visible_frames(tab) == ["4"]
     control.focus()
     for key, place, d_k in (
         ("ArrowRight", "5", 128),
@@ -622,21 +626,21 @@ def test_the_slider_is_moved_by_keys(visit, lang):
         ("Home", "0", 4),
     ):
         tab.keyboard.press(key)
-        assert seen(tab) == [place]
+        assert list_visible_frames(tab) == [place]
         assert tab.locator(".stepper-now").text_content() == f"dk = {d_k}"
-        told = control.get_attribute("aria-valuetext")
+        described = control.get_attribute("aria-valuetext")
         word = {"en": "largest weight", "zh": "最大权重"}[lang]
-        assert told.startswith(f"d_k = {d_k}")
-        assert word in told
-        assert told == tab.locator(".frame.shown").get_attribute("data-says")
+        assert described.startswith(f"d_k = {d_k}")
+        assert word in described
+        assert described == tab.locator(".frame.shown").get_attribute("data-says")
 
 
-@in_browser
+@needs_browser
 def test_controls_that_the_browser_kept_and_the_frame_agree(visit):
     tab = visit("/eight-steps/")
     tab.evaluate("document.querySelector('[name=steps-2][value=\"5\"]').checked = true")
     tab.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))")
-    assert seen(tab) == ["1 5"]
+    assert list_visible_frames(tab) == ["1 5"]
 
 
 # From a query to its output.
@@ -655,7 +659,7 @@ def glance_of(**changed):
 
 
 @each_language
-def test_what_is_still_to_come_is_empty_and_not_told(lang):
+def test_later_cells_are_empty_and_not_described(lang):
     found = frames(glance_of(), lang)
     assert list(found) == [f"{i} {stage}" for i in (1, 2, 3) for stage in (1, 2, 3, 4)]
     for place, frame in found.items():
@@ -664,8 +668,8 @@ def test_what_is_still_to_come_is_empty_and_not_told(lang):
         stage = int(place[-1])
         assert len(drawn) == 3 * (stage - 1)
         assert set(drawn) <= set(re.findall(r"\d+\.\d\d", steps["aria-label"]))
-        told = re.findall(r"\d+\.\d\d", steps["aria-label"])
-        assert len(told) == len(drawn)
+        described = re.findall(r"\d+\.\d\d", steps["aria-label"])
+        assert len(described) == len(drawn)
         assert len(re.findall(r"\d+\.\d\d", weights["aria-label"])) == 9
     sizes = {frame.select("svg")[0]["viewbox"] for frame in found.values()}
     assert len(sizes) == 1  # nothing shifts

@@ -12,14 +12,14 @@ import pytest
 from bs4 import BeautifulSoup
 from markdown import Markdown
 
+from attention_docs.locales import read_locale
 from attention_docs.site.build import Build
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Piece
-from attention_docs.site.read.reader import lines_as_pieces, read_page
+from attention_docs.site.read.reader import classify_lines, read_page
+from attention_docs.site.render.assembled_page import AssembledPage, Links
 from attention_docs.site.render.extension import SiteExtension
-from attention_docs.site.render.terms import Term, entries
-from attention_docs.site.render.weave import Links, Woven
-from attention_docs.words import words
+from attention_docs.site.render.terms import Term, read_entries
 from tests.conftest import LANGUAGES, ROOT
 
 WEIGHT = Term("attention weight", "a share", "entry-weight")
@@ -30,17 +30,17 @@ POSITION = Term("位置编码", "位置的向量", "entry-position")
 
 
 def source(text: str, slug: str = "test") -> Page:
-    pieces: list[Piece] = [piece for _, piece in lines_as_pieces(text)]
+    pieces: list[Piece] = [piece for _, piece in classify_lines(text)]
     return Page(f"docs/en/{slug}.md", text, pieces)
 
 
-def rendered(text: str, *terms: Term, slug: str = "test") -> BeautifulSoup:
+def render_markdown(text: str, *terms: Term, slug: str = "test") -> BeautifulSoup:
     """Markdown as HTML, with these terms and one symbol."""
     extension = SiteExtension()
-    extension.woven = Woven(
+    extension.assembled = AssembledPage(
         source(text, slug),
         [],
-        words("en"),
+        read_locale("en"),
         glossary=terms,
         notation=[SYMBOL],
         links=Links(glossary="glossary.md", notation="notation.md"),
@@ -52,18 +52,20 @@ def rendered(text: str, *terms: Term, slug: str = "test") -> BeautifulSoup:
     return BeautifulSoup(md.convert(text), "lxml")
 
 
-def linked(text: str, *terms: Term) -> list[str]:
-    links = rendered(text, *terms).find_all("a", class_="term")
+def list_links(text: str, *terms: Term) -> list[str]:
+    links = render_markdown(text, *terms).find_all("a", class_="term")
     return [f"{link.get_text()}→{link['href']}" for link in links]
 
 
 def test_the_first_use_is_linked_and_the_second_is_not() -> None:
     text = "Scores, then a score. The Attention weights. Underscores.\n\nA score."
-    assert linked(text, SCORE, WEIGHT) == [
+    assert list_links(text, SCORE, WEIGHT) == [
         "Scores→glossary.md#entry-score",
         "Attention weights→glossary.md#entry-weight",
     ]
-    assert rendered(text, SCORE, WEIGHT).get_text().split() == text.split()  # nothing is lost
+    assert (
+        render_markdown(text, SCORE, WEIGHT).get_text().split() == text.split()
+    )  # nothing is lost
 
 
 @pytest.mark.parametrize(
@@ -80,12 +82,12 @@ def test_the_first_use_is_linked_and_the_second_is_not() -> None:
 )
 def test_code_headings_links_tables_and_figures_are_left_alone(alone: str) -> None:
     text = f"{alone}\n\na *score*, a score"
-    (link,) = rendered(text, SCORE).find_all("a", class_="term")
+    (link,) = render_markdown(text, SCORE).find_all("a", class_="term")
     assert link.parent.name == "em"
 
 
 def test_a_symbol_is_linked_around_its_whole_formula() -> None:
-    html = rendered("## In $d_k$\n\na $d_k$, $d_k$.")
+    html = render_markdown("## In $d_k$\n\na $d_k$, $d_k$.")
     links = html.find_all("a", class_="term")
     assert [(link["href"], link["title"]) for link in links] == [
         ("notation.md#entry-d-k", "size of a key")
@@ -96,7 +98,7 @@ def test_a_symbol_is_linked_around_its_whole_formula() -> None:
 
 
 def test_a_displayed_formula_is_left_alone() -> None:
-    html = rendered("$$a_\\text{score}$$\n\nscore", SCORE)
+    html = render_markdown("$$a_\\text{score}$$\n\nscore", SCORE)
     (link,) = html.find_all("a", class_="term")
     assert link.get_text() == "score"
     assert link.parent.name == "p"
@@ -104,21 +106,21 @@ def test_a_displayed_formula_is_left_alone() -> None:
 
 
 def test_a_single_han_character_needs_its_english_beside_it() -> None:
-    assert linked("键盘和关键。查询和键（key）与位置编码。", KEY, POSITION) == [
+    assert list_links("键盘和关键。查询和键（key）与位置编码。", KEY, POSITION) == [
         "键→glossary.md#entry-key",
         "位置编码→glossary.md#entry-position",
     ]
 
 
 def test_a_single_han_character_may_be_a_whole_bold_word() -> None:
-    assert linked("键盘，**键**（key）", KEY) == ["键→glossary.md#entry-key"]
+    assert list_links("键盘，**键**（key）", KEY) == ["键→glossary.md#entry-key"]
 
 
 def test_rows_get_the_ids_that_the_links_use() -> None:
     text = "| English | 中文 | m |\n|---|---|---|\n| dot product | 点积 | a sum |\n"
-    (entry,) = entries(source(text), 0)
+    (entry,) = read_entries(source(text), 0)
     assert entry == Term("dot product", "a sum", "entry-dot-product")
-    rows = rendered(text, entry, slug="glossary").select("tr")
+    rows = render_markdown(text, entry, slug="glossary").select("tr")
     assert [row.get("id") for row in rows] == [None, "entry-dot-product"]
 
 
@@ -127,7 +129,7 @@ def test_rows_get_the_ids_that_the_links_use() -> None:
 def test_no_term_has_two_rows(lang: str, slug: str) -> None:
     column = 1 if (lang, slug) == ("zh", "glossary") else 0
     page_ = read_page(ROOT / "docs" / lang / f"{slug}.md", ROOT)
-    ids = [entry.id for entry in entries(page_, column)]
+    ids = [entry.id for entry in read_entries(page_, column)]
     assert len(ids) == len(set(ids)) > 30
 
 
@@ -212,16 +214,16 @@ def misfits(english: dict[str, Row], chinese: dict[str, Row], terms: Iterable[st
         used, said = mentioned(ours, here) - {term}, mentioned(theirs, there) - {term}
         numerals = [set(re.findall(r"\d+", text)) for text in (ours, theirs)]
         latin = re.findall(r"(?<![A-Za-z])[A-Za-z]{2,}", theirs)
-        told = []
+        described = []
         if name in theirs and term not in SELF:
-            told.append(f"it uses {name} itself")
+            described.append(f"it uses {name} itself")
         if used and said and not used & said:
-            told.append(f"it uses {sorted(said)}, the English {sorted(used)}")
+            described.append(f"it uses {sorted(said)}, the English {sorted(used)}")
         if numerals[0] != numerals[1]:
-            told.append(f"it has {sorted(numerals[1])}, the English {sorted(numerals[0])}")
+            described.append(f"it has {sorted(numerals[1])}, the English {sorted(numerals[0])}")
         if lost := [word for word in latin if word.lower() not in ours.lower()]:
-            told.append(f"it has {lost}, the English has not")
-        found += [f"docs/zh/glossary.md: {name} ({term}): {one}" for one in told]
+            described.append(f"it has {lost}, the English has not")
+        found += [f"docs/zh/glossary.md: {name} ({term}): {one}" for one in described]
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attention_docs import text as package
-from attention_docs.text import number, step, text
+from attention_docs.text import find_rounding_step, number, text
 
 DTYPES = ("float16", "bfloat16", "float32", "float64")
 
@@ -18,14 +18,14 @@ DTYPES = ("float16", "bfloat16", "float32", "float64")
 @pytest.mark.parametrize("name", DTYPES)
 def test_the_step_of_a_dtype_is_that_of_torch(name: str) -> None:
     dtype = getattr(torch, name)
-    assert step(torch.ones(2, dtype=dtype)) == torch.finfo(dtype).eps
+    assert find_rounding_step(torch.ones(2, dtype=dtype)) == torch.finfo(dtype).eps
     if name != "bfloat16":
-        assert step(np.ones(2, name)) == torch.finfo(dtype).eps
+        assert find_rounding_step(np.ones(2, name)) == torch.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("other", [1.5, 3, [0.5], np.ones(2, int), "x"])
 def test_the_step_of_anything_else_is_that_of_python(other: Any) -> None:
-    assert step(other) == sys.float_info.epsilon
+    assert find_rounding_step(other) == sys.float_info.epsilon
 
 
 def test_whoever_watches_sees_every_number(monkeypatch: pytest.MonkeyPatch) -> None:

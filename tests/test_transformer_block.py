@@ -34,17 +34,17 @@ from attention_docs.transformer_block import (
     layer_norm_gradient,
     relu,
 )
-from tests.conftest import number_of, tries, vector_of
+from tests.conftest import parse_number, scale_examples, vector_of
 from tests.exact import (
     W_KEY,
     W_QUERY,
     W_VALUE,
     X,
+    add,
+    agrees_within_error,
+    assert_printed,
     attention_weights,
-    holds,
-    plus,
-    pm,
-    printed,
+    parse_plus_minus,
     product,
 )
 
@@ -189,7 +189,7 @@ def random_layer(dtype, d_model, heads, d_ff, **options):
     return layer.to(dtype)
 
 
-@tries(60)
+@scale_examples(60)
 @given(
     seed=seeds,
     sizes=st.sampled_from([(1, 7, 4, 2, 11), (2, 3, 6, 3, 5), (3, 1, 5, 1, 2), (2, 5, 8, 8, 16)]),
@@ -357,7 +357,7 @@ def count_flops(layer, n, d):
     return counter.get_total_flops()
 
 
-@tries(20)
+@scale_examples(20)
 @given(st.integers(1, 20), st.integers(1, 8), st.sampled_from([1, 2, 3]), st.integers(1, 50))
 def test_flop_count(n, head, heads, d_ff):
     d = head * heads
@@ -442,7 +442,7 @@ def test_outputs_of_close_tokens_differ_by_the_third_power():
     for size in ("1e-3", "1e-5"):
         x = [[mpmath.mpf(c) + mpmath.mpf(size) * a for c, a in zip(common, row, strict=True)]
              for row in apart]  # fmt: skip
-        _, outputs = mixed(*(product(x, one) for one in W))
+        _, outputs = attend_scaled(*(product(x, one) for one in W))
         found.append(max(abs(c - d) for c, d in zip(outputs[0], outputs[1], strict=True)))
     assert abs(mpmath.log10(found[0] / found[1]) - 6) < 0.01
 
@@ -583,18 +583,18 @@ W_O = [[0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]]
 EPS = mpmath.mpf(10) ** -5
 
 
-def mixed(queries, keys, values):
+def attend_scaled(queries, keys, values):
     """Scaled attention: weights and outputs."""
     scaled = attention_weights(queries, keys, mpmath.sqrt(3))
     return scaled, product(scaled, values)
 
 
 def attend(x):
-    _, outputs = mixed(product(x, W_QUERY), product(x, W_KEY), product(x, W_VALUE))
+    _, outputs = attend_scaled(product(x, W_QUERY), product(x, W_KEY), product(x, W_VALUE))
     return product(outputs, W_O)
 
 
-def normalised(x, eps=EPS):
+def normalise(x, eps=EPS):
     rows = []
     for row in x:
         mean = mpmath.fsum(row) / len(row)
@@ -611,16 +611,16 @@ def network(x):
 
 def post_by_hand():
     a = attend(X)
-    z = normalised(plus(X, a))
+    z = normalise(add(X, a))
     f = network(z)
-    return a, plus(X, a), z, f, normalised(plus(z, f))
+    return a, add(X, a), z, f, normalise(add(z, f))
 
 
 def pre_by_hand():
-    normal = normalised(X)
+    normal = normalise(X)
     a = attend(normal)
-    z = plus(X, a)
-    return normal, a, z, plus(z, network(normalised(z)))
+    z = add(X, a)
+    return normal, a, z, add(z, network(normalise(z)))
 
 
 # --- the experiments once more, with torch's functions and its autograd ---------------------------
@@ -765,9 +765,9 @@ def test_residual(page):
         logs = np.sort(np.log10(torch_layers(3, 1000, keep_input)), axis=1)
         # Of 1000 draws 470 to 530 lie below the median in 95% of all cases.
         wanted = [(one[500], (one[530] - one[469]) / 2) for one in logs]
-        printed([pm(cell)[0] for cell in row], wanted, 1)
+        assert_printed([parse_plus_minus(cell)[0] for cell in row], wanted, 1)
     # The median of a larger simulation lies in the interval, or close by.
-    (last,) = pm(rows[0][-1])
+    (last,) = parse_plus_minus(rows[0][-1])
     assert abs(larger_median() - last[0]) < 2.5 * last[1]
 
 
@@ -784,7 +784,7 @@ def test_collapse_rate(page):
         x = torch.from_numpy(common + size * apart)
         outputs = nn.functional.scaled_dot_product_attention(*((x @ one)[None] for one in W))[0]
         found.append(float((outputs - outputs.mean(dim=0)).abs().max()))
-    printed(ratios, [found[0] / found[1], found[1] / found[2]], 0)
+    assert_printed(ratios, [found[0] / found[1], found[1] / found[2]], 0)
     assert all(900 < one < 1100 for one in ratios)
 
 
@@ -793,7 +793,7 @@ def test_condition(page):
     rows = [list(row.values()) for row in page("en", "transformer-block").table("condition")]
     for row, slope in zip(rows, (Fraction(1, 10), Fraction(-9, 10)), strict=True):
         wanted = [float(f"{float(one):.2g}") for one in (slope, slope**10, (1 + slope) ** 10)]
-        assert [number_of(cell) for cell in row] == wanted
+        assert [parse_number(cell) for cell in row] == wanted
 
 
 @pytest.mark.site
@@ -808,8 +808,8 @@ def test_input(page):
     assert np.transpose(columns).tolist() == rows
     places = [[sin(t), cos(t), sin(t / 100), cos(t / 100)] for t in range(4)]
     found = chapter.table("positions")
-    printed([vector_of(row["positional encoding"]) for row in found], places, 3)
-    printed(
+    assert_printed([vector_of(row["positional encoding"]) for row in found], places, 3)
+    assert_printed(
         [vector_of(row["input"]) for row in found],
         [[2 * r + p for r, p in zip(*one, strict=True)] for one in zip(rows, places, strict=True)],
         3,
@@ -825,11 +825,11 @@ def test_bias(page):
     chapter = page("en", "transformer-block")
     q, k, v = product(X, W_QUERY), product(X, W_KEY), product(X, W_VALUE)
     b_q, b_k, b_v = ([one] * 3 for one in ([1, 0, -1], [2, -1, 3], [1, 1, -2]))
-    cases = [(q, k, v), (plus(q, b_q), k, v), (q, plus(k, b_k), v), (q, k, plus(v, b_v))]
+    cases = [(q, k, v), (add(q, b_q), k, v), (q, add(k, b_k), v), (q, k, add(v, b_v))]
     for row, case in zip(chapter.table("bias"), cases, strict=True):
-        shares, outputs = mixed(*case)
-        printed(vector_of(row["weights"]), shares[0], 4)
-        printed(vector_of(row["output"]), outputs[0], 4)
+        shares, outputs = attend_scaled(*case)
+        assert_printed(vector_of(row["weights"]), shares[0], 4)
+        assert_printed(vector_of(row["output"]), outputs[0], 4)
     gradients = [tuple(row.values()) for row in chapter.table("bias-gradient")]
     assert gradients == [("b_Q", "✗"), ("b_K", "✓"), ("b_V", "✗")]
 
@@ -867,12 +867,12 @@ def test_epsilon(page):
     columns = [chapter.column("epsilon", f"component {c}") for c in (1, 2, 3, 4)]
     inside, outside, package, constant = np.transpose(columns)
     tiny = [mpmath.mpf(1) / 1000, 0, 0, 0]
-    printed(inside, normalised([tiny])[0], 4)
+    assert_printed(inside, normalise([tiny])[0], 4)
     sigma = mpmath.sqrt(3) / 4000
     centred = [c - mpmath.mpf(1) / 4000 for c in tiny]
-    printed(outside, [c / (sigma + EPS) for c in centred], 4)
+    assert_printed(outside, [c / (sigma + EPS) for c in centred], 4)
     theirs = nn.functional.layer_norm(torch.tensor([0.001, 0, 0, 0], dtype=torch.float64), (4,))
-    printed(package, theirs.tolist(), 4)
+    assert_printed(package, theirs.tolist(), 4)
     assert constant.tolist() == [0, 0, 0, 0]
     assert not np.allclose(inside, outside)
 
@@ -883,8 +883,8 @@ def test_jacobian(page):
     x = torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
     J = torch.autograd.functional.jacobian(lambda x: nn.functional.layer_norm(x, (8,), eps=0.0), x)
     singular = torch.linalg.svdvals(J) * x.std(correction=0)
-    printed(chapter.array("layer-norm-jacobian"), singular.tolist(), 0)
-    printed(singular.tolist(), [1] * 6 + [0] * 2, 6)
+    assert_printed(chapter.array("layer-norm-jacobian"), singular.tolist(), 0)
+    assert_printed(singular.tolist(), [1] * 6 + [0] * 2, 6)
     normal = (x - x.mean()) / x.std(correction=0)
     ones = torch.ones(8, dtype=torch.float64)
     assert float((J @ ones).abs().max()) < 1e-12
@@ -898,17 +898,17 @@ def test_ddof(page):
     variances = statistics.variance(row), statistics.pvariance(row)
     shown = [vector_of(one["x̂"]) for one in chapter.table("mistake-ddof")]
     for found, variance in zip(shown, variances, strict=True):
-        printed(found, [(c - 0.25) / sqrt(variance) for c in row], 3)
+        assert_printed(found, [(c - 0.25) / sqrt(variance) for c in row], 3)
     assert [found[0] for found in shown] == [1.5, 1.732]
     assert chapter.column("mistake-ddof", "‖x̂‖²") == [3, 4]
     assert chapter.column("ddof-size", "d") == [4, 32, 512]
     ratios = chapter.column("ddof-size", "√((d − 1) / d)")
     for d, ratio in zip((4, 32, 512), ratios, strict=True):
-        printed(np.array(ratio), mpmath.sqrt(1 - mpmath.mpf(1) / d), 4)
+        assert_printed(np.array(ratio), mpmath.sqrt(1 - mpmath.mpf(1) / d), 4)
     assert chapter.array("ddof-torch").tolist() == shown[1]
     deviations = chapter.column("ddof-torch", "standard deviation")
     wrong, right = map(sqrt, variances)
-    printed(deviations, [right, wrong, wrong], 4)
+    assert_printed(deviations, [right, wrong, wrong], 4)
 
 
 @pytest.mark.site
@@ -930,7 +930,7 @@ def steps_of(chapter, block):
     """The tokens after each step that a table shows."""
     steps = {}
     for row in chapter.table(block):
-        token = [number_of(row[f"component {c}"]) for c in (1, 2, 3, 4)]
+        token = [parse_number(row[f"component {c}"]) for c in (1, 2, 3, 4)]
         steps.setdefault(row["step"], []).append(token)
     return steps
 
@@ -940,12 +940,12 @@ def test_post_by_hand(page):
     chapter = page("en", "transformer-block")
     said = chapter.article.select_one("#out-hand-parameters svg")["aria-label"]
     (first,) = re.findall(r"W_O[^.]*\.((?:[^.]*\.){3})", said)[:1]
-    drawn = [number_of(one) for one in re.findall(r"(?<=[:,] )−?\d+", first)]
+    drawn = [parse_number(one) for one in re.findall(r"(?<=[:,] )−?\d+", first)]
     assert np.reshape(drawn, (3, 4)).tolist() == W_O
     steps = steps_of(chapter, "post-steps")
     assert list(steps) == ["MHA(x)", "x + MHA(x)", "z", "FFN(z)", "y"]
     for found, wanted in zip(steps.values(), post_by_hand(), strict=True):
-        printed(found, wanted, 4)
+        assert_printed(found, wanted, 4)
     _, _, z, f, _ = post_by_hand()
     wanted = [f"{float(one):.4f}" for one in (z[0][0], z[0][1], f[0][0])]
     wanted += [f"{float(pre_by_hand()[-1][2][2]):.4f}"]
@@ -958,7 +958,7 @@ def test_pre_by_hand(page):
     steps = steps_of(chapter, "pre-steps")
     assert list(steps) == ["LN(x)", "MHA(LN(x))", "z", "y"]
     for found, wanted in zip(steps.values(), pre_by_hand(), strict=True):
-        printed(found, wanted, 4)
+        assert_printed(found, wanted, 4)
 
 
 @pytest.mark.site
@@ -967,7 +967,7 @@ def test_both_orders(page):
     columns = [chapter.column("both-orders", f"‖y_{i}‖²") for i in (1, 2, 3)]
     found = np.transpose(columns)
     for row, one in zip(found, (post_by_hand()[-1], pre_by_hand()[-1]), strict=True):
-        printed(row, [sum(c * c for c in token) for token in one], 2)
+        assert_printed(row, [sum(c * c for c in token) for token in one], 2)
     assert found[0].tolist() == [4, 4, 4]
 
 
@@ -1023,7 +1023,9 @@ def test_measured(page, stacks):
     assert chapter.column("measured", "l") == [0, 3, 6, 9, 12]
     for row, place in zip(rows, (0, 3, 6, 9, 12), strict=True):
         wanted = [post[place], pre[place], pre_r2[place], pre[place] * pre_r2[place]]
-        printed([pm(cell)[0] for cell in row[1:]], [root(one) for one in wanted], 2)
+        assert_printed(
+            [parse_plus_minus(cell)[0] for cell in row[1:]], [root(one) for one in wanted], 2
+        )
     level = np.sqrt((pre * pre_r2).mean(axis=1))
     low = [sqrt(stacks[N, False][1].mean(axis=1).min()) for N in (12, 24)]
     wanted = [f"{one:.2f}" for one in low]
@@ -1053,11 +1055,11 @@ def test_networks_alone(page):
     for row, (d, chunks, runs) in zip(rows, ((32, 4, 20), (128, 4, 4)), strict=True):
         _, g2, u, w = torch_runs(24, False, ("FFN",), chunks, runs, 16, d)
         assert row["d"] == str(d)
-        up, down, gained = (pm(row[name])[0] for name in ("u", "w", "‖g_0‖ / ‖g_24‖"))
+        up, down, gained = (parse_plus_minus(row[name])[0] for name in ("u", "w", "‖g_0‖ / ‖g_24‖"))
         gains.append(gained[0])
-        printed([up, down], [interval(u.mean(axis=0)), interval(w.mean(axis=0))], 3)
-        printed(gained, root(g2[0] / g2[-1]), 2)
-        assert holds(up, 0.32)  # 8/25
+        assert_printed([up, down], [interval(u.mean(axis=0)), interval(w.mean(axis=0))], 3)
+        assert_printed(gained, root(g2[0] / g2[-1]), 2)
+        assert agrees_within_error(up, 0.32)  # 8/25
         assert abs(down[0] - 0.32) < 0.005  # two of the d directions are gone
         assert sum(gained) > 1  # the networks alone do not attenuate, as far as it is known
     assert gains[1] < gains[0]
@@ -1077,10 +1079,10 @@ def test_growth(page, stacks):
     for row, low in zip(rows, (0, 4, 8), strict=True):
         own = (u[::2] * r2[:-1])[low : low + 4].mean(axis=0)
         assert row[""] == f"blocks {low + 1} to {low + 4}"
-        (grown,), (added,) = (pm(cell) for cell in list(row.values())[1:])
+        (grown,), (added,) = (parse_plus_minus(cell) for cell in list(row.values())[1:])
         growths.append(grown[0])
-        printed(grown, interval(r2[low + 4] - r2[low]), 1)
-        printed(added, interval(own), 2)
+        assert_printed(grown, interval(r2[low + 4] - r2[low]), 1)
+        assert_printed(added, interval(own), 2)
         assert abs(grown[0] - 4 * (added[0] + 0.32)) < 2 * grown[1]
     assert growths[0] < growths[1] < growths[2]
 
@@ -1090,8 +1092,8 @@ def test_direct(page, stacks):
     rows = page("en", "transformer-block").table("direct")
     post, pre = (row["factor of the direct path"] for row in rows)
     paths = 1 / np.sqrt((1 + stacks[12, False][2]).prod(axis=0))
-    printed(pm(post)[0], interval(paths), 3)
-    printed(pm(pre)[0], interval(stacks[12, True][0][12] ** -0.5), 3)
+    assert_printed(parse_plus_minus(post)[0], interval(paths), 3)
+    assert_printed(parse_plus_minus(pre)[0], interval(stacks[12, True][0][12] ** -0.5), 3)
     assert 50 * paths.mean() < sqrt(stacks[12, False][1][0].mean())  # nearly all came otherwise
 
 
@@ -1122,17 +1124,17 @@ def likeness():
 def test_likeness(page):
     rows = page("en", "transformer-block").table("likeness")
     for row, (wanted, kept, larger) in zip(rows, likeness(), strict=True):
-        (found,) = pm(row["measured"])
-        printed(found, wanted, 3)
-        printed(np.array(float(row["1 − D"])), kept, 3)
-        assert holds(found, kept)
-        assert holds(found, larger)
+        (found,) = parse_plus_minus(row["measured"])
+        assert_printed(found, wanted, 3)
+        assert_printed(np.array(float(row["1 − D"])), kept, 3)
+        assert agrees_within_error(found, kept)
+        assert agrees_within_error(found, larger)
 
 
 @pytest.mark.site
 def test_parameter_gradient(page):
     """Against autograd, with the same draws; 4/5 lies within."""
-    (found,) = pm(page("en", "transformer-block").output("parameter-gradient"))
+    (found,) = parse_plus_minus(page("en", "transformer-block").output("parameter-gradient"))
     rng = np.random.default_rng(2017)
     token, g = (torch.from_numpy(one) for one in rng.normal(size=(2, 2000, 1, 32)))
     token = nn.functional.layer_norm(token, (32,))
@@ -1141,8 +1143,8 @@ def test_parameter_gradient(page):
     W_2 = torch.from_numpy(rng.uniform(-1, 1, (2000, 128, 32)) * bound)
     (torch.relu(token @ W_1) @ W_2 * g).sum().backward()
     shares = (W_1.grad**2).sum(dim=(1, 2)) / (g**2).sum(dim=(1, 2)) / 32
-    printed(found, interval(shares.numpy()), 3)
-    assert holds(found, 0.8)
+    assert_printed(found, interval(shares.numpy()), 3)
+    assert agrees_within_error(found, 0.8)
 
 
 @pytest.mark.site
@@ -1158,7 +1160,7 @@ def test_parts(page):
     assert len(shares) == 5
     for n, percent in shares.items():
         exact = Fraction(int(n), int(n) + 6 * 512)  # 4n²d of 4n²d + 24nd²
-        printed(np.array(float(percent)), float(100 * exact), 1)
+        assert_printed(np.array(float(percent)), float(100 * exact), 1)
     assert shares["3072"] == "50.0"
 
 
@@ -1170,7 +1172,7 @@ def test_counts(page):
     assert [row[:3] for row in rows[::2]] == [row[:3] for row in rows[1::2]]
     for first, second in zip(rows[::2], rows[1::2], strict=True):
         n, d, d_ff = map(int, first[:3])
-        parameters, flops = ([number_of(cell) for cell in row[4:]] for row in (first, second))
+        parameters, flops = ([parse_number(cell) for cell in row[4:]] for row in (first, second))
         shapes = [(d, d)] * 4 + [(d,)] * 4 + [(d, d_ff), (d_ff,), (d_ff, d), (d,)] + [(d,)] * 4
         assert parameters == [sum(int(np.prod(shape)) for shape in shapes)] * 3
         products = [(n, d, d)] * 4 + [(n, d, n), (n, n, d), (n, d, d_ff), (n, d_ff, d)]
@@ -1188,10 +1190,10 @@ def test_order(page):
     chapter = page("en", "transformer-block")
     tokens = [*post_by_hand()[-1], *pre_by_hand()[-1]]
     rows = chapter.table("mistake-order")
-    printed([vector_of(row["y"]) for row in rows], tokens, 4)
+    assert_printed([vector_of(row["y"]) for row in rows], tokens, 4)
     means, lengths = (chapter.column("mistake-order", name) for name in ("μ", "‖y‖²"))
-    printed(means, [sum(token) / 4 for token in tokens], 2)
-    printed(lengths, [sum(c * c for c in token) for token in tokens], 2)
+    assert_printed(means, [sum(token) / 4 for token in tokens], 2)
+    assert_printed(lengths, [sum(c * c for c in token) for token in tokens], 2)
     assert means[:3] == [0, 0, 0]
     assert lengths[:3] == [4, 4, 4]
 
@@ -1199,11 +1201,11 @@ def test_order(page):
 @pytest.mark.site
 def test_overwrite(page):
     chapter = page("en", "transformer-block")
-    normal = normalised(X)
-    stream = normalised(plus(normal, attend(normal)))
-    wrong = plus(stream, network(stream))
+    normal = normalise(X)
+    stream = normalise(add(normal, attend(normal)))
+    wrong = add(stream, network(stream))
     columns = [chapter.column("mistake-overwrite", f"component {c}") for c in (1, 2, 3, 4)]
-    printed(np.transpose(columns), [wrong[0], pre_by_hand()[-1][0]], 4)
+    assert_printed(np.transpose(columns), [wrong[0], pre_by_hand()[-1][0]], 4)
     assert abs(wrong[0][0] - pre_by_hand()[-1][0][0]) > 1
 
 
@@ -1213,7 +1215,7 @@ def test_exercises(page):
     *first, last = chapter.output("exercise-normalise").splitlines()
     token = [Fraction(c) for c in (3, 1, 1, -1)]
     assert first == [f"μ = {statistics.mean(token)}", f"σ² = {statistics.pvariance(token)}"]
-    printed(vector_of(last), [mpmath.sqrt(2), 0, 0, -mpmath.sqrt(2)], 4)
+    assert_printed(vector_of(last), [mpmath.sqrt(2), 0, 0, -mpmath.sqrt(2)], 4)
     tables, norm, blocks, pooler, total = chapter.column("exercise-bert", "parameters")
     assert tables == (30522 + 512 + 2) * 768
     assert norm == 2 * 768
@@ -1225,13 +1227,13 @@ def test_exercises(page):
     rows = chapter.table("exercise-rms")
     results = [vector_of(row["result"]) for row in rows]
     assert [row[""] for row in rows] == ["RMSNorm", "LayerNorm"] * 2
-    printed(results[0], [rms, -rms / 3, rms / 3, -rms], 4)
-    printed(results[1], [rms, -rms / 3, rms / 3, -rms], 4)
+    assert_printed(results[0], [rms, -rms / 3, rms / 3, -rms], 4)
+    assert_printed(results[1], [rms, -rms / 3, rms / 3, -rms], 4)
     moved = [13, 9, 11, 7]
     size = mpmath.sqrt(sum(c * c for c in moved) / mpmath.mpf(4))
     assert vector_of(rows[2]["token"]) == moved
-    printed(results[2], [c / size for c in moved], 4)
-    printed(results[3], normalised([moved], eps=0)[0], 4)
+    assert_printed(results[2], [c / size for c in moved], 4)
+    assert_printed(results[3], normalise([moved], eps=0)[0], 4)
     widths = [(row["m"], row["u"]) for row in chapter.table("exercise-width")]
     assert [int(m) for m, _ in widths] == [1, 2, 4, 8]
     rng = np.random.default_rng(3)
@@ -1247,10 +1249,10 @@ def test_exercises(page):
         float(line.split(": ")[1]) for line in chapter.output("exercise-median").splitlines()
     )
     factors = sorted(prod(one) ** 2 for one in iterproduct((1.5, 0.5), repeat=10))
-    printed([mean], [sum(factors) / 1024], 2)
-    printed([mean], [1.25**10], 2)
-    printed([median], [(factors[511] + factors[512]) / 2], 3)
-    printed([below], [sum(one < 1 for one in factors) / 1024], 3)
+    assert_printed([mean], [sum(factors) / 1024], 2)
+    assert_printed([mean], [1.25**10], 2)
+    assert_printed([median], [(factors[511] + factors[512]) / 2], 3)
+    assert_printed([below], [sum(one < 1 for one in factors) / 1024], 3)
     stays = [tuple(row.values()) for row in chapter.table("exercise-axis")]
     assert stays == [("norm_of_all", "✗"), ("layer_norm", "✓")]
 

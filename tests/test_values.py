@@ -10,9 +10,9 @@ import pytest
 
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import read_page
-from tests.conftest import ROOT, report, written
+from tests.conftest import ROOT, read_project, report
 from tests.value_reads import unread
-from tests.values import changes, in_words, left_over, noticed, slugs
+from tests.values import find_noticed_changes, find_unasserted, in_words, list_changes, list_slugs
 
 PAGE = """---
 title: Toy
@@ -59,9 +59,9 @@ class Toy:
 
 
 def test_a_change_is_one_in_the_last_digit_of_one_numeral() -> None:
-    assert list(changes("[1, 0.95]")) == ["[2, 0.95]", "[1, 0.96]"]
-    assert list(changes("0.99 ± 0.01")) == ["0.90 ± 0.01", "0.99 ± 0.02"]
-    assert list(changes("True")) == ["not True"]
+    assert list(list_changes("[1, 0.95]")) == ["[2, 0.95]", "[1, 0.96]"]
+    assert list(list_changes("0.99 ± 0.01")) == ["0.90 ± 0.01", "0.99 ± 0.02"]
+    assert list(list_changes("True")) == ["not True"]
 
 
 def some(toy: Any) -> None:
@@ -77,10 +77,10 @@ def every(toy: Any) -> None:
 @pytest.mark.parametrize(("test", "forgotten"), [(some, ["[2, 95]"]), (every, [])])
 def test_what_a_test_forgets_is_left_over(test: Any, forgotten: list[str], source: Page) -> None:
     toy = Toy(source)
-    found = noticed(lambda: test(toy), [(toy, "first")])
-    told = left_over(toy, found)
+    found = find_noticed_changes(lambda: test(toy), [(toy, "first")])
+    described = find_unasserted(toy, found)
     assert toy.inline[0][2] == "0.25", "the page is as it was"
-    lines = [line for text in told for line in text.splitlines() if line.startswith("docs")]
+    lines = [line for text in described for line in text.splitlines() if line.startswith("docs")]
     assert lines == [
         f"docs/en/toy.md:{line}: {old!r} became {new!r}, and no test failed"
         for line, old, new in [
@@ -123,17 +123,17 @@ def test_a_value_that_no_test_reads_is_seen_without_a_run(
     file = tmp_path / "tests" / "test_toy.py"
     file.parent.mkdir()
     file.write_text(test, encoding="utf-8")
-    told = "\n".join(unread(source, tmp_path))
-    assert re.findall(r"no test asserts {{ (\w) }}", told) == [*unasserted]
-    assert ("Extend tests/test_toy.py" in told) == bool(unasserted)
+    described = "\n".join(unread(source, tmp_path))
+    assert re.findall(r"no test asserts {{ (\w) }}", described) == [*unasserted]
+    assert ("Extend tests/test_toy.py" in described) == bool(unasserted)
 
 
 def test_every_value_in_a_sentence_is_asserted() -> None:
     """As far as the source of the tests shows it; a whole run changes each of them: see above."""
-    pages = written().pages["en"].values()
+    pages = read_project().pages["en"].values()
     report(text for page in pages for text in unread(page, ROOT))
 
 
 def test_the_pages_that_hold_values_are_found() -> None:
     """That each has a file of tests is seen above."""
-    assert {"scaling", "numbers", "index"} <= set(slugs(ROOT))
+    assert {"scaling", "numbers", "index"} <= set(list_slugs(ROOT))

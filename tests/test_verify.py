@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from attention_docs import verify
-from attention_docs.words import words
+from attention_docs.locales import read_locale
 from tests.conftest import BUILT, ROOT, Handler
 
 pytestmark = pytest.mark.long
@@ -49,7 +49,7 @@ half = np.ones(2) / 2
 print(text(half, ".2f"))
 # --8<-- [end:after]
 '''
-TOLD = "a third is [0.3333]\nthree of them [1.0]"
+REPORT = "a third is [0.3333]\nthree of them [1.0]"
 
 
 def digest(text: str) -> str:
@@ -82,7 +82,7 @@ def document(alt: str) -> dict[str, Any]:
             "chapters": {"en": {"small": {"minutes": 3}, "empty": {"minutes": 4}}},
         },
         "records": [
-            record("out-shown", 2, TOLD, [0.3333, 1.0], figure=alt),
+            record("out-shown", 2, REPORT, [0.3333, 1.0], figure=alt),
             record("value-1", 2, "0.67", [0.67], expression="2 * third[0]", format=".2f"),
             record("value-2", 3, "4", [4.0], expression="site.blocks", format=""),
             record("out-after", 4, "[0.50, 0.50]", [0.5, 0.5], figure=""),
@@ -114,7 +114,7 @@ three of them [1.0]
 """
 
 
-class Small:
+class SmallSite:
     """A small site in a folder."""
 
     def __init__(self, folder: Path, alt: str) -> None:
@@ -128,7 +128,7 @@ class Small:
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text, encoding="utf-8", newline="\n")
 
-    def verified(self, *flags: str, place: str = "") -> int:
+    def verify(self, *flags: str, place: str = "") -> int:
         self.save()
         return verify.main([place or str(self.folder), *flags])
 
@@ -150,19 +150,19 @@ class Small:
 
 
 @pytest.fixture
-def small(tmp_path: Path, alt: str) -> Small:
-    return Small(tmp_path, alt)
+def small(tmp_path: Path, alt: str) -> SmallSite:
+    return SmallSite(tmp_path, alt)
 
 
 # --- equal
 
 
 def test_minutes_are_those_of_the_language(
-    small: Small, capsys: pytest.CaptureFixture[str]
+    small: SmallSite, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The path takes 3 and 4 minutes in one language, 9 and 4 in the other."""
     made = {"small": {"minutes": 9}, "empty": {"minutes": 4}}
-    locales = {"made": words("en").table}
+    locales = {"made": read_locale("en").table}
     small.document |= {"languages": ["en", "made"], "locales": locales}
     small.document["reading"]["chapters"]["made"] = made
     asked = {"expression": "site.path_minutes", "format": ""}
@@ -172,44 +172,46 @@ def test_minutes_are_those_of_the_language(
         record("value-3", 3, "13", [13.0], **asked) | {"lang": "made"},
         record("value-4", 3, "7", [7.0], **asked) | {"lang": "made"},
     ]
-    assert small.verified("--all") == 1
+    assert small.verify("--all") == 1
     lines = capsys.readouterr().out.splitlines()
     states = [line.split(":")[0] for line in lines if "value-" in line]
     assert states == ["equal", "equal", "equal", "differs"]
 
 
-def test_a_language_brings_its_own_words(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_language_brings_its_own_words(
+    small: SmallSite, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Those of figures under "locales", those of the listing under "strings"."""
-    own = words("en").table | {"terms": {"weight": "share"}}
+    own = read_locale("en").table | {"terms": {"weight": "share"}}
     small.document |= {"languages": ["en", "made"], "locales": {"made": own}}
     small.document["strings"] = {"small": {"made": {"a third is": "one of three is"}}}
     theirs = [one | {"lang": "made", "page": "/made/"} for one in small.document["records"]]
-    printed = TOLD.replace("a third is", "one of three is")
+    printed = REPORT.replace("a third is", "one of three is")
     theirs[0] |= {"text": printed, "sha256": digest(printed)}
     theirs[0]["figure"] = theirs[0]["figure"].replace("weight", "share")
     small.document["records"] += theirs
     (small.folder / "made").mkdir()
     made = small.page.replace("a third is", "one of three is").replace("weight", "share")
     small.write("made/index.html", made)
-    assert small.verified() == 0
+    assert small.verify() == 0
     theirs[0]["figure"] = theirs[0]["figure"].replace("share", "weight")
-    assert small.verified() == 1
+    assert small.verify() == 1
     assert "differs: small#out-shown (made): line " in capsys.readouterr().out
     small.document["strings"] = {"small": []}
-    assert small.verified() == 2
+    assert small.verify() == 2
 
 
-def test_a_folder(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder(small: SmallSite, capsys: pytest.CaptureFixture[str]) -> None:
     small.needs_torch()
-    assert small.verified("--all") == 0
+    assert small.verify("--all") == 0
     lines = [f"equal: small#{r['id']} (en)" for r in small.document["records"]]
     wanted = [*lines, "4 equal, 0 differs, 0 not runnable here"]
     assert capsys.readouterr().out.splitlines() == wanted
 
 
-def test_an_archive_and_an_address(small: Small, tmp_path: Path) -> None:
+def test_an_archive_and_an_address(small: SmallSite, tmp_path: Path) -> None:
     """The archive holds the site in a folder of its own; another zip is no archive of a site."""
-    assert small.verified() == 0
+    assert small.verify() == 0
     packed = tmp_path / "packed.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         for name in ("numbers.json", "listings/small.py", "small/index.html"):
@@ -235,7 +237,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_with_numpy_alone(small: Small, installed: Path) -> None:
+def test_with_numpy_alone(small: SmallSite, installed: Path) -> None:
     """What needs torch, or uses what it has made, cannot run; all else is equal."""
     small.needs_torch()
     small.save()
@@ -258,10 +260,10 @@ def test_with_numpy_alone(small: Small, installed: Path) -> None:
 @pytest.mark.parametrize(
     "change", [{"text": "a third is 0.3"}, {"values": [0.3333, 1.1]}, {"sha256": digest("")}]
 )
-def test_a_change_without_its_hash(small: Small, change: dict[str, Any]) -> None:
+def test_a_change_without_its_hash(small: SmallSite, change: dict[str, Any]) -> None:
     """The text, the numbers in it and its hash are one thing."""
     small.shown.update(change)
-    found = verify.verdicts(small.document, {})
+    found = verify.compare_records(small.document, {})
     (verdict,) = [one for one in found if one.id == "out-shown"]
     assert verdict.state == verify.DIFFERS
     assert verdict.reason == 'its "values" or "sha256" are not those of its "text"'
@@ -290,18 +292,18 @@ TOUCHED = {  # what is changed on the page alone, where, and how it is told
 
 @pytest.mark.parametrize("change", TOUCHED)
 def test_a_page_that_was_touched_is_named(
-    small: Small, capsys: pytest.CaptureFixture[str], change: tuple[str, str]
+    small: SmallSite, capsys: pytest.CaptureFixture[str], change: tuple[str, str]
 ) -> None:
     """Though numbers.json is that of the build."""
     assert change[0] in small.page
     small.page = small.page.replace(*change)
-    assert small.verified() == 1
-    name, told = TOUCHED[change]
+    assert small.verify() == 1
+    name, report = TOUCHED[change]
     first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith(f"differs: small#{name} (en): the page /small/ {told}")
+    assert first.startswith(f"differs: small#{name} (en): the page /small/ {report}")
 
 
-def test_a_page_that_is_missing(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_that_is_missing(small: SmallSite, capsys: pytest.CaptureFixture[str]) -> None:
     small.save()
     (small.folder / "small" / "index.html").unlink()
     assert verify.main([str(small.folder)]) == 1
@@ -309,43 +311,47 @@ def test_a_page_that_is_missing(small: Small, capsys: pytest.CaptureFixture[str]
 
 
 CHANGES = [  # of each record: its text and values, and what is printed here
-    (TOLD.replace("1.0", "1.1"), [0.3333, 1.1], "'three of them [1.0]'"),
+    (REPORT.replace("1.0", "1.1"), [0.3333, 1.1], "'three of them [1.0]'"),
     ("0.68", [0.68], "'0.67'"),
     ("5", [5.0], "'4'"),
     ("[0.50, 0.51]", [0.5, 0.51], "'[0.50, 0.50]'"),
 ]
 
 
-def test_changed_values_with_their_hashes(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each is told, and that it alone has changed where another is as it was."""
-    found = verify.outcomes(small.document, verify.reader(str(small.folder)))
+def test_changed_values_with_their_hashes(
+    small: SmallSite, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is reported, and only what has changed."""
+    found = verify.run_pages(small.document, verify.open_site(str(small.folder)))
     records = small.document["records"]
     before = [dict(one) for one in records]
     for number, (text, values, _) in enumerate(CHANGES):
         records[number].update(text=text, values=values, sha256=digest(text))
-        states = [one.state for one in verify.verdicts(small.document, found)]
+        states = [one.state for one in verify.compare_records(small.document, found)]
         assert states == [verify.DIFFERS if i == number else verify.EQUAL for i in range(4)]
         records[number] = before[number]
     for one, (text, values, _) in zip(records, CHANGES, strict=True):
         one.update(text=text, values=values, sha256=digest(text))
-    assert small.verified() == 1
+    assert small.verify() == 1
     out = capsys.readouterr().out
     for text, _, here in CHANGES:
         assert f"published {text.splitlines()[-1]!r}, here {here}" in out
     assert out.endswith("0 equal, 4 differs, 0 not runnable here\n")
 
 
-def test_a_changed_figure(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_figure(small: SmallSite, capsys: pytest.CaptureFixture[str]) -> None:
     small.shown["figure"] = small.shown["figure"].replace("2", "3")
-    assert small.verified() == 1
+    assert small.verify() == 1
     assert "differs: small#out-shown (en)" in capsys.readouterr().out
 
 
-def test_a_changed_listing_does_not_run(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_listing_does_not_run(
+    small: SmallSite, capsys: pytest.CaptureFixture[str]
+) -> None:
     ran = small.folder / "ran"
     changed = LISTING.replace("third = ", f"open({str(ran)!r}, 'w')\nthird = ")
     small.write("listings/small.py", changed)
-    assert small.verified() == 1
+    assert small.verify() == 1
     out = capsys.readouterr().out
     assert "docs/listings/small.py is not the file that the site was built from" in out
     assert out.endswith("1 equal, 3 differs, 0 not runnable here\n")  # the count needs no listing
@@ -353,14 +359,14 @@ def test_a_changed_listing_does_not_run(small: Small, capsys: pytest.CaptureFixt
 
 
 def test_a_listing_that_is_missing_or_lacks_a_section(
-    small: Small, capsys: pytest.CaptureFixture[str]
+    small: SmallSite, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small.document["pages"]["small"][1] = ["small.py:gone"]
-    assert small.verified() == 1
-    told = "docs/listings/small.py must hold the section gone, got 'gone'"
-    assert told in capsys.readouterr().out
+    assert small.verify() == 1
+    report = "docs/listings/small.py must hold the section gone, got 'gone'"
+    assert report in capsys.readouterr().out
     (small.folder / "listings" / "small.py").unlink()
-    assert small.verified() == 1
+    assert small.verify() == 1
     assert "wanted listings/small.py of the site, got FileNotFoundError" in capsys.readouterr().out
 
 
@@ -372,30 +378,30 @@ def test_a_listing_that_is_missing_or_lacks_a_section(
     ],
 )
 def test_a_block_that_fails(
-    small: Small, capsys: pytest.CaptureFixture[str], line: str, told: str
+    small: SmallSite, capsys: pytest.CaptureFixture[str], line: str, told: str
 ) -> None:
     changed = LISTING.replace('print("three', f'{line}\nprint("three')
     small.write("listings/small.py", changed)
     small.document["sha256"]["docs/listings/small.py"] = digest(changed)
-    assert small.verified() == 1
+    assert small.verify() == 1
     assert told in capsys.readouterr().out
 
 
-def test_an_output_without_a_record(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_without_a_record(small: SmallSite, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever takes out what is wrong is found too."""
     del small.document["records"][0]
-    assert small.verified() == 1
-    told = "differs: small#block-2 (en): printed here, and numbers.json has no record of it"
-    assert told in capsys.readouterr().out
+    assert small.verify() == 1
+    report = "differs: small#block-2 (en): printed here, and numbers.json has no record of it"
+    assert report in capsys.readouterr().out
 
 
-def test_another_package_and_other_versions_are_told(
-    small: Small, capsys: pytest.CaptureFixture[str]
+def test_another_package_and_other_versions_are_reported(
+    small: SmallSite, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """They are a reason, not a difference: the values decide."""
     small.document["versions"] = {"numpy": "1.0", "no-such-library": "2.0"}
     small.document["sha256"] |= {"attention_docs/text.py": "0", "attention_docs/gone.py": "0"}
-    assert small.verified() == 0
+    assert small.verify() == 0
     assert capsys.readouterr().out.splitlines() == [
         f"numpy: built with 1.0, here {np.__version__}",
         "no-such-library: built with 2.0, here none",
@@ -419,9 +425,9 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("foreign", "told"), OTHERS, ids=[told for _, told in OTHERS])
+@pytest.mark.parametrize(("foreign", "told"), OTHERS, ids=[report for _, report in OTHERS])
 def test_another_file(
-    small: Small, capsys: pytest.CaptureFixture[str], foreign: Any, told: str
+    small: SmallSite, capsys: pytest.CaptureFixture[str], foreign: Any, told: str
 ) -> None:
     whole = foreign if isinstance(foreign, str) else json.dumps(small.document | foreign)
     small.write("numbers.json", whole)
@@ -436,7 +442,7 @@ def test_no_site_no_archive_no_network(tmp_path: Path, capsys: pytest.CaptureFix
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         closed = f"http://127.0.0.1:{free.getsockname()[1]}"
-    for place, told in [
+    for place, report in [
         (tmp_path, "wanted numbers.json of the site, got FileNotFoundError"),
         (tmp_path / "gone", "wanted a site's folder, its archive or its address, got "),
         (tmp_path / "site.zip", "wanted an archive of a site (.zip), got "),
@@ -445,7 +451,7 @@ def test_no_site_no_archive_no_network(tmp_path: Path, capsys: pytest.CaptureFix
         ("http://", "wanted numbers.json of the site, got "),
     ]:
         assert verify.main([str(place)]) == 2
-        assert capsys.readouterr().err.startswith(told)
+        assert capsys.readouterr().err.startswith(report)
 
 
 # --- the built site
@@ -470,7 +476,9 @@ def test_a_chapter_of_the_built_site(site: Path, numbers_json: dict[str, Any]) -
     assert {one["lang"] for one in own} == set(BUILT)
     blocks = {"eight-steps": numbers_json["pages"]["eight-steps"]}
     part = numbers_json | {"records": own, "pages": blocks}
-    read = verify.reader(str(site))
-    found = list(verify.verdicts(part, verify.outcomes(part, read), verify.touched(part, read)))
+    read = verify.open_site(str(site))
+    found = list(
+        verify.compare_records(part, verify.run_pages(part, read), verify.touched(part, read))
+    )
     assert len(found) == len(own) > 90
     assert {one.state for one in found} == {verify.EQUAL}

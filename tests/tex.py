@@ -45,22 +45,22 @@ class UnknownError(Exception):
     """TeX that this reader does not know, or a symbol without a number."""
 
 
-def plain(value: Any) -> Any:
+def to_number(value: Any) -> Any:
     """A number for an array of one entry."""
     return float(value.reshape(())) if isinstance(value, np.ndarray) and value.size == 1 else value
 
 
-def times(a: Any, b: Any) -> Any:
+def multiply(a: Any, b: Any) -> Any:
     """A product of matrices, or of a number with anything."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return plain(a @ b)
+        return to_number(a @ b)
     return a * b
 
 
 def dot(a: Any, b: Any) -> Any:
     """What a raised dot means: of two rows their inner product."""
     rows = all(isinstance(one, np.ndarray) and one.shape[0] == 1 for one in (a, b))
-    return plain(a @ b.T) if rows else times(a, b)
+    return to_number(a @ b.T) if rows else multiply(a, b)
 
 
 class Reader:
@@ -102,7 +102,7 @@ class Reader:
             total = first_sign * first(names)
             for one_sign, one in terms[1:]:
                 total = total + one_sign * one(names)
-            return plain(total)
+            return to_number(total)
 
         return meaning
 
@@ -124,7 +124,7 @@ class Reader:
                 self.take()
                 meaning = self.joined(meaning, lambda a, b: a / b, self.factor())
             else:
-                meaning = self.joined(meaning, times, self.factor())
+                meaning = self.joined(meaning, multiply, self.factor())
         return meaning
 
     @staticmethod
@@ -189,7 +189,7 @@ class Reader:
 
     def atom(self) -> Meaning:
         for tex, meant in self.known.get(PHRASES, {}).items():
-            phrase = tokens_of(tex)
+            phrase = split_tokens(tex)
             if self.tokens[self.at : self.at + len(phrase)] == phrase:
                 self.at += len(phrase)
                 return lambda names: meant(names) if callable(meant) else meant
@@ -251,7 +251,7 @@ class Reader:
     def in_brackets(self) -> Meaning:
         if "=" in self.tokens[self.at : self.at + 3]:  # Iverson's [j = t]
             ((left, _, right),) = self.bracketed()
-            places = indices([left, right], self.known)
+            places = read_indices([left, right], self.known)
             return lambda names: float(places[0](names) == places[1](names))
         if (other := self.stacked() or self.stated()) is not None:
             return other
@@ -273,7 +273,7 @@ class Reader:
     def stated(self) -> Meaning | None:
         """1 or 0 for a statement in brackets, (j < n); None for other brackets."""
         start, parts = self.at, self.bracketed()
-        found = sides(parts[0]) if len(parts) == 1 else []
+        found = split_sides(parts[0]) if len(parts) == 1 else []
         if len(found) < 2:
             self.at = start
             return None
@@ -282,7 +282,9 @@ class Reader:
 
         def meaning(names: Names) -> float:
             values = [one(names) for one in readers]
-            return float(all(map(holds, relations, values, values[1:], [0.0] * len(relations))))
+            return float(
+                all(map(is_satisfied, relations, values, values[1:], [0.0] * len(relations)))
+            )
 
         return meaning
 
@@ -317,10 +319,12 @@ class Reader:
             self.take()
             index = self.group()
             inside = self.term()
-            return lambda names: which(inside(one) for one in over(index, None, names, self.known))
+            return lambda names: which(
+                inside(one) for one in iterate_values(index, None, names, self.known)
+            )
         one, other = (Reader(part, self.known).whole() for part in self.bracketed())
         of_two = np.maximum if which is max else np.minimum
-        return lambda names: plain(of_two(one(names), other(names)))
+        return lambda names: to_number(of_two(one(names), other(names)))
 
     def series(self, how: Callable[[Any, Any], Any]) -> Meaning:
         """A sum or a product over indices; it takes the factors behind it."""
@@ -337,9 +341,9 @@ class Reader:
 
         def meaning(names: Names) -> Any:
             found: Any = 0.0 if how is operator.add else 1.0
-            for one in over(index, end, names, self.known):
+            for one in iterate_values(index, end, names, self.known):
                 found = how(found, inside(one))
-            return plain(found)
+            return to_number(found)
 
         return meaning
 
@@ -356,7 +360,7 @@ class Reader:
             parts = [Reader(part, self.known).whole() for part in self.bracketed()]
         else:  # tr A
             parts = [self.factor()]
-        meaning: Meaning = lambda names: plain(names[name](*(part(names) for part in parts)))  # noqa: E731
+        meaning: Meaning = lambda names: to_number(names[name](*(part(names) for part in parts)))  # noqa: E731
         return self.indexed(meaning)
 
     def chance(self, name: str) -> Meaning:
@@ -379,7 +383,7 @@ class Reader:
             alike = [
                 (p, case)
                 for p, case in names[CASES]
-                if not given or met(case[given[0]], names[given[0]], given[1:])
+                if not given or meets_condition(case[given[0]], names[given[0]], given[1:])
             ]
             total = sum(p for p, _ in alike)
             values = [(p / total, inside(names | case)) for p, case in alike]
@@ -426,12 +430,12 @@ class Reader:
         """The condition of a case, behind a word such as "if"."""
         if tokens[0] == "{" and "".join(Reader(tokens, {}).group()) not in self.known:
             tokens = tokens[tokens.index("}") + 1 :]
-        parts = sides(tokens)
+        parts = split_sides(tokens)
         if len(parts) == 1:
             return lambda names: True
         (_, left), (relation, right) = parts
         first, second = (Reader(side, self.known).whole() for side in (left, right))
-        return lambda names: holds(relation, first(names), second(names), 0)
+        return lambda names: is_satisfied(relation, first(names), second(names), 0)
 
     def symbol(self) -> Meaning:
         """A name, with its accent, prime and indices; the longest that is known."""
@@ -467,7 +471,7 @@ class Reader:
         tokens = self.group()
         if (joined := "".join(tokens)) in self.known:  # r'
             return lambda names: names[f"{name}^"][names[joined]]
-        (place,) = indices(tokens, self.known)
+        (place,) = read_indices(tokens, self.known)
         return lambda names: names[f"{name}^"][place(names)]
 
     def bases(self) -> set[str]:
@@ -485,7 +489,7 @@ class Reader:
     def named(self, name: str) -> Meaning:
         if self.next == "(" and callable(self.known.get(name)):
             parts = [Reader(part, self.known).whole() for part in self.bracketed()]
-            return lambda names: plain(names[name](*(part(names) for part in parts)))
+            return lambda names: to_number(names[name](*(part(names) for part in parts)))
         if name not in self.known:
             raise UnknownError(name)
         meaning: Meaning = lambda names: names[name]  # noqa: E731
@@ -511,17 +515,17 @@ class Reader:
                 return value(*found)
             if isinstance(value, list):
                 value, found = value[found[0]], found[1:]
-            return picked(value, found)
+            return pick_entry(value, found)
 
         return entry
 
 
-def met(value: Any, wanted: Any, condition: list[str]) -> bool:
+def meets_condition(value: Any, wanted: Any, condition: list[str]) -> bool:
     """Whether an outcome belongs to those that are given."""
     return value > 0 if condition else np.array_equal(value, wanted)
 
 
-def picked(value: Any, places: list[int]) -> Any:
+def pick_entry(value: Any, places: list[int]) -> Any:
     """An entry of a matrix or of a row; one index of a matrix picks a row."""
     if not isinstance(value, np.ndarray) or not places:
         return value
@@ -536,18 +540,18 @@ def places_of(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
     """Indices side by side; between commas each may be a formula, as in p_{t, 2i}."""
     parts = "\0".join(tokens).split("\0,\0")
     if len(parts) == 1:
-        return indices(tokens, known)
+        return read_indices(tokens, known)
     found: list[Callable[[Names], int]] = []
     for part in (one.split("\0") for one in parts):
         if len(part) == 1:
-            found += indices(part, known)
+            found += read_indices(part, known)
         else:
             formula = Reader(part, known).whole()
             found.append(lambda names, formula=formula: round(formula(names)))
     return found
 
 
-def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
+def read_indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
     """Indices, each a letter, a number from 1, or what a formula comes to; 0 is itself."""
     if any(one in "+-(_" for one in tokens):
         meaning = Reader(tokens, known | {"\\pi": known.get("\\pi")}).whole()
@@ -565,7 +569,9 @@ def indices(tokens: list[str], known: Names) -> list[Callable[[Names], int]]:
     return found
 
 
-def over(index: list[str], end: Meaning | None, names: Names, known: Names) -> Iterator[Names]:
+def iterate_values(
+    index: list[str], end: Meaning | None, names: Names, known: Names
+) -> Iterator[Names]:
     """The names with every value of the indices of a sum; indices count from 0 within."""
     sizes, sets = names.get(SIZES, {}), names.get(SETS, {})
     letter, *rest = index
@@ -584,8 +590,8 @@ def over(index: list[str], end: Meaning | None, names: Names, known: Names) -> I
     elif rest and rest[0] in (*CONDITIONS, ":"):
         if letter not in sizes:
             raise UnknownError(f"how far {letter} goes")
-        told = condition(index, known)
-        yield from filter(told, (names | {letter: i} for i in range(sizes[letter])))
+        sides_text = read_condition(index, known)
+        yield from filter(sides_text, (names | {letter: i} for i in range(sizes[letter])))
     else:
         letters = [one for one in index if one != ","]
         if not all(one in sizes for one in letters):
@@ -603,14 +609,14 @@ CONDITIONS = {
 }
 
 
-def condition(index: list[str], known: Names) -> Callable[[Names], bool]:
+def read_condition(index: list[str], known: Names) -> Callable[[Names], bool]:
     """What stands below a sum: of two indices, as in j ≤ i, or behind a colon of two numbers."""
     stated = index[2:] if index[1] == ":" else index
     (at,) = (n for n, token in enumerate(stated) if token in CONDITIONS)
     left, right = stated[:at], stated[at + 1 :]
     if stated is index:
         known = known | {left[0]: 0}
-        first, second = (indices(side, known)[0] for side in (left, right))
+        first, second = (read_indices(side, known)[0] for side in (left, right))
     else:
         first, second = (Reader(side, known).whole() for side in (left, right))
     holds = CONDITIONS[stated[at]]
@@ -621,7 +627,7 @@ def condition(index: list[str], known: Names) -> Callable[[Names], bool]:
 
 
 @cache
-def tokens_of(tex: str) -> list[str]:
+def split_tokens(tex: str) -> list[str]:
     """The tokens of TeX in one line."""
     return TOKEN.findall(DROPPED.sub(" ", tex))
 
@@ -631,7 +637,7 @@ OVER = re.compile(r"\\overset\{(?:[^{}]|\{[^{}]*\})*\}\{=\}")  # an equals sign 
 PRIMED = re.compile(r"([A-Za-z])_(\w|\{[^{}]*\})'")  # a_j' is a'_j
 
 
-def lines(display: str) -> list[list[str]]:
+def split_lines(display: str) -> list[list[str]]:
     """The tokens of each line of a display, without its reason and its alignment."""
     display = OVER.sub("=", display.replace("=:", "="))
     display = PRIMED.sub(r"\1'_\2", SHAPES.sub("", display))
@@ -657,7 +663,7 @@ def deeper(token: str) -> int:
     return (token in opens) - (token in closes)
 
 
-def chains(line: list[str]) -> Iterator[list[str]]:
+def split_chains(line: list[str]) -> Iterator[list[str]]:
     """The statements of a line, which stand apart."""
     at, depth = 0, 0
     for number, token in enumerate(line):
@@ -668,7 +674,7 @@ def chains(line: list[str]) -> Iterator[list[str]]:
     yield line[at:]
 
 
-def sides(chain: list[str]) -> list[tuple[str, list[str]]]:
+def split_sides(chain: list[str]) -> list[tuple[str, list[str]]]:
     """The relation before each side, and its tokens; the first has the relation ""."""
     while chain and chain[-1] in (",", "."):
         chain = chain[:-1]
@@ -686,7 +692,7 @@ def sides(chain: list[str]) -> list[tuple[str, list[str]]]:
     return found
 
 
-def holds(relation: str, a: Any, b: Any, near: float) -> bool:
+def is_satisfied(relation: str, a: Any, b: Any, near: float) -> bool:
     """Whether two values stand in a relation, up to rounding. A matrix may be 0 as a whole."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if relation == "=" and not np.isfinite([a.sum(), b.sum()]).all():
@@ -712,31 +718,31 @@ def holds(relation: str, a: Any, b: Any, near: float) -> bool:
             return bool((a >= b - slack).all())
 
 
-def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[str]]:
+def check_display(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[str]]:
     """Each line with a relation and whether it could be computed; and what does not hold."""
     could: list[tuple[str, bool]] = []
     wrong: list[str] = []
     before: Any = None
     worth = iter(names.get(WORTH, ()))
-    for number, line in enumerate(lines(display)):
+    for number, line in enumerate(split_lines(display)):
         if LINES in names:
             names = names | names[LINES][number]
-        if not any(len(sides(chain)) > 1 for chain in chains(line)):
-            for chain in (sides(one)[0][1] for one in chains(line)):
+        if not any(len(split_sides(chain)) > 1 for chain in split_chains(line)):
+            for chain in (split_sides(one)[0][1] for one in split_chains(line)):
                 if not chain or chain[-1] == ":":  # what stands behind it
                     continue
-                before = value(chain, names)
+                before = compute_side(chain, names)
                 stands_for = next(worth, None)
                 if stands_for is None:
                     continue
                 could.append((" ".join(chain), before is not None))
-                if before is not None and not holds("=", before, stands_for, 0):
+                if before is not None and not is_satisfied("=", before, stands_for, 0):
                     wrong.append(f"{' '.join(chain)}: {before}, and is worth {stands_for}")
             continue
         known = False
-        for chain in chains(line):
-            parts = sides(chain)
-            values = [value(tokens, names) if tokens else before for _, tokens in parts]
+        for chain in split_chains(line):
+            parts = split_sides(chain)
+            values = [compute_side(tokens, names) if tokens else before for _, tokens in parts]
             for n in range(1, len(parts)):
                 if values[n] is None and parts[n][0] == "=":
                     values[n] = values[n - 1]  # equal to it, as far as anybody can tell
@@ -744,10 +750,11 @@ def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[st
                 if values[n - 1] is None or values[n] is None:
                     continue
                 known = True
-                if not holds(parts[n][0], values[n - 1], values[n], names.get("near", 1e-2)):
-                    told = [" ".join(tokens) or "the line before" for _, tokens in parts]
+                if not is_satisfied(parts[n][0], values[n - 1], values[n], names.get("near", 1e-2)):
+                    sides_text = [" ".join(tokens) or "the line before" for _, tokens in parts]
                     wrong.append(
-                        f"{told[n - 1]} {parts[n][0]} {told[n]}: {values[n - 1]}, {values[n]}"
+                        f"{sides_text[n - 1]} {parts[n][0]} {sides_text[n]}: "
+                        f"{values[n - 1]}, {values[n]}"
                     )
             if len(parts) > 1:
                 before = values[-1]
@@ -755,7 +762,7 @@ def checked(display: str, names: Names) -> tuple[list[tuple[str, bool]], list[st
     return could, wrong
 
 
-def value(tokens: list[str], names: Names) -> Any:
+def compute_side(tokens: list[str], names: Names) -> Any:
     """What a side comes to, or None where it cannot be computed; NaN where shapes do not fit."""
     try:
         meaning = Reader([*tokens], names).whole()

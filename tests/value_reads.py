@@ -21,7 +21,7 @@ Chosen = Callable[[list[Value]], list[Value]]  # of the values of a section, tho
 
 def unread(page: Page, root: Path) -> list[str]:
     """The values of a page that its test file does not read, with what to write."""
-    values = [value for value in page.values if not value.counted]
+    values = [value for value in page.values if not value.is_site_count]
     file = root / test_file(page.slug)
     source = file.read_text(encoding="utf-8") if values and file.is_file() else ""
     found = [value for section, chosen in reads(source, page) for value in chosen(section)]

@@ -5,7 +5,7 @@ that it is the right expression: `weights[0, 1]` where the sentence speaks of `w
 
 So a test that has read inline values and passed is called again with each of them changed, by one
 in the last digit of one numeral. What a change came to goes with the test's report to the process
-that collects them, which says at the end which values nobody missed: `left_over`.
+that collects them, which reports at the end which values no test asserts: `find_unasserted`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 Change = tuple[str, str, str]  # the page's name, the id of the value, the text that it became
 
 
-def changes(text: str) -> Iterator[str]:
+def list_changes(text: str) -> Iterator[str]:
     """The text with one numeral changed, each in turn; without a numeral, other words."""
     for found in NUMERAL.finditer(text):
         last = str((int(found[0][-1]) + 1) % 10)
@@ -32,7 +32,9 @@ def changes(text: str) -> Iterator[str]:
         yield f"not {text}"
 
 
-def noticed(test: Callable[[], object], asked: Iterable[tuple[Any, str]]) -> list[Change]:
+def find_noticed_changes(
+    test: Callable[[], object], asked: Iterable[tuple[Any, str]]
+) -> list[Change]:
     """The changes of inline values that make a test fail, of the sections that it asked for."""
     found = []
     sections = {(page.source.slug, name): page for page, name in asked if page.source.lang == "en"}
@@ -42,7 +44,7 @@ def noticed(test: Callable[[], object], asked: Iterable[tuple[Any, str]]) -> lis
     for page, number in places:
         whole = page.inline
         line, name, text = whole[number]
-        for change in changes(text):
+        for change in list_changes(text):
             page.inline = [*whole[:number], (line, name, change), *whole[number + 1 :]]
             try:
                 test()
@@ -53,13 +55,13 @@ def noticed(test: Callable[[], object], asked: Iterable[tuple[Any, str]]) -> lis
     return found
 
 
-def left_over(page: Any, found: Iterable[Change]) -> list[str]:
+def find_unasserted(page: Any, found: Iterable[Change]) -> list[str]:
     """The inline values of a page that could be changed, or read by nobody, and no test failed."""
     known, source = {tuple(one) for one in found}, page.source
     faults = [
         (value, f"{text!r} became {change!r}, and no test failed")
         for (_, name, text), value in zip(page.inline, source.values, strict=True)
-        for change in changes(text)
+        for change in list_changes(text)
         if not value.counted and (source.slug, name, change) not in known
     ]
     return in_words(source, faults)
@@ -69,7 +71,7 @@ def in_words(page: Page, faults: Iterable[tuple[Value, str]]) -> list[str]:
     """What is wrong with some values of a page and what to write, a text for each section."""
     sections: dict[str, list[tuple[Value, str]]] = {}
     for value, message in faults:
-        sections.setdefault(page.section(value.line), []).append((value, message))
+        sections.setdefault(page.find_section(value.line), []).append((value, message))
     return [
         "\n".join(
             [
@@ -102,8 +104,8 @@ def test_file(slug: str) -> str:
     return f"tests/test_{slug.replace('-', '_')}.py"
 
 
-def slugs(root: Path) -> list[str]:
+def list_slugs(root: Path) -> list[str]:
     """The pages that hold inline values of their own blocks."""
     folder = root / "docs" / "en"
     pages = (read_page(path, root) for path in sorted(folder.rglob("*.md")))
-    return [page.slug for page in pages if any(not value.counted for value in page.values)]
+    return [page.slug for page in pages if any(not value.is_site_count for value in page.values)]

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from attention_docs.words import Words
+from attention_docs.locales import Locale
 
 TABLE = Path(__file__).with_name("colours.toml")
 ROLES = (
@@ -28,7 +28,7 @@ ROLES = (
     "neutral",
 )
 SERIES = 6
-"""How many lines or bars without a role a chart can tell apart."""
+"""How many lines or bars without a role a chart can distinguish."""
 
 NAMES = (
     *("figure-ink", "figure-page"),
@@ -96,13 +96,13 @@ def list_roles(drawing: str) -> list[str]:
     return list(dict.fromkeys(filter(None, found)))
 
 
-def name_colour(role: str, words: Words) -> str:
+def name_colour(role: str, locale: Locale) -> str:
     """What a language calls a role's colour; KeyError that names the file which lacks it.
 
     Examples:
-        >>> from attention_docs.words import words
-        >>> name_colour("output", words("en"))
+        >>> from attention_docs.locales import read_locale
+        >>> name_colour("output", read_locale("en"))
         'dark green'
     """
     name: str = _read_table()["role"][role]["name"]
-    return name if words.lang == "en" else str(words["colours"][name])
+    return name if locale.lang == "en" else str(locale["colours"][name])

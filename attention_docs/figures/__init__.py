@@ -4,7 +4,7 @@ A kind of figure is a module, with its public function, its drawing and its text
 `products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`, `planes`,
 `glances`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
 
-- `figure`: what every figure has; labels and sentences in a language (attention_docs/words)
+- `figure`: the base class; labels and sentences in a language (attention_docs/locales)
 - `matrix`: a matrix as a box of cells
 - `rows`: matrices and lines of text in rows
 - `chart`: series, title, legend and axes

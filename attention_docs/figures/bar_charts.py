@@ -11,20 +11,29 @@ from attention_docs.figures.chart import (
     Head,
     Pairs,
     Series,
-    checked_series,
-    tell_kind,
+    check_series,
+    describe_kind,
 )
 from attention_docs.figures.figure import (
     Drawing,
-    Drawn,
+    DrawnFigure,
     Figure,
     Language,
     Wording,
-    checked_label,
-    checked_labels,
+    check_label,
+    check_labels,
 )
 from attention_docs.figures.scale import Scale
-from attention_docs.figures.svg import INK, colour, outline, path, rectangle, text, widest, wrapped
+from attention_docs.figures.svg import (
+    INK,
+    css_colour,
+    measure_widest,
+    outline,
+    path,
+    rectangle,
+    text,
+    wrap_label,
+)
 
 BAR, LINE = 20, 17  # height of a bar with its gap; of a line of a label
 LABELS = 150.0  # the most room for labels
@@ -32,7 +41,7 @@ FILLS = (1.0, 0.0, 0.45)  # how strongly the bars of a series are filled: their 
 
 
 @dataclass(frozen=True, repr=False)
-class BarChart(Drawn):
+class BarChart(DrawnFigure):
     """Bars in groups, one of each series."""
 
     groups: tuple[Wording, ...]
@@ -46,65 +55,67 @@ class BarChart(Drawn):
         """The bars of each series, their values, the labels of the groups."""
         values = [value for one in self.series for value in one.values]
         low, high = self.ends or (min([0.0, *values]), max([0.0, *values]))
-        labels = [lang.label(group) for group in self.groups]
-        lines = [wrapped(label, LABELS) for label in labels]
+        labels = [lang.translate_label(group) for group in self.groups]
+        lines = [wrap_label(label, LABELS) for label in labels]
         deep = max(len(self.series) * BAR, *(LINE * len(one) for one in lines)) + 12
         head = Head(lang, self.title, [one.label for one in self.series], self.xlabel)
         bottom = head.height + deep * len(labels)
-        left = 18 + min(widest(labels), LABELS)
-        room = 10 + widest(told for one in self.series for told in one.texts)
+        left = 18 + min(measure_widest(labels), LABELS)
+        room = 10 + measure_widest(value_text for one in self.series for value_text in one.texts)
         x = Scale(low, high or 1.0, left + room * (low < 0), WIDTH - room - 8)
         body = []
         for k in range(len(self.series)):
             top = head.height + (deep - len(self.series) * BAR) / 2 + k * BAR
-            body.append(self._bars(k, x, [top + g * deep for g in range(len(labels))]))
+            body.append(self._draw_bars(k, x, [top + g * deep for g in range(len(labels))]))
         body.append(path(outline("M", x(0), head.height, "V", bottom), stroke=INK, stroke_width=1))
-        named = [k for k, one in enumerate(self.series) if lang.label(one.label)]
+        named = [k for k, one in enumerate(self.series) if lang.translate_label(one.label)]
         for k, (start, y) in zip(named, head.samples, strict=True):
-            body.append(_filled(rectangle(start + 6, y - 6, SAMPLE - 8, 12), k, self.series[k]))
+            body.append(_fill_bars(rectangle(start + 6, y - 6, SAMPLE - 8, 12), k, self.series[k]))
         body.append(head.draw())
         for g, one_label in enumerate(lines):
             middle = head.height + (g + 0.5) * deep - LINE * (len(one_label) - 1) / 2
             for i, line in enumerate(one_label):
                 body.append(text(left - 8, middle + 5 + LINE * i, line, "end"))
-        body.append(text(x(0), bottom + 19, f"{lang.label(self.ylabel)} →"))
+        body.append(text(x(0), bottom + 19, f"{lang.translate_label(self.ylabel)} →"))
         return Drawing(WIDTH, bottom + 30, "".join(body), 520)
 
-    def _bars(self, k: int, x: Scale, tops: list[float]) -> str:
+    def _draw_bars(self, k: int, x: Scale, tops: list[float]) -> str:
         """The bars of a series and the values at their tips."""
         series = self.series[k]
         bars, tips = "", ""
-        for value, told, top in zip(series.values, series.texts, tops, strict=True):
+        for value, label, top in zip(series.values, series.texts, tops, strict=True):
             bars += rectangle(x(0), top + 2, x(value) - x(0), BAR - 4)
             right = value >= 0
             tips += text(
-                x(value) + (5 if right else -5), top + 15, told, "start" if right else "end"
+                x(value) + (5 if right else -5), top + 15, label, "start" if right else "end"
             )
-        return _filled(bars, k, series) + tips
+        return _fill_bars(bars, k, series) + tips
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """Every bar."""
-        groups = lang.label(self.xlabel)
+        groups = lang.translate_label(self.xlabel)
         sentences = [
-            tell_kind(lang, "bar_charts", self.title),
-            lang.say("bar_charts", "bars", name=lang.label(self.ylabel)),
-            groups and lang.say("bar_charts", "groups", name=groups),
+            describe_kind(lang, "bar_charts", self.title),
+            lang.format_phrase("bar_charts", "bars", name=lang.translate_label(self.ylabel)),
+            groups and lang.format_phrase("bar_charts", "groups", name=groups),
         ]
         for one in self.series:
             bars = [
-                lang.say("bar_charts", "bar", group=lang.label(group), value=value)
+                lang.format_phrase(
+                    "bar_charts", "bar", group=lang.translate_label(group), value=value
+                )
                 for group, value in zip(self.groups, one.texts, strict=True)
             ]
-            name = one.named(lang)
+            name = one.quote_name(lang)
             key = "series" if name else "series_without_name"
-            told = lang.join("clauses", bars)
-            sentences.append(lang.say("bar_charts", key, name=name, bars=told))
-        return lang.join("paragraph", sentences)
+            clauses = lang.join_texts("clauses", bars)
+            sentences.append(lang.format_phrase("bar_charts", key, name=name, bars=clauses))
+        return lang.join_texts("paragraph", sentences)
 
 
-def _filled(shape: str, k: int, series: Series) -> str:
+def _fill_bars(shape: str, k: int, series: Series) -> str:
     """Bars of a series: full, empty or half full, then the same with dashed edges."""
-    fill, tint = FILLS[k % 3], colour(series.colour)
+    fill, tint = FILLS[k % 3], css_colour(series.colour)
     return path(
         shape,
         fill=tint if fill else "none",
@@ -148,17 +159,17 @@ def bar_chart(
         >>> bar_chart(["key 1", "key 2"], {"": [0.25, 0.75]}, ylabel="weight")
         Bar chart. Bars: weight. 0.25 for key 1; 0.75 for key 2.
     """
-    all_series = checked_series(series, len(labels), roles, spec, "the labels")
+    all_series = check_series(series, len(labels), roles, spec, "the labels")
     if scale is not None:
         low, high = scale
         values = [0.0, *(value for one in all_series for value in one.values)]
         if not low < high or min(values) < low or max(values) > high:
             raise ValueError(f"scale must hold 0 and every value, got {scale}")
     return BarChart(
-        checked_labels(labels),
+        check_labels(labels),
         all_series,
-        checked_label(ylabel),
-        checked_label(xlabel),
-        checked_label(title),
+        check_label(ylabel),
+        check_label(xlabel),
+        check_label(title),
         scale,
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from attention_docs.attention_function import attention
 from attention_docs.colours import read_palette
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures.matrix import opacity
+from attention_docs.figures.matrix import find_opacity
 from attention_docs.text import number
 
 if TYPE_CHECKING:
@@ -64,40 +64,40 @@ class Pen:
         self.draw.rectangle((round(x), round(y), round(end), round(y) + 2), fill=self.ink)
 
 
-def card_weights() -> list[list[float]]:
+def compute_card_weights() -> list[list[float]]:
     """The weights that the card shows: those of the three tokens of the worked example."""
     weights = attention(INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE)[1]
     found: list[list[float]] = weights.tolist()
     return found
 
 
-def card_png(weights: Sequence[Sequence[float]], font: Path) -> bytes:
+def draw_card(weights: Sequence[Sequence[float]], font: Path) -> bytes:
     """The card with these weights, (3, 3); `font` is the file of the formulas' font."""
     from PIL import Image, ImageDraw
 
     colours = read_palette("light")
     image = Image.new("RGB", SIZE, colours["figure-page"])
     draw = ImageDraw.Draw(image)
-    _squares(draw, _mixed(colours, "role-score", 0.07))
+    _draw_squares(draw, _mix_colours(colours, "role-score", 0.07))
     pen = Pen(draw, font, colours["figure-ink"])
-    _formula(pen)
+    _draw_formula(pen)
     for i, row in enumerate(weights):
         along = (i + 0.5) * CELL
-        pen.centre(LEFT - 45, TOP + along + 10, _indexed("q", i + 1, 44))
-        pen.centre(LEFT + along, TOP - 28, _indexed("k", i + 1, 44))
+        pen.centre(LEFT - 45, TOP + along + 10, _set_indexed("q", i + 1, 44))
+        pen.centre(LEFT + along, TOP - 28, _set_indexed("k", i + 1, 44))
         for j, weight in enumerate(row):
             x, y = LEFT + j * CELL, TOP + i * CELL
-            shade = _mixed(colours, "role-weight-fill", opacity(weight))
+            shade = _mix_colours(colours, "role-weight-fill", find_opacity(weight))
             edge = colours["role-weight"]
             draw.rectangle((x, y, x + CELL, y + CELL), shade, edge, width=2)
-            told = number(weight, ".4f")
-            pen.centre(x + CELL / 2, y + CELL / 2 + 12, [(told, 36, 0)])
-    drawn = io.BytesIO()
-    image.save(drawn, "PNG", optimize=True)
-    return drawn.getvalue()
+            weight_text = number(weight, ".4f")
+            pen.centre(x + CELL / 2, y + CELL / 2 + 12, [(weight_text, 36, 0)])
+    png = io.BytesIO()
+    image.save(png, "PNG", optimize=True)
+    return png.getvalue()
 
 
-def _squares(draw: ImageDraw.ImageDraw, line: tuple[int, int, int]) -> None:
+def _draw_squares(draw: ImageDraw.ImageDraw, line: tuple[int, int, int]) -> None:
     """The lines of squared paper, on which the map's own lines lie."""
     for x in range(LEFT % SQUARE, SIZE[0], SQUARE):
         draw.line((x, 0, x, SIZE[1]), line)
@@ -105,27 +105,27 @@ def _squares(draw: ImageDraw.ImageDraw, line: tuple[int, int, int]) -> None:
         draw.line((0, y, SIZE[0], y), line)
 
 
-def _italic(letters: str) -> str:
+def _set_italic(letters: str) -> str:
     """Letters as variables are set."""
     starts = {True: 0x1D434 - ord("A"), False: 0x1D44E - ord("a")}  # capitals, small letters
     return "".join(chr(starts[letter.isupper()] + ord(letter)) for letter in letters)
 
 
-def _indexed(letter: str, index: int | str, size: float) -> list[Piece]:
+def _set_indexed(letter: str, index: int | str, size: float) -> list[Piece]:
     """A letter with an index."""
-    below = str(index) if isinstance(index, int) else _italic(index)
-    return [(_italic(letter), size, 0), (below, 0.7 * size, -0.15 * size)]
+    below = str(index) if isinstance(index, int) else _set_italic(index)
+    return [(_set_italic(letter), size, 0), (below, 0.7 * size, -0.15 * size)]
 
 
-def _formula(pen: Pen) -> None:
+def _draw_formula(pen: Pen) -> None:
     """softmax(QKᵀ / √d_k) V."""
     name: list[Piece] = [("softmax", EM, 0)]
     opening: list[Piece] = [("(", 2.4 * EM, -0.35 * EM)]
     closing: list[Piece] = [(")", 2.4 * EM, -0.35 * EM)]
-    above: list[Piece] = [(_italic("QK"), EM, 0), ("⊤", 0.7 * EM, 0.4 * EM)]
+    above: list[Piece] = [(_set_italic("QK"), EM, 0), ("⊤", 0.7 * EM, 0.4 * EM)]
     root: list[Piece] = [("√", EM, 0.77 * EM)]
-    below = _indexed("d", "k", EM)
-    value: list[Piece] = [(_italic("V"), EM, 0)]
+    below = _set_indexed("d", "k", EM)
+    value: list[Piece] = [(_set_italic("V"), EM, 0)]
     across = max(pen.width(above), pen.width(root + below)) + 0.1 * EM
     axis = MIDDLE[1]
     x = MIDDLE[0] - (pen.width(name + opening + closing + value) + across) / 2
@@ -139,7 +139,7 @@ def _formula(pen: Pen) -> None:
     pen.write(x + 0.1 * EM, axis + 0.25 * EM, value)
 
 
-def _mixed(colours: Mapping[str, str], name: str, share: float) -> tuple[int, int, int]:
+def _mix_colours(colours: Mapping[str, str], name: str, share: float) -> tuple[int, int, int]:
     """A share of a colour over that of the page."""
     over, page = (colours[one] for one in (name, "figure-page"))
     pairs = [(int(over[i : i + 2], 16), int(page[i : i + 2], 16)) for i in (1, 3, 5)]

@@ -1,4 +1,4 @@
-"""What charts share: their series, title, legend and axes, in the drawing and in words."""
+"""Common parts of charts: series, title, legend and axes, drawn and described."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from attention_docs.colours import SERIES
-from attention_docs.figures.figure import Language, Wording, checked_label, english
-from attention_docs.figures.numbers import charted, finite
+from attention_docs.figures.figure import Language, Wording, check_label, get_english
+from attention_docs.figures.numbers import check_finite, format_chart_value
 from attention_docs.figures.svg import (
     INK,
-    checked_role,
-    colour,
+    check_role,
+    css_colour,
+    measure_text,
     outline,
     path,
     text,
-    text_width,
-    wrapped,
+    wrap_label,
 )
 
 WIDTH, EDGE = 440, 18  # of a chart; between the axes and its right edge
@@ -29,26 +29,26 @@ Pairs = Mapping[str, Any] | Sequence[tuple[str, Any]]
 
 @dataclass(frozen=True)
 class Series:
-    """A label, its values, the texts of those that are told, and the name of its colour."""
+    """A label, its values, the texts of those that are described, and the name of its colour."""
 
     label: Wording
     values: list[float]
     texts: list[str]
     colour: str
 
-    def named(self, lang: Language) -> str:
+    def quote_name(self, lang: Language) -> str:
         """Its name in a sentence."""
-        return lang.quoted(lang.label(self.label))
+        return lang.quote(lang.translate_label(self.label))
 
 
-def checked_series(
+def check_series(
     series: Pairs,
     length: int | None,
     roles: Sequence[str] | None,
     spec: str | None,
     one_for_each: str,
 ) -> list[Series]:
-    """The series with their colours, or ValueError; without a spec no value is told."""
+    """The series with their colours, or ValueError; without a spec no value is described."""
     pairs = list(series.items()) if isinstance(series, Mapping) else list(series)
     if not 1 <= len(pairs) <= SERIES:
         raise ValueError(f"a chart must have 1 to {SERIES} series, got {len(pairs)}")
@@ -56,16 +56,16 @@ def checked_series(
         raise ValueError(f"roles must be {len(pairs)}, one a series, got {len(roles)}")
     checked = []
     for i, (label, values) in enumerate(pairs):
-        name = english(checked_label(label))
-        numbers = finite(f"series {name!r}", values)
+        name = get_english(check_label(label))
+        numbers = check_finite(f"series {name!r}", values)
         if length is not None and len(numbers) != length:
             raise ValueError(
                 f"series {name!r} must have {length} values, one for each of {one_for_each}, "
                 f"got {len(numbers)}"
             )
-        tint = f"role-{checked_role(roles[i])}" if roles else f"series-{i + 1}"
-        texts = [charted(value, spec) for value in numbers] if spec is not None else []
-        checked.append(Series(checked_label(label), numbers, texts, tint))
+        tint = f"role-{check_role(roles[i])}" if roles else f"series-{i + 1}"
+        texts = [format_chart_value(value, spec) for value in numbers] if spec is not None else []
+        checked.append(Series(check_label(label), numbers, texts, tint))
     return checked
 
 
@@ -75,14 +75,14 @@ class Head:
     def __init__(
         self, lang: Language, title: Wording, legend: Sequence[Wording], axis: Wording
     ) -> None:
-        self.title = wrapped(lang.label(title), WIDTH - 20, TITLE)
-        self.legend = [label for one in legend if (label := lang.label(one))]
-        self.axis = wrapped(lang.label(axis), WIDTH - 20)
+        self.title = wrap_label(lang.translate_label(title), WIDTH - 20, TITLE)
+        self.legend = [label for one in legend if (label := lang.translate_label(one))]
+        self.axis = wrap_label(lang.translate_label(axis), WIDTH - 20)
         y = 10.0 + 21 * len(self.title)
         self.samples: list[tuple[float, float]] = []  # where each sample of the legend starts
         x = 10.0
         for label in self.legend:
-            wide = SAMPLE + 6 + text_width(label) + 16
+            wide = SAMPLE + 6 + measure_text(label) + 16
             if x > 10 and x + wide > WIDTH:
                 x, y = 10.0, y + 21
             self.samples.append((x, y + 10))
@@ -105,43 +105,45 @@ class Head:
         return "".join(lines)
 
 
-def rules(places: Sequence[float], labels: Sequence[str], left: float) -> tuple[str, str]:
+def draw_rules(places: Sequence[float], labels: Sequence[str], left: float) -> tuple[str, str]:
     """Lines to read values by, at heights, and their labels on the left."""
     lines = "".join(outline("M", left, y, "H", WIDTH - EDGE) for y in places)
     texts = (text(left - 8, y + 5, one, "end") for y, one in zip(places, labels, strict=True))
-    drawn = path(lines, fill="none", stroke=colour("role-neutral"), stroke_width=0.5)
-    return drawn, "".join(texts)
+    drawing = path(lines, fill="none", stroke=css_colour("role-neutral"), stroke_width=0.5)
+    return drawing, "".join(texts)
 
 
-def baseline(left: float, y: float) -> str:
+def draw_baseline(left: float, y: float) -> str:
     """The line on which a plot stands."""
     return path(outline("M", left, y, "H", WIDTH - EDGE), stroke=INK, stroke_width=1)
 
 
-def across(places: Sequence[float], labels: Sequence[str], bottom: float) -> tuple[str, str]:
+def draw_ticks(places: Sequence[float], labels: Sequence[str], bottom: float) -> tuple[str, str]:
     """Ticks below a baseline, where their labels do not touch, and the labels."""
-    kept: list[tuple[float, str]] = []
+    fitting: list[tuple[float, str]] = []
     pairs = list(zip(places, labels, strict=True))
     for x, label in pairs[-1:] + pairs[:-1]:  # the last one stays
-        wide = text_width(label)
-        if all(abs(x - at) >= (wide + text_width(one)) / 2 + 10 for at, one in kept):
-            kept.append((x, label))
-    kept.sort()
-    ticks = "".join(outline("M", x, bottom, "v", 5) for x, _ in kept)
-    texts = (text(x, bottom + 20, label, "middle") for x, label in kept)
+        wide = measure_text(label)
+        if all(abs(x - at) >= (wide + measure_text(one)) / 2 + 10 for at, one in fitting):
+            fitting.append((x, label))
+    fitting.sort()
+    ticks = "".join(outline("M", x, bottom, "v", 5) for x, _ in fitting)
+    texts = (text(x, bottom + 20, label, "middle") for x, label in fitting)
     return path(ticks, stroke=INK, stroke_width=1), "".join(texts)
 
 
-def tell_kind(lang: Language, table: str, title: Wording) -> str:
+def describe_kind(lang: Language, table: str, title: Wording) -> str:
     """What kind of chart it is, and its title."""
-    told = lang.label(title)
-    kind = lang.say(table, "kind")
-    return lang.say("chart", "titled" if told else "untitled", kind=kind, title=told)
+    title_text = lang.translate_label(title)
+    kind = lang.format_phrase(table, "kind")
+    return lang.format_phrase(
+        "chart", "titled" if title_text else "untitled", kind=kind, title=title_text
+    )
 
 
-def tell_axis(
+def describe_axis(
     lang: Language, which: str, name: Wording, low: str, high: str, log: bool = False
 ) -> str:
     """An axis and its range; `which` is "across" or "up"."""
     key = f"{which}_log" if log else which
-    return lang.say("chart", key, name=lang.label(name), low=low, high=high)
+    return lang.format_phrase("chart", key, name=lang.translate_label(name), low=low, high=high)

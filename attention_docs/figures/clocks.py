@@ -9,23 +9,23 @@ from typing import Any
 
 from attention_docs.figures.figure import (
     Drawing,
-    Drawn,
+    DrawnFigure,
     Figure,
     Language,
     Wording,
-    checked_labels,
+    check_labels,
 )
 from attention_docs.figures.numbers import as_lists
 from attention_docs.figures.svg import (
     INK,
-    checked_role,
-    colour,
+    check_role,
+    css_colour,
     group,
+    measure_text,
+    measure_widest,
     outline,
     path,
     text,
-    text_width,
-    widest,
 )
 
 RADIUS, ACROSS, DOWN = 32, 108, 84  # of a dial; from dial to dial
@@ -33,7 +33,7 @@ HEAD, FOOT, EDGE = 26, 22, 12
 
 
 @dataclass(frozen=True, repr=False)
-class Dials(Drawn):
+class Dials(DrawnFigure):
     """A grid of dials with two hands each."""
 
     starts: list[list[float]]  # in radians, clockwise from the top
@@ -46,10 +46,11 @@ class Dials(Drawn):
     def draw(self, lang: Language) -> Drawing:
         """The names of the columns, the dials of each row, what stands below."""
         rows, columns, below = (
-            [lang.label(one) for one in labels] for labels in (self.rows, self.columns, self.below)
+            [lang.translate_label(one) for one in labels]
+            for labels in (self.rows, self.columns, self.below)
         )
-        across = max(ACROSS, *(text_width(one) + 12 for one in [*columns, *below]))
-        left = EDGE + (widest(rows) + 10 if rows else 0.0)
+        across = max(ACROSS, *(measure_text(one) + 12 for one in [*columns, *below]))
+        left = EDGE + (measure_widest(rows) + 10 if rows else 0.0)
         middles = [left + across * (i + 0.5) for i in range(len(self.starts[0]))]
         body = [text(x, 18, one, "middle") for x, one in zip(middles, columns, strict=False)]
         top = float(HEAD)
@@ -58,65 +59,75 @@ class Dials(Drawn):
             if rows:
                 body.append(text(left - 10, y + 5, rows[r], "end"))
             for x, start, end in zip(middles, starts, ends, strict=True):
-                body.append(self._dial(x, y, start, end))
+                body.append(self._draw_dial(x, y, start, end))
             top += DOWN
         body += [text(x, top + 14, one, "middle") for x, one in zip(middles, below, strict=False)]
         width = left + across * len(middles) + EDGE
         return Drawing(width, top + FOOT * bool(below) + 4, "".join(body))
 
-    def _dial(self, x: float, y: float, start: float, end: float) -> str:
+    def _draw_dial(self, x: float, y: float, start: float, end: float) -> str:
         """The face, the part turned through, the hand at the start and the hand at the end."""
-        tint = colour(f"role-{self.role}")
-        face = path(_ring(x, y, RADIUS), fill="none", stroke=INK, stroke_opacity=0.35)
-        turned = path(_sector(x, y, start, end), fill=tint, fill_opacity=0.18, stroke="none")
-        before = path(_hand(x, y, start), stroke=INK, stroke_width=1.5, stroke_dasharray="4 3")
-        after = path(_hand(x, y, end), stroke=tint, stroke_width=3.5)
-        tip = path(_ring(*_point(x, y, end), 4), fill=tint, stroke="none")
+        tint = css_colour(f"role-{self.role}")
+        face = path(_outline_ring(x, y, RADIUS), fill="none", stroke=INK, stroke_opacity=0.35)
+        turned = path(
+            _outline_sector(x, y, start, end), fill=tint, fill_opacity=0.18, stroke="none"
+        )
+        before = path(
+            _outline_hand(x, y, start), stroke=INK, stroke_width=1.5, stroke_dasharray="4 3"
+        )
+        after = path(_outline_hand(x, y, end), stroke=tint, stroke_width=3.5)
+        tip = path(_outline_ring(*_find_hand_end(x, y, end), 4), fill=tint, stroke="none")
         return group(face + turned + before + after + tip, fill="none")
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """For every dial from where to where its hand turns, in degrees from the top."""
-        columns = [lang.label(one) for one in self.columns]
-        below = [lang.label(one) for one in self.below]
-        sentences = [lang.say("clocks", "kind")]
+        columns = [lang.translate_label(one) for one in self.columns]
+        below = [lang.translate_label(one) for one in self.below]
+        sentences = [lang.format_phrase("clocks", "kind")]
         for r, (starts, ends) in enumerate(zip(self.starts, self.ends, strict=True)):
-            told = [
-                lang.say("clocks", "dial", name=name, start=_angle(start), end=_angle(end))
+            clauses = [
+                lang.format_phrase(
+                    "clocks", "dial", name=name, start=_format_angle(start), end=_format_angle(end)
+                )
                 for name, start, end in zip(columns, starts, ends, strict=True)
             ]
-            name = lang.label(self.rows[r]) if self.rows else ""
-            hands = lang.join("clauses", told)
-            sentences.append(lang.say("clocks", "row" if name else "only", name=name, hands=hands))
+            name = lang.translate_label(self.rows[r]) if self.rows else ""
+            hands = lang.join_texts("clauses", clauses)
+            sentences.append(
+                lang.format_phrase("clocks", "row" if name else "only", name=name, hands=hands)
+            )
         if below:
-            sentences.append(lang.say("clocks", "below", notes=lang.join("clauses", below)))
-        return lang.join("paragraph", sentences)
+            sentences.append(
+                lang.format_phrase("clocks", "below", notes=lang.join_texts("clauses", below))
+            )
+        return lang.join_texts("paragraph", sentences)
 
 
-def _point(x: float, y: float, angle: float) -> tuple[float, float]:
+def _find_hand_end(x: float, y: float, angle: float) -> tuple[float, float]:
     """Where a hand ends: sine to the right, cosine upwards."""
     return x + RADIUS * sin(angle), y - RADIUS * cos(angle)
 
 
-def _hand(x: float, y: float, angle: float) -> str:
-    return outline("M", x, y, "L", *_point(x, y, angle))
+def _outline_hand(x: float, y: float, angle: float) -> str:
+    return outline("M", x, y, "L", *_find_hand_end(x, y, angle))
 
 
-def _ring(x: float, y: float, radius: float) -> str:
+def _outline_ring(x: float, y: float, radius: float) -> str:
     parts = [radius, radius, 0, 1, 1]
     return outline("M", x, y - radius, "a", *parts, 0, 2 * radius, "a", *parts, 0, -2 * radius, "z")
 
 
-def _sector(x: float, y: float, start: float, end: float) -> str:
+def _outline_sector(x: float, y: float, start: float, end: float) -> str:
     """What the hand passes over, less whole turns; nothing where it has not moved."""
     turned = (end - start) % (2 * pi)
     if turned < 1e-6 or 2 * pi - turned < 1e-6:
         return ""
-    first, last = _point(x, y, start), _point(x, y, end)
+    first, last = _find_hand_end(x, y, start), _find_hand_end(x, y, end)
     arc = [RADIUS, RADIUS, 0, int(turned > pi), 1, last[0] - first[0], last[1] - first[1]]
     return outline("M", x, y, "L", *first, "a", *arc, "z")
 
 
-def _angle(radians: float) -> str:
+def _format_angle(radians: float) -> str:
     """Whole degrees from 0 to 359."""
     return f"{round(degrees(radians)) % 360:d}"
 
@@ -162,8 +173,8 @@ def dials(
     return Dials(
         first,
         last,
-        checked_labels(rows),
-        checked_labels(columns),
-        checked_labels(below),
-        checked_role(role),
+        check_labels(rows),
+        check_labels(columns),
+        check_labels(below),
+        check_role(role),
     )

@@ -1,4 +1,4 @@
-"""What every figure has: a drawing and a text that says the same, in any language with words."""
+"""The base class of figures: a drawing and a description, in any language with a locale file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from attention_docs import words
+from attention_docs import locales
 from attention_docs.colours import resolve_colours
-from attention_docs.figures.svg import document
-from attention_docs.words.strings import Translator
+from attention_docs.figures.svg import svg_document
+from attention_docs.locales.strings import Translator
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A label of a figure itself, such as "share of the samples": a template and what fills it."""
+    """A label of the figure itself, such as "share of the samples": a template with arguments."""
 
     table: str
     key: str
@@ -26,14 +26,14 @@ class Phrase:
 
 Wording = str | Phrase | None
 """A label. A string is English: a listing's own table translates it, or `[terms]` in
-attention_docs/words, alone or with a number ("weights", "query 1"); anything else stays as it is.
+attention_docs/locales, alone or with a number ("weights", "query 1"); anything else stays as it is.
 None is the empty label."""
 
 HAN = "[\u4e00-\u9fff]"
 MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])(?!\d+e\d)")  # 1e9 is code
 
 
-def phrase(table: str, key: str, /, **parts: Any) -> Phrase:
+def make_phrase(table: str, key: str, /, **parts: Any) -> Phrase:
     """The template `key` of `[figures.table]`, filled in the language that is drawn."""
     return Phrase(table, key, parts)
 
@@ -48,33 +48,33 @@ def numbered(name: str, n: int) -> list[str]:
     return [f"{name} {i}" for i in range(1, n + 1)]
 
 
-def checked_label(label: Wording = None) -> Wording:
-    """The label, or what is wrong with it."""
+def check_label(label: Wording = None) -> Wording:
+    """Return the label; raise if it is invalid."""
     if not isinstance(label, str | Phrase | None):
         raise TypeError(f"a label must be a string, got {label!r}")
     return label
 
 
-def checked_labels(labels: Iterable[Wording] | None) -> tuple[Wording, ...]:
-    """Labels, checked; None is no label at all."""
-    return tuple(checked_label(label) for label in labels or ())
+def check_labels(labels: Iterable[Wording] | None) -> tuple[Wording, ...]:
+    """Check labels; None stands for no labels."""
+    return tuple(check_label(label) for label in labels or ())
 
 
-def english(label: Wording) -> str:
-    """The English text: what errors and other arguments name a label by."""
-    return Language("en").label(label)
+def get_english(label: Wording) -> str:
+    """The English text, by which errors and other arguments refer to a label."""
+    return Language("en").translate_label(label)
 
 
 class Language:
-    """Everything that a figure says in one language.
+    """All texts of a figure in one language.
 
     Examples:
-        >>> french = Language("fr", {"hot": "chaud"}, words.words("en"))
-        >>> french.label("hot"), french.label("d_k = 4")
+        >>> french = Language("fr", {"hot": "chaud"}, words.locales("en"))
+        >>> french.translate_label("hot"), french.translate_label("d_k = 4")
         ('chaud', 'd_k = 4')
-        >>> Language("en").say("matrix", "rows", n=1), Language("en").say("matrix", "rows", n=3)
-        ('1 row', '3 rows')
-        >>> Language("en").label("q·k = -2, -0.5")
+        >>> [Language("en").format_phrase("matrix", "rows", n=n) for n in (1, 3)]
+        ['1 row', '3 rows']
+        >>> Language("en").translate_label("q·k = -2, -0.5")
         'q·k = −2, −0.5'
     """
 
@@ -82,63 +82,63 @@ class Language:
         self,
         name: str,
         strings: Mapping[str, str] | None = None,
-        locale_strings: words.Words | None = None,
+        locale: locales.Locale | None = None,
     ) -> None:
-        """`strings` are those of a listing; a language without a file brings its own words."""
+        """`strings` are those of a listing; a language without a file brings its own locale."""
         self.name = name
-        self.words = words.words(name) if locale_strings is None else locale_strings
-        self.translator = Translator(self.words.get("terms", {}), strings)
+        self.locale = locales.read_locale(name) if locale is None else locale
+        self.translator = Translator(self.locale.get("terms", {}), strings)
 
     @classmethod
-    def of(cls, lang: str | Language) -> Language:
+    def get(cls, lang: str | Language) -> Language:
         """The language of this name, or the language itself."""
         return lang if isinstance(lang, Language) else cls(lang)
 
-    def label(self, label: Wording) -> str:
+    def translate_label(self, label: Wording) -> str:
         """A label's text."""
         if label is None:
             return ""
         if isinstance(label, Phrase):
-            return self.say(label.table, label.key, **label.parts)
+            return self.format_phrase(label.table, label.key, **label.parts)
         return MINUS.sub("−", self.translator.translate(label))
 
-    def say(self, table: str, key: str, /, **parts: Any) -> str:
+    def format_phrase(self, table: str, key: str, /, **parts: Any) -> str:
         """A template of `[figures.table]`, filled; one with a plural chooses its form by n."""
-        template = self.words["figures"][table][key]
+        template = self.locale["figures"][table][key]
         if not isinstance(template, str):
             template = template["one" if parts["n"] == 1 and "one" in template else "other"]
-        texts = {name: self._part(one) for name, one in parts.items()}
+        texts = {name: self._format_part(one) for name, one in parts.items()}
         try:
-            return self._spaced(template.format(**texts))
+            return self._fix_spaces(template.format(**texts))
         except KeyError as error:
-            where = f"attention_docs/words/{self.name}.toml: [figures.{table}] {key}"
+            where = f"attention_docs/locales/{self.name}.toml: [figures.{table}] {key}"
             raise ValueError(f"{where} must ask for {sorted(texts)}, got {error}") from None
 
-    def _part(self, part: Any) -> Any:
-        """What fills a place of a template: a tuple is enumerated, "1, 2 and 3"."""
+    def _format_part(self, part: Any) -> Any:
+        """Format an argument of a template: a tuple is enumerated, "1, 2 and 3"."""
         if isinstance(part, tuple):
-            *others, last = (self._part(one) for one in part)
+            *others, last = (self._format_part(one) for one in part)
             if not others:
                 return last
-            first = self.join("list", others)
-            return self.say("sentences", "and", first=first, last=last)
-        return self.label(part) if isinstance(part, Phrase) else part
+            first = self.join_texts("list", others)
+            return self.format_phrase("sentences", "and", first=first, last=last)
+        return self.translate_label(part) if isinstance(part, Phrase) else part
 
-    def _spaced(self, text: str) -> str:
+    def _fix_spaces(self, text: str) -> str:
         """Chinese has a space next to Latin letters and digits, and none between characters."""
-        if not self.words["figures"]["sentences"]["han_spacing"]:
+        if not self.locale["figures"]["sentences"]["han_spacing"]:
             return text
         text = re.sub(f"(?<={HAN}) +(?={HAN})", "", text)
         return re.sub(f"(?<={HAN})(?=[0-9A-Za-z])|(?<=[0-9A-Za-z])(?={HAN})", " ", text)
 
-    def join(self, how: str, texts: Iterable[str]) -> str:
+    def join_texts(self, how: str, texts: Iterable[str]) -> str:
         """Texts that are not empty, joined: as a "list", as "clauses", as a "paragraph"."""
-        separator: str = self.words["figures"]["sentences"][how]
+        separator: str = self.locale["figures"]["sentences"][how]
         return separator.join(text for text in texts if text)
 
-    def quoted(self, name: str) -> str:
+    def quote(self, name: str) -> str:
         """A name inside a sentence."""
-        return name and self.say("sentences", "quoted", name=name)
+        return name and self.format_phrase("sentences", "quoted", name=name)
 
 
 class Drawing(NamedTuple):
@@ -151,23 +151,23 @@ class Drawing(NamedTuple):
 
 
 class Figure(ABC):
-    """Something to look at and a text that says the same, in any language that has words.
+    """A drawing and an equivalent description, in any language that has a locale file.
 
     As the last line of a block it is drawn on the page; in a terminal it shows its English text.
-    What is wrong with its numbers and labels is found when it is made; it is drawn when asked for.
+    Its numbers and labels are checked when it is created; it is drawn on request.
     """
 
     @abstractmethod
-    def show(self, lang: Language) -> str:
-        """What stands on a page."""
+    def render(self, lang: Language) -> str:
+        """The HTML that goes onto a page."""
 
     @abstractmethod
-    def tell(self, lang: Language) -> str:
-        """The same in words."""
+    def describe(self, lang: Language) -> str:
+        """The description."""
 
     def svg(self, lang: str | Language) -> str:
-        """What stands on a page in a language: inline SVG, or HTML around several."""
-        return self.show(Language.of(lang))
+        """The HTML for a page in one language: inline SVG, or HTML around several drawings."""
+        return self.render(Language.get(lang))
 
     def frame(self, lang: str | Language, at: str) -> str:
         """What stands at a place of a figure that has several, such as "1 3", else ""."""
@@ -175,35 +175,35 @@ class Figure(ABC):
 
     def alt(self, lang: str | Language) -> str:
         """The alternative text in a language."""
-        return self.tell(Language.of(lang))
+        return self.describe(Language.get(lang))
 
     def __repr__(self) -> str:
         return self.alt("en")
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What a notebook shows: the drawing, in the language of the reader's machine."""
-        lang = _language_of((locale.getlocale()[0] or "").lower())
-        drawn = resolve_colours(self.svg(lang))
-        kind = "image/svg+xml" if drawn.startswith("<svg") else "text/html"
-        return {kind: drawn, "text/plain": self.alt(lang)}
+        lang = _detect_language((locale.getlocale()[0] or "").lower())
+        svg = resolve_colours(self.svg(lang))
+        kind = "image/svg+xml" if svg.startswith("<svg") else "text/html"
+        return {kind: svg, "text/plain": self.alt(lang)}
 
 
-class Drawn(Figure):
+class DrawnFigure(Figure):
     """A figure that is one drawing."""
 
     @abstractmethod
     def draw(self, lang: Language) -> Drawing:
         """The drawing in a language."""
 
-    def show(self, lang: Language) -> str:
+    def render(self, lang: Language) -> str:
         """The drawing as inline SVG, the text in it."""
-        return document(*self.draw(lang), self.tell(lang))
+        return svg_document(*self.draw(lang), self.describe(lang))
 
 
-def _language_of(machine: str) -> str:
-    """The language with words whose locales a machine's locale begins with, or English."""
-    for file in sorted(words.FOLDER.glob("*.toml")):
-        locales: Sequence[str] = words.words(file.stem)["figures"]["sentences"]["locales"]
-        if machine.startswith(tuple(locales)):
+def _detect_language(machine: str) -> str:
+    """The language whose locale prefixes match the machine's locale, or English."""
+    for file in sorted(locales.FOLDER.glob("*.toml")):
+        prefixes: Sequence[str] = locales.read_locale(file.stem)["figures"]["sentences"]["locales"]
+        if machine.startswith(tuple(prefixes)):
             return file.stem
     return "en"

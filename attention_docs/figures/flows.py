@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from attention_docs.figures.figure import (
     Drawing,
-    Drawn,
+    DrawnFigure,
     Figure,
     Language,
     Wording,
-    checked_label,
+    check_label,
 )
-from attention_docs.figures.matrix import Box, Matrix, checked_matrix
-from attention_docs.figures.svg import INK, colour, group, outline, path, text, text_width
+from attention_docs.figures.matrix import Box, Matrix, check_matrix
+from attention_docs.figures.svg import INK, css_colour, group, measure_text, outline, path, text
 
 BESIDE, BETWEEN = 28, 48  # between boxes of a stage; between stages
 LANE = 16  # between two lines that pass stages
@@ -32,7 +32,7 @@ class Link(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """An arrow as it is drawn, and the place of its label."""
+    """An arrow to draw, and the position of its label."""
 
     arrow: str
     x: float
@@ -41,7 +41,7 @@ class Curve(NamedTuple):
     label: str
 
 
-class Placed:
+class PlacedBox:
     """A box at its place."""
 
     def __init__(self, box: Box, x: float, y: float) -> None:
@@ -52,7 +52,7 @@ class Placed:
 
 
 @dataclass(frozen=True, repr=False)
-class Flow(Drawn):
+class Flow(DrawnFigure):
     """Matrices in stages from top to bottom, and the arrows between them."""
 
     matrices: list[Matrix]
@@ -62,19 +62,21 @@ class Flow(Drawn):
 
     def draw(self, lang: Language) -> Drawing:
         """The boxes, the arrows, then their labels over both."""
-        boxes = self._placed(lang)
+        boxes = self._place_boxes(lang)
         curves: list[Curve] = []
         lanes: list[float] = []
         for link in self.links:
             if self.stage[link.end] == self.stage[link.start] + 1:
-                curves.append(self._down(boxes, link, lang))
+                curves.append(self._make_curve(boxes, link, lang))
             else:
-                lane = self._lane(boxes, link, lanes)
+                lane = self._choose_lane(boxes, link, lanes)
                 lanes.append(lane)
-                curves.append(_past(boxes[link.start], boxes[link.end], lane, lang, link))
+                curves.append(
+                    _make_lane_curve(boxes[link.start], boxes[link.end], lane, lang, link)
+                )
         spans = [(0.0, max(one.x + one.box.width for one in boxes) + EDGE)]
         for curve in curves:
-            wide = text_width(curve.label)
+            wide = measure_text(curve.label)
             if curve.anchor == "start":
                 spans.append((0, curve.x + wide + EDGE))
             elif wide:
@@ -82,20 +84,24 @@ class Flow(Drawn):
         left, right = min(span[0] for span in spans), max(span[1] for span in spans)
         arrows = group("".join(one.arrow for one in curves), stroke=INK, stroke_width=1.5)
         # An outline in the page's colour keeps a label legible where a line passes under it.
-        halo = {"stroke": colour("figure-page"), "stroke-width": "4", "style": "paint-order:stroke"}
+        halo = {
+            "stroke": css_colour("figure-page"),
+            "stroke-width": "4",
+            "style": "paint-order:stroke",
+        }
         labels = group("".join(text(c.x, c.y, c.label, c.anchor) for c in curves), **halo)
         body = "".join(one.box.draw(one.x, one.y) for one in boxes) + arrows + labels
         shift = f"translate({-left:g})" if left else None
         height = max(one.bottom for one in boxes) + EDGE
         return Drawing(right - left, height, group(body, transform=shift))
 
-    def _placed(self, lang: Language) -> list[Placed]:
+    def _place_boxes(self, lang: Language) -> list[PlacedBox]:
         """The boxes at their places, every stage in the middle of the drawing."""
         boxes = [Box(matrix, lang) for matrix in self.matrices]
         wide = [0.0] * len(boxes)  # of the labels at the arrows into each box
         for link in self.links:
-            wide[link.end] = max(wide[link.end], text_width(lang.label(link.label)))
-        stages = [self._members(stage) for stage in range(self.stage[-1] + 1)]
+            wide[link.end] = max(wide[link.end], measure_text(lang.translate_label(link.label)))
+        stages = [self._list_members(stage) for stage in range(self.stage[-1] + 1)]
         lefts = []
         for members in stages:
             xs = [0.0]
@@ -110,17 +116,17 @@ class Flow(Drawn):
         placed, y = [], 10.0
         for members, xs, across in zip(stages, lefts, widths, strict=True):
             start = EDGE + (max(widths) - across) / 2
-            placed += [Placed(boxes[i], start + x, y) for i, x in zip(members, xs, strict=True)]
+            placed += [PlacedBox(boxes[i], start + x, y) for i, x in zip(members, xs, strict=True)]
             y += max(boxes[i].height for i in members) + BETWEEN
         return placed
 
-    def _members(self, stage: int) -> list[int]:
+    def _list_members(self, stage: int) -> list[int]:
         return [i for i, at in enumerate(self.stage) if at == stage]
 
-    def _down(self, boxes: list[Placed], link: Link, lang: Language) -> Curve:
+    def _make_curve(self, boxes: list[PlacedBox], link: Link, lang: Language) -> Curve:
         """A curve to the next stage."""
         start, end = boxes[link.start], boxes[link.end]
-        below = max(boxes[i].bottom for i in self._members(self.stage[link.start])) + 3
+        below = max(boxes[i].bottom for i in self._list_members(self.stage[link.start])) + 3
         x, to_x, to_y = start.middle, end.middle, end.y - 2
         bend = (below + to_y - 8) / 2
         line = outline("M", x, start.bottom + 3, "V", below)
@@ -128,9 +134,9 @@ class Flow(Drawn):
         arrow = path(line, fill="none")
         arrow += path(outline("M", to_x, to_y, "l", -5, -9, "h", 10, "z"), stroke="none")
         place = (to_x + 8, to_y - 8, "start") if x <= to_x else (to_x - 8, to_y - 8, "end")
-        return Curve(arrow, *place, lang.label(link.label))
+        return Curve(arrow, *place, lang.translate_label(link.label))
 
-    def _lane(self, boxes: list[Placed], link: Link, taken: list[float]) -> float:
+    def _choose_lane(self, boxes: list[PlacedBox], link: Link, taken: list[float]) -> float:
         """Where a line passes the stages between: right of them, and beside other lines."""
         first, last = self.stage[link.start], self.stage[link.end]
         passed = [one for one, at in zip(boxes, self.stage, strict=True) if first < at <= last]
@@ -140,27 +146,31 @@ class Flow(Drawn):
             lane += LANE
         return lane
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """The title, every box, every arrow."""
-        title = lang.label(self.title)
+        title = lang.translate_label(self.title)
         boxes = [Box(matrix, lang) for matrix in self.matrices]
         arrows = []
         for link in self.links:
             ends = {"start": boxes[link.start].name, "end": boxes[link.end].name}
-            label = lang.label(link.label)
-            arrow = lang.say("flows", "arrow", **{k: lang.quoted(one) for k, one in ends.items()})
-            arrows.append(arrow + (label and lang.say("flows", "over", label=label)))
-        return lang.join(
+            label = lang.translate_label(link.label)
+            arrow = lang.format_phrase(
+                "flows", "arrow", **{k: lang.quote(one) for k, one in ends.items()}
+            )
+            arrows.append(arrow + (label and lang.format_phrase("flows", "over", label=label)))
+        return lang.join_texts(
             "paragraph",
             [
-                title and lang.say("flows", "title", title=title),
-                *(box.tell() for box in boxes),
-                lang.say("flows", "arrows", arrows=lang.join("clauses", arrows)),
+                title and lang.format_phrase("flows", "title", title=title),
+                *(box.describe() for box in boxes),
+                lang.format_phrase("flows", "arrows", arrows=lang.join_texts("clauses", arrows)),
             ],
         )
 
 
-def _past(start: Placed, end: Placed, lane: float, lang: Language, link: Link) -> Curve:
+def _make_lane_curve(
+    start: PlacedBox, end: PlacedBox, lane: float, lang: Language, link: Link
+) -> Curve:
     """A line past the stages between, in its own lane on the right."""
     to_x = end.cells[1] + 3
     to_y = end.y + end.box.top + end.box.grid[1] / 2
@@ -170,7 +180,7 @@ def _past(start: Placed, end: Placed, lane: float, lang: Language, link: Link) -
         line = outline("M", start.cells[1] + 3, start.bottom - 12, "H", lane)
     arrow = path(line + outline("V", to_y, "H", to_x + 8), fill="none")
     arrow += path(outline("M", to_x, to_y, "l", 9, -5, "v", 10, "z"), stroke="none")
-    return Curve(arrow, lane + 6, to_y - 8, "start", lang.label(link.label))
+    return Curve(arrow, lane + 6, to_y - 8, "start", lang.translate_label(link.label))
 
 
 def flow(
@@ -203,16 +213,16 @@ def flow(
     for i, level in enumerate(levels):
         for name, role, matrix, spec, *more in level:
             rows, allowed = [*more, None, None][:2]
-            matrices.append(checked_matrix(matrix, role, spec, name, rows, allowed=allowed))
+            matrices.append(check_matrix(matrix, role, spec, name, rows, allowed=allowed))
             at.append(i)
-    return Flow(matrices, at, _checked_links(arrows, at), checked_label(title))
+    return Flow(matrices, at, _check_links(arrows, at), check_label(title))
 
 
-def _checked_links(arrows: Sequence[Any] | None, stage: list[int]) -> list[Link]:
+def _check_links(arrows: Sequence[Any] | None, stage: list[int]) -> list[Link]:
     """The arrows, or ValueError."""
     if arrows is None:
         return [Link(i, j) for i, a in enumerate(stage) for j, b in enumerate(stage) if b == a + 1]
-    links = [Link(start, end, checked_label(*label)) for start, end, *label in arrows]
+    links = [Link(start, end, check_label(*label)) for start, end, *label in arrows]
     for start, end, _ in links:
         inside = all(0 <= i < len(stage) for i in (start, end))
         if not inside or stage[start] >= stage[end]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import exp, isclose, sqrt
 from typing import Any
 
-from attention_docs.figures.figure import Figure, Phrase, Wording, numbered, phrase
+from attention_docs.figures.figure import Figure, Phrase, Wording, make_phrase, numbered
 from attention_docs.figures.heatmaps import heatmap
-from attention_docs.figures.matrix import Matrix, checked_matrix
-from attention_docs.figures.numbers import as_lists, shown_vector
+from attention_docs.figures.matrix import Matrix, check_matrix
+from attention_docs.figures.numbers import as_lists, format_vector
 from attention_docs.figures.rows import Part, Rows, Sheet
 from attention_docs.figures.steppers import Frame, stepper
 
@@ -38,12 +38,14 @@ def glance(
     root = sqrt(len(q[0]))
     dots = [[sum(x * y for x, y in zip(one, key, strict=True)) / root for key in k] for one in q]
     powers = [[exp(score) for score in row] for row in s]
-    _check("scores", s, dots)
-    _check("weights", a, [[power / sum(row) for power in row] for row in powers])
+    _check_shape("scores", s, dots)
+    _check_shape("weights", a, [[power / sum(row) for power in row] for row in powers])
     n = len(q)
-    rows = [[_rows(q, s, a, o, i, stage, spec) for stage in range(len(STAGES))] for i in range(n)]
+    rows = [
+        [_list_rows(q, s, a, o, i, stage, spec) for stage in range(len(STAGES))] for i in range(n)
+    ]
     sheet = Sheet([drawing for of_token in rows for drawing in of_token])
-    titles: list[Wording] = [phrase("glance", stage) for stage in STAGES]
+    titles: list[Wording] = [make_phrase("glance", stage) for stage in STAGES]
     maps = [
         heatmap(
             a,
@@ -58,53 +60,54 @@ def glance(
     frames = [
         Frame(
             (str(i + 1), str(stage + 1)),
-            phrase("glance", "frame", token=i + 1, title=title),
+            make_phrase("glance", "frame", token=i + 1, title=title),
             (Rows(rows[i][stage], sheet), maps[i]),
-            _caption(s, a, o, i, stage, spec),
+            _format_caption(s, a, o, i, stage, spec),
         )
         for i in range(n)
         for stage, title in enumerate(titles)
     ]
     unnamed: list[Wording] = [None] * n
-    controls = ((phrase("glance", "tokens"), unnamed), (phrase("glance", "stages"), titles))
+    controls = (
+        (make_phrase("glance", "tokens"), unnamed),
+        (make_phrase("glance", "stages"), titles),
+    )
     return stepper("glance", controls, frames, [[role] for role in STAGES.values()])
 
 
-def _check(name: str, got: Numbers, wanted: Numbers) -> None:
+def _check_shape(name: str, got: Numbers, wanted: Numbers) -> None:
     pairs = zip(got, wanted, strict=True)
     if not all(isclose(a, b, rel_tol=1e-9) for x, y in pairs for a, b in zip(x, y, strict=True)):
         raise ValueError(f"{name} must be {wanted}, got {got}")
 
 
-def _rows(
+def _list_rows(
     q: Numbers, s: Numbers, a: Numbers, o: Numbers, i: int, stage: int, spec: str
 ) -> list[list[Part]]:
     """What one token has up to a stage; the cells of later stages are empty."""
     keys = numbered("key", len(s))
-    made: list[tuple[Wording, str, Numbers, str, Sequence[Wording] | None]] = [
+    stages: list[tuple[Wording, str, Numbers, str, Sequence[Wording] | None]] = [
         (f"query {i + 1}", "query", q, ".0f", None),
         ("scores", "score", s, spec, keys),
         ("weights", "weight", a, spec, keys),
         (f"output {i + 1}", "output", o, spec, None),
     ]
     parts: list[list[Part]] = []
-    for place, (name, role, values, form, columns) in enumerate(made):
+    for place, (name, role, values, form, columns) in enumerate(stages):
         done, last = place <= stage, place == stage
         if place:
-            step = phrase("glance", f"to_{list(STAGES)[place]}")
-            told = phrase("sentences", "sentence", text=step) if done else None
-            parts.append([Part(step, told=told)])
-        matrix: Matrix = checked_matrix(
-            [values[i]], role, form, name, None, columns, done=int(done)
-        )
+            step = make_phrase("glance", f"to_{list(STAGES)[place]}")
+            sentence = make_phrase("sentences", "sentence", text=step) if done else None
+            parts.append([Part(step, sentence=sentence)])
+        matrix: Matrix = check_matrix([values[i]], role, form, name, None, columns, done=int(done))
         parts.append([Part(matrix, int(last and stage > 0), [(0, None)] if last else [])])
     return parts
 
 
-def _caption(s: Numbers, a: Numbers, o: Numbers, i: int, stage: int, spec: str) -> Phrase:
+def _format_caption(s: Numbers, a: Numbers, o: Numbers, i: int, stage: int, spec: str) -> Phrase:
     return (
-        phrase("glance", "on_query", i=i + 1),
-        phrase("glance", "on_scores", i=i + 1, scores=shown_vector(s[i], spec)),
-        phrase("glance", "on_weights", weights=shown_vector(a[i], spec)),
-        phrase("glance", "on_output", i=i + 1, output=shown_vector(o[i], spec)),
+        make_phrase("glance", "on_query", i=i + 1),
+        make_phrase("glance", "on_scores", i=i + 1, scores=format_vector(s[i], spec)),
+        make_phrase("glance", "on_weights", weights=format_vector(a[i], spec)),
+        make_phrase("glance", "on_output", i=i + 1, output=format_vector(o[i], spec)),
     )[stage]

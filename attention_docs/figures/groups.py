@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attention_docs.figures.figure import Drawing, Drawn, Figure, Language
+from attention_docs.figures.figure import Drawing, DrawnFigure, Figure, Language
 from attention_docs.figures.svg import group
 
 
 @dataclass(frozen=True, repr=False)
-class Beside(Drawn):
+class Beside(DrawnFigure):
     """Drawings from left to right, their upper edges at one height."""
 
-    drawings: tuple[Drawn, ...]
+    drawings: tuple[DrawnFigure, ...]
 
     def draw(self, lang: Language) -> Drawing:
         """Each drawing where the one before it ends."""
         body, x, height = [], 0.0, 0.0
         for one in self.drawings:
-            drawn = one.draw(lang)
+            drawing = one.draw(lang)
             shift = f"translate({x:g})" if x else None
-            body.append(group(drawn.body, transform=shift))
-            x, height = round(x + drawn.width, 2), max(height, drawn.height)
+            body.append(group(drawing.body, transform=shift))
+            x, height = round(x + drawing.width, 2), max(height, drawing.height)
         return Drawing(x, height, "".join(body))
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """One after another."""
-        return lang.join("paragraph", [one.tell(lang) for one in self.drawings])
+        return lang.join_texts("paragraph", [one.describe(lang) for one in self.drawings])
 
 
 def beside(*figures: Figure) -> Figure:
@@ -40,7 +40,7 @@ def beside(*figures: Figure) -> Figure:
         >>> beside(heatmap([1.0], name="a"), heatmap([2.0], name="b"))
         Vector a: 1.00. Vector b: 2.00.
     """
-    drawings = tuple(one for one in figures if isinstance(one, Drawn))
+    drawings = tuple(one for one in figures if isinstance(one, DrawnFigure))
     if not figures or len(drawings) != len(figures):
         got = ", ".join(type(one).__name__ for one in figures) or "none"
         raise TypeError(f"beside must have figures that are one drawing each, got {got}")

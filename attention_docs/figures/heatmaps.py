@@ -8,11 +8,11 @@ from typing import Any
 
 from attention_docs.figures.figure import (
     Drawing,
-    Drawn,
+    DrawnFigure,
     Figure,
     Language,
     Wording,
-    checked_label,
+    check_label,
 )
 from attention_docs.figures.matrix import (
     HEADER,
@@ -20,68 +20,77 @@ from attention_docs.figures.matrix import (
     Box,
     Cell,
     Matrix,
-    checked_matrix,
-    opacity,
+    check_matrix,
+    find_opacity,
 )
-from attention_docs.figures.numbers import shown
-from attention_docs.figures.svg import colour, group, path, rectangle, text, text_width
+from attention_docs.figures.numbers import format_value
+from attention_docs.figures.svg import css_colour, group, measure_text, path, rectangle, text
 
 SHADES = 9  # in the scale below a matrix without numbers
 
 
 @dataclass(frozen=True, repr=False)
-class Heatmap(Drawn):
+class Heatmap(DrawnFigure):
     """A matrix, what its axes are, and the cells to outline."""
 
     matrix: Matrix
     row_axis: Wording
     column_axis: Wording
-    marked: tuple[Cell, ...]
+    list_marked: tuple[Cell, ...]
     ends: tuple[str, str]  # of the scale; empty where the numbers are written
     extremes: list[tuple[str, int, int]]
 
     def draw(self, lang: Language) -> Drawing:
         """The matrix, the names of its axes, its scale."""
-        row_axis, column_axis = lang.label(self.row_axis), lang.label(self.column_axis)
+        row_axis, column_axis = (
+            lang.translate_label(self.row_axis),
+            lang.translate_label(self.column_axis),
+        )
         box = Box(self.matrix, lang, HEADER * bool(row_axis or column_axis))
         left, top = 12.0, 10
         if row_axis:  # it ends where the cells begin
-            left += max(0.0, text_width(row_axis) + 24 - box.indent)
+            left += max(0.0, measure_text(row_axis) + 24 - box.indent)
         start = left + box.indent
-        right = max(left + box.width, start + text_width(column_axis) + 24)
-        body = box.draw(left, top, self.marked)
+        right = max(left + box.width, start + measure_text(column_axis) + 24)
+        body = box.draw(left, top, self.list_marked)
         if row_axis:
             body += text(start - 8, top + box.top - 7, f"{row_axis} ↓", "end")
         if column_axis:
             body += text(start, top + 15 + NAME * bool(box.name), f"{column_axis} →")
         height = box.height + 22
         if any(self.ends):
-            right = max(right, start + text_width("".join(self.ends)) + 130)
-            body += _scale(start, height + 4, self.matrix.role, *self.ends)
+            right = max(right, start + measure_text("".join(self.ends)) + 130)
+            body += _draw_scale(start, height + 4, self.matrix.role, *self.ends)
             height += 30
         return Drawing(right + 12, height, body)
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """Its numbers, or the smallest and the largest; its axes; what is outlined."""
         box = Box(self.matrix, lang)
-        rows, columns = lang.label(self.row_axis), lang.label(self.column_axis)
-        return lang.join(
+        rows, columns = lang.translate_label(self.row_axis), lang.translate_label(self.column_axis)
+        return lang.join_texts(
             "paragraph",
             [
-                self._tell_extremes(box, lang) if self.extremes else box.tell(),
-                rows and lang.say("heatmaps", "rows", name=rows),
-                columns and lang.say("heatmaps", "columns", name=columns),
-                box.tell_outlined(self.marked),
+                self._describe_extremes(box, lang) if self.extremes else box.describe(),
+                rows and lang.format_phrase("heatmaps", "rows", name=rows),
+                columns and lang.format_phrase("heatmaps", "columns", name=columns),
+                box.describe_outlined(self.list_marked),
             ],
         )
 
-    def _tell_extremes(self, box: Box, lang: Language) -> str:
+    def _describe_extremes(self, box: Box, lang: Language) -> str:
         places = {
-            f"{end}{what}": told
+            f"{end}{what}": text
             for end, (number, i, j) in zip(("low", "high"), self.extremes, strict=True)
-            for what, told in (("", number), ("_row", box.row(i)), ("_column", box.column(j)))
+            for what, text in (
+                ("", number),
+                ("_row", box.label_row(i)),
+                ("_column", box.label_column(j)),
+            )
         }
-        return lang.join("paragraph", [box.tell_size(), lang.say("heatmaps", "shades", **places)])
+        return lang.join_texts(
+            "paragraph", [box.describe_size(), lang.format_phrase("heatmaps", "shades", **places)]
+        )
 
 
 def heatmap(
@@ -127,21 +136,19 @@ def heatmap(
         >>> heatmap([[1.0, 0.0], [0.5, 0.5]], allowed=[[True, False], [True, True]])
         Matrix, 2 rows and 2 columns. Row 1: 1.00, forbidden. Row 2: 0.50, 0.50.
     """
-    checked = checked_matrix(
-        matrix, role, spec, name, rows, columns, scale, numbers, allowed=allowed
-    )
-    low, high = ("", "") if numbers else (shown(float(end), spec) for end in checked.scale)
+    checked = check_matrix(matrix, role, spec, name, rows, columns, scale, numbers, allowed=allowed)
+    low, high = ("", "") if numbers else (format_value(float(end), spec) for end in checked.scale)
     return Heatmap(
         checked,
-        checked_label(row_axis),
-        checked_label(column_axis),
-        checked.checked_cells(highlight),
+        check_label(row_axis),
+        check_label(column_axis),
+        checked.check_cells(highlight),
         (low, high),
-        [] if numbers else _extremes(checked, spec),
+        [] if numbers else _find_extremes(checked, spec),
     )
 
 
-def _extremes(matrix: Matrix, spec: str) -> list[tuple[str, int, int]]:
+def _find_extremes(matrix: Matrix, spec: str) -> list[tuple[str, int, int]]:
     """The smallest and the largest value, and where they first stand.
 
     Values that differ by rounding alone count as equal: which of them is the largest would depend
@@ -152,14 +159,14 @@ def _extremes(matrix: Matrix, spec: str) -> list[tuple[str, int, int]]:
     near = 1e-9 * max(1.0, abs(low), abs(high))
     smallest = next(cell for cell in cells if cell[0] <= low + near)
     largest = next(cell for cell in cells if cell[0] >= high - near)
-    return [(shown(value, spec), i, j) for value, i, j in (smallest, largest)]
+    return [(format_value(value, spec), i, j) for value, i, j in (smallest, largest)]
 
 
-def _scale(x: float, y: float, role: str, low: str, high: str) -> str:
+def _draw_scale(x: float, y: float, role: str, low: str, high: str) -> str:
     """Which shade is which value: the smallest on the left, the largest on the right."""
-    start, tint = x + text_width(low) + 8, colour(f"role-{role}")
+    start, tint = x + measure_text(low) + 8, css_colour(f"role-{role}")
     shades = [
-        path(rectangle(start + 12 * i, y, 12, 14), fill_opacity=opacity(i / (SHADES - 1)))
+        path(rectangle(start + 12 * i, y, 12, 14), fill_opacity=find_opacity(i / (SHADES - 1)))
         for i in range(SHADES)
     ]
     frame = path(rectangle(start, y, 12 * SHADES, 14), fill="none", stroke=tint)

@@ -15,26 +15,26 @@ from attention_docs.figures.chart import (
     Head,
     Pairs,
     Series,
-    across,
-    baseline,
-    checked_series,
-    rules,
-    tell_axis,
-    tell_kind,
+    check_series,
+    describe_axis,
+    describe_kind,
+    draw_baseline,
+    draw_rules,
+    draw_ticks,
 )
 from attention_docs.figures.figure import (
     Drawing,
-    Drawn,
+    DrawnFigure,
     Figure,
     Language,
     Wording,
-    checked_label,
-    english,
-    phrase,
+    check_label,
+    get_english,
+    make_phrase,
 )
-from attention_docs.figures.numbers import charted, finite
-from attention_docs.figures.scale import Scale, ticks
-from attention_docs.figures.svg import colour, outline, path, text, widest
+from attention_docs.figures.numbers import check_finite, format_chart_value
+from attention_docs.figures.scale import Scale, choose_ticks
+from attention_docs.figures.svg import css_colour, measure_widest, outline, path, text
 
 PANEL, ABOVE = 92, 28  # height of a panel; of its name above it
 DEEP = PANEL + ABOVE + 6
@@ -42,17 +42,17 @@ DEEP = PANEL + ABOVE + 6
 
 @dataclass(frozen=True)
 class Panel:
-    """One series: the share of each bin, and what is told of it."""
+    """One series: the share of each bin, and the facts for its description."""
 
     label: Wording
     colour: str
     shares: list[float]
-    told: dict[str, Any]  # first, last, low, high, most, n
+    facts: dict[str, Any]  # first, last, low, high, most, n
     outside: int
 
 
 @dataclass(frozen=True, repr=False)
-class Histogram(Drawn):
+class Histogram(DrawnFigure):
     """A panel for every series, over one horizontal axis."""
 
     edges: list[float]
@@ -67,8 +67,8 @@ class Histogram(Drawn):
         tops = [max(panel.shares) * 1.05 for panel in self.panels]
         if self.same_scale:
             tops = [max(tops)] * len(tops)
-        up = [ticks(0, top, count=3) for top in tops]
-        left = 18 + widest(charted(tick, "g") for one in up for tick in one)
+        up = [choose_ticks(0, top, count=3) for top in tops]
+        left = 18 + measure_widest(format_chart_value(tick, "g") for one in up for tick in one)
         head = Head(lang, self.title, [], self.names[1])
         x = Scale(self.edges[0], self.edges[-1], left, WIDTH - EDGE)
         body: list[str] = []
@@ -76,43 +76,49 @@ class Histogram(Drawn):
         for panel, top, heights in zip(self.panels, tops, up, strict=True):
             bottom += DEEP
             y = Scale(0, top, bottom - 6, bottom - 6 - PANEL)
-            labels = [charted(tick, "g") for tick in heights]
-            body += rules([y(tick) for tick in heights], labels, left)
+            labels = [format_chart_value(tick, "g") for tick in heights]
+            body += draw_rules([y(tick) for tick in heights], labels, left)
             body += [
-                _stairs(self.edges, panel, x, y),
-                baseline(left, y(0)),
-                text(left, bottom - DEEP + 19, lang.label(panel.label), bold=True),
+                _draw_stairs(self.edges, panel, x, y),
+                draw_baseline(left, y(0)),
+                text(left, bottom - DEEP + 19, lang.translate_label(panel.label), bold=True),
             ]
         bottom -= 6
-        wanted = ticks(self.edges[0], self.edges[-1], count=6)
-        body += across([x(n) for n in wanted], [charted(n, "g") for n in wanted], bottom)
-        below = lang.label(self.names[0])
+        wanted = choose_ticks(self.edges[0], self.edges[-1], count=6)
+        body += draw_ticks(
+            [x(n) for n in wanted], [format_chart_value(n, "g") for n in wanted], bottom
+        )
+        below = lang.translate_label(self.names[0])
         body += [head.draw(), text((left + WIDTH - EDGE) / 2, bottom + 40, below, "middle")]
         return Drawing(WIDTH, bottom + 46, "".join(body), 520)
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """The axes, then for every panel its number of samples, its fullest bin and its ends."""
         low, high, most = self.ends
         sentences = [
-            tell_kind(lang, "histograms", self.title),
-            tell_axis(lang, "across", self.names[0], low, high),
-            tell_axis(lang, "up", self.names[1], "0", most),
+            describe_kind(lang, "histograms", self.title),
+            describe_axis(lang, "across", self.names[0], low, high),
+            describe_axis(lang, "up", self.names[1], "0", most),
         ]
         for panel in self.panels:
-            out = lang.say("histograms", "outside", n=panel.outside) if panel.outside else ""
-            samples = lang.say("histograms", "samples", n=panel.told["n"])
-            name = lang.quoted(lang.label(panel.label))
-            parts = panel.told | {"name": name, "samples": samples, "outside": out}
-            sentences.append(lang.say("histograms", "panel", **parts))
-        return lang.join("paragraph", sentences)
+            out = (
+                lang.format_phrase("histograms", "outside", n=panel.outside)
+                if panel.outside
+                else ""
+            )
+            samples = lang.format_phrase("histograms", "samples", n=panel.facts["n"])
+            name = lang.quote(lang.translate_label(panel.label))
+            parts = panel.facts | {"name": name, "samples": samples, "outside": out}
+            sentences.append(lang.format_phrase("histograms", "panel", **parts))
+        return lang.join_texts("paragraph", sentences)
 
 
-def _stairs(edges: list[float], panel: Panel, x: Scale, y: Scale) -> str:
+def _draw_stairs(edges: list[float], panel: Panel, x: Scale, y: Scale) -> str:
     """The outline of all bars together, and a light fill."""
     steps: list[str | float] = ["M", x(edges[0]), y(0)]
     for share, end in zip(panel.shares, edges[1:], strict=True):
         steps += ["V", y(share), "H", x(end)]
-    d, tint = outline(*steps, "V", y(0)), colour(panel.colour)
+    d, tint = outline(*steps, "V", y(0)), css_colour(panel.colour)
     return path(d, fill=tint, fill_opacity=0.35, stroke=tint, stroke_width=1.75)
 
 
@@ -152,42 +158,46 @@ def histogram(
         to 0.5. raw: 4 samples, spread from 0 to 2, the fullest bin from 0 to 1 with a share of 0.5;
         1 sample lies outside the axis.
     """
-    ends = finite("edges", edges)
+    ends = check_finite("edges", edges)
     if len(ends) < 2 or any(b <= a for a, b in pairwise(ends)):
         raise ValueError(f"edges must be at least 2 and rise, got {ends}")
-    series = checked_series(samples, len(ends) - 1 if counts else None, roles, None, "the bins")
-    panels = [_panel(one, ends, counts, spec) for one in series]
+    series = check_series(samples, len(ends) - 1 if counts else None, roles, None, "the bins")
+    panels = [_make_panel(one, ends, counts, spec) for one in series]
     highest = max(max(panel.shares) for panel in panels)
     return Histogram(
         ends,
-        (charted(ends[0], spec), charted(ends[-1], spec), charted(highest, spec)),
+        (
+            format_chart_value(ends[0], spec),
+            format_chart_value(ends[-1], spec),
+            format_chart_value(highest, spec),
+        ),
         panels,
-        (checked_label(xlabel), checked_label(ylabel or phrase("histograms", "share"))),
-        checked_label(title),
+        (check_label(xlabel), check_label(ylabel or make_phrase("histograms", "share"))),
+        check_label(title),
         same_scale,
     )
 
 
-def _panel(series: Series, edges: list[float], counts: bool, spec: str) -> Panel:
+def _make_panel(series: Series, edges: list[float], counts: bool, spec: str) -> Panel:
     """The share of each bin, or ValueError where no sample is in any."""
     tally = series.values if counts else np.histogram(series.values, edges)[0].tolist()
     if sum(tally) <= 0 or min(tally) < 0:
         raise ValueError(
-            f"series {english(series.label)!r} must have samples between {edges[0]} and "
+            f"series {get_english(series.label)!r} must have samples between {edges[0]} and "
             f"{edges[-1]}, got {sum(tally)}"
         )
     total = sum(tally) if counts else len(series.values)
     shares = [n / total for n in tally]
     best = shares.index(max(shares))
     filled = [i for i, share in enumerate(shares) if share > 0]
-    told = {
+    facts = {
         "first": edges[filled[0]],
         "last": edges[filled[-1] + 1],
         "low": edges[best],
         "high": edges[best + 1],
         "most": max(shares),
     }
-    texts: dict[str, Any] = {name: charted(value, spec) for name, value in told.items()}
+    texts: dict[str, Any] = {name: format_chart_value(value, spec) for name, value in facts.items()}
     return Panel(
         series.label, series.colour, shares, texts | {"n": int(total)}, int(total - sum(tally))
     )

@@ -6,28 +6,41 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attention_docs.figures.chart import EDGE, WIDTH, across, baseline, rules, tell_axis
+from attention_docs.figures.chart import (
+    EDGE,
+    WIDTH,
+    describe_axis,
+    draw_baseline,
+    draw_rules,
+    draw_ticks,
+)
 from attention_docs.figures.figure import (
     Drawing,
-    Drawn,
+    DrawnFigure,
     Figure,
     Language,
     Wording,
-    checked_label,
-    checked_labels,
+    check_label,
+    check_labels,
 )
-from attention_docs.figures.numbers import as_lists, charted, finite, shown, shown_vector
-from attention_docs.figures.scale import Scale, ticks
+from attention_docs.figures.numbers import (
+    as_lists,
+    check_finite,
+    format_chart_value,
+    format_value,
+    format_vector,
+)
+from attention_docs.figures.scale import Scale, choose_ticks
 from attention_docs.figures.svg import (
-    colour,
+    css_colour,
     group,
+    measure_text,
+    measure_widest,
     outline,
     path,
     polyline,
     text,
-    text_width,
-    widest,
-    wrapped,
+    wrap_label,
 )
 
 Point = tuple[float, float]
@@ -38,7 +51,7 @@ DIAMOND = "m0-8l8 8l-8 8l-8-8z"
 
 
 @dataclass(frozen=True, repr=False)
-class Hull(Drawn):
+class Hull(DrawnFigure):
     """The points with their weights, and where the average lies."""
 
     points: list[Point]
@@ -51,11 +64,11 @@ class Hull(Drawn):
     def draw(self, lang: Language) -> Drawing:
         """Rules, the hull, a line from every point to the average: the thicker, the heavier."""
         xs, ys = ([point[c] for point in self.points] for c in (0, 1))
-        (x_low, x_high), (y_low, y_high) = _ends(xs), _ends(ys)
-        up = ticks(y_low, y_high)
-        labels = [charted(tick, "g") for tick in up]
-        left = 18 + widest(labels)
-        names = [wrapped(lang.label(name), WIDTH - 20) for name in self.axes]
+        (x_low, x_high), (y_low, y_high) = _find_range(xs), _find_range(ys)
+        up = choose_ticks(y_low, y_high)
+        labels = [format_chart_value(tick, "g") for tick in up]
+        left = 18 + measure_widest(labels)
+        names = [wrap_label(lang.translate_label(name), WIDTH - 20) for name in self.axes]
         top = 10.0 + 19 * len(names[1]) + 10
         unit = min(PLOT / (y_high - y_low), (WIDTH - EDGE - left) / (x_high - x_low))
         bottom = top + unit * (y_high - y_low)
@@ -63,24 +76,24 @@ class Hull(Drawn):
         y = Scale(y_low, y_high, bottom, top)
         places = [(x(a), y(b)) for a, b in self.points]
         at = x(self.output[0]), y(self.output[1])
-        value, result = colour("role-value"), colour("role-output")
-        fill = colour("role-value-fill")
+        value, result = css_colour("role-value"), css_colour("role-output")
+        fill = css_colour("role-value-fill")
         body = [
-            *rules([y(tick) for tick in up], labels, left),
-            path(polyline(_around(places)) + "z", fill=fill, fill_opacity=0.35),
+            *draw_rules([y(tick) for tick in up], labels, left),
+            path(polyline(_find_corners(places)) + "z", fill=fill, fill_opacity=0.35),
             *(
                 path(polyline([one, at]), stroke=value, stroke_width=0.5 + 9 * weight)
                 for one, weight in zip(places, self.weights, strict=True)
             ),
             path("".join(outline("M", *one) + ROUND for one in places), fill=value),
-            path(outline("M", *at) + DIAMOND, fill=result, stroke=colour("figure-page")),
-            baseline(left, bottom),
-            *across(
-                [x(tick) for tick in ticks(x_low, x_high)],
-                [charted(tick, "g") for tick in ticks(x_low, x_high)],
+            path(outline("M", *at) + DIAMOND, fill=result, stroke=css_colour("figure-page")),
+            draw_baseline(left, bottom),
+            *draw_ticks(
+                [x(tick) for tick in choose_ticks(x_low, x_high)],
+                [format_chart_value(tick, "g") for tick in choose_ticks(x_low, x_high)],
                 bottom,
             ),
-            group("".join(self._labels(lang, places)), **_HALO),
+            group("".join(self._draw_labels(lang, places)), **_HALO),
             *(text(10, 24 + 19 * i, line) for i, line in enumerate(names[1])),
             *(
                 text((left + WIDTH - EDGE) / 2, bottom + 41 + 19 * i, line, "middle")
@@ -89,44 +102,52 @@ class Hull(Drawn):
         ]
         return Drawing(WIDTH, bottom + 29 + 19 * len(names[0]), "".join(body), 520)
 
-    def _labels(self, lang: Language, places: list[Point]) -> list[str]:
+    def _draw_labels(self, lang: Language, places: list[Point]) -> list[str]:
         """Beside every point its name and its weight."""
-        drawn = []
+        labels = []
         for (x, y), name, weight in zip(places, self.names, self.weights, strict=True):
-            label = f"{lang.label(name)} {shown(weight, self.spec)}"
-            fits = x + 12 + text_width(label) < WIDTH
-            drawn.append(text(x + 12 if fits else x - 12, y - 9, label, "start" if fits else "end"))
-        return drawn
+            label = f"{lang.translate_label(name)} {format_value(weight, self.spec)}"
+            fits = x + 12 + measure_text(label) < WIDTH
+            labels.append(
+                text(x + 12 if fits else x - 12, y - 9, label, "start" if fits else "end")
+            )
+        return labels
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """The axes, every point with its weight, and their average."""
         axes = [
-            tell_axis(lang, which, name, charted(min(along), "g"), charted(max(along), "g"))
+            describe_axis(
+                lang,
+                which,
+                name,
+                format_chart_value(min(along), "g"),
+                format_chart_value(max(along), "g"),
+            )
             for which, name, along in zip(
                 ("across", "up"), self.axes, zip(*self.points, strict=True), strict=True
             )
         ]
         points = [
-            lang.say(
+            lang.format_phrase(
                 "hulls",
                 "point",
-                name=lang.label(name),
-                place=shown_vector(list(point), "g"),
-                weight=shown(weight, self.spec),
+                name=lang.translate_label(name),
+                place=format_vector(list(point), "g"),
+                weight=format_value(weight, self.spec),
             )
             for name, point, weight in zip(self.names, self.points, self.weights, strict=True)
         ]
-        told = lang.say(
+        sentence = lang.format_phrase(
             "hulls",
             "told",
-            points=lang.join("clauses", points),
-            output=shown_vector(list(self.output), self.spec),
+            points=lang.join_texts("clauses", points),
+            output=format_vector(list(self.output), self.spec),
         )
-        return lang.join("paragraph", [*axes, told])
+        return lang.join_texts("paragraph", [*axes, sentence])
 
 
 # An outline in the page's colour keeps a label legible on the hull and its lines.
-_HALO = {"stroke": colour("figure-page"), "stroke-width": "4", "style": "paint-order:stroke"}
+_HALO = {"stroke": css_colour("figure-page"), "stroke-width": "4", "style": "paint-order:stroke"}
 
 
 def hull(
@@ -168,7 +189,7 @@ def hull(
     checked = [(float(a), float(b)) for a, b in rows]
     if any(min(along) == max(along) for along in zip(*checked, strict=True)):
         raise ValueError(f"points must spread along both axes, got {rows}")
-    shares, at = finite("weights", weights), finite("output", output)
+    shares, at = check_finite("weights", weights), check_finite("output", output)
     if len(shares) != len(checked) or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
         raise ValueError(f"weights must be {len(checked)}, at least 0, with sum 1, got {shares}")
     wanted = [
@@ -179,31 +200,31 @@ def hull(
         raise ValueError(f"output must be {wanted}, got {at}")
     if len(names) != len(checked):
         raise ValueError(f"names must be {len(checked)}, one a point, got {len(names)}")
-    axes = checked_label(xlabel), checked_label(ylabel)
-    return Hull(checked, shares, (at[0], at[1]), checked_labels(names), axes, spec)
+    axes = check_label(xlabel), check_label(ylabel)
+    return Hull(checked, shares, (at[0], at[1]), check_labels(names), axes, spec)
 
 
-def _ends(along: Sequence[float]) -> tuple[float, float]:
+def _find_range(along: Sequence[float]) -> tuple[float, float]:
     """The ends of an axis, a little apart from the outermost points."""
     low, high = min(along), max(along)
     return low - ROOM * (high - low), high + ROOM * (high - low)
 
 
-def _around(points: Sequence[Point]) -> list[Point]:
+def _find_corners(points: Sequence[Point]) -> list[Point]:
     """The corners of the convex hull, in order: from left to right below, then back above."""
     ordered = sorted(set(points))
 
-    def chain(run: Sequence[Point]) -> list[Point]:
-        kept: list[Point] = []
+    def find_chain(run: Sequence[Point]) -> list[Point]:
+        corners: list[Point] = []
         for point in run:
-            while len(kept) > 1 and _turn(kept[-2], kept[-1], point) <= 0:
-                kept.pop()
-            kept.append(point)
-        return kept[:-1]
+            while len(corners) > 1 and _measure_turn(corners[-2], corners[-1], point) <= 0:
+                corners.pop()
+            corners.append(point)
+        return corners[:-1]
 
-    return chain(ordered) + chain(ordered[::-1])
+    return find_chain(ordered) + find_chain(ordered[::-1])
 
 
-def _turn(a: Point, b: Point, c: Point) -> float:
+def _measure_turn(a: Point, b: Point, c: Point) -> float:
     """Above 0 where the way from a over b to c turns left."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

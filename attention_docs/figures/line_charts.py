@@ -14,41 +14,41 @@ from attention_docs.figures.chart import (
     Head,
     Pairs,
     Series,
-    across,
-    baseline,
-    checked_series,
-    rules,
-    tell_axis,
-    tell_kind,
+    check_series,
+    describe_axis,
+    describe_kind,
+    draw_baseline,
+    draw_rules,
+    draw_ticks,
 )
 from attention_docs.figures.figure import (
     Drawing,
-    Drawn,
+    DrawnFigure,
     Figure,
     Language,
     Wording,
-    checked_label,
-    english,
-    phrase,
+    check_label,
+    get_english,
+    make_phrase,
 )
-from attention_docs.figures.numbers import charted, finite
-from attention_docs.figures.scale import Scale, ticks, widened
+from attention_docs.figures.numbers import check_finite, format_chart_value
+from attention_docs.figures.scale import Scale, choose_ticks, widen_range
 from attention_docs.figures.svg import (
     INK,
-    colour,
+    css_colour,
+    measure_text,
+    measure_widest,
     outline,
     path,
     polyline,
     rectangle,
     text,
-    text_width,
-    widest,
 )
 
 Point = tuple[float, float]
 
 PLOT = 230  # height
-SHORT = 8  # with at most so many points, all of them are told
+SHORT = 8  # with at most so many points, all of them are described
 DASHES = (None, "14 6", "4 5", "18 6 4 6", "8 3", "24 8")
 MARKERS = (  # from the middle: circle, square, triangle, diamond, triangle, cross
     "m-3.25 0a3.25 3.25 0 0 1 6.5 0a3.25 3.25 0 0 1-6.5 0z",
@@ -62,11 +62,11 @@ MARKERS = (  # from the middle: circle, square, triangle, diamond, triangle, cro
 
 @dataclass(frozen=True)
 class Band:
-    """The low and the high ends of a band, and how the outermost ones are told."""
+    """The low and the high ends of a band, and the facts for its description."""
 
     low: list[float]
     high: list[float]
-    told: dict[str, str]
+    facts: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Line:
     look: int
 
     @property
-    def extent(self) -> list[float]:
+    def list_values(self) -> list[float]:
         """All values that the axis must hold."""
         band = self.band
         return self.series.values + (band.low + band.high if band else [])
@@ -89,41 +89,45 @@ class Line:
             return ""
         low, high = (list(zip(xs, end, strict=True)) for end in (self.band.low, self.band.high))
         around = [(x(a), y(b)) for a, b in low + high[::-1]]
-        return path(polyline(around) + "z", fill=colour(self.series.colour), fill_opacity=0.2)
+        return path(polyline(around) + "z", fill=css_colour(self.series.colour), fill_opacity=0.2)
 
     def draw(self, xs: list[float], x: Scale, y: Scale) -> str:
         """The edges of the band, which show in print; the line and at most 12 markers."""
         edges = [self.band.low, self.band.high] if self.band else []
-        *drawn, points = (
+        *outlines, points = (
             [(x(a), y(b)) for a, b in zip(xs, values, strict=True)]
             for values in [*edges, self.series.values]
         )
-        thin = {"fill": "none", "stroke": colour(self.series.colour), "stroke-width": "0.75"}
+        thin = {"fill": "none", "stroke": css_colour(self.series.colour), "stroke-width": "0.75"}
         every = -(-len(points) // 12)
-        return path("".join(map(polyline, drawn)), **thin) + self._styled(points, points[::every])
+        return path("".join(map(polyline, outlines)), **thin) + self._draw_styled(
+            points, points[::every]
+        )
 
-    def sample(self, x: float, y: float) -> str:
+    def draw_sample(self, x: float, y: float) -> str:
         """The line in the legend."""
-        return self._styled([(x, y), (x + SAMPLE, y)], [(x + SAMPLE / 2, y)])
+        return self._draw_styled([(x, y), (x + SAMPLE, y)], [(x + SAMPLE / 2, y)])
 
-    def _styled(self, points: list[Point], marked: list[Point]) -> str:
+    def _draw_styled(self, points: list[Point], marked: list[Point]) -> str:
         """Points joined in colour and dashes, and markers: every second line has hollow ones."""
-        look, tint = self.look, colour(self.series.colour)
+        look, tint = self.look, css_colour(self.series.colour)
         dashes = DASHES[look]
         line = path(
             polyline(points), fill="none", stroke=tint, stroke_width=2, stroke_dasharray=dashes
         )
         markers = "".join(outline("M", x, y) + MARKERS[look] for x, y in marked)
-        fill = colour("figure-page") if look % 2 else tint
+        fill = css_colour("figure-page") if look % 2 else tint
         return line + path(markers, fill=fill, stroke=tint, stroke_width=1.5)
 
     def tell(self, lang: Language, xlabel: Wording, x_texts: list[str]) -> str:
         """All of the points, or the ends and extremes; then the band."""
-        name = self.series.named(lang) or lang.say("line_charts", "without_name")
+        name = self.series.quote_name(lang) or lang.format_phrase("line_charts", "without_name")
         pairs = list(zip(x_texts, self.series.texts, strict=True))
         if len(pairs) <= SHORT:
-            points = [lang.say("line_charts", "point", x=x, y=y) for x, y in pairs]
-            told = lang.say("line_charts", "points", name=name, points=lang.join("clauses", points))
+            points = [lang.format_phrase("line_charts", "point", x=x, y=y) for x, y in pairs]
+            sentence = lang.format_phrase(
+                "line_charts", "points", name=name, points=lang.join_texts("clauses", points)
+            )
         else:
             values = self.series.values
             at = {
@@ -134,13 +138,15 @@ class Line:
             }
             ys = {which: pairs[i][1] for which, i in at.items()}
             xs = {f"x_{which}": pairs[i][0] for which, i in at.items()}
-            told = lang.say("line_charts", "ends", name=name, x=lang.label(xlabel), **xs, **ys)
-        band = lang.say("line_charts", "band", **self.band.told) if self.band else ""
-        return lang.join("paragraph", [told, band])
+            sentence = lang.format_phrase(
+                "line_charts", "ends", name=name, x=lang.translate_label(xlabel), **xs, **ys
+            )
+        band = lang.format_phrase("line_charts", "band", **self.band.facts) if self.band else ""
+        return lang.join_texts("paragraph", [sentence, band])
 
 
 @dataclass(frozen=True, repr=False)
-class LineChart(Drawn):
+class LineChart(DrawnFigure):
     """Lines over one x."""
 
     xs: list[float]
@@ -154,74 +160,78 @@ class LineChart(Drawn):
 
     def draw(self, lang: Language) -> Drawing:
         """Rules, bands, the mark, lines, axis, legend."""
-        low, high = self._ends()
-        up = ticks(low, high, self.logs[1])
-        labels = [charted(tick, "g") for tick in up]
-        left = 18 + widest(labels)
+        low, high = self._find_range()
+        up = choose_ticks(low, high, self.logs[1])
+        labels = [format_chart_value(tick, "g") for tick in up]
+        left = 18 + measure_widest(labels)
         legend = [*(line.series.label for line in self.lines), self.band_name]
         head = Head(lang, self.title, legend, self.names[1])
         bottom = head.height + PLOT
-        x = Scale(*widened(self.xs, self.logs[0]), left, WIDTH - EDGE, self.logs[0])
+        x = Scale(*widen_range(self.xs, self.logs[0]), left, WIDTH - EDGE, self.logs[0])
         y = Scale(low, high, bottom, head.height, self.logs[1])
-        own = self.xs if len(self.xs) <= 9 else ticks(self.xs[0], self.xs[-1], self.logs[0], 6)
-        name = lang.label(self.names[0])
+        own = (
+            self.xs if len(self.xs) <= 9 else choose_ticks(self.xs[0], self.xs[-1], self.logs[0], 6)
+        )
+        name = lang.translate_label(self.names[0])
         # It stands under the middle of the axis, but a long one must not stick out.
-        middle = min((left + WIDTH - EDGE) / 2, WIDTH - 8 - text_width(name) / 2)
+        middle = min((left + WIDTH - EDGE) / 2, WIDTH - 8 - measure_text(name) / 2)
         body = [
-            *rules([y(tick) for tick in up], labels, left),
+            *draw_rules([y(tick) for tick in up], labels, left),
             *(line.draw_band(self.xs, x, y) for line in self.lines),
-            self._marked(x, head.height, bottom),
+            self._draw_mark(x, head.height, bottom),
             *(line.draw(self.xs, x, y) for line in self.lines),
-            baseline(left, bottom),
-            *across([x(n) for n in own], [charted(n, "g") for n in own], bottom),
-            self._samples(head, lang),
+            draw_baseline(left, bottom),
+            *draw_ticks([x(n) for n in own], [format_chart_value(n, "g") for n in own], bottom),
+            self._draw_samples(head, lang),
             head.draw(),
             text(middle, bottom + 41, name, "middle"),
         ]
         return Drawing(WIDTH, bottom + 48, "".join(body), 520)
 
-    def _ends(self) -> tuple[float, float]:
+    def _find_range(self) -> tuple[float, float]:
         """The ends of the vertical axis: 0 is on it where that costs at most half of it."""
-        values = [value for line in self.lines for value in line.extent]
-        low, high = widened(values, self.logs[1])
+        values = [value for line in self.lines for value in line.list_values]
+        low, high = widen_range(values, self.logs[1])
         from_zero = not self.logs[1] and 0 <= min(values) <= max(values) / 2
         return (0.0 if from_zero else low), high
 
-    def _marked(self, x: Scale, top: float, bottom: float) -> str:
+    def _draw_mark(self, x: Scale, top: float, bottom: float) -> str:
         """The upright line at the mark."""
         if self.mark is None:
             return ""
         at = x(self.mark)
         return path(polyline([(at, top), (at, bottom)]), stroke=INK, stroke_width=1)
 
-    def _samples(self, head: Head, lang: Language) -> str:
+    def _draw_samples(self, head: Head, lang: Language) -> str:
         """A sample of every line that has a name, and of the bands."""
-        named = [line for line in self.lines if lang.label(line.series.label)]
-        samples = [line.sample(*at) for line, at in zip(named, head.samples, strict=False)]
+        named = [line for line in self.lines if lang.translate_label(line.series.label)]
+        samples = [line.draw_sample(*at) for line, at in zip(named, head.samples, strict=False)]
         if self.band_name:
             x, y = head.samples[-1]
             shape = rectangle(x, y - 6, SAMPLE, 12)
-            samples.append(path(shape, fill=colour("role-neutral"), fill_opacity=0.3))
+            samples.append(path(shape, fill=css_colour("role-neutral"), fill_opacity=0.3))
         return "".join(samples)
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """The axes, then every line."""
         xlabel, ylabel = self.names
-        told = [
+        extremes = [
             end
             for line in self.lines
             for end in zip(line.series.values, line.series.texts, strict=True)
         ]
         sentences = [
-            tell_kind(lang, "line_charts", self.title),
-            tell_axis(lang, "across", xlabel, self.x_texts[0], self.x_texts[-1], self.logs[0]),
-            tell_axis(lang, "up", ylabel, min(told)[1], max(told)[1], self.logs[1]),
+            describe_kind(lang, "line_charts", self.title),
+            describe_axis(lang, "across", xlabel, self.x_texts[0], self.x_texts[-1], self.logs[0]),
+            describe_axis(lang, "up", ylabel, min(extremes)[1], max(extremes)[1], self.logs[1]),
             *(line.tell(lang, xlabel, self.x_texts) for line in self.lines),
         ]
         if self.mark is not None:
-            at = charted(self.mark, "g")
-            sentences.append(lang.say("line_charts", "mark", name=lang.label(xlabel), at=at))
-        return lang.join("paragraph", sentences)
+            at = format_chart_value(self.mark, "g")
+            sentences.append(
+                lang.format_phrase("line_charts", "mark", name=lang.translate_label(xlabel), at=at)
+            )
+        return lang.join_texts("paragraph", sentences)
 
 
 def line_chart(
@@ -239,7 +249,7 @@ def line_chart(
     mark: float | None = None,
     spec: str = ".3g",
 ) -> Figure:
-    """Lines over a parameter, told apart by dashes and markers.
+    """Lines over a parameter, distinguished by dashes and markers.
 
     Args:
         x: where the lines have their points, rising.
@@ -267,14 +277,14 @@ def line_chart(
         Line chart. Horizontal axis: d_k, from 1 to 2. Vertical axis: variance, from 0.5 to 4.
         theory: 0.5 at 1; 4 at 2.
     """
-    xs = finite("x", x)
+    xs = check_finite("x", x)
     if any(b <= a for a, b in pairwise(xs)):
         raise ValueError(f"x must rise, got {xs}")
-    all_series = checked_series(series, len(xs), roles, spec, "x")
-    bands = _checked_bands(band or {}, all_series, spec)
+    all_series = check_series(series, len(xs), roles, spec, "x")
+    bands = _check_bands(band or {}, all_series, spec)
     pairs = zip(all_series, bands, strict=True)
     lines = [Line(one, its_band, look) for look, (one, its_band) in enumerate(pairs)]
-    values = [value for line in lines for value in line.extent]
+    values = [value for line in lines for value in line.list_values]
     for name, numbers, log in (("x", xs, log_x), ("values", values, log_y)):
         if log and min(numbers) <= 0:
             raise ValueError(f"{name} must be positive on a logarithmic axis, got {min(numbers)}")
@@ -283,27 +293,27 @@ def line_chart(
     x_spec = "d" if all(value.is_integer() for value in xs) else spec
     return LineChart(
         xs,
-        [charted(value, x_spec) for value in xs],
+        [format_chart_value(value, x_spec) for value in xs],
         lines,
-        checked_label(band_name or phrase("line_charts", "range")) if band else None,
-        (checked_label(xlabel), checked_label(ylabel)),
-        checked_label(title),
+        check_label(band_name or make_phrase("line_charts", "range")) if band else None,
+        (check_label(xlabel), check_label(ylabel)),
+        check_label(title),
         (log_x, log_y),
         mark,
     )
 
 
-def _checked_bands(
-    given: Mapping[str, tuple[Any, Any]], series: list[Series], spec: str
+def _check_bands(
+    ends_by_label: Mapping[str, tuple[Any, Any]], series: list[Series], spec: str
 ) -> list[Band | None]:
     """The band of every series, or ValueError."""
-    known = [english(one.label) for one in series]
+    known = [get_english(one.label) for one in series]
     length = len(series[0].values)
     bands: list[Band | None] = [None] * len(series)
-    for label, ends in given.items():
+    for label, ends in ends_by_label.items():
         if label not in known:
             raise ValueError(f"band must be of one of the series {known}, got {label!r}")
-        low, high = (finite(f"band of {label!r}", end) for end in ends)
+        low, high = (check_finite(f"band of {label!r}", end) for end in ends)
         if (len(low), len(high)) != (length, length):
             raise ValueError(
                 f"band of {label!r} must have {length} low and high ends, "
@@ -311,7 +321,7 @@ def _checked_bands(
             )
         if any(a > b for a, b in zip(low, high, strict=True)):
             raise ValueError(f"band of {label!r} must have its low end below its high end")
-        told = {"low": low[0], "high": high[0], "last_low": low[-1], "last_high": high[-1]}
-        texts = {name: charted(value, spec) for name, value in told.items()}
+        facts = {"low": low[0], "high": high[0], "last_low": low[-1], "last_high": high[-1]}
+        texts = {name: format_chart_value(value, spec) for name, value in facts.items()}
         bands[known.index(label)] = Band(low, high, texts)
     return bands

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from attention_docs.figures.figure import Language, Wording, checked_label, checked_labels, english
-from attention_docs.figures.numbers import as_lists, shown
+from attention_docs.figures.figure import Language, Wording, check_label, check_labels, get_english
+from attention_docs.figures.numbers import as_lists, format_value
 from attention_docs.figures.svg import (
     INK,
     TEXT,
-    checked_role,
-    colour,
+    check_role,
+    css_colour,
     element,
     group,
+    measure_text,
+    measure_widest,
     outline,
     path,
     polyline,
     rectangle,
     text,
-    text_width,
-    widest,
 )
 
 HEIGHT = 32  # of a cell with a number
@@ -39,7 +39,7 @@ class Matrix:
     name: Wording
     role: str
     values: list[list[Any]]
-    texts: list[list[str]]  # of the numbers; empty where shades alone tell them
+    texts: list[list[str]]  # of the numbers; empty where only shades show them
     rows: tuple[Wording, ...]
     columns: tuple[Wording, ...]
     scale: tuple[float, float]  # the values of the lightest and of the strongest shade
@@ -47,11 +47,11 @@ class Matrix:
     forbidden: frozenset[tuple[int, int]] = frozenset()  # hatched, and without a number
 
     @property
-    def size(self) -> tuple[int, int]:
+    def get_size(self) -> tuple[int, int]:
         """Rows and columns."""
         return len(self.values), len(self.values[0])
 
-    def shade(self, i: int, j: int) -> float:
+    def find_shade(self, i: int, j: int) -> float:
         """From 0 to 1 in steps of 1/20; what is not finite stays blank."""
         value, (low, high) = self.values[i][j], self.scale
         if i >= self.done or not isfinite(value) or (i, j) in self.forbidden:
@@ -59,17 +59,19 @@ class Matrix:
         share = (float(value) - low) / ((high - low) or 1.0)
         return round(20 * min(1.0, max(0.0, share))) / 20
 
-    def checked_cells(self, cells: Iterable[Cell]) -> tuple[Cell, ...]:
+    def check_cells(self, cells: Iterable[Cell]) -> tuple[Cell, ...]:
         """Cells to outline, or ValueError where the matrix has no such cell."""
         marked = tuple(cells)
         for cell in marked:
-            if any(i is not None and not 0 <= i < n for i, n in zip(cell, self.size, strict=True)):
-                raise ValueError(f"highlight must lie inside {self.size}, got {cell}")
+            if any(
+                i is not None and not 0 <= i < n for i, n in zip(cell, self.get_size, strict=True)
+            ):
+                raise ValueError(f"highlight must lie inside {self.get_size}, got {cell}")
         return marked
 
 
-def checked_matrix(
-    given: Any,
+def check_matrix(
+    matrix: Any,
     role: str,
     spec: str,
     name: Wording = None,
@@ -81,8 +83,8 @@ def checked_matrix(
     allowed: Any = None,
 ) -> Matrix:
     """A matrix, or a vector as one row, with its numbers as text; or ValueError."""
-    what = english(checked_label(name)) or "matrix"
-    values = as_lists(given)
+    what = get_english(check_label(name)) or "matrix"
+    values = as_lists(matrix)
     if not isinstance(values, list) or not values:
         raise ValueError(f"{what} must be a matrix or a vector, got {values!r}")
     values = values if isinstance(values[0], list) else [values]
@@ -94,27 +96,30 @@ def checked_matrix(
     for labels, wanted, axis in ((rows, len(values), "rows"), (columns, sizes[0], "columns")):
         if labels is not None and len(labels) != wanted:
             raise ValueError(f"{what} must have {wanted} labels for its {axis}, got {len(labels)}")
-    forbidden = _forbidden(allowed, what, (len(values), sizes[0]))
+    forbidden = _find_forbidden(allowed, what, (len(values), sizes[0]))
     finite = [float(value) for row in values for value in row if isfinite(value)]
     return Matrix(
-        checked_label(name),
-        checked_role(role),
+        check_label(name),
+        check_role(role),
         values,
         [
-            ["" if (i, j) in forbidden else shown(value, spec) for j, value in enumerate(row)]
+            [
+                "" if (i, j) in forbidden else format_value(value, spec)
+                for j, value in enumerate(row)
+            ]
             for i, row in enumerate(values)
         ]
         if numbers
         else [],
-        checked_labels(rows),
-        checked_labels(columns),
+        check_labels(rows),
+        check_labels(columns),
         scale or (min([0.0, *finite]), max([0.0, *finite])),
         len(values) if done is None else done,
         forbidden,
     )
 
 
-def _forbidden(allowed: Any, what: str, size: tuple[int, int]) -> frozenset[tuple[int, int]]:
+def _find_forbidden(allowed: Any, what: str, size: tuple[int, int]) -> frozenset[tuple[int, int]]:
     """The cells where a mask is False, or ValueError where it has another size."""
     if allowed is None:
         return frozenset()
@@ -134,13 +139,13 @@ class Box:
 
     def __init__(self, matrix: Matrix, lang: Language, head: float = 0) -> None:
         self.matrix, self.lang = matrix, lang
-        self.name = lang.label(matrix.name)
-        self.rows = [lang.label(label) for label in matrix.rows]
-        self.columns = [lang.label(label) for label in matrix.columns]
-        n, m = matrix.size
+        self.name = lang.translate_label(matrix.name)
+        self.rows = [lang.translate_label(label) for label in matrix.rows]
+        self.columns = [lang.translate_label(label) for label in matrix.columns]
+        n, m = matrix.get_size
         if matrix.texts:
-            number = max(widest(row, TEXT) for row in matrix.texts)
-            self.cell = max(HEIGHT, number + 12, widest(self.columns) + 8), float(HEIGHT)
+            number = max(measure_widest(row, TEXT) for row in matrix.texts)
+            self.cell = max(HEIGHT, number + 12, measure_widest(self.columns) + 8), float(HEIGHT)
         else:
             side = float(min(24, max(5, 416 // m)))
             self.cell = side, side
@@ -148,8 +153,10 @@ class Box:
         self.top = head + NAME * bool(self.name) + HEADER * bool(self.columns)
         self.height = self.top + self.grid[1]
         # A name that is longer than the cells sticks out on both sides.
-        wide = text_width(self.name)
-        self.indent = max(widest(self.rows) + 8 * bool(self.rows), (wide - self.grid[0]) / 2)
+        wide = measure_text(self.name)
+        self.indent = max(
+            measure_widest(self.rows) + 8 * bool(self.rows), (wide - self.grid[0]) / 2
+        )
         self.width = self.indent + max(self.grid[0], (wide + self.grid[0]) / 2)
 
     def draw(self, x: float, y: float, marked: Iterable[Cell] = ()) -> str:
@@ -163,10 +170,10 @@ class Box:
         ]
         return "".join(
             [
-                self._shades(left, top),
-                self._hatching(left, top),
-                self._edges(left, top),
-                *(self._outline(left, top, cell) for cell in marked),
+                self._draw_shades(left, top),
+                self._draw_hatching(left, top),
+                self._draw_edges(left, top),
+                *(self._draw_outline(left, top, cell) for cell in marked),
                 text(left + wide / 2, y + 15, self.name, "middle", bold=True),
                 *(
                     text(left + (j + 0.5) * w, top - 6, label, "middle")
@@ -180,21 +187,21 @@ class Box:
             ]
         )
 
-    def _shades(self, left: float, top: float) -> str:
+    def _draw_shades(self, left: float, top: float) -> str:
         """The shaded cells: one path for each shade."""
-        (n, m), (w, h) = self.matrix.size, self.cell
+        (n, m), (w, h) = self.matrix.get_size, self.cell
         cells: dict[float, str] = {}
         for i in range(n):
             for j in range(m):
-                shade = self.matrix.shade(i, j)
+                shade = self.matrix.find_shade(i, j)
                 cells[shade] = cells.get(shade, "") + rectangle(left + j * w, top + i * h, w, h)
-        paths = [path(d, fill_opacity=opacity(shade)) for shade, d in sorted(cells.items())]
-        # A colour that leaves numbers legible; without numbers, one that tells more shades apart.
+        paths = [path(d, fill_opacity=find_opacity(shade)) for shade, d in sorted(cells.items())]
+        # A colour that leaves numbers legible; without numbers, one with more distinct shades.
         name = f"role-{self.matrix.role}{'-fill' * bool(self.matrix.texts)}"
-        return group("".join(paths), fill=colour(name))
+        return group("".join(paths), fill=css_colour(name))
 
-    def _hatching(self, left: float, top: float) -> str:
-        """Slanted lines over the cells that are forbidden: they are told without colour."""
+    def _draw_hatching(self, left: float, top: float) -> str:
+        """Slanted lines over forbidden cells, which are recognisable without colour."""
         w, h = self.cell
         lines = []
         for i, j in sorted(self.matrix.forbidden):
@@ -205,18 +212,18 @@ class Box:
                 y_low, y_high = min(c, h), max(0.0, c - w)
                 start, end = (x + c - y_low, y + y_low), (x + c - y_high, y + y_high)
                 lines.append(polyline([start, end]))
-        return path("".join(lines), stroke=colour("role-neutral"), stroke_width=1)
+        return path("".join(lines), stroke=css_colour("role-neutral"), stroke_width=1)
 
-    def _edges(self, left: float, top: float) -> str:
+    def _draw_edges(self, left: float, top: float) -> str:
         """The frame in the colour of the role, and lines between cells that hold numbers."""
-        (n, m), (wide, high), (w, h) = self.matrix.size, self.grid, self.cell
+        (n, m), (wide, high), (w, h) = self.matrix.get_size, self.grid, self.cell
         lines = [outline("M", left + j * w, top, "v", high) for j in range(1, m)]
         lines += [outline("M", left, top + i * h, "h", wide) for i in range(1, n)]
         inner = path("".join(lines), stroke_width=0.5) if self.matrix.texts else ""
         frame = path(rectangle(left, top, wide, high), stroke_width=2)
-        return group(inner + frame, fill="none", stroke=colour(f"role-{self.matrix.role}"))
+        return group(inner + frame, fill="none", stroke=css_colour(f"role-{self.matrix.role}"))
 
-    def _outline(self, left: float, top: float, cell: Cell) -> str:
+    def _draw_outline(self, left: float, top: float, cell: Cell) -> str:
         (row, column), (wide, high), (w, h) = cell, self.grid, self.cell
         x, width = (left, wide) if column is None else (left + column * w, w)
         y, height = (top, high) if row is None else (top + row * h, h)
@@ -232,55 +239,65 @@ class Box:
             stroke_width=3.5,
         )
 
-    def tell(self) -> str:
+    def describe(self) -> str:
         """Every number, row by row."""
-        lang, no = self.lang, self.lang.say("matrix", "forbidden")
+        lang, no = self.lang, self.lang.format_phrase("matrix", "forbidden")
         texts = [[one or no for one in row] for row in self.matrix.texts[: self.matrix.done]]
         if len(texts) == 1 and not self.rows and not self.columns:
-            return self._named("vector", numbers=lang.join("list", texts[0]))
-        sentences = [self.tell_size()]
+            return self._name_matrix("vector", numbers=lang.join_texts("list", texts[0]))
+        sentences = [self.describe_size()]
         if self.columns:
-            columns = [self.column(j) for j in range(len(self.columns))]
-            sentences.append(lang.say("matrix", "columns", columns=lang.join("list", columns)))
-        for i, row in enumerate(texts):
-            start = self.row(i) if self.rows else lang.say("matrix", "row_first", n=i + 1)
+            columns = [self.label_column(j) for j in range(len(self.columns))]
             sentences.append(
-                lang.say("matrix", "numbers", row=start, numbers=lang.join("list", row))
+                lang.format_phrase("matrix", "columns", columns=lang.join_texts("list", columns))
             )
-        return lang.join("paragraph", sentences)
+        for i, row in enumerate(texts):
+            start = (
+                self.label_row(i)
+                if self.rows
+                else lang.format_phrase("matrix", "row_first", n=i + 1)
+            )
+            sentences.append(
+                lang.format_phrase(
+                    "matrix", "numbers", row=start, numbers=lang.join_texts("list", row)
+                )
+            )
+        return lang.join_texts("paragraph", sentences)
 
-    def tell_size(self) -> str:
+    def describe_size(self) -> str:
         """Name and size."""
-        m = self.matrix.size[1]
-        rows = self.lang.say("matrix", "rows", n=self.matrix.done)
-        return self._named("matrix", rows=rows, columns=self.lang.say("matrix", "of_columns", n=m))
+        m = self.matrix.get_size[1]
+        rows = self.lang.format_phrase("matrix", "rows", n=self.matrix.done)
+        return self._name_matrix(
+            "matrix", rows=rows, columns=self.lang.format_phrase("matrix", "of_columns", n=m)
+        )
 
-    def _named(self, what: str, **parts: str) -> str:
+    def _name_matrix(self, what: str, **parts: str) -> str:
         key = what if self.name else f"{what}_without_name"
-        return self.lang.say("matrix", key, name=self.lang.quoted(self.name), **parts)
+        return self.lang.format_phrase("matrix", key, name=self.lang.quote(self.name), **parts)
 
-    def tell_outlined(self, marked: Iterable[Cell], labels: bool = True) -> str:
+    def describe_outlined(self, marked: Iterable[Cell], labels: bool = True) -> str:
         """The cells that are outlined, by the labels of their rows or by their numbers."""
         places = []
         for i, j in marked:
-            row = "" if i is None else self.row(i, labels)
-            column = "" if j is None else self.column(j)
-            both = self.lang.say("matrix", "cell", row=row, column=column)
+            row = "" if i is None else self.label_row(i, labels)
+            column = "" if j is None else self.label_column(j)
+            both = self.lang.format_phrase("matrix", "cell", row=row, column=column)
             places.append(both if row and column else row or column)
-        told = self.lang.join("clauses", places)
-        return told and self.lang.say("matrix", "outlined", places=told)
+        clauses = self.lang.join_texts("clauses", places)
+        return clauses and self.lang.format_phrase("matrix", "outlined", places=clauses)
 
-    def row(self, i: int, labels: bool = True) -> str:
+    def label_row(self, i: int, labels: bool = True) -> str:
         """The label of a row, or its number."""
         label = self.rows[i] if self.rows and labels else ""
-        return label or self.lang.say("matrix", "row", n=i + 1)
+        return label or self.lang.format_phrase("matrix", "row", n=i + 1)
 
-    def column(self, j: int) -> str:
+    def label_column(self, j: int) -> str:
         """The label of a column, or its number."""
         label = self.columns[j] if self.columns else ""
-        return label or self.lang.say("matrix", "column", n=j + 1)
+        return label or self.lang.format_phrase("matrix", "column", n=j + 1)
 
 
-def opacity(shade: float) -> float:
+def find_opacity(shade: float) -> float:
     """A shade from 0 to 1 as an opacity; even the smallest value shows its role's colour."""
     return 0.06 + 0.94 * shade

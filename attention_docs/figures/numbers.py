@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from attention_docs.text import number, step, text
+from attention_docs.text import find_rounding_step, number, text
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -23,19 +23,23 @@ def as_lists(values: Any) -> Any:
     """Arrays and tensors as nested lists of plain numbers."""
     if hasattr(values, "tolist"):
         nested = values.tolist()
-        return _coarse(nested, str(values.dtype)) if step(values) > step(None) else nested
+        return (
+            _mark_coarse(nested, str(values.dtype))
+            if find_rounding_step(values) > find_rounding_step(None)
+            else nested
+        )
     return [as_lists(one) for one in values] if isinstance(values, list | tuple) else values
 
 
-def _coarse(nested: Any, dtype: str) -> Any:
+def _mark_coarse(nested: Any, dtype: str) -> Any:
     if isinstance(nested, list):
-        return [_coarse(one, dtype) for one in nested]
+        return [_mark_coarse(one, dtype) for one in nested]
     value = Coarse(nested)
     value.dtype = dtype
     return value
 
 
-def finite(what: str, values: Any) -> list[float]:
+def check_finite(what: str, values: Any) -> list[float]:
     """A list of finite floats, or ValueError."""
     nested = as_lists(values)
     if not isinstance(nested, list) or not nested or isinstance(nested[0], list):
@@ -47,13 +51,13 @@ def finite(what: str, values: Any) -> list[float]:
     return numbers
 
 
-def shown(value: Any, spec: str) -> str:
+def format_value(value: Any, spec: str) -> str:
     """A number in a cell; "d" also takes floats that hold an integer, "e" gives a power of ten.
 
     Examples:
-        >>> shown(2.0, "d"), shown(-2 / 3, ".2f"), shown(float("-inf"), ".2f")
+        >>> format_value(2.0, "d"), format_value(-2 / 3, ".2f"), format_value(float("-inf"), ".2f")
         ('2', '−0.67', '−∞')
-        >>> shown(6.0337e-6, ".2e"), shown(Fraction(-1, 6), "d")
+        >>> format_value(6.0337e-6, ".2e"), format_value(Fraction(-1, 6), "d")
         ('6.03 × 10⁻⁶', '−1/6')
     """
     if isinstance(value, Fraction):
@@ -65,11 +69,11 @@ def shown(value: Any, spec: str) -> str:
     return typeset(number(value, spec))
 
 
-def shown_vector(values: Any, spec: str) -> str:
+def format_vector(values: Any, spec: str) -> str:
     """Numbers in brackets, each as it is shown in a cell.
 
     Examples:
-        >>> shown_vector([2, -1.5, float("-inf"), float("nan")], ".1f")
+        >>> format_vector([2, -1.5, float("-inf"), float("nan")], ".1f")
         '[2.0, −1.5, −∞, NaN]'
     """
     return re.sub(r"-?\w[\w.,]*\b(?:[+-]\d+)?", lambda found: typeset(found[0]), text(values, spec))
@@ -91,40 +95,40 @@ def typeset(formatted: str) -> str:
     return sign + (power if digits == "1" else f"{digits} × {power}")
 
 
-def parsed(formatted: str) -> float:
+def parse_number(formatted: str) -> float:
     """The number of a text without a power of ten.
 
     Examples:
-        >>> parsed("−0.25"), parsed("−∞")
+        >>> parse_number("−0.25"), parse_number("−∞")
         (-0.25, -inf)
     """
     return float(formatted.replace("−", "-").replace("∞", "inf"))
 
 
-def fixed(value: float, decimals: int) -> str:
+def format_fixed(value: float, decimals: int) -> str:
     """A number with a fixed count of decimals, or as a power of ten where it needs more.
 
     Examples:
-        >>> fixed(0.063379, 4), fixed(6.0337e-6, 4), fixed(0.0, 4)
+        >>> format_fixed(0.063379, 4), format_fixed(6.0337e-6, 4), format_fixed(0.0, 4)
         ('0.0634', '6.03 × 10⁻⁶', '0.0000')
     """
     small = 0 < abs(value) < 10.0 ** (1 - decimals)
-    return shown(value, ".2e" if small else f".{decimals}f")
+    return format_value(value, ".2e" if small else f".{decimals}f")
 
 
-def charted(value: float, spec: str) -> str:
+def format_chart_value(value: float, spec: str) -> str:
     """A number in a chart: "g" without an e, integers without a point.
 
     Examples:
-        >>> charted(64.0, ".3g"), charted(1022.7, ".3g"), charted(-0.0033, ".3g")
-        ('64', '1020', '−0.0033')
-        >>> charted(6.0337e-6, ".3g"), charted(1e-5, "g")
+        >>> [format_chart_value(value, ".3g") for value in (64.0, 1022.7, -0.0033)]
+        ['64', '1020', '−0.0033']
+        >>> format_chart_value(6.0337e-6, ".3g"), format_chart_value(1e-5, "g")
         ('6.03 × 10⁻⁶', '10⁻⁵')
     """
     if value == int(value) and abs(value) < 1e6 and spec.endswith("g"):
-        return shown(value, "d")
+        return format_value(value, "d")
     if not spec.endswith("g"):
-        return shown(value, spec)
+        return format_value(value, spec)
     formatted = number(value, spec)
     exponent = formatted.partition("e")[2]
     if exponent and -4 <= int(exponent) <= 5:

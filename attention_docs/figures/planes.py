@@ -9,21 +9,21 @@ from typing import Any
 
 from attention_docs.figures.figure import (
     Drawing,
-    Drawn,
+    DrawnFigure,
     Figure,
     Language,
     Wording,
-    checked_label,
+    check_label,
 )
-from attention_docs.figures.numbers import finite, shown
+from attention_docs.figures.numbers import check_finite, format_value
 from attention_docs.figures.svg import (
-    checked_role,
-    colour,
+    check_role,
+    css_colour,
     group,
+    measure_text,
     outline,
     path,
     text,
-    text_width,
 )
 
 SIDE, MARGIN = 300.0, 8.0  # of the square; around it
@@ -32,7 +32,7 @@ HEAD = 10.0  # length of the tip of an arrow
 
 @dataclass(frozen=True)
 class Arrow:
-    """A vector, its name, and its numbers as they are told."""
+    """A vector, its name, and its numbers as text for the description."""
 
     label: Wording
     role: str
@@ -42,7 +42,7 @@ class Arrow:
 
 
 @dataclass(frozen=True, repr=False)
-class Plane(Drawn):
+class Plane(DrawnFigure):
     """Arrows; the line through one of them; how far along it the others reach."""
 
     arrows: list[Arrow]
@@ -52,25 +52,29 @@ class Plane(Drawn):
 
     def draw(self, lang: Language) -> Drawing:
         """The axes, the line with the perpendiculars on it, the arrows, their names."""
-        body = [self._axes(), self._shadows()]
-        body += [self._arrow(one) for one in self.arrows]
+        body = [self._draw_axes(), self._draw_shadows()]
+        body += [self._draw_arrow(one) for one in self.arrows]
         # An outline in the page's colour keeps a name legible where a line passes under it.
-        halo = {"stroke": colour("figure-page"), "stroke-width": "4", "style": "paint-order:stroke"}
-        names = "".join(self._name(one, lang) for one in self.arrows)
+        halo = {
+            "stroke": css_colour("figure-page"),
+            "stroke-width": "4",
+            "style": "paint-order:stroke",
+        }
+        names = "".join(self._draw_name(one, lang) for one in self.arrows)
         body.append(group(names, **halo))
         return Drawing(SIDE + 2 * MARGIN, SIDE + 2 * MARGIN, "".join(body), 300)
 
-    def _place(self, x: float, y: float) -> tuple[float, float]:
+    def _find_place(self, x: float, y: float) -> tuple[float, float]:
         """Where a point lies in the drawing."""
         unit = SIDE / 2 / self.reach
         return MARGIN + SIDE / 2 + unit * x, MARGIN + SIDE / 2 - unit * y
 
-    def _axes(self) -> str:
+    def _draw_axes(self) -> str:
         middle, end = MARGIN + SIDE / 2, MARGIN + SIDE
         d = outline("M", MARGIN, middle, "H", end) + outline("M", middle, MARGIN, "V", end)
-        return path(d, fill="none", stroke=colour("role-neutral-fill"), stroke_width=1)
+        return path(d, fill="none", stroke=css_colour("role-neutral-fill"), stroke_width=1)
 
-    def _shadows(self) -> str:
+    def _draw_shadows(self) -> str:
         """The line through the arrow `onto`, and from every other tip the way to it."""
         if self.onto is None:
             return ""
@@ -78,60 +82,62 @@ class Plane(Drawn):
         long = hypot(one.x, one.y)
         across, up = one.x / long, one.y / long
         far = self.reach / max(abs(across), abs(up))
-        line = outline("M", *self._place(-far * across, -far * up))
-        line += outline("L", *self._place(far * across, far * up))
-        tint = colour(f"role-{one.role}")
+        line = outline("M", *self._find_place(-far * across, -far * up))
+        line += outline("L", *self._find_place(far * across, far * up))
+        tint = css_colour(f"role-{one.role}")
         body = path(line, fill="none", stroke=tint, stroke_width=1, stroke_dasharray="6 4")
         for other in self.arrows[: self.onto] + self.arrows[self.onto + 1 :]:
             length = other.x * across + other.y * up
-            foot = self._place(length * across, length * up)
-            way = outline("M", *self._place(other.x, other.y)) + outline("L", *foot)
-            tint = colour(f"role-{other.role}")
+            foot = self._find_place(length * across, length * up)
+            way = outline("M", *self._find_place(other.x, other.y)) + outline("L", *foot)
+            tint = css_colour(f"role-{other.role}")
             body += path(way, fill="none", stroke=tint, stroke_width=1.25, stroke_dasharray="2 3")
             dot = outline("M", *foot) + "m-3 0a3 3 0 0 1 6 0a3 3 0 0 1-6 0z"
             body += path(dot, fill=tint)
         return body
 
-    def _arrow(self, one: Arrow) -> str:
+    def _draw_arrow(self, one: Arrow) -> str:
         """From the origin to the tip."""
-        x, y = self._place(one.x, one.y)
+        x, y = self._find_place(one.x, one.y)
         turn = atan2(-one.y, one.x)
         back_x, back_y = x - HEAD * cos(turn), y - HEAD * sin(turn)
         side_x, side_y = 4.5 * sin(turn), -4.5 * cos(turn)
-        shaft = outline("M", *self._place(0, 0)) + outline("L", back_x, back_y)
+        shaft = outline("M", *self._find_place(0, 0)) + outline("L", back_x, back_y)
         tip = outline("M", x, y) + outline("L", back_x + side_x, back_y + side_y)
         tip += outline("L", back_x - side_x, back_y - side_y) + "z"
-        tint = colour(f"role-{one.role}")
+        tint = css_colour(f"role-{one.role}")
         return path(shaft, fill="none", stroke=tint, stroke_width=2.25) + path(tip, fill=tint)
 
-    def _name(self, one: Arrow, lang: Language) -> str:
+    def _draw_name(self, one: Arrow, lang: Language) -> str:
         """The name beyond the tip, inside the drawing."""
-        name = lang.label(one.label)
-        x, y = self._place(one.x, one.y)
+        name = lang.translate_label(one.label)
+        x, y = self._find_place(one.x, one.y)
         long = hypot(one.x, one.y) or 1.0
-        half = text_width(name) / 2
+        half = measure_text(name) / 2
         x += (half + 8) * one.x / long
         y += 5 - 14 * one.y / long
         x = min(max(x, half + 2), SIDE + 2 * MARGIN - half - 2)
         return text(x, min(max(y, 16.0), SIDE + 2 * MARGIN - 4), name, "middle")
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """Every arrow's tip; how far along the line the others reach."""
-        names = [lang.label(one.label) for one in self.arrows]
+        names = [lang.translate_label(one.label) for one in self.arrows]
         tips = [
-            lang.say("planes", "arrow", name=name, x=one.texts[0], y=one.texts[1])
+            lang.format_phrase("planes", "arrow", name=name, x=one.texts[0], y=one.texts[1])
             for name, one in zip(names, self.arrows, strict=True)
         ]
-        told = [lang.say("planes", "arrows", arrows=lang.join("clauses", tips))]
+        sentences = [
+            lang.format_phrase("planes", "arrows", arrows=lang.join_texts("clauses", tips))
+        ]
         if self.onto is not None:
             onto = names.pop(self.onto)
             feet = [
-                lang.say("planes", "shadow", name=name, length=length)
+                lang.format_phrase("planes", "shadow", name=name, length=length)
                 for name, length in zip(names, self.shadows, strict=True)
             ]
-            shadows = lang.join("clauses", feet)
-            told.append(lang.say("planes", "shadows", name=onto, shadows=shadows))
-        return lang.join("paragraph", told)
+            shadows = lang.join_texts("clauses", feet)
+            sentences.append(lang.format_phrase("planes", "shadows", name=onto, shadows=shadows))
+        return lang.join_texts("paragraph", sentences)
 
 
 def plane(
@@ -158,24 +164,24 @@ def plane(
         >>> plane([("q", "query", [2, 0]), ("k", "key", [1, -1])], reach=3, onto=0, spec="d")
         Arrows from the origin: q to (2, 0); k to (1, −1). On the line through q: k at 1.
     """
-    made = []
+    checked = []
     for label, role, vector in arrows:
-        numbers = finite("an arrow", vector)
+        numbers = check_finite("an arrow", vector)
         if len(numbers) != 2:
             raise ValueError(f"an arrow must have 2 components, got {len(numbers)}")
         if max(map(abs, numbers)) > reach:
             raise ValueError(f"an arrow must end within {reach} of 0, got {numbers}")
         x, y = numbers
-        texts = (shown(x, spec), shown(y, spec))
-        made.append(Arrow(checked_label(label), checked_role(role), x, y, texts))
-    if not made:
+        texts = (format_value(x, spec), format_value(y, spec))
+        checked.append(Arrow(check_label(label), check_role(role), x, y, texts))
+    if not checked:
         raise ValueError("plane must have an arrow, got none")
     if onto is None:
-        return Plane(made, reach, None, [])
-    if not 0 <= onto < len(made) or not (made[onto].x or made[onto].y):
-        raise ValueError(f"onto must be one of {len(made)} arrows and not 0, got {onto}")
-    one = made[onto]
+        return Plane(checked, reach, None, [])
+    if not 0 <= onto < len(checked) or not (checked[onto].x or checked[onto].y):
+        raise ValueError(f"onto must be one of {len(checked)} arrows and not 0, got {onto}")
+    one = checked[onto]
     long = hypot(one.x, one.y)
-    others = made[:onto] + made[onto + 1 :]
-    shadows = [shown((other.x * one.x + other.y * one.y) / long, spec) for other in others]
-    return Plane(made, reach, onto, shadows)
+    others = checked[:onto] + checked[onto + 1 :]
+    shadows = [format_value((other.x * one.x + other.y * one.y) / long, spec) for other in others]
+    return Plane(checked, reach, onto, shadows)

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from attention_docs.figures.figure import Drawing, Drawn, Figure, Language
-from attention_docs.figures.matrix import Box, Cell, Matrix, checked_matrix
-from attention_docs.figures.numbers import parsed
-from attention_docs.figures.svg import TEXT, text, text_width, widest
+from attention_docs.figures.figure import Drawing, DrawnFigure, Figure, Language
+from attention_docs.figures.matrix import Box, Cell, Matrix, check_matrix
+from attention_docs.figures.numbers import parse_number
+from attention_docs.figures.svg import TEXT, measure_text, measure_widest, text
 
 GAP, LINE = 34, 24  # between the matrices; height of a line below them
 LONGEST = 8  # a sum of more terms is not worked out
 
 
 @dataclass(frozen=True, repr=False)
-class Product(Drawn):
+class Product(DrawnFigure):
     """A × B = C, the row of A and the column of B in play, and the terms of their dot product."""
 
     matrices: tuple[Matrix, Matrix, Matrix]
@@ -26,7 +26,7 @@ class Product(Drawn):
     terms: list[str]
 
     @property
-    def marked(self) -> tuple[tuple[Cell, ...], ...]:
+    def list_marked(self) -> tuple[tuple[Cell, ...], ...]:
         """The cells in play, matrix by matrix."""
         cells = (self.row, None), (None, self.column), (self.row, self.column)
         return tuple(() if cell == (None, None) else (cell,) for cell in cells)
@@ -36,10 +36,10 @@ class Product(Drawn):
         boxes = [Box(matrix, lang) for matrix in self.matrices]
         tall, head = max(box.grid[1] for box in boxes), max(box.top for box in boxes)
         total = sum(box.width for box in boxes) + 2 * GAP
-        lines = _filled(self.terms, max(total, 380.0))
-        width = max(total, widest(lines, TEXT)) + 24
+        lines = _fill_lines(self.terms, max(total, 380.0))
+        width = max(total, measure_widest(lines, TEXT)) + 24
         body, x = [], (width - total) / 2
-        for box, sign, cells in zip(boxes, ("×", "=", ""), self.marked, strict=True):
+        for box, sign, cells in zip(boxes, ("×", "=", ""), self.list_marked, strict=True):
             body.append(box.draw(x, 10 + head - box.top + (tall - box.grid[1]) / 2, cells))
             x += box.width + GAP
             body.append(text(x - GAP / 2, 10 + head + tall / 2 + 7, sign, "middle", 20))
@@ -49,21 +49,26 @@ class Product(Drawn):
         below = 12 + LINE * len(lines) if lines else 0
         return Drawing(width, height + 14 + below, "".join(body))
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """The three matrices, and what is picked out of them."""
         boxes = [Box(matrix, lang) for matrix in self.matrices]
-        names = dict(zip("abc", (lang.quoted(box.name) for box in boxes), strict=True))
-        sentences = [lang.say("products", "product", **names), *(box.tell() for box in boxes)]
+        names = dict(zip("abc", (lang.quote(box.name) for box in boxes), strict=True))
+        sentences = [
+            lang.format_phrase("products", "product", **names),
+            *(box.describe() for box in boxes),
+        ]
         where: dict[str, Any] = dict(names)
         if self.row is not None:
-            where |= {"row": boxes[0].row(self.row), "i": self.row + 1}
+            where |= {"row": boxes[0].label_row(self.row), "i": self.row + 1}
         if self.column is not None:
-            where |= {"column": boxes[1].column(self.column), "j": self.column + 1}
+            where |= {"column": boxes[1].label_column(self.column), "j": self.column + 1}
         play = "_".join(key for key in ("row", "column") if key in where)
         if self.terms:
             where["sum"] = " ".join(self.terms)
             play = "sum"
-        return lang.join("paragraph", [*sentences, play and lang.say("products", play, **where)])
+        return lang.join_texts(
+            "paragraph", [*sentences, play and lang.format_phrase("products", play, **where)]
+        )
 
 
 def product(
@@ -102,19 +107,22 @@ def product(
         A × B = C. Vector A: 1, 2. Matrix B, 2 rows and 1 column. Row 1: 3. Row 2: 4. Vector C: 11.
     """
     specs = [spec] * 3 if isinstance(spec, str) else list(spec)
-    for what, given in (("names", names), ("roles", roles), ("specs", specs)):
-        if len(given) != 3:
-            raise ValueError(f"{what} must be 3, one a matrix, got {len(given)}")
-    left = checked_matrix(a, roles[0], specs[0], names[0], rows=rows)
-    right = checked_matrix(b, roles[1], specs[1], names[1], columns=columns)
-    result = checked_matrix(c, roles[2], specs[2], names[2], rows=rows, columns=columns)
-    sizes = [left.size, right.size, result.size]
-    if left.size[1] != right.size[0] or result.size != (left.size[0], right.size[1]):
+    for what, texts in (("names", names), ("roles", roles), ("specs", specs)):
+        if len(texts) != 3:
+            raise ValueError(f"{what} must be 3, one a matrix, got {len(texts)}")
+    left = check_matrix(a, roles[0], specs[0], names[0], rows=rows)
+    right = check_matrix(b, roles[1], specs[1], names[1], columns=columns)
+    result = check_matrix(c, roles[2], specs[2], names[2], rows=rows, columns=columns)
+    sizes = [left.get_size, right.get_size, result.get_size]
+    if left.get_size[1] != right.get_size[0] or result.get_size != (
+        left.get_size[0],
+        right.get_size[1],
+    ):
         raise ValueError(f"shapes must be (n, m), (m, p) and (n, p), got {sizes}")
     _check_product(left.values, right.values, result.values)
-    left.checked_cells([(row, None)])
-    right.checked_cells([(None, column)])
-    terms = [] if row is None or column is None else _terms(left, right, result, row, column)
+    left.check_cells([(row, None)])
+    right.check_cells([(None, column)])
+    terms = [] if row is None or column is None else _list_terms(left, right, result, row, column)
     return Product((left, right, result), row, column, terms)
 
 
@@ -130,32 +138,32 @@ def _check_product(a: list[list[Any]], b: list[list[Any]], c: list[list[Any]]) -
                 )
 
 
-def _terms(a: Matrix, b: Matrix, c: Matrix, row: int, column: int) -> list[str]:
+def _list_terms(a: Matrix, b: Matrix, c: Matrix, row: int, column: int) -> list[str]:
     """The cell in play as a sum, in pieces between which a line may end."""
-    inner = range(b.size[0])
+    inner = range(b.get_size[0])
     if len(inner) > LONGEST:
         return []
     factors = [(a.texts[row][k], b.texts[k][column]) for k in inner]
-    products = [f"{_factor(x)} × {_factor(y)}" for x, y in factors]
+    products = [f"{_format_factor(x)} × {_format_factor(y)}" for x, y in factors]
     rounded = [(c.texts[row][column], c.values[row][column])]
     rounded += [(a.texts[row][k], a.values[row][k]) for k in inner]
     rounded += [(b.texts[k][column], b.values[k][column]) for k in inner]
-    exact = all(isfinite(value) and parsed(told) == value for told, value in rounded)
+    exact = all(isfinite(value) and parse_number(told) == value for told, value in rounded)
     sum_ = [products[0], *(f"+ {term}" for term in products[1:])]
     return [*sum_, f"{'=' if exact else '≈'} {c.texts[row][column]}"]
 
 
-def _factor(number: str) -> str:
+def _format_factor(number: str) -> str:
     """A factor: a negative one in parentheses."""
     return f"({number})" if number[0] == "−" else number
 
 
-def _filled(pieces: Sequence[str], width: float) -> list[str]:
+def _fill_lines(pieces: Sequence[str], width: float) -> list[str]:
     """Pieces in lines of at most a width."""
     lines: list[str] = []
     for piece in pieces:
         longer = f"{lines[-1]} {piece}" if lines else piece
-        if lines and text_width(longer, TEXT) <= width:
+        if lines and measure_text(longer, TEXT) <= width:
             lines[-1] = longer
         else:
             lines.append(piece)

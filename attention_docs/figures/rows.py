@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attention_docs.figures.figure import Drawing, Drawn, Language, Wording
+from attention_docs.figures.figure import Drawing, DrawnFigure, Language, Wording
 from attention_docs.figures.matrix import Box, Cell, Matrix
-from attention_docs.figures.svg import TEXT, text, text_width
+from attention_docs.figures.svg import TEXT, measure_text, text
 
 LINE, EDGE = 24, 8  # height of a line of text; around the drawing
 BESIDE, JOINED = 20, 7  # between matrices; between a matrix and a sign
@@ -24,26 +24,28 @@ class Part:
         turn: when it appears after the reader has moved; 0 is at once.
         marked: cells of the matrix to outline.
         over: a matrix that a text is as wide as.
-        told: the text in a sentence; nothing for a sign.
+        sentence: the text in the description; nothing for a sign.
     """
 
     what: Matrix | Wording
     turn: int = 0
     marked: Sequence[Cell] = ()
     over: Matrix | None = None
-    told: Wording = None
+    sentence: Wording = None
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """The numbers of a matrix, or the sentence; nothing of a matrix that is still to come."""
         if not isinstance(self.what, Matrix):
-            return lang.label(self.told)
+            return lang.translate_label(self.sentence)
         if not self.what.done:
             return ""
         box = Box(self.what, lang)
-        return lang.join("paragraph", [box.tell(), box.tell_outlined(self.marked, labels=False)])
+        return lang.join_texts(
+            "paragraph", [box.describe(), box.describe_outlined(self.marked, labels=False)]
+        )
 
 
-class Placed:
+class PlacedPart:
     """A part in one language: its width, and its room above and below the middle of a row."""
 
     def __init__(self, part: Part, lang: Language) -> None:
@@ -53,9 +55,9 @@ class Placed:
             self.width, self.below = self.box.width, self.box.grid[1] / 2
             self.above = self.box.top + self.below
         else:
-            self.label = "" if isinstance(part.what, Matrix) else lang.label(part.what)
+            self.label = "" if isinstance(part.what, Matrix) else lang.translate_label(part.what)
             least = Box(part.over, lang).width if part.over else 0.0
-            self.width = max(text_width(self.label, TEXT), least)
+            self.width = max(measure_text(self.label, TEXT), least)
             self.above = self.below = LINE / 2
 
     def draw(self, x: float, middle: float) -> str:
@@ -72,7 +74,7 @@ class Row:
     """Parts side by side in one language."""
 
     def __init__(self, parts: Sequence[Part], lang: Language) -> None:
-        self.parts = [Placed(part, lang) for part in parts]
+        self.parts = [PlacedPart(part, lang) for part in parts]
         # Signs stand close to what they join; matrices, and arrows, do not.
         self.gap = JOINED if len({bool(part.box) for part in self.parts}) == 2 else BESIDE
         self.width = sum(part.width for part in self.parts) + self.gap * (len(parts) - 1)
@@ -95,7 +97,7 @@ class Sheet:
         self.drawings = drawings
         self.sizes: dict[str, tuple[float, float]] = {}
 
-    def size(self, lang: Language) -> tuple[float, float]:
+    def measure(self, lang: Language) -> tuple[float, float]:
         """Width and height in a language, measured once."""
         if lang.name not in self.sizes:
             drawings = [[Row(parts, lang) for parts in drawing] for drawing in self.drawings]
@@ -106,7 +108,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, repr=False)
-class Rows(Drawn):
+class Rows(DrawnFigure):
     """Rows of parts from top to bottom, in the middle of a sheet."""
 
     rows: Sequence[Sequence[Part]]
@@ -114,7 +116,7 @@ class Rows(Drawn):
 
     def draw(self, lang: Language) -> Drawing:
         """Row by row."""
-        width, height = self.sheet.size(lang)
+        width, height = self.sheet.measure(lang)
         rows = [Row(parts, lang) for parts in self.rows]
         body, top = [], (height - sum(row.height for row in rows)) / 2
         for row in rows:
@@ -122,7 +124,9 @@ class Rows(Drawn):
             top += row.height
         return Drawing(width, height, "".join(body), 520)
 
-    def tell(self, lang: Language) -> str:
-        """Part by part; "k_1" is told as "k1"."""
-        told = lang.join("paragraph", [part.tell(lang) for row in self.rows for part in row])
-        return re.sub(r"\b([a-z])_(?=\d)", r"\1", told)
+    def describe(self, lang: Language) -> str:
+        """Part by part; "k_1" is described as "k1"."""
+        description = lang.join_texts(
+            "paragraph", [part.describe(lang) for row in self.rows for part in row]
+        )
+        return re.sub(r"\b([a-z])_(?=\d)", r"\1", description)

@@ -36,13 +36,13 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
 
-def ticks(low: float, high: float, log: bool = False, count: int = 5) -> list[float]:
+def choose_ticks(low: float, high: float, log: bool = False, count: int = 5) -> list[float]:
     """Round numbers between two ends: about `count`, two at least.
 
     Examples:
-        >>> ticks(-0.3, 0.7)
+        >>> choose_ticks(-0.3, 0.7)
         [-0.2, 0.0, 0.2, 0.4, 0.6]
-        >>> ticks(3, 2000, log=True)
+        >>> choose_ticks(3, 2000, log=True)
         [10.0, 100.0, 1000.0]
     """
     if log:
@@ -62,7 +62,7 @@ def ticks(low: float, high: float, log: bool = False, count: int = 5) -> list[fl
     return [float(n * step) for n in range(first, last + 1)]
 
 
-def widened(values: Sequence[float], log: bool, share: float = 0.04) -> tuple[float, float]:
+def widen_range(values: Sequence[float], log: bool, share: float = 0.04) -> tuple[float, float]:
     """The ends of an axis, a little apart from the outermost values."""
     low, high = min(values), max(values)
     if log:

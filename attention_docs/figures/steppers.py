@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from html import escape
 from itertools import product
 
-from attention_docs.figures.figure import Figure, Language, Wording, checked_label
-from attention_docs.figures.svg import checked_role, colour, text_width
+from attention_docs.figures.figure import Figure, Language, Wording, check_label
+from attention_docs.figures.svg import check_role, css_colour, measure_text
 
 TICK, BETWEEN, ROOM = 12, 10, 260  # of the values below a slider: size, space, width on a phone
 NUMBER = re.compile(r"[-−]?\d+([.,/]\d+)*")
@@ -40,15 +40,18 @@ class Frame:
 
     def __post_init__(self) -> None:
         for label in (self.label, self.caption, self.says):
-            checked_label(label)
+            check_label(label)
 
-    def _html(self, lang: Language, showing: bool) -> str:
+    def _render(self, lang: Language, showing: bool) -> str:
         """The frame with its caption."""
-        drawings = "".join(drawing.show(lang) for drawing in self.drawings)
-        says = f' data-says="{escape(lang.label(self.says))}"' if self.says else ""
-        name = f"<strong>{_subscripts(lang.label(self.label))}</strong>"
-        caption = lang.say(
-            "steppers", "caption", label=name, caption=_subscripts(lang.label(self.caption))
+        drawings = "".join(drawing.render(lang) for drawing in self.drawings)
+        says = f' data-says="{escape(lang.translate_label(self.says))}"' if self.says else ""
+        name = f"<strong>{_format_subscripts(lang.translate_label(self.label))}</strong>"
+        caption = lang.format_phrase(
+            "steppers",
+            "caption",
+            label=name,
+            caption=_format_subscripts(lang.translate_label(self.caption)),
         )
         return (
             f'<figure class="frame{" shown" * showing}" data-at="{" ".join(self.at)}"{says} '
@@ -64,29 +67,31 @@ class _Frames(Figure):
     first: int
 
     @abstractmethod
-    def controls(self, lang: Language) -> str:
+    def render_controls(self, lang: Language) -> str:
         """What stands above the frames."""
 
-    def show(self, lang: Language) -> str:
+    def render(self, lang: Language) -> str:
         """The controls and all frames, as HTML that holds an SVG for each drawing."""
-        frames = "".join(one._html(lang, i == self.first) for i, one in enumerate(self.frames))
+        frames = "".join(one._render(lang, i == self.first) for i, one in enumerate(self.frames))
         return (
             f'<div class="stepper"><div class="stepper-bar" hidden>'
-            f'{self.controls(lang)}</div><div class="stepper-frames">{frames}</div></div>'
+            f'{self.render_controls(lang)}</div><div class="stepper-frames">{frames}</div></div>'
         )
 
     def frame(self, lang: str | Language, at: str) -> str:
         """One frame alone, as it stands among the others while it does not show."""
         found = (one for one in self.frames if " ".join(one.at) == at)
-        return next((one._html(Language.of(lang), False) for one in found), "")
+        return next((one._render(Language.get(lang), False) for one in found), "")
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """A line for every frame."""
         lines = []
         for frame in self.frames:
-            told = lang.join("paragraph", [drawing.tell(lang) for drawing in frame.drawings])
-            label = lang.label(frame.label)
-            lines.append(lang.say("steppers", "told", label=label, told=told))
+            description = lang.join_texts(
+                "paragraph", [drawing.describe(lang) for drawing in frame.drawings]
+            )
+            label = lang.translate_label(frame.label)
+            lines.append(lang.format_phrase("steppers", "told", label=label, told=description))
         return "\n".join(lines)
 
 
@@ -98,33 +103,35 @@ class Group:
     choices: tuple[Wording, ...]
     roles: tuple[tuple[str, ...], ...] = ()
 
-    def html(self, name: str, lang: Language) -> str:
+    def render(self, name: str, lang: Language) -> str:
         """Radio buttons; those of a pipeline carry the colours of their roles."""
         kind = ' class="pipeline"' if self.roles else ""
-        legend = lang.label(self.legend)
+        legend = lang.translate_label(self.legend)
         buttons = "".join(
             f'<label><input type="radio" name="{name}" value="{i + 1}"{" checked" * (i == 0)}>'
-            f"<span>{self._inks(i)}{self.told(i, lang)}</span></label>"
+            f"<span>{self._list_inks(i)}{self.render_choice(i, lang)}</span></label>"
             for i in range(len(self.choices))
         )
         return f"<fieldset{kind}><legend>{legend}</legend>{buttons}</fieldset>"
 
-    def told(self, i: int, lang: Language) -> str:
+    def render_choice(self, i: int, lang: Language) -> str:
         """The number of a choice, and its label, which a narrow window may leave out.
 
         A label that is a number itself stands for both.
         """
-        label = _subscripts(lang.label(self.choices[i]))
+        label = _format_subscripts(lang.translate_label(self.choices[i]))
         if NUMBER.fullmatch(label):
             return f'<span class="at">{label}</span>'
         rest = f'<span class="choice"><span class="between"> · </span>{label}</span>'
         return f'<span class="at">{i + 1}</span>' + (label and rest)
 
-    def _inks(self, i: int) -> str:
-        inks = "".join(f'<i style="--ink:{colour(f"role-{role}")}"></i>' for role in self._of(i))
+    def _list_inks(self, i: int) -> str:
+        inks = "".join(
+            f'<i style="--ink:{css_colour(f"role-{role}")}"></i>' for role in self._number_choice(i)
+        )
         return inks and f'<span class="inks">{inks}</span>'
 
-    def _of(self, i: int) -> tuple[str, ...]:
+    def _number_choice(self, i: int) -> tuple[str, ...]:
         return self.roles[i] if self.roles else ()
 
 
@@ -135,14 +142,15 @@ class Stepper(_Frames):
     name: str
     groups: tuple[Group, ...]
 
-    def controls(self, lang: Language) -> str:
+    def render_controls(self, lang: Language) -> str:
         """The groups of buttons, then the buttons to go back and on, and where one is."""
-        groups = [group.html(f"{self.name}-{n}", lang) for n, group in enumerate(self.groups, 1)]
-        back, on = lang.say("steppers", "back"), lang.say("steppers", "next")
+        groups = [group.render(f"{self.name}-{n}", lang) for n, group in enumerate(self.groups, 1)]
+        back, on = lang.format_phrase("steppers", "back"), lang.format_phrase("steppers", "next")
+        choice = self.groups[-1].render_choice(0, lang)
         return (
             "".join(groups) + '<span class="stepper-buttons">'
             f'<button type="button" data-by="-1" aria-disabled="true">{back}</button>'
-            f'<span class="stepper-now" aria-hidden="true">{self.groups[-1].told(0, lang)}</span>'
+            f'<span class="stepper-now" aria-hidden="true">{choice}</span>'
             f'<button type="button" data-by="1" aria-disabled="false">{on}</button></span>'
             '<span class="unseen" role="status"></span>'
         )
@@ -154,27 +162,28 @@ class Slider(_Frames):
 
     label: Wording
 
-    def controls(self, lang: Language) -> str:
+    def render_controls(self, lang: Language) -> str:
         """The slider, between what it sets and where it stands."""
         first = self.frames[self.first]
+        label = _format_subscripts(lang.translate_label(self.label))
         return (
-            f'<label class="stepper-range"><span>{_subscripts(lang.label(self.label))}</span>'
+            f'<label class="stepper-range"><span>{label}</span>'
             '<span class="stepper-track">'
             f'<input type="range" min="0" max="{len(self.frames) - 1}" value="{self.first}" '
-            f'aria-valuetext="{escape(lang.label(first.says or first.label))}">'
-            f'<span class="stepper-ticks" aria-hidden="true">{self._ticks(lang)}</span>'
+            f'aria-valuetext="{escape(lang.translate_label(first.says or first.label))}">'
+            f'<span class="stepper-ticks" aria-hidden="true">{self._draw_ticks(lang)}</span>'
             "</span></label>"
             '<span class="stepper-now" aria-hidden="true">'
-            f"{_subscripts(lang.label(first.label))}</span>"
+            f"{_format_subscripts(lang.translate_label(first.label))}</span>"
         )
 
-    def _ticks(self, lang: Language) -> str:
+    def _draw_ticks(self, lang: Language) -> str:
         """A mark at each position; its value, where all of them are "name = value" and fit."""
-        labels = [lang.label(frame.label).rpartition(" = ") for frame in self.frames]
+        labels = [lang.translate_label(frame.label).rpartition(" = ") for frame in self.frames]
         last = max(1, len(labels) - 1)
         every = range(0)
         if all(name for name, _, _ in labels):
-            widths = [text_width(value, TICK) + BETWEEN for _, _, value in labels]
+            widths = [measure_text(value, TICK) + BETWEEN for _, _, value in labels]
             steps = (step for step in range(1, last + 1) if sum(widths[::step]) <= ROOM)
             every = range(0, len(labels), next(steps, last))
         return "".join(
@@ -205,14 +214,14 @@ def stepper(
     """
     for legend, choices in controls:
         for label in (legend, *choices):
-            checked_label(label)
+            check_label(label)
     if roles and len(roles) != len(controls[-1][1]):
         raise ValueError(f"roles must be of {len(controls[-1][1])} choices, got {len(roles)}")
-    made = tuple(tuple(checked_role(role) for role in of_choice) for of_choice in roles)
+    checked_roles = tuple(tuple(check_role(role) for role in of_choice) for of_choice in roles)
     values = [[str(i + 1) for i in range(len(choices))] for _, choices in controls]
     _check_places(frames, list(product(*values)))
     groups = [Group(legend, tuple(choices)) for legend, choices in controls]
-    groups[-1] = replace(groups[-1], roles=made)
+    groups[-1] = replace(groups[-1], roles=checked_roles)
     return Stepper(tuple(frames), 0, name, tuple(groups))
 
 
@@ -225,9 +234,9 @@ def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:
         start: the frame that shows first.
 
     Raises:
-        ValueError: frames at other places, a start that is no frame.
+        ValueError: frames at other places, a start that is not a frame.
     """
-    checked_label(label)
+    check_label(label)
     _check_places(frames, [(str(i),) for i in range(len(frames))])
     if not 0 <= start < len(frames):
         raise ValueError(f"start must be one of {len(frames)} frames, got {start}")
@@ -240,6 +249,6 @@ def _check_places(frames: Sequence[Frame], wanted: list[tuple[str, ...]]) -> Non
         raise ValueError(f"frames must be at {wanted}, got {got}")
 
 
-def _subscripts(text: str) -> str:
+def _format_subscripts(text: str) -> str:
     """Escaped; "d_k" gets its k as a subscript."""
     return re.sub(r"\b([^\W\d_])_([^\W_]+)", r"\1<sub>\2</sub>", escape(text, quote=False))

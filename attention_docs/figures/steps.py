@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from math import exp, isclose
 from typing import Any
 
-from attention_docs.figures.figure import Figure, Phrase, Wording, numbered, phrase
-from attention_docs.figures.matrix import Cell, Matrix, checked_matrix
-from attention_docs.figures.numbers import as_lists, fixed, shown, shown_vector
+from attention_docs.figures.figure import Figure, Phrase, Wording, make_phrase, numbered
+from attention_docs.figures.matrix import Cell, Matrix, check_matrix
+from attention_docs.figures.numbers import as_lists, format_fixed, format_value, format_vector
 from attention_docs.figures.rows import Part, Rows, Sheet
 from attention_docs.figures.steppers import Frame, stepper
 from attention_docs.text import number
@@ -46,21 +46,21 @@ class Tensors:
             for row in self.weights
             for weight, value in zip(row, self.values, strict=True)
         ]
-        _check("keys", self.keys, _product(self.inputs, w_key))
-        _check("queries", self.queries, _product(self.inputs, w_query))
-        _check("values", self.values, _product(self.inputs, w_value))
-        _check("scores", self.scores, _product(self.queries, turned))
-        _check("weights", self.weights, [[x / sum(row) for x in row] for row in powers])
-        _check("weighted", [row for block in self.weighted for row in block], weighted)
-        _check("outputs", self.outputs, _product(self.weights, self.values))
+        _check_tensor("keys", self.keys, _multiply(self.inputs, w_key))
+        _check_tensor("queries", self.queries, _multiply(self.inputs, w_query))
+        _check_tensor("values", self.values, _multiply(self.inputs, w_value))
+        _check_tensor("scores", self.scores, _multiply(self.queries, turned))
+        _check_tensor("weights", self.weights, [[x / sum(row) for x in row] for row in powers])
+        _check_tensor("weighted", [row for block in self.weighted for row in block], weighted)
+        _check_tensor("outputs", self.outputs, _multiply(self.weights, self.values))
 
 
-def _product(a: Numbers, b: Numbers) -> Numbers:
+def _multiply(a: Numbers, b: Numbers) -> Numbers:
     columns = list(zip(*b, strict=True))
     return [[sum(x * y for x, y in zip(row, col, strict=True)) for col in columns] for row in a]
 
 
-def _check(name: str, got: Numbers, wanted: Numbers) -> None:
+def _check_tensor(name: str, got: Numbers, wanted: Numbers) -> None:
     same = [len(row) for row in got] == [len(row) for row in wanted] and all(
         isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
         for one, other in zip(got, wanted, strict=True)
@@ -99,17 +99,17 @@ def eight_steps(
         ValueError: a tensor that does not follow from those before it.
     """
     w_key, w_query, w_value = map(as_lists, parameters)
-    given = (keys, queries, values, scores, weights, weighted, outputs)
-    tensors = Tensors(as_lists(inputs), (w_key, w_query, w_value), *map(as_lists, given))
+    computed = (keys, queries, values, scores, weights, weighted, outputs)
+    tensors = Tensors(as_lists(inputs), (w_key, w_query, w_value), *map(as_lists, computed))
     tensors.check()
     n = len(tensors.inputs)
     steps = [[step(tensors, i) for step in STEPS.values()] for i in range(n)]
     sheet = Sheet([step.rows for of_input in steps for step in of_input])
-    titles = [phrase("steps", title) for title in STEPS]
+    titles = [make_phrase("steps", title) for title in STEPS]
     frames = [
         Frame(
             (str(i + 1), str(k + 1)),
-            phrase("steps", "frame", input=i + 1, step=k + 1, title=titles[k]),
+            make_phrase("steps", "frame", input=i + 1, step=k + 1, title=titles[k]),
             (Rows(step.rows, sheet),),
             step.caption,
         )
@@ -117,7 +117,7 @@ def eight_steps(
         for k, step in enumerate(of_input)
     ]
     unnamed: list[Wording] = [None] * n
-    controls = ((phrase("steps", "inputs"), unnamed), (phrase("steps", "steps"), titles))
+    controls = ((make_phrase("steps", "inputs"), unnamed), (make_phrase("steps", "steps"), titles))
     return stepper("steps", controls, frames, [ROLES[title] for title in STEPS])
 
 
@@ -129,115 +129,129 @@ class Step:
     caption: Phrase
 
 
-def _input(t: Tensors, i: int) -> Step:
-    inputs = _matrix("inputs", "input", t.inputs, rows=numbered("input", len(t.inputs)))
-    row = shown_vector(t.inputs[i], INTEGER)
-    return Step([[Part(inputs, marked=[(i, None)])]], phrase("steps", "on_input", i=i + 1, row=row))
+def _show_input(t: Tensors, i: int) -> Step:
+    inputs = _make_part("inputs", "input", t.inputs, rows=numbered("input", len(t.inputs)))
+    row = format_vector(t.inputs[i], INTEGER)
+    return Step(
+        [[Part(inputs, marked=[(i, None)])]], make_phrase("steps", "on_input", i=i + 1, row=row)
+    )
 
 
-def _parameters(t: Tensors, i: int) -> Step:
+def _show_parameters(t: Tensors, i: int) -> Step:
     used: list[Cell] = [(j, None) for j, component in enumerate(t.inputs[i]) if component]
-    factors = [f"{shown(component, INTEGER)} ×" for component in t.inputs[i]]
+    factors = [f"{format_value(component, INTEGER)} ×" for component in t.inputs[i]]
     parts = [
-        Part(_matrix(name, "neutral", matrix, rows=None if k else factors), k, used)
+        Part(_make_part(name, "neutral", matrix, rows=None if k else factors), k, used)
         for k, (name, matrix) in enumerate(zip(NAMES, t.parameters, strict=True))
     ]
-    row = shown_vector(t.inputs[i], INTEGER)
-    return Step([parts], phrase("steps", "on_parameters", i=i + 1, row=row))
+    row = format_vector(t.inputs[i], INTEGER)
+    return Step([parts], make_phrase("steps", "on_parameters", i=i + 1, row=row))
 
 
-def _projected(t: Tensors, i: int) -> Step:
-    made = {"key": t.keys[i], "query": t.queries[i], "value": t.values[i]}
-    matrices = [_matrix(f"{name} {i + 1}", name, [row]) for name, row in made.items()]
-    source = Part(_matrix(f"input {i + 1}", "input", [t.inputs[i]]))
+def _show_projections(t: Tensors, i: int) -> Step:
+    projections = {"key": t.keys[i], "query": t.queries[i], "value": t.values[i]}
+    matrices = [_make_part(f"{name} {i + 1}", name, [row]) for name, row in projections.items()]
+    source = Part(_make_part(f"input {i + 1}", "input", [t.inputs[i]]))
     arrows = [
         Part(f"↓ × {name}", turn, over=matrix)
         for turn, (name, matrix) in enumerate(zip(NAMES, matrices, strict=True), start=1)
     ]
     parts = [Part(matrix, turn) for turn, matrix in enumerate(matrices, start=1)]
-    vectors = {name: shown_vector(row, INTEGER) for name, row in made.items()}
-    return Step([[source], arrows, parts], phrase("steps", "on_projected", i=i + 1, **vectors))
+    vectors = {name: format_vector(row, INTEGER) for name, row in projections.items()}
+    return Step([[source], arrows, parts], make_phrase("steps", "on_projected", i=i + 1, **vectors))
 
 
-def _scored(t: Tensors, i: int) -> Step:
+def _show_scores(t: Tensors, i: int) -> Step:
     query, columns = t.queries[i], [f"k_{j + 1}" for j in range(len(t.keys))]
     turned = [list(column) for column in zip(*t.keys, strict=True)]
     parts = [
-        Part(_matrix(f"query {i + 1}", "query", [query])),
+        Part(_make_part(f"query {i + 1}", "query", [query])),
         Part("×"),
-        Part(_matrix("Kᵀ", "key", turned, columns=columns)),
+        Part(_make_part("Kᵀ", "key", turned, columns=columns)),
         Part("="),
-        Part(_matrix("scores", "score", [t.scores[i]], columns=columns), len(t.keys) + 1),
+        Part(_make_part("scores", "score", [t.scores[i]], columns=columns), len(t.keys) + 1),
     ]
     lines = []
     for j, key in enumerate(t.keys):
         terms = [
-            f"{shown(a, INTEGER)} × {shown(b, INTEGER)}" for a, b in zip(query, key, strict=True)
+            f"{format_value(a, INTEGER)} × {format_value(b, INTEGER)}"
+            for a, b in zip(query, key, strict=True)
         ]
-        dot = f"q_{i + 1} · k_{j + 1} = {' + '.join(terms)} = {shown(t.scores[i][j], INTEGER)}"
-        lines.append([Part(dot, j + 1, told=phrase("sentences", "sentence", text=dot))])
-    scores = shown_vector(t.scores[i], INTEGER)
-    return Step([parts, *lines], phrase("steps", "on_scored", i=i + 1, scores=scores))
+        dot = (
+            f"q_{i + 1} · k_{j + 1} = {' + '.join(terms)} = {format_value(t.scores[i][j], INTEGER)}"
+        )
+        lines.append([Part(dot, j + 1, sentence=make_phrase("sentences", "sentence", text=dot))])
+    scores = format_vector(t.scores[i], INTEGER)
+    return Step([parts, *lines], make_phrase("steps", "on_scored", i=i + 1, scores=scores))
 
 
-def _softmax(t: Tensors, i: int) -> Step:
+def _show_softmax(t: Tensors, i: int) -> Step:
     powers = [exp(score) for score in t.scores[i]]
     total = number(sum(powers), DECIMALS)
-    divided, told = (phrase("steps", key, total=total) for key in ("divided", "divided_told"))
+    divided, sentence = (
+        make_phrase("steps", key, total=total) for key in ("divided", "divided_told")
+    )
     keys = numbered("key", len(t.keys))
-    shares = [fixed(share, 4) for share in t.weights[i]]
+    shares = [format_fixed(share, 4) for share in t.weights[i]]
     rows = [
-        [Part(_matrix("scores", "score", [t.scores[i]], columns=keys))],
-        [Part(phrase("steps", "exponential"), 1)],
-        [Part(_matrix(phrase("steps", "powers"), "neutral", [powers], DECIMALS), 1)],
-        [Part(divided, 2, told=told)],
-        [Part(replace(_matrix("weights", "weight", [t.weights[i]], DECIMALS), texts=[shares]), 2)],
+        [Part(_make_part("scores", "score", [t.scores[i]], columns=keys))],
+        [Part(make_phrase("steps", "exponential"), 1)],
+        [Part(_make_part(make_phrase("steps", "powers"), "neutral", [powers], DECIMALS), 1)],
+        [Part(divided, 2, sentence=sentence)],
+        [
+            Part(
+                replace(_make_part("weights", "weight", [t.weights[i]], DECIMALS), texts=[shares]),
+                2,
+            )
+        ],
     ]
     weights = f"[{', '.join(shares)}]"
-    return Step(rows, phrase("steps", "on_softmax", i=i + 1, weights=weights))
+    return Step(rows, make_phrase("steps", "on_softmax", i=i + 1, weights=weights))
 
 
-def _weighted(t: Tensors, i: int) -> Step:
+def _show_weighted_values(t: Tensors, i: int) -> Step:
     parts = [
-        Part(_matrix("weights", "weight", [[one] for one in t.weights[i]], DECIMALS)),
+        Part(_make_part("weights", "weight", [[one] for one in t.weights[i]], DECIMALS)),
         Part("×"),
-        Part(_matrix("values", "value", t.values)),
+        Part(_make_part("values", "value", t.values)),
         Part("="),
-        Part(_matrix("weighted values", "weighted-value", t.weighted[i], DECIMALS), 1),
+        Part(_make_part("weighted values", "weighted-value", t.weighted[i], DECIMALS), 1),
     ]
     largest = max(t.weights[i])
     most = [j + 1 for j, one in enumerate(t.weights[i]) if isclose(one, largest, rel_tol=1e-9)]
     share = number(largest, DECIMALS)
-    which = tuple(phrase("steps", "value" if k else "value_first", j=j) for k, j in enumerate(most))
-    caption = phrase("steps", "on_weighted", n=len(most), values=which, share=share)
+    which = tuple(
+        make_phrase("steps", "value" if k else "value_first", j=j) for k, j in enumerate(most)
+    )
+    caption = make_phrase("steps", "on_weighted", n=len(most), values=which, share=share)
     return Step([parts], caption)
 
 
-def _summed(t: Tensors, i: int) -> Step:
+def _show_sum(t: Tensors, i: int) -> Step:
     rows = [
-        [Part(_matrix("weighted values", "weighted-value", t.weighted[i], DECIMALS))],
-        [Part(phrase("steps", "sum_down"), 1)],
-        [Part(_matrix(f"output {i + 1}", "output", [t.outputs[i]], DECIMALS), 1)],
+        [Part(_make_part("weighted values", "weighted-value", t.weighted[i], DECIMALS))],
+        [Part(make_phrase("steps", "sum_down"), 1)],
+        [Part(_make_part(f"output {i + 1}", "output", [t.outputs[i]], DECIMALS), 1)],
     ]
-    output = shown_vector(t.outputs[i], DECIMALS)
-    return Step(rows, phrase("steps", "on_summed", i=i + 1, output=output))
+    output = format_vector(t.outputs[i], DECIMALS)
+    return Step(rows, make_phrase("steps", "on_summed", i=i + 1, output=output))
 
 
-def _repeated(t: Tensors, i: int) -> Step:
-    made = [("weights", "weight", t.weights), ("outputs", "output", t.outputs)]
+def _show_all(t: Tensors, i: int) -> Step:
+    tensors = [("weights", "weight", t.weights), ("outputs", "output", t.outputs)]
     parts = [
-        Part(checked_matrix(matrix, role, DECIMALS, name, done=i + 1), k, [(i, None)])
-        for k, (name, role, matrix) in enumerate(made)
+        Part(check_matrix(matrix, role, DECIMALS, name, done=i + 1), k, [(i, None)])
+        for k, (name, role, matrix) in enumerate(tensors)
     ]
     left = tuple(str(j + 1) for j in range(i + 1, len(t.outputs)))
     if left:
-        caption = phrase("steps", "on_repeated", i=i + 1, n=len(left), left=left)
+        caption = make_phrase("steps", "on_repeated", i=i + 1, n=len(left), left=left)
     else:
-        caption = phrase("steps", "on_finished", n=i + 1)
+        caption = make_phrase("steps", "on_finished", n=i + 1)
     return Step([parts], caption)
 
 
-def _matrix(
+def _make_part(
     name: Wording,
     role: str,
     matrix: Numbers,
@@ -245,18 +259,18 @@ def _matrix(
     rows: Sequence[Wording] | None = None,
     columns: Sequence[Wording] | None = None,
 ) -> Matrix:
-    return checked_matrix(matrix, role, spec, name, rows, columns)
+    return check_matrix(matrix, role, spec, name, rows, columns)
 
 
 STEPS: dict[str, Callable[[Tensors, int], Step]] = {
-    "input": _input,
-    "parameters": _parameters,
-    "projected": _projected,
-    "scored": _scored,
-    "softmax": _softmax,
-    "weighted": _weighted,
-    "summed": _summed,
-    "repeated": _repeated,
+    "input": _show_input,
+    "parameters": _show_parameters,
+    "projected": _show_projections,
+    "scored": _show_scores,
+    "softmax": _show_softmax,
+    "weighted": _show_weighted_values,
+    "summed": _show_sum,
+    "repeated": _show_all,
 }
 """The name of each step in `[figures.steps]`, and what it shows."""
 

@@ -14,14 +14,14 @@ TEXT, LABEL = 15, 14  # font sizes: of a number in a cell or a line of text, of 
 INK = "currentColor"
 
 
-def colour(name: str) -> str:
+def css_colour(name: str) -> str:
     """The CSS colour of a name in `colours.NAMES`; KeyError for any other name."""
     if name not in NAMES:
         raise KeyError(name)
     return f"var(--{name})"
 
 
-def checked_role(role: str) -> str:
+def check_role(role: str) -> str:
     """The role, or ValueError."""
     if role not in ROLES:
         raise ValueError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
@@ -29,11 +29,11 @@ def checked_role(role: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def decimal(number: float) -> str:
+def format_decimal(number: float) -> str:
     """A number in SVG units, rounded to 1/100.
 
     Examples:
-        >>> decimal(12.3456), decimal(-0.001), decimal(300.0)
+        >>> format_decimal(12.3456), format_decimal(-0.001), format_decimal(300.0)
         ('12.35', '0', '300')
     """
     return f"{round(number, 2) + 0.0:.7g}"
@@ -47,7 +47,7 @@ def outline(*parts: str | float) -> str:
         >>> outline("M", 1.5, 2, "h", 3.004, "z")
         'M1.5 2h3z'
     """
-    texts = [part if isinstance(part, str) else decimal(part) for part in parts]
+    texts = [part if isinstance(part, str) else format_decimal(part) for part in parts]
     return re.sub(r" ?([A-Za-z]) ?", r"\1", " ".join(texts))
 
 
@@ -75,7 +75,7 @@ def element(name: str, body: str = "", /, **attributes: str | float | None) -> s
         '<path d="M0 0h9" stroke-width="0.5"/>'
     """
     texts = "".join(
-        f' {key.replace("_", "-")}="{one if isinstance(one, str) else decimal(one)}"'
+        f' {key.replace("_", "-")}="{one if isinstance(one, str) else format_decimal(one)}"'
         for key, one in attributes.items()
         if one is not None
     )
@@ -98,12 +98,18 @@ def text(
     """A line of text, or nothing for an empty label."""
     weight = "600" if bold else None
     return label and element(
-        "text", markup(label), x=x, y=y, font_size=size, text_anchor=anchor, font_weight=weight
+        "text",
+        escape_label(label),
+        x=x,
+        y=y,
+        font_size=size,
+        text_anchor=anchor,
+        font_weight=weight,
     )
 
 
 @lru_cache(maxsize=2048)
-def markup(label: str) -> str:
+def escape_label(label: str) -> str:
     """Escape a label for SVG; "d_k" gets its k as a subscript."""
     return re.sub(
         r"\b([^\W\d_])_([^\W_]+)(.?)",
@@ -113,22 +119,22 @@ def markup(label: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def text_width(label: str, size: float = LABEL) -> float:
+def measure_text(label: str, size: float = LABEL) -> float:
     """A generous guess at the width of a text: a Chinese character is a square."""
     return size * sum(1.0 if ord(c) >= 0x2E80 else 0.6 for c in label)
 
 
-def widest(labels: Iterable[str], size: float = LABEL) -> float:
+def measure_widest(labels: Iterable[str], size: float = LABEL) -> float:
     """The width of the widest of some labels."""
-    return max((text_width(label, size) for label in labels), default=0.0)
+    return max((measure_text(label, size) for label in labels), default=0.0)
 
 
-def wrapped(label: str, width: float, size: float = LABEL) -> list[str]:
+def wrap_label(label: str, width: float, size: float = LABEL) -> list[str]:
     """A label in lines: broken at spaces, and between Chinese characters."""
     lines = [""]
     for i, character in enumerate(label):
         lines[-1] += character
-        if text_width(lines[-1], size) > width and i + 1 < len(label):
+        if measure_text(lines[-1], size) > width and i + 1 < len(label):
             line = lines[-1]
             cut = line.rfind(" ") + 1 or (len(line) if ord(line[-1]) >= 0x2E80 else 0)
             if cut:
@@ -136,12 +142,12 @@ def wrapped(label: str, width: float, size: float = LABEL) -> list[str]:
     return [line for line in lines if line]
 
 
-def document(width: float, height: float, body: str, largest: float | None, alt: str) -> str:
+def svg_document(width: float, height: float, body: str, largest: float | None, alt: str) -> str:
     """The SVG element around a body; it shrinks to 3/4 and then its box scrolls."""
     width = round(width, 2)  # Python 3.12 adds floats in another way: half a pixel is a tie
     style = (
         f"width:100%;max-width:{(largest or width):.0f}px;min-width:{0.75 * width:.0f}px;"
-        f"color:{colour('figure-ink')};background:{colour('figure-page')};"
+        f"color:{css_colour('figure-ink')};background:{css_colour('figure-page')};"
         "font-family:var(--figure-font,sans-serif);font-style:normal"
     )
     return (

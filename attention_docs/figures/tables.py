@@ -9,8 +9,8 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from attention_docs.figures.figure import Figure, Language, Wording, checked_label
-from attention_docs.figures.numbers import as_lists, shown, shown_vector
+from attention_docs.figures.figure import Figure, Language, Wording, check_label
+from attention_docs.figures.numbers import as_lists, format_value, format_vector
 
 Cell = Wording | bool
 CARDS = 3  # a table with more columns becomes cards on a narrow screen
@@ -26,48 +26,53 @@ class Table(Figure):
     numeric: tuple[bool, ...]
     name: Wording
 
-    def show(self, lang: Language) -> str:
+    def render(self, lang: Language) -> str:
         """An HTML table; every cell knows its column, for screens that are too narrow for rows."""
         head, *rows = self.cells(lang)
         indexed = self.index is not None
-        titles = "".join(map(_head, head, self._numeric))
-        body = "".join(f"<tr>{self._row(row, head, indexed)}</tr>" for row in rows)
+        titles = "".join(map(_render_head, head, self._find_numeric_columns))
+        body = "".join(f"<tr>{self._render_row(row, head, indexed)}</tr>" for row in rows)
         kind = "data-table as-cards" if len(head) > CARDS else "data-table"
-        name = lang.label(self.name)
-        caption = f"<caption>{_html(name)}</caption>" if name else ""
+        name = lang.translate_label(self.name)
+        caption = f"<caption>{_render_label(name)}</caption>" if name else ""
         head_and_body = f"<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
         return f'<table class="{kind}">{caption}{head_and_body}</table>'
 
-    def _row(self, row: Sequence[str], head: Sequence[str], indexed: bool) -> str:
-        cells = [f'<th scope="row">{_html(row[0])}</th>'] if indexed else []
-        columns = zip(head, row, self._numeric, strict=True)
+    def _render_row(self, row: Sequence[str], head: Sequence[str], indexed: bool) -> str:
+        cells = [f'<th scope="row">{_render_label(row[0])}</th>'] if indexed else []
+        columns = zip(head, row, self._find_numeric_columns, strict=True)
         for title, cell, is_number in list(columns)[len(cells) :]:
             kind = ' class="number"' if is_number else ""
-            cells.append(f'<td{kind} data-column="{escape(title)}">{_html(cell)}</td>')
+            cells.append(f'<td{kind} data-column="{escape(title)}">{_render_label(cell)}</td>')
         return "".join(cells)
 
     @property
-    def _numeric(self) -> tuple[bool, ...]:
-        """Which columns hold numbers; names of rows are none."""
+    def _find_numeric_columns(self) -> tuple[bool, ...]:
+        """Which columns hold numbers; row names do not count."""
         return self.numeric if self.index is None else (False, *self.numeric)
 
     def cells(self, lang: str | Language) -> tuple[tuple[str, ...], ...]:
         """The names of the columns, then the rows, as text."""
-        own = Language.of(lang)
-        names = tuple(own.label(title) for title in self.columns)
-        rows = [tuple(_cell(cell, own) for cell in row) for row in self.rows]
+        own = Language.get(lang)
+        names = tuple(own.translate_label(title) for title in self.columns)
+        rows = [tuple(_translate_cell(cell, own) for cell in row) for row in self.rows]
         if self.index is None:
             return (names, *rows)
-        labels = [own.label(label) for label in self.index]
+        labels = [own.translate_label(label) for label in self.index]
         found = [(label, *row) for label, row in zip(labels, rows, strict=True)]
         return (("", *names), *found)
 
-    def tell(self, lang: Language) -> str:
+    def describe(self, lang: Language) -> str:
         """The table as aligned text; numbers stand to the right."""
         rows = self.cells(lang)
-        widths = [max(_columns(cell) for cell in column) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(_aligned, row, widths, self._numeric)).rstrip() for row in rows]
-        return "\n".join([lang.label(self.name), *lines] if self.name else lines)
+        widths = [
+            max(_count_columns(cell) for cell in column) for column in zip(*rows, strict=True)
+        ]
+        lines = [
+            "  ".join(map(_align_cell, row, widths, self._find_numeric_columns)).rstrip()
+            for row in rows
+        ]
+        return "\n".join([lang.translate_label(self.name), *lines] if self.name else lines)
 
 
 def table(
@@ -103,7 +108,7 @@ def table(
         a  ✓           [1.00, 0.25]
     """
     nested = [list(row) for row in as_lists(rows)]
-    titles = tuple(map(checked_label, columns))
+    titles = tuple(map(check_label, columns))
     specs = [spec] * len(titles) if isinstance(spec, str) else list(spec)
     if not nested or not titles:
         raise ValueError(f"a table must have rows and columns, got {len(nested)} and {len(titles)}")
@@ -116,10 +121,10 @@ def table(
         raise ValueError(f"index must name {len(nested)} rows, got {len(index)}")
     return Table(
         titles,
-        None if index is None else tuple(map(checked_label, index)),
-        tuple(tuple(map(_formatted, row, specs)) for row in nested),
+        None if index is None else tuple(map(check_label, index)),
+        tuple(tuple(map(_format_cell, row, specs)) for row in nested),
         tuple(all(_is_number(row[i]) for row in nested) for i in range(len(titles))),
-        checked_label(name),
+        check_label(name),
     )
 
 
@@ -128,42 +133,42 @@ def _is_number(value: Any) -> bool:
     return value is None or numeric
 
 
-def _formatted(value: Any, spec: str) -> Cell:
+def _format_cell(value: Any, spec: str) -> Cell:
     """A cell as text; labels and truth values wait for the language."""
     if isinstance(value, bool):
         return value
     if value is None or isinstance(value, str):
-        return checked_label(value)
+        return check_label(value)
     if isinstance(value, list | tuple):
-        return shown_vector(value, spec)
+        return format_vector(value, spec)
     if isinstance(value, float) and not spec:
         raise TypeError(f'a float in a table needs a format, such as spec=".4f", got {value!r}')
-    return shown(value, spec or "d")
+    return format_value(value, spec or "d")
 
 
-def _cell(cell: Cell, lang: Language) -> str:
+def _translate_cell(cell: Cell, lang: Language) -> str:
     if isinstance(cell, bool):
         return "✓" if cell else "✗"
-    return lang.label(cell)
+    return lang.translate_label(cell)
 
 
-def _head(title: str, numeric: bool) -> str:
+def _render_head(title: str, numeric: bool) -> str:
     if not title:
         return "<td></td>"
     kind = ' class="number"' if numeric else ""
-    return f'<th scope="col"{kind}>{_html(title)}</th>'
+    return f'<th scope="col"{kind}>{_render_label(title)}</th>'
 
 
-def _html(label: str) -> str:
+def _render_label(label: str) -> str:
     """A label as HTML; "d_k" gets its k as a subscript."""
     return re.sub(r"\b([^\W\d_])_([^\W_]+)", r"\1<sub>\2</sub>", escape(label, quote=False))
 
 
-def _columns(cell: str) -> int:
+def _count_columns(cell: str) -> int:
     """How many columns of a terminal a text takes: a Chinese character takes two."""
     return sum(2 if ord(character) >= 0x2E80 else 1 for character in cell)
 
 
-def _aligned(cell: str, width: int, numeric: bool) -> str:
-    space = " " * (width - _columns(cell))
+def _align_cell(cell: str, width: int, numeric: bool) -> str:
+    space = " " * (width - _count_columns(cell))
     return space + cell if numeric else cell + space

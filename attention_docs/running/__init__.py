@@ -1,1 +1,1 @@
-"""How the code of a page runs: in a build, in a reader's browser, and where a site is verified."""
+"""Run the code of a page: in a build, in a reader's browser, and when a site is verified."""

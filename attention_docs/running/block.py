@@ -1,4 +1,4 @@
-"""How a block runs: the same code for the build and for a reader's browser.
+"""Run a block: the same code for the build and for a reader's browser.
 
 The code is compiled under its listing's name and line numbers, so a traceback shows real lines.
 Whatever is rounded for the reader is watched: a digit that a tiny change would alter is reported.
@@ -17,10 +17,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from attention_docs.locales import Locale
 from attention_docs.running.result import Check, Code, Drawing, File, Result
-from attention_docs.running.watch import Observe, Printed, Watch, refuse_floats
+from attention_docs.running.watch import FormatStringTransformer, PrintedTexts, Watch, refuse_floats
 from attention_docs.text import TextFile, check_observers, observers, text
-from attention_docs.words import Words
 
 if TYPE_CHECKING:
     from attention_docs.figures.figure import Language
@@ -30,7 +30,7 @@ PROVIDED = ("print", "__formatted__")
 """Names that every block finds, and that each run sets anew."""
 
 
-class Running:
+class BlockRunner:
     """The blocks of a page, one after another, in one namespace."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Running:
             lang: Language(
                 lang,
                 (strings or {}).get(lang),
-                Words(locales[lang], lang) if locales and lang in locales else None,
+                Locale(locales[lang], lang) if locales and lang in locales else None,
             )
             for lang in languages
         }
@@ -65,10 +65,10 @@ class Running:
         self.namespace: dict[str, Any] = module.__dict__
 
     def run(self, block: Sequence[Code], *, draws: bool = True) -> Result:
-        """Run a block: what it printed and drew, or what stopped it."""
-        watch = self._watch(Watch(self.live))
-        printed = Printed(self.languages)
-        self.namespace.update(print=watch.printing(printed), __formatted__=watch.format_string)
+        """Run a block; return what it printed and drew, or the error that stopped it."""
+        watch = self._install_watch(Watch(self.live))
+        printed = PrintedTexts(self.languages)
+        self.namespace.update(print=watch.make_print(printed), __formatted__=watch.format_string)
         figure: dict[str, Drawing] = {}
         files: tuple[File, ...] = ()
         known = list(self.namespace.values())
@@ -80,10 +80,10 @@ class Running:
                     shown = _run_section(code, self.namespace)
             self.shown = shown if hasattr(shown, "svg") and hasattr(shown, "alt") else None
             if draws:
-                figure = self.drawn(self.shown)
-            files = self._files(known)
+                figure = self.draw_figure(self.shown)
+            files = self._find_files(known)
         except BaseException as raised:
-            error = describe(raised)
+            error = describe_error(raised)
         finally:
             check_observers.clear()
         texts = printed.texts
@@ -93,19 +93,22 @@ class Running:
             translations={lang: other for lang, other in texts.items() if other != text},
             figure=figure,
             files=files,
-            checks=self._translated_checks(watch.checks),
+            checks=self._translate_checks(watch.checks),
             error=error,
             fragile=tuple(watch.fragile),
-            untranslated=self._untranslated(),
+            untranslated=self._collect_untranslated(),
         )
 
-    def _translated_checks(self, checks: Sequence[tuple[str, bool]]) -> tuple[Check, ...]:
+    def _translate_checks(self, checks: Sequence[tuple[str, bool]]) -> tuple[Check, ...]:
         return tuple(
-            Check({lang: own.label(said) for lang, own in self.languages.items()}, holds)
-            for said, holds in checks
+            Check(
+                {lang: own.translate_label(statement) for lang, own in self.languages.items()},
+                holds,
+            )
+            for statement, holds in checks
         )
 
-    def _untranslated(self) -> tuple[tuple[str, str], ...]:
+    def _collect_untranslated(self) -> tuple[tuple[str, str], ...]:
         """The strings that had no translation, by language; each is named once."""
         found = []
         for lang, own in self.languages.items():
@@ -113,7 +116,7 @@ class Running:
             own.translator.untranslated.clear()
         return tuple(found)
 
-    def _files(self, known: list[Any]) -> tuple[File, ...]:
+    def _find_files(self, known: list[Any]) -> tuple[File, ...]:
         """The texts for the reader that were not there before."""
         return tuple(
             File(one.name, one.text, variable)
@@ -121,14 +124,14 @@ class Running:
             if isinstance(one, TextFile) and not any(one is old for old in known)
         )
 
-    def evaluated(self, result: Result, values: Sequence[tuple[str, str]]) -> Result:
+    def add_values(self, result: Result, values: Sequence[tuple[str, str]]) -> Result:
         """The result with the inline values that follow its block."""
-        watch = self._watch(Watch(self.live, list(result.fragile)))
-        shown, errors = _evaluated(values, self.namespace)
+        watch = self._install_watch(Watch(self.live, list(result.fragile)))
+        shown, errors = _evaluate_values(values, self.namespace)
         translated = {
             lang: changed
             for lang, own in self.languages.items()
-            if lang != self.first and (changed := _translated_values(shown, own))
+            if lang != self.first and (changed := _translate_values(shown, own))
         }
         return replace(
             result,
@@ -136,21 +139,21 @@ class Running:
             translated_values=translated,
             value_errors=errors,
             fragile=tuple(watch.fragile),
-            untranslated=(*result.untranslated, *self._untranslated()),
+            untranslated=(*result.untranslated, *self._collect_untranslated()),
         )
 
-    def drawn(self, shown: Any) -> dict[str, Drawing]:
+    def draw_figure(self, shown: Any) -> dict[str, Drawing]:
         """A figure in each language; its text is a part of the drawing too."""
         if shown is None:
             return {}
-        return {lang: self._drawing(shown, own) for lang, own in self.languages.items()}
+        return {lang: self._draw_in_language(shown, own) for lang, own in self.languages.items()}
 
-    def _drawing(self, shown: Any, lang: Language) -> Drawing:
+    def _draw_in_language(self, shown: Any, lang: Language) -> Drawing:
         cells = shown.cells(lang) if hasattr(shown, "cells") else ()
         alt = "" if self.live and not cells else shown.alt(lang)
         return Drawing(shown.svg(lang), alt, cells)
 
-    def _watch(self, watch: Watch) -> Watch:
+    def _install_watch(self, watch: Watch) -> Watch:
         observers[:] = [] if self.live else [watch.observe]
         check_observers[:] = [watch.observe_check]
         return watch
@@ -159,17 +162,17 @@ class Running:
 def _run_section(code: Code, namespace: dict[str, Any]) -> Any:
     """Execute a section; the value of its last line where that is an expression."""
     linecache.checkcache(code.listing)
-    statements, last = _compiled(code)
+    statements, last = _compile_section(code)
     exec(statements, namespace)
     return eval(last, namespace) if last else None
 
 
 @lru_cache(maxsize=256)  # a reader who turns a knob runs the same blocks again and again
-def _compiled(code: Code) -> tuple[types.CodeType, types.CodeType | None]:
+def _compile_section(code: Code) -> tuple[types.CodeType, types.CodeType | None]:
     """A section, and its last line apart where that is an expression."""
     # Blank lines in front give every statement the line number that it has in the listing.
     tree = ast.parse("\n" * (code.first_line - 1) + code.code, code.listing)
-    tree = ast.fix_missing_locations(Observe().visit(tree))
+    tree = ast.fix_missing_locations(FormatStringTransformer().visit(tree))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     statements = compile(tree, code.listing, "exec")
     if last is None:
@@ -179,11 +182,11 @@ def _compiled(code: Code) -> tuple[types.CodeType, types.CodeType | None]:
 
 
 @lru_cache(maxsize=1024)
-def _expression(expression: str) -> types.CodeType:
+def _compile_expression(expression: str) -> types.CodeType:
     return compile(expression, "<inline value>", "eval")
 
 
-def _translated_values(
+def _translate_values(
     values: Mapping[tuple[str, str], str], lang: Language
 ) -> dict[tuple[str, str], str]:
     """The inline values that are strings of the listing, where they read otherwise."""
@@ -191,23 +194,23 @@ def _translated_values(
     return {formatted: text for formatted, text in texts.items() if text != values[formatted]}
 
 
-def _evaluated(
+def _evaluate_values(
     values: Sequence[tuple[str, str]], namespace: dict[str, Any]
 ) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
     """Inline values as text, and what went wrong, by expression and format."""
     shown, errors = {}, {}
     for expression, spec in values:
         try:
-            value = eval(_expression(expression), namespace)
+            value = eval(_compile_expression(expression), namespace)
             if not spec:
                 refuse_floats(value)
-            shown[expression, spec] = text(value, spec) if spec else _as_text(value)
+            shown[expression, spec] = text(value, spec) if spec else _format_unspecified(value)
         except BaseException as error:
-            errors[expression, spec] = describe(error)
+            errors[expression, spec] = describe_error(error)
     return shown, errors
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """The error in one line, then the traceback from the listing inwards."""
     frames = [
         frame
@@ -218,6 +221,6 @@ def describe(error: BaseException) -> str:
     return head + "\n" + "".join(traceback.format_list(frames)).rstrip()
 
 
-def _as_text(value: Any) -> str:
+def _format_unspecified(value: Any) -> str:
     """A value without a format; a string keeps the template that it was made of."""
     return value if isinstance(value, str) else str(value)

@@ -1,4 +1,4 @@
-"""What a piece of code imports, and which blocks of a page need torch.
+"""Find what a piece of code imports, and which blocks of a page need torch.
 
 It is read from the syntax, so nothing is run and torch is never loaded to find out.
 """
@@ -11,25 +11,27 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import zip_longest
 
-from attention_docs.running.names import names_of
+from attention_docs.running.names import find_names
 
 INNER = re.compile(r"\b(?:import|from) torch\b")
 HEAVY = ("torch", "attention_docs.nn")
 
-_names = lru_cache(maxsize=2048)(names_of)  # the same code stands on the pages of all languages
+_find_names = lru_cache(maxsize=2048)(
+    find_names
+)  # the same code stands on the pages of all languages
 
 
 @lru_cache(maxsize=8192)
-def imported(code: str, module: str = "") -> frozenset[str]:
+def find_imports(code: str, module: str = "") -> frozenset[str]:
     """Dotted names that the code may import; `module` is where relative imports start."""
     names: set[str] = set()
     if "import" not in code:  # most blocks: nothing to parse
         return frozenset()
     try:
         tree = ast.parse(code)
-    except SyntaxError:  # told where the code runs, with its file and line
+    except SyntaxError:  # reported where the code runs, with its file and line
         return frozenset()
-    for node in _statements(tree.body):
+    for node in _walk_statements(tree.body):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -43,33 +45,33 @@ def imported(code: str, module: str = "") -> frozenset[str]:
     return frozenset(names)
 
 
-def _statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def _walk_statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """All statements, at any depth; expressions, of which there are far more, import nothing."""
     for node in nodes:
         yield node
         for part in ("body", "orelse", "finalbody", "handlers", "cases"):
             inner = getattr(node, part, ())
-            yield from _statements(inner if isinstance(inner, list) else ())
+            yield from _walk_statements(inner if isinstance(inner, list) else ())
 
 
-def with_torch(codes: Iterable[str], files: Iterable[Collection[str]] = ()) -> list[bool]:
+def find_torch_blocks(codes: Iterable[str], files: Iterable[Collection[str]] = ()) -> list[bool]:
     r"""Which blocks need torch: they import it, or use a name that only such a block has set.
 
     What a block publishes as a file is there without it: `files` are the names of each block.
 
     Examples:
-        >>> with_torch(["import torch", "x = 1", "y = torch.ones(x)", "print(y)", "print(x)"])
+        >>> find_torch_blocks(["import torch", "x = 1", "y = torch.ones(x)", "y", "x"])
         [True, False, True, True, False]
-        >>> with_torch(["import torch; y = z = 1", "print(y)", "print(z)"], [{"y"}])
+        >>> find_torch_blocks(["import torch; y = z = 1", "print(y)", "print(z)"], [{"y"}])
         [True, False, True]
-        >>> with_torch(["import torch\nx = 0", "for x in [1, 2]:\n    print(x)", "print(x)"])
+        >>> find_torch_blocks(["import torch\nx = 0", "for x in [1, 2]:\n    print(x)", "print(x)"])
         [True, False, False]
     """
     tainted: set[str] = set()
     found = []
     for code, published in zip_longest(codes, files, fillvalue=""):
-        names = imported(code)
-        used, bound = _names(code)
+        names = find_imports(code)
+        used, bound = _find_names(code)
         heavy = any(name.startswith(HEAVY) for name in names) or bool(used & tainted)
         heavy = heavy or bool(INNER.search(code))  # handed to `exec`
         tainted = tainted | bound if heavy else tainted - bound

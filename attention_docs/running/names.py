@@ -1,4 +1,4 @@
-"""Which names a piece of code takes from outside, and which it sets, read from its syntax."""
+"""Find the names that a piece of code reads from outside, and those that it sets."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Iterable
 from typing import TypeGuard
 
 
-def names_of(code: str, sure: bool = False) -> tuple[set[str], set[str]]:
+def find_names(code: str, sure: bool = False) -> tuple[set[str], set[str]]:
     r"""The names that code uses before it sets them itself, and those that it sets.
 
     Of branches and loops all are taken; where it must be `sure`, none: what they set may be unset.
 
     Examples:
-        >>> used, bound = names_of("for x in y:\n    z = x\nprint(z)")
+        >>> used, bound = find_names("for x in y:\n    z = x\nprint(z)")
         >>> sorted(used), sorted(bound)
         (['print', 'y'], ['x', 'z'])
-        >>> used, bound = names_of("for x in y:\n    z = x\nprint(z)", sure=True)
+        >>> used, bound = find_names("for x in y:\n    z = x\nprint(z)", sure=True)
         >>> sorted(used), sorted(bound)
         (['print', 'y', 'z'], [])
     """
-    reading = Reading(sure=sure)
+    reading = NameReader(sure=sure)
     try:
-        reading.all(ast.parse(code).body)
-    except SyntaxError:  # told where the code runs
+        reading.read_all(ast.parse(code).body)
+    except SyntaxError:  # reported where the code runs
         return set(), set()
     return reading.used, reading.bound
 
 
-class Reading(ast.NodeVisitor):
+class NameReader(ast.NodeVisitor):
     """Follows code in the order in which it runs."""
 
     def __init__(self, bound: Iterable[str] = (), *, sure: bool = False) -> None:
@@ -36,16 +36,16 @@ class Reading(ast.NodeVisitor):
         self.bound = set(bound)
         self.sure = sure
 
-    def all(self, nodes: Iterable[ast.AST | None]) -> None:
+    def read_all(self, nodes: Iterable[ast.AST | None]) -> None:
         """One after another."""
         for node in nodes:
             if node is not None:
                 self.visit(node)
 
-    def inner(self, nodes: Iterable[ast.AST | None], names: Iterable[str] = ()) -> None:
+    def read_inner_scope(self, nodes: Iterable[ast.AST | None], names: Iterable[str] = ()) -> None:
         """What has names of its own: of the others it uses, those that are not set yet count."""
-        reading = Reading(self.bound | set(names), sure=self.sure)
-        reading.all(nodes)
+        reading = NameReader(self.bound | set(names), sure=self.sure)
+        reading.read_all(nodes)
         self.used |= reading.used
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -61,32 +61,32 @@ class Reading(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """The value is there before the name."""
-        self.all([node.value, *node.targets])
+        self.read_all([node.value, *node.targets])
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         """It uses what it sets."""
         if isinstance(node.target, ast.Name) and node.target.id not in self.bound:
             self.used.add(node.target.id)
-        self.all([node.value, node.target])
+        self.read_all([node.value, node.target])
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """As without the annotation."""
-        self.all([node.value, node.target if node.value else None])
+        self.read_all([node.value, node.target if node.value else None])
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         """The value is there before the name."""
-        self.all([node.value, node.target])
+        self.read_all([node.value, node.target])
 
     def visit_For(self, node: ast.For) -> None:
         """What is gone through, then each of it."""
-        self.all([node.iter])
-        self.perhaps([node.target, *node.body, *node.orelse])
+        self.read_all([node.iter])
+        self.read_optional([node.target, *node.body, *node.orelse])
 
     def visit_If(self, node: ast.If | ast.While) -> None:
         """The test, then what may not run."""
-        self.all([node.test])
-        self.perhaps(node.body)
-        self.perhaps(node.orelse)
+        self.read_all([node.test])
+        self.read_optional(node.body)
+        self.read_optional(node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
         """As a branch."""
@@ -95,76 +95,76 @@ class Reading(ast.NodeVisitor):
     def visit_Try(self, node: ast.Try) -> None:
         """Any of it may not run."""
         for part in (node.body, node.handlers, node.orelse, node.finalbody):
-            self.perhaps(part)
+            self.read_optional(part)
 
     def visit_Match(self, node: ast.Match) -> None:
         """As branches; the names of a pattern are set in its own."""
-        self.all([node.subject])
+        self.read_all([node.subject])
         for case in node.cases:
             found = {getattr(one, "name", None) for one in ast.walk(case.pattern)}
             found |= {getattr(one, "rest", None) for one in ast.walk(case.pattern)}
             before = set(self.bound)
             self.bound |= {one for one in found if one}
-            self.all([case.pattern, case.guard, *case.body])
+            self.read_all([case.pattern, case.guard, *case.body])
             self.bound = before if self.sure else self.bound
 
-    def perhaps(self, nodes: Iterable[ast.AST]) -> None:
+    def read_optional(self, nodes: Iterable[ast.AST]) -> None:
         """What may not run."""
         before = set(self.bound)
-        self.all(nodes)
+        self.read_all(nodes)
         if self.sure:
             self.bound = before
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         """An error, under its name."""
-        self.all([node.type])
+        self.read_all([node.type])
         self.bound |= {node.name} - {None}  # type: ignore[arg-type]
-        self.all(node.body)
+        self.read_all(node.body)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Names of its own; what it takes from outside counts, though it runs later."""
-        own = {one.id for one in ast.walk(node) if _sets(one)}
-        self.all([*node.decorator_list, *node.args.defaults, *node.args.kw_defaults])
+        own = {one.id for one in ast.walk(node) if _find_targets(one)}
+        self.read_all([*node.decorator_list, *node.args.defaults, *node.args.kw_defaults])
         self.bound.add(node.name)
-        self.inner(node.body, own | _parameters(node))
+        self.read_inner_scope(node.body, own | _list_parameters(node))
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         """A function in a line."""
-        self.all([*node.args.defaults, *node.args.kw_defaults])
-        self.inner(
+        self.read_all([*node.args.defaults, *node.args.kw_defaults])
+        self.read_inner_scope(
             [node.body], [arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)]
         )
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Its body has names of its own."""
-        self.all([*node.decorator_list, *node.bases, *node.keywords])
+        self.read_all([*node.decorator_list, *node.bases, *node.keywords])
         self.bound.add(node.name)
-        self.inner(node.body)
+        self.read_inner_scope(node.body)
 
     def visit_ListComp(self, node: ast.ListComp) -> None:
         """What is gone through, then each of it, under names of its own."""
-        self._comprehension([node.elt], node.generators)
+        self._read_comprehension([node.elt], node.generators)
 
     def visit_SetComp(self, node: ast.SetComp) -> None:
         """As a list."""
-        self._comprehension([node.elt], node.generators)
+        self._read_comprehension([node.elt], node.generators)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
         """As a list."""
-        self._comprehension([node.elt], node.generators)
+        self._read_comprehension([node.elt], node.generators)
 
     def visit_DictComp(self, node: ast.DictComp) -> None:
         """As a list."""
-        self._comprehension([node.key, node.value], node.generators)
+        self._read_comprehension([node.key, node.value], node.generators)
 
-    def _comprehension(self, each: list[ast.expr], loops: list[ast.comprehension]) -> None:
+    def _read_comprehension(self, each: list[ast.expr], loops: list[ast.comprehension]) -> None:
         order = [part for one in loops for part in (one.iter, one.target, *one.ifs)]
-        self.inner([*order, *each])
+        self.read_inner_scope([*order, *each])
 
 
-def _sets(node: ast.AST) -> TypeGuard[ast.Name]:
+def _find_targets(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
-def _parameters(node: ast.FunctionDef | ast.Lambda) -> set[str]:
+def _list_parameters(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     return {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}

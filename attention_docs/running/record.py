@@ -1,4 +1,4 @@
-"""What numbers.json says of a text: where a site is built, and where it is verified."""
+"""Describe a text for numbers.json, in the build and in the verification."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])")
 
 
-def content(text: str) -> dict[str, Any]:
+def describe_text(text: str) -> dict[str, Any]:
     """A text, the numbers in it, and its hash."""
     return {
         "text": text,

@@ -1,4 +1,4 @@
-"""What a block gave: one typed thing, from the process that ran it to page, store and copies."""
+"""The typed result of a block, from the process that ran it to page, cache and copies."""
 
 from __future__ import annotations
 
@@ -109,20 +109,20 @@ class Result:
     value_errors: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
-    def shows(self) -> bool:
+    def has_output(self) -> bool:
         """Whether there is an output: many blocks only prepare what later ones use."""
         return bool(self.text or self.figure or self.files)
 
-    def text_in(self, lang: str) -> str:
+    def get_text(self, lang: str) -> str:
         """What it printed, in a language."""
         return self.translations.get(lang, self.text)
 
-    def values_in(self, lang: str) -> Mapping[tuple[str, str], str]:
+    def get_values(self, lang: str) -> Mapping[tuple[str, str], str]:
         """The inline values in a language."""
         return {**self.values, **self.translated_values.get(lang, {})}
 
-    def stored(self) -> dict[str, Any]:
-        """As it is kept on disk; one that failed is not kept."""
+    def to_record(self) -> dict[str, Any]:
+        """The record for the cache; failed results are not cached."""
         record = asdict(self)
         del record["error"], record["value_errors"]
         record["values"] = _as_rows(self.values)
@@ -132,7 +132,7 @@ class Result:
         return record
 
     @classmethod
-    def loaded(cls, record: Mapping[str, Any]) -> Result:
+    def from_record(cls, record: Mapping[str, Any]) -> Result:
         """A result from disk."""
         drawings = {
             lang: Drawing(one["svg"], one["alt"], tuple(map(tuple, one["cells"])))
@@ -163,6 +163,6 @@ def _from_rows(rows: list[list[str]]) -> dict[tuple[str, str], str]:
     return {(expression, spec): text for expression, spec, text in rows}
 
 
-def digest(text: str) -> str:
+def hash_figure(text: str) -> str:
     """A figure, as one word."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What a block prints, rounds and checks while it runs, seen and noted."""
+"""Record what a block prints, rounds and checks while it runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from attention_docs.locales.strings import FormattedString
 from attention_docs.running.result import STEPS
-from attention_docs.text import step, unsigned_zero
-from attention_docs.words.strings import FormattedString
+from attention_docs.text import find_rounding_step, unsigned_zero
 
 if TYPE_CHECKING:
     from attention_docs.figures.figure import Language
@@ -37,7 +37,7 @@ class Buffer(io.StringIO):
         return super().write(text)
 
 
-class Printed:
+class PrintedTexts:
     """What a block prints, in each language: its strings are translated, its numbers are not."""
 
     def __init__(self, languages: Mapping[str, Language]) -> None:
@@ -61,7 +61,7 @@ class Printed:
         return {lang: buffer.getvalue().rstrip("\n") for lang, buffer in self.buffers.items()}
 
 
-class Observe(ast.NodeTransformer):
+class FormatStringTransformer(ast.NodeTransformer):
     """Let every f-string pass through `Watch.format_string`, with its template and its parts."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
@@ -90,7 +90,7 @@ def _value_and_spec(piece: ast.expr) -> tuple[ast.expr, ast.expr]:
 
 @dataclass
 class Watch:
-    """Sees what is rounded for the reader; notes each digit that might not hold elsewhere.
+    """Observe rounding for the reader; record each digit that may differ on another machine.
 
     Attributes:
         live: whether a reader's own code runs, in which nothing is doubtful.
@@ -130,10 +130,10 @@ class Watch:
                 refuse_floats(value)
             elif not self.live and _is_float(value):
                 # An f-string keeps the sign of zero.
-                self.observe(value, spec, step(value), show=str)
+                self.observe(value, spec, find_rounding_step(value), show=str)
         return FormattedString(template, *parts)
 
-    def printing(self, printed: Printed) -> Callable[..., None]:
+    def make_print(self, printed: PrintedTexts) -> Callable[..., None]:
         """The `print` of a block: a float needs a stated number of digits."""
 
         def print_values(*values: Any, **options: Any) -> None:

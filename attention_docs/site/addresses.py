@@ -13,34 +13,34 @@ class Addresses:
 
     Examples:
         >>> site = Addresses(("en", "fr"))
-        >>> site.page("en", "index"), site.page("fr", "index"), site.page("fr", "scaling")
-        ('', 'fr/', 'fr/scaling/')
-        >>> site.twins("scaling")
+        >>> site.find_address("en", "index"), site.find_address("fr", "scaling")
+        ('', 'fr/scaling/')
+        >>> site.find_all("scaling")
         {'en': 'scaling/', 'fr': 'fr/scaling/'}
     """
 
     languages: Sequence[str]
 
-    def folder(self, lang: str) -> str:
+    def find_folder(self, lang: str) -> str:
         """Where the pages of a language stand."""
         return "" if lang == self.languages[0] else f"{lang}/"
 
-    def page(self, lang: str, slug: str) -> str:
+    def find_address(self, lang: str, slug: str) -> str:
         """The address of a page."""
-        return self.folder(lang) + ("" if slug == "index" else f"{slug}/")
+        return self.find_folder(lang) + ("" if slug == "index" else f"{slug}/")
 
-    def twins(self, slug: str) -> dict[str, str]:
+    def find_all(self, slug: str) -> dict[str, str]:
         """The addresses of a page in every language."""
-        return {lang: self.page(lang, slug) for lang in self.languages}
+        return {lang: self.find_address(lang, slug) for lang in self.languages}
 
 
-def relative(target: str, start: str) -> str:
+def make_relative(target: str, start: str) -> str:
     """An address of the site as a link from a page at another one.
 
     Examples:
-        >>> relative("zh/scaling/", "zh/softmax/"), relative("a.png", ""), relative("", "zh/")
-        ('../scaling/', 'a.png', '../')
-        >>> relative("zh/", "zh/")
+        >>> make_relative("zh/scaling/", "zh/softmax/"), make_relative("", "zh/")
+        ('../scaling/', '../')
+        >>> make_relative("zh/", "zh/")
         './'
     """
     link = posixpath.relpath(f"/{target}", f"/{posixpath.dirname(start)}")

@@ -11,10 +11,10 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from attention_docs.running.result import STEPS, Result
-from attention_docs.site.addresses import relative
+from attention_docs.site.addresses import make_relative
 from attention_docs.site.content import Content
 from attention_docs.site.fingerprints import Fingerprints
-from attention_docs.site.publish.catalogue import Catalogue, Placed
+from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 from attention_docs.site.read import pasted
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
@@ -22,16 +22,16 @@ from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.syntax import NAVIGATED
 from attention_docs.site.reading import ReadingTimes
+from attention_docs.site.render.assembled_page import FILES, AssembledPage, Links
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.navigation import describe_chapter
-from attention_docs.site.render.requests import expand
-from attention_docs.site.render.weave import FILES, Links, Woven
-from attention_docs.site.run.execute import Executor, public_versions
-from attention_docs.site.store import cache_folder
+from attention_docs.site.render.requests import expand_request
+from attention_docs.site.run.execute import Executor, read_public_versions
+from attention_docs.site.store import find_cache_folder
 from attention_docs.site.target import Target
 
 Parts = dict[tuple[str, str, str], str | None]
-"""What comments have asked for: by kind, name, and the fingerprint of the language."""
+"""Expanded requests, by kind, name, and the fingerprint of the language."""
 
 
 def _table_text(result: Result, lang: str) -> str:
@@ -55,7 +55,7 @@ class Build(Content):
     ) -> None:
         super().__init__(root, reader, makers, config)
         self.target = target or Target()
-        self.cache = cache_folder(root)
+        self.cache = find_cache_folder(root)
         before = before if before and before.root == root else None
         self.executor: Executor = Executor(
             root,
@@ -63,8 +63,8 @@ class Build(Content):
             self.cache / "results",
             warn,
             before.executor if before else None,
-            self.strings_of,
-            {lang: self.words(lang).table for lang in self.scripts},
+            self.read_strings,
+            {lang: self.read_locale(lang).table for lang in self.scripts},
             self.partial,
         )
         self.parts: Parts = {}
@@ -85,7 +85,7 @@ class Build(Content):
         return {
             "pages": len(pages),
             "blocks": sum(len(page.blocks) for page in pages),
-            "outputs": sum(result.shows for page in pages for result in self.results(page)),
+            "outputs": sum(result.has_output for page in pages for result in self.results(page)),
             "values": sum(len(page.values) for page in pages),
             "steps": STEPS,
             "results": len(claimed),
@@ -94,12 +94,12 @@ class Build(Content):
 
     def results(self, page: Page) -> Sequence[Result]:
         """What the blocks of a page gave, as soon as they have run."""
-        return self.executor.results(page)
+        return self.executor.wait_for_results(page)
 
     def find_page_failures(self, page: Page) -> list[Failure]:
         """What is wrong with a page so far."""
         found = [failure for failure in self.failures if failure.path == page.path]
-        return found + self.executor.failures(page)
+        return found + self.executor.wait_for_failures(page)
 
     def find_pasted(self, page: Page) -> Iterable[Failure]:
         """Results that a page types instead of printing them, once all of it has run."""
@@ -107,12 +107,12 @@ class Build(Content):
         if page.origin or len(results) < len(page.blocks):
             return []
         shown = [
-            (block.line, f"{one.text_in(page.lang)} {_table_text(one, page.lang)}")
+            (block.line, f"{one.get_text(page.lang)} {_table_text(one, page.lang)}")
             for block, one in zip(page.blocks, results, strict=True)
         ]
         for value in page.values:
-            if value.after and not value.counted:
-                texts = results[value.after - 1].values_in(page.lang)
+            if value.after and not value.is_site_count:
+                texts = results[value.after - 1].get_values(page.lang)
                 shown.append((value.line, texts.get((value.expression, value.spec), "")))
         return pasted.find_pasted(page, shown, self.module_text(page))
 
@@ -128,7 +128,7 @@ class Build(Content):
         return {
             lang: Chapters(
                 lang,
-                self.words(lang),
+                self.read_locale(lang),
                 docs,
                 pages,
                 self.numbered,
@@ -144,21 +144,21 @@ class Build(Content):
             for lang, pages in self.pages.items()
         }
 
-    def assemble(self, page: Page) -> Woven:
+    def assemble(self, page: Page) -> AssembledPage:
         """A page with its results."""
-        has_counts = any(value.counted for value in page.values)
+        has_counts = any(value.is_site_count for value in page.values)
         entries = self.entries[page.text_lang]
-        return Woven(
+        return AssembledPage(
             page,
             self.results(page),
-            self.words(page.text_lang),
+            self.read_locale(page.text_lang),
             counts={**self.counts, **self.reading.values(page.text_lang)} if has_counts else {},
             failures=self.find_page_failures(page),
             expand=lambda request: self._expand(page, request),
             glossary=entries.get("glossary", ()),
             notation=entries.get("notation", ()),
             links=self.find_links(page),
-            versions=public_versions(),
+            versions=read_public_versions(),
             numbered=self.numbered,
             titles={slug: one.title for slug, one in self.pages[page.lang].items()},
             opening=self._describe_chapter(page),
@@ -181,7 +181,7 @@ class Build(Content):
         if key in self._parts_before:
             return self.parts.setdefault(key, self._parts_before[key])
         try:
-            part = expand(request, self.chapters[lang], page.slug)
+            part = expand_request(request, self.chapters[lang], page.slug)
         except Failure as failure:
             self.failures.append(failure)
             return None
@@ -194,17 +194,17 @@ class Build(Content):
 
     def address(self, page: Page) -> str:
         """Where a page stands on the site."""
-        return self.addresses.page(page.lang, page.slug)
+        return self.addresses.find_address(page.lang, page.slug)
 
     def find_links(self, page: Page) -> Links:
-        """Where a page finds what it links to."""
-        here, folder = self.address(page), self.addresses.folder(page.lang)
+        """The targets of the links of a page."""
+        here, folder = self.address(page), self.addresses.find_folder(page.lang)
         return Links(
-            api=relative(f"{folder}api/", here),
-            listings=relative("listings/", here),
-            files=relative(f"{FILES}/", here),
-            glossary=relative("glossary.md", page.slug),
-            notation=relative("notation.md", page.slug),
+            api=make_relative(f"{folder}api/", here),
+            listings=make_relative("listings/", here),
+            files=make_relative(f"{FILES}/", here),
+            glossary=make_relative("glossary.md", page.slug),
+            notation=make_relative("notation.md", page.slug),
             repository=self.target.repository,
         )
 
@@ -213,28 +213,28 @@ class Build(Content):
         """All pages in the order of the navigation; what it leaves out comes last."""
         places = {name: number for number, name in enumerate(self.settings.order)}
         with_listing = {path.stem for path in self.listings}
-        placed = []
+        published = []
         for lang, pages in self.pages.items():
             listed = sorted(pages, key=lambda slug: (places.get(slug, len(places)), slug))
             for page in map(pages.__getitem__, listed):
-                placed.append(
-                    Placed(
+                published.append(
+                    PublishedPage(
                         page,
                         self.address(page),
-                        self.words(page.text_lang),
+                        self.read_locale(page.text_lang),
                         self.settings.names[lang],
                         own_listing=page.slug in with_listing,
                         translated=page.text_lang != self.written[0],
-                        text_url=self.addresses.page(page.text_lang, page.slug),
+                        text_url=self.addresses.find_address(page.text_lang, page.slug),
                     )
                 )
-        locales = {lang: self.words(lang)["site"]["locale"] for lang in self.languages}
+        locales = {lang: self.read_locale(lang)["site"]["locale"] for lang in self.languages}
         address = (self.target.site_url, self.target.repository)
         about = (self.root, self.addresses, self.tags, locales, *address)
-        return Catalogue(placed, *about, frozenset(self.partial))
+        return Catalogue(published, *about, frozenset(self.partial))
 
     @cached_property
-    def placed(self) -> dict[str, Placed]:
+    def published(self) -> dict[str, PublishedPage]:
         """The same by the paths of the pages."""
         return {one.page.path: one for one in self.catalogue.pages}
 
@@ -249,6 +249,6 @@ class Build(Content):
         """What each page depends on, once everything has been read."""
         return Fingerprints(self, self.executor, self.catalogue, self.target)
 
-    def page_key(self, page: Page, assembled: Woven | None) -> str:
+    def page_key(self, page: Page, assembled: AssembledPage | None) -> str:
         """What a finished page with its copies depends on, as one word."""
         return self.fingerprints.of_page(page, assembled, self.offers_archive(page))

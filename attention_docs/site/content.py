@@ -7,30 +7,34 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from attention_docs.locales import Locale, read_locale
+from attention_docs.locales import read_locale_table as words_table
 from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish.search import Names
 from attention_docs.site.read import (
-    honest,
+    conversion,
+    hardcoded,
     isolation,
+    lint,
     navigation,
     relations,
-    remade,
     translations,
-    typed,
 )
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.fallback import make_fallback
-from attention_docs.site.read.listing import find_translation_faults, strings, table
+from attention_docs.site.read.listing import (
+    find_table_path,
+    find_translation_faults,
+    read_string_translations,
+)
 from attention_docs.site.read.missing import find_missing_words
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import Reader
-from attention_docs.site.read.script import Script, read_script
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.script_converter import ScriptConverter, read_converter
+from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render import terms
-from attention_docs.site.run.execute import public_versions
-from attention_docs.site.store import Store, key_of
-from attention_docs.words import Words, words
-from attention_docs.words import table as words_table
+from attention_docs.site.run.execute import read_public_versions
+from attention_docs.site.store import Store, make_key
 
 
 class Content:
@@ -49,35 +53,37 @@ class Content:
         self, root: Path, reader: Reader | None, makers: Iterable[str], config: str
     ) -> None:
         self.root = root
-        self.settings = settings(root, config)
-        self.languages, self.written = self.settings.languages, self.settings.written
+        self.settings = read_settings(root, config)
+        self.languages, self.written = self.settings.languages, self.settings.source_languages
         self.partial = self.settings.partial
-        self.scripts = {lang: read_script(root, lang) for lang in self.settings.made}
+        self.scripts = {lang: read_converter(root, lang) for lang in self.settings.converted}
         self.addresses = Addresses(self.languages)
         self.reader = reader or Reader(root)
         self.makers = list(makers)
         self.pages: dict[str, dict[str, Page]] = {}
         self.failures: list[Failure] = []
-        self._words: dict[str, Words] = {}
+        self._words: dict[str, Locale] = {}
 
     @property
     def all(self) -> list[Page]:
         """The pages of all languages."""
         return [page for pages in self.pages.values() for page in pages.values()]
 
-    def words(self, lang: str) -> Words:
+    def read_locale(self, lang: str) -> Locale:
         """The words of a language that no page holds."""
-        if (script := self.scripts.get(lang)) is None:
-            return words(lang)
+        if (converter := self.scripts.get(lang)) is None:
+            return read_locale(lang)
         if lang not in self._words:
-            converted = remade.words(script, words(script.origin), words(self.written[0]))
-            self._words[lang] = Words(converted, lang)
+            converted = conversion.convert_locale(
+                converter, read_locale(converter.origin), read_locale(self.written[0])
+            )
+            self._words[lang] = Locale(converted, lang)
         return self._words[lang]
 
     @cached_property
     def tags(self) -> dict[str, str]:
         """What HTML calls each language: where it differs from the code, its words say so."""
-        return {lang: self.words(lang)["site"].get("tag", lang) for lang in self.languages}
+        return {lang: self.read_locale(lang)["site"].get("tag", lang) for lang in self.languages}
 
     @property
     def numbered(self) -> dict[str, int]:
@@ -96,7 +102,7 @@ class Content:
         return {
             lang: {
                 # Ids come from the English term, which stands second in another language.
-                slug: terms.entries(
+                slug: terms.read_entries(
                     pages[slug], int(slug == "glossary" and pages[slug].text_lang != first)
                 )
                 for slug in ("glossary", "notation")
@@ -121,23 +127,23 @@ class Content:
         Who asks in one script finds what is written in the other.
         """
         names, forms = list(self.names), []
-        for script in self.scripts.values():
-            if lang in (script.lang, script.origin):
-                text = "".join(page.text for page in self.pages[script.lang].values())
-                forms += remade.forms(text)
-                names += [Names(list(pair), "") for pair in script.renamed()]
+        for converter in self.scripts.values():
+            if lang in (converter.lang, converter.origin):
+                text = "".join(page.text for page in self.pages[converter.lang].values())
+                forms += conversion.find_variants(text)
+                names += [Names(list(pair), "") for pair in converter.find_renamed()]
         return names, forms
 
-    def strings_of(self, listing: Path, lang: str) -> Mapping[str, str] | None:
-        """The strings of a listing in a language, converted for one that is made from another."""
-        script = self.scripts.get(lang)
-        if script is None:
-            return strings(listing, lang)
-        found = strings(listing, script.origin)
-        return found and {english: script(text, english) for english, text in found.items()}
+    def read_strings(self, listing: Path, lang: str) -> Mapping[str, str] | None:
+        """The strings of a listing in a language, converted if the language is."""
+        converter = self.scripts.get(lang)
+        if converter is None:
+            return read_string_translations(listing, lang)
+        found = read_string_translations(listing, converter.origin)
+        return found and {english: converter(text, english) for english, text in found.items()}
 
     def point_to_origin(self, failure: Failure) -> Failure:
-        """A fault of a page that is made from another one, as one of that page."""
+        """A fault of a converted page, as a fault of its original."""
         origin = next((page.origin for page in self.all if page.path == failure.path), "")
         return Failure(origin, failure.line, failure.message) if origin else failure
 
@@ -147,7 +153,7 @@ class Content:
         """Read all pages and compare translations; `store` knows the listings without a fault."""
         for lang in (*self.written, *self.partial):
             folder = self.root / "docs" / lang
-            found = [self.reader.page(path) for path in sorted(folder.rglob("*.md"))]
+            found = [self.reader.read(path) for path in sorted(folder.rglob("*.md"))]
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
             self._check_page(page)
@@ -161,8 +167,8 @@ class Content:
         self.failures += navigation.find_faults(self.settings.navigation, originals, others)
         for lang in self.partial:
             self._fill_language(lang)
-        for script in self.scripts.values():
-            self._convert_language(script)
+        for converter in self.scripts.values():
+            self._convert_language(converter)
         self._compare_entries()
 
     def module_text(self, page: Page) -> str:
@@ -172,7 +178,9 @@ class Content:
 
     def _check_page(self, page: Page) -> None:
         self.failures += [*page.failures, *translations.find_headings_without_id(page)]
-        self.failures += self.reader.once(typed.typed, page, beside=self.module_text(page))
+        self.failures += self.reader.find_faults(
+            hardcoded.find_hardcoded_numbers, page, beside=self.module_text(page)
+        )
 
     def _find_listing_faults(
         self, listing: Path, functions: Sequence[str], store: Store
@@ -181,15 +189,15 @@ class Content:
 
         `functions` are those of the package, which no listing defines anew.
         """
-        tables = [table(listing, lang) for lang in self.written[1:]]
+        tables = [find_table_path(listing, lang) for lang in self.written[1:]]
         texts = [one.read_text("utf-8") if one.is_file() else "" for one in (listing, *tables)]
-        around = (public_versions()["python"], *self.makers, *functions)
-        key = key_of("sound", *around, listing.name, *texts)
+        around = (read_public_versions()["python"], *self.makers, *functions)
+        key = make_key("sound", *around, listing.name, *texts)
         if self.makers and store.has(key):
             return []
         others = (find_translation_faults(listing, lang) for lang in self.written[1:])
-        found = [*honest.faults(listing), *isolation.faults(listing, functions)]
-        found += [*typed.comments(listing), *chain.from_iterable(others)]
+        found = [*lint.find_listing_faults(listing), *isolation.faults(listing, functions)]
+        found += [*hardcoded.find_hardcoded_in_comments(listing), *chain.from_iterable(others)]
         if self.makers and not found:
             store.put(key, {})
         return found
@@ -208,7 +216,9 @@ class Content:
             for slug in sorted(originals.keys() | pages.keys()):
                 here, there = originals.get(slug), pages.get(slug)
                 if here and there:
-                    self.failures += self.reader.once(_find_differences, here, there, beside=tables)
+                    self.failures += self.reader.find_faults(
+                        _find_differences, here, there, beside=tables
+                    )
                 elif (one := here or there) and (there or lang not in self.partial):
                     wanted = f"docs/{lang if here else first}/{slug}.md"
                     self.failures.append(Failure(one.path, 1, f"has no translation {wanted}"))
@@ -220,31 +230,31 @@ class Content:
             if slug not in pages:
                 pages[slug] = make_fallback(original, lang)
 
-    def _convert_language(self, script: Script) -> None:
-        """The pages of a language that is made from another one; nobody can mend these alone."""
+    def _convert_language(self, converter: ScriptConverter) -> None:
+        """The pages of a converted language, which cannot be corrected by themselves."""
         first = self.written[0]
-        pages = self.pages[script.lang] = {}
-        for slug, origin in self.pages[script.origin].items():
+        pages = self.pages[converter.lang] = {}
+        for slug, origin in self.pages[converter.origin].items():
             english = self.pages[first].get(slug, origin)
-            pages[slug], faults = remade.page(script, origin, english, self.root)
+            pages[slug], faults = conversion.convert_page(converter, origin, english, self.root)
             self.failures += faults
-        if glossary := self.pages[script.origin].get("glossary"):
-            self.failures += remade.terms(script, glossary)
-        self.failures += self._find_open_words(script)
+        if glossary := self.pages[converter.origin].get("glossary"):
+            self.failures += conversion.find_missing_terms(converter, glossary)
+        self.failures += self._find_unconverted(converter)
 
-    def _find_open_words(self, script: Script) -> Iterator[Failure]:
+    def _find_unconverted(self, converter: ScriptConverter) -> Iterator[Failure]:
         """The words that no page holds and that the table of a language does not answer."""
         first, docs = self.written[0], self.root / "docs"
-        path = self.root / "attention_docs" / "words" / f"{script.origin}.toml"
-        ours = words(script.origin).items()
-        read = {name: one for name, one in ours if name not in remade.COMPARED}
-        for fault in remade.open_words(script, path, read, words(first)):
-            yield Failure(f"attention_docs/words/{fault.path}", fault.line, fault.message)
+        path = self.root / "attention_docs" / "locales" / f"{converter.origin}.toml"
+        ours = read_locale(converter.origin).items()
+        read = {name: one for name, one in ours if name not in conversion.COMPARED}
+        for fault in conversion.find_unconverted(converter, path, read, read_locale(first)):
+            yield Failure(f"attention_docs/locales/{fault.path}", fault.line, fault.message)
         for listing in self.listings:
-            yield from remade.listing_words(script, listing)
+            yield from conversion.find_unconverted_in_listing(converter, listing)
         for path in (docs / "mistakes.toml", docs / "notes.toml"):
             if path.is_file():
-                yield from remade.entries(script, path, first)
+                yield from conversion.find_unconverted_in_entries(converter, path, first)
 
     def _compare_entries(self) -> None:
         """Glossary and notation hold the same entries in all languages."""
@@ -261,4 +271,6 @@ class Content:
 
 def _find_differences(original: Page, page: Page, _: object) -> Iterable[Failure]:
     """In what a translation differs from its original; if nothing, what its results leave out."""
-    return translations.compare(original, page) or relations.faults(original, page)
+    return translations.compare_pages(original, page) or relations.find_relation_faults(
+        original, page
+    )

@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 
 from attention_docs.colours import name_colour, read_palette
+from attention_docs.locales import read_locale
 from attention_docs.site.content import Content
 from attention_docs.site.publish.catalogue import Catalogue
-from attention_docs.site.read.listing import table
+from attention_docs.site.read.listing import find_table_path
 from attention_docs.site.read.page import Page
-from attention_docs.site.render.weave import Woven
-from attention_docs.site.run.execute import Executor, public_versions
-from attention_docs.site.store import key_of
+from attention_docs.site.render.assembled_page import AssembledPage
+from attention_docs.site.run.execute import Executor, read_public_versions
+from attention_docs.site.store import make_key
 from attention_docs.site.target import Target
-from attention_docs.words import words
 
 
 def fingerprint_code(root: Path) -> str:
@@ -25,7 +25,7 @@ def fingerprint_code(root: Path) -> str:
     files = sorted(
         file for one in folders for end in ("py", "js") for file in one.rglob(f"*.{end}")
     )
-    return key_of(*(f"{path.relative_to(root)} {_hash_file(path)}" for path in files))
+    return make_key(*(f"{path.relative_to(root)} {_hash_file(path)}" for path in files))
 
 
 class Fingerprints:
@@ -40,15 +40,15 @@ class Fingerprints:
         self.target = target
         self._sources: dict[str, str] = {}  # by the paths of the pages
 
-    def of_page(self, page: Page, assembled: Woven | None, offers_archive: bool) -> str:
+    def of_page(self, page: Page, assembled: AssembledPage | None, offers_archive: bool) -> str:
         """What a finished page with its copies depends on.
 
         A page that shows others, or counts them, is assembled before that can be said.
         """
         target, failures = self.target, self.content.failures
-        return key_of(
+        return make_key(
             self.of_source(page),
-            *(assembled.requested.values() if assembled else ()),
+            *(assembled.requested_parts.values() if assembled else ()),
             json.dumps(assembled.counts if assembled else {}),
             *(str(failure) for failure in failures if failure.path == page.path),
             self._navigation[page.lang],
@@ -60,17 +60,17 @@ class Fingerprints:
     def of_source(self, page: Page) -> str:
         """What was read for a page, and what its results depend on."""
         if page.path not in self._sources:
-            self._sources[page.path] = key_of(
+            self._sources[page.path] = make_key(
                 self._environment,
                 page.path,
                 page.digest,
-                self.executor.key(page),
+                self.executor.find_key(page),
                 self._vocabulary[page.text_lang],
-                self._documentation[page.lang] if page.documents else "",
+                self._documentation[page.lang] if page.is_reference else "",
                 *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
-                *(_read_text(table(*listing)) for listing in _find_listings(page)),
+                *(_read_text(find_table_path(*listing)) for listing in _find_listings(page)),
                 script.key if (script := self.content.scripts.get(page.lang)) else "",
-                *(name_colour(role, words("en")) for role in page.colours),
+                *(name_colour(role, read_locale("en")) for role in page.colours),
             )
         return self._sources[page.path]
 
@@ -79,7 +79,7 @@ class Fingerprints:
         """What the parts depend on that are made from all pages of a language, and from lists."""
         lists = [_hash_file(path) for path in sorted((self.content.root / "docs").glob("*.toml"))]
         return {
-            lang: key_of(*lists, *map(self.of_source, pages.values()))
+            lang: make_key(*lists, *map(self.of_source, pages.values()))
             for lang, pages in self.content.pages.items()
         }
 
@@ -87,26 +87,30 @@ class Fingerprints:
     def _environment(self) -> str:
         """What every page depends on: words, templates, settings, makers, which files there are."""
         root, settings = self.content.root, self.content.settings
-        folders = (root / "attention_docs" / name for name in ("site/theme", "words"))
+        folders = (root / "attention_docs" / name for name in ("site/theme", "locales"))
         read = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
         contents = [f"{path.relative_to(root)} {_hash_file(path)}" for path in read]
-        versions = [f"{name} {number}" for name, number in public_versions().items()]
+        versions = [f"{name} {number}" for name, number in read_public_versions().items()]
         docs, makers = root / "docs", self.content.makers
         names = sorted(str(path.relative_to(docs)) for path in docs.rglob("*") if path.is_file())
-        return key_of(self.target.repository, settings.text, *makers, *versions, *contents, *names)
+        return make_key(
+            self.target.repository, settings.text, *makers, *versions, *contents, *names
+        )
 
     @cached_property
     def _documentation(self) -> dict[str, str]:
         """What the pages of modules depend on: the package, and each other, for their links."""
-        everything = self.executor.modules.everything
+        everything = self.executor.modules.hash_of_all
         return {
-            lang: key_of(everything, *(page.digest for page in pages.values() if page.documents))
+            lang: make_key(
+                everything, *(page.digest for page in pages.values() if page.is_reference)
+            )
             for lang, pages in self.content.pages.items()
         }
 
     @cached_property
     def _vocabulary(self) -> dict[str, str]:
-        return {lang: key_of(repr(entries)) for lang, entries in self.content.entries.items()}
+        return {lang: make_key(repr(entries)) for lang, entries in self.content.entries.items()}
 
     @cached_property
     def _navigation(self) -> dict[str, str]:
@@ -116,7 +120,7 @@ class Fingerprints:
         builds_on = [str(page.builds_on) for page in originals]
         listings = [one.listing for one in self.catalogue.pages]
         return {
-            lang: key_of(
+            lang: make_key(
                 *(
                     str([page.title, *(page.meta.get(name) for name in shown)])
                     for page in pages.values()

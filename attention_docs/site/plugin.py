@@ -38,7 +38,7 @@ from attention_docs.site.adapter.rendering import (
     write_page,
 )
 from attention_docs.site.adapter.state import BuildState, Session, start_build
-from attention_docs.site.publish.head import sitemap
+from attention_docs.site.publish.head import list_sitemap
 
 
 class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it has no settings
@@ -78,7 +78,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             before = self.current.build if self.current else None
             tools = create_tools(config)
             self.current = start_build(self.session, config, tools, before)
-        prepare_language(config, self.state.tools, self.state.build.words)
+        prepare_language(config, self.state.tools, self.state.build.read_locale)
 
     on_config = CombinedEvent(_name_language, _start)
 
@@ -111,11 +111,15 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         state = self.state
 
         def turn(file: File) -> tuple[bool, int]:
-            source = state.source_of(file)
-            return (source.waits, state.build.executor.turn(source)) if source else (False, 0)
+            source = state.find_source(file)
+            return (
+                (source.uses_other_pages, state.build.executor.find_turn(source))
+                if source
+                else (False, 0)
+            )
 
         for file in sorted(files.documentation_pages(), key=turn):
-            source = state.source_of(file)
+            source = state.find_source(file)
             if source and source.origin:
                 file.edit_uri = source.origin.removeprefix("docs/")
             files.remove(file)
@@ -126,7 +130,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
 
     def on_page_read_source(self, *, page: Page, config: MkDocsConfig) -> str | None:
         """Nothing: the pages of the languages have been read, and some lie in no folder."""
-        return None if self.state.source_of(page.file) is None else ""
+        return None if self.state.find_source(page.file) is None else ""
 
     # --- a page
 
@@ -134,7 +138,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files
     ) -> str:
         """Take a page as it was, or have it rendered from its Markdown and its results."""
-        source = self.state.source_of(page.file)
+        source = self.state.find_source(page.file)
         if source is None:
             return markdown
         return "" if self.state.is_stopped else begin_page(self.state, page, source)
@@ -180,14 +184,14 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build = self.state.build
         base = urlsplit(build.target.site_url).path or "/"
         extra = cast("dict[str, Any]", context)
-        extra["sitemap"] = sitemap(build.catalogue)
+        extra["sitemap"] = list_sitemap(build.catalogue)
         extra["language_tags"] = build.tags
-        extra["script"] = dict(build.words(current_language(config))["site"]["script"])
+        extra["script"] = dict(build.read_locale(current_language(config))["site"]["script"])
         extra["lost"] = [
             (
                 build.tags[lang],
-                build.words(lang)["site"]["lost"],
-                base + build.addresses.folder(lang),
+                build.read_locale(lang)["site"]["lost"],
+                base + build.addresses.find_folder(lang),
             )
             for lang in build.languages
         ]
@@ -218,7 +222,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         gc.freeze()
 
     def on_build_error(self, *, error: Exception) -> None:
-        """Leave nothing behind."""
+        """Delete the staging folder."""
         self.on_shutdown()
 
     def on_shutdown(self) -> None:

@@ -1,4 +1,4 @@
-"""Records on disk. A record is whole or it is not there; a damaged one counts as not there."""
+"""A cache of records on disk. A record is complete or missing; a damaged one counts as missing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 DAY = 86400.0
 
 
-def key_of(*parts: str) -> str:
+def make_key(*parts: str) -> str:
     """A key of everything that a record depends on; no two lists of parts share one."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def cache_folder(root: Path) -> Path:
-    """Where a project keeps what it need not make again."""
+def find_cache_folder(root: Path) -> Path:
+    """The cache folder of a project."""
     return Path(os.environ.get("ATTENTION_DOCS_CACHE", root / ".cache"))
 
 
@@ -36,16 +36,16 @@ class Store:
         return self.folder / key[:2] / f"{key}.json"
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """The record, or None where there is none or its file is damaged."""
-        payload = self._whole(key)
+        """The record, or None if it is missing or damaged."""
+        payload = self._is_whole(key)
         record: dict[str, Any] | None = json.loads(payload) if payload is not None else None
         return record
 
     def has(self, key: str) -> bool:
         """Whether there is a record that is whole."""
-        return self._whole(key) is not None
+        return self._is_whole(key) is not None
 
-    def _whole(self, key: str) -> bytes | None:
+    def _is_whole(self, key: str) -> bytes | None:
         self.used.add(key)
         path = self._path(key)
         try:
@@ -74,8 +74,8 @@ class Store:
             Path(name).unlink(missing_ok=True)
             raise
 
-    def tidy(self) -> None:
-        """Throw away what has neither been used by this build nor been written for a day."""
+    def remove_unused(self) -> None:
+        """Delete what this build has not used and what is older than a day."""
         for path in self.folder.glob("*/*"):
             try:
                 if path.stem not in self.used and path.stat().st_mtime < time.time() - DAY:

@@ -14,7 +14,7 @@ class Target:
         repository: that of its repository, or "".
         edit: what "edit this page" leads to.
         shared: what is shown where a page is shared, in words.
-        served: whether it is only served while somebody writes.
+        served: whether it is only served for preview.
         live: whether its pages can run in a reader's browser.
     """
 

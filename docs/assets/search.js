@@ -34,7 +34,7 @@ function pattern(term) {
 }
 
 /* Whether two names are one, in whatever script. */
-function alike(one, other) {
+function isSameName(one, other) {
   const [a, b] = [[...one], [...other]];
   return a.length === b.length && a.every((c, i) => c === b[i] || scripts.get(c)?.includes(b[i]));
 }
@@ -45,7 +45,7 @@ const alone = (term) => new RegExp(`(?<![_-])${pattern(term).source}`, "giu");
 /* How often a term stands in the text and in the title of each section. The ways to ask share most
    of their terms, and so do a query and what was typed before. */
 const counts = new Map();
-function counted(term) {
+function countTerm(term) {
   if (!counts.has(term)) {
     if (counts.size > 500) counts.clear();
     const one = pattern(term);
@@ -55,7 +55,7 @@ function counted(term) {
   return counts.get(term);
 }
 
-const occurs = (term) => counted(term).some(([inText, inTitle]) => inText + inTitle);
+const occurs = (term) => countTerm(term).some(([inText, inTitle]) => inText + inTitle);
 
 /* The terms of a query. One that occurs nowhere gives way to its parts: Chinese in pairs of
    characters, a Latin word without its ending. */
@@ -78,15 +78,15 @@ function terms(query) {
 
 /* What is asked under other names: the query with what it names called otherwise, and the page that
    defines a thing that is all of the query. */
-function meant(query) {
+function expandQuery(query) {
   const asked = query.trim().replace(/\s+/g, " ").toLowerCase();
   const ways = [asked];
   let home = "";
   for (const [page, all] of names) {
-    const name = all.find((one) => alike(asked, one))
+    const name = all.find((one) => isSameName(asked, one))
       ?? all.find((one) => one.length > 2 && asked.search(alone(one)) >= 0);
     if (!name) continue;
-    if (alike(asked, name)) home ||= page;
+    if (isSameName(asked, name)) home ||= page;
     for (const other of all) {
       if (other !== name) ways.push(asked.replace(alone(name), () => other));
     }
@@ -96,10 +96,10 @@ function meant(query) {
 
 /* The best of all ways to ask; what was typed counts most. */
 function search(query) {
-  const [ways, home] = meant(query);
+  const [ways, home] = expandQuery(query);
   const best = new Map();
   ways.forEach((way, index) => {
-    for (const group of asked(way)) {
+    for (const group of rank(way)) {
       const page = group.results[0].location.split("#")[0];
       const score = group.score * (index ? 0.8 : 1) * (page === home ? 2 : 1);
       if (score > (best.get(page)?.score ?? 0)) best.set(page, { ...group, score });
@@ -108,14 +108,14 @@ function search(query) {
   return [...best.values()].sort((a, b) => b.score - a.score).map(({ results }) => results);
 }
 
-function asked(query) {
+function rank(query) {
   const wanted = terms(query);
   if (!wanted.length) return [];
   const patterns = wanted.map(pattern);
   const together = pattern(query.trim().replace(/\s+/g, " "));
   const phrase = new RegExp(together.source.replace(/ /g, "[\\s\\p{P}]+"), "giu");
   const groups = new Map();
-  const found = wanted.map(counted);
+  const found = wanted.map(countTerm);
   for (const [place, doc] of docs.entries()) {
     const page = doc.location.split("#")[0];
     const result = rate(doc, wanted, found.map((times) => times[place]), patterns, phrase);
@@ -156,7 +156,7 @@ function rate(doc, wanted, times, patterns, phrase) {
   }
   score *= doc.boost ?? 1;
   const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "giu");
-  return { ...doc, score, terms: hit, title: marked(doc.title, any), text: excerpt(doc.text, any) };
+  return { ...doc, score, terms: hit, title: markMatches(doc.title, any), text: excerpt(doc.text, any) };
 }
 
 /* The first two paragraphs with a match, cut around it. */
@@ -167,11 +167,11 @@ function excerpt(text, any) {
     const cut = line.slice(start, start + SHOWN);
     const before = start > 0 ? "…" : "";
     const after = start + SHOWN < line.length ? "…" : "";
-    return `<p>${before}${marked(cut, any)}${after}</p>`;
+    return `<p>${before}${markMatches(cut, any)}${after}</p>`;
   }).join("");
 }
 
-function marked(text, any) {
+function markMatches(text, any) {
   const escape = (part) => part.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   let out = "", end = 0;
   for (const match of text.matchAll(any)) {

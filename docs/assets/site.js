@@ -145,11 +145,11 @@
     const form = document.createElement("form");
     const label = document.createElement("label");
     const field = document.createElement("input");
-    const said = document.createElement("p");
+    const status = document.createElement("p");
     form.className = "prediction";
-    said.setAttribute("role", "status");
+    status.setAttribute("role", "status");
     label.append(words.predict, " ", field);
-    form.append(label, " ", offer("md-button", words.compare, null), said);
+    form.append(label, " ", offer("md-button", words.compare, null), status);
     form.querySelector("button").type = "submit";
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -157,7 +157,7 @@
         field.focus();
         return;
       }
-      said.textContent = words.predicted.replace("{}", field.value.trim());
+      status.textContent = words.predicted.replace("{}", field.value.trim());
       answer.open = true;
     });
     answer.before(form);

@@ -51,6 +51,6 @@
     event.preventDefault();
     move(button.closest(".stepper"), by);
   });
-  // A browser may have kept the controls as they were at the last visit.
+  // A browser may have restored the controls as they were at the last visit.
   addEventListener("pageshow", () => document.querySelectorAll(".stepper").forEach(show));
 })();

@@ -11,11 +11,11 @@ import jinja2
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.theme import Theme
 
+from attention_docs.locales import Locale
 from attention_docs.site.publish import styles
 from attention_docs.site.render.documentation import Documentation
 from attention_docs.site.render.extension import SiteExtension
-from attention_docs.site.store import cache_folder
-from attention_docs.words import Words
+from attention_docs.site.store import find_cache_folder
 
 
 @dataclass(frozen=True)
@@ -37,31 +37,31 @@ class RenderingTools:
 
 def create_tools(config: MkDocsConfig) -> RenderingTools:
     """Create the tools of a build; its style sheets become one."""
-    compiled = cache_folder(config_file(config).parent) / "templates"
+    compiled = find_cache_folder(config_file(config).parent) / "templates"
     compiled.mkdir(parents=True, exist_ok=True)
     templates = jinja2.FileSystemBytecodeCache(str(compiled))
-    sheets, config.extra_css = styles.apart(Path(config.docs_dir), config.extra_css)
+    sheets, config.extra_css = styles.split_sheets(Path(config.docs_dir), config.extra_css)
     return RenderingTools(templates, Documentation(templates), SiteExtension(), sheets)
 
 
 def prepare_language(
-    config: MkDocsConfig, tools: RenderingTools, words: Callable[[str], Words]
+    config: MkDocsConfig, tools: RenderingTools, read_locale: Callable[[str], Locale]
 ) -> None:
     """Name permalinks in the language that is being built, and share what was documented.
 
     The first language lets our extension take part in Markdown, for all.
     """
     toc = config.mdx_configs.setdefault("toc", {})
-    toc["permalink_title"] = words(current_language(config))["site"]["theme"]["permalink"]
+    toc["permalink_title"] = read_locale(current_language(config))["site"]["theme"]["permalink"]
     if documenting := config.plugins.get("mkdocstrings"):
         tools.documentation.share(documenting.get_handler("python"))
     if is_nested(config):
-        _, config.extra_css = styles.apart(Path(config.docs_dir), config.extra_css)
+        _, config.extra_css = styles.split_sheets(Path(config.docs_dir), config.extra_css)
         return
     config.markdown_extensions.append(tools.extension)  # type: ignore[arg-type]
     superfences = config.mdx_configs.setdefault("pymdownx.superfences", {})
     fence = {"name": "python", "class": "python"}
-    ours = {"validator": tools.extension.fences, "format": tools.extension.lay_out}
+    ours = {"validator": tools.extension.accepts_fence, "format": tools.extension.format_block}
     superfences["custom_fences"] = [*superfences.get("custom_fences", []), fence | ours]
 
 

@@ -1,4 +1,4 @@
-"""Write what stands beside the pages, and publish the site if nothing is wrong."""
+"""Write the files beside the pages, and publish the site if it has no faults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attention_docs.site.adapter.state import BuildState
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish import site, styles
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.render.weave import FILES
+from attention_docs.site.render.assembled_page import FILES
 
 
 def finish_build(state: BuildState, config: MkDocsConfig) -> None:
@@ -23,15 +23,15 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
     state.stop_on(faults)
     by_path = {page.source.path: page for page in state.pages.values()}
     pages = [
-        site.Finished(placed, page.rendered)
-        for placed in build.catalogue.pages
-        if (page := by_path.get(placed.page.path)) and page.rendered
+        site.FinishedPage(published, page.rendered)
+        for published in build.catalogue.pages
+        if (page := by_path.get(published.page.path)) and page.rendered
     ]
     reading = build.reading.document(build.catalogue.complete)
-    site.beside(stage, build.catalogue, pages, executor, build.search_vocabulary, reading)
+    site.write_site_files(stage, build.catalogue, pages, executor, build.search_vocabulary, reading)
     styles.write_styles(stage, Path(config.docs_dir), state.tools.sheets)
     if build.target.live:
-        live_pages.beside(stage, build.root, build.cache, executor.locales)
+        live_pages.write_live_files(stage, build.root, build.cache, executor.locales)
     if state.session.served:
         _refresh(state)
     else:
@@ -50,27 +50,27 @@ def _report_partial_languages(state: BuildState) -> None:
         log.info(f"{lang}: {done} of {len(pages)} pages translated; {how}")
 
 
-def _publish(state: BuildState, pages: list[site.Finished]) -> None:
+def _publish(state: BuildState, pages: list[site.FinishedPage]) -> None:
     """Put the whole new site in place of the old one, unless a page is missing."""
     place, target = state.place, state.build.target
-    lost = place.missing(f"{one.placed.url}index.html" for one in pages)
+    lost = place.find_missing(f"{one.published.url}index.html" for one in pages)
     state.stop_on(Failure(f"site/{name}", 1, "was made and is not there") for name in lost)
     if target.live:
         live_pages.list_for_offline(place.stage)
     base = urlsplit(target.site_url).path or "/"
-    site.archive(place.stage, state.card, base, state.page_cache.store)
+    site.write_archive(place.stage, state.card, base, state.page_cache.store)
     place.publish()
 
 
 def _refresh(state: BuildState) -> None:
-    """Under `serve`: what is new joins what stands there."""
+    """Under `serve`: copy new files into the served site."""
     unchanged = set()
     for page in state.pages.values():
         if state.is_shown(page):
-            placed = state.build.placed[page.source.path]
-            unchanged |= {f"{placed.url}index.html", placed.markdown}
-            unchanged |= {placed.notebook, placed.listing}
-            unchanged.add(live_pages.place(page.source))
+            published = state.build.published[page.source.path]
+            unchanged |= {f"{published.url}index.html", published.markdown}
+            unchanged |= {published.notebook, published.listing}
+            unchanged.add(live_pages.make_path(page.source))
     target = state.place.target
     unchanged |= {path.relative_to(target).as_posix() for path in (target / FILES).glob("*")}
     state.place.refresh(unchanged)
@@ -79,9 +79,9 @@ def _refresh(state: BuildState) -> None:
 
 
 def _tidy_caches(state: BuildState) -> None:
-    """Throw away what no build has wanted for a day."""
+    """Delete what no build has used for a day."""
     for page in state.pages.values():
-        state.page_cache.use(page.key)
-    state.page_cache.store.tidy()
-    state.build.executor.use()
-    state.build.executor.store.tidy()
+        state.page_cache.mark_used(page.key)
+    state.page_cache.store.remove_unused()
+    state.build.executor.mark_used()
+    state.build.executor.store.remove_unused()

@@ -48,5 +48,5 @@ def locate_warning(message: str, sources: Iterable[Source]) -> Failure:
     match = LINK_WARNING.search(message)
     for source in sources:
         if match and source.path == f"docs/{match['page']}":
-            return Failure(source.path, source.line_of(f"({match['link']}"), message)
+            return Failure(source.path, source.find_line(f"({match['link']}"), message)
     return Failure("mkdocs.yml", 1, message)

@@ -10,28 +10,28 @@ from mkdocs.structure.pages import Page
 from mkdocs.structure.toc import AnchorLink, TableOfContents
 
 from attention_docs.site.publish import numbers, search
-from attention_docs.site.render.shelf import Made
-from attention_docs.site.render.weave import Woven
+from attention_docs.site.render.assembled_page import AssembledPage
+from attention_docs.site.render.page_cache import RenderedPage
 
 
-def record_page(page: Page, html: str, assembled: Woven, folder: str) -> Made:
+def record_page(page: Page, html: str, assembled: AssembledPage, folder: str) -> RenderedPage:
     """What the cache needs of a page that mkdocs has rendered; `folder` is its language's."""
 
     def listed(item: AnchorLink) -> list[Any]:
         return [item.title, item.id, item.level, [listed(one) for one in item.children]]
 
-    entries = search.entries(page.url.removeprefix(folder), html)
-    return Made(
+    entries = search.find_entries(page.url.removeprefix(folder), html)
+    return RenderedPage(
         contents=[listed(item) for item in page.toc],
         anchors=sorted(page.present_anchor_ids or ()),
         links={file.src_uri: dict(found) for file, found in (page.links_to_anchors or {}).items()},
-        searched=search.as_lines(entries),
-        numbered=numbers.as_lines(numbers.records(page.url, assembled)),
+        search_entries=search.format_lines(entries),
+        number_records=numbers.format_lines(numbers.make_records(page.url, assembled)),
     )
 
 
-def reuse_page(page: Page, record: Made, config: MkDocsConfig, files: Files) -> None:
-    """What mkdocs finds out while it renders a page, without rendering it."""
+def reuse_page(page: Page, record: RenderedPage, config: MkDocsConfig, files: Files) -> None:
+    """Set what mkdocs would learn by rendering the page, without rendering it."""
 
     def item(found: list[Any]) -> AnchorLink:
         title, name, level, children = found

@@ -13,20 +13,20 @@ from mkdocs.structure.pages import Page
 
 from attention_docs.site.adapter.page import record_page, reuse_page
 from attention_docs.site.adapter.state import BuildState, PageState
-from attention_docs.site.addresses import relative
+from attention_docs.site.addresses import make_relative
 from attention_docs.site.publish import live as live_pages
-from attention_docs.site.publish.catalogue import Placed
-from attention_docs.site.publish.guard import refused, survivors
-from attention_docs.site.publish.head import head
-from attention_docs.site.publish.listings import translated_listing
-from attention_docs.site.publish.markdown import markdown as markdown_copy
-from attention_docs.site.publish.notebook import notebook
-from attention_docs.site.publish.place import write
-from attention_docs.site.read import remade
+from attention_docs.site.publish.catalogue import PublishedPage
+from attention_docs.site.publish.guard import find_leftovers, refused
+from attention_docs.site.publish.head import make_head
+from attention_docs.site.publish.listings import translate_listing
+from attention_docs.site.publish.markdown import render_copy as markdown_copy
+from attention_docs.site.publish.notebook import make_notebook
+from attention_docs.site.publish.staging import write_text
+from attention_docs.site.read import conversion
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.render import blocks, theme, untranslated
-from attention_docs.site.render.cards import glyph
+from attention_docs.site.render.cards import read_glyph
 
 
 def begin_page(state: BuildState, page: Page, source: Source) -> str:
@@ -35,45 +35,45 @@ def begin_page(state: BuildState, page: Page, source: Source) -> str:
     page.meta = {**source.meta, "title": source.title, "search": excluded}
     number = state.build.numbered.get(source.slug)
     page.title = f"{number}. {source.title}" if number else source.title  # in the navigation
-    if glyph(source.slug):
+    if read_glyph(source.slug):
         page.meta["icon"] = f"chapter/{source.slug}"  # in the navigation
     known = state.pages[page.file.src_uri] = _create_page_state(state, source)
     is_finished = state.is_finished(source, known.key)
-    if source.documents:  # their links to each other are found while they are rendered
+    if source.is_reference:  # their links to each other are found while they are rendered
         is_finished = source.lang in state.documented
     if is_finished:
-        known.rendered = state.page_cache.made(known.key)
+        known.rendered = state.page_cache.get(known.key)
     if known.rendered:
         page.render = partial(reuse_page, page, known.rendered)  # type: ignore[method-assign]
         return ""
     known.is_new = True
     known.assembled = known.assembled or state.build.assemble(source)
-    state.tools.extension.woven = known.assembled
+    state.tools.extension.assembled = known.assembled
     # A fault of a list such as docs/mistakes.toml is none of this page: `build` has it.
     has_failed = bool(known.assembled.failures or state.build.failures)
     state.is_stopped = has_failed and not state.session.served
     known.warnings = len(state.session.listener.messages)
-    return known.assembled.markdown()
+    return known.assembled.render_markdown()
 
 
 def _create_page_state(state: BuildState, source: Source) -> PageState:
     """A page that shows what others print is assembled before its key can be said."""
-    assembled = state.build.assemble(source) if source.waits else None
+    assembled = state.build.assemble(source) if source.uses_other_pages else None
     return PageState(source, state.build.page_key(source, assembled), assembled=assembled)
 
 
 def finish_html(state: BuildState, page: Page, html: str) -> str:
     """The HTML that Markdown made of a page; what is known of it is noted."""
-    state.tools.extension.woven = None
+    state.tools.extension.assembled = None
     known = state.pages.get(page.file.src_uri)
     if known is None or known.assembled is None or not known.is_new:
         return html
     source, assembled, build = known.source, known.assembled, state.build
-    if (script := build.scripts.get(source.lang)) and source.documents:
-        html = remade.documentation(script, html)
+    if (script := build.scripts.get(source.lang)) and source.is_reference:
+        html = conversion.convert_documentation(script, html)
     assembled.failures += build.find_pasted(source)
-    html = blocks.faults(assembled) + html
-    known.rendered = record_page(page, html, assembled, build.addresses.folder(source.lang))
+    html = blocks.render_faults(assembled) + html
+    known.rendered = record_page(page, html, assembled, build.addresses.find_folder(source.lang))
     state.failures += assembled.failures
     # What was wrong before anything ran is part of the page's key.
     expected = {fault for fault in build.failures if fault.path == source.path}
@@ -84,25 +84,25 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
 
 def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, Any]:
     """What the templates in theme/ say of a page."""
-    placed, build = state.build.placed[known.source.path], state.build
+    published, build = state.build.published[known.source.path], state.build
     if page.canonical_url:
-        page.canonical_url = build.target.site_url + placed.text_url
+        page.canonical_url = build.target.site_url + published.text_url
     return {
         "language_tags": build.tags,
-        "about": head(placed, build.catalogue, state.card),
-        "script": _describe_script(state, placed),
-        "takeaway": placed.line(build.offers_archive(known.source)),
+        "about": make_head(published, build.catalogue, state.card),
+        "script": _describe_script(state, published),
+        "takeaway": published.render_copies_line(build.offers_archive(known.source)),
     }
 
 
-def _describe_script(state: BuildState, placed: Placed) -> dict[str, Any]:
+def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, Any]:
     """What the page's script needs: its words, and where a live page finds what it loads."""
-    words = state.build.words(placed.page.lang)["site"]
+    words = state.build.read_locale(published.page.lang)["site"]
     found: dict[str, Any] = dict(words["script"])
-    if state.build.target.live and placed.page.blocks:
-        folder = relative(f"{live_pages.FOLDER}/", placed.url)
-        page = relative(live_pages.place(placed.page), placed.url)
-        knobs = [b.id for b in placed.page.blocks if any(s.knobs for s in b.sections)]
+    if state.build.target.live and published.page.blocks:
+        folder = make_relative(f"{live_pages.FOLDER}/", published.url)
+        page = make_relative(live_pages.make_path(published.page), published.url)
+        knobs = [b.id for b in published.page.blocks if any(s.knobs for s in b.sections)]
         found["live"] = {**words["live"], "folder": folder, "page": page, "knobs": knobs}
     return found
 
@@ -116,11 +116,11 @@ def write_page(
     if known.is_new:
         files = _render_files(state, page, known, render)
     else:
-        files = state.page_cache.files(known.key) or {}
+        files = state.page_cache.get_files(known.key) or {}
         if not files:  # another process threw it away since it was looked up
             raise BuildError(f"the cached {known.source.path} is gone: build again")
     for name, content in files.items():
-        write(stage / name, content)
+        write_text(stage / name, content)
     return files[page.file.dest_uri]
 
 
@@ -130,10 +130,10 @@ def _render_files(
     """The files of a page by their places; cached if nothing is wrong with them."""
     source, messages = known.source, state.session.listener.messages
     html = mend_html(state, render(), source.lang, page.url, source)
-    left = {(text, f"left in the page: {text}") for _, text in survivors(html)}
+    left = {(text, f"left in the page: {text}") for _, text in find_leftovers(html)}
     left |= set(refused(html))
     state.failures += [
-        Failure(source.path, source.line_of(text), message) for text, message in left
+        Failure(source.path, source.find_line(text), message) for text, message in left
     ]
     is_warned = any(page.file.src_uri in message for message in messages)
     known.is_clean = known.is_clean and not (left or is_warned or state.is_theme_unknown)
@@ -144,7 +144,7 @@ def _render_files(
         state.failures.append(failure)
         return files
     if known.is_clean and known.rendered:
-        state.page_cache.keep(known.key, known.rendered, files)
+        state.page_cache.put(known.key, known.rendered, files)
     return files
 
 
@@ -154,15 +154,15 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
     if known.source.untranslated:  # it offers those of its original
         return {}
     assembled = known.assembled or build.assemble(known.source)
-    placed = build.placed[known.source.path]
-    found = {placed.markdown: markdown_copy(assembled, placed, build.catalogue)}
-    if placed.notebook:
-        found[placed.notebook] = notebook(assembled, placed, build.catalogue)
-    if placed.listing and placed.translated:
-        found[placed.listing] = translated_listing(assembled.page)
+    published = build.published[known.source.path]
+    found = {published.markdown: markdown_copy(assembled, published, build.catalogue)}
+    if published.notebook:
+        found[published.notebook] = make_notebook(assembled, published, build.catalogue)
+    if published.listing and published.translated:
+        found[published.listing] = translate_listing(assembled.page)
     if build.target.live and assembled.page.blocks:
-        document = live_pages.document(assembled)
-        found[live_pages.place(assembled.page)] = json.dumps(document, ensure_ascii=False)
+        document = live_pages.make_document(assembled)
+        found[live_pages.make_path(assembled.page)] = json.dumps(document, ensure_ascii=False)
     return found | assembled.files
 
 
@@ -171,10 +171,12 @@ def mend_html(
 ) -> str:
     """A page with what the theme's HTML lacks, and with a note if nobody has translated it."""
     build = state.build
-    folder = build.addresses.folder(lang)
-    index = relative(folder, url) if folder else ""
+    folder = build.addresses.find_folder(lang)
+    index = make_relative(folder, url) if folder else ""
     is_english = build.languages[0] in (lang, source.text_lang if source else lang)
-    html, missing = theme.mended(html, build.words(lang), index, build.tags[lang], not is_english)
+    html, missing = theme.patch_html(
+        html, build.read_locale(lang), index, build.tags[lang], not is_english
+    )
     if source and source.untranslated:
         tag = build.tags[source.text_lang]
         html, lost = untranslated.mark_untranslated(html, _make_note(state, source), tag)
@@ -188,9 +190,9 @@ def mend_html(
 
 def _make_note(state: BuildState, source: Source) -> str:
     """The note on a page that is not yet translated, in English until somebody translates it."""
-    build, placed = state.build, state.build.placed[source.path]
-    words, english = build.words(source.lang), build.words(source.text_lang)
+    build, published = state.build, state.build.published[source.path]
+    words, english = build.read_locale(source.lang), build.read_locale(source.text_lang)
     is_own = words["site"]["untranslated"]["note"] != english["site"]["untranslated"]["note"]
     tag = build.tags[source.lang if is_own else source.text_lang]
-    original = relative(placed.text_url, placed.url)
+    original = make_relative(published.text_url, published.url)
     return untranslated.make_note(words, tag, original, build.target.repository)

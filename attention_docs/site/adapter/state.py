@@ -1,4 +1,4 @@
-"""What a build knows while mkdocs makes the pages, and what outlives it under `mkdocs serve`."""
+"""The state of a build while mkdocs renders the pages, and the session of `mkdocs serve`."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort
 from mkdocs.structure.files import File
 
+from attention_docs.locales import read_locale
 from attention_docs.site.adapter.config import RenderingTools, config_file
 from attention_docs.site.adapter.log import Listener, locate_warning, log
 from attention_docs.site.build import Build
 from attention_docs.site.fingerprints import fingerprint_code
 from attention_docs.site.publish import card, runtime
-from attention_docs.site.publish.place import Place
+from attention_docs.site.publish.staging import StagingFolder
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.reader import Reader
-from attention_docs.site.read.settings import Settings, settings
-from attention_docs.site.render.shelf import Made, Shelf
-from attention_docs.site.render.weave import Woven
-from attention_docs.site.store import Store, cache_folder
+from attention_docs.site.read.settings import Settings, read_settings
+from attention_docs.site.render.assembled_page import AssembledPage
+from attention_docs.site.render.page_cache import RenderedPage, RenderedPageCache
+from attention_docs.site.store import Store, find_cache_folder
 from attention_docs.site.target import Target
-from attention_docs.words import words
 
 MAKERS = (
     "Markdown",
@@ -56,7 +56,7 @@ class Session:
     served: bool = False
     listener: Listener = field(default_factory=Listener)
     reader: Reader | None = None
-    page_cache: Shelf | None = None
+    page_cache: RenderedPageCache | None = None
     code: dict[Path, str] = field(default_factory=dict)
     shown: dict[str, str] = field(default_factory=dict)
 
@@ -73,8 +73,8 @@ class PageState:
 
     source: Source
     key: str
-    rendered: Made | None = None
-    assembled: Woven | None = None
+    rendered: RenderedPage | None = None
+    assembled: AssembledPage | None = None
     is_new: bool = False
     warnings: int = 0
     is_clean: bool = True
@@ -96,8 +96,8 @@ class BuildState:
     session: Session
     tools: RenderingTools
     build: Build
-    place: Place
-    page_cache: Shelf
+    place: StagingFolder
+    page_cache: RenderedPageCache
     card: card.Card | None = None
     pages: dict[str, PageState] = field(default_factory=dict)
     sources: dict[Path, Source] = field(default_factory=dict)
@@ -118,20 +118,20 @@ class BuildState:
         build.executor.start(
             page
             for page in build.all
-            if page.waits or not self.is_finished(page, build.page_key(page, None))
+            if page.uses_other_pages or not self.is_finished(page, build.page_key(page, None))
         )
         self.documented = {lang for lang in build.languages if self._is_documented(lang)}
 
-    def source_of(self, file: File) -> Source | None:
+    def find_source(self, file: File) -> Source | None:
         """The page behind a file, or None for one that lies in no folder of a language."""
         return self.sources.get(Path(file.abs_src_path or ""))
 
     def is_finished(self, source: Source, key: str) -> bool:
-        """Whether a page stands where it is served, or is there to be written, as it would be."""
+        """Whether the current version of a page is served already, or in the cache."""
         return self.session.shown.get(source.path) == key or self.page_cache.has(key)
 
     def is_shown(self, page: PageState) -> bool:
-        """Whether the page stands where it is served, as it would be rendered now."""
+        """Whether the current version of the page is served already."""
         return not page.is_new and self.session.shown.get(page.source.path) == page.key
 
     def find_faults(self) -> list[Failure]:
@@ -152,7 +152,7 @@ class BuildState:
         return all(
             self.is_finished(page, self.build.page_key(page, None))
             for page in self.build.pages[lang].values()
-            if page.documents
+            if page.is_reference
         )
 
 
@@ -165,9 +165,9 @@ def start_build(
     config.site_url = known.site_url  # under `serve` mkdocs has put its own there
     if session.reader is None or session.reader.root != root:
         session.reader = Reader(root)
-    store = Store(cache_folder(root) / "pages", log.warning)
+    store = Store(find_cache_folder(root) / "pages", log.warning)
     if session.page_cache is None or session.page_cache.store.folder != store.folder:
-        session.page_cache = Shelf(store)
+        session.page_cache = RenderedPageCache(store)
     session.page_cache.store = store
     target = _create_target(session, config, known)
     makers = [
@@ -176,27 +176,29 @@ def start_build(
         *(f"{name} {version(name)}" for name in MAKERS),
     ]
     build = Build(root, log.warning, target, session.reader, makers, path.name, before)
-    drawn = card.card(build.languages, build.words, root, store) if known.site_url else None
+    drawn = (
+        card.make_card(build.languages, build.read_locale, root, store) if known.site_url else None
+    )
     build.target = replace(target, shared=repr(drawn.alt) if drawn else "")
     for language in config.plugins["i18n"].config.languages:
-        for name, text in known.made.get(language.locale, {}).items():
+        for name, text in known.converted.get(language.locale, {}).items():
             language[name] = text if language[name] is None else language[name]
-    place = Place(Path(config.site_dir), build.cache)
+    place = StagingFolder(Path(config.site_dir), build.cache)
     return BuildState(session, tools, build, place, session.page_cache, drawn)
 
 
 def _read_settings(path: Path) -> Settings:
     """What `mkdocs.yml` says, with a table that cannot be read as a fault of its own."""
-    words.cache_clear()
+    read_locale.cache_clear()
     try:
-        return settings(path.parent, path.name)
+        return read_settings(path.parent, path.name)
     except Failure as failure:
         log.error(str(failure))
         raise Abort("1 fault; nothing was published") from None
 
 
 def _create_target(session: Session, config: MkDocsConfig, known: Settings) -> Target:
-    is_live = not runtime.missing(cache_folder(config_file(config).parent))
+    is_live = not runtime.find_missing(find_cache_folder(config_file(config).parent))
     if not is_live:
         log.info("No live pages: Python for the browser is missing; see docs/project/live-pages.md")
     edit = str(config.edit_uri)

@@ -1,1 +1,1 @@
-"""What stands beside the pages: index, numbers, copies, archive, what others find the site by."""
+"""Files beside the pages: search index, numbers.json, copies, archive, sitemap."""

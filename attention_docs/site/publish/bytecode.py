@@ -23,19 +23,19 @@ INFO = {
     "platform": "emscripten_5_0_3",
     "python": "3.14.0",
 }
-"""What Pyodide is told of itself in the list of its packages."""
+"""The description of Pyodide in its list of packages."""
 
 
-def compiled(folder: Path, source: str) -> Path | None:
+def find_compiled(folder: Path, source: str) -> Path | None:
     """The compiled library that belongs to a source with this SHA-256, if it is there and whole."""
-    for path in sorted(folder.glob(f"{_name(source)}-*.zip")):
+    for path in sorted(folder.glob(f"{_make_name(source)}-*.zip")):
         if hashlib.sha256(path.read_bytes()).hexdigest() == path.stem.rpartition("-")[2]:
             return path
     return None
 
 
-def make(folder: Path, library: str, source: str, say: Callable[[str], None]) -> None:
-    """Compile it; whole or not at all. What was compiled otherwise is no longer kept."""
+def compile_library(folder: Path, library: str, source: str, say: Callable[[str], None]) -> None:
+    """Compile it, completely or not at all, and delete what was compiled from another source."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         here = Path(place)
         for file in folder.iterdir():
@@ -43,19 +43,19 @@ def make(folder: Path, library: str, source: str, say: Callable[[str], None]) ->
                 (here / file.name).symlink_to(file.resolve())
         (here / "pyodide-lock.json").write_text(json.dumps({"info": INFO, "packages": {}}))
         try:
-            command = [str(one) for one in (node(), SCRIPT, here, library, here / "out.zip")]
+            command = [str(one) for one in (find_node(), SCRIPT, here, library, here / "out.zip")]
             subprocess.run(command, check=True, timeout=LIMIT, capture_output=True)
         except (OSError, subprocess.SubprocessError) as error:
-            told = getattr(error, "stderr", None) or str(error).encode()
-            say(f"its library stays source: {told.decode(errors='replace').strip()[-300:]}")
+            output = getattr(error, "stderr", None) or str(error).encode()
+            say(f"its library stays source: {output.decode(errors='replace').strip()[-300:]}")
             return
         digest = hashlib.sha256((here / "out.zip").read_bytes()).hexdigest()
         for old in folder.glob("*-*.zip"):
             old.unlink(missing_ok=True)
-        (here / "out.zip").replace(folder / f"{_name(source)}-{digest}.zip")
+        (here / "out.zip").replace(folder / f"{_make_name(source)}-{digest}.zip")
 
 
-def node() -> Path:
+def find_node() -> Path:
     """The Node that playwright brings; FileNotFoundError where there is none."""
     found = importlib.util.find_spec("playwright")
     if not found or not found.origin:
@@ -63,6 +63,6 @@ def node() -> Path:
     return Path(found.origin).parent / "driver" / "node"
 
 
-def _name(source: str) -> str:
+def _make_name(source: str) -> str:
     """What a compiled library hangs on: its source, and how it is compiled."""
     return hashlib.sha256(source.encode() + SCRIPT.read_bytes()).hexdigest()[:16]

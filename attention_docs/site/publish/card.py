@@ -14,9 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from attention_docs.colours import read_palette
+from attention_docs.locales import Locale
 from attention_docs.site.run.imports import Modules
-from attention_docs.site.store import Store, key_of
-from attention_docs.words import Words
+from attention_docs.site.store import Store, make_key
 
 NAME = "card.png"
 FONT = "docs/assets/fonts/attention-math.woff2"
@@ -36,27 +36,29 @@ class Card:
         return width, height
 
 
-def card(languages: Sequence[str], words: Callable[[str], Words], root: Path, store: Store) -> Card:
+def make_card(
+    languages: Sequence[str], locale: Callable[[str], Locale], root: Path, store: Store
+) -> Card:
     """The card, made once as long as nothing that it depends on has changed."""
-    code = Modules(root).digest(["attention_docs.site.publish.card"])
+    code = Modules(root).hash_needed(["attention_docs.site.publish.card"])
     font = hashlib.sha256((root / FONT).read_bytes()).hexdigest()
-    said = [f"{lang}: {words(lang)['site']['card']['alt']}" for lang in languages]
+    alts = [f"{lang}: {locale(lang)['site']['card']['alt']}" for lang in languages]
     colours = str(read_palette("light"))
-    key = key_of("card", code, colours, font, version("pillow"), version("numpy"), *said)
+    key = make_key("card", code, colours, font, version("pillow"), version("numpy"), *alts)
     record = store.get(key)
     if record is None:
         # These need NumPy, and few builds draw a card.
-        from attention_docs.figures.card import card_png, card_weights
+        from attention_docs.figures.card import compute_card_weights, draw_card
         from attention_docs.text import text
 
-        weights = card_weights()
-        png, rows = card_png(weights, root / FONT), [text(row, ".4f") for row in weights]
-        alt = {lang: _describe(rows, words(lang)["site"]) for lang in languages}
+        weights = compute_card_weights()
+        png, rows = draw_card(weights, root / FONT), [text(row, ".4f") for row in weights]
+        alt = {lang: _describe(rows, locale(lang)["site"]) for lang in languages}
         record = {"png": base64.b64encode(png).decode(), "alt": alt}
         store.put(key, record)
     return Card(base64.b64decode(record["png"]), record["alt"])
 
 
-def _describe(rows: Sequence[str], site: Words) -> str:
+def _describe(rows: Sequence[str], site: Locale) -> str:
     """The alternative text, with the rows of weights."""
     return str(site["card"]["alt"].format(site["marks"]["comma"].join(rows)))

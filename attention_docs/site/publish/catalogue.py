@@ -1,4 +1,4 @@
-"""Where each page and its copies stand, and the line that offers them."""
+"""The address of each page and its copies, and the line that offers them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from attention_docs.site.addresses import Addresses, relative
+from attention_docs.locales import Locale
+from attention_docs.site.addresses import Addresses, make_relative
 from attention_docs.site.read.page import Page
 from attention_docs.site.run.imports import Modules
-from attention_docs.words import Words
 
 MARKDOWN = "index.html.md"  # the name that llmstxt.org gives to the copy of a page at ".../"
 ZIP = "attention-docs.zip"
@@ -18,12 +18,12 @@ GAP = ' <span aria-hidden="true">·</span> '
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A page, its address, and where its copies stand."""
+class PublishedPage:
+    """A page, its address, and the addresses of its copies."""
 
     page: Page
     url: str
-    words: Words
+    locale: Locale
     site_name: str
     own_listing: bool
     translated: bool = False  # not in the language of the listings
@@ -36,36 +36,36 @@ class Placed:
 
     @property
     def markdown(self) -> str:
-        """Where the Markdown copy stands."""
+        """The path of the Markdown copy."""
         return self.text_url + MARKDOWN
 
     @property
     def notebook(self) -> str:
-        """Where the notebook stands; empty where there is none."""
+        """The path of the notebook; empty if there is none."""
         return f"notebooks/{self.page.text_lang}/{self.page.slug}.ipynb" if self.own_listing else ""
 
     @property
     def listing(self) -> str:
-        """Where the listing stands; empty where there is none."""
+        """The path of the listing; empty if there is none."""
         folder = f"listings/{self.page.text_lang}" if self.translated else "listings"
         return f"{folder}/{self.page.slug}.py" if self.own_listing else ""
 
-    def line(self, zipped: bool) -> str:
+    def render_copies_line(self, offers_zip: bool) -> str:
         """The line at the end of the page that offers the copies."""
-        words = self.words["site"]["copies"]
+        locale = self.locale["site"]["copies"]
         name = PurePosixPath(self.page.slug).name
         offers = [
-            (self.notebook, f"{name}.ipynb", words["notebook"]),
-            (self.listing, f"{name}.py", words["listing"]),
-            (self.markdown, f"{name}.md", words["markdown"]),
-            (ZIP if zipped else "", ZIP, words["zip"]),
+            (self.notebook, f"{name}.ipynb", locale["notebook"]),
+            (self.listing, f"{name}.py", locale["listing"]),
+            (self.markdown, f"{name}.md", locale["markdown"]),
+            (ZIP if offers_zip else "", ZIP, locale["zip"]),
         ]
         links = [
-            f'<a href="{relative(path, self.url)}" download="{name}">{text}</a>'
+            f'<a href="{make_relative(path, self.url)}" download="{name}">{text}</a>'
             for path, name, text in offers
             if path
         ]
-        return f'<p class="takeaway"><small>{words["take"]}{GAP.join(links)}</small></p>'
+        return f'<p class="takeaway"><small>{locale["take"]}{GAP.join(links)}</small></p>'
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Catalogue:
         partial: the languages of which some pages show the English text.
     """
 
-    pages: Sequence[Placed]
+    pages: Sequence[PublishedPage]
     root: Path
     addresses: Addresses
     tags: Mapping[str, str]
@@ -89,7 +89,7 @@ class Catalogue:
 
     @cached_property
     def modules(self) -> Modules:
-        """The modules of the project, which notebooks are asked about."""
+        """The modules of the project, to find what a notebook needs."""
         return Modules(self.root)
 
     @cached_property
@@ -105,32 +105,32 @@ class Catalogue:
             if one.page.slug == slug and not one.page.untranslated
         }
 
-    def linker(
-        self, start: str, named: Callable[[Placed], str], base: str = ""
+    def make_linker(
+        self, start: str, name_page: Callable[[PublishedPage], str], base: str = ""
     ) -> Callable[[str], str]:
         """How links are written in a copy in folder `start`; with `base` they are absolute.
 
-        `named` says what stands for a page of `docs/` that the copy links to.
+        `name_page` says what stands for a page of `docs/` that the copy links to.
         """
         pages: Mapping[str, str] = {
-            one.page.path.removeprefix("docs/"): named(one) for one in self.pages
+            one.page.path.removeprefix("docs/"): name_page(one) for one in self.pages
         }
 
         def link(path: str) -> str:
             target = pages.get(path, path)
-            return base + target if base else relative(target, start)
+            return base + target if base else make_relative(target, start)
 
         return link
 
-    def llms(self) -> str:
+    def render_llms(self) -> str:
         """llms.txt, in the form of llmstxt.org: what the site is, and its pages as Markdown."""
         base = self.site_url
         first = self.pages[0]
-        by_lang: dict[str, list[Placed]] = {}
+        by_lang: dict[str, list[PublishedPage]] = {}
         for one in self.pages:
             if one.page.lang in self.complete:
                 by_lang.setdefault(one.page.lang, []).append(one)
-        names = [ones[0].words["name"] for ones in by_lang.values()]
+        names = [ones[0].locale["name"] for ones in by_lang.values()]
         lines = [f"# {first.site_name}", "", f"> {first.description}", ""]
         lines += [
             f"Each page exists in {', '.join(names[:-1])} and {names[-1]}, with the same code and "
@@ -138,7 +138,7 @@ class Catalogue:
             f"computed it, is also in [numbers.json]({base}numbers.json).",
         ]
         for ones in by_lang.values():
-            lines += ["", f"## {ones[0].words['name']}", ""]
+            lines += ["", f"## {ones[0].locale['name']}", ""]
             lines += [
                 f"- [{one.page.title}]({base}{one.markdown}): {one.description}" for one in ones
             ]

@@ -1,4 +1,4 @@
-"""What must not survive into HTML: a value that was not filled in, an include line, a box, a mark.
+"""Find leftovers in HTML: a value that was not filled in, an include line, a box, a mark.
 
 Any of them means that the site was built without this project's plugin, or past it. Neither may an
 article hold what runs or covers the page. A build fails on all of it; on what is left over, for a
@@ -21,12 +21,15 @@ from attention_docs.site.read.syntax import REQUESTED
 
 INCLUDE = r"--8<--"
 REQUEST = rf"<!-- (?:{'|'.join(REQUESTED)})"
-SURVIVOR = re.compile(rf"\{{\{{.*?\}}\}}|{INCLUDE}|[\ue000-\uf8ff]|^::: |^/{{3,}} \w+ \||{REQUEST}")
+LEFTOVER = re.compile(rf"\{{\{{.*?\}}\}}|{INCLUDE}|[\ue000-\uf8ff]|^::: |^/{{3,}} \w+ \||{REQUEST}")
 HINT = re.compile(rf"\{{\{{|--8(?:<|&lt;)--|[\ue000-\uf8ff]|:::|/// |{REQUEST}")
-"""What a page holds at least that is not as it should be."""
+"""A quick test: a page without a match has no leftovers."""
 
-TOLD = {"code", "pre"}  # what they hold is told, not meant; but for an include line that starts one
-LEFT_OUT = {"script", "style"}
+CODE_TAGS = {
+    "code",
+    "pre",
+}  # their content is quoted, except for an include line at its start
+SKIPPED_TAGS = {"script", "style"}
 
 REFUSED = {"animate", "applet", "base", "embed", "foreignobject", "form", "frame", "iframe"}
 REFUSED |= {"link", "meta", "object", "script", "set", "style"}
@@ -40,35 +43,35 @@ STYLED = re.compile(
 """What a style sets: of figures. Its values ask no other site."""
 
 
-def survivors(html: str) -> list[tuple[int, str]]:
+def find_leftovers(html: str) -> list[tuple[int, str]]:
     """What is left in a page of what should have been replaced, with its line.
 
     Examples:
-        >>> survivors("<p>is {{x}}</p><code>{{x}}</code>")
+        >>> find_leftovers("<p>is {{x}}</p><code>{{x}}</code>")
         [(1, '{{x}}')]
     """
     if not HINT.search(html):  # nearly always, and a hundred times faster
         return []
-    return list(_found(lxml.document_fromstring(html), told=False))
+    return list(_find_in_element(lxml.document_fromstring(html), is_code=False))
 
 
-def _found(element: lxml.HtmlElement, told: bool) -> Iterator[tuple[int, str]]:
+def _find_in_element(element: lxml.HtmlElement, is_code: bool) -> Iterator[tuple[int, str]]:
     """What is left in an element, from its start to its end."""
     line = element.sourceline or 0
     if isinstance(element, _Comment):
-        yield from ((line, left) for left in SURVIVOR.findall(f"<!--{element.text}"))
+        yield from ((line, left) for left in LEFTOVER.findall(f"<!--{element.text}"))
         return
-    if element.tag in LEFT_OUT:
+    if element.tag in SKIPPED_TAGS:
         return
-    told = told or element.tag in TOLD
-    texts = [*element.values(), *([] if told else [element.text or ""])]
-    texts += [] if told else [child.tail or "" for child in element]
-    yield from ((line, left) for text in texts for left in SURVIVOR.findall(text))
-    if told and re.match(rf'\s*{INCLUDE} "', element.text_content()):
+    is_code = is_code or element.tag in CODE_TAGS
+    texts = [*element.values(), *([] if is_code else [element.text or ""])]
+    texts += [] if is_code else [child.tail or "" for child in element]
+    yield from ((line, left) for text in texts for left in LEFTOVER.findall(text))
+    if is_code and re.match(rf'\s*{INCLUDE} "', element.text_content()):
         yield line, INCLUDE
         return
     for child in element:
-        yield from _found(child, told)
+        yield from _find_in_element(child, is_code)
 
 
 def refused(html: str) -> list[tuple[str, str]]:
@@ -111,7 +114,7 @@ def main(site: Path) -> int:
     found = [
         f"{page}:{line}: left in the page: {left}"
         for page in pages
-        for line, left in survivors(page.read_text(encoding="utf-8"))
+        for line, left in find_leftovers(page.read_text(encoding="utf-8"))
     ]
     if not pages:
         found.append(f"{site}: there is no page")

@@ -1,4 +1,4 @@
-"""What a page says of itself in its head, and what the sitemap says of all of them.
+"""The links and properties in the head of a page, and the entries of the sitemap.
 
 The templates in `theme/` write it down.
 """
@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from attention_docs.site.addresses import relative
+from attention_docs.site.addresses import make_relative
 from attention_docs.site.publish import card
-from attention_docs.site.publish.catalogue import Catalogue, Placed
+from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 
 REL = "alternate "
 """The space counts for nothing, except that the theme's script looks for `link[rel=alternate]` and
 would ask for a sitemap beside each page that such a link names."""
 
 
-def head(of: Placed, catalogue: Catalogue, drawn: card.Card | None) -> dict[str, Any]:
+def make_head(of: PublishedPage, catalogue: Catalogue, picture: card.Card | None) -> dict[str, Any]:
     """The links and properties of a page's head."""
     lang, site_url = of.page.text_lang, catalogue.site_url
-    links = [{"rel": REL, "type": "text/markdown", "href": relative(of.markdown, of.url)}]
+    links = [{"rel": REL, "type": "text/markdown", "href": make_relative(of.markdown, of.url)}]
     shared = [
         ("og:type", "website" if of.page.slug == "index" else "article"),
         ("og:site_name", of.site_name),
@@ -32,20 +32,20 @@ def head(of: Placed, catalogue: Catalogue, drawn: card.Card | None) -> dict[str,
     if site_url:  # these are read away from the page: absolute addresses or none
         links += [
             {"rel": REL, "hreflang": code, "href": address}
-            for code, address in alternates(of.page.slug, catalogue)
+            for code, address in list_alternates(of.page.slug, catalogue)
         ]
         shared.append(("og:url", site_url + of.text_url))
-    if drawn:
+    if picture:
         shared += [
             ("og:image", site_url + card.NAME),
-            ("og:image:width", str(drawn.size[0])),
-            ("og:image:height", str(drawn.size[1])),
-            ("og:image:alt", drawn.alt[lang]),
+            ("og:image:width", str(picture.size[0])),
+            ("og:image:height", str(picture.size[1])),
+            ("og:image:alt", picture.alt[lang]),
         ]
-    return {"links": links, "properties": shared, "card": bool(drawn)}
+    return {"links": links, "properties": shared, "card": bool(picture)}
 
 
-def alternates(slug: str, catalogue: Catalogue) -> list[tuple[str, str]]:
+def list_alternates(slug: str, catalogue: Catalogue) -> list[tuple[str, str]]:
     """The addresses of a page in every language that has it, and where others go."""
     translations = catalogue.find_translations(slug)
     found = [(catalogue.tags[lang], url) for lang, url in translations.items()]
@@ -53,12 +53,12 @@ def alternates(slug: str, catalogue: Catalogue) -> list[tuple[str, str]]:
     return [(code, catalogue.site_url + url) for code, url in found]
 
 
-def sitemap(catalogue: Catalogue) -> list[dict[str, Any]]:
+def list_sitemap(catalogue: Catalogue) -> list[dict[str, Any]]:
     """All pages with their translations; no dates, which would differ from day to day."""
     return [
         {
             "address": catalogue.site_url + one.url,
-            "alternates": alternates(one.page.slug, catalogue),
+            "alternates": list_alternates(one.page.slug, catalogue),
         }
         for one in catalogue.pages
         if not one.page.untranslated

@@ -8,12 +8,12 @@ from attention_docs.site.read.listing import translate_code
 from attention_docs.site.read.page import Page
 
 
-def translated_listing(page: Page) -> str:
+def translate_listing(page: Page) -> str:
     """The whole listing of a page; its docstring is the title of the page."""
     block = page.blocks[0]
     listing = block.sections[0].listing.with_stem(page.slug)
     code = listing.read_text(encoding="utf-8")
-    lines = translate_code(code, listing, block.lang, block.script).split("\n")
+    lines = translate_code(code, listing, block.lang, block.convert).split("\n")
     first = ast.parse(code).body[0]
     if isinstance(first, ast.Expr) and first.end_lineno == 1:
         lines[0] = f'"""{page.title}"""'

@@ -14,12 +14,12 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
-from attention_docs.running.result import Result, digest
+from attention_docs.running.result import Result, hash_figure
 from attention_docs.site.publish import bytecode, runtime
-from attention_docs.site.publish.place import write
-from attention_docs.site.read.listing import strings
+from attention_docs.site.publish.staging import write_text
+from attention_docs.site.read.listing import read_string_translations
 from attention_docs.site.read.page import Page
-from attention_docs.site.render.weave import Woven
+from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.run.execute import FIGURE_TABLES
 from attention_docs.site.run.imports import PACKAGE
 
@@ -40,15 +40,15 @@ SESSION = (
 )
 
 
-def place(page: Page) -> str:
-    """Where the blocks of a page stand on the site."""
+def make_path(page: Page) -> str:
+    """The path of the file with the blocks of a page."""
     return f"{FOLDER}/{page.text_lang}/{page.slug}.json"
 
 
-def document(woven: Woven) -> dict[str, Any]:
+def make_document(assembled: AssembledPage) -> dict[str, Any]:
     """The blocks of a page for `run/live.py`, and what they have given in the build."""
-    page = woven.page
-    cells = [_cell(woven, number) for number in range(1, len(page.blocks) + 1)]
+    page = assembled.page
+    cells = [_make_cell(assembled, number) for number in range(1, len(page.blocks) + 1)]
     scratch = {
         "id": SCRATCH,
         "code": "",
@@ -58,47 +58,47 @@ def document(woven: Woven) -> dict[str, Any]:
         "torch": False,
     }
     cells.append(scratch | {"files": [], "values": [], "text": "", "figure": "", "knobs": []})
-    return {"lang": page.text_lang, "words": _words(page), "cells": cells}
+    return {"lang": page.text_lang, "words": _collect_strings(page), "cells": cells}
 
 
-def _cell(woven: Woven, number: int) -> dict[str, Any]:
+def _make_cell(assembled: AssembledPage, number: int) -> dict[str, Any]:
     """A block and what follows from it, by its number on the page."""
-    page = woven.page
+    page = assembled.page
     block = page.blocks[number - 1]
-    section, result = block.sections[0], woven.result(block) or Result()
-    is_heavy = block.id in woven.heavy
+    section, result = block.sections[0], assembled.get_result(block) or Result()
+    is_heavy = block.id in assembled.torch_blocks
     figure = result.figure.get(page.text_lang)
     values = [
-        (place, block.translated(value.expression), value.spec, woven.value(place))
+        (place, block.translate(value.expression), value.spec, assembled.get_value(place))
         for place, value in enumerate(page.values, start=1)
-        if value.after == number and not value.counted
+        if value.after == number and not value.is_site_count
     ]
     return {
         "id": block.id,
-        "code": block.shown,
-        "origin": digest(block.code)[:12],  # the same in all languages
+        "code": block.displayed_code,
+        "origin": hash_figure(block.code)[:12],  # the same in all languages
         "listing": section.listing.name,
         "line": section.first_line,
         "torch": is_heavy,
         "files": [(one.variable, one.name, one.text) for one in result.files if is_heavy],
         "values": values,
-        "text": result.text_in(page.text_lang),
-        "figure": digest(figure.svg) if figure else "",
-        "knobs": [knob.told() for knob in block.knobs],
+        "text": result.get_text(page.text_lang),
+        "figure": hash_figure(figure.svg) if figure else "",
+        "knobs": [knob.as_dict() for knob in block.knobs],
     }
 
 
-def _words(page: Page) -> dict[str, str]:
+def _collect_strings(page: Page) -> dict[str, str]:
     """The strings of the page's listings in its language: the package has some of them, too."""
     found: dict[str, str] = {}
     for block in page.blocks:
         for section in block.sections:
-            own = strings(section.listing, block.lang) or {}
-            found |= {english: block.script(text, english) for english, text in own.items()}
+            own = read_string_translations(section.listing, block.lang) or {}
+            found |= {english: block.convert(text, english) for english, text in own.items()}
     return found
 
 
-def pack(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
+def pack_package(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
     """The package and what it needs besides NumPy, as one archive, the same on every day.
 
     `locales` are the locale strings of languages that have no file of them.
@@ -108,16 +108,16 @@ def pack(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
     own += [
         file for name in ("colours", "figures", "running") for file in package.glob(f"{name}/*.py")
     ]
-    own += [*package.glob("words/*"), *(package / name for name in SESSION)]
+    own += [*package.glob("locales/*"), *(package / name for name in SESSION)]
     contents = {f"{PACKAGE}/{path.relative_to(package).as_posix()}": path for path in own}
-    contents |= dict(_libraries())
+    contents |= dict(_list_library_files())
     texts = {name: path.read_bytes() for name, path in contents.items() if path.is_file()}
     for name in texts:
         if name.endswith(".toml"):
-            texts[name] = _figure_words(texts[name].decode()).encode()
+            texts[name] = _remove_site_strings(texts[name].decode()).encode()
     for lang, table in locales.items():
         used = {name: table.get(name, {}) for name in FIGURE_TABLES}
-        texts[f"{PACKAGE}/words/{lang}.toml"] = as_toml(used).encode()
+        texts[f"{PACKAGE}/locales/{lang}.toml"] = format_toml(used).encode()
     texts["jaxtyping.py"] = (package / SHAPES).read_bytes()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -129,13 +129,13 @@ def pack(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
     return buffer.getvalue()
 
 
-def _figure_words(text: str) -> str:
+def _remove_site_strings(text: str) -> str:
     """The words of a language without those of the pages: reading them takes a browser a second."""
     head, *tables = re.split(r"(?m)^(?=\[)", text)
     return head + "".join(one for one in tables if not re.match(r"\[site\b", one))
 
 
-def _libraries() -> Iterator[tuple[str, Path]]:
+def _list_library_files() -> Iterator[tuple[str, Path]]:
     """The files of the libraries; what belongs to other arrays than NumPy's stays at home."""
     skipped = ("torch/", "cupy/", "dask/", "__pycache__", "_test", "tests/")
     for library in LIBRARIES:
@@ -146,11 +146,11 @@ def _libraries() -> Iterator[tuple[str, Path]]:
                 yield name, Path(str(file.locate()))
 
 
-def as_toml(table: Mapping[str, Any], path: str = "") -> str:
+def format_toml(table: Mapping[str, Any], path: str = "") -> str:
     """Nested tables of strings as TOML.
 
     Examples:
-        >>> print(as_toml({"terms": {"key": "鍵"}}))
+        >>> print(format_toml({"terms": {"key": "鍵"}}))
         [terms]
         "key" = "鍵"
     """
@@ -161,23 +161,25 @@ def as_toml(table: Mapping[str, Any], path: str = "") -> str:
     ]
     for name, value in table.items():
         if isinstance(value, Mapping):
-            lines.append(as_toml(value, f"{path}.{json.dumps(name)}" if path else name))
+            lines.append(format_toml(value, f"{path}.{json.dumps(name)}" if path else name))
     return "\n".join(line for line in lines if line)
 
 
-def beside(stage: Path, root: Path, cache: Path, locales: Mapping[str, Mapping[str, Any]]) -> None:
+def write_live_files(
+    stage: Path, root: Path, cache: Path, locales: Mapping[str, Mapping[str, Any]]
+) -> None:
     """Write what live pages load on a reader's press."""
     folder = stage / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for name, path in runtime.served(cache).items():
+    for name, path in runtime.list_served_files(cache).items():
         shutil.copyfile(path, folder / name)
-    (folder / PACKAGE_FILE).write_bytes(pack(root, locales))
-    write(folder / LOCK, json.dumps(_lock()))
+    (folder / PACKAGE_FILE).write_bytes(pack_package(root, locales))
+    write_text(folder / LOCK, json.dumps(_make_lock()))
     paths = [path for path in sorted(folder.iterdir()) if path.is_file()]
-    write(folder / MANIFEST, json.dumps({path.name: _listed(path) for path in paths}))
+    write_text(folder / MANIFEST, json.dumps({path.name: _describe_file(path) for path in paths}))
 
 
-def _listed(path: Path) -> dict[str, Any]:
+def _describe_file(path: Path) -> dict[str, Any]:
     """What a browser compares a file with."""
     content = path.read_bytes()
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -190,19 +192,19 @@ def list_for_offline(stage: Path) -> None:
     """
     paths = [path for path in sorted(stage.rglob("*")) if path.is_file()]
     names = {path.relative_to(stage).as_posix(): path for path in paths}
-    listed = {name: _base64(path) for name, path in names.items() if OFFLINE.search(name)}
+    listed = {name: _hash_as_base64(path) for name, path in names.items() if OFFLINE.search(name)}
     script = stage / OFFLINE_SCRIPT
     text, count = LISTED.subn(f"const LISTED = {json.dumps(listed)};", script.read_text("utf-8"))
     if count != 1:
         raise ValueError(f"wanted one line {LISTED.pattern!r} in {OFFLINE_SCRIPT}, got {count}")
-    write(script, text)
+    write_text(script, text)
 
 
-def _base64(path: Path) -> str:
+def _hash_as_base64(path: Path) -> str:
     return base64.b64encode(hashlib.sha256(path.read_bytes()).digest()).decode()
 
 
-def _lock() -> dict[str, Any]:
+def _make_lock() -> dict[str, Any]:
     """What Pyodide needs to know of NumPy, the one package that it loads itself."""
     numpy = {
         "name": "numpy",

@@ -5,30 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from attention_docs.colours import resolve_colours
-from attention_docs.site.publish.catalogue import Catalogue, Placed
-from attention_docs.site.publish.markdown import fenced, parts
+from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
+from attention_docs.site.publish.markdown import format_fence, split_parts
 from attention_docs.site.read.pieces import Block
-from attention_docs.site.render.weave import Woven
+from attention_docs.site.render.assembled_page import AssembledPage
 
 
-def notebook(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
+def make_notebook(assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue) -> str:
     """The page as a notebook (nbformat 4.5)."""
     import nbformat  # takes long to load, and few builds make a notebook anew
 
     base = catalogue.site_url
-    link = catalogue.linker(
-        f"notebooks/{woven.page.text_lang}/",
+    link = catalogue.make_linker(
+        f"notebooks/{assembled.page.text_lang}/",
         lambda one: one.url if base else one.notebook or f"{one.url}index.html",
         base,
     )
-    cells = [_text("about", _about(woven, placed, catalogue))]
+    cells = [_make_text_cell("about", _describe_notebook(assembled, published, catalogue))]
     count = 0
-    for number, part in enumerate(parts(woven, placed, catalogue.root, link), start=1):
+    for number, part in enumerate(split_parts(assembled, published, catalogue.root, link), start=1):
         if isinstance(part, str):
-            cells.append(_text(f"text-{number}", part))
+            cells.append(_make_text_cell(f"text-{number}", part))
         else:
             count += 1
-            cells.append(_code(woven, part, count))
+            cells.append(_make_code_cell(assembled, part, count))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     document = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
@@ -37,35 +37,37 @@ def notebook(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
     return f"{nbformat.writes(found)}\n"
 
 
-def _about(woven: Woven, placed: Placed, catalogue: Catalogue) -> str:
+def _describe_notebook(
+    assembled: AssembledPage, published: PublishedPage, catalogue: Catalogue
+) -> str:
     """What the notebook is, and what it needs."""
-    words, page = woven.words["site"]["copies"], woven.page
-    needs = sorted(catalogue.modules.third_party(page.code, ("torch",)))
+    locale, page = assembled.locale["site"]["copies"], assembled.page
+    needs = sorted(catalogue.modules.find_third_party(page.code, ("torch",)))
     package = "."
     if catalogue.repository:
         package = f'"attention-docs @ git+{catalogue.repository}"'
     command = " ".join(["pip install", *needs, package])
     if not catalogue.repository:
-        command += f"  # {words['project']}"
+        command += f"  # {locale['project']}"
     title = page.title
     if catalogue.site_url:
-        title = f"[{title}]({catalogue.site_url}{placed.url})"
-    told = words["runs"].format(title=title, site=placed.site_name)
-    return f"{told}\n\n{fenced(command, 'sh')}"
+        title = f"[{title}]({catalogue.site_url}{published.url})"
+    sentence = locale["runs"].format(title=title, site=published.site_name)
+    return f"{sentence}\n\n{format_fence(command, 'sh')}"
 
 
-def _text(name: str, markdown: str) -> dict[str, Any]:
+def _make_text_cell(name: str, markdown: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "id": name, "metadata": {}, "source": markdown}
 
 
-def _code(woven: Woven, block: Block, count: int) -> dict[str, Any]:
+def _make_code_cell(assembled: AssembledPage, block: Block, count: int) -> dict[str, Any]:
     """A block as a cell, with what it printed and drew."""
-    result = woven.result(block)
+    result = assembled.get_result(block)
     outputs: list[dict[str, Any]] = []
-    if result and (text := result.text_in(woven.page.text_lang)):
+    if result and (text := result.get_text(assembled.page.text_lang)):
         outputs.append({"output_type": "stream", "name": "stdout", "text": text + "\n"})
     if result and result.figure:
-        drawing = result.figure[woven.page.text_lang]
+        drawing = result.figure[assembled.page.text_lang]
         kind = "image/svg+xml" if drawing.svg.startswith("<svg") else "text/html"
         data = {kind: resolve_colours(drawing.svg), "text/plain": drawing.alt}
         shown = {"output_type": "execute_result", "data": data, "metadata": {}}
@@ -74,7 +76,7 @@ def _code(woven: Woven, block: Block, count: int) -> dict[str, Any]:
         "cell_type": "code",
         "id": f"code-{block.id}"[:64],
         "metadata": {} if block.source == "above" else {"jupyter": {"source_hidden": True}},
-        "source": block.shown.strip("\n"),
+        "source": block.displayed_code.strip("\n"),
         "execution_count": count,
         "outputs": outputs,
     }

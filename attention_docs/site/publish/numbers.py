@@ -12,43 +12,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attention_docs.colours import list_roles
-from attention_docs.running.imports import imported
-from attention_docs.running.record import content
-from attention_docs.site.run.imports import PACKAGE, Modules, file_of
+from attention_docs.running.imports import find_imports
+from attention_docs.running.record import describe_text
+from attention_docs.site.run.imports import PACKAGE, Modules, find_module_file
 
 if TYPE_CHECKING:
     from attention_docs.site.read.page import Page
-    from attention_docs.site.render.weave import Woven
+    from attention_docs.site.render.assembled_page import AssembledPage
 
-RUNNER = ("attention_docs.running.block", "attention_docs.words")
+RUNNER = ("attention_docs.running.block", "attention_docs.locales")
 """What takes part in every block."""
 
 
-def records(url: str, woven: Woven) -> list[dict[str, Any]]:
+def make_records(url: str, assembled: AssembledPage) -> list[dict[str, Any]]:
     """One record per output and per inline value of a page, in the order of the page.
 
     `block` counts from 1: the block that printed it, or the one that an inline value follows.
     """
-    page, found = woven.page, []
+    page, found = assembled.page, []
     if page.untranslated:  # its original has them
         return []
 
-    def place(line: int) -> dict[str, Any]:
+    def locate(line: int) -> dict[str, Any]:
         return {
             "page": f"/{url}",
             "lang": page.lang,
             "slug": page.slug,
-            "section": page.section(line),
+            "section": page.find_section(line),
         }
 
     for position, block in enumerate(page.blocks, start=1):
-        result = woven.result(block)
-        if result is None or not result.shows:
+        result = assembled.get_result(block)
+        if result is None or not result.has_output:
             continue
         first = block.sections[0]
         found.append(
             {
-                **place(block.line),
+                **locate(block.line),
                 "id": f"out-{block.id}",
                 "kind": "output",
                 "block": position,
@@ -60,13 +60,13 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
                 "roles": list_roles(result.figure[page.lang].svg) if result.figure else (),
                 "table": result.figure[page.lang].cells if result.figure else (),
                 "checks": [check.statement[page.lang] for check in result.checks],
-                **content(result.text_in(page.lang)),
+                **describe_text(result.get_text(page.lang)),
             }
         )
     for number, value in enumerate(page.values, start=1):
         found.append(
             {
-                **place(value.line),
+                **locate(value.line),
                 "id": f"value-{number}",
                 "kind": "inline",
                 "block": value.after,
@@ -74,24 +74,24 @@ def records(url: str, woven: Woven) -> list[dict[str, Any]]:
                 "line": value.line,
                 "expression": value.expression,
                 "format": value.spec,
-                **content(woven.value(number)),
+                **describe_text(assembled.get_value(number)),
             }
         )
     return found
 
 
-def as_lines(found: Iterable[dict[str, Any]]) -> str:
-    """Records as JSON, one a line."""
+def format_lines(found: Iterable[dict[str, Any]]) -> str:
+    """Records as JSON, one per line."""
     return ",\n".join(json.dumps(record, ensure_ascii=False) for record in found)
 
 
-def sources(root: Path, languages: Iterable[str], pages: Iterable[Page]) -> dict[str, str]:
+def hash_sources(root: Path, languages: Iterable[str], pages: Iterable[Page]) -> dict[str, str]:
     """The hashes of all files behind the numbers: lock, package, words of figures, listings."""
     sections = [section for page in pages for block in page.blocks for section in block.sections]
-    names = {*RUNNER}.union(*(imported(section.code) for section in sections))
-    modules = (file_of(name, root) for name in Modules(root).needed(names))
+    names = {*RUNNER}.union(*(find_imports(section.code) for section in sections))
+    modules = (find_module_file(name, root) for name in Modules(root).find_needed(names))
     files = {root / "requirements.lock", *filter(None, modules)}
-    files |= {root / PACKAGE / "words" / f"{lang}.toml" for lang in languages}
+    files |= {root / PACKAGE / "locales" / f"{lang}.toml" for lang in languages}
     files |= {section.listing for section in sections}
     return {
         path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -115,7 +115,7 @@ def results(pages: Iterable[Page]) -> list[dict[str, str]]:
     ]
 
 
-def blocks(pages: Iterable[Page]) -> dict[str, list[list[str]]]:
+def list_blocks(pages: Iterable[Page]) -> dict[str, list[list[str]]]:
     """The blocks of each page, each as its sections: "scaling.py:setup"."""
     return {
         page.slug: [
@@ -126,7 +126,7 @@ def blocks(pages: Iterable[Page]) -> dict[str, list[list[str]]]:
     }
 
 
-def document(
+def format_document(
     root: Path,
     languages: Sequence[str],
     strings: Mapping[str, Mapping[str, Mapping[str, str]]],
@@ -147,8 +147,8 @@ def document(
         "strings": strings,
         "locales": locales,
         "versions": versions,
-        "sha256": sources(root, [lang for lang in languages if lang not in locales], first),
-        "pages": blocks(first),
+        "sha256": hash_sources(root, [lang for lang in languages if lang not in locales], first),
+        "pages": list_blocks(first),
         "results": results(first),
         "reading": reading,
     }

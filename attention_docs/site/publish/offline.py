@@ -26,19 +26,19 @@ STORED = {".png", ".woff2", ".woff", ".gz", ".jpg"}
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold: the same site, the same bytes
 
 
-def files(built: Path) -> list[str]:
+def list_files(built: Path) -> list[str]:
     """What the archive holds of a site."""
     names = (path.relative_to(built).as_posix() for path in built.rglob("*") if path.is_file())
     return sorted(name for name in names if not LEFT_OUT.match(name))
 
 
-def pack(built: Path, target: Path, base: str) -> None:
+def pack_site(built: Path, target: Path, base: str) -> None:
     """Write the site in `built` as a zip; `base` is the path of the site's own address."""
     with zipfile.ZipFile(target, "w") as archive:
-        for name in files(built):
+        for name in list_files(built):
             content = (built / name).read_bytes()
             if name.endswith(".html"):
-                content = page(content.decode(), name, built, base).encode()
+                content = adapt_page(content.decode(), name, built, base).encode()
             entry = zipfile.ZipInfo(f"{FOLDER}/{name}", DATE)
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             stored = Path(name).suffix in STORED
@@ -46,11 +46,11 @@ def pack(built: Path, target: Path, base: str) -> None:
             archive.writestr(entry, content, compresslevel=6)
 
 
-def page(content: str, name: str, built: Path, base: str) -> str:
+def adapt_page(content: str, name: str, built: Path, base: str) -> str:
     """A page for the disk: a link to a folder becomes a link to the page in it."""
     folder = posixpath.dirname(name)
 
-    def one(match: re.Match[str]) -> str:
+    def adapt_link(match: re.Match[str]) -> str:
         path = html.unescape(match["path"])
         if not path or path.startswith("//"):
             return match[0]
@@ -60,5 +60,5 @@ def page(content: str, name: str, built: Path, base: str) -> str:
             path = posixpath.join(path, "index.html")
         return match["before"] + html.escape(path) + match["rest"]
 
-    content = OFFER.sub("", SEARCH.sub(r"\1", LINK.sub(one, content)))
+    content = OFFER.sub("", SEARCH.sub(r"\1", LINK.sub(adapt_link, content)))
     return content.replace("</head>", QUIET + "</head>", 1)

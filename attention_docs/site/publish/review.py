@@ -17,7 +17,7 @@ HEAD = "What this chapter prints, draws and claims, as `make update` writes it f
 SENTENCE = re.compile(r"(?<=\.)[ \n]+|\n{2,}")
 
 
-def chapters(document: dict[str, Any]) -> dict[str, str]:
+def format_chapters(document: dict[str, Any]) -> dict[str, str]:
     """The content of the file of each chapter, from the site's numbers.json.
 
     The pages of the first language; the others show the same. Counts of the whole site are left
@@ -30,7 +30,7 @@ def chapters(document: dict[str, Any]) -> dict[str, str]:
             continue
         texts.setdefault(slug, HEAD)
         if record["kind"] == "output":
-            if shown := _shown(record):
+            if shown := _format_record(record):
                 texts[slug] += f"\n== {record['id'].removeprefix('out-')}\n{shown}\n"
         else:
             spec = f":{record['format']}" if record["format"] else ""
@@ -41,7 +41,7 @@ def chapters(document: dict[str, Any]) -> dict[str, str]:
     return texts
 
 
-def _shown(record: dict[str, Any]) -> str:
+def _format_record(record: dict[str, Any]) -> str:
     """What a block printed, its table or its figure, and what it checked."""
     figure = record["figure"] if record["table"] else _by_sentence(_ends(record["figure"]))
     roles = f"Roles: {'; '.join(record['roles'])}." if record["roles"] else ""
@@ -51,7 +51,7 @@ def _shown(record: dict[str, Any]) -> str:
 
 
 def _ends(figure: str) -> str:
-    r"""What is told of a figure; of one with many frames, the first, the last and their number.
+    r"""The description of a figure; of one with many frames, the first, the last and their number.
 
     Examples:
         >>> _ends("A. 1"), _ends("1\n2\n3\n4")
@@ -66,10 +66,10 @@ def _by_sentence(text: str) -> str:
     return SENTENCE.sub("\n", text)
 
 
-def write(document: dict[str, Any], folder: Path) -> None:
+def write_reviews(document: dict[str, Any], folder: Path) -> None:
     """Write the files, and remove those of chapters that are gone."""
     folder.mkdir(exist_ok=True)
-    texts = chapters(document)
+    texts = format_chapters(document)
     for old in folder.glob("*.txt"):
         if old.stem not in texts:
             old.unlink()
@@ -78,4 +78,4 @@ def write(document: dict[str, Any], folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), Path(sys.argv[2]))
+    write_reviews(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), Path(sys.argv[2]))

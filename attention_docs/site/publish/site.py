@@ -1,4 +1,4 @@
-"""What stands beside the pages of a site: numbers.json, the search, llms.txt, card and archive."""
+"""Write the files beside the pages: numbers.json, the search, llms.txt, card and archive."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pathlib import Path
 from typing import Any
 
 from attention_docs.site.publish import card, numbers, offline, search
-from attention_docs.site.publish.catalogue import ZIP, Catalogue, Placed
-from attention_docs.site.publish.place import compress, write
-from attention_docs.site.render.shelf import Made
-from attention_docs.site.run.execute import Executor, public_versions
+from attention_docs.site.publish.catalogue import ZIP, Catalogue, PublishedPage
+from attention_docs.site.publish.staging import compress_file, write_text
+from attention_docs.site.render.page_cache import RenderedPage
+from attention_docs.site.run.execute import Executor, read_public_versions
 from attention_docs.site.run.imports import Modules
-from attention_docs.site.store import Store, key_of
+from attention_docs.site.store import Store, make_key
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedPage:
     """A page that is whole."""
 
-    placed: Placed
-    made: Made
+    published: PublishedPage
+    rendered: RenderedPage
 
 
-def beside(
+def write_site_files(
     built: Path,
     catalogue: Catalogue,
-    pages: Sequence[Finished],
+    pages: Sequence[FinishedPage],
     executor: Executor,
     known: Callable[[str], tuple[Sequence[search.Names], Sequence[str]]],
     reading: Mapping[str, Any],
@@ -42,11 +42,11 @@ def beside(
     """
     languages = catalogue.complete  # numbers.json has those of pages that all of these have
     by_url = sorted(
-        (page for page in pages if page.placed.page.lang in languages),
-        key=lambda page: page.placed.url,
+        (page for page in pages if page.published.page.lang in languages),
+        key=lambda page: page.published.url,
     )
-    lines = (page.made.numbered for page in by_url)
-    sources = [page.placed.page for page in by_url]
+    lines = (page.rendered.number_records for page in by_url)
+    sources = [page.published.page for page in by_url]
     strings = {
         page.slug: {
             lang: found
@@ -56,30 +56,35 @@ def beside(
         for page in sources
         if page.lang == languages[0] and page.blocks
     }
-    about = (languages, strings, executor.locales, public_versions())
-    write(built / "numbers.json", numbers.document(catalogue.root, *about, sources, lines, reading))
+    about = (languages, strings, executor.locales, read_public_versions())
+    write_text(
+        built / "numbers.json",
+        numbers.format_document(catalogue.root, *about, sources, lines, reading),
+    )
     for number, lang in enumerate(catalogue.tags):
-        found = (page.made.searched for page in pages if page.placed.page.lang == lang)
+        found = (page.rendered.search_entries for page in pages if page.published.page.lang == lang)
         folder = built / lang if number else built
-        write(folder / "search" / "search_index.json", search.index(lang, found, *known(lang)))
-    write(built / "llms.txt", catalogue.llms())
+        write_text(
+            folder / "search" / "search_index.json", search.build_index(lang, found, *known(lang))
+        )
+    write_text(built / "llms.txt", catalogue.render_llms())
     if catalogue.site_url:
-        compress(built / "sitemap.xml")
+        compress_file(built / "sitemap.xml")
 
 
-def archive(built: Path, drawn: card.Card | None, base: str, store: Store) -> None:
+def write_archive(built: Path, drawn: card.Card | None, base: str, store: Store) -> None:
     """Write what takes long: the card, and the site as one zip, taken again where it is known."""
     if drawn:
         (built / card.NAME).write_bytes(drawn.png)
-    names = offline.files(built)
+    names = offline.list_files(built)
     digests = (hashlib.sha256((built / name).read_bytes()).hexdigest() for name in names)
-    code = Modules(Path(__file__).parents[3]).digest(["attention_docs.site.publish.offline"])
-    key = key_of("archive", code, base, *names, *digests)
+    code = Modules(Path(__file__).parents[3]).hash_needed(["attention_docs.site.publish.offline"])
+    key = make_key("archive", code, base, *names, *digests)
     kept = store.folder / "zip" / f"{key}.zip"
     store.used.add(key)
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_name(f"{key}.{os.getpid()}.part")
-        offline.pack(built, part, base)
+        offline.pack_site(built, part, base)
         part.replace(kept)
     shutil.copyfile(kept, built / ZIP)

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from attention_docs.colours import make_style_sheet, resolve_colours
-from attention_docs.site.publish.place import write
+from attention_docs.site.publish.staging import write_text
 
 NAME = "assets/styles.css"
 DOCUMENTATION = "assets/_mkdocstrings.css"
@@ -19,7 +19,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 INDENT = re.compile(r"\s*\n\s*")
 
 
-def apart(docs: Path, sheets: list[str]) -> tuple[list[str], list[str]]:
+def split_sheets(docs: Path, sheets: list[str]) -> tuple[list[str], list[str]]:
     """Those that become one, and what every page asks for: that one, after what is no file here."""
     ours = [sheet for sheet in sheets if (docs / sheet).is_file()]
     others = [sheet for sheet in sheets if sheet not in (*ours, DOCUMENTATION)]
@@ -29,9 +29,9 @@ def apart(docs: Path, sheets: list[str]) -> tuple[list[str], list[str]]:
 def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
     """Write the one style sheet, and the pictures of the assets in the colours of the table."""
     if sheets:
-        write(stage / NAME, join_sheets(docs, sheets))
+        write_text(stage / NAME, join_sheets(docs, sheets))
     for picture in sorted((docs / "assets").glob("*.svg")):
-        write(stage / "assets" / picture.name, resolve_colours(picture.read_text("utf-8")))
+        write_text(stage / "assets" / picture.name, resolve_colours(picture.read_text("utf-8")))
 
 
 def join_sheets(docs: Path, sheets: list[str]) -> str:

@@ -1,1 +1,1 @@
-"""Pages and listings as they stand on disk: read once, compared with their twins."""
+"""Read pages and listings from disk, once, and compare translations with their originals."""

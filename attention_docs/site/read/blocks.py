@@ -29,7 +29,7 @@ def read_block(page: Page, fence: re.Match[str], line: int, end: int, listings: 
             wanted = ", ".join(f'{k}="{v}"' for k, vs in ALLOWED.items() for v in sorted(vs))
             raise Failure(page.path, line, f'option {key}="{value}" is none of {wanted}')
     included = [
-        _included(page, number, content, listings)
+        _read_included_section(page, number, content, listings)
         for number, content in enumerate(page.lines[line : end - 1], start=line + 1)
     ]
     if not included:
@@ -43,11 +43,11 @@ def read_block(page: Page, fence: re.Match[str], line: int, end: int, listings: 
         sections=tuple(included),
         lang=page.origin.split("/")[1] if page.origin else page.lang,
         text=options.get("text", "above"),
-        script=page.script,
+        convert=page.convert,
     )
 
 
-def _included(page: Page, number: int, content: str, listings: Path) -> Section:
+def _read_included_section(page: Page, number: int, content: str, listings: Path) -> Section:
     """The section that an include line names."""
     include = INCLUDE.match(content)
     if not include:

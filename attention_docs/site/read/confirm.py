@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
 from attention_docs.site.read.stamps import (
     OPENING,
     find_stale,
@@ -29,8 +29,8 @@ QUESTION = "Does the translation say the same? [y]es, stamp it / [n]o, later / [
 
 def find_translations(root: Path, name: str = "") -> Iterator[tuple[Path, Path]]:
     """The original and the translation of each page; or those of one, "scaling" or "zh/scaling"."""
-    known = settings(root)
-    partial, (first, *others) = known.partial, known.written + known.partial
+    known = read_settings(root)
+    partial, (first, *others) = known.partial, known.source_languages + known.partial
     lang, _, slug = name.partition("/")
     if lang not in others:
         lang, slug = "", name

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from attention_docs.colours import ROLES
-from attention_docs.running.names import names_of
+from attention_docs.running.names import find_names
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.honest import constant
 from attention_docs.site.read.isolation import PACKAGE, faults_of_expression, imported_names
+from attention_docs.site.read.lint import is_constant
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import (
     Value,
@@ -48,7 +48,7 @@ def read_values(page: Page, number: int, line: str) -> None:
             continue
         after = len(page.blocks)
         value = Value(number, match.start(), match.end(), expression, spec, after)
-        if not value.counted:
+        if not value.is_site_count:
             for message in _faults(page, expression):
                 where = f"{{{{ {expression} }}}} {message}"
                 page.failures.append(Failure(page.path, number, where))
@@ -61,7 +61,7 @@ def _faults(page: Page, expression: str) -> Iterator[str]:
     """What is wrong with an inline value that follows the blocks of a page so far."""
     if not page.blocks:
         yield "stands before any block: nothing has run yet"
-    if constant(expression):
+    if is_constant(expression):
         yield "computes nothing: type it, or name what a block has"
         return
     if page.failures:  # a block that could not be read may set the names
@@ -71,7 +71,7 @@ def _faults(page: Page, expression: str) -> Iterator[str]:
         computed, imported = _names_set(block.code)
         results |= computed
         imports |= imported
-    used, _ = names_of(expression)
+    used, _ = find_names(expression)
     if unknown := used - results - imports - FUNCTIONS:
         may = ", ".join(sorted(FUNCTIONS))
         yield f"uses {', '.join(sorted(unknown))}: no block above sets it, and it is none of {may}"
@@ -85,7 +85,7 @@ def _faults(page: Page, expression: str) -> Iterator[str]:
 @lru_cache(maxsize=2048)  # the same code stands on the pages of all languages
 def _names_set(code: str) -> tuple[set[str], set[str]]:
     """The names that the code of a block sets: what it or the package computes, and all imports."""
-    _, bound = names_of(code)
+    _, bound = find_names(code)
     tree = ast.parse(code)
     imports = dict(one for node in ast.walk(tree) for one in imported_names(node))
     others = {name for name, origin in imports.items() if origin.split(".")[0] != PACKAGE}

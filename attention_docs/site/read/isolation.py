@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import sections
+from attention_docs.site.read.listing import parse_sections
 
 PACKAGE = "attention_docs"
 MODULES = {"__future__", "ast", "collections", "dataclasses", "decimal", "enum", "fractions"}
@@ -21,7 +21,7 @@ MODULES |= {"string", "textwrap", "torch", "typing", "warnings", PACKAGE}
 """All that a listing imports: no clock, no files, no network, no other processes."""
 OUTSIDE = {"builtins", "ctypes", "importlib", "io", "os", "pathlib", "shutil", "socket"}
 OUTSIDE |= {"subprocess", "sys", "threading", "time", "urllib"}
-"""What those modules have imported themselves, and lend to whoever asks: `inspect.os`."""
+"""What those modules have imported themselves, and expose: `inspect.os`."""
 REFUSED = {"__builtins__", "__import__", "breakpoint", "compile", "delattr", "globals", "hash"}
 REFUSED |= {"id", "input", "locals", "open", "setattr", "vars"}
 REFUSED |= {f"numpy.{name}" for name in ("fromfile", "genfromtxt", "load", "loadtxt", "memmap")}
@@ -45,9 +45,9 @@ def faults(listing: Path, functions: Collection[str] = ()) -> list[Failure]:
     """What a listing uses and may not, at its lines; `functions` are those of the package."""
     text = listing.read_text(encoding="utf-8")
     try:
-        sections(listing, text)
+        parse_sections(listing, text)
         tree = ast.parse(text)
-    except (Failure, SyntaxError):  # told where the listing is included
+    except (Failure, SyntaxError):  # reported where the listing is included
         return []
     lines = text.split("\n")
     return [

@@ -34,40 +34,40 @@ class Knob:
     log: bool = False
     names: tuple[str, ...] = ()
 
-    def told(self) -> dict[str, Any]:
-        """What a live page needs to know."""
+    def as_dict(self) -> dict[str, Any]:
+        """The knob as data for a live page."""
         return asdict(self)
 
 
-def taken(code: str) -> tuple[str, tuple[Knob, ...]]:
-    """Code without its marks, and the knobs that they ask for; ValueError for a wrong one.
+def extract_knobs(code: str) -> tuple[str, tuple[Knob, ...]]:
+    """Split code into the code without marks and its knobs; ValueError for an invalid mark.
 
     Examples:
-        >>> taken("d_k = 64  # knob: log 2 … 512")
+        >>> extract_knobs("d_k = 64  # knob: log 2 … 512")
         ('d_k = 64', (Knob(name='d_k', kind='number', low=2.0, high=512.0, log=True, names=()),))
     """
     if "# knob" not in code:
         return code, ()
     try:
         ast.parse(code)
-    except SyntaxError:  # told where the code runs
+    except SyntaxError:  # reported where the code runs
         return code, ()
     lines = code.split("\n")
     found = []
-    for line, rest in _marks(code):
+    for line, rest in _find_marks(code):
         lines[line - 1] = KNOB.sub("", lines[line - 1])
-        found.append(_knob(code, line, rest))
+        found.append(_parse_knob(code, line, rest))
     return "\n".join(lines), tuple(found)
 
 
-def _marks(code: str) -> Iterator[tuple[int, str]]:
+def _find_marks(code: str) -> Iterator[tuple[int, str]]:
     """The lines that carry a mark, with what stands after it."""
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         if token.type == tokenize.COMMENT and (mark := KNOB.fullmatch(token.string)):
             yield token.start[0], mark["rest"]
 
 
-def _knob(code: str, line: int, rest: str) -> Knob:
+def _parse_knob(code: str, line: int, rest: str) -> Knob:
     for node in ast.parse(code).body:
         match node:
             case ast.Assign([ast.Name(name)], value) if node.end_lineno == line:

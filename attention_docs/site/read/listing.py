@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from attention_docs.locales import read_locale_table as locale_table
+from attention_docs.locales.strings import Translator, has_words
 from attention_docs.running.sections import SectionError, split_sections
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.knobs import Knob, taken
-from attention_docs.site.read.literals import code_with_translations, find_literals
-from attention_docs.words import table as locale_table
-from attention_docs.words.strings import Translator, has_words
+from attention_docs.site.read.knobs import Knob, extract_knobs
+from attention_docs.site.read.literals import find_literals, translate_literals
 
 
-def same(text: str, english: str) -> str:
-    """The text as it is: that of a language that is made from no other."""
+def keep_text(text: str, english: str) -> str:
+    """Return the text unchanged: for a language that is not converted."""
     return text
 
 
@@ -39,19 +39,19 @@ class Section:
     code: str
     knobs: tuple[Knob, ...] = ()
 
-    def translated(self, lang: str, script: Callable[[str, str], str] = same) -> str:
-        """The code with its comments and strings in a language, or in what a script makes of it."""
-        return translate_code(self.code, self.listing, lang, script)
+    def translate(self, lang: str, convert: Callable[[str, str], str] = keep_text) -> str:
+        """The code with its comments and strings in a language, or in another script."""
+        return translate_code(self.code, self.listing, lang, convert)
 
 
 @lru_cache(maxsize=1024)  # a page asks for the same listing once for each of its blocks
-def sections(path: Path, text: str) -> dict[str, Section]:
+def parse_sections(path: Path, text: str) -> dict[str, Section]:
     """The sections of a listing by name, in the order of the file."""
     found: dict[str, Section] = {}
     file = f"docs/listings/{path.name}"
     try:
         for name, (first, code) in split_sections(text).items():
-            found[name] = Section(name, path, first, *taken(code))
+            found[name] = Section(name, path, first, *extract_knobs(code))
     except SectionError as error:
         raise Failure(file, error.line, str(error)) from None
     except ValueError as error:
@@ -63,7 +63,7 @@ def read_listing(path: Path) -> dict[str, Section]:
     """The sections of a listing on disk."""
     if not path.is_file():
         raise Failure(path.name, 1, f"there is no listing docs/listings/{path.name}")
-    return sections(path, path.read_text(encoding="utf-8"))
+    return parse_sections(path, path.read_text(encoding="utf-8"))
 
 
 # --- comments in another language
@@ -72,39 +72,39 @@ SHAPE = re.compile(r"\([^()]*\)|`[^`]*`")
 WORD = re.compile(r"[^\W\d_]{3,}")
 
 
-def table(listing: Path, lang: str) -> Path:
-    """Where the comments of a listing stand in a language."""
+def find_table_path(listing: Path, lang: str) -> Path:
+    """The path of the table of translations of a listing."""
     return listing.with_suffix(f".{lang}.toml")
 
 
-def comments(listing: Path, lang: str) -> Mapping[str, str]:
+def read_comment_translations(listing: Path, lang: str) -> Mapping[str, str]:
     """The comments of a listing in a language, by the English ones; none in English itself."""
-    path = table(listing, lang)
+    path = find_table_path(listing, lang)
     if not path.is_file():
         return {}
-    return _tables(path, path.read_text(encoding="utf-8")).get("comments", {})
+    return _parse_tables(path, path.read_text(encoding="utf-8")).get("comments", {})
 
 
-def strings(listing: Path, lang: str) -> Mapping[str, str] | None:
+def read_string_translations(listing: Path, lang: str) -> Mapping[str, str] | None:
     """The strings of a listing in a language, by the English ones; None without a table.
 
     `[words]` are strings that no literal holds: words of the package, and what a run puts together.
     """
-    path = table(listing, lang)
+    path = find_table_path(listing, lang)
     if not path.is_file():
         return None
-    tables = _tables(path, path.read_text(encoding="utf-8"))
+    tables = _parse_tables(path, path.read_text(encoding="utf-8"))
     return {**tables.get("words", {}), **tables.get("strings", {})}
 
 
 def read_tables(listing: Path, lang: str) -> Mapping[str, Mapping[str, str]]:
     """All that the table of a listing holds in a language; nothing where there is no table."""
-    path = table(listing, lang)
-    return _tables(path, path.read_text(encoding="utf-8")) if path.is_file() else {}
+    path = find_table_path(listing, lang)
+    return _parse_tables(path, path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 @lru_cache(maxsize=256)
-def _tables(path: Path, text: str) -> Mapping[str, Mapping[str, str]]:
+def _parse_tables(path: Path, text: str) -> Mapping[str, Mapping[str, str]]:
     file = f"docs/listings/{path.name}"
     try:
         found = tomllib.loads(text)
@@ -118,12 +118,12 @@ def _tables(path: Path, text: str) -> Mapping[str, Mapping[str, str]]:
 
 
 @lru_cache(maxsize=4096)
-def remarks(code: str) -> Sequence[tuple[str, int, int, int]]:
+def find_comments(code: str) -> Sequence[tuple[str, int, int, int]]:
     """Comments and docstrings: what they say, their line, and where they begin and end in it."""
-    return list(_remarks(code))
+    return list(_iterate_comments(code))
 
 
-def _remarks(code: str) -> Iterator[tuple[str, int, int, int]]:
+def _iterate_comments(code: str) -> Iterator[tuple[str, int, int, int]]:
     lines = code.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         if token.type == tokenize.COMMENT:
@@ -137,34 +137,37 @@ def _remarks(code: str) -> Iterator[tuple[str, int, int, int]]:
                 yield text, line, start, start + len(text)
 
 
-def speaks(remark: str) -> bool:
+def has_prose(comment: str) -> bool:
     """Whether a comment holds words, and not only shapes or symbols.
 
     Examples:
-        >>> speaks("(batch, heads, n, d_k)"), speaks("Q Kᵀ"), speaks("raw scores, `scores`")
-        (False, False, True)
+        >>> [has_prose(text) for text in ("(batch, heads, n, d_k)", "Q Kᵀ", "raw scores, `scores`")]
+        [False, False, True]
     """
-    return bool(WORD.search(SHAPE.sub("", remark)))
+    return bool(WORD.search(SHAPE.sub("", comment)))
 
 
 def translate_code(
-    code: str, listing: Path, lang: str, script: Callable[[str, str], str] = same
+    code: str, listing: Path, lang: str, convert: Callable[[str, str], str] = keep_text
 ) -> str:
     """Code with its comments, docstrings and strings in a language, as its tables have them."""
-    said, texts = comments(listing, lang), strings(listing, lang)
+    comments, texts = (
+        read_comment_translations(listing, lang),
+        read_string_translations(listing, lang),
+    )
     if texts is None:
         return code
     replacements = [
-        (line, start, end, " " * _is_comment(code, line, start) + script(said[text], text))
-        for text, line, start, end in remarks(code)
-        if text in said
+        (line, start, end, " " * _is_comment(code, line, start) + convert(comments[text], text))
+        for text, line, start, end in find_comments(code)
+        if text in comments
     ]
     translator = Translator(locale_table("terms", lang), texts)
     found = {literal.text: translator.find(literal.text) for literal in find_literals(code)}
     changed = {
-        english: script(other, english) for english, other in found.items() if other is not None
+        english: convert(other, english) for english, other in found.items() if other is not None
     }
-    return code_with_translations(code, changed, replacements)
+    return translate_literals(code, changed, replacements)
 
 
 def _is_comment(code: str, line: int, start: int) -> bool:
@@ -176,13 +179,13 @@ Texts = Mapping[str, Mapping[str, int]]
 
 
 def find_texts(listing: Path, lang: str) -> Texts:
-    """What a table of the language must translate: its `comments` and `strings`."""
+    """What a table of the language must translate: comments and strings."""
     sections = read_listing(listing).values()
     said = {
         text: section.first_line + line - 1
         for section in sections
-        for text, line, *_ in remarks(section.code)
-        if speaks(text)
+        for text, line, *_ in find_comments(section.code)
+        if has_prose(text)
     }
     literals = {
         literal.text: section.first_line + literal.line - 1
@@ -210,20 +213,20 @@ def find_untranslated(listing: Path, lang: str) -> dict[str, list[str]]:
 
 def find_translation_faults(listing: Path, lang: str) -> Iterator[Failure]:
     """Comments and strings without a translation, and translations of what is not there."""
-    path = table(listing, lang)
+    path = find_table_path(listing, lang)
     try:
         texts = find_texts(listing, lang)
     except Failure:  # reported where the listing is included
         return
     if not path.is_file() and any(texts.values()):
-        yield _missing_table(listing, path, texts)
+        yield _report_missing_table(listing, path, texts)
         return
     tables = read_tables(listing, lang)
     for name, lines in texts.items():
         yield from _compare_table(listing, path, name, tables.get(name, {}), lines)
 
 
-def _missing_table(listing: Path, path: Path, texts: Texts) -> Failure:
+def _report_missing_table(listing: Path, path: Path, texts: Texts) -> Failure:
     """A listing with words, and no file that says what they are called in a language."""
     line, first, name = min(
         (line, text, name) for name, lines in texts.items() for text, line in lines.items()
@@ -245,10 +248,10 @@ def _compare_table(
         yield Failure(f"docs/listings/{listing.name}", lines[text], message)
     for text in entries.keys() - lines.keys():
         message = f"{text!r} under [{name}] is not in docs/listings/{listing.name}"
-        yield Failure(f"docs/listings/{path.name}", _line_of(path, text), message)
+        yield Failure(f"docs/listings/{path.name}", _find_line(path, text), message)
 
 
-def _line_of(path: Path, text: str) -> int:
+def _find_line(path: Path, text: str) -> int:
     """The line of a table that holds an entry."""
     lines = path.read_text(encoding="utf-8").splitlines()
     start = text.split("\n")[0].replace("\\", "\\\\").replace('"', '\\"')

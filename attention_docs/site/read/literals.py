@@ -127,7 +127,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """An f-string, then the strings within its places."""
-        places = tuple(_places(self._source(node)))
+        places = tuple(_find_places(self._read_source(node)))
         texts = [
             str(piece.value).replace("{", "{{").replace("}", "}}")
             if isinstance(piece, ast.Constant)
@@ -144,17 +144,17 @@ class _Finder(ast.NodeVisitor):
     def _add(self, node: ast.expr, text: str, places: tuple[str, ...], formatted: bool) -> None:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
-        start = self._characters(node.lineno, node.col_offset)
-        end = self._characters(node.end_lineno, node.end_col_offset)
+        start = self._count_characters(node.lineno, node.col_offset)
+        end = self._count_characters(node.end_lineno, node.end_col_offset)
         self.found.append(
             Literal(text, node.lineno, start, node.end_lineno, end, places, formatted)
         )
 
-    def _characters(self, line: int, offset: int) -> int:
+    def _count_characters(self, line: int, offset: int) -> int:
         """A place in a line, counted in characters; `ast` counts bytes."""
         return len(self.lines[line - 1].encode()[:offset].decode())
 
-    def _source(self, node: ast.expr) -> str:
+    def _read_source(self, node: ast.expr) -> str:
         return ast.get_source_segment("\n".join(self.lines), node) or ""
 
 
@@ -166,21 +166,21 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterable[tuple[ast.expr, ast.ex
     return [(target, value)]
 
 
-def _places(source: str) -> Iterator[str]:
+def _find_places(source: str) -> Iterator[str]:
     """What stands in each place of an f-string, from its opening to its closing brace."""
     position = 0
     while position < len(source):
         if source.startswith(("{{", "}}"), position):
             position += 2
         elif source[position] == "{":
-            end = _closing(source, position)
+            end = _find_closing_brace(source, position)
             yield source[position : end + 1]
             position = end + 1
         else:
             position += 1
 
 
-def _closing(source: str, start: int) -> int:
+def _find_closing_brace(source: str, start: int) -> int:
     """Where the brace that opens at `start` closes; quotes within may hold braces."""
     for position, depth in _depths(source, start):
         if not depth:
@@ -219,13 +219,13 @@ def _split_place(place: str) -> tuple[str, str]:
     return place[1:end].strip(), place[end:]
 
 
-def code_with_translations(
+def translate_literals(
     code: str, texts: Mapping[str, str], replacements: Iterable[Replacement] = ()
 ) -> str:
     """Code in which strings have other texts, and what else is to be replaced in its lines.
 
     Examples:
-        >>> code_with_translations('print(f"Sum: {x:.2f}", "a")', {"Sum: {}": "和：{}"})
+        >>> translate_literals('print(f"Sum: {x:.2f}", "a")', {"Sum: {}": "和：{}"})
         'print(f"和：{x:.2f}", "a")'
     """
     edits = [(line, start, line, end, text) for line, start, end, text in replacements]
@@ -233,7 +233,7 @@ def code_with_translations(
     literals = find_literals(code)
     touched = {_position(found) for found in literals if found.text in changed}
     edits += [
-        (*_position(found), _written(found, texts))
+        (*_position(found), _format_literal(found, texts))
         for found in literals
         if not found.inner and _position(found) in touched
     ]
@@ -248,14 +248,14 @@ def _position(literal: Literal) -> tuple[int, int, int, int]:
     return literal.line, literal.start, literal.end_line, literal.end
 
 
-def _written(literal: Literal, texts: Mapping[str, str], quote: str = '"') -> str:
+def _format_literal(literal: Literal, texts: Mapping[str, str], quote: str = '"') -> str:
     """A literal with its other text, as Python source."""
     text = texts.get(literal.text, literal.text)
     if not literal.formatted:
-        return quote + _escaped(text, quote) + quote
+        return quote + _escape(text, quote) + quote
     pieces, count = "", 0
     for before, place, _, _ in Formatter().parse(text):
-        pieces += _escaped(before.replace("{", "{{").replace("}", "}}"), quote)
+        pieces += _escape(before.replace("{", "{{").replace("}", "}}"), quote)
         if place is not None:
             pieces += _translated_place(literal.places[int(place) if place else count], texts)
             count += 1
@@ -265,7 +265,7 @@ def _written(literal: Literal, texts: Mapping[str, str], quote: str = '"') -> st
 def _translated_place(place: str, texts: Mapping[str, str]) -> str:
     """A place of an f-string with the strings in it; those have the other kind of quotes."""
     expression, rest = _split_place(place)
-    edits = [(found.start, found.end, _written(found, texts, "'"))
+    edits = [(found.start, found.end, _format_literal(found, texts, "'"))
              for found in find_literals(expression)
              if not found.inner and texts.get(found.text, found.text) != found.text]  # fmt: skip
     for start, end, text in sorted(edits, reverse=True):
@@ -273,5 +273,5 @@ def _translated_place(place: str, texts: Mapping[str, str]) -> str:
     return f"{{{expression}{rest}" if edits else place
 
 
-def _escaped(text: str, quote: str) -> str:
+def _escape(text: str, quote: str) -> str:
     return text.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n")

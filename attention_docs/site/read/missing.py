@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import find_untranslated, table
-from attention_docs.site.read.settings import SAID, configuration, settings
+from attention_docs.site.read.listing import find_table_path, find_untranslated
+from attention_docs.site.read.settings import TRANSLATED_SETTINGS, read_configuration, read_settings
 
 LISTS = ("docs/mistakes.toml", "docs/notes.toml")
 
@@ -21,7 +21,7 @@ class Missing:
 
     Attributes:
         total: how many pages there are.
-        words: entries of the language's file in `attention_docs/words`.
+        words: entries of the language's file in `attention_docs/locales`.
         listings: tables beside the listings, with how many texts they lack.
         lists: `docs/mistakes.toml` and `docs/notes.toml`, with the fields that they lack.
         settings: what the language's entry in `mkdocs.yml` does not say.
@@ -49,8 +49,11 @@ class Missing:
 
 def find_missing(root: Path, lang: str) -> Missing:
     """All that a language lacks."""
-    known, docs = settings(root), root / "docs"
-    first, places = known.written[0], {slug: place for place, slug in enumerate(known.order)}
+    known, docs = read_settings(root), root / "docs"
+    first, places = (
+        known.source_languages[0],
+        {slug: place for place, slug in enumerate(known.order)},
+    )
     originals = (path.relative_to(docs / first) for path in (docs / first).rglob("*.md"))
     names = sorted(one.as_posix() for one in originals)
     names.sort(key=lambda name: places.get(name.removesuffix(".md"), len(places)))
@@ -67,14 +70,14 @@ def find_missing(root: Path, lang: str) -> Missing:
 def find_missing_words(root: Path, lang: str) -> list[Failure]:
     """The words that a complete language lacks, each as a fault of its file."""
     return [
-        Failure(f"attention_docs/words/{lang}.toml", 1, f"has no {entry}")
+        Failure(f"attention_docs/locales/{lang}.toml", 1, f"has no {entry}")
         for entry in _find_words(root, lang)
     ]
 
 
 def _find_words(root: Path, lang: str) -> Iterator[str]:
     """The entries that English has and a language has not: `[site.marks] colon, stop`."""
-    folder = root / "attention_docs" / "words"
+    folder = root / "attention_docs" / "locales"
     if not (folder / f"{lang}.toml").is_file():  # reported elsewhere
         return
     english, own = (
@@ -105,7 +108,8 @@ def _find_listings(root: Path, lang: str) -> Iterator[str]:
     for listing in sorted((root / "docs" / "listings").glob("*.py")):
         texts = find_untranslated(listing, lang)
         if counts := [f"{len(found)} {name}" for name, found in texts.items() if found]:
-            yield f"{table(listing, lang).relative_to(root).as_posix()}: {' and '.join(counts)}"
+            path = find_table_path(listing, lang).relative_to(root)
+            yield f"{path.as_posix()}: {' and '.join(counts)}"
 
 
 def _find_fields(root: Path, lang: str, first: str) -> Iterator[str]:
@@ -125,9 +129,9 @@ def _find_fields(root: Path, lang: str, first: str) -> Iterator[str]:
 
 
 def _find_settings(root: Path, lang: str) -> Iterator[str]:
-    known = configuration(root)
+    known = read_configuration(root)
     plugins = [plugin for plugin in known["plugins"] if isinstance(plugin, dict)]
     languages = next(plugin["i18n"] for plugin in plugins if "i18n" in plugin)["languages"]
     own = next(entry for entry in languages if entry["locale"] == lang)
-    if lacking := [name for name in SAID if name not in own]:
+    if lacking := [name for name in TRANSLATED_SETTINGS if name not in own]:
         yield f"mkdocs.yml: {', '.join(lacking)}"

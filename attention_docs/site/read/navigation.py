@@ -114,7 +114,7 @@ def find_faults(
         for page in pages.values():
             if page.builds_on:
                 message = "builds_on stands in the original alone: delete it here"
-                yield Failure(page.path, page.line_of("builds_on"), message)
+                yield Failure(page.path, page.find_line("builds_on"), message)
 
 
 def _find_unknown_chapters(navigation: Navigation, page: Page) -> Iterator[Failure]:
@@ -130,7 +130,7 @@ def _find_order_faults(
     navigation: Navigation, slug: str, page: Page, name: str
 ) -> Iterator[Failure]:
     """A chapter builds on earlier ones; on the path that means on chapters of the path alone."""
-    chapters, line = navigation.chapters, page.line_of("builds_on")
+    chapters, line = navigation.chapters, page.find_line("builds_on")
     if name not in chapters:
         yield Failure(page.path, line, f"builds_on: {name} is not a chapter of the navigation")
     elif slug not in chapters:

@@ -1,4 +1,4 @@
-"""A page as it stands on disk: its front matter, its pieces, and the passages they make up."""
+"""A page as read from disk: its front matter, its pieces, and the passages they form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 
 from attention_docs.colours import ROLES
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import same
+from attention_docs.site.read.listing import keep_text
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.pieces import (
     Block,
@@ -31,10 +31,10 @@ from attention_docs.site.read.syntax import CELL, COLOUR, FRONT_MATTER, NAVIGATE
 
 @dataclass
 class Page:
-    """A page as it stands on disk. What is wrong with it is in `failures`; nothing is raised.
+    """A page as read from disk. Its faults are in `failures`; nothing is raised.
 
-    A page that is made from one in another language has that one's path as its `origin`, and line
-    by line what stands there: in another script (`read/script.py`), or as it is, for a page that is
+    A page that takes its lines from another language has the path of the original as its `origin`:
+    converted into another script (`read/script_converter.py`), or unchanged, for a page that is
     not yet translated.
     """
 
@@ -45,7 +45,7 @@ class Page:
     values: list[Value] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     origin: str = ""
-    script: Callable[[str, str], str] = same
+    convert: Callable[[str, str], str] = keep_text
     untranslated: bool = False
 
     @cached_property
@@ -117,24 +117,24 @@ class Page:
         return "\n".join(block.code for block in self.blocks)
 
     @cached_property
-    def documents(self) -> bool:
+    def is_reference(self) -> bool:
         """Whether the page shows the documentation of a module."""
         return any(isinstance(piece, Reference) for piece in self.pieces)
 
     @cached_property
-    def waits(self) -> bool:
+    def uses_other_pages(self) -> bool:
         """Whether the page shows or counts what other pages print."""
         requests = (piece.kind for piece in self.pieces if isinstance(piece, Request))
-        counted = any(value.counted for value in self.values)
+        counted = any(value.is_site_count for value in self.values)
         return counted or not {*requests} <= NAVIGATED
 
     @property
     def passages(self) -> list[Passage]:
         """The page cut at its headings and boxes, in the order in which they begin."""
-        return self._cut[0]
+        return self._split[0]
 
     @cached_property
-    def _cut(self) -> tuple[list[Passage], list[tuple[int, int]]]:
+    def _split(self) -> tuple[list[Passage], list[tuple[int, int]]]:
         """The passages, and from which line on which of them goes on."""
         found = [Passage(self.body_line + 1, 0, "", "", "")]
         texts: list[list[str]] = [[]]
@@ -163,13 +163,13 @@ class Page:
             replace(
                 one,
                 text="".join(f"{line}\n" for line in lines),
-                last_line=one.last_line or self._end(found, number),
+                last_line=one.last_line or self._find_end(found, number),
             )
             for number, (one, lines) in enumerate(zip(found, texts, strict=True))
         ]
         return whole, owners
 
-    def _end(self, found: list[Passage], number: int) -> int:
+    def _find_end(self, found: list[Passage], number: int) -> int:
         """The last line of what stands under a heading, lower headings included."""
         level = found[number].level
         after = (one for one in found[number + 1 :] if not one.kind and one.level <= level)
@@ -178,16 +178,16 @@ class Page:
     @property
     def owners(self) -> list[tuple[Piece, int]]:
         """Every piece with the number of the passage that it belongs to."""
-        return [(piece, own) for piece, (_, own) in zip(self.pieces, self._cut[1], strict=True)]
+        return [(piece, own) for piece, (_, own) in zip(self.pieces, self._split[1], strict=True)]
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
         """The titles of headings and boxes by their ids."""
         return {one.id: one.title for one in self.passages if one.id}
 
-    def section(self, line: int) -> str:
+    def find_section(self, line: int) -> str:
         """The id of the heading or the box that a line stands under."""
-        passages, owners = self._cut
+        passages, owners = self._split
         at = [number for begins, number in owners if begins <= line]
         return passages[at[-1]].id if at else ""
 
@@ -204,6 +204,6 @@ class Page:
             if line.startswith("| ") and not below.startswith("|--"):
                 yield number, [cell.strip() for cell in CELL.split(line)[1:-1]]
 
-    def line_of(self, text: str) -> int:
+    def find_line(self, text: str) -> int:
         """The first line that holds the text, or 0."""
         return next((n for n, line in enumerate(self.lines, start=1) if text in line), 0)

@@ -41,22 +41,22 @@ class Passage:
     options: tuple[tuple[str, str], ...] = ()
     last_line: int = 0  # of what belongs to it, boxes and lower headings included
 
-    def displays(self) -> list[str]:
+    def find_displays(self) -> list[str]:
         """Display formulas, without the words in them and without white space."""
         return [re.sub(r"\s|&&", "", SPOKEN.sub("", tex)) for tex in DISPLAY.findall(self.text)]
 
-    def formulas(self, told: Mapping[str, str]) -> list[str]:
-        """The sides of inline formulas, with the words in them as `told` translates them."""
+    def find_formulas(self, translations: Mapping[str, str]) -> list[str]:
+        """The sides of inline formulas, with the words in them translated by `translations`."""
 
-        def translated(match: re.Match[str]) -> str:
-            return f"\\text{{{told.get(match[1].strip(), match[1].strip())}}}"
+        def translate(match: re.Match[str]) -> str:
+            return f"\\text{{{translations.get(match[1].strip(), match[1].strip())}}}"
 
         found = INLINE.findall(DISPLAY.sub(" ", CODE_SPAN.sub(" ", VALUE.sub("{v}", self.text))))
-        sides = (side for tex in found for side in SIDES.split(SPOKEN.sub(translated, tex)))
+        sides = (side for tex in found for side in SIDES.split(SPOKEN.sub(translate, tex)))
         return [side for side in (SPACING.sub("", side) for side in sides) if side]
 
-    def spoken(self, told: Mapping[str, str]) -> Counter[str]:
-        """The words in each line of display formulas but for its reason, as `told` has them.
+    def count_formula_words(self, translations: Mapping[str, str]) -> Counter[str]:
+        """The words in each line of display formulas without its reason, by `translations`.
 
         It translates what stands between formulas, or all of a line: "if / else"; "" stands for
         words that the other language says in the reason.
@@ -65,12 +65,12 @@ class Passage:
         for row in (row for tex in DISPLAY.findall(self.text) for row in ROW.split(tex)):
             words = [word.strip() for word in SPOKEN.findall(REASON.sub("", row))]
             line = " / ".join(filter(None, words))
-            apart = " / ".join(told.get(word, word) for word in filter(None, words))
-            found[told.get(line, apart)] += 1
+            apart = " / ".join(translations.get(word, word) for word in filter(None, words))
+            found[translations.get(line, apart)] += 1
         del found[""]
         return found
 
-    def names_in_reasons(self) -> Counter[str]:
+    def count_names_in_reasons(self) -> Counter[str]:
         """What a reason calls alike in every language: "A1" and whole numbers."""
         rows = (row for tex in DISPLAY.findall(self.text) for row in ROW.split(tex))
         reasons = (
@@ -78,11 +78,11 @@ class Passage:
         )
         return Counter(name for one in reasons for name in re.findall(r"[A-Z]?\d+", one))
 
-    def values(self) -> Counter[str]:
+    def count_values(self) -> Counter[str]:
         """Inline values as written."""
         return Counter(match["inner"].strip() for match in VALUE.finditer(self.text))
 
-    def numerals(self) -> Counter[str]:
+    def count_numerals(self) -> Counter[str]:
         """Numbers that the reader sees typed: in prose and in inline formulas."""
         prose = DISPLAY.sub(" ", CODE_SPAN.sub(" ", VALUE.sub(" ", self.text)))
         prose = TEX_WORDS.sub(" ", LINK_TARGET.sub("]", prose.replace("{,}", "")))

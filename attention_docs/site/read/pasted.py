@@ -1,9 +1,9 @@
-"""Results that a page types: decimals, vectors and matrices that its blocks should have printed.
+"""Find pasted results: decimals, vectors and matrices that the blocks should have printed.
 
 A decimal in a sentence stands where the code of the page or of its module holds it, where an
 exercise gives it, or where a block under the same heading (of level 2) prints it: one that another
 section happens to print is no source. A vector or a row of a matrix may come from the whole page.
-Other numbers, which need no results to be judged: `typed`.
+Other numbers are checked without results: `hardcoded`.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ def find_pasted(
         shown: the texts of its outputs and inline values, with the lines where they stand.
         module: the text of the module that is named after the page, or "".
     """
-    given = f"{page.code} {module} {_tasks(page)}"
-    printed: dict[int, str] = defaultdict(lambda: given)
+    allowed = f"{page.code} {module} {_read_exercises(page)}"
+    printed: dict[int, str] = defaultdict(lambda: allowed)
     for line, text in shown:
-        printed[_head(page, line)] += f" {text}"
-    everything = _bare(f"{given} {' '.join(printed.values())}")
+        printed[_find_heading_line(page, line)] += f" {text}"
+    everything = _strip_numbers(f"{allowed} {' '.join(printed.values())}")
     for part in page.passages:
-        decimals = set(PRINTED.findall(printed[_head(page, part.line)]))
-        for text, message in _of_passage(part, decimals, everything):
-            yield Failure(page.path, _line_of(page, part, text), message)
+        decimals = set(PRINTED.findall(printed[_find_heading_line(page, part.line)]))
+        for text, message in _check_passage(part, decimals, everything):
+            yield Failure(page.path, _find_line(page, part, text), message)
 
 
-def _of_passage(part: Passage, decimals: set[str], known: str) -> Iterator[tuple[str, str]]:
+def _check_passage(part: Passage, decimals: set[str], known: str) -> Iterator[tuple[str, str]]:
     """The lines of a passage that hold a result, and what to do about it."""
     for line in part.text.split("\n"):
         typed = TARGET.sub(" ", VALUE.sub(" ", line))
         if TENSOR.search(typed):
             yield line, "a tensor was typed: have a block of this page print it"
         for vector in VECTOR.findall(typed):
-            if _bare(vector) not in known:
+            if _strip_numbers(vector) not in known:
                 message = f"{vector} was typed, and no block of this page prints it: {COMPUTE}"
                 yield line, message
         for decimal in DECIMAL.findall(CODE_SPAN.sub(" ", typed)):
@@ -66,18 +66,18 @@ def _of_passage(part: Passage, decimals: set[str], known: str) -> Iterator[tuple
     for matrix in MATRIX.finditer(part.text):
         for row in ROW.split(matrix[1]):
             vector = f"[{row.replace('&', ',').strip()}]"
-            if "," in vector and _bare(vector) not in known:
+            if "," in vector and _strip_numbers(vector) not in known:
                 first = matrix[0].split("\n")[0]
                 yield first, f"the row {vector} was typed, and no block of this page prints it"
 
 
-def _line_of(page: Page, part: Passage, text: str) -> int:
+def _find_line(page: Page, part: Passage, text: str) -> int:
     """The line of a passage that holds a text."""
     lines = page.lines[part.line - 1 : part.last_line]
     return next((n for n, line in enumerate(lines, start=part.line) if text in line), part.line)
 
 
-def _tasks(page: Page) -> str:
+def _read_exercises(page: Page) -> str:
     """The text of the exercises without their hints and answers."""
     kinds: list[str] = []
     found = []
@@ -91,12 +91,12 @@ def _tasks(page: Page) -> str:
     return "\n".join(found)
 
 
-def _head(page: Page, line: int) -> int:
+def _find_heading_line(page: Page, line: int) -> int:
     """The line of the heading of level 2, or above, that a line stands under."""
     heads = (one.line for one in page.passages if one.level <= 2 and not one.kind)
     return max((head for head in heads if head <= line), default=0)
 
 
-def _bare(text: str) -> str:
+def _strip_numbers(text: str) -> str:
     """Rows of numbers without white space and without the dots of whole floats."""
     return re.sub(r"\s|(?<=\d)\.0*(?=[],\s])", "", text)

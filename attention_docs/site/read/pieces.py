@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from attention_docs.site.read.knobs import Knob
-from attention_docs.site.read.listing import Section, same, translate_code
+from attention_docs.site.read.listing import Section, keep_text, translate_code
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Block:
     sections: tuple[Section, ...]
     lang: str  # of the comments that the reader sees
     text: str = "above"  # what it prints: "above" the figure, or "folded" below it
-    script: Callable[[str, str], str] = same  # and what makes them those of another language
+    convert: Callable[[str, str], str] = keep_text  # and what makes them those of another language
 
     @property
     def code(self) -> str:
@@ -40,22 +40,22 @@ class Block:
         return "\n".join(section.code for section in self.sections)
 
     @cached_property
-    def shown(self) -> str:
+    def displayed_code(self) -> str:
         """The code as the reader sees it: comments and strings in the language of the page."""
-        return "\n".join(section.translated(self.lang, self.script) for section in self.sections)
+        return "\n".join(section.translate(self.lang, self.convert) for section in self.sections)
 
     @property
     def knobs(self) -> tuple[Knob, ...]:
         """The knobs of its sections, with choices in the language of the page."""
         return tuple(
-            replace(knob, names=tuple(self.translated(f'"{name}"')[1:-1] for name in knob.names))
+            replace(knob, names=tuple(self.translate(f'"{name}"')[1:-1] for name in knob.names))
             for section in self.sections
             for knob in section.knobs
         )
 
-    def translated(self, code: str) -> str:
+    def translate(self, code: str) -> str:
         """Code that uses what the block has made, with strings in the language of the page."""
-        return translate_code(code, self.sections[0].listing, self.lang, self.script)
+        return translate_code(code, self.sections[0].listing, self.lang, self.convert)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class End:
 
 @dataclass(frozen=True)
 class Reference:
-    """A line that stands for the documentation of a module."""
+    """A line that requests the documentation of a module."""
 
     line: int
     name: str
@@ -110,7 +110,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Request:
-    """A comment that asks for a part that is made elsewhere: `<!-- gallery: masks -->`."""
+    """A comment that requests a generated part: `<!-- gallery: masks -->`."""
 
     line: int
     kind: str
@@ -146,6 +146,6 @@ class Value:
     after: int
 
     @property
-    def counted(self) -> bool:
+    def is_site_count(self) -> bool:
         """Whether the site itself answers it: `site.pages` and so on."""
         return self.expression.startswith("site.")

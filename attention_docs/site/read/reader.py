@@ -53,65 +53,69 @@ class Reader:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.known: dict[Path, tuple[str, dict[Path, str], Page]] = {}
-        self.asked: dict[tuple[object, ...], tuple[Sequence[Page], object, list[Failure]]] = {}
+        self.cached_pages: dict[Path, tuple[str, dict[Path, str], Page]] = {}
+        self.cached_faults: dict[
+            tuple[object, ...], tuple[Sequence[Page], object, list[Failure]]
+        ] = {}
 
-    def once(
+    def find_faults(
         self, find: Callable[..., Iterable[Failure]], *pages: Page, beside: object = ""
     ) -> list[Failure]:
         """The faults of pages, found again when one was read again or what is beside it changed."""
         key = find, *(page.path for page in pages)
-        before, around, found = self.asked.get(key, ((), None, []))
+        before, around, found = self.cached_faults.get(key, ((), None, []))
         if [*map(id, before)] != [*map(id, pages)] or around != beside:
             found = list(find(*pages, beside))
-            self.asked[key] = pages, beside, found
+            self.cached_faults[key] = pages, beside, found
         return found
 
-    def page(self, path: Path) -> Page:
+    def read(self, path: Path) -> Page:
         """The page at a path."""
         text = path.read_text(encoding="utf-8")
-        if path in self.known:
-            before, listings, page = self.known[path]
-            if before == text and all(_text(one) == content for one, content in listings.items()):
+        if path in self.cached_pages:
+            before, listings, page = self.cached_pages[path]
+            if before == text and all(
+                _read_text(one) == content for one, content in listings.items()
+            ):
                 return page
         page = read_page(path, self.root)
         names = {section.listing for block in page.blocks for section in block.sections}
-        self.known[path] = text, {one: _text(one) for one in names}, page
+        self.cached_pages[path] = text, {one: _read_text(one) for one in names}, page
         if page.failures:  # which file mends it cannot be said
-            del self.known[path]
+            del self.cached_pages[path]
         return page
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
-def lines_as_pieces(markdown: str) -> Iterator[tuple[str, Piece]]:
-    """The lines of Markdown that stands on no page, each with what it is."""
+def classify_lines(markdown: str) -> Iterator[tuple[str, Piece]]:
+    """The lines of generated Markdown, each with its kind."""
     lines = markdown.split("\n")
     number = 0
     while number < len(lines):
         number += 1
         if fence := FENCE.match(lines[number - 1]):
-            end = _end_of_fence(lines, number, fence["ticks"])
+            end = _find_fence_end(lines, number, fence["ticks"])
             piece = Fence(number, end)
             yield from ((line, piece) for line in lines[number - 1 : end])
             number = end
         elif head := BOX.match(lines[number - 1]):
-            box = _box(Page("", markdown), head, number)
+            box = _parse_box(Page("", markdown), head, number)
             yield lines[number - 1], box
             number = box.last_line
         else:
-            yield lines[number - 1], _piece(lines[number - 1], number)
+            yield lines[number - 1], _classify_line(lines[number - 1], number)
 
 
 def read_page(path: Path, root: Path) -> Page:
     """Read a page."""
     text = path.read_text(encoding="utf-8")
-    return parsed(Page(path.relative_to(root).as_posix(), text), root)
+    return parse_page(Page(path.relative_to(root).as_posix(), text), root)
 
 
-def parsed(page: Page, root: Path) -> Page:
+def parse_page(page: Page, root: Path) -> Page:
     """A page with all that its text holds."""
     listings = root / "docs" / "listings"
     number = page.body_line
@@ -119,7 +123,7 @@ def parsed(page: Page, root: Path) -> Page:
         line = page.lines[number]
         number += 1
         if fence := FENCE.match(line):
-            end = _end_of_fence(page.lines, number, fence["ticks"])
+            end = _find_fence_end(page.lines, number, fence["ticks"])
             if end > len(page.lines):
                 page.failures.append(Failure(page.path, number, "this fence is never closed"))
             piece: Piece = Fence(number, end)
@@ -132,17 +136,22 @@ def parsed(page: Page, root: Path) -> Page:
             page.pieces.append(piece)
             number = end
         elif head := BOX.match(line):
-            box = _box(page, head, number)
+            box = _parse_box(page, head, number)
             page.pieces.append(box)
             number = box.last_line
         else:
-            page.pieces.append(_piece(line, number))
+            page.pieces.append(_classify_line(line, number))
             read_values(page, number, line)
-    page.failures += [*_twice(page), *_unknown(page), *_unpaired(page), *_crowded(page)]
+    page.failures += [
+        *_find_duplicates(page),
+        *_find_unknown_requests(page),
+        *_find_unpaired_boxes(page),
+        *_crowded(page),
+    ]
     return page
 
 
-def _box(page: Page, head: re.Match[str], number: int) -> Box:
+def _parse_box(page: Page, head: re.Match[str], number: int) -> Box:
     """A box with its options; what is wrong with them is noted."""
     options, last = {}, number
     while last < len(page.lines) and (option := SETTING.match(page.lines[last])):
@@ -169,7 +178,7 @@ def _box(page: Page, head: re.Match[str], number: int) -> Box:
     return Box(number, last, head["slashes"], kind, title, options)
 
 
-def _unpaired(page: Page) -> Iterator[Failure]:
+def _find_unpaired_boxes(page: Page) -> Iterator[Failure]:
     """Boxes that are not closed, not open, or not within each other."""
     open_: list[Box] = []
     for piece in page.pieces:
@@ -197,7 +206,7 @@ def _crowded(page: Page) -> Iterator[Failure]:
                 yield Failure(page.path, fence.line, f"a fence needs a blank line {where} it")
 
 
-def _end_of_fence(lines: list[str], number: int, ticks: str) -> int:
+def _find_fence_end(lines: list[str], number: int, ticks: str) -> int:
     """The number of the closing line of the fence that opens on line `number`."""
     for end in range(number, len(lines)):
         closing = lines[end].strip()
@@ -206,7 +215,7 @@ def _end_of_fence(lines: list[str], number: int, ticks: str) -> int:
     return len(lines) + 1
 
 
-def _piece(line: str, number: int) -> Piece:
+def _classify_line(line: str, number: int) -> Piece:
     """What a line outside of fences is."""
     if heading := HEADING.match(line):
         return Heading(number, len(heading["level"]), heading["title"], heading["id"] or "")
@@ -221,7 +230,7 @@ def _piece(line: str, number: int) -> Piece:
     return Attributes(number) if ATTRIBUTES.match(line) else Text(number)
 
 
-def _twice(page: Page) -> Iterator[Failure]:
+def _find_duplicates(page: Page) -> Iterator[Failure]:
     named = [("block", block.id, block.line) for block in page.blocks]
     named += [("id", one.id, one.line) for one in page.passages if one.id]
     seen: dict[tuple[str, str], int] = {}
@@ -232,13 +241,13 @@ def _twice(page: Page) -> Iterator[Failure]:
         seen.setdefault((what, name), line)
 
 
-def _unknown(page: Page) -> Iterator[Failure]:
-    """What the page asks for and nobody knows."""
+def _find_unknown_requests(page: Page) -> Iterator[Failure]:
+    """Unknown requests and counts of the page."""
     if FRONT_MATTER.match(page.text) and not page.meta:
         yield Failure(page.path, 1, "the front matter must be YAML with names and values")
     if "title" in page.meta:
         message = "the title of a page is its heading: delete title from the front matter"
-        yield Failure(page.path, page.line_of("title:"), message)
+        yield Failure(page.path, page.find_line("title:"), message)
     if not any(isinstance(one, Heading) and one.level == 1 for one in page.pieces):
         message = "wanted a heading of the first level, `# Title { #id }`: it is the page's title"
         yield Failure(page.path, page.body_line + 1, message)
@@ -249,6 +258,6 @@ def _unknown(page: Page) -> Iterator[Failure]:
             yield Failure(page.path, number, message)
     for value in page.values:
         known = value.expression[5:] in COUNTS or MINUTES.fullmatch(value.expression)
-        if value.counted and (not known or value.spec):
+        if value.is_site_count and (not known or value.spec):
             message = f'site. counts {", ".join(COUNTS)}, minutes["<chapter>"], without a format'
             yield Failure(page.path, value.line, f"{message}, got {value.expression}:{value.spec}")

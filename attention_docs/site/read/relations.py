@@ -10,50 +10,52 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from attention_docs.locales import read_locale_table
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.syntax import DISPLAY, INLINE, VALUE
-from attention_docs.words import table
 
 SIGNS = {"≤": ("\\le", "≤"), "≥": ("\\ge", "≥")}
-MOVES = ("grows", "falls")
+TRENDS = ("grows", "falls")
 SHARED = ("≤", "≥", "iff")
 """Relations that both languages state in words, or neither does."""
 NEGATED = {"also ≤": ("grows", "above"), "also ≥": ("falls", "below")}
 """What a negation makes of words: what does not grow, and what never exceeds, has a bound."""
 NEGATIONS, SUBJECTS = "negations", "negated subjects"
 """What denies a verb right before it ("does not"), and what denies one as its subject ("no")."""
-HELPERS = {"above", "below", NEGATIONS, SUBJECTS, *MOVES}
+HELPERS = {"above", "below", NEGATIONS, SUBJECTS, *TRENDS}
 BETWEEN = r"[^,.;:，。；：]{0,40}?"
 """What may stand between such a subject and its verb."""
 Table = Mapping[str, Sequence[str]]
 
 
-def said(text: str, table: Table) -> set[str]:
+def find_stated_relations(text: str, table: Table) -> set[str]:
     """The relations that a text states in words.
 
     Examples:
         >>> table = {"≤": ["at most"], "≥": ["at least"], "not": ["no"]}
-        >>> sorted(said("No weight, at most $a$; none knows.", table))
+        >>> sorted(find_stated_relations("No weight, at most $a$; none knows.", table))
         ['not', '≤']
-        >>> said("权重不大于 $a$。", {"≤": ["不大于"], "≥": ["不小于"]})
+        >>> find_stated_relations("权重不大于 $a$。", {"≤": ["不大于"], "≥": ["不小于"]})
         {'≤'}
         >>> table = {"grows": ["grow", "grows"], "above": ["exceeds"], "below": ["falls below"]}
         >>> table |= {"negations": ["not", "never"], "negated subjects": ["no"]}
-        >>> said("The norm does not grow.", table), said("The norms grow.", table)
-        ({'also ≤'}, {'grows'})
-        >>> said("No weight exceeds 1.", table), said("It never falls below 0.", table)
-        ({'also ≤'}, {'also ≥'})
+        >>> [find_stated_relations(text, table) for text in ("It does not grow.", "They grow.")]
+        [{'also ≤'}, {'grows'}]
+        >>> find_stated_relations("No weight exceeds 1.", table)
+        {'also ≤'}
+        >>> find_stated_relations("It never falls below 0.", table)
+        {'also ≥'}
     """
     prose = INLINE.sub(" ", DISPLAY.sub(" ", VALUE.sub(" ", text)))
-    found = {one for one in table.keys() - HELPERS if _has(prose, table[one])}
+    found = {one for one in table.keys() - HELPERS if _has_phrase(prose, table[one])}
     moving = prose  # without what denies a move: "does not grow" is a bound
     for bound, names in NEGATED.items():
         if denied := _denied(table, [word for name in names for word in table.get(name, ())]):
             found |= {bound} if denied.search(prose) else set()
             moving = denied.sub(" ", moving)
-    return found | {one for one in MOVES if _has(moving, table.get(one, ()))}
+    return found | {one for one in TRENDS if _has_phrase(moving, table.get(one, ()))}
 
 
 def _denied(table: Table, words: Sequence[str]) -> re.Pattern[str] | None:
@@ -66,11 +68,11 @@ def _denied(table: Table, words: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![A-Za-z])(?:{'|'.join(before)})(?:{_any(words)})(?![A-Za-z])", re.I)
 
 
-def _has(prose: str, phrases: Sequence[str]) -> bool:
-    return bool(phrases and _pattern(phrases).search(prose))
+def _has_phrase(prose: str, phrases: Sequence[str]) -> bool:
+    return bool(phrases and _compile_phrases(phrases).search(prose))
 
 
-def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
+def _compile_phrases(phrases: Sequence[str]) -> re.Pattern[str]:
     """Any of the phrases as whole words; the longest first."""
     return re.compile(rf"(?<![A-Za-z])(?:{_any(phrases)})(?![A-Za-z])", re.I)
 
@@ -80,19 +82,19 @@ def _any(phrases: Sequence[str]) -> str:
     return "|".join(sorted(phrases, key=len, reverse=True))
 
 
-def faults(original: Page, page: Page) -> Iterator[Failure]:
+def find_relation_faults(original: Page, page: Page) -> Iterator[Failure]:
     """Results that do not say what they claim, or say another thing than their original."""
-    tables = [table("relations", one.lang) for one in (original, page)]
+    tables = [read_locale_table("relations", one.lang) for one in (original, page)]
     if not all(tables):
         return
     for theirs, ours in zip(original.passages, page.passages, strict=True):
         if ours.kind == "result":
             sets = [
-                said(f"{one.title} {one.text}", known)
+                find_stated_relations(f"{one.title} {one.text}", known)
                 for one, known in zip((theirs, ours), tables, strict=True)
             ]
-            yield from _of(original, theirs, sets[0], tables[0])
-            yield from _of(page, ours, sets[1], tables[1])
+            yield from _check_relation(original, theirs, sets[0], tables[0])
+            yield from _check_relation(page, ours, sets[1], tables[1])
             for relation in SHARED:
                 if _alone(relation, *sets) or _alone(relation, *reversed(sets)):
                     message = (
@@ -108,7 +110,9 @@ def _alone(relation: str, here: set[str], there: set[str]) -> bool:
     return relation in here and not {relation, f"also {relation}"} & there
 
 
-def _of(page: Page, result: Passage, found: set[str], table: Table) -> Iterator[Failure]:
+def _check_relation(
+    page: Page, result: Passage, found: set[str], table: Table
+) -> Iterator[Failure]:
     """Whether a result says its own relation."""
     relation = dict(result.options).get("relation", "")
     signs = SIGNS.get(relation, ())
@@ -118,8 +122,8 @@ def _of(page: Page, result: Passage, found: set[str], table: Table) -> Iterator[
         for name in NEGATED.get(f"also {relation}", ())
         if table.get(NEGATIONS) and table.get(name)
     ]
-    said_so = {relation, f"also {relation}"} & found or any(sign in result.text for sign in signs)
-    if relation in table and not said_so:
+    is_stated = {relation, f"also {relation}"} & found or any(sign in result.text for sign in signs)
+    if relation in table and not is_stated:
         wanted = ", ".join([*signs, *phrases])
         message = f"{result.id} has the relation {relation}: wanted one of {wanted} in it"
         yield Failure(page.path, result.line, message)

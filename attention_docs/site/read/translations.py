@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from attention_docs.locales import read_locale_table
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.pieces import Reference, Request
 from attention_docs.site.read.stamps import report_stale
-from attention_docs.words import table
 
 SYMBOL = re.compile(
     r"(?:\\?[A-Za-z]+|\\text\{[^{}]*\})(?:[_^](?:\w|\{[^{}]*\}|\\\w+(?:\{[^{}]*\})?))*|\\sqrt\{[^{}]*\}"
@@ -23,7 +23,7 @@ SYMBOL = re.compile(
 SPOKEN = "words in formulas ([formulas] in the words of the language says which are alike)"
 
 
-def compare(original: Page, page: Page) -> list[Failure]:
+def compare_pages(original: Page, page: Page) -> list[Failure]:
     """Everything in which a translation differs from its original."""
     heads = [[(p.level, p.id, p.kind, p.options) for p in one.passages] for one in (original, page)]
     if heads[0] != heads[1]:
@@ -31,17 +31,17 @@ def compare(original: Page, page: Page) -> list[Failure]:
             (n for n, (a, b) in enumerate(zip(*heads, strict=False)) if a != b),
             min(map(len, heads)),
         )
-        wanted, got = (_head(one.passages[number:]) for one in (original, page))
+        wanted, got = (_describe_heads(one.passages[number:]) for one in (original, page))
         line = page.passages[min(number, len(page.passages) - 1)].line
         return [Failure(page.path, line, f"heading or box: wanted {wanted}, got {got}")]
-    faults = _blocks(original, page) + _parts(original, page)
-    told = table("formulas", page.lang)
+    faults = _compare_blocks(original, page) + _compare_parts(original, page)
+    translations = read_locale_table("formulas", page.lang)
     for their, our in zip(original.passages, page.passages, strict=True):
-        faults += _passage(original.path, page.path, their, our, told)
+        faults += _compare_passages(original.path, page.path, their, our, translations)
     return faults + report_stale(original, page)
 
 
-def _head(passages: list[Passage]) -> str:
+def _describe_heads(passages: list[Passage]) -> str:
     """How a passage begins."""
     if not passages:
         return "none"
@@ -58,11 +58,11 @@ def find_headings_without_id(page: Page) -> list[Failure]:
     ]
 
 
-def _blocks(original: Page, page: Page) -> list[Failure]:
+def _compare_blocks(original: Page, page: Page) -> list[Failure]:
     def placed(one: Page) -> list[tuple[str, str, str, list[str]]]:
         return [
             (
-                one.section(block.line),
+                one.find_section(block.line),
                 block.id,
                 block.source,
                 [f"{s.listing.name}:{s.name}" for s in block.sections],
@@ -83,12 +83,12 @@ def _blocks(original: Page, page: Page) -> list[Failure]:
     return []
 
 
-def _parts(original: Page, page: Page) -> list[Failure]:
-    """Parts that are made elsewhere: the same in the same places."""
+def _compare_parts(original: Page, page: Page) -> list[Failure]:
+    """Generated parts must be the same in the same places."""
 
     def placed(one: Page) -> list[tuple[str, str]]:
         return [
-            (one.section(piece.line), one.lines[piece.line - 1].strip())
+            (one.find_section(piece.line), one.lines[piece.line - 1].strip())
             for piece in one.pieces
             if isinstance(piece, Request | Reference)
         ]
@@ -99,12 +99,12 @@ def _parts(original: Page, page: Page) -> list[Failure]:
     return [Failure(page.path, 1, f"parts: wanted {wanted} as in {original.path}, got {got}")]
 
 
-def _passage(
-    original: str, path: str, their: Passage, our: Passage, told: Mapping[str, str]
+def _compare_passages(
+    original: str, path: str, their: Passage, our: Passage, translations: Mapping[str, str]
 ) -> list[Failure]:
     faults = []
     place = f"as in {original}:{their.line}"
-    theirs, ours = their.displays(), our.displays()
+    theirs, ours = their.find_displays(), our.find_displays()
     if theirs != ours:
         a, b = next(
             (pair for pair in zip(theirs, ours, strict=False) if pair[0] != pair[1]),
@@ -112,39 +112,41 @@ def _passage(
         )
         faults.append(Failure(path, our.line, f"formula in #{our.id}: wanted {a} {place}, got {b}"))
     for what, wanted, got in (
-        ("inline values", their.values(), our.values()),
-        ("numbers", their.numerals(), our.numerals()),
-        (SPOKEN, their.spoken(told), our.spoken({})),
-        ("names in reasons", their.names_in_reasons(), our.names_in_reasons()),
+        ("inline values", their.count_values(), our.count_values()),
+        ("numbers", their.count_numerals(), our.count_numerals()),
+        (SPOKEN, their.count_formula_words(translations), our.count_formula_words({})),
+        ("names in reasons", their.count_names_in_reasons(), our.count_names_in_reasons()),
     ):
         if wanted != got:
             missing, extra = sorted((wanted - got).elements()), sorted((got - wanted).elements())
             message = f"{what} in #{our.id}: missing {missing}, too many {extra} ({place})"
             faults.append(Failure(path, our.line, message))
-    return faults + _inline(path, their, our, told, place)
+    return faults + _compare_inline_formulas(path, their, our, translations, place)
 
 
-def _inline(
-    path: str, their: Passage, our: Passage, told: Mapping[str, str], place: str
+def _compare_inline_formulas(
+    path: str, their: Passage, our: Passage, translations: Mapping[str, str], place: str
 ) -> list[Failure]:
     """Inline formulas, side by side: a bare symbol that the other page has may be repeated."""
-    wanted, got = their.formulas(told), our.formulas({})
+    wanted, got = their.find_formulas(translations), our.find_formulas({})
     theirs, ours = (
-        " ".join([*found, *passage.displays()]) for found, passage in ((wanted, their), (got, our))
+        " ".join([*found, *passage.find_displays()])
+        for found, passage in ((wanted, their), (got, our))
     )
-    missing = [one for one in wanted if one not in got and not _repeated(one, ours)]
-    extra = [one for one in got if one not in wanted and not _repeated(one, theirs)]
+    missing = [one for one in wanted if one not in got and not _is_repeated_symbol(one, ours)]
+    extra = [one for one in got if one not in wanted and not _is_repeated_symbol(one, theirs)]
     if not missing and not extra:
         return []
     message = f"inline formulas in #{our.id}: missing {missing}, too many {extra} ({place})"
     return [Failure(path, our.line, message)]
 
 
-def _repeated(formula: str, others: str) -> bool:
+def _is_repeated_symbol(formula: str, others: str) -> bool:
     """Whether a formula is no more than a symbol that the other language has, too.
 
     Examples:
-        >>> _repeated("d_k", "q_id_k"), _repeated("W_Q", "XW_K"), _repeated("h/g", "h/g+1")
-        (True, False, False)
+        >>> pairs = ("d_k", "q_id_k"), ("W_Q", "XW_K"), ("h/g", "h/g+1")
+        >>> [_is_repeated_symbol(formula, others) for formula, others in pairs]
+        [True, False, False]
     """
     return bool(SYMBOL.fullmatch(formula)) and formula in others

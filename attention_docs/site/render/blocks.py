@@ -1,4 +1,4 @@
-"""A block on a page: its code, its output and what the output says of where it comes from."""
+"""Render a block: its code, its output and the origin of the output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attention_docs.running.result import Result
 from attention_docs.site.read.listing import Section
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.render import boxes
-from attention_docs.site.render.weave import Woven
+from attention_docs.site.render.assembled_page import AssembledPage
 
 FORMATTER = HtmlFormatter(cssclass="highlight", wrapcode=True)
 
@@ -28,24 +28,26 @@ def highlight(text: str, language: str) -> str:
     return str(pygments.highlight(text, get_lexer_by_name(language), FORMATTER)).rstrip("\n")
 
 
-def output(block: Block, woven: Woven, caption: Element | None, md: Markdown) -> Element | None:
+def render_output(
+    block: Block, assembled: AssembledPage, caption: Element | None, md: Markdown
+) -> Element | None:
     """What a block printed and drew, with its caption, or None for one that shows nothing.
 
     Text that its figure shows too may stand folded below it.
     """
-    result = woven.result(block)
-    if result and not result.shows:
+    result = assembled.get_result(block)
+    if result and not result.has_output:
         return None
     frame = Element("div", {"class": "output", "id": f"out-{block.id}"})
-    text = result.text_in(woven.page.text_lang) if result else woven.error(block)
-    drawing = result.figure.get(woven.page.text_lang) if result else None
+    text = result.get_text(assembled.page.text_lang) if result else assembled.describe_error(block)
+    drawing = result.figure.get(assembled.page.text_lang) if result else None
     folded = bool(text and drawing and block.text == "folded")
     if text and not folded:
-        _stashed(frame, "p", highlight(text, "text"), md)
+        _stash_html(frame, "p", highlight(text, "text"), md)
     if drawing:
         figure = SubElement(frame, "figure")
         kind = "table-frame" if drawing.cells else "drawing"
-        _stashed(figure, "div", drawing.svg, md, {"class": kind})
+        _stash_html(figure, "div", drawing.svg, md, {"class": kind})
         if caption is not None:
             caption.tag = "figcaption"
             caption.attrib.pop("class")
@@ -53,29 +55,35 @@ def output(block: Block, woven: Woven, caption: Element | None, md: Markdown) ->
     elif caption is not None:
         frame.append(caption)
     if folded:
-        fold = boxes.folded(frame, "code", woven.words["site"]["blocks"]["text"])
-        _stashed(fold[-1], "p", highlight(text, "text"), md)
+        fold = boxes.add_fold(frame, "code", assembled.locale["site"]["blocks"]["text"])
+        _stash_html(fold[-1], "p", highlight(text, "text"), md)
     for file in result.files if result else ():
-        link = f'<a href="{woven.links.files}{file.name}" download>{file.name}</a>'
+        link = f'<a href="{assembled.links.files}{file.name}" download>{file.name}</a>'
         size = len(file.text.encode()) / 1000
-        _stashed(frame, "p", f'<p class="file">{link} ({size:.0f} kB)</p>', md)
+        _stash_html(frame, "p", f'<p class="file">{link} ({size:.0f} kB)</p>', md)
     if result:
-        _stashed(frame, "p", checks(result, woven) + origin(block, result, woven), md)
+        _stash_html(
+            frame,
+            "p",
+            render_checks(result, assembled) + render_origin(block, result, assembled),
+            md,
+        )
     return frame
 
 
-def checks(result: Result, woven: Woven) -> str:
-    """What the block has checked, behind one mark."""
+def render_checks(result: Result, assembled: AssembledPage) -> str:
+    """The checks of a block, folded behind one mark."""
     if not result.checks:
         return ""
     items = "".join(
-        f"<li>{html.escape(check.statement[woven.page.text_lang])}</li>" for check in result.checks
+        f"<li>{html.escape(check.statement[assembled.page.text_lang])}</li>"
+        for check in result.checks
     )
-    checked = woven.words["site"]["blocks"]["checked"]
+    checked = assembled.locale["site"]["blocks"]["checked"]
     return f'<details class="checks"><summary>{checked}</summary><ul>{items}</ul></details>'
 
 
-def _stashed(
+def _stash_html(
     parent: Element, tag: str, content: str, md: Markdown, attributes: dict[str, str] | None = None
 ) -> None:
     """Finished HTML at its place in the tree; a paragraph of it alone is left out by Markdown."""
@@ -83,63 +91,67 @@ def _stashed(
     element.text = md.htmlStash.store(content)
 
 
-def origin(block: Block, result: Result, woven: Woven) -> str:
-    """What a reader who asks is told: listing and line, functions, seeds, versions."""
-    words = woven.words["site"]["blocks"]
-    rows = {words["listing"]: ", ".join(_place(section, woven) for section in block.sections)}
-    functions = ", ".join(_function(name, woven) for name in result.functions)
-    rows[words["functions"]] = functions or words["no_functions"]
+def render_origin(block: Block, result: Result, assembled: AssembledPage) -> str:
+    """The origin of an output: listing and line, functions, seeds, versions."""
+    locale = assembled.locale["site"]["blocks"]
+    rows = {
+        locale["listing"]: ", ".join(
+            _link_section(section, assembled) for section in block.sections
+        )
+    }
+    functions = ", ".join(_link_function(name, assembled) for name in result.functions)
+    rows[locale["functions"]] = functions or locale["no_functions"]
     if result.seeds:
         runs = (
             " … ".join(f"<code>{html.escape(seed)}</code>" for seed in run)
-            for run in counted(result.seeds)
+            for run in group_seeds(result.seeds)
         )
-        rows[words["seeds"]] = ", ".join(runs)
-    rows[words["versions"]] = ", ".join(f"{k} {v}" for k, v in woven.versions.items())
+        rows[locale["seeds"]] = ", ".join(runs)
+    rows[locale["versions"]] = ", ".join(f"{k} {v}" for k, v in assembled.versions.items())
     items = "".join(f"<dt>{key}</dt><dd>{row}</dd>" for key, row in rows.items())
-    asks = words["origin"]
+    asks = locale["origin"]
     summary = f'<summary title="{asks}"><span class="unseen">{asks}</span></summary>'
     return f'<details class="origin">{summary}<dl>{items}</dl></details>'
 
 
-def counted(seeds: Iterable[str]) -> list[tuple[str, ...]]:
+def group_seeds(seeds: Iterable[str]) -> list[tuple[str, ...]]:
     """First and last of seeds that count up by 1, each once: a block may draw from a thousand.
 
-    >>> counted(["default_rng(7)", "default_rng(8)", "default_rng(1)", "default_rng(1)"])
+    >>> group_seeds(["default_rng(7)", "default_rng(8)", "default_rng(1)", "default_rng(1)"])
     [('default_rng(7)', 'default_rng(8)'), ('default_rng(1)',)]
     """
     runs: list[tuple[str, ...]] = []
     for seed in seeds:
-        if runs and seed == _next(runs[-1][-1]):
+        if runs and seed == _next_seed(runs[-1][-1]):
             runs[-1] = (runs[-1][0], seed)
         else:
             runs.append((seed,))
     return list(dict.fromkeys(runs))
 
 
-def _next(seed: str) -> str:
+def _next_seed(seed: str) -> str:
     return re.sub(r"\d+(?=\)$)", lambda number: str(int(number[0]) + 1), seed)
 
 
-def _function(name: str, woven: Woven) -> str:
+def _link_function(name: str, assembled: AssembledPage) -> str:
     """A link to a function on its module's page: attention_docs.score_functions.dot."""
     inner = name.removeprefix("attention_docs.")
     page = inner.split(".")[0].replace("_", "-")
-    return f'<a href="{woven.links.api}{page}/#{name}"><code>{inner}</code></a>'
+    return f'<a href="{assembled.links.api}{page}/#{name}"><code>{inner}</code></a>'
 
 
-def _place(section: Section, woven: Woven) -> str:
+def _link_section(section: Section, assembled: AssembledPage) -> str:
     name = section.listing.name
-    link = f"{woven.links.listings}{name}"
-    if woven.links.repository:
-        link = f"{woven.links.repository}/blob/main/docs/listings/{name}#L{section.first_line}"
+    link = f"{assembled.links.listings}{name}"
+    if assembled.links.repository:
+        link = f"{assembled.links.repository}/blob/main/docs/listings/{name}#L{section.first_line}"
     return f'<a href="{link}">{name}:{section.first_line}</a>'
 
 
-def faults(woven: Woven) -> str:
+def render_faults(assembled: AssembledPage) -> str:
     """A box with everything that is wrong with the page; only `mkdocs serve` gets this far."""
-    if not woven.failures:
+    if not assembled.failures:
         return ""
-    items = "".join(f"<pre>{html.escape(str(f))}</pre>" for f in sorted(woven.failures))
-    title = f'<p class="admonition-title">{woven.words["site"]["blocks"]["faults"]}</p>'
+    items = "".join(f"<pre>{html.escape(str(f))}</pre>" for f in sorted(assembled.failures))
+    title = f'<p class="admonition-title">{assembled.locale["site"]["blocks"]["faults"]}</p>'
     return f'<div class="admonition failure">{title}{items}</div>'

@@ -14,74 +14,76 @@ from markdown import Markdown
 from pymdownx.blocks import BlocksExtension
 from pymdownx.blocks.block import Block, type_any
 
+from attention_docs.locales import Locale
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.pieces import Box
 from attention_docs.site.read.syntax import OPTIONAL, OPTIONS
+from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters
-from attention_docs.site.render.weave import Woven
-from attention_docs.words import Words
 
-FOLDED = ("deeper", "fold", "hint", "answer")
+FOLDED_KINDS = ("deeper", "fold", "hint", "answer")
 OWN_LINK = re.compile(r"\]\(#")
 
 
-class Boxes(BlocksExtension):  # type: ignore[misc]  # pymdownx has no types
-    """Teaches Markdown the boxes; `woven` gives the page that is being made."""
+class BoxExtension(BlocksExtension):  # type: ignore[misc]  # pymdownx has no types
+    """Adds the boxes to Markdown; `get_assembled` returns the page that is being rendered."""
 
-    def __init__(self, woven: Callable[[], Woven | None]) -> None:
+    def __init__(self, get_assembled: Callable[[], AssembledPage | None]) -> None:
         super().__init__()
-        self.woven = woven
+        self.get_assembled = get_assembled
 
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: Any) -> None:  # noqa: N802
         """One kind of block for each kind of box."""
         for kind, options in OPTIONS.items():
             spec = {name: ["", type_any] for name in (*options, *OPTIONAL.get(kind, {}))}
-            of_kind = type(kind.title(), (Boxed,), {"NAME": kind, "OPTIONS": spec})
-            block_mgr.register(of_kind, {"woven": self.woven})
+            of_kind = type(kind.title(), (BoxBlock,), {"NAME": kind, "OPTIONS": spec})
+            block_mgr.register(of_kind, {"assembled": self.get_assembled})
 
 
-class Boxed(Block):  # type: ignore[misc]
+class BoxBlock(Block):  # type: ignore[misc]
     """A box on its way to HTML."""
 
     ARGUMENT = None
 
     def on_create(self, parent: Element) -> Element:
         """The box, with its title."""
-        woven = self.config["woven"]()
-        words = woven.words["site"]["boxes"] if woven else {}
+        assembled = self.config["assembled"]()
+        locale = assembled.locale["site"]["boxes"] if assembled else {}
         title = self.argument or ""
-        if self.NAME in FOLDED:
-            return folded(parent, self.NAME, words[self.NAME].format(title), self.options.get("id"))
+        if self.NAME in FOLDED_KINDS:
+            return add_fold(
+                parent, self.NAME, locale[self.NAME].format(title), self.options.get("id")
+            )
         box = SubElement(parent, "div", {"class": self.NAME, "id": self.options["id"]})
         if self.NAME == "exercise":
             box.set("data-kind", self.options["kind"])
         head = SubElement(box, "p", {"class": f"{self.NAME}-title"})
-        number = words[self.NAME].format(woven.number(self.options["id"]))
+        number = locale[self.NAME].format(assembled.find_number(self.options["id"]))
         SubElement(head, "span", {"class": "number"}).text = number
         if self.NAME == "exercise":
             stars = int(self.options["stars"])
-            says = {"class": "stars", "role": "img", "aria-label": words["stars"].format(stars)}
+            says = {"class": "stars", "role": "img", "aria-label": locale["stars"].format(stars)}
             SubElement(head, "span", says).text = "★" * stars
-            SubElement(head, "span", {"class": "kind"}).text = words[self.options["kind"]]
+            SubElement(head, "span", {"class": "kind"}).text = locale[self.options["kind"]]
         SubElement(head, "span", {"class": "title"}).text = title
         return box
 
     def on_add(self, block: Element) -> Element:
         """What is folded stands in an element of its own, which carries the address."""
-        return block[-1] if self.NAME in FOLDED else block
+        return block[-1] if self.NAME in FOLDED_KINDS else block
 
     def on_end(self, block: Element) -> None:
         """A result says at its end what proves and what checks it."""
-        if self.NAME == "result" and (woven := self.config["woven"]()):
+        if self.NAME == "result" and (assembled := self.config["assembled"]()):
             checked = SubElement(block, "details", {"class": "checks"})
             summary = SubElement(checked, "summary")
-            summary.text = woven.words["site"]["blocks"]["checked"]
+            summary.text = assembled.locale["site"]["blocks"]["checked"]
             last = SubElement(checked, "p", {"class": "result-links"})
-            last.text = support(self.options, woven.page, woven.words)
+            last.text = describe_support(self.options, assembled.page, assembled.locale)
 
 
-def folded(parent: Element, kind: str, title: str, name: str | None = None) -> Element:
+def add_fold(parent: Element, kind: str, title: str, name: str | None = None) -> Element:
     """A closed fold. Its address is inside: a browser opens what holds the target of a link."""
     fold = SubElement(parent, "details", {"class": kind})
     SubElement(fold, "summary").text = title
@@ -89,59 +91,61 @@ def folded(parent: Element, kind: str, title: str, name: str | None = None) -> E
     return fold
 
 
-def support(options: dict[str, str], page: Page, words: Words) -> str:
+def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str:
     """What proves, runs and tests a result, and why it is not computed; Markdown for its page."""
-    said, marks = words["site"]["boxes"], words["site"]["marks"]
+    templates, marks = locale["site"]["boxes"], locale["site"]["marks"]
     titles = page.titles
 
     def place(name: str) -> str:
         if "#" in name:
             slug, _, inner = name.partition("#")
-            return f"[{said['elsewhere']}]({slug}.md#{inner})"
+            return f"[{templates['elsewhere']}]({slug}.md#{inner})"
         return f"[{titles.get(name, name)}](#{name})"
 
     found = [
-        said["proved"].format(marks["comma"].join(map(place, options["proof"].split()))),
-        said["ran"].format(
+        templates["proved"].format(marks["comma"].join(map(place, options["proof"].split()))),
+        templates["ran"].format(
             marks["comma"].join(f"[{one}](#out-{one})" for one in options["check"].split())
         ),
-        said["tested"].format(marks["comma"].join(options["test"].split())),
+        templates["tested"].format(marks["comma"].join(options["test"].split())),
     ]
     if reason := options.get("uncomputed"):
-        found.append(said["uncomputed"][reason])
+        found.append(templates["uncomputed"][reason])
     return " · ".join(found)
 
 
 # --- all results of the site
 
 
-def results(chapters: Chapters) -> str:
+def render_results(chapters: Chapters) -> str:
     """Every numbered result, chapter by chapter, with what proves and what checks it."""
     parts = []
     for slug, number in chapters.numbered.items():
-        page = chapters.page(slug)
+        page = chapters.find_page(slug)
         boxes = [one for one in page.passages if one.kind == "result"]
         if boxes:
             parts.append(f"## {number} {page.title} {{ #{slug} }}")
-            woven = Woven(page, chapters.results(page), chapters.words, numbered=chapters.numbered)
-            lines = woven.filled(woven.value)
-            parts += [_listed(box, woven, lines) for box in boxes]
+            assembled = AssembledPage(
+                page, chapters.results(page), chapters.locale, numbered=chapters.numbered
+            )
+            lines = assembled.fill_values(assembled.get_value)
+            parts += [_render_result(box, assembled, lines) for box in boxes]
     return "\n\n".join(parts)
 
 
-def _listed(box: Passage, woven: Woven, lines: list[str]) -> str:
+def _render_result(box: Passage, assembled: AssembledPage, lines: list[str]) -> str:
     """A result as it stands on the page of all results."""
-    slug, options = woven.page.slug, dict(box.options)
-    name = woven.words["site"]["boxes"]["result"].format(woven.number(box.id))
-    said = [
+    slug, options = assembled.page.slug, dict(box.options)
+    name = assembled.locale["site"]["boxes"]["result"].format(assembled.find_number(box.id))
+    parts = [
         f"**[{name}]({slug}.md#{box.id})** {box.title} `{options['relation']}`",
-        _statement(box, woven.page, lines),
-        support(options, woven.page, woven.words),
+        _extract_statement(box, assembled.page, lines),
+        describe_support(options, assembled.page, assembled.locale),
     ]
-    return OWN_LINK.sub(f"]({slug}.md#", "\n\n".join(said))
+    return OWN_LINK.sub(f"]({slug}.md#", "\n\n".join(parts))
 
 
-def _statement(box: Passage, page: Page, lines: list[str]) -> str:
+def _extract_statement(box: Passage, page: Page, lines: list[str]) -> str:
     """What a result says, of a page's lines with their values in place."""
     (head,) = (p for p in page.pieces if isinstance(p, Box) and p.line == box.line)
     return "\n".join(lines[head.last_line : box.last_line - 1]).strip()

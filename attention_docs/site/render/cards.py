@@ -16,7 +16,7 @@ from markdown import Markdown
 GLYPHS = Path(__file__).parents[1] / "theme" / ".icons" / "chapter"
 
 
-def title_of(item: Element) -> Element | None:
+def find_card_title(item: Element) -> Element | None:
     """The title of a card, or None for another element."""
     inside = item[0] if item.tag == "li" and len(item) else None
     if inside is not None and inside.tag == "p":  # a list with empty lines
@@ -25,22 +25,22 @@ def title_of(item: Element) -> Element | None:
 
 
 @cache
-def glyph(slug: str) -> str:
+def read_glyph(slug: str) -> str:
     """The small matrix of a chapter as SVG, or nothing for another page."""
     path = GLYPHS / f"{slug}.svg"
     return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
 
-def lay_out(root: Element, numbers: Mapping[str, int], md: Markdown) -> None:
+def lay_out_cards(root: Element, numbers: Mapping[str, int], md: Markdown) -> None:
     """Number and glyph before a card's title, its text after it; `numbers` are the chapters'."""
     for cards in root.iter():
-        items = [(item, title) for item in cards if (title := title_of(item)) is not None]
+        items = [(item, title) for item in cards if (title := find_card_title(item)) is not None]
         if items:
             cards.set("class", "cards")
         for place, (item, title) in enumerate(items, start=1):
             slug = title.get("href", "").partition(".md")[0]
-            drawn = glyph(slug)
-            _lay_out(item, title, numbers.get(slug, place))
+            drawn = read_glyph(slug)
+            _lay_out_card(item, title, numbers.get(slug, place))
             if drawn:
                 cards.set("class", "cards chapters")
                 mark = Element("span", {"class": "glyph", "aria-hidden": "true"})
@@ -48,7 +48,7 @@ def lay_out(root: Element, numbers: Mapping[str, int], md: Markdown) -> None:
                 item.insert(0, mark)
 
 
-def _lay_out(item: Element, title: Element, number: int) -> None:
+def _lay_out_card(item: Element, title: Element, number: int) -> None:
     inside = list(item[0]) if item[0].tag == "p" else list(item)
     text, title.tail = title.tail, None
     item[:] = []
@@ -57,6 +57,6 @@ def _lay_out(item: Element, title: Element, number: int) -> None:
     item.set("class", title.get("class", ""))
     title.set("class", "card-title")
     item.append(title)
-    said = SubElement(item, "span", {"class": "said"})
-    said.text = (text or "").lstrip()
-    said.extend(inside[inside.index(title) + 1 :])
+    description = SubElement(item, "span", {"class": "said"})
+    description.text = (text or "").lstrip()
+    description.extend(inside[inside.index(title) + 1 :])

@@ -9,14 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from attention_docs.locales import Locale
 from attention_docs.running.result import Result
-from attention_docs.site.read import remade
+from attention_docs.site.read import conversion
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.navigation import Navigation
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block
-from attention_docs.site.read.script import Script
-from attention_docs.words import Words
+from attention_docs.site.read.script_converter import ScriptConverter
 
 Record = dict[str, Any]
 """An entry of a list in `docs/`, as TOML has it."""
@@ -24,10 +24,10 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Chapters:
-    """Pages by their names, and what their blocks gave, as soon as somebody asks."""
+    """Pages by their names, and the results of their blocks, on demand."""
 
     lang: str
-    words: Words
+    locale: Locale
     docs: Path
     pages: Mapping[str, Page]
     numbered: Mapping[str, int]
@@ -36,64 +36,67 @@ class Chapters:
     originals: Mapping[str, Page] = field(default_factory=dict)  # in the first language
     part_titles: Mapping[str, str] = field(default_factory=dict)  # by those of the originals
     minutes: Callable[[], Mapping[str, int]] = dict  # of reading, by chapter
-    script: Script | None = None  # of a language that is made from another one
+    converter: ScriptConverter | None = None  # of a language that is made from another one
     first: str = "en"
     partial: bool = False
     lists: dict[str, list[Record]] = field(default_factory=dict)
 
-    def page(self, slug: str) -> Page:
+    def find_page(self, slug: str) -> Page:
         """A page by its name."""
         if slug not in self.pages:
             raise Failure("", 1, f"there is no page {slug}")
         return self.pages[slug]
 
-    def block(self, slug: str, name: str) -> tuple[Block, list[str]]:
+    def find_block(self, slug: str, name: str) -> tuple[Block, list[str]]:
         """A block of a page, and the lines of what it printed; the head of a table comes first."""
-        page = self.page(slug)
+        page = self.find_page(slug)
         numbers = {block.id: number for number, block in enumerate(page.blocks)}
         if name not in numbers:
             raise Failure("", 1, f'{page.path} has no block "{name}"')
         results = self.results(page)
         result = results[numbers[name]] if numbers[name] < len(results) else Result()
-        lines = result.text_in(page.text_lang).splitlines()
+        lines = result.get_text(page.text_lang).splitlines()
         drawing = result.figure.get(page.text_lang)
         if drawing and drawing.cells:
             lines += drawing.alt.splitlines()
         return page.blocks[numbers[name]], lines
 
-    def link(self, place: str) -> str:
+    def make_link(self, place: str) -> str:
         """A link to a heading, "scaling#proof", with the titles of its page and of itself."""
         slug, _, heading = place.partition("#")
-        page = self.page(slug)
+        page = self.find_page(slug)
         titles = page.titles
         if slug == "mistakes":  # the headings of the gallery come from its entries
-            entries = self.records("mistakes")
-            titles = {**titles, **{one["id"]: self.told("mistakes", one) for one in entries}}
+            entries = self.read_records("mistakes")
+            titles = {
+                **titles,
+                **{one["id"]: self.translate_field("mistakes", one) for one in entries},
+            }
         if heading not in titles:
             raise Failure("", 1, f"{page.path} has no heading #{heading}")
-        return f"[{titled(page.title, titles[heading], self.words)}]({slug}.md#{heading})"
+        return f"[{join_titles(page.title, titles[heading], self.locale)}]({slug}.md#{heading})"
 
-    def records(self, name: str) -> list[Record]:
+    def read_records(self, name: str) -> list[Record]:
         """The entries of `docs/<name>.toml`."""
         if name not in self.lists:
             path = self.docs / f"{name}.toml"
-            entries = _entries(f"docs/{path.name}", path.read_text(encoding="utf-8"))
-            if script := self.script:
-                entries = [remade.entry(script, entry, self.first) for entry in entries]
+            entries = _parse_entries(f"docs/{path.name}", path.read_text(encoding="utf-8"))
+            if script := self.converter:
+                entries = [conversion.convert_entry(script, entry, self.first) for entry in entries]
             self.lists[name] = entries
         return self.lists[name]
 
-    def told(self, name: str, entry: Record, field: str = "") -> str:
+    def translate_field(self, name: str, entry: Record, field: str = "") -> str:
         """A field of an entry of `docs/<name>.toml` in the language of the pages."""
         key = f"{field}_{self.lang}" if field else self.lang
         if self.partial and key not in entry:
             key = f"{field}_{self.first}" if field else self.first
         if key not in entry:
-            raise self.located(name, entry, Failure("", 1, f'has no "{key}"'))
+            raise self.locate_failure(name, entry, Failure("", 1, f'has no "{key}"'))
         text: str = entry[key]
         return text
 
-    def located(self, name: str, entry: Record, failure: Failure) -> Failure:
+    def locate_failure(self, name: str, entry: Record, failure: Failure) -> Failure:
         """A fault of an entry, at the line of `docs/<name>.toml` that names it."""
         if failure.path:  # located already
             return failure
@@ -103,7 +106,7 @@ class Chapters:
 
 
 @lru_cache(maxsize=8)  # each language of each build asks for the same
-def _entries(file: str, text: str) -> list[Record]:
+def _parse_entries(file: str, text: str) -> list[Record]:
     try:
         entries: list[Record] = tomllib.loads(text)["entry"]
     except (tomllib.TOMLDecodeError, KeyError) as error:
@@ -111,19 +114,19 @@ def _entries(file: str, text: str) -> list[Record]:
     return entries
 
 
-def titled(page: str, heading: str, words: Words) -> str:
+def join_titles(page: str, heading: str, locale: Locale) -> str:
     """A heading with the title of its page before it.
 
     Examples:
-        >>> from attention_docs.words import words
-        >>> titled("Why?", "The idea", words("en")), titled("Softmax", "The idea", words("en"))
-        ('Why? The idea', 'Softmax: The idea')
+        >>> from attention_docs.locales import read_locale
+        >>> [join_titles(page, "The idea", read_locale("en")) for page in ("Why?", "Softmax")]
+        ['Why? The idea', 'Softmax: The idea']
     """
-    marks = words["site"]["marks"]
+    marks = locale["site"]["marks"]
     between = marks["space"] if page.endswith(("?", "？")) else marks["colon"]
     return f"{page}{between}{heading}"
 
 
-def listed(value: str | list[str] | None) -> list[str]:
+def as_list(value: str | list[str] | None) -> list[str]:
     """A field that holds nothing, one name or several."""
     return [value] if isinstance(value, str) else value or []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
-from attention_docs.site.render.chapters import Chapters, titled
+from attention_docs.site.render.chapters import Chapters, join_titles
 
 LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<address>https?://[^)\s]+)\)")
 # What may hold a colon that does not end the citation.
@@ -41,24 +41,24 @@ class Work:
         return found[0] if found else "9999"
 
 
-def kind_of(key: str) -> str:
+def classify_work(key: str) -> str:
     """Where a work belongs, by its address."""
     if any(host in key for host in LECTURES):
         return "lectures"
     return "documentation" if any(host in key for host in DOCUMENTATION) else "papers"
 
 
-def items(page: Page) -> list[str]:
+def list_sources(page: Page) -> list[str]:
     """The items under a page's heading #sources."""
     text = "".join(passage.text for passage in page.passages if passage.id == "sources")
     return [line[2:].strip() for line in text.split("\n") if line.startswith("- ")]
 
 
-def split(item: str) -> tuple[str, str]:
+def split_citation(item: str) -> tuple[str, str]:
     """The citation and what the work is used for.
 
     Examples:
-        >>> split("A. B. (2019), [Set: a title](https://a.org), §3: sets.")
+        >>> split_citation("A. B. (2019), [Set: a title](https://a.org), §3: sets.")
         ('A. B. (2019), [Set: a title](https://a.org), §3', 'sets.')
     """
     blank = SHIELDED.sub(lambda match: " " * len(match[0]), item)
@@ -68,15 +68,15 @@ def split(item: str) -> tuple[str, str]:
     return item[: colon.start()], item[colon.end() :].strip()
 
 
-def cited(citation: str) -> list[tuple[str, str, str]]:
+def parse_works(citation: str) -> list[tuple[str, str, str]]:
     """Address, label and place inside the work, for every work of a citation.
 
     Examples:
-        >>> cited("PyTorch, [Linear](https://p.org/l) and [Softmax](https://p.org/s)")[1]
+        >>> parse_works("PyTorch, [Linear](https://p.org/l) and [Softmax](https://p.org/s)")[1]
         ('https://p.org/s', 'PyTorch, [Softmax](https://p.org/s)', '')
-        >>> cited("A. B. (2019), [Set](https://a.org), §3")
+        >>> parse_works("A. B. (2019), [Set](https://a.org), §3")
         [('https://a.org', 'A. B. (2019), [Set](https://a.org)', '§3')]
-        >>> cited("R. Duncan Luce (1959), Individual Choice Behavior, Wiley")[0][1]
+        >>> parse_works("R. Duncan Luce (1959), Individual Choice Behavior, Wiley")[0][1]
         'R. Duncan Luce (1959), Individual Choice Behavior, Wiley'
     """
     links = list(LINK.finditer(citation))
@@ -94,61 +94,65 @@ def cited(citation: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def collect(chapters: Chapters) -> dict[str, Work]:
+def collect_works(chapters: Chapters) -> dict[str, Work]:
     """Every work that a page names, by its address, or by its citation where it has none."""
     found: dict[str, Work] = {}
-    colon = chapters.words["site"]["marks"]["colon"]
-    for slug, page in _chapters(chapters):
-        for item in items(page):
-            citation, use = split(item)
+    colon = chapters.locale["site"]["marks"]["colon"]
+    for slug, page in _select_pages(chapters):
+        for item in list_sources(page):
+            citation, use = split_citation(item)
             if not LINK.search(citation) and REPORT.search(item):
                 continue  # a list of reports, under the name of a tracker
-            for key, label, inside in cited(citation):
+            for key, label, inside in parse_works(citation):
                 if REPORT.match(key):
                     continue
                 work = found.setdefault(key, Work(label))
                 work.citation = max(work.citation, label, key=len)
-                told = colon.join(filter(None, [inside, use])).rstrip(".。")
+                description = colon.join(filter(None, [inside, use])).rstrip(".。")
                 link = f"[{page.title}]({slug}.md#sources)"
                 before = work.uses.get(slug, link)
-                work.uses[slug] = f"{before}{colon}{told}" if told else before
+                work.uses[slug] = f"{before}{colon}{description}" if description else before
     return found
 
 
-def _chapters(chapters: Chapters) -> list[tuple[str, Page]]:
+def _select_pages(chapters: Chapters) -> list[tuple[str, Page]]:
     """The pages that name sources: all but those of modules."""
     return sorted((slug, page) for slug, page in chapters.pages.items() if "/" not in slug)
 
 
-def works(kind: str, chapters: Chapters) -> str:
+def render_works(kind: str, chapters: Chapters) -> str:
     """The works of one kind, the oldest first."""
     if kind not in KINDS:
         raise Failure("docs", 1, f'works: wanted one of {", ".join(KINDS)}, got "{kind}"')
-    found = [(work, key) for key, work in collect(chapters).items() if kind_of(key) == kind]
-    words = chapters.words["site"]["citations"]
-    rows = [f"| {words['work']} | {words['use']} |", "|---|---|"]
+    found = [
+        (work, key) for key, work in collect_works(chapters).items() if classify_work(key) == kind
+    ]
+    locale = chapters.locale["site"]["citations"]
+    rows = [f"| {locale['work']} | {locale['use']} |", "|---|---|"]
     for work, _ in sorted(found, key=lambda pair: (pair[0].year, pair[1])):
         rows.append(f"| {work.citation} | {'<br>'.join(work.uses.values())} |")
     return "\n".join(rows)
 
 
-def reports(chapters: Chapters) -> str:
+def render_reports(chapters: Chapters) -> str:
     """Every public report that the gallery or a chapter links to, once, by what it is about."""
-    words, lang = chapters.words, chapters.lang
+    locale, lang = chapters.locale, chapters.lang
     texts = [
         (
-            f"[{chapters.told('mistakes', entry)}](mistakes.md#{entry['id']})",
+            f"[{chapters.translate_field('mistakes', entry)}](mistakes.md#{entry['id']})",
             entry.get(f"report_{lang}", ""),
         )
-        for entry in chapters.records("mistakes")
+        for entry in chapters.read_records("mistakes")
     ]
-    passages = [(slug, page, part) for slug, page in _chapters(chapters) for part in page.passages]
+    passages = [
+        (slug, page, part) for slug, page in _select_pages(chapters) for part in page.passages
+    ]
     # The lists of sources name again what the chapters' text links to, so they come last.
     for slug, page, part in sorted(passages, key=lambda place: place[2].id == "sources"):
-        title = titled(page.title, part.title, words) if part.level else page.title
+        title = join_titles(page.title, part.title, locale) if part.level else page.title
         place = f"#{part.id}" if part.level > 1 else ""
         texts.append((f"[{title}]({slug}.md{place})", part.text))
-    heads = words["site"]["citations"]
+    heads = locale["site"]["citations"]
     rows = [f"| {heads['place']} | {heads['report']} |", "|---|---|"]
     seen: set[tuple[str, str]] = set()
     for place, text in texts:

@@ -1,4 +1,4 @@
-"""What mkdocstrings finds out about the package, once for all languages.
+"""Share what mkdocstrings collects about the package between all languages.
 
 It has a handler for each language, and each would load the package, have signatures formatted and
 code highlighted; all that differs are the labels and the titles of links.
@@ -24,7 +24,7 @@ class Documentation:
         self.signatures: dict[tuple[object, ...], str] = {}
 
     def share(self, handler: BaseHandler) -> None:
-        """Have the handler of a language take what is known, and add to it."""
+        """Let the handlers of all languages share one cache."""
         if self.first is None:
             self.first = handler
         else:
@@ -40,7 +40,7 @@ class Documentation:
         handler.update_env = update_env  # type: ignore[method-assign]
 
     def _remember(self, filters: dict[str, Any]) -> None:
-        """Have the filters that take long asked once."""
+        """Cache the answers of slow filters."""
         fresh_highlight, fresh_format = filters["highlight"], filters["format_signature"]
 
         def highlight(code: str, language: str | None = None, **options: Any) -> str:

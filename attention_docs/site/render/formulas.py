@@ -48,7 +48,7 @@ Formula = tuple[str, bool]  # TeX, and whether it stands by itself
 
 
 @lru_cache(maxsize=1)
-def _context() -> Any:
+def _load_temml() -> Any:
     from py_mini_racer import MiniRacer
 
     context = MiniRacer()
@@ -61,23 +61,23 @@ class Renderer:
     """Renders formulas, and knows those that it has rendered: what is wrong, or their MathML."""
 
     def __init__(self) -> None:
-        self.known: dict[Formula, tuple[str, str]] = {}
+        self.cached: dict[Formula, tuple[str, str]] = {}
 
-    def prepare(self, formulas: Iterable[Formula]) -> None:
-        """Render formulas that are soon asked for, together: V8 is asked longer than it takes."""
-        new = list(dict.fromkeys(one for one in formulas if one not in self.known))
-        answers = json.loads(_context().call("renderAll", new)) if new else []
+    def render_all(self, formulas: Iterable[Formula]) -> None:
+        """Render several formulas in one call: the call to V8 takes longer than the rendering."""
+        new = list(dict.fromkeys(one for one in formulas if one not in self.cached))
+        answers = json.loads(_load_temml().call("renderAll", new)) if new else []
         for (tex, display), (error, rendered, gaps) in zip(new, answers, strict=True):
             try:
-                found = error, "" if error else mathml.mended(rendered, tex, gaps)
+                found = error, "" if error else mathml.adapt_mathml(rendered, tex, gaps)
             except ValueError as wrong:
                 found = str(wrong), ""
-            self.known[tex, display] = found
+            self.cached[tex, display] = found
 
     def render(self, tex: str, display: bool) -> str:
         """One formula as a <math> element, or ValueError with Temml's message."""
-        self.prepare([(tex, display)])
-        error, html = self.known[tex, display]
+        self.render_all([(tex, display)])
+        error, html = self.cached[tex, display]
         if error:
             raise ValueError(" ".join(error.split()))
         return html

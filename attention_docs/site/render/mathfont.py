@@ -32,13 +32,13 @@ TARGET = Path(__file__).parents[3] / "docs" / "assets" / "fonts" / "attention-ma
 NAME = "Attention Math"
 
 
-def _alphabet(upper: int, lower: int) -> str:
+def _list_alphabet(upper: int, lower: int) -> str:
     """The letters of one of Unicode's mathematical alphabets."""
     return "".join(chr(start + i) for start in (upper, lower) for i in range(26))
 
 
-ITALIC = _alphabet(0x1D434, 0x1D44E).replace("\U0001d455", "ℎ")
-BOLD = _alphabet(0x1D400, 0x1D41A) + "".join(chr(0x1D7CE + i) for i in range(10))
+ITALIC = _list_alphabet(0x1D434, 0x1D44E).replace("\U0001d455", "ℎ")
+BOLD = _list_alphabet(0x1D400, 0x1D41A) + "".join(chr(0x1D7CE + i) for i in range(10))
 GREEK = "ΓΔΘΛΞΠΣΦΨΩαβγδεζηθικλμνξπρσςτυφχψωϵϑϕϱ"
 ITALIC_GREEK = "".join(chr(0x1D6FC + i) for i in range(0x1D71C - 0x1D6FC))
 SIGNS = (
@@ -60,21 +60,21 @@ CONSTANTS = {  # those of TeX's own fonts; see appendix G of the TeXbook
 }
 
 
-def make(source: Path, target: Path) -> int:
+def make_font(source: Path, target: Path) -> int:
     """Write the font and give its size in bytes."""
     font = TTFont(source, recalcTimestamp=False)
     _mend_constants(font)
     _mend_lines(font)
     _mend_prime(font)
-    _narrow(font)
-    addOpenTypeFeaturesFromString(font, _sized(font))
+    _narrow_brackets(font)
+    addOpenTypeFeaturesFromString(font, _format_size_features(font))
     options = Options(layout_features=["ss01", "ss02", "ss03", "ss04"], hinting=False)
     options.name_IDs = [0, 1, 2, 3, 4, 5, 6, 13]
     options.drop_tables += ["GPOS", "GDEF"]
     subsetter = Subsetter(options)
     subsetter.populate(text=CHARACTERS)
     subsetter.subset(font)
-    _rename(font)
+    _rename_font(font)
     font.flavor = "woff2"
     target.parent.mkdir(parents=True, exist_ok=True)
     font.save(target)
@@ -94,22 +94,22 @@ def _mend_lines(font: TTFont) -> None:
     os2.fsSelection |= 1 << 7  # use these, not the ink of the largest glyph
 
 
-def _narrow(font: TTFont) -> None:
+def _narrow_brackets(font: TTFont) -> None:
     """Take away room outside of large brackets, and make large roots as wide as a small one."""
     widths, names = font["hmtx"], font.getBestCmap()
     for left, right in zip("([{⌊⌈⟨", ")]}⌋⌉⟩", strict=True):
-        for form in _forms(font, names[ord(left)]):
+        for form in _list_forms(font, names[ord(left)]):
             excess = max(0, widths[form][1] - OUTSIDE)
-            _redraw(font, form, Transform(dx=-excess), widths[form][0] - excess)
-        for form in _forms(font, names[ord(right)]):
-            ink = _right_edge(font, form)
-            _redraw(font, form, Transform(), min(widths[form][0], round(ink + OUTSIDE)))
-    for form in _forms(font, names[ord("√")]):
+            _redraw_glyph(font, form, Transform(dx=-excess), widths[form][0] - excess)
+        for form in _list_forms(font, names[ord(right)]):
+            ink = _measure_right_edge(font, form)
+            _redraw_glyph(font, form, Transform(), min(widths[form][0], round(ink + OUTSIDE)))
+    for form in _list_forms(font, names[ord("√")]):
         width = min(ROOT, widths[form][0])
-        _redraw(font, form, Transform(xx=width / widths[form][0]), width)
+        _redraw_glyph(font, form, Transform(xx=width / widths[form][0]), width)
 
 
-def _forms(font: TTFont, glyph: str) -> list[str]:
+def _list_forms(font: TTFont, glyph: str) -> list[str]:
     """The glyphs that a sign is drawn with where it stretches."""
     variants = font["MATH"].table.MathVariants
     place = variants.VertGlyphCoverage.glyphs.index(glyph)
@@ -119,14 +119,14 @@ def _forms(font: TTFont, glyph: str) -> list[str]:
     return sorted({*forms, *(part.glyph for part in parts)})
 
 
-def _right_edge(font: TTFont, glyph: str) -> float:
+def _measure_right_edge(font: TTFont, glyph: str) -> float:
     glyphs = font.getGlyphSet()
     pen = BoundsPen(glyphs)
     glyphs[glyph].draw(pen)
     return float(pen.bounds[2])
 
 
-def _redraw(font: TTFont, glyph: str, transform: Transform, width: int) -> None:
+def _redraw_glyph(font: TTFont, glyph: str, transform: Transform, width: int) -> None:
     """Change a glyph's outline and its width.
 
     The width stands with the outline too: where glyphs are hinted, as on Linux, that one is taken.
@@ -144,12 +144,12 @@ def _redraw(font: TTFont, glyph: str, transform: Transform, width: int) -> None:
 def _mend_prime(font: TTFont) -> None:
     """Draw a prime as the font would in a superscript."""
     name = font.getBestCmap()[ord("′")]
-    drawn = _alternates(font, "ssty")[name][0]
+    drawn = _read_alternates(font, "ssty")[name][0]
     for table in font["cmap"].tables:
         table.cmap |= dict.fromkeys(table.cmap.keys() & {ord("′")}, drawn)
 
 
-def _alternates(font: TTFont, feature: str) -> dict[str, list[str]]:
+def _read_alternates(font: TTFont, feature: str) -> dict[str, list[str]]:
     """What a feature has for each glyph."""
     gsub = font["GSUB"].table
     lookups = {
@@ -165,7 +165,7 @@ def _alternates(font: TTFont, feature: str) -> dict[str, list[str]]:
     return found
 
 
-def _sized(font: TTFont) -> str:
+def _format_size_features(font: TTFont) -> str:
     """Features that draw a bracket in the smallest form that is high enough."""
     variants = font["MATH"].table.MathVariants
     glyphs = variants.VertGlyphCoverage.glyphs
@@ -182,7 +182,7 @@ def _sized(font: TTFont) -> str:
     return "\n".join(lines)
 
 
-def _rename(font: TTFont) -> None:
+def _rename_font(font: TTFont) -> None:
     """Give a font that was changed a name of its own, as its licence asks."""
     name = font["name"]
     version = name.getDebugName(5)
@@ -200,4 +200,4 @@ def _rename(font: TTFont) -> None:
 
 
 if __name__ == "__main__":
-    print(f"{TARGET.name}: {make(Path(sys.argv[1]), TARGET)} bytes")
+    print(f"{TARGET.name}: {make_font(Path(sys.argv[1]), TARGET)} bytes")

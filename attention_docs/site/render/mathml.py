@@ -18,7 +18,7 @@ FRACTIONS = {"mfrac": 2, "mroot": 2}
 ATTACHED = {"mover": 2, "msub": 2, "msubsup": 3, "msup": 2, "munder": 2, "munderover": 3}
 PARTS = FRACTIONS | ATTACHED
 CORE = ROWS | {*PARTS} | {"mi", "mn", "mo", "mspace", "mtable", "mtext", "mtr"}
-KEPT = {
+ALLOWED_ATTRIBUTES = {
     "math": {"display"},
     "mi": {"class", "mathvariant"},
     "mo": {"class", "form", "lspace", "movablelimits", "rspace", "stretchy"},
@@ -53,7 +53,7 @@ MATRICES = {"Q": "query", "K": "key", "V": "value"}
 LENGTH = re.compile(r"(-?[\d.]+)(pt|em)")
 
 
-def mended(rendered: str, tex: str, gaps: Iterable[list[float | None]]) -> str:
+def adapt_mathml(rendered: str, tex: str, gaps: Iterable[list[float | None]]) -> str:
     """What Temml rendered from `tex`, for a page.
 
     `gaps` has, for each table, the space that TeX asks for below its rows, in points: Temml forgets
@@ -64,18 +64,18 @@ def mended(rendered: str, tex: str, gaps: Iterable[list[float | None]]) -> str:
         if element.tag not in CORE or len(element) != PARTS.get(element.tag, len(element)):
             raise ValueError(f"<{element.tag}> of {len(element)} parts is not in MathML Core")
     for table, below in zip(root.iter("mtable"), gaps, strict=True):
-        _say_once(table, below)
-    _mend(root, in_script=False)
+        _simplify_table(table, below)
+    _adapt_element(root, in_script=False)
     for element in root.iter():
         if element.tag in ROWS:
-            element[:] = _spaced([*element])
-    _colour(root)
+            element[:] = _add_spaces([*element])
+    _add_role_classes(root)
     root.set("data-tex", tex)
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def valued(rendered: str, other: str, numbers: dict[str, int]) -> str:
-    """A formula with a number on each inline value, told by `other`, the same with stand-ins."""
+def number_values(rendered: str, other: str, numbers: dict[str, int]) -> str:
+    """Number the inline values of a formula, by `other`, the same formula with stand-ins."""
     root, twin = ElementTree.fromstring(rendered), ElementTree.fromstring(other)
     pairs = list(zip(root.iter(), twin.iter(), strict=False))
     if any(one.tag != same.tag for one, same in pairs):
@@ -86,17 +86,17 @@ def valued(rendered: str, other: str, numbers: dict[str, int]) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _colour(element: Element) -> None:
+def _add_role_classes(element: Element) -> None:
     """Classes for the roles of symbols; `attention_docs.colours` gives each its colour."""
     known = MATRICES | INDEXED if element.tag in {"msub", "msubsup"} else MATRICES
     for child in element[:1] if element.tag in ATTACHED else element:
         role = known.get(child.text or "") if child.tag == "mi" else None
         if role and "mathvariant" not in child.attrib:
             child.set("class", f"{child.get('class', '')} of-{role}".strip())
-        _colour(child)
+        _add_role_classes(child)
 
 
-def breakable(rendered: str) -> str:
+def make_breakable(rendered: str) -> str:
     """A formula of a sentence, which may go on in the next line after `=` or `+`, as in TeX.
 
     A browser breaks no formula: a long one becomes several, in a box that keeps the TeX.
@@ -105,17 +105,17 @@ def breakable(rendered: str) -> str:
     parts: list[list[Element]] = [[]]
     depth = 0
     for child in root:
-        core = _core(child)
+        core = _find_core(child)
         bracket = core.tag == "mo" and core.text not in SIGNS
-        depth += bracket * ((_form(core) == "prefix") - (_form(core) == "postfix"))
+        depth += bracket * ((_get_form(core) == "prefix") - (_get_form(core) == "postfix"))
         parts[-1].append(child)
-        breaks = depth == 0 and child.tag == "mo" and child.text in BREAKS and not _form(child)
-        if breaks and _length(parts[-1]) >= PART:
+        breaks = depth == 0 and child.tag == "mo" and child.text in BREAKS and not _get_form(child)
+        if breaks and _count_characters(parts[-1]) >= PART:
             parts.append([])
-    if len(parts) > 1 and _length(parts[-1]) < PART:
+    if len(parts) > 1 and _count_characters(parts[-1]) < PART:
         last = parts.pop()
         parts[-1] += last
-    if len(parts) == 1 or _length(root) < LONG:
+    if len(parts) == 1 or _count_characters(root) < LONG:
         return rendered
     box = Element("span", {"data-tex": root.attrib["data-tex"]})
     for number, part in enumerate(parts):
@@ -126,12 +126,12 @@ def breakable(rendered: str) -> str:
     return ElementTree.tostring(box, encoding="unicode").replace("<wbr />", "<wbr>")
 
 
-def _length(elements: Iterable[Element]) -> int:
+def _count_characters(elements: Iterable[Element]) -> int:
     """How many characters there are."""
     return sum(len(text) for element in elements for text in element.itertext())
 
 
-def _say_once(table: Element, gaps: list[float | None]) -> None:
+def _simplify_table(table: Element, gaps: list[float | None]) -> None:
     """Say for a table and its rows what Temml says for each cell."""
     cells = {cell.get("class") for cell in table.iter("mtd")}
     if table.get("class") == "tml-jot":
@@ -149,24 +149,24 @@ def _say_once(table: Element, gaps: list[float | None]) -> None:
             row[0].insert(0, Element("mspace", height="0.84em", depth="0.36em"))
 
 
-def _mend(element: Element, *, in_script: bool) -> None:
+def _adapt_element(element: Element, *, in_script: bool) -> None:
     """Mend an element and what is inside it."""
     attached = element.tag in ATTACHED
     if attached and "math-depth" in element[1].get("style", ""):  # an accent, or a brace
         element.set("accent" if element.tag == "mover" else "accentunder", "true")
         element[1].text = ACCENTS.get(element[1].text or "", element[1].text)
     for place, child in enumerate(element):
-        _mend(child, in_script=in_script or (attached and place > 0))
+        _adapt_element(child, in_script=in_script or (attached and place > 0))
     if element.tag in ROWS:
-        element[:] = _flat(element)
+        element[:] = _flatten_row(element)
     elif element.tag in PARTS:
-        element[:] = map(_part, element)
+        element[:] = map(_unwrap_row, element)
     elif element.tag == "mo":
-        _mend_operator(element, in_script=in_script)
+        _adapt_operator(element, in_script=in_script)
     if element.tag == "mspace" and "height" in element.attrib:
-        element.attrib |= {key: f"{_em(value):g}em" for key, value in element.attrib.items()}
-    kept = KEPT.get(element.tag, set())
-    element.attrib = {name: value for name, value in element.attrib.items() if name in kept}
+        element.attrib |= {key: f"{_parse_em(value):g}em" for key, value in element.attrib.items()}
+    allowed = ALLOWED_ATTRIBUTES.get(element.tag, set())
+    element.attrib = {name: value for name, value in element.attrib.items() if name in allowed}
     if element.tag == "mi":
         element.attrib.pop("class", None)
         if element.text in LEANS and "mathvariant" not in element.attrib:
@@ -178,7 +178,7 @@ def _mend(element: Element, *, in_script: bool) -> None:
             element[-1].set("class", f"{own} {step.replace('leans', 'lean')}".strip())
 
 
-def _mend_operator(operator: Element, *, in_script: bool) -> None:
+def _adapt_operator(operator: Element, *, in_script: bool) -> None:
     """Size and space as TeX has them, where a browser has others."""
     operator.attrib.pop("class", None)
     if "minsize" in operator.attrib:  # \bigl( and \bigr) stand between other things
@@ -190,21 +190,21 @@ def _mend_operator(operator: Element, *, in_script: bool) -> None:
         operator.attrib |= {"lspace": "0em", "rspace": "0em"}
 
 
-def _part(part: Element) -> Element:
+def _unwrap_row(part: Element) -> Element:
     """A part of a fraction, or a script: a row only where it is more than one thing."""
     if part.tag == "mrow" and len(part) and part[-1].text == APPLIED:
         part.remove(part[-1])
     return part[0] if part.tag == "mrow" and len(part) == 1 else part
 
 
-def _flat(row: Element) -> Iterator[Element]:
+def _flatten_row(row: Element) -> Iterator[Element]:
     """The children of a row, and those of each row inside it that looks the same without it."""
     for child in row:
         if child.get("width") == OWN_SPACE or (child.tag == "mo" and not child.text):
             continue  # the second stands where \\left or \\right has no bracket
         if child.tag == "mrow" and "style" in child.attrib:  # a space of less than nothing
             yield Element("mspace", width=child.attrib["style"].split(":")[1].rstrip(";"))
-        elif child.tag == "mrow" and (len(row) == 1 or _dissolves(child)):
+        elif child.tag == "mrow" and (len(row) == 1 or _can_dissolve(child)):
             yield from child
         elif child.tag in ATTACHED and _is_closing(child[0][-1:]):
             yield from child[0][:-1]  # TeX sets a script at the bracket alone
@@ -214,63 +214,67 @@ def _flat(row: Element) -> Iterator[Element]:
             yield child
 
 
-def _dissolves(row: Element) -> bool:
+def _can_dissolve(row: Element) -> bool:
     """Whether no bracket grows with this row, and no sign at its ends depends on being there."""
-    ends = [_core(one) for one in (*row[:1], *row[-1:])]
+    ends = [_find_core(one) for one in (*row[:1], *row[-1:])]
     return len(row) == 1 or not (
         any(one.get("stretchy") == "true" for one in row)
-        or any(one.tag == "mo" and one.text != APPLIED and not _form(one) for one in ends)
+        or any(one.tag == "mo" and one.text != APPLIED and not _get_form(one) for one in ends)
     )
 
 
-def _core(element: Element) -> Element:
+def _find_core(element: Element) -> Element:
     """What decides on the spaces around an element: of a sum with limits, the sum."""
-    return _core(element[0]) if element.tag in ATTACHED else element
+    return _find_core(element[0]) if element.tag in ATTACHED else element
 
 
-def _form(operator: Element) -> str:
+def _get_form(operator: Element) -> str:
     return operator.get("form", "")
 
 
 def _is_closing(last: Iterable[Element]) -> bool:
     """Whether a row ends in a bracket of fixed size."""
-    return any(_form(one) == "postfix" and one.get("stretchy") == "false" for one in last)
+    return any(_get_form(one) == "postfix" and one.get("stretchy") == "false" for one in last)
 
 
-def _spaced(row: list[Element]) -> list[Element]:
+def _add_spaces(row: list[Element]) -> list[Element]:
     """A row with TeX's spaces."""
     out: list[Element] = []
     space = 0.0
     before: Element | None = None
     for place, one in enumerate(row):
         if _is_space(one):
-            space += _em(one.get("width", "0em"))
+            space += _parse_em(one.get("width", "0em"))
             continue
         after = next((other for other in row[place + 1 :] if not _is_space(other)), None)
         if one.text == APPLIED:
-            space += THIN if _begins_plain(after) or _is(after, LARGE) else 0
+            space += THIN if _begins_plain(after) or _has_sign(after, LARGE) else 0
             before = one
             continue
-        apart = _is(after, {APPLIED}) or _grows(one) or (before is not None and _grows(before))
+        apart = (
+            _has_sign(after, {APPLIED})
+            or _is_stretchy(one)
+            or (before is not None and _is_stretchy(before))
+        )
         if apart and _ends_plain(before) and _begins_plain(one):
             space += THIN
-        _mend_spaces(_core(one), before, after)
-        out += [*_space(space), one]
+        _adapt_spaces(_find_core(one), before, after)
+        out += [*_make_space(space), one]
         space, before = 0.0, one
-    return [*out, *_space(space)]
+    return [*out, *_make_space(space)]
 
 
-def _mend_spaces(operator: Element, before: Element | None, after: Element | None) -> None:
+def _adapt_spaces(operator: Element, before: Element | None, after: Element | None) -> None:
     """The spaces of a sum, of three dots and of a product, which are not the browsers'."""
     if operator.tag != "mo" or "lspace" in operator.attrib:
         return
     left, right = _ends_plain(before), _begins_plain(after)
     if operator.text in LARGE:
-        right = right or _is(after, LARGE)
+        right = right or _has_sign(after, LARGE)
     elif operator.text in DOTS:
-        right = right or _is(after, {","})
+        right = right or _has_sign(after, {","})
     elif operator.text in TIMES:  # between two things; else it stands for itself
-        left = right = left and (right or _is(after, LARGE | OPENING | DOTS))
+        left = right = left and (right or _has_sign(after, LARGE | OPENING | DOTS))
     else:
         return
     size = MEDIUM if operator.text in TIMES else THIN
@@ -278,24 +282,24 @@ def _mend_spaces(operator: Element, before: Element | None, after: Element | Non
     operator.set("rspace", f"{size if right else 0}em")
 
 
-def _is(element: Element | None, signs: set[str]) -> bool:
-    return element is not None and _core(element).text in signs
+def _has_sign(element: Element | None, signs: set[str]) -> bool:
+    return element is not None and _find_core(element).text in signs
 
 
 def _is_space(one: Element) -> bool:
     return one.tag == "mspace" and "height" not in one.attrib
 
 
-def _space(width: float) -> Iterator[Element]:
+def _make_space(width: float) -> Iterator[Element]:
     if width >= 0.001:
         yield Element("mspace", width=f"{width:.4g}em")
     elif width <= -0.001:  # a width is never negative
         yield Element("mrow", style=f"margin-left:{width:.4g}em")
 
 
-def _grows(one: Element) -> bool:
+def _is_stretchy(one: Element) -> bool:
     """Whether this is a row in brackets of its height, or such a row with a script."""
-    row = _core(one)
+    row = _find_core(one)
     return row.tag == "mrow" and any(first.get("stretchy") == "true" for first in row[:1])
 
 
@@ -303,22 +307,22 @@ def _ends_plain(element: Element | None) -> bool:
     """Whether what stands to the left leaves no space, where TeX may want one."""
     if element is None or element.tag == "mspace":
         return False
-    core = _core(element)
+    core = _find_core(element)
     if core.tag == "mtext" and (core.text or "").endswith(("(", "（")):  # of a reason
         return False
-    signed = _form(core) == "prefix" and core.text in SIGNS
-    return core.tag != "mo" or _form(core) == "postfix" or signed
+    signed = _get_form(core) == "prefix" and core.text in SIGNS
+    return core.tag != "mo" or _get_form(core) == "postfix" or signed
 
 
 def _begins_plain(element: Element | None) -> bool:
     """The same for what stands to the right."""
     if element is None or element.tag == "mspace":
         return False
-    core = _core(element)
-    return core.tag != "mo" or (_form(core) == "prefix" and core.text in SIGNS)
+    core = _find_core(element)
+    return core.tag != "mo" or (_get_form(core) == "prefix" and core.text in SIGNS)
 
 
-def _em(length: str) -> float:
+def _parse_em(length: str) -> float:
     found = LENGTH.fullmatch(length)
     if not found:
         raise ValueError(f"a space of {length} is not in em or pt")

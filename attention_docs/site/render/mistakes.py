@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.render.chapters import Chapters, Record, listed
+from attention_docs.site.render.chapters import Chapters, Record, as_list
 
 SIGNS = {"x": "✗", "+": "✓", ".": " "}
 DEFAULT = {"wrong": "x", "right": "+", "claim": "."}
@@ -21,83 +21,85 @@ STYLE = {"right": "success", "claim": "example"}
 MARKED = "failure wrong no-copy"
 
 
-def gallery(group: str, chapters: Chapters) -> str:
+def render_gallery(group: str, chapters: Chapters) -> str:
     """The mistakes of one group: why, wrong and right code with outputs, what catches it."""
-    entries = [entry for entry in chapters.records("mistakes") if entry["group"] == group]
+    entries = [entry for entry in chapters.read_records("mistakes") if entry["group"] == group]
     if not entries:
         raise Failure("docs/mistakes.toml", 1, f'no entry has the group "{group}"')
     shown = []
     for entry in entries:
         try:
-            shown.append(_mistake(entry, chapters))
+            shown.append(_render_mistake(entry, chapters))
         except Failure as failure:
-            raise chapters.located("mistakes", entry, failure) from None
+            raise chapters.locate_failure("mistakes", entry, failure) from None
     return "\n\n".join(shown)
 
 
-def filter_field(chapters: Chapters) -> str:
+def render_filter(chapters: Chapters) -> str:
     """A field that leaves, of the table after it, the rows that hold what is typed (site.js)."""
-    label = chapters.words["site"]["mistakes"]["filter"]
+    label = chapters.locale["site"]["mistakes"]["filter"]
     return (
         f'<div class="filter"><label>{label} <input type="search" autocomplete="off"></label> '
         '<span role="status"></span></div>'
     )
 
 
-def _mistake(entry: Record, chapters: Chapters) -> str:
+def _render_mistake(entry: Record, chapters: Chapters) -> str:
     """An entry as a fold; a link to it opens it."""
-    head = f"/// fold | {chapters.told('mistakes', entry)}\n    id: {entry['id']}"
-    facts = "- " + "\n- ".join(_facts(entry, chapters))
-    why = chapters.told("mistakes", entry, "why")
-    return "\n\n".join([head, why, *_boxes(entry, chapters), facts, "///"])
+    head = f"/// fold | {chapters.translate_field('mistakes', entry)}\n    id: {entry['id']}"
+    facts = "- " + "\n- ".join(_list_facts(entry, chapters))
+    why = chapters.translate_field("mistakes", entry, "why")
+    return "\n\n".join([head, why, *_render_blocks(entry, chapters), facts, "///"])
 
 
-def _facts(entry: Record, chapters: Chapters) -> Iterator[str]:
+def _list_facts(entry: Record, chapters: Chapters) -> Iterator[str]:
     """What catches it, where it was seen, where it is explained and tested."""
-    words, lang = chapters.words["site"]["mistakes"], chapters.lang
-    marks = chapters.words["site"]["marks"]
-    yield words["check"].format(chapters.told("mistakes", entry, "check"))
-    rows = listed(entry.get("note"))
-    common = [words["own"].format(row, row.replace(".", "-")) for row in rows]
-    common += listed(entry.get(f"report_{lang}"))
+    locale, lang = chapters.locale["site"]["mistakes"], chapters.lang
+    marks = chapters.locale["site"]["marks"]
+    yield locale["check"].format(chapters.translate_field("mistakes", entry, "check"))
+    rows = as_list(entry.get("note"))
+    common = [locale["own"].format(row, row.replace(".", "-")) for row in rows]
+    common += as_list(entry.get(f"report_{lang}"))
     if common:
-        yield words["common"].format(marks["space"].join(common))
-    places = [entry["place"], *listed(entry.get("also"))]
-    links = [chapters.link(place) for place in places]
-    chapter = _chapter(entry)
+        yield locale["common"].format(marks["space"].join(common))
+    places = [entry["place"], *as_list(entry.get("also"))]
+    links = [chapters.make_link(place) for place in places]
+    chapter = _find_chapter(entry)
     outputs = [
         f'<a href="../{chapter}/index.html#out-{name}"><code>{name}</code></a>'
-        for _, name in _blocks(entry)
-        if chapters.block(chapter, name)[1]
+        for _, name in _list_blocks(entry)
+        if chapters.find_block(chapter, name)[1]
     ]
     test = entry["test"].removeprefix("tests/")
-    yield words["chapter"].format(marks["and"].join(links), marks["comma"].join(outputs), test)
+    yield locale["chapter"].format(marks["and"].join(links), marks["comma"].join(outputs), test)
 
 
-def _chapter(entry: Record) -> str:
+def _find_chapter(entry: Record) -> str:
     chapter: str = entry["place"].split("#")[0]
     return chapter
 
 
-def _blocks(entry: Record) -> list[tuple[str, str]]:
+def _list_blocks(entry: Record) -> list[tuple[str, str]]:
     """Kind and name of every block that an entry shows."""
     kinds = ("claim", "wrong", "right")
-    return [(kind, name) for kind in kinds for name in listed(entry.get(kind))]
+    return [(kind, name) for kind in kinds for name in as_list(entry.get(kind))]
 
 
-def _boxes(entry: Record, chapters: Chapters) -> Iterator[str]:
+def _render_blocks(entry: Record, chapters: Chapters) -> Iterator[str]:
     """The blocks of an entry, each in a box with its title."""
-    words = chapters.words["site"]["mistakes"]
-    marks = listed(entry.get("marks"))
-    starts = [("✗", start) for start in listed(entry.get("bad"))]
-    starts += [("✓", start) for start in listed(entry.get("good"))]
+    locale = chapters.locale["site"]["mistakes"]
+    marks = as_list(entry.get("marks"))
+    starts = [("✗", start) for start in as_list(entry.get("bad"))]
+    starts += [("✓", start) for start in as_list(entry.get("good"))]
     if entry.get("right") and not starts:
         raise Failure("", 1, "a wrong and a right block: wanted bad or good, how their lines begin")
     unused = {start for _, start in starts}
-    for number, (kind, name) in enumerate(_blocks(entry)):
-        block, lines = chapters.block(_chapter(entry), name)
+    for number, (kind, name) in enumerate(_list_blocks(entry)):
+        block, lines = chapters.find_block(_find_chapter(entry), name)
         code = []
-        english, translated = (text.strip("\n").split("\n") for text in (block.code, block.shown))
+        english, translated = (
+            text.strip("\n").split("\n") for text in (block.code, block.displayed_code)
+        )
         for line, shown in zip(english, translated, strict=True):
             hits = [(sign, x) for sign, x in starts if line.strip().startswith(x)]
             unused -= {start for _, start in hits}
@@ -107,16 +109,18 @@ def _boxes(entry: Record, chapters: Chapters) -> Iterator[str]:
                 raise Failure("", 1, message)
             code.append(f"{shown}  # {hits[0][0]}" if hits else shown)
         signs = marks[number] if number < len(marks) else ""
-        lines, signs = _signed(name, kind, lines, signs)
-        inner = _fence("python", code) + (f"\n\n{_fence('text', lines)}" if lines else "")
+        lines, signs = _add_signs(name, kind, lines, signs)
+        inner = _format_fence("python", code) + (
+            f"\n\n{_format_fence('text', lines)}" if lines else ""
+        )
         both = kind == "wrong" and ("+" in signs or "both" in entry)
-        title = words["both" if both else kind]
+        title = locale["both" if both else kind]
         yield f'!!! {STYLE.get(kind, MARKED)} "{title}"\n\n' + textwrap.indent(inner, "    ")
     if unused:
         raise Failure("", 1, f"no line of its blocks begins with {min(unused)!r}")
 
 
-def _signed(name: str, kind: str, lines: list[str], signs: str) -> tuple[list[str], str]:
+def _add_signs(name: str, kind: str, lines: list[str], signs: str) -> tuple[list[str], str]:
     """The lines of an output with their signs, and the signs."""
     signs = signs or DEFAULT[kind] * len(lines)
     if len(signs) != len(lines):
@@ -127,5 +131,5 @@ def _signed(name: str, kind: str, lines: list[str], signs: str) -> tuple[list[st
     return [f"{SIGNS[sign]} {line}".rstrip() for sign, line in pairs], signs
 
 
-def _fence(language: str, lines: list[str]) -> str:
+def _format_fence(language: str, lines: list[str]) -> str:
     return "\n".join([f"```{language}", *lines, "```"])

@@ -17,7 +17,7 @@ def make_cards(name: str, chapters: Chapters) -> str:
     lines = [f"### {name_part(part.title, chapters)} {{ #{name} }}", ""]
     for slug in part.slugs:
         card = f"{_mark(slug, chapters)} {_link(slug, chapters)}{{ .card }} "
-        card += chapters.page(slug).question
+        card += chapters.find_page(slug).question
         if slug in numbers:
             minutes = _say_minutes(chapters.minutes()[slug], chapters)
             card += f" *{minutes}*{{ .minutes }}"
@@ -27,14 +27,14 @@ def make_cards(name: str, chapters: Chapters) -> str:
 
 def list_prerequisites(slug: str, chapters: Chapters) -> str:
     """The chapters that a page builds on, by their numbers and titles."""
-    original = chapters.originals.get(slug) or chapters.page(slug)
+    original = chapters.originals.get(slug) or chapters.find_page(slug)
     links = [
-        f"[{chapters.numbered.get(one)}. {chapters.page(one).title}]({one}.md)"
+        f"[{chapters.numbered.get(one)}. {chapters.find_page(one).title}]({one}.md)"
         for one in original.builds_on
     ]
     if not links:
         raise Failure(original.path, 1, "asks for what it builds on, and has no builds_on")
-    said: str = chapters.words["site"]["chapter"]["builds_on"]
+    said: str = chapters.locale["site"]["chapter"]["builds_on"]
     return said.format(" · ".join(links))  # titles hold commas
 
 
@@ -43,8 +43,8 @@ def make_next_card(slug: str, chapters: Chapters) -> str:
     following = chapters.navigation.find_next(slug)
     if following is None:
         return ""
-    page = chapters.page(following)
-    title = chapters.words["site"]["chapter"]["next"].format(page.title)
+    page = chapters.find_page(following)
+    title = chapters.locale["site"]["chapter"]["next"].format(page.title)
     return f"- [{title}]({following}.md){{ .card .next }} {page.question}"
 
 
@@ -58,16 +58,16 @@ def describe_chapter(slug: str, minutes: int, chapters: Chapters) -> str:
     number, part = chapters.numbered.get(slug), chapters.navigation.find_part(slug)
     if number is None:
         return ""
-    words = chapters.words["site"]["chapter"]
-    said = [words["number"].format(number), _say_minutes(minutes, chapters)]
+    locale = chapters.locale["site"]["chapter"]
+    said = [locale["number"].format(number), _say_minutes(minutes, chapters)]
     if part:  # "Part 1" of "Part 1: Attention from scratch"
         said.insert(0, re.split("[:：]", name_part(part.title, chapters))[0])
     return " · ".join(said)
 
 
 def _say_minutes(minutes: int, chapters: Chapters) -> str:
-    words = chapters.words["site"]["chapter"]
-    said: str = words["minute"] if minutes == 1 else words["minutes"].format(minutes)
+    locale = chapters.locale["site"]["chapter"]
+    said: str = locale["minute"] if minutes == 1 else locale["minutes"].format(minutes)
     return said
 
 
@@ -77,4 +77,4 @@ def _mark(slug: str, chapters: Chapters) -> str:
 
 
 def _link(slug: str, chapters: Chapters) -> str:
-    return f"[{chapters.page(slug).title}]({slug}.md)"
+    return f"[{chapters.find_page(slug).title}]({slug}.md)"

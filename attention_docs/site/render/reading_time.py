@@ -15,7 +15,7 @@ from attention_docs.running.result import Drawing, Result
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Attributes, Block, Box, End, Fence, Heading, Request
 from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE, LINK_TARGET, ROW, VALUE
-from attention_docs.site.render.boxes import FOLDED
+from attention_docs.site.render.boxes import FOLDED_KINDS
 
 WORD = re.compile(r"[A-Za-z][\w'’-]*")
 CHARACTER = re.compile(r"[\u3400-\u9fff]")  # a Chinese one
@@ -25,7 +25,7 @@ INNER = re.compile(
     r"\\begin\{(?P<name>[a-zA-Z]*(?:matrix|cases|array))\}.*?\\end\{(?P=name)\}", re.S
 )
 COMMENT = re.compile(r"<!--.*?-->")
-NOT_READ = (*FOLDED, "exercise")
+NOT_READ = (*FOLDED_KINDS, "exercise")
 STEPPER = 'class="stepper"'
 
 
@@ -34,7 +34,7 @@ class Length:
     """What stands in the main line of a page.
 
     Attributes:
-        words: of running text: neither in results nor in captions, tables, formulas or code. In
+        locale: of running text: neither in results nor in captions, tables, formulas or code. In
             Chinese they are characters.
         words_beside: those in results, captions and tables.
         formulas: displayed ones.
@@ -67,7 +67,7 @@ def measure(page: Page, results: Sequence[Result]) -> Length:
     running = _read_text(page, opened, beside=False)
     beside = _read_text(page, opened, beside=True)
     count = CHARACTER if page.lang.startswith("zh") else WORD
-    words, words_beside = (len(count.findall(_strip_formulas(text))) for text in (running, beside))
+    locale, words_beside = (len(count.findall(_strip_formulas(text))) for text in (running, beside))
     everything = f"{running}\n{beside}"
     displays = DISPLAY.findall(everything)
     inline = len(INLINE.findall(DISPLAY.sub(" ", everything)))
@@ -85,10 +85,10 @@ def measure(page: Page, results: Sequence[Result]) -> Length:
         "controls": controls,
     }
     speed = PER_MINUTE["characters" if count is CHARACTER else "words"]
-    minutes = (words + words_beside) / speed
+    minutes = (locale + words_beside) / speed
     minutes += sum(SECONDS[name] * number for name, number in seconds.items()) / 60
     return Length(
-        words=words,
+        words=locale,
         words_beside=words_beside,
         formulas=len(displays),
         displayed_lines=displayed,
@@ -165,7 +165,7 @@ def _count_code(piece: object) -> int:
         return piece.last_line - piece.line - 1
     if not isinstance(piece, Block) or piece.source != "above":
         return 0
-    return len(piece.shown.strip("\n").split("\n"))
+    return len(piece.displayed_code.strip("\n").split("\n"))
 
 
 def _measure_output(page: Page, block: Block, results: Sequence[Result]) -> tuple[int, int, int]:
@@ -174,7 +174,7 @@ def _measure_output(page: Page, block: Block, results: Sequence[Result]) -> tupl
     if number >= len(results):  # it failed, or one before it
         return 0, 0, 0
     result = results[number]
-    drawing, text = result.figure.get(page.lang), result.text_in(page.lang)
+    drawing, text = result.figure.get(page.lang), result.get_text(page.lang)
     folded = drawing is not None and block.text == "folded"
     lines = len(text.splitlines()) if text and not folded else 0
     if drawing is None:

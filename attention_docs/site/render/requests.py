@@ -1,4 +1,4 @@
-"""What a comment on a line of its own asks for.
+"""Expand the requests of a page: comments on lines of their own.
 
 `<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`,
 `<!-- notes -->` and `<!-- filter -->` stand for parts that are made from the chapters and from two
@@ -14,24 +14,24 @@ from attention_docs.site.render import boxes, citations, mistakes, navigation, n
 from attention_docs.site.render.chapters import Chapters
 
 
-def expand(request: Request, chapters: Chapters, slug: str = "") -> str | None:
+def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str | None:
     """The part as Markdown, or None for a comment that asks for nothing.
 
     `slug` is the page that asks.
     """
     match request.kind:
         case "gallery":
-            return mistakes.gallery(request.name, chapters)
+            return mistakes.render_gallery(request.name, chapters)
         case "filter":
-            return mistakes.filter_field(chapters)
+            return mistakes.render_filter(chapters)
         case "works":
-            return citations.works(request.name, chapters)
+            return citations.render_works(request.name, chapters)
         case "reports":
-            return citations.reports(chapters)
+            return citations.render_reports(chapters)
         case "results":
-            return boxes.results(chapters)
+            return boxes.render_results(chapters)
         case "notes":
-            return notes.table(chapters)
+            return notes.render_notes(chapters)
         case "cards":
             return navigation.make_cards(request.name, chapters)
         case "builds-on":

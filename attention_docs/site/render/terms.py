@@ -41,32 +41,32 @@ class Term:
     chapter: str = ""
 
 
-def entries(page: Page, id_column: int) -> list[Term]:
+def read_entries(page: Page, id_column: int) -> list[Term]:
     """The rows of all tables of a page; ids come from one column, the same in all languages."""
     return [
         Term(
             cells[0].strip("$"),
-            _plain(cells[-1]),
-            _slug(cells[id_column]),
-            names=_names(cells[1:3]) if len(cells) == 5 else (),
+            _strip_markup(cells[-1]),
+            _make_id(cells[id_column]),
+            names=_split_names(cells[1:3]) if len(cells) == 5 else (),
             chapter=cells[-2].strip("–") if len(cells) > 3 else "",
         )
         for cells in page.rows()
     ]
 
 
-def _names(cells: Sequence[str]) -> tuple[str, ...]:
+def _split_names(cells: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for cell in cells for name in NAMES.split(cell) if name.strip("–"))
 
 
-def _plain(markdown: str) -> str:
+def _strip_markup(markdown: str) -> str:
     """Text for a tooltip: no links, no code marks, no TeX."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
     text = re.sub(r"\\(?:text|mathrm|operatorname)\{([^{}]*)\}|\\([a-zA-Z]+)", r"\1\2", text)
     return re.sub(r"[`$*{}\\]", "", text)
 
 
-def _slug(text: str) -> str:
+def _make_id(text: str) -> str:
     """An id from a term or from TeX."""
     return "entry-" + re.sub(r"[^\w]+", "-", text).strip("-")
 
@@ -84,7 +84,7 @@ def name_rows(root: Element, found: Iterable[Term], numbered: Mapping[str, int])
 
 
 @lru_cache(maxsize=8)
-def _pattern(terms: tuple[str, ...]) -> re.Pattern[str]:
+def _compile_terms(terms: tuple[str, ...]) -> re.Pattern[str]:
     """All terms, the longest first; a single Han character only where its English follows."""
     longest_first = sorted(terms, key=len, reverse=True)
     parts = []
@@ -112,10 +112,10 @@ class Explainer:
         self.terms = {entry.term.lower(): entry for entry in terms}
         self.symbols = {entry.term: entry for entry in symbols}
         self.glossary, self.notation = glossary, notation
-        self.pattern = _pattern(tuple(self.terms))
+        self.pattern = _compile_terms(tuple(self.terms))
         self.used: set[str] = set()
 
-    def words(self, text: str) -> list[str | Element]:
+    def explain_text(self, text: str) -> list[str | Element]:
         """The text, with a link in place of each term that comes for the first time."""
         pieces: list[str | Element] = []
         start = 0
@@ -124,20 +124,20 @@ class Explainer:
             names = (word, word.removesuffix("s"), word.removesuffix("es"))
             entry = next((self.terms[name] for name in names if name in self.terms), None)
             if entry and entry.id not in self.used:
-                link = self._link(self.glossary, entry)
+                link = self._make_link(self.glossary, entry)
                 link.text = match[0]
                 pieces += [text[start : match.start()], link]
                 start = match.end()
         return [*pieces, text[start:]]
 
-    def symbol(self, tex: str) -> Element | None:
+    def link_symbol(self, tex: str) -> Element | None:
         """A link to put around a formula, if it is a symbol that comes for the first time."""
         entry = self.symbols.get(tex)
         if entry is None or entry.id in self.used:
             return None
-        return self._link(self.notation, entry)
+        return self._make_link(self.notation, entry)
 
-    def _link(self, page: str, entry: Term) -> Element:
+    def _make_link(self, page: str, entry: Term) -> Element:
         self.used.add(entry.id)
         href = f"{page}#{entry.id}"
         role = entry.id.removeprefix("entry-").removeprefix("attention-")

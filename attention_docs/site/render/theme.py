@@ -1,16 +1,16 @@
-"""What the theme's HTML lacks, put right once a page is rendered.
+"""Patch the theme's HTML once a page is rendered.
 
 These are patterns over HTML because the HTML is the theme's, and its templates are not copied: a
 copy hides what differs and goes stale. Each entry is a piece of the theme's HTML and what takes its
 place. A piece of `ALWAYS` that is no longer there fails the build, so a new version of the theme
-cannot undo a mend unnoticed.
+cannot undo a patch unnoticed.
 """
 
 from __future__ import annotations
 
 import re
 
-from attention_docs.words import Words
+from attention_docs.locales import Locale
 
 ALWAYS = (
     # The theme has one code for Chinese, in whatever script.
@@ -34,10 +34,10 @@ BASE = re.compile(r'(?<="base": ")[^"]*(?=")')
 DOCSTRING = re.compile(r"<div (?=class=\"doc doc-object)")
 
 
-def mended(
-    html: str, words: Words, index: str, tag: str, foreign_docstrings: bool
+def patch_html(
+    html: str, locale: Locale, index: str, tag: str, foreign_docstrings: bool
 ) -> tuple[str, list[str]]:
-    """The page with every piece replaced, and the pieces that were not found.
+    """Replace every piece; return the page and the pieces that were not found.
 
     `index` leads to the folder that holds the search index of the page's language, where that is
     not the root of the site; `tag` is what HTML calls the language. Docstrings are in that of the
@@ -45,7 +45,7 @@ def mended(
     """
     missing = []
     for old, new in ALWAYS + WHERE_PRESENT:
-        new = new.format(search=words["site"]["theme"]["search"], tag=tag)
+        new = new.format(search=locale["site"]["theme"]["search"], tag=tag)
         html, count = re.subn(old, new, html)
         if not count and old in dict(ALWAYS):
             missing.append(old)

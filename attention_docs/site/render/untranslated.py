@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from html import escape
 
-from attention_docs.words import Words
+from attention_docs.locales import Locale
 
 GUIDE = "blob/main/CONTRIBUTING.md#what-is-asked-of-a-translation"
 GAP = ' <span aria-hidden="true">·</span> '
 ARTICLE = re.compile(r'<article class="md-content__inner md-typeset"')
 
 
-def make_note(words: Words, tag: str, original: str, repository: str) -> str:
+def make_note(locale: Locale, tag: str, original: str, repository: str) -> str:
     """The note in the words of a language, which HTML calls `tag`; `original` is a link."""
-    said = words["site"]["untranslated"]
+    said = locale["site"]["untranslated"]
     links = [f'<a href="{escape(original)}">{said["original"]}</a>']
     if repository:
         links.append(f'<a href="{escape(repository)}/{GUIDE}">{said["help"]}</a>')

@@ -1,4 +1,4 @@
-"""Which of the package's public functions a block calls: each notes it by itself.
+"""Record which of the package's public functions a block calls: each records its own calls.
 
 A profiler would watch torch's own calls too, which are a thousand times as many.
 """
@@ -14,35 +14,35 @@ from typing import Any, ClassVar
 
 SUPPORT = tuple(
     f"attention_docs.{name}."
-    for name in ("site", "running", "figures", "text", "checks", "words", "colours")
+    for name in ("site", "running", "figures", "text", "checks", "locales", "colours")
 )
 """Modules that take part in everything and explain nothing."""
 
 
-def note() -> None:
-    """From now on modules of the package are loaded such that their calls are noted."""
-    sys.meta_path.insert(0, Noting)
+def start_recording() -> None:
+    """Record the calls of all modules of the package that are loaded from now on."""
+    sys.meta_path.insert(0, RecordingLoader)
 
 
-def forget() -> None:
-    """Begin anew."""
-    Noting.called.clear()
+def clear_calls() -> None:
+    """Forget the recorded calls."""
+    RecordingLoader.calls.clear()
 
 
-def called() -> tuple[str, ...]:
+def list_calls() -> tuple[str, ...]:
     """What was called since then, by the names that the API pages document."""
-    return tuple(sorted({_public_name(*call) for call in Noting.called} - {""}))
+    return tuple(sorted({_public_name(*call) for call in RecordingLoader.calls} - {""}))
 
 
-class Noting(SourceFileLoader):
+class RecordingLoader(SourceFileLoader):
     """Loads a module whose public functions note that they are called."""
 
-    called: ClassVar[set[tuple[str, str]]] = set()  # modules, and names of functions in them
+    calls: ClassVar[set[tuple[str, str]]] = set()  # modules, and names of functions in them
 
     def get_code(self, fullname: str) -> types.CodeType:
-        """Compiled here and not kept: what lies on disk is the module as it is."""
+        """Compile the instrumented module; the bytecode on disk stays that of the module itself."""
         tree = ast.parse(self.get_data(self.path), self.path)
-        for name, function in _functions(tree):
+        for name, function in _find_functions(tree):
             documented = ast.get_docstring(function, clean=False) is not None
             note = ast.parse(f"__called__.add(({fullname!r}, {name!r}))").body[0]
             for node in ast.walk(note):
@@ -53,7 +53,7 @@ class Noting(SourceFileLoader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Run it, with the place for its notes."""
-        module.__dict__["__called__"] = self.called
+        module.__dict__["__called__"] = self.calls
         super().exec_module(module)
 
     @classmethod
@@ -69,14 +69,14 @@ class Noting(SourceFileLoader):
         return spec
 
 
-def _functions(tree: ast.Module | ast.ClassDef, within: str = "") -> Iterator[Any]:
+def _find_functions(tree: ast.Module | ast.ClassDef, within: str = "") -> Iterator[Any]:
     """The public functions and methods of a module, by their qualified names."""
     for node in tree.body:
         name = getattr(node, "name", "_")
         if name.startswith("_"):
             continue
         if isinstance(node, ast.ClassDef):
-            yield from _functions(node, f"{within}{name}.")
+            yield from _find_functions(node, f"{within}{name}.")
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield within + name, node
 

@@ -1,7 +1,7 @@
 """Decide what must run, and run it while the pages are being made.
 
 A block that stands on the pages of all languages is one block: pages with the same code share a
-chain. Whoever wants the results of a page waits until its chain has run, and for no other.
+chain. A request for the results of a page waits for its own chain only.
 """
 
 from __future__ import annotations
@@ -22,33 +22,36 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any
 
-from attention_docs.running.imports import imported
+from attention_docs.running.imports import find_imports
 from attention_docs.running.result import Code, Job, Result
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import strings
+from attention_docs.site.read.listing import read_string_translations
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.run.imports import Modules
-from attention_docs.site.run.worker import begin, run_page
-from attention_docs.site.store import Store, key_of
+from attention_docs.site.run.worker import run_page, start_process
+from attention_docs.site.store import Store, make_key
 
 VERSIONED = ("numpy", "torch", "array-api-compat")
-SHAPED = {"array_api_compat.numpy", "jaxtyping"}  # what the package imports for its signatures
+SIGNATURE_MODULES = {
+    "array_api_compat.numpy",
+    "jaxtyping",
+}  # what the package imports for its signatures
 Formatted = tuple[str, str]  # an expression and its format
 Strings = dict[str, dict[str, str]]  # of the listings of a page, by language
-StringsOf = Callable[[Path, str], Mapping[str, str] | None]
+ReadStrings = Callable[[Path, str], Mapping[str, str] | None]
 FIGURE_TABLES = ("terms", "figures")  # of the locale strings, those that figures use
 
 
 @lru_cache
-def versions() -> dict[str, str]:
+def read_versions() -> dict[str, str]:
     """The versions that a result depends on; read from metadata, so nothing is imported."""
     return {"python": platform.python_version()} | {name: version(name) for name in VERSIONED}
 
 
-def public_versions() -> dict[str, str]:
+def read_public_versions() -> dict[str, str]:
     """The versions as a reader needs them: without "+cpu" and the like."""
-    return {name: number.split("+")[0] for name, number in versions().items()}
+    return {name: number.split("+")[0] for name, number in read_versions().items()}
 
 
 @dataclass
@@ -88,31 +91,35 @@ class Executor:
         languages: Iterable[str],
         cache: Path,
         warn: Callable[[str], None],
-        before: Executor | None = None,
-        strings_of: StringsOf = strings,
+        previous: Executor | None = None,
+        read_strings: ReadStrings = read_string_translations,
         locales: Mapping[str, Mapping[str, Any]] | None = None,
         partial: Iterable[str] = (),
     ) -> None:
         """Read what results depend on; nothing is looked up yet.
 
-        `languages` begins with that of the listings; `strings_of` gives a listing's strings in
+        `languages` begins with that of the listings; `read_strings` gives a listing's strings in
         another one, and `locales` the locale strings of languages without a file of them. In those
         that are `partial`, only translated pages have results, and strings may be missing.
         """
         self.languages = tuple(languages)
         self.partial = frozenset(partial)
-        self.strings_of = strings_of
-        self.locales = {lang: _of_figures(table) for lang, table in (locales or {}).items()}
+        self.read_strings = read_strings
+        self.locales = {
+            lang: _select_figure_tables(table) for lang, table in (locales or {}).items()
+        }
         self.modules = Modules(root)
-        self.words = {
-            lang: _figure_words(root, lang) for lang in self.languages if lang not in self.locales
+        self.figure_strings = {
+            lang: _read_figure_strings(root, lang)
+            for lang in self.languages
+            if lang not in self.locales
         }
         self.store = Store(cache, warn)
         self.chains: dict[tuple[str, ...], Chain] = {}
         self.by_path: dict[str, Chain] = {}
         # Read before any module is: one that changes meanwhile gives the next build another state.
-        self.state = key_of(self.modules.everything, *self._around(self.languages))
-        self.before = before.chains if before and before.state == self.state else {}
+        self.state = make_key(self.modules.hash_of_all, *self._around(self.languages))
+        self.previous_chains = previous.chains if previous and previous.state == self.state else {}
         self.pool: ThreadPoolExecutor | None = None  # as many pages as there are cores
 
     def plan(self, pages: Iterable[Page]) -> None:
@@ -130,55 +137,57 @@ class Executor:
         languages = tuple(
             lang for lang in self.languages if lang in wanted or lang not in self.partial
         )
-        strings = self._strings(pages[0].blocks, languages)
-        before = self._before(codes, strings, languages)
-        keys = before.keys if before else list(self._keys(codes, strings, languages))
+        strings = self._collect_strings(pages[0].blocks, languages)
+        before = self._find_previous(codes, strings, languages)
+        keys = before.keys if before else list(self._make_keys(codes, strings, languages))
         values: list[set[Formatted]] = [set() for _ in codes]
         chain = Chain(pages[0].blocks, keys, strings, pages, values, languages)
         for page in pages:
             for value in page.values:
-                if value.after and not value.counted:
+                if value.after and not value.is_site_count:
                     chain.values[value.after - 1].add((value.expression, value.spec))
         return chain
 
     def _around(self, languages: Iterable[str]) -> list[str]:
         """What the results in some languages depend on besides code: libraries, locale strings."""
-        libraries = [f"{name} {number}" for name, number in versions().items()]
-        own = [self.words[lang] for lang in languages if lang in self.words]
+        libraries = [f"{name} {number}" for name, number in read_versions().items()]
+        own = [self.figure_strings[lang] for lang in languages if lang in self.figure_strings]
         return [*libraries, *own, json.dumps(self.locales, sort_keys=True), *languages]
 
-    def key(self, page: Page) -> str:
+    def find_key(self, page: Page) -> str:
         """What all results of a page depend on, as one word."""
-        return key_of(*self.by_path[page.path].keys[-1:])
+        return make_key(*self.by_path[page.path].keys[-1:])
 
     def start(self, pages: Iterable[Page]) -> None:
         """Look up what is known of these pages, and begin to run the rest."""
         chains = {id(chain): chain for chain in (self.by_path[page.path] for page in pages)}
-        waiting = [chain for chain in chains.values() if self._lacking(chain)]
+        waiting = [chain for chain in chains.values() if self._must_run(chain)]
         if not waiting:
             return
         self.pool = self.pool or ThreadPoolExecutor(os.cpu_count() or 1)
-        context = _context({"numpy"}.union(*map(self._heavy, waiting)))
+        context = _make_context({"numpy"}.union(*map(self._find_heavy_imports, waiting)))
         # What takes longest begins first: torch, and many blocks.
-        waiting.sort(key=lambda chain: ("torch" in self._heavy(chain), len(chain.blocks)))
+        waiting.sort(
+            key=lambda chain: ("torch" in self._find_heavy_imports(chain), len(chain.blocks))
+        )
         for turn, chain in enumerate(reversed(waiting), start=1):
             chain.turn = turn
-            chain.running = self.pool.submit(_run_alone, context, self._job(chain))
+            chain.running = self.pool.submit(_run_alone, context, self._make_job(chain))
 
-    def turn(self, page: Page) -> int:
+    def find_turn(self, page: Page) -> int:
         """When a page's results come: 0 where nothing has to run, the last of all at the end."""
         return self.by_path[page.path].turn
 
-    def results(self, page: Page) -> list[Result]:
+    def wait_for_results(self, page: Page) -> list[Result]:
         """The results of a page's blocks, once they are there; up to the first that failed."""
         if self.by_path[page.path].known is None:
             self.start([page])
-        chain = self._waited(page)
+        chain = self._wait_for(page)
         return list(takewhile(bool, chain.known or ()))  # type: ignore[arg-type]
 
-    def failures(self, page: Page) -> list[Failure]:
+    def wait_for_failures(self, page: Page) -> list[Failure]:
         """What went wrong on a page, once it has run."""
-        return [failure for failure in self._waited(page).failures if failure.path == page.path]
+        return [failure for failure in self._wait_for(page).failures if failure.path == page.path]
 
     @property
     def failed(self) -> bool:
@@ -187,16 +196,18 @@ class Executor:
 
     def finish(self) -> list[Failure]:
         """What went wrong on any page, once everything has run."""
-        found = [f for chain in self.chains.values() for f in self._waited(chain.pages[0]).failures]
+        found = [
+            f for chain in self.chains.values() for f in self._wait_for(chain.pages[0]).failures
+        ]
         self.close()
         return found
 
-    def use(self) -> None:
-        """Say that all results are still wanted, though not all were looked up."""
+    def mark_used(self) -> None:
+        """Mark all results as used, though not all were looked up."""
         self.store.used |= {key for chain in self.chains.values() for key in chain.keys}
 
     def close(self) -> None:
-        """Let the processes go; what has not begun to run will not."""
+        """Shut down the pool; what has not begun to run will not."""
         if self.pool:
             self.pool.shutdown(cancel_futures=True)
             self.pool = None
@@ -211,53 +222,55 @@ class Executor:
         """How many did not have to."""
         return sum(len(chain.blocks) - chain.ran for chain in self.chains.values())
 
-    def _strings(self, blocks: Iterable[Block], languages: tuple[str, ...]) -> Strings:
+    def _collect_strings(self, blocks: Iterable[Block], languages: tuple[str, ...]) -> Strings:
         """The strings of the listings of some blocks in languages other than their own."""
         listings = dict.fromkeys(section.listing for block in blocks for section in block.sections)
         found: Strings = {}
         for lang in languages[1:]:
             for path in listings:
-                if (table := self.strings_of(path, lang)) is not None:
+                if (table := self.read_strings(path, lang)) is not None:
                     found.setdefault(lang, {}).update(table)
         return found
 
-    def _before(
+    def _find_previous(
         self, codes: tuple[str, ...], strings: Strings, languages: tuple[str, ...]
     ) -> Chain | None:
         """The chain of the same code, strings and languages in the last build."""
-        chain = self.before.get(codes)
+        chain = self.previous_chains.get(codes)
         same = chain and (chain.strings, chain.languages) == (strings, languages)
         return chain if same else None
 
-    def _keys(
+    def _make_keys(
         self, codes: tuple[str, ...], strings: Strings, languages: tuple[str, ...]
     ) -> Iterable[str]:
         """What each block depends on: the one before it, its code, the modules imported so far."""
-        runner = self.modules.digest(["attention_docs.site.run.worker", "attention_docs.words"])
-        key = key_of(runner, *self._around(languages), json.dumps(strings, sort_keys=True))
+        runner = self.modules.hash_needed(
+            ["attention_docs.site.run.worker", "attention_docs.locales"]
+        )
+        key = make_key(runner, *self._around(languages), json.dumps(strings, sort_keys=True))
         names: frozenset[str] = frozenset()
         for code in codes:
-            names |= imported(code)
-            key = key_of(key, self.modules.digest(names), code)
+            names |= find_imports(code)
+            key = make_key(key, self.modules.hash_needed(names), code)
             yield key
 
-    def _lacking(self, chain: Chain) -> bool:
+    def _must_run(self, chain: Chain) -> bool:
         """Whether the chain must run; what is known of it is looked up first."""
         if chain.known is not None:
             return False
         codes = tuple(block.code for block in chain.blocks)
-        before = self._before(codes, chain.strings, chain.languages)
+        before = self._find_previous(codes, chain.strings, chain.languages)
         if before and before.known and all(before.known):
             chain.known = [*before.known]
         else:
-            kept = [self.store.get(key) for key in chain.keys]
-            chain.known = [Result.loaded(record) if record else None for record in kept]
+            records = [self.store.get(key) for key in chain.keys]
+            chain.known = [Result.from_record(record) if record else None for record in records]
         return chain.missing
 
-    def _heavy(self, chain: Chain) -> set[str]:
-        return self.modules.third_party(chain.pages[0].code, ("torch",))
+    def _find_heavy_imports(self, chain: Chain) -> set[str]:
+        return self.modules.find_third_party(chain.pages[0].code, ("torch",))
 
-    def _job(self, chain: Chain) -> Job:
+    def _make_job(self, chain: Chain) -> Job:
         return Job(
             blocks=[
                 [Code(s.code, str(s.listing), s.first_line) for s in block.sections]
@@ -265,13 +278,13 @@ class Executor:
             ],
             values=[sorted(values) for values in chain.values],
             languages=chain.languages,
-            torch=bool(self._heavy(chain)),
+            torch=bool(self._find_heavy_imports(chain)),
             strings=chain.strings,
             locales=self.locales,
         )
 
-    def _waited(self, page: Page) -> Chain:
-        """The chain of a page, once it has run: what ran well is kept, the rest is a failure."""
+    def _wait_for(self, page: Page) -> Chain:
+        """Wait for the chain of a page: good results are cached, the others become failures."""
         chain = self.by_path[page.path]
         running, chain.running = chain.running, None
         if not running:
@@ -287,9 +300,9 @@ class Executor:
             return chain
         for number, result in enumerate(map(self._excuse_partial, results)):
             for one in chain.pages:
-                chain.failures += _failures(one, number, result)
+                chain.failures += _collect_failures(one, number, result)
             if not result.error:
-                self._take(chain, number, result)
+                self._cache_result(chain, number, result)
         return chain
 
     def _excuse_partial(self, result: Result) -> Result:
@@ -297,14 +310,16 @@ class Executor:
         untranslated = [one for one in result.untranslated if one[0] not in self.partial]
         return replace(result, untranslated=tuple(untranslated))
 
-    def _take(self, chain: Chain, number: int, result: Result) -> None:
-        """Keep a result; one that differs from what was kept is a fault."""
+    def _cache_result(self, chain: Chain, number: int, result: Result) -> None:
+        """Cache a result; one that differs from the cached one is a fault."""
         assert chain.known
         old = chain.known[number]
         if old is None:
             chain.ran += 1
         elif (old.text, old.figure) != (result.text, result.figure):
-            chain.failures += [_changed(page.path, page.blocks[number]) for page in chain.pages]
+            chain.failures += [
+                _report_change(page.path, page.blocks[number]) for page in chain.pages
+            ]
             return
         else:
             languages = {*old.translated_values, *result.translated_values}
@@ -320,28 +335,28 @@ class Executor:
                 },
             )
         if not result.untranslated:
-            self.store.put(chain.keys[number], result.stored())
+            self.store.put(chain.keys[number], result.to_record())
         chain.known[number] = result
 
 
-def _figure_words(root: Path, lang: str) -> str:
-    """The words that figures say in a language: data, which no import tells of."""
-    path = root / "attention_docs" / "words" / f"{lang}.toml"
+def _read_figure_strings(root: Path, lang: str) -> str:
+    """The locale strings of figures: data, which no import reveals."""
+    path = root / "attention_docs" / "locales" / f"{lang}.toml"
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    return json.dumps(_of_figures(table))
+    return json.dumps(_select_figure_tables(table))
 
 
-def _of_figures(table: Mapping[str, Any]) -> dict[str, Any]:
+def _select_figure_tables(table: Mapping[str, Any]) -> dict[str, Any]:
     """The locale strings that figures use."""
     return {name: table[name] for name in FIGURE_TABLES if name in table}
 
 
-def _changed(path: str, block: Block) -> Failure:
+def _report_change(path: str, block: Block) -> Failure:
     message = f'block "{block.id}" printed something else than before although nothing changed'
     return Failure(path, block.line, message)
 
 
-def _failures(page: Page, number: int, result: Result) -> list[Failure]:
+def _collect_failures(page: Page, number: int, result: Result) -> list[Failure]:
     """What went wrong in a block and after it, as faults of this page, at its own lines."""
     found = []
     if result.error:
@@ -354,12 +369,12 @@ def _failures(page: Page, number: int, result: Result) -> list[Failure]:
         if error and value.after == number + 1:
             message = f"inline value {{{{ {value.expression} }}}} failed: {error}"
             found.append(Failure(page.path, value.line, message))
-    found += _untranslated(page, number, result)
+    found += _report_untranslated(page, number, result)
     return found
 
 
-def _untranslated(page: Page, number: int, result: Result) -> list[Failure]:
-    """The strings of a block that its listing's tables lack; told once, at the first page."""
+def _report_untranslated(page: Page, number: int, result: Result) -> list[Failure]:
+    """The strings of a block that its listing's tables lack, reported once, at the first page."""
     first = page.blocks[number].sections[0]
     return [
         Failure(
@@ -373,7 +388,7 @@ def _untranslated(page: Page, number: int, result: Result) -> list[Failure]:
     ]
 
 
-def _context(libraries: set[str]) -> BaseContext:
+def _make_context(libraries: set[str]) -> BaseContext:
     """How processes start. Where the system can fork, the libraries load once."""
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     # Pages run side by side, one core each; more threads a page would only get in each other's way.
@@ -383,7 +398,7 @@ def _context(libraries: set[str]) -> BaseContext:
     if method == "forkserver":
         # It brings what torch loads at a first backward pass too, which takes as long as torch.
         late = {"torch.nn.attention.bias"} if "torch" in libraries else set()
-        context.set_forkserver_preload(["__main__", *sorted(libraries | late | SHAPED)])
+        context.set_forkserver_preload(["__main__", *sorted(libraries | late | SIGNATURE_MODULES)])
     return context
 
 
@@ -393,5 +408,5 @@ def _run_alone(context: BaseContext, job: Job) -> list[Result]:
     It has a pool of its own: one pool of processes for one task each can lose track of a process
     that ends as soon as it has begun (CPython 3.11 pops it before it is put), and waits for ever.
     """
-    with ProcessPoolExecutor(1, mp_context=context, initializer=begin) as fresh:
+    with ProcessPoolExecutor(1, mp_context=context, initializer=start_process) as fresh:
         return fresh.submit(run_page, job).result()

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_docs.running.names import names_of
+from attention_docs.running.names import find_names
 
 SPOKEN = re.compile(r"\b(?:inf|nan|NaN|errstate|isfinite|isinf|isnan|RuntimeWarning)\b")
 PRINTED = re.compile(r"(?<!\w)(?:inf|nan)(?!\w)")
@@ -62,7 +62,7 @@ class FiniteCheck:
 
 @lru_cache(maxsize=512)
 def _names(code: str) -> list[str]:
-    used, bound = names_of(code)
+    used, bound = find_names(code)
     return sorted(used | bound)
 
 

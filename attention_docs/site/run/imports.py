@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from attention_docs.running.imports import imported
+from attention_docs.running.imports import find_imports
 
 PACKAGE = "attention_docs"
 
 
-def file_of(module: str, root: Path) -> Path | None:
+def find_module_file(module: str, root: Path) -> Path | None:
     """The file of a module of this project, or None where there is none."""
     path = root.joinpath(*module.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
@@ -26,39 +26,39 @@ class Modules:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.codes: dict[str, str | None] = {}
-        self.behind: dict[frozenset[str], dict[str, str]] = {}
-        self.digests: dict[frozenset[str], str] = {}
+        self.cached_codes: dict[str, str | None] = {}
+        self.cached_needed: dict[frozenset[str], dict[str, str]] = {}
+        self.cached_hashes: dict[frozenset[str], str] = {}
 
-    def needed(self, names: Iterable[str]) -> dict[str, str]:
+    def find_needed(self, names: Iterable[str]) -> dict[str, str]:
         """All project modules behind the imported names, with their code; parents included."""
         wanted = frozenset(name for name in names if name.split(".")[0] == PACKAGE)
-        if wanted not in self.behind:
+        if wanted not in self.cached_needed:
             found: dict[str, str] = {}
             waiting = set(wanted)
             while waiting:
                 name = waiting.pop()
-                if name in found or (code := self._code(name)) is None:
+                if name in found or (code := self._read_code(name)) is None:
                     continue
                 found[name] = code
                 waiting.update(name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1))
-                waiting.update(self._next(name, code))
-            self.behind[wanted] = found
-        return self.behind[wanted]
+                waiting.update(self._find_imports(name, code))
+            self.cached_needed[wanted] = found
+        return self.cached_needed[wanted]
 
-    def digest(self, names: Iterable[str]) -> str:
+    def hash_needed(self, names: Iterable[str]) -> str:
         """A hash of the content of all project modules behind the imported names."""
-        needed = self.needed(names)
+        needed = self.find_needed(names)
         which = frozenset(needed)
-        if which not in self.digests:
+        if which not in self.cached_hashes:
             total = hashlib.sha256()
             for name, code in sorted(needed.items()):
                 total.update(name.encode() + b"\0" + code.encode() + b"\0")
-            self.digests[which] = total.hexdigest()
-        return self.digests[which]
+            self.cached_hashes[which] = total.hexdigest()
+        return self.cached_hashes[which]
 
     @cached_property
-    def everything(self) -> str:
+    def hash_of_all(self) -> str:
         """A hash of all modules of the project."""
         files = sorted((self.root / PACKAGE).rglob("*.py"))
         total = hashlib.sha256()
@@ -66,20 +66,20 @@ class Modules:
             total.update(str(path.relative_to(self.root)).encode() + b"\0" + path.read_bytes())
         return total.hexdigest()
 
-    def third_party(self, code: str, wanted: tuple[str, ...]) -> set[str]:
+    def find_third_party(self, code: str, wanted: tuple[str, ...]) -> set[str]:
         """Which of the wanted top-level packages the code imports, directly or through them."""
-        names = set(imported(code))
-        for name, inner in self.needed(names).items():
-            names |= self._next(name, inner)
+        names = set(find_imports(code))
+        for name, inner in self.find_needed(names).items():
+            names |= self._find_imports(name, inner)
         return {name.split(".")[0] for name in names} & set(wanted)
 
-    def _code(self, name: str) -> str | None:
-        if name not in self.codes:
-            path = file_of(name, self.root) if name.split(".")[0] == PACKAGE else None
-            self.codes[name] = path.read_text(encoding="utf-8") if path else None
-        return self.codes[name]
+    def _read_code(self, name: str) -> str | None:
+        if name not in self.cached_codes:
+            path = find_module_file(name, self.root) if name.split(".")[0] == PACKAGE else None
+            self.cached_codes[name] = path.read_text(encoding="utf-8") if path else None
+        return self.cached_codes[name]
 
-    def _next(self, name: str, code: str) -> frozenset[str]:
+    def _find_imports(self, name: str, code: str) -> frozenset[str]:
         """What a module imports; the relative imports of a package start one level lower."""
         is_package = self.root.joinpath(*name.split("."), "__init__.py").is_file()
-        return imported(code, f"{name}.__init__" if is_package else name)
+        return find_imports(code, f"{name}.__init__" if is_package else name)

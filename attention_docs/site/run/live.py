@@ -2,7 +2,7 @@
 
 What a run means is that all blocks run in order. Where nothing before an edit has changed, the run
 goes on from a copy of the state that was there, or from the last one that is whole. To copy a state
-and to tell whether it is known takes longer than most blocks run: while a knob is dragged, it is
+and to recognise it takes longer than most blocks run: while a knob is dragged, it is
 done at fewer places.
 """
 
@@ -19,27 +19,27 @@ from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
 
-from attention_docs.running.block import PROVIDED, Running
-from attention_docs.running.names import names_of
-from attention_docs.running.result import Code, Result, digest
+from attention_docs.running.block import PROVIDED, BlockRunner
+from attention_docs.running.names import find_names
+from attention_docs.running.result import Code, Result, hash_figure
 from attention_docs.site.run.finite import FiniteCheck
 from attention_docs.site.run.snapshot import (
     Fixed,
     Keyer,
-    Package,
-    ambient,
-    copied,
-    restored,
-    surround,
+    PackageState,
+    copy_namespace,
+    read_ambient_state,
+    restore_ambient_state,
+    restore_namespace,
 )
 from attention_docs.text import TextFile
 
-OPEN = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
-"""Whoever uses one of these may find what no name tells."""
-GIVEN = {"__builtins__", *PROVIDED}  # names that no block sets
-MOST = 200_000_000  # bytes of copies that a page may keep
-AGAIN = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
-PLACES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
+DYNAMIC_NAMES = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
+"""Code that uses one of these may read names that its syntax does not show."""
+PROVIDED_NAMES = {"__builtins__", *PROVIDED}  # names that no block sets
+MAX_COPIED_BYTES = 200_000_000  # bytes of copies that a page may keep
+RERUN_SECONDS = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
+COPY_DISTANCES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
 Published = tuple[str, str]
 """What the site shows of a block: its text, and a hash of its figure."""
 
@@ -55,17 +55,17 @@ class Cell:
     torch: bool
     files: list[tuple[str, str, str]]  # its name for what it publishes, name of the file, text
     values: list[tuple[int, str, str]]  # number on the page, expression, format
-    shown: Published
+    published: Published
 
 
 @dataclass(frozen=True)
-class Whole:
+class FinishedRun:
     """A run to the end: code of the blocks, what was there before each, and what a reader saw."""
 
     codes: list[str | None]
     states: list[bytes | None]
     keys: list[str]
-    told: list[tuple[Published, dict[int, str]]]
+    displayed: list[tuple[Published, dict[int, str]]]
 
 
 class Session:
@@ -89,51 +89,57 @@ class Session:
             for cell in document["cells"]
         ]
         warnings.simplefilter("error")
-        words = document["words"]
-        stay = {text: text for text in words.values()}  # the code holds them already
-        strings = {self.lang: words | stay} if words else None
-        self.running = Running([self.lang], live=True, strings=strings)
-        self.ran: list[str | None] = []  # the code of each block that stands in the namespace
+        strings = document["words"]
+        stay = {text: text for text in strings.values()}  # the code holds them already
+        strings = {self.lang: strings | stay} if strings else None
+        self.runner = BlockRunner([self.lang], live=True, strings=strings)
+        self.codes_run: list[str | None] = []  # the code of each block that stands in the namespace
         self.states: list[bytes | None] = []  # what was there before each of them
         self.fixed: Fixed = {}
-        self.kept = 0
+        self.copied_bytes = 0
         self.keys: list[str] = []  # what each block and all that follow it have found, as a word
-        self.last: Whole | None = None
-        self.spared: list[tuple[int, set[str]]] = []  # where a run ended, and by which names
-        self.package = Package()
+        self.last: FinishedRun | None = None
+        self.skipped: list[tuple[int, set[str]]] = []  # where a run ended, and by which names
+        self.package = PackageState()
         self.pending: dict[int, Any] = {}  # figures that are drawn when there is time
-        self.told = [cell.shown for cell in self.cells]  # what the reader sees of each
+        self.displayed = [cell.published for cell in self.cells]  # what the reader sees of each
         self.values: list[dict[int, str]] = [{} for _ in self.cells]
-        self.start = ambient()
-        self.first, self.copied = 0, 0.0  # where the run began, and when the last state was kept
+        self.start = read_ambient_state()
+        self.first, self.copied = 0, 0.0  # where the run began, and when the last state was copied
         self.restored: bytes | None = None  # the state that it began with
 
     def begin(self, codes: str) -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run."""
         self.codes: list[str] = json.loads(codes)
-        if not self.package.untouched():  # by the last run: what it left behind is not whole
+        if not self.package.is_unchanged():  # by the last run: what it left behind is not whole
             self.states = [None for _ in self.states]
-            self.ran = [None for _ in self.ran]
-        self.needed = needed(self.codes, [cell.values for cell in self.cells])
+            self.codes_run = [None for _ in self.codes_run]
+        self.needed = find_needed_names(self.codes, [cell.values for cell in self.cells])
         same, self.restored = 0, None
-        while same < len(self.ran) and self.ran[same] == self.codes[same]:
+        while same < len(self.codes_run) and self.codes_run[same] == self.codes[same]:
             same += 1
-        for number, names in self.spared:  # behind it stands what these names had before
+        for number, names in self.skipped:  # behind it stands what these names had before
             new = self.needed[number]
             if same > number and (new is None or not new <= names):
                 same = number
-        self.spared = [one for one in self.spared if one[0] < same]
-        if same < len(self.ran):  # something after it has changed
-            if len(self.ran) == len(self.cells) and None not in self.ran and not self.pending:
-                told = [(one, {**two}) for one, two in zip(self.told, self.values, strict=True)]
-                self.last = Whole([*self.ran], [*self.states], [*self.keys], told)
+        self.skipped = [one for one in self.skipped if one[0] < same]
+        if same < len(self.codes_run):  # something after it has changed
+            if (
+                len(self.codes_run) == len(self.cells)
+                and None not in self.codes_run
+                and not self.pending
+            ):
+                displayed = [
+                    (one, {**two}) for one, two in zip(self.displayed, self.values, strict=True)
+                ]
+                self.last = FinishedRun([*self.codes_run], [*self.states], [*self.keys], displayed)
             while same and self.states[same] is None:
                 same -= 1
             self.restored = self.states[same]
-            self._restore(self.restored)
-            self.kept -= sum(len(state or b"") for state in self.states[same:])
-            del self.ran[same:], self.states[same:], self.keys[same:]
-            self.spared = [one for one in self.spared if one[0] < same]
+            self._restore_state(self.restored)
+            self.copied_bytes -= sum(len(state or b"") for state in self.states[same:])
+            del self.codes_run[same:], self.states[same:], self.keys[same:]
+            self.skipped = [one for one in self.skipped if one[0] < same]
         self.pending = {number: shown for number, shown in self.pending.items() if number < same}
         self.first, self.copied = same, perf_counter()
         return same
@@ -143,48 +149,48 @@ class Session:
 
         The files that such a block has published are there. A figure that a reader does not see can
         wait: `draw` brings it; so can all of its frames but the one that shows, which is `at` this
-        place. In a hurry the state is copied at a few `PLACES`, and where blocks take their time.
+        place. In a hurry the state is copied at `COPY_DISTANCES` only, and where blocks are slow.
         """
         self.pending.pop(number, None)
         cell, code = self.cells[number], self.codes[number]
-        self.package.look()
+        self.package.note_loaded_modules()
         past = number - self.first
-        if hurry and past not in PLACES and perf_counter() - self.copied < AGAIN:
-            self.states.append(None if past else self._state())
+        if hurry and past not in COPY_DISTANCES and perf_counter() - self.copied < RERUN_SECONDS:
+            self.states.append(None if past else self._copy_state())
             self.keys.append("")
         else:
-            self.states.append(self._state())
-            self.keys.append(self._key(number))
+            self.states.append(self._copy_state())
+            self.keys.append(self._make_key(number))
             self.copied = perf_counter()
         self.restored = None
-        if self._found_again(number):
+        if self._reuse_last_run(number):
             return json.dumps({"id": cell.id, "same": True})
-        self.ran.append(code)
+        self.codes_run.append(code)
         if cell.torch:
             for variable, name, content in cell.files:
-                self.running.namespace[variable] = TextFile(name, content)
+                self.runner.namespace[variable] = TextFile(name, content)
             return json.dumps({"id": cell.id, "torch": True})
         lines = code.splitlines(keepends=True)
-        self._lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))
+        self._register_lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))
         draws = draws and not at
-        check = FiniteCheck(code, self.running.namespace)
-        result = self.running.run([Code(code, cell.listing, cell.line)], draws=draws)
+        check = FiniteCheck(code, self.runner.namespace)
+        result = self.runner.run([Code(code, cell.listing, cell.line)], draws=draws)
         error: dict[str, Any] = {}
         if result.error:
-            error = self._error(cell, code, result.error)
+            error = self._describe_error(cell, code, result.error)
         elif message := check.error(result.text):
             error = _at_line(message, check.line(), code)
         if error:  # nothing that follows it has a meaning
-            self.ran[-1] = None
+            self.codes_run[-1] = None
             return json.dumps({"id": cell.id, "error": error})
         wanted = [(expression, spec) for _, expression, spec in cell.values]
-        result = self.running.evaluated(result, wanted)
-        if not draws and self.running.shown is not None:
-            self.pending[number] = self.running.shown
-        told = self._new(number, result)
+        result = self.runner.add_values(result, wanted)
+        if not draws and self.runner.shown is not None:
+            self.pending[number] = self.runner.shown
+        update = self._make_update(number, result)
         if at and number in self.pending:
-            told["frame"] = self.pending[number].frame(self.running.languages[self.lang], at)
-        return json.dumps(told)
+            update["frame"] = self.pending[number].frame(self.runner.languages[self.lang], at)
+        return json.dumps(update)
 
     def waiting(self) -> list[int]:
         """The blocks whose figures are still to be drawn."""
@@ -192,41 +198,43 @@ class Session:
 
     def draw(self, number: int) -> str:
         """A figure that could wait, as JSON."""
-        figure = self.running.drawn(self.pending.pop(number))
-        return json.dumps(self._new(number, Result(text=self.told[number][0], figure=figure)))
+        figure = self.runner.draw_figure(self.pending.pop(number))
+        return json.dumps(
+            self._make_update(number, Result(text=self.displayed[number][0], figure=figure))
+        )
 
-    def _new(self, number: int, result: Result) -> dict[str, Any]:
+    def _make_update(self, number: int, result: Result) -> dict[str, Any]:
         """What a reader does not see yet, and whether it is what the site has published."""
         cell, figure = self.cells[number], result.figure.get(self.lang)
-        now = (result.text, digest(figure.svg) if figure else "")
+        now = (result.text, hash_figure(figure.svg) if figure else "")
         if number in self.pending:
-            now = (result.text, self.told[number][1])
-        before, self.told[number] = self.told[number], now
+            now = (result.text, self.displayed[number][1])
+        before, self.displayed[number] = self.displayed[number], now
         found = {
             place: result.values[expression, spec]
             for place, expression, spec in cell.values
             if (expression, spec) in result.values
         }
         self.values[number].update(found)
-        told: dict[str, Any] = {
+        update: dict[str, Any] = {
             "id": cell.id,
-            "changed": [one != other for one, other in zip(now, cell.shown, strict=True)],
+            "changed": [one != other for one, other in zip(now, cell.published, strict=True)],
             "values": found,
         }
         if result.checks:
-            told["checks"] = [[one.statement[self.lang], one.holds] for one in result.checks]
+            update["checks"] = [[one.statement[self.lang], one.holds] for one in result.checks]
         if now[0] != before[0]:
-            told["text"] = result.text
+            update["text"] = result.text
         if now[1] != before[1]:
-            told["figure"] = figure.svg if figure else ""
-        return told
+            update["figure"] = figure.svg if figure else ""
+        return update
 
     @staticmethod
-    def _lines(listing: str, lines: list[str], size: int) -> None:
+    def _register_lines(listing: str, lines: list[str], size: int) -> None:
         """Let a traceback find the lines of what runs."""
         linecache.cache[listing] = (size, None, lines, listing)
 
-    def _error(self, cell: Cell, code: str, error: str) -> dict[str, Any]:
+    def _describe_error(self, cell: Cell, code: str, error: str) -> dict[str, Any]:
         """Python's message, with the reader's own line, counted from 1."""
         head = error.partition("\n")[0]
         lines = code.split("\n")
@@ -240,63 +248,72 @@ class Session:
 
     # --- the state between two blocks
 
-    def _state(self) -> bytes | None:
+    def _copy_state(self) -> bytes | None:
         """A copy of the namespace, or None where it would not be whole."""
-        if self.kept > MOST:
+        if self.copied_bytes > MAX_COPIED_BYTES:
             return None
         if self.restored:  # nothing has run since
-            self.kept += len(self.restored)
+            self.copied_bytes += len(self.restored)
             return self.restored
-        space = {k: v for k, v in self.running.namespace.items() if k not in GIVEN}
+        space = {k: v for k, v in self.runner.namespace.items() if k not in PROVIDED_NAMES}
         try:
-            state = copied((space, ambient()), self.fixed)
+            state = copy_namespace((space, read_ambient_state()), self.fixed)
         except Exception:  # a closure, a generator, an open file
             return None
-        self.kept += len(state)
+        self.copied_bytes += len(state)
         return state
 
-    def _key(self, number: int) -> str:
+    def _make_key(self, number: int) -> str:
         """What this block and those that follow it find, as one word; "" where that is not sure."""
         wanted = self.needed[number]
-        if wanted is None or not self.package.untouched():
+        if wanted is None or not self.package.is_unchanged():
             return ""
-        space = {k: v for k, v in self.running.namespace.items() if k not in GIVEN}
+        space = {k: v for k, v in self.runner.namespace.items() if k not in PROVIDED_NAMES}
         try:
             while True:
                 keyer = Keyer(io.BytesIO(), {})
-                keyer.dump(({k: space[k] for k in sorted(wanted) if k in space}, ambient()))
+                keyer.dump(
+                    ({k: space[k] for k in sorted(wanted) if k in space}, read_ambient_state())
+                )
                 if keyer.names & set(space) <= wanted:  # what functions take from outside
                     return hashlib.sha256(keyer.file.getvalue()).hexdigest()
                 wanted = wanted | keyer.names
         except Exception:
             return ""
 
-    def _found_again(self, number: int) -> bool:
+    def _reuse_last_run(self, number: int) -> bool:
         """Whether all that follows finds what it found in the last whole run; then it stands."""
-        last, key, told = self.last, self.keys[-1], [*zip(self.told, self.values, strict=True)]
+        last, key, displayed = (
+            self.last,
+            self.keys[-1],
+            [*zip(self.displayed, self.values, strict=True)],
+        )
         wanted = self.needed[number]
         if not (last and key and wanted is not None and number and key == last.keys[number]):
             return False
-        if self.codes[number:] != last.codes[number:] or told[number:] != last.told[number:]:
+        if (
+            self.codes[number:] != last.codes[number:]
+            or displayed[number:] != last.displayed[number:]
+        ):
             return False
-        self.ran += last.codes[number:]
+        self.codes_run += last.codes[number:]
         self.states += last.states[number + 1 :]
         self.keys += last.keys[number + 1 :]
-        self.spared.append((number, wanted))
+        self.skipped.append((number, wanted))
         return True
 
-    def _restore(self, state: bytes | None) -> None:
-        """Put a copy of a state in place; functions keep the namespace that they know."""
-        self.package.mend()
+    def _restore_state(self, state: bytes | None) -> None:
+        """Restore a copy of a state; functions keep their namespace."""
+        self.package.restore()
         space, around = (
-            restored(state, self.fixed) if state else ({"__name__": "listing"}, self.start)
+            restore_namespace(state, self.fixed) if state else ({"__name__": "listing"}, self.start)
         )
-        surround(around)
-        builtins = self.running.namespace.get("__builtins__")
-        self.running.namespace.clear()
-        self.running.namespace.update(space)
+        restore_ambient_state(around)
+        builtins = self.runner.namespace.get("__builtins__")
+        self.runner.namespace.clear()
+        self.runner.namespace.update(space)
         if builtins is not None:
-            self.running.namespace["__builtins__"] = builtins
+            self.runner.namespace["__builtins__"] = builtins
 
 
 def _at_line(message: str, line: int, code: str) -> dict[str, Any]:
@@ -308,18 +325,22 @@ def _at_line(message: str, line: int, code: str) -> dict[str, Any]:
     }
 
 
-def needed(codes: list[str], values: list[list[tuple[int, str, str]]]) -> list[set[str] | None]:
+def find_needed_names(
+    codes: list[str], values: list[list[tuple[int, str, str]]]
+) -> list[set[str] | None]:
     """For each block the names that it and all that follow it take; None where that is not sure."""
     found: list[set[str] | None] = []
     after: set[str] | None = set()
     for code, shown in zip(reversed(codes), reversed(values), strict=True):
-        used, bound = _names(code)
+        used, bound = _find_names(code)
         for _, expression, _ in shown:
-            used = used | _names(expression)[0] - bound
-        unsure = used & OPEN or "global" in code or "import *" in code or "nonlocal" in code
+            used = used | _find_names(expression)[0] - bound
+        unsure = (
+            used & DYNAMIC_NAMES or "global" in code or "import *" in code or "nonlocal" in code
+        )
         after = None if after is None or unsure else used | after - bound
         found.append(after)
     return found[::-1]
 
 
-_names = lru_cache(maxsize=512)(partial(names_of, sure=True))
+_find_names = lru_cache(maxsize=512)(partial(find_names, sure=True))

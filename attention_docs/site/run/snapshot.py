@@ -30,18 +30,18 @@ class Copier(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         """How one object is copied."""
-        if obj is _Shared or obj is _view:
+        if obj is _Shared or obj is _make_view:
             return NotImplemented
         if isinstance(obj, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
             return self._share(obj)
         if isinstance(obj, types.FunctionType | type):
-            if not stateless(obj):
+            if not is_stateless(obj):
                 raise ValueError(f"{obj} has a state")
             return self._share(obj)
         if type(obj) is np.ndarray and type(obj.base) is np.ndarray and obj.base.flags.forc:
             start = obj.__array_interface__["data"][0] - obj.base.__array_interface__["data"][0]
             flat = (obj.dtype, obj.shape, start, obj.strides, obj.flags.writeable)
-            return _view, (obj.base, *flat)
+            return _make_view, (obj.base, *flat)
         return NotImplemented
 
     def _share(self, obj: Any) -> Any:
@@ -59,7 +59,7 @@ class _Shared:
         return cls.fixed[number]
 
 
-def _view(base: Any, dtype: Any, shape: Any, start: int, strides: Any, writable: bool) -> Any:
+def _make_view(base: Any, dtype: Any, shape: Any, start: int, strides: Any, writable: bool) -> Any:
     """A view of a copied array, as it was of the array."""
     owner = base if base.flags.c_contiguous else base.T
     view = np.ndarray(shape, dtype, owner, start, strides)
@@ -76,7 +76,7 @@ class Keyer(Copier):
         self.names: set[str] = set()
 
     def persistent_id(self, obj: Any) -> Any:
-        """Texts are told by what they say, not by whether they are one object."""
+        """Compare texts by value, not by identity."""
         if type(obj) is not str:
             return None
         return int.from_bytes(hashlib.blake2b(obj.encode(), digest_size=16).digest())
@@ -86,18 +86,18 @@ class Keyer(Copier):
             return _Shared, (id(obj),)
         if isinstance(obj, type):
             raise ValueError(f"{obj} is made anew in each run")
-        self.names |= _outside(obj.__code__)
+        self.names |= _find_outer_names(obj.__code__)
         default = (obj.__defaults__, obj.__kwdefaults__)
         return _Shared, (obj.__qualname__, marshal.dumps(obj.__code__), default)
 
 
-def _outside(code: types.CodeType) -> set[str]:
+def _find_outer_names(code: types.CodeType) -> set[str]:
     """The names that a function takes from outside, and the functions in it."""
-    inner = [_outside(one) for one in code.co_consts if isinstance(one, types.CodeType)]
+    inner = [_find_outer_names(one) for one in code.co_consts if isinstance(one, types.CodeType)]
     return set(code.co_names).union(*inner)
 
 
-def ambient() -> dict[str, Any]:
+def read_ambient_state() -> dict[str, Any]:
     """What code may set outside its names."""
     return {
         "numpy": np.random.get_state(),
@@ -107,7 +107,7 @@ def ambient() -> dict[str, Any]:
     }
 
 
-def surround(around: dict[str, Any]) -> None:
+def restore_ambient_state(around: dict[str, Any]) -> None:
     """Put it back."""
     np.random.set_state(around["numpy"])
     random.setstate(around["random"])
@@ -115,43 +115,43 @@ def surround(around: dict[str, Any]) -> None:
     np.set_printoptions(**around["print"])
 
 
-def copied(space: Any, fixed: Fixed) -> bytes:
+def copy_namespace(space: Any, fixed: Fixed) -> bytes:
     """A copy of a namespace; an error where the copy would share a state with it."""
     file = io.BytesIO()
     Copier(file, fixed).dump(space)
     return file.getvalue()
 
 
-def restored(state: bytes, fixed: Fixed) -> Any:
+def restore_namespace(state: bytes, fixed: Fixed) -> Any:
     """A namespace as it was."""
     _Shared.fixed = fixed
     return pickle.loads(state)
 
 
-def stateless(obj: types.FunctionType | type) -> bool:
+def is_stateless(obj: types.FunctionType | type) -> bool:
     """Whether a function or a class holds nothing that could change."""
     if isinstance(obj, type):
         if obj.__module__ != "listing":
             return True
         return all(
-            stateless(one) if isinstance(one, types.FunctionType) else _fixed(one)
+            is_stateless(one) if isinstance(one, types.FunctionType) else _is_fixed(one)
             for one in vars(obj).values()
         )
     defaults = [*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
     if obj.__module__ != "listing" and not obj.__closure__:
         return True  # of a library
-    return not obj.__closure__ and not vars(obj) and all(map(_fixed, defaults))
+    return not obj.__closure__ and not vars(obj) and all(map(_is_fixed, defaults))
 
 
-def _fixed(value: Any) -> bool:
+def _is_fixed(value: Any) -> bool:
     plain = int | float | str | bytes | type(None) | type | property | staticmethod | classmethod
     descriptors = types.GetSetDescriptorType | types.MemberDescriptorType
     if isinstance(value, tuple | frozenset):
-        return all(map(_fixed, value))
+        return all(map(_is_fixed, value))
     return isinstance(value, plain | descriptors)
 
 
-class Package:
+class PackageState:
     """The modules of the package and of NumPy as they were: a reader's code may change them."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ class Package:
         self.seen: dict[str, dict[str, Any]] = {}
         self.arrays: dict[int, tuple[Any, Any]] = {}
 
-    def look(self) -> None:
+    def note_loaded_modules(self) -> None:
         """Note what has been loaded since."""
         if len(sys.modules) == self.loaded:
             return
@@ -172,21 +172,21 @@ class Package:
                 arrays = [one for one in space.values() if isinstance(one, np.ndarray)]
                 self.arrays.update({id(one): (one, one.copy()) for one in arrays})
 
-    def untouched(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether nothing has been changed."""
-        return not any(self._changes()) and all(
+        return not any(self._find_changes()) and all(
             np.array_equal(now, then, equal_nan=True) for now, then in self.arrays.values()
         )
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Make good what has been changed."""
-        for name, key, value in list(self._changes()):
+        for name, key, value in list(self._find_changes()):
             setattr(sys.modules[name], key, value)
         for now, then in self.arrays.values():
             if not np.array_equal(now, then, equal_nan=True):
                 now[...] = then
 
-    def _changes(self) -> Iterator[tuple[str, str, Any]]:
+    def _find_changes(self) -> Iterator[tuple[str, str, Any]]:
         for name, before in self.seen.items():
             now = vars(sys.modules[name])
             for key, value in before.items():

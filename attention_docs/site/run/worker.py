@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from attention_docs.running.block import Running
+from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Job, Result
 from attention_docs.site.run import calls
 
@@ -26,9 +26,9 @@ SLOW = 60
 """Seconds of computing from which on a block says how many it took: readers run it again."""
 
 
-def begin() -> None:
+def start_process() -> None:
     """A process notes what it calls; it ends with the build, which may be killed without a word."""
-    calls.note()
+    calls.start_recording()
     parent = multiprocessing.parent_process()
     assert parent
 
@@ -40,7 +40,7 @@ def begin() -> None:
 
 
 @contextlib.contextmanager
-def _limited(seconds: int) -> Iterator[None]:
+def _limit_time(seconds: int) -> Iterator[None]:
     """Stop what takes too long at the line where it is, on systems that can."""
     if not hasattr(signal, "setitimer"):
         yield
@@ -59,7 +59,7 @@ def _limited(seconds: int) -> Iterator[None]:
 
 def run_page(job: Job) -> list[Result]:
     """Run the blocks in order; the list ends with the first one that fails."""
-    with _limited(int(os.environ.get("ATTENTION_DOCS_LIMIT", LIMIT))):
+    with _limit_time(int(os.environ.get("ATTENTION_DOCS_LIMIT", LIMIT))):
         return _run_blocks(job)
 
 
@@ -67,37 +67,39 @@ def _run_blocks(job: Job) -> list[Result]:
     warnings.simplefilter("error")  # a warning in a published block is a fault in it
     seeds: list[str] = []
     _record_seeds(seeds, with_torch=job.torch)
-    chance = _Chance(job.torch)
-    running = Running(job.languages, strings=job.strings, locales=job.locales)
+    chance = _GeneratorWatch(job.torch)
+    running = BlockRunner(job.languages, strings=job.strings, locales=job.locales)
     results: list[Result] = []
     slow = float(os.environ.get("ATTENTION_DOCS_SLOW", SLOW))
     for block, values in zip(job.blocks, job.values, strict=True):
         seeds.clear()
-        calls.forget()
+        calls.clear_calls()
         begun = time.process_time()  # not the clock on the wall: the machine may have other work
         result = running.run(block)
         if (took := time.process_time() - begun) > slow:
             where = f"docs/listings/{Path(block[0].listing).name}:{block[0].first_line}"
             message = f"{where}: this block took {took:.0f} s of computing, more than {slow:.0f}"
             print(message, file=sys.stderr)
-        functions = calls.called()
+        functions = calls.list_calls()
         if not result.error:
-            result = replace(running.evaluated(result, values), error=chance.drawn(seeds))
+            result = replace(
+                running.add_values(result, values), error=chance.find_unseeded_draws(seeds)
+            )
         results.append(replace(result, seeds=tuple(seeds), functions=functions))
         if result.error:
             break
     return results
 
 
-class _Chance:
+class _GeneratorWatch:
     """Watches the generators that are shared by everything in a process."""
 
     def __init__(self, with_torch: bool) -> None:
         self.with_torch = with_torch
         self.seeded = False  # torch's, by a block of this page
-        self.before = self._states()
+        self.before = self._read_states()
 
-    def _states(self) -> tuple[bytes, ...]:
+    def _read_states(self) -> tuple[bytes, ...]:
         import random
 
         import numpy as np
@@ -110,10 +112,10 @@ class _Chance:
             states.append(torch.get_rng_state().numpy().tobytes())
         return tuple(states)
 
-    def drawn(self, seeds: list[str]) -> str:
+    def find_unseeded_draws(self, seeds: list[str]) -> str:
         """What is wrong if a block has drawn from one of them without a seed, or ""."""
         self.seeded = self.seeded or any(seed.startswith("torch.manual_seed") for seed in seeds)
-        before, self.before = self.before, self._states()
+        before, self.before = self.before, self._read_states()
         names = ("random", "np.random", "torch")
         for name, old, new in zip(names, before, self.before, strict=False):
             if old != new and not (name == "torch" and self.seeded):

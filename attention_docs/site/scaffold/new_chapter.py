@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from attention_docs.site.read.settings import settings
+from attention_docs.site.read.settings import read_settings
 
 TEMPLATES = Path(__file__).with_name("chapter")
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -28,7 +28,7 @@ def write_chapter(root: Path, name: str, title: str) -> list[Path]:
     """Write the files of a new chapter, list it in the navigation, and return what was written."""
     _check_name(root, name)
     words = {"name": name, "title": title, "module": name.replace("-", "_")} | _glyph(name)
-    written = settings(root).written
+    written = read_settings(root).source_languages
     files = {
         f"docs/listings/{name}.py": "listing.py.template",
         f"tests/test_{name.replace('-', '_')}.py": "test.py.template",
@@ -54,7 +54,7 @@ def _check_name(root: Path, name: str) -> None:
         raise ScaffoldError(f"NAME must be like temperature or low-rank, got {name!r}")
     if name.replace("-", "_") in sys.stdlib_module_names:
         raise ScaffoldError(f"NAME must not hide a module of the standard library, got {name!r}")
-    if name in settings(root).order:
+    if name in read_settings(root).order:
         raise ScaffoldError(f"the navigation has a page {name} already")
 
 
@@ -76,11 +76,11 @@ def _glyph(name: str) -> dict[str, str]:
 
 
 def _list_in_navigation(root: Path, name: str) -> None:
-    """Add the chapter after the last one; somebody moves it where it belongs."""
+    """Add the chapter after the last one; the author moves it where it belongs."""
     path = root / "mkdocs.yml"
     text = path.read_text(encoding="utf-8")
     listings = {file.stem for file in (root / "docs" / "listings").glob("*.py")}
-    last = [slug for slug in settings(root).order if slug in listings][-1]
+    last = [slug for slug in read_settings(root).order if slug in listings][-1]
     line = re.search(rf"^(?P<indent> *- ){re.escape(last)}\.md$", text, re.M)
     if line is None:
         raise ScaffoldError(f"mkdocs.yml must list {last}.md on a line of its own")

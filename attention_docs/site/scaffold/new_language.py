@@ -17,7 +17,7 @@ from babel.core import get_global
 from mkdocs.utils import get_theme_dir
 
 from attention_docs.site.read.missing import find_missing
-from attention_docs.site.read.settings import is_partial, settings
+from attention_docs.site.read.settings import is_partial, read_settings
 from attention_docs.site.scaffold.new_chapter import ScaffoldError
 
 CODE = re.compile(r"[a-z]{2}(-[A-Z][a-z]{3})?(-[A-Z]{2})?")
@@ -36,7 +36,7 @@ name = {name}
 
 def begin_language(root: Path, code: str) -> list[Path]:
     """Write the files of a new language, and return what was written."""
-    words = root / "attention_docs" / "words"
+    words = root / "attention_docs" / "locales"
     path = words / f"{code}.toml"
     if path.exists():
         found = path.relative_to(root).as_posix()
@@ -49,7 +49,7 @@ def begin_language(root: Path, code: str) -> list[Path]:
     name = _name_language(code)
     indent, end = entries[-1]["indent"], entries[-1].end()
     entry = f"{indent}- locale: {code}\n{indent}  name: {name}\n{indent}  build: true\n"
-    other = next(iter(settings(root).written[1:]), "en")
+    other = next(iter(read_settings(root).source_languages[1:]), "en")
     path.write_text(_write_words(words, code, name, other), encoding="utf-8")
     config.write_text(text[:end] + entry + text[end:], encoding="utf-8")
     return [path, config]
@@ -57,8 +57,8 @@ def begin_language(root: Path, code: str) -> list[Path]:
 
 def check_code(root: Path, code: str) -> None:
     """Refuse what is no language that somebody can translate into."""
-    known = settings(root)
-    if code in known.made:
+    known = read_settings(root)
+    if code in known.converted:
         raise ScaffoldError(f"{code} is made from another language, by docs/{code}.toml")
     if not CODE.fullmatch(code):
         raise ScaffoldError(f"CODE must be the code of a language like fr or pt-BR, got {code!r}")
@@ -71,7 +71,7 @@ def check_code(root: Path, code: str) -> None:
 
 def report_missing(root: Path, code: str) -> str:
     """Everything that a language lacks, as one list."""
-    missing, path = find_missing(root, code), f"attention_docs/words/{code}.toml"
+    missing, path = find_missing(root, code), f"attention_docs/locales/{code}.toml"
     heads = {
         "pages": f"pages: write one, run `make translated PAGE={code}/<page>`, then `make site`",
         "words": f"words: {path}",
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
     root, code = Path.cwd(), " ".join(arguments)
     try:
         check_code(root, code)
-        if code not in settings(root).languages:
+        if code not in read_settings(root).languages:
             for path in begin_language(root, code):
                 print(path.relative_to(root))
             print()

@@ -16,13 +16,13 @@ const TYPES = {
 };
 
 addEventListener("install", () => skipWaiting());
-addEventListener("activate", (event) => event.waitUntil(activated()));
+addEventListener("activate", (event) => event.waitUntil(activate()));
 
-async function activated() {
+async function activate() {
   for (const name of await caches.keys()) {
     if (name === "attention-live") await caches.delete(name); // of earlier versions: without hashes
   }
-  await tidied();
+  await removeStale();
   await clients.claim();
 }
 
@@ -46,22 +46,22 @@ async function isListed(path, body) {
 addEventListener("fetch", (event) => {
   const { request } = event;
   const path = request.method === "GET" ? pathOf(request.url) : "";
-  if (path) event.respondWith(answered(event, path));
+  if (path) event.respondWith(respond(event, path));
 });
 
-async function answered(event, path) {
+async function respond(event, path) {
   try {
     const answer = await fetch(event.request);
-    if (answer.ok) event.waitUntil(keep(path, answer.clone()));
+    if (answer.ok) event.waitUntil(cacheFile(path, answer.clone()));
     return answer;
   } catch (error) {
-    const kept = await keptFile(path);
-    if (kept) return kept;
+    const cached = await readCached(path);
+    if (cached) return cached;
     throw error;
   }
 }
 
-async function keep(path, answer) {
+async function cacheFile(path, answer) {
   const body = await answer.arrayBuffer();
   if (!(await isListed(path, body))) return false;
   const cache = await caches.open(NAME);
@@ -69,7 +69,7 @@ async function keep(path, answer) {
   return true;
 }
 
-async function keptFile(path) {
+async function readCached(path) {
   const cache = await caches.open(NAME);
   const found = await cache.match(keyOf(path));
   const body = await found?.arrayBuffer();
@@ -79,11 +79,11 @@ async function keptFile(path) {
 }
 
 /* What the site no longer has, or has otherwise, takes no room. */
-async function tidied() {
+async function removeStale() {
   const cache = await caches.open(NAME);
   for (const { url } of await cache.keys()) {
     const path = pathOf(url);
-    if (!path || !(await keptFile(path))) await cache.delete(url);
+    if (!path || !(await readCached(path))) await cache.delete(url);
   }
 }
 
@@ -95,16 +95,16 @@ async function prepare({ addresses, folder }) {
   const shared = /^(assets\/|live\/[^/]+$)/;
   const paths = Object.keys(LISTED).filter((path) => path.startsWith(blocks) || shared.test(path));
   for (const path of new Set([...addresses.map(pathOf), ...paths])) {
-    if (!path || (await keptFile(path))) continue;
-    await loaded(path).catch(() => {}); // the others are still worth having
+    if (!path || (await readCached(path))) continue;
+    await loadFile(path).catch(() => {}); // the others are still worth having
   }
 }
 
 /* From what the browser has, or, where that is of an earlier site, from the network. */
-async function loaded(path) {
+async function loadFile(path) {
   const address = keyOf(path.replace(/(^|\/)index\.html$/, "$1"));
   for (const cache of ["force-cache", "reload"]) {
     const answer = await fetch(address, { cache });
-    if (answer.ok && (await keep(path, answer))) return;
+    if (answer.ok && (await cacheFile(path, answer))) return;
   }
 }

@@ -12,12 +12,12 @@ export class Bar {
     this.progress.setAttribute("aria-label", words.loadingPython);
     this.progress.hidden = true;
     const button = (name, press) => {
-      const made = make("button", "md-button");
-      made.type = "button";
-      made.textContent = words[name];
-      made.hidden = true;
-      made.addEventListener("click", press);
-      return made;
+      const element = make("button", "md-button");
+      element.type = "button";
+      element.textContent = words[name];
+      element.hidden = true;
+      element.addEventListener("click", press);
+      return element;
     };
     this.stop = button("stop", stop);
     this.run = button("run", run);
@@ -33,37 +33,37 @@ export class Bar {
     this.element.append(this.status, this.detail, this.progress, buttons);
   }
 
-  says(text) { this.status.textContent = text; }
+  showStatus(text) { this.status.textContent = text; }
 
   /* How much has come: a share, NaN where that is not known, or null where nothing loads. */
-  loads(share, text = "") {
+  showProgress(share, text = "") {
     this.progress.hidden = share === null;
     if (Number.isNaN(share)) this.progress.removeAttribute("value");
     else if (share !== null) this.progress.value = share;
     this.detail.textContent = text;
   }
 
-  works(on) {
+  setRunning(on) {
     const focused = document.activeElement === this.stop;
     this.stop.hidden = !on;
     if (focused && !on) this.run.focus();
   }
 
   /* Whether something is edited, and whether something looks otherwise than published. */
-  edits(any) {
+  setEdited(any) {
     this.edited = any;
     this.run.hidden = false; // an edit that is taken back wants to run, too
-    this.offers();
+    this.updateButtons();
   }
 
-  differs(any) {
+  setDifferent(any) {
     this.different = any;
     this.shown = false;
     this.showsPublished();
-    this.offers();
+    this.updateButtons();
   }
 
-  offers() {
+  updateButtons() {
     this.share.hidden = !this.edited;
     this.compare.hidden = !this.different;
     this.reset.hidden = !this.edited && !this.different;

@@ -21,40 +21,40 @@ const PAINTS = new Set(["fill", "stroke"]);
 const INPUTS = new Set(["radio", "checkbox", "range", "button"]);
 
 /* What of a drawing's HTML may stand on the page, as a fragment; nothing of it has run. */
-export function cleaned(html) {
+export function cleanHtml(html) {
   const body = new DOMParser().parseFromString(html, "text/html").body;
   const fragment = document.createDocumentFragment();
-  fragment.append(...copies(body));
+  fragment.append(...copyChildren(body));
   return fragment;
 }
 
-function copies(node) {
+function copyChildren(node) {
   return [...node.childNodes].flatMap((child) => {
     if (child.nodeType === Node.TEXT_NODE) return [document.createTextNode(child.data)];
-    return child.nodeType === Node.ELEMENT_NODE && ELEMENTS.has(child.localName) ? [copied(child)] : [];
+    return child.nodeType === Node.ELEMENT_NODE && ELEMENTS.has(child.localName) ? [copyElement(child)] : [];
   });
 }
 
-function copied(element) {
+function copyElement(element) {
   const copy = document.createElementNS(element.namespaceURI, element.localName);
   for (const attribute of element.attributes) {
-    if (harmless(attribute.name, attribute.value)) copy.setAttributeNode(attribute.cloneNode());
+    if (isHarmless(attribute.name, attribute.value)) copy.setAttributeNode(attribute.cloneNode());
   }
   if (copy.localName === "button") copy.type = "button";
-  copy.append(...copies(element));
+  copy.append(...copyChildren(element));
   return copy;
 }
 
-function harmless(name, value) {
+function isHarmless(name, value) {
   if (name.startsWith("aria-")) return true;
   if (!ATTRIBUTES.has(name)) return false;
-  if (name === "style") return value.split(";").every(harmlessStyle);
+  if (name === "style") return value.split(";").every(isHarmlessStyle);
   if (name === "type") return INPUTS.has(value);
   if (name === "class") return !/\b(?:md|live)-/.test(value);
   return !PAINTS.has(name) || VALUE.test(value);
 }
 
-function harmlessStyle(rule) {
+function isHarmlessStyle(rule) {
   const [property, ...value] = rule.split(":");
   return !rule.trim() || (STYLES.has(property.trim()) && VALUE.test(value.join(":")));
 }

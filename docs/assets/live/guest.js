@@ -19,12 +19,12 @@ const OWN = ["confine.js", "python.js", "worker.js"];
 const PYODIDE = ["pyodide.asm.mjs", "pyodide.mjs"];
 
 /* One script out of modules, since a worker in such a frame can load no other. */
-function joined([confine, python, worker], [assembly, pyodide]) {
+function joinScripts([confine, python, worker], [assembly, pyodide]) {
   return [
     "(() => {", // its own names are none of the worker's
     confine,
-    `const createPyodideModule = ${exported(assembly, /export default (\w+);?/)};`,
-    `const loadPyodide = ${exported(pyodide, /export\s*\{(\w+) as loadPyodide\b[^}]*\};?/)};`,
+    `const createPyodideModule = ${extractExport(assembly, /export default (\w+);?/)};`,
+    `const loadPyodide = ${extractExport(pyodide, /export\s*\{(\w+) as loadPyodide\b[^}]*\};?/)};`,
     python.replace("export async function", "async function"),
     worker,
     "})();",
@@ -32,7 +32,7 @@ function joined([confine, python, worker], [assembly, pyodide]) {
 }
 
 /* A module as an expression: what it exports under this name. */
-function exported(text, pattern) {
+function extractExport(text, pattern) {
   const [found, name] = pattern.exec(text);
   const body = text.replace(found, "").replaceAll("import.meta.url", "location.href");
   return `(() => { "use strict"; ${body}\nreturn ${name}; })()`;
@@ -42,12 +42,12 @@ const hexadecimal = (bytes) =>
   Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export class Guest {
-  /* `hears` has three functions: message(data), loading(bytes, of all), broken(message). */
-  constructor(folder, hears) {
-    Object.assign(this, { folder, hears });
+  /* `listeners` has three functions: message(data), loading(bytes, of all), broken(message). */
+  constructor(folder, listeners) {
+    Object.assign(this, { folder, listeners });
     this.ending = new AbortController();
     this.posted = []; // before the worker is there
-    this.open().catch((error) => this.breaks(error));
+    this.open().catch((error) => this.reportBroken(error));
   }
 
   post(message, transfer = []) {
@@ -63,69 +63,69 @@ export class Guest {
     this.port?.close();
   }
 
-  breaks(error) {
+  reportBroken(error) {
     if (this.ended) return;
     this.end();
-    this.hears.broken(String(error?.message ?? error));
+    this.listeners.broken(String(error?.message ?? error));
   }
 
   async open() {
-    const answer = await this.fetched(`${this.folder}files.json`, "no-cache");
+    const answer = await this.fetchFile(`${this.folder}files.json`, "no-cache");
     this.files = await answer.json();
     this.count = { done: 0, all: Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0) };
-    const own = OWN.map(async (name) => (await this.fetched(new URL(name, import.meta.url).href)).text());
-    const script = PYODIDE.map(async (name) => new TextDecoder().decode(await this.loaded(name)));
+    const own = OWN.map(async (name) => (await this.fetchFile(new URL(name, import.meta.url).href)).text());
+    const script = PYODIDE.map(async (name) => new TextDecoder().decode(await this.loadFile(name)));
     const others = Object.keys(this.files).filter((name) => !PYODIDE.includes(name));
     const rest = others.map(async (name) => {
-      const bytes = await this.loaded(name);
+      const bytes = await this.loadFile(name);
       this.post({ type: "file", name, bytes }, [bytes]);
     });
-    this.script = joined(await Promise.all(own), await Promise.all(script));
-    if (!this.ended) this.enframe();
+    this.script = joinScripts(await Promise.all(own), await Promise.all(script));
+    if (!this.ended) this.createFrame();
     await Promise.all(rest);
   }
 
   /* --- the worker */
 
-  enframe() {
+  createFrame() {
     this.frame = document.createElement("iframe");
     this.frame.setAttribute("sandbox", "allow-scripts");
     this.frame.hidden = true;
     this.frame.srcdoc = FRAME;
     this.frame.addEventListener("load", () => {
-      const port = this.channel();
+      const port = this.openChannel();
       this.frame.contentWindow.postMessage({ script: this.script, port }, "*", [port]);
     }, { once: true });
     addEventListener("message", ({ source, data }) => {
-      if (source === this.frame?.contentWindow) this.fails(data.failed);
+      if (source === this.frame?.contentWindow) this.useOwnWorker(data.failed);
     }, { signal: this.ending.signal });
     document.body.append(this.frame);
   }
 
   /* A browser that refuses a worker in such a frame gets one of this page, which confine.js alone holds. */
-  fails(message) {
+  useOwnWorker(message) {
     if (this.here || this.worker) {
-      this.breaks(message);
+      this.reportBroken(message);
       return;
     }
     this.frame.remove();
     this.worker = new Worker(URL.createObjectURL(new Blob([this.script])));
-    this.worker.addEventListener("error", (event) => this.breaks(event.message ?? ""));
-    const port = this.channel();
+    this.worker.addEventListener("error", (event) => this.reportBroken(event.message ?? ""));
+    const port = this.openChannel();
     this.worker.postMessage(null, [port]);
   }
 
-  channel() {
+  openChannel() {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = ({ data }) => {
       if (this.ended) return;
-      if (this.here) this.hears.message(data);
-      else this.arrives(port1);
+      if (this.here) this.listeners.message(data);
+      else this.connect(port1);
     };
     return port2;
   }
 
-  arrives(port) {
+  connect(port) {
     this.here = true;
     this.port = port;
     for (const message of this.posted) port.postMessage(...message);
@@ -134,22 +134,22 @@ export class Guest {
 
   /* --- files */
 
-  async fetched(address, cache = "default") {
+  async fetchFile(address, cache = "default") {
     const answer = await fetch(address, { cache, signal: this.ending.signal });
     if (!answer.ok) throw new Error(`${answer.status} ${address}`);
     return answer;
   }
 
-  /* The bytes of a file as the build listed it; the browser may have kept one of an earlier site. */
-  async loaded(name) {
+  /* The bytes of a file as the build listed it; the browser may have cached one of an earlier site. */
+  async loadFile(name) {
     const bytes = await this.bytes(name, "default");
-    if (await this.listed(name, bytes)) return bytes;
+    if (await this.checkListed(name, bytes)) return bytes;
     const again = await this.bytes(name, "reload");
-    if (await this.listed(name, again)) return again;
+    if (await this.checkListed(name, again)) return again;
     throw new Error(`${name} is not the file that was published`);
   }
 
-  async listed(name, bytes) {
+  async checkListed(name, bytes) {
     if (bytes.byteLength !== this.files[name].bytes) return false;
     const { subtle } = globalThis.crypto; // not over plain http, where anything may have been changed
     return !subtle || hexadecimal(await subtle.digest("SHA-256", bytes)) === this.files[name].sha256;
@@ -157,7 +157,7 @@ export class Guest {
 
   /* Counted on their way. */
   async bytes(name, cache) {
-    const answer = await this.fetched(this.folder + name, cache);
+    const answer = await this.fetchFile(this.folder + name, cache);
     const all = new Uint8Array(this.files[name].bytes);
     let size = 0;
     for (const reader = answer.body.getReader(); ;) {
@@ -167,7 +167,7 @@ export class Guest {
       all.set(value, size);
       size += value.length;
       this.count.done += value.length;
-      this.hears.loading(this.count.done, this.count.all);
+      this.listeners.loading(this.count.done, this.count.all);
     }
     return all.buffer.slice(0, size);
   }

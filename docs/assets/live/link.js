@@ -4,7 +4,7 @@ const HEAD = "#live=";
 const MOST_JSON = 1_000_000; // bytes, once inflated
 export const MOST_CODE = 100_000; // characters, of all edits together
 
-async function collected(stream, most = Number.POSITIVE_INFINITY) {
+async function collectBytes(stream, most = Number.POSITIVE_INFINITY) {
   const chunks = [];
   let size = 0;
   for (const reader = stream.getReader(); ; ) {
@@ -22,7 +22,7 @@ async function collected(stream, most = Number.POSITIVE_INFINITY) {
 const through = (stream, bytes) => new Blob([bytes]).stream().pipeThrough(stream);
 
 /* Which lines of a block's published code an edit replaces, from the first to before the last, and by what. */
-function difference(base, code) {
+function findDifference(base, code) {
   const [was, now] = [base.split("\n"), code.split("\n")];
   const least = Math.min(was.length, now.length);
   let first = 0;
@@ -32,16 +32,16 @@ function difference(base, code) {
   return [first, was.length - end, now.slice(first, now.length - end).join("\n"), now.length - end > first];
 }
 
-function applied(base, [first, last, text, any]) {
+function applyDifference(base, [first, last, text, any]) {
   const lines = base.split("\n");
   if (!(first >= 0 && first <= last && last <= lines.length)) throw new Error("no such lines");
   return [...lines.slice(0, first), ...(any ? [text] : []), ...lines.slice(last)].join("\n");
 }
 
 /* The edits of a page as plain data, and the language of their strings. */
-export function entriesOf(cells, lang) {
+export function listEntries(cells, lang) {
   const edited = cells.filter((cell) => cell.edited);
-  return edited.map((cell) => [cell.id, cell.origin, ...difference(cell.base, cell.code), lang]);
+  return edited.map((cell) => [cell.id, cell.origin, ...findDifference(cell.base, cell.code), lang]);
 }
 
 /* Comments and strings; the code of a block holds as many of them in every language. */
@@ -68,14 +68,14 @@ async function translated(entries, cells, lang, cellsIn) {
 }
 
 /* What of such data fits the page as [cell, code], and the blocks that have changed since. */
-export function fitting(entries, cells) {
+export function selectFitting(entries, cells) {
   const found = new Map();
   const lost = [];
   let size = 0;
   for (const [id, origin, ...edit] of entries) {
     if (typeof id !== "string" || typeof edit[2] !== "string") throw new Error("not an edit");
     const cell = cells.find((one) => one.id === id && !one.torch);
-    if (cell && cell.origin === origin) found.set(cell, applied(cell.base, edit));
+    if (cell && cell.origin === origin) found.set(cell, applyDifference(cell.base, edit));
     else lost.push(id.slice(0, 60));
   }
   for (const code of found.values()) size += code.length;
@@ -85,11 +85,11 @@ export function fitting(entries, cells) {
 
 /* The fragment of an address that holds the edits; a RangeError where they are too long for one. */
 export async function link(cells, lang) {
-  const entries = entriesOf(cells, lang);
+  const entries = listEntries(cells, lang);
   const size = entries.reduce((sum, [, , , , text]) => sum + text.length, 0);
   if (size > MOST_CODE) throw new RangeError(`more than ${MOST_CODE} characters`);
   const json = new TextEncoder().encode(JSON.stringify(entries));
-  const packed = await collected(through(new CompressionStream("deflate-raw"), json));
+  const packed = await collectBytes(through(new CompressionStream("deflate-raw"), json));
   const letters = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(""));
   return HEAD + letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
@@ -100,7 +100,7 @@ export async function edits(fragment, cells, lang, cellsIn) {
   if (fragment.length > 2 * MOST_JSON) throw new RangeError(`more than ${MOST_JSON} bytes`);
   const letters = fragment.slice(HEAD.length).replaceAll("-", "+").replaceAll("_", "/");
   const packed = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
-  const json = await collected(through(new DecompressionStream("deflate-raw"), packed), MOST_JSON);
+  const json = await collectBytes(through(new DecompressionStream("deflate-raw"), packed), MOST_JSON);
   const entries = JSON.parse(new TextDecoder().decode(json));
-  return fitting(await translated(entries, cells, lang, cellsIn), cells);
+  return selectFitting(await translated(entries, cells, lang, cellsIn), cells);
 }

@@ -10,7 +10,7 @@ export function literal(code, name) {
   const start = head.index + head[0].length;
   const rest = code.slice(start);
   const list = /^[\w.]*\(?\s*(?=\[)/.exec(rest);
-  const end = list ? closed(rest, list[0].length) : VALUE.exec(rest)[0].length;
+  const end = list ? findClosing(rest, list[0].length) : VALUE.exec(rest)[0].length;
   if (!end) return null;
   const from = start + (list ? list[0].length : 0);
   const text = code.slice(from, start + end);
@@ -28,7 +28,7 @@ export function literal(code, name) {
 }
 
 /* Where the bracket that opens at `open` is closed, or 0. */
-function closed(text, open) {
+function findClosing(text, open) {
   let depth = 0;
   for (let n = open; n < text.length; n += 1) {
     if (text[n] === "[") depth += 1;

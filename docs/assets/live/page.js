@@ -1,7 +1,7 @@
 /* A live page: editors and knobs for its blocks, and whatever follows from them put in its place.
-   Loaded by ../site.js when a reader asks for it. What a run means is said in site/run/live.py. */
+   Loaded by ../site.js when a reader asks for it. What a run means is defined in site/run/live.py. */
 import { Bar } from "./bar.js";
-import { cleaned } from "./clean.js";
+import { cleanHtml } from "./clean.js";
 import { Guest } from "./guest.js";
 import { edits, entriesOf, fitting, link } from "./link.js";
 import { literal, textOf, withNumber, withText } from "./literals.js";
@@ -9,15 +9,15 @@ import { literal, textOf, withNumber, withText } from "./literals.js";
 const words = JSON.parse(document.getElementById("__words").textContent).live;
 const at = (path) => new URL(path, location.href).href;
 const element = (tag, attributes = {}, ...inner) => {
-  const made = document.createElement(tag);
+  const created = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value !== false) made.setAttribute(name, value === true ? "" : value);
+    if (name.startsWith("on")) created.addEventListener(name.slice(2), value);
+    else if (value !== false) created.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...inner);
-  return made;
+  created.append(...inner);
+  return created;
 };
-const said = (text, parts = {}) =>
+const fillTemplate = (text, parts = {}) =>
   text.replace(/\{(\w*)\}/g, (_, name) => (name ? parts[name] : parts));
 
 let cells = [];
@@ -34,7 +34,7 @@ const bar = new Bar(words, {
   compare: (shown) => compare(shown),
 });
 
-/* --- what the page is made of */
+/* --- what the page is created of */
 
 async function open() {
   document.head.append(element("link", { rel: "stylesheet", href: new URL("live.css", import.meta.url).href }));
@@ -134,7 +134,7 @@ class Cell {
     this.was.figure ??= this.drawing.cloneNode(true);
     const wanted = this.was.figure.cloneNode(shown === null);
     if (shown !== null) {
-      wanted.replaceChildren(cleaned(shown));
+      wanted.replaceChildren(cleanHtml(shown));
       markCells(wanted, this.was.figure);
     }
     become(this.drawing, wanted);
@@ -169,7 +169,7 @@ class Cell {
   /* Of a stepper, the frame that a reader sees, while a hand is on a knob; the others follow. */
   paintFrame(html) {
     const [now, wanted] = [this.shownFrame, element("div")];
-    wanted.append(cleaned(html));
+    wanted.append(cleanHtml(html));
     if (!now || !wanted.firstChild) return;
     this.was.figure ??= this.drawing.cloneNode(true);
     wanted.firstChild.className = now.className;
@@ -231,7 +231,7 @@ class Cell {
     this.editor?.line(error?.line ?? 0);
     if (!error) return;
     const message = error.message.includes("MemoryError") ? words.memory : error.message;
-    const where = error.line ? said(words.line, { line: error.line }) : "";
+    const where = error.line ? fillTemplate(words.line, { line: error.line }) : "";
     this.failed = element("div", { class: "live-error", role: "alert" },
       element("p", {}, words.error, " ", where),
       element("pre", {}, element("code", {}, [error.code, message].filter(Boolean).join("\n"))));
@@ -246,7 +246,7 @@ class Cell {
     if (this.editor) return this.editor.focus();
     const { makeEditor } = await import("./editor.js");
     if (this.editor) return undefined;
-    this.editor = makeEditor(this.code, said(words.editor, this.id), {
+    this.editor = makeEditor(this.code, fillTemplate(words.editor, this.id), {
       change: (code) => { this.code = code; this.knobsFollow(); noteEdits(); },
       run,
       leave: () => this.box.querySelector("button").focus(),
@@ -338,7 +338,7 @@ class Cell {
       const slider = element("input", {
         type: "range", min: "0", max: "1000", step: "1", "aria-label": knob.name,
         oninput: ({ target }) => {
-          const value = placed(knob, Number(target.value) / 1000, whole);
+          const value = valueAt(knob, Number(target.value) / 1000, whole);
           turned(withNumber(this.code, knob.name, 0, value));
         },
       });
@@ -365,7 +365,7 @@ class Cell {
     }
     const { low, high } = knob;
     const name = low === null ? "anyNumber" : isWhole(knob, this.base) ? "wholeNumber" : "number";
-    box.querySelector(".live-limit").textContent = wrong ? said(words[name], { low, high }) : "";
+    box.querySelector(".live-limit").textContent = wrong ? fillTemplate(words[name], { low, high }) : "";
   }
 
   /* The controls show what the code says. */
@@ -377,7 +377,7 @@ class Cell {
       for (const control of box.querySelectorAll("input, select")) {
         control.disabled = !found;
         if (!found || control === document.activeElement) continue;
-        if (control.type === "range") control.value = Math.round(1000 * part(knob, Number(found.numbers[0].text)));
+        if (control.type === "range") control.value = Math.round(1000 * shareOf(knob, Number(found.numbers[0].text)));
         else if (control.type === "checkbox") control.checked = found.numbers[control.dataset.n]?.text === "True";
         else if (control.type === "number") control.value = found.numbers[control.dataset.n]?.text ?? "";
         else control.value = textOf(found.text);
@@ -397,10 +397,10 @@ function isWhole({ name, kind, low, high }, code) {
 }
 
 /* Where a slider stands for a value between low and high, and the other way round. */
-function part({ low, high, log }, value) {
+function shareOf({ low, high, log }, value) {
   return log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
 }
-function placed({ low, high, log }, share, whole) {
+function valueAt({ low, high, log }, share, whole) {
   const value = log ? low * (high / low) ** share : low + (high - low) * share;
   return whole ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
@@ -465,7 +465,7 @@ function showValue(number, text, published) {
     Object.assign(place.dataset, { now: text, was: published });
     put(place, text);
     if (changed) {
-      const name = `${text} (${said(words.changed, published)})`;
+      const name = `${text} (${fillTemplate(words.changed, published)})`;
       const attributes = { tabindex: "0", role: "button", "aria-pressed": "false", "aria-label": name, title: name };
       for (const [key, value] of Object.entries(attributes)) place.setAttribute(key, value);
     } else for (const key of ["tabindex", "role", "aria-pressed", "aria-label", "title"]) place.removeAttribute(key);
@@ -518,44 +518,44 @@ let waiting = null; // what to run as soon as Python is there
 
 function load() {
   if (guest) return;
-  guest = new Guest(at(words.folder), { message: hear, loading, broken });
+  guest = new Guest(at(words.folder), { message: receive, loading, broken: handleBroken });
   guest.post({ type: "start", page: source, turn });
-  bar.says(words.loadingPython);
-  bar.works(true);
+  bar.showStatus(words.loadingPython);
+  bar.setRunning(true);
 }
 
 function loading(done, all) {
   const size = (bytes) => (bytes / 1e6).toFixed(1);
-  bar.loads(Math.min(done / all, 1), said(words.loading, { done: size(done), all: size(all) }));
+  bar.showProgress(Math.min(done / all, 1), fillTemplate(words.loading, { done: size(done), all: size(all) }));
   if (done < all) return;
-  bar.says(words.starting);
-  bar.loads(NaN);
+  bar.showStatus(words.starting);
+  bar.showProgress(NaN);
 }
 
-function hear(message) {
+function receive(message) {
   if (message.turn === turn) clearTimeout(deadline);
   if (message.type === "ready") {
     ready = true;
-    bar.loads(null);
-    bar.works(false);
-    bar.says(words.ready);
-    if (guarded()) warn();
+    bar.showProgress(null);
+    bar.setRunning(false);
+    bar.showStatus(words.ready);
+    if (awaitsConsent()) warn();
     keepForLater();
     if (waiting !== null) ask(...waiting);
   } else if (message.type === "running") {
     const all = cells.length - Number(!cells.at(-1).code); // the scratch cell is one once it holds something
-    bar.loads(null, said(words.block, { n: Math.min(message.number + 1, all), all }));
+    bar.showProgress(null, fillTemplate(words.block, { n: Math.min(message.number + 1, all), all }));
   } else if (message.type === "results") {
-    for (const { number, result } of message.results) heard(cells[number], result, message.turn === turn);
+    for (const { number, result } of message.results) showResult(cells[number], result, message.turn === turn);
     if (!busy && message.turn === turn) count(); // a figure out of sight
   } else if (message.type === "done" && message.turn === turn) {
     busy = false;
     if (again) ask(undefined, true); // the hand is still on the knob
     else done();
-  } else if (message.type === "broken") broken(message.message);
+  } else if (message.type === "broken") handleBroken(message.message);
 }
 
-function heard(cell, result, current) {
+function showResult(cell, result, current) {
   if (result.torch) return;
   if (result.error) {
     if (!current) return;
@@ -571,8 +571,8 @@ function heard(cell, result, current) {
 }
 
 function done() {
-  bar.works(false);
-  bar.loads(null, "");
+  bar.setRunning(false);
+  bar.showProgress(null, "");
   count();
 }
 
@@ -582,15 +582,15 @@ function count() {
   const outputs = cells.filter((cell) => cell.changed[0] || cell.changed[1]).length;
   const failed = cells.some((cell) => cell.failed);
   const plain = outputs + values === 0 && !cells.some((cell) => cell.edited);
-  bar.says(failed ? words.failed : plain ? words.ready : said(words.done, { outputs, values }));
-  bar.differs(outputs + values > 0);
+  bar.showStatus(failed ? words.failed : plain ? words.ready : fillTemplate(words.done, { outputs, values }));
+  bar.setDifferent(outputs + values > 0);
 }
 
-function broken(message) {
+function handleBroken(message) {
   const text = String(message);
   const memory = /memory|allocation|RangeError/i.test(text);
   end();
-  bar.says(memory ? words.memory : said(words.broken, text.split("\n").at(-1).slice(0, 200) || "?"));
+  bar.showStatus(memory ? words.memory : fillTemplate(words.broken, text.split("\n").at(-1).slice(0, 200) || "?"));
 }
 
 function end() {
@@ -600,17 +600,17 @@ function end() {
   ready = busy = again = false;
   waiting = null;
   turn += 1;
-  bar.works(false);
-  bar.loads(null, "");
+  bar.setRunning(false);
+  bar.showProgress(null, "");
 }
 
 function stop() {
   end();
-  bar.says(words.stopped);
+  bar.showStatus(words.stopped);
 }
 
 /* Whether code that came with a link waits for the reader to read it and press Run. */
-const guarded = () => cells.some((cell) => cell.foreign && cell.edited);
+const awaitsConsent = () => cells.some((cell) => cell.foreign && cell.edited);
 
 function run() {
   for (const cell of cells) cell.foreign = false;
@@ -627,7 +627,7 @@ function endUnlessAnswered(next = () => {}) {
 
 /* Run the page with what the reader has written. `patient` does not break off what runs. */
 function ask(until = cells.length, patient = false) {
-  if (guarded()) {
+  if (awaitsConsent()) {
     waiting = null;
     warn();
     return;
@@ -643,8 +643,8 @@ function ask(until = cells.length, patient = false) {
   waiting = null;
   busy = true;
   turn += 1;
-  bar.says(words.running);
-  bar.works(true);
+  bar.showStatus(words.running);
+  bar.setRunning(true);
   const near = inSight(patient);
   const frames = {}; // of steppers in sight, the one that shows
   for (const n of patient ? near : []) frames[n] = cells[n].shownFrame?.dataset.at ?? "";
@@ -676,9 +676,9 @@ function reset() {
     cell.fails(null);
     cell.paint();
   }
-  if (!busy) bar.works(false);
-  bar.differs(false);
-  bar.says(words.published);
+  if (!busy) bar.setRunning(false);
+  bar.setDifferent(false);
+  bar.showStatus(words.published);
   if (isLink(location.hash)) history.replaceState(null, "", location.pathname + location.search);
 }
 
@@ -688,36 +688,36 @@ async function share() {
   try {
     history.replaceState(null, "", await link(cells, lang));
   } catch {
-    bar.says(words.tooLong);
+    bar.showStatus(words.tooLong);
     return;
   }
   noteEdits(); // this address is theirs
   try {
     await navigator.clipboard.writeText(location.href);
-    bar.says(words.copied);
+    bar.showStatus(words.copied);
   } catch {
-    bar.says(words.addressed); // a page that may not copy
+    bar.showStatus(words.addressed); // a page that may not copy
   }
 }
 
 /* Whose code it is, before it runs. */
 function warn() {
-  bar.says(said(words.linked, cells.filter((cell) => cell.foreign && cell.edited).length));
+  bar.showStatus(fillTemplate(words.linked, cells.filter((cell) => cell.foreign && cell.edited).length));
 }
 
 /* The edits of a link are shown, and run when the reader asks for it. */
 async function follow(fragment) {
-  await begun();
+  await setUp();
   let found;
   try {
     found = await edits(fragment, cells, lang, cellsIn);
   } catch (error) {
-    bar.says(error instanceof RangeError ? words.tooLarge : words.unreadable);
+    bar.showStatus(error instanceof RangeError ? words.tooLarge : words.unreadable);
     return;
   }
   await show(found, () => true);
   found.fitting[0]?.[0].place?.scrollIntoView({ block: "center" });
-  if (guarded()) warn();
+  if (awaitsConsent()) warn();
   sayLost(found);
 }
 
@@ -744,8 +744,8 @@ async function show({ fitting: found }, isForeign) {
 function sayLost({ lost }) {
   if (!lost.length) return;
   const more = lost.length > 5 ? " …" : "";
-  const text = said(words.lost, lost.slice(0, 5).join(", ") + more);
-  bar.says([guarded() && bar.status.textContent, text].filter(Boolean).join(" "));
+  const text = fillTemplate(words.lost, lost.slice(0, 5).join(", ") + more);
+  bar.showStatus([awaitsConsent() && bar.status.textContent, text].filter(Boolean).join(" "));
 }
 
 /* --- edits outlast the page, in this tab: see ../site.js */
@@ -755,7 +755,7 @@ const isLink = (hash) => hash.startsWith("#live=");
 
 function noteEdits() {
   const entries = entriesOf(cells, lang);
-  bar.edits(entries.length > 0);
+  bar.setEdited(entries.length > 0);
   const foreign = cells.filter((cell) => cell.foreign).map((cell) => cell.id);
   try {
     if (entries.length) sessionStorage.setItem(STORED, JSON.stringify({ entries, foreign, hash: location.hash }));
@@ -766,13 +766,13 @@ function noteEdits() {
 async function restore({ entries, foreign }) {
   const found = fitting(entries, cells);
   await show(found, (cell) => foreign.includes(cell.id));
-  if (guarded()) warn();
-  else bar.says(words.restored);
+  if (awaitsConsent()) warn();
+  else bar.showStatus(words.restored);
   sayLost(found);
 }
 
 /* What this tab has stored, but where a link has other edits. */
-export const begin = () => within(() => {
+export const begin = () => runGuarded(() => {
   const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "null");
   const { hash } = location;
   return stored && (!isLink(hash) || hash === stored.hash) ? restore(stored) : follow(hash);
@@ -780,32 +780,32 @@ export const begin = () => within(() => {
 
 /* --- what a reader can ask for */
 
-function begun() {
+function setUp() {
   opened ??= open().catch((error) => { opened = null; throw error; });
   return opened;
 }
 
-function able() {
+function findTrouble() {
   return window.WebAssembly && window.Worker ? "" : words.unable;
 }
 
-async function within(job) {
+async function runGuarded(job) {
   document.body.append(bar.element);
   document.documentElement.classList.add("live-open");
-  const trouble = able();
+  const trouble = findTrouble();
   if (trouble) {
-    bar.says(trouble);
+    bar.showStatus(trouble);
     return;
   }
   try {
-    await begun();
+    await setUp();
     await job();
   } catch (error) {
-    bar.says(said(words.broken, String(error.message ?? error)));
+    bar.showStatus(fillTemplate(words.broken, String(error.message ?? error)));
   }
 }
 
-export const edit = (id) => within(async () => {
+export const edit = (id) => runGuarded(async () => {
   const cell = byId.get(id);
   load();
   if (!ready && waiting === null) waiting = [cell.index, true]; // what comes before it, meanwhile
@@ -813,7 +813,7 @@ export const edit = (id) => within(async () => {
   cell.turnable();
 });
 
-export const turnKnobs = (id) => within(async () => {
+export const turnKnobs = (id) => runGuarded(async () => {
   const cell = byId.get(id);
   load();
   cell.turnable();
@@ -832,14 +832,14 @@ function placeScratch() {
   Object.defineProperty(cell, "place", { get: () => cell.home });
 }
 
-export const scratch = () => within(async () => {
+export const scratch = () => runGuarded(async () => {
   placeScratch();
   load();
   if (!ready && waiting === null) waiting = [cells.length - 1, true];
   await byId.get("scratch").edit();
 });
 
-export const follows = (fragment) => within(() => follow(fragment));
+export const follows = (fragment) => runGuarded(() => follow(fragment));
 
 /* Once Python is here, the chapters open without network too: see theme/live-offline.js. */
 async function keepForLater() {

@@ -1,4 +1,4 @@
-"""Pages that were made before: taken again as long as nothing that they depend on has changed."""
+"""The page cache: a page is reused as long as nothing that it depends on has changed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from attention_docs.site.fingerprints import fingerprint_code
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.render.chapters import Chapters
-from attention_docs.site.render.requests import expand
-from attention_docs.site.render.shelf import Made, Shelf
+from attention_docs.site.render.page_cache import RenderedPage, RenderedPageCache
+from attention_docs.site.render.requests import expand_request
 from attention_docs.site.store import Store
 from attention_docs.site.target import Target
 from tests.conftest import LANGUAGES
-from tests.mini import WEIGHTS, Project, content, ran
+from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks, read_files
 
 PAGES = {"docs/en/index.md", "docs/en/weights.md", "docs/zh/index.md", "docs/zh/weights.md"}
 WEIGHT_PAGES = {path for path in PAGES if "weights" in path}
@@ -27,20 +27,22 @@ CHINESE = {path for path in PAGES if "/zh/" in path}
 ADDRESS = Target("https://example.org/a/", "https://example.org/r", "edit/main/docs/")
 
 
-def keys(project: Project, target: Target = ADDRESS, maker: str = "x 1") -> dict[str, str]:
+def read_keys(
+    project: FixtureProject, target: Target = ADDRESS, maker: str = "x 1"
+) -> dict[str, str]:
     """What each page depends on, as one word."""
     build = Build(project.root, print, target, makers=[maker])
     build.read()
-    assert not [page for page in build.all if page.waits]
+    assert not [page for page in build.all if page.uses_other_pages]
     return {page.path: build.page_key(page, None) for page in build.all}
 
 
-def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+def find_changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
     """The pages whose keys differ."""
     return {path for path in before if before[path] != after[path]}
 
 
-def glossary(project: Project, meaning: str) -> None:
+def glossary(project: FixtureProject, meaning: str) -> None:
     head = "---\ndescription: A test page.\n---\n\n# Glossary { #glossary }\n"
     rows = "\n| term | English | meaning |\n|---|---|---|\n| weight | weight | {} |\n"
     for lang in LANGUAGES:
@@ -49,23 +51,23 @@ def glossary(project: Project, meaning: str) -> None:
     project.stamp()
 
 
-def append(path: str, text: str) -> Callable[[Project], None]:
+def append_text(path: str, text: str) -> Callable[[FixtureProject], None]:
     return lambda project: project.write(path, project.read(path) + text)
 
 
 # What changes, and which pages are made again.
-CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
+CHANGES: dict[str, tuple[Callable[[FixtureProject], None], set[str]]] = {
     "nothing": (lambda project: None, set()),
-    "prose of a page": (append("docs/zh/weights.md", "\nMore.\n"), {"docs/zh/weights.md"}),
+    "prose of a page": (append_text("docs/zh/weights.md", "\nMore.\n"), {"docs/zh/weights.md"}),
     "title of a page": (
         lambda project: project.edit("docs/zh/weights.md", "# Weights", "# Shares"),
         CHINESE,  # it stands in the navigation
     ),
     "listing": (lambda project: project.edit(WEIGHTS, '"weights"', '"Weights"'), WEIGHT_PAGES),
-    "package": (append("attention_docs/softmax.py", "\n# changed\n"), WEIGHT_PAGES),
-    "template": (append("attention_docs/site/theme/main.html", "{# changed #}"), PAGES),
+    "package": (append_text("attention_docs/softmax.py", "\n# changed\n"), WEIGHT_PAGES),
+    "template": (append_text("attention_docs/site/theme/main.html", "{# changed #}"), PAGES),
     "words of the site": (
-        lambda project: project.edit("attention_docs/words/zh.toml", "运行环境", "环境"),
+        lambda project: project.edit("attention_docs/locales/zh.toml", "运行环境", "环境"),
         PAGES,
     ),
     "settings": (lambda project: project.edit("mkdocs.yml", "    - toc.follow\n", ""), PAGES),
@@ -75,33 +77,33 @@ CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_reaches_the_pages_that_depend_on_it_and_no_others(
-    project: Project, change: str
+    project: FixtureProject, change: str
 ) -> None:
     glossary(project, "A share.")
-    before = keys(project)
+    before = read_keys(project)
     apply, wanted = CHANGES[change]
     apply(project)
-    after = keys(project)
+    after = read_keys(project)
     assert before.keys() == after.keys()
-    assert changed(before, after) & PAGES == wanted
+    assert find_changed(before, after) & PAGES == wanted
 
 
-def test_the_code_of_the_site_is_one_of_the_makers(project: Project) -> None:
+def test_the_code_of_the_site_is_one_of_the_makers(project: FixtureProject) -> None:
     before = fingerprint_code(project.root)
-    append("docs/en/weights.md", "More.")(project)
+    append_text("docs/en/weights.md", "More.")(project)
     assert fingerprint_code(project.root) == before
-    append("attention_docs/site/render/blocks.py", "# changed")(project)
+    append_text("attention_docs/site/render/blocks.py", "# changed")(project)
     assert fingerprint_code(project.root) != before
 
 
-def test_a_section_that_moved_in_its_listing_reaches_its_pages(project: Project) -> None:
-    """Where an output comes from is told by line."""
-    before = keys(project)
+def test_a_section_that_moved_in_its_listing_reaches_its_pages(project: FixtureProject) -> None:
+    """The origin of an output names the line."""
+    before = read_keys(project)
     project.edit(WEIGHTS, "import numpy", "# One line more, before the section.\nimport numpy")
     project.edit(WEIGHTS, "# One line more, before the section.\n", "")
-    assert keys(project) == before
+    assert read_keys(project) == before
     project.edit(WEIGHTS, '"""A listing on softmax.', '"""A listing.\n\nOn softmax.')
-    assert changed(before, keys(project)) == WEIGHT_PAGES
+    assert find_changed(before, read_keys(project)) == WEIGHT_PAGES
 
 
 @pytest.mark.parametrize(
@@ -113,44 +115,44 @@ def test_a_section_that_moved_in_its_listing_reaches_its_pages(project: Project)
         replace(ADDRESS, shared="a picture of other weights"),
     ],
 )
-def test_an_address_reaches_every_finished_page(project: Project, other: Target) -> None:
-    assert changed(keys(project), keys(project, other)) == PAGES
+def test_an_address_reaches_every_finished_page(project: FixtureProject, other: Target) -> None:
+    assert find_changed(read_keys(project), read_keys(project, other)) == PAGES
 
 
-def test_a_page_that_came_or_went_and_a_version_reach_every_page(project: Project) -> None:
-    before = keys(project)
-    other = keys(project, maker="x 2")
+def test_a_page_that_came_or_went_and_a_version_reach_every_page(project: FixtureProject) -> None:
+    before = read_keys(project)
+    other = read_keys(project, maker="x 2")
     glossary(project, "A share.")
-    new = keys(project)
-    assert changed(before, other) == changed(before, new) == PAGES
+    new = read_keys(project)
+    assert find_changed(before, other) == find_changed(before, new) == PAGES
 
 
-def test_the_archive_is_offered_where_it_is_made(project: Project) -> None:
-    served = keys(project, replace(ADDRESS, served=True))
-    assert changed(keys(project), served) == {"docs/en/index.md", "docs/zh/index.md"}
+def test_the_archive_is_offered_where_it_is_made(project: FixtureProject) -> None:
+    served = read_keys(project, replace(ADDRESS, served=True))
+    assert find_changed(read_keys(project), served) == {"docs/en/index.md", "docs/zh/index.md"}
 
 
-def test_documentation_of_the_package_depends_on_all_of_it(project: Project) -> None:
+def test_documentation_of_the_package_depends_on_all_of_it(project: FixtureProject) -> None:
     page = "---\ndescription: x\n---\n\n# API { #api }\n\n::: attention_docs.softmax\n"
     for lang in LANGUAGES:
         project.write(f"docs/{lang}/api/softmax.md", page)
     project.stamp()
-    before = keys(project)
+    before = read_keys(project)
     project.write("attention_docs/mini.py", "CONSTANT = 7  # as before\n")
-    assert changed(before, keys(project)) == {
+    assert find_changed(before, read_keys(project)) == {
         f"docs/{lang}/{slug}.md" for lang in LANGUAGES for slug in ("index", "api/softmax")
     }
 
 
-def test_a_part_of_all_pages_is_made_again_where_one_of_them_or_its_list_changed(
-    built: Project, monkeypatch: pytest.MonkeyPatch
+def test_a_shared_part_is_expanded_again_when_a_page_or_its_list_changed(
+    built: FixtureProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built.gallery("weights")
+    built.add_gallery("weights")
     made: list[str] = []
 
     def noted(request: Request, chapters: Chapters) -> str | None:
         made.append(chapters.lang)
-        return expand(request, chapters)
+        return expand_request(request, chapters)
 
     def build(before: Build | None, *faults: Failure) -> tuple[Build, set[str], str]:
         made.clear()
@@ -158,18 +160,20 @@ def test_a_part_of_all_pages_is_made_again_where_one_of_them_or_its_list_changed
         now.read()
         now.executor.by_path["docs/en/weights.md"].failures += faults
         pages = [now.pages[lang]["mistakes"] for lang in LANGUAGES]
-        text = "".join(part for page in pages for part in now.assemble(page).requested.values())
+        text = "".join(
+            part for page in pages for part in now.assemble(page).requested_parts.values()
+        )
         assert now.executor.finish() == [*faults]
         return now, {*made}, text
 
-    monkeypatch.setattr(building, "expand", noted)
+    monkeypatch.setattr(building, "expand_request", noted)
     first, languages, text = build(None)
     assert languages == {"en", "zh"}
     for name in ("weights", "权重"):
         assert text.count(f"✗ {name} [0.0634, 0.4683, 0.4683]") == 1
     second, *again = build(first)
     assert again == [set(), text]
-    append("docs/en/weights.md", "\nMore.\n")(built)
+    append_text("docs/en/weights.md", "\nMore.\n")(built)
     third, *again = build(second)
     assert third.failures  # of the twin
     assert again == [{"en"}, text]
@@ -185,18 +189,20 @@ def test_a_part_of_all_pages_is_made_again_where_one_of_them_or_its_list_changed
     assert build(faulty)[1] == {"en", "zh"}  # where a block failed, it may give more another time
 
 
-def test_a_finished_page_is_given_back_whole_or_not_at_all(tmp_path: Path) -> None:
-    made = Made([["T", "t", 1, [["U", "u", 2, []]]]], ["t", "u"], {"a.md": {"b": "c"}}, "s", "n")
+def test_a_cached_page_is_returned_whole_or_not_at_all(tmp_path: Path) -> None:
+    made = RenderedPage(
+        [["T", "t", 1, [["U", "u", 2, []]]]], ["t", "u"], {"a.md": {"b": "c"}}, "s", "n"
+    )
     files = {"a/index.html": "<p>x</p>", "a/index.html.md": "x"}
-    Shelf(Store(tmp_path, print)).keep("k", made, files)
-    found = Shelf(Store(tmp_path, print))
+    RenderedPageCache(Store(tmp_path, print)).put("k", made, files)
+    found = RenderedPageCache(Store(tmp_path, print))
     assert not found.has("other")
-    assert (found.has("k"), found.made("k"), found.files("k")) == (True, made, files)
+    assert (found.has("k"), found.get("k"), found.get_files("k")) == (True, made, files)
     next(p for p in tmp_path.rglob("*.json") if b"<p>x</p>" in p.read_bytes()).unlink()
-    assert not Shelf(Store(tmp_path, print)).has("k")
+    assert not RenderedPageCache(Store(tmp_path, print)).has("k")
 
 
-# Faults that one build tells, each of a page of its own: old and new text, and what is told.
+# Faults that one build reports, each on a page of its own: old and new text, and the message.
 FAULTS = [
     # A block that fails: no further page is made.
     {"listings/weights.py": ("softmax(scores)\n", "softmax(scores, axis=5)\n", "axis must")},
@@ -210,26 +216,26 @@ FAULTS = [
 
 
 @pytest.mark.site
-def test_a_page_with_a_fault_is_never_taken_again(built: Project) -> None:
-    published = content(built.root / "site")
+def test_a_page_with_a_fault_is_never_taken_again(built: FixtureProject) -> None:
+    published = read_files(built.root / "site")
     for faults in FAULTS:
         for path, (old, new, _) in faults.items():
             built.edit(f"docs/{path}", old, new, both=path.startswith("en/"))
-        told = [built.build("-q") for _ in range(2)]
-        assert [done.returncode for done in told] == [1, 1], faults
-        assert told[0].stderr == told[1].stderr, faults
+        report = [built.build("-q") for _ in range(2)]
+        assert [done.returncode for done in report] == [1, 1], faults
+        assert report[0].stderr == report[1].stderr, faults
         for path, (old, new, message) in faults.items():
-            assert message in told[0].stderr, path
+            assert message in report[0].stderr, path
             built.edit(f"docs/{path}", new, old, both=path.startswith("en/"))
-        assert content(built.root / "site") == published, faults
+        assert read_files(built.root / "site") == published, faults
     assert built.build().returncode == 0
-    assert content(built.root / "site") == published
+    assert read_files(built.root / "site") == published
     assert not list(built.root.glob("site.*"))
 
 
 @pytest.mark.site
 def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_after_serving(
-    project: Project,
+    project: FixtureProject,
 ) -> None:
     page = "---\ndescription: x\n---\n\n# {0} {{ #api }}\n\n::: small.{0}\n"
     project.write("small/__init__.py", '"""A package that is read sooner than ours."""\n')
@@ -241,17 +247,17 @@ def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_afte
     address = {"SITE_URL": "https://example.org/a/"}
     first = project.build(site="first", **address)
     assert first.returncode == 0, first.stderr
-    assert 'id="small.softmax.softmax"' in project.html("zh/api/softmax", "first")
+    assert 'id="small.softmax.softmax"' in project.read_html("zh/api/softmax", "first")
     project.edit("docs/en/weights.md", "# Weights", "# Shares")
     project.stamp()
     assert project.build(site="kept", **address).returncode == 0
     elsewhere = {"ATTENTION_DOCS_CACHE": str(project.root / "empty")}
     assert project.build(site="cold", **address, **elsewhere).returncode == 0
-    assert content(project.root / "kept") == content(project.root / "cold")
+    assert read_files(project.root / "kept") == read_files(project.root / "cold")
 
 
 @pytest.mark.site
-def test_what_was_kept_gives_the_same_site_as_a_build_from_nothing(project: Project) -> None:
+def test_a_cached_build_gives_the_same_site_as_a_cold_build(project: FixtureProject) -> None:
     """Edits of every kind, one after the other, each built on what the one before left."""
     glossary(project, "A share.")
     project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - glossary.md\n")
@@ -263,7 +269,7 @@ def test_what_was_kept_gives_the_same_site_as_a_build_from_nothing(project: Proj
         done = project.build(site="kept")
         assert done.returncode == 0, done.stderr
     done = project.build(site="new", ATTENTION_DOCS_CACHE=str(project.root / "empty"))
-    assert ran(done) == (3, 0)
-    assert content(project.root / "kept") == content(project.root / "new")
-    assert "Shares" in project.html("zh", "kept")
-    assert "After softmax." in project.html("weights", "kept")
+    assert count_blocks(done) == (3, 0)
+    assert read_files(project.root / "kept") == read_files(project.root / "new")
+    assert "Shares" in project.read_html("zh", "kept")
+    assert "After softmax." in project.read_html("weights", "kept")

@@ -1,4 +1,4 @@
-"""A small project of two pages with a copy of the real package, for tests that break things."""
+"""A fixture project of two pages with a copy of the real package, for tests that break things."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ $w = {{ weights[2]:.3f }}$.
 }
 
 
-def environment(root: Path, **more: str) -> dict[str, str]:
+def make_environment(root: Path, **more: str) -> dict[str, str]:
     """The environment in which commands use the package of a project."""
     return {**os.environ, "PYTHONPATH": str(root), **QUIET, **more}
 
@@ -99,7 +99,7 @@ def run_command(root: Path, *command: str, **more: str) -> subprocess.CompletedP
     return subprocess.run(
         [sys.executable, "-m", *command],
         cwd=root,
-        env=environment(root, **more),
+        env=make_environment(root, **more),
         capture_output=True,
         text=True,
         check=False,
@@ -111,16 +111,16 @@ def start_command(
 ) -> subprocess.Popen[bytes]:
     """The same, begun and not waited for."""
     command = (sys.executable, "-m", *command)
-    return subprocess.Popen(command, cwd=root, env=environment(root), stdout=log, stderr=log)
+    return subprocess.Popen(command, cwd=root, env=make_environment(root), stdout=log, stderr=log)
 
 
-LEFT = ("site", ".cache/results", ".cache/pages")  # what shows that there was a build
+BUILD_OUTPUTS = ("site", ".cache/results", ".cache/pages")  # what shows that there was a build
 LOG = "build.log"  # what the first build said
 SHARED = ("attention_docs", "docs/assets")  # nine of ten files, and no build writes to them
 
 
 @cache
-def _begun(folder: Path) -> Path:
+def _prepare_project(folder: Path) -> Path:
     """The small project that the tests of a process copy, built once. It is compiled, as a package
     that has been used: copies keep the times of their files, and what tests start writes no
     bytecode."""
@@ -138,16 +138,16 @@ def _begun(folder: Path) -> Path:
         (root / path).write_text(content, encoding="utf-8")
     stamp(root)
     compileall.compile_dir(root / "attention_docs", quiet=2)
-    done = build(root)
+    done = build_site(root)
     assert done.returncode == 0, done.stderr
-    for name in LEFT:
+    for name in BUILD_OUTPUTS:
         (left := folder / "small-project-built" / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).rename(left)
     (folder / "small-project-built" / LOG).write_text(done.stderr, encoding="utf-8")
     return root
 
 
-def build(
+def build_site(
     root: Path, *flags: str, site: str = "site", **more: str
 ) -> subprocess.CompletedProcess[str]:
     """`mkdocs build` in the folder of a project."""
@@ -181,21 +181,21 @@ check_zh = "Test it."
 """
 
 
-class Project:
-    """The folder of the small project, as if nothing had been built, or with what a build left."""
+class FixtureProject:
+    """The folder of the fixture project, before or after its first build."""
 
     def __init__(self, root: Path, *, built: bool = False) -> None:
         self.root = root
-        begun = _begun(root.parent)
+        prepared = _prepare_project(root.parent)
         own = shutil.ignore_patterns("attention_docs", "assets")
-        shutil.copytree(begun, root, dirs_exist_ok=True, ignore=own)
+        shutil.copytree(prepared, root, dirs_exist_ok=True, ignore=own)
         for part in SHARED:
-            shutil.copytree(begun / part, root / part, copy_function=os.link)
+            shutil.copytree(prepared / part, root / part, copy_function=os.link)
         if built:
-            shutil.copytree(begun.with_name("small-project-built"), root, dirs_exist_ok=True)
+            shutil.copytree(prepared.with_name("small-project-built"), root, dirs_exist_ok=True)
 
-    def made_language(self) -> None:
-        """Have the language that is made from the Chinese pages, by the table of the real site."""
+    def add_traditional_chinese(self) -> None:
+        """Add Traditional Chinese, converted from the Chinese pages by the real site's table."""
         entry = re.search(r"^ +- locale: zh-hant.*?(?=^  -)", CONFIG, re.S | re.M)
         assert entry
         self.edit("mkdocs.yml", "  - autorefs:", f"{entry[0]}  - autorefs:")
@@ -222,7 +222,7 @@ class Project:
         if both:
             self.stamp()
 
-    def gallery(self, block: str) -> None:
+    def add_gallery(self, block: str) -> None:
         """Have a page of mistakes with an entry that shows this block of the page `weights`."""
         for lang in LANGUAGES:
             self.write(f"docs/{lang}/mistakes.md", GALLERY)
@@ -238,28 +238,28 @@ class Project:
         self, *flags: str, site: str = "site", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """`mkdocs build` in the project."""
-        return build(self.root, *flags, site=site, **environment)
+        return build_site(self.root, *flags, site=site, **environment)
 
-    def faults(self) -> list[str]:
+    def find_faults(self) -> list[str]:
         """What reading and comparing the pages finds, without mkdocs."""
         build = Build(self.root, print)
         build.read()
         return [str(failure) for failure in build.failures]
 
-    def html(self, page: str, site: str = "site") -> str:
+    def read_html(self, page: str, site: str = "site") -> str:
         """A built page, such as "zh/weights"."""
         return self.read(f"{site}/{page}/index.html")
 
 
-def ran(done: subprocess.CompletedProcess[str] | str) -> tuple[int, int]:
+def count_blocks(done: subprocess.CompletedProcess[str] | str) -> tuple[int, int]:
     """How many blocks ran and how many were reused, as the build said."""
-    said = done if isinstance(done, str) else done.stderr
-    match = re.search(r"Numbers: (\d+) blocks ran, (\d+) reused", said)
-    assert match, said
+    log = done if isinstance(done, str) else done.stderr
+    match = re.search(r"Numbers: (\d+) blocks ran, (\d+) reused", log)
+    assert match, log
     return int(match[1]), int(match[2])
 
 
-def content(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     """Every file of a site."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

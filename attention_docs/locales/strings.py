@@ -1,4 +1,4 @@
-"""The strings of a listing in another language: labels, printed words, words of examples.
+"""Translate the strings of a listing: labels, printed words, words of examples.
 
 A listing holds its strings in English. What they are called in another language stands in a table
 beside it; a template such as "Sum: {}." stands for every text that its f-string gives.
@@ -44,7 +44,7 @@ FILE = re.compile(r"(?:[\w.-]*/)*[\w-]+(?:\.[a-z]{2,5})+|/[\w./-]+")
 def has_words(text: str) -> bool:
     """Whether a text, or a template without its places, holds a word.
 
-    Names of code and of files are none.
+    Names of code and of files are not words.
 
     Examples:
         >>> has_words("d_k = 4"), has_words("q{} · k{}"), has_words("np.exp(nan)")
@@ -60,7 +60,7 @@ def has_words(text: str) -> bool:
 
 
 class Translator:
-    """Puts the strings of a listing into a language, and notes those that have no translation.
+    """Translates the strings of a listing, and records those without a translation.
 
     A text is looked up in the listing's own `strings`, then among the `terms` that all figures
     share, alone or with a number ("query 1"), then token by token in `strings`. Without `strings`,
@@ -80,16 +80,16 @@ class Translator:
 
     def __init__(self, terms: Mapping[str, str], strings: Mapping[str, str] | None = None) -> None:
         self.terms = terms
-        self.strings = None if strings is None else {**_tokens(strings), **strings}
+        self.strings = None if strings is None else {**_pair_tokens(strings), **strings}
         self.untranslated: list[str] = []
 
     def translate(self, text: str) -> str:
         """The text in this language."""
         if isinstance(text, FormattedString):
-            return self._filled(text)
+            return self._fill_template(text)
         found = self.find(text)
         if found is None:
-            self._note(text)
+            self._note_untranslated(text)
         return text if found is None else found
 
     def find(self, text: str) -> str | None:
@@ -101,9 +101,9 @@ class Translator:
         word, space, number = text.rpartition(" ")
         if space and word in self.terms and (number.isdecimal() or number == "{}"):
             return f"{self.terms[word]} {number}"
-        return self._by_tokens(text)
+        return self._translate_by_tokens(text)
 
-    def _by_tokens(self, text: str) -> str | None:
+    def _translate_by_tokens(self, text: str) -> str | None:
         """A sentence of words that all have translations of their own."""
         tokens = text.split(" ")
         if len(tokens) == 1 or not self.strings:
@@ -123,34 +123,34 @@ class Translator:
             return {self.translate_value(key): self.translate_value(inner) for key, inner in pairs}
         return value
 
-    def _filled(self, text: FormattedString) -> str:
+    def _fill_template(self, text: FormattedString) -> str:
         template, whole = self.find(text.template), self.find(str(text))
         if template is None and whole is not None:
             return whole
         if template is None:
             template = text.template
-            self._note(template)
+            self._note_untranslated(template)
         parts = (
             format(self.translate(value) if isinstance(value, str) else value, spec)
             for value, spec in text.parts
         )
         return template.format(*parts)
 
-    def _note(self, text: str) -> None:
+    def _note_untranslated(self, text: str) -> None:
         if self.strings is not None and has_words(text) and text not in self.untranslated:
             self.untranslated.append(text)
 
 
-def _tokens(strings: Mapping[str, str]) -> dict[str, str]:
+def _pair_tokens(strings: Mapping[str, str]) -> dict[str, str]:
     """The words of phrases that have as many words in both languages; the first phrase decides."""
     found: dict[str, str] = {}
     for english, other in strings.items():
-        for token, translation in _paired(english.split(" "), other.split(" ")):
+        for token, translation in _pair_words(english.split(" "), other.split(" ")):
             found.setdefault(token, translation)
     return found
 
 
-def _paired(ours: list[str], theirs: list[str]) -> Iterable[tuple[str, str]]:
+def _pair_words(ours: list[str], theirs: list[str]) -> Iterable[tuple[str, str]]:
     """The tokens of a phrase of words alone: next to a number or a sign the order may differ."""
     alike = len(ours) == len(theirs) > 1 and all(map(TOKEN.fullmatch, ours))
     return zip(ours, theirs, strict=True) if alike else ()

@@ -1,4 +1,4 @@
-"""The words of each language that no page holds: those of the build layer and of the figures.
+"""The locale strings of each language: those of the site's engine and of the figures.
 
 A language is a file beside this one, named after it: `en.toml`, `zh.toml`. Its tables follow the
 modules that use them: `[site.blocks]`, `[figures.heatmaps]`. The first language is English: what a
@@ -19,30 +19,30 @@ FILLED = ("site", "figures")
 """The tables in which English words stand for missing ones while a language is partial."""
 
 
-class Words(Mapping[str, Any]):
-    """The words of one language; what is missing is named with the file that lacks it.
+class Locale(Mapping[str, Any]):
+    """The strings of one language; a KeyError names the file that lacks one.
 
     Examples:
-        >>> words("en")["name"]
+        >>> read_locale("en")["name"]
         'English'
-        >>> words("en")["site"]["nothing"]
+        >>> read_locale("en")["site"]["nothing"]
         Traceback (most recent call last):
-        KeyError: 'attention_docs/words/en.toml has no [site] nothing'
+        KeyError: 'attention_docs/locales/en.toml has no [site] nothing'
     """
 
     def __init__(self, table: Mapping[str, Any], lang: str, path: tuple[str, ...] = ()) -> None:
         self.table, self.lang, self.path = table, lang, path
-        self.inner: dict[str, Words] = {}
+        self.inner: dict[str, Locale] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.table:
             where = f"[{'.'.join(self.path)}] " if self.path else ""
-            raise KeyError(f"attention_docs/words/{self.lang}.toml has no {where}{name}")
+            raise KeyError(f"attention_docs/locales/{self.lang}.toml has no {where}{name}")
         value = self.table[name]
         if not isinstance(value, dict):
             return value
         if name not in self.inner:
-            self.inner[name] = Words(value, self.lang, (*self.path, name))
+            self.inner[name] = Locale(value, self.lang, (*self.path, name))
         return self.inner[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -53,16 +53,16 @@ class Words(Mapping[str, Any]):
 
 
 @lru_cache
-def words(lang: str) -> Words:
-    """The words of a language, or ValueError where there is no file of them."""
+def read_locale(lang: str) -> Locale:
+    """Read the locale of a language; ValueError if it has no file."""
     path = FOLDER / f"{lang}.toml"
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.toml")))
-        raise ValueError(f"a language must have a file of words ({known}), got {lang!r}")
+        raise ValueError(f"a language must have a locale file ({known}), got {lang!r}")
     own = tomllib.loads(path.read_text(encoding="utf-8"))
     if own.pop("partial", False):
-        own = fill_missing(own, words("en").table)
-    return Words(own, lang)
+        own = fill_missing(own, read_locale("en").table)
+    return Locale(own, lang)
 
 
 def fill_missing(own: Mapping[str, Any], english: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,9 +84,9 @@ def fill_missing(own: Mapping[str, Any], english: Mapping[str, Any]) -> dict[str
     return found
 
 
-def table(name: str, lang: str) -> Mapping[str, Any]:
-    """A table that a language need not have; empty for a language without words, told elsewhere."""
+def read_locale_table(name: str, lang: str) -> Mapping[str, Any]:
+    """Read an optional table; empty for a language without a locale file, reported elsewhere."""
     if not (FOLDER / f"{lang}.toml").is_file():
         return {}
-    found: Mapping[str, Any] = words(lang).get(name, {})
+    found: Mapping[str, Any] = read_locale(lang).get(name, {})
     return found

@@ -1,4 +1,4 @@
-"""Nothing typed is published as a result."""
+"""Hard-coded results are not published."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from attention_docs.site.build import Build
-from attention_docs.site.read.honest import constant, faults
+from attention_docs.site.read.lint import find_listing_faults, is_constant
 from attention_docs.site.read.reader import Reader
-from tests.mini import WEIGHTS, Project, content, environment
+from tests.fixture_project import WEIGHTS, FixtureProject, make_environment, read_files
 
 REFUSED = {
     'print("[[0.1, 0.2]]")': "a print of typed values",
@@ -34,7 +34,7 @@ ALLOWED = [
 ]
 
 
-def listing(folder: Path, code: str) -> Path:
+def write_listing(folder: Path, code: str) -> Path:
     path = folder / "a.py"
     path.write_text(f"# --8<-- [start:a]\n{code}\n# --8<-- [end:a]\n", encoding="utf-8")
     return path
@@ -42,7 +42,7 @@ def listing(folder: Path, code: str) -> Path:
 
 @pytest.mark.parametrize("code", REFUSED)
 def test_a_typed_result_is_refused(code: str, tmp_path: Path) -> None:
-    (fault,) = faults(listing(tmp_path, code))
+    (fault,) = find_listing_faults(write_listing(tmp_path, code))
     assert REFUSED[code] in str(fault)
     line = 2 + code.count("\n")
     assert str(fault).startswith(f"docs/listings/a.py:{line}: ")
@@ -50,7 +50,7 @@ def test_a_typed_result_is_refused(code: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", ALLOWED)
 def test_what_computes_or_says_why_is_allowed(code: str, tmp_path: Path) -> None:
-    assert not [*faults(listing(tmp_path, code))]
+    assert not [*find_listing_faults(write_listing(tmp_path, code))]
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ def test_what_computes_or_says_why_is_allowed(code: str, tmp_path: Path) -> None
         ("w + w", False),
     ],
 )
-def test_a_constant_is_told_from_what_computes(expression: str, typed: bool) -> None:
-    assert constant(expression) is typed
+def test_a_constant_is_recognised(expression: str, typed: bool) -> None:
+    assert is_constant(expression) is typed
 
 
-# Text of a page: what is told of it, or "" where it may stand there.
+# Text of a page and the message, or "" if the text is allowed.
 TYPED = {
     "The block uses 2000 heads.": "2000 is typed",
     "It took 4,096 steps.": "4,096 is typed",
@@ -95,18 +95,18 @@ TYPED = {
 
 
 @pytest.mark.parametrize("text", TYPED)
-def test_a_number_typed_where_results_stand_is_refused(text: str, project: Project) -> None:
+def test_a_number_typed_where_results_stand_is_refused(text: str, project: FixtureProject) -> None:
     project.edit(WEIGHTS, 'name = "weights"', 'name = "weights"\nbatch = 512')
     project.edit("docs/en/weights.md", "## The weights", f"{text}\n\n## The weights", both=True)
-    told = [message for message in project.faults() if "docs/en" in message]
-    assert len(told) == bool(TYPED[text])
-    for message in told:
+    report = [message for message in project.find_faults() if "docs/en" in message]
+    assert len(report) == bool(TYPED[text])
+    for message in report:
         assert message.startswith(f"docs/en/weights.md:12: {TYPED[text]}: compute it")
         number = re.sub(r"[ ,%]", "", TYPED[text].removesuffix("is typed"))
         assert f"under typed: ({number}: the reason)" in message
 
 
-def test_a_page_is_judged_again_when_what_is_beside_it_changes(project: Project) -> None:
+def test_a_page_is_linted_again_when_its_context_changes(project: FixtureProject) -> None:
     """Under `serve` one reader reads again and again: a module and a twin change, the page not."""
     reader = Reader(project.root)
 
@@ -130,40 +130,44 @@ def test_a_page_is_judged_again_when_what_is_beside_it_changes(project: Project)
     assert told() == []
 
 
-def test_a_number_of_the_front_matter_is_refused(project: Project) -> None:
+def test_a_number_of_the_front_matter_is_refused(project: FixtureProject) -> None:
     project.edit("docs/en/weights.md", "A test page.", "The weight is 0.0634.", both=True)
-    assert "docs/en/weights.md:3: 0.0634 is typed" in "\n".join(project.faults())
+    assert "docs/en/weights.md:3: 0.0634 is typed" in "\n".join(project.find_faults())
 
 
-def test_a_number_may_say_why_it_is_typed(project: Project) -> None:
+def test_a_number_may_say_why_it_is_typed(project: FixtureProject) -> None:
     page = "docs/en/weights.md"
     project.edit(page, "## The weights", "Up to 65,504.\n\n## The weights", both=True)
     why = "A test page.\ntyped:\n  65504: the largest number of float16"
     project.edit(page, "A test page.", why, both=True)
-    assert project.faults() == []
+    assert project.find_faults() == []
     project.edit(page, "Up to 65,504.", "Up to the largest.", both=True)
-    assert "typed: 65504 needs a reason, and to stand on the page" in "\n".join(project.faults())
+    assert "typed: 65504 needs a reason, and to stand on the page" in "\n".join(
+        project.find_faults()
+    )
 
 
-def test_a_result_in_a_comment_of_a_listing_is_refused(project: Project) -> None:
+def test_a_result_in_a_comment_of_a_listing_is_refused(project: FixtureProject) -> None:
     project.edit(WEIGHTS, "weights = softmax(scores)", "weights = softmax(scores)  # 0.0634, …")
-    assert "weights.py:14: 0.0634 is typed in a comment: print it" in "\n".join(project.faults())
+    assert "weights.py:14: 0.0634 is typed in a comment: print it" in "\n".join(
+        project.find_faults()
+    )
 
 
 @pytest.mark.site
-def test_a_build_tells_all_of_it_and_publishes_nothing(built: Project) -> None:
+def test_a_build_tells_all_of_it_and_publishes_nothing(built: FixtureProject) -> None:
     """Of a listing too that was without a fault in the build before."""
-    published = content(built.root / "site")
+    published = read_files(built.root / "site")
     built.edit("docs/en/weights.md", "{{ weights[0]:.2f }}", "{{ 0.06:.2f }}", both=True)
     built.edit("docs/listings/constants.py", "print(name", 'print("7")\nprint(name')
-    told = built.build("-q").stderr
-    assert "docs/en/weights.md:23: {{ 0.06 }} computes nothing" in told
-    assert "docs/listings/constants.py:7: a print of typed values" in told
-    assert content(built.root / "site") == published
+    report = built.build("-q").stderr
+    assert "docs/en/weights.md:23: {{ 0.06 }} computes nothing" in report
+    assert "docs/listings/constants.py:7: a print of typed values" in report
+    assert read_files(built.root / "site") == published
 
 
 @pytest.mark.site
-def test_a_block_that_never_ends_is_a_fault_at_its_line(project: Project) -> None:
+def test_a_block_that_never_ends_is_a_fault_at_its_line(project: FixtureProject) -> None:
     project.edit(WEIGHTS, 'name = "weights"', 'name = "weights"\nwhile True:\n    pass')
     done = project.build("-q", ATTENTION_DOCS_LIMIT="1")
     assert done.returncode
@@ -172,7 +176,7 @@ def test_a_block_that_never_ends_is_a_fault_at_its_line(project: Project) -> Non
 
 
 @pytest.mark.site
-def test_what_runs_ends_with_a_build_that_is_killed(project: Project) -> None:
+def test_what_runs_ends_with_a_build_that_is_killed(project: FixtureProject) -> None:
     mark, begun = f"of-{project.root.name}-{os.getpid()}", project.root / "begun"
     loop = f"open({str(begun)!r}, 'w').close()  # needs: a sign\nwhile True:\n    pass"
     project.edit(WEIGHTS, 'name = "weights"', f'name = "weights"\n{loop}')
@@ -181,16 +185,16 @@ def test_what_runs_ends_with_a_build_that_is_killed(project: Project) -> None:
     build = subprocess.Popen(
         [sys.executable, "-m", "mkdocs", "build", "-q"],
         cwd=project.root,
-        env=environment(project.root, MARK=mark),
+        env=make_environment(project.root, MARK=mark),
     )
-    assert until(begun.exists, 60)
-    assert len(alive(mark)) > 2  # the build, the server of processes, a page
+    assert wait_until(begun.exists, 60)
+    assert len(find_processes(mark)) > 2  # the build, the server of processes, a page
     build.send_signal(signal.SIGKILL)
     build.wait()
-    assert until(lambda: not alive(mark), 30), alive(mark)
+    assert wait_until(lambda: not find_processes(mark), 30), find_processes(mark)
 
 
-def alive(mark: str) -> list[int]:
+def find_processes(mark: str) -> list[int]:
     """The processes that were started with this mark in their environment."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
@@ -202,7 +206,7 @@ def alive(mark: str) -> list[int]:
     return found
 
 
-def until(holds, seconds: float) -> bool:  # type: ignore[no-untyped-def]
+def wait_until(holds, seconds: float) -> bool:  # type: ignore[no-untyped-def]
     end = time.monotonic() + seconds
     while not (done := holds()) and time.monotonic() < end:
         time.sleep(0.05)

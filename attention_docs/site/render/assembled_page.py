@@ -1,4 +1,4 @@
-"""A page on its way to HTML: its Markdown, what its blocks gave, and what links on it need to know.
+"""A page assembled with its results: its Markdown, the results, and the targets of its links.
 
 Where an inline value belongs, the Markdown gets a short mark with its number, which no page holds:
 private-use characters. `extension` puts the value there once Markdown knows what surrounds it.
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from attention_docs.colours import name_colour
-from attention_docs.running.imports import with_torch
+from attention_docs.locales import Locale
+from attention_docs.running.imports import find_torch_blocks
 from attention_docs.running.result import Result
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block, Request, Value
 from attention_docs.site.read.syntax import CHAPTER, COLOUR, EMPTY_LINK
 from attention_docs.site.render.terms import Term
-from attention_docs.words import Words
 
 OPEN, CLOSE = "\ue000", "\ue001"
 MARK = re.compile(f"{OPEN}(\\d+){CLOSE}")
@@ -29,7 +29,7 @@ LOST = "⚠"  # what stands for a value that is not there; the page says why
 
 @dataclass(frozen=True)
 class Links:
-    """Where a page finds what it links to.
+    """The targets of the links of a page.
 
     Attributes:
         api: address of the pages of modules, relative to the page's.
@@ -49,7 +49,7 @@ class Links:
 
 
 @dataclass
-class Woven:
+class AssembledPage:
     """A page and its results.
 
     Attributes:
@@ -66,7 +66,7 @@ class Woven:
 
     page: Page
     results: Sequence[Result]
-    words: Words
+    locale: Locale
     counts: Mapping[str, int] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     expand: Callable[[Request], str | None] = lambda request: None
@@ -78,24 +78,24 @@ class Woven:
     titles: Mapping[str, str] = field(default_factory=dict)
     opening: str = ""
 
-    def markdown(
+    def render_markdown(
         self, shown: Callable[[int], str] = lambda number: f"{OPEN}{number}{CLOSE}"
     ) -> str:
         """The page's Markdown with marks for values and with the parts that it asks for."""
-        lines = self.filled(shown)
+        lines = self.fill_values(shown)
         for piece in self.page.pieces:
             if isinstance(piece, Request):
-                lines[piece.line - 1] = self.requested.get(piece.line, lines[piece.line - 1])
+                lines[piece.line - 1] = self.requested_parts.get(piece.line, lines[piece.line - 1])
         return "\n".join(lines[self.page.body_line :])
 
-    def filled(self, shown: Callable[[int], str]) -> list[str]:
+    def fill_values(self, shown: Callable[[int], str]) -> list[str]:
         """The lines of the file with what is shown for each inline value, counted from 1."""
         lines = list(self.page.lines)
         for number, value in reversed(list(enumerate(self.page.values, start=1))):
             line = lines[value.line - 1]
             lines[value.line - 1] = line[: value.start] + shown(number) + line[value.end :]
         if self.page.colours:
-            lines = [COLOUR.sub(self._colour, line) for line in lines]
+            lines = [COLOUR.sub(self._name_colour, line) for line in lines]
         return [self._refer(line) for line in lines]
 
     def _refer(self, line: str) -> str:
@@ -107,40 +107,40 @@ class Woven:
     def _chapter(self, found: re.Match[str]) -> str:
         """The number of a chapter."""
         if found["slug"] not in self.numbered:
-            self.fail(found[0], f"{found['slug']} is not a chapter of the navigation")
+            self.add_failure(found[0], f"{found['slug']} is not a chapter of the navigation")
             return LOST
         return str(self.numbered[found["slug"]])
 
     def _titled(self, found: re.Match[str]) -> str:
         """A link without a text, with the title of the page that it leads to."""
         if found["slug"] not in self.titles:
-            self.fail(found[0], f"there is no page {found['slug']}")
+            self.add_failure(found[0], f"there is no page {found['slug']}")
             return found[0]
         return found[0].replace("[]", f"[{self.titles[found['slug']]}]", 1)
 
-    def _colour(self, found: re.Match[str]) -> str:
+    def _name_colour(self, found: re.Match[str]) -> str:
         """What the page's language calls the colour of a role."""
         try:
-            return name_colour(found["role"], self.words)
+            return name_colour(found["role"], self.locale)
         except KeyError as error:
-            self.fail(found[0], str(error.args[0]))
+            self.add_failure(found[0], str(error.args[0]))
             return LOST
 
-    def number(self, box: str) -> str:
+    def find_number(self, box: str) -> str:
         """The number of a result or an exercise: "4.2" for the second one of chapter 4."""
         kinds = {one.id: one.kind for one in self.page.passages if one.kind}
         alike = [name for name, kind in kinds.items() if kind == kinds[box]]
         return f"{self.numbered.get(self.page.slug, 0)}.{alike.index(box) + 1}"
 
     @cached_property
-    def heavy(self) -> set[str]:
+    def torch_blocks(self) -> set[str]:
         """The blocks that need torch, which no browser has."""
         files = [{file.variable for file in result.files} for result in self.results]
-        needs = with_torch([block.code for block in self.page.blocks], files)
+        needs = find_torch_blocks([block.code for block in self.page.blocks], files)
         return {block.id for block, one in zip(self.page.blocks, needs, strict=True) if one}
 
     @cached_property
-    def requested(self) -> dict[int, str]:
+    def requested_parts(self) -> dict[int, str]:
         """The parts that the page asks for, by the line that asks."""
         parts = {
             piece.line: self.expand(piece)
@@ -149,21 +149,21 @@ class Woven:
         }
         return {line: part for line, part in parts.items() if part is not None}
 
-    def value(self, number: int) -> str:
-        """The text of inline value `number`, counted from 1."""
-        return self._text(self.page.values[number - 1])
+    def get_value(self, number: int) -> str:
+        """The text of inline value `find_number`, counted from 1."""
+        return self._get_text(self.page.values[number - 1])
 
-    def _text(self, value: Value) -> str:
-        if value.counted:
+    def _get_text(self, value: Value) -> str:
+        if value.is_site_count:
             return str(self.counts.get(value.expression.removeprefix("site."), LOST))
         if not 0 < value.after <= len(self.results):
             return LOST
-        values = self.results[value.after - 1].values_in(self.page.text_lang)
+        values = self.results[value.after - 1].get_values(self.page.text_lang)
         return values.get((value.expression, value.spec), LOST)
 
-    def bare(self, text: str) -> str:
+    def replace_marks(self, text: str) -> str:
         """Text in which every mark is replaced by the text of its value."""
-        return MARK.sub(lambda mark: self.value(int(mark[1])), text)
+        return MARK.sub(lambda mark: self.get_value(int(mark[1])), text)
 
     @property
     def files(self) -> dict[str, str]:
@@ -171,20 +171,20 @@ class Woven:
         files = (file for result in self.results for file in result.files)
         return {f"{FILES}/{file.name}": file.text for file in files}
 
-    def result(self, block: Block) -> Result | None:
+    def get_result(self, block: Block) -> Result | None:
         """What a block gave; None for one that failed or never ran."""
         number = self.page.blocks.index(block)
         return self.results[number] if number < len(self.results) else None
 
-    def error(self, block: Block) -> str:
+    def describe_error(self, block: Block) -> str:
         """What to show in place of the output of a block that failed."""
         failures = [f.message for f in self.failures if f.line == block.line]
-        return "\n".join([self.words["site"]["blocks"]["error"], *failures])
+        return "\n".join([self.locale["site"]["blocks"]["error"], *failures])
 
-    def fail(self, text: str, message: str) -> None:
-        """Note a fault of rendering, at the line that holds the text."""
+    def add_failure(self, text: str, message: str) -> None:
+        """Record a fault of rendering, at the line that holds the text."""
         # Inline values are filled in by now, so its first line may match in part only.
         start = text.strip().split("\n")[0]
-        candidates = (self.page.line_of(start[: -i or None]) for i in range(len(start)))
+        candidates = (self.page.find_line(start[: -i or None]) for i in range(len(start)))
         line = next(filter(None, candidates), 0)
         self.failures.append(Failure(self.page.path, line, message))

@@ -40,15 +40,15 @@ DIGIT = re.compile(r"\d")
 LEAST = 100  # from here on a whole number is seldom a plain word
 
 
-def typed(page: Page, module: str) -> Iterator[Failure]:
-    """The numbers of a page that neither code nor an exercise holds, and no reason stands for.
+def find_hardcoded_numbers(page: Page, module: str) -> Iterator[Failure]:
+    """The numbers of a page that are neither in code nor in an exercise and have no stated reason.
 
     `module` is the text of the module that is named after the page, or "".
     """
-    reasons = {_plain(str(number)): why for number, why in _reasons(page).items()}
-    known, used = _numerals_of(f"{page.code}\n{module}"), set()
-    for line, text, plain in _lines(page):
-        for number, shown in _numbers(text, plain):
+    reasons = {_strip_separators(str(number)): why for number, why in _read_reasons(page).items()}
+    known, used = _find_numerals(f"{page.code}\n{module}"), set()
+    for line, text, plain in _select_lines(page):
+        for number, shown in _find_numbers(text, plain):
             if number in reasons:
                 used.add(number)
             elif number not in known:
@@ -63,39 +63,39 @@ def typed(page: Page, module: str) -> Iterator[Failure]:
             yield Failure(page.path, 1, message)
 
 
-def comments(listing: Path) -> list[Failure]:
+def find_hardcoded_in_comments(listing: Path) -> list[Failure]:
     """Results in the comments of a listing: decimals and large numbers that its code has not."""
     name, text = f"docs/listings/{listing.name}", listing.read_text(encoding="utf-8")
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError):  # told where the listing is included
+    except (tokenize.TokenError, SyntaxError):  # reported where the listing is included
         return []
-    known = _numerals_of(" ".join(t.string for t in tokens if t.type != tokenize.COMMENT))
+    known = _find_numerals(" ".join(t.string for t in tokens if t.type != tokenize.COMMENT))
     message = "{} is typed in a comment: print it, or say why (# typed: …)"
     return [
         Failure(name, token.start[0], message.format(shown))
         for token in tokens
         if token.type == tokenize.COMMENT and "typed:" not in token.string
-        for number, shown in _numbers(token.string, plain=False)
+        for number, shown in _find_numbers(token.string, plain=False)
         if number not in known
     ]
 
 
-def _reasons(page: Page) -> dict[object, object]:
-    """What the front matter says under `typed`."""
+def _read_reasons(page: Page) -> dict[object, object]:
+    """What the front matter says under `find_hardcoded_numbers`."""
     found = page.meta.get("typed", {})
     return found if isinstance(found, dict) else {found: None}
 
 
-def _numerals_of(code: str) -> set[str]:
+def _find_numerals(code: str) -> set[str]:
     found = re.findall(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e[-+]?\d+)?", code)
     return {number.replace("_", "") for number in found}
 
 
-def _lines(page: Page) -> Iterator[tuple[int, str, bool]]:
-    """The lines that hold text, and whether decimals are judged elsewhere: all but heads."""
+def _select_lines(page: Page) -> Iterator[tuple[int, str, bool]]:
+    """The lines that hold text, and whether decimals are checked elsewhere: all but heads."""
     for name in ("description", "question"):
-        yield page.line_of(f"{name}: "), str(page.meta.get(name, "")), False
+        yield page.find_line(f"{name}: "), str(page.meta.get(name, "")), False
     kinds: list[str] = []
     for piece in page.pieces:
         line = page.lines[piece.line - 1]
@@ -108,15 +108,15 @@ def _lines(page: Page) -> Iterator[tuple[int, str, bool]]:
             yield piece.line, line, not line.startswith("#")
 
 
-def _numbers(text: str, plain: bool) -> Iterator[tuple[str, str]]:
-    """The numbers of a line that are judged here: bare, and as they stand there."""
+def _find_numbers(text: str, plain: bool) -> Iterator[tuple[str, str]]:
+    """The numbers of a line that are checked here: bare, and as written."""
     if not DIGIT.search(text):
         return
     text = OUTSIDE.sub(" ", VALUE.sub(" ", text.replace("{,}", "")))
     spans = " ".join(span[0] for span in CODE_SPAN.finditer(text))
     for part, decimals in ((YEAR.sub(" ", CODE_SPAN.sub(" ", text)), not plain), (spans, True)):
         for found in NUMERAL.finditer(part):
-            number = _plain(found[0])
+            number = _strip_separators(found[0])
             if "." in number or "e" in number:
                 judged = decimals or found["percent"]
             else:
@@ -125,6 +125,6 @@ def _numbers(text: str, plain: bool) -> Iterator[tuple[str, str]]:
                 yield number, found[0].strip()
 
 
-def _plain(number: str) -> str:
+def _strip_separators(number: str) -> str:
     """Without separators and per cent."""
     return re.sub(r"[,\s\\%]", "", number)

@@ -1,4 +1,4 @@
-"""A language that is made from another one, in another script, by a table: `docs/zh-hant.toml`.
+"""Convert a language into another script, by a table: `docs/zh-hant.toml`.
 
 The table's own words come first, then OpenCC. Nothing is guessed: a word that OpenCC reads in
 several ways, one that it would say otherwise, a term of the glossary, and every 行 and 列 must have
@@ -30,15 +30,17 @@ be lines of text, and stay as they are where the English has lines."""
 
 HAN = "[\u3400-\u9fff]"
 AXES = "行列"
-TAKEN, HIDDEN = "\ue100", "\ue101"  # what the table has answered; code, values, addresses
+ANSWERED, HIDDEN = "\ue100", "\ue101"  # what the table has answered; code, values, addresses
 NUMBER = rf"(?:(?:(?!{HAN})[\w+−])+|\$[^$\n]*\$|\{{\w*\}}|{HIDDEN})"  # `{{}}` in a word
-KEPT = re.compile(rf"{CODE_SPAN.pattern}|{VALUE.pattern}|(?<=\])\([^()\s]*\)|https?://[^\s)>]+")
-TOLD = re.compile(r"\b(?:(rows?)|(?<!straight )lines?)\b", re.I)
+UNCONVERTED = re.compile(
+    rf"{CODE_SPAN.pattern}|{VALUE.pattern}|(?<=\])\([^()\s]*\)|https?://[^\s)>]+"
+)
+ROW_OR_LINE = re.compile(r"\b(?:(rows?)|(?<!straight )lines?)\b", re.I)
 LINE = re.compile(r"\(at line (\d+)")
 NEITHER = re.compile("[序陣]列")  # has the sign of an axis and is none
 COLUMN = "欄"  # of a printed table, whose lines are 行
 
-SEVERAL = frozenset(
+AMBIGUOUS = frozenset(
     "鉴僵熏曲淀漓铲链锄锫针钟钥钫钻镋镎镢镰鹇饥闲须郁酸适雇雕面采里证谥谷赝赞辟荐荡荫药迹胄背胜胡脏苏苔"
     "苹获虫跖腊腌范蒙蚝裥舍芸蔑蝎表袅耇艳藤蜡豆象膻致凄准凌几凶出厂历厘划别刮制千升卜占卤卷参发只台叶叹"
     "吁吃合吊同后向吣布帘席冢冬冲呆周哄哗岩岳庵克党具坐坛坝坯宁它家弥弦回团困复夫夸夹娘娴局咨咸咽啮尝尸"
@@ -50,9 +52,9 @@ SEVERAL = frozenset(
 
 
 @lru_cache
-def opencc(config: str) -> Callable[[str], str]:
+def load_opencc(config: str) -> Callable[[str], str]:
     """A conversion of OpenCC: s2tw as it is written in Taiwan, s2twp in the words used there."""
-    from opencc import OpenCC  # asked only where something is made anew
+    from opencc import OpenCC  # imported only when a text is converted
 
     convert: Callable[[str], str] = OpenCC(config).convert
     return convert
@@ -70,12 +72,12 @@ class Word:
             pattern = rf"(?<=[\w$}}{HIDDEN}]){pattern}"
         self.pattern = re.compile(rf"(?<!.){pattern}\Z" if whole else pattern, re.S)
         self.first = bare[:1]
-        self.begins = bare.partition("{}")[0]  # asked first: most words do not stand there
+        self.begins = bare.partition("{}")[0]  # tested first: most words do not match
         self.answer = answer.removeprefix("{}") if lead else answer
         self.line = line  # it may be one of text
         self.row = "行" in word and "列" in answer
 
-    def told(self, match: re.Match[str]) -> str:
+    def fill_answer(self, match: re.Match[str]) -> str:
         """The answer, with the numbers that stood in the word."""
         parts = iter(match.groups())
         return re.sub(r"\{\}", lambda _: next(parts), self.answer)
@@ -85,19 +87,19 @@ Found = tuple[Word, re.Match[str]]
 
 
 @dataclass
-class Script:
-    """The table of a language, and what is made by it.
+class ScriptConverter:
+    """The table of a language, and the conversion by it.
 
     Attributes:
         lang: its code.
-        origin: the code of the language that it is made from.
-        own: words of the site that are not made, by their place: "site.locale".
+        origin: the code of the language that it is converted from.
+        own: locale strings that are not converted, by their place: "site.locale".
         answers: what a word is called, by the table that says so.
         marks: signs that change one for one: quotation marks.
-        usual: the usual reading of a character that has several.
+        characters: the usual reading of a character that has several.
         text: all of the file.
-        known: what was made of a text.
-        pages: what was made of a page: `remade.page`.
+        cached_texts: the conversions of texts.
+        cached_pages: the conversions of pages: `conversion.convert_page`.
     """
 
     lang: str
@@ -105,18 +107,18 @@ class Script:
     own: Mapping[str, str]
     answers: Mapping[str, Mapping[str, str]]
     marks: Mapping[str, str]
-    usual: Mapping[str, str]
+    characters: Mapping[str, str]
     text: str
-    known: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=dict)
-    pages: dict[str, Any] = field(default_factory=dict)
+    cached_texts: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=dict)
+    cached_pages: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def key(self) -> str:
-        """What everything that it makes depends on, as one word."""
+        """The fingerprint of the table and of OpenCC."""
         return hashlib.sha256(f"{version('opencc')} {self.text}".encode()).hexdigest()
 
     @cached_property
-    def _words(self) -> dict[str, list[Word]]:
+    def _words_by_first_character(self) -> dict[str, list[Word]]:
         """The words of the table by their first characters, the longest first."""
         found: dict[str, list[Word]] = {}
         words = [
@@ -129,70 +131,72 @@ class Script:
         return found
 
     @cached_property
-    def _begun(self) -> re.Pattern[str]:
+    def _first_characters(self) -> re.Pattern[str]:
         """Any character that begins a word of the table."""
-        return re.compile(f"[{re.escape(''.join(self._words))}]")
+        return re.compile(f"[{re.escape(''.join(self._words_by_first_character))}]")
 
     @cached_property
-    def _unsaid(self) -> frozenset[str]:
-        return SEVERAL - self.usual.keys()
+    def _ambiguous_characters(self) -> frozenset[str]:
+        return AMBIGUOUS - self.characters.keys()
 
     def __call__(self, text: str, english: str = "row") -> str:
         """A text in this script; `english` says whether it speaks of rows or of lines."""
-        return self._made(text, english)[0]
+        return self._convert_cached(text, english)[0]
 
-    def open(self, text: str, english: str = "row") -> list[str]:
+    def find_unconverted(self, text: str, english: str = "row") -> list[str]:
         """The words of a text that have no answer."""
-        return self._made(text, english)[1]
+        return self._convert_cached(text, english)[1]
 
-    def renamed(self) -> list[tuple[str, str]]:
+    def find_renamed(self) -> list[tuple[str, str]]:
         """The words of the table that are others, and not only the same in other characters."""
         return [
             (word, answer)
             for table in ("terms", "words")
             for word, answer in self.answers[table].items()
-            if "{}" not in word and opencc("s2tw")(word) != answer
+            if "{}" not in word and load_opencc("s2tw")(word) != answer
         ]
 
-    def line(self, line: str, english: str) -> tuple[str, list[str]]:
+    def convert_line(self, line: str, english: str) -> tuple[str, list[str]]:
         """A line of Markdown: code, values and addresses stay as they are."""
-        kept = [part[0] for part in KEPT.finditer(line)]
-        made, found = self._made(KEPT.sub(HIDDEN, line), english)
-        parts = iter(kept)
-        return re.sub(HIDDEN, lambda _: next(parts), made), found
+        unconverted = [part[0] for part in UNCONVERTED.finditer(line)]
+        converted, found = self._convert_cached(UNCONVERTED.sub(HIDDEN, line), english)
+        parts = iter(unconverted)
+        return re.sub(HIDDEN, lambda _: next(parts), converted), found
 
-    def _made(self, text: str, english: str) -> tuple[str, list[str]]:
-        told = "".join("r" if row[1] else "l" for row in TOLD.finditer(english))
-        if (text, told) not in self.known:
+    def _convert_cached(self, text: str, english: str) -> tuple[str, list[str]]:
+        english_kinds = "".join("r" if row[1] else "l" for row in ROW_OR_LINE.finditer(english))
+        if (text, english_kinds) not in self.cached_texts:
             changes = re.search(HAN, text) or any(mark in text for mark in self.marks)
-            self.known[text, told] = self._convert(text, told) if changes else (text, [])
-        return self.known[text, told]
+            self.cached_texts[text, english_kinds] = (
+                self._convert(text, english_kinds) if changes else (text, [])
+            )
+        return self.cached_texts[text, english_kinds]
 
-    def _convert(self, text: str, told: str) -> tuple[str, list[str]]:
-        answered = self._answered(text)
-        answers, found = self._answers(text, answered, told)
+    def _convert(self, text: str, english_kinds: str) -> tuple[str, list[str]]:
+        answered = self._find_words(text)
+        answers, found = self._choose_answers(text, answered, english_kinds)
         rest, place = "", 0
         for _, match in answered:
-            rest += text[place : match.start()] + TAKEN
+            rest += text[place : match.start()] + ANSWERED
             place = match.end()
         rest += text[place:]
-        plain = opencc("s2tw")(rest)
-        found += [f"{one} in docs/{self.lang}.toml" for one in self._open(rest, plain)]
+        plain = load_opencc("s2tw")(rest)
+        found += [f"{one} in docs/{self.lang}.toml" for one in self._find_unanswered(rest, plain)]
         parts = iter(answers)
-        read = "".join(self.usual.get(*pair) for pair in zip(rest, plain, strict=True))
-        made = re.sub(TAKEN, lambda _: next(parts), read)
-        return made.translate({ord(mark): sign for mark, sign in self.marks.items()}), found
+        read = "".join(self.characters.get(*pair) for pair in zip(rest, plain, strict=True))
+        converted = re.sub(ANSWERED, lambda _: next(parts), read)
+        return converted.translate({ord(mark): sign for mark, sign in self.marks.items()}), found
 
-    def _answered(self, text: str) -> list[Found]:
+    def _find_words(self, text: str) -> list[Found]:
         """The words of the table in a text, from left to right, the longest first."""
         found: list[Found] = []
         place = 0
-        while begun := self._begun.search(text, place):
+        while begun := self._first_characters.search(text, place):
             place = begun.start()
-            for word in self._words[text[place]]:
+            for word in self._words_by_first_character[text[place]]:
                 begins = text.startswith(word.begins, place)
                 match = begins and word.pattern.match(text, place)
-                if match and not (text[place] == " " and self._begins(text, match.end() - 1)):
+                if match and not (text[place] == " " and self._begins_word(text, match.end() - 1)):
                     found.append((word, match))
                     place = match.end()
                     break
@@ -200,69 +204,85 @@ class Script:
                 place += 1
         return found
 
-    def _begins(self, text: str, place: int) -> bool:
+    def _begins_word(self, text: str, place: int) -> bool:
         """Whether a word of several characters begins there: its first one is no axis."""
-        words = self._words.get(text[place], ())
+        words = self._words_by_first_character.get(text[place], ())
         return any(word.size > 1 and word.pattern.match(text, place) for word in words)
 
-    def _answers(self, text: str, answered: list[Found], told: str) -> tuple[list[str], list[str]]:
+    def _choose_answers(
+        self, text: str, answered: list[Found], english_kinds: str
+    ) -> tuple[list[str], list[str]]:
         """What the words of the table are called here, and those of which the English is silent."""
         rows = [number for number, (word, _) in enumerate(answered) if word.row]
-        kinds = dict(zip(rows, told * len(rows) if len(set(told)) == 1 else told, strict=False))
-        clear = len(set(told)) == 1 or len(told) == len(rows)
+        kinds = dict(
+            zip(
+                rows,
+                english_kinds * len(rows) if len(set(english_kinds)) == 1 else english_kinds,
+                strict=False,
+            )
+        )
+        clear = len(set(english_kinds)) == 1 or len(english_kinds) == len(rows)
         answers, found = [], []
         for number, (word, match) in enumerate(answered):
             if word.line and not clear:
-                english = f"{told.count('r')} rows and {told.count('l')} lines of {len(rows)}"
-                said = f"“{match[0]}” in “{_around(text, match.start())}”: a row or a line of text?"
+                counts = english_kinds.count("r"), english_kinds.count("l")
+                english = f"{counts[0]} rows and {counts[1]} lines of {len(rows)}"
+                question = (
+                    f"“{match[0]}” in “{_excerpt(text, match.start())}”: a row or a line of text?"
+                )
                 where = f"docs/{self.lang}.toml, [axes] (a row) or [words] (a line)"
-                found.append(f"{said} The English has {english}; say so in {where}")
+                found.append(f"{question} The English has {english}; say so in {where}")
             if word.line and clear and kinds.get(number) == "l":
-                answers.append(opencc("s2tw")(match[0]))
+                answers.append(load_opencc("s2tw")(match[0]))
             else:
-                answers.append(word.told(match))
+                answers.append(word.fill_answer(match))
         return answers, found
 
-    def _open(self, rest: str, plain: str) -> Iterator[str]:
+    def _find_unanswered(self, rest: str, plain: str) -> Iterator[str]:
         """What has no answer in what the table leaves to OpenCC."""
-        for place in [n for n, char in enumerate(rest) if char in AXES or char in self._unsaid]:
-            said = f"“{rest[place]}” in “{_around(rest, place)}”"
+        for place in [
+            n for n, char in enumerate(rest) if char in AXES or char in self._ambiguous_characters
+        ]:
+            place_in_text = f"“{rest[place]}” in “{_excerpt(rest, place)}”"
             if rest[place] in AXES:
-                yield f"{said}: a row, a column or neither? Say so under [axes], [rows] or [words]"
+                where = "under [axes], [rows] or [words]"
+                yield f"{place_in_text}: a row, a column or neither? Say so {where}"
             else:
                 where = "under [words], or under [characters] if it is never anything else"
-                yield f"{said}: {plain[place]} or another? Say which {where},"
-        local = opencc("s2twp")(rest)
+                yield f"{place_in_text}: {plain[place]} or another? Say which {where},"
+        local = load_opencc("s2twp")(rest)
         if local == plain:
             return
         changes = difflib.SequenceMatcher(None, plain, local, autojunk=False).get_opcodes()
         for kind, start, end, other, last in changes:
             if kind != "equal":
-                said = f"“{rest[start:end]}” in “{_around(rest, start)}”"
+                place_in_text = f"“{rest[start:end]}” in “{_excerpt(rest, start)}”"
                 word = local[max(0, other - 1) : last + 1]
-                yield f"{said}: in Taiwan “{word}”, says OpenCC; say which under [words]"
+                yield f"{place_in_text}: in Taiwan “{word}”, says OpenCC; say which under [words]"
 
 
-def _around(text: str, place: int) -> str:
-    return text[max(0, place - 4) : place + 5].replace(TAKEN, "…").replace(HIDDEN, "…")
+def _excerpt(text: str, place: int) -> str:
+    return text[max(0, place - 4) : place + 5].replace(ANSWERED, "…").replace(HIDDEN, "…")
 
 
 # --- the table
 
 
-def table(root: Path, lang: str) -> Path:
-    """Where the table of a language that is made from another one stands."""
+def find_script_table(root: Path, lang: str) -> Path:
+    """The path of the table of a converted language."""
     return root / "docs" / f"{lang}.toml"
 
 
-def read_script(root: Path, lang: str) -> Script:
+def read_converter(root: Path, lang: str) -> ScriptConverter:
     """The table of a language, or a `Failure` that says what is wrong with it."""
-    path = table(root, lang)
-    return _script(path.relative_to(root).as_posix(), lang, path.read_text(encoding="utf-8"))
+    path = find_script_table(root, lang)
+    return _parse_converter(
+        path.relative_to(root).as_posix(), lang, path.read_text(encoding="utf-8")
+    )
 
 
 @lru_cache(maxsize=8)
-def _script(path: str, lang: str, text: str) -> Script:
+def _parse_converter(path: str, lang: str, text: str) -> ScriptConverter:
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:  # two answers for one word in one table, too
@@ -276,34 +296,36 @@ def _script(path: str, lang: str, text: str) -> Script:
     for name in ANSWERS:
         for word, answer in found[name].items():
             if word in answers:
-                line = _line(text, word, last=True)
+                line = _find_line(text, word, last=True)
                 raise Failure(path, line, f"“{word}” has an answer already: {answers[word]}")
             if not answer or word.count("{}") != answer.count("{}"):
-                raise Failure(path, _line(text, word), f"“{word}” has no answer, got {answer!r}")
-            if name in ("axes", "rows") and _axes(word, "行列") != _axes(answer, "列行"):
+                raise Failure(
+                    path, _find_line(text, word), f"“{word}” has no answer, got {answer!r}"
+                )
+            if name in ("axes", "rows") and _find_axes(word, "行列") != _find_axes(answer, "列行"):
                 row, column = AXES[0], AXES[1]
                 signs = f"{row} into {column} and {column} into {row} or {COLUMN}"
                 message = f"“{word}” must turn {signs}, got {answer!r}"
-                raise Failure(path, _line(text, word), message)
+                raise Failure(path, _find_line(text, word), message)
             answers[word] = answer
-    return Script(
+    return ScriptConverter(
         lang=lang,
         origin=found["from"],
         own=found["own"],
         answers={name: found[name] for name in ANSWERS},
         marks=found["marks"],
-        usual=found["characters"],
+        characters=found["characters"],
         text=text,
     )
 
 
-def _axes(text: str, signs: str) -> list[int]:
+def _find_axes(text: str, signs: str) -> list[int]:
     """What a text says of rows (0) and columns (1), by the signs for them."""
     found = re.findall(f"[{signs}{COLUMN}]", NEITHER.sub("", text))
     return [1 if sign == COLUMN else signs.index(sign) for sign in found]
 
 
-def _line(text: str, word: str, last: bool = False) -> int:
+def _find_line(text: str, word: str, last: bool = False) -> int:
     """The line of the table that answers a word."""
     lines = [n for n, line in enumerate(text.splitlines(), 1) if line.startswith(f'"{word}"')]
     return (lines[-1 if last else 0]) if lines else 1

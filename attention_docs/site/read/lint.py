@@ -1,4 +1,4 @@
-"""What a listing may not hold: results that were typed.
+"""Lint listings: find results that are hard-coded.
 
 Chance without a seed cannot be seen in code; the worker watches the generators themselves.
 """
@@ -11,45 +11,45 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import sections
+from attention_docs.site.read.listing import parse_sections
 
-SHOWING = {"print", "text", "number", "str", "repr", "format", "bool", "list", "tuple"}
+FORMATTING_FUNCTIONS = {"print", "text", "number", "str", "repr", "format", "bool", "list", "tuple"}
 """Functions that show what they are given."""
 RESULT = re.compile(r"\d|\bTrue\b|\bFalse\b")
-TYPED = re.compile(r"#\s*typed:\s*\S")
-JUDGED = ast.Call | ast.FormattedValue
+HARDCODED_REASON = re.compile(r"#\s*typed:\s*\S")
+CHECKED_NODES = ast.Call | ast.FormattedValue
 
 
-def faults(listing: Path) -> list[Failure]:
-    """Everything that a listing may not hold, at its lines."""
+def find_listing_faults(listing: Path) -> list[Failure]:
+    """Find everything that a listing must not contain, with its lines."""
     text = listing.read_text(encoding="utf-8")
     try:
-        sections(listing, text)
+        parse_sections(listing, text)
         tree = ast.parse(text)
-    except (Failure, SyntaxError):  # told where the listing is included
+    except (Failure, SyntaxError):  # reported where the listing is included
         return []
     lines = text.split("\n")
     return [
         Failure(f"docs/listings/{listing.name}", node.lineno, message)
         for node in ast.walk(tree)
-        if isinstance(node, JUDGED) and not TYPED.search(lines[node.lineno - 1])
-        for message in _typed(node)
+        if isinstance(node, CHECKED_NODES) and not HARDCODED_REASON.search(lines[node.lineno - 1])
+        for message in _find_hardcoded_results(node)
     ]
 
 
-def constant(expression: str) -> bool:
+def is_constant(expression: str) -> bool:
     """Whether an expression is its own result.
 
     Examples:
-        >>> constant("2.8921"), constant("text([1.0, 2])"), constant("weights[0, 0]")
+        >>> is_constant("2.8921"), is_constant("text([1.0, 2])"), is_constant("weights[0, 0]")
         (True, True, False)
-        >>> constant("0 * weights[0] + 0.99"), constant("x - x + 0.99"), constant("x - y + 0.99")
-        (True, True, False)
+        >>> [is_constant(f"{x} + 0.99") for x in ("0 * weights[0]", "x - x", "x - y")]
+        [True, True, False]
     """
     return _computes_nothing(ast.parse(expression, mode="eval").body)
 
 
-def _typed(node: ast.AST) -> Iterator[str]:
+def _find_hardcoded_results(node: ast.AST) -> Iterator[str]:
     """A print of nothing but literals, or a literal within an f-string."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
         shown = node.args
@@ -68,7 +68,7 @@ def _computes_nothing(node: ast.AST) -> bool:
     """Whether it is the same whatever its names stand for: it shows literals, or names cancel."""
     match node:
         case ast.Name():
-            return node.id in SHOWING
+            return node.id in FORMATTING_FUNCTIONS
         case ast.BinOp(left, ast.Pow(), right) if _is_zero(right):
             return True
         case ast.BinOp(left, ast.Div() | ast.FloorDiv(), right) if _equal(left, right):

@@ -27,8 +27,12 @@ addEventListener("message", ({ data: { type, data } }) => {
 function pattern(term) {
   const escaped = term.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/_k|ₖ/g, "(?:_k|ₖ)");
   const loose = escaped.replace(
-    new RegExp(`(?<=${HAN})(?!${HAN}|\\s)|(?<!${HAN}|\\s|^)(?=${HAN})`, "gu"), "\\s*");
-  const either = [...loose].map((one) => scripts.has(one) ? `[${scripts.get(one)}]` : one).join("");
+    new RegExp(`(?<=${HAN})(?!${HAN}|\\s)|(?<!${HAN}|\\s|^)(?=${HAN})`, "gu"),
+    "\\s*",
+  );
+  const either = [...loose]
+    .map((one) => (scripts.has(one) ? `[${scripts.get(one)}]` : one))
+    .join("");
   const start = /^[\p{L}\d]/u.test(term) && !new RegExp(`^${HAN}`, "u").test(term);
   return new RegExp((start ? "(?<![\\p{L}\\d])(?<!\\d\\.)" : "") + either, "giu");
 }
@@ -50,7 +54,10 @@ function countTerm(term) {
     if (counts.size > 500) counts.clear();
     const one = pattern(term);
     const times = (text) => (text.match(one) ?? []).length;
-    counts.set(term, docs.map(({ title, text }) => [times(text), times(title)]));
+    counts.set(
+      term,
+      docs.map(({ title, text }) => [times(text), times(title)]),
+    );
   }
   return counts.get(term);
 }
@@ -60,19 +67,22 @@ const occurs = (term) => countTerm(term).some(([inText, inTitle]) => inText + in
 /* The terms of a query. One that occurs nowhere gives way to its parts: Chinese in pairs of
    characters, a Latin word without its ending. */
 function terms(query) {
-  const found = query.split(/\s+/).filter(Boolean).flatMap((term) => {
-    if (occurs(term)) return [term];
-    const parts = term.match(new RegExp(`${HAN}+|[^\\p{Script=Han}]+`, "gu"));
-    return parts.flatMap((part) => {
-      if (occurs(part)) return [part];
-      const letters = [...part];
-      if (new RegExp(HAN, "u").test(part)) return letters.slice(1).map((b, i) => letters[i] + b);
-      for (let end = letters.length - 1; end >= 4; end--) {
-        if (occurs(part.slice(0, end))) return [part.slice(0, end)];
-      }
-      return [part];
+  const found = query
+    .split(/\s+/)
+    .filter(Boolean)
+    .flatMap((term) => {
+      if (occurs(term)) return [term];
+      const parts = term.match(new RegExp(`${HAN}+|[^\\p{Script=Han}]+`, "gu"));
+      return parts.flatMap((part) => {
+        if (occurs(part)) return [part];
+        const letters = [...part];
+        if (new RegExp(HAN, "u").test(part)) return letters.slice(1).map((b, i) => letters[i] + b);
+        for (let end = letters.length - 1; end >= 4; end--) {
+          if (occurs(part.slice(0, end))) return [part.slice(0, end)];
+        }
+        return [part];
+      });
     });
-  });
   return [...new Set(found.map((term) => term.toLowerCase()))];
 }
 
@@ -83,8 +93,9 @@ function expandQuery(query) {
   const ways = [asked];
   let home = "";
   for (const [page, all] of names) {
-    const name = all.find((one) => isSameName(asked, one))
-      ?? all.find((one) => one.length > 2 && asked.search(alone(one)) >= 0);
+    const name =
+      all.find((one) => isSameName(asked, one)) ??
+      all.find((one) => one.length > 2 && asked.search(alone(one)) >= 0);
     if (!name) continue;
     if (isSameName(asked, name)) home ||= page;
     for (const other of all) {
@@ -118,7 +129,13 @@ function rank(query) {
   const found = wanted.map(countTerm);
   for (const [place, doc] of docs.entries()) {
     const page = doc.location.split("#")[0];
-    const result = rate(doc, wanted, found.map((times) => times[place]), patterns, phrase);
+    const result = rate(
+      doc,
+      wanted,
+      found.map((times) => times[place]),
+      patterns,
+      phrase,
+    );
     if (!groups.has(page)) groups.set(page, { first: doc, results: [], score: 0 });
     if (result) groups.get(page).results.push(result);
   }
@@ -156,27 +173,39 @@ function rate(doc, wanted, times, patterns, phrase) {
   }
   score *= doc.boost ?? 1;
   const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "giu");
-  return { ...doc, score, terms: hit, title: markMatches(doc.title, any), text: excerpt(doc.text, any) };
+  return {
+    ...doc,
+    score,
+    terms: hit,
+    title: markMatches(doc.title, any),
+    text: excerpt(doc.text, any),
+  };
 }
 
 /* The first two paragraphs with a match, cut around it. */
 function excerpt(text, any) {
-  const found = text.split("\n").filter((line) => line.search(any) >= 0).slice(0, 2);
-  return found.map((line) => {
-    const start = Math.max(0, line.search(any) - SHOWN / 3);
-    const cut = line.slice(start, start + SHOWN);
-    const before = start > 0 ? "…" : "";
-    const after = start + SHOWN < line.length ? "…" : "";
-    return `<p>${before}${markMatches(cut, any)}${after}</p>`;
-  }).join("");
+  const found = text
+    .split("\n")
+    .filter((line) => line.search(any) >= 0)
+    .slice(0, 2);
+  return found
+    .map((line) => {
+      const start = Math.max(0, line.search(any) - SHOWN / 3);
+      const cut = line.slice(start, start + SHOWN);
+      const before = start > 0 ? "…" : "";
+      const after = start + SHOWN < line.length ? "…" : "";
+      return `<p>${before}${markMatches(cut, any)}${after}</p>`;
+    })
+    .join("");
 }
 
 function markMatches(text, any) {
-  const escape = (part) => part.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  let out = "", end = 0;
+  const escapeHtml = (part) => part.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  let out = "",
+    end = 0;
   for (const match of text.matchAll(any)) {
-    out += `${escape(text.slice(end, match.index))}<mark>${escape(match[0])}</mark>`;
+    out += `${escapeHtml(text.slice(end, match.index))}<mark>${escapeHtml(match[0])}</mark>`;
     end = match.index + match[0].length;
   }
-  return out + escape(text.slice(end));
+  return out + escapeHtml(text.slice(end));
 }

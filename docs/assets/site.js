@@ -9,7 +9,9 @@
 
   // The search index weighs more than a chapter: it loads once a reader turns to the search.
   let turn;
-  const turned = new Promise((resolve) => { turn = resolve; });
+  const turned = new Promise((resolve) => {
+    turn = resolve;
+  });
   query?.addEventListener("focus", turn);
   if (/[?&][hq]=/.test(location.search)) turn();
   const { open, send } = XMLHttpRequest.prototype;
@@ -31,22 +33,30 @@
   query?.closest("form").setAttribute("data-keys", mac ? "⌘K" : "Ctrl K");
 
   // Single letters are no shortcuts (WCAG 2.1.4); Ctrl+K opens the search.
-  addEventListener("keydown", (event) => {
-    const modified = event.ctrlKey || event.metaKey;
-    if (modified && event.key === "k" && query) {
-      event.preventDefault();
-      if (!open_("search")) toggle("search").click();
-      query.focus();
-    } else if (!modified && "pn,.fs/".includes(event.key) && !open_("search")) {
-      if (!event.target.closest?.("input, textarea, select, [contenteditable]")) {
-        event.stopImmediatePropagation();
+  addEventListener(
+    "keydown",
+    (event) => {
+      const modified = event.ctrlKey || event.metaKey;
+      if (modified && event.key === "k" && query) {
+        event.preventDefault();
+        if (!open_("search")) toggle("search").click();
+        query.focus();
+      } else if (!modified && "pn,.fs/".includes(event.key) && !open_("search")) {
+        if (!event.target.closest?.("input, textarea, select, [contenteditable]")) {
+          event.stopImmediatePropagation();
+        }
       }
-    }
-  }, true);
+    },
+    true,
+  );
 
   // Labels that open the drawer and the search become buttons, so that the keyboard reaches them.
-  function toggle(name) { return document.getElementById(`__${name}`); }
-  function open_(name) { return toggle(name)?.checked; }
+  function toggle(name) {
+    return document.getElementById(`__${name}`);
+  }
+  function open_(name) {
+    return toggle(name)?.checked;
+  }
   for (const name of ["drawer", "search"]) {
     const label = document.querySelector(`label.md-header__button[for=__${name}]`);
     if (!label) continue;
@@ -89,7 +99,8 @@
   const { live } = words;
   async function python(job) {
     try {
-      if (location.protocol === "file:") alert(live.disk); // from there no module comes
+      if (location.protocol === "file:")
+        alert(live.disk); // from there no module comes
       else await job(await import(new URL("live/page.js", own)));
     } catch (error) {
       alert(live.broken.replace("{}", error.message)); // nothing of the page has changed
@@ -106,7 +117,9 @@
   if (live) {
     for (const block of all(".block[data-block]:not([data-torch])")) {
       const { block: id } = block.dataset;
-      const edit = offer("md-code__button live-edit", live.edit, () => python((page) => page.edit(id)));
+      const edit = offer("md-code__button live-edit", live.edit, () =>
+        python((page) => page.edit(id)),
+      );
       edit.setAttribute("aria-label", live.editBlock.replace("{}", id));
       block.querySelector(".md-code__nav")?.prepend(edit);
     }
@@ -134,7 +147,9 @@
     let stored = false; // edits of this page, earlier in this tab
     try {
       stored = Boolean(sessionStorage.getItem(`live ${location.pathname}`));
-    } catch { /* a browser that stores nothing */ }
+    } catch {
+      /* a browser that stores nothing */
+    }
     if (stored || isLink()) python((page) => page.begin());
   }
 
@@ -170,7 +185,9 @@
     for (let one = target?.closest("details"); one; one = one.parentElement.closest("details")) {
       if (!one.open) folds.push(one);
     }
-    folds.forEach((one) => { one.open = true; });
+    folds.forEach((one) => {
+      one.open = true;
+    });
     if (folds.length) target.scrollIntoView();
   }
   addEventListener("hashchange", unfold);
@@ -180,8 +197,11 @@
   for (const input of all(".filter input")) {
     const field = input.closest(".filter");
     const rows = [...field.nextElementSibling.querySelectorAll("tbody tr")];
-    const texts = rows.map((row) => [row.textContent,
-      ...[...row.querySelectorAll("a")].map((a) => a.getAttribute("href"))].join(" ").toLowerCase());
+    const texts = rows.map((row) =>
+      [row.textContent, ...[...row.querySelectorAll("a")].map((a) => a.getAttribute("href"))]
+        .join(" ")
+        .toLowerCase(),
+    );
     input.addEventListener("input", () => {
       const wanted = input.value.toLowerCase().split(/\s+/);
       let left = 0;
@@ -200,8 +220,9 @@
     const copied = document.createElement("div");
     for (let i = 0; i < selection.rangeCount; i += 1) {
       const range = selection.getRangeAt(i).cloneRange();
-      const [first, last] = [range.startContainer, range.endContainer].map(
-        (node) => (node.closest ? node : node.parentElement)?.closest("[data-tex]"));
+      const [first, last] = [range.startContainer, range.endContainer].map((node) =>
+        (node.closest ? node : node.parentElement)?.closest("[data-tex]"),
+      );
       if (first) range.setStartBefore(first); // half a formula is the whole
       if (last) range.setEndAfter(last);
       copied.append(range.cloneContents());
@@ -238,7 +259,9 @@
     if (!waiting.size && boxes.length) idle(work);
     boxes.forEach((box) => waiting.add(box));
   }
-  function idle(job) { (window.requestIdleCallback ?? setTimeout)(job); }
+  function idle(job) {
+    (window.requestIdleCallback ?? setTimeout)(job);
+  }
   function work(deadline) {
     for (const box of waiting) {
       mark(box);
@@ -250,7 +273,8 @@
   function mark(box) {
     // What is far has no size of its own yet: it is asked again when it comes near.
     if (box.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) === false) return;
-    const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+    const scrolls =
+      box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
     const wanted = { tabindex: "0", role: "group", "aria-label": names.get(box) };
     for (const [key, value] of Object.entries(wanted)) {
       if (scrolls) box.setAttribute(key, value);

@@ -4,16 +4,22 @@
   const inputs = (box) => [...box.querySelectorAll(".stepper-bar input")];
   const frames = (box) => [...box.querySelectorAll(".frame")];
   const chosen = (box) =>
-    inputs(box).filter((one) => one.type === "range" || one.checked).map((one) => one.value).join(" ");
+    inputs(box)
+      .filter((one) => one.type === "range" || one.checked)
+      .map((one) => one.value)
+      .join(" ");
   const place = (box) => frames(box).findIndex((one) => one.dataset.at === chosen(box));
 
   const show = (box) => {
-    const all = frames(box), n = place(box), label = all[n].querySelector("strong");
+    const all = frames(box),
+      n = place(box),
+      label = all[n].querySelector("strong");
     const says = all[n].dataset.says ?? label.textContent;
     all.forEach((one, i) => one.classList.toggle("shown", i === n));
     for (const button of box.querySelectorAll("[data-by]"))
       button.setAttribute("aria-disabled", !all[n + Number(button.dataset.by)]);
-    for (const one of inputs(box)) if (one.type === "range") one.setAttribute("aria-valuetext", says);
+    for (const one of inputs(box))
+      if (one.type === "range") one.setAttribute("aria-valuetext", says);
     // Between the arrows stands the choice of the last control; beside a slider, where it stands.
     const choice = [...box.querySelectorAll("input:checked + span")].at(-1)?.cloneNode(true);
     choice?.querySelector(".inks")?.remove();

@@ -33,7 +33,9 @@ export class Bar {
     this.element.append(this.status, this.detail, this.progress, buttons);
   }
 
-  showStatus(text) { this.status.textContent = text; }
+  showStatus(text) {
+    this.status.textContent = text;
+  }
 
   /* How much has come: a share, NaN where that is not known, or null where nothing loads. */
   showProgress(share, text = "") {

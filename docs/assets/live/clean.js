@@ -31,7 +31,9 @@ export function cleanHtml(html) {
 function copyChildren(node) {
   return [...node.childNodes].flatMap((child) => {
     if (child.nodeType === Node.TEXT_NODE) return [document.createTextNode(child.data)];
-    return child.nodeType === Node.ELEMENT_NODE && ELEMENTS.has(child.localName) ? [copyElement(child)] : [];
+    return child.nodeType === Node.ELEMENT_NODE && ELEMENTS.has(child.localName)
+      ? [copyElement(child)]
+      : [];
   });
 }
 

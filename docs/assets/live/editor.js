@@ -21,14 +21,21 @@ export function makeEditor(value, label, { change, run, leave }) {
   silent = false;
   editor.textarea.setAttribute("aria-label", label);
   editor.textarea.maxLength = MOST_CODE;
-  editor.keyCommandMap.Escape = () => { leave(); return true; };
-  element.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      event.stopPropagation();
-      run();
-    }
-  }, true);
+  editor.keyCommandMap.Escape = () => {
+    leave();
+    return true;
+  };
+  element.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        event.stopPropagation();
+        run();
+      }
+    },
+    true,
+  );
   return {
     element,
     focus: () => editor.textarea.focus(),

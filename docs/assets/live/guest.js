@@ -1,7 +1,8 @@
 /* Where a reader's code runs: a worker in a frame that the browser gives no origin, so that it has no
    cookies, no storage, no caches and no service worker of this site, and a policy without network.
    Python's files are loaded here, by the page, and handed in. Ended with its frame. */
-export const POLICY = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:";
+export const POLICY =
+  "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:";
 const FRAME = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <script>
   onmessage = ({ data: { script, port } }) => {
@@ -72,8 +73,13 @@ export class Guest {
   async open() {
     const answer = await this.fetchFile(`${this.folder}files.json`, "no-cache");
     this.files = await answer.json();
-    this.count = { done: 0, all: Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0) };
-    const own = OWN.map(async (name) => (await this.fetchFile(new URL(name, import.meta.url).href)).text());
+    this.count = {
+      done: 0,
+      all: Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0),
+    };
+    const own = OWN.map(async (name) =>
+      (await this.fetchFile(new URL(name, import.meta.url).href)).text(),
+    );
     const script = PYODIDE.map(async (name) => new TextDecoder().decode(await this.loadFile(name)));
     const others = Object.keys(this.files).filter((name) => !PYODIDE.includes(name));
     const rest = others.map(async (name) => {
@@ -92,13 +98,21 @@ export class Guest {
     this.frame.setAttribute("sandbox", "allow-scripts");
     this.frame.hidden = true;
     this.frame.srcdoc = FRAME;
-    this.frame.addEventListener("load", () => {
-      const port = this.openChannel();
-      this.frame.contentWindow.postMessage({ script: this.script, port }, "*", [port]);
-    }, { once: true });
-    addEventListener("message", ({ source, data }) => {
-      if (source === this.frame?.contentWindow) this.useOwnWorker(data.failed);
-    }, { signal: this.ending.signal });
+    this.frame.addEventListener(
+      "load",
+      () => {
+        const port = this.openChannel();
+        this.frame.contentWindow.postMessage({ script: this.script, port }, "*", [port]);
+      },
+      { once: true },
+    );
+    addEventListener(
+      "message",
+      ({ source, data }) => {
+        if (source === this.frame?.contentWindow) this.useOwnWorker(data.failed);
+      },
+      { signal: this.ending.signal },
+    );
     document.body.append(this.frame);
   }
 
@@ -152,7 +166,9 @@ export class Guest {
   async checkListed(name, bytes) {
     if (bytes.byteLength !== this.files[name].bytes) return false;
     const { subtle } = globalThis.crypto; // not over plain http, where anything may have been changed
-    return !subtle || hexadecimal(await subtle.digest("SHA-256", bytes)) === this.files[name].sha256;
+    return (
+      !subtle || hexadecimal(await subtle.digest("SHA-256", bytes)) === this.files[name].sha256
+    );
   }
 
   /* Counted on their way. */
@@ -160,7 +176,7 @@ export class Guest {
     const answer = await this.fetchFile(this.folder + name, cache);
     const all = new Uint8Array(this.files[name].bytes);
     let size = 0;
-    for (const reader = answer.body.getReader(); ;) {
+    for (const reader = answer.body.getReader(); ; ) {
       const { done, value } = await reader.read();
       if (done) break;
       if (size + value.length > all.length) return new ArrayBuffer(0);

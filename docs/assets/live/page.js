@@ -37,7 +37,9 @@ const bar = new Bar(words, {
 /* --- what the page is created of */
 
 async function open() {
-  document.head.append(element("link", { rel: "stylesheet", href: new URL("live.css", import.meta.url).href }));
+  document.head.append(
+    element("link", { rel: "stylesheet", href: new URL("live.css", import.meta.url).href }),
+  );
   const answer = await fetch(at(words.page));
   if (!answer.ok) throw new Error(`${answer.status} ${words.page}`);
   source = await answer.text();
@@ -72,7 +74,9 @@ class Cell {
     this.was = { text: this.pre?.innerHTML ?? "", checks: this.checkMark?.innerHTML ?? "" };
   }
 
-  get edited() { return this.code !== this.base; }
+  get edited() {
+    return this.code !== this.base;
+  }
 
   /* Above what a reader sees of the block: code, the fold that holds it, or its output alone. */
   get place() {
@@ -91,7 +95,9 @@ class Cell {
 
   get changedValues() {
     const seen = this.values.filter(([number]) => places.has(number));
-    return seen.filter(([number, , , published]) => (this.seen.get(number) ?? published) !== published).length;
+    return seen.filter(
+      ([number, , , published]) => (this.seen.get(number) ?? published) !== published,
+    ).length;
   }
 
   take(result) {
@@ -162,7 +168,9 @@ class Cell {
     this.checkMark.innerHTML = this.was.checks;
     if (!failing) return;
     this.checkMark.querySelector("summary").textContent = words.unchecked;
-    const items = failing.map(([statement, holds]) => element("li", {}, `${holds ? "✓" : "✗"} ${statement}`));
+    const items = failing.map(([statement, holds]) =>
+      element("li", {}, `${holds ? "✓" : "✗"} ${statement}`),
+    );
     this.checkMark.querySelector("ul").replaceChildren(...items);
   }
 
@@ -177,7 +185,9 @@ class Cell {
     this.painted = undefined;
   }
 
-  get shownFrame() { return this.drawing?.querySelector(".stepper .frame.shown"); }
+  get shownFrame() {
+    return this.drawing?.querySelector(".stepper .frame.shown");
+  }
 
   makeFrame() {
     this.frame = element("div", { class: "output", id: `out-${this.id}` });
@@ -232,11 +242,15 @@ class Cell {
     if (!error) return;
     const message = error.message.includes("MemoryError") ? words.memory : error.message;
     const where = error.line ? fillTemplate(words.line, { line: error.line }) : "";
-    this.failed = element("div", { class: "live-error", role: "alert" },
+    this.failed = element(
+      "div",
+      { class: "live-error", role: "alert" },
       element("p", {}, words.error, " ", where),
-      element("pre", {}, element("code", {}, [error.code, message].filter(Boolean).join("\n"))));
+      element("pre", {}, element("code", {}, [error.code, message].filter(Boolean).join("\n"))),
+    );
     const before = this.box ?? this.place;
-    if (before && this.block?.parentElement.closest("details.code") && !this.box) before.after(this.failed);
+    if (before && this.block?.parentElement.closest("details.code") && !this.box)
+      before.after(this.failed);
     else before?.after(this.failed);
   }
 
@@ -247,18 +261,37 @@ class Cell {
     const { makeEditor } = await import("./editor.js");
     if (this.editor) return undefined;
     this.editor = makeEditor(this.code, fillTemplate(words.editor, this.id), {
-      change: (code) => { this.code = code; this.knobsFollow(); noteEdits(); },
+      change: (code) => {
+        this.code = code;
+        this.knobsFollow();
+        noteEdits();
+      },
       run,
       leave: () => this.box.querySelector("button").focus(),
     });
     const button = (name, press) =>
       element("button", { type: "button", class: "md-button", onclick: press }, words[name]);
-    const note = element("p", { class: "live-note live-foreign", hidden: !this.foreign }, words.foreign);
-    this.box = element("div", { class: "live-editor" }, note, this.editor.element,
-      element("p", { class: "live-buttons" },
+    const note = element(
+      "p",
+      { class: "live-note live-foreign", hidden: !this.foreign },
+      words.foreign,
+    );
+    this.box = element(
+      "div",
+      { class: "live-editor" },
+      note,
+      this.editor.element,
+      element(
+        "p",
+        { class: "live-buttons" },
         button("run", run),
-        button("undo", () => { this.set(this.base); ask(); }),
-        ...(this.block ? [button("close", () => this.close())] : [])));
+        button("undo", () => {
+          this.set(this.base);
+          ask();
+        }),
+        ...(this.block ? [button("close", () => this.close())] : []),
+      ),
+    );
     if (this.block) {
       this.block.querySelector(".highlight").hidden = true;
       this.block.append(this.box);
@@ -296,47 +329,88 @@ class Cell {
 
   turnable() {
     if (this.knobBox || !this.knobs.length) return;
-    this.knobBox = element("div", { class: "live-knobs", role: "group", "aria-label": words.knobs },
-      ...this.knobs.map((knob) => this.knob(knob)));
+    this.knobBox = element(
+      "div",
+      { class: "live-knobs", role: "group", "aria-label": words.knobs },
+      ...this.knobs.map((knob) => this.knob(knob)),
+    );
     document.getElementById(`knobs-${this.id}`).append(this.knobBox);
     this.knobsFollow();
   }
 
   knob(knob) {
     const limit = element("span", { class: "live-limit", role: "status" });
-    const box = element("div", { class: `live-knob ${knob.kind}` }, element("code", {}, knob.name), limit);
+    const box = element(
+      "div",
+      { class: `live-knob ${knob.kind}` },
+      element("code", {}, knob.name),
+      limit,
+    );
     const turned = (code) => {
       if (code === null || code === this.code) return;
       this.set(code);
       ask(undefined, true);
     };
-    const truth = (n, name, value) => element("input", {
-      type: "checkbox", checked: value === "True", "aria-label": name, "data-n": n,
-      onchange: ({ target }) => turned(withNumber(this.code, knob.name, n, target.checked ? "True" : "False")),
-    });
+    const truth = (n, name, value) =>
+      element("input", {
+        type: "checkbox",
+        checked: value === "True",
+        "aria-label": name,
+        "data-n": n,
+        onchange: ({ target }) =>
+          turned(withNumber(this.code, knob.name, n, target.checked ? "True" : "False")),
+      });
     const whole = isWhole(knob, this.base);
-    const number = (n, name, value, size) => (/[TF]/.test(value) ? truth(n, name, value) : element("input", {
-      type: "number", required: true, min: knob.low ?? false, max: knob.high ?? false, step: whole ? "1" : "any",
-      value, "aria-label": name, "data-n": n, style: `width: ${size}ch`,
-      oninput: ({ target }) => {
-        this.showLimit(knob, box);
-        if (target.validity.valid) turned(withNumber(this.code, knob.name, n, target.value));
-      },
-    }));
+    const number = (n, name, value, size) =>
+      /[TF]/.test(value)
+        ? truth(n, name, value)
+        : element("input", {
+            type: "number",
+            required: true,
+            min: knob.low ?? false,
+            max: knob.high ?? false,
+            step: whole ? "1" : "any",
+            value,
+            "aria-label": name,
+            "data-n": n,
+            style: `width: ${size}ch`,
+            oninput: ({ target }) => {
+              this.showLimit(knob, box);
+              if (target.validity.valid) turned(withNumber(this.code, knob.name, n, target.value));
+            },
+          });
     const found = literal(this.code, knob.name);
     if (!found) return box;
     if (knob.kind === "text") {
-      box.append(element("input", {
-        type: "text", spellcheck: "false", autocapitalize: "off", "aria-label": knob.name,
-        oninput: ({ target }) => { if (target.value) turned(withText(this.code, knob.name, target.value)); },
-      }));
+      box.append(
+        element("input", {
+          type: "text",
+          spellcheck: "false",
+          autocapitalize: "off",
+          "aria-label": knob.name,
+          oninput: ({ target }) => {
+            if (target.value) turned(withText(this.code, knob.name, target.value));
+          },
+        }),
+      );
     } else if (knob.kind === "choice") {
-      box.append(element("select", {
-        "aria-label": knob.name, onchange: ({ target }) => turned(withText(this.code, knob.name, target.value)),
-      }, ...knob.names.map((name) => element("option", {}, name))));
+      box.append(
+        element(
+          "select",
+          {
+            "aria-label": knob.name,
+            onchange: ({ target }) => turned(withText(this.code, knob.name, target.value)),
+          },
+          ...knob.names.map((name) => element("option", {}, name)),
+        ),
+      );
     } else if (knob.low !== null && found.numbers.length === 1) {
       const slider = element("input", {
-        type: "range", min: "0", max: "1000", step: "1", "aria-label": knob.name,
+        type: "range",
+        min: "0",
+        max: "1000",
+        step: "1",
+        "aria-label": knob.name,
         oninput: ({ target }) => {
           const value = valueAt(knob, Number(target.value) / 1000, whole);
           turned(withNumber(this.code, knob.name, 0, value));
@@ -350,7 +424,9 @@ class Cell {
         const n = found.numbers.findIndex((one) => one.row === row && one.column === column);
         if (column === 0) rows.append(element("div"));
         const place = found.rows ? `[${row + 1}, ${column + 1}]` : `[${column + 1}]`;
-        rows.lastChild.append(number(n, knob.name + (found.numbers.length > 1 ? place : ""), text, size));
+        rows.lastChild.append(
+          number(n, knob.name + (found.numbers.length > 1 ? place : ""), text, size),
+        );
       }
       box.append(rows);
     }
@@ -365,7 +441,9 @@ class Cell {
     }
     const { low, high } = knob;
     const name = low === null ? "anyNumber" : isWhole(knob, this.base) ? "wholeNumber" : "number";
-    box.querySelector(".live-limit").textContent = wrong ? fillTemplate(words[name], { low, high }) : "";
+    box.querySelector(".live-limit").textContent = wrong
+      ? fillTemplate(words[name], { low, high })
+      : "";
   }
 
   /* The controls show what the code says. */
@@ -377,9 +455,12 @@ class Cell {
       for (const control of box.querySelectorAll("input, select")) {
         control.disabled = !found;
         if (!found || control === document.activeElement) continue;
-        if (control.type === "range") control.value = Math.round(1000 * shareOf(knob, Number(found.numbers[0].text)));
-        else if (control.type === "checkbox") control.checked = found.numbers[control.dataset.n]?.text === "True";
-        else if (control.type === "number") control.value = found.numbers[control.dataset.n]?.text ?? "";
+        if (control.type === "range")
+          control.value = Math.round(1000 * shareOf(knob, Number(found.numbers[0].text)));
+        else if (control.type === "checkbox")
+          control.checked = found.numbers[control.dataset.n]?.text === "True";
+        else if (control.type === "number")
+          control.value = found.numbers[control.dataset.n]?.text ?? "";
         else control.value = textOf(found.text);
       }
       this.showLimit(knob, box);
@@ -393,7 +474,9 @@ class Cell {
 /* Whether a knob takes whole numbers only. */
 function isWhole({ name, kind, low, high }, code) {
   const found = literal(code, name);
-  return kind === "number" && low !== null && high - low > 2 && /^[-+]?\d+$/.test(found?.numbers[0].text);
+  return (
+    kind === "number" && low !== null && high - low > 2 && /^[-+]?\d+$/.test(found?.numbers[0].text)
+  );
 }
 
 /* Where a slider stands for a value between low and high, and the other way round. */
@@ -426,16 +509,21 @@ function become(node, wanted) {
 
 /* --- what has changed is marked */
 
-const escaped = (text) => text.replace(/[&<>]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[sign]);
+const escaped = (text) =>
+  text.replace(/[&<>]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[sign]);
 
 function marked(text, published) {
   const cut = (whole) => whole.split(/([\s,[\]()]+)/);
   const [now, was] = [cut(text), cut(published)];
   const alike = now.length === was.length;
-  return now.map((piece, n) => {
-    const same = piece === was[n] || !piece.trim() || n % 2;
-    return alike && !same ? `<mark>${escaped(piece)}</mark>` : escaped(piece);
-  }).join("") + (text ? "\n" : "");
+  return (
+    now
+      .map((piece, n) => {
+        const same = piece === was[n] || !piece.trim() || n % 2;
+        return alike && !same ? `<mark>${escaped(piece)}</mark>` : escaped(piece);
+      })
+      .join("") + (text ? "\n" : "")
+  );
 }
 
 /* The cells of a table that are not as published. */
@@ -466,9 +554,17 @@ function showValue(number, text, published) {
     put(place, text);
     if (changed) {
       const name = `${text} (${fillTemplate(words.changed, published)})`;
-      const attributes = { tabindex: "0", role: "button", "aria-pressed": "false", "aria-label": name, title: name };
+      const attributes = {
+        tabindex: "0",
+        role: "button",
+        "aria-pressed": "false",
+        "aria-label": name,
+        title: name,
+      };
       for (const [key, value] of Object.entries(attributes)) place.setAttribute(key, value);
-    } else for (const key of ["tabindex", "role", "aria-pressed", "aria-label", "title"]) place.removeAttribute(key);
+    } else
+      for (const key of ["tabindex", "role", "aria-pressed", "aria-label", "title"])
+        place.removeAttribute(key);
   }
 }
 
@@ -526,7 +622,10 @@ function load() {
 
 function loading(done, all) {
   const size = (bytes) => (bytes / 1e6).toFixed(1);
-  bar.showProgress(Math.min(done / all, 1), fillTemplate(words.loading, { done: size(done), all: size(all) }));
+  bar.showProgress(
+    Math.min(done / all, 1),
+    fillTemplate(words.loading, { done: size(done), all: size(all) }),
+  );
   if (done < all) return;
   bar.showStatus(words.starting);
   bar.showProgress(NaN);
@@ -544,13 +643,18 @@ function receive(message) {
     if (waiting !== null) ask(...waiting);
   } else if (message.type === "running") {
     const all = cells.length - Number(!cells.at(-1).code); // the scratch cell is one once it holds something
-    bar.showProgress(null, fillTemplate(words.block, { n: Math.min(message.number + 1, all), all }));
+    bar.showProgress(
+      null,
+      fillTemplate(words.block, { n: Math.min(message.number + 1, all), all }),
+    );
   } else if (message.type === "results") {
-    for (const { number, result } of message.results) showResult(cells[number], result, message.turn === turn);
+    for (const { number, result } of message.results)
+      showResult(cells[number], result, message.turn === turn);
     if (!busy && message.turn === turn) count(); // a figure out of sight
   } else if (message.type === "done" && message.turn === turn) {
     busy = false;
-    if (again) ask(undefined, true); // the hand is still on the knob
+    if (again)
+      ask(undefined, true); // the hand is still on the knob
     else done();
   } else if (message.type === "broken") handleBroken(message.message);
 }
@@ -582,7 +686,9 @@ function count() {
   const outputs = cells.filter((cell) => cell.changed[0] || cell.changed[1]).length;
   const failed = cells.some((cell) => cell.failed);
   const plain = outputs + values === 0 && !cells.some((cell) => cell.edited);
-  bar.showStatus(failed ? words.failed : plain ? words.ready : fillTemplate(words.done, { outputs, values }));
+  bar.showStatus(
+    failed ? words.failed : plain ? words.ready : fillTemplate(words.done, { outputs, values }),
+  );
   bar.setDifferent(outputs + values > 0);
 }
 
@@ -590,7 +696,11 @@ function handleBroken(message) {
   const text = String(message);
   const memory = /memory|allocation|RangeError/i.test(text);
   end();
-  bar.showStatus(memory ? words.memory : fillTemplate(words.broken, text.split("\n").at(-1).slice(0, 200) || "?"));
+  bar.showStatus(
+    memory
+      ? words.memory
+      : fillTemplate(words.broken, text.split("\n").at(-1).slice(0, 200) || "?"),
+  );
 }
 
 function end() {
@@ -622,7 +732,10 @@ function run() {
 let deadline;
 function endUnlessAnswered(next = () => {}) {
   clearTimeout(deadline);
-  deadline = setTimeout(() => { end(); next(); }, 3000);
+  deadline = setTimeout(() => {
+    end();
+    next();
+  }, 3000);
 }
 
 /* Run the page with what the reader has written. `patient` does not break off what runs. */
@@ -648,7 +761,15 @@ function ask(until = cells.length, patient = false) {
   const near = inSight(patient);
   const frames = {}; // of steppers in sight, the one that shows
   for (const n of patient ? near : []) frames[n] = cells[n].shownFrame?.dataset.at ?? "";
-  guest.post({ type: "run", codes: cells.map((cell) => cell.code), turn, until, near, hurry: patient, frames });
+  guest.post({
+    type: "run",
+    codes: cells.map((cell) => cell.code),
+    turn,
+    until,
+    near,
+    hurry: patient,
+    frames,
+  });
 }
 
 /* The blocks that a reader sees. To ask lets the browser lay out the page: not at each turn of a knob. */
@@ -656,7 +777,11 @@ let sight = { from: 0, hurry: null, blocks: [] };
 function inSight(hurry) {
   const now = performance.now();
   if (hurry !== sight.hurry || now - sight.from > 500) {
-    sight = { from: now, hurry, blocks: cells.filter((cell) => cell.near(hurry)).map((cell) => cell.index) };
+    sight = {
+      from: now,
+      hurry,
+      blocks: cells.filter((cell) => cell.near(hurry)).map((cell) => cell.index),
+    };
   }
   return sight.blocks;
 }
@@ -702,7 +827,9 @@ async function share() {
 
 /* Whose code it is, before it runs. */
 function warn() {
-  bar.showStatus(fillTemplate(words.linked, cells.filter((cell) => cell.foreign && cell.edited).length));
+  bar.showStatus(
+    fillTemplate(words.linked, cells.filter((cell) => cell.foreign && cell.edited).length),
+  );
 }
 
 /* The edits of a link are shown, and run when the reader asks for it. */
@@ -758,9 +885,12 @@ function noteEdits() {
   bar.setEdited(entries.length > 0);
   const foreign = cells.filter((cell) => cell.foreign).map((cell) => cell.id);
   try {
-    if (entries.length) sessionStorage.setItem(STORED, JSON.stringify({ entries, foreign, hash: location.hash }));
+    if (entries.length)
+      sessionStorage.setItem(STORED, JSON.stringify({ entries, foreign, hash: location.hash }));
     else sessionStorage.removeItem(STORED);
-  } catch { /* a browser that stores nothing, or no more */ }
+  } catch {
+    /* a browser that stores nothing, or no more */
+  }
 }
 
 async function restore({ entries, foreign }) {
@@ -772,16 +902,20 @@ async function restore({ entries, foreign }) {
 }
 
 /* What this tab has stored, but where a link has other edits. */
-export const begin = () => runGuarded(() => {
-  const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "null");
-  const { hash } = location;
-  return stored && (!isLink(hash) || hash === stored.hash) ? restore(stored) : follow(hash);
-});
+export const begin = () =>
+  runGuarded(() => {
+    const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "null");
+    const { hash } = location;
+    return stored && (!isLink(hash) || hash === stored.hash) ? restore(stored) : follow(hash);
+  });
 
 /* --- what a reader can ask for */
 
 function setUp() {
-  opened ??= open().catch((error) => { opened = null; throw error; });
+  opened ??= open().catch((error) => {
+    opened = null;
+    throw error;
+  });
   return opened;
 }
 
@@ -805,39 +939,45 @@ async function runGuarded(job) {
   }
 }
 
-export const edit = (id) => runGuarded(async () => {
-  const cell = byId.get(id);
-  load();
-  if (!ready && waiting === null) waiting = [cell.index, true]; // what comes before it, meanwhile
-  await cell.edit();
-  cell.turnable();
-});
+export const edit = (id) =>
+  runGuarded(async () => {
+    const cell = byId.get(id);
+    load();
+    if (!ready && waiting === null) waiting = [cell.index, true]; // what comes before it, meanwhile
+    await cell.edit();
+    cell.turnable();
+  });
 
-export const turnKnobs = (id) => runGuarded(async () => {
-  const cell = byId.get(id);
-  load();
-  cell.turnable();
-  cell.knobBox.querySelector("input, select")?.focus();
-  if (!ready && waiting === null) waiting = [cell.index, true];
-});
+export const turnKnobs = (id) =>
+  runGuarded(async () => {
+    const cell = byId.get(id);
+    load();
+    cell.turnable();
+    cell.knobBox.querySelector("input, select")?.focus();
+    if (!ready && waiting === null) waiting = [cell.index, true];
+  });
 
 function placeScratch() {
   const cell = byId.get("scratch");
   if (cell.home) return;
-  cell.home = element("section", { class: "live-scratch", "aria-label": words.scratch },
-    element("p", {}, words.scratchSays));
+  cell.home = element(
+    "section",
+    { class: "live-scratch", "aria-label": words.scratch },
+    element("p", {}, words.scratchSays),
+  );
   const last = document.querySelector("article .takeaway");
   if (last) last.before(cell.home);
   else document.querySelector("article").append(cell.home);
   Object.defineProperty(cell, "place", { get: () => cell.home });
 }
 
-export const scratch = () => runGuarded(async () => {
-  placeScratch();
-  load();
-  if (!ready && waiting === null) waiting = [cells.length - 1, true];
-  await byId.get("scratch").edit();
-});
+export const scratch = () =>
+  runGuarded(async () => {
+    placeScratch();
+    load();
+    if (!ready && waiting === null) waiting = [cells.length - 1, true];
+    await byId.get("scratch").edit();
+  });
 
 export const follows = (fragment) => runGuarded(() => follow(fragment));
 
@@ -849,8 +989,12 @@ async function keepForLater() {
     const root = at(`${words.folder}../`);
     await serviceWorker.register(`${root}live-offline.js`, { scope: root, updateViaCache: "none" });
     const { active } = await serviceWorker.ready;
-    const links = [...document.querySelectorAll(".md-nav--primary a[href]")].map((link) => link.href);
+    const links = [...document.querySelectorAll(".md-nav--primary a[href]")].map(
+      (link) => link.href,
+    );
     const addresses = [location.href, ...links].filter((address) => address.startsWith(root));
     active.postMessage({ addresses, folder: at(words.page).replace(/[^/]+$/, "") });
-  } catch { /* a browser that stores nothing: only this visit is live */ }
+  } catch {
+    /* a browser that stores nothing: only this visit is live */
+  }
 }

@@ -40,10 +40,11 @@ async function start({ page }) {
 
 /* Lets messages in. A timer would wait for four milliseconds each time. */
 const channel = new MessageChannel();
-const pause = () => new Promise((resolve) => {
-  channel.port1.onmessage = resolve;
-  channel.port2.postMessage(null);
-});
+const pause = () =>
+  new Promise((resolve) => {
+    channel.port1.onmessage = resolve;
+    channel.port2.postMessage(null);
+  });
 
 let wanted = 0; // the turn that was asked for last
 
@@ -68,7 +69,8 @@ async function run({ codes, turn, until, near, hurry, frames }) {
     found.push({ number, result });
     if (!hurry || number === first) send();
     if (result.error) break;
-    if (performance.now() - paused > 100) { // lets a newer request in
+    if (performance.now() - paused > 100) {
+      // lets a newer request in
       await pause();
       paused = performance.now();
     }
@@ -97,7 +99,9 @@ connected.then((port) => {
       return;
     }
     wanted = data.turn;
-    last = last.then(() => (data.type === "start" ? start(data) : data.turn === wanted && run(data)));
+    last = last.then(() =>
+      data.type === "start" ? start(data) : data.turn === wanted && run(data),
+    );
     last = last.catch((error) => say({ type: "broken", message: String(error?.stack ?? error) }));
   };
   say({ type: "here" });

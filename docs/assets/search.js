@@ -200,7 +200,8 @@ function excerpt(text, any) {
 }
 
 function markMatches(text, any) {
-  const escapeHtml = (part) => part.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const escapeHtml = (part) =>
+    part.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   let out = "",
     end = 0;
   for (const match of text.matchAll(any)) {

@@ -153,7 +153,7 @@ def test_a_label_is_translated_by_the_listing_then_by_its_term_and_stays_without
 
 
 def test_a_language_without_words_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"a file of words \(en, .*zh\), got 'tlh'"):
+    with pytest.raises(ValueError, match=r"a locale file \(en, .*zh\), got 'tlh'"):
         heatmap([[1.0]]).svg("tlh")
 
 

@@ -69,7 +69,7 @@ class Language:
     """All texts of a figure in one language.
 
     Examples:
-        >>> french = Language("fr", {"hot": "chaud"}, words.locales("en"))
+        >>> french = Language("fr", {"hot": "chaud"}, locales.read_locale("en"))
         >>> french.translate_label("hot"), french.translate_label("d_k = 4")
         ('chaud', 'd_k = 4')
         >>> [Language("en").format_phrase("matrix", "rows", n=n) for n in (1, 3)]

@@ -9,7 +9,7 @@ import pytest
 from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Code
 from attention_docs.running.watch import LARGEST
-from attention_docs.site.read.isolation import faults, public_functions
+from attention_docs.site.read.isolation import find_isolation_faults, list_public_functions
 from tests.conftest import ROOT
 from tests.fixture_project import WEIGHTS, FixtureProject
 from tests.test_site_lint import write_listing
@@ -68,7 +68,7 @@ ALLOWED = [
 def test_what_differs_elsewhere_or_replaces_the_package_is_refused(
     code: str, tmp_path: Path
 ) -> None:
-    (fault,) = faults(write_listing(tmp_path, code), public_functions(ROOT))
+    (fault,) = find_isolation_faults(write_listing(tmp_path, code), list_public_functions(ROOT))
     line = 2 + code.count("\n")
     assert str(fault).startswith(f"docs/listings/a.py:{line}: ")
     assert REFUSED[code] in str(fault)
@@ -76,7 +76,7 @@ def test_what_differs_elsewhere_or_replaces_the_package_is_refused(
 
 @pytest.mark.parametrize("code", ALLOWED)
 def test_what_gives_the_same_everywhere_is_allowed(code: str, tmp_path: Path) -> None:
-    assert faults(write_listing(tmp_path, code), public_functions(ROOT)) == []
+    assert find_isolation_faults(write_listing(tmp_path, code), list_public_functions(ROOT)) == []
 
 
 def test_a_function_that_the_package_gets_is_looked_for_in_listings(

@@ -157,7 +157,7 @@ class Content:
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
             self._check_page(page)
-        functions = sorted(isolation.public_functions(self.root))
+        functions = sorted(isolation.list_public_functions(self.root))
         for listing in self.listings:
             self.failures += self._find_listing_faults(listing, functions, store)
         for lang in self.written[1:]:
@@ -196,7 +196,10 @@ class Content:
         if self.makers and store.has(key):
             return []
         others = (find_translation_faults(listing, lang) for lang in self.written[1:])
-        found = [*lint.find_listing_faults(listing), *isolation.faults(listing, functions)]
+        found = [
+            *lint.find_listing_faults(listing),
+            *isolation.find_isolation_faults(listing, functions),
+        ]
         found += [*hardcoded.find_hardcoded_in_comments(listing), *chain.from_iterable(others)]
         if self.makers and not found:
             store.put(key, {})

@@ -9,7 +9,7 @@ from functools import lru_cache
 from attention_docs.colours import ROLES
 from attention_docs.running.names import find_names
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.isolation import PACKAGE, faults_of_expression, imported_names
+from attention_docs.site.read.isolation import PACKAGE, find_expression_faults, imported_names
 from attention_docs.site.read.lint import is_constant
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import (
@@ -79,7 +79,7 @@ def _faults(page: Page, expression: str) -> Iterator[str]:
         yield "depends on nothing that a block above or the package has computed"
     elif used & imports:
         before = "\n".join(block.code for block in page.blocks)
-        yield from faults_of_expression(expression, before)
+        yield from find_expression_faults(expression, before)
 
 
 @lru_cache(maxsize=2048)  # the same code stands on the pages of all languages

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import parse_sections
+from attention_docs.site.read.listing import parse_listing
 
 PACKAGE = "attention_docs"
 MODULES = {"__future__", "ast", "collections", "dataclasses", "decimal", "enum", "fractions"}
@@ -35,21 +35,15 @@ SERVING = {"checks.py", "text.py", "verify.py"}
 """Modules whose functions have everyday names, such as `shape` and `step`."""
 
 
-def public_functions(root: Path) -> set[str]:
+def list_public_functions(root: Path) -> set[str]:
     """The functions of the modules that compute: their names mean them in every listing."""
     files = (path for path in (root / PACKAGE).glob("*.py") if path.name not in SERVING)
     return {name for path in files for name in PUBLIC.findall(path.read_text(encoding="utf-8"))}
 
 
-def faults(listing: Path, functions: Collection[str] = ()) -> list[Failure]:
+def find_isolation_faults(listing: Path, functions: Collection[str] = ()) -> list[Failure]:
     """What a listing uses and may not, at its lines; `functions` are those of the package."""
-    text = listing.read_text(encoding="utf-8")
-    try:
-        parse_sections(listing, text)
-        tree = ast.parse(text)
-    except (Failure, SyntaxError):  # reported where the listing is included
-        return []
-    lines = text.split("\n")
+    tree, lines = parse_listing(listing)
     return [
         Failure(f"docs/listings/{listing.name}", line, message)
         for line, message in sorted(set(_found(tree, Names(tree), functions)))
@@ -57,7 +51,7 @@ def faults(listing: Path, functions: Collection[str] = ()) -> list[Failure]:
     ]
 
 
-def faults_of_expression(expression: str, code: str) -> list[str]:
+def find_expression_faults(expression: str, code: str) -> list[str]:
     """What an inline value uses and may not, after the code of its page."""
     found = _found(ast.parse(expression, mode="eval"), Names(ast.parse(code)))
     return [message for _, message in found]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.listing import parse_sections
+from attention_docs.site.read.listing import parse_listing
 
 FORMATTING_FUNCTIONS = {"print", "text", "number", "str", "repr", "format", "bool", "list", "tuple"}
 """Functions that show what they are given."""
@@ -22,13 +22,7 @@ CHECKED_NODES = ast.Call | ast.FormattedValue
 
 def find_listing_faults(listing: Path) -> list[Failure]:
     """Find everything that a listing must not contain, with its lines."""
-    text = listing.read_text(encoding="utf-8")
-    try:
-        parse_sections(listing, text)
-        tree = ast.parse(text)
-    except (Failure, SyntaxError):  # reported where the listing is included
-        return []
-    lines = text.split("\n")
+    tree, lines = parse_listing(listing)
     return [
         Failure(f"docs/listings/{listing.name}", node.lineno, message)
         for node in ast.walk(tree)

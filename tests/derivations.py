@@ -793,7 +793,7 @@ NAMES: dict[str, dict[str, Draw]] = {
     },
     "positions": {
         "": sinusoidal,
-        "base": turns,
+        "base-derived": turns,
         "shift": angles_of,
         "rope-pair": angles_of,
     },

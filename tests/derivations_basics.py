@@ -182,9 +182,9 @@ BASICS: dict[str, dict[str, Draw]] = {
     "eight-steps": {
         "": one_layer,
         "sharper": lengthened,
-        "step-5": by_hand,
+        "first-weight": by_hand,
         "cost": counted,
-        "side-by-side": moved,
+        "versions-compared": moved,
         "other-letters": in_columns,
     },
     "matrix-form": {

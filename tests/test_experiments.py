@@ -169,7 +169,7 @@ def test_the_page_names_the_starts_that_its_code_has(slug: str, block: str) -> N
     number, *_ = STARTS[slug, block]
     number *= 20 if slug == "transformer-block" else 1  # it names the runs
     text = (ROOT / "docs" / "en" / f"{slug}.md").read_text(encoding="utf-8")
-    named = rf"\b({number}|{WORDS.get(number)}) (\w+ )?(starts|runs|seeds|times|trainings)\b"
+    named = rf"\b({number}|{WORDS.get(number)}) (\w+ )?\**(starts|runs|seeds|times|trainings)\b"
     assert not number or re.search(named, text, re.I), f"docs/en/{slug}.md: wanted {number} starts"
 
 
@@ -179,9 +179,9 @@ def test_the_page_names_the_starts_that_its_code_has(slug: str, block: str) -> N
 SHAPES = {
     "normal": (0, 3, -math.inf, math.inf),
     "uniform": (0, 9 / 5, -math.sqrt(3), math.sqrt(3)),
-    "-1 or 1": (0, 1, -1, 1),
+    "−1 or 1": (0, 1, -1, 1),
     "Laplace": (0, 6, -math.inf, math.inf),
-    "exponential - 1": (2, 9, -1, math.inf),
+    "exponential − 1": (2, 9, -1, math.inf),
 }
 
 

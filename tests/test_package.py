@@ -73,7 +73,7 @@ LAYERS = (
     {"run", "render"},
     {"publish"},
     {"content"},
-    {"fingerprints"},
+    {"fingerprints", "reading"},
     {"build"},
     {"adapter", "export", "scaffold"},
     {"plugin"},

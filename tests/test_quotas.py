@@ -72,7 +72,7 @@ SETUP, FIGURE = (
     f'```python exec="1"\n--8<-- "toy.py:{name}"\n```\n\n' for name in ("setup", "figure")
 )
 GOOD = (
-    "---\ntitle: Toy\ndescription: A toy.\n---\n\n# Toy { #toy }\n\nWhat is it?\n\n"
+    "---\ndescription: A toy.\n---\n\n# Toy { #toy }\n\nWhat is it?\n\n"
     f"## Idea {{ #idea }}\n\n{SETUP}{FIGURE}"
     + "".join(RESULT.format(n=n) for n in (1, 2))
     + "".join(EXERCISE.format(n=n, stars=1 + n % 3) for n in range(1, 7))
@@ -112,7 +112,7 @@ def test_nothing_is_said_of_a_whole_chapter(root: Path) -> None:
         ("stars: 3", "stars: 2", "no exercise has stars: 3"),
         ("/// answer\nDone.\n///\n", "", "“Task 1” has 0 answers, wanted 1"),
         (FIGURE, f"/// deeper | More\n    id: more\n\n{FIGURE}///\n", "has no figure to move"),
-        ("What is it?", f"What is it?\n\n{SETUP}", "line 10: code with an import stands above"),
+        ("What is it?", f"What is it?\n\n{SETUP}", "line 9: code with an import stands above"),
         ("What is it?\n", "", "no text stands between the title and the second heading"),
     ],
 )

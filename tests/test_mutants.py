@@ -122,7 +122,10 @@ os._exit(0)
 @pytest.mark.long
 def test_faults_are_found() -> None:
     """One that an example finds, and one that only a test finds."""
-    names = ["softmax.py entropy: weights > 0 → weights >= 0", "text.py step: 52 → 53"]
+    names = [
+        "softmax.py entropy: weights > 0 → weights >= 0",
+        "text.py find_rounding_step: 52 → 53",
+    ]
     done = subprocess.run(
         [sys.executable, "-c", FOUND, *names],
         cwd=ROOT,

@@ -278,6 +278,8 @@ def test_all_languages_show_the_same_numbers(numbers_json: dict[str, Any]) -> No
     tests of a chapter read its English page alone."""
     shown: dict[str, Counts] = {lang: defaultdict(Counter) for lang in BUILT}
     for record in numbers_json["records"]:
+        if record.get("expression", "").startswith("site."):
+            continue  # minutes differ from language to language
         slug, name = record["slug"], record["id"]
         place = f"{slug} {name}" if record["kind"] == "output" else f"{slug}, in sentences"
         cells = (cell for row in record.get("table", ()) for cell in row)
@@ -325,7 +327,7 @@ def test_a_page_says_what_it_is(path: Path, site: Path) -> None:
     source = sections(path)
     front = yaml.safe_load(source.text.split("---\n")[1])
     tree = parse_html(find_page_folder(site, source.path.split("/")[1], source.slug) / "index.html")
-    assert tree.findtext(".//title").startswith(front["title"])
+    assert tree.findtext(".//title").startswith(source.title)
     assert tree.xpath("//meta[@name='description']/@content") == [front["description"]]
 
 

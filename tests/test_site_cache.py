@@ -150,9 +150,9 @@ def test_a_shared_part_is_expanded_again_when_a_page_or_its_list_changed(
     built.add_gallery("weights")
     made: list[str] = []
 
-    def noted(request: Request, chapters: Chapters) -> str | None:
+    def noted(request: Request, chapters: Chapters, slug: str) -> str | None:
         made.append(chapters.lang)
-        return expand_request(request, chapters)
+        return expand_request(request, chapters, slug)
 
     def build(before: Build | None, *faults: Failure) -> tuple[Build, set[str], str]:
         made.clear()

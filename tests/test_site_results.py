@@ -96,7 +96,7 @@ def test_pages_that_use_one_name_differently_do_not_meet(built: FixtureProject) 
     assert "<td><span" in built.read_html("weights")
     assert ">weights</span></td>" in built.read_html("weights")
     # What takes longer, the page with more blocks, runs first.
-    seen = "'scores' in globals(), np.get_printoptions()['precision']"
+    seen = "'scores' in dir(), np.get_printoptions()['precision']"
     built.edit(CONSTANTS, "print(name, CONSTANT)", f"import numpy as np\n\nprint(name, {seen})")
     built.edit(WEIGHTS, "scores = ", "np.set_printoptions(precision=1)\nscores = ")
     table = "docs/listings/constants.zh.toml"

@@ -166,6 +166,9 @@ def test_minutes_are_those_of_the_language(
     small.document |= {"languages": ["en", "made"], "locales": locales}
     small.document["reading"]["chapters"]["made"] = made
     asked = {"expression": "site.path_minutes", "format": ""}
+    shown = {1: 7, 2: 3, 3: 13, 4: 7}
+    values = (f'<span class="value" id="value-{n}">{text}</span>' for n, text in shown.items())
+    small.page = f'<article><h1 id="top">Times</h1><p>{" ".join(values)}</p></article>'
     small.document["records"] = [
         record("value-1", 3, "7", [7.0], **asked),
         record("value-2", 3, "3", [3.0], expression='site.minutes["small"]', format=""),

@@ -88,6 +88,8 @@ def test_a_chapter_is_verified_without_the_engine(
     part = json.dumps(numbers_json | {"records": own, "pages": blocks})
     (tmp_path / "numbers.json").write_text(part, encoding="utf-8")
     shutil.copytree(site / "listings", tmp_path / "listings")
+    for page in {record["page"].strip("/") for record in own}:
+        shutil.copytree(site / page, tmp_path / page)
     command = ("-P", "-m", "attention_docs.verify", str(tmp_path))
     said = run_python(*command, cwd=installed, PYTHONPATH=str(installed))
     assert f"{len(own)} equal" in said

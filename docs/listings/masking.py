@@ -219,11 +219,8 @@ passes = []
 for t in (1, 2, 3):
     prefix, _ = attention(queries[:t], keys[:t], values[:t])  # no mask
     passes.append([t, prefix[-1], causal_outputs[t - 1]])
-table(
-    passes,
-    columns=["tokens", "last output alone", "output of the masked pass"],
-    spec=["d", ".4f", ".4f"],
-)
+columns = ["tokens", "last output alone", "output of the masked pass"]
+table(passes, columns=columns, spec=["d", ".4f", ".4f"])
 # --8<-- [end:all-at-once]
 
 # --8<-- [start:coins-causal]

@@ -20,9 +20,9 @@ from tests.conftest import BUILT, LANGUAGES, ROOT, find_page_folder, parse_html
 BUILD = Build(ROOT, lambda warning: None)
 CHAPTERS = [slug for slug in BUILD.numbered if slug != "mistakes"]
 PATH = {*BUILD.settings.navigation.path}
-# What the main line of a chapter may hold: words in English, characters in Chinese. On the path the
-# minutes are what the other numbers come to (9 of words, 4 of formulas, 3 of code, figures, a control):
-# with fewer, words would pay for formulas.
+# What the main line of a chapter may hold: words in English, characters in Chinese. The minutes on
+# the path are what the other numbers come to (9 of words, 4 of formulas, the rest of code, figures
+# and a control): with fewer, words would pay for formulas.
 ON_PATH = {"en": 1800, "zh": 3200, "formulas": 6, "results": 3, "code_lines": 45, "minutes": 22}
 ELSEWHERE = {"en": 2400, "zh": 4200, "formulas": 9, "results": 5, "code_lines": 60, "minutes": 25}
 COLUMN = 80  # characters that a line of visible code has room for

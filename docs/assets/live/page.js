@@ -3,7 +3,7 @@
 import { Bar } from "./bar.js";
 import { cleanHtml } from "./clean.js";
 import { Guest } from "./guest.js";
-import { edits, entriesOf, fitting, link } from "./link.js";
+import { edits, link, listEntries, selectFitting } from "./link.js";
 import { literal, textOf, withNumber, withText } from "./literals.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).live;
@@ -881,7 +881,7 @@ const STORED = `live ${location.pathname}`;
 const isLink = (hash) => hash.startsWith("#live=");
 
 function noteEdits() {
-  const entries = entriesOf(cells, lang);
+  const entries = listEntries(cells, lang);
   bar.setEdited(entries.length > 0);
   const foreign = cells.filter((cell) => cell.foreign).map((cell) => cell.id);
   try {
@@ -894,7 +894,7 @@ function noteEdits() {
 }
 
 async function restore({ entries, foreign }) {
-  const found = fitting(entries, cells);
+  const found = selectFitting(entries, cells);
   await show(found, (cell) => foreign.includes(cell.id));
   if (awaitsConsent()) warn();
   else bar.showStatus(words.restored);

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
+from attention_docs.colours import make_style_sheet
 from attention_docs.site.read.settings import read_configuration
 from tests.conftest import LANGUAGES, ROOT, SLUGS, TAGS, each_language, needs_browser, read_project
 from tests.test_search import search
@@ -652,8 +653,11 @@ def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
 def test_a_copied_formula_is_its_tex(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "scaling"))
     assert "$\\sqrt{d_k}$" in copy_text(tab, "article > p:not(.opening)")
-    block = ".formula > math"
-    assert copy_text(tab, block).strip() == "$$q \\cdot k = \\sum_{i=1}^{d_k} q_i k_i$$"
+    block = "article > .formula > math"
+    assert (
+        copy_text(tab, block).strip()
+        == "$$(q_1 k_1 + q_2 k_2)^2 = (q_1 k_1)^2 + (q_2 k_2)^2 + 2\\, q_1 k_1\\, q_2 k_2$$"
+    )
     assert copy_text(tab, f"{block} mn") == copy_text(tab, block)  # a part stands for the whole
     assert "$\\sigma^2 = \\operatorname{Var}(X)" in copy_text(tab, "li:has(span[data-tex])")
     code = tab.locator("article pre > code").first
@@ -809,7 +813,8 @@ WATCH_FOCUS = """() => {
     first ??= target;
     window.round ||= target === first && reached.length > 0;
     if (round) return;
-    const style = getComputedStyle(target), box = target.getBoundingClientRect();
+    const shown = target.closest(".card:has(> .card-title:focus-visible)") ?? target;
+    const style = getComputedStyle(shown), box = target.getBoundingClientRect();
     const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
     const seen = ring && box.width > 0 && box.height > 0;
     reached.push({ tag: target.tagName, html: target.outerHTML.slice(0, 150), seen });

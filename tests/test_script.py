@@ -470,7 +470,7 @@ def test_what_has_no_answer_is_reported_with_file_and_line(hant: FixtureProject)
     report = find_faults(hant)
     assert "docs/zh/weights.md:23: “干” in" in report
     assert "docs/listings/weights.zh.toml:2: “行” in “我行我素" in report
-    assert "docs/zh/glossary.md:7: “池化”: what is it called? Add a line to docs/zh-hant" in report
+    assert "docs/zh/glossary.md:5: “池化”: what is it called? Add a line to docs/zh-hant" in report
 
 
 @pytest.mark.parametrize(

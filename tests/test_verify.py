@@ -166,14 +166,19 @@ def test_minutes_are_those_of_the_language(
     small.document |= {"languages": ["en", "made"], "locales": locales}
     small.document["reading"]["chapters"]["made"] = made
     asked = {"expression": "site.path_minutes", "format": ""}
-    shown = {1: 7, 2: 3, 3: 13, 4: 7}
-    values = (f'<span class="value" id="value-{n}">{text}</span>' for n, text in shown.items())
-    small.page = f'<article><h1 id="top">Times</h1><p>{" ".join(values)}</p></article>'
+    page = '<article><h1 id="top">Times</h1><p>{}</p></article>'
+    one, two, three, four = (
+        f'<span class="value" id="value-{n}">{text}</span>'
+        for n, text in {1: 7, 2: 3, 3: 13, 4: 7}.items()
+    )
+    small.page = page.format(one + two)
+    (small.folder / "made").mkdir()
+    small.write("made/index.html", page.format(three + four))
     small.document["records"] = [
         record("value-1", 3, "7", [7.0], **asked),
         record("value-2", 3, "3", [3.0], expression='site.minutes["small"]', format=""),
-        record("value-3", 3, "13", [13.0], **asked) | {"lang": "made"},
-        record("value-4", 3, "7", [7.0], **asked) | {"lang": "made"},
+        record("value-3", 3, "13", [13.0], **asked) | {"lang": "made", "page": "/made/"},
+        record("value-4", 3, "7", [7.0], **asked) | {"lang": "made", "page": "/made/"},
     ]
     assert small.verify("--all") == 1
     lines = capsys.readouterr().out.splitlines()

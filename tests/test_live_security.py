@@ -18,6 +18,7 @@ from tests.conftest import LANGUAGES, Handler, each_language, find_page_folder
 from tests.test_browser import make_path
 from tests.test_live_pages import (
     BLOCK,
+    IS_CACHED,
     PATIENCE,
     RUNNING,
     Live,
@@ -119,7 +120,7 @@ except Exception as error:
 def test_no_page_is_replaced_by_the_code_of_a_link(place: str, visit: Visit, address: str) -> None:
     fragment = make_link(visit, POISON.replace("ORIGIN", address))
     tab = open_attacked_page(visit, address, fragment, place).tab
-    tab.evaluate(KEPT, "/softmax/index.html")
+    tab.evaluate(IS_CACHED, "/softmax/index.html")
     tab.context.set_offline(True)
     for slug in ("softmax", "eight-steps"):
         tab.goto(address + make_path("en", slug))
@@ -127,17 +128,6 @@ def test_no_page_is_replaced_by_the_code_of_a_link(place: str, visit: Visit, add
         assert tab.locator("h1").count() == 1
 
 
-KEPT = """(path) => new Promise((resolve) => {
-  const timer = setInterval(async () => {
-    for (const name of await caches.keys()) {
-      for (const { url } of await (await caches.open(name)).keys()) {
-        if (!url.endsWith(path)) continue;
-        clearInterval(timer);
-        resolve();
-      }
-    }
-  }, 50);
-})"""
 REPLACE = """async () => {
   for (const name of await caches.keys()) {
     const cache = await caches.open(name);
@@ -156,7 +146,7 @@ def test_what_the_build_did_not_list_is_not_served(visit: Visit, address: str) -
     page = Live(tab)
     page.edit(BLOCK)
     page.wait_until_settled()
-    tab.evaluate(KEPT, "/softmax/index.html")
+    tab.evaluate(IS_CACHED, "/softmax/index.html")
     tab.context.set_offline(True)
     tab.goto(address + make_path("en", "softmax"))
     assert tab.locator("h1").count() == 1
@@ -295,7 +285,10 @@ attempt("constructor", lambda: js.Object.constructor.new(text)())
 attempt("of a prototype", lambda: js.Function.prototype.constructor.new(text)())
 attempt("construct", lambda: js.Reflect.construct(js.Object.constructor, [text])())
 attempt("setTimeout", lambda: js.setTimeout(text, 0))
-attempt("WebAssembly", lambda: js.WebAssembly.compileStreaming("ORIGIN/stolen-wasm"))
+try:  # it answers with a promise, whatever becomes of it: what was asked for says more
+    js.WebAssembly.compileStreaming("ORIGIN/stolen-wasm")
+except Exception:
+    pass
 attempt("a worker's scope", lambda: js.WorkerGlobalScope.new())
 attempt("createObjectURL", lambda: js.URL.createObjectURL)
 

@@ -14,6 +14,7 @@ import json
 import linecache
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from time import perf_counter
@@ -71,8 +72,8 @@ class FinishedRun:
 class Session:
     """The blocks of one page and what is known of the last run."""
 
-    def __init__(self, page: str) -> None:
-        """`page` is the JSON that `publish/live.py` writes."""
+    def __init__(self, page: str, locales: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        """`page` is the JSON that `publish/live.py` writes; `locales` those without a file."""
         document = json.loads(page)
         self.lang: str = document["lang"]  # of the code, of what it prints and draws
         self.cells = [
@@ -92,7 +93,7 @@ class Session:
         strings = document["words"]
         stay = {text: text for text in strings.values()}  # the code holds them already
         strings = {self.lang: strings | stay} if strings else None
-        self.runner = BlockRunner([self.lang], live=True, strings=strings)
+        self.runner = BlockRunner([self.lang], live=True, strings=strings, locales=locales)
         self.codes_run: list[str | None] = []  # the code of each block that stands in the namespace
         self.states: list[bytes | None] = []  # what was there before each of them
         self.fixed: Fixed = {}

@@ -620,7 +620,6 @@ def test_what_a_reader_does(live: Callable[..., Live], site: Path) -> None:
     check_knobs_go_through_all_steps(page, read_source(site, "en", "eight-steps"))
     page.press("reset")
     check_error_is_shown_and_last_output_stays(page)
-    page.press("reset")
     check_scratch_cell_knows_the_page(page)
     page.press("reset")
     check_endless_loop_is_stopped(page)

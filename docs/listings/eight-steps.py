@@ -70,9 +70,9 @@ table([wrong_answer], columns=["minutes", "sugar"], index=["wrong answer"], spec
 # --8<-- [end:scores-as-weights]
 
 # --8<-- [start:slope]
-soup = np.linspace(-2, 2, 161)  # what stands in the query for "soup"
-with_soup = query + np.outer(soup, as_vector("soup"))  # (161, 4)
-their_scores = with_soup @ card_keys.T  # (161, 3)
+soup = np.linspace(-2, 2, 81)  # what stands in the query for "soup"
+with_soup = query + np.outer(soup, as_vector("soup"))  # (81, 4)
+their_scores = with_soup @ card_keys.T  # (81, 3)
 minutes = card_values[:, 0]
 chosen_minutes = minutes[their_scores.argmax(axis=1)]  # of the best card alone
 mixed_minutes = softmax(their_scores) @ minutes
@@ -135,7 +135,7 @@ def named(vector):
     return [f"{vector} {i} ({word})" for i, word in enumerate(sentence, start=1)]
 
 
-table(x, columns=numbered("component", d_model), index=named("input"), spec=".0f")
+heatmap(x, rows=named("input"), role="input", name="X", spec=".0f")
 # --8<-- [end:inputs]
 
 # --8<-- [start:parameters]

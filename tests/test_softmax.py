@@ -276,7 +276,7 @@ def compute_leader_weight(gap, n, tau=1):
 @each_language
 def test_control(page, lang):
     softmax = page(lang, "softmax")
-    *leaders, factor = softmax.values("softmax")
+    *leaders, factor = softmax.values("softmax")[:3]
     assert_printed(
         [float(x) for x in leaders],
         [compute_leader_weight(4, 2), compute_leader_weight(4, 1024)],

@@ -157,7 +157,8 @@ def softmax_of_rows(s):
 
 scores = dot(queries, keys)  # (3, 3), not scaled, as in the eight steps
 weights = softmax_of_rows(scores)
-check("the package gives the same", np.abs(weights - softmax(scores)).max() < 1e-12)
+off = np.abs(weights - softmax(scores)).max()
+check("the package gives the same", off < 1e-12)
 table(
     list(zip(scores, weights, weights.sum(axis=1), strict=True)),
     columns=["scores", "weights", "sum"],

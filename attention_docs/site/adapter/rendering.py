@@ -71,6 +71,9 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     source, assembled, build = known.source, known.assembled, state.build
     if (script := build.scripts.get(source.lang)) and source.is_reference:
         html = conversion.convert_documentation(script, html)
+    if source.untranslated:
+        published = build.published[source.path]
+        html = untranslated.redirect_files(html, source.text, published.text_url, published.url)
     assembled.failures += build.find_pasted(source)
     html = blocks.render_faults(assembled) + html
     known.rendered = record_page(page, html, assembled, build.addresses.find_folder(source.lang))

@@ -522,9 +522,20 @@ def check_scratch_cell_knows_the_page(page: Live) -> None:
     field = page.tab.locator(".live-scratch textarea")
     field.wait_for()
     page.wait_until_settled()
+    assert page.output("scratch").strip()  # of the example that stands there
     field.fill("print(text(2 * card_values, '.0f'))")
     page.run()
     assert page.output("scratch").startswith("[[100,  0],")
+    field.fill("card_values / 3")
+    page.run()
+    assert "16.6667" in page.output("scratch")
+    field.fill("import matplotlib.pyplot as plt")
+    assert page.run() == page.words["failed"]
+    assert page.words["noMatplotlib"] in page.tab.locator(".live-error").inner_text()
+    field.fill("card_values?")
+    page.run()
+    names = page.tab.locator(".live-scratch details code").all_inner_texts()
+    assert "card_values" in names
 
 
 def check_edits_survive_another_page(page: Live) -> None:

@@ -262,6 +262,7 @@ FIRST_LINES = [
     ("f'the sum is {weights.sum()}'", "'the sum is 2.0000'"),
     ("double?", "double(x)\nTwice x."),
     ("help(double)\n", "double(x)\nTwice x."),
+    ("divide?", "divide(x)\nMay give inf or nan."),
     ("np.exp(-20)", "2.061e-09"),
     ("{'a': 0.5}", "{'a': 0.5000}"),
     ("x = 0.5", ""),
@@ -274,7 +275,8 @@ def test_a_reader_may_print_as_in_python(code: str, wanted: str) -> None:
     """What a newcomer types first, in a cell of their own."""
     blocks = [
         "import numpy as np\nweights = np.array([[0.25, 0.75], [1.0, 0.0]])",
-        "def double(x):\n    'Twice x.'\n    return 2 * x",
+        "def double(x):\n    'Twice x.'\n    return 2 * x\n"
+        "def divide(x):\n    'May give inf or nan.'\n    return 1 / x",
         "",
     ]
     seen = Reader.__new__(Reader)

@@ -25,6 +25,16 @@ MOST_NUMBERS = 1000  # of an array that is shown whole
 SMALL, LARGE = 1e-3, 1e6  # between them four decimals say enough
 
 
+def replace_questions(code: str) -> str:
+    r"""Code in which `softmax?` is a call of `help`.
+
+    Examples:
+        >>> replace_questions("x = 1\nsoftmax?")
+        'x = 1\nhelp(softmax)'
+    """
+    return QUESTION.sub(r"\1help(\2)", code)
+
+
 class ReadersWatch(Watch):
     """Lets floats be printed without a stated number of digits."""
 
@@ -52,9 +62,8 @@ class InteractiveRunner(BlockRunner):
         self.is_readers = True
         self.namespace["help"] = lambda thing: self.namespace["print"](describe(thing))
         shows = _find_last_expression(block.code) != _find_last_expression(published)
-        code = QUESTION.sub(r"\1help(\2)", block.code)
         try:
-            result = self.run([Code(code, block.listing, block.first_line)], draws=draws)
+            result = self.run([block], draws=draws)
         finally:
             self.is_readers = False
         if not shows or result.error or self.shown is not None or self.value is None:
@@ -70,7 +79,7 @@ class InteractiveRunner(BlockRunner):
 def _find_last_expression(code: str) -> str:
     """The last line of code if it is an expression, else ""; as its syntax, without spaces."""
     try:
-        body = ast.parse(QUESTION.sub(r"\1help(\2)", code)).body
+        body = ast.parse(code).body
     except SyntaxError:  # reported where the code runs
         return ""
     return ast.dump(body[-1]) if body and isinstance(body[-1], ast.Expr) else ""

@@ -24,7 +24,7 @@ from attention_docs.running.block import PROVIDED
 from attention_docs.running.names import find_names
 from attention_docs.running.result import Code, Result, hash_figure
 from attention_docs.site.run.finite import FiniteCheck
-from attention_docs.site.run.interactive import InteractiveRunner
+from attention_docs.site.run.interactive import InteractiveRunner, replace_questions
 from attention_docs.site.run.snapshot import (
     Fixed,
     Keyer,
@@ -112,7 +112,7 @@ class Session:
 
     def begin(self, codes: str) -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run."""
-        self.codes: list[str] = json.loads(codes)
+        self.codes = [replace_questions(code) for code in json.loads(codes)]
         if not self.package.is_unchanged():  # by the last run: what it left behind is not whole
             self.states = [None for _ in self.states]
             self.codes_run = [None for _ in self.codes_run]
@@ -184,7 +184,8 @@ class Session:
         error: dict[str, Any] = {}
         if result.error:
             error = self._describe_error(cell, code, result.error)
-        elif message := check.error(result.text):
+        # Documentation may speak of what is not finite.
+        elif message := check.error("" if "help(" in code else result.text):
             error = _at_line(message, check.line(), code)
         if error:  # nothing that follows it has a meaning
             self.codes_run[-1] = None

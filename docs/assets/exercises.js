@@ -132,6 +132,8 @@ export function judge(answer, wantedText) {
   return "wrong";
 }
 
+const capitalize = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 function judgeField(ask) {
   const field = ask.querySelector("input");
   if (!field.value.trim()) return ["empty", words.empty];
@@ -141,7 +143,7 @@ function judgeField(ask) {
     const value = trap.querySelector(".value");
     if (judge(field.value, value.textContent) !== "right") continue;
     const why = trap.textContent.slice(value.textContent.length).replace(/^\s*[:：—]\s*/, "");
-    return ["wrong", why.trim()];
+    return ["wrong", capitalize(why)];
   }
   return ["wrong", words[verdict]];
 }
@@ -151,7 +153,8 @@ function judgeChoice(ask) {
   if (!chosen) return ["empty", words.empty];
   const why = chosen.parentElement.querySelector(".why")?.textContent.trim();
   const verdict = chosen.value;
-  return [verdict, why ? `${words[verdict === "right" ? "right" : "not"]} ${why}` : words[verdict]];
+  const said = words[verdict === "right" || !why ? verdict : "not"];
+  return [verdict, why ? `${said} ${capitalize(why)}` : said];
 }
 
 function judgeForm(form) {

@@ -713,7 +713,7 @@ import torch
 from torch import nn
 
 own = np.random.default_rng(15)
-four = own.normal(size=(4, 12, 12))  # W_Q, W_K, W_V, W_O for 3 heads
+four = own.normal(size=(4, 12, 12)) / sqrt(12)  # W_Q, W_K, W_V, W_O
 two_texts = own.normal(size=(2, 4, 12))  # (batch, n, d)
 may_look = causal_mask(4)
 theirs = nn.MultiheadAttention(12, 3, bias=False, batch_first=True).double()

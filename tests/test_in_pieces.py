@@ -30,6 +30,7 @@ from attention_docs.in_pieces import (
     plain_traffic,
     read_state,
     tiled_traffic,
+    update_by_delta_rule,
 )
 from tests.conftest import parse_number, scale_examples, vector_of
 from tests.exact import agrees_within_error, assert_printed, parse_plus_minus
@@ -176,6 +177,53 @@ def test_linear(seed, cuts):
     assert state.matrix.shape == (3, 2)
 
 
+@scale_examples(25)
+@given(
+    seed=SEEDS,
+    cut=st.integers(0, 5),
+    rate=st.sampled_from([F(1), F(1, 4), F(3, 2)]),
+    batch=st.sampled_from([(), (2,), (2, 3)]),
+)
+def test_delta_rule(seed, cut, rate, batch):
+    """In fractions, entry by entry, and in two parts; torch's gradient says where a step goes."""
+    n, f, d_v = 5, 3, 2
+    rng = np.random.default_rng(seed)
+    k, v = rng.integers(-3, 4, size=(*batch, n, f)), rng.integers(-5, 6, size=(*batch, n, d_v))
+    found = update_by_delta_rule(k.astype(float), v.astype(float), rate=float(rate))
+    for place in np.ndindex(*batch):
+        S = [[F(0)] * d_v for _ in range(f)]
+        for i in range(n):
+            key, stored = [int(x) for x in k[place][i]], [int(x) for x in v[place][i]]
+            for c in range(d_v):
+                error = sum(key[e] * S[e][c] for e in range(f)) - stored[c]
+                for e in range(f):
+                    S[e][c] -= rate * key[e] * error
+        exact = np.array(S, dtype=float)
+        np.testing.assert_allclose(found[place], exact, rtol=0, atol=1e-9 * (1 + abs(exact).max()))
+    keys, values = torch.from_numpy(k).double(), torch.from_numpy(v).double()
+    matrix = torch.zeros(*batch, f, d_v, dtype=torch.float64)
+    if cut:
+        matrix = update_by_delta_rule(keys[..., :cut, :], values[..., :cut, :], rate=float(rate))
+    for i in range(cut, n):
+        leaf = matrix.clone().requires_grad_()
+        part = slice(i, i + 1)
+        (((keys[..., part, :] @ leaf - values[..., part, :]) ** 2).sum() / 2).backward()
+        matrix = update_by_delta_rule(keys[..., part, :], values[..., part, :], matrix, float(rate))
+        wanted = leaf.detach() - float(rate) * leaf.grad
+        scale = 1 + float(wanted.abs().max())
+        torch.testing.assert_close(matrix, wanted, rtol=0, atol=1e-12 * scale)
+    scale = 1 + float(np.abs(found).max())
+    np.testing.assert_allclose(matrix, found, rtol=0, atol=1e-12 * scale)
+
+
+def test_delta_rule_overwrites_and_leaves_the_rest_alone():
+    """A key of length 1 recalls its newest value, and an orthogonal key what it recalled before."""
+    key = np.array([[0.6, 0.8, 0], [-0.8, 0.6, 0], [0.6, 0.8, 0]])
+    value = np.array([[3.0, -1], [2, 7], [5, 4]])
+    found = key @ update_by_delta_rule(key, value)
+    np.testing.assert_allclose(found, [[5, 4], [2, 7], [5, 4]], rtol=0, atol=1e-14)
+
+
 def test_elu_plus_one():
     x = torch.linspace(-40, 40, 101, dtype=torch.float64)
     torch.testing.assert_close(elu_plus_one(x), elu(x) + 1, rtol=1e-12, atol=1e-15)
@@ -206,6 +254,7 @@ def test_chunks_are_counted(c):
 
 def test_nothing_given_is_changed():
     before = [one.copy() for one in (*ONE, *STATE, Q, K, V)]
+    update_by_delta_rule(np.ones((1, 3)), np.ones((1, 4)), STATE.matrix)
     merge(ONE, ONE)
     backward_in_pieces(Q, K, V, ONE, ONE.output, 2)
     extended_state(np.ones((1, 3)), np.ones((1, 4)), STATE)

@@ -366,7 +366,9 @@ for i in (1, 2):
     wanted[2 * i - 1 : 2 * i + 1, 2 * i - 1 : 2 * i + 1] = rotation(2 * pi * i / 5, d=2)
 check("in this basis the shift turns two pairs", agree(in_basis, wanted))
 angles = [np.degrees(np.arccos(in_basis[c, c])) for c in (1, 3)]
-table([[one] for one in angles], columns=["angle in degrees"], index=["pair 0", "pair 1"], spec=".0f")
+table(
+    [[one] for one in angles], columns=["angle in degrees"], index=["pair 0", "pair 1"], spec=".0f"
+)
 # --8<-- [end:forced]
 
 # --8<-- [start:pairings]

@@ -288,8 +288,8 @@ def test_counter(page):
     chapter = page("en", "positions")
     said = chapter.article.select_one("#out-counter svg")["aria-label"]
     wanted = [[int(digit) for digit in f"{t:04b}"[::-1]] for t in range(16)]
-    drawn = [int(one) for one in re.findall(r"(?<![\d.])[01](?![\d.])", said)]
-    assert [drawn[i : i + 4] for i in range(len(drawn) - 64, len(drawn), 4)] == wanted
+    rows = re.findall(r"(\d+): ([01]), ([01]), ([01]), ([01])\.", said)
+    assert [[int(one) for one in row] for row in rows] == [[t, *wanted[t]] for t in range(16)]
     flips = [sum(a != b for a, b in zip(wanted[t], wanted[t + 1], strict=True)) for t in range(15)]
     assert (flips[7], flips[8]) == (4, 1)  # from 7 to 8 and from 8 to 9
     changes = [

@@ -457,7 +457,7 @@ def fading(rng: np.random.Generator) -> Names:
     if rng.integers(2):
         scores = s + c * (np.arange(t + 1) <= t - w) * np.ones((t + 1, 1))
     weights = softmax(scores + alibi_bias(np.array([m]), t + 1)[0])
-    names = {"a": weights, "t": t, "u": 0, "w": w, "m": m, "s": s, "c": c, "r": np.exp(-m)}
+    names = {"a": weights, "t": t, "u": 0, "w": w, "m": m, "s": s, "c": c}
     return names | {"\\Delta": 0, "sizes": {"u": t + 1, "\\Delta": t + 1}}
 
 

@@ -276,7 +276,8 @@ def _draw_arrow_up(x: float, low: float, high: float) -> str:
 
 
 def diagram(
-    *columns: Sequence[Any],
+    *columns: Sequence[str],
+    roles: Sequence[str | None],
     skips: Sequence[int] = (),
     links: Sequence[tuple[int, int, str]] = (),
     borders: Sequence[tuple[int, int, str]] = (),
@@ -284,35 +285,39 @@ def diagram(
 ) -> Figure:
     """Parts of a model in columns, each from bottom to top, with arrows from part to part.
 
+    Parts are counted from 0 in reading order, column by column.
+
     Args:
-        columns: the parts of each; a part is (name, role) for a box, a name alone for a line of
-            text, and "+" for a sum.
+        columns: the names of the parts of each; "+" is a sum.
+        roles: of each part in reading order; a part with a role is a box, one with None a line of
+            text or a sum.
         skips: the parts that a line leads past: what enters the part is added at the next sum.
-            Parts are counted from 0 in reading order, column by column.
         links: (from, to, label), arrows from a part to a part of a column further right.
         borders: (first, last, label), borders around parts of one column, such as a block that
             is repeated.
         title: what the diagram shows, for the alternative text.
 
     Raises:
-        ValueError: an empty column, an unknown role, a part that does not exist, a skip without
-            a sum above it, a link that does not lead to the right, a border across columns.
+        ValueError: an empty column, too few or too many roles, an unknown role, a part that does
+            not exist, a skip without a sum above it, a link that does not lead to the right, a
+            border across columns.
 
     Examples:
-        >>> diagram(["x", ("layer", "neutral"), "+", "y"], skips=[1], title="A layer")
-        A layer. From bottom to top: x, layer, sum, y. Past other parts: from the input of layer \
-to the next sum.
+        >>> diagram(["x", "a layer", "+", "y"], roles=[None, "output", None, None], skips=[1])
+        From bottom to top: x, a layer, sum, y. Past other parts: from the input of a layer to \
+the next sum.
     """
     if not columns or not all(columns):
         raise ValueError(f"diagram must have columns with parts, got {len(columns)} columns")
+    names = [(name, c) for c, column in enumerate(columns) for name in column]
+    if len(roles) != len(names):
+        raise ValueError(f"roles must be {len(names)}, one per part, got {len(roles)}")
     parts = [
-        Part(check_label(one), None, c) if isinstance(one, str) else _check_part(one, c)
-        for c, column in enumerate(columns)
-        for one in column
+        Part(check_label(name), None if role is None else check_role(role), c)
+        for (name, c), role in zip(names, roles, strict=True)
     ]
-    places = range(len(parts))
     for i in (*skips, *(i for link in (*links, *borders) for i in link[:2])):
-        if i not in places:
+        if i not in range(len(parts)):
             raise ValueError(f"a part must be one of {len(parts)}, got {i}")
     for start in skips:
         if not any(one.is_sum and one.column == parts[start].column for one in parts[start:]):
@@ -330,8 +335,3 @@ to the next sum.
         [Border(first, last, check_label(label)) for first, last, label in borders],
         check_label(title),
     )
-
-
-def _check_part(part: tuple[str, str], column: int) -> Part:
-    name, role = part
-    return Part(check_label(name), check_role(role), column)

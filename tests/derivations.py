@@ -817,6 +817,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "": nothing,
         "input": embedded,
         "residual": residual,
+        "residual-gradient": residual,
         "feed-forward": feed_forward,
         "collapse": feed_forward,
         "layer-norm": normed_safely,

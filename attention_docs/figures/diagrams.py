@@ -17,7 +17,6 @@ from attention_docs.figures.figure import (
 )
 from attention_docs.figures.svg import (
     INK,
-    TEXT,
     check_role,
     css_colour,
     element,
@@ -31,10 +30,10 @@ from attention_docs.figures.svg import (
     wrap_label,
 )
 
-WRAP = 138  # longest line in a box
-LINE, PAD = 19, 9  # between lines of text; around them
+WRAP = 120  # longest line in a box
+LINE, PAD = 18, 8  # between lines of text; around them
 BETWEEN = 28  # between the parts of a column, for an arrow
-LANE = 20  # from a box to the line that leads past it
+LANE = 16  # from a box to the line that leads past it
 RADIUS = 10  # of a sum
 FRAME = 8  # around what is framed
 EDGE = 12
@@ -79,8 +78,8 @@ class PlacedPart:
 
     def __init__(self, part: Part, lang: Language) -> None:
         self.part = part
-        self.lines = wrap_label(lang.translate_label(part.name), WRAP, TEXT)
-        self.wide = measure_widest(self.lines, TEXT) + 2 * PAD * bool(part.role)
+        self.lines = wrap_label(lang.translate_label(part.name), WRAP)
+        self.wide = measure_widest(self.lines) + 2 * PAD * bool(part.role)
         self.high = LINE * len(self.lines) + (PAD if part.role else 0)
         if part.is_sum:
             self.wide = self.high = 2 * RADIUS
@@ -105,10 +104,9 @@ class PlacedPart:
             )
             cross = outline("M", x - 5, y, "h", 10, "M", x, y - 5, "v", 10)
             return ring + path(cross, stroke=INK, stroke_width=1.5)
-        first = self.middle + 5.3 - LINE * (len(self.lines) - 1) / 2
+        first = self.middle + 5 - LINE * (len(self.lines) - 1) / 2
         lines = "".join(
-            text(self.x, first + i * LINE, line, "middle", TEXT)
-            for i, line in enumerate(self.lines)
+            text(self.x, first + i * LINE, line, "middle") for i, line in enumerate(self.lines)
         )
         if self.part.role is None:
             return lines
@@ -181,7 +179,7 @@ class Diagram(DrawnFigure):
             if c + 1 < len(columns):
                 into = [link for link in self.links if self.parts[link.end].column == c + 1]
                 names = [lang.translate_label(link.label) for link in into]
-                x += 44 + 8 * len(self.links) + max([measure_text(one) + 14 for one in names] + [0])
+                x += 32 + 8 * len(self.links) + max([measure_text(one) + 14 for one in names] + [0])
         return x + EDGE, low + EDGE
 
     def _measure_outside(self, column: list[int], lang: Language) -> float:

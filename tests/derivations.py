@@ -783,7 +783,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "product": product_rule,
         "checks": differences,
         "counted": shared_signs,
-        "no-scale": decided,
+        "saturated-derived": decided,
         "steps": steps,
         "rules[0]": glorot,
         "rules[1]": kaiming,

@@ -23,6 +23,7 @@ from attention_docs.figures import (
     Frame,
     bar_chart,
     beside,
+    diagram,
     dials,
     flow,
     heatmap,
@@ -57,6 +58,8 @@ ZH = Language(
         "for noun": "支持名词",
         "five later": "再过五个",
         "last": "最后",
+        "keys and values": "键和值",
+        "a layer with a long name": "名字很长的一层",
     },
 )
 LANGUAGES = pytest.mark.parametrize("lang", [EN, ZH], ids=lambda lang: lang.name)
@@ -126,6 +129,15 @@ def examples() -> dict[str, Figure]:
                 ("output 1", "output", [[0.125, 17, 19]], ".3f", ["query 1"]),
             ],
             arrows=[(0, 1, "× W_k"), (0, 2), (1, 3), (3, 4, "softmax"), (2, 4, "×")],
+            title="From inputs to output 1",
+        ),
+        "diagram": diagram(
+            ["inputs", "keys and values", "+", "output 1"],
+            ["query 1", "a layer with a long name", "+", "scores", "last"],
+            roles=[None, "key", None, None, None, "neutral", None, "score", None],
+            skips=[1, 5],
+            links=[(3, 5, "middle")],
+            borders=[(5, 7, "× N")],
             title="From inputs to output 1",
         ),
         "lines": line_chart(
@@ -549,6 +561,62 @@ def test_flow_without_arrows_joins_neighbours():
     assert figure.alt("en").endswith("Arrows: from a to b; from a to c.")
 
 
+# The diagram.
+
+
+def test_alternative_text_of_a_diagram():
+    assert FIGURES["diagram"].alt("en") == (
+        "From inputs to output 1. "
+        "Column 1, from bottom to top: inputs, keys and values, sum, output 1. "
+        "Column 2, from bottom to top: query 1, a layer with a long name, sum, scores, last. "
+        "Past other parts: from the input of keys and values to the next sum; "
+        "from the input of a layer with a long name to the next sum; "
+        "from output 1 to a layer with a long name (middle). "
+        "Framed: from a layer with a long name to scores (× N)."
+    )
+    assert (
+        FIGURES["diagram"]
+        .alt(ZH)
+        .endswith("从“输出 1”到“名字很长的一层”（中点）。框出：从“名字很长的一层”到“分数”（× N）。")
+    )
+
+
+@LANGUAGES
+def test_the_arrows_of_a_diagram_end_at_its_parts(lang):
+    root = parse_drawing(FIGURES["diagram"], lang)
+    heads = [parse_subpaths(one.get("d"))[0] for one in root.iterfind(".//{*}path[@stroke='none']")]
+    # Three and four from part to part, two past a part, one to the other column.
+    up = [tip for tip, left, right in heads if left[1] == right[1] > tip[1]]
+    assert len(up) == 3 + 4
+    aside = [tip for tip, left, right in heads if left[0] == right[0]]
+    assert len(aside) == 2 + 1
+    rings = [
+        tuple(float(one.get(name)) for name in ("x", "y", "width"))
+        for one in root.iterfind(".//{*}rect")
+    ]
+    assert len(rings) == 2
+    for i, (x, y, size) in enumerate(rings):
+        # The line past a part comes to its sum from the outer side: left, then right.
+        ends = (x - 3, x + size + 3)[i], y + size / 2
+        assert len([tip for tip in aside if tip == pytest.approx(ends, abs=0.05)]) == 1
+        assert len([tip for tip in up if tip == pytest.approx((x + size / 2, y + size + 2))]) == 1
+
+
+@LANGUAGES
+def test_what_is_framed_lies_inside_the_border(lang):
+    root = parse_drawing(FIGURES["diagram"], lang)
+    (border,) = root.iterfind(".//{*}path[@stroke-dasharray]")
+    xs, ys = zip(*parse_subpaths(border.get("d"))[0], strict=True)
+    inside = {
+        re.search(r"role-(\w+)", one.get("stroke")).group(1): all(
+            min(xs) < x < max(xs) and min(ys) < y < max(ys)
+            for x, y in parse_subpaths(one.get("d"))[0]
+        )
+        for one in root.iterfind(".//{*}path[@stroke-width='2']")
+    }
+    assert inside == {"key": False, "neutral": True, "score": True}
+
+
 # Charts.
 
 
@@ -921,6 +989,23 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
         (
             lambda: flow([("a", "key", [1], "d"), ("b", "key", [1], "d")], arrows=[(1, 0)]),
             "one of 2 boxes to a later stage, got 1 to 0",
+        ),
+        (lambda: diagram(roles=[]), "diagram must have columns with parts, got 0 columns"),
+        (lambda: diagram(["a"], [], roles=[None]), "columns with parts, got 2 columns"),
+        (lambda: diagram(["a"], roles=[]), "roles must be 1, one per part, got 0"),
+        (lambda: diagram(["a"], roles=[None], skips=[1]), "a part must be one of 1, got 1"),
+        (lambda: diagram(["a"], roles=["head"]), "role must be one of input, key, .*, got 'head'"),
+        (
+            lambda: diagram(["+", "a"], ["+"], roles=[None] * 3, skips=[1]),
+            "a skip must end at a sum above it, got none above part 1",
+        ),
+        (
+            lambda: diagram(["a"], ["b"], roles=[None] * 2, links=[(1, 0, "c")]),
+            "a link must lead to the right, got 1 to 0",
+        ),
+        (
+            lambda: diagram(["a"], ["b"], roles=[None] * 2, borders=[(0, 1, "c")]),
+            "a border must hold parts of one column, got 0 to 1",
         ),
         (
             lambda: bar_chart(["a"], {"c": [2]}, ylabel="y", scale=(0, 1)),

@@ -144,6 +144,7 @@ STARTS = {
     ("long-sequences", "task"): (5, 2, 1),  # parameters and lessons; the exam
     ("precision", "dot"): (0, 0, 6),  # one for each size
     ("precision", "train"): (5, 1, 0),
+    ("precision", "train-far"): (20, 1, 0),
     ("precision", "where"): (3, 1, 0),
     ("transformer-block", "control"): (3, 1, 0),  # of 20 runs each
     ("transformer-block", "networks-alone"): (3, 1, 1),

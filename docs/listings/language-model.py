@@ -141,6 +141,14 @@ def show(ids, model, shown=12, few=4):
             ("logits", "score", Z[-1, 8 : 8 + few], ".1f"),
             (f"next word: {WORDS[best]}", "weight", [p[best]], ".2f"),
         ],
+        arrows=[
+            (0, 2),
+            (1, 2),
+            (2, 3, f"attention to {len(ids)} words"),
+            (3, 4, f"attention to {len(ids)} words"),
+            (4, 5, "W_U"),
+            (5, 6, "softmax"),
+        ],
         title="from a word to the next word",
     )
 

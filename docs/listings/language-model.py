@@ -222,7 +222,7 @@ for _ in range(6):
 table(
     descent,
     columns=[*numbered("word", 3), "loss"],
-    index=[f"after {step} steps" for step in range(6)],
+    index=[f"step {step}" for step in range(6)],
     spec=".3f",
 )
 # --8<-- [end:downhill]

@@ -159,13 +159,8 @@ def show(ids, model, shown=12, few=4):
         left = heatmap(x[b + 1][:, :shown], role="output", name="vectors", numbers=False)
         return beside(looked, left)
 
-    ends = [
-        heatmap(column, rows=WORDS, role=role, spec=spec, name=name)
-        for column, role, spec, name in (
-            (Z[-1][:, None], "score", ".1f", "logits"),
-            (p[:, None], "weight", ".2f", "probabilities"),
-        )
-    ]
+    scored = heatmap(Z[-1][:, None], rows=WORDS, role="score", spec=".1f", name="logits")
+    chances = heatmap(p[:, None], rows=WORDS, name="probabilities")
     parts = [
         ("whole", whole, f"The last word, {last}, on its way up: {few} numbers of each vector."),
         (
@@ -180,10 +175,10 @@ def show(ids, model, shown=12, few=4):
         ),
         ("block 1", of_block(0), f"Where {last} looks, and the vectors after this block."),
         ("block 2", of_block(1), f"Again: where {last} looks, and the vectors after this block."),
-        ("logits", ends[0], f"The last vector becomes a score for each of {len(WORDS)} words."),
+        ("logits", scored, f"The last vector becomes a score for each of {len(WORDS)} words."),
         (
             "next word",
-            ends[1],
+            chances,
             f"Softmax makes probabilities of them. The likeliest word is {WORDS[best]}.",
         ),
     ]
@@ -192,8 +187,20 @@ def show(ids, model, shown=12, few=4):
         Frame((str(i),), name, (drawing,), caption)
         for i, (name, drawing, caption) in enumerate(parts, start=1)
     ]
-    roles = [["input", "output"], *([one] for one in ("input", "input", "output", "output"))]
-    return stepper("machine", [("part", names)], frames, [*roles, ["score"], ["weight"]])
+    return stepper(
+        "machine",
+        [("part", names)],
+        frames,
+        roles=[
+            ["input", "output"],
+            ["input"],
+            ["input"],
+            ["output"],
+            ["output"],
+            ["score"],
+            ["weight"],
+        ],
+    )
 
 
 show(ids, random_model)

@@ -32,13 +32,13 @@ def draw(i, stage):
     def part(matrix, at, **options):
         return heatmap(matrix, highlight=[(None, None)] if stage in at else [], **options)
 
-    kinds = ["verb", "noun"]
+    place, kinds = ["→", "↑"], ["verb", "noun"]
     return (
-        part(queries[i], {1}, role="query", spec=".0f", name="query"),
+        part(queries[i], {1}, columns=place, role="query", spec=".3g", name="query"),
         beside(
-            part(keys, {2}, rows=WORDS, role="key", spec=".0f", name="keys"),
-            part(scores[i][:, None], {2}, role="score", name="scores"),
-            part(weights[i][:, None], {3}, role="weight", name="weights", scale=(0, 1)),
+            part(keys, {2}, rows=WORDS, columns=place, role="key", spec=".0f", name="keys"),
+            part(scores[i][:, None], {2}, columns=[""], role="score", name="scores"),
+            part(weights[i][:, None], {3}, columns=[""], name="weights", scale=(0, 1)),
             part(values, {4}, columns=kinds, role="value", spec=".0f", name="values"),
         ),
         part(outputs[i], {4}, columns=kinds, role="output", name="output", scale=(0, 1)),
@@ -67,7 +67,7 @@ frames = [
 ]
 stepper(
     "map",
-    [("word", list(saws)), ("from query to output", stages)],
+    [("Word", list(saws)), ("From query to output", stages)],
     frames,
     roles=[["query"], ["key", "score"], ["weight"], ["value", "output"]],
 )

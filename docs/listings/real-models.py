@@ -66,23 +66,24 @@ MODELS = {operation: by_module(tensors) for operation, tensors in files.items()}
 
 # --8<-- [start:reader]
 def read(ids, W, places=None):
-    """Logits of the token after each token, and what was computed on the way."""
+    """Logits of what comes after each token, and the steps to them."""
     n = ids.shape[-1]
     places = np.arange(float(n)) if places is None else places
     x = embed(ids, W["embed_tokens"])
     y = rms_norm(x, W["input_layernorm"])
-    q, k, v = (split_heads(y @ W[name], 2) for name in ("q_proj", "k_proj", "v_proj"))
-    q_t, k_t = (rope(one, places, pairing="half-split") for one in (q, k))
-    o, a = attention(q_t, k_t, v, causal_mask(n))
+    q, k, v = (split_heads(y @ W[f"{which}_proj"], 2) for which in "qkv")
+    q, k = (rope(one, places, pairing="half-split") for one in (q, k))
+    o, a = attention(q, k, v, causal_mask(n))
     z = x + join_heads(o) @ W["o_proj"]
     y = rms_norm(z, W["post_attention_layernorm"])
     out = z + swiglu(y, W["gate_proj"], W["up_proj"], W["down_proj"])
     logits = rms_norm(out, W["norm"]) @ W["lm_head"]
-    return logits, {"x": x, "q": q_t, "k": k_t, "v": v, "a": a, "o": o, "z": z, "out": out}
+    steps = {"x": x, "q": q, "k": k, "v": v, "a": a, "o": o, "z": z, "out": out}
+    return logits, steps
 
 
 def write(tasks, W, places=None, front=""):
-    """What it writes after each task: the likeliest token, until that is the end."""
+    """What it writes after each task: the likeliest token, until the end."""
     ids = np.array([encode_symbols(front + task) for task in tasks])
     start, places = ids.shape[1], np.arange(32.0) if places is None else places
     for n in range(start, start + 6):
@@ -369,7 +370,10 @@ for sign, W in MODELS.items():
     gap = max(gap, np.abs(one - other).max())
 check("without RoPE, both orders of all pairs of digits get the same logits", gap < 1e-9)
 table(
-    [write([f"7{sign}3=", f"3{sign}7="], W, still) for sign, W in MODELS.items()],
+    [
+        [one or "</s>" for one in write([f"7{sign}3=", f"3{sign}7="], W, still)]
+        for sign, W in MODELS.items()
+    ],
     columns=["7 first", "3 first"],
     index=list(SIGNS.values()),
 )
@@ -489,7 +493,8 @@ table([[len(TASKS["/"]), differ, most]], columns=["tasks", "pairs that differ", 
 
 # --8<-- [start:exercise-outside]
 outside = ["12-5=", "18-9=", "3-7=", "20-5=", "7-3"]
-table([write([one], MODELS["-"]) for one in outside], columns=["written"], index=outside)
+written = [one or "</s>" for (one,) in (write([task], MODELS["-"]) for task in outside)]
+table([[one] for one in written], columns=["written"], index=outside)
 # --8<-- [end:exercise-outside]
 
 # --8<-- [start:exercise-average]

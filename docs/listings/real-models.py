@@ -40,7 +40,7 @@ from attention_docs.multi_head import join_heads, split_heads
 from attention_docs.positions import rope
 from attention_docs.real_models import SYMBOLS, encode_symbols
 from attention_docs.softmax import softmax
-from attention_docs.text import check, number
+from attention_docs.text import TextFile, check, number
 from attention_docs.transformer_block import embed, rms_norm, silu, swiglu
 
 DIGITS = range(10)
@@ -99,11 +99,17 @@ def write(tasks, W, places=None, front=""):
 # --8<-- [start:right]
 def list_right(operation, W, **settings):
     """Which of an operation's tasks are answered right."""
-    wanted = TASKS[operation]
-    written = write(list(wanted), W, **settings)
-    return [one == right for one, right in zip(written, wanted.values(), strict=True)]
+    tasks = TASKS[operation]
+    written = write(list(tasks), W, **settings)
+    return [one == right for one, right in zip(written, tasks.values(), strict=True)]
 
 
+answers = {
+    task: written
+    for operation, W in MODELS.items()
+    for task, written in zip(TASKS[operation], write(list(TASKS[operation]), W), strict=True)
+}
+published = TextFile("answers.txt", "".join(f"{one}{two}\n" for one, two in answers.items()))
 right = [sum(list_right(operation, W)) for operation, W in MODELS.items()]
 table(
     [right, [len(tasks) for tasks in TASKS.values()]],
@@ -505,8 +511,11 @@ table([even], columns=list(SIGNS.values()), index=["right answers"])
 
 # --8<-- [start:exercise-transpose]
 forgotten = {
-    name: [sum(list_right(sign, W | {name: W[name].T})) for sign, W in MODELS.items()]
-    for name in ("q_proj", "k_proj", "v_proj", "o_proj")
+    f"W_{which.upper()}": [
+        sum(list_right(sign, W | {f"{which}_proj": W[f"{which}_proj"].T}))
+        for sign, W in MODELS.items()
+    ]
+    for which in "qkvo"
 }
 table(list(forgotten.values()), columns=list(SIGNS.values()), index=list(forgotten))
 # --8<-- [end:exercise-transpose]

@@ -5,6 +5,7 @@ That the page types into this script, and shows what it ranks, is tested in test
 
 from __future__ import annotations
 
+import atexit
 import json
 from functools import cache
 from pathlib import Path
@@ -191,6 +192,7 @@ def worker(site: Path, lang: str) -> MiniRacer:
     """The search of a language, set up as the theme does it."""
     folder = site if lang == "en" else site / lang
     engine = MiniRacer()
+    atexit.register(engine.close)
     engine.eval(WORKER)
     engine.eval((site / "assets" / "search.js").read_text(encoding="utf-8"))
     index = (folder / "search" / "search_index.json").read_text(encoding="utf-8")

@@ -87,6 +87,7 @@ export function parseNumber(text) {
 
 /* The numbers of "[1/2, 0.5]" or "1/2, 0.5; 0, 1" row by row, or null. */
 export function parseNumbers(text) {
+  if (/^\s*-?\d{1,3}(,\d{3})+\s*$/.test(text)) return [[Number(text.replaceAll(",", ""))]];
   const rows = text
     .trim()
     .replace(/^[[(（]+|[\])）]+$/g, (all) =>
@@ -132,6 +133,8 @@ export function judge(answer, wantedText) {
   return "wrong";
 }
 
+const capitalize = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 function judgeField(ask) {
   const field = ask.querySelector("input");
   if (!field.value.trim()) return ["empty", words.empty];
@@ -141,7 +144,7 @@ function judgeField(ask) {
     const value = trap.querySelector(".value");
     if (judge(field.value, value.textContent) !== "right") continue;
     const why = trap.textContent.slice(value.textContent.length).replace(/^\s*[:：—]\s*/, "");
-    return ["wrong", why.trim()];
+    return ["wrong", capitalize(why)];
   }
   return ["wrong", words[verdict]];
 }
@@ -151,7 +154,8 @@ function judgeChoice(ask) {
   if (!chosen) return ["empty", words.empty];
   const why = chosen.parentElement.querySelector(".why")?.textContent.trim();
   const verdict = chosen.value;
-  return [verdict, why ? `${words[verdict === "right" ? "right" : "not"]} ${why}` : words[verdict]];
+  const said = words[verdict === "right" || !why ? verdict : "not"];
+  return [verdict, why ? `${said} ${capitalize(why)}` : said];
 }
 
 function judgeForm(form) {

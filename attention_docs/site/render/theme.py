@@ -30,11 +30,11 @@ WHERE_PRESENT = (
     # A plain name or a blank in code looks like no span at all: a tenth of a chapter's elements.
     (r'<span class="[nw]">([^<]*)</span>', r"\1"),
 )
-# Titles hold "√dₖ" as text, since navigation and search do too. On a page it is a formula, as it is in
-# sentences: a Chinese font tears the root off its letter.
+# Titles hold "√dₖ" as text, since navigation and search do too. On a page it is a formula, as it is
+# in sentences: a Chinese font tears the root off its letter.
 SYMBOL = re.compile(
-    r"<(title|script|style|svg|math|pre|code)\b.*?</\1>|<table class=\"data-table.*?</table>|<[^>]*>"
-    r"|(?P<root>√?)dₖ",
+    r"<(title|script|style|svg|math|pre|code)\b.*?</\1>"
+    r"|<table class=\"data-table.*?</table>|<[^>]*>|(?P<root>√?)dₖ",
     re.S,
 )
 LETTERS = "<msub><mi>d</mi><mi>k</mi></msub>"

@@ -122,7 +122,8 @@ def test_the_navigation_shows_the_same_glyphs(page, lang):
 @each_language
 def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     output = page(lang, "index").article.select_one("#out-map")
-    figure, fold, origin = output.find_all(recursive=False)
+    figure, tools = output.find_all(recursive=False)
+    fold, origin = tools.find_all(recursive=False)
     assert (figure.name, fold["class"], origin["class"]) == ("figure", ["code"], ["origin"])
     assert not fold.has_attr("open")
     label, first, *_ = fold.select_one("pre").get_text().splitlines()

@@ -486,6 +486,17 @@ line_chart(
 )
 # --8<-- [end:recall-chart]
 
+# --8<-- [start:rank]
+x = np.random.default_rng(SEED).normal(size=(12, 3))
+product = x @ x.T
+matrices = [product, elu_plus_one(x) @ elu_plus_one(x).T, np.exp(product)]
+table(
+    [[np.linalg.matrix_rank(matrix)] for matrix in matrices],
+    columns=["rank"],
+    index=["q · k", "elu + 1", "exp(q · k)"],
+)
+# --8<-- [end:rank]
+
 # --8<-- [start:delta]
 two_keys = np.array([[1.0, 0], [0.6, 0.8]])  # of length 1, and not orthogonal
 two_values = np.array([[1.0], [2]])
@@ -520,17 +531,6 @@ table(
     columns=["values n", "sum", "delta, β = 1", "delta, β = 1/4", "best state"],
 )
 # --8<-- [end:delta-recall]
-
-# --8<-- [start:rank]
-x = np.random.default_rng(SEED).normal(size=(12, 3))
-product = x @ x.T
-matrices = [product, elu_plus_one(x) @ elu_plus_one(x).T, np.exp(product)]
-table(
-    [[np.linalg.matrix_rank(matrix)] for matrix in matrices],
-    columns=["rank"],
-    index=["q · k", "elu + 1", "exp(q · k)"],
-)
-# --8<-- [end:rank]
 
 # --8<-- [start:exercise-merge]
 one = Piece(np.array([0.0]), np.array([2.0]), np.array([[1.0]]))

@@ -82,6 +82,12 @@ table(
 )
 # --8<-- [end:rounding]
 
+# --8<-- [start:half-mark]
+x = np.array([65504.0, 65519.0, 65520.0])
+columns = ["65,504", "65,519", "65,520"]
+table([round_to(x, "float16")], columns=columns, index=["float16"], spec=",.0f")
+# --8<-- [end:half-mark]
+
 # --8<-- [start:special]
 x = np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9, 1e6, -np.inf])
 table(
@@ -92,12 +98,6 @@ table(
     name="rounded, times 2⁹",
 )
 # --8<-- [end:special]
-
-# --8<-- [start:half-mark]
-x = np.array([65504.0, 65519.0, 65520.0])
-columns = ["65,504", "65,519", "65,520"]
-table([round_to(x, "float16")], columns=columns, index=["float16"], spec=",.0f")
-# --8<-- [end:half-mark]
 
 # --8<-- [start:mistake-half]
 wrong = powers / rounded_sum(powers, "bfloat16")

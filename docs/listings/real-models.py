@@ -18,18 +18,6 @@ heatmap(
 )
 # --8<-- [end:hook]
 
-# --8<-- [start:file]
-from attention_docs.figures import table
-
-tensors = files["-"]
-size = sum(tensor.size for tensor in tensors.values())
-table(
-    [[" × ".join(map(str, tensor.shape)), tensor.size] for tensor in tensors.values()],
-    columns=["shape", "numbers"],
-    index=[name.removesuffix(".weight") for name in tensors],
-)
-# --8<-- [end:file]
-
 # --8<-- [start:models]
 from itertools import combinations, takewhile
 
@@ -62,6 +50,18 @@ def by_module(tensors):
 
 MODELS = {operation: by_module(tensors) for operation, tensors in files.items()}
 # --8<-- [end:models]
+
+# --8<-- [start:file]
+from attention_docs.figures import table
+
+tensors = files["-"]
+size = sum(tensor.size for tensor in tensors.values())
+table(
+    [[" × ".join(map(str, tensor.shape)), tensor.size] for tensor in tensors.values()],
+    columns=["shape", "numbers"],
+    index=[name.removesuffix(".weight") for name in tensors],
+)
+# --8<-- [end:file]
 
 
 # --8<-- [start:reader]
@@ -402,19 +402,6 @@ table(
 )
 # --8<-- [end:first-symbol]
 
-# --8<-- [start:shift]
-moved = {
-    "as it is": {},
-    "all places + 5": {"places": np.arange(32.0) + 5},
-    "<s> in front": {"front": "<s>"},
-}
-table(
-    [[sum(list_right(sign, W, **how)) for sign, W in MODELS.items()] for how in moved.values()],
-    columns=list(SIGNS.values()),
-    index=list(moved),
-)
-# --8<-- [end:shift]
-
 
 # --8<-- [start:heads]
 def look(sign):
@@ -457,6 +444,28 @@ table(
 )
 # --8<-- [end:heads-cut]
 
+# --8<-- [start:shift]
+moved = {
+    "as it is": {},
+    "all places + 5": {"places": np.arange(32.0) + 5},
+    "<s> in front": {"front": "<s>"},
+}
+table(
+    [[sum(list_right(sign, W, **how)) for sign, W in MODELS.items()] for how in moved.values()],
+    columns=list(SIGNS.values()),
+    index=list(moved),
+)
+# --8<-- [end:shift]
+
+# --8<-- [start:exercise-count]
+d, vocabulary, d_ff = 8, 27, 32
+parts = [2 * vocabulary * d, 4 * d * d, 3 * d * d_ff, 3 * d]
+table(
+    [[*parts, sum(parts)]],
+    columns=["E and W_U", "attention", "SwiGLU", "RMSNorm", "sum"],
+)
+# --8<-- [end:exercise-count]
+
 # --8<-- [start:exercise-pencil]
 W = MODELS["-"]
 ids = np.array(encode_symbols("9-2="))
@@ -470,15 +479,6 @@ table(
     spec=".2f",
 )
 # --8<-- [end:exercise-pencil]
-
-# --8<-- [start:exercise-count]
-d, vocabulary, d_ff = 8, 27, 32
-parts = [2 * vocabulary * d, 4 * d * d, 3 * d * d_ff, 3 * d]
-table(
-    [[*parts, sum(parts)]],
-    columns=["E and W_U", "attention", "SwiGLU", "RMSNorm", "sum"],
-)
-# --8<-- [end:exercise-count]
 
 # --8<-- [start:exercise-addition]
 added = look("+")

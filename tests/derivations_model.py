@@ -26,6 +26,7 @@ from attention_docs.in_pieces import (
     piece,
     plain_traffic,
     tiled_traffic,
+    update_by_delta_rule,
 )
 from attention_docs.language_model import LanguageModel, cross_entropy, language_model
 from attention_docs.language_model import token_distribution as cut_to
@@ -395,6 +396,23 @@ def rebracketed(rng: np.random.Generator) -> Names:
     return names | {"sizes": {"j": 5}}
 
 
+def corrected(rng: np.random.Generator, beta: float = 0.7) -> Names:
+    """A state under the delta rule, with keys of any length."""
+    q, k, v, i = row(rng, 1, 3), row(rng, 5, 3), row(rng, 5, 2), int(rng.integers(1, 5))
+
+    def state(i: int) -> np.ndarray:
+        return update_by_delta_rule(k[: i + 1], v[: i + 1], rate=beta)
+
+    return {"q": q, "k": k, "v": v, "S": state, "\\beta": beta, "i": i}
+
+
+def overwritten(rng: np.random.Generator) -> Names:
+    """The same with keys of length 1 and the rate 1."""
+    names = corrected(rng, beta=1.0)
+    names["k"] /= np.linalg.norm(names["k"], axis=1, keepdims=True)
+    return names
+
+
 def recalled(rng: np.random.Generator) -> Names:
     """Values of signs, in all cases; any state reads them back no better than a projection."""
     n, f, d_v = 4, 2, 2
@@ -439,7 +457,7 @@ def fading(rng: np.random.Generator) -> Names:
     if rng.integers(2):
         scores = s + c * (np.arange(t + 1) <= t - w) * np.ones((t + 1, 1))
     weights = softmax(scores + alibi_bias(np.array([m]), t + 1)[0])
-    names = {"a": weights, "t": t, "u": 0, "w": w, "m": m, "s": s, "c": c, "r": np.exp(-m)}
+    names = {"a": weights, "t": t, "u": 0, "w": w, "m": m, "s": s, "c": c}
     return names | {"\\Delta": 0, "sizes": {"u": t + 1, "\\Delta": t + 1}}
 
 
@@ -544,9 +562,11 @@ MODELS: dict[str, dict[str, Draw]] = {
     "in-pieces": {
         "": halves,
         "tiles": moved,
-        "backward": recomputed,
+        "row-sum": recomputed,
         "linear": rebracketed,
         "recall": recalled,
+        "delta": corrected,
+        "delta-exact": overwritten,
     },
     "long-sequences": {
         "": diluted,

@@ -32,6 +32,7 @@ from attention_docs.in_pieces import (
     plain_traffic,
     read_state,
     tiled_traffic,
+    update_by_delta_rule,
 )
 from attention_docs.in_pieces import extended_state as state_of
 from attention_docs.language_model import cross_entropy, cross_entropy_gradient
@@ -297,6 +298,12 @@ def state(rng: Rng) -> Names:
     found = state_of(elu_plus_one(names["k"]), names["v"])
     o = read_state(elu_plus_one(names["q"]), found)
     return names | {"S": found.matrix, "z": found.total[None], "o": o}
+
+
+def corrected(rng: Rng) -> Names:
+    k, v, i, beta = row(rng, 5, 3), row(rng, 5, 2), int(rng.integers(1, 5)), 0.7
+    names = {"k": k, "v": v, "i": i, "\\beta": beta}
+    return names | {"S": lambda i: update_by_delta_rule(k[: i + 1], v[: i + 1], rate=beta)}
 
 
 def whole_model(rng: Rng) -> Names:
@@ -629,6 +636,7 @@ DISPLAYS: dict[str, Draw] = {
     "in_pieces.tiled_traffic": traffic_of_tiles,
     "in_pieces.linear_attention": featured,
     "in_pieces.read_state": state,
+    "in_pieces.update_by_delta_rule": corrected,
     "language_model.language_model": whole_model,
     "language_model.cross_entropy": loss,
     "language_model.cross_entropy_gradient": loss,

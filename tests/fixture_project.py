@@ -130,8 +130,12 @@ def _prepare_project(folder: Path) -> Path:
         shutil.copytree(ROOT / part, root / part, ignore=skip)
     nav = "nav:\n  - index.md\n  - weights.md\n\n"
     config = re.sub(r"^nav:\n.*?\n\n", nav, CONFIG, flags=re.S | re.M)
-    # In two languages; a test that wants the one that is made from them says so.
-    config = re.sub(r"^ +- locale: zh-hant.*?(?=^  -)", "", config, flags=re.S | re.M)
+    # In two languages; a test that wants another one says so.
+    others = r"^ +- locale: (?!en\n|zh\n).*?(?=^ +- locale|^  -)"
+    config = re.sub(others, "", config, flags=re.S | re.M)
+    for locale in (root / "attention_docs" / "locales").glob("*.toml"):
+        if locale.stem not in ("en", "zh"):
+            locale.unlink()
     chinese = {path.replace("/en/", "/zh/"): content for path, content in FILES.items()}
     for path, content in {"mkdocs.yml": config, **FILES, **chinese}.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -196,7 +200,7 @@ class FixtureProject:
 
     def add_traditional_chinese(self) -> None:
         """Add Traditional Chinese, converted from the Chinese pages by the real site's table."""
-        entry = re.search(r"^ +- locale: zh-hant.*?(?=^  -)", CONFIG, re.S | re.M)
+        entry = re.search(r"^ +- locale: zh-hant.*?(?=^ +- locale|^  -)", CONFIG, re.S | re.M)
         assert entry
         self.edit("mkdocs.yml", "  - autorefs:", f"{entry[0]}  - autorefs:")
         self.write("docs/zh-hant.toml", (ROOT / "docs/zh-hant.toml").read_text(encoding="utf-8"))

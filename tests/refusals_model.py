@@ -811,6 +811,27 @@ PIECES = [
         called={"key": "query"},
     ),
     Row(
+        "in_pieces.update_by_delta_rule",
+        {"key": KEYS["key"], "value": KEYS["value"], "matrix": a(4, 6)},
+        [
+            value(
+                "key and value must share their number of tokens, got (5, 4) and (3, 6)",
+                value=a(3, 6),
+            ),
+            value("the matrix must be (4, 6), got (3, 6)", matrix=a(3, 6)),
+            value("the matrix must be (2, 4, 6), got (4, 6)", key=a(2, 5, 4)),
+            *(
+                value(f"rate must be positive and finite, got {rate}", rate=rate)
+                for rate in (0.0, -1.0, float("inf"), float("nan"))
+            ),
+            kind(
+                "key and matrix must share a dtype, got float64 and float32",
+                matrix=a(4, 6).astype(np.float32),
+            ),
+        ],
+        matrices=("key", "value"),
+    ),
+    Row(
         "in_pieces.read_state",
         {"query": FEATURES["query"], "state": STATE},
         [

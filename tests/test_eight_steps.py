@@ -187,6 +187,7 @@ def test_round_weights_says_what_is_wrong(weights, message):
 
 # The search: titles as words, contents as minutes and sugar.
 CARDS = [[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]]
+WORDS = ["dog", "bites", "man"]
 CONTENTS = [[50, 0], [45, 1], [90, 12]]
 ONION_SOUP, ONION_CAKE = [1, 0, 1, 0], [1, 0, 0, 1]
 
@@ -254,6 +255,7 @@ def vectors(chapter, block, column):
 def test_search(page):
     chapter = page("en", "eight-steps")
     assert chapter.output("no-such-card") == "None"
+    assert ONION_CAKE not in CARDS
     scores = [dot(ONION_CAKE, card) for card in CARDS]
     *cards, answered = numbers(chapter, "search")
     assert [row[0] for row in cards] == scores == [1, 0, 1]
@@ -264,6 +266,32 @@ def test_search(page):
     assert_printed(answered, answer, 1)
     assert chapter.values("search")[:3] == ["0.4223", "66", "5.2"]
     assert_printed([0.4223, 66, 5.2], [weights[0], round(answer[0]), round(answer[1], 1)], 4)
+
+
+def mix_minutes(soup):
+    """The minutes of a mixed answer, with this number in the place for soup."""
+    scores = [dot([1, 0, soup, 1], card) for card in CARDS]
+    return mpmath.fsum(a * content[0] for a, content in zip(softmax(scores), CONTENTS, strict=True))
+
+
+@pytest.mark.site
+def test_why_soft(page):
+    """A choice is flat but for one jump, from carrot cake to onion soup; a mixture has a slope."""
+    chapter = page("en", "eight-steps")
+    described = chapter.figures["out-slope"].replace("−", "-")
+    # For each line: the first minutes, at -2, the last, at 2, the least and the most, and where.
+    lines = re.findall(r"(?:choosing the best card|mixing all cards): (.*?)\)\.", described)
+    choosing, mixing = ([float(x) for x in re.findall(r"-?[\d.]+", line)] for line in lines)
+    assert choosing == [90, -2, 50, 2, 50, 0, 90, -2]
+    ends = [mix_minutes(-2), mix_minutes(2)]
+    assert_printed(mixing[::2], [*ends, min(ends), max(ends)], 1)
+    assert mixing[1::2] == [-2, 2, 2, -2]
+    # Σ a_j (v_j − o) over the two soups, whose scores grow by 1 for each unit
+    weights = softmax([1, 0, 1])
+    answer = mpmath.fsum(a * v[0] for a, v in zip(weights, CONTENTS, strict=True))
+    slope = weights[0] * (50 - answer) + weights[1] * (45 - answer)
+    assert abs(mpmath.diff(mix_minutes, 0) - slope) < 1e-9
+    assert chapter.values("soft") == [f"{float(-slope):.0f}"] == ["10"]
 
 
 @pytest.mark.site
@@ -289,8 +317,9 @@ def test_scores_as_weights(page):
 @pytest.mark.site
 def test_inputs_and_parameters(page):
     chapter = page("en", "eight-steps")
-    assert chapter.grid("inputs") == X
-    assert chapter.names("inputs") == ["input 1", "input 2", "input 3"]
+    assert chapter.matrix("inputs", "X") == X
+    for i, word in enumerate(WORDS, start=1):
+        assert f"input {i} ({word})" in chapter.figures["out-inputs"]
     for name, wanted in (("W_K", W_KEY), ("W_Q", W_QUERY), ("W_V", W_VALUE)):
         assert chapter.matrix("parameters", name) == wanted
 
@@ -316,10 +345,15 @@ def test_values_in_the_text(page):
     """Those of formulas too: a row of the product as a sum of weighted rows of W_K."""
     chapter = page("en", "eight-steps")
     weighted_rows = [str(one) for pair in zip(X[0], W_KEY, strict=True) for one in pair]
-    assert chapter.values("step-3") == [str(KEYS[0][1]), *weighted_rows, str(KEYS[0])]
+    by_rows = [str([a + b for a, b in zip(W_KEY[0], W_KEY[2], strict=True)])]
+    assert by_rows == [str(KEYS[0])]
+    assert chapter.values("step-3") == [*by_rows, str(KEYS[0][1]), *weighted_rows, str(KEYS[0])]
     assert chapter.values("step-4") == [str(SCORES[0][1])]
-    assert chapter.values("step-5") == [f"{WEIGHTS[0][0]:.4f}"]
-    assert chapter.values("step-6") == [str(OUTPUTS[0][1])]
+    assert chapter.values("step-5") == [f"{WEIGHTS[0][0]:.4f}"] * 2
+    second = [str(row[1]) for row in VALUES]
+    assert chapter.values("step-6") == [str(OUTPUTS[0][1]), *second, str(OUTPUTS[0][1])]
+    assert chapter.values("step-8")[0] == f"{WEIGHTS[2][1]:.2f}"
+    assert chapter.values("exercise-fourth") == [str(QUERIES[0])]
     assert chapter.values("other-letters") == [
         *(str(one[0]) for one in (X, QUERIES, KEYS, VALUES, SCORES)),
         *(f"[{', '.join(f'{x:.4f}' for x in row)}]" for row in (WEIGHTS[0], OUTPUTS[0])),
@@ -329,7 +363,10 @@ def test_values_in_the_text(page):
 @pytest.mark.site
 def test_scores(page):
     chapter = page("en", "eight-steps")
-    by_hand = chapter.output("scores-by-hand")
+    by_hand = ""
+    for j, row in enumerate(cells(chapter, "scores-by-hand")):
+        assert row[0] == f"key {j + 1} ({WORDS[j]})"
+        by_hand += f"\nq1·k{j + 1} = {row[1]}"
     for row in cells(chapter, "repeat"):
         by_hand += "\n" + re.sub(r"query (\d), key (\d)", r"q\1·k\2 = ", row[0]) + row[1]
     lines = re.findall(r"q(\d)·k(\d) = (.*) = (\d+)", by_hand)
@@ -378,7 +415,8 @@ def test_weighted_values(page):
 def test_outputs(page):
     chapter = page("en", "eight-steps")
     assert chapter.grid("outputs") == OUTPUTS
-    assert chapter.names("outputs") == ["output 1", "output 2", "output 3"]
+    named = [f"output {i} ({word})" for i, word in enumerate(WORDS, start=1)]
+    assert chapter.names("outputs") == named
     assert numbers(chapter, "output-1")[3] == OUTPUTS[0]
     lines = re.findall(r"^o1\[(\d)\] = (.*) = (\S+)$", chapter.output("weighted-1"), re.M)
     assert [float(result) for _, _, result in lines] == OUTPUTS[0]
@@ -527,8 +565,8 @@ def test_exercises(page):
     quarter, half = mpmath.mpf(1) / 4, mpmath.mpf(1) / 2
     logs = [mpmath.log(quarter), mpmath.log(half), mpmath.log(quarter)]
     scores = vectors(chapter, "exercise-logarithm", "scores")
-    assert_printed(scores, [logs, [0, mpmath.log(2), 0]], 4)
-    assert vectors(chapter, "exercise-logarithm", "weights") == [[0.25, 0.5, 0.25]] * 2
+    assert_printed(scores, [logs, [0, mpmath.log(2), 0], [5, 5 + mpmath.log(2), 5]], 4)
+    assert vectors(chapter, "exercise-logarithm", "weights") == [[0.25, 0.5, 0.25]] * 3
     assert_printed(softmax([0, mpmath.log(2), 0]), [quarter, half, quarter], 12)
     assert chapter.grid("exercise-own") == product(X, transpose(X))
     own = product(X, transpose(X))

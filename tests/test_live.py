@@ -250,6 +250,52 @@ def test_what_is_drawn_at_random_is_drawn_again() -> None:
     assert reader.ran == [1]
 
 
+FIRST_LINES = [
+    ("print(0.5)", "0.5000"),
+    ("print([0.1, 0.2])", "[0.1000, 0.2000]"),
+    ("2 + 2", "4"),
+    ("1 / 3", "0.3333"),
+    ("weights", "[[0.2500, 0.7500],\n [1.0000, 0.0000]]"),
+    ("weights.shape", "(2, 2)"),
+    ("print(weights, 2)", "[[0.2500, 0.7500],\n [1.0000, 0.0000]] 2"),
+    ("weights > 0.5", "[[False,  True],\n [ True, False]]"),
+    ("f'the sum is {weights.sum()}'", "'the sum is 2.0000'"),
+    ("double?", "double(x)\nTwice x."),
+    ("help(double)\n", "double(x)\nTwice x."),
+    ("divide?", "divide(x)\nMay give inf or nan."),
+    ("np.exp(-20)", "2.061e-09"),
+    ("{'a': 0.5}", "{'a': 0.5000}"),
+    ("x = 0.5", ""),
+    ("print('seen')\nweights[0, 0]", "seen\n0.2500"),
+]
+
+
+@pytest.mark.parametrize(("code", "wanted"), FIRST_LINES)
+def test_a_reader_may_print_as_in_python(code: str, wanted: str) -> None:
+    """What a newcomer types first, in a cell of their own."""
+    blocks = [
+        "import numpy as np\nweights = np.array([[0.25, 0.75], [1.0, 0.0]])",
+        "def double(x):\n    'Twice x.'\n    return 2 * x\n"
+        "def divide(x):\n    'May give inf or nan.'\n    return 1 / x",
+        "",
+    ]
+    seen = Reader.__new__(Reader)
+    seen.session, seen.seen, seen.ran = Session(make_page(blocks)), {}, []
+    found = seen.run([*blocks[:2], code])
+    assert "error" not in found
+    assert found.get(("b2", "text"), "") == wanted
+
+
+def test_the_sites_own_lines_show_what_they_showed() -> None:
+    """A block whose last line is a value prints as before where a knob turns another line."""
+    blocks = ["a = 0.5\na + 1"]
+    reader = Reader(blocks)
+    reader.session = Session(make_page(blocks))
+    assert "text" not in dict(reader.run(["a = 0.25\na + 1"]))
+    assert reader.seen.get(("b0", "text"), "") == ""
+    assert reader.run(["a = 0.25\na + 2"])["b0", "text"] == "2.2500"
+
+
 @pytest.mark.parametrize(
     ("code", "line", "own", "message"),
     [

@@ -469,9 +469,34 @@ def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
     page.wait_until_settled()
     last = figure.locator("figure.frame figcaption").last
     assert re.search(r"tigertig …\W+The model expects e", last.text_content())
-    field.press("4")
-    page.tab.locator(".live-error").wait_for()
-    assert "wanted words out of: a b c" in page.tab.locator(".live-error").inner_text()
+    for letter in ("4", '"'):
+        field.press(letter)
+        page.tab.locator(".live-error").wait_for()
+        assert "wanted words out of: a b c" in page.tab.locator(".live-error").inner_text()
+        field.press("Backspace")
+        page.wait_until_settled()
+        assert not page.tab.locator(".live-error").count()
+
+
+@needs_live
+@each_language
+def test_a_field_says_which_numbers_it_takes(lang: str, live: Callable[..., Live]) -> None:
+    """One that it does not take changes nothing."""
+    page = live("positions", lang)
+    page.tab.evaluate("document.querySelector('#out-shift').closest('details').open = true")
+    page.tab.locator("#knobs-shift .live-turn").click()
+    field = page.tab.get_by_label("offset", exact=True).last
+    field.wait_for()
+    page.wait_until_settled()
+    before = page.read_all()
+    limit = page.tab.locator("#knobs-shift .live-limit")
+    for outside in ("41", "0", "2.5", ""):
+        field.fill(outside)
+        assert limit.text_content() == page.words["wholeNumber"].format(low=1, high=40)
+        assert page.read_all() == before
+    field.fill("5")
+    assert limit.text_content() == ""
+    page.tab.wait_for_selector("#out-shift.live-changed")
 
 
 def check_error_is_shown_and_last_output_stays(page: Live) -> None:
@@ -497,9 +522,43 @@ def check_scratch_cell_knows_the_page(page: Live) -> None:
     field = page.tab.locator(".live-scratch textarea")
     field.wait_for()
     page.wait_until_settled()
+    assert page.output("scratch").strip()  # of the example that stands there
     field.fill("print(text(2 * card_values, '.0f'))")
     page.run()
     assert page.output("scratch").startswith("[[100,  0],")
+    field.fill("card_values / 3")
+    page.run()
+    assert "16.6667" in page.output("scratch")
+    field.fill("import matplotlib.pyplot as plt")
+    assert page.run() == page.words["failed"]
+    assert page.words["noMatplotlib"] in page.tab.locator(".live-error").inner_text()
+    field.fill("card_values?")
+    page.run()
+    names = page.tab.locator(".live-scratch details code").all_inner_texts()
+    assert "card_values" in names
+
+
+def check_edits_survive_another_page(page: Live) -> None:
+    """In this tab; what was edited stands in its editor again, and has not run."""
+    field = page.edit(BLOCK)
+    good = field.input_value()
+    page.write(BLOCK, "onion cake", "soup")
+    here = page.tab.url
+    page.tab.goto(here.replace("eight-steps", "softmax"))
+    page.tab.goto(here)
+    assert "soup" in page.field(BLOCK).input_value()
+    assert page.status() == page.words["restored"]
+    page.field(BLOCK).fill(good)
+    page.run()
+
+
+def check_endless_loop_is_ended_by_reset(page: Live) -> None:
+    page.field(BLOCK).fill("while True:\n    pass")
+    page.press("run")
+    page.press("reset")
+    assert page.status() == page.words["published"]
+    assert "while" not in page.field(BLOCK).input_value()
+    page.run()
 
 
 def check_endless_loop_is_stopped(page: Live) -> None:
@@ -520,7 +579,7 @@ def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None
     page = live("eight-steps")
     page.edit(BLOCK)
     page.wait_until_settled()
-    page.write(BLOCK, "onion cake", "carrot 胡萝卜 cake")
+    page.write(BLOCK, '"onion cake"', '"carrot 胡萝卜 cake" or "onion cake"')
     page.press("share")
     page.tab.wait_for_function('location.hash.startsWith("#live=")')
     follower = live("eight-steps", fragment=page.tab.evaluate("location.hash"))
@@ -530,6 +589,10 @@ def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None
     assert follower.status().startswith(follower.words["linked"].split("{")[0])
     follower.run()
     assert follower.tab.locator(f"#out-{BLOCK} mark").count()
+    other = live("eight-steps", "zh", fragment=page.tab.evaluate("location.hash"))
+    code = other.field(BLOCK).input_value()
+    (line,) = (line for line in code.splitlines() if "胡萝卜" in line)
+    assert '"carrot 胡萝卜 cake" or "洋葱 蛋糕"' in line  # words of the page are in its language
 
 
 @needs_live
@@ -595,7 +658,7 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
     page.write("stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]")
     page.run()
     page.edit(BLOCK)
-    page.write(BLOCK, {"en": '"onion cake"', "zh": '"洋葱 蛋糕"'}[lang], "nobody")
+    page.write(BLOCK, {"en": '"onion cake"', "zh": '"番茄 炖肉"'}[lang], "nobody")
     assert page.run() == page.words["failed"]
     page.tab.add_style_tag(content=WHOLE)
     page.tab.evaluate(AXE_SCRIPT)
@@ -622,6 +685,8 @@ def test_what_a_reader_does(live: Callable[..., Live], site: Path) -> None:
     check_error_is_shown_and_last_output_stays(page)
     check_scratch_cell_knows_the_page(page)
     page.press("reset")
+    check_edits_survive_another_page(page)
+    check_endless_loop_is_ended_by_reset(page)
     check_endless_loop_is_stopped(page)
 
 

@@ -664,6 +664,10 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     assert_printed(first, [2 / 7, 0, 5 / 7])
     assert second == first
     assert_printed(short, [0.2, 0, 0.5])
+    assert masking.values("exercise-pencil") == [
+        *("[0.2857, 0.0000, 0.7143]", "[0.2000, 0.0000, 0.5000]"),  # 2/7, 0, 5/7
+        "0.7000",
+    ]
     window = np.nan_to_num(masking.matrix("exercise-1", "mask"))
     assert np.array_equal(window, np.eye(5) + np.eye(5, k=-1))
     lacking = [line["queries without a key"] for line in masking.table("exercise-3")]
@@ -673,6 +677,8 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     assert_printed(hidden, raised / raised.sum())
     assert_printed(free, exact_weights(ALL)[0])
     assert repaired == [1, 0, 0]
+    asked = masking.values("exercise-float-mask")
+    assert asked == [f"{x:.4f}" for x in ((raised / raised.sum())[2], exact_weights(ALL)[0][2], 0)]
     moved = [list(line.values())[1:] for line in masking.table("exercise-2")]
     assert [[{"✓": 1, "✗": 0}[cell] for cell in line] for line in moved] == LOWER
     free, exact, rounded = columns("exercise-added")
@@ -685,3 +691,4 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
         assert line["reached"] == str(count)
         reached = vector_of(line["tokens 1 to 9, reached or not"])
         assert reached == [0] * (9 - count) + [1] * count
+    assert masking.values("exercise-window") == ["7"]

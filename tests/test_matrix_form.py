@@ -525,6 +525,7 @@ def test_exercises(page):
     by_hand = product([[1, 2], [0, 1]], transpose([[1, 0], [2, 1], [0, 1]]))
     assert by_hand == [[1, 4, 2], [0, 1, 1]]
     assert_printed(site.grid("exercise-pencil"), by_hand, 0)
+    assert site.values("exercise-pencil") == ["[[1, 4, 2],\n [0, 1, 1]]", "0", "4"]
     doubled = softmax([4, 8, 8], mpmath.sqrt(3))
     for j in range(3):
         assert_printed(
@@ -549,6 +550,7 @@ def test_brackets(page):
     counts = [n * d * n + n * n * d, d * n * d + n * d * d]
     site = page("en", "matrix-form")
     assert site.column("exercise-brackets", "multiplications") == counts
+    assert site.values("exercise-brackets") == [str(count) for count in counts]
     left = product(product(QUERIES, transpose(KEYS)), VALUES)
     assert left == product(QUERIES, product(transpose(KEYS), VALUES))
     inner = product(QUERIES, softmax_rows(product(transpose(KEYS), VALUES)))

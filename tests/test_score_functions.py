@@ -588,7 +588,7 @@ def test_bound(chapter: Any) -> None:
 
     peak = chapter.array("bound")
     assert (peak == shown(softmax([1, -1, -1]))).all()
-    assert chapter.column("bound", "keys") == [3, 32, 512, 512]
+    assert chapter.column("bound", "number of keys") == [3, 32, 512, 512]
     assert chapter.column("bound", "β") == [1, 1, 1, 5]
     printed = chapter.column("bound", "no weight exceeds")
     expected = [bound(3), bound(32), bound(512), bound(512, 5)]
@@ -698,7 +698,7 @@ def test_large(chapter: Any) -> None:
     assert found == [round(float(x), 3) for x in (*operations, *held)]
     values = [v.replace(",", "") for v in chapter.values("cost")]
     counts = [str(row[1]) for row in expected.values()]
-    assert values == [*counts, f"{float(operations[-1]):.2f}", str(pairs * d)]
+    assert values == [f"{float(operations[-1]):.2f}", str(pairs * d), *counts]
     assert chapter.output("original") == f"parameters: {1000 * 1000 + 2000 * 1000 + 1000:,d}"
 
 

@@ -372,6 +372,10 @@ def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
         ("zh-hant", "每个参数只认一个方位", "sequences"),
         ("zh-hant", "層正規化", "transformer-block"),
         ("zh-hant", "layer norm", "transformer-block"),
+        ("zh-hant", "高斯分佈", "scaling"),  # as most people there type it
+        ("zh-hant", "跳接", "transformer-block"),
+        ("zh-hant", "符記", "sequences"),
+        ("zh-hant", "倒傳遞", "learning"),
         ("zh", "遮罩", "masking"),
         ("zh", "變異數", "scaling"),
         ("zh", "循環神經網路", "sequences"),
@@ -385,11 +389,20 @@ def test_either_script_finds_the_page(lang: str, query: str, slug: str, site: Pa
 
 
 @pytest.mark.site
+def test_the_first_chapter_says_which_way_a_row_lies(site: Path) -> None:
+    for slug, count in (("sequences", 1), ("notation", 1), ("masking", 0)):
+        html = (site / "zh-hant" / slug / "index.html").read_text(encoding="utf-8")
+        notes = BeautifulSoup(html, "lxml").select("h1 + .script-note")
+        assert len(notes) == count
+        assert all("列（row）" in note.get_text() for note in notes)
+
+
+@pytest.mark.site
 def test_what_stands_beside_the_pages(site: Path) -> None:
     document = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
     assert document["languages"] == list(BUILT)
     assert document["locales"]["zh-hant"]["terms"]["mask"] == "遮罩"
-    assert document["strings"]["eight-steps"]["zh-hant"]["onion soup"] == "洋蔥 湯"
+    assert document["strings"]["eight-steps"]["zh-hant"]["onion soup"] == "番茄 湯"
     lost = BeautifulSoup((site / "404.html").read_text(encoding="utf-8"), "lxml")
     assert [one.get_text() for one in lost.select('[lang="zh-Hant"] h2')] == ["沒有這個頁面"]
 
@@ -443,6 +456,8 @@ def test_the_third_language_comes_from_the_same_run(hant: FixtureProject) -> Non
     edit = page.select_one('a[rel="edit"]')  # what somebody can edit
     assert edit
     assert str(edit["href"]).endswith("docs/zh/weights.md")
+    (foot,) = page.select("article .script-note a")  # and the table of words
+    assert foot["href"] == "https://example.org/r/edit/main/docs/zh-hant.toml"
     for copy in ("zh-hant/weights/index.html.md", "notebooks/zh-hant/weights.ipynb"):
         assert "「遮罩」之後" in hant.read(f"site/{copy}")
     hant.edit("docs/zh-hant.toml", '"掩码" = "遮罩"', '"掩码" = "掩罩"')
@@ -484,7 +499,8 @@ def test_what_has_no_answer_is_reported_with_file_and_line(hant: FixtureProject)
             '"按列" = "按列"',
             "“按列” must turn 行 into 列 and 列 into 行 or 欄, got",
         ),
-        ("[marks]", "[signs]", "must hold axes, characters, from"),
+        ('"掩码" = "遮罩"', '"掩碼" = "遮罩"', "“掩碼” must be in the script of the pages: “掩码”"),
+        ("[marks]", "[signs]", "must hold aliases, axes, characters, forms, from"),
         ('from = "zh"', 'from = "de"', "from is a language of mkdocs.yml, got 'de'"),
     ],
 )

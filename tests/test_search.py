@@ -5,6 +5,7 @@ That the page types into this script, and shows what it ranks, is tested in test
 
 from __future__ import annotations
 
+import atexit
 import json
 from functools import cache
 from pathlib import Path
@@ -49,6 +50,7 @@ QUERIES = {
             "query key value",
             "attention map",
             "weighted value",
+            "why soft attention",
         ],
         "softmax": [
             "normalised exponential",
@@ -132,7 +134,7 @@ QUERIES = {
     },
     "zh": {
         "sequences": ["参数量", "循环神经网络", "RNN", "凸组合", "序列标注", "独热编码"],
-        "eight-steps": ["查询 键 值", "注意力图", "加权后的值"],
+        "eight-steps": ["查询 键 值", "注意力图", "加权后的值", "QKV"],
         "softmax": [
             "饱和",
             "溢出",
@@ -191,6 +193,7 @@ def worker(site: Path, lang: str) -> MiniRacer:
     """The search of a language, set up as the theme does it."""
     folder = site if lang == "en" else site / lang
     engine = MiniRacer()
+    atexit.register(engine.close)
     engine.eval(WORKER)
     engine.eval((site / "assets" / "search.js").read_text(encoding="utf-8"))
     index = (folder / "search" / "search_index.json").read_text(encoding="utf-8")

@@ -436,6 +436,10 @@ def test_exercises(page):
     (weights,) = vectors(chapter, "exercise-shares", "weights")
     assert_printed(weights, [Fraction(3, 6), Fraction(1, 6), Fraction(2, 6)], 4)
     assert vectors(chapter, "exercise-shares", "output") == [[3 + 0 + 1, 0 + 1 + 1]]
+    assert chapter.values("exercise-count") == [str(n * 8 * 3) for n in (5, 11, 6)]
+    shares = chapter.values("exercise-shares")
+    assert shares == ["[0.5000, 0.1667, 0.3333]", "[4.0, 2.0]", "[24.0, 12.0]"]  # 6·(4, 2)
+    assert chapter.values("exercise-window") == ["5", "3"]
     sentence = [None, None, *WORDS, *WORDS, None, None]
     for row, side in zip(cells(chapter, "exercise-window"), (0, 1, 2), strict=True):
         two, six = (sentence[i + 2 - side : i + 3 + side] for i in (1, 5))
@@ -456,6 +460,8 @@ def test_wrong_axis(page):
         weights = torch.nn.functional.normalize(shares, p=1, dim=axis)
         assert_printed(sums[axis], weights.sum(1).tolist(), 2)
         assert_printed(outputs[axis], (weights @ says)[1].tolist(), 2)
+    # 16/18 + 1/3 of the columns' sums, and (16 + 1)/18 of the row's.
+    assert chapter.values("exercise-bug") == ["[1.22, 0.00]", "[0.94, 0.00]"]
     assert outputs[0][0] > 1  # beyond every vector that is averaged
 
 

@@ -50,6 +50,9 @@ def parse(project: FixtureProject, page: str) -> BeautifulSoup:
 @pytest.mark.site
 def test_a_page_falls_back_to_english_until_it_is_translated(built: FixtureProject) -> None:
     begin(built)
+    link = '<a href="../numbers.json">All numbers</a>.'
+    heading = "# Weights { #weights }"
+    built.edit("docs/en/weights.md", heading, f"{heading}\n\n{link}", both=True)
     done = built.build(SITE_URL=ADDRESS, REPO_URL="https://example.org/r")
     assert done.returncode == 0, done.stderr
     assert count_blocks(done) == (0, 3)  # nothing runs again for a language without a page
@@ -74,6 +77,7 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: FixtureProje
     assert {str(one["hreflang"]) for one in page.select("head link[hreflang]")} == {
         *("en", "zh-Hans", "x-default")
     }
+    assert page.select('article a[href="../../numbers.json"]')
     switch = [str(one["href"]) for one in original.select(".md-select__link")]
     assert switch == ["./", "../zh/weights/", "../fr/weights/"]
     assert [str(one["href"]) for one in page.select(".takeaway a")] == [

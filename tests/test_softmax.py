@@ -276,11 +276,13 @@ def compute_leader_weight(gap, n, tau=1):
 @each_language
 def test_control(page, lang):
     softmax = page(lang, "softmax")
+    *leaders, factor = softmax.values("softmax")[:3]
     assert_printed(
-        [float(x) for x in softmax.values("softmax")[:2]],
+        [float(x) for x in leaders],
         [compute_leader_weight(4, 2), compute_leader_weight(4, 1024)],
         4,
     )
+    assert factor == f"{float(mpmath.e**4):.0f}" == "55"
     control = parse_html(softmax.html).get_element_by_id("out-control")
     frames = control.find_class("frame")
     settings = list(itertools.product((1, 2, 4), (4, 7, 10), (2, 8, 64, 1024)))
@@ -315,6 +317,16 @@ def test_shift(page):
     assert softmax.names("shift") == ["s − 3", "s + 100", "2 · s"]
     doubled = [Fraction(1, 30), Fraction(4, 30), Fraction(25, 30)]
     assert_printed(softmax.grid("shift"), [EIGHTHS, EIGHTHS, doubled], 4)
+
+
+@pytest.mark.site
+def test_rows(page):
+    """The scores of the three words, each row with its own largest and its own sum."""
+    softmax = page("en", "softmax")
+    assert softmax.names("rows") == ["dog", "bites", "man"]
+    assert softmax.vectors("rows", "scores") == SCORES
+    assert_printed(softmax.vectors("rows", "weights"), [softmax_of(row) for row in SCORES], 4)
+    assert softmax.column("rows", "sum") == [1, 1, 1]
 
 
 @pytest.mark.site
@@ -454,7 +466,8 @@ def test_entropy(page):
         assert_printed([largest, entropy], [max(weights), entropy_of(weights)], 4)
         exact = mpmath.diff(lambda t: entropy_of(softmax_of(EXAMPLE, t)), tau)
         assert_printed([slope, formula], [exact, exact], 4)
-    shown, *said = softmax.values("entropy-rises")
+    assert softmax.values("entropy-rises") == [str(EXAMPLE)]
+    shown, *said = softmax.values("temperature")[:3]
     assert shown == str(EXAMPLE)
     assert_printed(
         [float(v) for v in said[:2]], [max(softmax_of(EXAMPLE, tau)) for tau in (1, 8)], 4
@@ -561,6 +574,37 @@ def test_alternatives(page):
     assert_printed(json.loads(said[1]), shares([1, 4, 1]), 4)
     assert said[2] == "[nan, nan, nan]"
     assert_printed(json.loads(said[3]), [Fraction(s, 3) for s in (2, 4, 4)], 4)
+
+
+def test_each_requirement_is_needed():
+    """The three other rules of the text: each breaks one requirement alone (3 follows)."""
+
+    def take_exponentials(s):
+        return [mpmath.exp(x) for x in s]
+
+    def divide_logarithms(s):
+        shares = [mpmath.log(1 + mpmath.exp(x)) for x in s]
+        return [share / mpmath.fsum(shares) for share in shares]
+
+    def share_equally(s):
+        return [mpmath.mpf(1) / len(s)] * len(s)
+
+    rules = {None: softmax_of, 1: take_exponentials, 2: divide_logarithms, 4: share_equally}
+    rows = [[2, 4, 4], [102, 104, 104], [-1, 2, 1], [-2, -4, -4], [0, 3]]
+    for number, rule in rules.items():
+        broken = set()
+        for s in rows:
+            a = rule(s)
+            if min(a) <= 0 or abs(mpmath.fsum(a) - 1) > 1e-12:
+                broken.add(1)
+            for other in (rule([x + 1 for x in s]), rule([*s, 7])):  # shifted; a further key
+                ratios = [(x / a[0], y / other[0]) for x, y in zip(a, other, strict=False)]
+                if any(abs(x - y) > 1e-9 * x for x, y in ratios):
+                    broken.add(2)
+            for i, j in itertools.permutations(range(len(s)), 2):
+                if (s[i] > s[j]) != (a[i] > a[j]):
+                    broken.add(4)
+        assert broken == ({number} if number else set())
 
 
 @pytest.mark.site

@@ -59,7 +59,8 @@ class BlockRunner:
         }
         self.first = languages[0]
         self.live = live
-        self.shown: Any = None  # what the last block draws
+        self.value: Any = None  # of the last block's last line
+        self.shown: Any = None  # the same if it is a figure
         module = types.ModuleType("listing")
         sys.modules["listing"] = module  # dataclasses and pickles of a listing look themselves up
         self.namespace: dict[str, Any] = module.__dict__
@@ -73,12 +74,13 @@ class BlockRunner:
         files: tuple[File, ...] = ()
         known = list(self.namespace.values())
         error = ""
-        shown: Any = None
+        self.value = self.shown = None
         try:
             with contextlib.redirect_stdout(printed.first):
                 for code in block:
-                    shown = _run_section(code, self.namespace)
-            self.shown = shown if hasattr(shown, "svg") and hasattr(shown, "alt") else None
+                    self.value = _run_section(code, self.namespace)
+            if hasattr(self.value, "svg") and hasattr(self.value, "alt"):
+                self.shown = self.value
             if draws:
                 figure = self.draw_figure(self.shown)
             files = self._find_files(known)

@@ -131,8 +131,10 @@ class Content:
             if lang in (converter.lang, converter.origin):
                 text = "".join(page.text for page in self.pages[converter.lang].values())
                 forms += conversion.find_variants(text)
-                names += [Names(list(pair), "") for pair in converter.find_renamed()]
-        return names, forms
+                forms += [one + other for one, other in converter.forms.items()]
+                pairs = [*converter.find_renamed(), *converter.aliases.items()]
+                names += [Names(list(pair), "") for pair in pairs]
+        return names, conversion.merge_forms(forms)
 
     def read_strings(self, listing: Path, lang: str) -> Mapping[str, str] | None:
         """The strings of a listing in a language, converted if the language is."""

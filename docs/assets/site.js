@@ -156,7 +156,7 @@
   // "Predict, then run" asks for the prediction first; it stands above the answer.
   for (const box of all(".exercise[data-kind=predict]")) {
     const answer = box.querySelector("details.answer");
-    if (!answer) continue;
+    if (!answer || box.querySelector("form.asks")) continue;
     const form = document.createElement("form");
     const label = document.createElement("label");
     const field = document.createElement("input");
@@ -176,6 +176,18 @@
       answer.open = true;
     });
     answer.before(form);
+  }
+
+  // Answers are judged by a script that loads when a reader turns to one, or has solved some.
+  const judge = () => import(new URL("exercises.js", own)).then((one) => one.showCount());
+  for (const form of all("form.asks")) {
+    form.addEventListener("focusin", judge, { once: true });
+    form.addEventListener("submit", (event) => event.preventDefault());
+  }
+  try {
+    if (all("form.asks").length && localStorage.getItem("solved exercises")) judge();
+  } catch {
+    /* a browser that stores nothing */
   }
 
   // A link opens the fold that holds its target; browsers of before 2025 do so only in part.

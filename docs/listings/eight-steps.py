@@ -16,7 +16,16 @@ import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.eight_steps import round_weights, weighted_values
-from attention_docs.figures import beside, eight_steps, flow, heatmap, numbered, product, table
+from attention_docs.figures import (
+    beside,
+    eight_steps,
+    flow,
+    heatmap,
+    line_chart,
+    numbered,
+    product,
+    table,
+)
 from attention_docs.sequences import attention_parameters, window_parameters
 from attention_docs.softmax import softmax
 from attention_docs.text import check, number, text
@@ -60,6 +69,24 @@ wrong_answer = s @ card_values  # the scores, not the weights
 table([wrong_answer], columns=["minutes", "sugar"], index=["wrong answer"], spec=".0f")
 # --8<-- [end:scores-as-weights]
 
+# --8<-- [start:slope]
+soup = np.linspace(-2, 2, 81)  # what stands in the query for "soup"
+with_soup = query + np.outer(soup, as_vector("soup"))  # (81, 4)
+their_scores = with_soup @ card_keys.T  # (81, 3)
+minutes = card_values[:, 0]
+chosen_minutes = minutes[their_scores.argmax(axis=1)]  # of the best card alone
+mixed_minutes = softmax(their_scores) @ minutes
+step = 1e-6  # central differences
+ends = [softmax(card_keys @ (query + d * as_vector("soup"))) @ minutes for d in (-step, step)]
+slope = (ends[1] - ends[0]) / (2 * step)
+line_chart(
+    soup,
+    [("choosing the best card", chosen_minutes), ("mixing all cards", mixed_minutes)],
+    xlabel="soup in the query",
+    ylabel="minutes",
+)
+# --8<-- [end:slope]
+
 # --8<-- [start:sharper]
 factors = [1, 4, 16]
 sharp_scores = np.outer(factors, card_keys @ as_vector("onion soup"))
@@ -100,7 +127,15 @@ eight_steps(
 
 # --8<-- [start:inputs]
 n, d_model = x.shape
-table(x, columns=numbered("component", d_model), index=numbered("input", n), spec=".0f")
+sentence = ["dog", "bites", "man"]
+
+
+def named(vector):
+    """The names of three vectors, each with the word that it belongs to."""
+    return [f"{vector} {i} ({word})" for i, word in enumerate(sentence, start=1)]
+
+
+heatmap(x, rows=named("input"), role="input", name="X", spec=".0f")
 # --8<-- [end:inputs]
 
 # --8<-- [start:parameters]
@@ -159,8 +194,8 @@ table([k_1, k_2, k_3], columns=names, index=numbered("key", 3), spec=".0f")
 # --8<-- [end:key-by-key]
 
 # --8<-- [start:scores-by-hand]
-for j in range(n):
-    print(f"q1·k{j + 1} = {by_hand(queries[0], keys[j])}")
+rows = [[by_hand(queries[0], keys[j])] for j in range(n)]
+table(rows, columns=["score of query 1 (dog) with the key"], index=named("key"))
 # --8<-- [end:scores-by-hand]
 
 # --8<-- [start:scores-1]
@@ -177,7 +212,7 @@ sums = [None, powers.sum(), weights_1.sum()]
 table(
     [*zip(scores_1, powers, weights_1, strict=True), sums],
     columns=["score", "exponential", "weight"],
-    index=[*numbered("key", n), "sum"],
+    index=[*named("key"), "sum"],
     spec=[".0f", ".4f", ".4f"],
 )
 # --8<-- [end:weights-1]
@@ -188,7 +223,7 @@ output_1 = weighted_1.sum(axis=0)  # (d_v,)
 table(
     [*weighted_1, output_1],
     columns=numbered("component", d_v),
-    index=[*numbered("weighted value", n), "output 1"],
+    index=[*named("weighted value"), "sum: output 1 (dog)"],
     spec=".4f",
 )
 # --8<-- [end:output-1]
@@ -212,8 +247,8 @@ queries, keys, values = x @ W_QUERY, x @ W_KEY, x @ W_VALUE
 scores = queries @ keys.T  # (n, n): row i belongs to query i
 weights = softmax(scores)  # (n, n): every row sums to 1
 outputs = weights @ values  # (n, n) @ (n, d_v) = (n, d_v)
-columns, names = numbered("component", d_v), numbered("output", n)
-table(outputs, columns=columns, index=names, spec=".4f")
+columns = numbered("component", d_v)
+table(outputs, columns=columns, index=named("output"), spec=".4f")
 # --8<-- [end:outputs]
 
 # --8<-- [start:whole]
@@ -366,7 +401,7 @@ most = weights.argmax(axis=1)
 table(
     [[weights[i], weights[i, i], bool(most[i] == i)] for i in range(n)],
     columns=["weights", "weight of itself", "the largest?"],
-    index=numbered("input", n),
+    index=named("input"),
     spec=".4f",
 )
 # --8<-- [end:itself]
@@ -394,9 +429,9 @@ wanted = np.array([1.0, 2, 1]) / 4
 chosen = np.log(wanted)
 other = np.array([0, log(2), 0])
 table(
-    [[found, softmax(found)] for found in (chosen, other)],
+    [[found, softmax(found)] for found in (chosen, other, other + 5)],
     columns=["scores", "weights"],
-    index=["logarithms", "the first is 0"],
+    index=["logarithms", "the first is 0", "the first is 5"],
     spec=[".4f", ".2f"],
 )
 # --8<-- [end:exercise-logarithm]

@@ -7,7 +7,7 @@ from math import ceil, floor, log10, sqrt
 
 import numpy as np
 
-from attention_docs.eight_steps import INPUTS, W_QUERY
+from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE, round_weights
 from attention_docs.figures import (
     Frame,
     bar_chart,
@@ -103,7 +103,7 @@ def drawings(d_k):
 
 def frame(place, d_k):
     """What the slider shows at a width."""
-    raw, root, whole = (told(d_k, name) for name in ("1", "√d_k", "d_k"))
+    raw, root, whole = (f"{row[d_k, name][0][0]:.2f}" for name in ("1", "√d_k", "d_k"))
     says = f"d_k = {d_k}: largest weight {raw} not divided, {root} divided by √d_k"
     caption = f"Largest weight: {raw} | ÷ √dₖ: {root} | ÷ dₖ: {whole}"
     return Frame((str(place),), f"d_k = {d_k}", tuple(drawings(d_k)), caption, says)
@@ -475,6 +475,32 @@ regrown = np.linalg.norm(softmax_jacobian(softmax(grown @ q / sqrt(d_k))))
 columns = ["scores after the division", "norm of the Jacobian"]
 table([[grown @ q / sqrt(d_k), regrown]], columns=columns, spec=[".0f", ".2e"])
 # --8<-- [end:vanish-again]
+
+# --8<-- [start:versions]
+queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
+plain = softmax(queries @ keys.T)  # as in the eight steps
+tenths = round_weights(plain, digits=1)
+divided = softmax(queries @ keys.T / sqrt(3))  # d_k = 3
+table(
+    list(zip(plain @ values, tenths @ values, divided @ values, strict=True)),
+    columns=["not divided", "weights rounded", "divided by √3"],
+    index=numbered("output", 3),
+    spec=[".4f", ".1f", ".4f"],
+)
+# --8<-- [end:versions]
+
+# --8<-- [start:unscaled]
+undivided = queries @ keys.T  # (n, n)
+forgotten = softmax(undivided)
+scaled = softmax(undivided / sqrt(keys.shape[-1]))
+moved = np.abs((forgotten - scaled) @ values).max(axis=1)
+table(
+    [forgotten.max(axis=1), scaled.max(axis=1), moved],
+    columns=numbered("query", 3),
+    index=["largest weight without √d_k", "largest weight with √d_k", "change of the output"],
+    spec=".4f",
+)
+# --8<-- [end:unscaled]
 
 # --8<-- [start:mistake-divisor]
 models = {"base": (512, 8), "big": (1024, 16)}  # d_model, heads

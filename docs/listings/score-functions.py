@@ -298,7 +298,7 @@ bounds = {n: 1 / (1 + (n - 1) * exp(-2)) for n in (3, 32, 512)}
 sharper = 1 / (1 + 511 * exp(-2 * 5))  # 512 keys, cosines times β = 5
 table(
     [*([n, 1, bound] for n, bound in bounds.items()), [512, 5, sharper]],
-    columns=["keys", "β", "no weight exceeds"],
+    columns=["number of keys", "β", "no weight exceeds"],
     spec=["d", "d", ".4f"],
 )
 # --8<-- [end:bound]

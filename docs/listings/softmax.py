@@ -147,6 +147,26 @@ for dtype, pair in tried.items():
 table(rows, columns=numbered("weight", 2), index=names, spec=".1f")
 # --8<-- [end:overflow]
 
+
+# --8<-- [start:rows]
+def softmax_of_rows(s):
+    """Softmax of each row of scores (n_q, n_k), without overflow."""
+    e = np.exp(s - s.max(axis=-1, keepdims=True))  # the largest is 1
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+scores = dot(queries, keys)  # (3, 3), not scaled, as in the eight steps
+weights = softmax_of_rows(scores)
+off = np.abs(weights - softmax(scores)).max()
+check("the package gives the same", off < 1e-12)
+table(
+    list(zip(scores, weights, weights.sum(axis=1), strict=True)),
+    columns=["scores", "weights", "sum"],
+    index=["dog", "bites", "man"],
+    spec=[".0f", ".4f", ".4f"],
+)
+# --8<-- [end:rows]
+
 # --8<-- [start:limits]
 import torch
 
@@ -200,8 +220,6 @@ table(
 # --8<-- [end:dominates]
 
 # --8<-- [start:dominates-output]
-scores = dot(queries, keys)  # not scaled, as in the eight steps
-weights = softmax(scores)
 outputs = weights @ values
 gap_of, rest, rest_bound, distance, distance_bound = [], [], [], [], []
 for i in range(3):

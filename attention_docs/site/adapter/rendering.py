@@ -14,6 +14,7 @@ from mkdocs.structure.pages import Page
 from attention_docs.site.adapter.page import record_page, reuse_page
 from attention_docs.site.adapter.state import BuildState, PageState
 from attention_docs.site.addresses import make_relative
+from attention_docs.site.build import Build
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish.catalogue import PublishedPage
 from attention_docs.site.publish.guard import find_leftovers, refused
@@ -25,6 +26,7 @@ from attention_docs.site.publish.staging import write_text
 from attention_docs.site.read import conversion
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
+from attention_docs.site.read.script_converter import ScriptConverter
 from attention_docs.site.render import blocks, theme, untranslated
 from attention_docs.site.render.cards import read_glyph
 
@@ -71,6 +73,11 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     source, assembled, build = known.source, known.assembled, state.build
     if (script := build.scripts.get(source.lang)) and source.is_reference:
         html = conversion.convert_documentation(script, html)
+    if script:
+        html = conversion.add_notes(script, source.slug, html, _locate_script_table(build, script))
+    if source.untranslated:
+        published = build.published[source.path]
+        html = untranslated.redirect_files(html, source.text, published.text_url, published.url)
     assembled.failures += build.find_pasted(source)
     html = blocks.render_faults(assembled) + html
     known.rendered = record_page(page, html, assembled, build.addresses.find_folder(source.lang))
@@ -80,6 +87,14 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     has_new_warnings = known.warnings != len(state.session.listener.messages)
     known.is_clean = expected >= set(assembled.failures) and not has_new_warnings
     return html
+
+
+def _locate_script_table(build: Build, script: ScriptConverter) -> str:
+    """Where the table of a converted language can be edited, or ""."""
+    target = build.target
+    if not (target.repository and target.edit):
+        return ""
+    return f"{target.repository.rstrip('/')}/{target.edit.strip('/')}/{script.lang}.toml"
 
 
 def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, Any]:
@@ -99,6 +114,8 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
     """What the page's script needs: its words, and where a live page finds what it loads."""
     words = state.build.read_locale(published.page.lang)["site"]
     found: dict[str, Any] = dict(words["script"])
+    if any(one.kind == "exercise" for one in published.page.passages):
+        found["exercises"] = dict(words["exercises"])
     if state.build.target.live and published.page.blocks:
         folder = make_relative(f"{live_pages.FOLDER}/", published.url)
         page = make_relative(live_pages.make_path(published.page), published.url)

@@ -14,6 +14,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
+from attention_docs.running.names import find_names
 from attention_docs.running.result import Result, hash_figure
 from attention_docs.site.publish import bytecode, runtime
 from attention_docs.site.publish.staging import write_text
@@ -36,7 +37,7 @@ LIBRARIES = ("array-api-compat",)  # in pure Python
 SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
 SESSION = (
     "site/__init__.py",
-    *(f"site/run/{name}.py" for name in ("__init__", "finite", "live", "snapshot")),
+    *(f"site/run/{name}.py" for name in ("__init__", "finite", "interactive", "live", "snapshot")),
 )
 
 
@@ -49,9 +50,12 @@ def make_document(assembled: AssembledPage) -> dict[str, Any]:
     """The blocks of a page for `run/live.py`, and what they have given in the build."""
     page = assembled.page
     cells = [_make_cell(assembled, number) for number in range(1, len(page.blocks) + 1)]
+    names = _find_reader_names(assembled)
     scratch = {
         "id": SCRATCH,
         "code": "",
+        "example": _find_example(assembled, set(names)),
+        "names": names,
         "origin": "",
         "listing": f"{SCRATCH}.py",
         "line": 1,
@@ -59,6 +63,24 @@ def make_document(assembled: AssembledPage) -> dict[str, Any]:
     }
     cells.append(scratch | {"files": [], "values": [], "text": "", "figure": "", "knobs": []})
     return {"lang": page.text_lang, "words": _collect_strings(page), "cells": cells}
+
+
+def _find_reader_names(assembled: AssembledPage) -> list[str]:
+    """The names that a reader's own code can use: those that blocks without torch have set."""
+    names: set[str] = set()
+    for block in assembled.page.blocks:
+        _, bound = find_names(block.code, sure=True)
+        names = names - bound if block.id in assembled.torch_blocks else names | bound
+    return sorted((name for name in names if not name.startswith("_")), key=str.lower)
+
+
+def _find_example(assembled: AssembledPage, names: set[str]) -> str:
+    """A line for the reader's own cell that works: the first number of the text, as it is made."""
+    for value in assembled.page.values:
+        used, _ = find_names(value.expression)
+        if used and used <= names and not value.is_site_count:
+            return value.expression
+    return ""
 
 
 def _make_cell(assembled: AssembledPage, number: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from lxml.html import HtmlElement, fragment_fromstring
 BLOCKS = {"article", "dd", "dt", "figcaption", "li", "p", "summary", "tr"}
 BOXES = {"deeper", "fold", "result", "exercise"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-SKIPPED_TAGS = {"button", "pre", "script", "style", "svg"}
+SKIPPED_TAGS = {"button", "form", "pre", "script", "style", "svg"}
 SKIPPED_CLASSES = {
     "checks",
     "code",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +217,34 @@ def find_variants(text: str) -> list[str]:
     return list(found.values())
 
 
+def merge_forms(forms: Iterable[str]) -> list[str]:
+    """Groups of characters that count as one, of which no two share a character.
+
+    Examples:
+        >>> merge_forms(["里裡", "布佈", "里裏"])
+        ['布佈', '里裡裏']
+    """
+    merged: list[str] = []
+    for form in forms:
+        touched = [one for one in merged if set(one) & set(form)]
+        merged = [one for one in merged if one not in touched]
+        merged.append("".join(dict.fromkeys("".join([*touched, form]))))
+    return merged
+
+
 def convert_documentation(converter: ScriptConverter, html: str) -> str:
     """A page with the documentation of a module, whose labels come in the first script."""
     before, head, labels = html.partition('<div class="doc doc-object')
     return before + head + HTML_TEXT.sub(lambda text: converter(text[0]), labels)
+
+
+def add_notes(converter: ScriptConverter, slug: str, html: str, table: str) -> str:
+    """A page with the sentences that readers of the converted language need.
+
+    `table` is where the table can be edited, or "" for a site without a repository.
+    """
+    note, foot = converter.notes.get(slug, ""), converter.notes["foot"]
+    if note:
+        html = html.replace("</h1>", f'</h1>\n<p class="script-note">{note}</p>', 1)
+    links = f'<a href="{escape(table)}">', "</a>"
+    return f'{html}\n<p class="script-note">{foot.format(*links)}</p>' if table else html

@@ -94,6 +94,9 @@ class ScriptConverter:
         lang: its code.
         origin: the code of the language that it is converted from.
         own: locale strings that are not converted, by their place: "site.locale".
+        notes: a sentence below the title of a page, by the page; "foot" stands below every page.
+        forms: other forms of a character that readers type, for the search.
+        aliases: other names that readers type, by the name that the pages use.
         answers: what a word is called, by the table that says so.
         marks: signs that change one for one: quotation marks.
         characters: the usual reading of a character that has several.
@@ -105,6 +108,9 @@ class ScriptConverter:
     lang: str
     origin: str
     own: Mapping[str, str]
+    notes: Mapping[str, str]
+    forms: Mapping[str, str]
+    aliases: Mapping[str, str]
     answers: Mapping[str, Mapping[str, str]]
     marks: Mapping[str, str]
     characters: Mapping[str, str]
@@ -288,7 +294,7 @@ def _parse_converter(path: str, lang: str, text: str) -> ScriptConverter:
     except tomllib.TOMLDecodeError as error:  # two answers for one word in one table, too
         place = LINE.search(str(error))
         raise Failure(path, int(place[1]) if place else 1, f"must be TOML: {error}") from None
-    wanted = {"from", "own", "marks", "characters", *ANSWERS}
+    wanted = {"from", "own", "notes", "forms", "aliases", "marks", "characters", *ANSWERS}
     if found.keys() != wanted or not isinstance(found["from"], str):
         message = f"must hold {', '.join(sorted(wanted))}, got {', '.join(sorted(found))}"
         raise Failure(path, 1, message)
@@ -298,6 +304,10 @@ def _parse_converter(path: str, lang: str, text: str) -> ScriptConverter:
             if word in answers:
                 line = _find_line(text, word, last=True)
                 raise Failure(path, line, f"“{word}” has an answer already: {answers[word]}")
+            if load_opencc("t2s")(word) != word:
+                simplified = load_opencc("t2s")(word)
+                message = f"“{word}” must be in the script of the pages: “{simplified}”"
+                raise Failure(path, _find_line(text, word), message)
             if not answer or word.count("{}") != answer.count("{}"):
                 raise Failure(
                     path, _find_line(text, word), f"“{word}” has no answer, got {answer!r}"
@@ -312,6 +322,9 @@ def _parse_converter(path: str, lang: str, text: str) -> ScriptConverter:
         lang=lang,
         origin=found["from"],
         own=found["own"],
+        notes=found["notes"],
+        forms=found["forms"],
+        aliases=found["aliases"],
         answers={name: found[name] for name in ANSWERS},
         marks=found["marks"],
         characters=found["characters"],

@@ -51,6 +51,7 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
         "test": "*",
     },
     "exercise": {"id": "*", "stars": "1 2 3", "kind": "pencil predict proof bug"},
+    "asks": {},
     "hint": {},
     "answer": {},
 }

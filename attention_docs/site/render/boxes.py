@@ -22,7 +22,7 @@ from attention_docs.site.read.syntax import OPTIONAL, OPTIONS
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters
 
-FOLDED_KINDS = ("deeper", "fold", "hint", "answer")
+FOLDED_KINDS = ("deeper", "fold", "hint", "answer", "asks")  # in copies, asks too
 OWN_LINK = re.compile(r"\]\(#")
 
 
@@ -51,6 +51,8 @@ class BoxBlock(Block):  # type: ignore[misc]
         assembled = self.config["assembled"]()
         locale = assembled.locale["site"]["boxes"] if assembled else {}
         title = self.argument or ""
+        if self.NAME == "asks":  # asks.py makes a form of it
+            return SubElement(parent, "div", {"class": self.NAME})
         if self.NAME in FOLDED_KINDS:
             return add_fold(
                 parent, self.NAME, locale[self.NAME].format(title), self.options.get("id")
@@ -71,7 +73,7 @@ class BoxBlock(Block):  # type: ignore[misc]
 
     def on_add(self, block: Element) -> Element:
         """What is folded stands in an element of its own, which carries the address."""
-        return block[-1] if self.NAME in FOLDED_KINDS else block
+        return block[-1] if self.NAME in FOLDED_KINDS and self.NAME != "asks" else block
 
     def on_end(self, block: Element) -> None:
         """A result says at its end what proves and what checks it."""

@@ -17,7 +17,7 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
 from attention_docs.site.read.pieces import Block
-from attention_docs.site.render import blocks, boxes, cards, formulas, mathml
+from attention_docs.site.render import asks, blocks, boxes, cards, formulas, mathml
 from attention_docs.site.render.assembled_page import MARK, AssembledPage
 from attention_docs.site.render.terms import Explainer, name_rows
 
@@ -155,6 +155,8 @@ class PageTreeprocessor(Treeprocessor):
         held = (element for element in root.iter() if _is_formula(element))
         self.site.formulas.render_all(_read_formula(element, assembled)[1:] for element in held)
         self.visit(root, assembled, explainer)
+        for fault in asks.lay_out_asks(root, assembled.locale["site"]["boxes"]["judge"]):
+            assembled.add_failure("/// asks", fault)
         self.insert_outputs(root, assembled)
         self.wrap_tables(root)
         cards.lay_out_cards(root, assembled.numbered, self.md)
@@ -172,7 +174,8 @@ class PageTreeprocessor(Treeprocessor):
         self, element: Element, assembled: AssembledPage, explainer: Explainer | None
     ) -> None:
         """Build an element anew from its texts and children, in their order."""
-        bare = element.tag in UNEXPLAINED or cards.find_card_title(element) is not None
+        is_form = element.get("class") == "asks"
+        bare = element.tag in UNEXPLAINED or is_form or cards.find_card_title(element) is not None
         explained = None if bare else explainer
         children = list(element)
         texts = [element.text, *(child.tail for child in children)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 from collections.abc import Iterable
 from functools import lru_cache
@@ -52,6 +53,7 @@ def _load_temml() -> Any:
     from py_mini_racer import MiniRacer
 
     context = MiniRacer()
+    atexit.register(context.close)  # later it would find its own module taken apart
     context.eval(TEMML.read_text(encoding="utf-8"))
     context.eval(RENDER)
     return context

@@ -34,7 +34,7 @@ class Length:
     """What stands in the main line of a page.
 
     Attributes:
-        locale: of running text: neither in results nor in captions, tables, formulas or code. In
+        words: of running text: neither in results nor in captions, tables, formulas or code. In
             Chinese they are characters.
         words_beside: those in results, captions and tables.
         formulas: displayed ones.
@@ -66,8 +66,8 @@ def measure(page: Page, results: Sequence[Result]) -> Length:
     opened = list(walk_main_line(page))
     running = _read_text(page, opened, beside=False)
     beside = _read_text(page, opened, beside=True)
-    count = CHARACTER if page.lang.startswith("zh") else WORD
-    locale, words_beside = (len(count.findall(_strip_formulas(text))) for text in (running, beside))
+    count = max((WORD, CHARACTER), key=lambda unit: len(unit.findall(running)))
+    words, words_beside = (len(count.findall(_strip_formulas(text))) for text in (running, beside))
     everything = f"{running}\n{beside}"
     displays = DISPLAY.findall(everything)
     inline = len(INLINE.findall(DISPLAY.sub(" ", everything)))
@@ -85,10 +85,10 @@ def measure(page: Page, results: Sequence[Result]) -> Length:
         "controls": controls,
     }
     speed = PER_MINUTE["characters" if count is CHARACTER else "words"]
-    minutes = (locale + words_beside) / speed
+    minutes = (words + words_beside) / speed
     minutes += sum(SECONDS[name] * number for name, number in seconds.items()) / 60
     return Length(
-        words=locale,
+        words=words,
         words_beside=words_beside,
         formulas=len(displays),
         displayed_lines=displayed,

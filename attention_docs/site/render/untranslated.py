@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from html import escape
 
 from attention_docs.locales import Locale
+from attention_docs.site.addresses import make_relative
 
 GUIDE = "blob/main/CONTRIBUTING.md#what-is-asked-of-a-translation"
 GAP = ' <span aria-hidden="true">·</span> '
+FILE_LINK = re.compile(r'\bhref="([\w./-]+\.\w+)"')
 ARTICLE = re.compile(r'<article class="md-content__inner md-typeset"')
 
 
@@ -29,3 +32,19 @@ def mark_untranslated(html: str, note: str, tag: str) -> tuple[str, list[str]]:
     """
     html, count = ARTICLE.subn(rf'{note}\g<0> lang="{tag}"', html)
     return html, [] if count else [ARTICLE.pattern]
+
+
+def redirect_files(html: str, markdown: str, original: str, here: str) -> str:
+    """HTML in which the files that the Markdown links in HTML of its own are found from `here`.
+
+    They are named from the address of the original; links to pages stay in the language.
+
+    Examples:
+        >>> link = '<a href="../numbers.json">'
+        >>> redirect_files(f"<p>{link}</a></p>", link, "numbers/", "fr/numbers/")
+        '<p><a href="../../numbers.json"></a></p>'
+    """
+    for link in set(FILE_LINK.findall(markdown)):
+        target = posixpath.normpath(posixpath.join(original, link))
+        html = html.replace(f'href="{link}"', f'href="{make_relative(target, here)}"')
+    return html

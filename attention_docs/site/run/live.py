@@ -20,10 +20,11 @@ from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
 
-from attention_docs.running.block import PROVIDED, BlockRunner
+from attention_docs.running.block import PROVIDED
 from attention_docs.running.names import find_names
 from attention_docs.running.result import Code, Result, hash_figure
 from attention_docs.site.run.finite import FiniteCheck
+from attention_docs.site.run.interactive import InteractiveRunner, replace_questions
 from attention_docs.site.run.snapshot import (
     Fixed,
     Keyer,
@@ -37,7 +38,7 @@ from attention_docs.text import TextFile
 
 DYNAMIC_NAMES = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
 """Code that uses one of these may read names that its syntax does not show."""
-PROVIDED_NAMES = {"__builtins__", *PROVIDED}  # names that no block sets
+PROVIDED_NAMES = {"__builtins__", "help", *PROVIDED}  # names that no block sets
 MAX_COPIED_BYTES = 200_000_000  # bytes of copies that a page may keep
 RERUN_SECONDS = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
 COPY_DISTANCES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
@@ -93,7 +94,7 @@ class Session:
         strings = document["words"]
         stay = {text: text for text in strings.values()}  # the code holds them already
         strings = {self.lang: strings | stay} if strings else None
-        self.runner = BlockRunner([self.lang], live=True, strings=strings, locales=locales)
+        self.runner = InteractiveRunner([self.lang], live=True, strings=strings, locales=locales)
         self.codes_run: list[str | None] = []  # the code of each block that stands in the namespace
         self.states: list[bytes | None] = []  # what was there before each of them
         self.fixed: Fixed = {}
@@ -111,7 +112,7 @@ class Session:
 
     def begin(self, codes: str) -> int:
         """Take the code of all blocks (JSON); the number of the first one that must run."""
-        self.codes: list[str] = json.loads(codes)
+        self.codes = [replace_questions(code) for code in json.loads(codes)]
         if not self.package.is_unchanged():  # by the last run: what it left behind is not whole
             self.states = [None for _ in self.states]
             self.codes_run = [None for _ in self.codes_run]
@@ -175,11 +176,16 @@ class Session:
         self._register_lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))
         draws = draws and not at
         check = FiniteCheck(code, self.runner.namespace)
-        result = self.runner.run([Code(code, cell.listing, cell.line)], draws=draws)
+        block = Code(code, cell.listing, cell.line)
+        if code == cell.code:
+            result = self.runner.run([block], draws=draws)
+        else:
+            result = self.runner.run_readers(block, cell.code, draws=draws)
         error: dict[str, Any] = {}
         if result.error:
             error = self._describe_error(cell, code, result.error)
-        elif message := check.error(result.text):
+        # Documentation may speak of what is not finite.
+        elif message := check.error("" if "help(" in code else result.text):
             error = _at_line(message, check.line(), code)
         if error:  # nothing that follows it has a meaning
             self.codes_run[-1] = None

@@ -240,7 +240,7 @@ class Cell {
     this.failed = null;
     this.editor?.line(error?.line ?? 0);
     if (!error) return;
-    const message = error.message.includes("MemoryError") ? words.memory : error.message;
+    const message = explain(error.message);
     const where = error.line ? fillTemplate(words.line, { line: error.line }) : "";
     this.failed = element(
       "div",
@@ -469,6 +469,14 @@ class Cell {
       if (found && range) range.setAttribute("aria-valuetext", found.numbers[0].text);
     });
   }
+}
+
+/* Python's message, or a sentence where it would not help. */
+function explain(message) {
+  if (message.includes("MemoryError")) return words.memory;
+  const [, library] =
+    /ModuleNotFoundError: No module named '(torch|matplotlib)\b/.exec(message) ?? [];
+  return { torch: words.noTorch, matplotlib: words.noMatplotlib }[library] ?? message;
 }
 
 /* Whether a knob takes whole numbers only. */
@@ -964,6 +972,12 @@ function placeScratch() {
     "section",
     { class: "live-scratch", "aria-label": words.scratch },
     element("p", {}, words.scratchSays),
+    element(
+      "details",
+      {},
+      element("summary", {}, words.names),
+      element("p", {}, ...cell.names.flatMap((name) => [element("code", {}, name), " "])),
+    ),
   );
   const last = document.querySelector("article .takeaway");
   if (last) last.before(cell.home);
@@ -974,9 +988,10 @@ function placeScratch() {
 export const scratch = () =>
   runGuarded(async () => {
     placeScratch();
-    load();
-    if (!ready && waiting === null) waiting = [cells.length - 1, true];
-    await byId.get("scratch").edit();
+    const cell = byId.get("scratch");
+    if (!cell.code) cell.set(cell.example);
+    await cell.edit();
+    ask();
   });
 
 export const follows = (fragment) => runGuarded(() => follow(fragment));

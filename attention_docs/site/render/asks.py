@@ -1,0 +1,102 @@
+"""What an exercise asks: fields whose answers the page judges, from a list in the box `asks`.
+
+An item with an inline value becomes a field, and the value is what is wanted. Items within it are
+wrong answers that the page recognises, each a value and a sentence. An item without a value is a
+choice: of the items within it, "[x]" begins what is right and "[ ]" what is not, and what follows
+" — " says why. docs/assets/exercises.js judges what a reader writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, SubElement
+
+OPTION = re.compile(r"\s*\[(?P<mark>[x ])\]\s*")
+WHY = " — "
+
+
+def lay_out_asks(root: Element, button: str) -> list[str]:
+    """Turn each list into a form that stands before hints and answer; return what is wrong."""
+    faults: list[str] = []
+    for exercise in root.iter("div"):
+        for box in [one for one in exercise if one.get("class") == "asks"]:
+            form = Element("form", {"class": "asks"})
+            items = box.findall("ul/li")
+            for number, item in enumerate(items, start=1):
+                name = f"{exercise.get('id')}-{number}"
+                faults += _add_ask(form, item, name)
+            if not items:
+                faults.append("asks: wanted a list of what is asked")
+            SubElement(form, "button", {"type": "submit", "class": "md-button"}).text = button
+            exercise.remove(box)
+            folds = [n for n, one in enumerate(exercise) if one.tag == "details"]
+            exercise.insert(folds[0] if folds else len(exercise), form)
+    return faults
+
+
+def _add_ask(form: Element, item: Element, name: str) -> Iterator[str]:
+    inner = item.find("ul")
+    known = list(inner) if inner is not None else []
+    if inner is not None:
+        item.remove(inner)
+    for paragraph in item.findall("p"):  # of a list with blank lines
+        _unwrap(item, paragraph)
+    value = item.find("span[@class='value']")
+    if value is not None:
+        _add_field(form, item, value, known, name)
+        return
+    options = [one for one in known if OPTION.match(one.text or "")]
+    right = [one for one in options if OPTION.match(one.text or "")["mark"] == "x"]  # type: ignore[index]
+    if len(right) != 1 or len(options) < 2 or len(options) != len(known):
+        said = "".join(item.itertext()).strip()
+        yield f"asks: wanted a value, or options of which one is [x], got {said!r}"
+        return
+    _add_choice(form, item, options, name)
+
+
+def _add_field(
+    form: Element, item: Element, value: Element, known: list[Element], name: str
+) -> None:
+    """A label and a field; what is wanted and what is known to be wrong stand there hidden."""
+    ask = SubElement(form, "p", {"class": "ask"})
+    label = SubElement(ask, "label", {"for": name})
+    value.tail = ""
+    item.remove(value)
+    label.text, label[:] = (item.text or "").rstrip().rstrip(":："), list(item)
+    field = {"id": name, "type": "text", "autocomplete": "off", "spellcheck": "false"}
+    SubElement(ask, "input", field | {"autocapitalize": "off"})
+    value.set("hidden", "")
+    ask.append(value)
+    for trap in known:
+        _hide(ask, trap)
+    SubElement(ask, "output", {"for": name})
+
+
+def _hide(ask: Element, trap: Element) -> None:
+    trap.tag = "span"
+    trap.attrib = {"class": "trap", "hidden": ""}
+    ask.append(trap)
+
+
+def _add_choice(form: Element, item: Element, options: list[Element], name: str) -> None:
+    ask = SubElement(form, "fieldset", {"class": "ask"})
+    legend = SubElement(ask, "legend")
+    legend.text, legend[:] = (item.text or "").strip(), list(item)
+    for option in options:
+        label = SubElement(ask, "label")
+        is_right = OPTION.match(option.text or "")["mark"] == "x"  # type: ignore[index]
+        field = {"type": "radio", "name": name, "value": "right" if is_right else "wrong"}
+        radio = SubElement(label, "input", field)
+        text = OPTION.sub("", option.text or "", count=1)
+        radio.tail = text.partition(WHY)[0]
+        label[1:] = list(option)
+        if WHY in text:
+            SubElement(label, "span", {"class": "why", "hidden": ""}).text = text.partition(WHY)[2]
+    SubElement(ask, "output")
+
+
+def _unwrap(item: Element, paragraph: Element) -> None:
+    place = list(item).index(paragraph)
+    item.text = (item.text or "") + (paragraph.text or "")
+    item[place : place + 1] = list(paragraph)

@@ -854,6 +854,18 @@ def _(rng: np.random.Generator) -> Names:
     return {"t": t, "L": L, "worth": [int(window_mask(t + 1, window=L)[t].argmax())]}
 
 
+@result("real-models#result-order")
+def _(rng: np.random.Generator) -> Names:
+    x, order, z = row(rng, 5, 4), rng.permutation(4), derivations_model.one_block(rng)
+    phrases = {"z(x_{\\pi(1)}, \\dots, x_{\\pi(i-1)}, x_i)": z(x[[*order, 4]])}
+    return {"phrases": phrases | {"z(x_1, \\dots, x_{i-1}, x_i)": z(x)}}
+
+
+@result("real-models#result-shift")
+def _(rng: np.random.Generator) -> Names:
+    return derivations_model.shifted(rng)
+
+
 @result("precision#result-rounding")
 def _(rng: np.random.Generator) -> Names:
     names = derivations_model.rounded(rng)

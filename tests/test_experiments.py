@@ -46,7 +46,7 @@ def rows(array: Any) -> Rows:
 
 # --- what is held out
 
-LETTERS = ("decoder", "words", "induction")
+LETTERS = ("decoder", "words", "induction", "longer")
 
 
 def of_language_model() -> tuple[Rows, Rows]:
@@ -134,6 +134,8 @@ STARTS = {
     ("in-pieces", "recall"): (20, 6, 0),  # for each number of values
     ("in-pieces", "delta-recall"): (20, 5, 0),
     ("language-model", "induction"): (3, 2, 0),  # parameters and letters
+    ("language-model", "longer"): (0, 0, 2),  # one start, with two models; its letters
+    ("language-model", "starts"): (5, 1, 0),
     ("learning", "exercise-value"): (30, 1, 0),
     ("learning", "no-scale"): (60, 1, 1),  # the sequences
     ("learning", "passes-back"): (200, 1, 0),

@@ -299,8 +299,8 @@ class Live:
         """All that a reader sees of the text."""
         text: str = self.tab.evaluate(
             """() => [...document.querySelectorAll(
-              "article .output pre > code:not(.block *), article .output figure > div, article .value, " +
-              "article [data-value]"
+              "article .output pre > code:not(.block *), article .output figure > div, " +
+              "article .value, article [data-value]"
             )].map((one) => one.innerHTML).join("\\n")"""
         )
         return text

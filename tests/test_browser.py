@@ -241,7 +241,7 @@ def find_controls(tab: Any, slug: str) -> list[str]:
     return [f"{len(shown)} controls: {', '.join(shown)}"] if len(shown) > MOST_CONTROLS else []
 
 
-CONTROLS = """() => [...document.querySelectorAll("article :is(summary, button, input, select)")]
+CONTROLS = """() => [...document.querySelectorAll("article :is(summary, button)")]
   .filter((one) => !one.closest(".stepper") &&
     one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
   .map((one) => (one.textContent || one.tagName).trim().slice(0, 20))"""
@@ -360,7 +360,8 @@ COLOURS = """async (decided) => {
   if (!kinds.size) return [[], []];
   if (!window.axe) return null;
   const plain = document.head.appendChild(document.createElement("style"));
-  plain.textContent = ".md-main::before { content: none !important }";
+  plain.textContent = ".md-main::before { content: none !important } " +
+    "article * { opacity: 1 !important; transition: none !important }"; // what comes near shows
   const around = new Set([...kinds.values()].flatMap(lineage));
   const away = [...document.body.querySelectorAll("*")].filter(
     (one) => !around.has(one) && around.has(one.parentElement));
@@ -415,7 +416,7 @@ def test_lines_with_formulas_are_no_higher_than_others(lang: str, visit: Visit) 
 
 
 LINES = """() => {
-  const text = [...document.querySelectorAll("article > p, article > ul > li")].filter(
+  const text = [...document.querySelectorAll("article > p, article > ul > li:not(.card)")].filter(
     (one) => one.querySelector("math") && !one.querySelector("p, pre, ul, math[display]"));
   const extra = (one) => {
     const line = parseFloat(getComputedStyle(one).lineHeight);
@@ -725,7 +726,7 @@ def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
 def test_a_copied_formula_is_its_tex(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "scaling"))
     assert "$\\sqrt{d_k}$" in copy_text(tab, "article > p:not(.opening)")
-    block = "article > .formula > math"
+    block = "article > .formula > [data-tex]"
     assert (
         copy_text(tab, block).strip()
         == "$$(q_1 k_1 + q_2 k_2)^2 = (q_1 k_1)^2 + (q_2 k_2)^2 + 2\\, q_1 k_1\\, q_2 k_2$$"

@@ -21,9 +21,9 @@ BESIDE = 27.0  # em: a longer line leaves no room for a reason beside it
 
 
 def lay_out_formula(rendered: str) -> str:
-    """A displayed formula that may go on in the next line, or a derivation with its reasons.
+    """A displayed formula that may go on in the next line, or lines below each other.
 
-    `rendered` is a <math> element. One that holds a matrix or nothing to break at stays as it is.
+    `rendered` is a <math> element; one with nothing to break at stays as it is.
     """
     root = ElementTree.fromstring(rendered)
     rows = _find_rows(root)
@@ -34,10 +34,9 @@ def lay_out_formula(rendered: str) -> str:
         box = Element("div", {"class": "breakable", "data-tex": root.attrib["data-tex"]})
         _add_parts(box, parts)
         return _write(box)
-    widest = max(_measure(line) for _, line, _, _ in rows) + max(
-        _measure(left) for left, *_ in rows
-    )
-    kind = "lines stacked" if widest > BESIDE else "lines"
+    widest = max(_measure(left) for left, *_ in rows) + max(_measure(row[1]) for row in rows)
+    beside = any(reason for _, _, reason, _ in rows) and widest <= BESIDE
+    kind = "lines" if beside else "lines stacked"
     box = Element("div", {"class": kind, "data-tex": root.attrib["data-tex"]})
     for left, line, reason, gap in rows:
         step = SubElement(box, "div", {"class": "step"} | ({"style": gap} if gap else {}))
@@ -53,7 +52,7 @@ Row = tuple[list[Element], list[Element], list[Element], str]
 
 
 def _find_rows(root: Element) -> list[Row] | None:
-    """The rows of a derivation; None for a formula without reasons."""
+    """The rows of a derivation, or of other lines that are aligned; None for one formula."""
     if len(root) != 1 or root[0].get("class") != "aligned":
         return None
     rows: list[Row] = []
@@ -67,7 +66,7 @@ def _find_rows(root: Element) -> list[Row] | None:
                 line.append(Element("mspace", width="2em"))
             line += cell
         rows.append((left, line, reason, row.get("style", "")))
-    return rows if any(reason for _, _, reason, _ in rows) else None
+    return rows
 
 
 def _is_reason(cell: Sequence[Element]) -> bool:
@@ -85,7 +84,7 @@ def _add_parts(parent: Element, parts: Sequence[list[Element]]) -> None:
 
 def _add_math(parent: Element, children: Iterable[Element]) -> None:
     if inside := list(children):
-        SubElement(parent, "math", {"displaystyle": "true"}).extend(inside)
+        SubElement(parent, "math").extend(inside)  # large, by math.css
 
 
 def _add_reason(parent: Element, cell: list[Element]) -> None:

@@ -48,7 +48,7 @@ RULES = (
     (r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]", "half-width letters and digits"),
     (r"非常简单|显然|不难看出|让我们|得分|令牌|！", "a phrase that this site does not use"),
     (
-        r"数遍所有|换一套字母|散开多少|空行|参加|权重矩阵|损失网络|全遮|随机数变量",
+        r"数遍所有|换一套字母|散开多少|空行|参加|损失网络|全遮|随机数变量",
         "a word that the field does not use",
     ),
     (r"(?:词元|向量|查询|键|值|输入|输出)的?大小", "a vector has 维数, not 大小"),

@@ -188,11 +188,11 @@ def test_the_title_is_the_heading(tmp_path: Path, text: str, fault: str) -> None
 
 
 def test_the_path_is_the_first_part() -> None:
-    """From CONTENT: eleven chapters, of which the last is still to come."""
+    """From CONTENT: eleven chapters."""
     navigation = read_settings(ROOT).navigation
     assert navigation.path[0] == "sequences"
-    assert navigation.path[-1] == "language-model"
-    assert len(navigation.path) == 10
+    assert navigation.path[-1] == "real-models"
+    assert len(navigation.path) == 11
     on_path = {*navigation.path}
     for slug in navigation.path:
         page = read_project().pages["en"][slug]

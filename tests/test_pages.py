@@ -77,7 +77,7 @@ FORMULAS = {  # a change of the Chinese page alone, and the message
         "relu",
         "formula in #",
     ),
-    "a side of an inline formula": ("$c > 0$", "c > 0", "c < 0", "inline formulas in #"),
+    "a side of an inline formula": ("$t > 0$", "t > 0", "t < 0", "inline formulas in #"),
     "an exponent": ("$h(x) = e^{cx}$", "e^{cx}", "e^{-cx}", "inline formulas in #"),
     "words in a display": (r"\text{若 ", "若", "除非", "words in formulas"),
     "an assumption in a reason": (r"\text{（A1）}", "A1", "A3", "names in reasons in #"),

@@ -93,7 +93,7 @@ def test_a_symbol_is_linked_around_its_whole_formula() -> None:
         ("notation.md#entry-d-k", "size of a key")
     ]
     assert links[0].find("math")
-    assert links[0].parent.name == "p"
+    assert links[0].find_parent("p")
     assert len(html.find_all("math")) == 3
 
 

@@ -206,7 +206,6 @@ def show(ids, model, shown=12, few=4):
 show(ids, random_model)
 # --8<-- [end:machine]
 
-
 # --8<-- [start:loss]
 z = np.log([1.0, 2.0, 5.0])  # softmax(z) = 1/8, 2/8, 5/8
 each_loss = [cross_entropy(z, np.array(t)).item() for t in range(3)]
@@ -218,7 +217,6 @@ table(
     spec=[".4f", ".3f"],
 )
 # --8<-- [end:loss]
-
 
 # --8<-- [start:downhill]
 z, t, eta = np.log([1.0, 2.0, 5.0]), 0, 1.0  # word 1 came
@@ -233,7 +231,6 @@ table(
     spec=".3f",
 )
 # --8<-- [end:downhill]
-
 
 # --8<-- [start:loss-differences]
 rng = np.random.default_rng(SEED)
@@ -254,7 +251,6 @@ table(
     spec=".4f",
 )
 # --8<-- [end:loss-differences]
-
 
 # --8<-- [start:floor]
 H_NAME, H_END = entropy(P_NAME), entropy(np.array([P_AND, 1 - P_AND]))
@@ -288,7 +284,6 @@ drawn, error = mean_interval(true_losses(held_out)[:, 1:].mean(axis=-1))
 table([[f"{drawn:.3f} ± {error:.3f}", best]], columns=["mean of −ln π", "H"], spec=".3f")
 # --8<-- [end:floor-drawn]
 
-
 # --8<-- [start:at-once]
 story = held_out[0]
 Z, _ = language_model(story[:-1], random_model)
@@ -307,7 +302,6 @@ table(
     name="loss",
 )
 # --8<-- [end:at-once]
-
 
 # --8<-- [start:training]
 import torch
@@ -347,7 +341,6 @@ trained, losses = train(random_model, pairs, rate=0.01, watched=watched)
 watched[500] = trained
 # --8<-- [end:training]
 
-
 # --8<-- [start:trained]
 # The numbers alone; the words stand in WORDS, in the reader's language.
 published = TextFile("language-model.json", to_json(trained._replace(vocabulary=())))
@@ -356,7 +349,6 @@ bounds = {"ln 18": log(18), "H₁": by_last, "H": best}
 lines = {"L": smooth} | {name: [loss] * 25 for name, loss in bounds.items()}
 line_chart(np.arange(10, 510, 20), lines, xlabel="t", ylabel="L", spec=".2f")
 # --8<-- [end:trained]
-
 
 # --8<-- [start:watch]
 heads = ["1.1", "1.2", "2.1", "2.2"]
@@ -379,7 +371,6 @@ def frame(i, step):
 
 slider("steps of training", [frame(i, step) for i, step in enumerate(watched)])
 # --8<-- [end:watch]
-
 
 # --8<-- [start:answer]
 model = from_json(published.text)._replace(vocabulary=WORDS)
@@ -409,7 +400,6 @@ for seed in range(SEED, SEED + 5):
     gaps.append(above_source(found).mean())
 table([gaps], columns=[f"start {i}" for i in range(1, 6)], spec=".3f", name="loss above the source")
 # --8<-- [end:starts]
-
 
 # --8<-- [start:measured]
 above = above_source(model)
@@ -467,7 +457,6 @@ table(
 )
 # --8<-- [end:as-torch]
 
-
 # --8<-- [start:mistake-shift]
 same = [(ids, ids) for ids in corpus.reshape(500, 32, 24)[:50]]
 copying, falling = train(random_model, same, rate=0.01)
@@ -481,7 +470,6 @@ table(
 )
 # --8<-- [end:mistake-shift]
 
-
 # --8<-- [start:write]
 begun = token_ids("ann sings . bob sleeps . ann", model)
 rng = np.random.default_rng(SEED)
@@ -489,26 +477,6 @@ ways = {"greedy": {"top_k": 1}, "τ = 1": {}, "τ = 3": {"temperature": 3}}
 drawn = [generate(begun, model, rng.random(11), **way) for way in ways.values()]
 table([[in_words(one)] for one in drawn], columns=["story"], index=list(ways))
 # --8<-- [end:write]
-
-
-# --8<-- [start:cache]
-caches = [None, None]  # the keys and values of each block
-for t in range(len(ids)):
-    x = model.table[ids[t : t + 1]] + model.positions[t : t + 1]  # the new word
-    for b, block in enumerate(model.blocks):
-        x, caches[b] = cached_block(x, block, model.num_heads, caches[b])
-by_cache = layer_norm(x[-1], model.gamma) @ model.W_u
-gap = np.abs(by_cache - Z[-1]).max()
-check("both ways give the same logits to within 10⁻¹²", gap < 1e-12)
-n = len(ids)
-table(
-    [[n * (n + 1) // 2, p.max()], [n, softmax(by_cache).max()]],
-    columns=["vectors through each block", "largest probability"],
-    index=["the whole text for each word", "one word and a cache"],
-    spec=["d", ".3f"],
-)
-# --8<-- [end:cache]
-
 
 # --8<-- [start:cut]
 z = np.log([0.4, 0.3, 0.2, 0.1])
@@ -559,7 +527,6 @@ table(
 )
 # --8<-- [end:settings]
 
-
 # --8<-- [start:mistake-sum]
 four = np.array([0.4, 0.3, 0.2, 0.1])
 cut = np.where(four >= 0.3, four, 0)  # top 2, not divided by their sum
@@ -580,6 +547,23 @@ table(
 )
 # --8<-- [end:mistake-sum]
 
+# --8<-- [start:cache]
+caches = [None, None]  # the keys and values of each block
+for t in range(len(ids)):
+    x = model.table[ids[t : t + 1]] + model.positions[t : t + 1]  # the new word
+    for b, block in enumerate(model.blocks):
+        x, caches[b] = cached_block(x, block, model.num_heads, caches[b])
+by_cache = layer_norm(x[-1], model.gamma) @ model.W_u
+gap = np.abs(by_cache - Z[-1]).max()
+check("both ways give the same logits to within 10⁻¹²", gap < 1e-12)
+n = len(ids)
+table(
+    [[n * (n + 1) // 2, p.max()], [n, softmax(by_cache).max()]],
+    columns=["vectors through each block", "largest probability"],
+    index=["the whole text for each word", "one word and a cache"],
+    spec=["d", ".3f"],
+)
+# --8<-- [end:cache]
 
 # --8<-- [start:words]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -657,33 +641,6 @@ table(
 )
 # --8<-- [end:induction]
 
-
-# --8<-- [start:longer]
-two_more = []
-for steps, d, num_heads, rate in ((1000, 44, 2, 0.02), (600, 128, 8, 0.01)):
-    rng = np.random.default_rng(SEED + 100)
-    batches = [repeated(rng, 32)[0] for _ in range(steps)]
-    taught |= {row.tobytes() for ids in batches for row in ids}
-    pairs = [(ids[:, :-1], ids[:, 1:]) for ids in batches]
-    started = begin(SEED, LETTERS, 24, 1, whole=False, d=d)._replace(num_heads=num_heads)
-    two_more.append([steps, train(started, pairs, rate)[0]])
-new = [row.tobytes() not in taught for row in examples]
-examples, periods = examples[new], periods[new]
-rows = []
-for steps, found in two_more:
-    Z, _ = language_model(examples[:, :-1], found)
-    known = np.arange(23) >= periods[:, None]
-    size = sum(a.size for a in parameter_arrays(found._replace(positions=None)))
-    rows.append([size, steps, (Z.argmax(axis=-1) == examples[:, 1:])[known].mean()])
-table(
-    rows,
-    columns=["parameters", "steps", "share of right letters"],
-    index=["one layer, longer", "one layer, wider"],
-    spec=[",", ",", ".3f"],
-)
-# --8<-- [end:longer]
-
-
 # --8<-- [start:look]
 letters = "horsehorsehorse"  # knob
 reader = from_json(two_layers.text)
@@ -715,21 +672,42 @@ def frame(i):
 slider("letters read", [frame(i) for i in range(len(word))], 7)
 # --8<-- [end:look]
 
+# --8<-- [start:longer]
+two_more = []
+for steps, d, num_heads, rate in ((1000, 44, 2, 0.02), (600, 128, 8, 0.01)):
+    rng = np.random.default_rng(SEED + 100)
+    batches = [repeated(rng, 32)[0] for _ in range(steps)]
+    taught |= {row.tobytes() for ids in batches for row in ids}
+    pairs = [(ids[:, :-1], ids[:, 1:]) for ids in batches]
+    started = begin(SEED, LETTERS, 24, 1, whole=False, d=d)._replace(num_heads=num_heads)
+    two_more.append([steps, train(started, pairs, rate)[0]])
+new = [row.tobytes() not in taught for row in examples]
+examples, periods = examples[new], periods[new]
+rows = []
+for steps, found in two_more:
+    Z, _ = language_model(examples[:, :-1], found)
+    known = np.arange(23) >= periods[:, None]
+    size = sum(a.size for a in parameter_arrays(found._replace(positions=None)))
+    rows.append([size, steps, (Z.argmax(axis=-1) == examples[:, 1:])[known].mean()])
+table(
+    rows,
+    columns=["parameters", "steps", "share of right letters"],
+    index=["one layer, longer", "one layer, wider"],
+    spec=[",", ",", ".3f"],
+)
+# --8<-- [end:longer]
 
 # --8<-- [start:by-head]
 table([found[1] for found in results[2]], columns=heads, index=starts, spec=".2f")
 # --8<-- [end:by-head]
 
-
 # --8<-- [start:letter-before]
 table([found[2] for found in results[2]], columns=heads, index=starts, spec=".2f")
 # --8<-- [end:letter-before]
 
-
 # --8<-- [start:ablation]
 table(ablated, columns=[*heads, "1.1, 1.2"], index=starts, spec=".3f")  # typed: names of heads
 # --8<-- [end:ablation]
-
 
 # --8<-- [start:one-layer]
 single = from_json(one_layer.text)
@@ -739,7 +717,6 @@ for m in (m._replace(positions=np.zeros_like(m.positions)) for m in (single, rea
     same.append([np.abs(ends[0] - ends[1]).max() < 1e-12])
 table(same, columns=["the same row?"], index=["one layer", "two layers"])
 # --8<-- [end:one-layer]
-
 
 # --8<-- [start:exercise-pencil]
 z = np.log([1.0, 3.0, 4.0])
@@ -751,7 +728,6 @@ table(
 )
 # --8<-- [end:exercise-pencil]
 
-
 # --8<-- [start:exercise-perplexity]
 given = np.array([1 / 2, 1 / 4, 1 / 8])
 table(
@@ -761,7 +737,6 @@ table(
     spec=".2f",
 )
 # --8<-- [end:exercise-perplexity]
-
 
 # --8<-- [start:exercise-price]
 z = np.log([0.5, 0.3, 0.15, 0.05])
@@ -775,7 +750,6 @@ table(
 )
 # --8<-- [end:exercise-price]
 
-
 # --8<-- [start:exercise-order]
 z = np.log([0.5, 0.3, 0.2])
 warm = token_distribution(z, temperature=2, top_p=0.75)
@@ -787,7 +761,6 @@ table(
     spec=".3f",
 )
 # --8<-- [end:exercise-order]
-
 
 # --8<-- [start:exercise-zero]
 z = np.array([-1.0, -2.0, -3.0, -4.0])
@@ -801,7 +774,6 @@ table(
 )
 # --8<-- [end:exercise-zero]
 
-
 # --8<-- [start:exercise-new]
 who = corpus[:, 0::3]
 found = []
@@ -814,7 +786,6 @@ table(
     spec=["d", ".2f", ".2f", ".2f"],
 )
 # --8<-- [end:exercise-new]
-
 
 # --8<-- [start:exercise-copy]
 ids = token_ids([*"kfcukfcuk"], reader)

@@ -510,6 +510,63 @@ def read_state(query: Float[Array, "... n_q f"], state: State) -> Float[Array, "
     return query @ state.matrix / _positive(xp, query @ state.total[..., None])
 
 
+def update_by_delta_rule(
+    key: Float[Array, "... n f"],
+    value: Float[Array, "... n d_v"],
+    matrix: Float[Array, "... f d_v"] | None = None,
+    rate: float = 1.0,
+) -> Float[Array, "... f d_v"]:
+    r"""The matrix of a state after one gradient step per token towards recalling its value.
+
+    $$S_i = S_{i-1} - \beta\, k_i^\top (k_i\, S_{i-1} - v_i)$$
+
+    The step goes down the gradient of half the squared error with which the key recalls its value.
+
+    Args:
+        key: features of the new tokens (..., n, f), real floats of any sign.
+        value: their values (..., n, d_v), same dtype.
+        matrix: S before these tokens (..., f, d_v), or None for zeros.
+        rate: β, dimensionless; with 1 and a key of length 1 the newest value is recalled exactly.
+
+    Returns:
+        S after the last token; a query q reads it as q S, in units of the values.
+
+    Raises:
+        TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: shapes that do not fit, or a rate that is not positive and finite.
+
+    Source:
+        Schlag, Irie and Schmidhuber 2021, "Linear Transformers Are Secretly Fast Weight
+        Programmers", §4.2, without the normalisation of the features.
+
+    Examples:
+        The key (1, 0) stores 3 and then 5, and only the newest value is left.
+
+        >>> import numpy as np
+        >>> key, value = np.array([[1.0, 0], [1, 0]]), np.array([[3.0], [5]])
+        >>> update_by_delta_rule(key, value).tolist()
+        [[5.0], [0.0]]
+    """
+    xp = floats(key=key, value=value)
+    matrices(key=key, value=value)
+    _same_tokens(key, value)
+    broadcastable(key=shape(key)[:-2], value=shape(value)[:-2])
+    if not 0 < rate < float("inf"):
+        raise ValueError(f"rate must be positive and finite, got {rate}")
+    empty = xp.zeros_like(xp.matrix_transpose(key[..., :1, :]) @ value[..., :1, :])
+    if matrix is None:
+        matrix = empty
+    else:
+        floats(key=key, matrix=matrix)
+        if shape(matrix) != shape(empty):
+            raise ValueError(f"the matrix must be {shape(empty)}, got {shape(matrix)}")
+    for i in range(key.shape[-2]):
+        one = key[..., i : i + 1, :]  # (..., 1, f)
+        error = one @ matrix - value[..., i : i + 1, :]  # (..., 1, d_v)
+        matrix = matrix - rate * (xp.matrix_transpose(one) @ error)
+    return matrix
+
+
 def _features(query: Array, key: Array, value: Array) -> Any:
     xp = floats(query=query, key=key, value=value)
     matrices(query=query, key=key, value=value)

@@ -32,7 +32,7 @@ class Format(NamedTuple):
 
     @property
     def u(self) -> float:
-        """The unit roundoff: the largest relative error of rounding a normal number."""
+        """The unit roundoff, a bound on the relative error of rounding a normal number."""
         return 2.0**-self.p
 
 

@@ -139,13 +139,7 @@ def layer_norm(
     parts = {"gamma": gamma, "beta": beta}
     given = {name: one for name, one in parts.items() if one is not None}
     xp = floats(x=x, **given)
-    if x.ndim < 1 or x.shape[-1] == 0:
-        raise ValueError(f"x must have a last axis that is not empty, got shape {shape(x)}")
-    for name, one in given.items():
-        if shape(one) != shape(x)[-1:]:
-            raise ValueError(f"{name} must have shape {shape(x)[-1:]}, got {shape(one)}")
-    if not eps >= 0:
-        raise ValueError(f"eps must be at least 0, got {eps}")
+    _check_norm(x, given, eps)
     centred = x - xp.mean(x, axis=-1, keepdims=True)
     variance = xp.mean(centred * centred, axis=-1, keepdims=True)  # divided by d
     normal = centred / xp.sqrt(variance + eps)
@@ -196,6 +190,56 @@ def layer_norm_gradient(
     common = xp.mean(by_output, axis=-1, keepdims=True)
     along = xp.mean(by_output * normal, axis=-1, keepdims=True)
     return (by_output - common - normal * along) / root
+
+
+def rms_norm(
+    x: Float[Array, "... d"], gamma: Float[Array, " d"] | None = None, eps: float = 1e-6
+) -> Float[Array, "... d"]:
+    r"""Root mean square normalisation: every row gets mean square 1, then a scale.
+
+    $$\operatorname{RMSNorm}(x)_c = \gamma_c\,
+      \frac{x_c}{\sqrt{\frac{1}{d} \sum_e x_e^2 + \varepsilon}}$$
+
+    LayerNorm without its two means: nothing is subtracted, and there is no shift.
+
+    Args:
+        x: (..., d), real floats; each row is normalised by itself.
+        gamma: γ (d,), same dtype, or None for ones.
+        eps: ε, at least 0, in units of x squared. It keeps a row of zeros from dividing by 0.
+
+    Returns:
+        The same shape and dtype, dimensionless where γ is.
+
+    Raises:
+        TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: x has no axis or an empty last one, γ is not (d,), or ε is below 0.
+
+    Source:
+        Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", §3; ε as in Llama.
+
+    Examples:
+        Mean square (9 + 16) / 2 = 12.5, and 3 / √12.5 = 0.849, 4 / √12.5 = 1.131.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> text(rms_norm(np.array([3.0, 4.0])), ".3f")
+        '[0.849, 1.131]'
+    """
+    xp = floats(x=x) if gamma is None else floats(x=x, gamma=gamma)
+    _check_norm(x, {} if gamma is None else {"gamma": gamma}, eps)
+    normal = x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + eps)
+    return normal if gamma is None else normal * gamma
+
+
+def _check_norm(x: Array, given: dict[str, Array], eps: float) -> None:
+    """ValueError unless each row of x can be normalised, scaled and shifted."""
+    if x.ndim < 1 or x.shape[-1] == 0:
+        raise ValueError(f"x must have a last axis that is not empty, got shape {shape(x)}")
+    for name, one in given.items():
+        if shape(one) != shape(x)[-1:]:
+            raise ValueError(f"{name} must have shape {shape(x)[-1:]}, got {shape(one)}")
+    if not eps >= 0:
+        raise ValueError(f"eps must be at least 0, got {eps}")
 
 
 def relu(x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -266,6 +310,81 @@ def feed_forward(
     hidden = activation(linear("1", x, W_1, b_1))  # (..., n, d_ff)
     hidden = hidden if dropout is None else dropout(hidden)
     return linear("2", hidden, W_2, b_2)
+
+
+def silu(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""A smooth relative of `relu`, component by component.
+
+    $$\operatorname{SiLU}(x) = \frac{x}{1 + e^{-x}}$$
+
+    Args:
+        x: any shape, real floats.
+
+    Returns:
+        The same shape and dtype; about x where x is large, about 0 where it is very negative.
+
+    Raises:
+        TypeError: x is no array of real floats.
+
+    Source:
+        Ramachandran, Zoph and Le 2017, "Searching for Activation Functions", §3, there "Swish".
+
+    Examples:
+        e to the -ln 3 is 1/3, and ln 3 / (1 + 1/3) = 0.8240; at -ln 3 it is -ln 3 / 4.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> text(silu(np.log(np.array([3.0, 1.0, 1 / 3]))), ".4f")
+        '[0.8240, 0.0000, -0.2747]'
+    """
+    xp = floats(x=x)
+    small = xp.exp(-xp.abs(x))  # never above 1, so nothing overflows
+    return x * xp.where(x >= 0, xp.ones_like(x), small) / (1 + small)
+
+
+def swiglu(
+    x: Float[Array, "... n d_model"],
+    W_gate: Float[Array, "d_model d_ff"],
+    W_up: Float[Array, "d_model d_ff"],
+    W_down: Float[Array, "d_ff d_out"],
+) -> Float[Array, "... n d_out"]:
+    r"""A feed-forward network with a gate: one map decides how much of the other passes.
+
+    $$\operatorname{SwiGLU}(x) = \bigl( \operatorname{SiLU}(x W_\text{gate})
+      \odot x W_\text{up} \bigr)\, W_\text{down}$$
+
+    Args:
+        x: (..., n, d_model), real floats; no token sees another one here.
+        W_gate: (d_model, d_ff), same dtype.
+        W_up: (d_model, d_ff), same dtype; its product with x is multiplied, component by component.
+        W_down: (d_ff, d_out), same dtype; in a block d_out is d_model.
+
+    Returns:
+        (..., n, d_out), same dtype.
+
+    Raises:
+        TypeError: not arrays of real floats, or of two dtypes.
+        ValueError: shapes that do not fit.
+
+    Source:
+        Shazeer 2020, "GLU Variants Improve Transformer", §2, equation 6.
+
+    Examples:
+        The gate is SiLU(ln 3) = 0.8240, what it lets through 2 · ln 3, and 5 times their product
+        is 9.0521.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> x, one = np.log(np.array([[3.0]])), np.ones((1, 1))
+        >>> text(swiglu(x, one, 2 * one, 5 * one), ".4f")
+        '[[9.0521]]'
+    """
+    gate, up = linear("gate", x, W_gate, None), linear("up", x, W_up, None)
+    if shape(gate) != shape(up):
+        raise ValueError(
+            f"W_gate and W_up must share a shape, got {shape(W_gate)} and {shape(W_up)}"
+        )
+    return linear("down", silu(gate) * up, W_down, None)
 
 
 def encoder_block(

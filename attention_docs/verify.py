@@ -235,6 +235,8 @@ class Shown(HTMLParser):
                 output.rows[-1][-1] += data
 
     def _output(self) -> Output | None:
+        if any("block" in classes for _, _, classes in self._open):  # its code may stand in it
+            return None
         names = [name for _, name, classes in self._open if "output" in classes]
         return self.outputs.get(names[-1]) if names else None
 

@@ -420,6 +420,20 @@ def angles_of(rng: np.random.Generator) -> Names:
     }
 
 
+def orthogonal_steps(rng: np.random.Generator) -> Names:
+    """Powers of one orthogonal matrix: the fold derives that there is nothing else."""
+    step, _ = np.linalg.qr(row(rng, 5, 5))
+
+    def power(t: int) -> np.ndarray:
+        return np.linalg.matrix_power(step if t >= 0 else step.T, abs(int(t)))
+
+    return {
+        **{"A": power, "B": power, "A_0": power(0), "A_1": power(1), "B_0": power(0)},
+        **{"I": np.eye(5), "t": 5, "u": 2},
+        **{"q": row(rng, 1, 5), "k": row(rng, 1, 5)},
+    }
+
+
 def sinusoidal(rng: np.random.Generator) -> Names:
     d, t, delta = 6, 5, 3
     omega = 10000.0 ** (-2 * np.arange(d / 2) / d)
@@ -783,7 +797,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "product": product_rule,
         "checks": differences,
         "counted": shared_signs,
-        "no-scale": decided,
+        "saturated-derived": decided,
         "steps": steps,
         "rules[0]": glorot,
         "rules[1]": kaiming,
@@ -796,11 +810,13 @@ NAMES: dict[str, dict[str, Draw]] = {
         "base-derived": turns,
         "shift": angles_of,
         "rope-pair": angles_of,
+        "forced": orthogonal_steps,
     },
     "multi-head": {
         "": heads,
         "two-relations": relations,
         "exact-difference": joined,
+        "one-head": one_head,
         "one-head-proof": one_head,
         "too-small": low_rank,
         "trade-derived": low_rank,
@@ -817,6 +833,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "": nothing,
         "input": embedded,
         "residual": residual,
+        "residual-gradient": residual,
         "feed-forward": feed_forward,
         "collapse": feed_forward,
         "layer-norm": normed_safely,

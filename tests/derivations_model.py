@@ -26,6 +26,7 @@ from attention_docs.in_pieces import (
     piece,
     plain_traffic,
     tiled_traffic,
+    update_by_delta_rule,
 )
 from attention_docs.language_model import LanguageModel, cross_entropy, language_model
 from attention_docs.language_model import token_distribution as cut_to
@@ -39,7 +40,11 @@ from attention_docs.transformer_block import (
     encoder_block,
     feed_forward,
     layer_norm,
+    rms_norm,
+    silu,
+    swiglu,
 )
+from tests import derivations
 from tests.derivations import Both, Draw, Names, number, row, softmax
 
 
@@ -395,6 +400,23 @@ def rebracketed(rng: np.random.Generator) -> Names:
     return names | {"sizes": {"j": 5}}
 
 
+def corrected(rng: np.random.Generator, beta: float = 0.7) -> Names:
+    """A state under the delta rule, with keys of any length."""
+    q, k, v, i = row(rng, 1, 3), row(rng, 5, 3), row(rng, 5, 2), int(rng.integers(1, 5))
+
+    def state(i: int) -> np.ndarray:
+        return update_by_delta_rule(k[: i + 1], v[: i + 1], rate=beta)
+
+    return {"q": q, "k": k, "v": v, "S": state, "\\beta": beta, "i": i}
+
+
+def overwritten(rng: np.random.Generator) -> Names:
+    """The same with keys of length 1 and the rate 1."""
+    names = corrected(rng, beta=1.0)
+    names["k"] /= np.linalg.norm(names["k"], axis=1, keepdims=True)
+    return names
+
+
 def recalled(rng: np.random.Generator) -> Names:
     """Values of signs, in all cases; any state reads them back no better than a projection."""
     n, f, d_v = 4, 2, 2
@@ -439,7 +461,7 @@ def fading(rng: np.random.Generator) -> Names:
     if rng.integers(2):
         scores = s + c * (np.arange(t + 1) <= t - w) * np.ones((t + 1, 1))
     weights = softmax(scores + alibi_bias(np.array([m]), t + 1)[0])
-    names = {"a": weights, "t": t, "u": 0, "w": w, "m": m, "s": s, "c": c, "r": np.exp(-m)}
+    names = {"a": weights, "t": t, "u": 0, "w": w, "m": m, "s": s, "c": c}
     return names | {"\\Delta": 0, "sizes": {"u": t + 1, "\\Delta": t + 1}}
 
 
@@ -516,14 +538,78 @@ def both_move(rng: np.random.Generator) -> Names:
     return names | {"s": number(q @ k.T) / d**0.5, "s'": after}
 
 
+# --- real models
+
+
+def normed_by_root(rng: np.random.Generator) -> Names:
+    gamma = row(rng, 1, 5)
+    names: Names = {"x": row(rng, 1, 5), "d": 5, "c": 2, "\\gamma": gamma, "\\varepsilon": 0.2}
+    return names | {"RMSNorm": lambda x: rms_norm(x, gamma[0], 0.2), "sizes": {"e": 5}}
+
+
+def gated(rng: np.random.Generator) -> Names:
+    """The product by components stands for the whole of what it joins; SiLU by its formula."""
+    y, W_gate, W_up, W_down = row(rng, 3, 2), row(rng, 2, 5), row(rng, 2, 5), row(rng, 5, 2)
+    u = number(row(rng, 1))
+    product = y @ W_gate / (1 + np.exp(-(y @ W_gate))) * (y @ W_up)
+    found: Names = {
+        "y": y,
+        "u": u,
+        "W_down": W_down,
+        "SwiGLU": lambda y: swiglu(y, W_gate, W_up, W_down),
+    }
+    found |= {"SiLU": lambda u: number(silu(np.array(u)))}
+    return found | {"phrases": {"\\operatorname{SiLU}(y W_{gate}) \\odot y W_{up}": product}}
+
+
+def unordered(rng: np.random.Generator) -> Names:
+    """The last output of the package's attention, without positions, under a causal mask."""
+    n, d = 4, 3
+    x, W_Q, W_K, W_V = row(rng, n, d), row(rng, d, 2), row(rng, d, 2), row(rng, d, 5)
+    o, a = attention(x @ W_Q, x @ W_K, x @ W_V, causal_mask(n))
+    return {
+        "o": o,
+        "a": a,
+        "x": x,
+        "i": n - 1,
+        "s": lambda one, other: number((one @ W_Q) @ (other @ W_K).T / 2**0.5),
+        "v": lambda one: one @ W_V,
+        "sizes": {"i": n, "j": n},
+    }
+
+
+def one_block(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+    """The logits after the last of some tokens: two heads, RMSNorm, SwiGLU, no positions."""
+    d = 4
+    attends = Parameters(*(row(rng, d, d) for _ in range(4)))
+    network, W_U = (row(rng, d, 7), row(rng, d, 7), row(rng, 7, d)), row(rng, d, 5)
+
+    def logits(x: np.ndarray) -> np.ndarray:
+        y = rms_norm(x)
+        z = x + multi_head_attention(y, y, y, attends, 2, causal_mask(len(x)))[0]
+        return rms_norm(z + swiglu(rms_norm(z), *network))[-1:] @ W_U
+
+    return logits
+
+
+def shifted(rng: np.random.Generator) -> Names:
+    return derivations.sinusoidal(rng) | {"m": int(rng.integers(1, 9))}
+
+
 MODELS: dict[str, dict[str, Draw]] = {
     "language-model": {
         "": loss,
-        "decoder[0]": chained,
-        "decoder[1]": decoder,
+        "decoder[0]": decoder,
+        "decoder[1]": chained,
         "floor-proof": source,
         "floor-terms": stories,
         "cut-derived": cut,
+    },
+    "real-models": {
+        "": unordered,
+        "parts[0]": normed_by_root,
+        "parts[1]": gated,
+        "shift": shifted,
     },
     "cross-attention": {
         "": reading,
@@ -544,9 +630,11 @@ MODELS: dict[str, dict[str, Draw]] = {
     "in-pieces": {
         "": halves,
         "tiles": moved,
-        "backward": recomputed,
+        "row-sum": recomputed,
         "linear": rebracketed,
         "recall": recalled,
+        "delta": corrected,
+        "delta-exact": overwritten,
     },
     "long-sequences": {
         "": diluted,

@@ -32,6 +32,7 @@ from attention_docs.in_pieces import (
     plain_traffic,
     read_state,
     tiled_traffic,
+    update_by_delta_rule,
 )
 from attention_docs.in_pieces import extended_state as state_of
 from attention_docs.language_model import cross_entropy, cross_entropy_gradient
@@ -77,6 +78,9 @@ from attention_docs.transformer_block import (
     feed_forward,
     layer_norm,
     layer_norm_gradient,
+    rms_norm,
+    silu,
+    swiglu,
 )
 from tests import derivations, derivations_model
 from tests.derivations import Both, Draw, Names, number, row
@@ -297,6 +301,12 @@ def state(rng: Rng) -> Names:
     found = state_of(elu_plus_one(names["k"]), names["v"])
     o = read_state(elu_plus_one(names["q"]), found)
     return names | {"S": found.matrix, "z": found.total[None], "o": o}
+
+
+def corrected(rng: Rng) -> Names:
+    k, v, i, beta = row(rng, 5, 3), row(rng, 5, 2), int(rng.integers(1, 5)), 0.7
+    names = {"k": k, "v": v, "i": i, "\\beta": beta}
+    return names | {"S": lambda i: update_by_delta_rule(k[: i + 1], v[: i + 1], rate=beta)}
 
 
 def whole_model(rng: Rng) -> Names:
@@ -573,6 +583,29 @@ def normed(rng: Rng) -> Names:
     return names | {"LN": lambda x: layer_norm(x, names["\\gamma"][0], names["\\beta"][0], 1e-3)}
 
 
+def normed_by_root(rng: Rng) -> Names:
+    """γ and ε of their own; the mean of x is not 0."""
+    gamma, eps = row(rng, 1, 5), 0.3
+    names: Names = {"x": 1 + row(rng, 1, 5), "\\gamma": gamma, "\\varepsilon": eps, "d": 5, "c": 2}
+    names |= {"RMSNorm": lambda x: rms_norm(x, gamma[0], eps)}
+    return names | {"sizes": {"e": 5}}
+
+
+def smoothed(rng: Rng) -> Names:
+    x = np.array(3 * rng.normal())
+    return {"x": number(x), "SiLU": lambda x: number(silu(np.array(x)))}
+
+
+def gated(rng: Rng) -> Names:
+    """The product by components, ⊙, stands for the whole of what it joins."""
+    x, W_gate, W_up, W_down = row(rng, 3, 2), row(rng, 2, 5), row(rng, 2, 5), row(rng, 5, 4)
+    gate = x @ W_gate
+    product = gate / (1 + np.exp(-gate)) * (x @ W_up)
+    phrase = "\\operatorname{SiLU}(x W_{gate}) \\odot x W_{up}"
+    names: Names = {"x": x, "W_down": W_down, "phrases": {phrase: product}}
+    return names | {"SwiGLU": lambda x: swiglu(x, W_gate, W_up, W_down)}
+
+
 def normed_back(rng: Rng) -> Names:
     names = derivations.normed(rng)
     g = row(rng, 1, 5)
@@ -629,6 +662,7 @@ DISPLAYS: dict[str, Draw] = {
     "in_pieces.tiled_traffic": traffic_of_tiles,
     "in_pieces.linear_attention": featured,
     "in_pieces.read_state": state,
+    "in_pieces.update_by_delta_rule": corrected,
     "language_model.language_model": whole_model,
     "language_model.cross_entropy": loss,
     "language_model.cross_entropy_gradient": loss,
@@ -680,6 +714,9 @@ DISPLAYS: dict[str, Draw] = {
     "softmax.softmax_gradient": sloped,
     "transformer_block.embed": embedded,
     "transformer_block.layer_norm": normed,
+    "transformer_block.rms_norm": normed_by_root,
+    "transformer_block.silu": smoothed,
+    "transformer_block.swiglu": gated,
     "transformer_block.layer_norm_gradient": normed_back,
     "transformer_block.feed_forward": fed,
     "transformer_block.encoder_block": encoded,

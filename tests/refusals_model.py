@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -811,6 +812,27 @@ PIECES = [
         called={"key": "query"},
     ),
     Row(
+        "in_pieces.update_by_delta_rule",
+        {"key": KEYS["key"], "value": KEYS["value"], "matrix": a(4, 6)},
+        [
+            value(
+                "key and value must share their number of tokens, got (5, 4) and (3, 6)",
+                value=a(3, 6),
+            ),
+            value("the matrix must be (4, 6), got (3, 6)", matrix=a(3, 6)),
+            value("the matrix must be (2, 4, 6), got (4, 6)", key=a(2, 5, 4)),
+            *(
+                value(f"rate must be positive and finite, got {rate}", rate=rate)
+                for rate in (0.0, -1.0, float("inf"), float("nan"))
+            ),
+            kind(
+                "key and matrix must share a dtype, got float64 and float32",
+                matrix=a(4, 6).astype(np.float32),
+            ),
+        ],
+        matrices=("key", "value"),
+    ),
+    Row(
         "in_pieces.read_state",
         {"query": FEATURES["query"], "state": STATE},
         [
@@ -990,4 +1012,58 @@ PRECISION = [
     ),
 ]
 
-MODELS = [*LANGUAGE, *CROSS, *GENERATION, *PIECES, *LENGTHS, *PRECISION]
+# --- real models
+
+
+def safetensors(header: object, body: bytes = b"") -> bytes:
+    """A file in this format, whatever its header says."""
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + body
+
+
+PAIR = {"dtype": "F32", "shape": [2, 1], "data_offsets": [0, 8]}
+NO_HEADER = "content must begin with the length of a JSON object and the object, got "
+SYMBOLS = "<pad> <s> </s> <unk> 0 1 2 3 4 5 6 7 8 9 + - * / = . ( ) ^ %   Q R"
+REAL = [
+    Row(
+        "real_models.read_safetensors",
+        {"content": safetensors({"w": PAIR}, bytes(8))},
+        [
+            kind("content must be bytes, got str", content="w"),
+            value(NO_HEADER + "8 bytes of a file of 0 that are not", content=b""),
+            value(NO_HEADER + "13 bytes of a file of 9 that are not", content=b"\5" + bytes(8)),
+            value(NO_HEADER + "11 bytes of a file of 11 that are not", content=safetensors([1])),
+            value(
+                "dtype of w must be in ['F16', 'F32', 'F64'], got BF16",
+                content=safetensors({"w": PAIR | {"dtype": "BF16"}}, bytes(8)),
+            ),
+            value(
+                "w must have 8 bytes for [2, 1], got 7",
+                content=safetensors({"w": PAIR}, bytes(7)),
+            ),
+            value(
+                "w must have 12 bytes for [3], got 8",
+                content=safetensors({"w": PAIR | {"shape": [3]}}, bytes(20)),
+            ),
+        ],
+    ),
+    Row(
+        "real_models.load_arithmetic_model",
+        {"operation": "-"},
+        [
+            value(f"operation must be in ['+', '-', '*', '/'], got {one!r}", operation=one)
+            for one in ("−", "sub", "")
+        ],
+    ),
+    Row(
+        "real_models.encode_symbols",
+        {"text": "7-3="},
+        [
+            value("text must have at least one symbol, got ''", text=""),
+            value(f"text must be made of {SYMBOLS}, got '7×3='", text="7×3="),
+            value(f"text must be made of {SYMBOLS}, got '<S>7'", text="<S>7"),
+        ],
+    ),
+]
+
+MODELS = [*LANGUAGE, *CROSS, *GENERATION, *PIECES, *LENGTHS, *PRECISION, *REAL]

@@ -477,6 +477,22 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [np.linalg.norm(sinusoids(rng.normal(size=1), names["d"]))]}
 
 
+@result("positions#result-forced")
+def _(rng: np.random.Generator) -> Names:
+    """A cyclic shift, which has no angle in its definition."""
+    d = 23  # more than there are offsets
+    q, k, t, u = row(rng, 1, d), row(rng, 1, d), *integers(rng, 0, 9, 2)
+
+    def shift(t: int) -> np.ndarray:
+        return np.roll(np.eye(d), int(t), axis=1)
+
+    product = number((q @ shift(t)) @ (k @ shift(u)).T)
+    (offset,) = (s for s in range(-9, 10) if np.isclose(number(q @ shift(s) @ k.T), product))
+    names = {"A": shift, "A_0": shift(0), "A_1": shift(1), "B": shift, "B_0": shift(0)}
+    names |= {"phrases": {"A_1^t": np.linalg.matrix_power(shift(1), t)}}
+    return {**names, "I": np.eye(d), "q": q, "k": k, "t": t, "u": u, "worth": [product, offset]}
+
+
 @result("positions#result-causal")
 def _(rng: np.random.Generator) -> Names:
     t, same = int(rng.integers(5)), np.zeros((6, 1))
@@ -774,6 +790,13 @@ def _(rng: np.random.Generator) -> Names:
     return {"n": n, "f": f, "worth": [(left**2).sum() / n]}
 
 
+@result("in-pieces#result-delta")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.overwritten(rng)
+    key = names["k"][names["i"]]
+    return names | {"q": names["q"] - (names["q"] @ key) * key}
+
+
 # --- long-sequences, precision
 
 
@@ -829,6 +852,18 @@ def _(rng: np.random.Generator) -> Names:
     L, t = integers(rng, 2, 9, 2)
     t += L
     return {"t": t, "L": L, "worth": [int(window_mask(t + 1, window=L)[t].argmax())]}
+
+
+@result("real-models#result-order")
+def _(rng: np.random.Generator) -> Names:
+    x, order, z = row(rng, 5, 4), rng.permutation(4), derivations_model.one_block(rng)
+    phrases = {"z(x_{\\pi(1)}, \\dots, x_{\\pi(i-1)}, x_i)": z(x[[*order, 4]])}
+    return {"phrases": phrases | {"z(x_1, \\dots, x_{i-1}, x_i)": z(x)}}
+
+
+@result("real-models#result-shift")
+def _(rng: np.random.Generator) -> Names:
+    return derivations_model.shifted(rng)
 
 
 @result("precision#result-rounding")

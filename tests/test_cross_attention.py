@@ -281,6 +281,21 @@ def test_written(page: Callable[[str, str], Any]) -> None:
 
 
 @pytest.mark.site
+def test_paths(page: Callable[[str, str], Any]) -> None:
+    """Vaswani et al., table 1, exactly: from the first token to the last."""
+    cross = page("en", "cross-attention")
+    sizes = cross.column("paths", "n")
+    assert sizes == [10, 100, 1000]
+    assert cross.column("paths", "recurrent") == [n - 1 for n in sizes]
+    assert cross.column("paths", "window, r = 2") == [math.ceil((n - 1) / 2) for n in sizes]
+    # With L layers every number of L digits in base 5 can be bridged.
+    digits = [np.base_repr(int(n) - 1, 5) for n in sizes]
+    assert cross.column("paths", "window, growing gaps") == [len(one) for one in digits]
+    assert cross.column("paths", "self-attention") == [1, 1, 1]
+    assert 50 * 50 * 512 < 50 * 512 * 512  # the sentence of the text
+
+
+@pytest.mark.site
 def test_pencil(page: Callable[[str, str], Any]) -> None:
     cross = page("en", "cross-attention")
     found = [cross.column("pencil", f"key {j}") for j in (1, 2, 3)]

@@ -46,7 +46,7 @@ def rows(array: Any) -> Rows:
 
 # --- what is held out
 
-LETTERS = ("decoder", "words", "induction")
+LETTERS = ("decoder", "words", "induction", "longer")
 
 
 def of_language_model() -> tuple[Rows, Rows]:
@@ -132,7 +132,10 @@ def test_every_listing_that_trains_says_what_is_held_out() -> None:
 STARTS = {
     ("cross-attention", "experiment"): (5, 1, 2),  # a set of lists for each length
     ("in-pieces", "recall"): (20, 6, 0),  # for each number of values
+    ("in-pieces", "delta-recall"): (20, 5, 0),
     ("language-model", "induction"): (3, 2, 0),  # parameters and letters
+    ("language-model", "longer"): (0, 0, 2),  # one start, with two models; its letters
+    ("language-model", "starts"): (5, 1, 0),
     ("learning", "exercise-value"): (30, 1, 0),
     ("learning", "no-scale"): (60, 1, 1),  # the sequences
     ("learning", "passes-back"): (200, 1, 0),
@@ -143,6 +146,7 @@ STARTS = {
     ("long-sequences", "task"): (5, 2, 1),  # parameters and lessons; the exam
     ("precision", "dot"): (0, 0, 6),  # one for each size
     ("precision", "train"): (5, 1, 0),
+    ("precision", "train-far"): (20, 1, 0),
     ("precision", "where"): (3, 1, 0),
     ("transformer-block", "control"): (3, 1, 0),  # of 20 runs each
     ("transformer-block", "networks-alone"): (3, 1, 1),

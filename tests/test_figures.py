@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from attention_docs.figures import (
     Frame,
     bar_chart,
     beside,
+    diagram,
     dials,
     flow,
     heatmap,
@@ -57,6 +59,8 @@ ZH = Language(
         "for noun": "支持名词",
         "five later": "再过五个",
         "last": "最后",
+        "keys and values": "键和值",
+        "a layer with a long name": "名字很长的一层",
     },
 )
 LANGUAGES = pytest.mark.parametrize("lang", [EN, ZH], ids=lambda lang: lang.name)
@@ -126,6 +130,15 @@ def examples() -> dict[str, Figure]:
                 ("output 1", "output", [[0.125, 17, 19]], ".3f", ["query 1"]),
             ],
             arrows=[(0, 1, "× W_k"), (0, 2), (1, 3), (3, 4, "softmax"), (2, 4, "×")],
+            title="From inputs to output 1",
+        ),
+        "diagram": diagram(
+            ["inputs", "keys and values", "+", "output 1"],
+            ["query 1", "a layer with a long name", "+", "scores", "last"],
+            roles=[None, "key", None, None, None, "neutral", None, "score", None],
+            skips=[1, 5],
+            links=[(3, 5, "middle")],
+            borders=[(5, 7, "× N")],
             title="From inputs to output 1",
         ),
         "lines": line_chart(
@@ -340,7 +353,7 @@ def test_large_matrix_without_numbers_tells_its_extremes():
         "Matrix positions, 2 rows and 3 columns. Its values are shades: the smallest is −1.25 "
         "(row 1, column 2), the largest is 3.00 (row 2, column 1)."
     )
-    assert find_texts(figure, ZH) == ["位置", "−1.25", "3.00"]
+    assert find_texts(figure, ZH) == ["位置", "−3.00", "3.00"]  # as far below 0 as above it
 
 
 def squares(figure: Figure) -> dict[tuple[float, float], float]:
@@ -382,8 +395,52 @@ def test_scale_is_shared_between_figures():
 
 
 def test_masked_scores_stay_blank():
-    shades = list(squares(heatmap([[-2.0, float("-inf"), 4.0]], role="score")).values())
-    assert shades == [0.06, 0.06, 1.0]
+    cells = squares(heatmap([[-2.0, float("-inf"), 4.0]], role="score"))
+    assert list(cells.values()) == [0.53, 1.0]  # half as far from 0, and nothing in the middle
+
+
+def find_fills(figure: Figure) -> dict[str, int]:
+    """How many cells have each fill."""
+    found: dict[str, int] = {}
+    for one in parse_drawing(figure, "en").iterfind(".//{*}g[@fill]"):
+        cells = sum(path.get("d").count("z") for path in one.iterfind("{*}path[@fill-opacity]"))
+        found[one.get("fill")] = found.get(one.get("fill"), 0) + cells
+    return {fill: count for fill, count in found.items() if count}
+
+
+def show_shades(shares: Iterable[float]) -> list[float]:
+    """The opacities of shades, in order, as a drawing has them."""
+    return sorted(round(0.06 + 0.94 * share - 1e-9, 2) for share in shares)
+
+
+def read_shades(figure: Figure) -> list[float]:
+    """The opacities in a figure, in order: a path for each shade of a matrix."""
+    return sorted(map(float, re.findall(r'fill-opacity="([\d.]+)"', figure.svg("en"))))
+
+
+def test_numbers_below_0_have_another_hue_and_0_has_none():
+    figure = heatmap([[-3, 0, 1.5], [2, 3, -1]], role="value", spec=".1f")
+    assert find_fills(figure) == {"var(--role-value-fill)": 3, "var(--role-neutral-fill)": 2}
+    assert read_shades(figure) == show_shades([0.35, 0.5, 0.65, 1, 1])  # 1/3 and 2/3, to 1/20
+
+
+def test_weights_are_shaded_from_0_to_1():
+    assert read_shades(heatmap([[0.3, 0.5, 0.2]])) == show_shades([0.3, 0.5, 0.2])
+    alone = heatmap([[0.3, 0.5, 0.2]], numbers=False)
+    assert max(squares(alone).values()) == 1.0  # on a scale of its own, which stands below it
+
+
+def test_a_number_has_one_shade_in_a_figure():
+    maps = [heatmap([[1, 4]], role="score"), heatmap([[2, 1]], role="score")]
+    frames = [Frame((str(i),), f"k = {i}", (one,), None) for i, one in enumerate(maps)]
+    for figure in (beside(*maps), slider("k", frames)):
+        assert read_shades(figure) == show_shades([0.25, 1, 0.5, 0.25])
+    assert read_shades(maps[1]) == show_shades([1, 0.5])  # alone
+
+
+def test_a_scale_that_was_asked_for_stays():
+    maps = [heatmap([[1, 4]], role="score"), heatmap([[1, 2]], role="score", scale=(0, 2))]
+    assert read_shades(beside(*maps)) == show_shades([0.25, 1, 0.5, 1])
 
 
 def strokes(figure: Figure) -> list[list[tuple[float, float]]]:
@@ -402,7 +459,8 @@ def test_forbidden_cells_are_hatched_blank_and_described():
     )
     assert figure.alt(ZH).endswith("查询 1：0.0634、0.4683、屏蔽。查询 2：屏蔽、0.5000、屏蔽。")
     cells = squares(figure)
-    assert [shade for shade in cells.values() if shade > 0.06] == [0.2, 0.95, 1.0]  # 0.15, 0.95, 1
+    # Of 0 to 1: 0.05, 0.45 and 0.5.
+    assert [shade for shade in cells.values() if shade > 0.06] == [0.11, 0.48, 0.53]
     # Each line lies inside one forbidden cell and crosses it from edge to edge.
     (top, low), (left, middle, right) = (
         sorted({corner[axis] for corner in cells}) for axis in (0, 1)
@@ -547,6 +605,62 @@ def test_labels_of_neighbouring_arrows_do_not_meet():
 def test_flow_without_arrows_joins_neighbours():
     figure = flow([("a", "key", [1], "d"), [("b", "key", [2], "d"), ("c", "key", [3], "d")]])
     assert figure.alt("en").endswith("Arrows: from a to b; from a to c.")
+
+
+# The diagram.
+
+
+def test_alternative_text_of_a_diagram():
+    assert FIGURES["diagram"].alt("en") == (
+        "From inputs to output 1. "
+        "Column 1, from bottom to top: inputs, keys and values, sum, output 1. "
+        "Column 2, from bottom to top: query 1, a layer with a long name, sum, scores, last. "
+        "Past other parts: from the input of keys and values to the next sum; "
+        "from the input of a layer with a long name to the next sum; "
+        "from output 1 to a layer with a long name (middle). "
+        "Framed: from a layer with a long name to scores (× N)."
+    )
+    assert (
+        FIGURES["diagram"]
+        .alt(ZH)
+        .endswith("从“输出 1”到“名字很长的一层”（中点）。框出：从“名字很长的一层”到“分数”（× N）。")
+    )
+
+
+@LANGUAGES
+def test_the_arrows_of_a_diagram_end_at_its_parts(lang):
+    root = parse_drawing(FIGURES["diagram"], lang)
+    heads = [parse_subpaths(one.get("d"))[0] for one in root.iterfind(".//{*}path[@stroke='none']")]
+    # Three and four from part to part, two past a part, one to the other column.
+    up = [tip for tip, left, right in heads if left[1] == right[1] > tip[1]]
+    assert len(up) == 3 + 4
+    aside = [tip for tip, left, right in heads if left[0] == right[0]]
+    assert len(aside) == 2 + 1
+    rings = [
+        tuple(float(one.get(name)) for name in ("x", "y", "width"))
+        for one in root.iterfind(".//{*}rect")
+    ]
+    assert len(rings) == 2
+    for i, (x, y, size) in enumerate(rings):
+        # The line past a part comes to its sum from the outer side: left, then right.
+        ends = (x - 3, x + size + 3)[i], y + size / 2
+        assert len([tip for tip in aside if tip == pytest.approx(ends, abs=0.05)]) == 1
+        assert len([tip for tip in up if tip == pytest.approx((x + size / 2, y + size + 2))]) == 1
+
+
+@LANGUAGES
+def test_what_is_framed_lies_inside_the_border(lang):
+    root = parse_drawing(FIGURES["diagram"], lang)
+    (border,) = root.iterfind(".//{*}path[@stroke-dasharray]")
+    xs, ys = zip(*parse_subpaths(border.get("d"))[0], strict=True)
+    inside = {
+        re.search(r"role-(\w+)", one.get("stroke")).group(1): all(
+            min(xs) < x < max(xs) and min(ys) < y < max(ys)
+            for x, y in parse_subpaths(one.get("d"))[0]
+        )
+        for one in root.iterfind(".//{*}path[@stroke-width='2']")
+    }
+    assert inside == {"key": False, "neutral": True, "score": True}
 
 
 # Charts.
@@ -848,7 +962,8 @@ def test_english_holds_no_chinese_and_chinese_is_set_as_chinese(kind):
     assert not re.search(r"[\u4e00-\u9fff][0-9A-Za-z]|[0-9A-Za-z][\u4e00-\u9fff]", figure.alt(ZH))
     assert not re.search(r"[\u4e00-\u9fff] *[,;:!?()]|[\u4e00-\u9fff] [\u4e00-\u9fff]",
                          figure.alt(ZH))  # fmt: skip
-    assert "italic" not in figure.svg(ZH)
+    slanted = parse_drawing(figure, ZH).iterfind(".//*[@font-style='italic']")
+    assert not any(HAN.search("".join(one.itertext())) for one in slanted)
 
 
 @EACH
@@ -863,10 +978,17 @@ def test_both_languages_draw_the_same_shapes(kind):
 
 
 def test_subscripts():
-    figure = heatmap([[1.0]], name="W_k", rows=["max_length"])
-    root = parse_drawing(figure, "en")
-    assert [one.text for one in root.iter("{*}tspan")][:1] == ["k"]
-    assert find_texts(figure, "en")[:2] == ["Wk", "max_length"]
+    figure = heatmap([[1.0], [2.0]], name="W_k", rows=["max_length", "÷ √d_k, k_2"])
+    parts = {
+        one.text: (one.get("font-style"), one.get("font-size"))
+        for one in parse_drawing(figure, "en").iter("{*}tspan")
+    }
+    assert parts["W"] == parts["d"] == ("italic", None)
+    assert parts["k"] == ("italic", None)  # the letter of k_2; its index is a number
+    assert parts["2"] == (None, ".75em")
+    assert find_texts(figure, "en")[:3] == ["Wk", "max_length", "÷ √dk, k2"]
+    rooted = parse_drawing(figure, "en").iterfind(".//*[@text-decoration='overline']")
+    assert ["".join(one.itertext()) for one in rooted] == ["dk"]
 
 
 # Inputs.
@@ -921,6 +1043,23 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
         (
             lambda: flow([("a", "key", [1], "d"), ("b", "key", [1], "d")], arrows=[(1, 0)]),
             "one of 2 boxes to a later stage, got 1 to 0",
+        ),
+        (lambda: diagram(roles=[]), "diagram must have columns with parts, got 0 columns"),
+        (lambda: diagram(["a"], [], roles=[None]), "columns with parts, got 2 columns"),
+        (lambda: diagram(["a"], roles=[]), "roles must be 1, one per part, got 0"),
+        (lambda: diagram(["a"], roles=[None], skips=[1]), "a part must be one of 1, got 1"),
+        (lambda: diagram(["a"], roles=["head"]), "role must be one of input, key, .*, got 'head'"),
+        (
+            lambda: diagram(["+", "a"], ["+"], roles=[None] * 3, skips=[1]),
+            "a skip must end at a sum above it, got none above part 1",
+        ),
+        (
+            lambda: diagram(["a"], ["b"], roles=[None] * 2, links=[(1, 0, "c")]),
+            "a link must lead to the right, got 1 to 0",
+        ),
+        (
+            lambda: diagram(["a"], ["b"], roles=[None] * 2, borders=[(0, 1, "c")]),
+            "a border must hold parts of one column, got 0 to 1",
         ),
         (
             lambda: bar_chart(["a"], {"c": [2]}, ylabel="y", scale=(0, 1)),

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from fontTools.pens.basePen import NullPen
 from fontTools.ttLib import TTFont
 
-from attention_docs.site.render import mathfont, mathml
+from attention_docs.site.render import derivations, mathfont, mathml
 from attention_docs.site.render.formulas import Renderer
 from tests.conftest import ROOT, parse_html
 
@@ -152,6 +152,86 @@ def test_a_long_formula_of_a_sentence_may_go_on_in_the_next_line(
     assert [one.get_text() for one in soup.find_all("math")] == parts
     (keeper,) = soup.select("[data-tex]")
     assert keeper["data-tex"] == tex
+
+
+def test_punctuation_stays_with_the_formula_before_it() -> None:
+    short = RENDERER.render("d_k", False)
+    assert mathml.make_breakable(short, ",") == f'<span class="held">{short},</span>'
+    long = RENDERER.render(r"\operatorname{Var}(X) = \operatorname{E}[(X - \mu)^2]", False)
+    soup = BeautifulSoup(mathml.make_breakable(long, "。"), "lxml")
+    (held,) = soup.select("span.held")
+    assert held.get_text() == "E[(X−μ)2]。"
+    (keeper,) = soup.select("[data-tex]")
+    assert keeper["data-tail"] == "。"  # the copy of a formula is its TeX and this
+
+
+DERIVATION = r"""\begin{aligned}
+a_1 + b &= c && \text{(by } \mu \text{, once)} \\[4pt]
+&= d + e + f + gggg + hhhh && \text{（因为 } x = 1 \text{）} \\
+&= 0
+\end{aligned}"""
+
+
+def test_a_derivation_is_its_lines_each_with_its_reason() -> None:
+    soup = BeautifulSoup(
+        derivations.lay_out_formula(RENDERER.render(DERIVATION, True)), "html.parser"
+    )
+    (box,) = children(soup)
+    assert (box["class"], box["data-tex"]) == (["lines"], DERIVATION)
+    steps = [[(one["class"][0], one.get_text()) for one in children(step)] for step in box]
+    assert steps == [
+        [("left", "a1+b"), ("right", "=c"), ("reason", "by μ, once")],
+        [("left", ""), ("right", "=d+e+f+gggg+hhhh"), ("reason", "因为 x=1")],
+        [("left", ""), ("right", "=0")],
+    ]
+    assert [step.get("style") for step in children(box)] == ["--gap:0.4em", None, None]
+    assert soup.select_one(".reason .held").get_text() == "μ,"  # type: ignore[union-attr]
+    second = children(box)[1].select(".right > math")
+    assert [one.get_text() for one in second] == ["=d+e", "+f+gggg", "+hhhh"]
+    assert second[1].mo["form"] == "infix"  # type: ignore[index] # though nothing is before it
+
+
+def test_a_reason_in_one_style_loses_its_brackets_too() -> None:
+    tex = r"\begin{aligned} a &= b && \text{(since } \textstyle\sum_y p = 1 \text{)} \end{aligned}"
+    soup = BeautifulSoup(derivations.lay_out_formula(RENDERER.render(tex, True)), "html.parser")
+    assert soup.select_one(".reason").get_text() == "since ∑yp=1"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("tex", "lines"),
+    [
+        (r"a = b", None),  # short
+        (r"\operatorname{Var}(X) = \operatorname{E}[(X - \mu)^2] + 0000", 3),
+        (r"\begin{bmatrix} a & b \end{bmatrix}", None),
+    ],
+)
+def test_another_displayed_formula_breaks_before_a_sign(tex: str, lines: int | None) -> None:
+    rendered = RENDERER.render(tex, True)
+    laid_out = derivations.lay_out_formula(rendered)
+    if lines is None:
+        assert laid_out == rendered
+    else:
+        parts = BeautifulSoup(laid_out, "html.parser").select("div[data-tex] > math")
+        assert len(parts) == lines
+        assert all(one.find().name == "mo" for one in parts[1:])  # type: ignore[union-attr]
+
+
+def test_lines_without_reasons_are_lines_too() -> None:
+    tex = r"\begin{aligned} \text{plain:} & 4nd \\ y &= 1, & z &= 2nd \end{aligned}"
+    soup = BeautifulSoup(derivations.lay_out_formula(RENDERER.render(tex, True)), "html.parser")
+    (box,) = children(soup)
+    assert box["class"] == ["lines", "stacked"]
+    assert [[one.get_text() for one in step] for step in box] == [
+        ["plain:", "4nd"],
+        ["y", "=1,z=2nd"],
+    ]
+
+
+@pytest.mark.parametrize(("term", "kind"), [("x", "lines"), ("xxxxxxxxxx", "lines stacked")])
+def test_a_long_derivation_has_its_reasons_below(term: str, kind: str) -> None:
+    tex = rf"\begin{{aligned}} a &= {' + '.join([term] * 6)} && \text{{(why)}} \end{{aligned}}"
+    laid_out = derivations.lay_out_formula(RENDERER.render(tex, True))
+    assert laid_out.startswith(f'<div class="{kind}"')
 
 
 def children(tag: Any) -> list[Any]:

@@ -90,6 +90,13 @@ PUBLISHED = {
 }
 
 
+# The length of the texts of training: n_ctx of Brown et al., §2.1; sequence length of Chowdhery et
+# al., §5; context length in table 1 of Llama 2, Mistral and both Gemma papers; 128 K in the others.
+TRAINED = dict.fromkeys(PUBLISHED, 2**17)
+TRAINED |= {"GPT-3 175B": 2**11, "PaLM 540B": 2**11, "Llama 2 7B": 2**12, "Llama 2 70B": 2**12}
+TRAINED |= dict.fromkeys(("Mistral 7B", "Gemma 2B", "Gemma 2 9B"), 2**13)
+
+
 def test_configurations():
     """First, since most faults that can be put into the module stand in this table."""
     assert [one.name for one in CONFIGURATIONS] == [*PUBLISHED]
@@ -387,7 +394,7 @@ def test_waste(page):
         assert [*word.values()] == [f"word {t}", str(2 * t), str(2 * (t - 1))]
     sums = [str(2 * 32 * 33 // 2), str(2 * 31 * 32 // 2)]
     assert [*total.values()] == ["all 32 words", *sums]
-    assert chapter.values("generation") == ["64", "2", "576"]
+    assert chapter.values("generation")[:2] == ["64", "2"]
     assert [layer["cached keys"] for layer in chapter.table("cache")] == ["(4, 32, 4)"] * 2
     assert chapter.table("bits") == [{"numbers": "128", "equal to the last bit": "128"}]
 
@@ -438,7 +445,7 @@ def test_work(page):
     chapter = page("en", "generation")
     lengths = chapter.column("flops", "n")
     assert lengths == [1, 8, 32]
-    for cached, name in ((True, "cached"), (False, "all anew")):
+    for cached, name in ((True, "cached"), (False, "everything again")):
         wanted = [2 * torch_flops(int(n), 16, 64, cached) for n in lengths]
         assert chapter.column("flops", name) == wanted
         assert chapter.column("flops", f"{name}, counted") == wanted
@@ -451,6 +458,8 @@ def test_work(page):
             flops = 2 * sum(matrices) + 2 * 2 * n * 64 * 128
             read = 2 * sum(matrices) + 2 * 2 * n * g * 128
             assert_printed([shown], [flops / read], 2)
+    # NVIDIA's data sheet: 1,979 · 10¹² operations with sparsity, twice those without; 3.35 TB/s.
+    assert chapter.values("intensity") == [f"{1979 / 2 / 3.35:.0f}"]
     for name in ("formula", "held by the arrays"):
         assert chapter.column("bytes", name) == [2 * 2 * 32 * 16 * 8]
 
@@ -507,6 +516,7 @@ def test_models(page):
     assert [found[""] for found in models] == [*PUBLISHED]
     for found, (kept, work, share) in zip(models, PUBLISHED.values(), strict=True):
         assert found["bytes per token"] == f"{2 * kept:,}"
+        assert found["trained length"] == f"{TRAINED[found['']]:,}"
         total = float(found["GiB for 32,768 tokens"])
         assert_printed([total], [float(2 * kept * 32_768 * share / 2**30)], 2)
         flops = float(found["10⁹ operations per step"])
@@ -515,6 +525,7 @@ def test_models(page):
     sizes = [found["KV heads · size, or latent"] for found in models]
     assert (sizes[0], sizes[-1]) == ("96 · 128", "512 + 64")
     assert chapter.values("sharing") == ["576"]
+    assert sum(length < 32_768 for length in TRAINED.values()) == 7  # as the text says
 
 
 @pytest.mark.site
@@ -530,7 +541,7 @@ def test_latent_page(page):
     q, c = rng.normal(size=(4, 1, 8)), rng.normal(size=(20, 6))
     W_uk, W_uv = rng.normal(size=(4, 6, 8)), rng.normal(size=(4, 6, 5))
     o = sdpa(*map(torch.from_numpy, (q, c @ W_uk, c @ W_uv))).numpy()
-    for name in ("keys are made", "the query moves"):
+    for name in ("keys are built", "the query absorbs"):
         assert_printed(
             [vector_of(found[name]) for found in chapter.table("latent-heads")], o[:, 0], 3
         )
@@ -539,6 +550,18 @@ def test_latent_page(page):
     wanted = [sum(4 * 2 * prod(one) for one in products) for products in (make, move)]
     assert chapter.column("latent-cost", "formula") == wanted
     assert chapter.column("latent-cost", "counted") == wanted
+    # DeepSeek's sizes, one head: what each cached token adds, as the difference of two lengths.
+    for line, m in zip(chapter.table("latent-crossing"), (1, 170, 171, 1000), strict=True):
+        counts = []
+        for n in (64, 65):
+            build = [(n, 512, 128), (n, 512, 128), (m, 128, n), (m, n, 128)]
+            absorb = [(m, 128, 512), (m, 512, n), (m, n, 512), (m, 512, 128)]
+            counts.append([sum(2 * prod(one) for one in products) for products in (build, absorb)])
+        built, absorbed = (b - a for a, b in zip(*counts, strict=True))
+        assert [*line.values()][1:] == [f"{built:,}", f"{absorbed:,}"]
+        assert (built < absorbed) == (m > 170)
+    assert chapter.values("latent-more") == [f"{512 * 256 / (2 * 512 - 256):.1f}"]
+    assert chapter.values("latent")[-1] == "171"
     query = turned(q[0], [19])
     right = query @ turned(c @ W_uk[0], range(20)).T
     tried = query @ W_uk[0].T @ turned(c, range(20)).T

@@ -30,8 +30,9 @@ from attention_docs.in_pieces import (
     plain_traffic,
     read_state,
     tiled_traffic,
+    update_by_delta_rule,
 )
-from tests.conftest import parse_number, scale_examples, vector_of
+from tests.conftest import ROOT, parse_number, scale_examples, vector_of
 from tests.exact import agrees_within_error, assert_printed, parse_plus_minus
 
 SEEDS = st.integers(0, 10**6)
@@ -176,6 +177,53 @@ def test_linear(seed, cuts):
     assert state.matrix.shape == (3, 2)
 
 
+@scale_examples(25)
+@given(
+    seed=SEEDS,
+    cut=st.integers(0, 5),
+    rate=st.sampled_from([F(1), F(1, 4), F(3, 2)]),
+    batch=st.sampled_from([(), (2,), (2, 3)]),
+)
+def test_delta_rule(seed, cut, rate, batch):
+    """In fractions, entry by entry, and in two parts; torch's gradient says where a step goes."""
+    n, f, d_v = 5, 3, 2
+    rng = np.random.default_rng(seed)
+    k, v = rng.integers(-3, 4, size=(*batch, n, f)), rng.integers(-5, 6, size=(*batch, n, d_v))
+    found = update_by_delta_rule(k.astype(float), v.astype(float), rate=float(rate))
+    for place in np.ndindex(*batch):
+        S = [[F(0)] * d_v for _ in range(f)]
+        for i in range(n):
+            key, stored = [int(x) for x in k[place][i]], [int(x) for x in v[place][i]]
+            for c in range(d_v):
+                error = sum(key[e] * S[e][c] for e in range(f)) - stored[c]
+                for e in range(f):
+                    S[e][c] -= rate * key[e] * error
+        exact = np.array(S, dtype=float)
+        np.testing.assert_allclose(found[place], exact, rtol=0, atol=1e-9 * (1 + abs(exact).max()))
+    keys, values = torch.from_numpy(k).double(), torch.from_numpy(v).double()
+    matrix = torch.zeros(*batch, f, d_v, dtype=torch.float64)
+    if cut:
+        matrix = update_by_delta_rule(keys[..., :cut, :], values[..., :cut, :], rate=float(rate))
+    for i in range(cut, n):
+        leaf = matrix.clone().requires_grad_()
+        part = slice(i, i + 1)
+        (((keys[..., part, :] @ leaf - values[..., part, :]) ** 2).sum() / 2).backward()
+        matrix = update_by_delta_rule(keys[..., part, :], values[..., part, :], matrix, float(rate))
+        wanted = leaf.detach() - float(rate) * leaf.grad
+        scale = 1 + float(wanted.abs().max())
+        torch.testing.assert_close(matrix, wanted, rtol=0, atol=1e-12 * scale)
+    scale = 1 + float(np.abs(found).max())
+    np.testing.assert_allclose(matrix, found, rtol=0, atol=1e-12 * scale)
+
+
+def test_delta_rule_overwrites_and_leaves_the_rest_alone():
+    """A key of length 1 recalls its newest value, and an orthogonal key what it recalled before."""
+    key = np.array([[0.6, 0.8, 0], [-0.8, 0.6, 0], [0.6, 0.8, 0]])
+    value = np.array([[3.0, -1], [2, 7], [5, 4]])
+    found = key @ update_by_delta_rule(key, value)
+    np.testing.assert_allclose(found, [[5, 4], [2, 7], [5, 4]], rtol=0, atol=1e-14)
+
+
 def test_elu_plus_one():
     x = torch.linspace(-40, 40, 101, dtype=torch.float64)
     torch.testing.assert_close(elu_plus_one(x), elu(x) + 1, rtol=1e-12, atol=1e-15)
@@ -206,6 +254,7 @@ def test_chunks_are_counted(c):
 
 def test_nothing_given_is_changed():
     before = [one.copy() for one in (*ONE, *STATE, Q, K, V)]
+    update_by_delta_rule(np.ones((1, 3)), np.ones((1, 4)), STATE.matrix)
     merge(ONE, ONE)
     backward_in_pieces(Q, K, V, ONE, ONE.output, 2)
     extended_state(np.ones((1, 3)), np.ones((1, 4)), STATE)
@@ -367,6 +416,94 @@ def test_recall(page):
             assert found[2][0] >= float(least) - 2.5 * (found[2][1] + 0.01)
         assert found[1][0] > found[2][0] - 0.005
     assert page("en", "in-pieces").column("rank", "rank") == [3, 3, 12]
+
+
+@pytest.mark.site
+def test_regrouped(page):
+    """All triples at once, in IEEE arithmetic on arrays: powers of 2 scale without an error."""
+    draws = np.random.default_rng(0)
+    triples = []
+    for _ in range(1000):
+        masses, averages = draws.uniform(1, 5, size=3), draws.normal(size=3)
+        triples.append([draws.integers(-5, 6, size=3), masses, averages])
+    parts = [tuple(np.array([one[k][j] for one in triples]) for k in range(3)) for j in range(3)]
+
+    def merged(a, b):
+        m = np.maximum(a[0], b[0])
+        first, second = (np.ldexp(one[1], (one[0] - m).astype(int)) for one in (a, b))
+        return m, first + second, (first * a[2] + second * b[2]) / (first + second)
+
+    a, b, c = parts
+    left, right = merged(merged(a, b), c), merged(a, merged(b, c))
+    differ = int(((left[1] != right[1]) | (left[2] != right[2])).sum())
+    assert 300 < differ < 600
+    chapter = page("en", "in-pieces")
+    lines = chapter.table("associative")
+    assert {line[""]: line["of 1000 triples, how many differ?"] for line in lines} == {
+        "in fractions": "0",
+        "in float64": str(differ),
+    }
+    assert chapter.values("split") == [str(differ)]
+
+
+@pytest.mark.site
+def test_delta_page(page):
+    """By hand in fractions, and a larger simulation with torch."""
+    chapter = page("en", "in-pieces")
+    k, v = [[F(1), F(0)], [F(3, 5), F(4, 5)]], [F(1), F(2)]
+    added = [sum(k[i][e] * v[i] for i in (0, 1)) for e in (0, 1)]
+    corrected = [v[0] * e for e in k[0]]
+    error = sum(a * b for a, b in zip(k[1], corrected, strict=True)) - v[1]
+    corrected = [a - error * b for a, b in zip(corrected, k[1], strict=True)]
+    wanted = [v] + [
+        [sum(a * b for a, b in zip(key, S, strict=True)) for key in k] for S in (added, corrected)
+    ]
+    assert wanted[1:] == [[F(11, 5), F(13, 5)], [F(46, 25), F(2)]]
+    assert_printed(chapter.grid("delta"), [[float(x) for x in one] for one in wanted], 2)
+    lines = chapter.table("delta-recall")
+    assert [int(line["values n"]) for line in lines] == [4, 8, 16, 32, 64]
+    generator = torch.Generator().manual_seed(12)
+    names = ("sum", "delta, β = 1", "delta, β = 1/4", "best state")
+    for line in lines:
+        n = int(line["values n"])
+        k = torch.randn(400, n, 16, generator=generator, dtype=torch.float64)
+        k = k / k.norm(dim=-1, keepdim=True)
+        v = torch.randn(400, n, 16, generator=generator, dtype=torch.float64)
+        states = [k.mT @ v]
+        for beta in (1.0, 0.25):
+            S = torch.zeros(400, 16, 16, dtype=torch.float64)
+            for i in range(n):
+                recalled = torch.einsum("bf,bfv->bv", k[:, i], S)
+                S = S - beta * torch.einsum("bf,bv->bfv", k[:, i], recalled - v[:, i])
+            states.append(S)
+        states.append(torch.linalg.pinv(k) @ v)
+        size = (v**2).sum(dim=(1, 2))
+        for name, S in zip(names, states, strict=True):
+            truth = (((k @ S - v) ** 2).sum(dim=(1, 2)) / size).mean().item()
+            ((mean, half),) = parse_plus_minus(line[name])
+            # Half a printed digit on each of the two numbers.
+            assert agrees_within_error((mean, half + 0.01), truth)
+        # A sum mixes in the other n - 1 values, each with an expected square of 1/16.
+        ((mean, half),) = parse_plus_minus(line["sum"])
+        assert agrees_within_error((mean, half + 0.01), (n - 1) / 16)
+    means = {
+        line["values n"]: [parse_plus_minus(line[name])[0][0] for name in names] for line in lines
+    }
+    assert chapter.values("delta") == [
+        f"{one:.2f}" for one in (means["8"][0], means["8"][1], means["32"][1])
+    ]
+    assert means["8"][3] == 0
+    assert means["32"][2] < 1 < means["32"][1]
+
+
+def test_intervals_of_twenty_seeds_are_students():
+    """97.5% of Student's t with 19 degrees of freedom lie below the factor of the listing."""
+    listing = (ROOT / "docs/listings/in-pieces.py").read_text(encoding="utf-8")
+    (factor,) = re.findall(r"^STUDENT = (\S+)", listing, flags=re.M)
+    assert re.search(r"^d, seeds = 16, 20$", listing, flags=re.M)
+    scale = mpmath.gamma(10) / (mpmath.sqrt(19 * mpmath.pi) * mpmath.gamma(mpmath.mpf(19) / 2))
+    share = mpmath.quad(lambda t: scale * (1 + t**2 / 19) ** -10, [0, mpmath.mpf(factor)])
+    assert abs(share - mpmath.mpf("0.475")) < 1e-5
 
 
 def test_exponential_scores_have_full_rank():

@@ -1,4 +1,4 @@
-"""The first page: its attention map, with mpmath and with torch."""
+"""The first page: two saws look for the word before them, by hand, with mpmath and with torch."""
 
 import re
 
@@ -9,11 +9,16 @@ import torch
 
 from attention_docs.site.read.settings import read_settings
 from tests.conftest import ROOT, each_language, find_page_folder, parse_html
-from tests.exact import KEYS, QUERIES, VALUES, assert_printed, attention_weights, product, transpose
+from tests.exact import assert_printed
 
 CHAPTERS = {path.stem for path in (ROOT / "docs" / "listings").glob("*.py")} - {"index"}
-WEIGHTS = attention_weights(QUERIES, KEYS, mpmath.sqrt(3))
-OUTPUTS = product(WEIGHTS, VALUES)
+# A place fits itself (1), its neighbours not at all (0), and the one opposite the worst (−1). The
+# query is 3 times the place before, where before the first place stands the last.
+FITS = [[(1, 0, -1, 0)[(j - i + 1) % 4] for j in range(4)] for i in range(4)]
+SCORES = [[3 * fit / mpmath.sqrt(2) for fit in row] for row in FITS]
+POWERS = [[mpmath.exp(score) for score in row] for row in SCORES]
+WEIGHTS = [[power / sum(row) for power in row] for row in POWERS]
+OUTPUTS = [[row[0], row[2]] for row in WEIGHTS]  # I speaks for a verb, a for a noun
 LABELS = {
     "en": "Weights, a row for each query and a column for each key:",
     "zh": "权重，每个查询一行，每个键一列：",
@@ -25,12 +30,15 @@ def test_map(page):
     index = page("en", "index")
     assert_printed(index.array("map"), WEIGHTS)
     assert_printed(index.array("map", 1), OUTPUTS)
-    assert index.values("map") == ["0.1361", "0.4319", "0.4319", "[1.8639, 6.3194, 1.7042]"]
+    said = [f"{float(x):.4f}" for x in (WEIGHTS[3][2], *OUTPUTS[3], WEIGHTS[1][0])]
+    assert index.values("map") == [said[0], f"[{said[1]}, {said[2]}]", said[3]]
 
 
 def test_torch_agrees_with_the_definition():
-    tensors = [torch.tensor(m, dtype=torch.float64) for m in (QUERIES, KEYS, VALUES)]
-    got = torch.nn.functional.scaled_dot_product_attention(*tensors)
+    places = torch.tensor([[0, 1], [-1, 0], [0, -1], [1, 0]], dtype=torch.float64)
+    queries = 3 * places.roll(1, dims=0)
+    values = torch.tensor([[1, 0], [0, 0], [0, 1], [0, 0]], dtype=torch.float64)
+    got = torch.nn.functional.scaled_dot_product_attention(queries, places, values)
     np.testing.assert_allclose(got.numpy(), np.array(OUTPUTS, dtype=float), atol=1e-12)
     np.testing.assert_allclose([float(sum(row)) for row in WEIGHTS], 1, atol=1e-12)
 
@@ -43,24 +51,34 @@ def test_one_title(site, lang):
 
 
 def round_numbers(numbers):
-    return [f"{float(number):.2f}" for number in numbers]
+    return [f"{float(number):.2f}".replace("-", "−") for number in numbers]
 
 
 @pytest.mark.site
 def test_the_picture_goes_from_each_query_to_its_output(page):
+    """Everything stays in sight at each stage, and the caption says what is new."""
     frames = {one["data-at"]: one for one in page("en", "index").article.select("#out-map .frame")}
-    assert list(frames) == [f"{i} {stage}" for i in (1, 2, 3) for stage in (1, 2, 3, 4)]
-    for i in range(3):
-        scores = [score / mpmath.sqrt(3) for score in product([QUERIES[i]], transpose(KEYS))[0]]
-        made = [[str(x) for x in QUERIES[i]], *map(round_numbers, (scores, WEIGHTS[i], OUTPUTS[i]))]
-        for stage in range(1, 5):
-            frame = frames[f"{i + 1} {stage}"]
-            steps, weights = (svg["aria-label"] for svg in frame.select("svg"))
-            for n, numbers in enumerate(made, start=1):  # later cells are not described
-                assert (", ".join(numbers) in steps) == (n <= stage), (i, stage)
-            assert all(", ".join(round_numbers(row)) in weights for row in WEIGHTS)
-            if stage > 1:
-                assert ", ".join(made[stage - 1]) in frame.figcaption.get_text()
+    assert list(frames) == [f"{n} {stage}" for n in (1, 2) for stage in (1, 2, 3, 4)]
+    for n, (i, best) in enumerate(((1, "I"), (3, "a")), start=1):
+        columns = [round_numbers(one) for one in (SCORES[i], WEIGHTS[i])]
+        output = round_numbers(OUTPUTS[i])
+        for stage in (1, 2, 3, 4):
+            frame = frames[f"{n} {stage}"]
+            query, table, gives = (svg["aria-label"] for svg in frame.select("svg"))
+            assert re.findall(r"Row 1: (−?\d), (−?\d)\.", query) == [
+                str(3 * x).replace("-", "−") for x in ((0, 1), (0, -1))[n - 1]
+            ]
+            for column in columns:
+                assert re.search(
+                    r"\. ".join(rf"Row {r}: {x}" for r, x in enumerate(column, 1)), table
+                )
+            assert ", ".join(output) in gives
+        said = [frames[f"{n} {stage}"].figcaption.get_text() for stage in (2, 3, 4)]
+        largest = [f"{best} has {max(columns[0])}.", f"{best} gets {max(columns[1])} of all"]
+        for caption, words in zip(
+            said, [*largest, f"{output[0]} for verb and {output[1]} for noun"], strict=True
+        ):
+            assert words in caption
 
 
 def title_of(site, lang, slug):
@@ -104,9 +122,10 @@ def test_the_navigation_shows_the_same_glyphs(page, lang):
 @each_language
 def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     output = page(lang, "index").article.select_one("#out-map")
-    figure, fold, origin = output.find_all(recursive=False)
+    figure, tools = output.find_all(recursive=False)
+    fold, origin = tools.find_all(recursive=False)
     assert (figure.name, fold["class"], origin["class"]) == ("figure", ["code"], ["origin"])
     assert not fold.has_attr("open")
     label, first, *_ = fold.select_one("pre").get_text().splitlines()
     assert label == LABELS[lang]
-    assert first.startswith("[[0.1361, 0.4319")
+    assert first.startswith("[[0.0956, 0.0115")

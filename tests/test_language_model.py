@@ -454,6 +454,14 @@ def softmax_of(ids: Any, model: LanguageModel) -> np.ndarray:
     return found
 
 
+def column_of(figure: str, name: str) -> list[float]:
+    """The numbers of a matrix with one column, as the description of a figure has them."""
+    described = re.search(rf"Matrix {name}, \d+ rows and 1 column\.(.*)", figure)
+    assert described, figure
+    numbers = re.findall(r": (−?\d+(?:\.\d+)?)\.(?= |$)", described[1])
+    return [float(number.replace("−", "-")) for number in numbers]
+
+
 @pytest.mark.site
 def test_opening(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     chapter = page("en", "language-model")
@@ -463,16 +471,13 @@ def test_opening(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     # About 23,500 verbs after bob: a standard error of 0.002, and a rounding of 0.005.
     assert len(bars) == 8
     assert all(abs(one - 0.125) < 0.015 for one in bars)
-    assert chapter.output("decoder").startswith("ids: (13,), Z: (13, 18)")
-    (drawn,) = chapter.table("decoder")
-    assert [*drawn] == WORDS[8:]
-    assert 0 < sum(map(float, drawn.values())) <= 1.05  # the other eight words are names
     model = models["language-model"]
     assert not model.vocabulary  # numbers alone: the words are the reader's
     p = softmax_of(words_of(QUESTION), model)[-1]
-    (answer,) = chapter.table("answer")
-    assert [*answer] == VERBS
-    assert_printed([float(x) for x in answer.values()], p[8:16], 2)
+    best = np.argsort(-p)[:8]
+    described = str(chapter.figures["out-answer"])
+    assert re.search(rf"next word, 8 rows.*? {WORDS[best[0]]}: ", described)
+    assert_printed(column_of(described, "next word"), p[best], 2)
     assert chapter.values("training")[0] == f"{p[11]:.3f}"
 
 
@@ -503,10 +508,23 @@ def test_a_reader_asks_in_the_language_of_the_page(site: Path) -> None:
         session.begin(json.dumps(codes))
         found = [json.loads(session.step(number)) for number in range(ids.index("answer") + 1)]
         changed = [one["id"] for one in found if any(one.get("changed", ()))]
-        assert changed == ([] if asked == old else ["hook", "answer"])
+        assert changed == ([] if asked == old else ["hook", "machine", "answer"])
         assert not [one for one in found if "error" in one]
-    cells = re.findall(r'data-column="([^"]+)">([^<]+)</td>', found[-1]["figure"])
-    assert [word for word, p in cells if float(p) > 0.9] == ["游泳"]
+    (answer,) = re.findall(r"下一个词.*", found[-1]["figure"])
+    assert re.search(r"游泳：(0\.9\d|1\.00)", answer)
+
+
+@pytest.mark.site
+def test_a_reader_may_write_capitals_and_full_stops(site: Path) -> None:
+    document = json.loads((site / "live" / "en" / "language-model.json").read_text("utf-8"))
+    codes = [cell["code"] for cell in document["cells"]]
+    codes[0] = codes[0].replace(QUESTION, "Ann sings. Bob")
+    session = Session(json.dumps(document))
+    session.begin(json.dumps(codes))
+    assert json.loads(session.step(0))["text"] == "ann sings . bob …"
+    codes[0] = codes[0].replace("Ann sings. Bob", "Ann yodels. Bob")
+    session.begin(json.dumps(codes))
+    assert "wanted words out of: ann bob" in json.loads(session.step(0))["error"]["message"]
 
 
 def column(chapter: Page) -> list[str]:
@@ -533,9 +551,35 @@ def test_random_model(page: ReadPage) -> None:
         blocks.append(BlockParameters(attend, random_matrix(32, 64), random_matrix(64, 32)))
     last = random_matrix(32, 18)
     model = LanguageModel(table, math.sqrt(2) * waves, tuple(blocks), last, 2, np.ones(32))
-    p = softmax_of(words_of(QUESTION), model)[-1]
-    (drawn,) = page("en", "language-model").table("decoder")
-    assert_printed([float(x) for x in drawn.values()], p[8:], 2)
+    chapter, ids = page("en", "language-model"), words_of(QUESTION)
+    learned = parameter_arrays(model._replace(positions=None))
+    assert chapter.values("decoder") == [f"{sum(array.size for array in learned):,}"]
+    p = softmax_of(ids, model)[-1]
+    logits, seen = in_torch(ids, model)
+    figure = str(chapter.figures["out-machine"])
+    assert column_of(figure, "ids") == ids
+    assert_printed(column_of(figure, "logits"), logits[-1], 1)
+    assert_printed(column_of(figure, "probabilities"), p, 2)
+    maps = [part.split(" Matrix ")[0] for part in figure.split("Matrix weights, ")[1:]]
+    assert len(maps) == len(seen) == 2
+    for described, weights in zip(maps, seen, strict=True):
+        shown = [
+            [float(x) for x in pair] for pair in re.findall(r": (0\.\d+), (0\.\d+)", described)
+        ]
+        assert_printed(shown, weights[:, -1].T, 2)
+    # The last word on its way up: its row and its position, their sum, what leaves each block.
+    plain = model._replace(gamma=None, W_u=np.eye(32))
+    streams = [
+        in_torch(ids, plain._replace(blocks=model.blocks[:i]), look=False)[0] for i in (0, 1, 2)
+    ]
+    wanted = {"bob": table[1], "position": math.sqrt(2) * waves[12], "sum": streams[0][-1]}
+    wanted |= {f"after block {i}": streams[i][-1] for i in (1, 2)} | {"logits": logits[-1, 8:]}
+    for name, vector in wanted.items():
+        (numbers,) = re.findall(rf"Vector {name}: ([^.]*(?:\.\d[^.]*)+)\. ", figure)
+        shown = [float(x.replace("−", "-")) for x in numbers.split(", ")]
+        assert_printed(shown, vector[:4], 1)
+    best = int(p.argmax())
+    assert f"Vector next word: {WORDS[best]}: {p[best]:.2f}." in figure
     # The first losses of the first story that the model was not trained on, by torch.
     stories = drawn_as_the_page()
     logits, _ = in_torch(stories[:, :-1], model, look=False)
@@ -568,6 +612,14 @@ def test_losses(page: ReadPage) -> None:
         assert_printed(
             vector_of(line["gradient"]), [float(x - (j == t)) for j, x in enumerate(p)], 3
         )
+    z = [mpmath.log(k) for k in (1, 2, 5)]
+    for number, line in enumerate(chapter.table("downhill")):
+        total = sum(map(mpmath.exp, z))
+        p_ = [mpmath.exp(one) / total for one in z]
+        assert line[""] == f"step {number}"
+        shown = [float(line[name]) for name in ("word 1", "word 2", "word 3", "loss")]
+        assert_printed(shown, [*p_, -mpmath.log(p_[0])], 3)
+        z = [one - (x - (j == 0)) for j, (one, x) in enumerate(zip(z, p_, strict=True))]
     rng = np.random.default_rng(2017)
     z, targets = rng.standard_normal((4, 18)), rng.integers(0, 18, 4)
     leaf = torch.tensor(z[0], requires_grad=True)
@@ -606,7 +658,13 @@ def test_trained_model(page: ReadPage, models: dict[str, LanguageModel], above: 
     (interval,) = parse_plus_minus(chapter.output("measured"))
     error = math.hypot(interval[1] / 1.96, each.std() / math.sqrt(3000))
     assert abs(interval[0] - each.mean()) < 5 * error + 5e-5
-    assert abs(float(chapter.values("training")[1]) - interval[0]) < 5.1e-4
+    starts = [float(x) for x in chapter.table("starts")[0].values()]
+    assert len(starts) == 5
+    assert abs(starts[0] - interval[0]) < 5.1e-4
+    by_last = float(bounds()[1] - bounds()[2])
+    assert 0 < min(starts) <= max(starts) < by_last / 2
+    said = [f"{min(starts):.3f}", f"{max(starts):.3f}", f"{by_last:.3f}"]
+    assert chapter.values("training")[2:5] == said
     (verbs,) = chapter.table("measured")
     assert [*verbs] == [f"sentence {s}" for s in range(1, 9)]
     found = [float(x) for x in verbs.values()]
@@ -615,10 +673,53 @@ def test_trained_model(page: ReadPage, models: dict[str, LanguageModel], above: 
     logits, _ = in_torch(drawn_as_the_page(), model, look=False)
     for name, wanted in zip(NAMES, logits[0, -1], strict=False):
         assert_printed(chapter.column("as-torch", name), [wanted] * 2, 3)
-    # What the figure of the beginning shows: both heads of block 2 look at the verb of bob.
+    # What the figure of the answer shows: both heads of block 2 look at the verb of bob.
     _, seen = in_torch(words_of(QUESTION), model)
     assert (seen[1][:, -1].argmax(dim=-1) == 4).all()
     assert (seen[1][:, -1, 4] > 0.9).all()
+    figure = str(chapter.figures["out-answer"]).partition("next word")[0]
+    shown = [
+        list(map(float, row)) for row in re.findall(r": " + ", ".join([r"(\d\.\d\d)"] * 4), figure)
+    ]
+    assert_printed(shown, torch.cat([one[:, -1] for one in seen]).T, 2)
+
+
+@pytest.mark.site
+def test_the_slider_of_training(page: ReadPage, models: dict[str, LanguageModel]) -> None:
+    """Its last frame is the published model; before that, what the text says of it."""
+    chapter = page("en", "language-model")
+    captions = [one.get_text() for one in chapter.article.select("#out-watch .frame figcaption")]
+    found = [re.search(r"t = (\d+)\W+Loss ([\d.]+)\. .* get ([\d.]+)\.", one) for one in captions]
+    steps, losses, verbs = zip(*(map(float, one.groups()) for one in found if one), strict=True)
+    assert steps == (0, 20, 60, 100, 140, 160, 180, 200, 300, 500)
+    assert all(a > b - 0.02 for a, b in itertools.pairwise(losses))
+    assert losses[0] > 2.5
+    assert abs(losses[-1] - float(bounds()[2])) < 0.02
+    assert verbs[0] < 0.5 < 0.95 < min(verbs[1:])
+    frames = str(chapter.figures["out-watch"]).split("Matrix weights")[1:]
+    sleeps = [float(re.findall(r"sleeps: (\d\.\d\d)\.", one)[-1]) for one in frames]
+    looks = [
+        [float(x) for x in re.search(r"sleeps: " + ", ".join([r"(\d\.\d\d)"] * 4), one).groups()]  # type: ignore[union-attr]
+        for one in frames
+    ]
+    early, late = range(1, 6), range(7, 10)  # to step 160; from step 200 on
+    assert max(sleeps[i] for i in early) < 0.25
+    assert min(sleeps[i] for i in late) > 0.95
+    assert max(looks[i][3] for i in early) < 0.1
+    assert min(min(looks[i][2:]) for i in late) > 0.95
+    ids, model = words_of(QUESTION), models["language-model"]
+    _, seen = in_torch(ids, model)
+    assert_printed(looks[-1], [weights[r, -1, 4] for weights in seen for r in (0, 1)], 2)
+    assert_printed(sleeps[-1], softmax_of(ids, model)[-1, 11], 2)
+
+
+@pytest.mark.site
+def test_a_cache_changes_no_answer(page: ReadPage, models: dict[str, LanguageModel]) -> None:
+    ids = words_of(QUESTION)
+    largest = softmax_of(ids, models["language-model"])[-1].max()
+    chapter = page("en", "language-model")
+    assert chapter.column("cache", "vectors through each block") == [sum(range(1, 14)), 13]
+    assert_printed(chapter.column("cache", "largest probability"), [largest] * 2, 3)
 
 
 @pytest.mark.site
@@ -644,7 +745,7 @@ def test_targets_not_shifted(page: ReadPage) -> None:
     chapter = page("en", "language-model")
     wrong, right = chapter.table("mistake-shift")
     assert float(wrong["last loss"]) < 0.1 < float(bounds()[2])
-    assert chapter.values("training")[-1] == wrong["last loss"]
+    assert chapter.values("mistake-shift") == [wrong["last loss"]]
     assert wrong["written"] == "ann sings . bob" + " bob" * 5
     assert abs(float(right["last loss"]) - float(bounds()[2])) < 0.15  # a batch of 32 stories
     assert judged(words_of(right["written"]))
@@ -786,10 +887,17 @@ def test_induction(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     two, one = models["two-layers"], models["one-layer"]
     trained = [a.size for a in parameter_arrays(two._replace(positions=None))]
     assert sum(trained) == 2 * 26 * 32 + 2 * 4 * 32**2 == 9856
-    assert [line[""] for line in chapter.table("induction")] == ["two layers", "one layer"]
-    right_2, right_1 = by_start(chapter, "induction")
+    lines = chapter.table("induction")
+    assert [line[""] for line in lines] == ["two layers", "one layer"]
+    wide = sum(a.size for a in parameter_arrays(one._replace(positions=None)))
+    assert [line["parameters"] for line in lines] == ["9,856", f"{wide:,}"]
+    assert wide == 2 * 26 * 44 + 4 * 44**2 > 9856
+    right_2, right_1 = ([float(x) for x in [*line.values()][2:]] for line in lines)
     assert min(right_2) > 0.99
     assert max(right_1) < 0.35
+    counted = chapter.values("experiment")
+    assert chapter.values("heads")[1:4] == [f"{max(right_1):.3f}", f"{min(right_2):.3f}", *counted]
+    assert chapter.values("one-layer-longer") == counted
     right, on_target, before = examined(two, 5)
     assert abs(right - right_2[0]) < 0.006
     assert abs(examined(one, 6)[0] - right_1[0]) < 0.02
@@ -798,6 +906,45 @@ def test_induction(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     np.testing.assert_allclose(previous[0], before, atol=0.015)
     assert min(min(line[2:]) for line in targets) > 0.9
     assert max(max(line[:2]) for line in targets) < 0.2
+
+
+def counted_alone(n: int, period: int) -> Fraction:
+    """How often a guess is right that knows how often each of n letters came, and the last one."""
+    left = n % period
+    return Fraction(1, period - left) if left else Fraction(1, period - 1)
+
+
+def test_what_counts_can_tell_by_enumeration() -> None:
+    """All words of 2 and 3 letters out of 5: the likeliest letter after the same counts."""
+    for n in range(4, 9):
+        after: dict[Any, dict[int, int]] = {}
+        wanted, total = Fraction(0), 0
+        for period in (2, 3):
+            for word in itertools.permutations(range(5), period):
+                text = [word[i % period] for i in range(n + 1)]
+                seen = tuple(text[:n].count(x) for x in range(5)), text[n - 1]
+                nexts = after.setdefault(seen, {})
+                nexts[text[n]] = nexts.get(text[n], 0) + 1
+                wanted += counted_alone(n, period)
+                total += 1
+        assert Fraction(sum(max(one.values()) for one in after.values()), total) == wanted / total
+
+
+@pytest.mark.site
+def test_what_counts_can_tell_on_the_page(page: ReadPage) -> None:
+    """On average over all words 751/1920; on a thousand of them a little more or less."""
+    chances = [counted_alone(n, p) for p in range(4, 11) for n in range(p + 1, 24)]
+    mean = sum(chances) / len(chances)
+    assert mean == Fraction(751, 1920)
+    chapter = page("en", "language-model")
+    (by_counts,) = map(float, chapter.values("experiment"))
+    assert abs(by_counts - float(mean)) < 0.01
+    longer, wider = chapter.table("longer")
+    for line, (d, steps) in zip((longer, wider), ((44, "1,000"), (128, "600")), strict=True):
+        assert line["parameters"] == f"{2 * 26 * d + 4 * d * d:,}"
+        assert line["steps"] == steps
+    assert 0.3 < float(longer["share of right letters"]) < by_counts
+    assert by_counts < float(wider["share of right letters"]) < 0.6
 
 
 @pytest.fixture(scope="module")
@@ -827,7 +974,7 @@ def test_what_the_text_says_of_heads(page: ReadPage) -> None:
     chapter = page("en", "language-model")
     targets, previous = by_start(chapter, "by-head"), by_start(chapter, "letter-before")
     low, high = (f(x for line in previous for x in line[:2]) for f in (min, max))
-    values = chapter.values("heads")
+    values = chapter.values("by-head")
     assert values[0] == f"{min(min(line[2:]) for line in targets):.2f}"
     assert values[1:3] == [f"{low:.2f}", f"{high:.2f}"]
     assert 0.2 < low < high < 0.7
@@ -864,7 +1011,10 @@ def test_one_layer_on_the_page(page: ReadPage, models: dict[str, LanguageModel])
     names = ("two-layers", "one-layer")
     for line, name in zip(chapter.table("exercise-copy"), names, strict=True):
         p = softmax_of(ids, models[name])[-1]
-        assert_printed([float(line[c]) for c in "kfcu"], [p[ord(c) - 97] for c in "kfcu"], 2)
+        wanted = [p[ord(c) - 97] for c in "kfcu"]
+        assert_printed([float(line[c]) for c in "kfcu"], wanted, 2)
+        assert_printed(float(line["all other letters"]), 1 - sum(wanted), 2)
+    assert chapter.values("exercise-copy") == [line["all other letters"]]
 
 
 @pytest.mark.site

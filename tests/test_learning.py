@@ -733,9 +733,9 @@ def test_rates(page):
     cases = [(name, eta) for name in SETTINGS for eta in (0.1, 0.2)]
     titles = {
         "scaled": "scaled",
-        "far": "far steps only",
+        "far": "large steps only",
         "wide": "saturated start only",
-        "raw": "raw",
+        "raw": "unscaled",
     }
     for row, (name, eta) in zip(rows, cases, strict=True):
         assert (row["setting"], row["η"]) == (titles[name], str(eta))

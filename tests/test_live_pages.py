@@ -289,7 +289,7 @@ class Live:
 
     def output(self, block: str) -> str:
         """What a block has printed, or the cells of its table."""
-        shown = self.tab.locator(f"#out-{block} :is(pre > code, table)").first
+        shown = self.tab.locator(f"#out-{block} :is(pre > code, table):not(.block *)").first
         return str(shown.text_content())
 
     def value(self, number: int) -> str:
@@ -299,8 +299,8 @@ class Live:
         """All that a reader sees of the text."""
         text: str = self.tab.evaluate(
             """() => [...document.querySelectorAll(
-              "article .output pre > code, article .output figure > div, article .value, " +
-              "article [data-value]"
+              "article .output pre > code:not(.block *), article .output figure > div, " +
+              "article .value, article [data-value]"
             )].map((one) => one.innerHTML).join("\\n")"""
         )
         return text

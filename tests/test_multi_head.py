@@ -21,7 +21,7 @@ from attention_docs.multi_head import (
     split_heads,
 )
 from attention_docs.nn import MultiHeadAttention
-from tests.conftest import parse_number, scale_examples, vector_of
+from tests.conftest import ROOT, parse_number, scale_examples, vector_of
 from tests.exact import assert_printed, dot, product, rank
 
 SEEDS = st.integers(0, 10**6)
@@ -469,6 +469,72 @@ def test_formulas_of_the_sentence(page):
     assert (queries[1], keys) == ([6, 0], [[1, 0], [0, 1], [0, 0]])
     for query, to in zip(queries, LOOKED_FOR[1], strict=True):
         assert [dot(query, key) for key in keys] == [6 if j == to else 0 for j in range(3)]
+
+
+@pytest.fixture(scope="module")
+def fifteen_lines():
+    """The section that the page shows, as it stands there, and the function it makes."""
+    listing = (ROOT / "docs/listings/multi-head.py").read_text(encoding="utf-8")
+    code = listing.split("# --8<-- [start:fifteen-lines]\n")[1].split("\n# --8<--")[0]
+    names = {}
+    exec(code, names)
+    return code, names["plain_attention"]
+
+
+def test_the_fifteen_lines_are_fifteen(fifteen_lines):
+    """And they need NumPy alone."""
+    code, _ = fifteen_lines
+    assert len([line for line in code.split("\n") if line.strip()]) == 15
+    assert re.findall(r"^(?:import|from) .*", code, flags=re.M) == ["import numpy as np"]
+
+
+@given(seed=SEEDS, batch=st.sampled_from([(), (3,), (2, 3)]), causal=st.booleans())
+def test_the_fifteen_lines_agree_with_torch(fifteen_lines, seed, batch, causal):
+    """Every size differs: n = 5 tokens, d = 7, heads of 2 with 3 values, outputs of 11."""
+    h, n, d = 4, 5, 7
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(*batch, n, d))
+    W_Q, W_K = rng.normal(size=(2, d, 2 * h))
+    W_V, W_O = rng.normal(size=(d, 3 * h)), rng.normal(size=(3 * h, 11))
+    mask = np.tri(n, dtype=bool) if causal else rng.random((n, n)) < 0.6
+    mask[:, 0] = True
+    _, run = fifteen_lines
+    found = run(X, W_Q, W_K, W_V, W_O, h, mask)
+    x, *matrices = map(torch.from_numpy, (X, W_Q, W_K, W_V))
+    heads = zip(*((x @ one).chunk(h, dim=-1) for one in matrices), strict=True)
+    sdpa = nn.functional.scaled_dot_product_attention
+    seen = torch.from_numpy(mask)
+    wanted = torch.cat([sdpa(*one, attn_mask=seen) for one in heads], dim=-1).numpy() @ W_O
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10)
+
+
+def test_the_fifteen_lines_give_nan_where_no_key_is_left(fifteen_lines):
+    with np.errstate(invalid="ignore"):
+        found = fifteen_lines[1](np.ones((2, 4)), *np.ones((4, 4, 4)), 2, np.eye(2, k=-1) > 0)
+    assert np.isnan(found).tolist() == [[True] * 4, [False] * 4]
+
+
+@pytest.mark.site
+def test_fifteen_lines(page):
+    """Head by head with torch's own attention; token 1 sees only itself, so no scale shows."""
+    chapter = page("en", "multi-head")
+    draw = np.random.default_rng(15)
+    W_Q, W_K, W_V, W_O = (torch.from_numpy(one) / 12**0.5 for one in draw.normal(size=(4, 12, 12)))
+    x = torch.from_numpy(draw.normal(size=(2, 4, 12)))[0]
+
+    def first_components(scale):
+        heads = zip(*((x @ one).chunk(3, dim=-1) for one in (W_Q, W_K, W_V)), strict=True)
+        outputs = [
+            nn.functional.scaled_dot_product_attention(*one, is_causal=True, scale=scale)
+            for one in heads
+        ]
+        return (torch.cat(outputs, dim=-1) @ W_O)[:, 0].tolist()
+
+    ours, theirs, wrong = chapter.grid("fifteen-lines-torch")
+    assert ours == theirs
+    assert_printed(ours, first_components(1 / 2))  # d_k = 4
+    assert_printed(wrong, first_components(1.0))
+    assert [a == b for a, b in zip(ours, wrong, strict=True)] == [True, False, False, False]
 
 
 @pytest.mark.site

@@ -443,8 +443,9 @@ def test_numbers_json_has_one_record_for_each_place_of_a_known_page(
 
 
 def read_printed(frame: Any) -> str:
-    """What an output shows as text."""
-    return "\n".join(pre.text_content().rstrip("\n") for pre in frame.iter("pre"))
+    """What an output shows as text; its code may stand folded in it."""
+    printed = frame.xpath(".//pre[not(ancestor::div[@data-block])]")
+    return "\n".join(pre.text_content().rstrip("\n") for pre in printed)
 
 
 def read_values(article: Any) -> tuple[list[tuple[str, str, str]], dict[str, str]]:

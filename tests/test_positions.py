@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import itertools
 import re
 from fractions import Fraction
 from math import cos, pi, sin, sqrt
@@ -263,6 +264,49 @@ def test_broken(page):
     difference = abs(there[1] - turned_round[1]).max()
     assert_printed(chapter.numbers("broken")[-1], difference)
     assert difference > 1
+
+
+@pytest.mark.site
+def test_count(page):
+    """By torch's softmax: a position written as a number takes all of the weight."""
+    chapter = page("en", "positions")
+    rows = chapter.table("count")
+    w_q, w_k = (torch.tensor(w, dtype=torch.float64) for w in (W_QUERY, W_KEY))
+    ones = torch.tensor([0, 0, 0, 1], dtype=torch.float64)
+    for row, start in zip(rows, (0, 10, 100, 1000), strict=True):
+        assert row[""] == f"starts at {start}"
+        placed = THREE + COUNT + start * ones
+        weights = torch.softmax(placed[1] @ w_q @ (placed @ w_k).T / sqrt(3), dim=-1)
+        found = [parse_number(row[word]) for word in ("dog", "bites", "man")]
+        assert_printed(found, weights.numpy())
+    assert found == [0, 0, 1]
+
+
+@pytest.mark.site
+def test_counter(page):
+    """Python's own binary numbers, the ones first; how many digits flip in a step."""
+    chapter = page("en", "positions")
+    said = chapter.article.select_one("#out-counter svg")["aria-label"]
+    wanted = [[int(digit) for digit in f"{t:04b}"[::-1]] for t in range(16)]
+    rows = re.findall(r"(\d+): ([01]), ([01]), ([01]), ([01])\.", said)
+    assert [[int(one) for one in row] for row in rows] == [[t, *wanted[t]] for t in range(16)]
+    flips = [sum(a != b for a, b in zip(wanted[t], wanted[t + 1], strict=True)) for t in range(15)]
+    assert (flips[7], flips[8]) == (4, 1)  # from 7 to 8 and from 8 to 9
+    changes = [
+        sum(row[c] != after[c] for row, after in itertools.pairwise(wanted)) for c in range(4)
+    ]
+    assert changes == [15, 7, 3, 1]
+
+
+@pytest.mark.site
+def test_forced(page):
+    """A cyclic shift of five components: the fifth roots of unity are its eigenvalues."""
+    chapter = page("en", "positions")
+    shift = np.roll(np.eye(5), 1, axis=1)
+    roots = np.exp(2j * np.pi * np.arange(5) / 5)
+    waves = roots[:, None] ** np.arange(5)  # one eigenvector per root, as a row
+    np.testing.assert_allclose(waves @ shift, waves / roots[:, None], atol=1e-12)
+    assert chapter.column("forced", "angle in degrees") == [360 / 5, 2 * 360 / 5]
 
 
 @pytest.mark.site
@@ -598,12 +642,12 @@ def test_mistake_exponent(page):
             sum((cos if c % 2 else sin)(t / 10000**e) ** 2 for c, e in enumerate(row))
             for t in range(4)
         ]
-        assert_printed(vector_of(found[name]["squared lengths"]), squares)
+        assert_printed(vector_of(found[name]["squared norms"]), squares)
         circle[name] = found[name]["offset only?"]
     assert circle == {"2i/d": "✓", "2c/d": "✗", "c/d": "✗", "i/d": "✓"}
     assert chapter.values("mistake-exponent") == ["0.10", "0.01"]
     (right,) = chapter.table("mistake-exponent-right")
-    assert vector_of(right["squared lengths"]) == [2, 2, 2, 2]
+    assert vector_of(right["squared norms"]) == [2, 2, 2, 2]
     assert right["offset only?"] == "✓"
 
 
@@ -612,7 +656,7 @@ def test_mistake_odd(page):
     chapter = page("en", "positions")
     alone = [2 + sin(t / 10000 ** (4 / 5)) ** 2 for t in (0, 1000, 2000, 3000)]
     (wrong,) = chapter.table("mistake-odd")
-    assert_printed(vector_of(wrong["squared lengths"]), alone)
+    assert_printed(vector_of(wrong["squared norms"]), alone)
     assert wrong["offset only?"] == "✗"
     error = chapter.output("mistake-odd-right").splitlines()[0]
     assert error.startswith("ValueError: d must be even")
@@ -633,7 +677,7 @@ def test_mistake_pairing(page):
     wanted = [dot(mixed(Q, t), mixed(K, u)) for t, u in AT_OFFSET_2]
     assert_printed(chapter.column("mistake-pairing", "score"), wanted)
     assert len({round(value, 1) for value in wanted}) == 3
-    squares = chapter.column("mistake-pairing", "squared length of q")
+    squares = chapter.column("mistake-pairing", "squared norm of q")
     assert_printed(squares, [dot(mixed(Q, t), mixed(Q, t)) for t, _ in AT_OFFSET_2])
     assert min(abs(square - dot(Q, Q)) for square in squares) > 0.5
     right = [
@@ -660,6 +704,8 @@ def test_exercises(page):
     later = [sin(12), cos(12), sin(6 / 5), cos(6 / 5)]
     assert_printed(chapter.array("exercise-row"), row)
     assert_printed(chapter.numbers("exercise-row")[-1], dot(row, later))
+    products = [dot(row, later), cos(2) + cos(1 / 50), cos(2) + cos(2)]
+    assert_printed([float(one) for one in chapter.values("exercise-row")], products)
     names = ("base", "bound", "full turns")
     rows = zip(*(chapter.column("exercise-turn", name) for name in names), strict=True)
     for (base, bound, reached), wanted in zip(rows, (10000, 500000), strict=True):
@@ -667,6 +713,9 @@ def test_exercises(page):
         assert_printed(bound, 32 * mpmath.log(50 / mpmath.pi) / mpmath.log(base), 2)
         waves = [2 * pi * base ** (i / 32) for i in range(32)]
         assert reached == sum(wave <= 100 for wave in waves)
+    counts = [sum(2 * pi * base ** (i / 32) <= 100 for i in range(32)) for base in (10000, 500000)]
+    wanted = [str(one) for count in counts for one in (count, count - 1)]
+    assert chapter.values("exercise-turn") == wanted
     found = chapter.column("exercise-before", "score")
     assert_printed(found, [dot(turned(Q, t), turned(K, u)) for t, u in ((1, 0), (0, 1))])
     rows = [exact(t, 8) for t in range(12)]
@@ -675,11 +724,13 @@ def test_exercises(page):
     assert chapter.column("exercise-ahead", "t") == list(range(12))
     assert chapter.column("exercise-ahead", "position of the largest product") == best
     assert best[:10] == list(range(2, 12))
+    assert chapter.values("exercise-ahead") == [str(best[0]), str(best[11]), "11"]
     scores = [dot(Q, turned(K, u)) for _, u in AT_OFFSET_2]
     assert_printed(chapter.column("exercise-keys", "score"), scores)
     assert len({round(one, 1) for one in scores}) == 3
     assert torch.tensor(2049.0).half() == torch.tensor(2048.0).half()
     assert torch.tensor(2047.0).half() != torch.tensor(2048.0).half()
+    assert chapter.values("exercise-half") == ["2048", "2049"]
     same = [tuple(row.values()) for row in chapter.table("exercise-half")]
     assert same == [("float16", "✓"), ("float32", "✗")]
     length, angle = chapter.numbers("exercise-commute")

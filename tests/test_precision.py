@@ -264,11 +264,16 @@ def test_pencil(page: Callable[[str, str], Any]) -> None:
         small = [f"{x:.2f}" for x in by_torch(tiny, name) * 2**9]
         beyond = ["NaN", "NaN"] if name == "float8_e4m3fn" else ["∞", "−∞"]
         assert [*line.values()] == [name, *small, *beyond]
+    (line,) = precision.table("half-mark")
+    with np.errstate(over="ignore"):
+        near = np.array([65504.0, 65519.0, 65520.0]).astype(np.float16)
+    assert near.tolist() == [65504, 65504, math.inf]
+    assert [*line.values()] == ["float16", "65,504", "65,504", "∞"]
 
 
 @pytest.mark.site
 def test_rounding_on_the_page(page: Callable[[str, str], Any]) -> None:
-    """Never more than u/(1 + u), which is reached just above a power of 2."""
+    """Never more than u/(1 + u), which is reached half way from a power of 2 to the next mark."""
     found = page("en", "precision").table("rounding")
     draws = np.random.default_rng(754)
     for line, name in zip(found, ("float32", *SHORT), strict=True):
@@ -279,7 +284,9 @@ def test_rounding_on_the_page(page: Callable[[str, str], Any]) -> None:
         shown = float(line["largest relative error, in u"])
         assert line[""] == name
         assert shown == pytest.approx(error, abs=0.0051)
-        assert shown <= 1
+        assert error <= 1 / (1 + u)
+        if u > 1e-3:  # the text: 8/9 for three digits, 16/17 for four
+            assert shown == pytest.approx(1 / (1 + u), abs=0.01)
 
 
 @pytest.mark.site
@@ -311,9 +318,12 @@ def test_scores_of_the_control(page: Callable[[str, str], Any]) -> None:
             bound = math.exp(2 * size * torch.finfo(dtype(name)).eps / 2)
             assert math.exp(change) <= bound
             assert f"up to {math.exp(change):.5g}; the bound is {bound:.5g}." in text
-    assert precision.values("softmax") == [f"{factors['bfloat16', 64]:.2f}"]
-    both = by_torch(64 * shape.numpy()[:2], "float8_e4m3fn")
-    assert both[0] == both[1]  # "can no longer tell"
+    small, large = (factors["float8_e4m3fn", size] for size in (1, 64))
+    said = [f"{small:.3f}", f"{large:.1f}", f"{factors['bfloat16', 64]:.2f}"]
+    assert precision.values("softmax") == said
+    for size in (1, 4, 16, 64):  # "tie at every size", and "never tie here"
+        first = [by_torch(size * shape.numpy()[:2], name) for name in ("float8_e4m3fn", "bfloat16")]
+        assert [a == b for a, b in first] == [True, False]
 
 
 @pytest.mark.site
@@ -337,16 +347,17 @@ def test_step_on_the_page(page: Callable[[str, str], Any]) -> None:
 
 KINDS = ("plain", "cap", "norm")
 ETAS = (10, 30, 100, 300)
+FAR = (300, 1000, 3000)
 
 
 @functools.cache
-def all_trained() -> tuple[np.ndarray, np.ndarray]:
+def all_trained(etas: tuple[int, ...], seeds: int) -> tuple[np.ndarray, np.ndarray]:
     """The training again, each kind, rate and seed at once: torch's tanh, normalize, cross-entropy
     and autograd. Whether all is right, and the largest score; no and infinity where it ran away."""
-    rngs = [np.random.default_rng(seed) for seed in range(5)]
+    rngs = [np.random.default_rng(seed) for seed in range(seeds)]
     begun = torch.tensor(np.stack([rng.standard_normal((2, 32, 8)) for rng in rngs], axis=1))
-    q, k = begun.expand(3, 4, 2, 5, 32, 8).movedim(2, 0)
-    eta = torch.tensor(ETAS)[:, None, None, None]
+    q, k = begun.expand(3, len(etas), 2, seeds, 32, 8).movedim(2, 0)
+    eta = torch.tensor(etas)[:, None, None, None]
 
     def scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
         unit = torch.nn.functional.normalize
@@ -354,11 +365,12 @@ def all_trained() -> tuple[np.ndarray, np.ndarray]:
         norm = 10 * unit(q[2], dim=-1) @ unit(k[2], dim=-1).mT
         return torch.stack([plain, 10 * torch.tanh(cap / 10), norm])
 
-    alive = torch.ones(3, 4, 5, dtype=torch.bool)
+    alive = torch.ones(3, len(etas), seeds, dtype=torch.bool)
     for _ in range(200):
         drawn = [rng.random((32, 32)).argsort(axis=1)[:, :8] for rng in rngs]
         lists = torch.tensor(np.stack(drawn))
-        pairs = (32 * lists[:, :, :1] + lists).flatten(1).expand(3, 4, 5, -1)  # of 32 by 32
+        pairs = (32 * lists[:, :, :1] + lists).flatten(1)  # of 32 by 32
+        pairs = pairs.expand(3, len(etas), seeds, -1)
         q, k = (w.detach().requires_grad_() for w in (q, k))
         s = scores(q, k).flatten(-2).gather(-1, pairs).view(-1, 8)
         right = torch.zeros(len(s), dtype=torch.long)
@@ -371,7 +383,8 @@ def all_trained() -> tuple[np.ndarray, np.ndarray]:
 
 
 def trained(kind: str, eta: int, seed: int) -> tuple[bool, float]:
-    right, largest = (one[KINDS.index(kind), ETAS.index(eta), seed] for one in all_trained())
+    place = KINDS.index(kind), ETAS.index(eta), seed
+    right, largest = (one[place] for one in all_trained(ETAS, 5))
     return bool(right), float(largest)
 
 
@@ -391,6 +404,16 @@ def test_training(page: Callable[[str, str], Any]) -> None:
     assert all(trained("plain", 30, seed)[1] > 10 for seed in range(5))
     assert not any(trained(kind, 100, seed)[0] for kind in ("plain", "cap") for seed in range(5))
     assert all(trained("norm", eta, seed)[0] for eta in (100, 300) for seed in range(5))
+
+
+@pytest.mark.site
+def test_where_qk_norm_ends(page: Callable[[str, str], Any]) -> None:
+    right, _ = all_trained(FAR, 20)
+    learned = right[KINDS.index("norm")].sum(axis=1).tolist()
+    precision = page("en", "precision")
+    assert precision.grid("train-far") == [[*pair] for pair in zip(FAR, learned, strict=True)]
+    assert (learned[0], learned[2]) == (20, 0)  # "all twenty", "none"
+    assert precision.values("growth") == [str(learned[1])]
 
 
 @functools.cache
@@ -487,6 +510,12 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     for (name, *marks), wanted, form in zip(shown, kinds, ("float16", "bfloat16"), strict=True):
         assert (name, marks) == (form, ["✓" if left else "✗" for left in wanted])
     assert kinds[0].tolist() == [True, False]
+    # The smallest numbers, and from which gap on half of one is left.
+    for form, exponent in ((torch.float16, 24), (torch.bfloat16, 133), (torch.float32, 149)):
+        assert torch.finfo(form).smallest_normal * torch.finfo(form).eps == 2.0**-exponent
+    assert 17 < 25 * math.log(2) < 17.5
+    assert round(134 * math.log(2)) == 93
+    assert torch.finfo(torch.bfloat16).smallest_normal == torch.finfo(torch.float32).smallest_normal
     q = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
     (q / q.norm() @ torch.tensor([2.0, -1.0], dtype=torch.float64)).backward()
     assert q.grad is not None

@@ -584,6 +584,30 @@ ROWS = [
         ],
     ),
     Row("transformer_block.relu", {"x": a(2, 3)}),
+    Row("transformer_block.silu", {"x": a(2, 3)}),
+    Row(
+        "transformer_block.rms_norm",
+        {"x": a(2, 3), "gamma": a(3)},
+        [
+            value("x must have a last axis that is not empty, got shape ()", x=np.array(1.0)),
+            value("x must have a last axis that is not empty, got shape (2, 0)", x=a(2, 0)),
+            value("gamma must have shape (3,), got (2,)", gamma=a(2)),
+            value("eps must be at least 0, got -0.1", eps=-0.1),
+            value("eps must be at least 0, got nan", eps=float("nan")),
+        ],
+    ),
+    Row(
+        "transformer_block.swiglu",
+        {"x": a(2, 3), "W_gate": a(3, 5), "W_up": a(3, 5), "W_down": a(5, 4)},
+        [
+            value("W_gate must have 3 rows, got shape (5, 3)", W_gate=a(5, 3)),
+            value("W_up must have 3 rows, got shape (2, 5)", W_up=a(2, 5)),
+            value("W_gate and W_up must share a shape, got (3, 5) and (3, 1)", W_up=a(3, 1)),
+            value("W_down must have 5 rows, got shape (4, 5)", W_down=a(4, 5)),
+        ],
+        matrices=("x",),
+        alone=("W_down",),
+    ),
     Row(
         "transformer_block.feed_forward",
         {"x": a(2, 3), "W_1": a(3, 5), "W_2": a(5, 3), "b_1": a(5), "b_2": a(3)},

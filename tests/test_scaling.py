@@ -17,13 +17,18 @@ from hypothesis import strategies as st
 from attention_docs import scaling
 from tests.conftest import each_language, parse_html
 from tests.exact import (
+    KEYS,
+    QUERIES,
+    VALUES,
     agrees_within_error,
     assert_printed,
     assert_printed_e,
+    attention_weights,
     dot,
     jacobian,
     norm,
     parse_plus_minus,
+    product,
     softmax,
 )
 
@@ -501,11 +506,11 @@ def test_saturation(page):
 
     # What sentences say is what the table says.
     said = [parse_plus_minus(v)[0] for v in chapter.values("result-weights")]
-    assert said == [found[d, name][0] for name in ("√d_k", "1", "d_k") for d in (64, 1024)]
-    assert parse_plus_minus(chapter.values("scaling")[0])[0] == found[512, "1"][0]
+    named = [(4, "√d_k"), *((d, name) for name in ("√d_k", "1", "d_k") for d in (64, 1024))]
+    assert said == [found[one][0] for one in named]
+    assert chapter.values("scaling")[0] == f"{integrals(512)['1'][0][0]:.2f}"
     jacobians = [found[1024, name][2] for name in DIVISORS]
     assert [parse_plus_minus(v)[0] for v in chapter.values("saturation-table")[1:]] == jacobians
-    assert [parse_plus_minus(v)[0] for v in chapter.values("saturation")[6:8]] == jacobians[:2]
     assert chapter.values("saturation-table")[0] == "2017"
 
 
@@ -532,16 +537,18 @@ def test_slider(page, lang):
     frames = parse_html(chapter.html).get_element_by_id("out-slider").find_class("frame")
     assert len(frames) == 9
     for frame, d in zip(frames, WIDTHS, strict=True):
-        described = parse_plus_minus(frame.find(".//figcaption").text_content())
-        assert described == [table[d, name][0] for name in DIVISORS]
+        described = re.findall(r"\d\.\d\d", frame.find(".//figcaption").text_content())
+        described = [float(mean) for mean in described]
+        means = [table[d, name][0][0] for name in DIVISORS]
+        assert described == pytest.approx(means, abs=0.00501)
         *weights, spread = (svg.get("aria-label") for svg in frame.iter("svg"))
         assert spread.count("32008") == 2
-        for text, (mean, _) in zip(weights, described, strict=True):
+        for text, mean in zip(weights, described, strict=True):
             row = [float(x) for x in re.findall(r"\d\.\d\d", text)]
             assert len(row) == 8
             assert row == sorted(row, reverse=True)
             assert sum(row) == pytest.approx(1, abs=0.041)
-            assert row[0] == pytest.approx(mean, abs=0.0051)
+            assert row[0] == mean
 
 
 def slopes_of(scores, keys, divisor):
@@ -649,6 +656,34 @@ def test_vanish(page):
     grown = [x for row in jacobian(softmax([0, 0, 0, 16])) for x in row]
     assert chapter.vectors("vanish-again", "scores after the division") == [[0, 0, 0, 16]]
     assert_printed_e(chapter.column("vanish-again", "norm of the Jacobian"), [norm(grown)])
+
+
+@pytest.mark.site
+def test_versions(page):
+    """The eight steps with and without √3, by mpmath and by PyTorch; rounded by hand."""
+    chapter = page("en", "scaling")
+    plain, scaled = attention_weights(QUERIES, KEYS), attention_weights(QUERIES, KEYS, math.sqrt(3))
+    tenths = [[0.0, 0.5, 0.5], [0.0, 1.0, 0.0], [0.0, 0.9, 0.1]]  # typed from notes 000 and 002
+    assert_printed(chapter.vectors("versions", "not divided"), product(plain, VALUES), 4)
+    assert_printed(chapter.vectors("versions", "weights rounded"), product(tenths, VALUES), 1)
+    assert_printed(chapter.vectors("versions", "divided by √3"), product(scaled, VALUES), 4)
+    Q, K, V = (torch.tensor(one, dtype=torch.float64)[None] for one in (QUERIES, KEYS, VALUES))
+    by_torch = torch.nn.functional.scaled_dot_product_attention(Q, K, V)[0]
+    assert_printed(chapter.vectors("versions", "divided by √3"), by_torch.tolist(), 4)
+    fallen = [max(float(a) for a in weights[1]) for weights in (plain, scaled)]
+    assert chapter.values("versions") == [f"{one:.4f}" for one in fallen]
+
+
+@pytest.mark.site
+def test_forgetting_the_scale(page):
+    chapter = page("en", "scaling")
+    plain, scaled = attention_weights(QUERIES, KEYS), attention_weights(QUERIES, KEYS, math.sqrt(3))
+    largest = [[max(row) for row in rows] for rows in (plain, scaled)]
+    both = zip(product(plain, VALUES), product(scaled, VALUES), strict=True)
+    moved = [max(abs(a - b) for a, b in zip(*outputs, strict=True)) for outputs in both]
+    assert min(moved) > 0.2
+    assert_printed(chapter.grid("unscaled"), [*largest, moved], 4)
+    assert all(a > b for a, b in zip(*largest, strict=True))  # every row is sharper
 
 
 @pytest.mark.site

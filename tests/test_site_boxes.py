@@ -36,6 +36,20 @@ Between the boxes {{ weights[1]:.3f }}.
 Folded {{ weights[2]:.2f }}.
 ///
 
+Between two folds.
+
+/// deeper | How large is $s$
+    id: how
+
+One.
+///
+
+/// fold | Sources
+    id: sources
+
+Two.
+///
+
 //// exercise | Another row
     id: exercise-row
     stars: 2
@@ -81,14 +95,27 @@ def article(project: FixtureProject, page: str) -> Any:
 
 def test_a_fold_is_closed_and_its_address_is_inside(boxed: FixtureProject) -> None:
     """A browser opens a fold for a link whose target it holds, and not for its own address."""
-    (fold,) = article(boxed, "weights").find_class("deeper")
+    fold = article(boxed, "weights").find_class("deeper")[0]
     assert fold.tag == "details"
     assert "open" not in fold.attrib
     summary, inside = fold
-    assert summary.text_content() == "Deeper: Why they do"
+    assert summary.text_content() == "Why they do"
     assert inside.get("id") == "why"
     assert inside.text_content().split() == ["Folded", "0.47."]
-    assert article(boxed, "zh/weights").find_class("deeper")[0][0].text == "选读：Why they do"
+
+
+def test_folds_that_follow_each_other_are_one_which_names_them(boxed: FixtureProject) -> None:
+    page = article(boxed, "weights")
+    (group,) = page.find_class("further")
+    assert group.getparent() is page  # the fold before stands alone
+    summary, inside = group
+    assert [one.text_content() for one in summary] == ["Go further", "How large is s", "Sources"]
+    assert [(one.tag, one.get("class")) for one in inside] == [
+        ("details", "deeper"),
+        ("details", "fold"),
+    ]
+    assert [one[1].get("id") for one in inside] == ["how", "sources"]
+    assert article(boxed, "zh/weights").find_class("further")[0][0][0].text == "选读"
 
 
 def test_a_result_says_what_proves_runs_and_tests_it(boxed: FixtureProject) -> None:
@@ -121,10 +148,12 @@ def test_an_exercise_tells_its_stars_and_folds_its_answer(boxed: FixtureProject)
     assert [one.tag for one in box.find_class("answer")] == ["details"]
 
 
-def test_code_folds_above_its_output(boxed: FixtureProject) -> None:
+def test_code_folds_below_its_output(boxed: FixtureProject) -> None:
     (fold,) = article(boxed, "weights").find_class("code")
     assert "weights = softmax(scores)" in fold.text_content()
-    assert "output" in fold.getnext().get("class")
+    tools = fold.getparent()
+    assert [one.get("class") for one in tools] == ["code", "origin"]
+    assert [one.get("class") for one in tools.getparent()] == ["highlight", "tools"]
 
 
 def test_comments_are_in_the_language_of_the_page_and_statements_are_the_same(
@@ -140,7 +169,7 @@ def test_comments_are_in_the_language_of_the_page_and_statements_are_the_same(
 def test_a_box_is_found_under_its_own_address(boxed: FixtureProject) -> None:
     index = json.loads(boxed.read("site/search/search_index.json"))["docs"]
     found = {one["location"]: one for one in index}
-    assert found["weights/#why"]["title"] == "Deeper: Why they do"
+    assert found["weights/#why"]["title"] == "Why they do"
     assert found["weights/#why"]["text"] == "Folded 0.47."
     around = found["weights/#the-weights"]["text"]
     assert "Between the boxes" in around
@@ -158,7 +187,7 @@ def test_a_title_of_a_box_keeps_its_formula() -> None:
 def test_a_copy_holds_every_box(boxed: FixtureProject) -> None:
     copy = boxed.read("site/weights/index.html.md")
     assert "Result 1.1 The weights sum to 1" in copy
-    assert "Deeper: Why they do" in copy
+    assert "Why they do" in copy
     assert "///" not in copy
     assert "relation" not in copy
 

@@ -51,7 +51,9 @@ def test_an_output_names_its_listing_functions_versions_and_seed(project: Fixtur
     text = details.get_text(" ")
     for wanted in ("numpy.random.default_rng(42)", "python 3.", "numpy 2.", "torch 2.13.0"):
         assert wanted in text
-    assert "这些数字从哪里来" in origin(project, "zh/weights", "weights").get_text()
+    summary = origin(project, "zh/weights", "weights").summary
+    assert summary
+    assert (summary.get_text(), summary["title"]) == ("来源", "这些数字从哪里来？")
 
 
 def test_without_a_repository_the_listing_is_on_the_site(built: FixtureProject) -> None:

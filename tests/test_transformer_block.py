@@ -740,7 +740,7 @@ def test_torch_runs_takes_the_direct_path_apart():
 def test_alike(page):
     chapter = page("en", "transformer-block")
     spreads = torch_layers(3, 1000, keep_input=False)[:, 1]
-    wanted = [[str(layer), f"{one:.0e}"] for layer, one in enumerate(spreads)]
+    wanted = [[str(layer), f"{one:.6f}"] for layer, one in enumerate(spreads)]
     assert captions(chapter, "alike") == wanted
     assert spreads[3] < 1e-4  # no shade of the picture differs by it
 
@@ -1029,7 +1029,7 @@ def test_measured(page, stacks):
     level = np.sqrt((pre * pre_r2).mean(axis=1))
     low = [sqrt(stacks[N, False][1].mean(axis=1).min()) for N in (12, 24)]
     wanted = [f"{one:.2f}" for one in low]
-    wanted += [f"{one:.1f}" for one in (level.min(), level.max(), sqrt(pre_r2[12].mean()))]
+    wanted += [f"{level.min():.2f}", f"{level.max():.2f}", f"{sqrt(pre_r2[12].mean()):.1f}"]
     assert chapter.values("gradients") == [*chapter.values("stacking"), *wanted]
     # What the text says: a valley, deeper with depth; in pre-norm growth on every step down.
     assert low[1] < low[0] < 0.5 * sqrt(post[0].mean())
@@ -1085,6 +1085,61 @@ def test_growth(page, stacks):
         assert_printed(added, interval(own), 2)
         assert abs(grown[0] - 4 * (added[0] + 0.32)) < 2 * grown[1]
     assert growths[0] < growths[1] < growths[2]
+
+
+def grow_with_torch(N, scale):
+    """r² of the stacks of the fold, by torch's LayerNorm and attention."""
+    rng = np.random.default_rng(2017)
+    x = torch.from_numpy(rng.normal(size=(60, 16, 32)))
+    for sublayer in range(2 * N):
+        z = nn.functional.layer_norm(x, (32,))
+        if sublayer % 2 == 0:
+            W = [rng.uniform(-sqrt(6 / 64), sqrt(6 / 64), (60, 32, 32)) for _ in range(4)]
+            W = [torch.from_numpy(one) for one in W]
+            q, k, v = ((z @ one).unflatten(-1, (4, -1)).transpose(1, 2) for one in W[:3])
+            heads = nn.functional.scaled_dot_product_attention(q, k, v)
+            x = x + heads.transpose(1, 2).flatten(-2) @ (scale * W[3])
+        else:
+            bound = sqrt(6 / (5 * 32))
+            W_1, W_2 = (
+                torch.from_numpy(rng.uniform(-bound, bound, (60, *shape)))
+                for shape in ((32, 128), (128, 32))
+            )
+            x = x + torch.relu(z @ W_1) @ (scale * W_2)
+    return (x**2).mean(dim=(1, 2)).numpy()
+
+
+@pytest.mark.site
+def test_residual_scale(page):
+    """GPT-2's factor on the last matrix of each sublayer, and the bounds that the text derives."""
+    chapter = page("en", "transformer-block")
+    rows = chapter.table("residual-scale")
+    assert chapter.column("residual-scale", "N") == [3, 6, 12, 24]
+    # 1/(2N) of 8/25 to 33/25, N times.
+    low, high = 1 + Fraction(8, 25) / 2, 1 + Fraction(33, 25) / 2
+    assert (low, high) == (1 + Fraction(4, 25), 1 + Fraction(33, 50))
+    plain, scaled = [], []
+    for row in rows:
+        N = int(row["N"])
+        (without,), (with_it,) = (
+            parse_plus_minus(row[name]) for name in ("without the factor", "with the factor")
+        )
+        assert_printed(without, interval(grow_with_torch(N, 1)), 2)
+        assert_printed(with_it, interval(grow_with_torch(N, 1 / sqrt(2 * N))), 2)
+        assert 1 + Fraction(8, 25) * N < without[0] < 1 + Fraction(33, 25) * N
+        assert low < with_it[0] - with_it[1] < with_it[0] + with_it[1] < high
+        plain.append(without[0])
+        scaled.append(with_it[0])
+    assert plain[-1] > 3 * plain[0]  # several times as large
+    assert max(scaled) < 1.1 * min(scaled)
+
+
+def test_the_parameters_of_the_example():
+    """7 and 85 million at d = 768, by torch's own layer."""
+    layer = nn.TransformerEncoderLayer(768, 12, 3072, device="meta")
+    count = sum(p.numel() for p in layer.parameters())
+    assert round(count / 1e6) == 7
+    assert round(12 * count / 1e6) == 85
 
 
 @pytest.mark.site

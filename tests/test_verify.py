@@ -106,7 +106,8 @@ PAGE = """<!doctype html>
 <article><h1 id="top">Thirds</h1>
 <div class="output" id="out-shown"><pre><span></span><code>a third is [0.3333]
 three of them [1.0]
-</code></pre><svg role="img" aria-label="ALT"><text>1</text></svg><img src="a.png" alt=""></div>
+</code></pre><svg role="img" aria-label="ALT"><text>1</text></svg><img src="a.png" alt="">
+<div class="tools"><div class="block" data-block="shown"><pre>print(1 / 3)</pre></div></div></div>
 <p>Of 2 thirds <span class="value" id="value-1">0.67</span>, <math><mi>n</mi><mo>=</mo>
 <mn>4</mn></math>.<br></p>
 <div class="output" id="out-after"><pre><code>[0.50, 0.50]</code></pre></div>

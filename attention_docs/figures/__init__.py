@@ -1,8 +1,8 @@
 """Tensors to figures: inline SVG with an alternative text, in any language that has words.
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
-`products`, `flows`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`, `planes`,
-`glances`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
+`products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`,
+`planes`, `glances`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
 
 - `figure`: the base class; labels and sentences in a language (attention_docs/locales)
 - `matrix`: a matrix as a box of cells
@@ -18,6 +18,7 @@ than NumPy.
 
 from attention_docs.figures.bar_charts import bar_chart
 from attention_docs.figures.clocks import dials
+from attention_docs.figures.diagrams import diagram
 from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
 from attention_docs.figures.glances import glance
@@ -37,6 +38,7 @@ __all__ = [
     "Frame",
     "bar_chart",
     "beside",
+    "diagram",
     "dials",
     "eight_steps",
     "flow",

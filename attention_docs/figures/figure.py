@@ -169,6 +169,14 @@ class Figure(ABC):
         """The HTML for a page in one language: inline SVG, or HTML around several drawings."""
         return self.render(Language.get(lang))
 
+    def list_matrices(self) -> list[Any]:
+        """The matrices that it shades."""
+        return []
+
+    def rescale(self, scales: Mapping[str, tuple[float, float]]) -> Figure:
+        """The figure with the scales of these roles; itself where it shades no matrix."""
+        return self
+
     def frame(self, lang: str | Language, at: str) -> str:
         """What stands at a place of a figure that has several, such as "1 3", else ""."""
         return ""
@@ -194,6 +202,10 @@ class DrawnFigure(Figure):
     @abstractmethod
     def draw(self, lang: Language) -> Drawing:
         """The drawing in a language."""
+
+    def rescale(self, scales: Mapping[str, tuple[float, float]]) -> DrawnFigure:
+        """The drawing with the scales of these roles."""
+        return self
 
     def render(self, lang: Language) -> str:
         """The drawing as inline SVG, the text in it."""

@@ -15,8 +15,8 @@ from attention_docs.figures.figure import (
     Wording,
     check_label,
 )
-from attention_docs.figures.matrix import Box, Matrix, check_matrix
-from attention_docs.figures.svg import INK, css_colour, group, measure_text, outline, path, text
+from attention_docs.figures.matrix import Box, Matrix, check_matrix, share_scales
+from attention_docs.figures.svg import HALO, INK, group, measure_text, outline, path, text
 
 BESIDE, BETWEEN = 28, 48  # between boxes of a stage; between stages
 LANE = 16  # between two lines that pass stages
@@ -83,13 +83,7 @@ class Flow(DrawnFigure):
                 spans.append((curve.x - wide - EDGE, 0))
         left, right = min(span[0] for span in spans), max(span[1] for span in spans)
         arrows = group("".join(one.arrow for one in curves), stroke=INK, stroke_width=1.5)
-        # An outline in the page's colour keeps a label legible where a line passes under it.
-        halo = {
-            "stroke": css_colour("figure-page"),
-            "stroke-width": "4",
-            "style": "paint-order:stroke",
-        }
-        labels = group("".join(text(c.x, c.y, c.label, c.anchor) for c in curves), **halo)
+        labels = group("".join(text(c.x, c.y, c.label, c.anchor) for c in curves), **HALO)
         body = "".join(one.box.draw(one.x, one.y) for one in boxes) + arrows + labels
         shift = f"translate({-left:g})" if left else None
         height = max(one.bottom for one in boxes) + EDGE
@@ -215,7 +209,7 @@ def flow(
             rows, allowed = [*more, None, None][:2]
             matrices.append(check_matrix(matrix, role, spec, name, rows, allowed=allowed))
             at.append(i)
-    return Flow(matrices, at, _check_links(arrows, at), check_label(title))
+    return Flow(share_scales(matrices), at, _check_links(arrows, at), check_label(title))
 
 
 def _check_links(arrows: Sequence[Any] | None, stage: list[int]) -> list[Link]:

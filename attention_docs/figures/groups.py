@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attention_docs.figures.figure import Drawing, DrawnFigure, Figure, Language
+from attention_docs.figures.matrix import Matrix, find_scales
 from attention_docs.figures.svg import group
 
 
@@ -23,6 +25,14 @@ class Beside(DrawnFigure):
             body.append(group(drawing.body, transform=shift))
             x, height = round(x + drawing.width, 2), max(height, drawing.height)
         return Drawing(x, height, "".join(body))
+
+    def list_matrices(self) -> list[Matrix]:
+        """Those of all drawings."""
+        return [matrix for one in self.drawings for matrix in one.list_matrices()]
+
+    def rescale(self, scales: Mapping[str, tuple[float, float]]) -> Beside:
+        """All drawings on other scales."""
+        return Beside(tuple(one.rescale(scales) for one in self.drawings))
 
     def describe(self, lang: Language) -> str:
         """One after another."""
@@ -44,4 +54,5 @@ def beside(*figures: Figure) -> Figure:
     if not figures or len(drawings) != len(figures):
         got = ", ".join(type(one).__name__ for one in figures) or "none"
         raise TypeError(f"beside must have figures that are one drawing each, got {got}")
-    return Beside(drawings)
+    together = Beside(drawings)
+    return together.rescale(find_scales([together]))

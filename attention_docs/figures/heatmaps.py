@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attention_docs.figures.figure import (
@@ -24,7 +24,7 @@ from attention_docs.figures.matrix import (
     find_opacity,
 )
 from attention_docs.figures.numbers import format_value
-from attention_docs.figures.svg import css_colour, group, measure_text, path, rectangle, text
+from attention_docs.figures.svg import css_colour, measure_text, path, rectangle, text
 
 SHADES = 9  # in the scale below a matrix without numbers
 
@@ -39,6 +39,7 @@ class Heatmap(DrawnFigure):
     list_marked: tuple[Cell, ...]
     ends: tuple[str, str]  # of the scale; empty where the numbers are written
     extremes: list[tuple[str, int, int]]
+    spec: str
 
     def draw(self, lang: Language) -> Drawing:
         """The matrix, the names of its axes, its scale."""
@@ -60,9 +61,19 @@ class Heatmap(DrawnFigure):
         height = box.height + 22
         if any(self.ends):
             right = max(right, start + measure_text("".join(self.ends)) + 130)
-            body += _draw_scale(start, height + 4, self.matrix.role, *self.ends)
+            body += _draw_scale(start, height + 4, self.matrix, *self.ends)
             height += 30
         return Drawing(right + 12, height, body)
+
+    def list_matrices(self) -> list[Matrix]:
+        """Its matrix."""
+        return [self.matrix]
+
+    def rescale(self, scales: Mapping[str, tuple[float, float]]) -> Heatmap:
+        """Its matrix on another scale, which stands below one without numbers."""
+        matrix = self.matrix.rescale(scales)
+        ends = _format_ends(matrix, self.spec) if any(self.ends) else self.ends
+        return replace(self, matrix=matrix, ends=ends)
 
     def describe(self, lang: Language) -> str:
         """Its numbers, or the smallest and the largest; its axes; what is outlined."""
@@ -137,15 +148,20 @@ def heatmap(
         Matrix, 2 rows and 2 columns. Row 1: 1.00, forbidden. Row 2: 0.50, 0.50.
     """
     checked = check_matrix(matrix, role, spec, name, rows, columns, scale, numbers, allowed=allowed)
-    low, high = ("", "") if numbers else (format_value(float(end), spec) for end in checked.scale)
     return Heatmap(
         checked,
         check_label(row_axis),
         check_label(column_axis),
         checked.check_cells(highlight),
-        (low, high),
+        ("", "") if numbers else _format_ends(checked, spec),
         [] if numbers else _find_extremes(checked, spec),
+        spec,
     )
+
+
+def _format_ends(matrix: Matrix, spec: str) -> tuple[str, str]:
+    low, high = (format_value(float(end), spec) for end in matrix.scale)
+    return low, high
 
 
 def _find_extremes(matrix: Matrix, spec: str) -> list[tuple[str, int, int]]:
@@ -162,15 +178,17 @@ def _find_extremes(matrix: Matrix, spec: str) -> list[tuple[str, int, int]]:
     return [(format_value(value, spec), i, j) for value, i, j in (smallest, largest)]
 
 
-def _draw_scale(x: float, y: float, role: str, low: str, high: str) -> str:
+def _draw_scale(x: float, y: float, matrix: Matrix, low: str, high: str) -> str:
     """Which shade is which value: the smallest on the left, the largest on the right."""
-    start, tint = x + measure_text(low) + 8, css_colour(f"role-{role}")
-    shades = [
-        path(rectangle(start + 12 * i, y, 12, 14), fill_opacity=find_opacity(i / (SHADES - 1)))
-        for i in range(SHADES)
-    ]
+    start, tint = x + measure_text(low) + 8, css_colour(f"role-{matrix.role}")
+    shades = ""
+    for i in range(SHADES):
+        share = i / (SHADES - 1)
+        share = 2 * share - 1 if matrix.signed else share
+        if share or not matrix.signed:
+            fill = tint if share >= 0 else css_colour("role-neutral")
+            cell = rectangle(start + 12 * i, y, 12, 14)
+            shades += path(cell, fill=fill, fill_opacity=find_opacity(abs(share)))
     frame = path(rectangle(start, y, 12 * SHADES, 14), fill="none", stroke=tint)
     end = start + 12 * SHADES + 8
-    return (
-        text(x, y + 12, low) + group("".join(shades), fill=tint) + frame + text(end, y + 12, high)
-    )
+    return text(x, y + 12, low) + shades + frame + text(end, y + 12, high)

@@ -32,6 +32,7 @@ from attention_docs.figures.numbers import (
 )
 from attention_docs.figures.scale import Scale, choose_ticks
 from attention_docs.figures.svg import (
+    HALO,
     css_colour,
     group,
     measure_text,
@@ -93,7 +94,7 @@ class Hull(DrawnFigure):
                 [format_chart_value(tick, "g") for tick in choose_ticks(x_low, x_high)],
                 bottom,
             ),
-            group("".join(self._draw_labels(lang, places)), **_HALO),
+            group("".join(self._draw_labels(lang, places, at)), **HALO),
             *(text(10, 24 + 19 * i, line) for i, line in enumerate(names[1])),
             *(
                 text((left + WIDTH - EDGE) / 2, bottom + 41 + 19 * i, line, "middle")
@@ -102,14 +103,16 @@ class Hull(DrawnFigure):
         ]
         return Drawing(WIDTH, bottom + 29 + 19 * len(names[0]), "".join(body), 520)
 
-    def _draw_labels(self, lang: Language, places: list[Point]) -> list[str]:
-        """Beside every point its name and its weight."""
+    def _draw_labels(self, lang: Language, places: list[Point], at: Point) -> list[str]:
+        """Beside every point, away from the average, its name and its weight."""
         labels = []
         for (x, y), name, weight in zip(places, self.names, self.weights, strict=True):
             label = f"{lang.translate_label(name)} {format_value(weight, self.spec)}"
-            fits = x + 12 + measure_text(label) < WIDTH
+            wide = measure_text(label) + 12
+            right = (x >= at[0] and x + wide < WIDTH) or x - wide < 0
+            up = -9 if y <= at[1] else 19
             labels.append(
-                text(x + 12 if fits else x - 12, y - 9, label, "start" if fits else "end")
+                text(x + 10 if right else x - 10, y + up, label, "start" if right else "end")
             )
         return labels
 
@@ -144,10 +147,6 @@ class Hull(DrawnFigure):
             output=format_vector(list(self.output), self.spec),
         )
         return lang.join_texts("paragraph", [*axes, sentence])
-
-
-# An outline in the page's colour keeps a label legible on the hull and its lines.
-_HALO = {"stroke": css_colour("figure-page"), "stroke-width": "4", "style": "paint-order:stroke"}
 
 
 def hull(

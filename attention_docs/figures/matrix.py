@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from attention_docs.figures.figure import Language, Wording, check_label, check_labels, get_english
+from attention_docs.figures.figure import (
+    Figure,
+    Language,
+    Wording,
+    check_label,
+    check_labels,
+    get_english,
+)
 from attention_docs.figures.numbers import as_lists, format_value
 from attention_docs.figures.svg import (
     INK,
@@ -44,6 +51,7 @@ class Matrix:
     columns: tuple[Wording, ...]
     scale: tuple[float, float]  # the values of the lightest and of the strongest shade
     done: int  # the first rows; those after them stay blank
+    fixed: bool = False  # the scale was asked for
     forbidden: frozenset[tuple[int, int]] = frozenset()  # hatched, and without a number
 
     @property
@@ -51,13 +59,25 @@ class Matrix:
         """Rows and columns."""
         return len(self.values), len(self.values[0])
 
+    @property
+    def signed(self) -> bool:
+        """Whether numbers below 0 have a colour of their own."""
+        return self.scale[0] < 0
+
     def find_shade(self, i: int, j: int) -> float:
-        """From 0 to 1 in steps of 1/20; what is not finite stays blank."""
+        """From −1 to 1 in steps of 1/20, with the sign of the number; 0 where it is not finite."""
         value, (low, high) = self.values[i][j], self.scale
         if i >= self.done or not isfinite(value) or (i, j) in self.forbidden:
             return 0
-        share = (float(value) - low) / ((high - low) or 1.0)
-        return round(20 * min(1.0, max(0.0, share))) / 20
+        if self.signed:
+            share = float(value) / max(-low, high)
+        else:
+            share = max(0.0, (float(value) - low) / ((high - low) or 1.0))
+        return round(20 * min(1.0, max(-1.0, share))) / 20
+
+    def rescale(self, scales: Mapping[str, tuple[float, float]]) -> Matrix:
+        """The matrix on the scale of its role, unless it has one that was asked for."""
+        return self if self.fixed else replace(self, scale=scales.get(self.role, self.scale))
 
     def check_cells(self, cells: Iterable[Cell]) -> tuple[Cell, ...]:
         """Cells to outline, or ValueError where the matrix has no such cell."""
@@ -113,10 +133,41 @@ def check_matrix(
         else [],
         check_labels(rows),
         check_labels(columns),
-        scale or (min([0.0, *finite]), max([0.0, *finite])),
+        scale or _choose_scale(role, min([0.0, *finite]), max([0.0, *finite]), numbers),
         len(values) if done is None else done,
+        scale is not None,
         forbidden,
     )
+
+
+def _choose_scale(role: str, low: float, high: float, numbers: bool) -> tuple[float, float]:
+    """From 0 up; as far below 0 as above it; for weights that stand in their cells, 0 to 1."""
+    if low < 0:
+        return -max(-low, high), max(-low, high)
+    return 0.0, 1.0 if role == "weight" and numbers and high <= 1 + 1e-9 else high
+
+
+def share_scales(matrices: Iterable[Matrix]) -> list[Matrix]:
+    """Matrices on one scale for each role, so that a number has one shade in a figure."""
+    found = [*matrices]
+    scales = _merge_scales(found)
+    return [one.rescale(scales) for one in found]
+
+
+def find_scales(figures: Iterable[Figure]) -> dict[str, tuple[float, float]]:
+    """The scale of each role that holds for all matrices of some figures."""
+    return _merge_scales(matrix for figure in figures for matrix in figure.list_matrices())
+
+
+def _merge_scales(matrices: Iterable[Matrix]) -> dict[str, tuple[float, float]]:
+    scales: dict[str, tuple[float, float]] = {}
+    for one in matrices:
+        if one.fixed or one.role == "neutral":  # grey is of many kinds
+            continue
+        low, high = scales.get(one.role, one.scale)
+        low, high = min(low, one.scale[0]), max(high, one.scale[1])
+        scales[one.role] = (-max(-low, high), max(-low, high)) if low < 0 else (low, high)
+    return scales
 
 
 def _find_forbidden(allowed: Any, what: str, size: tuple[int, int]) -> frozenset[tuple[int, int]]:
@@ -195,10 +246,22 @@ class Box:
             for j in range(m):
                 shade = self.matrix.find_shade(i, j)
                 cells[shade] = cells.get(shade, "") + rectangle(left + j * w, top + i * h, w, h)
-        paths = [path(d, fill_opacity=find_opacity(shade)) for shade, d in sorted(cells.items())]
+        if self.matrix.signed:
+            cells.pop(0, None)  # the colour of the page
+        above, below = (
+            "".join(
+                path(d, fill_opacity=find_opacity(abs(shade)))
+                for shade, d in sorted(cells.items())
+                if (shade < 0) == negative
+            )
+            for negative in (False, True)
+        )
         # A colour that leaves numbers legible; without numbers, one with more distinct shades.
-        name = f"role-{self.matrix.role}{'-fill' * bool(self.matrix.texts)}"
-        return group("".join(paths), fill=css_colour(name))
+        kind = "-fill" * bool(self.matrix.texts)
+        tints = (css_colour(f"role-{role}{kind}") for role in (self.matrix.role, "neutral"))
+        return "".join(
+            group(d, fill=tint) for d, tint in zip((above, below), tints, strict=True) if d
+        )
 
     def _draw_hatching(self, left: float, top: float) -> str:
         """Slanted lines over forbidden cells, which are recognisable without colour."""

@@ -17,6 +17,7 @@ from attention_docs.figures.figure import (
 )
 from attention_docs.figures.numbers import check_finite, format_value
 from attention_docs.figures.svg import (
+    HALO,
     check_role,
     css_colour,
     group,
@@ -27,6 +28,7 @@ from attention_docs.figures.svg import (
 )
 
 SIDE, MARGIN = 300.0, 8.0  # of the square; around it
+STEPS = 40  # points of a line from which names keep away
 HEAD = 10.0  # length of the tip of an arrow
 
 
@@ -54,14 +56,7 @@ class Plane(DrawnFigure):
         """The axes, the line with the perpendiculars on it, the arrows, their names."""
         body = [self._draw_axes(), self._draw_shadows()]
         body += [self._draw_arrow(one) for one in self.arrows]
-        # An outline in the page's colour keeps a name legible where a line passes under it.
-        halo = {
-            "stroke": css_colour("figure-page"),
-            "stroke-width": "4",
-            "style": "paint-order:stroke",
-        }
-        names = "".join(self._draw_name(one, lang) for one in self.arrows)
-        body.append(group(names, **halo))
+        body.append(group(self._draw_names(lang), **HALO))
         return Drawing(SIDE + 2 * MARGIN, SIDE + 2 * MARGIN, "".join(body), 300)
 
     def _find_place(self, x: float, y: float) -> tuple[float, float]:
@@ -108,16 +103,47 @@ class Plane(DrawnFigure):
         tint = css_colour(f"role-{one.role}")
         return path(shaft, fill="none", stroke=tint, stroke_width=2.25) + path(tip, fill=tint)
 
-    def _draw_name(self, one: Arrow, lang: Language) -> str:
-        """The name beyond the tip, inside the drawing."""
-        name = lang.translate_label(one.label)
+    def _draw_names(self, lang: Language) -> str:
+        """The name of each arrow, beside its tip, where it is farthest from lines and names."""
+        lines = [(self._find_place(0, 0), self._find_place(one.x, one.y)) for one in self.arrows]
+        if self.onto is not None:
+            one = self.arrows[self.onto]
+            far = self.reach / (max(abs(one.x), abs(one.y)) or 1.0)
+            ends = [self._find_place(sign * far * one.x, sign * far * one.y) for sign in (-1, 1)]
+            lines.append((ends[0], ends[1]))
+        taken = [
+            (x0 + (x1 - x0) * k / STEPS, y0 + (y1 - y0) * k / STEPS)
+            for (x0, y0), (x1, y1) in lines
+            for k in range(STEPS + 1)
+        ]
+        names = []
+        for one in self.arrows:
+            name = lang.translate_label(one.label)
+            half = measure_text(name) / 2
+            places = [self._keep_inside(x, y, half) for x, y in self._find_name_places(one, half)]
+            distances = [_measure_room(x, y, half, taken) for x, y in places]
+            room = max(distances)
+            # The first place, beyond the tip, is left only where another is much freer.
+            best = next(k for k, free in enumerate(distances) if free >= min(room, 14.0))
+            x, y = places[best]
+            taken += [(x + half * share, y - 5) for share in (-1.0, -0.5, 0.0, 0.5, 1.0)]
+            names.append(text(x, y, name, "middle"))
+        return "".join(names)
+
+    def _find_name_places(self, one: Arrow, half: float) -> list[tuple[float, float]]:
+        """Beyond the tip; then on both sides of it, at right angles to the arrow."""
         x, y = self._find_place(one.x, one.y)
         long = hypot(one.x, one.y) or 1.0
-        half = measure_text(name) / 2
-        x += (half + 8) * one.x / long
-        y += 5 - 14 * one.y / long
-        x = min(max(x, half + 2), SIDE + 2 * MARGIN - half - 2)
-        return text(x, min(max(y, 16.0), SIDE + 2 * MARGIN - 4), name, "middle")
+        across, up = one.x / long, one.y / long
+        return [
+            (x + (half + 8) * a, y + 5 - 14 * b)
+            for a, b in ((across, up), (-up, across), (up, -across))
+        ]
+
+    def _keep_inside(self, x: float, y: float, half: float) -> tuple[float, float]:
+        """A place of a name, moved into the drawing."""
+        end = SIDE + 2 * MARGIN
+        return min(max(x, half + 2), end - half - 2), min(max(y, 16.0), end - 4)
 
     def describe(self, lang: Language) -> str:
         """Every arrow's tip; how far along the line the others reach."""
@@ -185,3 +211,9 @@ def plane(
     others = checked[:onto] + checked[onto + 1 :]
     shadows = [format_value((other.x * one.x + other.y * one.y) / long, spec) for other in others]
     return Plane(checked, reach, onto, shadows)
+
+
+def _measure_room(x: float, y: float, half: float, taken: Sequence[tuple[float, float]]) -> float:
+    """How far a name at (x, y) is from the nearest of some points."""
+    beside = ((max(0.0, abs(px - x) - half), max(0.0, abs(py - y + 5) - 6)) for px, py in taken)
+    return min(hypot(*apart) for apart in beside)

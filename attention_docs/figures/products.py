@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from attention_docs.figures.figure import Drawing, DrawnFigure, Figure, Language
-from attention_docs.figures.matrix import Box, Cell, Matrix, check_matrix
+from attention_docs.figures.matrix import Box, Cell, Matrix, check_matrix, share_scales
 from attention_docs.figures.numbers import parse_number
 from attention_docs.figures.svg import TEXT, measure_text, measure_widest, text
 
@@ -123,6 +123,7 @@ def product(
     left.check_cells([(row, None)])
     right.check_cells([(None, column)])
     terms = [] if row is None or column is None else _list_terms(left, right, result, row, column)
+    left, right, result = share_scales((left, right, result))
     return Product((left, right, result), row, column, terms)
 
 

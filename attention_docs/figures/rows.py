@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from attention_docs.figures.figure import Drawing, DrawnFigure, Language, Wording
 from attention_docs.figures.matrix import Box, Cell, Matrix
@@ -123,6 +123,23 @@ class Rows(DrawnFigure):
             body.append(row.draw(width / 2, top))
             top += row.height
         return Drawing(width, height, "".join(body), 520)
+
+    def list_matrices(self) -> list[Matrix]:
+        """Those of its parts."""
+        return [part.what for row in self.rows for part in row if isinstance(part.what, Matrix)]
+
+    def rescale(self, scales: Mapping[str, tuple[float, float]]) -> Rows:
+        """Its parts on other scales."""
+        rows = [
+            [
+                replace(part, what=part.what.rescale(scales))
+                if isinstance(part.what, Matrix)
+                else part
+                for part in row
+            ]
+            for row in self.rows
+        ]
+        return Rows(rows, self.sheet)
 
     def describe(self, lang: Language) -> str:
         """Part by part; "k_1" is described as "k1"."""

@@ -14,6 +14,7 @@ from html import escape
 from itertools import product
 
 from attention_docs.figures.figure import Figure, Language, Wording, check_label
+from attention_docs.figures.matrix import find_scales
 from attention_docs.figures.svg import check_role, css_colour, measure_text
 
 TICK, BETWEEN, ROOM = 12, 10, 260  # of the values below a slider: size, space, width on a phone
@@ -222,7 +223,7 @@ def stepper(
     _check_places(frames, list(product(*values)))
     groups = [Group(legend, tuple(choices)) for legend, choices in controls]
     groups[-1] = replace(groups[-1], roles=checked_roles)
-    return Stepper(tuple(frames), 0, name, tuple(groups))
+    return Stepper(_share_scales(frames), 0, name, tuple(groups))
 
 
 def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:
@@ -240,13 +241,22 @@ def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:
     _check_places(frames, [(str(i),) for i in range(len(frames))])
     if not 0 <= start < len(frames):
         raise ValueError(f"start must be one of {len(frames)} frames, got {start}")
-    return Slider(tuple(frames), start, label)
+    return Slider(_share_scales(frames), start, label)
 
 
 def _check_places(frames: Sequence[Frame], wanted: list[tuple[str, ...]]) -> None:
     got = [frame.at for frame in frames]
     if got != wanted or not frames:
         raise ValueError(f"frames must be at {wanted}, got {got}")
+
+
+def _share_scales(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames with one scale for each role, so that a number keeps its shade."""
+    scales = find_scales(drawing for frame in frames for drawing in frame.drawings)
+    return tuple(
+        replace(frame, drawings=tuple(one.rescale(scales) for one in frame.drawings))
+        for frame in frames
+    )
 
 
 def _format_subscripts(text: str) -> str:

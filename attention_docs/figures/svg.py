@@ -12,6 +12,13 @@ from attention_docs.colours import NAMES, ROLES
 TEXT, LABEL = 15, 14  # font sizes: of a number in a cell or a line of text, of any other label
 
 INK = "currentColor"
+HALO = {
+    "stroke": "var(--figure-page)",
+    "stroke-width": "4",
+    "stroke-linejoin": "round",
+    "style": "paint-order:stroke",
+}
+"""An outline in the page's colour, which keeps a label legible over lines."""
 
 
 def css_colour(name: str) -> str:
@@ -110,12 +117,19 @@ def text(
 
 @lru_cache(maxsize=2048)
 def escape_label(label: str) -> str:
-    """Escape a label for SVG; "d_k" gets its k as a subscript."""
-    return re.sub(
-        r"\b([^\W\d_])_([^\W_]+)(.?)",
-        r'\1<tspan dy=".25em" font-size=".75em">\2</tspan><tspan dy="-.19em">\3</tspan>',
-        escape(label, quote=False),
-    )
+    """Escape a label for SVG; "√d_k" gets its k as a subscript, and a line above what is rooted."""
+    return re.sub(r"(√?)\b([^\W\d_])_([^\W_]+)(.?)", _set_symbol, escape(label, quote=False))
+
+
+def _set_symbol(found: re.Match[str]) -> str:
+    """A letter with an index, as formulas have it: slanted, and so is an index of one letter."""
+    root, letter, index, after = found.groups()
+    slant = ' font-style="italic"'
+    below = f'{slant * (len(index) == 1 and index.isalpha())} dy=".25em" font-size=".75em"'
+    inside = f"<tspan{slant}>{letter}</tspan><tspan{below}>{index}</tspan>"
+    if root:
+        inside = f'√<tspan text-decoration="overline">{inside}</tspan>'
+    return f'{inside}<tspan dy="-.19em">{after}</tspan>'
 
 
 @lru_cache(maxsize=8192)

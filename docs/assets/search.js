@@ -87,10 +87,10 @@ function terms(query) {
 }
 
 /* What is asked under other names: the query with what it names called otherwise, and the page that
-   defines a thing that is all of the query. */
+   defines a thing that is all of the query. Another name is one term: its words stand together. */
 function expandQuery(query) {
   const asked = query.trim().replace(/\s+/g, " ").toLowerCase();
-  const ways = [asked];
+  const ways = new Map([[asked, terms(asked)]]);
   let home = "";
   for (const [page, all] of names) {
     const name =
@@ -99,18 +99,21 @@ function expandQuery(query) {
     if (!name) continue;
     if (isSameName(asked, name)) home ||= page;
     for (const other of all) {
-      if (other !== name) ways.push(asked.replace(alone(name), () => other));
+      const way = asked.replace(alone(name), () => other);
+      if (other === name || ways.has(way)) continue;
+      const around = asked.split(alone(name)).flatMap(terms);
+      if (occurs(other)) ways.set(way, [...new Set([other, ...around])]);
     }
   }
-  return [[...new Set(ways)].slice(0, 12), home];
+  return [[...ways].slice(0, 12), home];
 }
 
 /* The best of all ways to ask; what was typed counts most. */
 function search(query) {
   const [ways, home] = expandQuery(query);
   const best = new Map();
-  ways.forEach((way, index) => {
-    for (const group of rank(way)) {
+  ways.forEach(([way, wanted], index) => {
+    for (const group of rank(way, wanted)) {
       const page = group.results[0].location.split("#")[0];
       const score = group.score * (index ? 0.8 : 1) * (page === home ? 2 : 1);
       if (score > (best.get(page)?.score ?? 0)) best.set(page, { ...group, score });
@@ -119,8 +122,7 @@ function search(query) {
   return [...best.values()].sort((a, b) => b.score - a.score).map(({ results }) => results);
 }
 
-function rank(query) {
-  const wanted = terms(query);
+function rank(query, wanted) {
   if (!wanted.length) return [];
   const patterns = wanted.map(pattern);
   const together = pattern(query.trim().replace(/\s+/g, " "));

@@ -80,10 +80,12 @@
     }
   });
 
+  const isOutput = (code) => code.closest(".output") && !code.closest(".block");
+
   // Code can be copied. The theme's script does the copying; where it sets the buttons too, between
   // one measurement and the next, the page is laid out anew for each of them.
   for (const code of all("article pre > code")) {
-    if (code.closest(".no-copy")) continue;
+    if (code.closest(".no-copy") || isOutput(code)) continue;
     const buttons = document.createElement("div");
     const copy = buttons.appendChild(document.createElement("button"));
     buttons.className = "md-code__nav";
@@ -242,8 +244,9 @@
     const formulas = copied.querySelectorAll("[data-tex]");
     if (!formulas.length) return;
     for (const formula of formulas) {
-      const dollars = formula.getAttribute("display") === "block" ? "$$" : "$";
-      formula.replaceWith(dollars + formula.getAttribute("data-tex") + dollars);
+      const { tex, tail = "" } = formula.dataset;
+      const dollars = formula.matches("div, [display=block]") ? "$$" : "$";
+      formula.replaceWith(dollars + tex + dollars + tail);
     }
     copied.className = "md-typeset"; // on the page, out of sight, its text has its lines
     copied.style.cssText = "position: fixed; opacity: 0; pointer-events: none";
@@ -257,6 +260,7 @@
 
   // What scrolls sideways takes keyboard focus and has a name; what fits stays out of the way.
   const SCROLLING = {
+    ".block pre > code": words.code,
     ".output pre > code": words.output,
     "pre > code": words.code,
     ".formula": words.formula,

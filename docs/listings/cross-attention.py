@@ -1,4 +1,4 @@
-"""Cross-attention: who asks, who answers, what it costs, and a map that is read."""
+"""Cross-attention: what was before it, how it works, what it costs, and a map that is read."""
 
 # --8<-- [start:written]
 from fractions import Fraction
@@ -14,7 +14,7 @@ from attention_docs.cross_attention import (
     decoder_block,
 )
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, heatmap, stepper, table
+from attention_docs.figures import Frame, diagram, heatmap, stepper, table
 from attention_docs.learning import self_attention_backward
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import Parameters, multi_head_attention
@@ -22,7 +22,7 @@ from attention_docs.softmax import softmax
 from attention_docs.text import check
 
 SEED = 2014
-START, END = 10, 11  # the two tokens that are no numbers
+START, END = 10, 11  # two tokens that are not numbers
 ONE_HOT = np.eye(12)
 
 
@@ -84,6 +84,35 @@ example = np.array([[7, 2, 9, 0, 5, 4, END]])
 written, alignment = write(sorter, example)
 table([[shown(example[0]), shown(written[0])]], columns=["read", "written"])
 # --8<-- [end:written]
+
+
+# --8<-- [start:paths]
+def count_steps(n, find_offsets):
+    """Steps until the last of n tokens depends on the first, and where each step looks back."""
+    depends, steps = np.arange(n) == 0, 0
+    while not depends[-1]:
+        places = np.arange(n)[:, None] - find_offsets(steps)  # (n, offsets)
+        inside = (places >= 0) & (places < n)
+        depends = (depends[places.clip(0, n - 1)] & inside).any(axis=1)
+        steps += 1
+    return steps
+
+
+rows = []
+for n in (10, 100, 1000):
+    kinds = (
+        lambda step: np.array([0, 1]),
+        lambda step: np.arange(-2, 3),  # two neighbours on each side
+        lambda step: 5**step * np.arange(5),  # five places, each time five times as far apart
+        lambda step, n=n: np.arange(-n, n),
+    )
+    rows.append([n, *(count_steps(n, kind) for kind in kinds)])
+table(
+    rows,
+    columns=["n", "recurrent", "window, r = 2", "window, growing gaps", "self-attention"],
+    name="Steps between the first token and the last",
+)
+# --8<-- [end:paths]
 
 # --8<-- [start:pencil]
 T = np.array([[1.0], [0]])  # target (2, 1)
@@ -152,6 +181,46 @@ table(
     name="output 1",
 )
 # --8<-- [end:exact]
+
+# --8<-- [start:encoder-decoder]
+diagram(
+    [
+        "source",
+        "embedding and positions",
+        "self-attention",
+        "+",
+        "LayerNorm",
+        "feed-forward network",
+        "+",
+        "LayerNorm",
+        "memory",
+    ],
+    [
+        "target so far",
+        "embedding and positions",
+        "self-attention, causal mask",
+        "+",
+        "LayerNorm",
+        "cross-attention",
+        "+",
+        "LayerNorm",
+        "feed-forward network",
+        "+",
+        "LayerNorm",
+        "a score for each token",
+        "next token",
+    ],
+    roles=[
+        *(None, "input", "output", None, "neutral", "output", None, "neutral", None),
+        *(None, "input", "output", None, "neutral", "key", None, "neutral"),
+        *("output", None, "neutral", "score", None),
+    ],
+    skips=[2, 5, 11, 14, 17],
+    links=[(8, 14, "K, V")],
+    borders=[(2, 7, "× N"), (11, 19, "× N")],
+    title="Encoder and decoder",
+)
+# --8<-- [end:encoder-decoder]
 
 # --8<-- [start:blocks]
 rng = np.random.default_rng(SEED)
@@ -285,7 +354,7 @@ stepper(
     "sorting",
     [
         (
-            "Mask on the source (1 none, 2 causal)",
+            "Mask on the source",
             ["none", "causal"],
         ),
         ("Step", [str(t) for t in range(1, 8)]),

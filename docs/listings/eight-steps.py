@@ -383,6 +383,16 @@ table(
 )
 # --8<-- [end:rounded-alone]
 
+# --8<-- [start:itself]
+most = weights.argmax(axis=1)
+table(
+    [[weights[i], weights[i, i], bool(most[i] == i)] for i in range(n)],
+    columns=["weights", "weight of itself", "the largest?"],
+    index=named("input"),
+    spec=".4f",
+)
+# --8<-- [end:itself]
+
 # --8<-- [start:unscaled]
 plain_largest = weights.max(axis=1)
 scaled_largest = scaled_weights.max(axis=1)
@@ -395,16 +405,6 @@ table(
     spec=".4f",
 )
 # --8<-- [end:unscaled]
-
-# --8<-- [start:itself]
-most = weights.argmax(axis=1)
-table(
-    [[weights[i], weights[i, i], bool(most[i] == i)] for i in range(n)],
-    columns=["weights", "weight of itself", "the largest?"],
-    index=named("input"),
-    spec=".4f",
-)
-# --8<-- [end:itself]
 
 # --8<-- [start:exercise-fourth]
 x_4 = np.array([1.0, 0, 0, 1])

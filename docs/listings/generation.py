@@ -1,4 +1,4 @@
-"""Writing one token at a time: the cache, what it saves, what shrinks it, and drafts."""
+"""Generating text: the KV cache, what it saves, what shrinks it, and speculative sampling."""
 
 # --8<-- [start:waste]
 import numpy as np
@@ -268,7 +268,7 @@ for m in (1, 8, 32):
     work.append([m, formula[0], step, formula[1], anew])
 table(
     work,
-    columns=["n", "cached", "cached, counted", "all anew", "all anew, counted"],
+    columns=["n", "cached", "cached, counted", "everything again", "everything again, counted"],
     spec=",",
 )
 # --8<-- [end:flops]
@@ -286,7 +286,7 @@ def at_step(t, cached):
 line_chart(
     steps,
     [
-        ("all anew", [at_step(t, False) for t in steps]),
+        ("everything again", [at_step(t, False) for t in steps]),
         ("with a cache", [at_step(t, True) for t in steps]),
     ],
     xlabel="token t",
@@ -299,6 +299,9 @@ line_chart(
 # --8<-- [start:intensity]
 lengths, groups = (1000, 100_000), (64, 8, 1)
 width = 8192  # d, 64 query heads of 128
+
+
+H100 = 989.5e12 / 3.35e12  # 16-bit operations and bytes of memory in a second
 
 
 def intensity(m, g):
@@ -344,20 +347,20 @@ def frame(i, g):
     drawn = heatmap(
         shares,
         rows=[f"Q_{r}" for r in range(1, 9)],
-        columns=[f"K_{c}" for c in range(1, g + 1)],
+        columns=[f"KV_{c}" for c in range(1, g + 1)],
         spec="d",
         role="key",
     )
     short, middle, long = LENGTHS
     caption = (
-        f"Query heads to a key head: {8 // g}. The cache for {short:,}, {middle:,} and {long:,} "
+        f"Query heads for each KV head: {8 // g}. The cache for {short:,}, {middle:,} and {long:,} "
         f"tokens: {taken[0]}, {taken[1]} and {taken[2]}."
     )
     return Frame((str(i),), f"g = {g}", (drawn,), caption)
 
 
 slider(
-    "Key heads",
+    "KV heads",
     [frame(i, g) for i, g in enumerate((8, 4, 2, 1))],
 )
 # --8<-- [end:control]
@@ -426,24 +429,29 @@ table(
 
 # --8<-- [start:models]
 long = 32_768
+# The length of text that each model was trained for, from the same papers.
+TRAINED = [2048, 2048, 4096, 4096, 8192, 8192, 8192, *[131_072] * 5]
 models = []
-for model in CONFIGURATIONS:
+for model, trained in zip(CONFIGURATIONS, TRAINED, strict=True):
     kept_ = f"{model.kv_heads} · {model.d_head}"
     if model.latent:
         kept_ = f"{model.latent} + {model.position}"
     taken, flops = cache_bytes(model, long), step_flops(model, long)
-    models.append([kept_, cache_bytes(model, 1), taken / 2**30, flops / 10**9, flops / taken])
+    models.append(
+        [kept_, trained, cache_bytes(model, 1), taken / 2**30, flops / 10**9, flops / taken]
+    )
 table(
     models,
     columns=[
         "KV heads · size, or latent",
+        "trained length",
         "bytes per token",
         f"GiB for {long:,} tokens",
         "10⁹ operations per step",
         "operations per byte",
     ],
     index=[model.name for model in CONFIGURATIONS],
-    spec=["", ",", ".2f", ".1f", ".0f"],
+    spec=["", ",", ",", ".2f", ".1f", ".0f"],
 )
 # --8<-- [end:models]
 
@@ -452,12 +460,12 @@ rng = np.random.default_rng(SEED)
 c = rng.integers(-3, 4, size=(5, 3))  # what is kept: 5 tokens, d_c = 3
 W_uk = rng.integers(-3, 4, size=(3, 4))  # makes keys of size 4
 q = rng.integers(-3, 4, size=(1, 4))
-by_keys = q @ (c @ W_uk).T  # 5 keys are made, then compared
-by_query = (q @ W_uk.T) @ c.T  # the query moves instead
+by_keys = q @ (c @ W_uk).T  # 5 keys are built, then compared
+by_query = (q @ W_uk.T) @ c.T  # the query absorbs the matrix instead
 table(
     np.vstack([by_keys, by_query]),
     columns=[f"key {j}" for j in range(1, 6)],
-    index=["keys are made", "the query moves"],
+    index=["keys are built", "the query absorbs"],
 )
 # --8<-- [end:latent]
 
@@ -469,7 +477,7 @@ made, moved = (latent_attention(q, c, W_uk, W_uv, absorbed=a) for a in (False, T
 check("both ways agree to within 10⁻¹²", np.abs(made - moved).max() < 1e-12)
 table(
     [[made[r, 0], moved[r, 0]] for r in range(4)],
-    columns=["keys are made", "the query moves"],
+    columns=["keys are built", "the query absorbs"],
     index=[f"head {r}" for r in range(1, 5)],
     spec=".3f",
 )
@@ -494,10 +502,28 @@ counts = [
 table(
     [[make, counts[0]], [move, counts[1]]],
     columns=["formula", "counted"],
-    index=["keys are made", "the query moves"],
+    index=["keys are built", "the query absorbs"],
     spec=",",
 )
 # --8<-- [end:latent-cost]
+
+# --8<-- [start:latent-crossing]
+d_c, d_k, d_v = CONFIGURATIONS[-1].latent, 128, 128  # one head of DeepSeek-V3
+
+
+def per_token(m):
+    """Operations for each cached token, if m queries come at once: built, absorbed."""
+    return [2 * d_c * (d_k + d_v) + 2 * m * (d_k + d_v), 4 * m * d_c]
+
+
+crossing = d_c * (d_k + d_v) / (2 * d_c - d_k - d_v)
+table(
+    [per_token(m) for m in (1, 170, 171, 1000)],
+    columns=["keys and values are built", "the query absorbs"],
+    index=["1 query", *(f"{m:,} queries" for m in (170, 171, 1000))],
+    spec=",",
+)
+# --8<-- [end:latent-crossing]
 
 # --8<-- [start:latent-rope]
 positions = np.arange(20.0)
@@ -713,7 +739,7 @@ table(stays, columns=["do the first six stay?"], index=["causal mask", "no mask"
 
 # --8<-- [start:exercise-depth]
 def windowed(x, layers, w):
-    """Layers of attention with a window, and a way around each."""
+    """Layers of attention with a window, and a skip connection around each."""
     for _ in range(layers):
         x = x + attention(x, x, x, window_mask(len(x), window=w))[0]
     return x

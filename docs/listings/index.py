@@ -1,27 +1,74 @@
-"""Three tokens attend to each other: from each query to its output, and the map of all weights."""
+"""A sentence with two saws: each looks for the word before it, from its query to its output."""
 
 # --8<-- [start:setup]
+import numpy as np
+
 from attention_docs.attention_function import attention
-from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import glance
+from attention_docs.figures import Frame, beside, heatmap, stepper
 from attention_docs.score_functions import scaled_dot
-from attention_docs.text import text
+from attention_docs.text import number, text
 
 # --8<-- [end:setup]
 
 # --8<-- [start:map]
-queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
+strength = 3.0  # knob: 0 … 6
+WORDS = ["I", "saw", "a", "saw"]
+values = np.array([[1.0, 0], [0, 0], [0, 1], [0, 0]])  # I speaks for a verb, a for a noun
+keys = np.array([[0.0, 1], [-1, 0], [0, -1], [1, 0]])  # the place: a quarter turn for each word
+W_query = strength * np.array([[0.0, -1], [1, 0]])  # a quarter turn back: the word before
+
+queries = keys @ W_query
 scores = scaled_dot(queries, keys)
 outputs, weights = attention(queries, keys, values)
 print("Weights, a row for each query and a column for each key:")
 print(text(weights, ".4f"))
-print("Outputs, a row for each query:")
+print("Outputs (verb, noun), a row for each query:")
 print(text(outputs, ".4f"))
-glance(
-    queries=queries,
-    keys=keys,
-    scores=scores,
-    weights=weights,
-    outputs=outputs,
+
+
+def draw(i, stage):
+    """The numbers of word i, with those outlined that a stage makes."""
+
+    def part(matrix, at, **options):
+        return heatmap(matrix, highlight=[(None, None)] if stage in at else [], **options)
+
+    place, kinds = ["→", "↑"], ["verb", "noun"]
+    return (
+        part(queries[i], {1}, columns=place, role="query", spec=".3g", name="query"),
+        beside(
+            part(keys, {2}, rows=WORDS, columns=place, role="key", spec=".0f", name="keys"),
+            part(scores[i][:, None], {2}, columns=[""], role="score", name="scores"),
+            part(weights[i][:, None], {3}, columns=[""], name="weights", scale=(0, 1)),
+            part(values, {4}, columns=kinds, role="value", spec=".0f", name="values"),
+        ),
+        part(outputs[i], {4}, columns=kinds, role="output", name="output", scale=(0, 1)),
+    )
+
+
+def tell(i):
+    """What happens to word i at each stage."""
+    best = int(weights[i].argmax())
+    score, weight = number(scores[i, best], ".2f"), number(weights[i, best], ".2f")
+    verb, noun = (number(one, ".2f") for one in outputs[i])
+    return [
+        "The query says what this word looks for: the place before its own.",
+        f"The query times each key, divided by √2, gives the scores. {WORDS[best]} has {score}.",
+        f"Softmax makes weights of the scores: {WORDS[best]} gets {weight} of all attention.",
+        f"The values, averaged with these weights, give {verb} for verb and {noun} for noun.",
+    ]
+
+
+stages = ["query", "scores", "weights", "output"]
+saws = {"the first saw": 1, "the second saw": 3}
+frames = [
+    Frame((str(n), str(at)), f"{which}: {stages[at - 1]}", draw(i, at), tell(i)[at - 1])
+    for n, (which, i) in enumerate(saws.items(), start=1)
+    for at in (1, 2, 3, 4)
+]
+stepper(
+    "map",
+    [("Word", list(saws)), ("From query to output", stages)],
+    frames,
+    roles=[["query"], ["key", "score"], ["weight"], ["value", "output"]],
 )
 # --8<-- [end:map]

@@ -5,7 +5,19 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, numbered, slider, table
+from attention_docs.figures import (
+    Frame,
+    bar_chart,
+    beside,
+    flow,
+    heatmap,
+    line_chart,
+    numbered,
+    slider,
+    stepper,
+    table,
+)
+from attention_docs.generation import cached_block
 from attention_docs.language_model import (
     LanguageModel,
     convert,
@@ -21,12 +33,13 @@ from attention_docs.language_model import (
     token_ids,
     without_head,
 )
+from attention_docs.masking import causal_mask
 from attention_docs.multi_head import Parameters
 from attention_docs.positions import sinusoids
 from attention_docs.scaling import mean_interval
 from attention_docs.softmax import entropy, softmax
-from attention_docs.text import TextFile, check
-from attention_docs.transformer_block import BlockParameters
+from attention_docs.text import TextFile, check, number
+from attention_docs.transformer_block import BlockParameters, embed, encoder_block, layer_norm
 
 SEED = 2017
 NAMES = ("ann", "bob", "eve", "kim", "leo", "max", "tom", "zoe")
@@ -57,10 +70,14 @@ known = {one.tobytes() for one in corpus}
 held_out = np.array([one for one in fresh if one.tobytes() not in known])
 del known, fresh
 question = "ann sings . bob sleeps and eve runs . ann sings . bob"  # knob
-print(question, "…")
-followers = corpus[:, 1::3][corpus[:, 0::3] == WORDS.index("bob")]
-after_bob = np.bincount(followers, minlength=18)[8:16] / len(followers)
-bar_chart(VERBS, {"": after_bob}, ylabel="share", scale=(0, 1), spec=".2f")
+# Capitals are read too, and a full stop that stands right behind its word.
+asked = question.lower().replace(WORDS[16], f" {WORDS[16]} ").split()
+ids = token_ids(asked, LanguageModel(None, None, (), None, 1, vocabulary=WORDS))
+print(*asked, "…")
+followers = corpus[:, 1:][corpus[:, :-1] == ids[-1]]
+after_last = np.bincount(followers, minlength=18) / len(followers)
+came = np.flatnonzero(after_last)
+bar_chart([WORDS[j] for j in came], {"": after_last[came]}, ylabel="share", spec=".2f")
 # --8<-- [end:hook]
 
 
@@ -91,11 +108,103 @@ def begin(seed, vocabulary, n_max, depth, whole, d=32):
 
 
 random_model = begin(SEED, WORDS, n_max=24, depth=2, whole=True)
-ids = token_ids(question, random_model)
-logits, _ = language_model(ids, random_model)
-print(f"ids: {ids.shape}, Z: {logits.shape}")
-table([softmax(logits[-1])[8:]], columns=WORDS[8:], spec=".2f", name="probability")
+moves = parameter_arrays(random_model._replace(positions=None))
+parameters = sum(a.size for a in moves)  # the positions are not learned
 # --8<-- [end:decoder]
+
+
+# --8<-- [start:machine]
+def streams(ids, model):
+    """The vectors of all words: before the first block, and after each."""
+    found = [embed(ids, model.table, model.positions)]
+    for block in model.blocks:
+        mask = causal_mask(len(ids))
+        found.append(encoder_block(found[-1], block, model.num_heads, mask, norm_first=True))
+    return found
+
+
+def show(ids, model, shown=12, few=4):
+    """One pass through a decoder with two blocks, part by part."""
+    Z, seen = language_model(ids, model)
+    x, p = streams(ids, model), softmax(Z[-1])
+    words = [WORDS[i] for i in ids]
+    last, best = words[-1], int(p.argmax())
+    whole = flow(
+        [
+            [
+                (last, "input", model.table[ids[-1], :few], ".1f"),
+                ("position", "input", model.positions[len(ids) - 1, :few], ".1f"),
+            ],
+            ("sum", "input", x[0][-1, :few], ".1f"),
+            ("after block 1", "output", x[1][-1, :few], ".1f"),
+            ("after block 2", "output", x[2][-1, :few], ".1f"),
+            ("logits", "score", Z[-1, 8 : 8 + few], ".1f"),
+            (f"next word: {WORDS[best]}", "weight", [p[best]], ".2f"),
+        ],
+        arrows=[
+            (0, 2),
+            (1, 2),
+            (2, 3, f"attention to {len(ids)} words"),
+            (3, 4, f"attention to {len(ids)} words"),
+            (4, 5, "W_U"),
+            (5, 6, "softmax"),
+        ],
+        title="from a word to the next word",
+    )
+
+    def of_block(b):
+        looked = heatmap(
+            seen[b][:, -1].T, rows=words, columns=["head 1", "head 2"], scale=(0, 1), name="weights"
+        )
+        left = heatmap(x[b + 1][:, :shown], role="output", name="vectors", numbers=False)
+        return beside(looked, left)
+
+    scored = heatmap(Z[-1][:, None], rows=WORDS, role="score", spec=".1f", name="logits")
+    chances = heatmap(p[:, None], rows=WORDS, name="probabilities")
+    parts = [
+        ("whole", whole, f"The last word, {last}, on its way up: {few} numbers of each vector."),
+        (
+            "tokens",
+            heatmap(ids[:, None], rows=words, spec="d", role="input", name="ids"),
+            f"The text is cut into {len(ids)} tokens, and each is replaced by its id.",
+        ),
+        (
+            "vectors",
+            heatmap(x[0][:, :shown], rows=words, role="input", name="vectors", numbers=False),
+            f"Each id picks a row of a table, and its position is added: {len(ids)} vectors.",
+        ),
+        ("block 1", of_block(0), f"Where {last} looks, and the vectors after this block."),
+        ("block 2", of_block(1), f"Again: where {last} looks, and the vectors after this block."),
+        ("logits", scored, f"The last vector becomes a score for each of {len(WORDS)} words."),
+        (
+            "next word",
+            chances,
+            f"Softmax makes probabilities of them. The likeliest word is {WORDS[best]}.",
+        ),
+    ]
+    names = [name for name, _, _ in parts]
+    frames = [
+        Frame((str(i),), name, (drawing,), caption)
+        for i, (name, drawing, caption) in enumerate(parts, start=1)
+    ]
+    return stepper(
+        "machine",
+        [("part", names)],
+        frames,
+        roles=[
+            ["input", "output"],
+            ["input"],
+            ["input"],
+            ["output"],
+            ["output"],
+            ["score"],
+            ["weight"],
+        ],
+    )
+
+
+show(ids, random_model)
+# --8<-- [end:machine]
 
 
 # --8<-- [start:loss]
@@ -109,6 +218,21 @@ table(
     spec=[".4f", ".3f"],
 )
 # --8<-- [end:loss]
+
+
+# --8<-- [start:downhill]
+z, t, eta = np.log([1.0, 2.0, 5.0]), 0, 1.0  # word 1 came
+descent = []
+for _ in range(6):
+    descent.append([*softmax(z), cross_entropy(z, np.array(t)).item()])
+    z = z - eta * cross_entropy_gradient(z, np.array(t))  # a step downhill
+table(
+    descent,
+    columns=[*numbered("word", 3), "loss"],
+    index=[f"step {step}" for step in range(6)],
+    spec=".3f",
+)
+# --8<-- [end:downhill]
 
 
 # --8<-- [start:loss-differences]
@@ -191,14 +315,16 @@ import torch
 torch.set_num_threads(1)  # small matrices: more threads only wait
 
 
-def train(model, pairs, rate):
-    """The trained model by Adam, and the loss before each step."""
+def train(model, pairs, rate, watched=None):
+    """The trained model by Adam, and the losses; `watched` gets the model before its steps."""
     leaves = convert(model, lambda a: torch.tensor(a, requires_grad=True))
     leaves = leaves._replace(positions=torch.tensor(model.positions))
     moved = [a for a in parameter_arrays(leaves) if a.requires_grad]
     mean, square = ([torch.zeros_like(p) for p in moved] for _ in range(2))
     losses = []
     for t, (ids, targets) in enumerate(pairs, start=1):
+        if watched is not None and t - 1 in watched:
+            watched[t - 1] = convert(leaves, lambda a: a.detach().numpy().copy())
         Z, _ = language_model(torch.from_numpy(ids), leaves)
         loss = cross_entropy(Z, torch.from_numpy(targets)).mean()
         losses.append(loss.item())
@@ -216,7 +342,9 @@ def train(model, pairs, rate):
 
 # 500 batches of 32 stories; each token is to say the next one.
 pairs = [(ids[:, :-1], ids[:, 1:]) for ids in corpus.reshape(500, 32, 24)]
-trained, losses = train(random_model, pairs, rate=0.01)
+watched = dict.fromkeys((0, 20, 60, 100, 140, 160, 180, 200, 300))
+trained, losses = train(random_model, pairs, rate=0.01, watched=watched)
+watched[500] = trained
 # --8<-- [end:training]
 
 
@@ -230,26 +358,62 @@ line_chart(np.arange(10, 510, 20), lines, xlabel="t", ylabel="L", spec=".2f")
 # --8<-- [end:trained]
 
 
+# --8<-- [start:watch]
+heads = ["1.1", "1.2", "2.1", "2.2"]
+ids = token_ids(asked, random_model)
+
+
+def frame(i, step):
+    """Where the last word looks before this step, and what comes next."""
+    Z, seen = language_model(ids, watched[step])
+    p = softmax(Z[-1])
+    looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
+    near = np.mean(losses[max(0, step - 10) : step + 10])
+    caption = f"Loss {number(near, '.2f')}. All verbs together get {number(p[8:16].sum(), '.2f')}."
+    drawn = beside(
+        heatmap(looked.T, rows=asked, columns=heads, scale=(0, 1), name="weights"),
+        heatmap(p[8:16, None], rows=VERBS, scale=(0, 1), name="probabilities"),
+    )
+    return Frame((str(i),), f"t = {step}", (drawn,), caption)
+
+
+slider("steps of training", [frame(i, step) for i, step in enumerate(watched)])
+# --8<-- [end:watch]
+
+
 # --8<-- [start:answer]
 model = from_json(published.text)._replace(vocabulary=WORDS)
-ids = token_ids(question, model)
+ids = token_ids(asked, model)
 Z, seen = language_model(ids, model)
 p = softmax(Z[-1])
-model_losses = cross_entropy(language_model(held_out[:, :-1], model)[0], held_out[:, 1:])
-above = model_losses - true_losses(held_out)[:, 1:]
-gap, error = mean_interval(above.mean(axis=-1))
-table([p[8:16]], columns=VERBS, spec=".2f", name="probability")
+likeliest = np.argsort(-p)[:8]
+looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
+beside(
+    heatmap(looked.T, rows=asked, columns=["1.1", "1.2", "2.1", "2.2"], scale=(0, 1)),
+    heatmap(p[likeliest, None], rows=[WORDS[j] for j in likeliest], scale=(0, 1), name="next word"),
+)
 # --8<-- [end:answer]
 
 
-# --8<-- [start:where-it-looks]
-looked = np.array([weights[r, -1] for weights in seen for r in range(2)])
-heads = ["1.1", "1.2", "2.1", "2.2"]
-heatmap(looked.T, rows=question.split(), columns=heads, scale=(0, 1))
-# --8<-- [end:where-it-looks]
+# --8<-- [start:starts]
+def above_source(model):
+    """By how much each loss on new stories exceeds that of their source."""
+    logits, _ = language_model(held_out[:, :-1], model)
+    return cross_entropy(logits, held_out[:, 1:]) - true_losses(held_out)[:, 1:]
+
+
+gaps = []
+for seed in range(SEED, SEED + 5):
+    started = begin(seed, WORDS, n_max=24, depth=2, whole=True)
+    found = trained if seed == SEED else train(started, pairs, rate=0.01)[0]
+    gaps.append(above_source(found).mean())
+table([gaps], columns=[f"start {i}" for i in range(1, 6)], spec=".3f", name="loss above the source")
+# --8<-- [end:starts]
 
 
 # --8<-- [start:measured]
+above = above_source(model)
+gap, error = mean_interval(above.mean(axis=-1))
 print(f"All words: {gap:.4f} ± {error:.4f}")
 table(
     [above[:, 0::3].mean(axis=0)],
@@ -307,8 +471,8 @@ table(
 # --8<-- [start:mistake-shift]
 same = [(ids, ids) for ids in corpus.reshape(500, 32, 24)[:50]]
 copying, falling = train(random_model, same, rate=0.01)
-ids = token_ids("ann sings . bob", random_model)
-written = [in_words(generate(ids, m, np.zeros(5), top_k=1)) for m in (copying, trained)]
+begun = token_ids("ann sings . bob", random_model)
+written = [in_words(generate(begun, m, np.zeros(5), top_k=1)) for m in (copying, trained)]
 table(
     [[falling[-1], written[0]], [losses[-1], written[1]]],
     columns=["last loss", "written"],
@@ -319,12 +483,31 @@ table(
 
 
 # --8<-- [start:write]
-ids = token_ids("ann sings . bob sleeps . ann", model)
+begun = token_ids("ann sings . bob sleeps . ann", model)
 rng = np.random.default_rng(SEED)
 ways = {"greedy": {"top_k": 1}, "τ = 1": {}, "τ = 3": {"temperature": 3}}
-drawn = [generate(ids, model, rng.random(11), **way) for way in ways.values()]
+drawn = [generate(begun, model, rng.random(11), **way) for way in ways.values()]
 table([[in_words(one)] for one in drawn], columns=["story"], index=list(ways))
 # --8<-- [end:write]
+
+
+# --8<-- [start:cache]
+caches = [None, None]  # the keys and values of each block
+for t in range(len(ids)):
+    x = model.table[ids[t : t + 1]] + model.positions[t : t + 1]  # the new word
+    for b, block in enumerate(model.blocks):
+        x, caches[b] = cached_block(x, block, model.num_heads, caches[b])
+by_cache = layer_norm(x[-1], model.gamma) @ model.W_u
+gap = np.abs(by_cache - Z[-1]).max()
+check("both ways give the same logits to within 10⁻¹²", gap < 1e-12)
+n = len(ids)
+table(
+    [[n * (n + 1) // 2, p.max()], [n, softmax(by_cache).max()]],
+    columns=["vectors through each block", "largest probability"],
+    index=["the whole text for each word", "one word and a cache"],
+    spec=["d", ".3f"],
+)
+# --8<-- [end:cache]
 
 
 # --8<-- [start:cut]
@@ -352,7 +535,7 @@ def allowed(ids):
     return words[:, 1:]
 
 
-Z = language_model(held_out[:500, :-1], model)[0]
+of_stories = language_model(held_out[:500, :-1], model)[0]
 may_come = allowed(held_out[:500])
 settings = {
     "τ = 0.5": {"temperature": 0.5},
@@ -363,9 +546,9 @@ settings = {
 }
 shares = []
 for options in settings.values():
-    p = token_distribution(Z, **options)
-    right = (p * may_come).sum(axis=-1).mean()
-    ann = p[:, 2::3, 0].mean()  # where a name comes
+    chances = token_distribution(of_stories, **options)
+    right = (chances * may_come).sum(axis=-1).mean()
+    ann = chances[:, 2::3, 0].mean()  # where a name comes
     wanted = token_distribution(np.log(P_NAME), **options)[0]
     shares.append([right, ann, wanted])
 table(
@@ -378,11 +561,11 @@ table(
 
 
 # --8<-- [start:mistake-sum]
-p = np.array([0.4, 0.3, 0.2, 0.1])
-cut = np.where(p >= 0.3, p, 0)  # top 2, not divided by their sum
+four = np.array([0.4, 0.3, 0.2, 0.1])
+cut = np.where(four >= 0.3, four, 0)  # top 2, not divided by their sum
 u = (np.arange(1000) + 0.5) / 1000
 drawn = np.minimum(np.searchsorted(np.cumsum(cut), u), 3)
-rows = np.tile(token_distribution(np.log(p), top_k=2), (1000, 1))
+rows = np.tile(token_distribution(np.log(four), top_k=2), (1000, 1))
 try:
     sample(cut, np.array(0.5))
     refused = False
@@ -442,16 +625,17 @@ for seed in SEEDS:
     batches = [repeated(rng, 32)[0] for _ in range(250)]
     taught |= {row.tobytes() for ids in batches for row in ids}
     pairs = [(ids[:, :-1], ids[:, 1:]) for ids in batches]
-    for depth, found in ((2, two), (1, one)):
-        started = begin(seed, LETTERS, 24, depth, whole=False)
+    for depth, d, found in ((2, 32, two), (1, 44, one)):
+        started = begin(seed, LETTERS, 24, depth, whole=False, d=d)
         found.append(train(started, pairs, 0.02)[0])
 new = [row.tobytes() not in taught for row in examples]
 examples, periods = examples[new], periods[new]
 two_layers = TextFile("two-layers.json", to_json(two[0]))
 one_layer = TextFile("one-layer.json", to_json(one[0]))
-trainable = two[0]._replace(positions=None)
-size = sum(a.size for a in parameter_arrays(trainable))
-check("two layers have 9,856 parameters", size == 9856)
+sizes = [
+    sum(a.size for a in parameter_arrays(m._replace(positions=None))) for m in (two[0], one[0])
+]
+check("two layers have 9,856 parameters", sizes[0] == 9856)
 results = {depth: [examined(m) for m in found] for depth, found in ((2, two), (1, one))}
 ablated = []  # without each head, without both of layer 1
 for m in two:
@@ -459,14 +643,45 @@ for m in two:
     cut.append(without_head(cut[0], 0, 1))
     ablated.append([examined(without)[0] for without in cut])
 starts = [f"start {i}" for i in range(1, 4)]
+# A guess by counts alone: a letter that came once less than the others, or any but the last one.
+i = np.arange(23)
+left = (i + 1) % periods[:, None]
+chance = 1 / np.where(left > 0, periods[:, None] - left, periods[:, None] - 1)
+by_counts = chance[i >= periods[:, None]].mean()
 table(
-    [[right for right, _, _ in results[depth]] for depth in (2, 1)],
-    columns=starts,
+    [[sizes[k], *(right for right, _, _ in results[depth])] for k, depth in enumerate((2, 1))],
+    columns=["parameters", *starts],
     index=["two layers", "one layer"],
-    spec=".3f",
+    spec=[",", ".3f", ".3f", ".3f"],
     name="share of right letters",
 )
 # --8<-- [end:induction]
+
+
+# --8<-- [start:longer]
+two_more = []
+for steps, d, num_heads, rate in ((1000, 44, 2, 0.02), (600, 128, 8, 0.01)):
+    rng = np.random.default_rng(SEED + 100)
+    batches = [repeated(rng, 32)[0] for _ in range(steps)]
+    taught |= {row.tobytes() for ids in batches for row in ids}
+    pairs = [(ids[:, :-1], ids[:, 1:]) for ids in batches]
+    started = begin(SEED, LETTERS, 24, 1, whole=False, d=d)._replace(num_heads=num_heads)
+    two_more.append([steps, train(started, pairs, rate)[0]])
+new = [row.tobytes() not in taught for row in examples]
+examples, periods = examples[new], periods[new]
+rows = []
+for steps, found in two_more:
+    Z, _ = language_model(examples[:, :-1], found)
+    known = np.arange(23) >= periods[:, None]
+    size = sum(a.size for a in parameter_arrays(found._replace(positions=None)))
+    rows.append([size, steps, (Z.argmax(axis=-1) == examples[:, 1:])[known].mean()])
+table(
+    rows,
+    columns=["parameters", "steps", "share of right letters"],
+    index=["one layer, longer", "one layer, wider"],
+    spec=[",", ",", ".3f"],
+)
+# --8<-- [end:longer]
 
 
 # --8<-- [start:look]
@@ -518,9 +733,8 @@ table(ablated, columns=[*heads, "1.1, 1.2"], index=starts, spec=".3f")  # typed:
 
 # --8<-- [start:one-layer]
 single = from_json(one_layer.text)
-blind = single._replace(positions=np.zeros((24, 32)))
 same = []
-for m in (blind, reader._replace(positions=np.zeros((24, 32)))):
+for m in (m._replace(positions=np.zeros_like(m.positions)) for m in (single, reader)):
     ends = [language_model(token_ids(list(s), m), m)[0][-1] for s in ("abcda", "acbda")]
     same.append([np.abs(ends[0] - ends[1]).max() < 1e-12])
 table(same, columns=["the same row?"], index=["one layer", "two layers"])
@@ -605,9 +819,10 @@ table(
 # --8<-- [start:exercise-copy]
 ids = token_ids([*"kfcukfcuk"], reader)
 after = [softmax(language_model(ids, m)[0][-1]) for m in (reader, single)]
+of_word = np.array([[p[LETTERS.index(c)] for c in "kfcu"] for p in after])
 table(
-    [[p[LETTERS.index(c)] for c in "kfcu"] for p in after],
-    columns=list("kfcu"),
+    np.column_stack([of_word, 1 - of_word.sum(axis=1)]),
+    columns=[*"kfcu", "all other letters"],
     index=["two layers", "one layer"],
     spec=".2f",
 )

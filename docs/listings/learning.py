@@ -525,7 +525,7 @@ def ends(losses):
     last = np.sort(losses[-50:].mean(axis=0))
     rank = int(last.size / 2 - 0.98 * sqrt(last.size))  # of n, by the binomial
     low, high = last[rank - 1], last[-rank]
-    places = 1 if high > 0.1 else 4  # outward: one far run may differ elsewhere
+    places = 1 if high > 0.1 else 4  # outward: one run of large steps may differ elsewhere
     low, high = floor(low * 10**places), ceil(high * 10**places)
     interval = "–".join(number(end / 10**places, f".{places}f") for end in (low, high))
     return int((last < 0.1).sum()), interval
@@ -539,9 +539,9 @@ SETTINGS = {  # divisor of the scores, factor of the steps of W_Q and W_K
 }
 names = {
     "scaled": "scaled",
-    "far": "far steps only",
+    "far": "large steps only",
     "wide": "saturated start only",
-    "raw": "raw",
+    "raw": "unscaled",
 }
 runs, below, end, share, rows = {}, {}, {}, {}, []
 for name, (tau, speed) in SETTINGS.items():

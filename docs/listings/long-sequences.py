@@ -1,4 +1,4 @@
-"""Beyond the trained length: seven ways to tell positions, trained short and tested long."""
+"""Beyond the trained length: eight kinds of positions, trained short and tested long."""
 
 # --8<-- [start:task]
 from fractions import Fraction
@@ -78,7 +78,7 @@ def run(kind, parameters, x, t, mask, base=10000.0):
 
 
 def gradients(kind, parameters, x, t, mask, wanted):
-    """The gradient of the mean cross-entropy by every parameter."""
+    """The gradient of the mean cross-entropy with respect to every parameter."""
     logits, (W, h, q, k, v, outputs, weights, y) = run(kind, parameters, x, t, mask)
     right = np.eye(DIGITS)[np.maximum(wanted, 0)]
     counts = (wanted >= 0)[..., None] / (wanted >= 0).sum(axis=(1, 2))[:, None, None, None]
@@ -87,7 +87,7 @@ def gradients(kind, parameters, x, t, mask, wanted):
 
     def by(a, b):
         """The gradient of a matrix: aᵀ b over all tokens of a seed."""
-        a, b = (z.reshape(SEEDS, -1, z.shape[-1]) for z in (a, b))
+        a, b = (z.reshape(len(z), -1, z.shape[-1]) for z in (a, b))
         return np.swapaxes(a, 1, 2) @ b
 
     by_y = by_logits @ back["W_U"]
@@ -103,7 +103,7 @@ def gradients(kind, parameters, x, t, mask, wanted):
     if kind == "T5":
         by_scores = softmax_gradient(weights, by_outputs @ np.swapaxes(v, -1, -2)).sum(axis=1)
         buckets = t5_buckets(np.arange(len(t))[:, None] - np.arange(len(t)), BUCKETS, L)
-        found["bias"] = by_scores.reshape(SEEDS, -1) @ np.eye(BUCKETS)[buckets.ravel()]
+        found["bias"] = by_scores.reshape(len(by_scores), -1) @ np.eye(BUCKETS)[buckets.ravel()]
     return found
 
 
@@ -115,9 +115,9 @@ KINDS = ["learned", "sinusoids", "RoPE", "ALiBi", "T5", "none"]
 STEPS, RATE, BATCH = 300, 0.02, 16
 
 
-def start(kind, n_max):
-    """Random parameters, another draw for each seed."""
-    rngs = [np.random.default_rng([SEED, seed]) for seed in range(SEEDS)]
+def start(kind, n_max, seeds=SEEDS):
+    """Random parameters, a different draw for each seed."""
+    rngs = [np.random.default_rng([SEED, seed]) for seed in range(seeds)]
 
     def normal(rows, columns, scale):
         return scale * np.stack([rng.normal(size=(rows, columns)) for rng in rngs])
@@ -129,21 +129,21 @@ def start(kind, n_max):
     if kind == "learned":
         parameters["table"] = normal(n_max, d, 0.7)
     if kind == "T5":
-        parameters["bias"] = np.zeros((SEEDS, BUCKETS))
+        parameters["bias"] = np.zeros((seeds, BUCKETS))
     return parameters
 
 
-def lessons(n, batch):
+def lessons(n, batch, seeds=SEEDS):
     """What every step of every seed learns from: sequences of n tokens, and their answers."""
-    rngs = [np.random.default_rng([SEED, seed, 1]) for seed in range(SEEDS)]
+    rngs = [np.random.default_rng([SEED, seed, 1]) for seed in range(seeds)]
     drawn = ([draw(rng, batch, n) for rng in rngs] for _ in range(STEPS))
     return [tuple(map(np.stack, zip(*one, strict=True))) for one in drawn]
 
 
 def train(kind, lessons):
     """Parameters of all seeds after these lessons, with Adam."""
-    n = lessons[0][0].shape[2]
-    parameters, t = start(kind, 4 * L), np.arange(float(n))
+    seeds, _, n, _ = lessons[0][0].shape
+    parameters, t = start(kind, 4 * L, seeds), np.arange(float(n))
     mean = {name: np.zeros_like(p) for name, p in parameters.items()}
     square = {name: np.zeros_like(p) for name, p in parameters.items()}
     for step, (x, wanted) in enumerate(lessons, start=1):
@@ -302,6 +302,9 @@ table(
 
 # --8<-- [start:buckets]
 buckets = t5_buckets(np.arange(20), BUCKETS, L)
+begins = []  # where the last bucket begins
+for sizes in ((BUCKETS, L), (32, 128)):
+    begins.append(int((t5_buckets(np.arange(200), *sizes) < sizes[0] - 1).sum()))
 table(
     [[", ".join(map(str, np.flatnonzero(buckets == b)))] for b in range(BUCKETS)],
     columns=["offsets"],
@@ -317,24 +320,6 @@ table(shares, columns=["keys", "share of the near keys"], spec=[",", ".4f"])
 # --8<-- [end:near-share]
 
 
-# --8<-- [start:none]
-rng = np.random.default_rng(SEED)
-W_Q, W_K, W_V = (rng.normal(size=(4, 4)) / 2 for _ in range(3))
-first, other = rng.normal(size=(2, 4))
-tokens = np.stack([first] + [other] * 7)  # one mark, then equal tokens
-q, k, v = tokens @ W_Q, tokens @ W_K, tokens @ W_V
-outputs, weights = attention(q, k, v, causal_mask(8))
-# score of the others minus that of the mark
-gap = (q[1] @ k[1] - q[1] @ k[0]) / 2
-formula = [1 / (1 + t * exp(gap)) for t in range(8)]
-table(
-    np.column_stack([range(8), weights[:, 0], formula]),
-    columns=["t", "weight of the mark", "formula"],
-    spec=["d", ".6f", ".6f"],
-)
-# --8<-- [end:none]
-
-
 # --8<-- [start:ceiling]
 has, asks = (exam[:, :, i : i + 4].argmax(axis=-1) for i in (0, 8))
 match = (asks[:, :, None] == has[:, None, :]) & causal_mask(4 * L)
@@ -348,6 +333,24 @@ for a, b in ranges:
 tokens = [f"tokens {a + 1} … {b}" for a, b in ranges]
 table(limits, columns=["trained, %", "bound, %"], index=tokens, spec=".0f")
 # --8<-- [end:ceiling]
+
+
+# --8<-- [start:none]
+rng = np.random.default_rng(SEED)
+W_Q, W_K, W_V = (rng.normal(size=(4, 4)) / 2 for _ in range(3))
+first, other = rng.normal(size=(2, 4))
+marked = np.stack([first] + [other] * 7)  # one mark, then equal tokens
+q, k, v = marked @ W_Q, marked @ W_K, marked @ W_V
+outputs, weights = attention(q, k, v, causal_mask(8))
+# score of the others minus that of the mark
+gap = (q[1] @ k[1] - q[1] @ k[0]) / 2
+formula = [1 / (1 + t * exp(gap)) for t in range(8)]
+table(
+    np.column_stack([range(8), weights[:, 0], formula]),
+    columns=["t", "weight of the mark", "formula"],
+    spec=["d", ".6f", ".6f"],
+)
+# --8<-- [end:none]
 
 
 # --8<-- [start:order]
@@ -458,12 +461,17 @@ table(
 
 
 # --8<-- [start:long]
-longer = train("sinusoids", lessons(4 * L, BATCH // 4))
+many, level = 20, 0.85
+longer = train("sinusoids", lessons(4 * L, BATCH // 4, many))
 taught = right("sinusoids", longer)
+most = int((share(taught, 2 * L, 4 * L) > level).sum())
 table(
-    [[span(share(hits, 2 * L, 4 * L))] for hits in (plain["sinusoids"], taught)],
-    columns=["right answers, %"],
-    index=[f"trained on {L} tokens", f"trained on {4 * L} tokens"],
+    [
+        [len(hits), span(share(hits, 2 * L, 4 * L))]
+        for hits in (plain["sinusoids"], taught[:SEEDS], taught)
+    ],
+    columns=["trainings", "right answers, %"],
+    index=[f"trained on {n} tokens" for n in (L, 4 * L, 4 * L)],
 )
 # --8<-- [end:long]
 
@@ -530,7 +538,9 @@ table(
 
 
 # --8<-- [start:exercise-dilute]
-grown = [[10, str(Fraction(9, 18)), None], [100, str(Fraction(9, 108)), log(99 / 9)]]
+tenth, hundredth, growth = 9 / 18, 9 / 108, log(99 / 9)
+miscounted, overgrown = 9 / 109, log(100 / 10)  # all keys, not the others
+grown = [[10, str(Fraction(9, 18)), None], [100, str(Fraction(9, 108)), growth]]
 columns = ["keys", "weight", "growth of the lead"]
 table(grown, columns=columns, spec=["d", "", ".4f"])
 # --8<-- [end:exercise-dilute]

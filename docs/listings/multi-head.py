@@ -684,6 +684,56 @@ table(
 )
 # --8<-- [end:published]
 
+# --8<-- [start:fifteen-lines]
+import numpy as np
+
+
+def plain_attention(X, W_Q, W_K, W_V, W_O, h, mask):
+    """Outputs of h heads for X (…, n, d); True in the mask: may look."""
+
+    def split(Z):  # (…, n, d) → (…, h, n, d/h)
+        return Z.reshape(*Z.shape[:-1], h, -1).swapaxes(-3, -2)
+
+    Q, K, V = split(X @ W_Q), split(X @ W_K), split(X @ W_V)
+    scores = Q @ K.swapaxes(-2, -1)  # (…, h, n, n)
+    scores = scores / np.sqrt(Q.shape[-1])  # d_k, of one head
+    scores = np.where(mask, scores, -np.inf)
+    scores = scores - scores.max(axis=-1, keepdims=True)  # no overflow
+    weights = np.exp(scores)
+    weights = weights / weights.sum(axis=-1, keepdims=True)  # sum 1
+    outputs = (weights @ V).swapaxes(-3, -2)  # (…, n, h, d/h)
+    outputs = outputs.reshape(*X.shape[:-1], -1)  # side by side
+    return outputs @ W_O
+
+
+# --8<-- [end:fifteen-lines]
+
+# --8<-- [start:fifteen-lines-torch]
+import torch
+from torch import nn
+
+own = np.random.default_rng(15)
+four = own.normal(size=(4, 12, 12)) / sqrt(12)  # W_Q, W_K, W_V, W_O
+two_texts = own.normal(size=(2, 4, 12))  # (batch, n, d)
+may_look = causal_mask(4)
+theirs = nn.MultiheadAttention(12, 3, bias=False, batch_first=True).double()
+with torch.no_grad():
+    theirs.in_proj_weight.copy_(torch.from_numpy(np.concatenate(four[:3], axis=1).T))
+    theirs.out_proj.weight.copy_(torch.from_numpy(four[3].T))
+    given = torch.from_numpy(two_texts)
+    wanted, _ = theirs(given, given, given, attn_mask=torch.from_numpy(~may_look))
+plain = plain_attention(two_texts, *four, 3, may_look)
+unscaled = plain_attention(two_texts, 2 * four[0], *four[1:], 3, may_look)  # √d_k = 2
+differ = np.abs(plain - wanted.numpy()).max()
+check("all outputs of both sequences agree to within 10⁻¹²", differ < 1e-12)
+table(
+    [one[0, :, 0] for one in (plain, wanted.numpy(), unscaled)],
+    columns=numbered("token", 4),
+    index=["fifteen lines", "nn.MultiheadAttention", "without ÷ √d_k (wrong)"],
+    spec=".4f",
+)
+# --8<-- [end:fifteen-lines-torch]
+
 # --8<-- [start:exercise-join]
 rows = np.array([[3 / 4, 1 / 4], [1 / 2, 1 / 2]])  # of heads 1 and 2
 o_1, o_2 = rows[0] @ [8, 4], rows[1] @ [2, 6]
@@ -741,7 +791,7 @@ table(
 d_model, d_head, h = 12, 4, 3
 rows = rng.normal(size=(5, d_model))
 W_first = rng.normal(size=(d_model, d_model))  # q = x W_Q, for all heads
-W_second = rng.normal(size=(h, d_model, d_head))  # then one more matrix a head
+W_second = rng.normal(size=(h, d_model, d_head))  # then one matrix per head
 in_two = [rows @ W_first @ W_second[r] for r in range(h)]
 in_one = [rows @ (W_first @ W_second[r]) for r in range(h)]
 same = np.abs(np.stack(in_two) - np.stack(in_one)).max() < 1e-12

@@ -71,6 +71,23 @@ flow(
 )
 # --8<-- [end:order]
 
+# --8<-- [start:count]
+rows, starts = [], (0, 10, 100, 1000)
+for start in starts:
+    count = np.zeros((3, 4))
+    count[:, 3] = start + np.arange(3)  # the position, in the last component
+    placed = x + count
+    asked, offered = placed @ eight_steps.W_QUERY, placed @ eight_steps.W_KEY
+    rows.append(softmax(scaled_dot(asked, offered))[1])  # the row of bites
+table(
+    rows,
+    columns=words,
+    index=[f"starts at {start}" for start in starts],
+    spec=".4f",
+    name="weights of bites",
+)
+# --8<-- [end:count]
+
 # --8<-- [start:broken]
 count = np.zeros((3, 4))
 count[:, 3] = [0, 1, 2]  # p_0, p_1, p_2
@@ -86,6 +103,32 @@ table(
     spec=".4f",
 )
 # --8<-- [end:broken]
+
+# --8<-- [start:heat]
+many = np.arange(32.0)
+encoding = sinusoids(many, d=32)  # (32, 32): a row for each position
+heatmap(
+    encoding,
+    name="encoding",
+    row_axis="positions",
+    column_axis="components",
+    role="input",
+    scale=(-1, 1),
+    numbers=False,
+)
+# --8<-- [end:heat]
+
+# --8<-- [start:counter]
+bits = np.arange(16)[:, None] // 2 ** np.arange(4) % 2  # (16, 4)
+heatmap(
+    bits,
+    name="bits",
+    rows=[str(t) for t in range(16)],
+    columns=["ones", "twos", "fours", "eights"],
+    role="input",
+    spec="d",
+)
+# --8<-- [end:counter]
 
 # --8<-- [start:by-hand]
 omega = [1, 1 / 100]  # d = 4: two pairs
@@ -140,20 +183,6 @@ for d in (2, 4, 8):
 table(list(apart.items()), columns=["d", "distance"], spec=["", ".4f"])
 # --8<-- [end:distinct]
 
-# --8<-- [start:heat]
-many = np.arange(32.0)
-encoding = sinusoids(many, d=32)  # (32, 32): a row for each position
-heatmap(
-    encoding,
-    name="encoding",
-    row_axis="positions",
-    column_axis="components",
-    role="input",
-    scale=(-1, 1),
-    numbers=False,
-)
-# --8<-- [end:heat]
-
 # --8<-- [start:frequencies]
 omega = frequencies(8)
 longest = 2 * pi / frequencies(512)[-1]
@@ -204,7 +233,7 @@ table(
 offset = 3  # knob: 1 … 40
 turn = rotation(-offset, d=4)  # pairs of [sin, cos] turn clockwise
 p = sinusoids(np.arange(1000.0), d=4)
-shifted = agree(p[:-offset] @ turn, p[offset:])
+shifted = agree(p[: len(p) - offset] @ turn, p[offset:])
 check("the matrix shifts every position to within 10⁻¹²", shifted)
 heatmap(turn, name="R", role="neutral", spec=".4f")
 # --8<-- [end:shift]
@@ -311,7 +340,7 @@ alpha, beta = 2.0, 0.02  # ω_0 (t - u) and ω_1 (t - u)
 first = 2 * cos(alpha) - 4 * sin(alpha)  # 1·2 + 2·0 and 1·0 - 2·2
 second = 7 * cos(beta) - 1 * sin(beta)  # 3·1 + 4·1 and 3·1 - 4·1
 square = (rope(q, np.array([102.0])) ** 2).sum()
-print(f"Squared length at position 102: {number(square, '.4f')}")
+print(f"Squared norm at position 102: {number(square, '.4f')}")
 table(
     [[first], [second], [first + second]],
     columns=["product"],
@@ -319,6 +348,28 @@ table(
     spec=".4f",
 )
 # --8<-- [end:rope-by-hand]
+
+# --8<-- [start:forced]
+around = np.roll(np.eye(5), 1, axis=1)  # each component moves one place on
+places = np.arange(5)
+steps = [np.linalg.matrix_power(around, t) for t in range(9)]
+five = np.array([1.0, 2, 3, 4, 5])  # a query and a key alike
+products = np.array([[(five @ A) @ (five @ B) for B in steps] for A in steps])
+check("the products depend on the offset only", offset_only(products))
+waves = [2 * pi * i * places / 5 for i in (1, 2)]
+rest = [np.sqrt(2) * f(wave) for wave in waves for f in (np.cos, np.sin)]
+basis = np.array([np.ones(5), *rest]).T / np.sqrt(5)  # columns
+check("the basis is orthonormal", agree(basis.T @ basis, np.eye(5)))
+in_basis = basis.T @ around @ basis
+wanted = np.eye(5)
+for i in (1, 2):
+    wanted[2 * i - 1 : 2 * i + 1, 2 * i - 1 : 2 * i + 1] = rotation(2 * pi * i / 5, d=2)
+check("in this basis the shift turns two pairs", agree(in_basis, wanted))
+angles = [np.degrees(np.arccos(in_basis[c, c])) for c in (1, 3)]
+table(
+    [[one] for one in angles], columns=["angle in degrees"], index=["pair 0", "pair 1"], spec=".0f"
+)
+# --8<-- [end:forced]
 
 # --8<-- [start:pairings]
 at = np.array([1.0])
@@ -466,7 +517,7 @@ for exponents in variants.values():
     rows.append([squares[:4], offset_only(p @ p.T)])
 table(
     rows,
-    columns=["squared lengths", "offset only?"],
+    columns=["squared norms", "offset only?"],
     index=list(variants),
     spec=".4f",
 )
@@ -477,7 +528,7 @@ p = sinusoids(t, d)
 check("it equals the first variant", agree(p, encode(variants["2i/d"], t)))
 table(
     [[(p**2).sum(axis=1)[:4], offset_only(p @ p.T)]],
-    columns=["squared lengths", "offset only?"],
+    columns=["squared norms", "offset only?"],
     index=["package"],
     spec=".4f",
 )
@@ -492,7 +543,7 @@ cut[:, 0::2] = np.sin(angles)  # components 0, 2, 4
 cut[:, 1::2] = np.cos(angles)[:, : d // 2]  # one cosine is left out
 table(
     [[(cut**2).sum(axis=1), offset_only(cut @ cut.T)]],
-    columns=["squared lengths", "offset only?"],
+    columns=["squared norms", "offset only?"],
     spec=".4f",
 )
 # --8<-- [end:mistake-odd]
@@ -504,7 +555,7 @@ except ValueError as error:
     print(f"ValueError: {error}")
 even = sinusoids(t, d=6)
 check("inner products depend on the offset only", offset_only(even @ even.T))
-print(f"Squared lengths: {text((even**2).sum(axis=1), '.4f')}")
+print(f"Squared norms: {text((even**2).sum(axis=1), '.4f')}")
 # --8<-- [end:mistake-odd-right]
 
 
@@ -522,7 +573,7 @@ for t, u in ((2.0, 0.0), (7.0, 5.0), (102.0, 100.0)):
     wrong.append([t, u, dot(wrong_q, wrong_k)[0, 0], (wrong_q**2).sum()])
 table(
     wrong,
-    columns=["t", "u", "score", "squared length of q"],
+    columns=["t", "u", "score", "squared norm of q"],
     spec=[".0f", ".0f", ".4f", ".4f"],
 )
 # --8<-- [end:mistake-pairing]
@@ -553,6 +604,7 @@ table(both, columns=["t", "u", "score"], spec=[".0f", ".0f", ".4f"])
 # --8<-- [start:exercise-row]
 p_10, p_12 = sinusoids(np.array([10.0, 12.0]), d=4, base=100.0)
 check("it is cos 2 + cos 1/5", abs(p_10 @ p_12 - cos(2) - cos(1 / 5)) < 1e-12)
+usual_base, equal_speeds = cos(2) + cos(1 / 50), 2 * cos(2)  # two mistakes
 print(f"p_10 = {text(p_10, '.4f')}")
 print(f"p_10 · p_12 = {number(p_10 @ p_12, '.4f')}")
 # --8<-- [end:exercise-row]

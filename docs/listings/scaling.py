@@ -7,7 +7,7 @@ from math import ceil, floor, log10, sqrt
 
 import numpy as np
 
-from attention_docs.eight_steps import INPUTS, W_QUERY
+from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE, round_weights
 from attention_docs.figures import (
     Frame,
     bar_chart,
@@ -103,7 +103,7 @@ def drawings(d_k):
 
 def frame(place, d_k):
     """What the slider shows at a width."""
-    raw, root, whole = (told(d_k, name) for name in ("1", "√d_k", "d_k"))
+    raw, root, whole = (f"{row[d_k, name][0][0]:.2f}" for name in ("1", "√d_k", "d_k"))
     says = f"d_k = {d_k}: largest weight {raw} not divided, {root} divided by √d_k"
     caption = f"Largest weight: {raw} | ÷ √dₖ: {root} | ÷ dₖ: {whole}"
     return Frame((str(place),), f"d_k = {d_k}", tuple(drawings(d_k)), caption, says)
@@ -127,6 +127,14 @@ bar_chart(
 )
 # --8<-- [end:example]
 
+# --8<-- [start:pairs]
+coin = equally_likely(-1, 1)
+two = dot_distribution(vectors(coin, 2), vectors(coin, 2))
+mean, variance = mean_and_variance(two)
+print(f"expectation: {mean}, variance: {variance}")
+table(list(two.items()), columns=["q·k", "probability"])
+# --8<-- [end:pairs]
+
 # --8<-- [start:standardise]
 lopsided = equally_likely(0, 0, 0, 0, 5)
 mu, sigma_2 = mean_and_variance(lopsided)
@@ -140,14 +148,6 @@ table(
     index=["usual value", "rare value", "expectation", "variance"],
 )
 # --8<-- [end:standardise]
-
-# --8<-- [start:pairs]
-coin = equally_likely(-1, 1)
-two = dot_distribution(vectors(coin, 2), vectors(coin, 2))
-mean, variance = mean_and_variance(two)
-print(f"expectation: {mean}, variance: {variance}")
-table(list(two.items()), columns=["q·k", "probability"])
-# --8<-- [end:pairs]
 
 # --8<-- [start:enumeration]
 counted, rows = {}, []
@@ -417,6 +417,32 @@ norm = "norm of the Jacobian"
 line_chart(widths, lines, xlabel="dₖ", ylabel=norm, log_x=True)
 # --8<-- [end:jacobian-figure]
 
+# --8<-- [start:versions]
+queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
+plain = softmax(queries @ keys.T)  # as in the eight steps
+tenths = round_weights(plain, digits=1)
+divided = softmax(queries @ keys.T / sqrt(3))  # d_k = 3
+table(
+    list(zip(plain @ values, tenths @ values, divided @ values, strict=True)),
+    columns=["not divided", "weights rounded", "divided by √3"],
+    index=numbered("output", 3),
+    spec=[".4f", ".1f", ".4f"],
+)
+# --8<-- [end:versions]
+
+# --8<-- [start:unscaled]
+undivided = queries @ keys.T  # (n, n)
+forgotten = softmax(undivided)
+scaled = softmax(undivided / sqrt(keys.shape[-1]))
+moved = np.abs((forgotten - scaled) @ values).max(axis=1)
+table(
+    [forgotten.max(axis=1), scaled.max(axis=1), moved],
+    columns=numbered("query", 3),
+    index=["largest weight without √d_k", "largest weight with √d_k", "change of the output"],
+    spec=".4f",
+)
+# --8<-- [end:unscaled]
+
 # --8<-- [start:gradient]
 rng = np.random.default_rng(SEED)
 direct, slope, stuck, rows = {}, {}, {}, []
@@ -476,6 +502,48 @@ columns = ["scores after the division", "norm of the Jacobian"]
 table([[grown @ q / sqrt(d_k), regrown]], columns=columns, spec=[".0f", ".2e"])
 # --8<-- [end:vanish-again]
 
+# --8<-- [start:t5]
+d_model, d_k = 512, 64
+sigma_2_q = d_model * Fraction(1, d_model * d_k)  # of W_q: 1 / (d_model d_k)
+sigma_2_k = d_model * Fraction(1, d_model)  # of W_k: 1 / d_model
+t5 = d_k * sigma_2_q * sigma_2_k
+
+rng = np.random.default_rng(SEED)
+d_model, d_k = 32, 16
+small = first_scores(1 / sqrt(d_model * d_k), 1 / sqrt(d_model))
+t5_simulated = variance_interval(small)
+table(
+    [[sigma_2_q, sigma_2_k, t5], [None, None, plus_minus(*t5_simulated)]],
+    columns=["Var(qᵢ)", "Var(kᵢ)", "Var(q·k)"],
+    index=["exact, dₖ = 64", "simulated, dₖ = 16"],
+)
+# --8<-- [end:t5]
+
+
+# --8<-- [start:t5-steps]
+def relative(step_of, W):
+    """The size of one step beside the size of the parameters."""
+    g = np.sign(np.arange(12) % 5 - 1.5).reshape(3, 4)  # any gradient
+    return np.linalg.norm(step_of(W, g)) / np.linalg.norm(W)
+
+
+def adam(W, g, rate=0.01):
+    """First step of Adam: every entry moves by the rate."""
+    return rate * np.sign(g)
+
+
+def adafactor(W, g, rate=0.01):
+    """The same in Adafactor: the rate is relative to the size of W."""
+    return rate * np.sqrt(np.mean(W**2)) * np.sign(g)
+
+
+W = np.cos(np.arange(12.0)).reshape(3, 4)
+moved = {}
+for name, step_of in (("Adam", adam), ("Adafactor", adafactor)):
+    moved[name] = relative(step_of, W), relative(step_of, W / sqrt(64))
+table(list(moved.values()), columns=["W", "W / √64"], index=list(moved), spec=".4f")
+# --8<-- [end:t5-steps]
+
 # --8<-- [start:mistake-divisor]
 models = {"base": (512, 8), "big": (1024, 16)}  # d_model, heads
 left, rows = {}, []
@@ -533,48 +601,6 @@ table(
     index=list(coins),
 )
 # --8<-- [end:mistake-split]
-
-# --8<-- [start:t5]
-d_model, d_k = 512, 64
-sigma_2_q = d_model * Fraction(1, d_model * d_k)  # of W_q: 1 / (d_model d_k)
-sigma_2_k = d_model * Fraction(1, d_model)  # of W_k: 1 / d_model
-t5 = d_k * sigma_2_q * sigma_2_k
-
-rng = np.random.default_rng(SEED)
-d_model, d_k = 32, 16
-small = first_scores(1 / sqrt(d_model * d_k), 1 / sqrt(d_model))
-t5_simulated = variance_interval(small)
-table(
-    [[sigma_2_q, sigma_2_k, t5], [None, None, plus_minus(*t5_simulated)]],
-    columns=["Var(qᵢ)", "Var(kᵢ)", "Var(q·k)"],
-    index=["exact, dₖ = 64", "simulated, dₖ = 16"],
-)
-# --8<-- [end:t5]
-
-
-# --8<-- [start:t5-steps]
-def relative(step_of, W):
-    """The size of one step beside the size of the parameters."""
-    g = np.sign(np.arange(12) % 5 - 1.5).reshape(3, 4)  # any gradient
-    return np.linalg.norm(step_of(W, g)) / np.linalg.norm(W)
-
-
-def adam(W, g, rate=0.01):
-    """First step of Adam: every entry moves by the rate."""
-    return rate * np.sign(g)
-
-
-def adafactor(W, g, rate=0.01):
-    """The same in Adafactor: the rate is relative to the size of W."""
-    return rate * np.sqrt(np.mean(W**2)) * np.sign(g)
-
-
-W = np.cos(np.arange(12.0)).reshape(3, 4)
-moved = {}
-for name, step_of in (("Adam", adam), ("Adafactor", adafactor)):
-    moved[name] = relative(step_of, W), relative(step_of, W / sqrt(64))
-table(list(moved.values()), columns=["W", "W / √64"], index=list(moved), spec=".4f")
-# --8<-- [end:t5-steps]
 
 # --8<-- [start:exercise-three]
 three = dot_distribution(vectors(coin, 3), vectors(coin, 3))

@@ -10,7 +10,7 @@ import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, flow, heatmap, line_chart, slider, table
+from attention_docs.figures import Frame, diagram, flow, heatmap, line_chart, slider, table
 from attention_docs.learning import attention_backward, finite_differences
 from attention_docs.masking import padding_mask, truncate_and_pad
 from attention_docs.multi_head import (
@@ -63,7 +63,7 @@ RUN = 1  # the draw that is shown
 def after(layers):
     """The tokens of one run after some layers."""
     x = alone[layers][RUN]
-    caption = f"D = {spread(x):.0e}"
+    caption = f"D = {spread(x):.6f}"
     label = f"layers: {layers}"
     columns = "16 components"
     rows = "8 tokens"
@@ -73,6 +73,26 @@ def after(layers):
 
 slider("layers", [after(layers) for layers in range(4)])
 # --8<-- [end:alike]
+
+# --8<-- [start:block]
+diagram(
+    [
+        "tokens",
+        "embedding and positions",
+        "multi-head attention",
+        "+",
+        "LayerNorm",
+        "feed-forward network",
+        "+",
+        "LayerNorm",
+        "to the next block",
+    ],
+    roles=[None, "input", "output", None, "neutral", "output", None, "neutral", None],
+    skips=[2, 5],
+    borders=[(2, 7, "× N")],
+    title="A Transformer block",
+)
+# --8<-- [end:block]
 
 # --8<-- [start:truncation]
 words = ["(padding)", "I", "saw", "a", "this", "is", "good"]
@@ -150,6 +170,14 @@ table(
 )
 # --8<-- [end:residual]
 
+# --8<-- [start:condition]
+table(  # ten layers
+    [[slope, slope**10, (1 + slope) ** 10] for slope in (0.1, -0.9)],
+    columns=["F(x) / x", "factor by F", "factor by x + F"],
+    spec=["g", ".2g", ".2g"],
+)
+# --8<-- [end:condition]
+
 
 # --8<-- [start:collapse-rate]
 def shrunk(size):
@@ -167,14 +195,6 @@ table(
     spec=["g", ",.0f"],
 )
 # --8<-- [end:collapse-rate]
-
-# --8<-- [start:condition]
-table(  # ten layers
-    [[slope, slope**10, (1 + slope) ** 10] for slope in (0.1, -0.9)],
-    columns=["F(x) / x", "factor by F", "factor by x + F"],
-    spec=["g", ".2g", ".2g"],
-)
-# --8<-- [end:condition]
 
 # --8<-- [start:distance]
 W_1 = np.array([[1.0, -1], [-1, 1]])  # (d_model, d_ff)
@@ -287,6 +307,19 @@ check("the package's gradient agrees to within 10⁻¹²", packaged.max() < 1e-1
 sizes = np.linalg.svd(layer_norm_jacobian(one, eps=0), compute_uv=False) * one.std()
 print(f"Singular values · σ: {text(sizes, '.0f')}")
 # --8<-- [end:layer-norm-jacobian]
+
+# --8<-- [start:two-orders]
+diagram(
+    ["x", "MHA", "+", "LN", "FFN", "+", "LN", "y"],
+    ["x", "LN", "MHA", "+", "LN", "FFN", "+", "y"],
+    roles=[
+        *(None, "output", None, "neutral", "output", None, "neutral", None),
+        *(None, "neutral", "output", None, "neutral", "output", None, None),
+    ],
+    skips=[1, 4, 9, 12],
+    title="Post-norm and pre-norm",
+)
+# --8<-- [end:two-orders]
 
 # --8<-- [start:hand-parameters]
 W_O = np.array([[0.0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]])  # (d_v, d_model)
@@ -609,11 +642,11 @@ table(
 
 # --8<-- [start:control]
 def sublayer(x, F, norm_first):
-    """The stream above F, what F adds, and the way down."""
+    """The stream after F, what F adds, and a function for the gradient."""
     f, back = F(LN(x) if norm_first else x)
 
     def down(g):
-        """The gradient below, its part through F, and g at F."""
+        """The gradient before F, its part through F, and g at F."""
         if norm_first:
             through = layer_norm_gradient(x, back(g))
         else:
@@ -630,7 +663,7 @@ def transposed(matrix):
 
 
 def network(W_1, W_2):
-    """FFN: gives its output and the way back."""
+    """FFN: its output, and its backward pass."""
 
     def run(x):
         hidden = x @ W_1
@@ -641,7 +674,7 @@ def network(W_1, W_2):
 
 
 def self_attention(W_q, W_k, W_v, W_o, num_heads=4):
-    """MHA: gives its output and the way back."""
+    """MHA: its output, and its backward pass."""
 
     def run(x):
         q, k, v = (split_heads(x @ W, num_heads) for W in (W_q, W_k, W_v))
@@ -723,7 +756,7 @@ def at_depth(place, N):
         lines,
         band=band,
         band_name="shaded: 8 of 10 runs",
-        xlabel="l, blocks below",
+        xlabel="l, blocks before",
         ylabel="‖g‖, size of the gradient",
         spec=".2f",
     )
@@ -731,8 +764,8 @@ def at_depth(place, N):
     likeness = line_chart(
         np.arange(1, N + 1),
         [
-            ("u, on the way up", u),
-            ("w, on the way down", w),
+            ("u, forward", u),
+            ("w, backward", w),
         ],
         xlabel="block",
         ylabel="attention in post-norm",
@@ -848,6 +881,25 @@ by_weights = transposed(token) @ by_hidden
 share = squared(by_weights) / squared(g) / d
 print(f"{share.mean():.3f} ± {half(share):.3f}")
 # --8<-- [end:parameter-gradient]
+
+
+# --8<-- [start:residual-scale]
+def grow(N, scale, runs=60, n=16, d=32):
+    """r² after N random pre-norm blocks; `scale` multiplies the last matrix of each sublayer."""
+    draw = np.random.default_rng(SEED)
+    x = draw.normal(size=(runs, n, d))
+    for kind in ("MHA", "FFN") * N:
+        f, _ = drawn(draw, kind, runs, d)(LN(x))
+        x = x + scale * f
+    return squared(x) / (n * d)
+
+
+rows = []
+for N in depths:
+    both = [grow(N, scale) for scale in (1, 1 / sqrt(2 * N))]
+    rows.append([N, *(f"{r2.mean():.2f} ± {number(half(r2), '.2f')}" for r2 in both)])
+table(rows, columns=["N", "without the factor", "with the factor"], name="r² after N blocks")
+# --8<-- [end:residual-scale]
 
 # --8<-- [start:parts]
 d = 512

@@ -130,7 +130,8 @@ def pack_package(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
     own += [
         file for name in ("colours", "figures", "running") for file in package.glob(f"{name}/*.py")
     ]
-    own += [*package.glob("locales/*"), *(package / name for name in SESSION)]
+    own += [*package.glob("data/*/*"), *package.glob("locales/*")]
+    own += [*(package / name for name in SESSION)]
     contents = {f"{PACKAGE}/{path.relative_to(package).as_posix()}": path for path in own}
     contents |= dict(_list_library_files())
     texts = {name: path.read_bytes() for name, path in contents.items() if path.is_file()}

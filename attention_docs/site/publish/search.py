@@ -18,6 +18,7 @@ from lxml.html import HtmlElement, fragment_fromstring
 
 BLOCKS = {"article", "dd", "dt", "figcaption", "li", "p", "summary", "tr"}
 BOXES = {"deeper", "fold", "result", "exercise"}
+FORMULAS = {"math", "span"}  # in a sentence, in one piece or in several
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 SKIPPED_TAGS = {"button", "form", "pre", "script", "style", "svg"}
 SKIPPED_CLASSES = {
@@ -65,8 +66,11 @@ class _Sections:
         heads = bool(name) and (tag in HEADINGS or tag == "tr")
         if not isinstance(tag, str) or tag in SKIPPED_TAGS or self._is_skipped(element):
             return
+        if element.get("class") == "further":  # its head repeats what is in it
+            self.read(element[-1])
+            return
         if "data-tex" in element.attrib:  # a formula, in one piece or in several
-            if element.get("display") != "block":
+            if element.tag in FORMULAS and element.get("display") != "block":
                 self.text.append(format_tex(element.get("data-tex")))
             return
         if BOXES & set(element.get("class", "").split()):

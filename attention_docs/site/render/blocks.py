@@ -19,6 +19,7 @@ from attention_docs.site.read.pieces import Block
 from attention_docs.site.render import boxes
 from attention_docs.site.render.assembled_page import AssembledPage
 
+TOOLS = "tools"  # the line below an output that holds what opens: code, origin, checks
 FORMATTER = HtmlFormatter(cssclass="highlight", wrapcode=True)
 
 
@@ -54,20 +55,17 @@ def render_output(
             figure.append(caption)
     elif caption is not None:
         frame.append(caption)
-    if folded:
-        fold = boxes.add_fold(frame, "code", assembled.locale["site"]["blocks"]["text"])
-        _stash_html(fold[-1], "p", highlight(text, "text"), md)
     for file in result.files if result else ():
         link = f'<a href="{assembled.links.files}{file.name}" download>{file.name}</a>'
         size = len(file.text.encode()) / 1000
         _stash_html(frame, "p", f'<p class="file">{link} ({size:.0f} kB)</p>', md)
+    tools = SubElement(frame, "div", {"class": TOOLS})
+    if folded:
+        fold = boxes.add_fold(tools, "code", assembled.locale["site"]["blocks"]["text"])
+        _stash_html(fold[-1], "p", highlight(text, "text"), md)
     if result:
-        _stash_html(
-            frame,
-            "p",
-            render_checks(result, assembled) + render_origin(block, result, assembled),
-            md,
-        )
+        told = render_origin(block, result, assembled) + render_checks(result, assembled)
+        _stash_html(tools, "p", told, md)
     return frame
 
 
@@ -109,8 +107,7 @@ def render_origin(block: Block, result: Result, assembled: AssembledPage) -> str
         rows[locale["seeds"]] = ", ".join(runs)
     rows[locale["versions"]] = ", ".join(f"{k} {v}" for k, v in assembled.versions.items())
     items = "".join(f"<dt>{key}</dt><dd>{row}</dd>" for key, row in rows.items())
-    asks = locale["origin"]
-    summary = f'<summary title="{asks}"><span class="unseen">{asks}</span></summary>'
+    summary = f'<summary title="{locale["origin"]}">{locale["source"]}</summary>'
     return f'<details class="origin">{summary}<dl>{items}</dl></details>'
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
@@ -23,6 +24,7 @@ from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters
 
 FOLDED_KINDS = ("deeper", "fold", "hint", "answer", "asks")  # in copies, asks too
+GROUPED = ("deeper", "fold")
 OWN_LINK = re.compile(r"\]\(#")
 
 
@@ -91,6 +93,38 @@ def add_fold(parent: Element, kind: str, title: str, name: str | None = None) ->
     SubElement(fold, "summary").text = title
     SubElement(fold, "div", {"class": "inside", "id": name} if name else {"class": "inside"})
     return fold
+
+
+def group_folds(root: Element, assembled: AssembledPage) -> None:
+    """Folds that follow each other become one, which names what is in it.
+
+    The folds of the gallery are its entries: they stay.
+    """
+    if assembled.page.slug == "mistakes":
+        return
+    for parent in list(root.iter()):
+        run: list[Element] = []
+        for child in [*parent, None]:
+            if child is not None and child.tag == "details" and child.get("class") in GROUPED:
+                run.append(child)
+                continue
+            if len(run) > 1:
+                _group_run(parent, run, assembled.locale)
+            run = []
+
+
+def _group_run(parent: Element, run: list[Element], locale: Locale) -> None:
+    group = add_fold(parent, "further", "")
+    parent.remove(group)
+    parent.insert(list(parent).index(run[0]), group)
+    summary, inside = group
+    SubElement(summary, "b").text = locale["site"]["boxes"]["further"]
+    for fold in run:
+        parent.remove(fold)
+        inside.append(fold)
+        title = SubElement(summary, "span")
+        title.text = fold[0].text
+        title.extend(deepcopy(part) for part in fold[0])
 
 
 def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str:

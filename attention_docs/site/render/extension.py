@@ -17,7 +17,15 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
 from attention_docs.site.read.pieces import Block
-from attention_docs.site.render import asks, blocks, boxes, cards, formulas, mathml
+from attention_docs.site.render import (
+    asks,
+    blocks,
+    boxes,
+    cards,
+    derivations,
+    formulas,
+    mathml,
+)
 from attention_docs.site.render.assembled_page import MARK, AssembledPage
 from attention_docs.site.render.terms import Explainer, name_rows
 
@@ -25,7 +33,7 @@ FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
 NUMBER = re.compile(r"-?[\d.]+")
 STAND_IN = 7_000_000_000
 MAX_COLUMNS_BESIDE_BUTTONS = (
-    66  # columns of code that have room beside the buttons: docs/assets/site.css
+    63  # columns of code that have room beside the buttons: docs/assets/site.css
 )
 UNEXPLAINED = {"a", "button", "code", "figure", "h1", "h2", "h3", "h4", "math", "pre", "script"}
 UNEXPLAINED |= {"summary", "svg", "table"}
@@ -152,6 +160,7 @@ class PageTreeprocessor(Treeprocessor):
                 assembled.links.glossary,
                 assembled.links.notation,
             )
+        boxes.group_folds(root, assembled)
         held = (element for element in root.iter() if _is_formula(element))
         self.site.formulas.render_all(_read_formula(element, assembled)[1:] for element in held)
         self.visit(root, assembled, explainer)
@@ -185,7 +194,9 @@ class PageTreeprocessor(Treeprocessor):
         for child, tail in zip(children, texts[1:], strict=True):
             child.tail = None
             if _is_formula(child):
-                self.render_formula(element, child, assembled, explained)
+                held = derivations.TAIL.match(tail or "")
+                self.render_formula(element, child, assembled, explained, held[0] if held else "")
+                tail = tail and tail[held.end() if held else 0 :]
             else:
                 element.append(child)
                 self.visit(child, assembled, explainer if explained else None)
@@ -197,8 +208,12 @@ class PageTreeprocessor(Treeprocessor):
         holder: Element,
         assembled: AssembledPage,
         explainer: Explainer | None,
+        tail: str,
     ) -> None:
-        """A formula as MathML; around a symbol that comes for the first time, a link."""
+        """A formula as MathML; around a symbol that comes for the first time, a link.
+
+        `tail` is the punctuation that follows it.
+        """
         marked, tex, display = _read_formula(holder, assembled)
         try:
             html = self.site.formulas.render(tex, display)
@@ -208,15 +223,21 @@ class PageTreeprocessor(Treeprocessor):
             return
         if MARK.search(marked):
             html = self._number_values(html, marked.strip(), display, assembled)
-        placeholder = self.md.htmlStash.store(html if display else mathml.make_breakable(html))
-        link = explainer.link_symbol(tex) if explainer and not display else None
-        if display:  # a long derivation scrolls in its box
-            SubElement(parent, "div", {"class": "formula"}).text = placeholder
-        elif link is not None:
-            link.text = placeholder
-            parent.append(link)
-        else:
-            _append_text(parent, placeholder)
+        if display:
+            laid_out = derivations.lay_out_formula(html)
+            kind = "formula" + " derivation" * laid_out.startswith('<div class="lines')
+            box = SubElement(parent, "div", {"class": kind})
+            box.text = self.md.htmlStash.store(laid_out)
+            box.tail = tail
+            return
+        link = explainer.link_symbol(tex) if explainer else None
+        if link is None:
+            _append_text(parent, self.md.htmlStash.store(mathml.make_breakable(html, tail)))
+            return
+        link.text = self.md.htmlStash.store(mathml.make_breakable(html))
+        holder = SubElement(parent, "span", {"class": "held"}) if tail else parent
+        holder.append(link)
+        link.tail = tail
 
     def _number_values(self, html: str, tex: str, display: bool, assembled: AssembledPage) -> str:
         """A formula whose inline values carry their numbers.
@@ -260,13 +281,19 @@ class PageTreeprocessor(Treeprocessor):
                 if block.source == "none":
                     parent.remove(child)
                 elif block.source == "folded":
-                    self.fold_code(parent, child, assembled)
+                    self.fold_code(parent, child, output, assembled)
 
-    def fold_code(self, parent: Element, code: Element, assembled: AssembledPage) -> None:
-        """Fold code that sets up or draws."""
+    def fold_code(
+        self, parent: Element, code: Element, output: Element | None, assembled: AssembledPage
+    ) -> None:
+        """Fold code that sets up or draws: below its output, where it has one."""
         fold = boxes.add_fold(parent, "code", assembled.locale["site"]["boxes"]["code"])
         parent.remove(fold)
-        parent[list(parent).index(code)] = fold
+        if output is None:
+            parent[list(parent).index(code)] = fold
+        else:
+            parent.remove(code)
+            next(one for one in output if one.get("class") == blocks.TOOLS).insert(0, fold)
         fold[-1].append(code)
 
     def _find_block(self, element: Element) -> Block | None:

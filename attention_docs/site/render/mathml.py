@@ -9,7 +9,8 @@ at a letter, a thin space around the name of a function.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -96,34 +97,56 @@ def _add_role_classes(element: Element) -> None:
         _add_role_classes(child)
 
 
-def make_breakable(rendered: str) -> str:
+def make_breakable(rendered: str, tail: str = "") -> str:
     """A formula of a sentence, which may go on in the next line after `=` or `+`, as in TeX.
 
-    A browser breaks no formula: a long one becomes several, in a box that keeps the TeX.
+    A browser breaks no formula: a long one becomes several, in a box that keeps the TeX. `tail` is
+    the punctuation that follows: it does not begin a line.
     """
     root = ElementTree.fromstring(rendered)
-    parts: list[list[Element]] = [[]]
-    depth = 0
-    for child in root:
-        core = _find_core(child)
-        bracket = core.tag == "mo" and core.text not in SIGNS
-        depth += bracket * ((_get_form(core) == "prefix") - (_get_form(core) == "postfix"))
-        parts[-1].append(child)
-        breaks = depth == 0 and child.tag == "mo" and child.text in BREAKS and not _get_form(child)
-        if breaks and _count_characters(parts[-1]) >= PART:
-            parts.append([])
-    if len(parts) > 1 and _count_characters(parts[-1]) < PART:
-        last = parts.pop()
-        parts[-1] += last
-    if len(parts) == 1 or _count_characters(root) < LONG:
-        return rendered
+    parts = split_parts(list(root))
+    if len(parts) == 1:
+        return f'<span class="held">{rendered}{tail}</span>' if tail else rendered
     box = Element("span", {"data-tex": root.attrib["data-tex"]})
     for number, part in enumerate(parts):
         if number:
             ElementTree.SubElement(box, "wbr")
-            parts[number - 1][-1].set("form", "infix")  # though nothing follows
         ElementTree.SubElement(box, "math").extend(part)
+    if tail:
+        box.set("data-tail", tail)
+        held = Element("span", {"class": "held"})
+        held.append(box[-1])
+        box[-1].tail = tail
+        box[-1:] = [held]
     return ElementTree.tostring(box, encoding="unicode").replace("<wbr />", "<wbr>")
+
+
+def split_parts(children: Sequence[Element], *, before: bool = False) -> list[list[Element]]:
+    """A formula in parts, each of which may begin a line; one part where it is short.
+
+    A line ends with the sign of a relation or a sum, as in a sentence, or begins with it, as in a
+    displayed formula.
+    """
+    parts: list[list[Element]] = [[]]
+    depth = 0
+    for child in children:
+        core = _find_core(child)
+        bracket = core.tag == "mo" and core.text not in SIGNS
+        depth += bracket * ((_get_form(core) == "prefix") - (_get_form(core) == "postfix"))
+        breaks = depth == 0 and child.tag == "mo" and child.text in BREAKS and not _get_form(child)
+        if before and breaks and _count_characters(parts[-1]) >= PART:
+            parts.append([])
+        parts[-1].append(child)
+        if not before and breaks and _count_characters(parts[-1]) >= PART:
+            parts.append([])
+    if len(parts) > 1 and _count_characters(parts[-1]) < PART:
+        last = parts.pop()
+        parts[-1] += last
+    if len(parts) == 1 or _count_characters(children) < LONG:
+        return [list(children)]
+    for part, following in pairwise(parts):  # though nothing stands on its other side
+        (following[0] if before else part[-1]).set("form", "infix")
+    return parts
 
 
 def _count_characters(elements: Iterable[Element]) -> int:

@@ -30,6 +30,14 @@ WHERE_PRESENT = (
     # A plain name or a blank in code looks like no span at all: a tenth of a chapter's elements.
     (r'<span class="[nw]">([^<]*)</span>', r"\1"),
 )
+# Titles hold "√dₖ" as text, since navigation and search do too. On a page it is a formula, as it is
+# in sentences: a Chinese font tears the root off its letter.
+SYMBOL = re.compile(
+    r"<(title|script|style|svg|math|pre|code)\b.*?</\1>"
+    r"|<table class=\"data-table.*?</table>|<[^>]*>|(?P<root>√?)dₖ",
+    re.S,
+)
+LETTERS = "<msub><mi>d</mi><mi>k</mi></msub>"
 BASE = re.compile(r'(?<="base": ")[^"]*(?=")')
 DOCSTRING = re.compile(r"<div (?=class=\"doc doc-object)")
 
@@ -55,4 +63,11 @@ def patch_html(
         html = BASE.sub(index, html, count=1)
     if foreign_docstrings:
         html = DOCSTRING.sub('<div lang="en" ', html)
-    return html, missing
+    return SYMBOL.sub(_set_symbol, html), missing
+
+
+def _set_symbol(found: re.Match[str]) -> str:
+    """A symbol in a title as a formula; all else as it is."""
+    if found["root"] is None:
+        return found[0]
+    return f"<math>{f'<msqrt>{LETTERS}</msqrt>' if found['root'] else LETTERS}</math>"

@@ -68,7 +68,8 @@ class Cell {
 
   /* What stands on the page now is what was published. */
   look() {
-    this.pre = this.frame?.querySelector("pre > code");
+    const texts = [...(this.frame?.querySelectorAll("pre > code") ?? [])];
+    this.pre = texts.find((text) => !text.closest(".block")); // the code may stand folded in it
     this.drawing = this.frame?.querySelector(".drawing, .table-frame");
     this.checkMark = this.frame?.querySelector("details.checks");
     this.was = { text: this.pre?.innerHTML ?? "", checks: this.checkMark?.innerHTML ?? "" };
@@ -119,8 +120,6 @@ class Cell {
         const html = text && !peeks ? marked(this.now.text, this.text) : this.was.text;
         if (this.pre.innerHTML !== html) this.pre.innerHTML = html;
         this.pre.closest(".highlight").hidden = !this.pre.textContent;
-        const copy = this.pre.parentElement.querySelector("[data-md-type=copy]");
-        if (copy) copy.dataset.clipboardText = this.pre.textContent.trimEnd();
       }
       if (this.drawing && whole) this.paintFigure(figure && !peeks);
       this.paintChecks(!peeks);

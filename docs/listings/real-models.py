@@ -1,0 +1,527 @@
+"""A real model, every weight of it: four trained Llamas that calculate, read and taken apart."""
+
+# --8<-- [start:hook]
+import numpy as np
+
+from attention_docs.figures import heatmap
+from attention_docs.real_models import load_arithmetic_model
+
+files = {operation: load_arithmetic_model(operation) for operation in "+-*/"}
+numbers = np.concatenate([tensor.ravel() for tensor in files["-"].values()])
+heatmap(
+    numbers.reshape(37, 40),
+    name="the model that subtracts",
+    numbers=False,
+    role="neutral",
+    spec=".1f",
+    scale=(numbers.min(), numbers.max()),
+)
+# --8<-- [end:hook]
+
+# --8<-- [start:models]
+from itertools import combinations, takewhile
+
+from attention_docs.attention_function import attention
+from attention_docs.figures import Frame, bar_chart, stepper
+from attention_docs.masking import causal_mask
+from attention_docs.multi_head import join_heads, split_heads
+from attention_docs.positions import rope
+from attention_docs.real_models import SYMBOLS, encode_symbols
+from attention_docs.softmax import softmax
+from attention_docs.text import TextFile, check, number
+from attention_docs.transformer_block import embed, rms_norm, silu, swiglu
+
+DIGITS = range(10)
+TASKS = {
+    "+": {f"{a}+{b}=": f"{a + b}" for a in DIGITS for b in DIGITS},
+    "-": {f"{a}-{b}=": f"{a - b}" for a in DIGITS for b in DIGITS if a >= b},
+    "*": {f"{a}*{b}=": f"{a * b}" for a in DIGITS for b in DIGITS},
+    "/": {f"{a}/{b}=": f"Q{a // b}R{a % b}" for a in DIGITS for b in DIGITS if b},
+}
+total = sum(len(tasks) for tasks in TASKS.values())
+SIGNS = {"+": "+", "-": "−", "*": "×", "/": "÷"}
+
+
+def by_module(tensors):
+    """The tensors by their modules; PyTorch stores (d_out, d_in), and we want (d_in, d_out)."""
+    short = {name.split(".")[-2]: tensor.T for name, tensor in tensors.items()}
+    return short | {"embed_tokens": short["embed_tokens"].T}  # a table: one row per token
+
+
+MODELS = {operation: by_module(tensors) for operation, tensors in files.items()}
+# --8<-- [end:models]
+
+# --8<-- [start:file]
+from attention_docs.figures import table
+
+tensors = files["-"]
+size = sum(tensor.size for tensor in tensors.values())
+table(
+    [[" × ".join(map(str, tensor.shape)), tensor.size] for tensor in tensors.values()],
+    columns=["shape", "numbers"],
+    index=[name.removesuffix(".weight") for name in tensors],
+)
+# --8<-- [end:file]
+
+
+# --8<-- [start:reader]
+def read(ids, W, places=None):
+    """Logits of what comes after each token, and the steps to them."""
+    n = ids.shape[-1]
+    places = np.arange(float(n)) if places is None else places
+    x = embed(ids, W["embed_tokens"])
+    y = rms_norm(x, W["input_layernorm"])
+    q, k, v = (split_heads(y @ W[f"{which}_proj"], 2) for which in "qkv")
+    q, k = (rope(one, places, pairing="half-split") for one in (q, k))
+    o, a = attention(q, k, v, causal_mask(n))
+    z = x + join_heads(o) @ W["o_proj"]
+    y = rms_norm(z, W["post_attention_layernorm"])
+    out = z + swiglu(y, W["gate_proj"], W["up_proj"], W["down_proj"])
+    logits = rms_norm(out, W["norm"]) @ W["lm_head"]
+    steps = {"x": x, "q": q, "k": k, "v": v, "a": a, "o": o, "z": z, "out": out}
+    return logits, steps
+
+
+def write(tasks, W, places=None, front=""):
+    """What it writes after each task: the likeliest token, until the end."""
+    ids = np.array([encode_symbols(front + task) for task in tasks])
+    start, places = ids.shape[1], np.arange(32.0) if places is None else places
+    for n in range(start, start + 6):
+        logits, _ = read(ids, W, places[:n])
+        ids = np.append(ids, logits[:, -1:].argmax(axis=-1), axis=1)
+    written = ([SYMBOLS[i] for i in row[start:]] for row in ids)
+    return ["".join(takewhile("</s>".__ne__, symbols)) for symbols in written]
+
+
+# --8<-- [end:reader]
+
+
+# --8<-- [start:right]
+def list_right(operation, W, **settings):
+    """Which of an operation's tasks are answered right."""
+    tasks = TASKS[operation]
+    written = write(list(tasks), W, **settings)
+    return [one == right for one, right in zip(written, tasks.values(), strict=True)]
+
+
+answers = {
+    task: written
+    for operation, W in MODELS.items()
+    for task, written in zip(TASKS[operation], write(list(TASKS[operation]), W), strict=True)
+}
+published = TextFile("answers.txt", "".join(f"{one}{two}\n" for one, two in answers.items()))
+right = [sum(list_right(operation, W)) for operation, W in MODELS.items()]
+table(
+    [right, [len(tasks) for tasks in TASKS.values()]],
+    columns=list(SIGNS.values()),
+    index=["right answers", "tasks"],
+)
+# --8<-- [end:right]
+
+# --8<-- [start:torch]
+import torch
+from torch.nn import functional
+
+
+def torch_logits(ids, tensors):
+    """The same file, read with functions of PyTorch alone."""
+    p = {name.split(".")[-2]: torch.from_numpy(one) for name, one in tensors.items()}
+
+    def norm(x, name):
+        return functional.rms_norm(x, (8,), p[name], eps=1e-6)
+
+    def turned(x):
+        """RoPE as Hugging Face writes it: x cos + rotate_half(x) sin."""
+        omega = 10000.0 ** -(torch.arange(2, dtype=torch.float64) / 2)
+        angles = torch.outer(torch.arange(x.shape[-2]), omega).repeat(1, 2)
+        half = torch.cat([-x[..., 2:], x[..., :2]], dim=-1)
+        return x * angles.cos() + half * angles.sin()
+
+    def heads(y, name):
+        return functional.linear(y, p[name]).unflatten(-1, (2, 4)).transpose(-2, -3)
+
+    x = functional.embedding(torch.from_numpy(ids), p["embed_tokens"])
+    y = norm(x, "input_layernorm")
+    q, k, v = (heads(y, name) for name in ("q_proj", "k_proj", "v_proj"))
+    seen = functional.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
+    x = x + functional.linear(seen.transpose(-2, -3).flatten(-2), p["o_proj"])
+    y = norm(x, "post_attention_layernorm")
+    gate = functional.silu(functional.linear(y, p["gate_proj"]))
+    x = x + functional.linear(gate * functional.linear(y, p["up_proj"]), p["down_proj"])
+    return functional.linear(norm(x, "norm"), p["lm_head"]).numpy()
+
+
+furthest = 0.0
+for operation, tasks in TASKS.items():
+    whole = [encode_symbols(task + answer) for task, answer in tasks.items()]
+    for n in {len(one) for one in whole}:  # those of one length together
+        ids = np.array([one for one in whole if len(one) == n])
+        ours, _ = read(ids, MODELS[operation])
+        furthest = max(furthest, np.abs(ours - torch_logits(ids, files[operation])).max())
+check("all logits of all tasks agree to within 10⁻¹⁰", furthest < 1e-10)
+# --8<-- [end:torch]
+
+# --8<-- [start:follow]
+task = "7-3="  # knob
+operation = next((sign for sign in SIGNS if sign in task), "-")
+W = MODELS[operation]
+answer = write([task], W)[0]
+STEPS = {
+    "x": ["input"],
+    "q, k, v": ["query", "key", "value"],
+    "RoPE": ["query", "key"],
+    "scores": ["score"],
+    "weights": ["weight"],
+    "W_O": ["weighted-value", "output"],
+    "SwiGLU": ["neutral", "output"],
+    "logits": ["output"],
+}
+
+
+def show_steps(symbols):
+    """What each step makes for the last of these tokens, and a caption."""
+    ids = np.array(encode_symbols("".join(symbols)))
+    logits, s = read(ids, W)
+    _, before = read(ids, W, np.zeros(len(ids)))  # turned by nothing
+    asks, heads = symbols[-1], ["head 1", "head 2"]
+    scores = (s["q"][:, -1:] @ np.swapaxes(s["k"], -1, -2))[:, 0] / np.sqrt(4)
+    y = rms_norm(s["z"][-1], W["post_attention_layernorm"])
+    gated = silu(y @ W["gate_proj"]) * (y @ W["up_proj"])
+    shown = [i for i in range(27) if SYMBOLS[i] in ("</s>", *"0123456789QR")]
+    p = softmax(logits[-1])
+    looked = [symbols[i] for i in s["a"][:, -1].argmax(axis=-1)]
+
+    def rows(x, role, name):
+        return heatmap(x, rows=symbols if len(x) == len(symbols) else [asks], role=role, name=name)
+
+    def by_head(x, role, name, columns=None):
+        return heatmap(x, rows=heads, role=role, name=name, columns=columns)
+
+    def query_and_keys(at):
+        keys = rows(join_heads(at["k"]), "key", "keys, head 1 | head 2")
+        return by_head(at["q"][:, -1], "query", "query"), keys
+
+    values = rows(join_heads(s["v"]), "value", "values, head 1 | head 2")
+    mixed = by_head(s["o"][:, -1], "weighted-value", "weighted sums of values")
+    hidden = heatmap(gated.reshape(4, 8), role="neutral", name="32 gated components")
+    bars = bar_chart(
+        [SYMBOLS[i] for i in shown],
+        {"": logits[-1, shown]},
+        ylabel="logit",
+        roles=["output"],
+        spec=".1f",
+    )
+    best, share = SYMBOLS[int(p.argmax())], number(p.max(), ".4f")
+    return [
+        ([rows(s["x"], "input", "x")], f"Each token gets its row of E. “{asks}” asks."),
+        (
+            [*query_and_keys(before), values],
+            "RMSNorm, then the products with W_Q, W_K and W_V, four components for each head.",
+        ),
+        (
+            query_and_keys(s),
+            f"RoPE turns them by their places; “{asks}” stands at place {len(ids) - 1}.",
+        ),
+        ([by_head(scores, "score", "scores", symbols)], "Query times key, divided by √4."),
+        (
+            [by_head(s["a"][:, -1], "weight", "weights", symbols)],
+            f"Head 1 puts most weight on “{looked[0]}”, head 2 on “{looked[1]}”.",
+        ),
+        (
+            [mixed, rows(s["z"][-1:], "output", "z")],
+            "The heads side by side, times W_O, added to x.",
+        ),
+        (
+            [hidden, rows(s["out"][-1:], "output", "after the network")],
+            "RMSNorm, gate and W_down; the result is added to z.",
+        ),
+        ([bars], f"The likeliest token is “{best}”, with probability {share}."),
+    ]
+
+
+to_write = [*answer, "</s>"]
+frames = [
+    Frame((str(t + 1), str(i + 1)), f"“{one}”, {name}", tuple(figures), caption)
+    for t, one in enumerate(to_write)
+    for i, (name, (figures, caption)) in enumerate(
+        zip(STEPS, show_steps([*task, *answer[:t]]), strict=True)
+    )
+]
+controls = [("token to write", [f"“{one}”" for one in to_write]), ("step", list(STEPS))]
+stepper("follow", controls, frames, list(STEPS.values()))
+# --8<-- [end:follow]
+
+# --8<-- [start:weights-embedding]
+subtracts = MODELS["-"]
+COMPONENTS = [str(c) for c in range(1, 9)]
+
+
+def show_weights(name, title, rows=None, turned=False):
+    """A tensor of the model that subtracts, all of it."""
+    tensor = subtracts[name].T if turned else subtracts[name]
+    return heatmap(tensor, name=title, role="neutral", rows=rows, columns=COMPONENTS)
+
+
+show_weights("embed_tokens", "E", rows=list(SYMBOLS))
+# --8<-- [end:weights-embedding]
+
+# --8<-- [start:weights-attention]
+from attention_docs.figures import beside
+
+beside(
+    show_weights("q_proj", "W_Q", rows=COMPONENTS),
+    show_weights("k_proj", "W_K", rows=COMPONENTS),
+    show_weights("v_proj", "W_V", rows=COMPONENTS),
+    show_weights("o_proj", "W_O", rows=COMPONENTS),
+)
+# --8<-- [end:weights-attention]
+
+# --8<-- [start:weights-network]
+hidden = [str(c) for c in range(1, 33)]
+beside(
+    show_weights("gate_proj", "W_gate, transposed", rows=hidden, turned=True),
+    show_weights("up_proj", "W_up, transposed", rows=hidden, turned=True),
+    show_weights("down_proj", "W_down", rows=hidden),
+)
+# --8<-- [end:weights-network]
+
+# --8<-- [start:weights-norms]
+names = ["input_layernorm", "post_attention_layernorm", "norm"]
+heatmap(
+    [subtracts[name] for name in names],
+    rows=["before attention", "before the network", "before the logits"],
+    columns=COMPONENTS,
+    role="neutral",
+    name="γ of the three RMSNorm",
+)
+# --8<-- [end:weights-norms]
+
+# --8<-- [start:weights-logits]
+show_weights("lm_head", "W_U, transposed", rows=list(SYMBOLS), turned=True)
+# --8<-- [end:weights-logits]
+
+
+# --8<-- [start:take-out]
+def take_out(part, W):
+    """The parameters and settings of `write`, without one part of the model."""
+    head_1 = np.arange(8)[:, None] < 4  # its rows of W_O
+    match part:
+        case "RoPE":
+            return W, {"places": np.zeros(32)}
+        case "head 1":
+            return W | {"o_proj": np.where(head_1, 0.0, W["o_proj"])}, {}
+        case "head 2":
+            return W | {"o_proj": np.where(head_1, W["o_proj"], 0.0)}, {}
+        case "1/√d_k":
+            return W | {"q_proj": 2 * W["q_proj"]}, {}  # √4 times the query
+        case "SwiGLU":
+            return W | {"down_proj": 0 * W["down_proj"]}, {}
+        case "one token too many":
+            return W, {"front": "<s>"}
+    return W, {}
+
+
+# --8<-- [end:take-out]
+
+# --8<-- [start:control]
+PARTS = ["nothing", "RoPE", "head 1", "head 2", "1/√d_k", "SwiGLU", "one token too many"]
+solved = {}
+for part in PARTS:
+    changed = [(sign, *take_out(part, W)) for sign, W in MODELS.items()]
+    solved[part] = [list_right(sign, W, **settings) for sign, W, settings in changed]
+
+
+def without(i, part):
+    """The share of right answers without a part, and where the last token looks."""
+    W, settings = take_out(part, MODELS[operation])
+    front = settings.get("front", "")
+    ids = np.array(encode_symbols(front + task))
+    _, s = read(ids, W, settings.get("places", np.arange(32.0))[: len(ids)])
+    shares = [100 * np.mean(one) for one in solved[part]]
+    bars = bar_chart(
+        list(SIGNS.values()),
+        {"": shares},
+        ylabel="right answers in percent",
+        scale=(0, 100),
+        spec=".0f",
+    )
+    symbols = [front, *task] if front else list(task)
+    seen = heatmap(s["a"][:, -1], rows=["head 1", "head 2"], columns=symbols, name="weights")
+    said = write([task], W, **settings)[0] or "</s>"
+    return Frame((str(i),), f"Without: {part}", (bars, seen), f"{task} gives “{said}”.")
+
+
+stepper(
+    "ablation",
+    [("Take out", PARTS)],
+    [without(i, part) for i, part in enumerate(PARTS, start=1)],
+)
+# --8<-- [end:control]
+
+# --8<-- [start:ablation]
+counts = {part: [sum(one) for one in found] for part, found in solved.items()}
+table(list(counts.values()), columns=list(SIGNS.values()), index=PARTS)
+# --8<-- [end:ablation]
+
+# --8<-- [start:order]
+ORDERS = [(a, b) for a, b in combinations(DIGITS, 2)]
+still = np.zeros(32)
+gap = 0.0
+for sign, W in MODELS.items():
+    both = [
+        np.array([encode_symbols(f"{x}{sign}{y}=") for x, y in pairs])
+        for pairs in (ORDERS, [(b, a) for a, b in ORDERS])
+    ]
+    one, other = (read(ids, W, still[:4])[0][:, -1] for ids in both)
+    gap = max(gap, np.abs(one - other).max())
+check("without RoPE, both orders of all pairs of digits get the same logits", gap < 1e-9)
+table(
+    [
+        [one or "</s>" for one in write([f"7{sign}3=", f"3{sign}7="], W, still)]
+        for sign, W in MODELS.items()
+    ],
+    columns=["7 first", "3 first"],
+    index=list(SIGNS.values()),
+)
+# --8<-- [end:order]
+
+
+# --8<-- [start:first-symbol]
+def count_first(sign, W, **settings):
+    """How many answers to an operation's tasks begin with the right symbol."""
+    tasks = TASKS[sign]
+    written = write(list(tasks), W, **settings)
+    return sum(one[:1] == right[0] for one, right in zip(written, tasks.values(), strict=True))
+
+
+firsts = [count_first(sign, W, places=still) for sign, W in MODELS.items()]
+table(
+    [firsts, counts["RoPE"], counts["nothing"]],
+    columns=list(SIGNS.values()),
+    index=["first symbol right", "whole answer right", "whole answer right, with RoPE"],
+)
+# --8<-- [end:first-symbol]
+
+
+# --8<-- [start:heads]
+def look(sign):
+    """The weights of "=" in all tasks of an operation: (task, head, token)."""
+    ids = np.array([encode_symbols(task) for task in TASKS[sign]])
+    return read(ids, MODELS[sign])[1]["a"][:, :, -1]
+
+
+seen = look("-")
+table(
+    [row for r in range(2) for row in (seen[:, r].mean(axis=0), seen[:, r].std(axis=0))],
+    columns=["first number", "−", "second number", "="],
+    index=["head 1, mean", "head 1, spread", "head 2, mean", "head 2, spread"],
+    spec=".2f",
+)
+# --8<-- [end:heads]
+
+
+# --8<-- [start:heads-cut]
+def count_equal(written, place):
+    """Of the pairs of tasks with the same number at this place: the share of equal answers."""
+    pairs = [
+        (written[one], written[other])
+        for one, other in combinations(written, 2)
+        if one[place] == other[place]
+    ]
+    return sum(one == other for one, other in pairs) / len(pairs)
+
+
+shared = []
+for part in PARTS[:1] + PARTS[2:4]:
+    W, settings = take_out(part, MODELS["-"])
+    written = dict(zip(TASKS["-"], write(list(TASKS["-"]), W, **settings), strict=True))
+    shared.append([count_equal(written, place) for place in (0, 2)])
+table(
+    shared,
+    columns=["same first number", "same second number"],
+    index=["whole model", "without head 1", "without head 2"],
+    spec=".2f",
+)
+# --8<-- [end:heads-cut]
+
+# --8<-- [start:shift]
+moved = {
+    "as it is": {},
+    "all places + 5": {"places": np.arange(32.0) + 5},
+    "<s> in front": {"front": "<s>"},
+}
+table(
+    [[sum(list_right(sign, W, **how)) for sign, W in MODELS.items()] for how in moved.values()],
+    columns=list(SIGNS.values()),
+    index=list(moved),
+)
+# --8<-- [end:shift]
+
+# --8<-- [start:exercise-count]
+d, vocabulary, d_ff = 8, 27, 32
+parts = [2 * vocabulary * d, 4 * d * d, 3 * d * d_ff, 3 * d]
+table(
+    [[*parts, sum(parts)]],
+    columns=["E and W_U", "attention", "SwiGLU", "RMSNorm", "sum"],
+)
+# --8<-- [end:exercise-count]
+
+# --8<-- [start:exercise-pencil]
+W = MODELS["-"]
+ids = np.array(encode_symbols("9-2="))
+_, s = read(ids, W)
+scores = (s["q"][:, -1:] @ np.swapaxes(s["k"], -1, -2))[1, 0] / np.sqrt(4)
+powers = np.exp(scores)
+table(
+    [scores, powers, s["a"][1, -1]],
+    columns=list("9-2="),
+    index=["scores of head 2", "exponentials", "weights"],
+    spec=".2f",
+)
+# --8<-- [end:exercise-pencil]
+
+# --8<-- [start:exercise-addition]
+added = look("+")
+table(
+    [row for r in range(2) for row in (added[:, r].mean(axis=0), added[:, r].std(axis=0))],
+    columns=["first number", "+", "second number", "="],
+    index=["head 1, mean", "head 1, spread", "head 2, mean", "head 2, spread"],
+    spec=".3f",
+)
+# --8<-- [end:exercise-addition]
+
+# --8<-- [start:exercise-bound]
+pairs = [(a, b) for a, b in combinations(range(1, 10), 2)]
+differ = sum(TASKS["/"][f"{a}/{b}="] != TASKS["/"][f"{b}/{a}="] for a, b in pairs)
+most = len(TASKS["/"]) - differ
+table([[len(TASKS["/"]), differ, most]], columns=["tasks", "pairs that differ", "at most right"])
+# --8<-- [end:exercise-bound]
+
+# --8<-- [start:exercise-outside]
+outside = ["12-5=", "18-9=", "3-7=", "20-5=", "7-3"]
+written = [one or "</s>" for (one,) in (write([task], MODELS["-"]) for task in outside)]
+table([[one] for one in written], columns=["written"], index=outside)
+# --8<-- [end:exercise-outside]
+
+# --8<-- [start:exercise-average]
+averaging = [W | {"q_proj": 0 * W["q_proj"]} for W in MODELS.values()]
+even = [sum(list_right(sign, W)) for sign, W in zip(MODELS, averaging, strict=True)]
+table([even], columns=list(SIGNS.values()), index=["right answers"])
+# --8<-- [end:exercise-average]
+
+# --8<-- [start:exercise-transpose]
+forgotten = {
+    f"W_{which.upper()}": [
+        sum(list_right(sign, W | {f"{which}_proj": W[f"{which}_proj"].T}))
+        for sign, W in MODELS.items()
+    ]
+    for which in "qkvo"
+}
+table(list(forgotten.values()), columns=list(SIGNS.values()), index=list(forgotten))
+# --8<-- [end:exercise-transpose]
+
+# --8<-- [start:exercise-turn]
+whole_turn = (1 + 2 * np.pi) * np.arange(32.0)
+turned_on = [sum(list_right(sign, W, places=whole_turn)) for sign, W in MODELS.items()]
+table([turned_on], columns=list(SIGNS.values()), index=["right answers"])
+# --8<-- [end:exercise-turn]

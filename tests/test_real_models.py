@@ -1,0 +1,579 @@
+"""The chapter "real-models": its numbers against mathformer's own code and against torch.
+
+mathformer calculates in pure Python, and the tables count what it writes, with a part taken out
+too. The steps on the way, which it does not show, come from a forward pass in torch below.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import combinations
+from math import exp, pi
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import mathformer
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from mathformer.llama import TinyLlama, load_safetensors
+from mathformer.tokenizer import MathTokenizer
+
+from attention_docs.real_models import (
+    SYMBOLS,
+    encode_symbols,
+    load_arithmetic_model,
+    read_safetensors,
+)
+from attention_docs.transformer_block import rms_norm, silu, swiglu
+from tests.conftest import Page, parse_number
+
+FOLDER = Path(mathformer.__file__).parent
+NAMES = {"+": "addformer", "-": "subformer", "*": "mulformer", "/": "divformer"}
+SIGNS = {"+": "+", "-": "−", "*": "×", "/": "÷"}
+PARTS = ["nothing", "RoPE", "head 1", "head 2", "1/√d_k", "SwiGLU", "one token too many"]
+TASKS = {
+    "+": {f"{a}+{b}=": str(a + b) for a in range(10) for b in range(10)},
+    "-": {f"{a}-{b}=": str(a - b) for a in range(10) for b in range(a + 1)},
+    "*": {f"{a}*{b}=": str(a * b) for a in range(10) for b in range(10)},
+    "/": {f"{a}/{b}=": "Q{}R{}".format(*divmod(a, b)) for a in range(10) for b in range(1, 10)},
+}
+Change = Callable[[TinyLlama], None]
+seeds = st.integers(0, 2**32 - 1)
+
+
+# mathformer itself, whole or without a part.
+
+
+def set_turns(first: Callable[[int], float], second: Callable[[int], float]) -> Change:
+    """The angles of both pairs at each place."""
+
+    def change(model: TinyLlama) -> None:
+        angles = [(first(t), second(t)) for t in range(64)]
+        model._rope_cos = [tuple(np.cos(one).tolist()) for one in angles]
+        model._rope_sin = [tuple(np.sin(one).tolist()) for one in angles]
+
+    return change
+
+
+def cut_head(r: int) -> Change:
+    def change(model: TinyLlama) -> None:
+        model._o_w = [
+            [[0.0 if j // 4 == r else w for j, w in enumerate(row)] for row in layer]
+            for layer in model._o_w
+        ]
+
+    return change
+
+
+def forget_scale(model: TinyLlama) -> None:
+    model._attn_scale = 1.0
+
+
+def forget_network(model: TinyLlama) -> None:
+    model._down_w = [[[0.0] * 32 for _ in range(8)]]
+
+
+def average(model: TinyLlama) -> None:
+    model._attn_scale = 0.0
+
+
+CHANGES: dict[str, Change] = {
+    "RoPE": set_turns(lambda t: 0.0, lambda t: 0.0),
+    "head 1": cut_head(0),
+    "head 2": cut_head(1),
+    "1/√d_k": forget_scale,
+    "SwiGLU": forget_network,
+    "all places + 5": set_turns(lambda t: t + 5.0, lambda t: (t + 5) / 100),
+    "average": average,
+    # the first pair as it was: 2π for each place more is no change
+    "a whole turn": set_turns(lambda t: float(t), lambda t: (1 + 2 * pi) * t / 100),
+}
+
+
+@cache
+def reference(operation: str, part: str) -> TinyLlama:
+    model = TinyLlama(str(FOLDER / NAMES[operation]))
+    if part in CHANGES:
+        CHANGES[part](model)
+    return model
+
+
+@cache
+def ask(operation: str, part: str, task: str) -> str:
+    """What mathformer's own code writes after a task, at most six symbols."""
+    tokenizer = MathTokenizer()
+    ids = [1] * (part == "one token too many")
+    ids += tokenizer(task, padding=False)["input_ids"][0]
+    written = reference(operation, part).generate(ids, 6, 2)
+    return "".join(SYMBOLS[i] for i in written if i != 2)
+
+
+def count(operation: str, part: str, length: int | None = None) -> int:
+    """How many tasks it gets right, or begins right."""
+    return sum(
+        ask(operation, part, task)[:length] == right[:length]
+        for task, right in TASKS[operation].items()
+    )
+
+
+def counts(part: str) -> list[int]:
+    return [count(operation, part) for operation in NAMES]
+
+
+# The steps, in torch.
+
+
+@cache
+def tensors(operation: str) -> dict[str, torch.Tensor]:
+    """By the names of their modules, read by mathformer."""
+    path = FOLDER / NAMES[operation] / "model.safetensors"
+    return {
+        name.split(".")[-2]: torch.tensor(one, dtype=torch.float64)
+        for name, one in load_safetensors(str(path)).items()
+    }
+
+
+def trace(operation: str, symbols: list[str], part: str = "nothing") -> dict[str, torch.Tensor]:
+    """Each step of a forward pass over these tokens; scores and weights are those of the last."""
+    p = tensors(operation)
+
+    def norm(x: torch.Tensor, name: str) -> torch.Tensor:
+        return torch.nn.functional.rms_norm(x, (8,), p[name], eps=1e-6)
+
+    def turned(x: torch.Tensor) -> torch.Tensor:
+        """(heads, n, 4) as two complex numbers each: components 0 and 2, and 1 and 3."""
+        places = torch.arange(x.shape[1], dtype=torch.float64) * (part != "RoPE")
+        angles = places[:, None] * torch.tensor([1.0, 0.01], dtype=torch.float64)
+        z = torch.complex(x[..., :2], x[..., 2:]) * torch.polar(torch.ones_like(angles), angles)
+        return torch.cat([z.real, z.imag], dim=-1)
+
+    ids = torch.tensor([SYMBOLS.index(one) for one in symbols])
+    x = p["embed_tokens"][ids]
+    y = norm(x, "input_layernorm")
+    q, k, v = ((y @ p[f"{one}_proj"].T).reshape(-1, 2, 4).transpose(0, 1) for one in "qkv")
+    s: dict[str, torch.Tensor] = {"x": x, "q": q, "k": k, "v": v}
+    q, k = turned(q), turned(k)
+    scores = q[:, -1:] @ k.transpose(1, 2) / (1 if part == "1/√d_k" else 2)
+    weights = torch.exp(scores) / torch.exp(scores).sum(dim=-1, keepdim=True)
+    o = (weights @ v)[:, 0]
+    z = x[-1] + o.flatten() @ p["o_proj"].T
+    y = norm(z, "post_attention_layernorm")
+    gate = y @ p["gate_proj"].T
+    hidden = gate * torch.sigmoid(gate) * (y @ p["up_proj"].T)
+    out = z + hidden @ p["down_proj"].T
+    s |= {"turned q": q, "turned k": k, "scores": scores[:, 0], "weights": weights[:, 0]}
+    logits = norm(out, "norm") @ p["lm_head"].T
+    return s | {"o": o, "z": z, "hidden": hidden, "out": out, "logits": logits}
+
+
+# The functions.
+
+
+@pytest.mark.parametrize(("dtype", "letter"), [("F16", "e"), ("F32", "f"), ("F64", "d")])
+def test_safetensors_packed_by_hand(dtype: str, letter: str) -> None:
+    """Two tensors, the second of the header first in the body."""
+    numbers = [1.5, -2.0, 0.25, 1024.0, -0.5, 3.0, 7.0]
+    body = struct.pack(f"<7{letter}", *numbers)
+    size = len(body) // 7
+    header = {
+        "__metadata__": {"format": "pt"},
+        "late": {"dtype": dtype, "shape": [3, 2], "data_offsets": [size, 7 * size]},
+        "scalar": {"dtype": dtype, "shape": [], "data_offsets": [0, size]},
+    }
+    packed = json.dumps(header).encode() + b"   "  # padded, as writers do
+    found = read_safetensors(struct.pack("<Q", len(packed)) + packed + body)
+    assert found.keys() == {"late", "scalar"}
+    assert found["scalar"].tolist() == 1.5
+    assert found["late"].tolist() == [[-2.0, 0.25], [1024.0, -0.5], [3.0, 7.0]]
+    assert found["late"].dtype.itemsize == size
+
+
+@pytest.mark.parametrize("operation", NAMES)
+def test_the_models_are_those_of_mathformer(operation: str) -> None:
+    path = FOLDER / NAMES[operation] / "model.safetensors"
+    found, wanted = load_arithmetic_model(operation), load_safetensors(str(path))
+    assert found.keys() == wanted.keys()
+    for name, tensor in wanted.items():
+        np.testing.assert_array_equal(found[name], np.array(tensor))
+
+
+def test_a_file_with_another_hash_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mathformer"
+    folder.mkdir()
+    content = bytearray((FOLDER / "subformer" / "model.safetensors").read_bytes())
+    content[-1] ^= 1
+    (folder / "subformer.safetensors").write_bytes(content)
+    monkeypatch.setattr("attention_docs.real_models.DATA", tmp_path)
+    with pytest.raises(ValueError, match=r"subformer.safetensors must have the SHA-256 c3de\w+, "):
+        load_arithmetic_model("-")
+
+
+def test_symbols_are_those_of_mathformer() -> None:
+    tokenizer = MathTokenizer()
+    assert list(SYMBOLS) == tokenizer.chars
+    text = "0123456789+-*/=.()^% QR"
+    assert encode_symbols(text) == tokenizer(text, padding=False)["input_ids"][0]
+    assert encode_symbols("<pad><s>7</s><unk>") == [0, 1, 11, 2, 3]
+
+
+@given(seeds, st.integers(1, 6))
+def test_rms_norm_against_torch(seed: int, d: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(2, 3, d, dtype=torch.float64, generator=generator).requires_grad_()
+    gamma = torch.randn(d, dtype=torch.float64, generator=generator)
+    for scale in (None, gamma):
+        got = rms_norm(x, scale, eps=0.01)
+        wanted = torch.nn.functional.rms_norm(x, (d,), scale, eps=0.01)
+        torch.testing.assert_close(got, wanted, rtol=0, atol=1e-12)
+        up = torch.randn(2, 3, d, dtype=torch.float64, generator=generator)
+        (gradient,) = torch.autograd.grad(got, x, up)
+        (expected,) = torch.autograd.grad(wanted, x, up)
+        torch.testing.assert_close(gradient, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_rms_norm_by_hand() -> None:
+    """Mean square 0: ε alone stands in the root. Its default is that of Llama."""
+    assert rms_norm(np.zeros(3)).tolist() == [0, 0, 0]
+    np.testing.assert_allclose(rms_norm(np.array([1e-3, 1e-3])), [0.5**0.5] * 2, rtol=1e-12)
+
+
+@given(st.floats(-800, 800))
+def test_silu_against_mpmath(x: float) -> None:
+    with mpmath.workdps(30):
+        wanted = float(mpmath.mpf(x) / (1 + mpmath.exp(-mpmath.mpf(x))))
+    with np.errstate(all="raise", under="ignore"):
+        assert silu(np.array(x)) == pytest.approx(wanted, rel=1e-13, abs=1e-300)
+
+
+@given(seeds)
+def test_swiglu_against_torch(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    x, gate, up, down = (
+        torch.randn(*size, dtype=torch.float64, generator=generator)
+        for size in ((2, 3, 4), (4, 7), (4, 7), (7, 5))
+    )
+    wanted = (torch.nn.functional.silu(x @ gate) * (x @ up)) @ down
+    torch.testing.assert_close(swiglu(x, gate, up, down), wanted, rtol=1e-12, atol=1e-12)
+
+
+# The page.
+
+
+@pytest.fixture
+def chapter(page) -> Page:
+    return page("en", "real-models")
+
+
+def read_numbers(described: str) -> list[float]:
+    """The numbers of the rows of all matrices in a description, and of its bars."""
+    cell = r"−?\d+\.\d+"
+    rows = re.findall(rf": ({cell}(?:, {cell})*)\.(?= |$)", described)
+    rows = rows or re.findall(rf"(?:Bars: logit\. |; )({cell})(?= for )", described)
+    return [parse_number(one) for row in rows for one in row.split(", ")]
+
+
+def read_frames(chapter: Page, block: str) -> Iterator[tuple[Any, list[list[float]]]]:
+    """The frames of a stepper, each with the numbers of its drawings."""
+    for frame in chapter.article.select(f"#out-{block} figure.frame"):
+        yield frame, [read_numbers(svg["aria-label"]) for svg in frame.select("svg")]
+
+
+def flat(*parts: torch.Tensor) -> list[float]:
+    return [one for part in parts for one in part.flatten().tolist()]
+
+
+def test_hook(chapter: Page) -> None:
+    """The whole file, in its order: where its extremes stand, by their place among the numbers."""
+    content = (FOLDER / "subformer" / "model.safetensors").read_bytes()
+    start = 8 + struct.unpack("<Q", content[:8])[0]
+    numbers = struct.unpack(f"<{(len(content) - start) // 4}f", content[start:])
+    assert chapter.values("real-models")[0] == f"{len(numbers):,}" == "1,480"
+    described = chapter.figures["out-hook"]
+    for value in (min(numbers), max(numbers)):
+        row, column = divmod(numbers.index(value), 40)
+        text = f"{value:.1f}".replace("-", "−")
+        assert f"{text} (row {row + 1}, column {column + 1})" in described
+
+
+def test_file(chapter: Page) -> None:
+    content = (FOLDER / "subformer" / "model.safetensors").read_bytes()
+    size = struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8 : 8 + size])
+    del header["__metadata__"]
+    wanted = [
+        {
+            "": name.removesuffix(".weight"),
+            "shape": " × ".join(map(str, one["shape"])),
+            "numbers": str((one["data_offsets"][1] - one["data_offsets"][0]) // 4),
+        }
+        for name, one in header.items()
+    ]
+    assert chapter.table("models") == wanted
+    assert len(wanted) == 12
+
+
+@pytest.mark.site
+def test_every_answer_is_that_of_mathformer(chapter: Page, site: Path) -> None:
+    """345 of 345, symbol by symbol, against its own forward pass and against the truth."""
+    lines = (site / "files" / "answers.txt").read_text(encoding="utf-8").splitlines()
+    written = dict(line.partition("=")[::2] for line in lines)
+    tasks = {task: right for each in TASKS.values() for task, right in each.items()}
+    assert {f"{one}=": two for one, two in written.items()} == tasks
+    for operation, each in TASKS.items():
+        assert {task: ask(operation, "nothing", task) for task in each} == each
+    assert chapter.values("reader") == [str(len(tasks))] == ["345"]
+    assert chapter.grid("right") == [[100, 55, 100, 90]] * 2
+
+
+@pytest.mark.site
+def test_follow(chapter: Page) -> None:
+    """Every number of the 16 frames, and what the captions say."""
+    frames = list(read_frames(chapter, "follow"))
+    assert len(frames) == 16
+    for t, written in enumerate(("4", "</s>")):
+        symbols = [*"7-3=", "4"][: 4 + t]
+        s, plain = trace("-", symbols), trace("-", symbols)
+
+        def side_by_side(x: torch.Tensor) -> torch.Tensor:
+            return x.transpose(0, 1).flatten(1)
+
+        logits = s["logits"]
+        bars = flat(logits[[2, *range(4, 14), 25, 26]])
+        wanted = [
+            [flat(s["x"])],
+            [flat(plain["q"][:, -1]), flat(side_by_side(s["k"])), flat(side_by_side(s["v"]))],
+            [flat(s["turned q"][:, -1]), flat(side_by_side(s["turned k"]))],
+            [flat(s["scores"])],
+            [flat(s["weights"])],
+            [flat(s["o"]), flat(s["z"])],
+            [flat(s["hidden"]), flat(s["out"])],
+            [bars],
+        ]
+        for (frame, drawings), exact in zip(frames[8 * t : 8 * t + 8], wanted, strict=True):
+            assert len(drawings) == len(exact), frame["data-at"]
+            for got, right in zip(drawings, exact, strict=True):
+                tolerance = 0.0501 if right is bars else 0.00501
+                np.testing.assert_allclose(got, right, rtol=0, atol=tolerance)
+        captions = [frame.figcaption.get_text() for frame, _ in frames[8 * t : 8 * t + 8]]
+        looked = [symbols[i] for i in s["weights"].argmax(dim=-1).tolist()]
+        assert f"head 1 puts most weight on “{looked[0]}”" in captions[4].lower()
+        assert f"head 2 on “{looked[1]}”" in captions[4]
+        share = torch.softmax(logits, dim=-1).max().item()
+        assert f"“{written}”, with probability {share:.4f}" in captions[7]
+        assert SYMBOLS[int(logits.argmax())] == written
+
+
+def test_what_the_text_says_of_the_steps() -> None:
+    """Head 1 looks at the 3, head 2 at the 7; a pair of each key is small; logits are a hill."""
+    s = trace("-", list("7-3="))
+    assert s["weights"].argmax(dim=-1).tolist() == [2, 0]
+    assert s["k"][..., [1, 3]].abs().max() < 0.3 < s["k"][..., [0, 2]].abs().mean()
+    digits = s["logits"][4:14]
+    assert digits.argsort(descending=True)[:3].tolist() == [4, 5, 3]
+    hill = [digits[4 + i].item() for i in range(5)]
+    assert hill == sorted(hill, reverse=True)
+    assert digits[:5].tolist() == sorted(digits[:5].tolist())
+
+
+def test_all_weights_are_shown(chapter: Page) -> None:
+    p = tensors("-")
+    shown = {
+        "weights-embedding": {"E": p["embed_tokens"]},
+        "weights-attention": {
+            f"W_{one.upper()}": p[f"{one}_proj"].T for one in ("q", "k", "v", "o")
+        },
+        "weights-network": {
+            "W_gate, transposed": p["gate_proj"],
+            "W_up, transposed": p["up_proj"],
+            "W_down": p["down_proj"].T,
+        },
+        "weights-norms": {
+            "γ of the three RMSNorm": torch.stack(
+                [p["input_layernorm"], p["post_attention_layernorm"], p["norm"]]
+            )
+        },
+        "weights-logits": {"W_U, transposed": p["lm_head"]},
+    }
+    total = 0
+    for block, matrices in shown.items():
+        for name, wanted in matrices.items():
+            figure = chapter.figures[f"out-{block}"]
+            described = re.search(rf"Matrix {re.escape(name)}, \d+ .*?(?= Matrix |$)", figure)
+            assert described, figure
+            got = read_numbers(described[0])
+            np.testing.assert_allclose(got, flat(wanted), rtol=0, atol=0.00501)
+            total += len(got)
+    assert total == 1480
+
+
+@pytest.mark.site
+def test_ablation(chapter: Page) -> None:
+    """What mathformer's own code gets right without each part."""
+    wanted = {part: counts(part) for part in PARTS}
+    assert chapter.names("ablation") == PARTS
+    assert chapter.grid("ablation") == list(wanted.values())
+    assert chapter.values("ablation")[0] == str(wanted["RoPE"][0])
+    frames = list(read_frames(chapter, "control"))
+    assert len(frames) == len(PARTS)
+    for part, (frame, _) in zip(PARTS, frames, strict=True):
+        bars, seen = (svg["aria-label"] for svg in frame.select("svg"))
+        shares = [100 * n / len(TASKS[one]) for one, n in zip(NAMES, wanted[part], strict=True)]
+        assert [float(one) for one in re.findall(r"(\d+) for ", bars)] == [
+            float(f"{share:.0f}") for share in shares
+        ]
+        front = ["<s>"] if part == "one token too many" else []
+        s = trace("-", [*front, *"7-3="], part)
+        np.testing.assert_allclose(read_numbers(seen), flat(s["weights"]), rtol=0, atol=0.00501)
+        said = ask("-", part, "7-3=") or "</s>"
+        assert f"7-3= gives “{said}”" in frame.figcaption.get_text()
+
+
+def test_what_the_text_says_of_the_ablation() -> None:
+    """Only addition does without order, and without a head, and that is head 2."""
+    whole = counts("nothing")
+    assert [a == b for a, b in zip(counts("RoPE"), whole, strict=True)] == [True] + [False] * 3
+    assert [a == b for a, b in zip(counts("head 2"), whole, strict=True)] == [True] + [False] * 3
+    assert not any(a == b for a, b in zip(counts("head 1"), whole, strict=True))
+
+
+def test_both_orders_get_the_same_answer(chapter: Page) -> None:
+    for operation in NAMES:
+        for a, b in combinations(range(10), 2):
+            one, other = (f"{x}{operation}{y}=" for x, y in ((a, b), (b, a)))
+            assert ask(operation, "RoPE", one) == ask(operation, "RoPE", other)
+    wanted = [ask(one, "RoPE", f"7{one}3=") or "</s>" for one in NAMES]
+    rows = chapter.table("order")
+    assert [row["7 first"] for row in rows] == [row["3 first"] for row in rows] == wanted
+    assert chapter.names("order") == list(SIGNS.values())
+    assert wanted[2].startswith("21")
+    assert wanted[2] != "21"
+    whole, begun = str(count("*", "RoPE")), str(count("*", "RoPE", 1))
+    assert chapter.values("order") == [whole, begun]
+    assert chapter.values("first-symbol") == [begun]
+
+
+def test_first_symbol(chapter: Page) -> None:
+    firsts = [count(one, "RoPE", 1) for one in NAMES]
+    assert chapter.grid("first-symbol") == [firsts, counts("RoPE"), counts("nothing")]
+
+
+def weights_of_equals(operation: str) -> np.ndarray:
+    """(task, head, token)."""
+    return np.array([trace(operation, list(task))["weights"].numpy() for task in TASKS[operation]])
+
+
+def test_heads(chapter: Page) -> None:
+    seen = weights_of_equals("-")
+    wanted = [row for r in (0, 1) for row in (seen[:, r].mean(axis=0), seen[:, r].std(axis=0))]
+    np.testing.assert_allclose(chapter.grid("heads"), wanted, rtol=0, atol=0.00501)
+
+
+def test_heads_cut(chapter: Page) -> None:
+    wanted = []
+    for part in ("nothing", "head 1", "head 2"):
+        answers = {task: ask("-", part, task) for task in TASKS["-"]}
+        shares = []
+        for place in (0, 2):
+            pairs = [
+                answers[one] == answers[other]
+                for one, other in combinations(answers, 2)
+                if one[place] == other[place]
+            ]
+            shares.append(sum(pairs) / len(pairs))
+        wanted.append(shares)
+    np.testing.assert_allclose(chapter.grid("heads-cut"), wanted, rtol=0, atol=0.00501)
+    assert chapter.values("heads") == [f"{wanted[2][1]:.0%}"]
+    assert wanted[0] == [0, 0]
+
+
+def test_shift_changes_nothing(chapter: Page) -> None:
+    parts = ["nothing", "all places + 5", "one token too many"]
+    wanted = [counts(part) for part in parts]
+    assert wanted[0] == wanted[1] != wanted[2]
+    assert chapter.grid("shift") == wanted
+
+
+def test_pencil(chapter: Page) -> None:
+    s = trace("-", list("9-2="))
+    scores, weights = s["scores"][1].tolist(), s["weights"][1].tolist()
+    wanted = [scores, [exp(one) for one in scores], weights]
+    np.testing.assert_allclose(chapter.grid("exercise-pencil"), wanted, rtol=0, atol=0.00501)
+    total = sum(wanted[1])
+    assert chapter.values("exercise-pencil-head") == [f"{total:.1f}"]
+    given_numbers = [8.21, 0.91, 0.54, 3.13]  # in the text of the exercise
+    np.testing.assert_allclose(wanted[1], given_numbers, rtol=0, atol=0.00501)
+
+
+def test_count(chapter: Page) -> None:
+    assert chapter.grid("exercise-count") == [[432, 256, 768, 24, 1480]]
+
+
+def test_addition_averages(chapter: Page) -> None:
+    seen = weights_of_equals("+")
+    wanted = [row for r in (0, 1) for row in (seen[:, r].mean(axis=0), seen[:, r].std(axis=0))]
+    np.testing.assert_allclose(chapter.grid("exercise-addition"), wanted, rtol=0, atol=0.000501)
+    assert np.abs(seen[:, 0] - 0.25).max() < 0.005
+
+
+def test_bound(chapter: Page) -> None:
+    right = TASKS["/"]
+    pairs = [right[f"{a}/{b}="] != right[f"{b}/{a}="] for a, b in combinations(range(1, 10), 2)]
+    assert all(pairs)
+    assert chapter.grid("exercise-bound") == [[90, 36, 90 - 36]]
+    assert count("/", "RoPE") <= 54
+
+
+def test_outside(chapter: Page) -> None:
+    tasks = ["12-5=", "18-9=", "3-7=", "20-5=", "7-3"]
+    assert chapter.names("exercise-outside") == tasks
+    wanted = [ask("-", "nothing", task) or "</s>" for task in tasks]
+    assert [row["written"] for row in chapter.table("exercise-outside")] == wanted
+    assert wanted[:3] == ["7", "9", "</s>"]
+    for a in range(10, 19):
+        assert [ask("-", "nothing", f"{a}-{b}=") for b in range(10)] == [
+            str(a - b) for b in range(10)
+        ]
+
+
+def test_averaging(chapter: Page) -> None:
+    assert chapter.grid("exercise-average") == [counts("average")]
+
+
+def test_transposed(chapter: Page) -> None:
+    """Rows of the combined matrix of q, k and v, which already holds the scales of RMSNorm."""
+    wanted = []
+    for which in "qkvo":
+        row = []
+        for operation in NAMES:
+            model = TinyLlama(str(FOLDER / NAMES[operation]))
+            scale = tensors(operation)["input_layernorm"]
+            matrix = tensors(operation)[f"{which}_proj"].T
+            if which == "o":
+                model._o_w = [matrix.tolist()]
+            else:
+                start = 8 * "qkv".index(which)
+                model._qkv_w[0][start : start + 8] = (matrix * scale).tolist()
+            tokenizer = MathTokenizer()
+            found = 0
+            for task, right in TASKS[operation].items():
+                ids = tokenizer(task, padding=False)["input_ids"][0]
+                written = model.generate(ids, 6, 2)
+                found += "".join(SYMBOLS[i] for i in written if i != 2) == right
+            row.append(found)
+        wanted.append(row)
+    assert chapter.grid("exercise-transpose") == wanted
+    assert [row[0] for row in wanted] == [100, 100, wanted[2][0], wanted[3][0]]
+
+
+def test_whole_turn(chapter: Page) -> None:
+    assert chapter.grid("exercise-turn") == [counts("a whole turn")]

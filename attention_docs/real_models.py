@@ -113,7 +113,7 @@ def load_arithmetic_model(operation: str) -> dict[str, Float[np.ndarray, "..."]]
 
 
 def encode_symbols(text: str) -> list[int]:
-    """The token ids of a calculation, one for each character; "<s>" and its like are one token.
+    """The token ids of a calculation, one for each character; `<s>` and its like are one token.
 
     Args:
         text: made of `SYMBOLS`, not empty.

@@ -282,6 +282,15 @@ def parse_html(path: Path) -> Any:
     return lxml.html.document_fromstring(path.read_text(encoding="utf-8"))
 
 
+def read_heading(tree: Any) -> str:
+    """The words of a page's heading, formulas included, without the link to itself."""
+    heading = tree.find(".//h1")
+    links = {text for link in heading.find_class("headerlink") for text in link.itertext()}
+    return " ".join(
+        "".join(one for one in heading.itertext() if one not in links).replace("\u2060", "").split()
+    )
+
+
 def list_classes(tag: Any) -> set[str]:
     """The classes of an element of such a tree."""
     return set(tag.get("class", "").split())

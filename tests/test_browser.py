@@ -17,7 +17,7 @@ from tests.conftest import LANGUAGES, ROOT, SLUGS, TAGS, each_language, needs_br
 from tests.test_search import search
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
-WEIGHT = 204 * 1024  # bytes of a chapter's first view, compressed; only one needs more than 200
+WEIGHT = 216 * 1024  # bytes of a chapter's first view, compressed; three need more than 204
 
 Visit = Callable[..., Any]
 
@@ -242,7 +242,7 @@ def find_controls(tab: Any, slug: str) -> list[str]:
 
 
 CONTROLS = """() => [...document.querySelectorAll("article :is(summary, button)")]
-  .filter((one) => !one.closest(".stepper") &&
+  .filter((one) => !one.closest(".stepper, form.asks") &&
     one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
   .map((one) => (one.textContent || one.tagName).trim().slice(0, 20))"""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import lxml.html
@@ -29,7 +29,7 @@ CHAPTERS = [
 def shown(tmp_path: Path) -> Callable[..., HtmlElement]:
     """A page's text as HTML."""
 
-    def show(text: str, lang: str = "en") -> HtmlElement:
+    def show(text: str, lang: str = "en", extensions: Sequence[str] = ()) -> HtmlElement:
         path = tmp_path / "docs" / lang / "page.md"
         path.parent.mkdir(parents=True)
         path.write_text(f"# Page {{ #page }}\n\n{text}\n", encoding="utf-8")
@@ -37,7 +37,7 @@ def shown(tmp_path: Path) -> Callable[..., HtmlElement]:
         numbers = {"masking": 6, "positions": 8, "softmax": 3}
         page = read_page(path, tmp_path)
         extension.assembled = AssembledPage(page, [], read_locale(lang), numbered=numbers)
-        md = Markdown(extensions=["attr_list", extension])
+        md = Markdown(extensions=["attr_list", *extensions, extension])
         return lxml.html.fragment_fromstring(
             md.convert(extension.assembled.render_markdown()), "article"
         )
@@ -85,3 +85,14 @@ def test_a_card_explains_no_terms(shown: Callable[..., HtmlElement]) -> None:
 def test_every_glyph_belongs_to_a_chapter() -> None:
     """That a chapter has one, and what it looks like: tests/quotas.py."""
     assert {path.stem for path in GLYPHS.glob("*.svg")} == set(CHAPTERS) - {"index"}
+
+
+def test_rows_of_a_wide_table_know_their_columns(shown: Callable[..., HtmlElement]) -> None:
+    """On a phone each is a card; a narrow table stays a table."""
+    wide = "| a | b | $c_k$ | d |\n|---|---|---|---|\n| 1 | 2 | 3 | 4 |\n"
+    narrow = "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n"
+    article = shown(f"{wide}\nAnd.\n\n{narrow}", extensions=["tables"])
+    (cards,) = article.find_class("table-cards")
+    columns = [cell.get("data-column") for cell in cards.iter("td")]
+    assert columns == [None, "b", "$c_k$", "d"]
+    assert len(article.find_class("md-typeset__table")) == 2

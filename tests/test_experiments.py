@@ -142,7 +142,7 @@ STARTS = {
     ("learning", "rates"): (30, 1, 1),
     ("learning", "starts"): (30, 1, 0),
     ("long-sequences", "gradient"): (5, 1, 1),
-    ("long-sequences", "long"): (5, 2, 0),
+    ("long-sequences", "long"): (20, 2, 0),
     ("long-sequences", "task"): (5, 2, 1),  # parameters and lessons; the exam
     ("precision", "dot"): (0, 0, 6),  # one for each size
     ("precision", "train"): (5, 1, 0),

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attention_docs.site.read.settings import read_settings
-from tests.conftest import ROOT, each_language, find_page_folder, parse_html
+from tests.conftest import ROOT, each_language, find_page_folder, parse_html, read_heading
 from tests.exact import assert_printed
 
 CHAPTERS = {path.stem for path in (ROOT / "docs" / "listings").glob("*.py")} - {"index"}
@@ -65,24 +65,30 @@ def test_the_picture_goes_from_each_query_to_its_output(page):
         for stage in (1, 2, 3, 4):
             frame = frames[f"{n} {stage}"]
             query, table, gives = (svg["aria-label"] for svg in frame.select("svg"))
-            assert re.findall(r"Row 1: (−?\d), (−?\d)\.", query) == [
-                str(3 * x).replace("-", "−") for x in ((0, 1), (0, -1))[n - 1]
-            ]
+            (found,) = re.findall(r"Row 1: (−?\d), (−?\d)\.", query)
+            assert [int(x.replace("−", "-")) for x in found] == [[0, 3], [0, -3]][n - 1]
             for column in columns:
                 assert re.search(
                     r"\. ".join(rf"Row {r}: {x}" for r, x in enumerate(column, 1)), table
                 )
             assert ", ".join(output) in gives
         said = [frames[f"{n} {stage}"].figcaption.get_text() for stage in (2, 3, 4)]
-        largest = [f"{best} has {max(columns[0])}.", f"{best} gets {max(columns[1])} of all"]
+        scores, weights = (
+            max(column, key=lambda one: float(one.replace("−", "-"))) for column in columns
+        )
+        largest = [f"{best} has {scores}.", f"{best} gets {weights} of all"]
         for caption, words in zip(
             said, [*largest, f"{output[0]} for verb and {output[1]} for noun"], strict=True
         ):
             assert words in caption
 
 
+def title_on(card):
+    return card.select_one("a.card-title").get_text().replace("\u2060", "")
+
+
 def title_of(site, lang, slug):
-    return parse_html(find_page_folder(site, lang, slug) / "index.html").find(".//h1").text.strip()
+    return read_heading(parse_html(find_page_folder(site, lang, slug) / "index.html"))
 
 
 def joined(described):
@@ -100,7 +106,7 @@ def test_every_chapter_has_its_card_in_reading_order(page, site, lang):
         str(n) for n in range(1, len(cards) + 1)
     ]
     headings = {slug: title_of(site, lang, slug) for slug in linked}
-    assert [card.select_one("a.card-title").get_text() for card in cards] == [*headings.values()]
+    assert [title_on(card) for card in cards] == [*headings.values()]
     glyphs = {str(card.select_one(".glyph svg")) for card in cards}
     assert len(glyphs) == len(cards)
     for card in cards:

@@ -804,7 +804,7 @@ def test_no_projections(page):
     of_a = [f"{float(weights[shown_example(), 3, j]):.2f}" for j in (3, 0)]
     inside = [*of_a, f"{on_right_token(weights):.2f}"]
     assert chapter.values("mistake-no-projections") == inside
-    assert chapter.values("no-scale")[-2:] == [f"{loss:.2f}", f"{float(own):.2f}"]
+    assert chapter.values("no-scale")[-2:] == [f"{float(own):.2f}", f"{loss:.2f}"]
 
 
 @pytest.mark.site

@@ -117,7 +117,7 @@ Nor here.
 
 - An author with a title.
 """
-CLASSES = ("headerlink", "result", "next", "opening", "output", "caption")
+CLASSES = ("headerlink", "result", "next", "opening", "output", "caption", "formula", "script-note")
 TAGS = ("pre", "code", "table", "math", "svg", "figcaption", "button")
 NO_RUNNING_TEXT = "|".join(
     [
@@ -259,7 +259,7 @@ def test_the_lengths_are_those_of_the_finished_page(
         found = numbers_json["reading"]["chapters"][lang][slug]
         article = open_line(site, lang, slug)
         count = {
-            "formulas": len(article.xpath(".//math[@display='block']")),
+            "formulas": len(article.find_class("formula")),
             "results": len(article.find_class("result")),
             "figures": len(article.find_class("drawing")) - len(article.find_class("stepper")),
             "controls": len(article.find_class("stepper")),
@@ -272,7 +272,7 @@ def test_the_lengths_are_those_of_the_finished_page(
             one.drop_tree()
         word = r"[A-Za-z][\w'’-]*" if lang == "en" else "[\u3400-\u9fff]"
         words = len(re.findall(word, article.text_content()))
-        assert words == pytest.approx(found["words"], rel=0.005), (lang, words)
+        assert words == pytest.approx(found["words"], rel=0.01), (lang, words)
 
 
 def open_line(site: Path, lang: str, slug: str) -> Any:

@@ -96,7 +96,7 @@ QUERIES = {
             "GQA",
             "维度",
         ],
-        "positions": ["RoPE", "rotary position embedding", "sinusoidal", "ALiBi", "长度外推"],
+        "positions": ["RoPE", "rotary position embedding", "sinusoidal", "ALiBi"],
         "learning": ["backprop", "Xavier initialization", "learning rate", "gradcheck"],
         "transformer-block": [
             "LayerNorm",
@@ -160,7 +160,7 @@ QUERIES = {
         "attention-function": ["scaled_dot_product_attention", "dropout", "广播"],
         "score-functions": ["加性注意力", "Bahdanau", "双线性"],
         "multi-head": ["多头注意力", "输出投影", "头数", "MHA", "转置"],
-        "positions": ["位置编码", "旋转位置编码", "RoPE", "外推", "正弦"],
+        "positions": ["位置编码", "旋转位置编码", "RoPE", "正弦"],
         "learning": ["反向传播", "初始化", "学习率", "自动微分", "backpropagation"],
         "transformer-block": [
             "层归一化",
@@ -174,7 +174,7 @@ QUERIES = {
         "cross-attention": ["交叉注意力", "对齐图", "教师强制", "解码器"],
         "generation": ["KV 缓存", "投机采样", "滑动窗口", "草稿模型", "MLA", "GQA"],
         "in-pieces": ["在线 softmax", "线性注意力", "分块", "flash attention"],
-        "long-sequences": ["位置内插", "长度外推", "NTK", "超过训练长度"],
+        "long-sequences": ["位置内插", "外推", "长度外推", "NTK", "超过训练长度"],
         "precision": ["bfloat16", "软截断", "舍入误差", "QK 归一化", "fp8"],
     },
 }

@@ -62,6 +62,7 @@ def test_the_wheel_holds_the_package_without_the_engine(installed: Path) -> None
     assert not (package / "site").exists()
     own = {path.relative_to(ROOT) for path in (ROOT / "attention_docs").rglob("*")}
     wanted = {path for path in own if path.suffix in (".py", ".toml") and path.parts[1] != "site"}
+    wanted |= {path for path in own if path.parts[1] == "data" and (ROOT / path).is_file()}
     assert {path.relative_to(installed) for path in package.rglob("*") if path.is_file()} == {
         *wanted,
         Path("attention_docs/py.typed"),

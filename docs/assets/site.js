@@ -265,6 +265,7 @@
     "pre > code": words.code,
     ".formula": words.formula,
     ".drawing": words.figure,
+    ".table-frame": words.table,
     ".md-typeset__scrollwrap": words.table,
   };
   const names = new Map();

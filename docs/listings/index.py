@@ -13,9 +13,12 @@ from attention_docs.text import number, text
 # --8<-- [start:map]
 strength = 3.0  # knob: 0 … 6
 WORDS = ["I", "saw", "a", "saw"]
-values = np.array([[1.0, 0], [0, 0], [0, 1], [0, 0]])  # I speaks for a verb, a for a noun
-keys = np.array([[0.0, 1], [-1, 0], [0, -1], [1, 0]])  # the place: a quarter turn for each word
-W_query = strength * np.array([[0.0, -1], [1, 0]])  # a quarter turn back: the word before
+# I speaks for a verb, a for a noun
+values = np.array([[1.0, 0], [0, 0], [0, 1], [0, 0]])
+# the place: a quarter turn for each word
+keys = np.array([[0.0, 1], [-1, 0], [0, -1], [1, 0]])
+# a quarter turn back: the word before
+W_query = strength * np.array([[0.0, -1], [1, 0]])
 
 queries = keys @ W_query
 scores = scaled_dot(queries, keys)

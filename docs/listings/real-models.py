@@ -166,16 +166,11 @@ task = "7-3="  # knob
 operation = next((sign for sign in SIGNS if sign in task), "-")
 W = MODELS[operation]
 answer = write([task], W)[0]
-STEPS = {
-    "x": ["input"],
-    "q, k, v": ["query", "key", "value"],
-    "RoPE": ["query", "key"],
-    "scores": ["score"],
-    "weights": ["weight"],
-    "W_O": ["weighted-value", "output"],
-    "SwiGLU": ["neutral", "output"],
-    "logits": ["output"],
-}
+STEPS = ["x", "q, k, v", "RoPE", "scores", "weights", "W_O", "SwiGLU", "logits"]
+roles = [
+    *(["input"], ["query", "key", "value"], ["query", "key"], ["score"], ["weight"]),
+    *(["weighted-value", "output"], ["neutral", "output"], ["output"]),
+]
 
 
 def show_steps(symbols):
@@ -198,11 +193,11 @@ def show_steps(symbols):
         return heatmap(x, rows=heads, role=role, name=name, columns=columns)
 
     def query_and_keys(at):
-        keys = rows(join_heads(at["k"]), "key", "keys, head 1 | head 2")
-        return by_head(at["q"][:, -1], "query", "query"), keys
+        keys = rows(join_heads(at["k"]), role="key", name="keys, head 1 | head 2")
+        return by_head(at["q"][:, -1], role="query", name="query"), keys
 
-    values = rows(join_heads(s["v"]), "value", "values, head 1 | head 2")
-    mixed = by_head(s["o"][:, -1], "weighted-value", "weighted sums of values")
+    values = rows(join_heads(s["v"]), role="value", name="values, head 1 | head 2")
+    mixed = by_head(s["o"][:, -1], role="weighted-value", name="weighted sums of values")
     hidden = heatmap(gated.reshape(4, 8), role="neutral", name="32 gated components")
     bars = bar_chart(
         [SYMBOLS[i] for i in shown],
@@ -213,7 +208,7 @@ def show_steps(symbols):
     )
     best, share = SYMBOLS[int(p.argmax())], number(p.max(), ".4f")
     return [
-        ([rows(s["x"], "input", "x")], f"Each token gets its row of E. “{asks}” asks."),
+        ([rows(s["x"], role="input", name="x")], f"Each token gets its row of E. “{asks}” asks."),
         (
             [*query_and_keys(before), values],
             "RMSNorm, then the products with W_Q, W_K and W_V, four components for each head.",
@@ -222,17 +217,20 @@ def show_steps(symbols):
             query_and_keys(s),
             f"RoPE turns them by their places; “{asks}” stands at place {len(ids) - 1}.",
         ),
-        ([by_head(scores, "score", "scores", symbols)], "Query times key, divided by √4."),
         (
-            [by_head(s["a"][:, -1], "weight", "weights", symbols)],
+            [by_head(scores, role="score", name="scores", columns=symbols)],
+            "Query times key, divided by √4.",
+        ),
+        (
+            [by_head(s["a"][:, -1], role="weight", name="weights", columns=symbols)],
             f"Head 1 puts most weight on “{looked[0]}”, head 2 on “{looked[1]}”.",
         ),
         (
-            [mixed, rows(s["z"][-1:], "output", "z")],
+            [mixed, rows(s["z"][-1:], role="output", name="z")],
             "The heads side by side, times W_O, added to x.",
         ),
         (
-            [hidden, rows(s["out"][-1:], "output", "after the network")],
+            [hidden, rows(s["out"][-1:], role="output", name="after the network")],
             "RMSNorm, gate and W_down; the result is added to z.",
         ),
         ([bars], f"The likeliest token is “{best}”, with probability {share}."),
@@ -247,8 +245,8 @@ frames = [
         zip(STEPS, show_steps([*task, *answer[:t]]), strict=True)
     )
 ]
-controls = [("token to write", [f"“{one}”" for one in to_write]), ("step", list(STEPS))]
-stepper("follow", controls, frames, list(STEPS.values()))
+controls = [("token to write", [f"“{one}”" for one in to_write]), ("step", STEPS)]
+stepper("follow", controls, frames, roles)
 # --8<-- [end:follow]
 
 # --8<-- [start:weights-embedding]

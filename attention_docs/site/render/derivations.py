@@ -41,7 +41,9 @@ def lay_out_formula(rendered: str) -> str:
     for left, line, reason, gap in rows:
         step = SubElement(box, "div", {"class": "step"} | ({"style": gap} if gap else {}))
         _add_math(SubElement(step, "span", {"class": "left"}), left)
-        _add_parts(SubElement(step, "span", {"class": "right"}), split_parts(line, before=True))
+        right = SubElement(step, "span", {"class": "right"})
+        right.text = " "  # an empty element would be no HTML
+        _add_parts(right, split_parts(line, before=True))
         if reason:
             _add_reason(SubElement(step, "span", {"class": "reason"}), reason)
     return _write(box)

@@ -31,6 +31,8 @@ from attention_docs.site.render.terms import Explainer, name_rows
 
 FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
 NUMBER = re.compile(r"-?[\d.]+")
+TAG = re.compile(r"<[^>]*>")
+MAX_COLUMNS_ON_A_PHONE = 3
 STAND_IN = 7_000_000_000
 MAX_COLUMNS_BESIDE_BUTTONS = (
     63  # columns of code that have room beside the buttons: docs/assets/site.css
@@ -310,11 +312,32 @@ class PageTreeprocessor(Treeprocessor):
                     continue
                 outer = Element("div", {"class": "md-typeset__scrollwrap"})
                 outer.tail, child.tail = child.tail, None
-                SubElement(outer, "div", {"class": "md-typeset__table"}).append(child)
+                inner = SubElement(outer, "div", {"class": "md-typeset__table"})
+                inner.append(child)
                 parent[place] = outer
+                if self.name_columns(child):
+                    inner.set("class", "md-typeset__table table-cards")
                 for cell in child.iter("th"):
                     if not len(cell) and not (cell.text or "").strip():
                         cell.tag = "td"  # the corner of a table that heads nothing is no heading
+
+    def name_columns(self, table: Element) -> bool:
+        """Name the column of each cell of a wide table, whose rows become cards on a phone."""
+        names = [self.read_text(cell) for cell in table.iter("th")]
+        rows = [row for body in table.iter("tbody") for row in body]
+        if len(names) <= MAX_COLUMNS_ON_A_PHONE or any(row.get("id") for row in rows):
+            return False
+        for row in rows:
+            for cell, name in zip(row[1:], names[1:], strict=False):
+                cell.set("data-column", name)
+        return True
+
+    def read_text(self, element: Element) -> str:
+        """The text of an element, formulas included."""
+        raw = self.md.htmlStash.rawHtmlBlocks
+        return HTML_PLACEHOLDER_RE.sub(
+            lambda held: TAG.sub("", str(raw[int(held[1])])), "".join(element.itertext())
+        )
 
 
 def _is_formula(element: Element) -> bool:

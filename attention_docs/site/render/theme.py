@@ -33,8 +33,8 @@ WHERE_PRESENT = (
 # Titles hold "√dₖ" as text, since navigation and search do too. On a page it is a formula, as it is
 # in sentences: a Chinese font tears the root off its letter.
 SYMBOL = re.compile(
-    r"<(title|script|style|svg|math|pre|code)\b.*?</\1>"
-    r"|<table class=\"data-table.*?</table>|<[^>]*>|(?P<root>√?)dₖ",
+    r"<(title|script|style|svg|math|pre|code|figure)\b.*?</\1>"
+    r"|<table class=\"data-table.*?</table>|<[^>]*>|(?P<root>√?)dₖ(?P<end>[?.,]?)",
     re.S,
 )
 LETTERS = "<msub><mi>d</mi><mi>k</mi></msub>"
@@ -70,4 +70,6 @@ def _set_symbol(found: re.Match[str]) -> str:
     """A symbol in a title as a formula; all else as it is."""
     if found["root"] is None:
         return found[0]
-    return f"<math>{f'<msqrt>{LETTERS}</msqrt>' if found['root'] else LETTERS}</math>"
+    letters = f"<msqrt>{LETTERS}</msqrt>" if found["root"] else LETTERS
+    joined = f"\N{WORD JOINER}{found['end']}" if found["end"] else ""  # no line begins with it
+    return f"<math>{letters}</math>{joined}"

@@ -2,7 +2,8 @@
 const ELEMENTS = new Set(
   `svg g path rect circle ellipse line polyline polygon text tspan
    figure figcaption div span p strong em b i sub sup code br ul ol li
-   table caption thead tbody tfoot tr th td fieldset legend label input button`.split(/\s+/),
+   table caption thead tbody tfoot tr th td fieldset legend label input button
+   math mi mn mo mrow msub msup msubsup msqrt mtext`.split(/\s+/),
 );
 const ATTRIBUTES = new Set(
   `xmlns class style role lang dir hidden viewBox preserveAspectRatio transform

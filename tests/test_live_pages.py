@@ -447,7 +447,7 @@ def check_knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> No
     page.tab.locator(".live-knobs").wait_for()
     page.wait_until_settled()
     page.tab.get_by_label("x[2, 2]", exact=True).fill("3")
-    page.tab.wait_for_function("document.querySelector('#out-inputs mark')")
+    page.tab.wait_for_selector("#out-inputs.live-changed", state="attached")
     page.wait_until_settled()
     wanted = run_natively(document, {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
     page.wait_for_figure("inputs", wanted["inputs"]["figure"])

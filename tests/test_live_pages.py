@@ -540,7 +540,7 @@ def check_scratch_cell_knows_the_page(page: Live) -> None:
     assert page.words["noMatplotlib"] in page.tab.locator(".live-error").inner_text()
     field.fill("card_values?")
     page.run()
-    names = page.tab.locator(".live-scratch details code").all_inner_texts()
+    names = page.tab.locator(".live-scratch details code").all_text_contents()
     assert "card_values" in names
 
 

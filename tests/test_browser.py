@@ -198,7 +198,7 @@ MISPLACED = """() => {
     if (one.querySelector(holds) || !one.checkVisibility()) continue;
     const letters = one.textContent.trim();
     const lines = new Set(rectangles(one).map(({ bottom }) => Math.round(bottom / 6))).size;
-    const least = /\\p{Script=Han}/u.test(letters) ? 4 : 7;
+    const least = /\\p{Script=Han}/u.test(letters) ? 2 : 4;
     if (lines > 3 && [...letters].length / lines < least) say("squeezed", one);
     const { overflowX } = getComputedStyle(one);
     const cut = overflowX === "hidden" || overflowX === "clip";
@@ -260,6 +260,8 @@ def find_colour_faults(tab: Any, scheme: str) -> list[str]:
         tab.evaluate(AXE_SCRIPT)
         looked = tab.evaluate(COLOURS, DECIDED[scheme])
     found, kinds = cast("tuple[list[str], list[str]]", looked)
+    # The ink of a slanted letter reaches over its box: axe cannot tell what lies behind it.
+    found = [one for one in found if "because of element overlap" not in one]
     if not found:
         DECIDED[scheme] += kinds
     return found

@@ -447,7 +447,7 @@ def check_knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> No
     page.tab.locator(".live-knobs").wait_for()
     page.wait_until_settled()
     page.tab.get_by_label("x[2, 2]", exact=True).fill("3")
-    page.tab.wait_for_function("document.querySelector('#out-inputs mark')")
+    page.tab.wait_for_selector("#out-inputs.live-changed", state="attached")
     page.wait_until_settled()
     wanted = run_natively(document, {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
     page.wait_for_figure("inputs", wanted["inputs"]["figure"])
@@ -540,7 +540,7 @@ def check_scratch_cell_knows_the_page(page: Live) -> None:
     assert page.words["noMatplotlib"] in page.tab.locator(".live-error").inner_text()
     field.fill("card_values?")
     page.run()
-    names = page.tab.locator(".live-scratch details code").all_inner_texts()
+    names = page.tab.locator(".live-scratch details code").all_text_contents()
     assert "card_values" in names
 
 

@@ -16,7 +16,7 @@ DOCUMENTATION = "assets/_mkdocstrings.css"
 """What pages of modules need besides; the template asks for it there."""
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-JOINT = re.compile(r" ?([{;}])\n|(?<=[\w-])(:) ")  # where a sheet needs no space
+JOINT = re.compile(r" ?([{;}])\n")  # where a sheet needs no line of its own
 INDENT = re.compile(r"\s*\n\s*")
 
 
@@ -36,7 +36,7 @@ def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
 
 
 def join_sheets(docs: Path, sheets: list[str]) -> str:
-    """The colours, then the sheets in their order, without comments and most spaces."""
+    """The colours, then the sheets in their order, without comments, indents and most lines."""
     texts = [make_style_sheet(), *((docs / sheet).read_text(encoding="utf-8") for sheet in sheets)]
     lines = INDENT.sub("\n", COMMENT.sub("", "\n".join(texts))).strip() + "\n"
-    return JOINT.sub(lambda joint: joint[1] or joint[2], lines)
+    return JOINT.sub(r"\1", lines)

@@ -42,8 +42,9 @@ def lay_out_formula(rendered: str) -> str:
         step = SubElement(box, "div", {"class": "step"} | ({"style": gap} if gap else {}))
         _add_math(SubElement(step, "span", {"class": "left"}), left)
         right = SubElement(step, "span", {"class": "right"})
-        right.text = " "  # an empty element would be no HTML
         _add_parts(right, split_parts(line, before=True))
+        if not len(right):
+            right.text = right.text or " "  # an empty element would be no HTML
         if reason:
             _add_reason(SubElement(step, "span", {"class": "reason"}), reason)
     return _write(box)

@@ -9,7 +9,7 @@ const ATTRIBUTES = new Set(
   `xmlns class style role lang dir hidden viewBox preserveAspectRatio transform
    x y x1 y1 x2 y2 dx dy cx cy r rx ry d points width height
    fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap
-   stroke-linejoin opacity paint-order font-size font-weight font-style font-family text-anchor
+   stroke-linejoin opacity paint-order font-size font-weight font-style font-family text-anchor text-decoration
    dominant-baseline type name value min max step checked disabled colspan rowspan scope
    data-at data-by data-says data-column`.split(/\s+/),
 );

@@ -113,6 +113,8 @@ QUERIES = {
             "top-p",
             "nucleus sampling",
             "induction head",
+            "ChatGPT",
+            "gradient descent",
         ],
         "cross-attention": [
             "cross-attention",
@@ -122,6 +124,7 @@ QUERIES = {
         ],
         "generation": [
             "KV cache",
+            "cache",
             "MLA",
             "GQA",
             "sliding window",
@@ -170,7 +173,15 @@ QUERIES = {
             "跳跃连接",
             "预归一化",
         ],
-        "language-model": ["语言模型", "交叉熵", "困惑度", "归纳头", "核采样", "消融"],
+        "language-model": [
+            "语言模型",
+            "交叉熵",
+            "困惑度",
+            "归纳头",
+            "核采样",
+            "消融",
+            "ChatGPT",
+        ],
         "cross-attention": ["交叉注意力", "对齐图", "教师强制", "解码器"],
         "generation": ["KV 缓存", "投机采样", "滑动窗口", "草稿模型", "MLA", "GQA"],
         "in-pieces": ["在线 softmax", "线性注意力", "分块", "flash attention"],

@@ -431,7 +431,7 @@ CONFIGURATIONS = (
     Configuration("GPT-3 175B", 96, 96, 96, 128),  # Brown et al. 2020, table 2.1
     Configuration("PaLM 540B", 118, 48, 1, 256),  # Chowdhery et al. 2022, table 1 and §2
     Configuration("Llama 2 7B", 32, 32, 32, 128),  # Touvron et al. 2023, "LLaMA", table 2
-    Configuration("Llama 2 70B", 80, 64, 8, 128),  # Touvron et al. 2023, "Llama 2", §2.2
+    Configuration("Llama 2 70B", 80, 64, 8, 128),  # Touvron et al. 2023, "Llama 2", §A.2.1
     Configuration("Mistral 7B", 32, 32, 8, 128, 0, 0, 4096, 32),  # Jiang et al. 2023, table 1
     Configuration("Gemma 2B", 18, 8, 1, 256),  # Gemma Team 2024, table 1
     Configuration("Gemma 2 9B", 42, 16, 8, 256, 0, 0, 4096, 21),  # Gemma Team 2024b, table 1

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from attention_docs.figures import Frame, eight_steps, glance, heatmap, slider, stepper
+from attention_docs.figures import Frame, eight_steps, heatmap, slider, stepper
 from attention_docs.figures.figure import Language
 from attention_docs.locales import read_locale
 from tests.conftest import LANGUAGES, ROOT, needs_browser, scale_examples
@@ -641,41 +641,3 @@ def test_controls_that_the_browser_kept_and_the_frame_agree(visit):
     tab.evaluate("document.querySelector('[name=steps-2][value=\"5\"]').checked = true")
     tab.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))")
     assert list_visible_frames(tab) == ["1 5"]
-
-
-# From a query to its output.
-
-
-def glance_of(**changed):
-    tensors = {
-        "queries": TENSORS["queries"],
-        "keys": TENSORS["keys"],
-        "scores": [[s / mpmath.sqrt(3) for s in row] for row in TENSORS["scores"]],
-    }
-    powers = [[mpmath.exp(s) for s in row] for row in tensors["scores"]]
-    tensors["weights"] = [[p / sum(row) for p in row] for row in powers]
-    tensors["outputs"] = times(tensors["weights"], TENSORS["values"])
-    return glance(**{name: floats(one) for name, one in (tensors | changed).items()})
-
-
-@each_language
-def test_later_cells_are_empty_and_not_described(lang):
-    found = frames(glance_of(), lang)
-    assert list(found) == [f"{i} {stage}" for i in (1, 2, 3) for stage in (1, 2, 3, 4)]
-    for place, frame in found.items():
-        steps, weights = frame.select("svg")
-        drawn = re.findall(r"\d+\.\d\d", " ".join(one.get_text() for one in steps.select("text")))
-        stage = int(place[-1])
-        assert len(drawn) == 3 * (stage - 1)
-        assert set(drawn) <= set(re.findall(r"\d+\.\d\d", steps["aria-label"]))
-        described = re.findall(r"\d+\.\d\d", steps["aria-label"])
-        assert len(described) == len(drawn)
-        assert len(re.findall(r"\d+\.\d\d", weights["aria-label"])) == 9
-    sizes = {frame.select("svg")[0]["viewbox"] for frame in found.values()}
-    assert len(sizes) == 1  # nothing shifts
-
-
-@pytest.mark.parametrize("name", ["scores", "weights"])
-def test_a_glance_refuses_what_does_not_follow(name):
-    with pytest.raises(ValueError, match=rf"^{name} must be \[\[.*\]\], got \[\["):
-        glance_of(**{name: [[1, 2, 3]] * 3})

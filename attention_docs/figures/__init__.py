@@ -2,7 +2,7 @@
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`,
-`planes`, `glances`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
+`planes`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
 
 - `figure`: the base class; labels and sentences in a language (attention_docs/locales)
 - `matrix`: a matrix as a box of cells
@@ -21,7 +21,6 @@ from attention_docs.figures.clocks import dials
 from attention_docs.figures.diagrams import diagram
 from attention_docs.figures.figure import Figure, numbered
 from attention_docs.figures.flows import flow
-from attention_docs.figures.glances import glance
 from attention_docs.figures.groups import beside
 from attention_docs.figures.heatmaps import heatmap
 from attention_docs.figures.histograms import histogram
@@ -42,7 +41,6 @@ __all__ = [
     "dials",
     "eight_steps",
     "flow",
-    "glance",
     "heatmap",
     "histogram",
     "hull",

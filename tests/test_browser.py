@@ -50,7 +50,7 @@ def walker(chromium: Any) -> Iterator[Any]:
     tab = context.new_page()
     tab.add_init_script(SHIFTS)
     tab.on("console", lambda message: tab.console_messages.append(f"console: {message.text}"))
-    tab.on("pageerror", lambda error: tab.console_messages.append(f"error: {error}"))
+    tab.on("pageerror", lambda error: tab.console_messages.append(f"error: {error.stack or error}"))
     tab.on("requestfailed", lambda request: tab.console_messages.append(f"failed: {request.url}"))
     tab.on("response", lambda answer: tab.answers.append(answer))
     tab.console_messages, tab.answers = [], []
@@ -85,8 +85,8 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
         faults += tab.evaluate(AXE)
     if tab.evaluate("document.documentElement.lang") != TAGS[lang]:
         faults.append("another language")
-    faults += find_colour_faults(tab, first[1]) + find_width_faults(tab, first[0], slug)
-    faults += find_controls(tab, slug)
+    faults += find_width_faults(tab, first[0], slug) + find_controls(tab, slug)
+    faults += find_colour_faults(tab, first[1])
     for width, scheme in others:
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme)
@@ -237,6 +237,7 @@ MOST_CONTROLS = 15  # of a chapter, outside of its figures, before a reader come
 def find_controls(tab: Any, slug: str) -> list[str]:
     """A chapter that shows too many controls at rest."""
     tab.mouse.move(0, 0)
+    tab.evaluate(ARRIVED)
     shown = tab.evaluate(CONTROLS) if slug in CHAPTERS and slug != "mistakes" else []
     return [f"{len(shown)} controls: {', '.join(shown)}"] if len(shown) > MOST_CONTROLS else []
 
@@ -364,7 +365,8 @@ COLOURS = """async (decided) => {
   const plain = document.head.appendChild(document.createElement("style"));
   plain.textContent = ".md-main::before { content: none !important } " +
     "article * { opacity: 1 !important; transition: none !important }"; // what comes near shows
-  const around = new Set([...kinds.values()].flatMap(lineage));
+  const main = document.querySelector("main > :first-child"); // the theme's script looks for it
+  const around = new Set([main, ...kinds.values()].flatMap(lineage));
   const away = [...document.body.querySelectorAll("*")].filter(
     (one) => !around.has(one) && around.has(one.parentElement));
   const back = away.map((one) => {

@@ -181,7 +181,7 @@ def test_a_figure_is_no_script(visit: Visit, watched: tuple[str, list[str]]) -> 
     fragment = pack_fragment([["scratch", "", 0, 1, FORGED.replace("DRAWING", DRAWING), True]])
     tab = open_attacked_page(visit, address, fragment, block="scratch").tab
     drawing = tab.locator("#out-scratch .drawing")
-    assert "over the page" in drawing.inner_text()
+    drawing.get_by_text("over the page").wait_for()
     assert (
         drawing.locator("a, image, script, style, img, iframe, form, [id], [onload]").count() == 0
     )

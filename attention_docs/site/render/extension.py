@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element, SubElement
 import markdown_exec
 from markdown import Extension, Markdown
 from markdown.inlinepatterns import InlineProcessor
+from markdown.serializers import to_html_string
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
@@ -172,6 +173,7 @@ class PageTreeprocessor(Treeprocessor):
         self.wrap_tables(root)
         cards.lay_out_cards(root, assembled.numbered, self.md)
         self.open(root, assembled)
+        self.md.serializer = to_html_string  # `<input>`, not `<input />`
 
     def open(self, root: Element, assembled: AssembledPage) -> None:
         """Above the title, in small type: part, chapter and minutes."""

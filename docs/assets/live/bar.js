@@ -33,8 +33,20 @@ export class Bar {
     this.element.append(this.status, this.detail, this.progress, buttons);
   }
 
+  /* What the page does. It waits while an answer stands. */
   showStatus(text) {
-    this.status.textContent = text;
+    this.upcoming = text;
+    if (!this.answering) this.status.textContent = text;
+  }
+
+  /* Answer a press. A run that ends meanwhile must not take the answer away before it is read. */
+  showAnswer(text) {
+    clearTimeout(this.answering);
+    this.status.textContent = this.upcoming = text;
+    this.answering = setTimeout(() => {
+      this.answering = null;
+      this.status.textContent = this.upcoming;
+    }, 4000);
   }
 
   /* How much has come: a share, NaN where that is not known, or null where nothing loads. */

@@ -820,15 +820,15 @@ async function share() {
   try {
     history.replaceState(null, "", await link(cells, lang));
   } catch {
-    bar.showStatus(words.tooLong);
+    bar.showAnswer(words.tooLong);
     return;
   }
   noteEdits(); // this address is theirs
   try {
     await navigator.clipboard.writeText(location.href);
-    bar.showStatus(words.copied);
+    bar.showAnswer(words.copied);
   } catch {
-    bar.showStatus(words.addressed); // a page that may not copy
+    bar.showAnswer(words.addressed); // a page that may not copy
   }
 }
 

@@ -287,7 +287,7 @@ def attention_layer(rng: np.random.Generator) -> Names:
     )  # fmt: skip
 
 
-def kept(rng: np.random.Generator) -> Names:
+def take_small_step(rng: np.random.Generator) -> Names:
     """A small step, whose second order is left out."""
     names = attention_layer(rng)
     eta = 1e-6
@@ -401,7 +401,7 @@ def alike(rng: np.random.Generator) -> Names:
 # --- positions
 
 
-def turned(alpha: float) -> np.ndarray:
+def make_rotation(alpha: float) -> np.ndarray:
     return np.array([[np.cos(alpha), np.sin(alpha)], [-np.sin(alpha), np.cos(alpha)]])
 
 
@@ -412,7 +412,7 @@ def angles_of(rng: np.random.Generator) -> Names:
         "\\alpha": alpha,
         "\\beta": beta,
         "\\theta": theta,
-        "R": turned,
+        "R": make_rotation,
         "a": a,
         "b": b,
         "a'": a2,
@@ -446,7 +446,7 @@ def sinusoidal(rng: np.random.Generator) -> Names:
     def rotation(s: float) -> np.ndarray:
         found = np.zeros((d, d))
         for i, one in enumerate(omega):
-            found[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = turned(-one * s)
+            found[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = make_rotation(-one * s)
         return found
 
     values = row(rng, 3)
@@ -801,7 +801,7 @@ NAMES: dict[str, dict[str, Draw]] = {
         "steps": steps,
         "rules[0]": glorot,
         "rules[1]": kaiming,
-        "exercise-kept": kept,
+        "exercise-kept": take_small_step,
         "start-derived": started,
         "mistake-no-projections": alike,
     },

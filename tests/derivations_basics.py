@@ -48,7 +48,7 @@ def counted(rng: np.random.Generator) -> Names:
     return {"n": n, "d": d, "worth": [attention, n * (2 * n - 1) * d * d]}
 
 
-def moved(rng: np.random.Generator) -> Names:
+def move_weights(rng: np.random.Generator) -> Names:
     delta, v = row(rng, 1, 4), row(rng, 4, 2)
     delta -= delta.mean()
     middle = (v.max(axis=0) + v.min(axis=0)) / 2
@@ -125,7 +125,7 @@ def in_batches(rng: np.random.Generator) -> Names:
     return names | {"sizes": {"c": 5, "j": 6}}
 
 
-def whole(rng: np.random.Generator) -> Names:
+def attend_once(rng: np.random.Generator) -> Names:
     Q, K, V = row(rng, 3, 2), row(rng, 4, 2), row(rng, 4, 5)
     O, A = attention(Q, K, V)  # noqa: E741
     S = Q @ K.T / 2**0.5
@@ -184,7 +184,7 @@ BASICS: dict[str, dict[str, Draw]] = {
         "sharper": lengthened,
         "first-weight": by_hand,
         "cost": counted,
-        "versions-compared": moved,
+        "versions-compared": move_weights,
         "other-letters": in_columns,
     },
     "matrix-form": {
@@ -197,5 +197,5 @@ BASICS: dict[str, dict[str, Draw]] = {
         "one-column": in_columns,
     },
     "masking": {"": masked, "no-leak": causal},
-    "attention-function": {"": whole, "shapes": in_batches, "dropout": thinned},
+    "attention-function": {"": attend_once, "shapes": in_batches, "dropout": thinned},
 }

@@ -171,7 +171,7 @@ def stories(rng: np.random.Generator) -> Names:
     return {"H": Both(total / 23, entropy), "w": w[None], "i": 0, "s": 0, "sizes": sizes}
 
 
-def cut(rng: np.random.Generator) -> Names:
+def keep_three_words(rng: np.random.Generator) -> Names:
     """Three of five words kept; p_S is what the package makes of them."""
     logits = np.sort(row(rng, 5))[::-1].copy()
     p, kept, r = softmax(logits), [0, 1, 2], softmax(row(rng, 3))
@@ -366,7 +366,7 @@ def halves(rng: np.random.Generator) -> Names:
     return names
 
 
-def moved(rng: np.random.Generator) -> Names:
+def count_traffic(rng: np.random.Generator) -> Names:
     n, d, r = (int(one) for one in rng.integers(2, 20, 3))
     return {"n": n, "d": d, "r": r, "worth": [plain_traffic(n, d), tiled_traffic(n, d, r)]}
 
@@ -603,7 +603,7 @@ MODELS: dict[str, dict[str, Draw]] = {
         "decoder[1]": chained,
         "floor-proof": source,
         "floor-terms": stories,
-        "cut-derived": cut,
+        "cut-derived": keep_three_words,
     },
     "real-models": {
         "": unordered,
@@ -629,7 +629,7 @@ MODELS: dict[str, dict[str, Draw]] = {
     },
     "in-pieces": {
         "": halves,
-        "tiles": moved,
+        "tiles": count_traffic,
         "row-sum": recomputed,
         "linear": rebracketed,
         "recall": recalled,

@@ -470,12 +470,12 @@ def turning(rng: Rng) -> Names:
     names = {"base": base, "d": d, "\\omega": frequencies(d, base)[None], "i": 1, "t": t, "u": u}
     at = np.arange(7.0)
 
-    def turned(x: np.ndarray) -> np.ndarray:
+    def rotate(x: np.ndarray) -> np.ndarray:
         return rope(np.tile(x, (7, 1)) if len(x) == 1 else x, at, base)
 
     return names | {
-        "p": sinusoids(at, d, base), "x": x, "\\tilde x": turned(x), "q": q, "k": k,
-        "\\tilde q": turned(q), "\\tilde k": turned(k),
+        "p": sinusoids(at, d, base), "x": x, "\\tilde x": rotate(x), "q": q, "k": k,
+        "\\tilde q": rotate(q), "\\tilde k": rotate(k),
         "R": lambda s: rotation(s, d, base),
     }  # fmt: skip
 

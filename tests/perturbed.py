@@ -142,7 +142,7 @@ def run_sections(sections: dict[str, str], last: str = "") -> dict[str, str]:
     return shown
 
 
-def find_unmoved_sections(listing: Path) -> list[str]:
+def find_unchanged_sections(listing: Path) -> list[str]:
     """The sections that show the same whatever a function that they call gives."""
     sections = {name: one.code for name, one in read_listing(listing).items()}
     whole = run_sections(sections)
@@ -177,7 +177,7 @@ if __name__ == "__main__":
     faults = [
         one
         for name in chosen
-        for one in find_unmoved_sections(ROOT / "docs/listings" / f"{name}.py")
+        for one in find_unchanged_sections(ROOT / "docs/listings" / f"{name}.py")
     ]
     print("\n".join(faults) or "every section moves with the functions that it calls")
     sys.exit(bool(faults))

@@ -739,10 +739,10 @@ def _(rng: np.random.Generator) -> Names:
     one, d = np.array([[1.0]]), 1  # scores as dot products with 1
     parts = [piece(one, s[:, at].T.copy() * d**0.5, v[at].copy()) for at in ([0, 1], [2, 3, 4])]
 
-    def told(part: Any) -> np.ndarray:
+    def flatten(part: Any) -> np.ndarray:
         return np.hstack([np.reshape(field, (1, -1)) for field in part])
 
-    return names | {"worth": [*map(told, parts), told(merge(*parts))]}
+    return names | {"worth": [*map(flatten, parts), flatten(merge(*parts))]}
 
 
 @result("in-pieces#result-traffic")

@@ -731,7 +731,7 @@ def test_parameters_stand_on_a_grid(models: dict[str, LanguageModel]) -> None:
             assert (np.abs(steps - np.rint(steps)) < 0.004).all()
 
 
-def judged(ids: list[int]) -> bool:
+def keeps_grammar(ids: list[int]) -> bool:
     """Whether a story keeps to the grammar, and every person to their verb."""
     does: dict[int, int] = {}
     for who, verb, end in zip(ids[0::3], ids[1::3], ids[2::3], strict=False):
@@ -748,7 +748,7 @@ def test_targets_not_shifted(page: ReadPage) -> None:
     assert chapter.values("mistake-shift") == [wrong["last loss"]]
     assert wrong["written"] == "ann sings . bob" + " bob" * 5
     assert abs(float(right["last loss"]) - float(bounds()[2])) < 0.15  # a batch of 32 stories
-    assert judged(words_of(right["written"]))
+    assert keeps_grammar(words_of(right["written"]))
 
 
 @pytest.mark.site
@@ -765,7 +765,7 @@ def test_what_it_writes(page: ReadPage, models: dict[str, LanguageModel]) -> Non
             sums = itertools.accumulate(p)
             ids.append(next((j for j, total in enumerate(sums) if total > u), 17))
         assert words_of(line) == ids
-    assert [judged(words_of(line)) for line in described] == [True, True, False]
+    assert [keeps_grammar(words_of(line)) for line in described] == [True, True, False]
 
 
 @pytest.mark.site

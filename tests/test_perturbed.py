@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from tests.conftest import ROOT
-from tests.perturbed import LONGER, THOUSANDTH, UNEVEN, find_unmoved_sections, perturb_result
+from tests.perturbed import LONGER, THOUSANDTH, UNEVEN, find_unchanged_sections, perturb_result
 
 LISTING = """# --8<-- [start:computed]
 import numpy as np
@@ -57,7 +57,7 @@ def test_the_first_example_moves_with_the_package() -> None:
 def test_a_result_that_was_typed_does_not_move(tmp_path: Path) -> None:
     path = tmp_path / "faked.py"
     path.write_text(LISTING, encoding="utf-8")
-    assert find_unmoved_sections(path) == [
+    assert find_unchanged_sections(path) == [
         "docs/listings/faked.py: section faked calls softmax, and shows the same whatever it gives"
     ]
 

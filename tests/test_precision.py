@@ -417,7 +417,7 @@ def test_where_qk_norm_ends(page: Callable[[str, str], Any]) -> None:
 
 
 @functools.cache
-def lost(setting: str, seed: int) -> float:
+def measure_error(setting: str, seed: int) -> float:
     """The relative error of attention in torch's own bfloat16 and float32 arithmetic."""
     rng = np.random.default_rng(seed)
     q, k, v = (
@@ -450,7 +450,7 @@ def test_where(page: Callable[[str, str], Any]) -> None:
     names = ["all in bfloat16", "sums in float32", "sums, scores and exponentials in float32"]
     assert [line[""] for line in found] == names
     for line, name in zip(found, names, strict=True):
-        errors = [100 * lost(name, seed) for seed in range(3)]
+        errors = [100 * measure_error(name, seed) for seed in range(3)]
         assert line["error of the outputs, %"] == f"{min(errors):.1f} … {max(errors):.1f}"
 
 

@@ -49,7 +49,7 @@ def claims(text: str) -> Iterator[str]:
             yield tex
 
 
-def judged(text: str, names: Names) -> tuple[list[str], list[str]]:
+def check_formulas(text: str, names: Names) -> tuple[list[str], list[str]]:
     """The formulas that could not be computed, and what is wrong with the others."""
     unread, wrong = [], []
     worth, truth = iter(names.get("worth", ())), iter(names.get("truth", ()))
@@ -93,7 +93,7 @@ def test_the_formulas_of_a_result_hold(box: str) -> None:
     reason = dict(one.options).get("uncomputed")
     words = not [*claims(one.text)] and not DISPLAY.search(one.text)
     for seed in SEEDS:
-        unread, wrong = judged(one.text, names_of(box, seed))
+        unread, wrong = check_formulas(one.text, names_of(box, seed))
         assert not wrong
         described = (
             "is not computed: give it a meaning in tests/result_names.py, or say `uncomputed`"
@@ -132,7 +132,7 @@ def test_a_changed_formula_is_seen() -> None:
                     changed = tex[: place.start()] + place.expand(other) + tex[place.end() :]
                     text = one.text.replace(f"${tex}$", f"${changed}$", 1)
                     assert text != one.text
-                    faults = (judged(text, names_of(box, seed)) for seed in SEEDS[:4])
+                    faults = (check_formulas(text, names_of(box, seed)) for seed in SEEDS[:4])
                     seen[pattern].append(any(map(any, faults)))
     found = [one for kind in seen.values() for one in kind]
     assert all(sum(kind) > 0.6 * len(kind) for kind in seen.values()), seen

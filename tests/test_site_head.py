@@ -73,7 +73,7 @@ def read_languages(page: BeautifulSoup) -> dict[str, str]:
     return {str(tag["hreflang"]): str(tag["href"]) for tag in tags}
 
 
-def list_twins(url: str) -> dict[str, str]:
+def expect_alternates(url: str) -> dict[str, str]:
     english = url.removeprefix("zh/")
     found = {"en": english, "zh-Hans": f"zh/{english}", "x-default": english}
     return {code: ADDRESS + where for code, where in found.items()}
@@ -83,7 +83,7 @@ def list_twins(url: str) -> dict[str, str]:
 @pytest.mark.parametrize("url", PAGES)
 def test_languages_and_address(published: FixtureProject, url: str) -> None:
     page = parse_page(published, url)
-    assert read_languages(page) == list_twins(url)
+    assert read_languages(page) == expect_alternates(url)
     assert [str(tag["href"]) for tag in page.select("link[rel=canonical]")] == [ADDRESS + url]
     assert [html["lang"] for html in page.select("html")] == ["zh-Hans" if "zh" in url else "en"]
 
@@ -110,7 +110,7 @@ def test_sitemap(published: FixtureProject) -> None:
         assert all(link.attrib["rel"] == "alternate" for link in entry.findall(HREFLANG))
         found[entry.findtext(LOC)] = links
         assert {child.tag for child in entry} == {LOC, HREFLANG}  # no date
-    assert found == {ADDRESS + url: list_twins(url) for url in PAGES}
+    assert found == {ADDRESS + url: expect_alternates(url) for url in PAGES}
 
 
 @pytest.mark.site

@@ -110,7 +110,7 @@ def test_a_page_is_linted_again_when_its_context_changes(project: FixtureProject
     """Under `serve` one reader reads again and again: a module and a twin change, the page not."""
     reader = Reader(project.root)
 
-    def told() -> list[str]:
+    def list_failures() -> list[str]:
         build = Build(project.root, print, reader=reader)
         build.read()
         return [str(failure) for failure in build.failures]
@@ -118,16 +118,16 @@ def test_a_page_is_linted_again_when_its_context_changes(project: FixtureProject
     module = "attention_docs/weights.py"
     project.write(module, "WIDTH = 5120\n")
     project.edit("docs/en/weights.md", "## The weights", "d = 5120.\n\n## The weights", both=True)
-    assert told() == []
+    assert list_failures() == []
     project.write(module, "WIDTH = 512\n")
-    pages = [message.split(":")[0] for message in told()]
+    pages = [message.split(":")[0] for message in list_failures()]
     assert pages == ["docs/en/weights.md", "docs/zh/weights.md"]
     project.write(module, "WIDTH = 5120\n")
-    assert told() == []
+    assert list_failures() == []
     project.edit("docs/en/weights.md", "{{ weights[0]:.4f }}", "{{ weights[1]:.4f }}")
-    assert told()
+    assert list_failures()
     project.edit("docs/en/weights.md", "{{ weights[1]:.4f }}", "{{ weights[0]:.4f }}")
-    assert told() == []
+    assert list_failures() == []
 
 
 def test_a_number_of_the_front_matter_is_refused(project: FixtureProject) -> None:

@@ -34,7 +34,7 @@ from attention_docs.site.adapter.rendering import (
     begin_page,
     describe_page,
     finish_html,
-    mend_html,
+    patch_html,
     write_page,
 )
 from attention_docs.site.adapter.state import BuildState, Session, start_build
@@ -113,7 +113,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         def turn(file: File) -> tuple[bool, int]:
             source = state.find_source(file)
             return (
-                (source.uses_other_pages, state.build.executor.find_turn(source))
+                (source.uses_other_pages, state.build.executor.find_position(source))
                 if source
                 else (False, 0)
             )
@@ -205,7 +205,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if is_nested(config) or (template_name == "sitemap.xml" and not build.target.site_url):
             return ""
         if template_name == "404.html":
-            return mend_html(self.state, output_content, build.languages[0], "")
+            return patch_html(self.state, output_content, build.languages[0], "")
         return output_content
 
     # --- after the last page

@@ -146,7 +146,7 @@ def _render_files(
 ) -> dict[str, str]:
     """The files of a page by their places; cached if nothing is wrong with them."""
     source, messages = known.source, state.session.listener.messages
-    html = mend_html(state, render(), source.lang, page.url, source)
+    html = patch_html(state, render(), source.lang, page.url, source)
     left = {(text, f"left in the page: {text}") for _, text in find_leftovers(html)}
     left |= set(refused(html))
     state.failures += [
@@ -183,7 +183,7 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
     return found | assembled.files
 
 
-def mend_html(
+def patch_html(
     state: BuildState, html: str, lang: str, url: str, source: Source | None = None
 ) -> str:
     """A page with what the theme's HTML lacks, and with a note if nobody has translated it."""

@@ -80,7 +80,7 @@ def report_stale(original: Page, translation: Page) -> list[Failure]:
     lines = [section.line for name, section in read_sections(translation).items() if name in stale]
     message = (
         f"the English text changed in {names}: bring this page up to date, "
-        f"then run `make translated PAGE={translation.slug}`"
+        f"then run `make translated PAGE={translation.lang}/{translation.slug}`"
     )
     return [Failure(translation.path, min(lines, default=1), message)]
 

@@ -251,13 +251,13 @@ class PageTreeprocessor(Treeprocessor):
         values = {int(mark[1]): assembled.get_value(int(mark[1])) for mark in MARK.finditer(tex)}
         plain = {n: str(STAND_IN + n) for n, value in values.items() if NUMBER.fullmatch(value)}
 
-        def stand_in(mark: re.Match[str]) -> str:
+        def insert_placeholder(mark: re.Match[str]) -> str:
             number = int(mark[1])
             if number not in plain:
                 return values[number]
             return values[number][: values[number].startswith("-")] + plain[number]
 
-        other = self.site.formulas.render(MARK.sub(stand_in, tex), display)
+        other = self.site.formulas.render(MARK.sub(insert_placeholder, tex), display)
         return mathml.number_values(html, other, {text: number for number, text in plain.items()})
 
     def insert_outputs(self, root: Element, assembled: AssembledPage) -> None:

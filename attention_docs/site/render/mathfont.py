@@ -65,7 +65,7 @@ def make_font(source: Path, target: Path) -> int:
     font = TTFont(source, recalcTimestamp=False)
     _mend_constants(font)
     _mend_lines(font)
-    _mend_prime(font)
+    _patch_prime(font)
     _narrow_brackets(font)
     addOpenTypeFeaturesFromString(font, _format_size_features(font))
     options = Options(layout_features=["ss01", "ss02", "ss03", "ss04"], hinting=False)
@@ -141,7 +141,7 @@ def _redraw_glyph(font: TTFont, glyph: str, transform: Transform, width: int) ->
     font["hmtx"][glyph] = (width, bearing)
 
 
-def _mend_prime(font: TTFont) -> None:
+def _patch_prime(font: TTFont) -> None:
     """Draw a prime as the font would in a superscript."""
     name = font.getBestCmap()[ord("′")]
     drawn = _read_alternates(font, "ssty")[name][0]

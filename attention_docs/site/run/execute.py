@@ -174,7 +174,7 @@ class Executor:
             chain.turn = turn
             chain.running = self.pool.submit(_run_alone, context, self._make_job(chain))
 
-    def find_turn(self, page: Page) -> int:
+    def find_position(self, page: Page) -> int:
         """When a page's results come: 0 where nothing has to run, the last of all at the end."""
         return self.by_path[page.path].turn
 
@@ -298,14 +298,14 @@ class Executor:
                 Failure(one.path, one.blocks[0].line, message) for one in chain.pages
             ]
             return chain
-        for number, result in enumerate(map(self._excuse_partial, results)):
+        for number, result in enumerate(map(self._allow_untranslated, results)):
             for one in chain.pages:
                 chain.failures += _collect_failures(one, number, result)
             if not result.error:
                 self._cache_result(chain, number, result)
         return chain
 
-    def _excuse_partial(self, result: Result) -> Result:
+    def _allow_untranslated(self, result: Result) -> Result:
         """A result; in a partial language strings may be missing, and are English."""
         untranslated = [one for one in result.untranslated if one[0] not in self.partial]
         return replace(result, untranslated=tuple(untranslated))

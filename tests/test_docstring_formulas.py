@@ -16,7 +16,7 @@ import pytest
 from attention_docs.site.read.syntax import DISPLAY
 from tests.conftest import ROOT
 from tests.docstring_names import DISPLAYS, SENTENCES, UNREAD
-from tests.test_result_formulas import judged
+from tests.test_result_formulas import check_formulas
 from tests.tex import check_display
 
 SEEDS = range(4)
@@ -55,7 +55,7 @@ def test_the_formulas_of_a_docstring_hold(name: str) -> None:
             assert computed is (name not in UNREAD), described
         if name in SENTENCES:
             names = SENTENCES[name](np.random.default_rng(seed))
-            assert judged(documented()[name], names) == ([], [])
+            assert check_formulas(documented()[name], names) == ([], [])
 
 
 def test_most_lines_are_computed() -> None:

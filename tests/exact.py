@@ -131,3 +131,13 @@ def agrees_within_error(interval: tuple[float, float], truth: Any, widths: float
     """The truth is no further off than 2.5 half widths, about 5 standard errors."""
     estimate, error = interval
     return bool(abs(estimate - truth) <= widths * error)
+
+
+def assert_asked(values: list[str], wanted: list[Any]) -> None:
+    """The last inline values of an exercise, each digit the exact number's own."""
+    for text, numbers in zip(values[-len(wanted) :], wanted, strict=True):
+        plain = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
+        found = re.findall(r"-?\d+(?:\.\d+)?(?:/\d+)?", plain)
+        decimals = max(len(one.partition(".")[2]) for one in found)
+        got = [float(Fraction(one)) for one in found]
+        assert_printed(got, np.ravel(numbers).astype(float), decimals or 6)

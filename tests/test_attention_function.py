@@ -23,7 +23,7 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
 from tests.conftest import parse_html, read_rows, scale_examples, vector_of
-from tests.exact import KEYS, QUERIES, VALUES, assert_printed, attention_weights
+from tests.exact import KEYS, QUERIES, VALUES, assert_asked, assert_printed, attention_weights
 
 few = scale_examples(40)
 seeds = st.integers(0, 2**32 - 1)
@@ -535,3 +535,20 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
             if keep[j]:
                 shares[j] += powers[j] / left * probability.numerator / probability.denominator
     assert_printed(mixed, [*(float(x) for x in shares), 1 - 1 / 64])
+
+
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-shapes": [[8, 12, 1, 30], [8, 1, 30, 64], [8, 12, 1, 128], [8, 12, 1, 64]],
+    "exercise-renormalise": [
+        # Key 1 stays alone, with key 2, with key 3, with both.
+        Fraction(3, 64) + Fraction(9, 64) * (Fraction(1, 3) + Fraction(1, 6)) + Fraction(27, 512),
+        *(Fraction(1, 8), Fraction(63, 64), 1),
+    ],
+    "exercise-scores": [1 - 1 / 64, 3 / 4],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page: Callable[[str, str], Any], exercise: str) -> None:
+    assert_asked(page("en", "attention-function").values(exercise), ASKED[exercise])

@@ -31,7 +31,16 @@ from attention_docs.cross_attention import (
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import Parameters
 from tests.conftest import scale_examples, vector_of
-from tests.exact import W_KEY, W_QUERY, W_VALUE, X, assert_printed, attention_weights, product
+from tests.exact import (
+    W_KEY,
+    W_QUERY,
+    W_VALUE,
+    X,
+    assert_asked,
+    assert_printed,
+    attention_weights,
+    product,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 few = scale_examples(25)
@@ -460,3 +469,18 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     (sdpa(q[:1], k[None], v[None]) ** 3).sum().backward()
     assert k.grad is not None
     assert k.grad.sum(dim=0).abs().max() < 1e-12
+
+
+KEPT, AGAIN = 4 * 500 * 512**2 + 4 * 100 * 400 * 512, 4 * 99 * 400 * 512**2
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-pencil": [[3 / 4, 1 / 4], [1 / 4, 3 / 4], 8, 6],
+    "exercise-shapes": [[2, 1, 1, 7], [2, 3, 4, 7], [2, 3, 7, 4], [2, 4, 6], [2, 4, 5]],
+    "exercise-bug": [100, 1],
+    "exercise-cost": [KEPT, KEPT + AGAIN, KEPT + AGAIN + 4 * 400 * 512**2],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page: Callable[[str, str], Any], exercise: str) -> None:
+    assert_asked(page("en", "cross-attention").values(exercise), ASKED[exercise])

@@ -22,6 +22,7 @@ from tests.exact import (
     W_QUERY,
     W_VALUE,
     X,
+    assert_asked,
     assert_printed,
     assert_printed_e,
     attention_weights,
@@ -596,3 +597,22 @@ def test_another_order(page):
     assert_printed(got, moved, 4)
     assert got == [OUTPUTS[i] for i in order]
     assert chapter.names("exercise-order") == [f"input {i + 1}" for i in order]
+
+
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-fourth": [[1, 1, 1], [1, 1, 2], [1, 1, 2], [1, 1, 1], [1, 3, 0], 3, 4],
+    "exercise-zero": [[1 / 3] * 3, [0] * 3, [5 / 3, 16 / 3, 2], [5, 16, 6]],
+    "exercise-logarithm": [
+        [0, mpmath.log(2), 0],
+        [0, 1 / 4, 0],
+        [5, 5 + mpmath.log(2), 5],
+        [5, 10, 5],
+    ],
+    "exercise-own": [[2, 0, 2], [2, 4, 4]],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page, exercise):
+    assert_asked(page("en", "eight-steps").values(exercise), ASKED[exercise])

@@ -38,7 +38,7 @@ from attention_docs.generation import (
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
 from tests.conftest import scale_examples, vector_of
-from tests.exact import assert_printed
+from tests.exact import assert_asked, assert_printed
 
 SEEDS = st.integers(0, 10**6)
 F = Fraction
@@ -656,3 +656,29 @@ def test_speculate_takes_each_chance_for_its_own_token():
     assert speculate([0, 0], drafts, targets, [F(9, 10), F(8, 10), F(2, 10)]) == [1]
     assert speculate([0, 0], drafts, targets, [F(1, 10), F(1, 2), F(6, 10)]) == [0, 2]
     assert speculate([], [], [target], [F(1, 2)]) == [1]
+
+
+def anew_over_cached(n):
+    """Operations of n tokens without a cache, over those with one, for d = 4096."""
+    linear, pairs = 24 * 4096**2, 4 * 4096
+    anew = sum(linear * t + pairs * t * t for t in range(1, n + 1))
+    return anew / sum(linear + pairs * t for t in range(1, n + 1))
+
+
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-bytes": [4 * 24 * 1000 * 4 * 64, 4 * 24 * 1000 * 16 * 64, 2 * 24 * 1000 * 4 * 64],
+    "exercise-ratio": [anew_over_cached(10), 10],
+    "exercise-draft": [F(3, 4), F(1, 4), F(175, 64), F(111, 64), F(13, 4)],
+    "exercise-own": [
+        *([8, 6, 14 / 3], [6, 14 / 3, 15 / 4]),
+        *([6, 14 / 3, 15 / 4], [8, 6, 14 / 3]),
+    ],
+    "exercise-depth": [3 * 3 + 1, 3 * 4, 3 * 3],
+    "exercise-most": [F(2, 3), F(5, 18)],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page, exercise):
+    assert_asked(page("en", "generation").values(exercise), ASKED[exercise])

@@ -33,7 +33,7 @@ from attention_docs.in_pieces import (
     update_by_delta_rule,
 )
 from tests.conftest import ROOT, parse_number, scale_examples, vector_of
-from tests.exact import agrees_within_error, assert_printed, parse_plus_minus
+from tests.exact import agrees_within_error, assert_asked, assert_printed, parse_plus_minus
 
 SEEDS = st.integers(0, 10**6)
 F = Fraction
@@ -575,3 +575,24 @@ def test_axes_that_do_not_fit_are_told():
     mask = np.ones((2, 3, 4), dtype=bool)
     with pytest.raises(ValueError, match=r"keys and 1 or 4 rows, got \(2, 3, 4\)"):
         attention_in_pieces(two, two, two, 2, mask)
+
+
+LATE = (3 * mpmath.e + 5) / (mpmath.e + 1)  # of two scores that are 1 apart
+PLAIN, BLOCK = 4 * 8192 * 64 + 4 * 8192**2, 2 * 8192 * 64
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-merge": [4, 2, 3.5, 4, 9.5 / 3.5],
+    "exercise-traffic": [PLAIN, PLAIN // 2 + BLOCK, 33 * BLOCK, 32 * BLOCK],
+    "exercise-start": [LATE, 8 - LATE],
+    "exercise-skip": [32 * 33 // 2, 31 * 32 // 2, 32 * 32 // 2],
+    "exercise-slope": [
+        [mpmath.exp(x) / (mpmath.exp(0.3) + mpmath.exp(-1) + mpmath.exp(2)) for x in (0.3, -1, 2)],
+        [mpmath.exp(x) for x in (0.3, -1, 2)],
+    ],
+    "exercise-chunk": [8 * 4096 * 64 * 64, 4 * 4096 * 64 * 64],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page, exercise):
+    assert_asked(page("en", "in-pieces").values(exercise), ASKED[exercise])

@@ -40,7 +40,7 @@ from attention_docs.site.run.live import Session
 from attention_docs.text import TextFile
 from attention_docs.transformer_block import BlockParameters
 from tests.conftest import LANGUAGES, Page, scale_examples, vector_of
-from tests.exact import agrees_within_error, assert_printed, parse_plus_minus
+from tests.exact import agrees_within_error, assert_asked, assert_printed, parse_plus_minus
 
 ReadPage = Callable[[str, str], Page]
 seeds = st.integers(0, 2**32 - 1)
@@ -1090,3 +1090,28 @@ def test_digits_of_json():
     model = LanguageModel(np.eye(1) / 3, np.ones((1, 1)), (), np.eye(1), 1)
     assert to_json(model).startswith('{"table":[[0.333333]],')
     assert to_json(model, 1).startswith('{"table":[[0.3]],')
+
+
+ROOTS = [mpmath.sqrt(x) for x in (5, 3, 2)]
+POWERS = [mpmath.exp(-x) for x in (0, 1, 2, 3, 4)]
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-pencil": [
+        *(mpmath.log(8) - mpmath.log(3), mpmath.log(8), 3 / 8),
+        *([1 / 8, -5 / 8, 4 / 8], [1 / 8, 3 / 8, 4 / 8]),
+    ],
+    "exercise-perplexity": [4, 24 / 7, 2 * mpmath.log(2), 8, 2],
+    "exercise-price": [
+        [10 / 19, 6 / 19, 3 / 19, 0],
+        [0.5, 0.3, 0.15, 0],
+        [5 / 8, 3 / 8, 0, 0],
+        -math.log(0.95),
+    ],
+    "exercise-order": [ROOTS[2] / sum(ROOTS), 0, 0.2],
+    "exercise-zero": [1 / (2 + POWERS[1] + POWERS[2]), 0, POWERS[4] / sum(POWERS[1:])],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page: ReadPage, exercise: str) -> None:
+    assert_asked(page("en", "language-model").values(exercise), ASKED[exercise])

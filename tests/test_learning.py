@@ -33,6 +33,7 @@ from tests.exact import (
     W_VALUE,
     X,
     agrees_within_error,
+    assert_asked,
     parse_plus_minus,
     product,
     transpose,
@@ -939,3 +940,16 @@ def test_matrices_of_a_batch_get_gradients_of_their_own():
     for got, one in zip(self_attention_backward(*arrays), wanted, strict=True):
         assert got.shape == tuple(one.shape)
         np.testing.assert_allclose(got, one.numpy(), rtol=0, atol=1e-12)
+
+
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-pencil": [[0, -1, 1], [2, 0, 2], [0, -4, 4]],
+    "exercise-sigma": [(768 * 0.02**2) ** 2, 768 * 0.02**2, 1 / math.sqrt(768), 1 / 768],
+    "exercise-bug": [64 * (10 / 8 - 10 / 24), 0],  # (3, 2, 5) / 8, and a third of their sum
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page, exercise):
+    assert_asked(page("en", "learning").values(exercise), ASKED[exercise])

@@ -21,7 +21,7 @@ from attention_docs.attention_function import attention
 from attention_docs.masking import apply_mask, causal_mask, padding_mask, truncate_and_pad
 from attention_docs.softmax import softmax
 from tests.conftest import each_language, read_rows, scale_examples, vector_of
-from tests.exact import KEYS, QUERIES, VALUES, assert_printed, attention_weights
+from tests.exact import KEYS, QUERIES, VALUES, assert_asked, assert_printed, attention_weights
 
 seeds = st.integers(0, 2**32 - 1)
 few = scale_examples(40)
@@ -692,3 +692,16 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
         reached = vector_of(line["tokens 1 to 9, reached or not"])
         assert reached == [0] * (9 - count) + [1] * count
     assert masking.values("exercise-window") == ["7"]
+
+
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-window-2": [5 + 4, 5 + 4 + 3 + 2 + 1, 5 + 4 + 4],
+    "exercise-derivative": [3, 6],
+    "exercise-minus-1e9": [[1 / 3] * 3, exact_weights(ALL)[0]],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page: Callable[[str, str], Any], exercise: str) -> None:
+    assert_asked(page("en", "masking").values(exercise), ASKED[exercise])

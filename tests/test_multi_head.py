@@ -22,7 +22,7 @@ from attention_docs.multi_head import (
 )
 from attention_docs.nn import MultiHeadAttention
 from tests.conftest import ROOT, parse_number, scale_examples, vector_of
-from tests.exact import assert_printed, dot, product, rank
+from tests.exact import assert_asked, assert_printed, dot, product, rank
 
 SEEDS = st.integers(0, 10**6)
 
@@ -946,3 +946,21 @@ def test_defaults_are_those_of_torch():
     own, other = MultiHeadAttention(4, 2), nn.MultiheadAttention(4, 2)
     assert own.dropout.p == other.dropout == 0
     assert all(one.bias is not None for one in (own.query, own.key, own.value, own.output))
+
+
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-join": [7, 5, 4, -1, 11, -10],
+    "exercise-fixed": [
+        *(4 * 512**2, 3 * 512**2),
+        *(8 * 512**2, 6 * 512**2, 4 * 512**2),
+        8,
+    ],
+    "exercise-equal": [5, 6, 2.5],
+    "exercise-mask": [1 / 3, 0],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page, exercise):
+    assert_asked(page("en", "multi-head").values(exercise), ASKED[exercise])

@@ -27,7 +27,7 @@ from attention_docs.precision import (
 )
 from attention_docs.score_functions import cosine
 from tests.conftest import parse_number, scale_examples, vector_of
-from tests.exact import assert_printed
+from tests.exact import assert_asked, assert_printed
 
 SHORT = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
 seeds = st.integers(0, 2**32 - 1)
@@ -531,3 +531,26 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
 def test_one_term_wants_a_format_too():
     with pytest.raises(ValueError, match="format must be one of"):
         rounded_sum(np.array([1.0]), "float128")
+
+
+CAPPED = [math.exp(3 * math.tanh(x)) for x in (1, 1 / 3, 2 / 3)]
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-round": [[10 / 32, 48, 10], [10 / 32, 52, 10]],
+    "exercise-tenths": [256, 400, 512, 128],
+    "exercise-which": [
+        *(math.exp(100 / 2048), math.exp(50 / 2048)),
+        *(math.exp(100 / 256), math.exp(50 / 256)),
+    ],
+    "exercise-cap": [
+        math.exp(-3) / (CAPPED[0] + CAPPED[1] + math.exp(-3)),
+        *(0, CAPPED[2] / sum(CAPPED)),
+    ],
+    "exercise-vanish": [n * math.log(2) for n in (25, 24, 134, 133)],
+    "exercise-orthogonal": [0.52**2 + 6.64**2, 25],  # (3, 4) - 10 (0.352, -0.264)
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page: Callable[[str, str], Any], exercise: str) -> None:
+    assert_asked(page("en", "precision").values(exercise), ASKED[exercise])

@@ -34,6 +34,7 @@ from attention_docs.real_models import (
 )
 from attention_docs.transformer_block import rms_norm, silu, swiglu
 from tests.conftest import Page, parse_number
+from tests.exact import assert_asked
 
 FOLDER = Path(mathformer.__file__).parent
 NAMES = {"+": "addformer", "-": "subformer", "*": "mulformer", "/": "divformer"}
@@ -577,3 +578,22 @@ def test_transposed(chapter: Page) -> None:
 
 def test_whole_turn(chapter: Page) -> None:
     assert chapter.grid("exercise-turn") == [counts("a whole turn")]
+
+
+POWERS = [8.21, 0.91, 0.54, 3.13]  # given in the exercise
+AGAIN = [exp(power) for power in POWERS]
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-count": [4 * 64, 3 * 64, 3 * 8 * 32, 2 * 8 * 32, 1480, 1480 - 27 * 8],
+    "exercise-pencil-head": [
+        [power / sum(POWERS) for power in POWERS],
+        [power / sum(AGAIN) for power in AGAIN],
+    ],
+    "exercise-bound": [90 - 36, 36, 90 - 72],
+    "exercise-outside": [18 - 9],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])

@@ -21,6 +21,7 @@ from tests.exact import (
     QUERIES,
     VALUES,
     agrees_within_error,
+    assert_asked,
     assert_printed,
     assert_printed_e,
     attention_weights,
@@ -815,3 +816,18 @@ def test_two_samples_are_enough():
     mean, error = scaling.mean_interval(np.array([-1.0, 3.0]))
     assert (mean, round(error, 12)) == (1, round(1.96 * 2 / math.sqrt(2), 12))
     assert scaling.variance_interval(np.array([-1.0, 3.0])) == (4, 0)
+
+
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-three": [0, 3, math.sqrt(3), 9],
+    "exercise-divisor": [30, 900, 5, 150],
+    "exercise-switches": [3 / 4, 9 / 16, 3 / 16, 3 / 4, 3 / 8, 3 / 16],
+    "exercise-copies": [36, 6, 6, 36, 12, 6],
+    "exercise-bug": [1 / 4, 4, 1 / 2],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page, exercise):
+    assert_asked(page("en", "scaling").values(exercise), ASKED[exercise])

@@ -18,7 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
 from tests.conftest import parse_number, scale_examples, vector_of
-from tests.exact import W_KEY, W_QUERY, X, norm, product, rank, softmax, transpose
+from tests.exact import W_KEY, W_QUERY, X, assert_asked, norm, product, rank, softmax, transpose
 from tests.exact import dot as dot_
 
 # Of rounding, relative to the size of the terms that are summed.
@@ -779,3 +779,18 @@ def test_scaled_by_the_last_axis():
     """Batches of three queries with 16 components: divided by 4."""
     q, k = np.ones((2, 3, 16)), np.ones((2, 5, 16))
     assert np.unique(scaled_dot(q, k)).tolist() == [4.0]
+
+
+BETA = mpmath.log(99 * 511) / 2
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-pencil": [24, 24 / 2**0.5, 12, 24 / 25, 24 / 5, 25, 24],
+    "exercise-norm": [1, 2],
+    "exercise-factor": [BETA, 2 * BETA, mpmath.log(99 * 512) / 2],
+    "exercise-which": [32, 31],  # 31 · 129 = 3999 < 4096 < 4128 = 32 · 129
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(chapter: Any, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])

@@ -21,6 +21,7 @@ from tests.exact import (
     QUERIES,
     SCORES,
     VALUES,
+    assert_asked,
     assert_printed,
     assert_printed_e,
     norm,
@@ -738,3 +739,34 @@ def test_no_weight_moves_faster_than_half(scores, h, seed):
     steps = h * np.random.default_rng(seed).uniform(-1, 1, len(scores))
     moved = package.softmax(np.array(scores) + steps) - package.softmax(np.array(scores))
     assert np.abs(moved).max() <= h / 2 + 1e-12
+
+
+LEADS = [mpmath.log(99 * n) for n in (7, 8, 1)]
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-weights": [
+        [3 / 10, 1 / 10, 6 / 10],
+        [mpmath.log(3) / mpmath.log(18), 0, mpmath.log(6) / mpmath.log(18)],
+        [3 / 10, 1 / 10, 6 / 10],
+        [8 / 25, 6 / 25, 11 / 25],
+        [9 / 46, 1 / 46, 36 / 46],
+        [math.sqrt(x) / (math.sqrt(3) + 1 + math.sqrt(6)) for x in (3, 1, 6)],
+    ],
+    "exercise-bias": [12, 4],  # (1, 0, 2) and (0, 1, 1) times (2, -1, 5)
+    "exercise-jacobian": [
+        [1 / 4, -1 / 6, -1 / 12],
+        [1 / 4, 0, 0],
+        [1 / 2, 0, 0],
+        [3 / 2, -1, -1 / 2],
+        [3, 0, 0],
+        [3, -3, -3],
+    ],
+    "exercise-tie": [1 / (1 + 2 * mpmath.exp(4)), 1 / (1 + 2 * mpmath.e)],
+    "exercise-gap": [*LEADS, mpmath.log(99 * 1023), 128 * LEADS[0], mpmath.log(99 * 1024)],
+    "exercise-bug": [[1 / (1 + mpmath.e), mpmath.e / (1 + mpmath.e)], [0, 0]],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page, exercise):
+    assert_asked(page("en", "softmax").values(exercise), ASKED[exercise])

@@ -42,6 +42,7 @@ from tests.exact import (
     X,
     add,
     agrees_within_error,
+    assert_asked,
     assert_printed,
     attention_weights,
     parse_plus_minus,
@@ -1359,3 +1360,26 @@ def test_slope_of_a_small_spread():
     torch.nn.functional.layer_norm(x, (4,)).backward(by_output)
     found = layer_norm_gradient(x.detach(), by_output)
     torch.testing.assert_close(found, x.grad, rtol=1e-10, atol=0)
+
+
+BERT = {"tables": (30522 + 512 + 2) * 768, "block": 12 * 768**2 + 13 * 768}
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-normalise": [
+        [sqrt(2), 0, 0, -sqrt(2)],
+        [sqrt(3 / 2), 0, 0, -sqrt(3 / 2)],  # 2 / √(8/3)
+        [1, 0, 0, -1],
+        [sqrt(3), 1 / sqrt(3), 1 / sqrt(3), -1 / sqrt(3)],
+    ],
+    "exercise-bert": [
+        *(BERT["tables"], 12 * BERT["block"], 144 * 768**2, BERT["block"]),
+        BERT["tables"] + 2 * 768 + 12 * BERT["block"] + 768**2 + 768,
+    ],
+    "exercise-width": [8 / 25, 1 / 2, 1, 4],
+    "exercise-median": [1.25**10, 0.75**10, 0.75**5, 1.25**10],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page: Any, exercise: str) -> None:
+    assert_asked(page("en", "transformer-block").values(exercise), ASKED[exercise])

@@ -17,6 +17,7 @@ from attention_docs.site.read.settings import read_settings
 
 TEMPLATES = Path(__file__).with_name("chapter")
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+GALLERY = "mistakes"
 CELL = "M{x} {y}h3.6v3.6h-3.6z"
 
 
@@ -76,10 +77,10 @@ def _glyph(name: str) -> dict[str, str]:
 
 
 def _list_in_navigation(root: Path, name: str) -> None:
-    """Add the chapter after the last one; the author moves it where it belongs."""
+    """Add the chapter after the last one but before the gallery, which gathers all chapters."""
     path = root / "mkdocs.yml"
     text = path.read_text(encoding="utf-8")
-    listings = {file.stem for file in (root / "docs" / "listings").glob("*.py")}
+    listings = {file.stem for file in (root / "docs" / "listings").glob("*.py")} - {GALLERY}
     last = [slug for slug in read_settings(root).order if slug in listings][-1]
     line = re.search(rf"^(?P<indent> *- ){re.escape(last)}\.md$", text, re.M)
     if line is None:

@@ -85,14 +85,14 @@ def frame(place, h):
     estimate, _ = kernel_smoothing(x, x, y, h)
     off = number(((estimate - curve) ** 2).mean(), ".3f")
     drawn = chart({"estimate": estimate, "true curve": curve})
-    return Frame((str(place),), f"h = {h}", (drawn,), f"Mean squared error: {off}.")
+    return Frame((str(place),), f"h = {h:.1f}", (drawn,), f"Mean squared error: {off}.")
 
 
 slider("Bandwidth", [frame(i, h) for i, h in enumerate(BANDWIDTHS)])
 # --8<-- [end:control]
 
 # --8<-- [start:repeats]
-STUDENT, REPEATS = 1.972, 200  # of Student's t with 199 degrees of freedom
+STUDENT, REPEATS = 1.972, 200  # of Student's t, with one degree of freedom less than repeats
 again = curve[:, 0] + sigma * np.random.default_rng(SEED).normal(size=(REPEATS, n))
 parts, rows = [], []
 for h in BANDWIDTHS:
@@ -235,6 +235,7 @@ table(ends, columns=["a_1", "a_2", "a_3"], index=["h = 0.01", "h = 100"], spec="
 # --8<-- [end:exercise-limits]
 
 # --8<-- [start:exercise-four]
+factor, squared, inverse = sqrt(1 / 4), 1 / 4, sqrt(4)  # of the bandwidth; two mistakes
 before = kernel_smoothing(query, key, value, sqrt(2))[1][0]
 after = kernel_smoothing(query, key, value, sqrt(2) / 2)[1][0]
 by_attention = attention(4 * query, key, value)[1][0]
@@ -257,10 +258,10 @@ table([[off, noise, off**2 + noise]], columns=["bias", "variance", "error"], spe
 # --8<-- [start:exercise-norm]
 rows, W = [], np.random.default_rng(SEED).normal(size=(4096, d))
 q, k = units
-for factor in (np.ones((32, 1)), np.linspace(0.5, 1.5, 32)[:, None]):
-    wanted = attention(q * d**0.25, factor * k * d**0.25, values)[0]
-    right = positive_features(q, W), positive_features(factor * k, W)
-    norms = (factor**2).sum(axis=1, keepdims=True)
+for length in (np.ones((32, 1)), np.linspace(0.5, 1.5, 32)[:, None]):
+    wanted = attention(q * d**0.25, length * k * d**0.25, values)[0]
+    right = positive_features(q, W), positive_features(length * k, W)
+    norms = (length**2).sum(axis=1, keepdims=True)
     wrong = right[0], right[1] * np.exp(norms / 2)  # without − ‖k‖²/2
     found = [linear_attention(*features, values) for features in (right, wrong)]
     rows.append([np.linalg.norm(o - wanted) / np.linalg.norm(wanted) for o in found])

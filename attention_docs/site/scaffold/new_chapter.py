@@ -45,6 +45,7 @@ def write_chapter(root: Path, name: str, title: str) -> list[Path]:
         if path.exists():
             raise ScaffoldError(f"{path.relative_to(root)} is there already")
     _list_in_navigation(root, name)
+    _list_in_readme(root, name, title, texts[root / f"docs/{written[0]}/{name}.md"])
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
     return list(texts)
@@ -87,6 +88,16 @@ def _list_in_navigation(root: Path, name: str) -> None:
         raise ScaffoldError(f"mkdocs.yml must list {last}.md on a line of its own")
     entry = f"\n{line['indent']}{name}.md"
     path.write_text(text[: line.end()] + entry + text[line.end() :], encoding="utf-8")
+
+
+def _list_in_readme(root: Path, name: str, title: str, page: str) -> None:
+    """Add the chapter to the table of chapters, before the gallery, if the README has one."""
+    path = root / "README.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    question = re.search(r"^question: (.*)$", page, re.M)
+    if (row := re.search(rf"^\| \[.*\]\(docs/en/{GALLERY}\.md\) \|", text, re.M)) and question:
+        entry = f"| [{title}](docs/en/{name}.md) | {question[1]} |\n"
+        path.write_text(text[: row.start()] + entry + text[row.start() :], encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

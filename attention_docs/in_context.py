@@ -49,7 +49,7 @@ def ridge_weights(
 ) -> Float[Array, "... d"]:
     r"""The weights of ridge regression, which minimise the squared errors plus a penalty.
 
-    $$w = b\, (G + \lambda I)^{-1}, \qquad G = \sum_j x_j^\top x_j, \qquad b = \sum_j y_j\, x_j$$
+    $$w\, (G + \lambda I) = \sum_j y_j\, x_j, \qquad G = \sum_j x_j^\top x_j$$
 
     Args:
         x: inputs (..., n, d), real floats.

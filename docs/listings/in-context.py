@@ -1,14 +1,14 @@
-"""Regressions in prompts: one step of gradient descent by hand, by a layer, and by a trained layer."""
+"""Regressions in prompts: one step of gradient descent, by hand, by a layer, by a trained layer."""
 
 # --8<-- [start:task]
 import numpy as np
 
 from attention_docs.in_context import in_context_layer
 
-SEED, d, n, noise = 0, 2, 16, 0.25  # noise: its variance
+SEED, d, n, noise = 0, 3, 16, 0.25  # noise: its variance
 
 
-def draw(rng, count, n):
+def draw(rng, count, n, d=d):
     """Prompts with n examples each, inputs and answers, and the weights that nobody tells."""
     w = rng.normal(size=(count, d))
     x = rng.normal(size=(count, n, d))
@@ -28,15 +28,15 @@ def tokens_of(x, y):
 STARTS, STEPS, BATCH, RATE = 5, 500, 256, 0.02
 
 
-def train(seed):
-    """W_Q, W_K and W_V after training on fresh prompts in every step, with Adam."""
+def train(seed, d=d):
+    """W_Q, W_K and W_V after training on new prompts in every step, with Adam."""
     rng = np.random.default_rng([SEED, seed])
     parameters = [rng.normal(size=(d + 1, columns)) / 4 for columns in (d + 1, d + 1, 1)]
     mean, square = ([np.zeros_like(p) for p in parameters] for _ in range(2))
     for step in range(1, STEPS + 1):
-        x, y, w = draw(rng, BATCH, n + 1)  # the last example is the question
+        x, y, _ = draw(rng, BATCH, n + 1, d)  # the last example is the question
         e = tokens_of(x, y)
-        t = e[:, -1:] * [1, 1, 0]  # its answer is hidden
+        t = np.concatenate([x[:, -1:], np.zeros((BATCH, 1, 1))], axis=-1)  # its answer is hidden
         W_Q, W_K, W_V = parameters
         pairs = np.swapaxes(e[:, :-1], 1, 2) @ e[:, :-1]  # the sum of eᵀ e
         q, u = t @ W_Q, W_K.T @ (pairs @ W_V)
@@ -64,22 +64,23 @@ trained = [train(seed) for seed in range(STARTS)]
 from attention_docs.figures import table
 
 x, y, _ = draw(np.random.default_rng([SEED, STARTS]), 3, n)
-hidden = np.array([[2.0, 0], [0, 1], [-1, -1]])
+hidden = np.array([[1.0, 1, 1], [1, 0, -1], [-2, -1, 0]])
 y = y - y + (x @ hidden[..., None])[..., 0]  # without noise, with weights to read
-question = np.array([[1.0, 1, 0]])
+question = np.array([[1.0, 1, 1, 0]])
 answers = in_context_layer(question, tokens_of(x, y), *trained[0])[:, 0, 0]
 right = hidden.sum(axis=1)
 table(
     [[*example, *pair] for example, *pair in zip(hidden, right, answers, strict=True)],
-    columns=["w_1", "w_2", "right answer", "answer of the layer"],
+    columns=["w_1", "w_2", "w_3", "right answer", "answer of the layer"],
     index=["prompt 1", "prompt 2", "prompt 3"],
-    spec=[".0f", ".0f", ".0f", ".2f"],
+    spec=[".0f", ".0f", ".0f", ".0f", ".2f"],
 )
 # --8<-- [end:three]
 
 # --8<-- [start:setup]
 from fractions import Fraction
 
+from attention_docs.attention_function import attention
 from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, slider
 from attention_docs.in_context import gradient_step, ridge_weights, step_error
 from attention_docs.text import check, number
@@ -145,9 +146,9 @@ ask = np.broadcast_to(question, (4, 1, d + 1))
 for layers in range(1, 4):
     step = [in_context_layer(one, stream, take_x, take_x, take_y) for one in (stream, ask)]
     stream, ask = stream + step[0], ask + step[1]  # residual connections
-    by_steps = descend(*few[:2], rate, layers).sum(axis=1)  # at [1, 1]
+    by_steps = descend(*few[:2], rate, layers).sum(axis=1)  # at [1, 1, 1]
     check("both answers agree to within 10⁻¹²", np.abs(by_steps + ask[:, 0, -1]).max() < 1e-12)
-    rows.append([layers, -ask[0, 0, -1], by_steps[0]])
+    rows.append([layers, -ask[1, 0, -1], by_steps[1]])
 table(rows, columns=["layers", "by the layers", "by the steps"], spec=["d", ".4f", ".4f"])
 # --8<-- [end:layers]
 
@@ -178,15 +179,15 @@ W_Q, W_K, W_V = trained[0]
 learned = W_V[-1, 0] * W_Q @ W_K.T
 heatmap(
     learned[:d, :d],
-    rows=["x, component 1", "x, component 2"],
-    columns=["x_j, component 1", "x_j, component 2"],
+    rows=[f"x, component {i}" for i in range(1, d + 1)],
+    columns=[f"x_j, component {i}" for i in range(1, d + 1)],
     name="what stands between x and x_j",
     spec=".4f",
 )
 # --8<-- [end:matrix]
 
 # --8<-- [start:compared]
-unit_questions = np.eye(d + 1)[:d]  # [1, 0, 0] and [0, 1, 0]
+unit_questions = np.eye(d + 1)[:d]  # [1, 0, 0, 0], [0, 1, 0, 0] and [0, 0, 1, 0]
 
 
 def weights_in(parameters, x, y):
@@ -210,6 +211,23 @@ table(
     spec=[".3f", ""],
 )
 # --8<-- [end:compared]
+
+# --8<-- [start:stuck]
+MANY, two = 20, 2
+x, y, w = draw(np.random.default_rng([SEED, STARTS, two]), 20_000, n, two)
+units = np.eye(two + 1)[:two]
+ends = []
+for seed in range(MANY):
+    answers = in_context_layer(units, tokens_of(x, y), *train(seed, two))[..., 0]
+    ends.append(((answers - w) ** 2).sum(axis=-1).mean() / two)
+arrived = sum(end < 0.2 for end in ends)
+reached = [end for end in ends if end < 0.2], [end for end in ends if end >= 0.2]
+table(
+    [[len(some), span(some)] for some in reached],
+    columns=["starts", "error, lowest to highest"],
+    index=["arrived", "stuck"],
+)
+# --8<-- [end:stuck]
 
 # --8<-- [start:control]
 KINDS = ["trained layer", "one step, rate for 16", "one step, rate for this n", "ridge regression"]
@@ -284,7 +302,7 @@ prompts = {
 }
 table(
     [weights_in(trained[0], *prompt)[0].tolist() for prompt in prompts.values()],
-    columns=["w_1", "w_2"],
+    columns=["w_1", "w_2", "w_3"],
     index=list(prompts),
     spec=".4f",
 )
@@ -300,7 +318,6 @@ check(
     "the answers are the same",
     (in_context_layer(unit_questions[:1], with_itself, *W) == alone).all(),
 )
-from attention_docs.attention_function import attention
 
 answers = [
     attention(unit_questions[:1] @ W[0], one @ W[0], one[..., d:])[0] for one in (e, with_itself)
@@ -324,16 +341,21 @@ table(
 # --8<-- [end:exercise-mean]
 
 # --8<-- [start:exercise-precondition]
-P = np.diag([1.0, 1 / 9])
-stretched = x * [1.0, 3]  # the second component is three times as large
+P = np.diag([1.0, 1, 1 / 9])
+stretched = x * [1.0, 1, 3]  # the third component is three times as large
 y_stretched = (stretched @ w[..., None])[..., 0]
 rows = []
 for matrix in (np.eye(d), P):
     guess = gradient_step(stretched, y_stretched, 1.0) @ matrix
-    rate = (guess * [1, 9] * w).sum() / (guess**2 * [1, 9]).sum()  # the best for these prompts
-    off = ((rate * guess - w) ** 2 * [1, 9]).sum() / (w**2 * [1, 9]).sum()
+    rate = (guess * [1, 1, 9] * w).sum() / (
+        guess**2 * [1, 1, 9]
+    ).sum()  # the best for these prompts
+    off = ((rate * guess - w) ** 2 * [1, 1, 9]).sum() / (w**2 * [1, 1, 9]).sum()
     rows.append([rate, off])
 table(
-    rows, columns=["best rate", "error"], index=["P = I", "P = diag(1, 1/9)"], spec=[".4f", ".2f"]
+    rows,
+    columns=["best rate", "error"],
+    index=["P = I", "P = diag(1, 1, 1/9)"],
+    spec=[".4f", ".2f"],
 )
 # --8<-- [end:exercise-precondition]

@@ -13,7 +13,7 @@ from attention_docs.checks import Array, broadcastable, floats, matrices, shape
 def gradient_step(
     x: Float[Array, "... n d"], y: Float[Array, "... n"], rate: float
 ) -> Float[Array, "... d"]:
-    r"""The weights of a linear model after one step of gradient descent from 0.
+    r"""The coefficients of a linear model after one step of gradient descent from 0.
 
     $$w = \eta \sum_j y_j\, x_j$$
 
@@ -44,10 +44,10 @@ def gradient_step(
     return rate * xp.sum(y[..., None] * x, axis=-2)
 
 
-def ridge_weights(
+def ridge_regression(
     x: Float[Array, "... n d"], y: Float[Array, "... n"], strength: float
 ) -> Float[Array, "... d"]:
-    r"""The weights of ridge regression, which minimise the squared errors plus a penalty.
+    r"""The coefficients that minimise the squared errors plus a penalty on their squares.
 
     $$w\, (G + \lambda I) = \sum_j y_j\, x_j, \qquad G = \sum_j x_j^\top x_j$$
 
@@ -71,7 +71,7 @@ def ridge_weights(
         One input 2 with the answer 3: 2 · 3 / (4 + 1).
 
         >>> import numpy as np
-        >>> ridge_weights(np.array([[2.0]]), np.array([3.0]), 1.0).tolist()
+        >>> ridge_regression(np.array([[2.0]]), np.array([3.0]), 1.0).tolist()
         [1.2]
     """
     xp = _examples(x, y)
@@ -143,7 +143,7 @@ def step_error(n: int, d: int, rate: Any, noise: Any = 0) -> Any:
         noise: σ², the variance of the noise of an answer.
 
     Returns:
-        The error of a new question, dimensionless: 1 is that of the answer 0. Inputs and weights
+        The error of a new question, dimensionless: 1 is that of the answer 0. Inputs and coefficients
         have independent standard normal components. Best is η = 1 / (n + d + 1 + σ²).
 
     Raises:

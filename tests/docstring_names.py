@@ -25,7 +25,7 @@ from attention_docs.generation import (
 from attention_docs.in_context import (
     gradient_step,
     in_context_layer,
-    ridge_weights,
+    ridge_regression,
     step_error,
 )
 from attention_docs.in_pieces import (
@@ -673,7 +673,7 @@ def stepped(rng: Rng) -> Names:
 
 def penalised(rng: Rng) -> Names:
     x, y, strength = row(rng, 4, 3), row(rng, 1, 4), 0.7
-    w = ridge_weights(x, y[0], strength)[None]
+    w = ridge_regression(x, y[0], strength)[None]
     names = {"x": x, "y": y, "w": w, "G": x.T @ x, "\\lambda": strength, "I": np.eye(3)}
     return names | {"sizes": {"j": 4}}
 
@@ -708,7 +708,7 @@ DISPLAYS: dict[str, Draw] = {
     "generation.acceptance": guesses,
     "generation.residual": guesses,
     "in_context.gradient_step": stepped,
-    "in_context.ridge_weights": penalised,
+    "in_context.ridge_regression": penalised,
     "in_context.in_context_layer": asked,
     "in_context.step_error": left_over,
     "in_pieces.piece": pieces,

@@ -1149,7 +1149,7 @@ KERNELS = [
         matrices=("x",),
     ),
     Row(
-        "in_context.ridge_weights",
+        "in_context.ridge_regression",
         PROMPT | {"strength": 0.1},
         [
             *of_examples(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from fractions import Fraction as F
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -25,6 +25,7 @@ from tests.conftest import Page, parse_number, scale_examples
 from tests.exact import agrees_within_error, assert_printed, assert_printed_e, parse_plus_minus
 
 SEEDS = st.integers(0, 10**6)
+F = Fraction
 
 
 # --- the package's functions ---------------------------------------------------------------------
@@ -33,7 +34,7 @@ SEEDS = st.integers(0, 10**6)
 @scale_examples(30)
 @given(seed=SEEDS, batch=st.sampled_from([(), (2,), (2, 3)]), d=st.integers(1, 6))
 def test_smoothing(seed, batch, d):
-    """Torch's attention where all keys have one norm; elsewhere each kernel counts exp(‖k‖²/2√d)."""
+    """Torch's attention where all keys have one norm; else each kernel counts exp(‖k‖²/2√d)."""
     rng = np.random.default_rng(seed)
     q, k, v = (rng.normal(size=(*batch, n, d)) for n in (3, 5, 5))
     loud = k.copy()

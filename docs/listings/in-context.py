@@ -9,7 +9,7 @@ SEED, d, n, noise = 0, 3, 16, 0.25  # noise: its variance
 
 
 def draw(rng, count, n, d=d):
-    """Prompts with n examples each, inputs and answers, and the weights that nobody tells."""
+    """Prompts with n examples each, inputs and answers, and the coefficients that nobody tells."""
     w = rng.normal(size=(count, d))
     x = rng.normal(size=(count, n, d))
     y = (x @ w[..., None])[..., 0] + noise**0.5 * rng.normal(size=(count, n))
@@ -65,7 +65,7 @@ from attention_docs.figures import table
 
 x, y, _ = draw(np.random.default_rng([SEED, STARTS]), 3, n)
 hidden = np.array([[1.0, 1, 1], [1, 0, -1], [-2, -1, 0]])
-y = y - y + (x @ hidden[..., None])[..., 0]  # without noise, with weights to read
+y = y - y + (x @ hidden[..., None])[..., 0]  # without noise, with coefficients to read
 question = np.array([[1.0, 1, 1, 0]])
 answers = in_context_layer(question, tokens_of(x, y), *trained[0])[:, 0, 0]
 right = hidden.sum(axis=1)
@@ -82,7 +82,7 @@ from fractions import Fraction
 
 from attention_docs.attention_function import attention
 from attention_docs.figures import Frame, bar_chart, heatmap, line_chart, slider
-from attention_docs.in_context import gradient_step, ridge_weights, step_error
+from attention_docs.in_context import gradient_step, ridge_regression, step_error
 from attention_docs.text import check, number
 
 # --8<-- [end:setup]
@@ -129,7 +129,7 @@ table(
 
 # --8<-- [start:layers]
 def descend(x, y, rate, steps):
-    """The weights after several steps of gradient descent from 0."""
+    """The coefficients after several steps of gradient descent from 0."""
     w = np.zeros((len(x), d))
     for _ in range(steps):
         off = (x @ w[..., None])[..., 0] - y
@@ -190,8 +190,8 @@ heatmap(
 unit_questions = np.eye(d + 1)[:d]  # [1, 0, 0, 0], [0, 1, 0, 0] and [0, 0, 1, 0]
 
 
-def weights_in(parameters, x, y):
-    """What the layer takes the hidden weights for: its answers to the unit vectors."""
+def coefficients_in(parameters, x, y):
+    """What the layer takes the coefficients for: its answers to the unit vectors."""
     return in_context_layer(unit_questions, tokens_of(x, y), *parameters)[..., 0]
 
 
@@ -200,10 +200,10 @@ def span(shares):
     return " … ".join(number(end, ".3f") for end in (min(shares), max(shares)))
 
 
-by_start = {m: [share(weights_in(p, *exam[m][:2]), exam[m][2]) for p in trained] for m in exam}
+by_start = {m: [share(coefficients_in(p, *exam[m][:2]), exam[m][2]) for p in trained] for m in exam}
 x, y, w = exam[n]
 one_step = share(gradient_step(x, y, best), w)
-ridge = {m: share(ridge_weights(x, y, noise), w) for m, (x, y, w) in exam.items()}
+ridge = {m: share(ridge_regression(x, y, noise), w) for m, (x, y, w) in exam.items()}
 table(
     [[1.0, ""], [one_step, ""], [None, span(by_start[n])], [ridge[n], ""]],
     columns=["error", "lowest to highest of 5 starts"],
@@ -301,7 +301,7 @@ prompts = {
     "every example twice": (np.repeat(x, 2, axis=1), np.repeat(y, 2, axis=1)),
 }
 table(
-    [weights_in(trained[0], *prompt)[0].tolist() for prompt in prompts.values()],
+    [coefficients_in(trained[0], *prompt)[0].tolist() for prompt in prompts.values()],
     columns=["w_1", "w_2", "w_3"],
     index=list(prompts),
     spec=".4f",

@@ -213,9 +213,9 @@ def test_first_table(chapter, trained):
     hidden = torch.tensor([[1.0, 1, 1], [1, 0, -1], [-2, -1, 0]]).double()
     y = (x @ hidden[..., None])[..., 0]
     answers = estimate(trained[0], x, y).sum(-1)
-    shown = chapter.grid("task")
-    assert_printed([line[:4] for line in shown], [[*w, w.sum()] for w in hidden], 0)
-    assert_printed([line[4] for line in shown], answers, 2)
+    assert_printed(chapter.vectors("task", "hidden coefficients"), hidden, 0)
+    assert_printed(chapter.column("task", "right answer"), hidden.sum(-1), 0)
+    assert_printed(chapter.column("task", "answer of the layer"), answers, 2)
     assert ((answers - hidden.sum(-1)).abs() < hidden.sum(-1).abs().max()).all()
 
 
@@ -230,7 +230,7 @@ def test_hand(chapter):
     rows = []
     for a, b in zip(x, y, strict=True):
         score = a[0] * asked[0] + a[1] * asked[1]
-        rows.append([str(one) for one in (*a, score, eta * b, score * eta * b)])
+        rows.append([f"[{a[0]}, {a[1]}]", *map(str, (score, eta * b, score * eta * b))])
     assert [[*one.values()][1:] for one in chapter.table("layer")] == rows
     assert chapter.values("layer") == [str(answer)]
 

@@ -70,10 +70,10 @@ question = np.array([[1.0, 1, 1, 0]])
 answers = in_context_layer(question, tokens_of(x, y), *trained[0])[:, 0, 0]
 right = hidden.sum(axis=1)
 table(
-    [[*example, *pair] for example, *pair in zip(hidden, right, answers, strict=True)],
-    columns=["w_1", "w_2", "w_3", "right answer", "answer of the layer"],
+    list(zip(hidden, right, answers, strict=True)),
+    columns=["hidden coefficients", "right answer", "answer of the layer"],
     index=["prompt 1", "prompt 2", "prompt 3"],
-    spec=[".0f", ".0f", ".0f", ".0f", ".2f"],
+    spec=[".0f", ".0f", ".2f"],
 )
 # --8<-- [end:three]
 
@@ -95,7 +95,7 @@ stepped = [eta * sum(y * x[c] for x, y in zip(inputs, given, strict=True)) for c
 by_step = sum(a * b for a, b in zip(asked, stepped, strict=True))
 table(
     [[str(stepped[0]), str(stepped[1]), str(by_step)]],
-    columns=["w_1", "w_2", "answer at [2, 1]"],
+    columns=["coefficient 1", "coefficient 2", "answer at [2, 1]"],
     index=["after one step"],
 )
 # --8<-- [end:hand]
@@ -118,10 +118,10 @@ by_layer = sum(s * v[0] for s, v in zip(scores, values, strict=True))
 check("the layer gives the answer of the gradient step", by_layer == by_step)
 table(
     [
-        [*map(str, k), str(s), str(v[0]), str(s * v[0])]
+        [f"[{k[0]}, {k[1]}]", str(s), str(v[0]), str(s * v[0])]
         for k, s, v in zip(keys, scores, values, strict=True)
     ],
-    columns=["k_1", "k_2", "q · k", "value", "product"],
+    columns=["key", "q · k", "value", "product"],
     index=["example 1", "example 2"],
 )
 # --8<-- [end:layer]
@@ -250,7 +250,7 @@ def frame(place, m):
     drawn = bar_chart(
         KINDS,
         {"": by_count[m]},
-        ylabel="error as a share of the squared answers",
+        ylabel="error (the answer 0 has 1)",
         scale=(0, most),
         spec=".2f",
     )
@@ -284,7 +284,7 @@ other = np.array([[1.0, 1], [0, 2]]), np.array([2.0, 6])
 found = gradient_step(*other, 0.25)
 reply = found @ [2.0, 1]
 unscaled = 4 * reply  # without the rate
-table([[*found, reply]], columns=["w_1", "w_2", "answer at [2, 1]"], spec=".1f")
+table([[*found, reply]], columns=["coefficient 1", "coefficient 2", "answer at [2, 1]"], spec=".1f")
 # --8<-- [end:exercise-hand]
 
 # --8<-- [start:exercise-rate]
@@ -302,7 +302,7 @@ prompts = {
 }
 table(
     [coefficients_in(trained[0], *prompt)[0].tolist() for prompt in prompts.values()],
-    columns=["w_1", "w_2", "w_3"],
+    columns=["coefficient 1", "coefficient 2", "coefficient 3"],
     index=list(prompts),
     spec=".4f",
 )

@@ -226,12 +226,16 @@ table(list(needed.items()), columns=["d_k", "features for 10 %"], spec=["d", ".1
 # --8<-- [start:exercise-middle]
 estimate, weights = kernel_smoothing(places[1:2], places, heights, 1 / sqrt(2 * log(2)))
 middle_weight, middle_height = weights[0, 1], estimate.item()
-table([[*weights[0], middle_height]], columns=["a_1", "a_2", "a_3", "estimate"], spec=".4f")
+table(
+    [[*weights[0], middle_height]],
+    columns=["weight 1", "weight 2", "weight 3", "estimate"],
+    spec=".4f",
+)
 # --8<-- [end:exercise-middle]
 
 # --8<-- [start:exercise-limits]
 ends = [kernel_smoothing(places[:1] + 0.1, places, heights, h)[1][0] for h in (0.01, 100)]
-table(ends, columns=["a_1", "a_2", "a_3"], index=["h = 0.01", "h = 100"], spec=".4f")
+table(ends, columns=["weight 1", "weight 2", "weight 3"], index=["h = 0.01", "h = 100"], spec=".4f")
 # --8<-- [end:exercise-limits]
 
 # --8<-- [start:exercise-four]

@@ -26,7 +26,7 @@ class ScaffoldError(Exception):
 
 
 def write_chapter(root: Path, name: str, title: str) -> list[Path]:
-    """Write the files of a new chapter, list it in the navigation, and return what was written."""
+    """Write the files of a new chapter, list it where chapters are listed; return what changed."""
     _check_name(root, name)
     words = {"name": name, "title": title, "module": name.replace("-", "_")} | _glyph(name)
     written = read_settings(root).source_languages
@@ -44,11 +44,11 @@ def write_chapter(root: Path, name: str, title: str) -> list[Path]:
     for path in texts:
         if path.exists():
             raise ScaffoldError(f"{path.relative_to(root)} is there already")
-    _list_in_navigation(root, name)
-    _list_in_readme(root, name, title, texts[root / f"docs/{written[0]}/{name}.md"])
+    page = texts[root / f"docs/{written[0]}/{name}.md"]
+    lists = [_list_in_navigation(root, name), *_list_in_readme(root, name, title, page)]
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return list(texts)
+    return [*texts, *lists]
 
 
 def _check_name(root: Path, name: str) -> None:
@@ -77,7 +77,7 @@ def _glyph(name: str) -> dict[str, str]:
     return cells
 
 
-def _list_in_navigation(root: Path, name: str) -> None:
+def _list_in_navigation(root: Path, name: str) -> Path:
     """Add the chapter after the last one but before the gallery, which gathers all chapters."""
     path = root / "mkdocs.yml"
     text = path.read_text(encoding="utf-8")
@@ -88,16 +88,20 @@ def _list_in_navigation(root: Path, name: str) -> None:
         raise ScaffoldError(f"mkdocs.yml must list {last}.md on a line of its own")
     entry = f"\n{line['indent']}{name}.md"
     path.write_text(text[: line.end()] + entry + text[line.end() :], encoding="utf-8")
+    return path
 
 
-def _list_in_readme(root: Path, name: str, title: str, page: str) -> None:
+def _list_in_readme(root: Path, name: str, title: str, page: str) -> list[Path]:
     """Add the chapter to the table of chapters, before the gallery, if the README has one."""
     path = root / "README.md"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     question = re.search(r"^question: (.*)$", page, re.M)
-    if (row := re.search(rf"^\| \[.*\]\(docs/en/{GALLERY}\.md\) \|", text, re.M)) and question:
-        entry = f"| [{title}](docs/en/{name}.md) | {question[1]} |\n"
-        path.write_text(text[: row.start()] + entry + text[row.start() :], encoding="utf-8")
+    row = re.search(rf"^\| \[.*\]\(docs/en/{GALLERY}\.md\) \|", text, re.M)
+    if not (row and question):
+        return []
+    entry = f"| [{title}](docs/en/{name}.md) | {question[1]} |\n"
+    path.write_text(text[: row.start()] + entry + text[row.start() :], encoding="utf-8")
+    return [path]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

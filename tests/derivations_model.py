@@ -20,6 +20,7 @@ from attention_docs.cross_attention import (
 )
 from attention_docs.generation import Configuration, acceptance, cache_bytes
 from attention_docs.generation import residual as missing
+from attention_docs.in_context import in_context_layer
 from attention_docs.in_pieces import (
     elu_plus_one,
     extended_state,
@@ -28,6 +29,7 @@ from attention_docs.in_pieces import (
     tiled_traffic,
     update_by_delta_rule,
 )
+from attention_docs.kernels import kernel_smoothing
 from attention_docs.language_model import LanguageModel, cross_entropy, language_model
 from attention_docs.language_model import token_distribution as cut_to
 from attention_docs.long_sequences import alibi_bias, ntk_base
@@ -596,6 +598,126 @@ def shifted(rng: np.random.Generator) -> Names:
     return derivations.sinusoidal(rng) | {"m": int(rng.integers(1, 9))}
 
 
+# --- kernels
+
+
+class Rows(np.ndarray):
+    """A row that has others beside it: x is one, x_j is row j of the others."""
+
+    others: np.ndarray
+
+    def __call__(self, place: int) -> Any:
+        found = self.others[place]
+        return found[None] if found.ndim else float(found)
+
+
+def among(one: np.ndarray, others: np.ndarray) -> Rows:
+    found = one.view(Rows)
+    found.others = others
+    return found
+
+
+def smoothed(rng: np.random.Generator) -> Names:
+    places, y, h = row(rng, 5, 1), row(rng, 1, 5), number(rng.uniform(0.5, 2))
+
+    def estimate(x: float) -> float:
+        return number(kernel_smoothing(np.array([[x]]), places, y.T.copy(), h)[0])
+
+    return {
+        "x": Both(number(rng.normal()), lambda j: number(places[j])),
+        "y": y,
+        "\\kappa": lambda one, other: np.exp(-((one - other) ** 2) / (2 * h * h)),
+        "o": estimate,
+        "sizes": {"j": 5},
+    }
+
+
+def distances(rng: np.random.Generator) -> Names:
+    return {"q": row(rng, 1, 3), "k": row(rng, 4, 3), "h": number(rng.uniform(0.5, 2)), "j": 2}
+
+
+def measured(rng: np.random.Generator) -> Names:
+    """Noise of σ or −σ at each point, in all cases."""
+    n, sigma = 4, number(rng.uniform(0.5, 2))
+    places, a = row(rng, n), softmax(row(rng, 1, n))
+    x = number(rng.normal())
+
+    def g(at: float) -> float:
+        return float(np.sin(2 * at) + at)
+
+    heights = np.array([g(one) for one in places])
+    cases = []
+    for signs in itertools.product((-sigma, sigma), repeat=n):
+        noise = np.array([signs])
+        cases.append((0.5**n, {"\\varepsilon": noise, "o": number(a @ (heights + noise[0]))}))
+    names = {"x": Both(x, lambda j: number(places[j])), "a": a, "g": g, "\\sigma": sigma}
+    return names | cases[1][1] | {"cases": cases, "sizes": {"j": n}}
+
+
+def gaussian_cases(count: int) -> list[tuple[float, np.ndarray]]:
+    """Normal vectors with two components: points and weights of the Gauss-Hermite rule."""
+    points, weights = np.polynomial.hermite_e.hermegauss(count)
+    weights = weights / weights.sum()
+    return [
+        (float(p * q), np.array([[a, b]]))
+        for (a, p), (b, q) in itertools.product(zip(points, weights, strict=True), repeat=2)
+    ]
+
+
+def drawn_directions(rng: np.random.Generator) -> Names:
+    q, k = 0.4 * row(rng, 1, 2), 0.4 * row(rng, 1, 2)
+    cases = [(p, {"w": w}) for p, w in gaussian_cases(24)]
+    return {"q": q, "k": k, "z": 0.5 * row(rng, 1, 2), "w": cases[7][1]["w"], "cases": cases}
+
+
+def completed(rng: np.random.Generator) -> Names:
+    return {"w": number(rng.normal()), "z": number(rng.normal())}
+
+
+# --- learning in context
+
+
+def regression(rng: np.random.Generator) -> Names:
+    """Examples as rows; the first step by complex steps of the loss, and by the layer."""
+    n, d, eta = 4, 3, number(rng.uniform(0.05, 0.2))
+    examples, y, w, asked = row(rng, n, d), row(rng, 1, n), row(rng, 1, d), row(rng, 1, d)
+
+    def loss(at: np.ndarray) -> Any:
+        return ((at @ examples.T - y) ** 2).sum() / 2
+
+    first = -eta * steepest(loss, np.zeros((1, d)))
+    e, t = np.hstack([examples, y.T]), np.hstack([asked, [[0.0]]])
+    W_x, W_V = np.eye(d + 1)[:, :d], eta * np.eye(d + 1)[:, d:]
+    return {
+        **{"x": among(asked, examples), "y": y, "w": w, "w_1": first, "\\eta": eta, "j": 1},
+        **{"L": loss, "e": e, "t": t, "W_Q": W_x, "W_K": W_x, "W_V": W_V},
+        "o": number(in_context_layer(t, e, W_x, W_x, W_V)),
+        "phrases": {
+            "\\nabla L(w)": steepest(loss, w),
+            "\\nabla L(0)": steepest(loss, np.zeros((1, d))),
+        },
+        "sizes": {"j": n, "l": n},
+    }
+
+
+def one_step_of_many(rng: np.random.Generator, eta: float | None = None) -> Names:
+    """All prompts of two examples: three values for each component have a normal's moments."""
+    n, d, sigma = 2, 2, 0.5
+    eta = number(rng.uniform(0.05, 0.2)) if eta is None else eta
+    triple = [(2 / 3, 0.0), (1 / 6, 3**0.5), (1 / 6, -(3**0.5))]
+    cases = []
+    for drawn in itertools.product(triple, repeat=n * d):
+        x = np.array([one for _, one in drawn]).reshape(n, d)
+        chance = float(np.prod([p for p, _ in drawn]))
+        for signs in itertools.product((-1.0, 1.0), repeat=d + n):
+            w, noise = np.array([signs[:d]]), sigma * np.array([signs[d:]])
+            first = eta * (w @ x.T + noise) @ x
+            cases.append((chance / 2 ** (d + n), {"w": w, "w_1": first, "G": x.T @ x}))
+    names = {"\\eta": eta, "\\sigma": sigma, "n": n, "d": d, "I": np.eye(d), "tr": np.trace}
+    off = sum(p * ((case["w_1"] - case["w"]) ** 2).sum() for p, case in cases)
+    return names | {"cases": cases, "worth": [off / d], **cases[0][1]}
+
+
 MODELS: dict[str, dict[str, Draw]] = {
     "language-model": {
         "": loss,
@@ -641,6 +763,17 @@ MODELS: dict[str, dict[str, Draw]] = {
         "angles": slowed,
         "bias": fading,
         "none": marked,
+    },
+    "kernels": {
+        "": drawn_directions,
+        "idea": smoothed,
+        "attention": distances,
+        "bandwidth": measured,
+        "moment": completed,
+    },
+    "in-context": {
+        "": regression,
+        "rate": one_step_of_many,
     },
     "precision": {
         "": rounded,

@@ -22,6 +22,12 @@ from attention_docs.generation import (
     residual,
     window_mask,
 )
+from attention_docs.in_context import (
+    gradient_step,
+    in_context_layer,
+    ridge_regression,
+    step_error,
+)
 from attention_docs.in_pieces import (
     backward_in_pieces,
     elu_plus_one,
@@ -35,6 +41,7 @@ from attention_docs.in_pieces import (
     update_by_delta_rule,
 )
 from attention_docs.in_pieces import extended_state as state_of
+from attention_docs.kernels import gaussian_kernel, kernel_smoothing, positive_features
 from attention_docs.language_model import cross_entropy, cross_entropy_gradient
 from attention_docs.learning import (
     attention_backward,
@@ -640,6 +647,51 @@ def self_attention_sizes(rng: Rng) -> Names:
     return {"d": d, "d_k": d_k, "d_v": d_v, "worth": [attention_parameters(d, d_k, d_v)]}
 
 
+def near(rng: Rng) -> Names:
+    """As many queries as keys, so that κ(q, k) may take all of them as one vector."""
+    q, k, v, h = row(rng, 4, 3), row(rng, 4, 3), row(rng, 4, 2), 1.3
+
+    def kernel(one: np.ndarray, other: np.ndarray) -> float:
+        return number(gaussian_kernel(one.reshape(1, -1), other.reshape(1, -1), h))
+
+    o, _ = kernel_smoothing(q, k, v, h)
+    names = {"q": q, "k": k, "v": v, "h": h, "o": o, "\\kappa": kernel}
+    return names | {"i": 1, "j": 0, "sizes": {"j": 4}}
+
+
+def random_feature(rng: Rng) -> Names:
+    x, w, f, r = row(rng, 1, 3), row(rng, 4, 3), 4, 2
+    names: Names = {"x": x, "w": w, "f": f, "r": r}
+    return names | {"\\varphi_r": lambda x: positive_features(x, w)[0, r]}
+
+
+def stepped(rng: Rng) -> Names:
+    x, y, eta = row(rng, 4, 3), row(rng, 1, 4), 0.3
+    names = {"x": x, "y": y, "\\eta": eta, "w": gradient_step(x, y[0], eta)[None]}
+    return names | {"sizes": {"j": 4}}
+
+
+def penalised(rng: Rng) -> Names:
+    x, y, strength = row(rng, 4, 3), row(rng, 1, 4), 0.7
+    w = ridge_regression(x, y[0], strength)[None]
+    names = {"x": x, "y": y, "w": w, "G": x.T @ x, "\\lambda": strength, "I": np.eye(3)}
+    return names | {"sizes": {"j": 4}}
+
+
+def asked(rng: Rng) -> Names:
+    t, e = row(rng, 2, 4), row(rng, 5, 4)
+    W_Q, W_K, W_V = row(rng, 4, 3), row(rng, 4, 3), row(rng, 4, 2)
+    names = {"t": t, "e": e, "W_Q": W_Q, "W_K": W_K, "W_V": W_V, "i": 1, "sizes": {"j": 5}}
+    return names | {"o": in_context_layer(t, e, W_Q, W_K, W_V)}
+
+
+def left_over(rng: Rng) -> Names:
+    n, d = integers(rng, 1, 9, 2)
+    eta, noise = 0.07, 0.4
+    names = {"n": n, "d": d, "\\eta": eta, "\\sigma": noise**0.5}
+    return names | {"worth": [step_error(n, d, eta, noise)]}
+
+
 DISPLAYS: dict[str, Draw] = {
     "attention_function.attention": attended,
     "attention_function.drop": dropped,
@@ -655,6 +707,10 @@ DISPLAYS: dict[str, Draw] = {
     "generation.decode_flops": decoding,
     "generation.acceptance": guesses,
     "generation.residual": guesses,
+    "in_context.gradient_step": stepped,
+    "in_context.ridge_regression": penalised,
+    "in_context.in_context_layer": asked,
+    "in_context.step_error": left_over,
     "in_pieces.piece": pieces,
     "in_pieces.merge": merged,
     "in_pieces.backward_in_pieces": pieces_back,
@@ -663,6 +719,9 @@ DISPLAYS: dict[str, Draw] = {
     "in_pieces.linear_attention": featured,
     "in_pieces.read_state": state,
     "in_pieces.update_by_delta_rule": corrected,
+    "kernels.gaussian_kernel": near,
+    "kernels.kernel_smoothing": near,
+    "kernels.positive_features": random_feature,
     "language_model.language_model": whole_model,
     "language_model.cross_entropy": loss,
     "language_model.cross_entropy_gradient": loss,
@@ -740,6 +799,7 @@ UNREAD = {
     "generation.step_flops": "a sum over layers of two kinds",
     "generation.expected_tokens": "a sum with dots",
     "in_pieces.extended_state": "a state that grows",
+    "kernels.wave_features": "a list with dots",
     "language_model.token_distribution": "proportional, not equal",
     "language_model.sample": "the least of a set",
     "long_sequences.t5_bias": "an index that is looked up",

@@ -1066,4 +1066,128 @@ REAL = [
     ),
 ]
 
-MODELS = [*LANGUAGE, *CROSS, *GENERATION, *PIECES, *LENGTHS, *PRECISION, *REAL]
+# --- kernels, learning in context
+
+NEAR = {"query": a(3, 4), "key": a(5, 4)}
+PROMPT = {"x": a(2, 5, 3), "y": a(2, 5)}
+ASKED = {
+    **{"query": a(2, 3), "tokens": a(5, 3)},
+    **{"w_query": a(3, 4), "w_key": a(3, 4), "w_value": a(3, 2)},
+}
+
+
+def of_kernel() -> list[Wrong]:
+    return [
+        value("query and key must share d, got (3, 4) and (5, 6)", key=a(5, 6)),
+        value(
+            "query and key must broadcast together, got (2,) and (7,)",
+            query=a(2, 3, 4),
+            key=a(7, 5, 4),
+        ),
+        *(
+            value(f"bandwidth must be positive and finite, got {h}", bandwidth=h)
+            for h in (0.0, -1.0, float("inf"), float("nan"))
+        ),
+    ]
+
+
+def of_directions() -> list[Wrong]:
+    return [
+        value("directions must be (f, 4), got shape (6, 3)", directions=a(6, 3)),
+        value("directions must be (f, 4), got shape (2, 6, 4)", directions=a(2, 6, 4)),
+    ]
+
+
+def of_examples() -> list[Wrong]:
+    shapes = "x and y must share their examples, got (2, 5, 3) and "
+    return [value(shapes + str(one.shape), y=one) for one in (a(5), a(2, 4), a(2, 5, 1))]
+
+
+SHARED = "query, tokens and the rows of all matrices must share d_in, got "
+KERNELS = [
+    Row("kernels.gaussian_kernel", NEAR, of_kernel(), matrices=("query", "key")),
+    Row(
+        "kernels.kernel_smoothing",
+        NEAR | {"value": a(5, 6)},
+        [
+            *of_kernel(),
+            value(
+                "key and value must share their number of tokens, got (5, 4) and (3, 6)",
+                value=a(3, 6),
+            ),
+            kind(MASKED + "list", mask=[[True] * 5] * 3),
+            value(
+                "weights and value must broadcast together, got (2,) and (7,)",
+                query=a(2, 3, 4),
+                value=a(7, 5, 6),
+            ),
+        ],
+        matrices=("query", "key", "value"),
+    ),
+    Row(
+        "kernels.positive_features",
+        {"x": a(3, 4), "directions": a(6, 4)},
+        of_directions(),
+        matrices=("x", "directions"),
+    ),
+    Row(
+        "kernels.wave_features",
+        {"x": a(3, 4), "directions": a(6, 4)},
+        of_directions(),
+        matrices=("x", "directions"),
+    ),
+    Row(
+        "in_context.gradient_step",
+        PROMPT | {"rate": 0.1},
+        [
+            *of_examples(),
+            *(
+                value(f"rate must be positive and finite, got {rate}", rate=rate)
+                for rate in (0.0, -1.0, float("inf"), float("nan"))
+            ),
+        ],
+        matrices=("x",),
+    ),
+    Row(
+        "in_context.ridge_regression",
+        PROMPT | {"strength": 0.1},
+        [
+            *of_examples(),
+            *(
+                value(f"strength must be positive and finite, got {strength}", strength=strength)
+                for strength in (0.0, -1.0, float("inf"), float("nan"))
+            ),
+        ],
+        matrices=("x",),
+    ),
+    Row(
+        "in_context.in_context_layer",
+        ASKED,
+        [
+            value(SHARED + "(2, 4), (5, 3), (3, 4), (3, 4), (3, 2)", query=a(2, 4)),
+            value(SHARED + "(2, 3), (5, 2), (3, 4), (3, 4), (3, 2)", tokens=a(5, 2)),
+            value(
+                SHARED + "(2, 3), (5, 3), (2, 4), (2, 4), (3, 2)", w_query=a(2, 4), w_key=a(2, 4)
+            ),
+            value(SHARED + "(2, 3), (5, 3), (3, 4), (3, 5), (3, 2)", w_key=a(3, 5)),
+            value(SHARED + "(2, 3), (5, 3), (3, 4), (3, 4), (4, 2)", w_value=a(4, 2)),
+            value(SHARED + "(2, 3), (5, 3), (3, 4), (3, 4), (3, 3, 2)", w_value=a(3, 3, 2)),
+            value(
+                "query and tokens must broadcast together, got (2,) and (7,)",
+                query=a(2, 2, 3),
+                tokens=a(7, 5, 3),
+            ),
+        ],
+        matrices=tuple(ASKED),
+    ),
+    Row(
+        "in_context.step_error",
+        {"n": 8, "d": 2, "rate": 0.1},
+        [
+            value("n and d must be at least 1, got 0 and 2", n=0),
+            value("n and d must be at least 1, got 8 and 0", d=0),
+        ],
+    ),
+]
+
+MODELS = [*LANGUAGE, *CROSS, *GENERATION, *PIECES, *LENGTHS, *PRECISION, *REAL, *KERNELS]

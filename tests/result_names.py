@@ -31,6 +31,7 @@ from attention_docs.generation import (
     grouped_attention,
     window_mask,
 )
+from attention_docs.in_context import step_error
 from attention_docs.in_pieces import (
     elu_plus_one,
     extended_state,
@@ -40,6 +41,7 @@ from attention_docs.in_pieces import (
     plain_traffic,
     tiled_traffic,
 )
+from attention_docs.kernels import positive_features, wave_features
 from attention_docs.language_model import cross_entropy, cross_entropy_gradient, token_distribution
 from attention_docs.long_sequences import alibi_bias, ntk_base
 from attention_docs.masking import causal_mask
@@ -910,3 +912,93 @@ def _(rng: np.random.Generator) -> Names:
     largest = np.abs(np.tanh(np.linspace(-30, 30, 99))).max()
     factor = pytest.approx(high[0] / low[0], rel=1e-6)
     return names | {"phrases": {"|\\tanh|": largest}, "worth": [factor]}
+
+
+# --- kernels, in-context
+
+
+@result("kernels#result-smoothing")
+def _(rng: np.random.Generator) -> Names:
+    """The last key is 0, so that its kernel counts once."""
+    q, k, d_k, j = row(rng, 1, 4), row(rng, 3, 4), 4, 1
+    k[-1] = 0
+    a = attention(q, k, k)[1][0]
+    kernel = np.exp(-((q - k) ** 2).sum(axis=1) / (2 * d_k**0.5))
+    factor = (a[j] / kernel[j]) / (a[-1] / kernel[-1])
+    score = np.log(a[j] / a[-1])
+    names = {"q": q, "k": k, "d_k": d_k, "j": j, "h": d_k**0.25}
+    return names | {"worth": [np.sqrt(k[j] @ k[j]), score, factor]}
+
+
+@result("kernels#result-bias-variance")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.measured(rng)
+    truth = names["g"](names["x"])
+    error = sum(p * (case["o"] - truth) ** 2 for p, case in names["cases"])
+    noise = sum(p * case["\\varepsilon"][0, 0] ** 2 for p, case in names["cases"])
+    return names | {"worth": [noise, error]}
+
+
+@result("kernels#result-features")
+def _(rng: np.random.Generator) -> Names:
+    """Mean and variance over the directions by a rule of integration."""
+    q, k, f, r = 0.4 * row(rng, 1, 2), 0.4 * row(rng, 1, 2), 3, 1
+    w, x = row(rng, f, 2), 0.4 * row(rng, 1, 2)
+    features = positive_features
+    cases = [
+        (p, number(features(q, one) @ features(k, one).T))
+        for p, one in derivations_model.gaussian_cases(24)
+    ]
+    mean = sum(p * one for p, one in cases)
+    spread = sum(p * (one - mean) ** 2 for p, one in cases) / f
+    names: Names = {"q": q, "k": k, "x": x, "f": f, "r": r, "w": w}
+    names |= {"\\varphi": lambda x: features(x, w), "\\varphi_r": lambda x: features(x, w)[0, r]}
+    return names | {"worth": [number(features(q, w) @ features(k, w).T), mean, spread]}
+
+
+@result("kernels#result-waves")
+def _(rng: np.random.Generator) -> Names:
+    q, k, w = 0.4 * row(rng, 1, 2), 0.4 * row(rng, 1, 2), row(rng, 1, 2)
+
+    def product(one: np.ndarray) -> float:
+        return number(wave_features(q, one) @ wave_features(k, one).T)
+
+    cases = [(p, product(one)) for p, one in derivations_model.gaussian_cases(24)]
+    mean = sum(p * one for p, one in cases)
+    spread = sum(p * (one - mean) ** 2 for p, one in cases)
+    return {"q": q, "k": k, "w": w, "worth": [product(w), mean, spread]}
+
+
+@result("in-context#result-step")
+def _(rng: np.random.Generator) -> Names:
+    names = derivations_model.regression(rng)
+    loss = number(names["L"](names["w_1"]))
+    return names | {"w": names["w_1"], "worth": [names["o"], loss]}
+
+
+@result("in-context#result-rate")
+def _(rng: np.random.Generator) -> Names:
+    """At the best rate or at another one; the errors are counted over all prompts."""
+    n, d, sigma = 2, 2, 0.5
+    best = 1 / (n + d + 1 + sigma**2)
+    eta = [best, number(rng.uniform(0.05, 0.15))][rng.integers(2)]
+    names = derivations_model.one_step_of_many(rng, eta)
+    found = [derivations_model.one_step_of_many(rng, one)["worth"][0] * d for one in (eta, best)]
+    x = row(rng, 1, d)
+    answers = [number(x @ names[one].T) for one in ("w_1", "w")]
+    worth = [sigma * sigma, *answers, *found]
+    return names | {"x": x, "worth": worth, "truth": [eta == best]}
+
+
+@result("in-context#result-more")
+def _(rng: np.random.Generator) -> Names:
+    """The lowest point of the parabola and where it comes back, from three of its values."""
+    n, d = integers(rng, 2, 9, 2)
+    noise = number(rng.uniform(0, 2))
+    low, middle, high = (step_error(m, d, 1 / (n + d + 1 + noise), noise) for m in (1, 2, 3))
+    bend, slope = (high - 2 * middle + low) / 2, (high - low) / 2
+    least = 2 - slope / (2 * bend)
+    lowest = bool(rng.integers(2))
+    m = least if lowest else 2 * least  # it begins at m = 0 with the error of the answer 0
+    names = {"n": n, "d": d, "\\sigma": noise**0.5, "m": m}
+    return names | {"truth": [True, lowest, not lowest]}

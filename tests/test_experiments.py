@@ -102,11 +102,31 @@ def of_cross_attention() -> tuple[Rows, Rows]:
     return training, drawn
 
 
+def of_in_context() -> tuple[Rows, Rows]:
+    """All prompts that a start is trained on, with their questions; then those of the exam."""
+    found = run("in-context", "task", "train", given={"trained": []})
+    draw, taught = found["draw"], list[Any]()
+
+    def noted(*arguments: Any) -> Any:
+        made = draw(*arguments)
+        taught.append(made[0][:, :16])
+        return made
+
+    found["draw"] = noted
+    for seed in range(2):
+        found["train"](seed)
+    found |= {"draw": draw, "gradient_step": None, "table": None}
+    exam = run("in-context", "rates", given=found | {"rows": [], "share": None, "factor": 0})
+    assert len(np.concatenate(taught)) == 2 * 500 * 256
+    return rows(np.concatenate(taught)), rows(exam["exam"][16][0])
+
+
 HELD_OUT: dict[str, Callable[[], tuple[Rows, Rows]]] = {
     "language-model": of_language_model,
     "learning": of_learning,
     "long-sequences": of_long_sequences,
     "cross-attention": of_cross_attention,
+    "in-context": of_in_context,
 }
 ALL = {"precision": "a symbol is asked for the symbols that it was trained on, and no others"}
 
@@ -131,8 +151,12 @@ def test_every_listing_that_trains_says_what_is_held_out() -> None:
 # each of them seeds, and how many others there are.
 STARTS = {
     ("cross-attention", "experiment"): (5, 1, 2),  # a set of lists for each length
+    ("in-context", "rates"): (0, 0, 5),  # prompts of each number of examples
+    ("in-context", "stuck"): (20, 1, 1),  # the prompts of the exam
+    ("in-context", "task"): (5, 1, 1),
     ("in-pieces", "recall"): (20, 6, 0),  # for each number of values
     ("in-pieces", "delta-recall"): (20, 5, 0),
+    ("kernels", "attention"): (20, 4, 1),  # for each number of features; queries and keys
     ("language-model", "induction"): (3, 2, 0),  # parameters and letters
     ("language-model", "longer"): (0, 0, 2),  # one start, with two models; its letters
     ("language-model", "starts"): (5, 1, 0),

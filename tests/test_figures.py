@@ -738,6 +738,27 @@ def test_markers_of_every_kind_sit_on_their_line():
     assert len({shape[:20] for shape in shapes}) == 6
 
 
+def test_dots_are_all_of_the_points_and_no_line():
+    """Twenty markers where a line has at most twelve; the rest of the drawing stays."""
+    xs, y = [*range(20)], [(i * 7) % 5 + 1.0 for i in range(20)]
+    both = {"measured": y, "line": [*range(20)]}
+    dotted, drawn = (
+        line_chart(xs, both, xlabel="x", ylabel="y", dots=dots) for dots in (["measured"], [])
+    )
+    lines, paths = (
+        [one for one in parse_drawing(f, "en").iter("{*}path") if one.get("stroke")]
+        for f in (drawn, dotted)
+    )
+    first = next(one for one in lines if "series-1" in one.get("stroke"))  # through its points
+    assert first.get("d") not in {one.get("d") for one in paths}
+    (markers, sample) = [one for one in paths if "series-1" in one.get("stroke")]
+    centres = [find_middle(one) for one in parse_subpaths(markers.get("d"))]
+    assert np.array(centres) == pytest.approx(np.array(parse_subpaths(first.get("d"))[0]), abs=0.05)
+    assert len(parse_subpaths(sample.get("d"))) == 1
+    assert "measured (points without a line): " in dotted.alt("en")
+    assert "points without" not in drawn.alt("en")
+
+
 def test_a_mark_stands_at_its_x_over_the_whole_plot():
     y = {"a": [3.0, 9.0, 4.0]}
     with_mark, without = (
@@ -1085,6 +1106,10 @@ I2 = [[1.0, 0.0], [0.0, 1.0]]
         (
             lambda: line_chart([1, 2], {"a": M[0]}, band={"a": (M[0], [3])}, xlabel="", ylabel=""),
             "must have 2 low and high ends, got 2 and 1",
+        ),
+        (
+            lambda: line_chart([1, 2], {"a": M[0]}, dots=["b"], xlabel="x", ylabel="y"),
+            r"dots must be of a series in \['a'\], got \['b'\]",
         ),
         (
             lambda: line_chart([1], {str(i): [i] for i in range(7)}, xlabel="x", ylabel="y"),

@@ -134,6 +134,8 @@ QUERIES = {
         "in-pieces": ["FlashAttention", "online softmax", "linear attention", "tiling"],
         "long-sequences": ["NTK", "rope scaling", "length extrapolation", "position interpolation"],
         "precision": ["bfloat16", "fp8", "QK-norm", "soft cap", "half precision"],
+        "kernels": ["Nadaraya-Watson", "kernel regression", "random features", "Performer"],
+        "in-context": ["in-context learning", "few-shot", "ridge regression", "least squares"],
     },
     "zh": {
         "sequences": ["参数量", "循环神经网络", "RNN", "凸组合", "序列标注", "独热编码"],
@@ -187,6 +189,8 @@ QUERIES = {
         "in-pieces": ["在线 softmax", "线性注意力", "分块", "flash attention"],
         "long-sequences": ["位置内插", "外推", "长度外推", "NTK", "超过训练长度"],
         "precision": ["bfloat16", "软截断", "舍入误差", "QK 归一化", "fp8"],
+        "kernels": ["核回归", "带宽", "随机特征", "核平滑"],
+        "in-context": ["上下文学习", "岭回归", "最小二乘"],
     },
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -71,11 +71,12 @@ class Band:
 
 @dataclass(frozen=True)
 class Line:
-    """A series, its band, and which of the looks it has."""
+    """A series, its band, which of the looks it has, and whether it is points alone."""
 
     series: Series
     band: Band | None
     look: int
+    dots: bool = False
 
     @property
     def list_values(self) -> list[float]:
@@ -99,7 +100,7 @@ class Line:
             for values in [*edges, self.series.values]
         )
         thin = {"fill": "none", "stroke": css_colour(self.series.colour), "stroke-width": "0.75"}
-        every = -(-len(points) // 12)
+        every = 1 if self.dots else -(-len(points) // 12)
         return path("".join(map(polyline, outlines)), **thin) + self._draw_styled(
             points, points[::every]
         )
@@ -115,6 +116,7 @@ class Line:
         line = path(
             polyline(points), fill="none", stroke=tint, stroke_width=2, stroke_dasharray=dashes
         )
+        line = "" if self.dots else line
         markers = "".join(outline("M", x, y) + MARKERS[look] for x, y in marked)
         fill = css_colour("figure-page") if look % 2 else tint
         return line + path(markers, fill=fill, stroke=tint, stroke_width=1.5)
@@ -122,6 +124,8 @@ class Line:
     def tell(self, lang: Language, xlabel: Wording, x_texts: list[str]) -> str:
         """All of the points, or the ends and extremes; then the band."""
         name = self.series.quote_name(lang) or lang.format_phrase("line_charts", "without_name")
+        if self.dots:
+            name = lang.format_phrase("line_charts", "dots", name=name)
         pairs = list(zip(x_texts, self.series.texts, strict=True))
         if len(pairs) <= SHORT:
             points = [lang.format_phrase("line_charts", "point", x=x, y=y) for x, y in pairs]
@@ -243,6 +247,7 @@ def line_chart(
     title: str | None = None,
     band: Mapping[str, tuple[Any, Any]] | None = None,
     band_name: str | None = None,
+    dots: Collection[str] = (),
     roles: Sequence[str] | None = None,
     log_x: bool = False,
     log_y: bool = False,
@@ -259,6 +264,7 @@ def line_chart(
         title: stands above.
         band: the (English) label of a series to the low and the high end of its band.
         band_name: what the band is, for the legend.
+        dots: the (English) labels of series that are points, without a line through them.
         roles: a role for every series, for their colours; without it, colours of no role.
         log_x: a logarithmic axis for x.
         log_y: a logarithmic axis for the values.
@@ -267,8 +273,8 @@ def line_chart(
 
     Raises:
         ValueError: a series or band of another length than x, numbers that are not finite, or not
-            positive on a logarithmic axis, an unknown role, a band of an unknown series, a mark
-            that lies outside x.
+            positive on a logarithmic axis, an unknown role, a band or dots of an unknown series,
+            a mark that lies outside x.
 
     Examples:
         >>> line_chart(  # doctest: +NORMALIZE_WHITESPACE
@@ -282,8 +288,13 @@ def line_chart(
         raise ValueError(f"x must rise, got {xs}")
     all_series = check_series(series, len(xs), roles, spec, "x")
     bands = _check_bands(band or {}, all_series, spec)
-    pairs = zip(all_series, bands, strict=True)
-    lines = [Line(one, its_band, look) for look, (one, its_band) in enumerate(pairs)]
+    names = [get_english(one.label) for one in all_series]
+    if unknown := {*dots} - {*names}:
+        raise ValueError(f"dots must be of a series in {names}, got {sorted(unknown)}")
+    lines = [
+        Line(one, its_band, look, name in dots)
+        for look, (name, one, its_band) in enumerate(zip(names, all_series, bands, strict=True))
+    ]
     values = [value for line in lines for value in line.list_values]
     for name, numbers, log in (("x", xs, log_x), ("values", values, log_y)):
         if log and min(numbers) <= 0:

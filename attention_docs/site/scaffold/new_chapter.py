@@ -17,6 +17,7 @@ from attention_docs.site.read.settings import read_settings
 
 TEMPLATES = Path(__file__).with_name("chapter")
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+GALLERY = "mistakes"
 CELL = "M{x} {y}h3.6v3.6h-3.6z"
 
 
@@ -25,7 +26,7 @@ class ScaffoldError(Exception):
 
 
 def write_chapter(root: Path, name: str, title: str) -> list[Path]:
-    """Write the files of a new chapter, list it in the navigation, and return what was written."""
+    """Write the files of a new chapter, list it where chapters are listed; return what changed."""
     _check_name(root, name)
     words = {"name": name, "title": title, "module": name.replace("-", "_")} | _glyph(name)
     written = read_settings(root).source_languages
@@ -43,10 +44,11 @@ def write_chapter(root: Path, name: str, title: str) -> list[Path]:
     for path in texts:
         if path.exists():
             raise ScaffoldError(f"{path.relative_to(root)} is there already")
-    _list_in_navigation(root, name)
+    page = texts[root / f"docs/{written[0]}/{name}.md"]
+    lists = [_list_in_navigation(root, name), *_list_in_readme(root, name, title, page)]
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return list(texts)
+    return [*texts, *lists]
 
 
 def _check_name(root: Path, name: str) -> None:
@@ -75,17 +77,31 @@ def _glyph(name: str) -> dict[str, str]:
     return cells
 
 
-def _list_in_navigation(root: Path, name: str) -> None:
-    """Add the chapter after the last one; the author moves it where it belongs."""
+def _list_in_navigation(root: Path, name: str) -> Path:
+    """Add the chapter after the last one but before the gallery, which gathers all chapters."""
     path = root / "mkdocs.yml"
     text = path.read_text(encoding="utf-8")
-    listings = {file.stem for file in (root / "docs" / "listings").glob("*.py")}
+    listings = {file.stem for file in (root / "docs" / "listings").glob("*.py")} - {GALLERY}
     last = [slug for slug in read_settings(root).order if slug in listings][-1]
     line = re.search(rf"^(?P<indent> *- ){re.escape(last)}\.md$", text, re.M)
     if line is None:
         raise ScaffoldError(f"mkdocs.yml must list {last}.md on a line of its own")
     entry = f"\n{line['indent']}{name}.md"
     path.write_text(text[: line.end()] + entry + text[line.end() :], encoding="utf-8")
+    return path
+
+
+def _list_in_readme(root: Path, name: str, title: str, page: str) -> list[Path]:
+    """Add the chapter to the table of chapters, before the gallery, if the README has one."""
+    path = root / "README.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    question = re.search(r"^question: (.*)$", page, re.M)
+    row = re.search(rf"^\| \[.*\]\(docs/en/{GALLERY}\.md\) \|", text, re.M)
+    if not (row and question):
+        return []
+    entry = f"| [{title}](docs/en/{name}.md) | {question[1]} |\n"
+    path.write_text(text[: row.start()] + entry + text[row.start() :], encoding="utf-8")
+    return [path]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

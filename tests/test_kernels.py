@@ -1,0 +1,368 @@
+"""Kernel smoothing and random features: torch, plain loops, integration, and all cases of noise."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn.functional import scaled_dot_product_attention as sdpa
+
+from attention_docs.kernels import (
+    gaussian_kernel,
+    kernel_smoothing,
+    positive_features,
+    wave_features,
+)
+from tests.conftest import Page, parse_number, scale_examples
+from tests.exact import agrees_within_error, assert_printed, assert_printed_e, parse_plus_minus
+
+SEEDS = st.integers(0, 10**6)
+F = Fraction
+
+
+# --- the package's functions ---------------------------------------------------------------------
+
+
+@scale_examples(30)
+@given(seed=SEEDS, batch=st.sampled_from([(), (2,), (2, 3)]), d=st.integers(1, 6))
+def test_smoothing(seed, batch, d):
+    """Torch's attention where all keys have one norm; else each kernel counts exp(‖k‖²/2√d)."""
+    rng = np.random.default_rng(seed)
+    q, k, v = (rng.normal(size=(*batch, n, d)) for n in (3, 5, 5))
+    loud = k.copy()
+    k /= np.linalg.norm(k, axis=-1, keepdims=True) / 1.7
+    found, _ = kernel_smoothing(q, k, v, d**0.25)
+    wanted = sdpa(*map(torch.from_numpy, (q, k, v)))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
+    kernel = torch.from_numpy(gaussian_kernel(q, loud, d**0.25))
+    counted = kernel * torch.exp((torch.from_numpy(loud) ** 2).sum(-1) / (2 * d**0.5))[..., None, :]
+    weights = counted / counted.sum(-1, keepdim=True)
+    wanted = sdpa(*map(torch.from_numpy, (q, loud, v)))
+    torch.testing.assert_close(weights @ torch.from_numpy(v), wanted, rtol=0, atol=1e-11)
+
+
+@scale_examples(20)
+@given(seed=SEEDS, h=st.sampled_from([0.3, 1.0, 4.0]), batch=st.sampled_from([(), (2,)]))
+def test_kernel(seed, h, batch):
+    """Torch's distances; a mask leaves a key out; both libraries."""
+    rng = np.random.default_rng(seed)
+    q, k, v = (torch.from_numpy(rng.normal(size=(*batch, n, 2))) for n in (3, 4, 4))
+    kernel = torch.exp(-(torch.cdist(q, k) ** 2) / (2 * h**2))
+    torch.testing.assert_close(gaussian_kernel(q, k, h), kernel, rtol=1e-9, atol=1e-12)
+    mask = torch.tensor([True, False, True, True])
+    found, weights = kernel_smoothing(q, k, v, h, mask)
+    kept = kernel[..., mask]
+    wanted = kept @ v[..., mask, :] / kept.sum(-1, keepdim=True)
+    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-9)
+    assert (weights[..., 1] == 0).all()
+
+
+def test_far_keys_still_share_the_weight():
+    """All kernels underflow to 0, and the weights are those of the nearest keys."""
+    key = np.array([[1e4], [1e4], [2e4]])
+    assert (gaussian_kernel(np.zeros((1, 1)), key) == 0).all()
+    _, weights = kernel_smoothing(np.zeros((1, 1)), key, key)
+    assert weights.tolist() == [[0.5, 0.5, 0]]
+    _, none = kernel_smoothing(np.zeros((1, 1)), key, key, mask=np.zeros((1, 3), bool))
+    assert none.tolist() == [[0, 0, 0]]
+
+
+def integrate(function, power=1):
+    """The expectation over two independent normal variables, by the rule of Gauss and Hermite."""
+    points, weights = np.polynomial.hermite_e.hermegauss(40)
+    weights = weights / weights.sum()
+    pairs = itertools.product(zip(points, weights, strict=True), repeat=2)
+    return math.fsum(p * r * function(np.array([a, b])) ** power for (a, p), (b, r) in pairs)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_positive_features(seed):
+    """Each by its formula; the expectation and the variance of a product by integration."""
+    rng = np.random.default_rng(seed)
+    x, w = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
+    found = positive_features(x, w)
+    for i, r in np.ndindex(4, 5):
+        exponent = sum(w[r] * x[i]) - sum(x[i] ** 2) / 2
+        assert math.isclose(found[i, r], math.exp(exponent) / math.sqrt(5), rel_tol=1e-12)
+    q, k = 0.5 * rng.normal(size=(2, 2))
+
+    def product(w):
+        return (positive_features(q[None], w[None]) @ positive_features(k[None], w[None]).T).item()
+
+    mean, square = integrate(product), integrate(product, 2)
+    assert math.isclose(mean, math.exp(q @ k), rel_tol=1e-9)
+    variance = math.exp(2 * q @ k) * math.expm1(sum((q + k) ** 2))
+    assert math.isclose(square - mean**2, variance, rel_tol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wave_features(seed):
+    rng = np.random.default_rng(seed)
+    x, w = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
+    found = wave_features(x, w)
+    assert found.shape == (4, 10)
+    for i, r in np.ndindex(4, 5):
+        scale = math.exp(sum(x[i] ** 2) / 2) / math.sqrt(5)
+        along = sum(w[r] * x[i])
+        assert math.isclose(found[i, r], scale * math.cos(along), abs_tol=1e-12)
+        assert math.isclose(found[i, r + 5], scale * math.sin(along), abs_tol=1e-12)
+    q, k = 0.5 * rng.normal(size=(2, 2))
+
+    def product(w):
+        return (wave_features(q[None], w[None]) @ wave_features(k[None], w[None]).T).item()
+
+    mean, square = integrate(product), integrate(product, 2)
+    assert math.isclose(mean, math.exp(q @ k), rel_tol=1e-9)
+    around = math.exp(q @ q + k @ k) * (1 - math.exp(-sum((q - k) ** 2))) ** 2 / 2
+    assert math.isclose(square - mean**2, around, rel_tol=1e-7)
+    assert math.isclose(around, math.exp(2 * q @ k) * (math.cosh(sum((q - k) ** 2)) - 1))
+
+
+def test_bias_and_variance():
+    """All signs of the noise, in fractions; the weights are a quarter, a half and a quarter."""
+    a, heights, sigma = [F(1, 4), F(1, 2), F(1, 4)], [F(0), F(1), F(4)], F(3)
+    errors = []
+    for signs in itertools.product((-sigma, sigma), repeat=3):
+        measured = [g + noise for g, noise in zip(heights, signs, strict=True)]
+        errors.append((sum(w * y for w, y in zip(a, measured, strict=True)) - 1) ** 2)
+    bias = sum(w * (g - 1) for w, g in zip(a, heights, strict=True))
+    assert sum(errors) / 8 == bias**2 + sigma**2 * sum(w * w for w in a)
+
+
+# --- what the page prints ------------------------------------------------------------------------
+
+PLACES = torch.linspace(0, 10, 40, dtype=torch.float64)
+CURVE = torch.sin(PLACES)
+BANDWIDTHS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+
+
+def measured():
+    drawn = np.random.default_rng(0).normal(size=(40, 1))[:, 0]
+    return CURVE + 0.5 * torch.from_numpy(drawn)
+
+
+def smoother(h, leave_out=False):
+    """The weights of all points at all points."""
+    exponents = -((PLACES[:, None] - PLACES) ** 2) / (2 * h**2)
+    if leave_out:
+        exponents = exponents.masked_fill(torch.eye(40, dtype=torch.bool), -torch.inf)
+    return torch.softmax(exponents, dim=-1)
+
+
+@pytest.fixture
+def chapter(page) -> Page:
+    return page("en", "kernels")
+
+
+@pytest.mark.site
+def test_points(chapter):
+    """The extremes of the measured points, as the figure is described."""
+    y = measured()
+    described = chapter.figures["out-points"]
+    (low, high) = re.findall(r"(?:smallest|largest) (−?\d\.\d\d)", described)[:2]
+    assert_printed([parse_number(low), parse_number(high)], [y.min(), y.max()], 2)
+    flat = re.search(r"mean of all: (−?\d\.\d\d)", described)
+    assert flat
+    assert_printed([parse_number(flat[1])], [y.mean()], 2)
+
+
+@pytest.mark.site
+def test_three_points(chapter):
+    kernels = [F(1), F(1, 2), F(1, 16)]
+    weights = [one / sum(kernels) for one in kernels]
+    heights = [4, 1, 3]
+    for i, name in enumerate(["place", "height", "kernel", "weight"]):
+        wanted = [[0, 1, 2], heights, kernels, weights][i]
+        assert chapter.column("three", name) == [float(one) for one in wanted]
+    estimate = sum(w * y for w, y in zip(weights, heights, strict=True))
+    assert chapter.values("idea") == [str(estimate)] == ["3"]
+
+
+def spread_out(scores):
+    powers = [mpmath.exp(one) for one in scores]
+    return [one / sum(powers) for one in powers]
+
+
+@pytest.mark.site
+def test_same_weights(chapter):
+    """Scores 1, 0 and −1; then 2, 0 and −1, and squared distances 10, 6 and 10 over 4."""
+    scores = [[1, 0, -1], [1, 0, -1], [2, 0, -1], [-2.5, -1.5, -2.5]]
+    assert_printed(chapter.grid("same"), [spread_out(one) for one in scores])
+
+
+@pytest.mark.site
+def test_control(chapter):
+    captions = chapter.soup.find(id="out-control").select(".frame > figcaption")
+    shown = [float(re.findall(r"\d\.\d{3}", one.get_text())[-1]) for one in captions]
+    wanted = [((smoother(h) @ measured() - CURVE) ** 2).mean() for h in BANDWIDTHS]
+    assert_printed(shown, wanted, 3)
+
+
+def parts_of_the_error(h):
+    a = smoother(h)
+    return ((a @ CURVE - CURVE) ** 2).mean().item(), 0.25 * (a**2).sum(1).mean().item()
+
+
+@pytest.mark.site
+def test_repeats(chapter):
+    noise = torch.from_numpy(np.random.default_rng(0).normal(size=(200, 40)))
+    sums = []
+    for line, h in zip(chapter.table("repeats"), BANDWIDTHS, strict=True):
+        bias, variance = parts_of_the_error(h)
+        sums.append(bias + variance)
+        shown = [float(line[name]) for name in ("h", "bias²", "variance", "sum")]
+        assert_printed(shown, [h, bias, variance, bias + variance], 3)
+        errors = (((CURVE + 0.5 * noise) @ smoother(h).T - CURVE) ** 2).mean(1)
+        ((mean, half),) = parse_plus_minus(line["measured"])
+        assert_printed([mean, half], [errors.mean(), 1.972 * errors.std() / 200**0.5], 3)
+        assert agrees_within_error((mean, half), bias + variance)
+    smallest = sums.index(min(sums))
+    assert sums[smallest - 1] > sums[smallest] < sums[smallest + 1]
+    assert chapter.values("bandwidth") == [f"{BANDWIDTHS[smallest]}", f"{sums[smallest]:.3f}"]
+
+
+@pytest.mark.site
+def test_unbiased(chapter):
+    """The products again, from sums in the exponent."""
+    rng = np.random.default_rng(0)
+    for line, f in zip(chapter.table("unbiased"), (16, 64, 256), strict=True):
+        w = torch.from_numpy(rng.normal(size=(2000 * f, 2)).reshape(2000, f, 2))
+        product = torch.exp(w @ torch.tensor([1.0, 0.0]).double() - 0.5).mean(1)
+        assert line["features f"] == str(f)
+        wanted = [product.mean(), product.std(correction=0)]
+        assert_printed([float(line["mean"])], wanted[:1], 2)
+        assert_printed([float(line["measured"])], wanted[1:], 3)
+        assert_printed([float(line["standard deviation"])], [((math.e - 1) / f) ** 0.5], 3)
+        assert abs(wanted[0] - 1) < 4 * wanted[1] / 2000**0.5
+
+
+@pytest.mark.site
+def test_angles(chapter):
+    """Vectors of length 1 in the plane, by integration."""
+    one = np.array([1.0, 0])
+    wanted = []
+    for other in (one, np.array([0.0, 1]), -one):
+        row = []
+        for count, kind in ((64, positive_features), (32, wave_features)):
+
+            def product(w, kind=kind, other=other):
+                return (kind(one[None], w[None]) @ kind(other[None], w[None]).T).item()
+
+            variance = integrate(product, 2) - integrate(product) ** 2
+            row.append(max(variance, 0) ** 0.5 / math.exp(one @ other) / count**0.5)
+        wanted.append(row)
+    assert_printed(chapter.grid("angles"), wanted, 2)
+
+
+@pytest.fixture(scope="module")
+def tried():
+    """Errors with exponents and cosines of differences, without any feature vector."""
+    rng = np.random.default_rng(0)
+    drawn = [rng.normal(size=(32, 8)) for _ in range(2)]
+    units = [torch.from_numpy(z / np.linalg.norm(z, axis=1, keepdims=True)) for z in drawn]
+    values = torch.from_numpy(rng.normal(size=(32, 4)))
+    found = {}
+    for length, f in itertools.product((1, 2), (16, 64, 256, 1024)):
+        q, k = (length * one for one in units)
+        norms = (q**2).sum(1)[:, None] / 2 + (k**2).sum(1) / 2
+        right = torch.softmax(q @ k.T, -1) @ values
+        rows = []
+        for seed in range(20):
+            w = torch.from_numpy(np.random.default_rng((seed, f)).normal(size=(f, 8)))
+            along, across = q @ w.T, k @ w.T
+            positive = torch.exp(along)[:, None] * torch.exp(across)
+            waves = torch.cos(along[:, None, : f // 2] - across[:, : f // 2])
+            kernels = [positive.mean(-1) * torch.exp(-norms), waves.mean(-1) * torch.exp(norms)]
+            outputs = [one @ values / one.sum(1, keepdim=True) for one in kernels]
+            off = [((o - right).norm() / right.norm()).item() for o in outputs]
+            rows.append([*off, (kernels[1] < 0).double().mean().item()])
+        found[length, f] = np.array(rows)
+    return found
+
+
+@pytest.mark.site
+def test_attention_with_features(chapter, tried):
+    wanted = []
+    for f in (16, 64, 256, 1024):
+        short, long = (np.median(tried[length, f], axis=0) for length in (1, 2))
+        wanted.append([f, *short[:2], *long[:2], 100 * long[2]])
+    shown = [[cell.rstrip("%") for cell in line.values()] for line in chapter.table("attention")]
+    got = [[float(cell.replace(",", "")) for cell in line] for line in shown]
+    assert_printed([line[:5] for line in got], [line[:5] for line in wanted], 2)
+    assert_printed([line[5] for line in got], [line[5] for line in wanted], 0)
+    told = [f"{wanted[0][5]:.0f}", f"{100 * wanted[3][3]:.0f}"]
+    assert chapter.values("waves") == told
+    # What the page says of them.
+    assert wanted[0][1] < wanted[0][2]
+    assert all(line[2] < line[1] for line in wanted[1:])
+    assert all(line[3] < line[4] for line in wanted[:3])
+    assert wanted[3][4] < wanted[3][3]
+
+
+@pytest.mark.site
+def test_many(chapter):
+    wanted = [100 * (mpmath.exp(2 * mpmath.sqrt(d)) - 1) for d in (4, 16, 64)]
+    assert_printed_e(chapter.column("many", "features for 10 %"), [float(x) for x in wanted], 1)
+
+
+@pytest.mark.site
+def test_exercises(chapter):
+    weights = [F(1, 4), F(1, 2), F(1, 4)]
+    estimate = sum(w * y for w, y in zip(weights, [4, 1, 3], strict=True))
+    assert chapter.grid("exercise-middle") == [[*map(float, weights), float(estimate)]]
+    told = [float(weights[1]), float(estimate), 2 * float(estimate)]
+    assert chapter.values("exercise-middle") == [f"{one:.4f}" for one in told]
+    for line, h in zip(chapter.grid("exercise-limits"), (F(1, 100), 100), strict=True):
+        distances = [F(1, 10), F(-9, 10), F(-19, 10)]
+        scores = [mpmath.mpf(-one * one / (2 * h * h)) for one in map(float, distances)]
+        assert_printed(line, spread_out(scores))
+    scores = [[1, 0, -1], [4, 0, -4], [4, 0, -4]]
+    assert_printed(chapter.grid("exercise-four"), [spread_out(one) for one in scores])
+    assert chapter.values("exercise-four") == ["0.5", "0.25", "2"]
+    bias = sum(w * y for w, y in zip(weights, [0, 1, 4], strict=True)) - 1
+    noise = 8 * sum(w * w for w in weights)
+    assert (bias, noise, bias**2 + noise) == (F(1, 2), 3, F(13, 4))
+    assert chapter.grid("exercise-error") == [[0.5, 3, 3.25]]
+    told = [float(one) for one in (bias, noise, 8, bias**2 + noise, bias + noise)]
+    assert [float(one) for one in chapter.values("exercise-error")] == told
+    assert_printed(chapter.grid("exercise-opposite"), [[math.exp(-1)] * 2])
+
+
+@pytest.mark.site
+def test_exercise_norm(chapter):
+    rng = np.random.default_rng(0)
+    drawn = [rng.normal(size=(32, 8)) for _ in range(2)]
+    q, k = (torch.from_numpy(z / np.linalg.norm(z, axis=1, keepdims=True)) for z in drawn)
+    values = torch.from_numpy(rng.normal(size=(32, 4)))
+    w = torch.from_numpy(np.random.default_rng(0).normal(size=(4096, 8)))
+    wanted = []
+    for length in (torch.ones(32, 1), torch.linspace(0.5, 1.5, 32, dtype=torch.float64)[:, None]):
+        keys = k * length
+        right = torch.softmax(q @ keys.T, -1) @ values
+        without = torch.exp(q @ w.T) @ torch.exp(keys @ w.T).T
+        row = []
+        for kernel in (without * torch.exp(-(keys**2).sum(1) / 2), without):
+            o = kernel @ values / kernel.sum(1, keepdim=True)
+            row.append((o - right).norm() / right.norm())
+        wanted.append(row)
+    assert_printed(chapter.grid("exercise-norm"), wanted, 2)
+
+
+@pytest.mark.site
+def test_exercise_leave(chapter):
+    y, wanted = measured(), []
+    for h in BANDWIDTHS:
+        row = [((smoother(h, out) @ y - y) ** 2).mean().item() for out in (False, True)]
+        wanted.append([h, *row])
+    assert_printed(chapter.grid("exercise-leave"), wanted, 3)
+    assert min(wanted, key=lambda row: row[1])[0] == BANDWIDTHS[0]
+    chosen = min(wanted, key=lambda row: row[2])[0]
+    assert chapter.values("exercise-leave") == [f"{chosen:.1f}"] == ["0.4"]

@@ -14,7 +14,7 @@ from attention_docs.site.read.pieces import Block, Box, End
 from attention_docs.site.render.cards import GLYPHS
 
 RESULTS = 2
-EXERCISES = range(6, 9)
+EXERCISES = range(6, 10)
 CONTROLS = {"eight_steps", "slider", "stepper"}  # the figures that a reader moves
 FOLDS = {"answer", "deeper", "fold", "hint"}
 SQUARE, SQUARES = "h3.6v3.6h-3.6z", 16  # of a glyph

@@ -8,8 +8,10 @@ from xml.etree.ElementTree import fromstring, tostring
 
 import pytest
 
+from attention_docs.site.read.page import Page
 from attention_docs.site.render.asks import lay_out_asks
 from tests.conftest import BUILT, needs_browser
+from tests.judged import count_hints, list_exercises, read_chapters
 from tests.test_browser import make_path
 
 NUMBERS = [
@@ -138,3 +140,26 @@ def test_a_list_that_asks_nothing_is_a_fault(items: str, message: str) -> None:
     root = fromstring(f'<div><div id="e"><div class="asks"><ul>{items}</ul></div></div></div>')
     (fault,) = lay_out_asks(root, "Check")
     assert message in fault
+
+
+@pytest.mark.parametrize("page", [*read_chapters()], ids=lambda page: page.slug)
+def test_every_exercise_is_judged_and_a_hard_one_has_two_hints(page: Page) -> None:
+    lacking = [one.id for one, _, judged in list_exercises(page) if not judged]
+    assert not lacking
+    for one, _, _ in list_exercises(page):
+        if dict(one.options)["stars"] != "1":
+            assert count_hints(page, one) >= 2, one.id
+
+
+WRITTEN = """<div><div data-kind="write"><p>Task.</p><div class="block">start</div>
+<details class="hint" /><details class="answer" /><div class="block">checks</div></div></div>"""
+
+
+def test_the_verdict_on_a_function_stands_before_hints_and_answer() -> None:
+    root = fromstring(WRITTEN)
+    assert not lay_out_asks(root, "Check")
+    (exercise,) = root
+    assert [one.get("class") or one.tag for one in exercise] == [
+        *("p", "block", "block", "hint", "answer")
+    ]
+    assert exercise[2].text == "checks"

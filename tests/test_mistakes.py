@@ -30,6 +30,7 @@ from attention_docs.site.read.syntax import NUMERAL
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.requests import expand_request as expanded
 from tests.conftest import LANGUAGES, ROOT, Page, each_language, list_classes, parse_html
+from tests.exact import assert_asked
 
 Entry = dict[str, Any]
 ENTRIES: list[Entry] = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -500,3 +501,15 @@ def test_your_own_function(page: Callable[[str, str], Page]) -> None:
     wanted = {"": "1 by_hand", "passed?": "✗", "off by": f"{abs(0.9 * 4 - 3):.4f}"}
     assert first == wanted
     assert [line["passed?"] for line in others] == ["✓"] * 5
+
+
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-fewer-checks": [[*FINDS.values()].count([1]), 3, 2],
+    "exercise-from-checks": [3.6, 4 * 3**0.5 / (1 + 3**0.5), 3.6],
+}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(page: Callable[[str, str], Page], exercise: str) -> None:
+    assert_asked(page("en", "mistakes").values(exercise), ASKED[exercise])

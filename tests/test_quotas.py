@@ -108,7 +108,7 @@ def test_nothing_is_said_of_a_whole_chapter(root: Path) -> None:
     ("old", "new", "told"),
     [
         (RESULT.format(n=1), "", "results: 1, wanted at least 2"),
-        (EXERCISE.format(n=4, stars=2), "", "exercises: 5, wanted 6 to 8"),
+        (EXERCISE.format(n=4, stars=2), "", "exercises: 5, wanted 6 to 9"),
         ("stars: 3", "stars: 2", "no exercise has stars: 3"),
         ("/// answer\nDone.\n///\n", "", "“Task 1” has 0 answers, wanted 1"),
         (FIGURE, f"/// deeper | More\n    id: more\n\n{FIGURE}///\n", "has no figure to move"),

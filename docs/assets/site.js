@@ -182,12 +182,13 @@
 
   // Answers are judged by a script that loads when a reader turns to one, or has solved some.
   const judge = () => import(new URL("exercises.js", own)).then((one) => one.showCount());
-  for (const form of all("form.asks")) {
-    form.addEventListener("focusin", judge, { once: true });
-    form.addEventListener("submit", (event) => event.preventDefault());
+  const judged = all("form.asks, .exercise[data-kind=write]");
+  for (const one of judged) {
+    one.addEventListener("focusin", judge, { once: true });
+    one.addEventListener("submit", (event) => event.preventDefault());
   }
   try {
-    if (all("form.asks").length && localStorage.getItem("solved exercises")) judge();
+    if (judged.length && localStorage.getItem("solved exercises")) judge();
   } catch {
     /* a browser that stores nothing */
   }

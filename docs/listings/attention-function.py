@@ -529,3 +529,63 @@ table(
     spec=".4f",
 )
 # --8<-- [end:exercise-scores]
+
+
+# --8<-- [start:writing]
+def your_masked_attention(query, key, value, mask):
+    """Attention (…, n_q, d_v); mask is True where a query may look."""
+    return value  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_masked_attention(query, key, value, mask):
+    scores = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
+    scores = np.where(mask, scores, -np.inf)
+    return softmax(scores) @ value
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+one_token, causal = np.ones((1, 4)), np.tri(2, dtype=bool)
+two_queries, two_keys = np.arange(8.0).reshape(2, 4) / 4, 1 - np.eye(2, 4)
+two_values = np.array([[8.0, 0, 1], [0, 8, 1]])
+batch = [np.stack([one, one[::-1]]) for one in (two_queries, two_keys, two_values)]
+
+
+def with_scores(change):
+    """Attention with scores that are changed by the mask in another way."""
+    return lambda q, k, v, mask: (
+        softmax(change(q @ k.swapaxes(-2, -1) / np.sqrt(q.shape[-1]), mask)) @ v
+    )
+
+
+writing = Task(
+    model_masked_attention,
+    inputs=[
+        (one_token, one_token, np.array([[3.0]]), np.array([[True]])),
+        (two_queries, two_keys, two_values, causal),
+        (*batch, causal),
+    ],
+    mistakes={
+        "The mask is not used.": with_scores(lambda s, mask: s),
+        "The polarity is inverted: True means that a query may look there.": (
+            with_scores(lambda s, mask: np.where(mask, -np.inf, s))
+        ),
+        "Scores were multiplied by the mask: a score of 0 still has a weight.": (
+            with_scores(lambda s, mask: s * mask)
+        ),
+        "Masked after softmax: the weights that are left do not sum to 1.": (
+            lambda q, k, v, mask: (
+                np.where(mask, softmax(q @ k.swapaxes(-2, -1) / np.sqrt(q.shape[-1])), 0) @ v
+            )
+        ),
+        "The division by √d_k is missing.": (
+            lambda q, k, v, mask: model_masked_attention(q * np.sqrt(q.shape[-1]), k, v, mask)
+        ),
+    },
+)
+judge(your_masked_attention, writing)
+# --8<-- [end:writing-checks]

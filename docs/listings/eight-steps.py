@@ -459,3 +459,50 @@ moved_weights = softmax(queries[order] @ keys[order].T)
 columns, names = numbered("component", d_v), [f"input {i + 1}" for i in order]
 table(moved_weights @ values[order], columns=columns, index=names, spec=".4f")
 # --8<-- [end:exercise-order]
+
+
+# --8<-- [start:writing]
+def your_output(query, keys, values):
+    """The output of one query (d_k,), for keys (n, d_k) and values (n, d_v)."""
+    scores = keys @ query
+    return scores @ values  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_output(query, keys, values):
+    exponentials = np.exp(keys @ query)
+    weights = exponentials / exponentials.sum()
+    return weights @ values
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+two_keys, three_keys = np.log([[1.0], [3.0]]), np.log([[1.0, 2], [3, 1], [4, 2]])
+writing = Task(
+    model_output,
+    inputs=[
+        (np.array([0.0]), np.array([[5.0]]), np.array([[3.0]])),
+        (np.array([1.0]), two_keys, np.array([[4.0], [8]])),
+        (np.array([1.0, -1]), three_keys, np.array([[6.0, 0, 1], [0, 6, 1], [12, 6, 1]])),
+    ],
+    mistakes={
+        "The scores are no weights yet: softmax is missing.": lambda q, K, V: K @ q @ V,
+        "The weights do not sum to 1: divide the exponentials by their sum.": (
+            lambda q, K, V: np.exp(K @ q) @ V
+        ),
+        "The scores were divided by their sum. Take their exponentials first.": (
+            lambda q, K, V: K @ q / (K @ q).sum() @ V
+        ),
+        "This is the plain average of the values: the query plays no part.": (
+            lambda q, K, V: V.mean(axis=0)
+        ),
+        "The weights average the keys, but they must average the values.": (
+            lambda q, K, V: model_output(q, K, K)
+        ),
+    },
+)
+judge(your_output, writing)
+# --8<-- [end:writing-checks]

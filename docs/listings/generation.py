@@ -765,3 +765,51 @@ overlap = sum(map(min, p, q))
 distance = sum(abs(a - b) for a, b in zip(p, q, strict=True))
 table([[str(overlap), str(1 - distance / 2)]], columns=["Σ min(p, q)", "1 − ½ Σ |p − q|"])
 # --8<-- [end:exercise-most]
+
+
+# --8<-- [start:writing]
+def your_step(query, key, value, keys, values):
+    """The output of a new token, for the cached keys (n, d_k) and values (n, d_v)."""
+    weights = softmax(keys @ query / np.sqrt(len(query)))
+    return weights @ values  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_step(query, key, value, keys, values):
+    keys, values = np.vstack([keys, key]), np.vstack([values, value])
+    weights = softmax(keys @ query / np.sqrt(len(query)))
+    return weights @ values
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+new, two_cached = np.array([0.0, 2, 0, 4]), np.arange(8.0).reshape(2, 4) / 4
+writing = Task(
+    model_step,
+    inputs=[
+        (np.zeros(1), np.zeros(1), np.array([8.0]), np.zeros((1, 1)), np.array([[4.0]])),
+        (np.ones(4), new, np.array([8.0, 2]), two_cached[:1], np.array([[4.0, 0]])),
+        (np.ones(4), new, np.array([8.0, 2]), two_cached, np.array([[4.0, 0], [2, 6]])),
+    ],
+    mistakes={
+        "The token does not see itself: append its key and value before you attend.": (
+            lambda q, k, v, K, V: softmax(K @ q / np.sqrt(len(q))) @ V
+        ),
+        "The division by √d_k is missing.": (
+            lambda q, k, v, K, V: model_step(q * np.sqrt(len(q)), k, v, K, V)
+        ),
+        "The new value stands in front of the cached ones, and its key behind them.": (
+            lambda q, k, v, K, V: (
+                softmax(np.vstack([K, k]) @ q / np.sqrt(len(q))) @ np.vstack([v, V])
+            )
+        ),
+        "The newest token of the cache was overwritten instead of kept.": (
+            lambda q, k, v, K, V: model_step(q, k, v, K[:-1], V[:-1])
+        ),
+    },
+)
+judge(your_step, writing)
+# --8<-- [end:writing-checks]

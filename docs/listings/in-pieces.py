@@ -602,3 +602,62 @@ table(
     spec=["d", ".2e", "d"],
 )
 # --8<-- [end:exercise-chunk]
+
+
+# --8<-- [start:writing]
+def your_merge(one, two):
+    """Two pieces (m, ℓ, o) as one, each an array of three numbers."""
+    return one  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_merge(one, two):
+    m = max(one[0], two[0])
+    masses = [part[1] * np.exp(part[0] - m) for part in (one, two)]
+    total = masses[0] + masses[1]
+    return np.array([m, total, (masses[0] * one[2] + masses[1] * two[2]) / total])
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_merge,
+    inputs=[
+        (np.array([0.0, 1, 4]), np.array([0.0, 1, 8])),
+        (np.array([0.0, 3, 4]), np.array([0.0, 1, 8])),
+        (np.array([0.0, 2, 1]), np.array([np.log(4), 1.5, 5])),
+        (np.array([1000.0, 1, 2]), np.array([998.0, 1, 6])),
+    ],
+    mistakes={
+        "The masses were added without bringing them to the same unit e^m.": (
+            lambda one, two: np.array(
+                [
+                    max(one[0], two[0]),
+                    one[1] + two[1],
+                    (one[1] * one[2] + two[1] * two[2]) / (one[1] + two[1]),
+                ]
+            )
+        ),
+        "The outputs were averaged plainly: weight them with the masses.": (
+            lambda one, two: np.array([*model_merge(one, two)[:2], (one[2] + two[2]) / 2])
+        ),
+        "The outputs were added up and not divided by the whole mass.": (
+            lambda one, two: model_merge(one, two) * [1, 1, model_merge(one, two)[1]]
+        ),
+        "Rescaled the wrong way: the piece with the smaller m has to lose mass.": (
+            lambda one, two: np.array(
+                [
+                    max(one[0], two[0]),
+                    one[1] * np.exp(max(one[0], two[0]) - one[0])
+                    + two[1] * np.exp(max(one[0], two[0]) - two[0]),
+                    model_merge(one * [-1, 1, 1], two * [-1, 1, 1])[2],
+                ]
+            )
+        ),
+    },
+)
+judge(your_merge, writing)
+# --8<-- [end:writing-checks]

@@ -798,3 +798,52 @@ table(
     spec=".2f",
 )
 # --8<-- [end:exercise-copy]
+
+
+# --8<-- [start:writing]
+def your_loss(logits, targets):
+    """The mean cross-entropy of logits (n, vocabulary) for the words that came, (n,)."""
+    return 0.0  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_loss(logits, targets):
+    probabilities = softmax(logits)
+    of_targets = probabilities[np.arange(len(targets)), targets]
+    return -np.log(of_targets).mean()
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+three_logits = np.log([[1.0, 3, 4], [2, 2, 4], [5, 1, 2]])
+writing = Task(
+    model_loss,
+    inputs=[
+        (np.zeros((1, 2)), np.array([0])),
+        (np.log([[1.0, 3]]), np.array([1])),
+        (three_logits, np.array([1, 0, 2])),
+    ],
+    mistakes={
+        "The losses were added up: take their mean.": (lambda z, t: model_loss(z, t) * len(t)),
+        "This is the mean probability: the loss is minus its logarithm.": (
+            lambda z, t: softmax(z)[np.arange(len(t)), t].mean()
+        ),
+        "The mean of the probabilities was taken before the logarithm.": (
+            lambda z, t: -np.log(softmax(z)[np.arange(len(t)), t].mean())
+        ),
+        "The minus is missing: a logarithm of a probability is negative.": (
+            lambda z, t: -model_loss(z, t)
+        ),
+        "Softmax is missing: the logits themselves were taken.": (
+            lambda z, t: -z[np.arange(len(t)), t].mean()
+        ),
+        "The mean runs over all words, but only the word that came counts.": (
+            lambda z, t: -np.log(softmax(z)).mean()
+        ),
+    },
+)
+judge(your_loss, writing)
+# --8<-- [end:writing-checks]

@@ -705,3 +705,42 @@ table(
     spec="d",
 )
 # --8<-- [end:exercise-window]
+
+
+# --8<-- [start:writing]
+def your_mask(n):
+    """The causal mask (n, n): True where query i may look at key j."""
+    return np.ones((n, n), dtype=bool)  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_mask(n):
+    places = np.arange(n)
+    return places[None, :] <= places[:, None]  # j ≤ i
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_mask,
+    inputs=[(1,), (2,), (3,), (5,)],
+    mistakes={
+        "It is upside down: queries see the future, and not the past.": (
+            lambda n: np.triu(np.ones((n, n), dtype=bool))
+        ),
+        "The polarity is inverted: True must mean that a query may look there.": (
+            lambda n: np.triu(np.ones((n, n), dtype=bool), k=1)
+        ),
+        "A token does not see itself, but j = i is allowed.": (
+            lambda n: np.tril(np.ones((n, n), dtype=bool), k=-1)
+        ),
+        "A token sees one place too far: j = i + 1 lies in the future.": (
+            lambda n: np.tril(np.ones((n, n), dtype=bool), k=1)
+        ),
+    },
+)
+judge(your_mask, writing)
+# --8<-- [end:writing-checks]

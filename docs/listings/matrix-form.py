@@ -485,3 +485,47 @@ table(
     spec=[*[".4f"] * 4, ".0f"],
 )
 # --8<-- [end:exercise-far]
+
+
+# --8<-- [start:writing]
+def your_attention(Q, K, V):
+    """The outputs (n, d_v) for Q and K (n, d_k) and V (n, d_v)."""
+    return V  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_attention(Q, K, V):
+    scores = Q @ K.T / np.sqrt(K.shape[-1])
+    return softmax(scores) @ V
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+one_way, other_way = np.arange(8.0).reshape(2, 4) / 4, np.ones((2, 4)) - np.eye(2, 4)
+writing = Task(
+    model_attention,
+    inputs=[
+        (np.ones((1, 4)), np.ones((1, 4)), np.array([[3.0]])),
+        (np.zeros((2, 4)), np.ones((2, 4)), np.array([[2.0], [4]])),
+        (one_way, other_way, np.array([[8.0, 0, 1], [0, 8, 1]])),
+    ],
+    mistakes={
+        "The division by √d_k is missing.": lambda Q, K, V: softmax(Q @ K.T) @ V,
+        "Divided by d_k instead of its root.": (lambda Q, K, V: softmax(Q @ K.T / K.shape[-1]) @ V),
+        "The weights were divided by √d_k, after softmax: scale the scores.": (
+            lambda Q, K, V: softmax(Q @ K.T) / np.sqrt(K.shape[-1]) @ V
+        ),
+        "The scores are transposed: rows must belong to queries, so write Q @ K.T.": (
+            lambda Q, K, V: model_attention(K, Q, V)
+        ),
+        "Softmax over the queries: each query needs weights that sum to 1.": (
+            lambda Q, K, V: softmax(K @ Q.T / np.sqrt(K.shape[-1])).T @ V
+        ),
+        "Softmax is missing.": lambda Q, K, V: Q @ K.T / np.sqrt(K.shape[-1]) @ V,
+    },
+)
+judge(your_attention, writing)
+# --8<-- [end:writing-checks]

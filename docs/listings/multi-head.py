@@ -827,3 +827,44 @@ table(
     columns=["a", "b", "p·a − m·b"],
 )
 # --8<-- [end:exercise-any]
+
+
+# --8<-- [start:writing]
+def your_heads(x, h):
+    """Split x (n, d) into h heads (h, n, d/h)."""
+    return x  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_heads(x, h):
+    n, d = x.shape
+    return x.reshape(n, h, d // h).swapaxes(0, 1)
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_heads,
+    inputs=[
+        (np.arange(2).reshape(1, 2), 2),
+        (np.arange(8).reshape(2, 4), 2),
+        (np.arange(18).reshape(3, 6), 2),
+        (np.arange(30).reshape(5, 6), 3),
+    ],
+    mistakes={
+        "`reshape` alone tears tokens apart: split the last axis, then move the heads forward.": (
+            lambda x, h: x.reshape(h, len(x), -1)
+        ),
+        "The heads still stand behind the tokens: swap these two axes.": (
+            lambda x, h: x.reshape(len(x), h, -1)
+        ),
+        "A head gets every h-th component, but it must get neighbours.": (
+            lambda x, h: x.reshape(len(x), -1, h).transpose(2, 0, 1)
+        ),
+    },
+)
+judge(your_heads, writing)
+# --8<-- [end:writing-checks]

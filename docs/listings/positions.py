@@ -661,3 +661,55 @@ check("M commutes with nine rotations", all(agree(M @ R, R @ M) for R in nine))
 print(f"λ = {number(length, '.4f')}")
 print(f"θ = {number(angle, '.4f')}")
 # --8<-- [end:exercise-commute]
+
+
+# --8<-- [start:writing]
+def your_rotation(x, angles):
+    """Turn each row of x (n, 2) by its own angle (n,)."""
+    return x  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_rotation(x, angles):
+    cosines, sines = np.cos(angles), np.sin(angles)
+    a, b = x[:, 0], x[:, 1]
+    return np.stack([a * cosines - b * sines, a * sines + b * cosines], axis=-1)
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+three_rows = np.array([[2.0, 1], [0, 3], [4, -1]])
+writing = Task(
+    model_rotation,
+    inputs=[
+        (np.array([[1.0, 0]]), np.array([0.0])),
+        (np.array([[1.0, 0]]), np.array([np.pi / 2])),
+        (np.array([[0.0, 1]]), np.array([np.pi / 2])),
+        (three_rows, np.array([0, np.pi / 6, np.pi / 3])),
+    ],
+    mistakes={
+        "It turns the other way: the signs of the two sines are exchanged.": (
+            lambda x, angles: model_rotation(x, -angles)
+        ),
+        "All rows turn by the angle of the first one.": (
+            lambda x, angles: model_rotation(x, np.full(len(x), angles[0]))
+        ),
+        "Both sines have the same sign: one of them must be negative.": (
+            lambda x, angles: np.cos(angles)[:, None] * x + np.sin(angles)[:, None] * x[:, ::-1]
+        ),
+        "The second component was made from the new first one. Keep the old one.": (
+            lambda x, angles: np.stack(
+                [
+                    model_rotation(x, angles)[:, 0],
+                    model_rotation(x, angles)[:, 0] * np.sin(angles) + x[:, 1] * np.cos(angles),
+                ],
+                axis=-1,
+            )
+        ),
+    },
+)
+judge(your_rotation, writing)
+# --8<-- [end:writing-checks]

@@ -523,3 +523,46 @@ whole_turn = (1 + 2 * np.pi) * np.arange(32.0)
 turned_on = [sum(list_right(sign, W, places=whole_turn)) for sign, W in MODELS.items()]
 table([turned_on], columns=list(SIGNS.values()), index=["right answers"])
 # --8<-- [end:exercise-turn]
+
+
+# --8<-- [start:writing]
+def your_rms_norm(x, scale):
+    """RMSNorm of each token of x (n, d), with ε = 0, times scale (d,)."""
+    return x * scale  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_rms_norm(x, scale):
+    return x / np.sqrt((x**2).mean(axis=-1, keepdims=True)) * scale
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_rms_norm,
+    inputs=[
+        (np.array([[3.0, 3]]), np.ones(2)),
+        (np.array([[1.0, 7]]), np.array([2.0, 1])),
+        (np.array([[1.0, 7], [-6, 8]]), np.array([2.0, 1])),
+    ],
+    mistakes={
+        "The mean was subtracted: this is LayerNorm.": (
+            lambda x, scale: (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True) * scale
+        ),
+        "The scale is missing.": lambda x, scale: model_rms_norm(x, 1),
+        "Divided by the length: RMSNorm takes the mean of the squares, not their sum.": (
+            lambda x, scale: x / np.linalg.norm(x, axis=-1, keepdims=True) * scale
+        ),
+        "Divided by the mean square: take its root.": (
+            lambda x, scale: x / (x**2).mean(-1, keepdims=True) * scale
+        ),
+        "No axis: the mean square runs over all tokens, which then see each other.": (
+            lambda x, scale: x / np.sqrt((x**2).mean()) * scale
+        ),
+    },
+)
+judge(your_rms_norm, writing)
+# --8<-- [end:writing-checks]

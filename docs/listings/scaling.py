@@ -684,3 +684,46 @@ C_q, C_k = (np.array(m).T @ np.array(m) for m in (weights_q, weights_k))
 columns = ["variance, counted", "sum of the table"]
 table([[variance, (C_q * C_k).sum()]], columns=columns)
 # --8<-- [end:exercise-trace]
+
+
+# --8<-- [start:writing]
+def your_scores(queries, keys):
+    """Scaled scores (n_q, n_k) of queries (n_q, d_k) and keys (n_k, d_k)."""
+    return queries @ keys.T  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_scores(queries, keys):
+    return queries @ keys.T / np.sqrt(queries.shape[-1])
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+rising = np.arange(12.0).reshape(3, 4)
+writing = Task(
+    model_scores,
+    inputs=[
+        (np.array([[3.0]]), np.array([[2.0]])),
+        (np.ones((1, 4)), np.ones((1, 4))),
+        (rising, rising[:2] - 4),
+        (np.ones((2, 9)), np.ones((3, 9))),
+    ],
+    mistakes={
+        "The division by √d_k is missing.": lambda q, k: q @ k.T,
+        "Divided by d_k: it is the variance that is d_k, so take its root.": (
+            lambda q, k: q @ k.T / q.shape[-1]
+        ),
+        "Divided by the root of the number of queries: d_k is the last axis.": (
+            lambda q, k: q @ k.T / np.sqrt(len(q))
+        ),
+        "Divided by the root of the number of keys: d_k is the last axis.": (
+            lambda q, k: q @ k.T / np.sqrt(len(k))
+        ),
+        "Multiplied by √d_k instead of divided.": lambda q, k: q @ k.T * np.sqrt(q.shape[-1]),
+    },
+)
+judge(your_scores, writing)
+# --8<-- [end:writing-checks]

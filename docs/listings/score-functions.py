@@ -678,3 +678,48 @@ table(
     columns=["r", "2dr", "2dr − r²", "d²"],
 )
 # --8<-- [end:exercise-count]
+
+
+# --8<-- [start:writing]
+def your_cosine(queries, keys):
+    """The cosines (n_q, n_k) of queries (n_q, d) and keys (n_k, d)."""
+    return queries @ keys.T  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_cosine(queries, keys):
+    of_queries, of_keys = (np.sqrt((one**2).sum(axis=-1, keepdims=True)) for one in (queries, keys))
+    return queries @ keys.T / (of_queries * of_keys.T)
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+some_queries, some_keys = np.array([[3.0, 4], [0, 2]]), np.array([[4.0, 3], [5, 0], [-6, 8]])
+writing = Task(
+    model_cosine,
+    inputs=[
+        (np.array([[1.0, 0]]), np.array([[0.0, 1]])),
+        (np.array([[3.0, 4]]), np.array([[4.0, 3]])),
+        (some_queries, some_keys),
+    ],
+    mistakes={
+        "This is the dot product: the lengths have not been divided out.": lambda q, k: q @ k.T,
+        "One norm for the whole matrix: each query and each key has a length of its own.": (
+            lambda q, k: q @ k.T / (np.linalg.norm(q) * np.linalg.norm(k))
+        ),
+        "Only the lengths of the queries were divided out.": (
+            lambda q, k: q @ k.T / np.linalg.norm(q, axis=-1, keepdims=True)
+        ),
+        "Divided by squared lengths: take their roots.": (
+            lambda q, k: q @ k.T / ((q**2).sum(-1, keepdims=True) * (k**2).sum(-1))
+        ),
+        "Divided by √d_k: a cosine is divided by both lengths.": (
+            lambda q, k: q @ k.T / np.sqrt(q.shape[-1])
+        ),
+    },
+)
+judge(your_cosine, writing)
+# --8<-- [end:writing-checks]

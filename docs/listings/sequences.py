@@ -345,3 +345,42 @@ table(
 results = [average(SENTENCE[: i + 1], i) for i in (1, 3)]  # itself and the words before it
 table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 # --8<-- [end:exercise-before]
+
+
+# --8<-- [start:writing]
+def your_average(shares, vectors):
+    """The average of vectors (n, d), with positive shares (n,) that may have any sum."""
+    return shares @ vectors  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_average(shares, vectors):
+    return shares / shares.sum() @ vectors
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_average,
+    inputs=[
+        (np.array([1.0]), np.array([[5.0]])),
+        (np.array([1.0, 1]), np.array([[2.0], [4]])),
+        (np.array([3.0, 1]), np.array([[4.0, 0], [0, 8]])),
+        (np.array([1.0, 2, 5]), np.array([[8.0, 1], [0, 1], [16, 1]])),
+    ],
+    mistakes={
+        "The shares do not sum to 1: divide them by their sum.": lambda g, v: g @ v,
+        "Divided by the number of tokens instead of the sum of the shares.": (
+            lambda g, v: g @ v / len(v)
+        ),
+        "This is the plain average: the shares play no part.": lambda g, v: v.mean(axis=0),
+        "The tokens were not added up: an average is one vector.": (
+            lambda g, v: (g / g.sum())[:, None] * v
+        ),
+    },
+)
+judge(your_average, writing)
+# --8<-- [end:writing-checks]

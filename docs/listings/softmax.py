@@ -504,3 +504,50 @@ above = int((tries @ example + tau * entropy(tries) > wanted).sum())
 columns = ["bound", "at softmax", "random weights above the bound"]
 table([[wanted, weighed, above]], columns=columns, spec=[".4f", ".4f", ""])
 # --8<-- [end:exercise-gibbs]
+
+
+# --8<-- [start:writing]
+def your_softmax(scores):
+    """The weights of each query, for scores (n_q, n_k)."""
+    return scores  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_softmax(scores):
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_softmax,
+    inputs=[
+        (np.zeros((1, 2)),),
+        (np.log([[1.0, 3]]),),
+        (np.log([[1.0, 3], [2, 2], [4, 1]]),),
+        (np.array([[0.0, 1], [1000, 1001]]),),
+    ],
+    mistakes={
+        "Softmax over the queries: with axis 0 the columns sum to 1, and not the rows.": (
+            lambda s: model_softmax(s.T).T
+        ),
+        "The scores were divided by their sum. Take their exponentials first.": (
+            lambda s: s / s.sum(axis=-1, keepdims=True)
+        ),
+        "The whole matrix sums to 1. The sum needs axis=-1 and keepdims=True.": (
+            lambda s: model_softmax(s.reshape(1, -1)).reshape(s.shape)
+        ),
+        "Overflow: subtract the largest score of each row before you take exponentials.": (
+            lambda s: np.exp(s) / np.exp(s).sum(axis=-1, keepdims=True)
+        ),
+        "The largest score of the whole matrix was subtracted. A row far below it is 0/0.": (
+            lambda s: np.exp(s - s.max()) / np.exp(s - s.max()).sum(axis=-1, keepdims=True)
+        ),
+    },
+)
+judge(your_softmax, writing)
+# --8<-- [end:writing-checks]

@@ -1038,3 +1038,50 @@ table(
     index=["norm_of_all", "layer_norm"],
 )
 # --8<-- [end:exercise-axis]
+
+
+# --8<-- [start:writing]
+def your_norm(x):
+    """LayerNorm of each token of x (n, d), with ε = 0, γ = 1 and β = 0."""
+    return x  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_norm(x):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True))
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_norm,
+    inputs=[
+        (np.array([[4.0, 0]]),),
+        (np.array([[3.0, 1, 1, -1]]),),
+        (np.array([[3.0, 1, 1, -1], [10, 30, 10, 10]]),),
+    ],
+    mistakes={
+        "The variance was divided by d - 1 (ddof=1). LayerNorm divides by d.": (
+            lambda x: model_norm(x) * np.sqrt(1 - 1 / x.shape[-1])
+        ),
+        "No axis: mean and variance run over all tokens, which then see each other.": (
+            lambda x: model_norm(x.reshape(1, -1)).reshape(x.shape)
+        ),
+        "Axis 0: mean and variance run over the tokens, but each token has its own.": (
+            lambda x: model_norm(x.T).T
+        ),
+        "Divided by the variance: take its root.": (
+            lambda x: (x - x.mean(-1, keepdims=True)) / x.var(-1, keepdims=True)
+        ),
+        "The mean was not subtracted: this is RMSNorm.": (
+            lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True))
+        ),
+        "Only the mean was subtracted.": lambda x: x - x.mean(-1, keepdims=True),
+    },
+)
+judge(your_norm, writing)
+# --8<-- [end:writing-checks]

@@ -50,7 +50,7 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
         "check": "*",
         "test": "*",
     },
-    "exercise": {"id": "*", "stars": "1 2 3", "kind": "pencil predict proof bug"},
+    "exercise": {"id": "*", "stars": "1 2 3", "kind": "pencil predict proof bug write"},
     "asks": {},
     "hint": {},
     "answer": {},

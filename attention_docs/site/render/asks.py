@@ -4,6 +4,9 @@ An item with an inline value becomes a field, and the value is what is wanted. I
 wrong answers that the page recognises, each a value and a sentence. An item without a value is a
 choice: of the items within it, "[x]" begins what is right and "[ ]" what is not, and what follows
 " — " says why. docs/assets/exercises.js judges what a reader writes.
+
+An exercise of the kind `write` has code to be edited, an answer, and last of all a block that
+judges the code (`judge` of figures/tasks.py): it needs the model answer, and is shown before it.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ def lay_out_asks(root: Element, button: str) -> list[str]:
     """Turn each list into a form that stands before hints and answer; return what is wrong."""
     faults: list[str] = []
     for exercise in root.iter("div"):
+        if exercise.get("data-kind") == "write":
+            _show_verdict_first(exercise)
         for box in [one for one in exercise if one.get("class") == "asks"]:
             form = Element("form", {"class": "asks"})
             items = box.findall("ul/li")
@@ -33,6 +38,15 @@ def lay_out_asks(root: Element, button: str) -> list[str]:
             folds = [n for n, one in enumerate(exercise) if one.tag == "details"]
             exercise.insert(folds[0] if folds else len(exercise), form)
     return faults
+
+
+def _show_verdict_first(exercise: Element) -> None:
+    """Move what stands after hints and answer before them."""
+    folds = [n for n, one in enumerate(exercise) if one.tag == "details"]
+    if folds:
+        last = exercise[folds[-1] + 1 :]
+        exercise[folds[-1] + 1 :] = []
+        exercise[folds[0] : folds[0]] = last
 
 
 def _add_ask(form: Element, item: Element, name: str) -> Iterator[str]:

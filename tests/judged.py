@@ -1,0 +1,63 @@
+"""Which exercises the page judges, by chapter and kind: `python -m tests.judged` prints a table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.passage import Passage
+from attention_docs.site.read.pieces import Box
+from attention_docs.site.read.reader import read_page
+
+ROOT = Path(__file__).parents[1]
+KINDS = ("pencil", "predict", "bug", "proof", "write")
+
+
+def list_exercises(page: Page) -> Iterator[tuple[Passage, str, bool]]:
+    """The exercises of a page, each with its kind and whether the page judges an answer."""
+    asks = [one.line for one in page.pieces if isinstance(one, Box) and one.kind == "asks"]
+    for one in page.passages:
+        if one.kind == "exercise":
+            kind = dict(one.options)["kind"]
+            asked = any(one.line < line < one.last_line for line in asks)
+            yield one, kind, asked or kind == "write"
+
+
+def count_hints(page: Page, exercise: Passage) -> int:
+    """How many hints an exercise has."""
+    hints = [one.line for one in page.pieces if isinstance(one, Box) and one.kind == "hint"]
+    return sum(exercise.line < line < exercise.last_line for line in hints)
+
+
+def read_chapters() -> Iterator[Page]:
+    """The English pages that have exercises."""
+    for path in sorted((ROOT / "docs" / "en").glob("*.md")):
+        page = read_page(path, ROOT)
+        if any(one.kind == "exercise" for one in page.passages):
+            yield page
+
+
+def main() -> None:
+    """Print a row for each chapter: of each kind, how many are judged, of how many."""
+    print(f"{'':20}" + "".join(f"{kind:>12}" for kind in (*KINDS, "all")))
+    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for page in read_chapters():
+        row: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for _, kind, judged in list_exercises(page):
+            for counted in (row[kind], row["all"], sums[kind], sums["all"]):
+                counted[0] += judged
+                counted[1] += 1
+        print(_format_row(page.slug, row))
+    print(_format_row("all", sums))
+
+
+def _format_row(name: str, row: dict[str, list[int]]) -> str:
+    cells = (f"{row[kind][0]} of {row[kind][1]}" if row[kind][1] else "" for kind in KINDS)
+    judged, number = row["all"]
+    return f"{name:20}" + "".join(f"{cell:>12}" for cell in (*cells, f"{judged} of {number}"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""Functions that a reader writes: a model answer is right, every known mistake has its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from attention_docs.figures.tasks import Failure, Task, find_failure, judge
+from attention_docs.softmax import softmax
+from tests.conftest import BUILT, ROOT
+from tests.test_browser import make_path
+from tests.test_live_pages import PATIENCE, needs_live
+
+SECTION = r"# --8<-- \[start:{name}\]\n(.*?)# --8<-- \[end:{name}\]"
+
+
+def read_section(slug: str, name: str) -> str:
+    listing = (ROOT / "docs" / "listings" / f"{slug}.py").read_text(encoding="utf-8")
+    found = re.search(SECTION.format(name=name), listing, re.DOTALL)
+    return found[1] if found else ""
+
+
+CHAPTERS = sorted(
+    path.stem
+    for path in (ROOT / "docs" / "listings").glob("*.py")
+    if read_section(path.stem, "writing")
+)
+
+
+@pytest.fixture(name="names")
+def run_sections(slug: str) -> dict[str, Any]:
+    """What the sections of the exercise set, with nothing of the chapter but its softmax."""
+    names: dict[str, Any] = {"np": np, "softmax": softmax}
+    for name in ("writing", "writing-answer", "writing-checks"):
+        exec(read_section(slug, name), names)
+    return names
+
+
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_an_answer_is_accepted_and_every_mistake_is_told(slug: str, names: dict[str, Any]) -> None:
+    task: Task = names["writing"]
+    assert find_failure(task.answer, task) is None
+    assert len(task.mistakes) >= 3
+    for sentence, mistake in task.mistakes.items():
+        failure = find_failure(mistake, task)
+        assert isinstance(failure, Failure), sentence
+        assert failure.mistake == sentence
+    begun = next(one for name, one in names.items() if name.startswith("your_"))
+    assert find_failure(begun, task) is not None
+
+
+def t(array: Any) -> torch.Tensor:
+    return torch.tensor(np.asarray(array))
+
+
+def attend(query: Any, key: Any, value: Any, **options: Any) -> torch.Tensor:
+    return functional.scaled_dot_product_attention(t(query), t(key), t(value), **options)
+
+
+def softmax_gradient(weights: Any, by_weights: Any) -> torch.Tensor:
+    scores = t(weights).log().requires_grad_()
+    (found,) = torch.autograd.grad(scores.softmax(dim=-1), scores, t(by_weights))
+    return found
+
+
+def merge(one: Any, two: Any) -> torch.Tensor:
+    """By the logarithms of both masses, which have no unit."""
+    (first, second), m = (t(part) for part in (one, two)), t(max(one[0], two[0]))
+    logs = torch.stack([part[0] + part[1].log() for part in (first, second)])
+    output = logs.softmax(dim=0) @ torch.stack([first[2], second[2]])
+    return torch.stack([m, (logs.logsumexp(dim=0) - m).exp(), output])
+
+
+# What each model answer is compared with: torch's own function.
+TORCH: dict[str, Callable[..., Any]] = {
+    "attention-function": lambda q, k, v, mask: attend(q, k, v, attn_mask=t(mask)),
+    "cross-attention": lambda lengths, n: torch.nn.utils.rnn.pad_sequence(
+        [torch.ones(length) for length in [*lengths, n]], batch_first=True
+    )[:-1, None],
+    "eight-steps": lambda q, K, V: attend(q[None], K, V, scale=1.0)[0],
+    "generation": lambda q, k, v, K, V: attend(
+        q[None], np.concatenate([K, k[None]]), np.concatenate([V, v[None]])
+    )[0],
+    "in-pieces": merge,
+    "language-model": lambda logits, targets: functional.cross_entropy(t(logits), t(targets)),
+    "learning": softmax_gradient,
+    "long-sequences": lambda n, slope: (
+        -slope * torch.cdist(torch.arange(n)[:, None].double(), torch.arange(n)[:, None].double())
+    ).masked_fill(torch.ones(n, n).triu(1) > 0, -torch.inf),
+    "masking": lambda n: torch.ones(n, n).tril(),
+    "matrix-form": attend,
+    "multi-head": lambda x, h: torch.stack(t(x).chunk(h, dim=-1)),
+    "positions": lambda x, angles: torch.view_as_real(
+        torch.view_as_complex(t(x)) * torch.exp(1j * t(angles))
+    ),
+    "precision": lambda scores, mask, c: (c * (t(scores) / c).tanh()).masked_fill(
+        ~t(mask), -torch.inf
+    ),
+    "real-models": lambda x, scale: functional.rms_norm(t(x), [2], t(scale), eps=0),
+    "scaling": lambda q, k: torch.einsum("ic,jc->ij", t(q), t(k)) / t(q.shape[1]) ** 0.5,
+    "score-functions": lambda q, k: functional.cosine_similarity(t(q)[:, None], t(k)[None], dim=-1),
+    "sequences": lambda g, v: torch.distributions.Categorical(t(g)).probs @ t(v),
+    "softmax": lambda scores: t(scores).softmax(dim=-1),
+    "transformer-block": lambda x: functional.layer_norm(t(x), [x.shape[1]], eps=0),
+}
+
+
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_an_answer_gives_what_torch_gives(slug: str, names: dict[str, Any]) -> None:
+    task: Task = names["writing"]
+    for arguments in task.inputs:
+        wanted = TORCH[slug](*arguments).double().numpy()
+        np.testing.assert_allclose(np.asarray(task.answer(*arguments), float), wanted, atol=1e-9)
+
+
+TWICE = Task(lambda x: 2 * x, [(np.ones(1),), (np.arange(2.0),)], {"squared": lambda x: x * x})
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        (lambda x: x + x, "✓ Right on all 2 inputs"),
+        (lambda x: x * x, "squared"),
+        (lambda x: None, "nothing: the function returns no value"),
+        (lambda x: x[2], "IndexError: index 2 is out of bounds"),
+        (lambda x: "two", "two"),
+        (lambda x: [[2.5]], "[[2.5000]]"),
+        (lambda x: {}, "dict"),
+    ],
+)
+def test_whatever_is_written_is_judged(written: Callable[..., Any], words: str) -> None:
+    assert words in repr(judge(written, TWICE))
+
+
+def test_an_input_that_is_changed_is_changed_for_nobody_else() -> None:
+    def double(x: Any) -> Any:
+        x *= 2
+        return x
+
+    assert find_failure(double, TWICE) is None
+    assert TWICE.inputs[0][0] == 1
+
+
+BEGUN = """def your_softmax(scores):
+    e = np.exp(scores - scores.max({}))
+    return e / e.sum(axis=-1, keepdims=True)
+"""
+SAID = {  # of the largest score of the whole matrix
+    "en": "The largest score of the whole matrix",
+    "zh": "整个矩阵最大的分数",
+    "zh-hant": "整個矩陣最大的分數",
+}
+
+
+@needs_live
+@pytest.mark.parametrize("lang", BUILT)
+def test_a_reader_writes_softmax(lang: str, visit: Callable[..., Any]) -> None:
+    """A known mistake is told with the smallest input; the right function is counted as solved."""
+    tab = visit(make_path(lang, "softmax"))
+    tab.set_default_timeout(PATIENCE)
+    exercise = tab.locator("#exercise-write")
+    verdict = exercise.locator(".output").last
+    assert "[[0, 0]]" in str(verdict.text_content())
+    exercise.locator(".live-edit").first.click()
+    field = exercise.locator(".live-editor textarea")
+    field.wait_for()
+    field.fill(BEGUN.format(""))
+    field.press("Control+Enter")
+    verdict.get_by_text(SAID[lang]).wait_for()
+    assert "[[0, 1], [1000, 1001]]" in str(verdict.text_content())
+    assert not tab.locator(".exercise.solved").count()
+    field.fill(BEGUN.format("axis=-1, keepdims=True"))
+    field.press("Control+Enter")
+    tab.wait_for_selector(".exercise.solved#exercise-write")
+    assert str(verdict.locator("th").first.text_content()).startswith("✓")

@@ -143,8 +143,8 @@ def step_error(n: int, d: int, rate: Any, noise: Any = 0) -> Any:
         noise: σ², the variance of the noise of an answer.
 
     Returns:
-        The error of a new question, dimensionless: 1 is that of the answer 0. Inputs and coefficients
-        have independent standard normal components. Best is η = 1 / (n + d + 1 + σ²).
+        The error of a new question, dimensionless: 1 is that of the answer 0. Inputs and
+        coefficients have independent standard normal components. Best is η = 1 / (n + d + 1 + σ²).
 
     Raises:
         ValueError: n or d below 1.

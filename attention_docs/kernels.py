@@ -134,10 +134,10 @@ def positive_features(
     return xp.exp(along - norms / 2) / sqrt(directions.shape[-2])
 
 
-def wave_features(
+def trigonometric_features(
     x: Float[Array, "... n d"], directions: Float[Array, "f d"]
 ) -> Float[Array, "... n 2*f"]:
-    r"""The same from cosines and sines, which are exact for q = k and may give negative products.
+    r"""The same from cos and sin, which are exact for q = k and may give negative products.
 
     $$\varphi(x) = \frac{e^{\lVert x \rVert^2 / 2}}{\sqrt f}\,
       [\cos (w_1 \cdot x), \dots, \cos (w_f \cdot x), \sin (w_1 \cdot x), \dots]$$
@@ -161,7 +161,7 @@ def wave_features(
         A direction across x: the cosine is 1 and the sine is 0.
 
         >>> import numpy as np
-        >>> wave_features(np.array([[0.0, 0]]), np.array([[0.0, 1]])).tolist()
+        >>> trigonometric_features(np.array([[0.0, 0]]), np.array([[0.0, 1]])).tolist()
         [[1.0, 0.0]]
     """
     xp, along = _along(x, directions)

@@ -799,7 +799,7 @@ UNREAD = {
     "generation.step_flops": "a sum over layers of two kinds",
     "generation.expected_tokens": "a sum with dots",
     "in_pieces.extended_state": "a state that grows",
-    "kernels.wave_features": "a list with dots",
+    "kernels.trigonometric_features": "a list with dots",
     "language_model.token_distribution": "proportional, not equal",
     "language_model.sample": "the least of a set",
     "long_sequences.t5_bias": "an index that is looked up",

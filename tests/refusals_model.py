@@ -1131,7 +1131,7 @@ KERNELS = [
         matrices=("x", "directions"),
     ),
     Row(
-        "kernels.wave_features",
+        "kernels.trigonometric_features",
         {"x": a(3, 4), "directions": a(6, 4)},
         of_directions(),
         matrices=("x", "directions"),

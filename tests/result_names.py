@@ -41,7 +41,7 @@ from attention_docs.in_pieces import (
     plain_traffic,
     tiled_traffic,
 )
-from attention_docs.kernels import positive_features, wave_features
+from attention_docs.kernels import positive_features, trigonometric_features
 from attention_docs.language_model import cross_entropy, cross_entropy_gradient, token_distribution
 from attention_docs.long_sequences import alibi_bias, ntk_base
 from attention_docs.masking import causal_mask
@@ -961,7 +961,7 @@ def _(rng: np.random.Generator) -> Names:
     q, k, w = 0.4 * row(rng, 1, 2), 0.4 * row(rng, 1, 2), row(rng, 1, 2)
 
     def product(one: np.ndarray) -> float:
-        return number(wave_features(q, one) @ wave_features(k, one).T)
+        return number(trigonometric_features(q, one) @ trigonometric_features(k, one).T)
 
     cases = [(p, product(one)) for p, one in derivations_model.gaussian_cases(24)]
     mean = sum(p * one for p, one in cases)

@@ -273,7 +273,7 @@ def test_trained(chapter, trained):
     for line, one in zip(table, wanted, strict=True):
         if one is not None:
             assert_printed([float(line["error"])], [one], 3)
-    ends = [float(one) for one in re.findall(r"\d\.\d+", [*table[2].values()][-1])]
+    ends = [float(one) for one in re.findall(r"\d\.\d+", table[2]["error"])]
     assert_printed(ends, [errors[0], errors[-1]], 3)
     assert max(errors) - formula(N, BEST) < 0.005
 

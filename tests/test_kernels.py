@@ -19,7 +19,7 @@ from attention_docs.kernels import (
     gaussian_kernel,
     kernel_smoothing,
     positive_features,
-    wave_features,
+    trigonometric_features,
 )
 from tests.conftest import Page, parse_number, scale_examples
 from tests.exact import agrees_within_error, assert_printed, assert_printed_e, parse_plus_minus
@@ -104,10 +104,10 @@ def test_positive_features(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_wave_features(seed):
+def test_trigonometric_features(seed):
     rng = np.random.default_rng(seed)
     x, w = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
-    found = wave_features(x, w)
+    found = trigonometric_features(x, w)
     assert found.shape == (4, 10)
     for i, r in np.ndindex(4, 5):
         scale = math.exp(sum(x[i] ** 2) / 2) / math.sqrt(5)
@@ -117,7 +117,9 @@ def test_wave_features(seed):
     q, k = 0.5 * rng.normal(size=(2, 2))
 
     def product(w):
-        return (wave_features(q[None], w[None]) @ wave_features(k[None], w[None]).T).item()
+        return (
+            trigonometric_features(q[None], w[None]) @ trigonometric_features(k[None], w[None]).T
+        ).item()
 
     mean, square = integrate(product), integrate(product, 2)
     assert math.isclose(mean, math.exp(q @ k), rel_tol=1e-9)
@@ -251,7 +253,7 @@ def test_angles(chapter):
     wanted = []
     for other in (one, np.array([0.0, 1]), -one):
         row = []
-        for count, kind in ((64, positive_features), (32, wave_features)):
+        for count, kind in ((64, positive_features), (32, trigonometric_features)):
 
             def product(w, kind=kind, other=other):
                 return (kind(one[None], w[None]) @ kind(other[None], w[None]).T).item()

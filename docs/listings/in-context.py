@@ -205,10 +205,14 @@ x, y, w = exam[n]
 one_step = share(gradient_step(x, y, best), w)
 ridge = {m: share(ridge_regression(x, y, noise), w) for m, (x, y, w) in exam.items()}
 table(
-    [[1.0, ""], [one_step, ""], [None, span(by_start[n])], [ridge[n], ""]],
-    columns=["error", "lowest to highest of 5 starts"],
-    index=["always 0", "one step, best rate", "trained layer", "ridge regression"],
-    spec=[".3f", ""],
+    [
+        [number(1.0, ".3f")],
+        [number(one_step, ".3f")],
+        [span(by_start[n])],
+        [number(ridge[n], ".3f")],
+    ],
+    columns=["error"],
+    index=["always 0", "one step, best rate", "trained layers, 5 starts", "ridge regression"],
 )
 # --8<-- [end:compared]
 
@@ -255,7 +259,7 @@ def frame(place, m):
         spec=".2f",
     )
     caption = f"Trained layer, lowest to highest of 5 starts: {span(by_start[m])}."
-    return Frame((str(place),), f"{m} examples", (drawn,), caption)
+    return Frame((str(place),), f"n = {m}", (drawn,), caption)
 
 
 slider("Examples in the prompt", [frame(i, m) for i, m in enumerate(exam)], start=2)

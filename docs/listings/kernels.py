@@ -33,7 +33,7 @@ from attention_docs.kernels import (
     gaussian_kernel,
     kernel_smoothing,
     positive_features,
-    wave_features,
+    trigonometric_features,
 )
 from attention_docs.text import check
 
@@ -146,7 +146,7 @@ table(
         [sqrt((exp(plus) - 1) / numbers), sqrt((cosh(minus) - 1) / (numbers / 2))]
         for plus, minus in cases.values()
     ],
-    columns=["positive", "cosines and sines"],
+    columns=["positive", "trigonometric"],
     index=list(cases),
     spec=".2f",
     name="standard deviation, divided by the kernel",
@@ -174,7 +174,7 @@ def errors(length, f, seed):
     wanted = attention(q * d**0.25, k * d**0.25, values)[0]  # scores q · k
     W = np.random.default_rng((seed, f)).normal(size=(f, d))
     positive = linear_attention(positive_features(q, W), positive_features(k, W), values)
-    waves = wave_features(q, W[: f // 2]) @ wave_features(k, W[: f // 2]).T
+    waves = trigonometric_features(q, W[: f // 2]) @ trigonometric_features(k, W[: f // 2]).T
     from_waves = waves @ values / waves.sum(axis=1, keepdims=True)
     off = [np.linalg.norm(o - wanted) / np.linalg.norm(wanted) for o in (positive, from_waves)]
     return [*off, (waves < 0).mean()]
@@ -190,10 +190,10 @@ table(
     columns=[
         "f",
         "length 1: positive",
-        "length 1: waves",
+        "length 1: trigonometric",
         "length 2: positive",
-        "length 2: waves",
-        "length 2: waves, weights below 0",
+        "length 2: trigonometric",
+        "weights below 0",
     ],
     spec=["d", ".2f", ".2f", ".2f", ".2f", ".0%"],
     name="relative error of the outputs, median of 20 seeds",
@@ -204,10 +204,10 @@ table(
 long = tried[2]
 line_chart(
     COUNTS,
-    [("positive", middle[2][:, 0]), ("waves", middle[2][:, 1])],
+    [("positive", middle[2][:, 0]), ("trigonometric", middle[2][:, 1])],
     band={
         "positive": (long[:, :, 0].min(axis=1), long[:, :, 0].max(axis=1)),
-        "waves": (long[:, :, 1].min(axis=1), long[:, :, 1].max(axis=1)),
+        "trigonometric": (long[:, :, 1].min(axis=1), long[:, :, 1].max(axis=1)),
     },
     band_name="lowest to highest of 20 seeds",
     xlabel="numbers per feature vector f",

@@ -49,14 +49,18 @@
     card.style.left = `${Math.max(8, Math.min(first.left, room)) + scrollX}px`;
     card.style.top = `${(below ? first.bottom + 4 : first.top - height - 4) + scrollY}px`;
   };
-  const hide = () => {
-    clearTimeout(waiting);
-    if (card.matches(":popover-open")) card.hidePopover();
-  };
-  card.addEventListener("toggle", ({ newState }) => {
-    if (newState === "open" || card.matches(":popover-open")) return;
+  const close = () => {
     term?.removeAttribute("aria-describedby");
     term = undefined;
+  };
+  const hide = () => {
+    clearTimeout(waiting);
+    if (!card.matches(":popover-open")) return;
+    card.hidePopover();
+    close();
+  };
+  card.addEventListener("toggle", () => {
+    if (!card.matches(":popover-open")) close();
   });
 
   const leads = (event) => find(event) ?? (card.contains(event.target) ? term : undefined);

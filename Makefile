@@ -18,7 +18,7 @@ LINT = $(BIN)/ruff check && $(BIN)/ruff format --check && \
     if [ -x $(BIOME) ]; then $(BIOME) ci --error-on-warnings; \
     else echo "JavaScript was not checked: set-up found no npm"; test -z "$$REQUIRE_BIOME"; fi
 
-.PHONY: serve test check format site bench mutants update picture links translated chapter language lock clean
+.PHONY: serve test check format site bench mutants update picture pdf links translated chapter language lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
@@ -61,6 +61,11 @@ update: $(READY)
 picture: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
 	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/assets/readme.svg
+
+# A PDF of each part in each language, printed by Chromium from a site that is built: make pdf SITE=site
+SITE ?= site
+pdf: $(READY)
+	$(BIN)/python -m attention_docs.site.publish.pdf $(SITE)
 
 # Ask every link to another site whether it still leads there, over the network; no build does.
 links: $(READY)

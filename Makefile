@@ -18,7 +18,7 @@ LINT = $(BIN)/ruff check && $(BIN)/ruff format --check && \
     if [ -x $(BIOME) ]; then $(BIOME) ci --error-on-warnings; \
     else echo "JavaScript was not checked: set-up found no npm"; test -z "$$REQUIRE_BIOME"; fi
 
-.PHONY: serve test check format site bench mutants update links translated chapter language lock clean
+.PHONY: serve test check format site bench mutants update picture pdf links translated chapter language lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
@@ -54,7 +54,18 @@ mutants: $(READY)
 update: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
 	$(BIN)/python -m attention_docs.site.publish.review .cache/site/numbers.json tests/outputs
+	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/assets/readme.svg
 	$(BIN)/python -m tests.links --write
+
+# The moving picture of README, from the first page of the site.
+picture: $(READY)
+	$(BIN)/mkdocs build -q -d .cache/site
+	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/assets/readme.svg
+
+# A PDF of each part in each language, printed by Chromium from a site that is built: make pdf SITE=site
+SITE ?= site
+pdf: $(READY)
+	$(BIN)/python -m attention_docs.site.publish.pdf $(SITE)
 
 # Ask every link to another site whether it still leads there, over the network; no build does.
 links: $(READY)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import io
+from math import exp
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from attention_docs.figures.card import draw_card
+from attention_docs.figures.card import compute_card_weights, draw_card
 from tests.conftest import ROOT
 
 FONTS = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"
-WEIGHTS = [[0.1361, 0.4319, 0.432], [0.0009, 0.9088, 0.0903], [0.0074, 0.7547, 0.2379]]
-CELL, LEFT, TOP = 150, 695, 115
+WEIGHTS = [0.125, 0.0625, 0.6875, 0.125]
+YELLOW, GREEN, RED, PAPER = "f7d046", "63a66d", "c62828", "fbfaf5"
+LEFT, PITCH, WIDE = 655, 140, 112  # of the words: first column, columns, width of a box
 
 
-def pixels(weights: list[list[float]]) -> np.ndarray:
+def pixels(weights: list[float]) -> np.ndarray:
     """Rows of pixels; red, green, blue."""
     image = Image.open(io.BytesIO(draw_card(weights, FONTS)))
     assert (image.format, image.mode, image.size) == ("PNG", "RGB", (1200, 630))
@@ -25,67 +27,80 @@ def pixels(weights: list[list[float]]) -> np.ndarray:
 
 CARD = pixels(WEIGHTS)
 DARK = CARD.sum(axis=2) < 200  # ink: #23272d and what is nearly as dark
+DRAWN = (CARD - [0xFB, 0xFA, 0xF5] < -40).any(axis=2)  # all but paper and its squares
 
 
-def cell(i: int, j: int) -> tuple[slice, slice]:
-    """The pixels of a cell inside its frame."""
-    y, x = TOP + i * CELL, LEFT + j * CELL
-    return slice(y + 4, y + CELL - 4), slice(x + 4, x + CELL - 4)
+def is_colour(colour: str, card: np.ndarray = CARD) -> np.ndarray:
+    """Where the card has this very colour, as a table of true and false."""
+    wanted = [int(colour[i : i + 2], 16) for i in (0, 2, 4)]
+    return (np.abs(card - wanted) <= 2).all(axis=2)
 
 
-@pytest.mark.parametrize("i", range(3))
-@pytest.mark.parametrize("j", range(3))
-def test_a_cell_has_the_shade_and_the_digits_of_its_weight(i: int, j: int) -> None:
-    # The yellow of weights, #f7d046, over the paper, #fbfaf5: 6 % for 0, 100 % for 1.
-    share = 0.06 + 0.94 * WEIGHTS[i][j]
-    pairs = zip((0xF7, 0xD0, 0x46), (0xFB, 0xFA, 0xF5), strict=True)
-    wanted = [round(share * part + (1 - share) * page) for part, page in pairs]
-    inside = CARD[cell(i, j)]
-    assert np.abs(inside[5, 5] - wanted).max() <= 1
-    assert 200 < DARK[cell(i, j)].sum() < 3000
+def test_the_weights_are_those_of_the_second_saw() -> None:
+    """Its query is 6 at the place before, and the scores are divided by √4."""
+    powers = [exp(6 / 2 * (j == 2)) for j in range(4)]
+    assert compute_card_weights() == pytest.approx([p / sum(powers) for p in powers], abs=1e-12)
 
 
-def test_a_weight_that_moves_by_its_last_digit_moves_its_own_digits_alone() -> None:
-    moved = [list(row) for row in WEIGHTS]
-    moved[1][2] += 0.0001
-    changed = (pixels(moved) != CARD).any(axis=2)
-    rows, columns = cell(1, 2)
-    inside = changed[rows, columns]
-    assert inside.any()
-    outside = changed.copy()
-    outside[rows, columns] = False
-    assert not outside.any()
-    # The last of the digits, on the right of the middle.
-    assert inside[:, CELL // 2 :].sum() > inside[:, : CELL // 2].sum()
+@pytest.mark.parametrize("j", range(4))
+def test_a_ribbon_is_as_wide_as_its_weight(j: int) -> None:
+    """Where it leaves its word, above its number, with half of its edges, which are 1 px wide."""
+    x = LEFT + j * PITCH
+    row = DRAWN[140, x - PITCH // 2 : x + PITCH // 2]
+    assert row.sum() == pytest.approx(WEIGHTS[j] * WIDE + 1, abs=1.5)
 
 
-def test_equal_digits_look_equal() -> None:
-    same = [list(row) for row in WEIGHTS]
-    same[2][0] = same[0][2]
-    drawn = pixels(same)
-    assert (drawn[cell(2, 0)] == drawn[cell(0, 2)]).all()
-    assert not (drawn[cell(2, 0)] == drawn[cell(0, 1)]).all()  # 0.4320 and 0.4319
+def test_the_ribbons_fill_the_word_that_asks() -> None:
+    columns = np.flatnonzero(DRAWN[366])
+    assert columns.min() == pytest.approx(LEFT + 3 * PITCH - WIDE / 2, abs=2)
+    assert columns.max() == pytest.approx(LEFT + 3 * PITCH + WIDE / 2, abs=2)
+    assert columns.size > 0.98 * WIDE
+    assert is_colour(YELLOW)[366].sum() > 0.8 * WIDE
 
 
-def test_formula_and_indices_stand_beside_the_map() -> None:
-    formula = DARK[:, :600]
-    rows, columns = np.nonzero(formula)
-    assert rows.size > 3000
-    assert columns.min() > 30
-    assert rows.min() > 200
-    assert rows.max() < 450
-    for i in range(3):
-        along = slice(i * CELL + 40, i * CELL + CELL - 40)
-        assert DARK[TOP:, LEFT - 90 : LEFT - 5][along].sum() > 100
-        assert DARK[: TOP - 5, LEFT:][:, along].sum() > 100
+def test_the_bars_are_as_long_as_what_the_words_say() -> None:
+    """I, the first word, says verb, and a, the third, says noun."""
+    for y, weight in ((497, WEIGHTS[0]), (549, WEIGHTS[2])):
+        assert DRAWN[y, 720 : 725 + int(370 * weight) + 8].sum() == pytest.approx(
+            370 * weight, abs=2
+        )
+        assert is_colour(GREEN)[y].sum() > 370 * weight - 9
+
+
+def test_the_word_that_asks_is_framed_in_red() -> None:
+    rows, columns = np.nonzero(is_colour(RED))
+    middle = LEFT + 3 * PITCH
+    assert (columns.min() + columns.max()) / 2 == pytest.approx(middle, abs=1)
+    assert rows.min() > 365
+    assert rows.max() < 440
+
+
+def test_a_weight_that_moves_by_its_last_digit_moves_its_number() -> None:
+    moved = [*WEIGHTS[:2], WEIGHTS[2] + 0.01, WEIGHTS[3]]
+    x = LEFT + 2 * PITCH
+    changed = (pixels(moved) != CARD).any(axis=2)[150:180, x - 25 : x + 25]
+    assert changed[:, 25:].sum() > changed[:, :20].sum()  # the last of the digits
+
+
+def test_title_and_formula_stand_on_the_left() -> None:
+    left = DARK[:, :580]
+    rows, columns = np.nonzero(left)
+    assert columns.min() > 40
+    assert columns.max() < 570
+    assert left[90:270].sum() > 3000
+    assert left[400:560].sum() > 3000
     edge = np.ones_like(DARK)
     edge[20:-20, 20:-20] = False
     assert not DARK[edge].any()
+    assert rows.size > 6000
 
 
-def test_the_paper_is_squared():
-    """Lines every 30 pixels, in line with the frame of the map, and paper between them."""
-    row = CARD[TOP - 90 + 3]
-    lines = [x for x in range(1200) if (row[x] != row[LEFT - 15]).any()]
-    assert lines == [x for x in range(1200) if (x - LEFT) % 30 == 0]
-    assert row[LEFT - 15].tolist() == [0xFB, 0xFA, 0xF5]
+def test_the_paper_is_squared() -> None:
+    """Lines every 30 pixels, and paper between them."""
+    row = CARD[15]
+    paper = [int(PAPER[i : i + 2], 16) for i in (0, 2, 4)]
+    assert row[15].tolist() == paper
+    lines = {round(x / 30) for x in range(3, 1197) if np.abs(row[x] - paper).max() > 2}
+    assert lines == set(range(1, 40))
+    between = [row[30 * k + 15].tolist() for k in range(40)]
+    assert between == [paper] * 40

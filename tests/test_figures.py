@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import os
 import re
@@ -728,7 +729,7 @@ def test_markers_of_every_kind_sit_on_their_line():
         for one in parse_drawing(figure, "en").iter("{*}path")
         if "series" in one.get("stroke", "")
     ]
-    assert len(paths) == 24  # line and markers, in the plot and in the legend
+    assert len(paths) == 12  # line and markers in the plot; the names stand at the ends
     for line, markers in zip(paths[:12:2], paths[1:12:2], strict=True):
         centres = [find_middle(marker) for marker in parse_subpaths(markers.get("d"))]
         assert np.array(centres) == pytest.approx(
@@ -757,6 +758,48 @@ def test_dots_are_all_of_the_points_and_no_line():
     assert len(parse_subpaths(sample.get("d"))) == 1
     assert "measured (points without a line): " in dotted.alt("en")
     assert "points without" not in drawn.alt("en")
+
+
+def name_places(figure, names):
+    """Where the names of lines stand, and the right ends of the lines in their order."""
+    root = parse_drawing(figure, "en")
+    texts = {one.text: one for one in root.iterfind(".//{*}text") if one.text in names}
+    ends = [
+        parse_subpaths(one.get("d"))[0][-1]
+        for one in root.iter("{*}path")
+        if one.get("stroke-width") in ("2", "1.25")
+    ]
+    return [texts[name] for name in names], ends
+
+
+def test_names_stand_at_the_ends_of_their_lines():
+    names = ["rises", "stays", "falls"]
+    series = {"rises": [1, 5, 9], "stays": [4, 4, 4], "falls": [7, 5, 3.5]}
+    figure = line_chart([1, 2, 3], series, xlabel="n", ylabel="y", roles=["query", "key", "value"])
+    texts, ends = name_places(figure, names)
+    assert len(ends) == 3  # no samples of a legend
+    for text, (x, y), role in zip(texts, ends, ["query", "key", "value"], strict=True):
+        assert 0 < float(text.get("x")) - x < 40
+        assert abs(float(text.get("y")) - 5 - y) <= 18
+        assert text.getparent().get("fill") == f"var(--role-{role})"
+    heights = sorted(float(text.get("y")) for text in texts)
+    assert min(b - a for a, b in itertools.pairwise(heights)) >= 18 - 0.02
+    assert_text_fits(parse_drawing(figure, "en"), 14)
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        {"alone": [1, 2, 3]},
+        {"one": [1, 2, 3], "two": [3, 2, 3], "three": [2, 3, 3], "four": [0, 1, 3]},  # one end
+        {"a": [1, 2, 3], "a name that would take half of the plot": [3, 2, 1]},
+    ],
+)
+def test_a_legend_stands_above_where_names_have_no_room_at_the_ends(series):
+    figure = line_chart([1, 2, 3], series, xlabel="n", ylabel="y")
+    texts, ends = name_places(figure, list(series))
+    assert len(ends) == 2 * len(series)
+    assert max(float(text.get("y")) for text in texts) < min(y for _, y in ends[: len(series)])
 
 
 def test_a_mark_stands_at_its_x_over_the_whole_plot():

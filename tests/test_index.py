@@ -12,10 +12,9 @@ from tests.conftest import ROOT, each_language, find_page_folder, parse_html, re
 from tests.exact import assert_printed
 
 CHAPTERS = {path.stem for path in (ROOT / "docs" / "listings").glob("*.py")} - {"index"}
-# A place fits itself (1), its neighbours not at all (0), and the one opposite the worst (−1). The
-# query is 3 times the place before, where before the first place stands the last.
-FITS = [[(1, 0, -1, 0)[(j - i + 1) % 4] for j in range(4)] for i in range(4)]
-SCORES = [[3 * fit / mpmath.sqrt(2) for fit in row] for row in FITS]
+# A word asks for the place before its own: 6 there and 0 elsewhere, divided by √4. Nothing stands
+# before the first word.
+SCORES = [[mpmath.mpf(6 * (j == i - 1)) / 2 for j in range(4)] for i in range(4)]
 POWERS = [[mpmath.exp(score) for score in row] for row in SCORES]
 WEIGHTS = [[power / sum(row) for power in row] for row in POWERS]
 OUTPUTS = [[row[0], row[2]] for row in WEIGHTS]  # I speaks for a verb, a for a noun
@@ -31,12 +30,13 @@ def test_map(page):
     assert_printed(index.array("map"), WEIGHTS)
     assert_printed(index.array("map", 1), OUTPUTS)
     said = [f"{float(x):.4f}" for x in (WEIGHTS[3][2], *OUTPUTS[3], WEIGHTS[1][0])]
-    assert index.values("map") == [said[0], f"[{said[1]}, {said[2]}]", said[3]]
+    assert index.values("map") == [said[0], f"[{said[1]}, {said[2]}]", said[3], f"{1 / 4:.2f}"]
 
 
 def test_torch_agrees_with_the_definition():
-    places = torch.tensor([[0, 1], [-1, 0], [0, -1], [1, 0]], dtype=torch.float64)
-    queries = 3 * places.roll(1, dims=0)
+    places = torch.eye(4, dtype=torch.float64)
+    queries = 6 * places.roll(1, dims=0)
+    queries[0] = 0
     values = torch.tensor([[1, 0], [0, 0], [0, 1], [0, 0]], dtype=torch.float64)
     got = torch.nn.functional.scaled_dot_product_attention(queries, places, values)
     np.testing.assert_allclose(got.numpy(), np.array(OUTPUTS, dtype=float), atol=1e-12)
@@ -51,36 +51,28 @@ def test_one_title(site, lang):
 
 
 def round_numbers(numbers):
-    return [f"{float(number):.2f}".replace("-", "−") for number in numbers]
+    return [f"{float(number):.2f}" for number in numbers]
 
 
 @pytest.mark.site
-def test_the_picture_goes_from_each_query_to_its_output(page):
-    """Everything stays in sight at each stage, and the caption says what is new."""
-    frames = {one["data-at"]: one for one in page("en", "index").article.select("#out-map .frame")}
-    assert list(frames) == [f"{n} {stage}" for n in (1, 2) for stage in (1, 2, 3, 4)]
-    for n, (i, best) in enumerate(((1, "I"), (3, "a")), start=1):
-        columns = [round_numbers(one) for one in (SCORES[i], WEIGHTS[i])]
-        output = round_numbers(OUTPUTS[i])
-        for stage in (1, 2, 3, 4):
-            frame = frames[f"{n} {stage}"]
-            query, table, gives = (svg["aria-label"] for svg in frame.select("svg"))
-            (found,) = re.findall(r"Row 1: (−?\d), (−?\d)\.", query)
-            assert [int(x.replace("−", "-")) for x in found] == [[0, 3], [0, -3]][n - 1]
-            for column in columns:
-                assert re.search(
-                    r"\. ".join(rf"Row {r}: {x}" for r, x in enumerate(column, 1)), table
-                )
-            assert ", ".join(output) in gives
-        said = [frames[f"{n} {stage}"].figcaption.get_text() for stage in (2, 3, 4)]
-        scores, weights = (
-            max(column, key=lambda one: float(one.replace("−", "-"))) for column in columns
-        )
-        largest = [f"{best} has {scores}.", f"{best} gets {weights} of all"]
-        for caption, words in zip(
-            said, [*largest, f"{output[0]} for verb and {output[1]} for noun"], strict=True
-        ):
-            assert words in caption
+def test_the_picture_tells_every_word_from_its_scores_to_its_output(page):
+    frames = page("en", "index").article.select("#out-map .frame")
+    assert [one["data-at"] for one in frames] == ["1", "2", "3", "4"]
+    assert [one["data-at"] for one in frames if "shown" in one["class"]] == ["4"]
+    words = ["I", "saw", "a", "saw"]
+    for i, frame in enumerate(frames):
+        told = frame.svg["aria-label"]
+        for numbers in (WEIGHTS[i], SCORES[i]):
+            pairs = zip(words, round_numbers(numbers), strict=True)
+            assert ": " + ", ".join(f"{word} {number}" for word, number in pairs) + "." in told
+        verb, noun = round_numbers(OUTPUTS[i])
+        assert told.endswith(f"Output: {verb} for verb and {noun} for noun.")
+        assert f"is {verb} for verb and {noun} for noun." in frame.figcaption.get_text()
+    for i, best in ((1, "“I” (word 1)"), (2, "“saw” (word 2)"), (3, "“a” (word 3)")):
+        largest = round_numbers([max(WEIGHTS[i])])[0]
+        wanted = f"It gives {best} the largest weight, {largest}."
+        assert wanted in frames[i].figcaption.get_text()
+    assert "every word the same weight, 0.25." in frames[0].figcaption.get_text()
 
 
 def title_on(card):
@@ -134,4 +126,4 @@ def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     assert not fold.has_attr("open")
     label, first, *_ = fold.select_one("pre").get_text().splitlines()
     assert label == LABELS[lang]
-    assert first.startswith("[[0.0956, 0.0115")
+    assert first.startswith("[[0.2500, 0.2500")

@@ -273,6 +273,15 @@ def check_averages(
         assert_printed(got[1], output, 2)
 
 
+def check_ribbons(chapter, wanted: list[tuple[list[Fraction], list[Fraction]]]) -> None:
+    """The drawing of each word tells the weights that it gives, and its output."""
+    frames = chapter.article.select("#out-positions .frame")
+    for frame, (weights, output) in zip(frames, wanted, strict=True):
+        told, _, said = frame.svg["aria-label"].partition(" I says verb; a says noun. ")
+        assert_printed([float(one) for one in re.findall(r"\d\.\d\d", told)], weights, 2)
+        assert_printed([float(one) for one in re.findall(r"\d\.\d\d", said)], output, 2)
+
+
 def check_tags(chapter, block: str, points: list[list[Fraction]], tags: list[str]) -> None:
     """Each row of a table holds the points of a token, and its tag."""
     rows = cells(chapter, block)
@@ -413,7 +422,7 @@ def test_outside(page):
 def test_content_only(page):
     chapter = page("en", "sequences")
     check_averages(chapter, "content-only", [attend_by_hand(WORDS, i) for i in (1, 3)])
-    check_averages(chapter, "positions", [attend_by_hand(WORDS, i, places=True) for i in (1, 3)])
+    check_ribbons(chapter, [attend_by_hand(WORDS, i, places=True) for i in range(4)])
     assert attend_by_hand(WORDS, 1) == attend_by_hand(WORDS, 3)
     assert cells(chapter, "content-random") == [[count, "1000"] for count in "123"]
     assert cells(chapter, "position-random") == [["rules, of 1000", "1000", "1000"]]

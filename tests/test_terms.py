@@ -20,7 +20,7 @@ from attention_docs.site.read.reader import classify_lines, read_page
 from attention_docs.site.render.assembled_page import AssembledPage, Links
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.terms import Term, read_entries
-from tests.conftest import LANGUAGES, ROOT
+from tests.conftest import LANGUAGES, ROOT, needs_browser
 
 WEIGHT = Term("attention weight", "a share", "entry-weight")
 SCORE = Term("score", "before softmax", "entry-score")
@@ -55,6 +55,15 @@ def render_markdown(text: str, *terms: Term, slug: str = "test") -> BeautifulSou
 def list_links(text: str, *terms: Term) -> list[str]:
     links = render_markdown(text, *terms).find_all("a", class_="term")
     return [f"{link.get_text()}→{link['href']}" for link in links]
+
+
+def test_a_link_knows_the_name_in_the_other_language() -> None:
+    text = "| a | b | c | d | e |\n|---|---|---|---|---|\n| score | 分数 | – | scaling | a sum |\n"
+    (entry,) = read_entries(source(text), 0)
+    (link,) = render_markdown("A score.", entry).find_all("a", class_="term")
+    assert (link["data-other"], link["title"]) == ("分数", "a sum")
+    (symbol,) = render_markdown("$d_k$").find_all("a", class_="term")
+    assert not symbol.has_attr("data-other")
 
 
 def test_the_first_use_is_linked_and_the_second_is_not() -> None:
@@ -120,6 +129,7 @@ def test_rows_get_the_ids_that_the_links_use() -> None:
     text = "| English | 中文 | m |\n|---|---|---|\n| dot product | 点积 | a sum |\n"
     (entry,) = read_entries(source(text), 0)
     assert entry == Term("dot product", "a sum", "entry-dot-product")
+    assert entry.other == ""  # a row of five cells names it
     rows = render_markdown(text, entry, slug="glossary").select("tr")
     assert [row.get("id") for row in rows] == [None, "entry-dot-product"]
 
@@ -167,6 +177,81 @@ def test_every_chapter_explains_its_terms(lang: str, page: Any) -> None:
         terms = page(lang, slug).article.find_all("a", class_="term")
         assert len(terms) > 5
         assert all(term["title"] for term in terms)
+
+
+# --- the card of a term, in a browser
+
+PATHS = {"en": "/scaling/", "zh": "/zh/scaling/"}
+
+
+def find_card(tab: Any) -> Any:
+    return tab.locator(".term-card")
+
+
+@needs_browser
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_finger_opens_a_card_and_stays_in_the_chapter(lang: str, visit: Any) -> None:
+    tab = visit(PATHS[lang], width=390, has_touch=True)
+    here = tab.url
+    term = tab.locator("article a.term[data-other]").first
+    name, other, meaning, href = (
+        term.evaluate(f"one => one.{field}")
+        for field in ("textContent", "dataset.other", "title", "href")
+    )
+    term.tap()
+    card = find_card(tab)
+    assert card.is_visible()
+    assert [card.locator(one).text_content() for one in ("strong", ".other", "span >> nth=1")] == [
+        *(name, other, meaning)
+    ]
+    box = card.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert tab.url == here
+    assert card.locator("a").evaluate("one => one.href") == href
+    tab.touchscreen.tap(200, 90)  # above the title
+    assert not card.is_visible()
+    term.tap()
+    card.locator("a").tap()
+    tab.wait_for_url(href)
+
+
+@needs_browser
+def test_a_mouse_opens_a_card_that_it_can_enter(visit: Any) -> None:
+    tab = visit(PATHS["en"])
+    term = tab.locator("article a.term").first
+    term.hover()
+    find_card(tab).wait_for()
+    find_card(tab).hover()
+    tab.wait_for_timeout(400)
+    assert find_card(tab).is_visible()
+    tab.mouse.move(2, 2)
+    find_card(tab).wait_for(state="hidden")
+
+
+@needs_browser
+def test_the_keyboard_opens_a_card_enters_and_closes_it(visit: Any) -> None:
+    tab = visit(PATHS["en"])
+    term = tab.locator("article a.term").first
+    term.focus()
+    tab.keyboard.press("Shift+Tab")
+    tab.keyboard.press("Tab")
+    assert find_card(tab).is_visible()
+    assert term.get_attribute("aria-describedby") == find_card(tab).get_attribute("id")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.closest('.term-card') !== null")
+    tab.keyboard.press("Escape")
+    assert not find_card(tab).is_visible()
+    assert term.get_attribute("aria-describedby") is None
+
+
+@needs_browser
+def test_without_scripts_a_term_is_a_link_that_says_what_it_means(visit: Any) -> None:
+    tab = visit(PATHS["en"], java_script_enabled=False)
+    term = tab.locator("article a.term").first
+    assert term.get_attribute("title")
+    term.click()
+    assert "entry-" in tab.url
 
 
 # --- the glossary in two languages: a meaning that was exchanged mentions other terms

@@ -2,8 +2,9 @@
 
 A kind of figure is a module, with its public function, its drawing and its text: `heatmaps`,
 `products`, `flows`, `diagrams`, `line_charts`, `bar_charts`, `histograms`, `clocks`, `hulls`,
-`planes`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
+`planes`, `ribbons`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
 
+- `ties`: the drawing of one word of `ribbons`
 - `figure`: the base class; labels and sentences in a language (attention_docs/locales)
 - `matrix`: a matrix as a box of cells
 - `rows`: matrices and lines of text in rows
@@ -28,6 +29,7 @@ from attention_docs.figures.hulls import hull
 from attention_docs.figures.line_charts import line_chart
 from attention_docs.figures.planes import plane
 from attention_docs.figures.products import product
+from attention_docs.figures.ribbons import ribbons
 from attention_docs.figures.steppers import Frame, slider, stepper
 from attention_docs.figures.steps import eight_steps
 from attention_docs.figures.tables import table
@@ -48,6 +50,7 @@ __all__ = [
     "numbered",
     "plane",
     "product",
+    "ribbons",
     "slider",
     "stepper",
     "table",

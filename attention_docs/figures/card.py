@@ -1,4 +1,4 @@
-"""The picture that shows where a page is shared: the formula and a map of weights.
+"""The picture that shows where a page is shared: "I saw a saw", its ribbons, and the formula.
 
 A PNG, because such places draw no SVG. It needs Pillow, and the fonts of the site's formulas.
 """
@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from attention_docs.attention_function import attention
 from attention_docs.colours import read_palette
-from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures.matrix import find_opacity
 from attention_docs.text import number
 
 if TYPE_CHECKING:
@@ -23,36 +23,43 @@ Piece = tuple[str, float, float]
 """A text, its size, and how high above the line it stands."""
 
 SIZE = (1200, 630)
-MIDDLE = 310, 325  # of the formula
-EM = 62  # font size of the formula
-CELL, LEFT, TOP = 150, 695, 115  # of the map
-SQUARE = CELL // 5  # of the paper
+SCALE = 3  # drawn so much larger and then shrunk, for smooth edges
+WORDS, ASKING, NAMES = ("I", "saw", "a", "saw"), 3, ("verb", "noun")
+TITLE = ("I saw a saw.", "Which one cuts?")
+FORMULA = 270, 480  # its middle
+EM = 50  # font size of the formula
+LEFT, PITCH, BOX = 655, 140, (112, 66)  # of the words: first column, columns, size of a box
+UPPER, LOWER = 70, 370  # tops of the two rows
+BARS, BAR = (725, 480), 52  # upper left corner of the output, height of its rows
+LONGEST = 370  # a bar of 1
+SQUARE = 30  # of the paper
 
 
 class Pen:
-    """Draws texts in the font of the formulas, in pixels."""
+    """Draws in pixels of the card: texts in the font of the formulas, boxes and areas."""
 
     def __init__(self, draw: ImageDraw.ImageDraw, font: Path, ink: str) -> None:
         self.draw, self.path, self.ink = draw, font, ink
 
     def font(self, size: float) -> ImageFont.FreeTypeFont:
-        """The font in a size."""
+        """The font in a size, as large as it is drawn."""
         from PIL import ImageFont
 
         # Pillow's other engine is not on every machine and sets letters a little differently.
         basic = ImageFont.Layout.BASIC
-        return ImageFont.truetype(self.path, size, layout_engine=basic)
+        return ImageFont.truetype(self.path, SCALE * size, layout_engine=basic)
 
     def width(self, pieces: Sequence[Piece]) -> float:
         """How wide pieces of text are together."""
-        return sum(self.font(size).getlength(text) for text, size, _ in pieces)
+        return sum(self.font(size).getlength(text) for text, size, _ in pieces) / SCALE
 
     def write(self, x: float, y: float, pieces: Sequence[Piece]) -> float:
         """The pieces one after another on a line at y; where they end."""
         for text, size, up in pieces:
             face = self.font(size)
-            self.draw.text((x, y - up), text, fill=self.ink, font=face, anchor="ls")
-            x += face.getlength(text)
+            place = SCALE * x, SCALE * (y - up)
+            self.draw.text(place, text, fill=self.ink, font=face, anchor="ls")
+            x += face.getlength(text) / SCALE
         return x
 
     def centre(self, x: float, y: float, pieces: Sequence[Piece]) -> None:
@@ -61,48 +68,113 @@ class Pen:
 
     def rule(self, x: float, y: float, end: float) -> None:
         """The line of a fraction or of a root."""
-        self.draw.rectangle((round(x), round(y), round(end), round(y) + 2), fill=self.ink)
+        self.draw.rectangle([SCALE * one for one in (x, y, end, y + 2)], fill=self.ink)
+
+    def box(
+        self,
+        corners: Sequence[float],
+        fill: str,
+        edge: str,
+        width: float,
+        radius: float = 10,
+    ) -> None:
+        """A box with round corners: left, top, right, bottom."""
+        self.draw.rounded_rectangle(
+            [SCALE * one for one in corners], SCALE * radius, fill, edge, round(SCALE * width)
+        )
+
+    def polygon(self, points: Sequence[tuple[float, float]], fill: str, edge: str) -> None:
+        """An area with a thin edge."""
+        self.draw.polygon([(SCALE * x, SCALE * y) for x, y in points], fill, edge, SCALE)
 
 
-def compute_card_weights() -> list[list[float]]:
-    """The weights that the card shows: those of the three tokens of the worked example."""
-    weights = attention(INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE)[1]
-    found: list[list[float]] = weights.tolist()
+def compute_card_weights() -> list[float]:
+    """The weights of the second saw on the first page: it looks for the word before it."""
+    places = np.eye(len(WORDS))
+    queries = 6 * np.eye(len(WORDS), k=-1)
+    found: list[float] = attention(queries, places, places)[1][ASKING].tolist()
     return found
 
 
-def draw_card(weights: Sequence[Sequence[float]], font: Path) -> bytes:
-    """The card with these weights, (3, 3); `font` is the file of the formulas' font."""
+def draw_card(weights: Sequence[float], font: Path) -> bytes:
+    """The card with the weights of the last word; `font` is the file of the formulas' font."""
     from PIL import Image, ImageDraw
 
     colours = read_palette("light")
-    image = Image.new("RGB", SIZE, colours["figure-page"])
+    whole = SIZE[0] * SCALE, SIZE[1] * SCALE
+    image = Image.new("RGB", whole, colours["figure-page"])
     draw = ImageDraw.Draw(image)
     _draw_squares(draw, _mix_colours(colours, "role-score", 0.07))
     pen = Pen(draw, font, colours["figure-ink"])
+    for line, y in zip(TITLE, (150, 245), strict=True):
+        pen.write(60, y, [(line, 66, 0)])
     _draw_formula(pen)
-    for i, row in enumerate(weights):
-        along = (i + 0.5) * CELL
-        pen.centre(LEFT - 45, TOP + along + 10, _set_indexed("q", i + 1, 44))
-        pen.centre(LEFT + along, TOP - 28, _set_indexed("k", i + 1, 44))
-        for j, weight in enumerate(row):
-            x, y = LEFT + j * CELL, TOP + i * CELL
-            shade = _mix_colours(colours, "role-weight-fill", find_opacity(weight))
-            edge = colours["role-weight"]
-            draw.rectangle((x, y, x + CELL, y + CELL), shade, edge, width=2)
-            weight_text = number(weight, ".4f")
-            pen.centre(x + CELL / 2, y + CELL / 2 + 12, [(weight_text, 36, 0)])
+    _draw_ribbons(pen, weights, colours)
+    _draw_words(pen, colours)
+    _draw_output(pen, (weights[0], weights[2]), colours)
     png = io.BytesIO()
-    image.save(png, "PNG", optimize=True)
+    image.resize(SIZE, Image.Resampling.LANCZOS).save(png, "PNG", optimize=True)
     return png.getvalue()
 
 
+def _draw_ribbons(pen: Pen, weights: Sequence[float], colours: Mapping[str, str]) -> None:
+    """From each word to the one that asks; side by side they are as wide as its box."""
+    end = LEFT + ASKING * PITCH - BOX[0] / 2
+    for j, weight in enumerate(weights):
+        x, share = LEFT + j * PITCH, weight * BOX[0]
+        to, end = end + share / 2, end + share
+        sides = [_trace_fall(x + side, to + side) for side in (-share / 2, share / 2)]
+        shape = [*sides[0], *sides[1][::-1]]
+        pen.polygon(shape, colours["role-weight-fill"], colours["role-weight"])
+        label = number(weight, ".2f")
+        y = UPPER + BOX[1] + 36
+        if share > pen.width([(label, 30, 0)]):
+            pen.centre(x, y, [(label, 30, 0)])
+        else:
+            pen.write(x - share / 2 - 8 - pen.width([(label, 30, 0)]), y, [(label, 30, 0)])
+
+
+def _trace_fall(x: float, to: float) -> list[tuple[float, float]]:
+    """Points of the curve from the upper row to the lower one, which leaves both upright."""
+    start, end = UPPER + BOX[1], LOWER
+    found = []
+    for t in np.linspace(0, 1, 60):
+        slow = 3 * t**2 - 2 * t**3  # across: both inner points lie as far as the outer ones
+        down = 1.5 * t * (1 - t) + t**3
+        found.append((x + slow * (to - x), start + down * (end - start)))
+    return found
+
+
+def _draw_words(pen: Pen, colours: Mapping[str, str]) -> None:
+    """Both rows; the word that asks has the frame of queries."""
+    for row, top in enumerate((UPPER, LOWER)):
+        for j, word in enumerate(WORDS):
+            x = LEFT + j * PITCH
+            asks = row == 1 and j == ASKING
+            edge = colours["role-key" if row == 0 else "role-query" if asks else "role-neutral"]
+            box = x - BOX[0] / 2, top, x + BOX[0] / 2, top + BOX[1]
+            pen.box(box, colours["figure-page"], edge, 5 if asks else 2)
+            pen.centre(x, top + BOX[1] / 2 + 12, [(word, 40, 0)])
+
+
+def _draw_output(pen: Pen, outputs: Sequence[float], colours: Mapping[str, str]) -> None:
+    """A bar for verb and one for noun."""
+    x, top = BARS
+    for k, (name, value) in enumerate(zip(NAMES, outputs, strict=True)):
+        y = top + k * BAR
+        pen.write(x - 14 - pen.width([(name, 32, 0)]), y + 27, [(name, 32, 0)])
+        end = x + LONGEST * value
+        pen.box((x, y, end, y + 34), colours["role-output-fill"], colours["role-output"], 2, 0)
+        pen.write(end + 12, y + 27, [(number(value, ".2f"), 32, 0)])
+
+
 def _draw_squares(draw: ImageDraw.ImageDraw, line: tuple[int, int, int]) -> None:
-    """The lines of squared paper, on which the map's own lines lie."""
-    for x in range(LEFT % SQUARE, SIZE[0], SQUARE):
-        draw.line((x, 0, x, SIZE[1]), line)
-    for y in range(TOP % SQUARE, SIZE[1], SQUARE):
-        draw.line((0, y, SIZE[0], y), line)
+    """The lines of squared paper."""
+    width, height = (SCALE * one for one in SIZE)
+    for x in range(0, width, SCALE * SQUARE):
+        draw.line((x, 0, x, height), line, SCALE)
+    for y in range(0, height, SCALE * SQUARE):
+        draw.line((0, y, width, y), line, SCALE)
 
 
 def _set_italic(letters: str) -> str:
@@ -127,8 +199,8 @@ def _draw_formula(pen: Pen) -> None:
     below = _set_indexed("d", "k", EM)
     value: list[Piece] = [(_set_italic("V"), EM, 0)]
     across = max(pen.width(above), pen.width(root + below)) + 0.1 * EM
-    axis = MIDDLE[1]
-    x = MIDDLE[0] - (pen.width(name + opening + closing + value) + across) / 2
+    axis = FORMULA[1]
+    x = FORMULA[0] - (pen.width(name + opening + closing + value) + across) / 2
     x = pen.write(x, axis + 0.25 * EM, name)
     x = pen.write(x, axis + 0.25 * EM, opening)
     pen.rule(x, axis, x + across)

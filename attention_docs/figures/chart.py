@@ -105,17 +105,19 @@ class Head:
         return "".join(lines)
 
 
-def draw_rules(places: Sequence[float], labels: Sequence[str], left: float) -> tuple[str, str]:
+def draw_rules(
+    places: Sequence[float], labels: Sequence[str], left: float, right: float = WIDTH - EDGE
+) -> tuple[str, str]:
     """Lines to read values by, at heights, and their labels on the left."""
-    lines = "".join(outline("M", left, y, "H", WIDTH - EDGE) for y in places)
+    lines = "".join(outline("M", left, y, "H", right) for y in places)
     texts = (text(left - 8, y + 5, one, "end") for y, one in zip(places, labels, strict=True))
     drawing = path(lines, fill="none", stroke=css_colour("role-neutral"), stroke_width=0.5)
     return drawing, "".join(texts)
 
 
-def draw_baseline(left: float, y: float) -> str:
+def draw_baseline(left: float, y: float, right: float = WIDTH - EDGE) -> str:
     """The line on which a plot stands."""
-    return path(outline("M", left, y, "H", WIDTH - EDGE), stroke=INK, stroke_width=1)
+    return path(outline("M", left, y, "H", right), stroke=INK, stroke_width=1)
 
 
 def draw_ticks(places: Sequence[float], labels: Sequence[str], bottom: float) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from attention_docs import locales
 from attention_docs.colours import resolve_colours
+from attention_docs.figures.numbers import typeset_short
 from attention_docs.figures.svg import svg_document
 from attention_docs.locales.strings import Translator
 
@@ -30,6 +31,7 @@ attention_docs/locales, alone or with a number ("weights", "query 1"); anything 
 None is the empty label."""
 
 HAN = "[\u4e00-\u9fff]"
+POWER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?e[+-]\d+(?!\w)")
 MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])(?!\d+e\d)")  # 1e9 is code
 
 
@@ -76,6 +78,8 @@ class Language:
         ['1 row', '3 rows']
         >>> Language("en").translate_label("q·k = -2, -0.5")
         'q·k = −2, −0.5'
+        >>> Language("en").translate_label("D = -9e-01, ω_3 = 5.32e-05, mask -1e9")
+        'D = −0.9, ω_3 = 5.32 × 10⁻⁵, mask -1e9'
     """
 
     def __init__(
@@ -100,7 +104,8 @@ class Language:
             return ""
         if isinstance(label, Phrase):
             return self.format_phrase(label.table, label.key, **label.parts)
-        return MINUS.sub("−", self.translator.translate(label))
+        plain = POWER.sub(lambda found: typeset_short(found[0]), self.translator.translate(label))
+        return MINUS.sub("−", plain)
 
     def format_phrase(self, table: str, key: str, /, **parts: Any) -> str:
         """A template of `[figures.table]`, filled; one with a plural chooses its form by n."""

@@ -32,10 +32,11 @@ from attention_docs.figures.figure import (
     make_phrase,
 )
 from attention_docs.figures.numbers import check_finite, format_chart_value
-from attention_docs.figures.scale import Scale, choose_ticks, widen_range
+from attention_docs.figures.scale import Scale, choose_ticks, spread, widen_range
 from attention_docs.figures.svg import (
     INK,
     css_colour,
+    group,
     measure_text,
     measure_widest,
     outline,
@@ -48,6 +49,7 @@ from attention_docs.figures.svg import (
 Point = tuple[float, float]
 
 PLOT = 230  # height
+NAME, NAMES = 8, 120  # between a line and its name; the widest name beside the plot
 SHORT = 8  # with at most so many points, all of them are described
 DASHES = (None, "14 6", "4 5", "18 6 4 6", "8 3", "24 8")
 MARKERS = (  # from the middle: circle, square, triangle, diamond, triangle, cross
@@ -101,20 +103,30 @@ class Line:
         )
         thin = {"fill": "none", "stroke": css_colour(self.series.colour), "stroke-width": "0.75"}
         every = 1 if self.dots else -(-len(points) // 12)
+        if self.is_constant:
+            return self._draw_styled(points[:1] + points[-1:], [], 1.25)
         return path("".join(map(polyline, outlines)), **thin) + self._draw_styled(
             points, points[::every]
         )
 
     def draw_sample(self, x: float, y: float) -> str:
         """The line in the legend."""
-        return self._draw_styled([(x, y), (x + SAMPLE, y)], [(x + SAMPLE / 2, y)])
+        ends = [(x, y), (x + SAMPLE, y)]
+        if self.is_constant:
+            return self._draw_styled(ends, [], 1.25)
+        return self._draw_styled(ends, [(x + SAMPLE / 2, y)])
 
-    def _draw_styled(self, points: list[Point], marked: list[Point]) -> str:
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a level that others are compared with: thin, without markers."""
+        return not self.dots and not self.band and len(set(self.series.values)) == 1
+
+    def _draw_styled(self, points: list[Point], marked: list[Point], width: float = 2) -> str:
         """Points joined in colour and dashes, and markers: every second line has hollow ones."""
         look, tint = self.look, css_colour(self.series.colour)
-        dashes = DASHES[look]
+        dashes = DASHES[look] if marked else None
         line = path(
-            polyline(points), fill="none", stroke=tint, stroke_width=2, stroke_dasharray=dashes
+            polyline(points), fill="none", stroke=tint, stroke_width=width, stroke_dasharray=dashes
         )
         line = "" if self.dots else line
         markers = "".join(outline("M", x, y) + MARKERS[look] for x, y in marked)
@@ -168,29 +180,50 @@ class LineChart(DrawnFigure):
         up = choose_ticks(low, high, self.logs[1])
         labels = [format_chart_value(tick, "g") for tick in up]
         left = 18 + measure_widest(labels)
-        legend = [*(line.series.label for line in self.lines), self.band_name]
-        head = Head(lang, self.title, legend, self.names[1])
+        head = Head(lang, self.title, [self.band_name], self.names[1])
+        ends = self._place_names(
+            lang, Scale(low, high, head.height + PLOT, head.height, self.logs[1])
+        )
+        right: float = WIDTH - EDGE
+        if ends:
+            right = WIDTH - NAME - 4 - measure_widest(name for name, _ in ends)
+        else:
+            legend = [*(line.series.label for line in self.lines), self.band_name]
+            head = Head(lang, self.title, legend, self.names[1])
         bottom = head.height + PLOT
-        x = Scale(*widen_range(self.xs, self.logs[0]), left, WIDTH - EDGE, self.logs[0])
+        x = Scale(*widen_range(self.xs, self.logs[0]), left, right, self.logs[0])
         y = Scale(low, high, bottom, head.height, self.logs[1])
         own = (
             self.xs if len(self.xs) <= 9 else choose_ticks(self.xs[0], self.xs[-1], self.logs[0], 6)
         )
         name = lang.translate_label(self.names[0])
         # It stands under the middle of the axis, but a long one must not stick out.
-        middle = min((left + WIDTH - EDGE) / 2, WIDTH - 8 - measure_text(name) / 2)
+        middle = min((left + right) / 2, WIDTH - 8 - measure_text(name) / 2)
         body = [
-            *draw_rules([y(tick) for tick in up], labels, left),
+            *draw_rules([y(tick) for tick in up], labels, left, right),
             *(line.draw_band(self.xs, x, y) for line in self.lines),
             self._draw_mark(x, head.height, bottom),
             *(line.draw(self.xs, x, y) for line in self.lines),
-            draw_baseline(left, bottom),
+            draw_baseline(left, bottom, right),
             *draw_ticks([x(n) for n in own], [format_chart_value(n, "g") for n in own], bottom),
-            self._draw_samples(head, lang),
+            *(
+                group(text(right + NAME, at + 5, name), fill=css_colour(line.series.colour))
+                for (name, at), line in zip(ends, self.lines, strict=bool(ends))
+            ),
+            self._draw_samples(head, lang, [] if ends else self.lines),
             head.draw(),
             text(middle, bottom + 41, name, "middle"),
         ]
         return Drawing(WIDTH, bottom + 48, "".join(body), 520)
+
+    def _place_names(self, lang: Language, y: Scale) -> list[tuple[str, float]]:
+        """The name of each line at its right end, where there is room and names do not touch."""
+        names = [lang.translate_label(line.series.label) for line in self.lines]
+        if not all(names) or len(names) < 2 or measure_widest(names) > NAMES:
+            return []
+        ends = [y(line.series.values[-1]) for line in self.lines]
+        places = spread(ends, 18, y.end - 4, y.start + 4)
+        return list(zip(names, places, strict=True)) if places else []
 
     def _find_range(self) -> tuple[float, float]:
         """The ends of the vertical axis: 0 is on it where that costs at most half of it."""
@@ -206,9 +239,9 @@ class LineChart(DrawnFigure):
         at = x(self.mark)
         return path(polyline([(at, top), (at, bottom)]), stroke=INK, stroke_width=1)
 
-    def _draw_samples(self, head: Head, lang: Language) -> str:
-        """A sample of every line that has a name, and of the bands."""
-        named = [line for line in self.lines if lang.translate_label(line.series.label)]
+    def _draw_samples(self, head: Head, lang: Language, lines: list[Line]) -> str:
+        """A sample of each of these lines that has a name, and of the bands."""
+        named = [line for line in lines if lang.translate_label(line.series.label)]
         samples = [line.draw_sample(*at) for line, at in zip(named, head.samples, strict=False)]
         if self.band_name:
             x, y = head.samples[-1]

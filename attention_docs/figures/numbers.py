@@ -129,7 +129,16 @@ def format_chart_value(value: float, spec: str) -> str:
         return format_value(value, "d")
     if not spec.endswith("g"):
         return format_value(value, spec)
-    formatted = number(value, spec)
+    return typeset_short(number(value, spec))
+
+
+def typeset_short(formatted: str) -> str:
+    """A number as a reader expects it; a power of ten only where zeros would have to be counted.
+
+    Examples:
+        >>> typeset_short("-9e-01"), typeset_short("5.32e-05"), typeset_short("1.02e+03")
+        ('−0.9', '5.32 × 10⁻⁵', '1020')
+    """
     exponent = formatted.partition("e")[2]
     if exponent and -4 <= int(exponent) <= 5:
         return typeset(format(Decimal(formatted), "f"))

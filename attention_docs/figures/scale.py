@@ -70,3 +70,34 @@ def widen_range(values: Sequence[float], log: bool, share: float = 0.04) -> tupl
         return low / room, high * room
     room = (high - low) * share or abs(high) * 0.1 or 1.0
     return low - room, high + room
+
+
+def spread(places: Sequence[float], least: float, low: float, high: float) -> list[float] | None:
+    """Places moved apart to a least distance, in their order, or None where they would leave.
+
+    Each moves by at most one such distance.
+
+    Examples:
+        >>> spread([10, 12, 40], 8, 0, 50), spread([1, 2, 3], 8, 0, 50)
+        ([7.0, 15.0, 40.0], None)
+    """
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    groups: list[list[int]] = []  # neighbours that touch share the middle of their places
+    for i in order:
+        groups.append([i])
+        while len(groups) > 1 and _place(groups[-1], places, least)[0] < (
+            _place(groups[-2], places, least)[-1] + least
+        ):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    found = [0.0] * len(places)
+    for group in groups:
+        for i, at in zip(group, _place(group, places, least), strict=True):
+            found[i] = at
+    moved = max(abs(a - b) for a, b in zip(found, places, strict=True))
+    return found if moved <= least and low <= min(found) and max(found) <= high else None
+
+
+def _place(group: list[int], places: Sequence[float], least: float) -> list[float]:
+    """Where a group of neighbours stands: around the middle of its places."""
+    middle = sum(places[i] for i in group) / len(group)
+    return [middle + (k - (len(group) - 1) / 2) * least for k in range(len(group))]

@@ -3,7 +3,7 @@
 # --8<-- [start:per-token]
 import numpy as np
 
-from attention_docs.figures import Frame, heatmap, hull, line_chart, stepper, table
+from attention_docs.figures import Frame, heatmap, hull, line_chart, ribbons, stepper, table
 from attention_docs.sequences import (
     EMBEDDINGS,
     POSITIONS,
@@ -248,8 +248,15 @@ def average_with_places(words, i):
     return a, a @ v
 
 
-results = [average_with_places(SENTENCE, i) for i in (1, 3)]
-table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
+averages = [average_with_places(SENTENCE, i) for i in range(n)]
+ribbons(
+    SENTENCE,
+    [a for a, o in averages],
+    values=[says.get(word, [0, 0]) for word in SENTENCE],
+    outputs=[o for a, o in averages],
+    names=["verb", "noun"],
+    first=3,
+)
 # --8<-- [end:positions]
 
 # --8<-- [start:mistake-wrong]

@@ -1,6 +1,7 @@
-"""The picture shown where a page is shared: the formula and a map of weights.
+"""The picture shown where a page is shared: the sentence of the first page, and the formula.
 
-It holds no words itself, so one serves all languages and no Chinese font is needed.
+One serves all languages: its few words are English, so that no Chinese font is needed, and the
+alternative text says in each language what it shows.
 """
 
 from __future__ import annotations
@@ -49,16 +50,16 @@ def make_card(
     if record is None:
         # These need NumPy, and few builds draw a card.
         from attention_docs.figures.card import compute_card_weights, draw_card
-        from attention_docs.text import text
+        from attention_docs.text import number
 
         weights = compute_card_weights()
-        png, rows = draw_card(weights, root / FONT), [text(row, ".4f") for row in weights]
-        alt = {lang: _describe(rows, locale(lang)["site"]) for lang in languages}
+        png, shown = draw_card(weights, root / FONT), [number(one, ".2f") for one in weights]
+        alt = {lang: _describe(shown, locale(lang)["site"]) for lang in languages}
         record = {"png": base64.b64encode(png).decode(), "alt": alt}
         store.put(key, record)
     return Card(base64.b64decode(record["png"]), record["alt"])
 
 
-def _describe(rows: Sequence[str], site: Locale) -> str:
-    """The alternative text, with the rows of weights."""
-    return str(site["card"]["alt"].format(site["marks"]["comma"].join(rows)))
+def _describe(weights: Sequence[str], site: Locale) -> str:
+    """The alternative text, with the weights."""
+    return str(site["card"]["alt"].format(site["marks"]["comma"].join(weights)))

@@ -1,4 +1,4 @@
-"""Hover explanations: the first use of a term or a symbol on a page links to its entry.
+"""Terms: the first use of a term or a symbol on a page links to its entry, and opens a card.
 
 The entries are the table rows of `glossary` and `notation` in the page's language: the first cell
 holds the term or the formula, the last one says what it means, the one before names the chapter
@@ -32,6 +32,7 @@ class Term:
         id: of the row.
         names: what else the term is called, in all languages of its row.
         chapter: the page that defines it, or "".
+        other: its name in the other language, or "".
     """
 
     term: str
@@ -39,6 +40,7 @@ class Term:
     id: str
     names: tuple[str, ...] = ()
     chapter: str = ""
+    other: str = ""
 
 
 def read_entries(page: Page, id_column: int) -> list[Term]:
@@ -50,6 +52,7 @@ def read_entries(page: Page, id_column: int) -> list[Term]:
             _make_id(cells[id_column]),
             names=_split_names(cells[1:3]) if len(cells) == 5 else (),
             chapter=cells[-2].strip("–") if len(cells) > 3 else "",
+            other=cells[1].strip("–") if len(cells) == 5 else "",
         )
         for cells in page.rows()
     ]
@@ -142,4 +145,7 @@ class Explainer:
         href = f"{page}#{entry.id}"
         role = entry.id.removeprefix("entry-").removeprefix("attention-")
         kind = f"term of-{role}" if page == self.glossary and role in ROLES else "term"
-        return Element("a", {"class": kind, "href": href, "title": entry.meaning})
+        link = Element("a", {"class": kind, "href": href, "title": entry.meaning})
+        if entry.other:
+            link.set("data-other", entry.other)
+        return link

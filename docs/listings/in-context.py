@@ -9,7 +9,7 @@ SEED, d, n, noise = 0, 3, 16, 0.25  # noise: its variance
 
 
 def draw(rng, count, n, d=d):
-    """Prompts with n examples each, inputs and answers, and the coefficients that nobody tells."""
+    """Prompts with n examples each, inputs and answers, and the hidden coefficients."""
     w = rng.normal(size=(count, d))
     x = rng.normal(size=(count, n, d))
     y = (x @ w[..., None])[..., 0] + noise**0.5 * rng.normal(size=(count, n))

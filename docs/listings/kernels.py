@@ -8,7 +8,7 @@ from attention_docs.text import number
 
 SEED, n, sigma = 0, 40, 0.5
 x = np.linspace(0, 10, n)[:, None]  # (n, 1)
-curve = np.sin(x)  # what nobody sees
+curve = np.sin(x)  # what we want to find
 y = curve + sigma * np.random.default_rng(SEED).normal(size=(n, 1))
 
 

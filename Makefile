@@ -54,13 +54,13 @@ mutants: $(READY)
 update: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
 	$(BIN)/python -m attention_docs.site.publish.review .cache/site/numbers.json tests/outputs
-	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/assets/readme.svg
+	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/project/attention.svg
 	$(BIN)/python -m tests.links --write
 
 # The moving picture of README, from the first page of the site.
 picture: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
-	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/assets/readme.svg
+	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/project/attention.svg
 
 # A PDF of each part in each language, printed by Chromium from a site that is built: make pdf SITE=site
 SITE ?= site

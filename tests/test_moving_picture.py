@@ -13,7 +13,7 @@ from attention_docs.figures import ribbons
 from attention_docs.site.publish.moving_picture import make_moving_picture
 from tests.conftest import ROOT, find_page_folder, needs_browser
 
-FILE = ROOT / "docs" / "assets" / "readme.svg"
+FILE = ROOT / "docs" / "project" / "attention.svg"
 WEIGHTS = [[0.25] * 4, [0.75, 0.25, 0, 0], [0.5, 0.5, 0, 0], [0.125, 0.125, 0.5, 0.25]]
 PAGE = ribbons(["a", "b", "c & d", "e"], WEIGHTS, first=3).svg("en")
 
@@ -23,7 +23,7 @@ def test_readme_shows_the_present_site(site: Path) -> None:
     """`make picture` rewrites it."""
     page = (find_page_folder(site, "en", "index") / "index.html").read_text(encoding="utf-8")
     assert FILE.read_text(encoding="utf-8") == make_moving_picture(page)
-    assert "docs/assets/readme.svg" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "docs/project/attention.svg" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_it_holds_the_drawings_of_two_words_and_what_the_first_one_says() -> None:

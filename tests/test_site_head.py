@@ -147,16 +147,14 @@ def test_card(published: FixtureProject) -> None:
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", content[16:24]) == (1200, 630)
     assert len(content) < 300_000  # some places take no larger picture
-    # By hand: the scores of the eight steps, divided by √3, through softmax.
-    rows = []
-    for scores in ((2, 4, 4), (4, 16, 12), (4, 12, 10)):
-        powers = [math.exp(score / math.sqrt(3)) for score in scores]
-        rows.append("[" + ", ".join(f"{power / sum(powers):.4f}" for power in powers) + "]")
+    # By hand: the second saw asks for the word before it, with a score of 6/√4.
+    powers = [1, 1, math.exp(3), 1]
+    weights = [f"{power / sum(powers):.2f}" for power in powers]
     for url in ("weights/", "zh/weights/"):
         said = read_meta(parse_page(published, url))
         assert said["og:image"] == ADDRESS + "card.png"
         assert (said["og:image:width"], said["og:image:height"]) == ("1200", "630")
-        assert re.findall(r"\[.*?\]", said["og:image:alt"]) == rows
+        assert re.findall(r"\d\.\d\d", said["og:image:alt"]) == weights
         assert said["twitter:card"] == "summary_large_image"
 
 

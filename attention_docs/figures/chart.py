@@ -120,13 +120,18 @@ def draw_baseline(left: float, y: float, right: float = WIDTH - EDGE) -> str:
     return path(outline("M", left, y, "H", right), stroke=INK, stroke_width=1)
 
 
-def draw_ticks(places: Sequence[float], labels: Sequence[str], bottom: float) -> tuple[str, str]:
-    """Ticks below a baseline, where their labels do not touch, and the labels."""
+def draw_ticks(
+    places: Sequence[float], labels: Sequence[str], bottom: float, shrink: float = 1.0
+) -> tuple[str, str]:
+    """Ticks below a baseline, where their labels do not touch, and the labels.
+
+    `shrink` times as wide, no label would touch another one either.
+    """
     fitting: list[tuple[float, str]] = []
     pairs = list(zip(places, labels, strict=True))
     for x, label in pairs[-1:] + pairs[:-1]:  # the last one stays
         wide = measure_text(label)
-        if all(abs(x - at) >= (wide + measure_text(one)) / 2 + 10 for at, one in fitting):
+        if all(shrink * abs(x - at) >= (wide + measure_text(one)) / 2 + 10 for at, one in fitting):
             fitting.append((x, label))
     fitting.sort()
     ticks = "".join(outline("M", x, bottom, "v", 5) for x, _ in fitting)

@@ -190,6 +190,9 @@ class LineChart(DrawnFigure):
         else:
             legend = [*(line.series.label for line in self.lines), self.band_name]
             head = Head(lang, self.title, legend, self.names[1])
+        # The same ticks in all languages, however wide the names are.
+        narrowest = WIDTH - NAME - 4 - NAMES if len(self.lines) > 1 else right
+        shrink = (narrowest - left) / (right - left)
         bottom = head.height + PLOT
         x = Scale(*widen_range(self.xs, self.logs[0]), left, right, self.logs[0])
         y = Scale(low, high, bottom, head.height, self.logs[1])
@@ -205,7 +208,12 @@ class LineChart(DrawnFigure):
             self._draw_mark(x, head.height, bottom),
             *(line.draw(self.xs, x, y) for line in self.lines),
             draw_baseline(left, bottom, right),
-            *draw_ticks([x(n) for n in own], [format_chart_value(n, "g") for n in own], bottom),
+            *draw_ticks(
+                [x(n) for n in own],
+                [format_chart_value(n, "g") for n in own],
+                bottom,
+                shrink,
+            ),
             *(
                 group(text(right + NAME, at + 5, name), fill=css_colour(line.series.colour))
                 for (name, at), line in zip(ends, self.lines, strict=bool(ends))

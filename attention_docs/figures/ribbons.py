@@ -56,7 +56,7 @@ class Ribbons(Figure):
     def _render_words(self, lang: Language, width: float) -> str:
         """A radio button over each word; the last row that they cover is that of who asks."""
         style = f"--ratio:{width / ROWS:.4f};--edge:{MARGIN / width:.2%}"
-        name = f"ribbons-{zlib.crc32(self.alt('en').encode()):x}"
+        name = f"ribbons-{zlib.crc32(' '.join(tie.shown for tie in self.ties).encode()):x}"
         words = "".join(
             f'<label><input type="radio" name="{name}" value="{i + 1}"'
             f"{' checked' * (i == self.first)}>"

@@ -64,6 +64,12 @@ class Tie(DrawnFigure):
     weights: list[float]
     output: list[float]
 
+    @property
+    def shown(self) -> str:
+        """Its numbers, which are the same in all languages."""
+        spec = self.sentence.spec
+        return " ".join(format_value(one, spec) for one in (*self.weights, *self.scores))
+
     def draw(self, lang: Language) -> Drawing:
         """The words twice, the ribbons between them, and the output below."""
         labels = [lang.translate_label(word) for word in self.sentence.words]

@@ -1,4 +1,4 @@
-"""Quantised model files of llama.cpp: their metadata, and four or eight bits turned into numbers."""
+"""Quantised model files of llama.cpp: their metadata, and four or eight bits as numbers."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def read_gguf(content: bytes) -> Model:
 
         >>> header = b"GGUF" + struct.pack("<IQQ", 3, 1, 0)
         >>> header += struct.pack("<Q1sIQIQ", 1, b"w", 1, 2, 0, 0)
-        >>> model = read_gguf(header.ljust(96, b" ") + np.array([1.5, -2], dtype="<f4").tobytes())
+        >>> model = read_gguf(header.ljust(64, b" ") + np.array([1.5, -2], dtype="<f4").tobytes())
         >>> dequantise(model.tensors["w"])
         array([ 1.5, -2. ], dtype=float32)
     """
@@ -139,11 +139,11 @@ def _read_line(cursor: _Cursor) -> tuple[str, tuple[int, ...], str, int]:
 
 
 def dequantise(tensor: Quantised) -> Float[np.ndarray, "..."]:
-    r"""The numbers of a tensor: whole numbers of four or eight bits, times the scale of their block.
+    """The numbers of a tensor: whole numbers of four or eight bits, times the scale of their block.
 
-    A block holds 32 numbers, $w_j = s u_j + m$. In Q4_1 it begins with s and m in 16 bits each, and 16 bytes hold
-    $u_j$ from 0 to 15: the low halves are those of j = 0 to 15, the high halves those of 16 to 31.
-    In Q8_0 there is no m, and $u_j$ are whole numbers from -128 to 127.
+    A block holds 32 numbers $w_j = s u_j + m$. In Q4_1 it begins with s and m in 16 bits each, and
+    16 bytes hold $u_j$ from 0 to 15: their low halves those of j = 0 to 15, their high halves those
+    of 16 to 31. In Q8_0 there is no m, and $u_j$ are whole numbers from -128 to 127.
 
     Args:
         tensor: as `read_gguf` gives it.
@@ -180,4 +180,5 @@ def dequantise(tensor: Quantised) -> Float[np.ndarray, "..."]:
     offset = blocks[:, 2:4].copy().view("<f2").astype(np.float32)
     halves = blocks[:, 4:]
     whole = np.concatenate([halves & 15, halves >> 4], axis=1)
-    return (scale * whole + offset).reshape(shape)
+    numbers: Float[np.ndarray, "..."] = (scale * whole + offset).reshape(shape)
+    return numbers

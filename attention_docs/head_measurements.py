@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,14 @@ SEARCHED, TESTED = 4, 4
 STRONGEST, DRAWS = 3, 10
 """How many heads of a kind are cut, and how often as many others are drawn and cut."""
 
+ALONE = 6
+"""Of how many draws the first head is cut alone."""
+
 FIRST_WORD = 17
 """The tokens before it are marks, such as the end of a text."""
 
 KEPT = 2
-"""Of how many heads of each kind the vectors are kept."""
+"""Of how many heads of each kind the vectors are kept; those of the pronouns' head are too."""
 
 ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 PROMPTS = (
@@ -81,13 +84,16 @@ def measure(model: SmolLM2) -> tuple[dict[str, Any], dict[str, Float[np.ndarray,
         for kind in ("induction", "previous token")
     }
     measured["chosen"] = chosen
-    others = [one for one in ALL if one not in sum(chosen.values(), [])]
+    others = [one for one in ALL if not any(one in heads for heads in chosen.values())]
     measured["drawn"] = [[others[i] for i in draw] for draw in draws]
-    measured["losses"] = _measure_cuts(measured, repeated[SEARCHED:], model)
+    losses = _measure_cuts(measured, repeated[SEARCHED:], model)
+    measured["losses"], measured["losses of the first copy"] = losses
     measured["pronouns"] = _measure_pronouns(model)
+    measured["nouns"] = [[pair["first"], pair["second"]] for pair in _read_schemas()]
     measured["texts"] = repeated.tolist()
     measured["texts without repetition"] = unrepeated.tolist()
     kept = [one for heads in chosen.values() for one in heads[:KEPT]]
+    kept.append(measured["pronouns"]["head"])
     words, vectors = _keep_vectors(kept, model)
     return measured | {"words": words}, vectors
 
@@ -105,8 +111,11 @@ def draw_texts(
     once = [draw(2 * PERIOD) for _ in range(SEARCHED)]
     others = len(ALL) - 2 * STRONGEST
     heads = [random.permutation(others)[:STRONGEST].tolist() for _ in range(DRAWS)]
-    # START is token 0.
-    return np.array([[0, *one] for one in twice]), np.array([[0, *one] for one in once]), heads
+    return (
+        np.array([[START, *one] for one in twice]),
+        np.array([[START, *one] for one in once]),
+        heads,
+    )
 
 
 def _watch_all(ids: Int[np.ndarray, "... n"], model: SmolLM2) -> Float[np.ndarray, "h ... n n"]:
@@ -123,22 +132,26 @@ def _by_head(scores: Float[np.ndarray, "h texts"]) -> list[list[float]]:
 
 def _measure_cuts(
     measured: dict[str, Any], ids: Int[np.ndarray, "texts n"], model: SmolLM2
-) -> dict[str, list[float]]:
-    """For each set of heads that is cut, the loss within the second copy, text by text."""
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """For each set of heads that is cut, the losses of both copies, second first, text by text."""
     sets: dict[str, list[Head]] = {"nothing": []}
     for kind, heads in measured["chosen"].items():
         sets[kind] = heads
         sets |= {f"{layer}.{head}": [(layer, head)] for layer, head in heads}
     sets |= {f"draw {i}": heads for i, heads in enumerate(measured["drawn"], start=1)}
-    sets |= {f"draw {i}, one": heads[:1] for i, heads in enumerate(measured["drawn"], start=1)}
-    losses = {}
+    sets |= {f"one of draw {i}": sets[f"draw {i}"][:1] for i in range(1, ALONE + 1)}
+    second, first = {}, {}
     for name, heads in sets.items():
         logits, _ = run(ids, model, cut=heads)
-        losses[name] = np.round(copy_loss(logits, ids, PERIOD).astype(float), 4).tolist()
-        if name == "nothing":
-            first = cross_entropy(logits[:, 1:PERIOD], ids[:, 2 : PERIOD + 1]).mean(axis=-1)
-            losses["first copy"] = np.round(first.astype(float), 4).tolist()
-    return losses
+        second[name] = _rounded(copy_loss(logits, ids, PERIOD))
+        first[name] = _rounded(
+            cross_entropy(logits[:, 1:PERIOD], ids[:, 2 : PERIOD + 1]).mean(axis=-1)
+        )
+    return second, first
+
+
+def _rounded(losses: Float[np.ndarray, " texts"]) -> list[float]:
+    return [round(one, 4) for one in losses.tolist()]
 
 
 def _complete(prompt: str, model: SmolLM2) -> list[Any]:
@@ -152,9 +165,14 @@ def _complete(prompt: str, model: SmolLM2) -> list[Any]:
 # --- pronouns -------------------------------------------------------------------------------------
 
 
+def _read_schemas() -> list[dict[str, str]]:
+    schemas: list[dict[str, str]] = json.loads((FOLDER / SCHEMAS).read_text(encoding="utf-8"))
+    return schemas
+
+
 def _measure_pronouns(model: SmolLM2) -> dict[str, Any]:
     """Where *it* looks, where the last word looks, and whether the model knows what *it* is."""
-    pairs = json.loads((FOLDER / SCHEMAS).read_text(encoding="utf-8"))
+    pairs = _read_schemas()
     at_pronoun, at_end, differences, substituted = [], [], [], []
     for pair in pairs:
         rows, ends = zip(*(_look(pair, which, model) for which in ("first", "second")), strict=True)
@@ -202,9 +220,7 @@ def _look(
 def _find_tokens(text: str, word: str, model: SmolLM2) -> slice:
     """Where the tokens of a word stand; it is there once, with a space in front."""
     at = text.index(f" {word}")
-    return slice(
-        len(encode(text[:at], model)), len(encode(text[: at + 1 + len(word)], model))
-    )
+    return slice(len(encode(text[:at], model)), len(encode(text[: at + 1 + len(word)], model)))
 
 
 def _substitute(pair: dict[str, str], which: str, model: SmolLM2) -> list[float]:
@@ -225,16 +241,16 @@ def _keep_vectors(
     heads: Sequence[Head], model: SmolLM2
 ) -> tuple[list[str], dict[str, Float[np.ndarray, "n d_k"]]]:
     """The tokens of a sentence and its repetition, and what these heads compute there."""
-    pair = json.loads((FOLDER / SCHEMAS).read_text(encoding="utf-8"))[0]
-    sentence = f" {pair['before']} it {pair['first_ending']}."
-    ids = [model.ids[START], *encode(2 * sentence, model)]
+    pair = _read_schemas()[0]
+    sentence = f"{pair['before']} it {pair['first_ending']}."
+    ids = encode(f"{sentence} {sentence}", model)
     _, seen = run(np.array(ids), model, watch=heads)
     vectors = {
         f"{layer}.{head}.{name}": getattr(seen[layer, head], name).astype("<f2")
         for layer, head in heads
         for name in ("query", "key")
     }
-    return [START, *(decode([i], model) for i in ids[1:])], vectors
+    return [decode([i], model) for i in ids], vectors
 
 
 def write_safetensors(tensors: dict[str, Float[np.ndarray, "..."]]) -> bytes:
@@ -249,7 +265,9 @@ def write_safetensors(tensors: dict[str, Float[np.ndarray, "..."]]) -> bytes:
         at += tensor.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    return b"".join([len(text).to_bytes(8, "little"), text, *(t.tobytes() for t in tensors.values())])
+    return b"".join(
+        [len(text).to_bytes(8, "little"), text, *(t.tobytes() for t in tensors.values())]
+    )
 
 
 def write_measurements(measured: dict[str, Any]) -> str:

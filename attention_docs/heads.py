@@ -44,7 +44,7 @@ def previous_token_score(weights: Float[Array, "... n n"]) -> Float[Array, "..."
 
 
 def induction_score(weights: Float[Array, "... n n"], period: int) -> Float[Array, "..."]:
-    r"""The mean weight on the token right after the earlier copy, in a text that ends in two copies.
+    r"""The mean weight on the token right after an earlier copy, in a text that ends in two copies.
 
     $$\frac{1}{p} \sum_{i=n-p+1}^{n} a_{i,\,i-p+1}$$
 
@@ -128,11 +128,11 @@ def copy_loss(
         Olsson et al. 2022, "In-context Learning and Induction Heads".
 
     Examples:
-        Two copies of tokens 0 and 1: the last token got 3/4.
+        Two copies of tokens 0 and 1: the last token got 3/4, and ln 4/3 is 0.2877.
 
         >>> logits = np.log(np.array([[1.0, 1], [1, 1], [1, 3], [1, 1]]))
-        >>> round(copy_loss(logits, np.array([0, 1, 0, 1]), 2).item(), 4), round(np.log(4 / 3), 4)
-        (0.2877, 0.2877)
+        >>> round(copy_loss(logits, np.array([0, 1, 0, 1]), 2).item(), 4)
+        0.2877
     """
     n = ids.shape[-1]
     if not 2 <= period <= n // 2:

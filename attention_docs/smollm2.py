@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,8 +24,8 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 LAYERS, HEADS, KEY_HEADS = 30, 9, 3
 BASE, EPSILON = 100_000.0, 1e-5
-START = "<|endoftext|>"
-"""The token between two texts of the training."""
+START = 0
+"""The id of `<|endoftext|>`, which stands between two texts of the training."""
 
 Head = tuple[int, int]
 """A layer and a head in it, both counted from 0."""
@@ -149,8 +150,7 @@ def merge_pairs(word: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
         raise ValueError("word must have at least one character, got ''")
     parts = [*word]
     while len(parts) > 1:
-        pairs = [*zip(parts, parts[1:], strict=False)]
-        best = min(pairs, key=lambda pair: ranks.get(pair, len(ranks)))
+        best = min(pairwise(parts), key=lambda pair: ranks.get(pair, len(ranks)))
         if best not in ranks:
             break
         joined, i = [], 0
@@ -218,9 +218,7 @@ def run(
     """
     for layer, head in (*cut, *watch):
         if not (0 <= layer < LAYERS and 0 <= head < HEADS):
-            raise ValueError(
-                f"heads must be in {LAYERS} layers of {HEADS}, got {(layer, head)}"
-            )
+            raise ValueError(f"heads must be in {LAYERS} layers of {HEADS}, got {(layer, head)}")
     n = ids.shape[-1]
     places, mask = np.arange(n, dtype=np.float32), causal_mask(n)
     x, seen = embed(ids, model.table), {}

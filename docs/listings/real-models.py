@@ -455,6 +455,231 @@ table(
 )
 # --8<-- [end:shift]
 
+# --8<-- [start:scores]
+from attention_docs.heads import load_measurements
+
+measured = load_measurements()
+chosen = measured["chosen"]
+repeated, control = (
+    np.array(measured[f"induction{which}"]) for which in ("", " without repetition")
+)
+before, unrepeated = (
+    np.array(measured[f"previous token{which}"]) for which in ("", " without repetition")
+)
+
+
+def show_scores(scores, name):
+    """One cell for each head: its rows are the heads of a layer, its columns the layers."""
+    return heatmap(
+        scores.T,
+        columns=[str(layer) if layer % 5 == 0 else "" for layer in range(30)],
+        rows=[str(head) for head in range(9)],
+        name=name,
+        numbers=False,
+        scale=(0, 1),
+    )
+
+
+beside(
+    show_scores(repeated, "40 tokens, repeated"),
+    show_scores(control, "80 tokens without repetition"),
+)
+# --8<-- [end:scores]
+
+# --8<-- [start:prompts]
+table(
+    [[f"“{token}”", number(p, ".4f")] for _, token, p in measured["prompts"]],
+    columns=["likeliest token", "probability"],
+    index=[prompt for prompt, _, _ in measured["prompts"]],
+)
+# --8<-- [end:prompts]
+
+# --8<-- [start:cuts]
+losses = {name: np.array(one) for name, one in measured["losses"].items()}
+drawn = np.array([one for name, one in losses.items() if name.startswith("draw")])
+means = drawn.mean(axis=1)
+
+
+def with_mean(losses):
+    """The losses of the four texts, and their mean."""
+    return [*losses, losses.mean()]
+
+
+table(
+    [
+        with_mean(losses["nothing"]),
+        with_mean(losses["induction"]),
+        with_mean(losses["previous token"]),
+        with_mean(drawn.mean(axis=0)),
+        with_mean(drawn[means.argmax()]),
+        with_mean(drawn[means.argmin()]),
+    ],
+    columns=["text 1", "text 2", "text 3", "text 4", "mean"],
+    index=[
+        "nothing",
+        "3 induction heads",
+        "3 previous-token heads",
+        "3 random heads, mean of 10 draws",
+        "the draw that costs most",
+        "the draw that costs least",
+    ],
+    spec=".2f",
+)
+# --8<-- [end:cuts]
+
+# --8<-- [start:each-head]
+table(
+    [
+        [scores[layer, head], other[layer, head], losses[f"{layer}.{head}"].mean()]
+        for kind, scores, other in (
+            ("induction", repeated, control),
+            ("previous token", before, unrepeated),
+        )
+        for layer, head in chosen[kind]
+    ],
+    columns=["score, repeated", "score without repetition", "loss without this head"],
+    index=[
+        f"{name} {layer}.{head}"
+        for kind, name in (
+            ("induction", "induction head"),
+            ("previous token", "previous-token head"),
+        )
+        for layer, head in chosen[kind]
+    ],
+    spec=".2f",
+)
+# --8<-- [end:each-head]
+
+# --8<-- [start:one-random]
+alone = np.array([one for name, one in losses.items() if name.startswith("one of")]).mean(axis=1)
+first_copies = {name: np.mean(one) for name, one in measured["losses of the first copy"].items()}
+table(
+    [
+        [losses["nothing"].mean(), first_copies["nothing"]],
+        *([losses[kind].mean(), first_copies[kind]] for kind in chosen),
+    ],
+    columns=["second copy", "first copy"],
+    index=["nothing", "3 induction heads", "3 previous-token heads"],
+    spec=".2f",
+)
+# --8<-- [end:one-random]
+
+# --8<-- [start:first-token]
+from attention_docs.figures import line_chart
+
+sink = np.array(measured["first token"])
+evenly = sum(1 / i for i in range(2, 82)) / 80  # all visible tokens alike
+line_chart(
+    range(30),
+    {
+        "mean of the 9 heads": sink.mean(axis=1),
+        "strongest head": sink.max(axis=1),
+        "equal weights": np.full(30, evenly),
+    },
+    xlabel="layer",
+    ylabel="weight on the first token",
+    spec=".2f",
+)
+# --8<-- [end:first-token]
+
+# --8<-- [start:pronoun]
+pronouns = measured["pronouns"]
+NOUNS = measured["nouns"]
+at_pronoun = np.array(pronouns["weights"])
+check(
+    "for all heads and pairs, the row of “it” is the same in both versions to within 10⁻⁵",
+    pronouns["difference"] < 1e-5,
+)
+surprise = np.array(pronouns["substituted"])  # (pair, version, noun)
+knows = np.stack(
+    [surprise[:, 0, 0] < surprise[:, 0, 1], surprise[:, 1, 1] < surprise[:, 1, 0]], axis=1
+)
+table(
+    [
+        [*(number(one, ".2f") for one in row), *("right" if one else "wrong" for one in known)]
+        for row, known in zip(at_pronoun, knows, strict=True)
+    ],
+    columns=["“it” on the first", "“it” on the second", "model, version 1", "model, version 2"],
+    index=[f"{one} / {two}" for one, two in NOUNS],
+)
+# --8<-- [end:pronoun]
+
+# --8<-- [start:end-head]
+half = pronouns["sentences of a half"]
+found_right, held_right = pronouns["end right"]
+table(
+    [[found_right, half], [held_right, half], [number(pronouns["end mean"], ".1f"), half]],
+    columns=["right", "sentences"],
+    index=[
+        "the best head, on the pairs that chose it",
+        "the same head, on the other pairs",
+        "all heads, mean on the other pairs",
+    ],
+)
+# --8<-- [end:end-head]
+
+# --8<-- [start:vectors]
+from attention_docs.heads import (
+    first_token_share,
+    induction_score,
+    load_vectors,
+    previous_token_score,
+)
+
+words = [word.strip() for word in measured["words"]]
+n = len(words)
+step = 7  # knob: 1 … 31
+SETTINGS = ["nothing", "1/√d_k", "the mask", "RoPE", "the order of the places"]
+
+
+def attend(name, without):
+    """The weights of a head of SmolLM2, from its real queries and keys."""
+    q, k = load_vectors(*(int(one) for one in name.split(".")))
+    places = np.arange(n) * {"RoPE": 0, "the order of the places": step}.get(without, 1) % n
+    q, k = (rope(one, places.astype(float), base=100000.0) for one in (q, k))
+    q = q * np.sqrt(64) if without == "1/√d_k" else q
+    return attention(q, k, k, None if without == "the mask" else causal_mask(n))[1]
+
+
+# --8<-- [end:vectors]
+
+# --8<-- [start:real-head]
+REAL = ["18.6", "16.0"]
+MEASURES = ["right after the earlier copy", "token before", "first token", "later tokens"]
+
+
+def measure_map(a):
+    """How the weights are shared out, on average over the tokens."""
+    later = np.triu(a, 1).sum(axis=-1).mean()
+    scores = induction_score(a, n // 2), previous_token_score(a), first_token_share(a)
+    return [float(one) for one in (*scores, later)]
+
+
+def show_head(i, name, j, without):
+    """The map of a head without a part, and what it looks at."""
+    a = attend(name, without)
+    seen = heatmap(a, rows=words, columns=words, name="weights", numbers=False, scale=(0, 1))
+    bars = bar_chart(MEASURES, {"": measure_map(a)}, ylabel="mean weight", scale=(0, 1), spec=".2f")
+    most = number(a.max(axis=-1)[1:].mean(), ".2f")
+    return Frame(
+        (str(i), str(j)),
+        f"Head {name} without: {without}",
+        (seen, bars),
+        f"The largest weight of a token is {most} on average.",
+    )
+
+
+stepper(
+    "real-head",
+    [("head", REAL), ("Take out", SETTINGS)],
+    [
+        show_head(i, name, j, without)
+        for i, name in enumerate(REAL, start=1)
+        for j, without in enumerate(SETTINGS, start=1)
+    ],
+)
+# --8<-- [end:real-head]
+
 # --8<-- [start:exercise-count]
 d, vocabulary, d_ff = 8, 27, 32
 parts = [2 * vocabulary * d, 4 * d * d, 3 * d * d_ff, 3 * d]
@@ -501,11 +726,11 @@ written = [one or "</s>" for (one,) in (write([task], MODELS["-"]) for task in o
 table([[one] for one in written], columns=["written"], index=outside)
 # --8<-- [end:exercise-outside]
 
-# --8<-- [start:exercise-average]
+# --8<-- [start:averaging]
 averaging = [W | {"q_proj": 0 * W["q_proj"]} for W in MODELS.values()]
 even = [sum(list_right(sign, W)) for sign, W in zip(MODELS, averaging, strict=True)]
 table([even], columns=list(SIGNS.values()), index=["right answers"])
-# --8<-- [end:exercise-average]
+# --8<-- [end:averaging]
 
 # --8<-- [start:exercise-transpose]
 forgotten = {
@@ -518,8 +743,41 @@ forgotten = {
 table(list(forgotten.values()), columns=list(SIGNS.values()), index=list(forgotten))
 # --8<-- [end:exercise-transpose]
 
-# --8<-- [start:exercise-turn]
+# --8<-- [start:whole-turn]
 whole_turn = (1 + 2 * np.pi) * np.arange(32.0)
 turned_on = [sum(list_right(sign, W, places=whole_turn)) for sign, W in MODELS.items()]
 table([turned_on], columns=list(SIGNS.values()), index=["right answers"])
-# --8<-- [end:exercise-turn]
+# --8<-- [end:whole-turn]
+
+# --8<-- [start:exercise-score]
+small = np.array(
+    [
+        [1.0, 0, 0, 0, 0, 0],
+        [0.5, 0.5, 0, 0, 0, 0],
+        [0.2, 0.2, 0.6, 0, 0, 0],
+        [0.1, 0.8, 0, 0.1, 0, 0],
+        [0.4, 0, 0.5, 0, 0.1, 0],
+        [0.5, 0, 0, 0.2, 0.3, 0],
+    ]
+)
+table(
+    [[induction_score(small, 3), previous_token_score(small)]],
+    columns=["induction score", "previous-token score"],
+    index=["head"],
+    spec=".2f",
+)
+# --8<-- [end:exercise-score]
+
+# --8<-- [start:exercise-impostor]
+impostor = np.zeros((81, 81))
+for i in range(81):
+    impostor[i, max(i - 39, 0)] = 1  # whatever the tokens are
+fooled = induction_score(impostor, 40)
+other_period = np.mean([induction_score(impostor, p) for p in (20, 30)])
+table(
+    [[fooled, fooled, other_period]],
+    columns=["40 tokens, repeated", "80 without repetition", "20 or 30 tokens, repeated"],
+    index=["induction score"],
+    spec=".2f",
+)
+# --8<-- [end:exercise-impostor]

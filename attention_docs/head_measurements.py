@@ -50,9 +50,6 @@ SEARCHED, TESTED = 4, 4
 STRONGEST, DRAWS = 3, 10
 """How many heads of a kind are cut, and how often as many others are drawn and cut."""
 
-ALONE = 6
-"""Of how many draws the first head is cut alone."""
-
 FIRST_WORD = 17
 """The tokens before it are marks, such as the end of a text."""
 
@@ -139,7 +136,6 @@ def _measure_cuts(
         sets[kind] = heads
         sets |= {f"{layer}.{head}": [(layer, head)] for layer, head in heads}
     sets |= {f"draw {i}": heads for i, heads in enumerate(measured["drawn"], start=1)}
-    sets |= {f"one of draw {i}": sets[f"draw {i}"][:1] for i in range(1, ALONE + 1)}
     second, first = {}, {}
     for name, heads in sets.items():
         logits, _ = run(ids, model, cut=heads)

@@ -495,6 +495,10 @@ table(
 # --8<-- [end:prompts]
 
 # --8<-- [start:cuts]
+pronouns = measured["pronouns"]
+at_pronoun = np.array(pronouns["weights"])
+surprise = np.array(pronouns["substituted"])  # (pair, version, noun)
+knows = surprise.argmin(axis=-1) == [0, 1]
 losses = {name: np.array(one) for name, one in measured["losses"].items()}
 drawn = np.array([one for name, one in losses.items() if name.startswith("draw")])
 means = drawn.mean(axis=1)
@@ -550,19 +554,18 @@ table(
 )
 # --8<-- [end:each-head]
 
-# --8<-- [start:one-random]
-alone = np.array([one for name, one in losses.items() if name.startswith("one of")]).mean(axis=1)
-first_copies = {name: np.mean(one) for name, one in measured["losses of the first copy"].items()}
+# --8<-- [start:first-copy]
+firsts_lost = [np.mean(measured["losses of the first copy"][one]) for one in ("nothing", *chosen)]
 table(
     [
-        [losses["nothing"].mean(), first_copies["nothing"]],
-        *([losses[kind].mean(), first_copies[kind]] for kind in chosen),
+        [losses[one].mean(), first]
+        for one, first in zip(("nothing", *chosen), firsts_lost, strict=True)
     ],
     columns=["second copy", "first copy"],
     index=["nothing", "3 induction heads", "3 previous-token heads"],
     spec=".2f",
 )
-# --8<-- [end:one-random]
+# --8<-- [end:first-copy]
 
 # --8<-- [start:first-token]
 from attention_docs.figures import line_chart
@@ -570,7 +573,7 @@ from attention_docs.figures import line_chart
 sink = np.array(measured["first token"])
 evenly = sum(1 / i for i in range(2, 82)) / 80  # all visible tokens alike
 line_chart(
-    range(30),
+    np.arange(30),
     {
         "mean of the 9 heads": sink.mean(axis=1),
         "strongest head": sink.max(axis=1),
@@ -582,25 +585,21 @@ line_chart(
 )
 # --8<-- [end:first-token]
 
-# --8<-- [start:pronoun]
-pronouns = measured["pronouns"]
-NOUNS = measured["nouns"]
-at_pronoun = np.array(pronouns["weights"])
+# --8<-- [start:same-row]
 check(
-    "for all heads and pairs, the row of “it” is the same in both versions to within 10⁻⁵",
+    "in all heads, the row of “it” is the same in both versions of each pair, to within 10⁻⁵",
     pronouns["difference"] < 1e-5,
 )
-surprise = np.array(pronouns["substituted"])  # (pair, version, noun)
-knows = np.stack(
-    [surprise[:, 0, 0] < surprise[:, 0, 1], surprise[:, 1, 1] < surprise[:, 1, 0]], axis=1
-)
+# --8<-- [end:same-row]
+
+# --8<-- [start:pronoun]
 table(
     [
         [*(number(one, ".2f") for one in row), *("right" if one else "wrong" for one in known)]
         for row, known in zip(at_pronoun, knows, strict=True)
     ],
-    columns=["“it” on the first", "“it” on the second", "model, version 1", "model, version 2"],
-    index=[f"{one} / {two}" for one, two in NOUNS],
+    columns=["weight on noun 1", "weight on noun 2", "model, version 1", "model, version 2"],
+    index=[f"{one} / {two}" for one, two in measured["nouns"]],
 )
 # --8<-- [end:pronoun]
 

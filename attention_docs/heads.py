@@ -19,7 +19,7 @@ RESULTS, VECTORS, SCHEMAS = "heads.json", "vectors.safetensors", "schemas.json"
 def previous_token_score(weights: Float[Array, "... n n"]) -> Float[Array, "..."]:
     r"""The mean weight that a token gives to the token before it.
 
-    $$\frac{1}{n - 1} \sum_{i=2}^{n} a_{i,\,i-1}$$
+    $$s = \frac{1}{n - 1} \sum_{i=2}^{n} a_{i,\,i-1}$$
 
     Args:
         weights: (..., n, n), real floats, with at least 2 tokens.
@@ -46,7 +46,7 @@ def previous_token_score(weights: Float[Array, "... n n"]) -> Float[Array, "..."
 def induction_score(weights: Float[Array, "... n n"], period: int) -> Float[Array, "..."]:
     r"""The mean weight on the token right after an earlier copy, in a text that ends in two copies.
 
-    $$\frac{1}{p} \sum_{i=n-p+1}^{n} a_{i,\,i-p+1}$$
+    $$s = \frac{1}{p} \sum_{i=n-p+1}^{n} a_{i,\,i-p+1}$$
 
     Args:
         weights: (..., n, n), real floats; the last 2p tokens are two copies of p tokens.
@@ -79,7 +79,7 @@ def induction_score(weights: Float[Array, "... n n"], period: int) -> Float[Arra
 def first_token_share(weights: Float[Array, "... n n"]) -> Float[Array, "..."]:
     r"""The mean weight that tokens give to the first token; the first itself does not count.
 
-    $$\frac{1}{n - 1} \sum_{i=2}^{n} a_{i1}$$
+    $$s = \frac{1}{n - 1} \sum_{i=2}^{n} a_{i1}$$
 
     Args:
         weights: (..., n, n), real floats, with at least 2 tokens.
@@ -109,7 +109,7 @@ def copy_loss(
 ) -> Float[Array, "..."]:
     r"""The mean loss within the second of two copies, where each token can be known from the first.
 
-    $$\frac{1}{p - 1} \sum_{i=n-p+2}^{n} -\ln \operatorname{softmax}(z_{i-1})_{t_i}$$
+    $$\ell = \frac{1}{p - 1} \sum_{i=n-p+2}^{n} \ell_i, \qquad \ell_i = -\ln \operatorname{softmax}(z_{i-1})_{t_i}$$
 
     Args:
         logits: z (..., n, vocabulary), real floats: those of row i are for token i + 1.
@@ -153,7 +153,7 @@ def _square(weights: Array, n: int) -> None:
 
 
 def load_measurements() -> dict[str, Any]:
-    """What `measure_heads.py` found out about SmolLM2-135M, and what it was found on.
+    """What was measured on SmolLM2-135M, and what it was found on.
 
     Source:
         The file data/smollm2/heads.json of this package; the README beside it says how to make it.

@@ -35,7 +35,7 @@ class SmolLM2(NamedTuple):
     """The model, read.
 
     Attributes:
-        tokens: the text of each token, in the characters of `encode`.
+        tokens: the text of each token, in the characters of `encode_text`.
         ids: the id of each token.
         ranks: the pairs that the tokenizer joins, and how early it does.
         table: E (vocabulary, d_model), float32, whose transpose gives the logits too.
@@ -162,7 +162,7 @@ def merge_pairs(word: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
     return parts
 
 
-def encode(text: str, model: SmolLM2) -> list[int]:
+def encode_text(text: str, model: SmolLM2) -> list[int]:
     """The token ids of a text.
 
     The text is cut into words, each with the space before it, and single digits; then the bytes of
@@ -180,7 +180,7 @@ def encode(text: str, model: SmolLM2) -> list[int]:
     return ids
 
 
-def decode(ids: Sequence[int], model: SmolLM2) -> str:
+def decode_ids(ids: Sequence[int], model: SmolLM2) -> str:
     """The text of token ids; what is no UTF-8 becomes a replacement character."""
     bytes_of = {character: byte for byte, character in byte_characters().items()}
     shown = "".join(model.tokens[i] for i in ids)
@@ -190,7 +190,7 @@ def decode(ids: Sequence[int], model: SmolLM2) -> str:
 # --- forward --------------------------------------------------------------------------------------
 
 
-def run(
+def run_model(
     ids: Int[np.ndarray, "... n"],
     model: SmolLM2,
     cut: Collection[Head] = (),

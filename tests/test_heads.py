@@ -20,9 +20,8 @@ import pytest
 import torch
 from hypothesis import given
 
-from attention_docs import head_measurements, smollm2
+from attention_docs import smollm2
 from attention_docs.gguf import Quantised, dequantise, read_gguf
-from attention_docs.head_measurements import measure
 from attention_docs.heads import (
     FOLDER,
     copy_loss,
@@ -32,15 +31,15 @@ from attention_docs.heads import (
     previous_token_score,
 )
 from attention_docs.real_models import read_safetensors
-from attention_docs.site.publish import models
+from attention_docs.site.publish import measurements, models
 from attention_docs.smollm2 import (
     SmolLM2,
     byte_characters,
-    decode,
-    encode,
+    decode_ids,
+    encode_text,
     load_smollm2,
     merge_pairs,
-    run,
+    run_model,
 )
 from tests.conftest import MODELS, ROOT
 
@@ -225,7 +224,7 @@ def test_every_text_comes_back(text: str) -> None:
     """With a token for each byte and no pairs: nothing is lost when a text is cut into words."""
     tokens = [*byte_characters().values()]
     bytewise = SmolLM2(tokens, {one: i for i, one in enumerate(tokens)}, {}, None, [], None)  # type: ignore[arg-type]
-    assert decode(encode(text, bytewise), bytewise) == text
+    assert decode_ids(encode_text(text, bytewise), bytewise) == text
 
 
 def test_words_are_cut_before_spaces_and_around_digits() -> None:
@@ -270,7 +269,7 @@ def test_run_against_torch(cut: list[tuple[int, int]]) -> None:
     small, p = make_small(1)
     ids = np.array([[3, 12, 0, 5, 5, 1], [7, 7, 2, 11, 4, 9]])
     watched = [(0, 0), (3, 4), (17, 5), (29, 8)]
-    logits, seen = run(ids, small, cut=cut, watch=watched)
+    logits, seen = run_model(ids, small, cut=cut, watch=watched)
     wanted, weights = run_in_torch(torch.from_numpy(ids), p, cut)
     np.testing.assert_allclose(logits, wanted, rtol=0, atol=2e-3)
     for layer, head in watched:
@@ -284,9 +283,9 @@ def test_a_head_that_is_not_there() -> None:
     small, _ = make_small(2)
     for head in ((30, 0), (0, 9), (-1, 0)):
         with pytest.raises(ValueError, match="heads must be in 30 layers of 9, got"):
-            run(np.array([1, 2]), small, cut=[head])
+            run_model(np.array([1, 2]), small, cut=[head])
         with pytest.raises(ValueError, match="heads must be in 30 layers of 9, got"):
-            run(np.array([1, 2]), small, watch=[head])
+            run_model(np.array([1, 2]), small, watch=[head])
 
 
 @needs_model
@@ -294,12 +293,15 @@ def test_known_tokens(model: SmolLM2, in_torch: Tensors) -> None:
     """The likeliest tokens that are known, and all logits against torch."""
     assert [prompt for prompt, _, _ in KEPT["prompts"]][:2] == [*KNOWN]
     for prompt, likeliest, share in KEPT["prompts"]:
-        ids = np.array(encode(prompt, model))
+        ids = np.array(encode_text(prompt, model))
         wanted, _ = run_in_torch(torch.from_numpy(ids), in_torch)
-        logits, _ = run(ids, model)
+        logits, _ = run_model(ids, model)
         np.testing.assert_allclose(logits, wanted, rtol=0, atol=2e-2)
         p = wanted[-1].softmax(dim=-1)
-        assert (decode([int(p.argmax())], model), round(p.max().item(), 4)) == (likeliest, share)
+        assert (decode_ids([int(p.argmax())], model), round(p.max().item(), 4)) == (
+            likeliest,
+            share,
+        )
         token, known = KNOWN.get(prompt, (likeliest, share))
         assert token == likeliest
         assert abs(share - known) <= 0.0005 + 1e-9
@@ -350,7 +352,7 @@ def assert_close(got: Any, wanted: Any, place: str) -> None:
 @needs_model
 def test_all_is_measured_again(model: SmolLM2) -> None:
     """A minute or two: the kept results are those of this code and this model."""
-    measured, vectors = measure(model)
+    measured, vectors = measurements.measure_heads(model)
     assert_close(json.loads(json.dumps(measured)), KEPT, "kept")
     kept = read_safetensors((FOLDER / "vectors.safetensors").read_bytes())
     assert kept.keys() == vectors.keys()
@@ -485,6 +487,6 @@ def test_set_up_goes_on_without_the_model(
 
 
 def test_measured_texts_are_drawn_as_kept() -> None:
-    repeated, unrepeated, _ = head_measurements.draw_texts(49152)
+    repeated, unrepeated, _ = measurements.draw_texts(49152)
     assert repeated.tolist() == KEPT["texts"]
     assert unrepeated.tolist() == KEPT["texts without repetition"]

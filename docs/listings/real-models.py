@@ -585,14 +585,11 @@ line_chart(
 )
 # --8<-- [end:first-token]
 
-# --8<-- [start:same-row]
+# --8<-- [start:pronoun]
 check(
     "in all heads, the row of “it” is the same in both versions of each pair, to within 10⁻⁵",
     pronouns["difference"] < 1e-5,
 )
-# --8<-- [end:same-row]
-
-# --8<-- [start:pronoun]
 table(
     [
         [*(number(one, ".2f") for one in row), *("right" if one else "wrong" for one in known)]

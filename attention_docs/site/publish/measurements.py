@@ -1,6 +1,6 @@
 """The measurements of heads that the package keeps, made with the language model itself.
 
-    python -m attention_docs.head_measurements .cache/models
+    python -m attention_docs.site.publish.measurements .cache/models
 
 looks for heads on some texts, cuts them on others, and writes the kept results of the package.
 """
@@ -35,10 +35,10 @@ from attention_docs.smollm2 import (
     START,
     Head,
     SmolLM2,
-    decode,
-    encode,
+    decode_ids,
+    encode_text,
     load_smollm2,
-    run,
+    run_model,
 )
 
 PERIOD = 40
@@ -64,7 +64,7 @@ PROMPTS = (
 )
 
 
-def measure(model: SmolLM2) -> tuple[dict[str, Any], dict[str, Float[np.ndarray, "n d_k"]]]:
+def measure_heads(model: SmolLM2) -> tuple[dict[str, Any], dict[str, Float[np.ndarray, "n d_k"]]]:
     """All results and vectors that the package keeps; about a minute of one core."""
     repeated, unrepeated, draws = draw_texts(len(model.tokens))
     measured: dict[str, Any] = {"model": FILE, "sha256": SHA256, "period": PERIOD}
@@ -117,7 +117,7 @@ def draw_texts(
 
 def _watch_all(ids: Int[np.ndarray, "... n"], model: SmolLM2) -> Float[np.ndarray, "h ... n n"]:
     """The weights of all heads."""
-    _, seen = run(ids, model, watch=ALL)
+    _, seen = run_model(ids, model, watch=ALL)
     return np.stack([seen[head].weights for head in ALL])
 
 
@@ -138,7 +138,7 @@ def _measure_cuts(
     sets |= {f"draw {i}": heads for i, heads in enumerate(measured["drawn"], start=1)}
     second, first = {}, {}
     for name, heads in sets.items():
-        logits, _ = run(ids, model, cut=heads)
+        logits, _ = run_model(ids, model, cut=heads)
         second[name] = _rounded(copy_loss(logits, ids, PERIOD))
         first[name] = _rounded(
             cross_entropy(logits[:, 1:PERIOD], ids[:, 2 : PERIOD + 1]).mean(axis=-1)
@@ -152,10 +152,10 @@ def _rounded(losses: Float[np.ndarray, " texts"]) -> list[float]:
 
 def _complete(prompt: str, model: SmolLM2) -> list[Any]:
     """A prompt, the likeliest next token, and its probability."""
-    logits, _ = run(np.array(encode(prompt, model)), model)
+    logits, _ = run_model(np.array(encode_text(prompt, model)), model)
     losses = cross_entropy(np.tile(logits[-1], (1, 1)), logits[-1:].argmax(axis=-1))
     best = int(logits[-1].argmax())
-    return [prompt, decode([best], model), round(float(np.exp(-losses[0])), 4)]
+    return [prompt, decode_ids([best], model), round(float(np.exp(-losses[0])), 4)]
 
 
 # --- pronouns -------------------------------------------------------------------------------------
@@ -203,9 +203,9 @@ def _look(
     """For each head, the weights on both nouns: from *it*, and from the last word."""
     before = f"{pair['before']} it"
     text = f"{before} {pair[f'{which}_ending']}"
-    weights = _watch_all(np.array(encode(text, model)), model)
+    weights = _watch_all(np.array(encode_text(text, model)), model)
     spans = [_find_tokens(text, pair[noun], model) for noun in ("first", "second")]
-    pronoun = len(encode(before, model)) - 1
+    pronoun = len(encode_text(before, model)) - 1
     looked = [
         np.stack([weights[:, row, span].sum(axis=-1) for span in spans], axis=-1)
         for row in (pronoun, -1)
@@ -216,16 +216,18 @@ def _look(
 def _find_tokens(text: str, word: str, model: SmolLM2) -> slice:
     """Where the tokens of a word stand; it is there once, with a space in front."""
     at = text.index(f" {word}")
-    return slice(len(encode(text[:at], model)), len(encode(text[: at + 1 + len(word)], model)))
+    return slice(
+        len(encode_text(text[:at], model)), len(encode_text(text[: at + 1 + len(word)], model))
+    )
 
 
 def _substitute(pair: dict[str, str], which: str, model: SmolLM2) -> list[float]:
     """The loss of an ending where *it* is replaced by the first noun, and by the second."""
     losses = []
     for noun in ("first", "second"):
-        start = encode(f"{pair['before']} the {pair[noun]}", model)
-        ids = np.array([*start, *encode(f" {pair[f'{which}_ending']}.", model)])
-        logits, _ = run(ids, model)
+        start = encode_text(f"{pair['before']} the {pair[noun]}", model)
+        ids = np.array([*start, *encode_text(f" {pair[f'{which}_ending']}.", model)])
+        logits, _ = run_model(ids, model)
         losses.append(float(cross_entropy(logits[:-1], ids[1:])[len(start) - 1 :].sum()))
     return losses
 
@@ -239,14 +241,14 @@ def _keep_vectors(
     """The tokens of a sentence and its repetition, and what these heads compute there."""
     pair = _read_schemas()[0]
     sentence = f"{pair['before']} it {pair['first_ending']}."
-    ids = encode(f"{sentence} {sentence}", model)
-    _, seen = run(np.array(ids), model, watch=heads)
+    ids = encode_text(f"{sentence} {sentence}", model)
+    _, seen = run_model(np.array(ids), model, watch=heads)
     vectors = {
         f"{layer}.{head}.{name}": getattr(seen[layer, head], name).astype("<f2")
         for layer, head in heads
         for name in ("query", "key")
     }
-    return [decode([i], model) for i in ids], vectors
+    return [decode_ids([i], model) for i in ids], vectors
 
 
 def write_safetensors(tensors: dict[str, Float[np.ndarray, "..."]]) -> bytes:
@@ -274,7 +276,7 @@ def write_measurements(measured: dict[str, Any]) -> str:
 
 def main(folder: Path) -> None:
     """Measure, and write the files of the package."""
-    measured, vectors = measure(load_smollm2(folder / FILE))
+    measured, vectors = measure_heads(load_smollm2(folder / FILE))
     (FOLDER / RESULTS).write_text(write_measurements(measured), encoding="utf-8")
     (FOLDER / VECTORS).write_bytes(write_safetensors(vectors))
 

@@ -33,7 +33,7 @@ class Quantised(NamedTuple):
 
     shape: tuple[int, ...]
     kind: str
-    content: memoryview
+    content: bytes
 
 
 class Model(NamedTuple):
@@ -84,7 +84,7 @@ def read_gguf(content: bytes) -> Model:
         content: the bytes of the file.
 
     Returns:
-        Its metadata and its tensors, which still share the bytes of the file.
+        Its metadata and its tensors, not dequantised yet.
 
     Raises:
         TypeError: content is not bytes.
@@ -124,7 +124,7 @@ def read_gguf(content: bytes) -> Model:
         high = low + prod(shape) * BYTES[kind] // BLOCK
         if high > len(content):
             raise ValueError(f"{name} must end within {len(content)} bytes, got {high}")
-        tensors[name] = Quantised(shape, kind, memoryview(content)[low:high])
+        tensors[name] = Quantised(shape, kind, content[low:high])
     return Model(metadata, tensors)
 
 
@@ -161,7 +161,7 @@ def dequantise(tensor: Quantised) -> Float[np.ndarray, "..."]:
         Scale 0.5, offset -1, and all bytes 0x31: 1 in the low half, 3 in the high half.
 
         >>> block = np.array([0.5, -1], dtype="<f2").tobytes() + bytes([0x31] * 16)
-        >>> numbers = dequantise(Quantised((2, 16), "Q4_1", memoryview(block)))
+        >>> numbers = dequantise(Quantised((2, 16), "Q4_1", block))
         >>> numbers[0, 0].item(), numbers[1, 0].item()
         (-0.5, 0.5)
     """

@@ -109,7 +109,8 @@ def copy_loss(
 ) -> Float[Array, "..."]:
     r"""The mean loss within the second of two copies, where each token can be known from the first.
 
-    $$\ell = \frac{1}{p - 1} \sum_{i=n-p+2}^{n} \ell_i, \qquad \ell_i = -\ln \operatorname{softmax}(z_{i-1})_{t_i}$$
+    $$\ell = \frac{1}{p - 1} \sum_{i=n-p+2}^{n} \ell_i, \qquad
+      \ell_i = -\ln \operatorname{softmax}(z_{i-1})_{t_i}$$
 
     Args:
         logits: z (..., n, vocabulary), real floats: those of row i are for token i + 1.
@@ -134,7 +135,8 @@ def copy_loss(
         >>> round(copy_loss(logits, np.array([0, 1, 0, 1]), 2).item(), 4)
         0.2877
     """
-    n = ids.shape[-1]
+    floats(logits=logits)
+    n = shape(ids)[-1]
     if not 2 <= period <= n // 2:
         raise ValueError(f"period must be from 2 to {n // 2}, got {period}")
     losses = cross_entropy(logits[..., n - period : n - 1, :], ids[..., n - period + 1 :])

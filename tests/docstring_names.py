@@ -6,7 +6,6 @@ formula and its code cannot drift apart; `tests/derivations.py` says how names a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,7 @@ from attention_docs.generation import (
     residual,
     window_mask,
 )
-from attention_docs.heads import (
-    first_token_share,
-    previous_token_score,
-)
+from attention_docs.heads import first_token_share
 from attention_docs.in_pieces import (
     backward_in_pieces,
     elu_plus_one,
@@ -335,14 +331,9 @@ def heads_added(rng: Rng) -> Names:
     return names | {"r": 0, "sizes": {"r": 3}, "phrases": phrases}
 
 
-def scored_heads(function: Callable[[Any], Any]) -> Draw:
-    """Weights of 7 tokens."""
-
-    def draw(rng: Rng) -> Names:
-        a = softmax(row(rng, 7, 7))
-        return {"a": a, "n": 7, "sizes": {"i": 7}, "s": number(function(a))}
-
-    return draw
+def sunk(rng: Rng) -> Names:
+    a = softmax(row(rng, 7, 7))
+    return {"a": a, "n": 7, "sizes": {"i": 7}, "s": number(first_token_share(a))}
 
 
 def variances(rng: Rng) -> Names:
@@ -678,8 +669,7 @@ DISPLAYS: dict[str, Draw] = {
     "in_pieces.linear_attention": featured,
     "in_pieces.read_state": state,
     "in_pieces.update_by_delta_rule": corrected,
-    "heads.previous_token_score": scored_heads(previous_token_score),
-    "heads.first_token_share": scored_heads(first_token_share),
+    "heads.first_token_share": sunk,
     "language_model.language_model": whole_model,
     "language_model.cross_entropy": loss,
     "language_model.cross_entropy_gradient": loss,
@@ -756,6 +746,7 @@ UNREAD = {
     "generation.cache_bytes": "a sum over layers of two kinds",
     "generation.step_flops": "a sum over layers of two kinds",
     "generation.expected_tokens": "a sum with dots",
+    "heads.previous_token_score": "an index that is computed",
     "heads.induction_score": "a sum from a place that is computed",
     "heads.copy_loss": "a sum from a place that is computed",
     "in_pieces.extended_state": "a state that grows",

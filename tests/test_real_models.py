@@ -707,7 +707,7 @@ def real_map(name: str, without: str) -> torch.Tensor:
     q, k = (torch.from_numpy(one) for one in load_vectors(*map(int, name.split("."))))
     n = len(q)
     places = torch.arange(n)
-    places = {"RoPE": 0 * places, "the order of the places": 7 * places % n}.get(without, places)
+    places = {"RoPE": 0 * places, "the order": 7 * places % n}.get(without, places)
     angles = torch.outer(places.double(), 100000.0 ** (-torch.arange(32).double() / 32))
     turn = torch.polar(torch.ones_like(angles), angles)
     q, k = (torch.view_as_complex(one.reshape(n, 32, 2).contiguous()) * turn for one in (q, k))
@@ -717,7 +717,7 @@ def real_map(name: str, without: str) -> torch.Tensor:
     return scores.softmax(dim=-1)
 
 
-SETTINGS = ["nothing", "1/√d_k", "the mask", "RoPE", "the order of the places"]
+SETTINGS = ["nothing", "1/√d_k", "the mask", "RoPE", "the order"]
 
 
 def test_real_head(chapter: Page) -> None:

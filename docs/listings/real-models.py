@@ -615,31 +615,30 @@ table(
 # --8<-- [end:end-head]
 
 # --8<-- [start:vectors]
-from attention_docs.heads import (
-    first_token_share,
-    induction_score,
-    load_vectors,
-    previous_token_score,
-)
+from attention_docs.heads import load_vectors
 
 words = [word.strip() for word in measured["words"]]
 n = len(words)
 step = 7  # knob: 1 … 31
-SETTINGS = ["nothing", "1/√d_k", "the mask", "RoPE", "the order of the places"]
 
 
 def attend(name, without):
     """The weights of a head of SmolLM2, from its real queries and keys."""
     q, k = load_vectors(*(int(one) for one in name.split(".")))
-    places = np.arange(n) * {"RoPE": 0, "the order of the places": step}.get(without, 1) % n
+    pace = {"RoPE": 0, "the order": step}.get(without, 1)
+    places = np.arange(n) * pace % n
     q, k = (rope(one, places.astype(float), base=100000.0) for one in (q, k))
     q = q * np.sqrt(64) if without == "1/√d_k" else q
-    return attention(q, k, k, None if without == "the mask" else causal_mask(n))[1]
+    mask = None if without == "the mask" else causal_mask(n)
+    return attention(q, k, k, mask)[1]
 
 
 # --8<-- [end:vectors]
 
 # --8<-- [start:real-head]
+from attention_docs.heads import first_token_share, induction_score, previous_token_score
+
+SETTINGS = ["nothing", "1/√d_k", "the mask", "RoPE", "the order"]
 REAL = ["18.6", "16.0"]
 MEASURES = ["right after the earlier copy", "token before", "first token", "later tokens"]
 
@@ -654,12 +653,13 @@ def measure_map(a):
 def show_head(i, name, j, without):
     """The map of a head without a part, and what it looks at."""
     a = attend(name, without)
-    seen = heatmap(a, rows=words, columns=words, name="weights", numbers=False, scale=(0, 1))
+    places = [str(i) if i % 5 == 0 else "" for i in range(n)]
+    seen = heatmap(a, rows=words, columns=places, name="weights", numbers=False, scale=(0, 1))
     bars = bar_chart(MEASURES, {"": measure_map(a)}, ylabel="mean weight", scale=(0, 1), spec=".2f")
     most = number(a.max(axis=-1)[1:].mean(), ".2f")
     return Frame(
         (str(i), str(j)),
-        f"Head {name} without: {without}",
+        f"Head {name}, taken out: {without}",
         (seen, bars),
         f"The largest weight of a token is {most} on average.",
     )

@@ -117,22 +117,29 @@ def spread(raw: torch.Tensor, kind: int) -> torch.Tensor:
     return torch.cat([low, (rows[:, 4:] - low) / 16], dim=1).float() * d + m
 
 
+def turned(x: torch.Tensor) -> torch.Tensor:
+    """Components 2i and 2i + 1 as one complex number."""
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    omega = 100000.0 ** (-torch.arange(pairs.shape[-1]) / pairs.shape[-1])
+    angles = torch.outer(torch.arange(x.shape[-2]), omega)
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+
+def weigh(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    scores = turned(q) @ turned(k).transpose(-1, -2) / q.shape[-1] ** 0.5
+    future = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool).triu(1)
+    return scores.masked_fill(future, -torch.inf).softmax(dim=-1)
+
+
 def run_in_torch(
     ids: torch.Tensor, p: Tensors, cut: Collection[tuple[int, int]] = ()
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Logits, and the weights (layer, head, ..., n, n)."""
-    n, seen = ids.shape[-1], []
+    seen = []
     x = p["token_embd"][ids]
 
     def norm(x: torch.Tensor, name: str) -> torch.Tensor:
         return torch.nn.functional.rms_norm(x, x.shape[-1:], p[name], eps=1e-5)
-
-    def turned(x: torch.Tensor) -> torch.Tensor:
-        """Components 2i and 2i + 1 as one complex number."""
-        pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-        omega = 100000.0 ** (-torch.arange(pairs.shape[-1]) / pairs.shape[-1])
-        angles = torch.outer(torch.arange(n), omega)
-        return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
 
     for layer in range(30):
         b = f"blk.{layer}."
@@ -142,9 +149,7 @@ def run_in_torch(
             for one, h in (("q", 9), ("k", 3), ("v", 3))
         )
         k, v = (one.repeat_interleave(3, dim=-3) for one in (k, v))
-        scores = turned(q) @ turned(k).transpose(-1, -2) / q.shape[-1] ** 0.5
-        future = torch.ones(n, n, dtype=torch.bool).triu(1)
-        weights = scores.masked_fill(future, -torch.inf).softmax(dim=-1)
+        weights = weigh(q, k)
         seen.append(weights)
         o = weights @ v
         for at, head in cut:
@@ -173,7 +178,7 @@ def test_gguf_packed_by_hand() -> None:
 
     header = b"GGUF" + struct.pack("<IQQ", 3, 3, 4)
     header += text("size") + struct.pack("<II", 4, 7)
-    header += text("name") + struct.pack("<I", 8) + text("Ġthé")
+    header += text("name of it") + struct.pack("<I", 8) + text("Ġthé")
     header += text("list") + struct.pack("<IIQ", 9, 6, 2) + struct.pack("<ff", 0.5, -2)
     header += text("flag") + struct.pack("<I?", 7, True)
     quarter = struct.pack("<ee", 0.25, -1.5) + bytes(range(0, 256, 16)) * 1
@@ -183,10 +188,11 @@ def test_gguf_packed_by_hand() -> None:
     for name, (kind, axes, offset) in places.items():
         header += text(name) + struct.pack(f"<I{len(axes)}Q", len(axes), *axes)
         header += struct.pack("<IQ", kind, offset)
+    assert len(header) % 32 in range(1, 17)  # or another alignment would pass
     header += bytes(-len(header) % 32)
     body = eight.ljust(64, b"\0") + quarter.ljust(64, b"\0") + plain
     read = read_gguf(header + body)
-    assert read.metadata == {"size": 7, "name": "Ġthé", "list": [0.5, -2.0], "flag": True}
+    assert read.metadata == {"size": 7, "name of it": "Ġthé", "list": [0.5, -2.0], "flag": True}
     assert dequantise(read.tensors["plain"]).tolist() == [[0, 1, 2], [3, 4, 5]]
     assert dequantise(read.tensors["eight"]).tolist() == [i / 2 for i in range(-16, 16)]
     four = dequantise(read.tensors["four"])
@@ -268,14 +274,15 @@ def make_small(seed: int) -> tuple[SmolLM2, Tensors]:
 def test_run_against_torch(cut: list[tuple[int, int]]) -> None:
     small, p = make_small(1)
     ids = np.array([[3, 12, 0, 5, 5, 1], [7, 7, 2, 11, 4, 9]])
-    watched = [(0, 0), (3, 4), (17, 5), (29, 8)]
+    watched = [(0, 0), (3, 4), (17, 3), (29, 8)]
     logits, seen = run_model(ids, small, cut=cut, watch=watched)
     wanted, weights = run_in_torch(torch.from_numpy(ids), p, cut)
     np.testing.assert_allclose(logits, wanted, rtol=0, atol=2e-3)
     for layer, head in watched:
         one = seen[layer, head]
         np.testing.assert_allclose(one.weights, weights[layer, head], rtol=0, atol=1e-4)
-        assert one.query.shape == one.key.shape == (2, 6, 4)
+        again = weigh(*map(torch.from_numpy, (one.query, one.key)))
+        np.testing.assert_allclose(again, weights[layer, head], rtol=0, atol=1e-4)
     assert seen.keys() == {*watched}
 
 
@@ -350,8 +357,9 @@ def assert_close(got: Any, wanted: Any, place: str) -> None:
 
 
 @needs_model
+@pytest.mark.timeout(3000)
 def test_all_is_measured_again(model: SmolLM2) -> None:
-    """A minute or two: the kept results are those of this code and this model."""
+    """Two minutes of an idle machine: the kept results are those of this code and this model."""
     measured, vectors = measurements.measure_heads(model)
     assert_close(json.loads(json.dumps(measured)), KEPT, "kept")
     kept = read_safetensors((FOLDER / "vectors.safetensors").read_bytes())
@@ -433,18 +441,11 @@ def test_schemas_differ_after_the_pronoun_alone() -> None:
 def test_kept_vectors_give_the_kept_weights() -> None:
     """Queries and keys of the pronouns' head, rotated in torch: what *it* looks at."""
     layer, head = KEPT["pronouns"]["head"]
-    q, k = (torch.from_numpy(one) for one in load_vectors(layer, head))
     words = KEPT["words"]
-    at = words.index(" it")
-    turn = torch.polar(
-        torch.ones(len(words), 32, dtype=torch.float64),
-        torch.outer(torch.arange(len(words)), 100000.0 ** (-torch.arange(32) / 32)).double(),
-    )
-    q, k = (torch.view_as_complex(one.reshape(-1, 32, 2).contiguous()) * turn for one in (q, k))
-    weights = ((q[at] * k[: at + 1].conj()).sum(dim=-1).real / 8).softmax(dim=-1)
+    row = weigh(*map(torch.from_numpy, load_vectors(layer, head)))[words.index(" it")]
     looked = [
-        weights[words.index(" trophy")].item(),
-        weights[words.index(" suit")].item() + weights[words.index("case")].item(),
+        row[words.index(" trophy")].item(),
+        row[words.index(" suit")].item() + row[words.index("case")].item(),
     ]
     np.testing.assert_allclose(looked, KEPT["pronouns"]["weights"][0], rtol=0, atol=2e-3)
 

@@ -65,7 +65,7 @@ PROMPTS = (
 
 
 def measure_heads(model: SmolLM2) -> tuple[dict[str, Any], dict[str, Float[np.ndarray, "n d_k"]]]:
-    """All results and vectors that the package keeps; about a minute of one core."""
+    """All results and vectors that the package keeps; two minutes of an idle machine."""
     repeated, unrepeated, draws = draw_texts(len(model.tokens))
     measured: dict[str, Any] = {"model": FILE, "sha256": SHA256, "period": PERIOD}
     measured["prompts"] = [_complete(one, model) for one in PROMPTS]

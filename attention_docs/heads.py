@@ -10,9 +10,11 @@ from jaxtyping import Float, Int
 
 from attention_docs.checks import Array, floats, shape
 from attention_docs.language_model import cross_entropy
+from attention_docs.positions import rope
 from attention_docs.real_models import DATA, read_safetensors
 
 FOLDER = DATA / "smollm2"
+BASE = 100_000.0  # of the model's RoPE
 RESULTS, VECTORS, SCHEMAS = "heads.json", "vectors.safetensors", "schemas.json"
 
 
@@ -169,15 +171,18 @@ def load_measurements() -> dict[str, Any]:
     return measured
 
 
-def load_vectors(layer: int, head: int) -> tuple[Float[np.ndarray, "n d_k"], ...]:
+def load_vectors(
+    layer: int, head: int, rotated: bool = False
+) -> tuple[Float[np.ndarray, "n d_k"], ...]:
     """Queries and keys of one head of SmolLM2-135M on a sentence and its repetition.
 
     Args:
         layer: counted from 0.
         head: counted from 0.
+        rotated: whether RoPE has turned them by their places, which count from 0.
 
     Returns:
-        Queries and keys (n, 64), before RoPE, in float64; the file has float16. The tokens are
+        Queries and keys (n, 64) in float64; the file has float16. The tokens are
         `load_measurements()["words"]`.
 
     Raises:
@@ -192,5 +197,5 @@ def load_vectors(layer: int, head: int) -> tuple[Float[np.ndarray, "n d_k"], ...
     kept = sorted({name.rsplit(".", 1)[0] for name in vectors})
     if f"{layer}.{head}" not in kept:
         raise ValueError(f"layer and head must be in {kept}, got {layer}.{head}")
-    query, key = (vectors[f"{layer}.{head}.{one}"].astype(np.float64) for one in ("query", "key"))
-    return query, key
+    pair = (vectors[f"{layer}.{head}.{one}"].astype(np.float64) for one in ("query", "key"))
+    return tuple(rope(one, np.arange(float(len(one))), BASE) if rotated else one for one in pair)

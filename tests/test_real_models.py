@@ -461,7 +461,7 @@ def test_both_orders_get_the_same_answer(chapter: Page) -> None:
     assert wanted[2].startswith("21")
     assert wanted[2] != "21"
     whole, begun = str(count("*", "RoPE")), str(count("*", "RoPE", 1))
-    assert chapter.values("order") == [whole, begun]
+    assert chapter.values("order")[:2] == [whole, begun]
     assert chapter.values("first-symbol") == [begun]
 
 
@@ -596,10 +596,10 @@ def test_scores(chapter: Page) -> None:
     best = max(max(row) for row in repeated)
     layer = next(i for i, row in enumerate(repeated) if best in row)
     assert (layer, repeated[layer].index(best)) == (18, 6)
-    assert f"{best:.2f} (6, 19)" in described or f"{best:.2f} (row 7, column 19)" in described
+    assert f"the largest is {best:.2f} (6, column 19)" in described
     many = sum(score > 0.5 for row in repeated for score in row)
     worst = max(max(row) for row in control)
-    assert chapter.values("scores") == [str(many), f"{best:.2f}", f"{worst:.2f}"]
+    assert chapter.values("language-model")[:3] == [str(many), f"{best:.2f}", f"{worst:.2f}"]
     assert worst < 0.05
 
 
@@ -618,7 +618,8 @@ def test_cuts(chapter: Page) -> None:
     said = [f"{mean(LOSSES[one]):.2f}" for one in ("nothing", "induction")]
     trophy = [f"{one:.2f}" for one in KEPT["pronouns"]["weights"][0]]
     known = sum(flatten(who_is_right()))
-    assert chapter.values("cuts") == [*said, f"{max(means):.2f}", *trophy, str(known)]
+    assert chapter.values("language-model")[3:6] == [*said, f"{max(means):.2f}"]
+    assert chapter.values("pronoun")[:3] == [*trophy, str(known)]
     assert len(DRAWS) == 10
     # What the text says of them: no draw comes near, and one is below the whole model.
     assert max(means) + 3 < mean(LOSSES["induction"]) < mean(LOSSES["previous token"])
@@ -651,7 +652,7 @@ def test_the_row_of_a_pronoun(chapter: Page) -> None:
     both = sum(all(one) for one in right)
     deviation = sqrt(24 * 0.5 * 0.5)
     total = sum(flatten(right))
-    assert chapter.values("pronoun") == [str(both), f"{deviation:.1f}", str(total)]
+    assert chapter.values("pairs")[:3] == [str(both), f"{deviation:.1f}", str(total)]
     undecided = [abs(one - other) < 0.01 for one, other in weights]
     assert sum(undecided) == 1
 
@@ -664,7 +665,7 @@ def test_end_head(chapter: Page) -> None:
         f"{found['end mean']:.1f}",
     ]
     assert {row["sentences"] for row in rows} == {"12"}
-    assert chapter.values("end-head") == ["270"]
+    assert chapter.values("pairs")[3:] == ["270"]
     assert found["end right"][1] <= found["end mean"]
 
 
@@ -682,7 +683,7 @@ def test_each_head(chapter: Page) -> None:
             scores = [KEPT[f"{kind}{one}"][layer][head] for one in ("", " without repetition")]
             wanted.append([*scores, mean(LOSSES[f"{layer}.{head}"])])
     np.testing.assert_allclose(chapter.grid("each-head"), wanted, rtol=0, atol=0.00501)
-    assert chapter.values("prompts") == [f"{mean(LOSSES['nothing']):.2f}"]
+    assert chapter.values("each-head") == [f"{mean(LOSSES['nothing']):.2f}"]
     assert wanted[1][2] - mean(LOSSES["nothing"]) < 0.2  # the second induction head
 
 

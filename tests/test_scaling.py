@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from fractions import Fraction
+from statistics import mean, pstdev
 
 import mpmath
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import scaling
+from attention_docs.heads import load_vectors
 from tests.conftest import each_language, parse_html
 from tests.exact import (
     KEYS,
@@ -815,3 +817,27 @@ def test_two_samples_are_enough():
     mean, error = scaling.mean_interval(np.array([-1.0, 3.0]))
     assert (mean, round(error, 12)) == (1, round(1.96 * 2 / math.sqrt(2), 12))
     assert scaling.variance_interval(np.array([-1.0, 3.0])) == (4, 0)
+
+
+def test_scores_of_a_trained_head(page):
+    """Dot products by complex numbers: their spread in a row, and the largest weights."""
+    q, k = (torch.from_numpy(one).reshape(-1, 32, 2) for one in load_vectors(11, 1))
+    angles = torch.outer(torch.arange(len(q)).double(), 1e5 ** (-torch.arange(32).double() / 32))
+    turn = torch.polar(torch.ones_like(angles), angles)
+    products = ((torch.view_as_complex(q) * turn) @ (torch.view_as_complex(k) * turn).conj().T).real
+    n = len(products)
+    spread = mean(pstdev(products[i, : i + 1].tolist()) for i in range(1, n))
+    hidden = torch.ones(n, n, dtype=torch.bool).triu(1)
+    largest = [
+        mean(
+            (products / divisor)
+            .masked_fill(hidden, -torch.inf)
+            .softmax(dim=-1)
+            .amax(dim=-1)[1:]
+            .tolist()
+        )
+        for divisor in (1, 8)
+    ]
+    said = page("en", "scaling").values("real-head")
+    assert said == [f"{spread:.0f}", *(f"{one:.2f}" for one in largest)]
+    assert 20 < spread < 28  # about three times √64

@@ -4,9 +4,9 @@ import functools
 import itertools
 import math
 import re
+import statistics
 from collections import Counter
 from fractions import Fraction
-from statistics import mean, pstdev
 
 import mpmath
 import numpy as np
@@ -826,10 +826,10 @@ def test_scores_of_a_trained_head(page):
     turn = torch.polar(torch.ones_like(angles), angles)
     products = ((torch.view_as_complex(q) * turn) @ (torch.view_as_complex(k) * turn).conj().T).real
     n = len(products)
-    spread = mean(pstdev(products[i, : i + 1].tolist()) for i in range(1, n))
+    spread = statistics.mean(statistics.pstdev(products[i, : i + 1].tolist()) for i in range(1, n))
     hidden = torch.ones(n, n, dtype=torch.bool).triu(1)
     largest = [
-        mean(
+        statistics.mean(
             (products / divisor)
             .masked_fill(hidden, -torch.inf)
             .softmax(dim=-1)

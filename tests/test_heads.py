@@ -327,9 +327,9 @@ def test_kept_scores_and_losses_in_torch(in_torch: Tensors) -> None:
         before = found.diagonal(-1, -2, -1).mean(dim=(-1, -2))
         np.testing.assert_allclose(before, KEPT[f"previous token{name}"], rtol=0, atol=1e-3)
     first = control[..., 1:, 0].mean(dim=(-1, -2))
-    np.testing.assert_allclose(first, KEPT["first token"], rtol=0, atol=1e-3)
-    assert abs(control[..., 2:, 1].mean().item() - KEPT["second token"]) < 1e-3
-    sets = {"nothing": [], **KEPT["chosen"], "draw 9": KEPT["drawn"][8]}
+    np.testing.assert_allclose(first, KEPT["sink"], rtol=0, atol=1e-3)
+    assert abs(control[..., 2:, 1].mean().item() - KEPT["after sink"]) < 1e-3
+    sets = {"whole": [], **KEPT["chosen"], "draw 9": KEPT["drawn"][8]}
     for name, cut in sets.items():
         logits, _ = run_in_torch(tested, in_torch, cut)
         each = torch.nn.functional.cross_entropy(
@@ -447,7 +447,7 @@ def test_kept_vectors_give_the_kept_weights() -> None:
         row[words.index(" trophy")].item(),
         row[words.index(" suit")].item() + row[words.index("case")].item(),
     ]
-    np.testing.assert_allclose(looked, KEPT["pronouns"]["weights"][0], rtol=0, atol=2e-3)
+    np.testing.assert_allclose(looked, KEPT["pronouns"]["looks"][0], rtol=0, atol=2e-3)
 
 
 # --- set-up ---------------------------------------------------------------------------------------

@@ -792,8 +792,11 @@ def test_a_trained_head_that_looks_one_back(page):
     angles = torch.outer(torch.arange(len(q)).double(), 1e5 ** (-torch.arange(32).double() / 32))
     turn = torch.polar(torch.ones_like(angles), angles)
     products = ((torch.view_as_complex(q) * turn) @ (torch.view_as_complex(k) * turn).conj().T).real
-    plain = q.flatten(1) @ k.flatten(1).T
-    hidden = torch.ones(len(q), len(q), dtype=torch.bool).triu(1)
-    maps = [(one / 8).masked_fill(hidden, -torch.inf).softmax(dim=-1) for one in (products, plain)]
+    plain = (q.flatten(1) @ k.flatten(1).T)[:16, :16]
+    hidden = torch.ones(16, 16, dtype=torch.bool).triu(1)
+    maps = [
+        (one / 8).masked_fill(hidden, -torch.inf).softmax(dim=-1)
+        for one in (products[:16, :16], plain)
+    ]
     wanted = [f"{one.diagonal(-1).mean().item():.2f}" for one in maps]
     assert page("en", "positions").values("real-head") == wanted

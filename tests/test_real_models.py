@@ -606,7 +606,7 @@ def test_scores(chapter: Page) -> None:
 def test_cuts(chapter: Page) -> None:
     means = [mean(one) for one in DRAWS]
     rows = [
-        LOSSES["nothing"],
+        LOSSES["whole"],
         LOSSES["induction"],
         LOSSES["previous token"],
         [mean(each) for each in zip(*DRAWS, strict=True)],
@@ -615,15 +615,15 @@ def test_cuts(chapter: Page) -> None:
     ]
     wanted = [[*row, mean(row)] for row in rows]
     np.testing.assert_allclose(chapter.grid("cuts"), wanted, rtol=0, atol=0.00501)
-    said = [f"{mean(LOSSES[one]):.2f}" for one in ("nothing", "induction")]
-    trophy = [f"{one:.2f}" for one in KEPT["pronouns"]["weights"][0]]
+    said = [f"{mean(LOSSES[one]):.2f}" for one in ("whole", "induction")]
+    trophy = [f"{one:.2f}" for one in KEPT["pronouns"]["looks"][0]]
     known = sum(flatten(who_is_right()))
     assert chapter.values("language-model")[3:6] == [*said, f"{max(means):.2f}"]
     assert chapter.values("pronoun")[:3] == [*trophy, str(known)]
     assert len(DRAWS) == 10
     # What the text says of them: no draw comes near, and one is below the whole model.
     assert max(means) + 3 < mean(LOSSES["induction"]) < mean(LOSSES["previous token"])
-    assert sum(one < mean(LOSSES["nothing"]) - 1 for one in means) == 1
+    assert sum(one < mean(LOSSES["whole"]) - 1 for one in means) == 1
 
 
 def who_is_right() -> list[list[bool]]:
@@ -640,7 +640,7 @@ def flatten(rows: list[list[bool]]) -> list[bool]:
 
 def test_the_row_of_a_pronoun(chapter: Page) -> None:
     """Right in one sentence of each pair; the model in more than half of them."""
-    right, weights = who_is_right(), KEPT["pronouns"]["weights"]
+    right, weights = who_is_right(), KEPT["pronouns"]["looks"]
     rows = chapter.table("pronoun")
     assert len(rows) == 12
     for row, (one, other), knows in zip(rows, weights, right, strict=True):
@@ -683,13 +683,13 @@ def test_each_head(chapter: Page) -> None:
             scores = [KEPT[f"{kind}{one}"][layer][head] for one in ("", " without repetition")]
             wanted.append([*scores, mean(LOSSES[f"{layer}.{head}"])])
     np.testing.assert_allclose(chapter.grid("each-head"), wanted, rtol=0, atol=0.00501)
-    assert chapter.values("each-head") == [f"{mean(LOSSES['nothing']):.2f}"]
-    assert wanted[1][2] - mean(LOSSES["nothing"]) < 0.2  # the second induction head
+    assert chapter.values("each-head") == [f"{mean(LOSSES['whole']):.2f}"]
+    assert wanted[1][2] - mean(LOSSES["whole"]) < 0.2  # the second induction head
 
 
 def test_first_copy(chapter: Page) -> None:
     firsts = KEPT["losses of the first copy"]
-    names = ("nothing", "induction", "previous token")
+    names = ("whole", "induction", "previous token")
     wanted = [[mean(LOSSES[one]), mean(firsts[one])] for one in names]
     np.testing.assert_allclose(chapter.grid("first-copy"), wanted, rtol=0, atol=0.00501)
     assert abs(wanted[1][1] - wanted[0][1]) < 0.1
@@ -698,8 +698,8 @@ def test_first_copy(chapter: Page) -> None:
 
 def test_first_token(chapter: Page) -> None:
     evenly = mean(1 / n for n in range(2, 82))
-    total = mean(mean(row) for row in KEPT["first token"])
-    wanted = [f"{total:.2f}", f"{evenly:.2f}", f"{KEPT['second token']:.4f}"]
+    total = mean(mean(row) for row in KEPT["sink"])
+    wanted = [f"{total:.2f}", f"{evenly:.2f}", f"{KEPT['after sink']:.4f}"]
     assert chapter.values("first-token") == wanted
 
 
@@ -722,30 +722,40 @@ SETTINGS = ["nothing", "1/√d_k", "the mask", "RoPE", "the order"]
 
 
 def test_real_head(chapter: Page) -> None:
-    """The bars of all ten frames, and what the text says of them."""
-    frames = list(read_frames(chapter, "real-head"))
-    assert len(frames) == 10
+    """All parts taken out of both heads, and what the text says of them."""
     seen = {}
-    for at, (frame, _) in enumerate(frames):
-        name, without = ("18.6", "16.0")[at // 5], SETTINGS[at % 5]
-        a = real_map(name, without)
-        n = len(a)
-        measured = [
-            mean(a[i, i - n // 2 + 1].item() for i in range(n // 2, n)),
-            mean(a[i, i - 1].item() for i in range(1, n)),
-            mean(a[1:, 0].tolist()),
-            a.triu(1).sum(dim=1).mean().item(),
-        ]
-        bars = frame.select("svg")[1]["aria-label"]
-        got = [float(one) for one in re.findall(r"(\d\.\d\d) for ", bars)]
-        np.testing.assert_allclose(got, measured, rtol=0, atol=0.00501)
-        largest = mean(a[1:].amax(dim=1).tolist())
-        assert f"is {largest:.2f} on average" in frame.figcaption.get_text()
-        seen[name, without] = [*measured, largest]
+    for name in ("18.6", "16.0"):
+        for without in SETTINGS:
+            a = real_map(name, without)
+            n = len(a)
+            seen[name, without] = [
+                mean(a[i, i - n // 2 + 1].item() for i in range(n // 2, n)),
+                mean(a[i, i - 1].item() for i in range(1, n)),
+                mean(a[1:, 0].tolist()),
+                a.triu(1).sum(dim=1).mean().item(),
+                mean(a[1:].amax(dim=1).tolist()),
+            ]
+    assert chapter.names("all-settings") == [f"{name} without: {one}" for name, one in seen]
+    grid = chapter.grid("all-settings")
+    np.testing.assert_allclose(grid, list(seen.values()), rtol=0, atol=0.00501)
     assert seen["16.0", "RoPE"][1] < 0.1 < 0.7 < seen["16.0", "nothing"][1]
     assert seen["18.6", "nothing"][0] - seen["18.6", "RoPE"][0] < 0.1
     assert min(seen[one, "the mask"][3] for one in ("18.6", "16.0")) > 0.05
     assert min(seen[one, "1/√d_k"][4] for one in ("18.6", "16.0")) > 0.97
+
+
+def test_maps_of_real_heads(chapter: Page) -> None:
+    """The largest weight of each map, and how large it is."""
+    described = chapter.figures["out-real-head"]
+    words = [word.strip() for word in KEPT["words"]][16:]
+    for name in ("18.6", "16.0"):
+        a = real_map(name, "RoPE")[16:]
+        row, column = divmod(int(a.argmax()), a.shape[1])
+        label = str(column) if column % 5 == 0 else f"column {column + 1}"
+        one = re.search(rf"Matrix head {name}, 16 rows.*?the largest is (\S+) \((.+?)\)", described)
+        assert one, described
+        assert one[1] == f"{a.max():.2f}"
+        assert one[2] == f"{words[row]}, {label}"
 
 
 def test_score_by_pencil(chapter: Page) -> None:

@@ -353,9 +353,9 @@ table(
 from attention_docs.figures import beside
 from attention_docs.heads import load_measurements, load_vectors
 
-real_words = [word.strip() for word in load_measurements()["words"]]
+real_words = [word.strip() for word in load_measurements()["words"]][:16]
 turned, unturned = (
-    attention(q, k, k, causal_mask(len(real_words)))[1]
+    attention(q[:16], k[:16], k[:16], causal_mask(16))[1]  # one sentence
     for q, k in (load_vectors(16, 0, rotated=True), load_vectors(16, 0))
 )
 one_back = [one.diagonal(-1).mean() for one in (turned, unturned)]

@@ -496,7 +496,7 @@ table(
 
 # --8<-- [start:cuts]
 pronouns = measured["pronouns"]
-at_pronoun = np.array(pronouns["weights"])
+at_pronoun = np.array(pronouns["looks"])
 surprise = np.array(pronouns["substituted"])  # (pair, version, noun)
 knows = surprise.argmin(axis=-1) == [0, 1]
 losses = {name: np.array(one) for name, one in measured["losses"].items()}
@@ -511,7 +511,7 @@ def with_mean(losses):
 
 table(
     [
-        with_mean(losses["nothing"]),
+        with_mean(losses["whole"]),
         with_mean(losses["induction"]),
         with_mean(losses["previous token"]),
         with_mean(drawn.mean(axis=0)),
@@ -555,11 +555,11 @@ table(
 # --8<-- [end:each-head]
 
 # --8<-- [start:first-copy]
-firsts_lost = [np.mean(measured["losses of the first copy"][one]) for one in ("nothing", *chosen)]
+firsts_lost = [np.mean(measured["losses of the first copy"][one]) for one in ("whole", *chosen)]
 table(
     [
         [losses[one].mean(), first]
-        for one, first in zip(("nothing", *chosen), firsts_lost, strict=True)
+        for one, first in zip(("whole", *chosen), firsts_lost, strict=True)
     ],
     columns=["second copy", "first copy"],
     index=["nothing", "3 induction heads", "3 previous-token heads"],
@@ -570,7 +570,7 @@ table(
 # --8<-- [start:first-token]
 from attention_docs.figures import line_chart
 
-sink = np.array(measured["first token"])
+sink = np.array(measured["sink"])
 evenly = sum(1 / i for i in range(2, 82)) / 80  # all visible tokens alike
 line_chart(
     np.arange(30),
@@ -625,11 +625,11 @@ step = 7  # knob: 1 … 31
 def attend(name, without):
     """The weights of a head of SmolLM2, from its real queries and keys."""
     q, k = load_vectors(*(int(one) for one in name.split(".")))
-    pace = {"RoPE": 0, "the order": step}.get(without, 1)
+    pace = {"no_RoPE": 0, "no_order": step}.get(without, 1)
     places = np.arange(n) * pace % n
     q, k = (rope(one, places.astype(float), base=100000.0) for one in (q, k))
-    q = q * np.sqrt(64) if without == "1/√d_k" else q
-    mask = None if without == "the mask" else causal_mask(n)
+    q = q * np.sqrt(64) if without == "no_scale" else q
+    mask = None if without == "no_mask" else causal_mask(n)
     return attention(q, k, k, mask)[1]
 
 
@@ -638,43 +638,46 @@ def attend(name, without):
 # --8<-- [start:real-head]
 from attention_docs.heads import first_token_share, induction_score, previous_token_score
 
-SETTINGS = ["nothing", "1/√d_k", "the mask", "RoPE", "the order"]
+without = "no_RoPE"  # knob: whole | no_scale | no_mask | no_RoPE | no_order
+second = n // 2  # where the sentence begins again
+
+
+def show_head(name):
+    """How the tokens of the second sentence divide their weight."""
+    places = [str(i) if i % 5 == 0 else "" for i in range(n)]
+    a = attend(name, without)[second:]
+    return heatmap(
+        a, rows=words[second:], columns=places, name=f"head {name}", numbers=False, scale=(0, 1)
+    )
+
+
+beside(show_head("18.6"), show_head("16.0"))
+# --8<-- [end:real-head]
+
+# --8<-- [start:all-settings]
 REAL = ["18.6", "16.0"]
-MEASURES = ["right after the earlier copy", "token before", "first token", "later tokens"]
+SETTINGS = {
+    "whole": "nothing",
+    "no_scale": "1/√d_k",
+    "no_mask": "the mask",
+    "no_RoPE": "RoPE",
+    "no_order": "the order",
+}
 
 
 def measure_map(a):
     """How the weights are shared out, on average over the tokens."""
-    later = np.triu(a, 1).sum(axis=-1).mean()
-    scores = induction_score(a, n // 2), previous_token_score(a), first_token_share(a)
-    return [float(one) for one in (*scores, later)]
+    scores = induction_score(a, second), previous_token_score(a), first_token_share(a)
+    return [*scores, np.triu(a, 1).sum(axis=-1).mean(), a.max(axis=-1)[1:].mean()]
 
 
-def show_head(i, name, j, without):
-    """The map of a head without a part, and what it looks at."""
-    a = attend(name, without)
-    places = [str(i) if i % 5 == 0 else "" for i in range(n)]
-    seen = heatmap(a, rows=words, columns=places, name="weights", numbers=False, scale=(0, 1))
-    bars = bar_chart(MEASURES, {"": measure_map(a)}, ylabel="mean weight", scale=(0, 1), spec=".2f")
-    most = number(a.max(axis=-1)[1:].mean(), ".2f")
-    return Frame(
-        (str(i), str(j)),
-        f"Head {name}, taken out: {without}",
-        (seen, bars),
-        f"The largest weight of a token is {most} on average.",
-    )
-
-
-stepper(
-    "real-head",
-    [("head", REAL), ("Take out", SETTINGS)],
-    [
-        show_head(i, name, j, without)
-        for i, name in enumerate(REAL, start=1)
-        for j, without in enumerate(SETTINGS, start=1)
-    ],
+table(
+    [measure_map(attend(name, taken)) for name in REAL for taken in SETTINGS],
+    columns=["after the copy", "token before", "first token", "later tokens", "largest"],
+    index=[f"{name} without: {taken}" for name in REAL for taken in SETTINGS.values()],
+    spec=".2f",
 )
-# --8<-- [end:real-head]
+# --8<-- [end:all-settings]
 
 # --8<-- [start:exercise-count]
 d, vocabulary, d_ff = 8, 27, 32

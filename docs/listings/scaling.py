@@ -448,8 +448,8 @@ from attention_docs.figures import beside
 from attention_docs.heads import load_measurements, load_vectors
 from attention_docs.masking import apply_mask, causal_mask
 
-words = [word.strip() for word in load_measurements()["words"]]
-real_q, real_k = load_vectors(11, 1, rotated=True)
+words = [word.strip() for word in load_measurements()["words"]][:16]  # one sentence
+real_q, real_k = (one[:16] for one in load_vectors(11, 1, rotated=True))
 products = dot(real_q, real_k)  # without 1/√64
 visible = causal_mask(len(words))
 deviations = [products[i, : i + 1].std() for i in range(1, len(words))]

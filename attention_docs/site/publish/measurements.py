@@ -74,8 +74,8 @@ def measure_heads(model: SmolLM2) -> tuple[dict[str, Any], dict[str, Float[np.nd
     for name, found in (("", weights), (" without repetition", control)):
         measured[f"induction{name}"] = _by_head(induction_score(found, PERIOD))
         measured[f"previous token{name}"] = _by_head(previous_token_score(found))
-    measured["first token"] = _by_head(first_token_share(control))
-    measured["second token"] = round(float(np.mean(control[..., 2:, 1])), 4)
+    measured["sink"] = _by_head(first_token_share(control))
+    measured["after sink"] = round(float(np.mean(control[..., 2:, 1])), 4)
     chosen = {
         kind: [ALL[i] for i in np.argsort(np.ravel(measured[kind]))[::-1][:STRONGEST].tolist()]
         for kind in ("induction", "previous token")
@@ -131,7 +131,7 @@ def _measure_cuts(
     measured: dict[str, Any], ids: Int[np.ndarray, "texts n"], model: SmolLM2
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """For each set of heads that is cut, the losses of both copies, second first, text by text."""
-    sets: dict[str, list[Head]] = {"nothing": []}
+    sets: dict[str, list[Head]] = {"whole": []}
     for kind, heads in measured["chosen"].items():
         sets[kind] = heads
         sets |= {f"{layer}.{head}": [(layer, head)] for layer, head in heads}
@@ -186,7 +186,7 @@ def _measure_pronouns(model: SmolLM2) -> dict[str, Any]:
     chosen = int(on_search.argmax())
     return {
         "head": ALL[best],
-        "weights": np.round(pronoun[:, best].astype(float), 4).tolist(),
+        "looks": np.round(pronoun[:, best].astype(float), 4).tolist(),
         "to the first": np.sum(pronoun[..., 0] > pronoun[..., 1], axis=1).tolist(),
         "difference": max(differences),
         "end head": ALL[chosen],

@@ -532,6 +532,7 @@ table(
 # --8<-- [end:cuts]
 
 # --8<-- [start:each-head]
+first_copy = [np.mean(measured["losses of the first copy"][one]) for one in ("whole", *chosen)]
 table(
     [
         [scores[layer, head], other[layer, head], losses[f"{layer}.{head}"].mean()]
@@ -554,33 +555,19 @@ table(
 )
 # --8<-- [end:each-head]
 
-# --8<-- [start:first-copy]
-firsts_lost = [np.mean(measured["losses of the first copy"][one]) for one in ("whole", *chosen)]
-table(
-    [
-        [losses[one].mean(), first]
-        for one, first in zip(("whole", *chosen), firsts_lost, strict=True)
-    ],
-    columns=["second copy", "first copy"],
-    index=["nothing", "3 induction heads", "3 previous-token heads"],
-    spec=".2f",
-)
-# --8<-- [end:first-copy]
-
 # --8<-- [start:first-token]
-from attention_docs.figures import line_chart
-
 sink = np.array(measured["sink"])
+layers = sink.mean(axis=1)
 evenly = sum(1 / i for i in range(2, 82)) / 80  # all visible tokens alike
-line_chart(
-    np.arange(30),
-    {
-        "mean of the 9 heads": sink.mean(axis=1),
-        "strongest head": sink.max(axis=1),
-        "equal weights": np.full(30, evenly),
-    },
-    xlabel="layer",
-    ylabel="weight on the first token",
+table(
+    [[sink.mean()], [layers.max()], [layers.min()], [evenly]],
+    columns=["weight on the first token"],
+    index=[
+        "all heads",
+        f"layer {layers.argmax()}, the most",
+        f"layer {layers.argmin()}, the least",
+        "equal weights",
+    ],
     spec=".2f",
 )
 # --8<-- [end:first-token]
@@ -638,20 +625,17 @@ def attend(name, without):
 # --8<-- [start:real-head]
 from attention_docs.heads import first_token_share, induction_score, previous_token_score
 
+head = "18.6"  # knob
 without = "no_RoPE"  # knob: whole | no_scale | no_mask | no_RoPE | no_order
 second = n // 2  # where the sentence begins again
-
-
-def show_head(name):
-    """How the tokens of the second sentence divide their weight."""
-    places = [str(i) if i % 5 == 0 else "" for i in range(n)]
-    a = attend(name, without)[second:]
-    return heatmap(
-        a, rows=words[second:], columns=places, name=f"head {name}", numbers=False, scale=(0, 1)
-    )
-
-
-beside(show_head("18.6"), show_head("16.0"))
+heatmap(
+    attend(head, without)[second:],
+    rows=words[second:],
+    columns=[str(i) if i % 5 == 0 else "" for i in range(n)],
+    name="weights of the second sentence",
+    numbers=False,
+    scale=(0, 1),
+)
 # --8<-- [end:real-head]
 
 # --8<-- [start:all-settings]

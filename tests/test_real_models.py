@@ -749,7 +749,7 @@ def test_real_head(chapter: Page) -> None:
 def test_map_of_a_real_head(chapter: Page) -> None:
     """The largest weight, and where it is."""
     described = chapter.figures["out-real-head"]
-    a = real_map("18.6", "RoPE")[16:]
+    a = real_map("18.6", "RoPE")[16:26]
     row, column = divmod(int(a.argmax()), a.shape[1])
     label = str(column) if column % 5 == 0 else f"column {column + 1}"
     word = KEPT["words"][16 + row].strip()

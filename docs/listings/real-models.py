@@ -629,10 +629,10 @@ head = "18.6"  # knob
 without = "no_RoPE"  # knob: whole | no_scale | no_mask | no_RoPE | no_order
 second = n // 2  # where the sentence begins again
 heatmap(
-    attend(head, without)[second:],
-    rows=words[second:],
+    attend(head, without)[second : second + 10],
+    rows=words[second : second + 10],
     columns=[str(i) if i % 5 == 0 else "" for i in range(n)],
-    name="weights of the second sentence",
+    name="weights of ten tokens",
     numbers=False,
     scale=(0, 1),
 )

@@ -29,7 +29,7 @@ from xdist import get_xdist_worker_id
 
 from attention_docs.running.record import NUMBER
 from attention_docs.site.build import Build
-from attention_docs.site.publish import runtime
+from attention_docs.site.publish import models, runtime
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import read_settings
@@ -52,6 +52,7 @@ each_language = pytest.mark.parametrize("lang", LANGUAGES)
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.find_missing(ROOT / ".cache")
+MODELS = bool(os.environ.get("REQUIRE_MODELS")) or not models.is_missing(ROOT / ".cache")
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
 UNASSERTED = pytest.StashKey[list[str]]()
@@ -75,6 +76,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not LIVE:
         terminalreporter.write_line(
             "Live pages were not tested: set-up has not brought Python for the browser."
+        )
+    if not MODELS:
+        terminalreporter.write_line(
+            "Kept results were not measured again: set-up has not brought the language model."
         )
     if not VNU_JAR:
         terminalreporter.write_line(

@@ -28,6 +28,7 @@ from attention_docs.in_context import (
     ridge_regression,
     step_error,
 )
+from attention_docs.heads import first_token_share
 from attention_docs.in_pieces import (
     backward_in_pieces,
     elu_plus_one,
@@ -335,6 +336,11 @@ def heads_added(rng: Rng) -> Names:
     phrases = {"[O_1 \\; \\dots \\; O_h]": np.hstack(O)}
     names = {"O": O, "W_O": np.vstack(W), "W_O^": W, "Y": np.hstack(O) @ np.vstack(W)}
     return names | {"r": 0, "sizes": {"r": 3}, "phrases": phrases}
+
+
+def sunk(rng: Rng) -> Names:
+    a = softmax(row(rng, 7, 7))
+    return {"a": a, "n": 7, "sizes": {"i": 7}, "s": number(first_token_share(a))}
 
 
 def variances(rng: Rng) -> Names:
@@ -722,6 +728,7 @@ DISPLAYS: dict[str, Draw] = {
     "kernels.gaussian_kernel": near,
     "kernels.kernel_smoothing": near,
     "kernels.positive_features": random_feature,
+    "heads.first_token_share": sunk,
     "language_model.language_model": whole_model,
     "language_model.cross_entropy": loss,
     "language_model.cross_entropy_gradient": loss,
@@ -798,6 +805,9 @@ UNREAD = {
     "generation.cache_bytes": "a sum over layers of two kinds",
     "generation.step_flops": "a sum over layers of two kinds",
     "generation.expected_tokens": "a sum with dots",
+    "heads.previous_token_score": "an index that is computed",
+    "heads.induction_score": "a sum from a place that is computed",
+    "heads.copy_loss": "a sum from a place that is computed",
     "in_pieces.extended_state": "a state that grows",
     "kernels.trigonometric_features": "a list with dots",
     "language_model.token_distribution": "proportional, not equal",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -12,9 +13,11 @@ import torch
 
 from attention_docs.cross_attention import DecoderParameters
 from attention_docs.generation import Cache, Configuration
+from attention_docs.gguf import Quantised
 from attention_docs.in_pieces import Piece, State
 from attention_docs.language_model import LanguageModel
 from attention_docs.multi_head import Parameters
+from attention_docs.smollm2 import SmolLM2
 from attention_docs.transformer_block import BlockParameters
 from tests.refusals import MASKED, Row, Wrong, a, at_least_one, kind, value, whole
 
@@ -1190,4 +1193,116 @@ KERNELS = [
     ),
 ]
 
-MODELS = [*LANGUAGE, *CROSS, *GENERATION, *PIECES, *LENGTHS, *PRECISION, *REAL, *KERNELS]
+# --- heads of a language model
+
+
+def gguf(kind: int = 0, version: int = 3, body: int = 128) -> bytes:
+    """A file with one tensor w of 4 × 8 numbers."""
+    header = b"GGUF" + struct.pack("<IQQ", version, 1, 0)
+    header += struct.pack("<Q1sIQQIQ", 1, b"w", 2, 8, 4, kind, 0)
+    return header + bytes(-len(header) % 32 + body)
+
+
+def small_model() -> SmolLM2:
+    """30 layers whose heads have one pair of components."""
+    sizes = {
+        **{"attn_norm": (5,), "ffn_norm": (5,), "attn_q": (5, 18), "attn_k": (5, 6)},
+        **{"attn_v": (5, 6), "attn_output": (18, 5), "ffn_gate": (5, 3), "ffn_up": (5, 3)},
+        "ffn_down": (3, 5),
+    }
+    blocks = [{name: a(*size).astype(np.float32) for name, size in sizes.items()}] * 30
+    return SmolLM2([], {}, {}, a(4, 5).astype(np.float32), blocks, a(5).astype(np.float32))
+
+
+SQUARES = "weights must be (..., n, n) with n at least 2, got shape "
+REAL_HEADS = [
+    Row(
+        "gguf.read_gguf",
+        {"content": gguf()},
+        [
+            kind("content must be bytes, got str", content="GGUF"),
+            value("content must begin with GGUF, got b'GGML'", content=b"GGML"),
+            value("the version of the format must be 3, got 2", content=gguf(version=2)),
+            value("content must hold a whole header, got 30 bytes", content=gguf()[:30]),
+            value(
+                "the kind of w must be in {0: 'F32', 3: 'Q4_1', 8: 'Q8_0'}, got 2",
+                content=gguf(kind=2),
+            ),
+            value("w must end within 223 bytes, got 224", content=gguf(body=127)),
+        ],
+    ),
+    Row(
+        "gguf.dequantise",
+        {"tensor": Quantised((4, 8), "Q4_1", bytes(20))},
+        [
+            value(
+                "kind must be in ['F32', 'Q4_1', 'Q8_0'], got 'Q4_0'",
+                tensor=Quantised((4, 8), "Q4_0", bytes(18)),
+            ),
+            value(
+                "Q8_0 needs 34 bytes for (4, 8), got 20",
+                tensor=Quantised((4, 8), "Q8_0", bytes(20)),
+            ),
+        ],
+    ),
+    Row(
+        "smollm2.merge_pairs",
+        {"word": "the", "ranks": {("t", "h"): 0}},
+        [value("word must have at least one character, got ''", word="")],
+    ),
+    Row(
+        "smollm2.run_model",
+        {"ids": whole(1, 3, 0), "model": small_model()},
+        [
+            value(f"heads must be in 30 layers of 9, got {one}", **{name: [(0, 0), one]})
+            for name in ("cut", "watch")
+            for one in ((30, 0), (0, 9), (-1, 0))
+        ],
+    ),
+    *(
+        Row(
+            f"heads.{name}",
+            {"weights": a(2, 5, 5), **more},
+            [
+                *(value(SQUARES + str(size), weights=a(*size)) for size in ((2, 3), (1, 1), (2,))),
+                *wrong,
+            ],
+        )
+        for name, more, wrong in (
+            ("previous_token_score", {}, []),
+            ("first_token_share", {}, []),
+            (
+                "induction_score",
+                {"period": 2},
+                [value(f"period must be from 1 to 2, got {one}", period=one) for one in (0, 3)],
+            ),
+        )
+    ),
+    Row(
+        "heads.copy_loss",
+        {"logits": a(5, 3), "ids": whole(0, 1, 2, 1, 2), "period": 2},
+        [value(f"period must be from 2 to 2, got {one}", period=one) for one in (1, 3)],
+    ),
+    Row(
+        "heads.load_vectors",
+        {"layer": 18, "head": 6},
+        [
+            value(
+                "layer and head must be in ['11.1', '13.8', '16.0', '17.4', '18.6'], got 18.5",
+                head=5,
+            )
+        ],
+    ),
+]
+
+MODELS = [
+    *LANGUAGE,
+    *CROSS,
+    *GENERATION,
+    *PIECES,
+    *LENGTHS,
+    *PRECISION,
+    *REAL,
+    *KERNELS,
+    *REAL_HEADS,
+]

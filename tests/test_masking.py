@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention
+from attention_docs.heads import load_vectors
 from attention_docs.masking import apply_mask, causal_mask, padding_mask, truncate_and_pad
 from attention_docs.softmax import softmax
 from tests.conftest import each_language, read_rows, scale_examples, vector_of
@@ -705,3 +706,13 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(page: Callable[[str, str], Any], exercise: str) -> None:
     assert_asked(page("en", "masking").values(exercise), ASKED[exercise])
+
+
+def test_a_trained_head_without_its_mask(page: Callable[[str, str], Any]) -> None:
+    """The weight on later tokens, from dot products by complex numbers."""
+    q, k = (torch.from_numpy(one).reshape(-1, 32, 2) for one in load_vectors(18, 6))
+    angles = torch.outer(torch.arange(len(q)).double(), 1e5 ** (-torch.arange(32).double() / 32))
+    turn = torch.polar(torch.ones_like(angles), angles)
+    products = ((torch.view_as_complex(q) * turn) @ (torch.view_as_complex(k) * turn).conj().T).real
+    ahead = (products / 8).softmax(dim=-1).triu(1).sum(dim=-1).mean().item()
+    assert page("en", "masking").values("real-head") == [f"{ahead:.0%}"]

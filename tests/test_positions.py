@@ -16,6 +16,7 @@ import pytest
 import torch
 from hypothesis import given
 
+from attention_docs.heads import load_vectors
 from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
 from tests.conftest import parse_number, vector_of
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, assert_printed, dot, softmax
@@ -783,3 +784,19 @@ def test_halves_of_batches():
     for t in range(3):
         turned = (x[1, t, :2] + 1j * x[1, t, 2:]) * np.exp(1j * t * np.array([1, 0.01]))
         np.testing.assert_allclose(together[1, t], [*turned.real, *turned.imag], atol=1e-12)
+
+
+def test_a_trained_head_that_looks_one_back(page):
+    """The weights next to the diagonal, with RoPE by complex numbers, and without it."""
+    q, k = (torch.from_numpy(one).reshape(-1, 32, 2) for one in load_vectors(16, 0))
+    angles = torch.outer(torch.arange(len(q)).double(), 1e5 ** (-torch.arange(32).double() / 32))
+    turn = torch.polar(torch.ones_like(angles), angles)
+    products = ((torch.view_as_complex(q) * turn) @ (torch.view_as_complex(k) * turn).conj().T).real
+    plain = (q.flatten(1) @ k.flatten(1).T)[:16, :16]
+    hidden = torch.ones(16, 16, dtype=torch.bool).triu(1)
+    maps = [
+        (one / 8).masked_fill(hidden, -torch.inf).softmax(dim=-1)
+        for one in (products[:16, :16], plain)
+    ]
+    wanted = [f"{one.diagonal(-1).mean().item():.2f}" for one in maps]
+    assert page("en", "positions").values("real-head") == wanted

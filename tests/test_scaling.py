@@ -4,6 +4,7 @@ import functools
 import itertools
 import math
 import re
+import statistics
 from collections import Counter
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import scaling
+from attention_docs.heads import load_vectors
 from tests.conftest import each_language, parse_html
 from tests.exact import (
     KEYS,
@@ -831,3 +833,27 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(page, exercise):
     assert_asked(page("en", "scaling").values(exercise), ASKED[exercise])
+
+
+def test_scores_of_a_trained_head(page):
+    """Dot products by complex numbers: their spread in a row, and the largest weights."""
+    q, k = (torch.from_numpy(one).reshape(-1, 32, 2) for one in load_vectors(11, 1))
+    angles = torch.outer(torch.arange(len(q)).double(), 1e5 ** (-torch.arange(32).double() / 32))
+    turn = torch.polar(torch.ones_like(angles), angles)
+    products = ((torch.view_as_complex(q) * turn) @ (torch.view_as_complex(k) * turn).conj().T).real
+    n, products = 16, products[:16, :16]
+    spread = statistics.mean(statistics.pstdev(products[i, : i + 1].tolist()) for i in range(1, n))
+    hidden = torch.ones(n, n, dtype=torch.bool).triu(1)
+    largest = [
+        statistics.mean(
+            (products / divisor)
+            .masked_fill(hidden, -torch.inf)
+            .softmax(dim=-1)
+            .amax(dim=-1)[1:]
+            .tolist()
+        )
+        for divisor in (1, 8)
+    ]
+    said = page("en", "scaling").values("real-head")
+    assert said == [f"{spread:.0f}", *(f"{one:.2f}" for one in largest)]
+    assert 20 < spread < 28  # about three times √64

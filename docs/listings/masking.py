@@ -265,6 +265,25 @@ table(
 )
 # --8<-- [end:no-leak]
 
+# --8<-- [start:real-head]
+from attention_docs.heads import load_measurements, load_vectors
+
+words = [word.strip() for word in load_measurements()["words"]]
+real_q, real_k = load_vectors(18, 6, rotated=True)
+_, open_map = attention(real_q, real_k, real_k)
+_, causal_map = attention(real_q, real_k, real_k, causal_mask(len(words)))
+ahead = np.triu(open_map, 1).sum(axis=-1).mean()
+
+
+def show_weights(a, name):
+    """A row for each token that looks, and places along the top."""
+    places = [str(i) if i % 5 == 0 else "" for i in range(len(a))]
+    return heatmap(a, rows=words, columns=places, name=name, numbers=False, scale=(0, 1))
+
+
+beside(show_weights(causal_map, "with the mask"), show_weights(open_map, "without the mask"))
+# --8<-- [end:real-head]
+
 # --8<-- [start:nan]
 spoiled = values.copy()
 spoiled[2] = np.nan  # the value of a key that is masked out

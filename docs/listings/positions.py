@@ -349,6 +349,27 @@ table(
 )
 # --8<-- [end:rope-by-hand]
 
+# --8<-- [start:real-head]
+from attention_docs.figures import beside
+from attention_docs.heads import load_measurements, load_vectors
+
+real_words = [word.strip() for word in load_measurements()["words"]][:16]
+turned, unturned = (
+    attention(q[:16], k[:16], k[:16], causal_mask(16))[1]  # one sentence
+    for q, k in (load_vectors(16, 0, rotated=True), load_vectors(16, 0))
+)
+one_back = [one.diagonal(-1).mean() for one in (turned, unturned)]
+
+
+def show_weights(a, name):
+    """A row for each token that looks, and places along the top."""
+    places = [str(i) if i % 5 == 0 else "" for i in range(len(a))]
+    return heatmap(a, rows=real_words, columns=places, name=name, numbers=False, scale=(0, 1))
+
+
+beside(show_weights(turned, "with RoPE"), show_weights(unturned, "without RoPE"))
+# --8<-- [end:real-head]
+
 # --8<-- [start:forced]
 around = np.roll(np.eye(5), 1, axis=1)  # each component moves one place on
 places = np.arange(5)

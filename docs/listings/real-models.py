@@ -455,6 +455,214 @@ table(
 )
 # --8<-- [end:shift]
 
+# --8<-- [start:scores]
+from attention_docs.heads import load_measurements
+
+measured = load_measurements()
+chosen = measured["chosen"]
+repeated, control = (
+    np.array(measured[f"induction{which}"]) for which in ("", " without repetition")
+)
+before, unrepeated = (
+    np.array(measured[f"previous token{which}"]) for which in ("", " without repetition")
+)
+
+
+def show_scores(scores, name):
+    """One cell for each head: its rows are the heads of a layer, its columns the layers."""
+    return heatmap(
+        scores.T,
+        columns=[str(layer) if layer % 5 == 0 else "" for layer in range(30)],
+        rows=[str(head) for head in range(9)],
+        name=name,
+        numbers=False,
+        scale=(0, 1),
+    )
+
+
+beside(
+    show_scores(repeated, "40 tokens, repeated"),
+    show_scores(control, "80 tokens without repetition"),
+)
+# --8<-- [end:scores]
+
+# --8<-- [start:prompts]
+table(
+    [[f"“{token}”", number(p, ".4f")] for _, token, p in measured["prompts"]],
+    columns=["likeliest token", "probability"],
+    index=[prompt for prompt, _, _ in measured["prompts"]],
+)
+# --8<-- [end:prompts]
+
+# --8<-- [start:cuts]
+pronouns = measured["pronouns"]
+at_pronoun = np.array(pronouns["looks"])
+surprise = np.array(pronouns["substituted"])  # (pair, version, noun)
+knows = surprise.argmin(axis=-1) == [0, 1]
+losses = {name: np.array(one) for name, one in measured["losses"].items()}
+drawn = np.array([one for name, one in losses.items() if name.startswith("draw")])
+means = drawn.mean(axis=1)
+
+
+def with_mean(losses):
+    """The losses of the four texts, and their mean."""
+    return [*losses, losses.mean()]
+
+
+table(
+    [
+        with_mean(losses["whole"]),
+        with_mean(losses["induction"]),
+        with_mean(losses["previous token"]),
+        with_mean(drawn.mean(axis=0)),
+        with_mean(drawn[means.argmax()]),
+        with_mean(drawn[means.argmin()]),
+    ],
+    columns=["text 1", "text 2", "text 3", "text 4", "mean"],
+    index=[
+        "nothing",
+        "3 induction heads",
+        "3 previous-token heads",
+        "3 random heads, mean of 10 draws",
+        "the draw that costs most",
+        "the draw that costs least",
+    ],
+    spec=".2f",
+)
+# --8<-- [end:cuts]
+
+# --8<-- [start:each-head]
+first_copy = [np.mean(measured["losses of the first copy"][one]) for one in ("whole", *chosen)]
+table(
+    [
+        [scores[layer, head], other[layer, head], losses[f"{layer}.{head}"].mean()]
+        for kind, scores, other in (
+            ("induction", repeated, control),
+            ("previous token", before, unrepeated),
+        )
+        for layer, head in chosen[kind]
+    ],
+    columns=["score, repeated", "score without repetition", "loss without this head"],
+    index=[
+        f"{name} {layer}.{head}"
+        for kind, name in (
+            ("induction", "induction head"),
+            ("previous token", "previous-token head"),
+        )
+        for layer, head in chosen[kind]
+    ],
+    spec=".2f",
+)
+# --8<-- [end:each-head]
+
+# --8<-- [start:first-token]
+sink = np.array(measured["sink"])
+layers = sink.mean(axis=1)
+evenly = sum(1 / i for i in range(2, 82)) / 80  # all visible tokens alike
+table(
+    [[sink.mean()], [layers.max()], [layers.min()], [evenly]],
+    columns=["weight on the first token"],
+    index=[
+        "all heads",
+        f"layer {layers.argmax()}, the most",
+        f"layer {layers.argmin()}, the least",
+        "equal weights",
+    ],
+    spec=".2f",
+)
+# --8<-- [end:first-token]
+
+# --8<-- [start:pronoun]
+check(
+    "in all heads, the row of “it” is the same in both versions of each pair, to within 10⁻⁵",
+    pronouns["difference"] < 1e-5,
+)
+table(
+    [
+        [*(number(one, ".2f") for one in row), *("right" if one else "wrong" for one in known)]
+        for row, known in zip(at_pronoun, knows, strict=True)
+    ],
+    columns=["weight on noun 1", "weight on noun 2", "model, version 1", "model, version 2"],
+    index=[f"{one} / {two}" for one, two in measured["nouns"]],
+)
+# --8<-- [end:pronoun]
+
+# --8<-- [start:end-head]
+half = pronouns["sentences of a half"]
+found_right, held_right = pronouns["end right"]
+table(
+    [[found_right, half], [held_right, half], [number(pronouns["end mean"], ".1f"), half]],
+    columns=["right", "sentences"],
+    index=[
+        "the best head, on the pairs that chose it",
+        "the same head, on the other pairs",
+        "all heads, mean on the other pairs",
+    ],
+)
+# --8<-- [end:end-head]
+
+# --8<-- [start:vectors]
+from attention_docs.heads import load_vectors
+
+words = [word.strip() for word in measured["words"]]
+n = len(words)
+step = 7  # knob: 1 … 31
+
+
+def attend(name, without):
+    """The weights of a head of SmolLM2, from its real queries and keys."""
+    q, k = load_vectors(*(int(one) for one in name.split(".")))
+    pace = {"no_RoPE": 0, "no_order": step}.get(without, 1)
+    places = np.arange(n) * pace % n
+    q, k = (rope(one, places.astype(float), base=100000.0) for one in (q, k))
+    q = q * np.sqrt(64) if without == "no_scale" else q
+    mask = None if without == "no_mask" else causal_mask(n)
+    return attention(q, k, k, mask)[1]
+
+
+# --8<-- [end:vectors]
+
+# --8<-- [start:real-head]
+from attention_docs.heads import first_token_share, induction_score, previous_token_score
+
+head = "18.6"  # knob
+without = "no_RoPE"  # knob: whole | no_scale | no_mask | no_RoPE | no_order
+second = n // 2  # where the sentence begins again
+heatmap(
+    attend(head, without)[second : second + 10],
+    rows=words[second : second + 10],
+    columns=[str(i) if i % 5 == 0 else "" for i in range(n)],
+    name="weights of ten tokens",
+    numbers=False,
+    scale=(0, 1),
+)
+# --8<-- [end:real-head]
+
+# --8<-- [start:all-settings]
+REAL = ["18.6", "16.0"]
+SETTINGS = {
+    "whole": "nothing",
+    "no_scale": "1/√d_k",
+    "no_mask": "the mask",
+    "no_RoPE": "RoPE",
+    "no_order": "the order",
+}
+
+
+def measure_map(a):
+    """How the weights are shared out, on average over the tokens."""
+    scores = induction_score(a, second), previous_token_score(a), first_token_share(a)
+    return [*scores, np.triu(a, 1).sum(axis=-1).mean(), a.max(axis=-1)[1:].mean()]
+
+
+table(
+    [measure_map(attend(name, taken)) for name in REAL for taken in SETTINGS],
+    columns=["after the copy", "token before", "first token", "later tokens", "largest"],
+    index=[f"{name} without: {taken}" for name in REAL for taken in SETTINGS.values()],
+    spec=".2f",
+)
+# --8<-- [end:all-settings]
+
 # --8<-- [start:exercise-count]
 d, vocabulary, d_ff = 8, 27, 32
 parts = [2 * vocabulary * d, 4 * d * d, 3 * d * d_ff, 3 * d]
@@ -501,11 +709,11 @@ written = [one or "</s>" for (one,) in (write([task], MODELS["-"]) for task in o
 table([[one] for one in written], columns=["written"], index=outside)
 # --8<-- [end:exercise-outside]
 
-# --8<-- [start:exercise-average]
+# --8<-- [start:averaging]
 averaging = [W | {"q_proj": 0 * W["q_proj"]} for W in MODELS.values()]
 even = [sum(list_right(sign, W)) for sign, W in zip(MODELS, averaging, strict=True)]
 table([even], columns=list(SIGNS.values()), index=["right answers"])
-# --8<-- [end:exercise-average]
+# --8<-- [end:averaging]
 
 # --8<-- [start:exercise-transpose]
 forgotten = {
@@ -518,11 +726,44 @@ forgotten = {
 table(list(forgotten.values()), columns=list(SIGNS.values()), index=list(forgotten))
 # --8<-- [end:exercise-transpose]
 
-# --8<-- [start:exercise-turn]
+# --8<-- [start:whole-turn]
 whole_turn = (1 + 2 * np.pi) * np.arange(32.0)
 turned_on = [sum(list_right(sign, W, places=whole_turn)) for sign, W in MODELS.items()]
 table([turned_on], columns=list(SIGNS.values()), index=["right answers"])
-# --8<-- [end:exercise-turn]
+# --8<-- [end:whole-turn]
+
+# --8<-- [start:exercise-score]
+small = np.array(
+    [
+        [1.0, 0, 0, 0, 0, 0],
+        [0.5, 0.5, 0, 0, 0, 0],
+        [0.2, 0.2, 0.6, 0, 0, 0],
+        [0.1, 0.8, 0, 0.1, 0, 0],
+        [0.4, 0, 0.5, 0, 0.1, 0],
+        [0.5, 0, 0, 0.2, 0.3, 0],
+    ]
+)
+table(
+    [[induction_score(small, 3), previous_token_score(small)]],
+    columns=["induction score", "previous-token score"],
+    index=["head"],
+    spec=".2f",
+)
+# --8<-- [end:exercise-score]
+
+# --8<-- [start:exercise-impostor]
+impostor = np.zeros((81, 81))
+for i in range(81):
+    impostor[i, max(i - 39, 0)] = 1  # whatever the tokens are
+fooled = induction_score(impostor, 40)
+other_period = np.mean([induction_score(impostor, p) for p in (20, 30)])
+table(
+    [[fooled, fooled, other_period]],
+    columns=["40 tokens, repeated", "80 without repetition", "20 or 30 tokens, repeated"],
+    index=["induction score"],
+    spec=".2f",
+)
+# --8<-- [end:exercise-impostor]
 
 
 # --8<-- [start:writing]

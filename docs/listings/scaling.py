@@ -443,6 +443,30 @@ table(
 )
 # --8<-- [end:unscaled]
 
+# --8<-- [start:real-head]
+from attention_docs.figures import beside
+from attention_docs.heads import load_measurements, load_vectors
+from attention_docs.masking import apply_mask, causal_mask
+
+words = [word.strip() for word in load_measurements()["words"]][:16]  # one sentence
+real_q, real_k = (one[:16] for one in load_vectors(11, 1, rotated=True))
+products = dot(real_q, real_k)  # without 1/√64
+visible = causal_mask(len(words))
+deviations = [products[i, : i + 1].std() for i in range(1, len(words))]
+real_spread = sum(deviations) / len(deviations)
+sharp, even = (softmax(apply_mask(one, visible)) for one in (products, products / sqrt(64)))
+largest = [one.max(axis=-1)[1:].mean() for one in (sharp, even)]
+
+
+def show_weights(a, name):
+    """A row for each token that looks, and places along the top."""
+    places = [str(i) if i % 5 == 0 else "" for i in range(len(a))]
+    return heatmap(a, rows=words, columns=places, name=name, numbers=False, scale=(0, 1))
+
+
+beside(show_weights(even, "divided by √64"), show_weights(sharp, "not divided"))
+# --8<-- [end:real-head]
+
 # --8<-- [start:gradient]
 rng = np.random.default_rng(SEED)
 direct, slope, stuck, rows = {}, {}, {}, []

@@ -1,0 +1,285 @@
+"""The measurements of heads that the package keeps, made with the language model itself.
+
+    python -m attention_docs.site.publish.measurements .cache/models
+
+looks for heads on some texts, cuts them on others, and writes the kept results of the package.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from attention_docs.heads import (
+    FOLDER,
+    RESULTS,
+    SCHEMAS,
+    VECTORS,
+    copy_loss,
+    first_token_share,
+    induction_score,
+    previous_token_score,
+)
+from attention_docs.language_model import cross_entropy
+from attention_docs.smollm2 import (
+    FILE,
+    HEADS,
+    LAYERS,
+    SHA256,
+    START,
+    Head,
+    SmolLM2,
+    decode_ids,
+    encode_text,
+    load_smollm2,
+    run_model,
+)
+
+PERIOD = 40
+"""How many random tokens are repeated."""
+
+SEARCHED, TESTED = 4, 4
+"""Texts on which heads are looked for, and others on which they are cut."""
+
+STRONGEST, DRAWS = 3, 10
+"""How many heads of a kind are cut, and how often as many others are drawn and cut."""
+
+FIRST_WORD = 17
+"""The tokens before it are marks, such as the end of a text."""
+
+KEPT = 2
+"""Of how many heads of each kind the vectors are kept; those of the pronouns' head are too."""
+
+ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
+PROMPTS = (
+    "The capital of France is",
+    "When Mary and John went to the store, John gave a drink to",
+    "Once upon a time, there was a little",
+)
+
+
+def measure_heads(model: SmolLM2) -> tuple[dict[str, Any], dict[str, Float[np.ndarray, "n d_k"]]]:
+    """All results and vectors that the package keeps; two minutes of an idle machine."""
+    repeated, unrepeated, draws = draw_texts(len(model.tokens))
+    measured: dict[str, Any] = {"model": FILE, "sha256": SHA256, "period": PERIOD}
+    measured["prompts"] = [_complete(one, model) for one in PROMPTS]
+    weights = _watch_all(repeated[:SEARCHED], model)
+    control = _watch_all(unrepeated, model)
+    for name, found in (("", weights), (" without repetition", control)):
+        measured[f"induction{name}"] = _by_head(induction_score(found, PERIOD))
+        measured[f"previous token{name}"] = _by_head(previous_token_score(found))
+    measured["sink"] = _by_head(first_token_share(control))
+    measured["after sink"] = round(float(np.mean(control[..., 2:, 1])), 4)
+    chosen = {
+        kind: [ALL[i] for i in np.argsort(np.ravel(measured[kind]))[::-1][:STRONGEST].tolist()]
+        for kind in ("induction", "previous token")
+    }
+    measured["chosen"] = chosen
+    others = [one for one in ALL if not any(one in heads for heads in chosen.values())]
+    measured["drawn"] = [[others[i] for i in draw] for draw in draws]
+    losses = _measure_cuts(measured, repeated[SEARCHED:], model)
+    measured["losses"], measured["losses of the first copy"] = losses
+    measured["pronouns"] = _measure_pronouns(model)
+    measured["nouns"] = [[pair["first"], pair["second"]] for pair in _read_schemas()]
+    measured["texts"] = repeated.tolist()
+    measured["texts without repetition"] = unrepeated.tolist()
+    kept = [one for heads in chosen.values() for one in heads[:KEPT]]
+    kept.append(measured["pronouns"]["head"])
+    words, vectors = _keep_vectors(kept, model)
+    return measured | {"words": words}, vectors
+
+
+def draw_texts(
+    vocabulary: int,
+) -> tuple[Int[np.ndarray, "texts n"], Int[np.ndarray, "texts n"], list[list[int]]]:
+    """Random tokens with a start in front, twice and once, and numbers of heads for the control."""
+    random = np.random.default_rng(0)
+
+    def draw(size: int) -> Int[np.ndarray, " n"]:
+        return random.permutation(np.arange(FIRST_WORD, vocabulary))[:size]
+
+    twice = [np.tile(draw(PERIOD), 2) for _ in range(SEARCHED + TESTED)]
+    once = [draw(2 * PERIOD) for _ in range(SEARCHED)]
+    others = len(ALL) - 2 * STRONGEST
+    heads = [random.permutation(others)[:STRONGEST].tolist() for _ in range(DRAWS)]
+    return (
+        np.array([[START, *one] for one in twice]),
+        np.array([[START, *one] for one in once]),
+        heads,
+    )
+
+
+def _watch_all(ids: Int[np.ndarray, "... n"], model: SmolLM2) -> Float[np.ndarray, "h ... n n"]:
+    """The weights of all heads."""
+    _, seen = run_model(ids, model, watch=ALL)
+    return np.stack([seen[head].weights for head in ALL])
+
+
+def _by_head(scores: Float[np.ndarray, "h texts"]) -> list[list[float]]:
+    """One row for each layer: the means over the texts."""
+    means = np.round(np.mean(scores, axis=1, dtype=np.float64), 4)
+    return np.reshape(means, (LAYERS, HEADS)).tolist()
+
+
+def _measure_cuts(
+    measured: dict[str, Any], ids: Int[np.ndarray, "texts n"], model: SmolLM2
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """For each set of heads that is cut, the losses of both copies, second first, text by text."""
+    sets: dict[str, list[Head]] = {"whole": []}
+    for kind, heads in measured["chosen"].items():
+        sets[kind] = heads
+        sets |= {f"{layer}.{head}": [(layer, head)] for layer, head in heads}
+    sets |= {f"draw {i}": heads for i, heads in enumerate(measured["drawn"], start=1)}
+    second, first = {}, {}
+    for name, heads in sets.items():
+        logits, _ = run_model(ids, model, cut=heads)
+        second[name] = _rounded(copy_loss(logits, ids, PERIOD))
+        first[name] = _rounded(
+            cross_entropy(logits[:, 1:PERIOD], ids[:, 2 : PERIOD + 1]).mean(axis=-1)
+        )
+    return second, first
+
+
+def _rounded(losses: Float[np.ndarray, " texts"]) -> list[float]:
+    return [round(one, 4) for one in losses.tolist()]
+
+
+def _complete(prompt: str, model: SmolLM2) -> list[Any]:
+    """A prompt, the likeliest next token, and its probability."""
+    logits, _ = run_model(np.array(encode_text(prompt, model)), model)
+    losses = cross_entropy(np.tile(logits[-1], (1, 1)), logits[-1:].argmax(axis=-1))
+    best = int(logits[-1].argmax())
+    return [prompt, decode_ids([best], model), round(float(np.exp(-losses[0])), 4)]
+
+
+# --- pronouns -------------------------------------------------------------------------------------
+
+
+def _read_schemas() -> list[dict[str, str]]:
+    schemas: list[dict[str, str]] = json.loads((FOLDER / SCHEMAS).read_text(encoding="utf-8"))
+    return schemas
+
+
+def _measure_pronouns(model: SmolLM2) -> dict[str, Any]:
+    """Where *it* looks, where the last word looks, and whether the model knows what *it* is."""
+    pairs = _read_schemas()
+    at_pronoun, at_end, differences, substituted = [], [], [], []
+    for pair in pairs:
+        rows, ends = zip(*(_look(pair, which, model) for which in ("first", "second")), strict=True)
+        at_pronoun.append(rows[0])
+        differences.append(float(np.abs(rows[0] - rows[1]).max()))
+        at_end.append(ends)
+        substituted.append([_substitute(pair, which, model) for which in ("first", "second")])
+    pronoun, end = np.array(at_pronoun), np.array(at_end)  # (pair, h, noun), (pair, 2, h, noun)
+    best = int(pronoun.sum(axis=2).mean(axis=0).argmax())
+    # An end is right where it gives the right noun more weight, in both versions.
+    lead = end[..., 0] - end[..., 1]
+    right = np.stack([lead[:, 0] > 0, lead[:, 1] < 0], axis=1)  # (pair, version, h)
+    half = len(pairs) // 2
+    on_search = right[:half].sum(axis=(0, 1))
+    chosen = int(on_search.argmax())
+    return {
+        "head": ALL[best],
+        "looks": np.round(pronoun[:, best].astype(float), 4).tolist(),
+        "to the first": np.sum(pronoun[..., 0] > pronoun[..., 1], axis=1).tolist(),
+        "difference": max(differences),
+        "end head": ALL[chosen],
+        "end right": [int(on_search[chosen]), int(right[half:, :, chosen].sum())],
+        "end mean": round(float(right[half:].sum(axis=(0, 1)).mean()), 4),
+        "sentences of a half": 2 * half,
+        "substituted": np.round(substituted, 4).tolist(),
+    }
+
+
+def _look(
+    pair: dict[str, str], which: str, model: SmolLM2
+) -> tuple[Float[np.ndarray, "h nouns"], Float[np.ndarray, "h nouns"]]:
+    """For each head, the weights on both nouns: from *it*, and from the last word."""
+    before = f"{pair['before']} it"
+    text = f"{before} {pair[f'{which}_ending']}"
+    weights = _watch_all(np.array(encode_text(text, model)), model)
+    spans = [_find_tokens(text, pair[noun], model) for noun in ("first", "second")]
+    pronoun = len(encode_text(before, model)) - 1
+    looked = [
+        np.stack([weights[:, row, span].sum(axis=-1) for span in spans], axis=-1)
+        for row in (pronoun, -1)
+    ]
+    return looked[0], looked[1]
+
+
+def _find_tokens(text: str, word: str, model: SmolLM2) -> slice:
+    """Where the tokens of a word stand; it is there once, with a space in front."""
+    at = text.index(f" {word}")
+    return slice(
+        len(encode_text(text[:at], model)), len(encode_text(text[: at + 1 + len(word)], model))
+    )
+
+
+def _substitute(pair: dict[str, str], which: str, model: SmolLM2) -> list[float]:
+    """The loss of an ending where *it* is replaced by the first noun, and by the second."""
+    losses = []
+    for noun in ("first", "second"):
+        start = encode_text(f"{pair['before']} the {pair[noun]}", model)
+        ids = np.array([*start, *encode_text(f" {pair[f'{which}_ending']}.", model)])
+        logits, _ = run_model(ids, model)
+        losses.append(float(cross_entropy(logits[:-1], ids[1:])[len(start) - 1 :].sum()))
+    return losses
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def _keep_vectors(
+    heads: Sequence[Head], model: SmolLM2
+) -> tuple[list[str], dict[str, Float[np.ndarray, "n d_k"]]]:
+    """The tokens of a sentence and its repetition, and what these heads compute there."""
+    pair = _read_schemas()[0]
+    sentence = f"{pair['before']} it {pair['first_ending']}."
+    ids = encode_text(f"{sentence} {sentence}", model)
+    _, seen = run_model(np.array(ids), model, watch=heads)
+    vectors = {
+        f"{layer}.{head}.{name}": getattr(seen[layer, head], name).astype("<f2")
+        for layer, head in heads
+        for name in ("query", "key")
+    }
+    return [decode_ids([i], model) for i in ids], vectors
+
+
+def write_safetensors(tensors: dict[str, Float[np.ndarray, "..."]]) -> bytes:
+    """Tensors of 16 bits in the format that `read_safetensors` reads."""
+    header, at = {}, 0
+    for name, tensor in tensors.items():
+        header[name] = {
+            "dtype": "F16",
+            "shape": tensor.shape,
+            "data_offsets": [at, at + tensor.nbytes],
+        }
+        at += tensor.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join(
+        [len(text).to_bytes(8, "little"), text, *(t.tobytes() for t in tensors.values())]
+    )
+
+
+def write_measurements(measured: dict[str, Any]) -> str:
+    """As JSON, with a line for each result."""
+    lines = (f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in measured.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def main(folder: Path) -> None:
+    """Measure, and write the files of the package."""
+    measured, vectors = measure_heads(load_smollm2(folder / FILE))
+    (FOLDER / RESULTS).write_text(write_measurements(measured), encoding="utf-8")
+    (FOLDER / VECTORS).write_bytes(write_safetensors(vectors))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

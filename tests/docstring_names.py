@@ -22,13 +22,13 @@ from attention_docs.generation import (
     residual,
     window_mask,
 )
+from attention_docs.heads import first_token_share
 from attention_docs.in_context import (
     gradient_step,
     in_context_layer,
     ridge_regression,
     step_error,
 )
-from attention_docs.heads import first_token_share
 from attention_docs.in_pieces import (
     backward_in_pieces,
     elu_plus_one,

@@ -149,7 +149,7 @@ def _list_terms(a: Matrix, b: Matrix, c: Matrix, row: int, column: int) -> list[
     rounded = [(c.texts[row][column], c.values[row][column])]
     rounded += [(a.texts[row][k], a.values[row][k]) for k in inner]
     rounded += [(b.texts[k][column], b.values[k][column]) for k in inner]
-    exact = all(isfinite(value) and parse_number(told) == value for told, value in rounded)
+    exact = all(isfinite(value) and parse_number(text) == value for text, value in rounded)
     sum_ = [products[0], *(f"+ {term}" for term in products[1:])]
     return [*sum_, f"{'=' if exact else '≈'} {c.texts[row][column]}"]
 

@@ -46,8 +46,8 @@ class Ribbons(Figure):
     def _render_frame(self, lang: Language, i: int, showing: bool) -> str:
         tie = self.ties[i]
         label = f"<strong>{escape(tie.sentence.name_word(lang, i), quote=False)}</strong>"
-        told = escape(tie.caption(lang), quote=False)
-        caption = lang.format_phrase("steppers", "caption", label=label, caption=told)
+        sentence = escape(tie.caption(lang), quote=False)
+        caption = lang.format_phrase("steppers", "caption", label=label, caption=sentence)
         return (
             f'<figure class="frame{" shown" * showing}" data-at="{i + 1}">'
             f"{tie.render(lang)}<figcaption>{caption}</figcaption></figure>"

@@ -64,8 +64,8 @@ def render_output(
         fold = boxes.add_fold(tools, "code", assembled.locale["site"]["blocks"]["text"])
         _stash_html(fold[-1], "p", highlight(text, "text"), md)
     if result:
-        told = render_origin(block, result, assembled) + render_checks(result, assembled)
-        _stash_html(tools, "p", told, md)
+        details = render_origin(block, result, assembled) + render_checks(result, assembled)
+        _stash_html(tools, "p", details, md)
     return frame
 
 

@@ -147,6 +147,26 @@ def test_an_input_that_is_changed_is_changed_for_nobody_else() -> None:
     assert TWICE.inputs[0][0] == 1
 
 
+@pytest.mark.parametrize("slug", ["softmax"])
+def test_a_mistake_is_known_beside_another_one(names: dict[str, Any]) -> None:
+    """Of a softmax over the queries that overflows as well, the first is told."""
+
+    def wrong(scores: Any) -> Any:
+        return np.exp(scores) / np.exp(scores).sum(axis=0)
+
+    failure = find_failure(wrong, names["writing"])
+    assert failure is not None
+    assert str(failure.mistake).startswith("Softmax over the queries")
+
+
+def test_a_rare_likeness_is_no_known_mistake() -> None:
+    """Twice and the square agree at 2 alone."""
+    task = Task(lambda x: x, [(2.0,), (3.0,), (4.0,)], {"doubled": lambda x: 2 * x})
+    failure = find_failure(lambda x: x * x, task)
+    assert failure is not None
+    assert (failure.got, failure.mistake) == (4, None)
+
+
 BEGUN = """def your_softmax(scores):
     e = np.exp(scores - scores.max({}))
     return e / e.sum(axis=-1, keepdims=True)

@@ -40,7 +40,7 @@ class Failure:
         arguments: what the function was given, by the names of its parameters.
         wanted: what the model answer gives.
         got: what the function gave, or the words of its error.
-        mistake: the sentence of the known mistake that gives the same on all inputs, or None.
+        mistake: the sentence of the known mistake that gives the same where it is wrong, or None.
     """
 
     arguments: Mapping[str, Any]
@@ -64,10 +64,8 @@ def find_failure(written: Callable[..., Any], task: Task) -> Failure | None:
         wanted, got = task.answer(*_copy(arguments)), _call(written, arguments)
         if _agree(got, wanted):
             continue
-        names = inspect.signature(task.answer).parameters
-        known = [why for why, wrong in task.mistakes.items() if _do_the_same(written, wrong, task)]
-        named = dict(zip(names, arguments, strict=True))
-        return Failure(named, wanted, got, known[0] if known else None)
+        named = dict(zip(inspect.signature(task.answer).parameters, arguments, strict=True))
+        return Failure(named, wanted, got, _find_mistake(written, task))
     return None
 
 
@@ -119,7 +117,7 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 def _agree(got: Any, wanted: Any) -> bool:
     """Whether two results are the same up to rounding."""
     if got is None or isinstance(got, str):
-        return bool(got == wanted)
+        return False
     try:
         first, second = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
     except (TypeError, ValueError):
@@ -128,10 +126,18 @@ def _agree(got: Any, wanted: Any) -> bool:
     return same and np.allclose(first, second, rtol=CLOSE, atol=CLOSE, equal_nan=True)
 
 
-def _do_the_same(one: Callable[..., Any], other: Callable[..., Any], task: Task) -> bool:
-    """Whether two functions give the same on all inputs; an error is no result."""
-    pairs = [(_call(one, arguments), _call(other, arguments)) for arguments in task.inputs]
-    return all(not isinstance(a, str) and _agree(a, b) for a, b in pairs)
+def _find_mistake(written: Callable[..., Any], task: Task) -> str | None:
+    """The mistake that gives what is wrong here, on more than two thirds of what is wrong."""
+    calls = [(one, _call(written, one)) for one in task.inputs]
+    wrong = [(one, got) for one, got in calls if not _agree(got, task.answer(*_copy(one)))]
+    if isinstance(wrong[0][1], str):
+        return None
+    shares = {}
+    for why, mistake in task.mistakes.items():
+        alike = [_agree(got, _call(mistake, one)) for one, got in wrong]
+        shares[why] = sum(alike) / len(alike) if alike[0] else 0
+    best = max(shares, key=lambda why: shares[why])
+    return best if shares[best] > 2 / 3 else None
 
 
 def _verbatim(code: str) -> Wording:

@@ -769,7 +769,7 @@ table([[str(overlap), str(1 - distance / 2)]], columns=["Σ min(p, q)", "1 − �
 
 # --8<-- [start:writing]
 def your_step(query, key, value, keys, values):
-    """The output of a new token, for the cached keys (n, d_k) and values (n, d_v)."""
+    """Output of a new token for cached keys (n, d_k), values (n, d_v)."""
     weights = softmax(keys @ query / np.sqrt(len(query)))
     return weights @ values  # write it here
 

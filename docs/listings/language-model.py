@@ -802,7 +802,7 @@ table(
 
 # --8<-- [start:writing]
 def your_loss(logits, targets):
-    """The mean cross-entropy of logits (n, vocabulary) for the words that came, (n,)."""
+    """Mean cross-entropy of logits (n, vocabulary) for targets (n,)."""
     return 0.0  # write it here
 
 

@@ -356,7 +356,7 @@ table(results, columns=columns, index=[places[1], places[3]], spec=".2f")
 
 # --8<-- [start:writing]
 def your_average(shares, vectors):
-    """The average of vectors (n, d), with positive shares (n,) that may have any sum."""
+    """Average of vectors (n, d) with positive shares (n,) of any sum."""
     return shares @ vectors  # write it here
 
 

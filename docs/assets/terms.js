@@ -14,6 +14,7 @@
   other.className = "other";
   other.lang = document.documentElement.lang.startsWith("zh") ? "en" : "zh";
   link.textContent = entry;
+  link.tabIndex = -1; // by the keyboard the term leads there itself
 
   let term; // whose card is open
   let waiting;

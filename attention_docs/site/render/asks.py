@@ -12,6 +12,7 @@ judges the code (`judge` of figures/tasks.py): it needs the model answer, and is
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement
 
@@ -97,17 +98,26 @@ def _add_choice(form: Element, item: Element, options: list[Element], name: str)
     ask = SubElement(form, "fieldset", {"class": "ask"})
     legend = SubElement(ask, "legend")
     legend.text, legend[:] = (item.text or "").strip(), list(item)
-    for option in options:
+    # A name for a formula: what listens to a page may find no text in it.
+    letters = string.ascii_uppercase if any(map(_lacks_words, options)) else ""
+    for number, option in enumerate(options):
         label = SubElement(ask, "label")
         is_right = OPTION.match(option.text or "")["mark"] == "x"  # type: ignore[index]
         field = {"type": "radio", "name": name, "value": "right" if is_right else "wrong"}
         radio = SubElement(label, "input", field)
         text = OPTION.sub("", option.text or "", count=1)
-        radio.tail = text.partition(WHY)[0]
+        letter = f" {letters[number]}. " if letters else ""
+        radio.tail = letter + text.partition(WHY)[0]
         label[1:] = list(option)
         if WHY in text:
             SubElement(label, "span", {"class": "why", "hidden": ""}).text = text.partition(WHY)[2]
     SubElement(ask, "output")
+
+
+def _lacks_words(option: Element) -> bool:
+    """Whether an option is a formula or code alone."""
+    text = OPTION.sub("", option.text or "", count=1).partition(WHY)[0]
+    return not text.strip() and bool(len(option))
 
 
 def _unwrap(item: Element, paragraph: Element) -> None:

@@ -198,8 +198,8 @@ class Tie(DrawnFigure):
             if any(sentence.values[j])
         ]
         if said:
-            sentence = lang.join_texts("clauses", said)
-            found.append(lang.format_phrase("sentences", "sentence", text=sentence))
+            clause = lang.join_texts("clauses", said)
+            found.append(lang.format_phrase("sentences", "sentence", text=clause))
         return lang.join_texts("paragraph", [*found, self.sum_up(lang, "output")])
 
     def sum_up(self, lang: Language, key: str) -> str:

@@ -16,6 +16,8 @@ import string
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement
 
+from markdown.util import HTML_PLACEHOLDER_RE
+
 OPTION = re.compile(r"\s*\[(?P<mark>[x ])\]\s*")
 WHY = " — "
 
@@ -105,19 +107,35 @@ def _add_choice(form: Element, item: Element, options: list[Element], name: str)
         is_right = OPTION.match(option.text or "")["mark"] == "x"  # type: ignore[index]
         field = {"type": "radio", "name": name, "value": "right" if is_right else "wrong"}
         radio = SubElement(label, "input", field)
-        text = OPTION.sub("", option.text or "", count=1)
-        letter = f" {letters[number]}. " if letters else ""
-        radio.tail = letter + text.partition(WHY)[0]
+        option.text = OPTION.sub("", option.text or "", count=1)
+        reason = _cut_reason(option)
+        radio.tail = (f" {letters[number]}. " if letters else "") + option.text
         label[1:] = list(option)
-        if WHY in text:
-            SubElement(label, "span", {"class": "why", "hidden": ""}).text = text.partition(WHY)[2]
+        if reason is not None:
+            label.append(reason)
     SubElement(ask, "output")
 
 
 def _lacks_words(option: Element) -> bool:
-    """Whether an option is a formula or code alone."""
+    """Whether an option is a formula alone."""
     text = OPTION.sub("", option.text or "", count=1).partition(WHY)[0]
-    return not text.strip() and bool(len(option))
+    return not len(option) and not re.search(r"\w", HTML_PLACEHOLDER_RE.sub("", text))
+
+
+def _cut_reason(option: Element) -> Element | None:
+    """Take what follows " — " out of an option: hidden until a reader has chosen."""
+    reason = Element("span", {"class": "why", "hidden": ""})
+    text = option.text or ""
+    if WHY in text:
+        option.text, _, reason.text = text.partition(WHY)
+        reason[:], option[:] = list(option), []
+        return reason
+    for place, child in enumerate(option):
+        if WHY in (child.tail or ""):
+            child.tail, _, reason.text = (child.tail or "").partition(WHY)
+            reason[:], option[place + 1 :] = option[place + 1 :], []
+            return reason
+    return None
 
 
 def _unwrap(item: Element, paragraph: Element) -> None:

@@ -414,7 +414,8 @@ def test_formulas_are_rendered_at_build_time(site: Path) -> None:
 def test_numbers_json_and_the_pages_say_the_same(
     slug: str, lang: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
-    """Every output and every inline value, in order and section by section."""
+    """Every output and every inline value, section by section. What an exercise asks stands before
+    its answer, and after it in Markdown: there the values are those of Markdown's order."""
     one = page(lang, slug)
     article = parse_html(find_page_folder(site, lang, slug) / "index.html").find(".//article")
     frames = [tag for tag in article.find_class("output") if tag.tag == "div"]
@@ -424,6 +425,7 @@ def test_numbers_json_and_the_pages_say_the_same(
     described = [(one.section_of(line), name, text) for line, name, text in one.inline]
     shown, formulas = read_values(article)
     elements = {name for _, name, _ in shown}
+    shown.sort(key=lambda value: int(value[1].removeprefix("value-")))
     assert shown == [value for value in described if value[1] in elements]
     for section, name, text in described:  # in a formula a value is its bare text
         if name not in elements:

@@ -223,11 +223,12 @@ def test_copies_hold_all_of_the_page(
     if slug in CHAPTERS:
         texts.append(read_prose(notebook(site, lang, slug)))
     tree = parse_html(built.html)
-    values = [one.text_content() for one in tree.iterfind(".//article//span[@class='value']")]
+    values = tree.findall(".//article//span[@class='value']")
+    values.sort(key=lambda one: int(one.get("id").removeprefix("value-")))
     for text in texts:
         position = 0
-        for value in values:  # in the order of the page
-            position = text.index(value, position)
+        for value in values:  # in the order of the Markdown
+            position = text.index(value.text_content(), position)
         anchors = re.findall(r'<a id="([\w-]+)"></a>', text)
         assert set(re.findall(r"^##+ .* \{ #([\w-]+) \}$", source, re.M)) <= set(anchors)
         outside = re.sub(r"^(`{3,}).*?^\1$|`[^`\n]*`", "", text, flags=re.S | re.M)

@@ -477,7 +477,7 @@ def test_delta_page(page):
                 S = S - beta * torch.einsum("bf,bv->bfv", k[:, i], recalled - v[:, i])
             states.append(S)
         states.append(torch.linalg.pinv(k) @ v)
-        x = (n - 1) / 16  # the expected error of the sum, 0 with the factor 0
+        x = (n - 1) / 16
         states.append(states[0] / (1 + x))
         size = (v**2).sum(dim=(1, 2))
         for name, S in zip(names, states, strict=True):

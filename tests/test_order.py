@@ -22,7 +22,7 @@ from attention_docs.site.render.reading_time import walk_main_line
 from attention_docs.site.render.terms import Term
 from tests.conftest import LANGUAGES, each_language, read_project, report
 
-LATER = "\N{RIGHTWARDS ARROW} "  # what the number of a later chapter becomes
+LATER = "\N{BLACK RIGHT-POINTING DOUBLE TRIANGLE}"  # what the number of a later chapter becomes
 AHEAD = {"en": re.compile(rf"\bahead\b|{LATER}"), "zh": re.compile(f"后面|{LATER}")}
 HAN = "\u4e00-\u9fff"
 LINK = re.compile(r"\[[^\]]*\]\([^)]*\)")

@@ -381,7 +381,7 @@ def test_experiment(page: Callable[[str, str], Any]) -> None:
             sources = np.random.default_rng(n).random((500, 10)).argsort(axis=1)[:, :n].tolist()
             already = sum(one == sorted(one) for one in sources)
             wanted.append([already if causal else 500] * 5)
-    shown = [[int(found_one[f"training {i}"]) for i in range(1, 6)] for found_one in found]
+    shown = [[int(found_one[f"run {i}"]) for i in range(1, 6)] for found_one in found]
     assert shown == wanted
     assert [(found_one["mask"], found_one["numbers in a list"]) for found_one in found] == [
         ("none", "6"),

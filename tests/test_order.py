@@ -2,7 +2,8 @@
 
 The main lines are read with folds closed: where a table names a chapter that defines a term in a
 fold alone, the first main line that uses the term introduces it in bold. A passage may look ahead
-to a term if a sentence says so ("ahead", “后面”); a link leads to where a word is defined.
+to a term if a sentence says so: it names a later chapter by its number, or says "ahead" (“后面”).
+A link leads to where a word is defined.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import pytest
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block, Box, End, Fence, Heading, Piece
 from attention_docs.site.read.reader import classify_lines
-from attention_docs.site.read.syntax import CODE_SPAN, DISPLAY, INLINE, VALUE
+from attention_docs.site.read.syntax import CHAPTER, CODE_SPAN, DISPLAY, INLINE, VALUE
 from attention_docs.site.render.reading_time import walk_main_line
 from attention_docs.site.render.terms import Term
 from tests.conftest import LANGUAGES, each_language, read_project, report
 
-AHEAD = {"en": re.compile(r"\bahead\b"), "zh": re.compile("后面")}
+LATER = "\N{BLACK RIGHT-POINTING DOUBLE TRIANGLE}"  # what the number of a later chapter becomes
+AHEAD = {"en": re.compile(rf"\bahead\b|{LATER}"), "zh": re.compile(f"后面|{LATER}")}
 HAN = "\u4e00-\u9fff"
 LINK = re.compile(r"\[[^\]]*\]\([^)]*\)")
 BOLD = re.compile(r"\*\*([^*]+)\*\*")
@@ -63,11 +65,22 @@ def pattern(term: str) -> re.Pattern[str]:
     raise AssertionError(term)
 
 
+def words_of(page: Page, text: str) -> str:
+    """A text without code and values, in which the number of a later chapter is marked."""
+    numbered = read_project().numbered
+    here = numbered.get(page.slug, 0)
+
+    def mark(found: re.Match[str]) -> str:
+        return LATER if numbered[found["slug"]] > here else " "
+
+    return VALUE.sub(" ", CHAPTER.sub(mark, CODE_SPAN.sub(" ", text)))
+
+
 def passages(page: Page) -> Iterator[tuple[str, str]]:
     """Title and text of what stands under each heading and in each box, without code."""
     for passage in page.passages:
         if passage.id != "sources":
-            yield passage.title, VALUE.sub(" ", CODE_SPAN.sub(" ", passage.text))
+            yield passage.title, words_of(page, passage.text)
 
 
 def open_passages(page: Page) -> Iterator[tuple[str, str]]:
@@ -79,7 +92,7 @@ def open_passages(page: Page) -> Iterator[tuple[str, str]]:
             lines = texts.setdefault(owner, [])
             lines += [] if isinstance(piece, Heading) else [page.lines[piece.line - 1]]
     for owner, lines in texts.items():
-        yield page.passages[owner].title, VALUE.sub(" ", CODE_SPAN.sub(" ", "\n".join(lines)))
+        yield page.passages[owner].title, words_of(page, "\n".join(lines))
 
 
 def sentences(title: str, text: str) -> list[str]:
@@ -119,7 +132,7 @@ def symbols(page: Page, main: bool = False) -> set[str]:
     for passage in page.passages:
         if passage.id == "sources" or (main and passage.kind not in ("", "result")):
             continue
-        text = VALUE.sub(" ", CODE_SPAN.sub(" ", passage.text))
+        text = words_of(page, passage.text)
         formulas = DISPLAY.findall(text)
         for sentence in SENTENCE.findall(DISPLAY.sub("\n", text)):
             if not AHEAD[page.lang].search(sentence):
@@ -171,7 +184,7 @@ def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
         early += [
             f"docs/{lang}/{slug}.md: “{term}” stands before the chapter that its row in the "
             f"glossary names; use another word, or say that it comes later "
-            f"({AHEAD[lang].pattern}): {words}"
+            f"(by its chapter's number, or {AHEAD[lang].pattern}): {words}"
             for term, words in used(read_project().pages[lang][slug], later)
         ]
     report(early)
@@ -267,9 +280,9 @@ def test_the_languages_name_the_same_chapters(kind: str) -> None:
 # That a use is found.
 
 
-def page(text: str, lang: str = "en") -> Page:
+def page(text: str, lang: str = "en", slug: str = "test") -> Page:
     pieces: list[Piece] = [piece for _, piece in classify_lines(text)]
-    return Page(f"docs/{lang}/test.md", text, pieces)
+    return Page(f"docs/{lang}/{slug}.md", text, pieces)
 
 
 @pytest.mark.parametrize(
@@ -288,6 +301,13 @@ def page(text: str, lang: str = "en") -> Page:
 def test_a_term_is_found_in_words_alone(text: str, found: list[str]) -> None:
     terms = [Term("query", "", "entry-query"), Term("key", "", "entry-key")]
     assert [term for term, _ in used(page(text), terms)] == found
+
+
+@pytest.mark.parametrize(("slug", "found"), [("softmax", 1), ("scaling", 3), ("masking", 3)])
+def test_only_the_number_of_a_later_chapter_looks_ahead(slug: str, found: int) -> None:
+    text = 'Chapter {{ site.chapter["scaling"] }} has a query. The query again, and a key.'
+    terms = [Term("query", "", "entry-query"), Term("key", "", "entry-key")]
+    assert len(used(page(text, slug=slug), terms)) == found
 
 
 FOLDED = """# A title { #t }

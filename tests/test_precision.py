@@ -152,6 +152,15 @@ def test_dot_bound(seed: int, d: int, name: str) -> None:
     assert gamma(d, name) == pytest.approx(float(nu / (1 - nu)), rel=1e-14)
 
 
+def test_a_product_among_the_subnormal_numbers_breaks_the_bound() -> None:
+    """1.5 · 2⁻¹² times 2⁻¹² does not become 0 in float16, but half a mark is a third of it."""
+    q, k = np.array([1.5 * 2.0**-12]), np.array([2.0**-12])
+    got = Fraction(rounded_product(q[None], k[:, None], "float16").item())
+    wanted = Fraction(q.item()) * Fraction(k.item())
+    assert got > 0
+    assert abs(got - wanted) > 100 * Fraction(gamma(1, "float16")) * wanted
+
+
 def test_gamma_bounds_every_product() -> None:
     """All signs of n factors, exactly."""
     u = Fraction(1, 8)

@@ -376,7 +376,7 @@ table(
 
 # --8<-- [start:experiment]
 def share(parameters, n, causal):
-    """How many of 500 lists of n numbers are written without a fault."""
+    """How many of 500 lists of n numbers are sorted correctly."""
     source, _, wanted, _ = lists(np.random.default_rng(n), 500, n, n)
     return int((write(parameters, source, causal)[0] == wanted).all(axis=1).sum())
 
@@ -389,8 +389,8 @@ for causal in (False, True):
         found.append([mask_name, n, *(share(run, n, causal) for run in runs)])
 table(
     found,
-    columns=["mask", "numbers in a list", *(f"training {i}" for i in range(1, 6))],
-    name="Lists without a fault, of 500",
+    columns=["mask", "numbers in a list", *(f"run {i}" for i in range(1, 6))],
+    name="Lists sorted correctly, out of 500",
 )
 # --8<-- [end:experiment]
 

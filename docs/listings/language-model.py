@@ -174,12 +174,16 @@ def show(ids, model, shown=12, few=4):
             f"Each id picks a row of a table, and its position is added: {len(ids)} vectors.",
         ),
         ("block 1", of_block(0), f"Where {last} looks, and the vectors after this block."),
-        ("block 2", of_block(1), f"Again: where {last} looks, and the vectors after this block."),
+        (
+            "block 2",
+            of_block(1),
+            f"The second block: where {last} looks, and the vectors that come out.",
+        ),
         ("logits", scored, f"The last vector becomes a score for each of {len(WORDS)} words."),
         (
             "next word",
             chances,
-            f"Softmax makes probabilities of them. The likeliest word is {WORDS[best]}.",
+            f"Softmax turns them into probabilities. The likeliest word is {WORDS[best]}.",
         ),
     ]
     names = [name for name, _, _ in parts]

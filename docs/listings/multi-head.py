@@ -71,7 +71,7 @@ def frame(r, place):
     )
     caption = [
         f"Fetched: {got}.",
-        f"Fetched: {got}. It counts as {taken}.",
+        f"Fetched: {got}. It enters the sum as {taken}.",
         f"Output: {got}.",
     ][r]
     label = f"{both if r == 2 else name}, {words[i]}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attention_docs.site.read.syntax import (
+    CHAPTER,
     CODE_SPAN,
     DISPLAY,
     INLINE,
@@ -79,8 +80,9 @@ class Passage:
         return Counter(name for one in reasons for name in re.findall(r"[A-Z]?\d+", one))
 
     def count_values(self) -> Counter[str]:
-        """Inline values as written."""
-        return Counter(match["inner"].strip() for match in VALUE.finditer(self.text))
+        """Inline values as written; the number of a chapter is a word of its sentence."""
+        text = CHAPTER.sub(" ", self.text)
+        return Counter(match["inner"].strip() for match in VALUE.finditer(text))
 
     def count_numerals(self) -> Counter[str]:
         """Numbers that the reader sees typed: in prose and in inline formulas."""

@@ -139,7 +139,7 @@ QUERIES = {
     },
     "zh": {
         "sequences": ["参数量", "循环神经网络", "RNN", "凸组合", "序列标注", "独热编码"],
-        "eight-steps": ["查询 键 值", "注意力图", "加权后的值", "QKV"],
+        "eight-steps": ["查询 键 值", "注意力图", "加权后的值", "QKV", "硬注意力"],
         "softmax": [
             "饱和",
             "溢出",
@@ -174,6 +174,8 @@ QUERIES = {
             "LayerNorm",
             "跳跃连接",
             "预归一化",
+            "秩坍缩",
+            "过平滑",
         ],
         "language-model": [
             "语言模型",
@@ -185,10 +187,10 @@ QUERIES = {
             "ChatGPT",
         ],
         "cross-attention": ["交叉注意力", "对齐图", "教师强制", "解码器"],
-        "generation": ["KV 缓存", "投机采样", "滑动窗口", "草稿模型", "MLA", "GQA"],
+        "generation": ["KV 缓存", "投机采样", "滑动窗口", "草稿模型", "MLA", "GQA", "预填充"],
         "in-pieces": ["在线 softmax", "线性注意力", "分块", "flash attention"],
         "long-sequences": ["位置内插", "外推", "长度外推", "NTK", "超过训练长度"],
-        "precision": ["bfloat16", "软截断", "舍入误差", "QK 归一化", "fp8"],
+        "precision": ["bfloat16", "软截断", "舍入误差", "QK 归一化", "fp8", "混合精度"],
         "kernels": ["核回归", "带宽", "随机特征", "核平滑"],
         "in-context": ["上下文学习", "岭回归", "最小二乘"],
     },

@@ -286,7 +286,7 @@ heatmap(
 p = sinusoids(np.arange(6.0), d=2)
 J = rotation(pi / 2, d=2)
 matrices = {
-    "I": np.eye(2),
+    "identity I": np.eye(2),
     "R": rotation(1, d=2),
     "S": np.array([[1.0, 0], [0, 0]]),
 }

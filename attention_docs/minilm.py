@@ -228,7 +228,7 @@ def _name_matrices(graph: Graph) -> dict[str, Array]:
 
 
 def _dequantise(tensors: Mapping[str, Array], name: str) -> Float[np.ndarray, "..."]:
-    scaled: Array = tensors[f"{name}_q"] * tensors[f"{name}_scale"]  # float32
+    scaled: Float[np.ndarray, "..."] = tensors[f"{name}_q"] * tensors[f"{name}_scale"]  # float32
     return scaled
 
 

@@ -58,7 +58,8 @@ def model() -> MiniLM:
 
 def parts_of(content: bytes) -> list[tuple[int, Any]]:
     """The fields of a message of Protocol Buffers."""
-    at, found = 0, []
+    found: list[tuple[int, Any]] = []
+    at = 0
 
     def whole() -> int:
         nonlocal at
@@ -118,7 +119,7 @@ def run_in_torch(ids: list[int], found: Tensors) -> tuple[torch.Tensor, torch.Te
     maps = []
     for layer in range(6):
         q, k, v = (
-            linear(x, layer, name, f"attention.self.{name}").unflatten(-1, (12, 32)).transpose(0, 1)
+            linear(x, layer, name, f"attention.self.{name}").reshape(-1, 12, 32).transpose(0, 1)
             for name in ("query", "key", "value")
         )
         maps.append(torch.softmax(q @ k.mT / 32**0.5, dim=-1))

@@ -266,8 +266,9 @@ def build_elsewhere(shared: Path, root: Path = ROOT) -> Path:
         home.mkdir()
         cache = root / CACHE_ELSEWHERE
         cache.mkdir(parents=True, exist_ok=True)
-        if not (cache / "live").is_symlink():
-            (cache / "live").symlink_to("../live")  # Python for the browser is the same
+        for brought in ("live", "models"):  # by set-up: they are the same
+            if not (cache / brought).is_symlink():
+                (cache / brought).symlink_to(f"../{brought}")
         flags = ("--config-file", str(root / "mkdocs.yml"))
         surroundings = ELSEWHERE | ADDRESSES
         surroundings |= {"HOME": str(home), "ATTENTION_DOCS_CACHE": str(cache)}

@@ -43,8 +43,9 @@ function rove(buttons, columns) {
 }
 
 export class SentenceMaps {
-  constructor(words, tokens, weights, shape) {
-    Object.assign(this, { words, tokens, weights, shape });
+  /* `width` is that of the place, in pixels. */
+  constructor(words, tokens, weights, shape, width) {
+    Object.assign(this, { words, tokens, weights, shape, width });
     this.small = [];
     this.grid = this.makeGrid();
     this.open = element("div", { class: "sentence-open" });
@@ -170,7 +171,7 @@ export class SentenceMaps {
     const n = this.size;
     const longest = Math.max(...this.tokens.map((token) => token.length));
     const edge = Math.min(longest, 14) * CHARACTER + 10;
-    this.cell = Math.max(14, Math.min(26, Math.floor(560 / n)));
+    this.cell = Math.max(14, Math.min(26, Math.floor((this.width - edge) / n)));
     this.top = edge;
     const whole = edge + n * this.cell;
     const [layer, head] = this.current;

@@ -125,7 +125,7 @@ class View {
       this.say(words.empty); // nothing but characters that the model drops
       return;
     }
-    this.maps = new SentenceMaps(words, tokens, weights, shape);
+    this.maps = new SentenceMaps(words, tokens, weights, shape, this.form.clientWidth);
     this.form.after(this.maps.element);
     this.maps.draw();
     const said = [fill(words.done, { tokens: tokens.length, maps: shape[0] * shape[1] })];

@@ -10,6 +10,7 @@ import torch
 from attention_docs.site.read.settings import read_settings
 from tests.conftest import ROOT, each_language, find_page_folder, parse_html, read_heading
 from tests.exact import assert_printed
+from tests.test_minilm import count_in_kept
 
 CHAPTERS = {path.stem for path in (ROOT / "docs" / "listings").glob("*.py")} - {"index"}
 # A place fits itself (1), its neighbours not at all (0), and the one opposite the worst (−1). The
@@ -135,3 +136,10 @@ def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     label, first, *_ = fold.select_one("pre").get_text().splitlines()
     assert label == LABELS[lang]
     assert first.startswith("[[0.0956, 0.0115")
+
+
+@pytest.mark.site
+def test_the_maps_of_a_real_model(page):
+    """The text beside a reader's own sentence; test_minilm.py measures it again."""
+    _, values = count_in_kept()
+    assert page("en", "index").values("own-sentence") == values

@@ -257,6 +257,30 @@ def test_the_kept_results_as_arrays() -> None:
     assert kept["sentences"] == KEPT["sentences"]
 
 
+def count_in_kept() -> tuple[list[list[float]], list[str]]:
+    """What pages print of it: a table, and the values of the text in their English order."""
+    (big, small), cut = KEPT["looks"], KEPT["cut"]
+    heads = [(layer, head) for layer in range(6) for head in range(12)]
+    layer, head = max(heads, key=lambda one: sum(big[one[0]][one[1]]))
+    switched = sum(
+        (big[i][j][0] > big[i][j][1]) != (small[i][j][0] > small[i][j][1]) for i, j in heads
+    )
+    more = sum(cut[i][j] < cut[layer][head] for i, j in heads)
+    values = [head, layer, len(heads), switched, f"{cut[layer][head]:.3f}", more]
+    return (
+        [big[layer][head], small[layer][head]],
+        [*map(str, values), f"{KEPT['similarity']:.3f}"],
+    )
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("slug", ["index", "real-models"])
+def test_pages_say_what_was_measured(slug: str, page: Any) -> None:
+    looks, values = count_in_kept()
+    assert page("en", slug).values("own-sentence") == values
+    np.testing.assert_allclose(page("en", slug).grid("own"), looks, rtol=0, atol=0.00501)
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 

@@ -153,7 +153,7 @@ def test_a_word_says_where_it_looks(loaded: Form) -> None:
         ("你好", 4, "done"),
         ("word " * 2000, MAX_TOKENS, "cut"),
         ("x" * 10_000, 3, "unknown"),
-        ('<img src=x onerror="window.hurt = 1"><script>window.hurt = 1</script>', 27, "done"),
+        ('<img src=x onerror="window.hurt = 1"><script>window.hurt = 1</script>', 33, "done"),
     ],
 )
 def test_bad_input_does_no_harm(text: str, tokens: int, said: str, loaded: Form) -> None:

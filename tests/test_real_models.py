@@ -37,6 +37,7 @@ from attention_docs.real_models import (
 )
 from attention_docs.transformer_block import rms_norm, silu, swiglu
 from tests.conftest import Page, parse_number
+from tests.test_minilm import count_in_kept
 
 FOLDER = Path(mathformer.__file__).parent
 NAMES = {"+": "addformer", "-": "subformer", "*": "mulformer", "/": "divformer"}
@@ -765,3 +766,10 @@ def test_score_by_pencil(chapter: Page) -> None:
 
 def test_impostor(chapter: Page) -> None:
     assert chapter.grid("exercise-impostor") == [[1, 1, 0]]
+
+
+def test_a_famous_head_of_an_encoder(chapter: Page) -> None:
+    """The text beside a reader's own sentence; test_minilm.py measures it again."""
+    looks, values = count_in_kept()
+    assert chapter.values("own-sentence") == values
+    np.testing.assert_allclose(chapter.grid("own"), looks, rtol=0, atol=0.00501)

@@ -230,16 +230,23 @@ export class SentenceMaps {
           );
           return element("tr", {}, element("th", { scope: "row" }, token), ...cells);
         });
-        const caption = element("caption", {}, fill(this.words.opened, { layer, head }));
+        const name = fill(this.words.opened, { layer, head });
+        const caption = element("caption", {}, name);
         const first = element("tr", {}, element("td", {}, this.words.corner), ...columns);
         const table = element(
           "table",
-          {},
+          { class: "sentence-numbers" },
           caption,
           element("thead", {}, first),
           element("tbody", {}, ...rows),
         );
-        fold.append(element("div", { class: "sentence-table", tabindex: "0" }, table));
+        fold.append(
+          element(
+            "div",
+            { class: "sentence-table", tabindex: "0", role: "region", "aria-label": name },
+            table,
+          ),
+        );
       },
       { once: true },
     );

@@ -252,10 +252,15 @@ def _read_block(tensors: Mapping[str, Array], prefix: str) -> BlockParameters:
 
 # --- text and tokens ------------------------------------------------------------------------------
 
-_CHINESE = re.compile(
-    "([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf"
-    "\U0002f800-\U0002fa1f])"
+_CHINESE_RANGES = (
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2CEAF),
+    (0x2F800, 0x2FA1F),
 )
+_CHINESE = re.compile(f"([{''.join(f'{chr(low)}-{chr(high)}' for low, high in _CHINESE_RANGES)}])")
 
 
 def split_words(text: str) -> list[str]:

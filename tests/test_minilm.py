@@ -273,14 +273,6 @@ def count_in_kept() -> tuple[list[list[float]], list[str]]:
     )
 
 
-@pytest.mark.site
-@pytest.mark.parametrize("slug", ["index", "real-models"])
-def test_pages_say_what_was_measured(slug: str, page: Any) -> None:
-    looks, values = count_in_kept()
-    assert page("en", slug).values("own-sentence") == values
-    np.testing.assert_allclose(page("en", slug).grid("own"), looks, rtol=0, atol=0.00501)
-
-
 # --- files ----------------------------------------------------------------------------------------
 
 

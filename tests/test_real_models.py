@@ -771,5 +771,6 @@ def test_impostor(chapter: Page) -> None:
 def test_a_famous_head_of_an_encoder(chapter: Page) -> None:
     """The text beside a reader's own sentence; test_minilm.py measures it again."""
     looks, values = count_in_kept()
-    assert chapter.values("own-sentence") == values
-    np.testing.assert_allclose(chapter.grid("own"), looks, rtol=0, atol=0.00501)
+    said = chapter.values("own-sentence")
+    assert [*said, *chapter.values("encoder")] == values
+    np.testing.assert_allclose(chapter.grid("own-table"), looks, rtol=0, atol=0.00501)

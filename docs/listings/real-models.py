@@ -790,10 +790,13 @@ famous = tuple(map(int, np.unravel_index(both.argmax(), both.shape)))  # layer a
 prefers = to_nouns[..., 0] > to_nouns[..., 1]
 switched = int(np.sum(prefers[0] != prefers[1]))
 missed_more = int(np.sum(without < without[famous]))
+# --8<-- [end:own]
+
+# --8<-- [start:own-table]
 table(
     to_nouns[:, famous[0], famous[1]].tolist(),
     columns=["trophy", "suitcase"],
     index=["it is too big", "it is too small"],
     spec=".2f",
 )
-# --8<-- [end:own]
+# --8<-- [end:own-table]

@@ -116,7 +116,7 @@ $(READY): requirements.lock requirements-torch.lock pyproject.toml package-lock.
 	@$(BIN)/python -m attention_docs.site.publish.runtime || \
 	    { echo "set-up failed: REQUIRE_LIVE is set, and Python for the browser could not be brought; see above" >&2; exit 1; }
 	@$(BIN)/python -m attention_docs.site.publish.models || \
-	    { echo "set-up failed: REQUIRE_MODELS is set, and the language model could not be brought; see above" >&2; exit 1; }
+	    { echo "set-up failed: REQUIRE_MODELS is set, and a language model could not be brought; see above" >&2; exit 1; }
 	@if command -v npm >/dev/null; then npm ci --silent --ignore-scripts --no-audit --no-fund; else false; fi || \
 	    { echo "JavaScript will not be checked: npm is missing, or has not brought Biome" >&2; test -z "$$REQUIRE_BIOME"; }
 	@touch $@

@@ -119,6 +119,47 @@ def measure_page(base: str) -> Iterator[tuple[str, str]]:
     )
 
 
+READ = """(text) => new Promise((resolve) => {
+  const form = document.querySelector("form.own-sentence");
+  const status = form.querySelector("[role=status]");
+  form.querySelector("input").value = text;
+  const start = performance.now();
+  let loaded = start;
+  new MutationObserver(() => {
+    const now = performance.now();
+    if (/^Starting/.test(status.textContent)) loaded = now;
+    if (/^\\d+ tokens/.test(status.textContent)) resolve([now - start, now - loaded]);
+  }).observe(status, { childList: true });
+  form.querySelector("[type=submit]").click();
+})"""
+
+
+def measure_sentences(base: str) -> Iterator[tuple[str, str]]:
+    """The rows of a reader's own sentence of 17 tokens."""
+    from playwright.sync_api import sync_playwright
+
+    firsts, loaded, later = [], [], []
+    sentence = "The trophy doesn't fit in the suitcase because it is too"
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        for _ in range(RUNS):
+            context = browser.new_context()
+            context.set_default_timeout(300_000)
+            tab = context.new_page()
+            tab.goto(base + "/real-models/")
+            tab.wait_for_load_state("networkidle")
+            whole, since = tab.evaluate(READ, f"{sentence} big.")
+            firsts.append(whole / 1000)
+            loaded.append(since / 1000)
+            for word in ("small", "large", "heavy", "wide", "long"):
+                later.append(tab.evaluate(READ, f"{sentence} {word}.")[0])
+            context.close()
+        browser.close()
+    yield "own sentence: press to the first maps, cold", f"{statistics.median(firsts):.1f} s"
+    yield "own sentence: all loaded to the first maps", f"{statistics.median(loaded):.1f} s"
+    yield "own sentence: a later one to its maps", f"{statistics.median(later):.0f} ms"
+
+
 def _open_page(context: Any, base: str) -> tuple[Any, list[Any]]:
     tab = context.new_page()
     requests: list[Any] = []
@@ -137,8 +178,10 @@ def main(site: Path) -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print("\n| live pages | median |\n|---|---|", flush=True)
-        for what, figures in measure_page(f"http://127.0.0.1:{server.server_port}"):
-            print(f"| {what} | {figures} |", flush=True)
+        address = f"http://127.0.0.1:{server.server_port}"
+        for measure in (measure_page, measure_sentences):
+            for what, figures in measure(address):
+                print(f"| {what} | {figures} |", flush=True)
         server.shutdown()
 
 

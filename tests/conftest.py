@@ -53,6 +53,9 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.find_missing(ROOT / ".cache")
 MODELS = bool(os.environ.get("REQUIRE_MODELS")) or not models.is_missing(ROOT / ".cache")
+MINILM = bool(os.environ.get("REQUIRE_MODELS")) or not models.is_missing(
+    ROOT / ".cache", *models.MINILM
+)
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
 UNASSERTED = pytest.StashKey[list[str]]()
@@ -80,6 +83,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not MODELS:
         terminalreporter.write_line(
             "Kept results were not measured again: set-up has not brought the language model."
+        )
+    if not MINILM:
+        terminalreporter.write_line(
+            "Readers' own sentences were not tested: set-up has not brought MiniLM."
         )
     if not VNU_JAR:
         terminalreporter.write_line(
@@ -259,8 +266,9 @@ def build_elsewhere(shared: Path, root: Path = ROOT) -> Path:
         home.mkdir()
         cache = root / CACHE_ELSEWHERE
         cache.mkdir(parents=True, exist_ok=True)
-        if not (cache / "live").is_symlink():
-            (cache / "live").symlink_to("../live")  # Python for the browser is the same
+        for brought in ("live", "models"):  # by set-up: they are the same
+            if not (cache / brought).is_symlink():
+                (cache / brought).symlink_to(f"../{brought}")
         flags = ("--config-file", str(root / "mkdocs.yml"))
         surroundings = ELSEWHERE | ADDRESSES
         surroundings |= {"HOME": str(home), "ATTENTION_DOCS_CACHE": str(cache)}

@@ -16,6 +16,7 @@ from attention_docs.generation import Cache, Configuration
 from attention_docs.gguf import Quantised
 from attention_docs.in_pieces import Piece, State
 from attention_docs.language_model import LanguageModel
+from attention_docs.minilm import MiniLM
 from attention_docs.multi_head import Parameters
 from attention_docs.smollm2 import SmolLM2
 from attention_docs.transformer_block import BlockParameters
@@ -1295,6 +1296,74 @@ REAL_HEADS = [
     ),
 ]
 
+# --- a reader's own sentence
+
+
+def onnx(kind: int = 1, size: int = 2, body: int = 8) -> bytes:
+    """A file with one tensor w of `size` numbers."""
+    tensor = bytes([8, size, 16, kind, 8 << 3 | 2, 1]) + b"w" + bytes([9 << 3 | 2, body])
+    tensor += bytes(body)
+    graph = bytes([5 << 3 | 2, len(tensor)]) + tensor
+    return bytes([7 << 3 | 2, len(graph)]) + graph
+
+
+def small_encoder() -> MiniLM:
+    """6 layers of 12 heads of size 1."""
+    d = 12
+    table, one = np.ones((3, d), dtype=np.int8), np.ones(d, dtype=np.float32)
+    W = np.eye(d, dtype=np.float32)
+    block = BlockParameters(Parameters(W, W, W, W, one, one, one, one), W, W, one, one, *[one] * 4)
+    ids, scales = {"[CLS]": 0, "a": 1, "[SEP]": 2}, np.ones((3, 1), dtype=np.float32)
+    return MiniLM(ids, table, scales, np.ones((9, d), dtype=np.float32), (one, one), [block] * 6)
+
+
+OWN = [
+    Row(
+        "minilm.read_onnx",
+        {"content": onnx()},
+        [
+            kind("content must be bytes, got str", content="ONNX"),
+            value("content must hold a graph, got 2 bytes without field 7", content=b"\x08\x0a"),
+            value("a field must end within its message of 20 bytes, got 21", content=onnx()[:-1]),
+            value(
+                "a field must end within its message of 1 bytes, got none that does",
+                content=b"\x80",
+            ),
+            value(
+                "dtype of w must be in {1: '<f4', 3: '<i1', 7: '<i8', 9: '<?'}, got 10",
+                content=onnx(kind=10),
+            ),
+            value("w must have 12 bytes for (3,), got 8", content=onnx(size=3)),
+        ],
+    ),
+    Row(
+        "minilm.split_word",
+        {"word": "a", "ids": {"a": 0}},
+        [value("word must have at least one character, got ''", word="")],
+    ),
+    Row(
+        "minilm.gelu",
+        {"x": a(3)},
+        [kind("x must be a NumPy array or a torch tensor, got float", x=1.0)],
+    ),
+    Row(
+        "minilm.read_sentence",
+        {"text": "a", "model": small_encoder()},
+        [
+            value(f"heads must be in 6 layers of 12, got {one}", cut=[(0, 0), one])
+            for one in ((6, 0), (0, 12), (-1, 0))
+        ],
+    ),
+    Row(
+        "minilm.sentence_vector",
+        {"output": a(3, 4)},
+        [
+            value("output must be (..., n, d) and not empty, got (4,)", output=a(4)),
+            value("output must be (..., n, d) and not empty, got (0, 4)", output=a(0, 4)),
+        ],
+    ),
+]
+
 MODELS = [
     *LANGUAGE,
     *CROSS,
@@ -1305,4 +1374,5 @@ MODELS = [
     *REAL,
     *KERNELS,
     *REAL_HEADS,
+    *OWN,
 ]

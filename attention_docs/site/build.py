@@ -140,6 +140,7 @@ class Build(Content):
                 self.scripts.get(lang),
                 self.written[0],
                 lang in self.partial,
+                self.target.minilm,
             )
             for lang, pages in self.pages.items()
         }

@@ -52,7 +52,7 @@ class Fingerprints:
             json.dumps(assembled.counts if assembled else {}),
             *(str(failure) for failure in failures if failure.path == page.path),
             self._navigation[page.lang],
-            *(target.site_url, target.edit, target.shared, str(target.live)),
+            *(target.site_url, target.edit, target.shared, str(target.live), str(target.minilm)),
             "zip" if offers_archive else "",
             str(read_palette("light")) if page.blocks else "",  # of figures in its notebook
         )

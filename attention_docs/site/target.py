@@ -16,6 +16,7 @@ class Target:
         shared: what is shown where a page is shared, in words.
         served: whether it is only served for preview.
         live: whether its pages can run in a reader's browser.
+        minilm: whether it also serves the model that reads a reader's own sentence.
     """
 
     site_url: str = ""
@@ -24,3 +25,4 @@ class Target:
     shared: str = ""
     served: bool = False
     live: bool = False
+    minilm: bool = False

@@ -113,7 +113,7 @@
     button.type = "button";
     button.className = name;
     button.textContent = text;
-    button.addEventListener("click", press);
+    if (press) button.addEventListener("click", press);
     return button;
   }
   if (live) {
@@ -153,6 +153,59 @@
       /* a browser that stores nothing */
     }
     if (stored || isLink()) python((page) => page.begin());
+  }
+
+  // A sentence of the reader's own: the form. What reads it is loaded at the first press.
+  const place = document.querySelector("p.own-sentence");
+  if (words.sentence && place) {
+    const { sentence } = words;
+    const make = (tag, name, ...inner) => {
+      const element = Object.assign(document.createElement(tag), { className: name });
+      element.append(...inner);
+      return element;
+    };
+    const field = Object.assign(make("input", ""), {
+      type: "text",
+      lang: "en",
+      autocomplete: "off",
+    });
+    field.spellcheck = false;
+    field.value = sentence.examples[0];
+    const examples = sentence.examples.map((text) => {
+      const choose = offer("example", text, () => {
+        field.value = text;
+        field.focus();
+      });
+      choose.lang = "en";
+      return choose;
+    });
+    const show = Object.assign(offer("md-button", sentence.show), { type: "submit" });
+    const status = make("p", "sentence-status");
+    status.setAttribute("role", "status");
+    const form = make(
+      "form",
+      "own-sentence",
+      make("label", "", sentence.label, field),
+      make("p", "examples", sentence.choose, " ", ...examples),
+      make("p", "sentence-buttons", show),
+      status,
+      make("p", "sentence-note", sentence.note.replace("{}", sentence.megabytes)),
+    );
+    form.setAttribute("aria-label", sentence.title);
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      if (location.protocol === "file:") {
+        status.textContent = sentence.disk; // from there no module comes
+        return;
+      }
+      try {
+        const { read } = await import(new URL("live/sentence.js", own));
+        read(form, field.value);
+      } catch (error) {
+        status.textContent = sentence.broken.replace("{}", error.message);
+      }
+    });
+    place.replaceWith(form);
   }
 
   // "Predict, then run" asks for the prediction first; it stands above the answer.

@@ -24,6 +24,7 @@ from itertools import combinations, takewhile
 from attention_docs.attention_function import attention
 from attention_docs.figures import Frame, bar_chart, stepper
 from attention_docs.masking import causal_mask
+from attention_docs.minilm import load_pronoun
 from attention_docs.multi_head import join_heads, split_heads
 from attention_docs.positions import rope
 from attention_docs.real_models import SYMBOLS, encode_symbols
@@ -662,6 +663,25 @@ table(
     spec=".2f",
 )
 # --8<-- [end:all-settings]
+
+# --8<-- [start:own]
+own = load_pronoun()
+to_nouns, without = own["looks"], own["cut"]  # of all heads
+both = to_nouns[0].sum(axis=-1)
+famous = tuple(map(int, np.unravel_index(both.argmax(), both.shape)))  # layer and head
+prefers = to_nouns[..., 0] > to_nouns[..., 1]
+switched = int(np.sum(prefers[0] != prefers[1]))
+missed_more = int(np.sum(without < without[famous]))
+# --8<-- [end:own]
+
+# --8<-- [start:own-table]
+table(
+    to_nouns[:, famous[0], famous[1]].tolist(),
+    columns=["trophy", "suitcase"],
+    index=["it is too big", "it is too small"],
+    spec=".2f",
+)
+# --8<-- [end:own-table]
 
 # --8<-- [start:exercise-count]
 d, vocabulary, d_ff = 8, 27, 32

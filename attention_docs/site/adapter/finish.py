@@ -32,6 +32,8 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
     styles.write_styles(stage, Path(config.docs_dir), state.tools.sheets)
     if build.target.live:
         live_pages.write_live_files(stage, build.root, build.cache, executor.locales)
+    if build.target.minilm:
+        live_pages.write_model_files(stage, build.root, build.cache)
     if state.session.served:
         _refresh(state)
     else:

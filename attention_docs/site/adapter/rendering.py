@@ -29,6 +29,7 @@ from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.script_converter import ScriptConverter
 from attention_docs.site.render import blocks, theme, untranslated
 from attention_docs.site.render.cards import read_glyph
+from attention_docs.site.render.sentence import EXAMPLES
 
 
 def begin_page(state: BuildState, page: Page, source: Source) -> str:
@@ -121,6 +122,12 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
         page = make_relative(live_pages.make_path(published.page), published.url)
         knobs = [b.id for b in published.page.blocks if any(s.knobs for s in b.sections)]
         found["live"] = {**words["live"], "folder": folder, "page": page, "knobs": knobs}
+    if state.build.target.minilm and published.page.asks_for("sentence"):
+        shown = {**words["sentence"], "examples": list(EXAMPLES)}
+        folders = {"folder": live_pages.FOLDER, "model": live_pages.MODEL_FOLDER}
+        places = {name: make_relative(f"{path}/", published.url) for name, path in folders.items()}
+        found["sentence"] = {**shown, **places, "broken": words["live"]["broken"]}
+        found["sentence"]["megabytes"] = live_pages.count_megabytes(state.build.cache)
     return found
 
 

@@ -17,7 +17,7 @@ from attention_docs.site.adapter.config import RenderingTools, config_file
 from attention_docs.site.adapter.log import Listener, locate_warning, log
 from attention_docs.site.build import Build
 from attention_docs.site.fingerprints import fingerprint_code
-from attention_docs.site.publish import card, runtime
+from attention_docs.site.publish import card, models, runtime
 from attention_docs.site.publish.staging import StagingFolder
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
@@ -201,5 +201,16 @@ def _create_target(session: Session, config: MkDocsConfig, known: Settings) -> T
     is_live = not runtime.find_missing(find_cache_folder(config_file(config).parent))
     if not is_live:
         log.info("No live pages: Python for the browser is missing; see docs/project/live-pages.md")
-    edit = str(config.edit_uri)
-    return Target(known.site_url, known.repo_url, edit, served=session.served, live=is_live)
+    has_model = is_live and not models.is_missing(
+        find_cache_folder(config_file(config).parent), *models.MINILM
+    )
+    if is_live and not has_model:
+        log.info("No sentences of readers: set-up has not brought MiniLM; see CONTRIBUTING.md")
+    return Target(
+        known.site_url,
+        known.repo_url,
+        str(config.edit_uri),
+        served=session.served,
+        live=is_live,
+        minilm=has_model,
+    )

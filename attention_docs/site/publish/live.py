@@ -16,7 +16,7 @@ from typing import Any
 
 from attention_docs.running.names import find_names
 from attention_docs.running.result import Result, hash_figure
-from attention_docs.site.publish import bytecode, runtime
+from attention_docs.site.publish import bytecode, models, runtime
 from attention_docs.site.publish.staging import write_text
 from attention_docs.site.read.listing import read_string_translations
 from attention_docs.site.read.page import Page
@@ -25,6 +25,7 @@ from attention_docs.site.run.execute import FIGURE_TABLES
 from attention_docs.site.run.imports import PACKAGE
 
 FOLDER = "live"
+MODEL_FOLDER = "live/minilm"  # loaded on a press of its own, so no live page brings it
 PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
 MANIFEST = "files.json"  # sizes, to show how much is still to come, and hashes
 OFFLINE_SCRIPT = "live-offline.js"
@@ -200,6 +201,26 @@ def write_live_files(
     write_text(folder / LOCK, json.dumps(_make_lock()))
     paths = [path for path in sorted(folder.iterdir()) if path.is_file()]
     write_text(folder / MANIFEST, json.dumps({path.name: _describe_file(path) for path in paths}))
+
+
+def write_model_files(stage: Path, root: Path, cache: Path) -> None:
+    """Write the model that reads a reader's own sentence, with its licence and its origin."""
+    folder = stage / MODEL_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in models.MINILM:
+        shutil.copyfile(models.find_folder(cache) / file.path, stage / FOLDER / file.path)
+    described = {Path(file.path).name: folder / Path(file.path).name for file in models.MINILM}
+    manifest = {name: _describe_file(path) for name, path in described.items()}
+    write_text(folder / MANIFEST, json.dumps(manifest))
+    for name in ("LICENSE", "README.md"):
+        shutil.copyfile(root / PACKAGE / "data" / "minilm" / name, folder / name)
+
+
+def count_megabytes(cache: Path) -> int:
+    """What Python and the model take together; the package hardly counts."""
+    paths = [*runtime.list_served_files(cache).values()]
+    paths += [models.find_folder(cache) / file.path for file in models.MINILM]
+    return round(sum(path.stat().st_size for path in paths) / 1e6)
 
 
 def _describe_file(path: Path) -> dict[str, Any]:

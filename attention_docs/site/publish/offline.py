@@ -22,7 +22,7 @@ LEFT_OUT = re.compile(
 
 SEARCH = re.compile(r'(<form\b[^>]*) name="search"')  # by this name the theme's script finds it
 QUIET = '<style>[data-md-component="search"],[for="__search"]{display:none!important}</style>'
-STORED = {".png", ".woff2", ".woff", ".gz", ".jpg"}
+STORED = {".png", ".woff2", ".woff", ".gz", ".jpg", ".onnx"}
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold: the same site, the same bytes
 
 

@@ -128,6 +128,10 @@ class Page:
         counted = any(value.is_site_count for value in self.values)
         return counted or not {*requests} <= NAVIGATED
 
+    def asks_for(self, kind: str) -> bool:
+        """Whether the page asks for a part of this kind."""
+        return any(isinstance(piece, Request) and piece.kind == kind for piece in self.pieces)
+
     @property
     def passages(self) -> list[Passage]:
         """The page cut at its headings and boxes, in the order in which they begin."""

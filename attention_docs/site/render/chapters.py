@@ -39,6 +39,7 @@ class Chapters:
     converter: ScriptConverter | None = None  # of a language that is made from another one
     first: str = "en"
     partial: bool = False
+    offers_sentence: bool = False  # whether the site serves the model that reads one
     lists: dict[str, list[Record]] = field(default_factory=dict)
 
     def find_page(self, slug: str) -> Page:

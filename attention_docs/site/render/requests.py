@@ -3,14 +3,15 @@
 `<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`,
 `<!-- notes -->` and `<!-- filter -->` stand for parts that are made from the chapters and from two
 lists, `docs/mistakes.toml` and `docs/notes.toml`. `<!-- cards: part-1 -->`, `<!-- builds-on -->`
-and `<!-- next -->` are made from the navigation. Code, outputs, titles and sources come from the
+and `<!-- next -->` are made from the navigation, and `<!-- sentence -->` is where a reader's own
+sentence is read. Code, outputs, titles and sources come from the
 chapters: nothing is written twice. Any other comment is left alone.
 """
 
 from __future__ import annotations
 
 from attention_docs.site.read.pieces import Request
-from attention_docs.site.render import boxes, citations, mistakes, navigation, notes
+from attention_docs.site.render import boxes, citations, mistakes, navigation, notes, sentence
 from attention_docs.site.render.chapters import Chapters
 
 
@@ -36,6 +37,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return navigation.make_cards(request.name, chapters)
         case "builds-on":
             return navigation.list_prerequisites(slug, chapters)
+        case "sentence":
+            return sentence.offer_sentence(chapters)
         case "next":
             return navigation.make_next_card(slug, chapters)
     return None

@@ -43,9 +43,10 @@ const hexadecimal = (bytes) =>
   Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export class Guest {
-  /* `listeners` has three functions: message(data), loading(bytes, of all), broken(message). */
-  constructor(folder, listeners) {
-    Object.assign(this, { folder, listeners });
+  /* `listeners` has three functions: message(data), loading(bytes, of all), broken(message). `model` is
+     a folder of further files, which the worker gets as model/<name>, or "". */
+  constructor(folder, listeners, model = "") {
+    Object.assign(this, { folder, listeners, model });
     this.ending = new AbortController();
     this.posted = []; // before the worker is there
     this.open().catch((error) => this.reportBroken(error));
@@ -73,6 +74,7 @@ export class Guest {
   async open() {
     const answer = await this.fetchFile(`${this.folder}files.json`, "no-cache");
     this.files = await answer.json();
+    if (this.model) await this.listModel();
     this.count = {
       done: 0,
       all: Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0),
@@ -89,6 +91,13 @@ export class Guest {
     this.script = joinScripts(await Promise.all(own), await Promise.all(script));
     if (!this.ended) this.createFrame();
     await Promise.all(rest);
+  }
+
+  async listModel() {
+    const answer = await this.fetchFile(`${this.model}files.json`, "no-cache");
+    for (const [name, file] of Object.entries(await answer.json())) {
+      this.files[`model/${name}`] = { ...file, address: this.model + name };
+    }
   }
 
   /* --- the worker */
@@ -173,7 +182,7 @@ export class Guest {
 
   /* Counted on their way. */
   async bytes(name, cache) {
-    const answer = await this.fetchFile(this.folder + name, cache);
+    const answer = await this.fetchFile(this.files[name].address ?? this.folder + name, cache);
     const all = new Uint8Array(this.files[name].bytes);
     let size = 0;
     for (const reader = answer.body.getReader(); ; ) {

@@ -5,6 +5,7 @@ import { cleanHtml } from "./clean.js";
 import { Guest } from "./guest.js";
 import { edits, link, listEntries, selectFitting } from "./link.js";
 import { literal, textOf, withNumber, withText } from "./literals.js";
+import { keepForLater } from "./offline.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).live;
 const at = (path) => new URL(path, location.href).href;
@@ -646,7 +647,7 @@ function receive(message) {
     bar.setRunning(false);
     bar.showStatus(words.ready);
     if (awaitsConsent()) warn();
-    keepForLater();
+    keepForLater(at(`${words.folder}../`), at(words.page).replace(/[^/]+$/, ""));
     if (waiting !== null) ask(...waiting);
   } else if (message.type === "running") {
     const all = cells.length - Number(!cells.at(-1).code); // the scratch cell is one once it holds something
@@ -994,21 +995,3 @@ export const scratch = () =>
   });
 
 export const follows = (fragment) => runGuarded(() => follow(fragment));
-
-/* Once Python is here, the chapters open without network too: see theme/live-offline.js. */
-async function keepForLater() {
-  const { serviceWorker } = navigator;
-  if (!serviceWorker) return;
-  try {
-    const root = at(`${words.folder}../`);
-    await serviceWorker.register(`${root}live-offline.js`, { scope: root, updateViaCache: "none" });
-    const { active } = await serviceWorker.ready;
-    const links = [...document.querySelectorAll(".md-nav--primary a[href]")].map(
-      (link) => link.href,
-    );
-    const addresses = [location.href, ...links].filter((address) => address.startsWith(root));
-    active.postMessage({ addresses, folder: at(words.page).replace(/[^/]+$/, "") });
-  } catch {
-    /* a browser that stores nothing: only this visit is live */
-  }
-}

@@ -26,7 +26,9 @@ async function begin() {
   const archive = fileNamed("package.zip").promise;
   const options = { indexURL: FOLDER, createPyodideModule };
   const started = await startPython(loadPyodide, options, archive);
-  files.clear();
+  for (const name of [...files.keys()]) {
+    if (!name.startsWith("model/")) files.delete(name);
+  }
   delete self.fetch;
   return started;
 }
@@ -36,6 +38,39 @@ async function start({ page }) {
   session?.destroy();
   session = python.pyimport("attention_docs.site.run.live").Session(page);
   say({ type: "ready" });
+}
+
+/* A model that the page hands in, and what it makes of a reader's sentence: see sentence.js. */
+const MODEL = ["model.onnx", "tokenizer.json"];
+let minilm;
+let model;
+
+async function openModel() {
+  const coming = MODEL.map((name) => fileNamed(`model/${name}`).promise);
+  python ??= await begin();
+  const contents = await Promise.all(coming);
+  files.clear();
+  python.FS.mkdirTree("/model");
+  contents.forEach((bytes, n) => {
+    python.FS.writeFile(`/model/${MODEL[n]}`, new Uint8Array(bytes));
+  });
+  minilm = python.pyimport("attention_docs.minilm");
+  const opened = minilm.load_minilm("/model");
+  for (const name of MODEL) python.FS.unlink(`/model/${name}`);
+  return opened;
+}
+
+async function readSentence({ text, turn }) {
+  model ??= await openModel();
+  if (turn !== wanted) return;
+  say({ type: "reading", turn });
+  const sentence = minilm.read_sentence(text, model);
+  const tokens = sentence.tokens.toJs();
+  const buffer = sentence.weights.getBuffer("f32"); // (layers, heads, n, n)
+  const [weights, shape, isCut] = [buffer.data.slice(), [...buffer.shape], sentence.is_cut];
+  buffer.release();
+  sentence.destroy();
+  say({ type: "sentence", tokens, weights, shape, isCut, turn });
 }
 
 /* Lets messages in. A timer would wait for four milliseconds each time. */
@@ -99,9 +134,10 @@ connected.then((port) => {
       return;
     }
     wanted = data.turn;
-    last = last.then(() =>
-      data.type === "start" ? start(data) : data.turn === wanted && run(data),
-    );
+    last = last.then(() => {
+      if (data.type === "start") return start(data);
+      return data.turn === wanted && (data.type === "sentence" ? readSentence : run)(data);
+    });
     last = last.catch((error) => say({ type: "broken", message: String(error?.stack ?? error) }));
   };
   say({ type: "here" });

@@ -1,0 +1,136 @@
+/* A reader's own sentence: loads Python and MiniLM once, and shows where its heads look. The form is
+   made in ../site.js, the numbers come from worker.js; words are only ever set as text. */
+import { Guest } from "./guest.js";
+import { keepForLater } from "./offline.js";
+import { SentenceMaps } from "./sentence-maps.js";
+
+const words = JSON.parse(document.getElementById("__words").textContent).sentence;
+const at = (path) => new URL(path, location.href).href;
+const fill = (text, parts) => text.replace(/\{(\w+)\}/g, (_, name) => parts[name]);
+const LONGEST = 20_000; // characters that are handed on; far fewer are read
+
+let view; // of the only form of the page
+
+/* Read a text: what the form does on a press. */
+export function read(form, text) {
+  view ??= new View(form);
+  view.read(text);
+}
+
+class View {
+  constructor(form) {
+    this.form = form;
+    this.status = form.querySelector(".sentence-status");
+    this.progress = document.createElement("progress");
+    this.progress.setAttribute("aria-label", words.loading);
+    this.progress.hidden = true;
+    this.cancel = document.createElement("button");
+    Object.assign(this.cancel, { type: "button", className: "md-button", hidden: true });
+    this.cancel.textContent = words.cancel;
+    this.cancel.addEventListener("click", () => this.stop(words.cancelled));
+    form.querySelector(".sentence-buttons").append(this.cancel);
+    this.detail = document.createElement("span"); // changes too often to be read out
+    this.detail.className = "sentence-detail";
+    this.status.after(this.progress, this.detail);
+    this.turn = 0;
+    const style = document.createElement("link");
+    Object.assign(style, {
+      rel: "stylesheet",
+      href: new URL("sentence.css", import.meta.url).href,
+    });
+    document.head.append(style);
+  }
+
+  read(text) {
+    if (!text.trim()) {
+      this.say(words.empty);
+      this.form.querySelector("input").focus();
+      return;
+    }
+    if (!("WebAssembly" in window && "Worker" in window)) {
+      this.say(words.unable);
+      return;
+    }
+    this.turn += 1;
+    if (!this.guest) this.load();
+    this.guest.post({ type: "sentence", text: text.slice(0, LONGEST), turn: this.turn });
+  }
+
+  say(text) {
+    this.status.textContent = text;
+  }
+
+  /* --- Python and the model */
+
+  load() {
+    this.guest = new Guest(
+      at(words.folder),
+      {
+        message: (data) => this.receive(data),
+        loading: (done, all) => this.count(done, all),
+        broken: (message) => this.stop(words.broken.replace("{}", message)),
+      },
+      at(words.model),
+    );
+    this.say(words.loading);
+    this.progress.hidden = this.cancel.hidden = false;
+    this.progress.removeAttribute("value");
+  }
+
+  count(done, all) {
+    if (this.progress.hidden) return;
+    const size = (bytes) => (bytes / 1e6).toFixed(1);
+    this.progress.value = Math.min(done / all, 1);
+    this.detail.textContent = fill(words.amount, { done: size(done), all: size(all) });
+    if (done < all) return;
+    this.say(words.starting);
+    this.progress.removeAttribute("value");
+  }
+
+  /* Loading has ended, in one way or the other. */
+  endLoading() {
+    const focused = document.activeElement === this.cancel;
+    this.progress.hidden = this.cancel.hidden = true;
+    this.detail.textContent = "";
+    if (focused) this.form.querySelector("[type=submit]").focus();
+  }
+
+  stop(message) {
+    this.guest?.end();
+    this.guest = null;
+    this.endLoading();
+    this.say(message);
+  }
+
+  receive(data) {
+    if (data.type === "broken") {
+      this.stop(words.broken.replace("{}", data.message.trim().split("\n").at(-1)));
+    } else if (data.turn !== this.turn) {
+      return; // a newer sentence is on its way
+    } else if (data.type === "reading") {
+      this.endLoading();
+      this.say(words.reading);
+    } else if (data.type === "sentence") {
+      this.show(data);
+      if (!this.kept) keepForLater(at(`${words.folder}../`), at(words.model));
+      this.kept = true;
+    }
+  }
+
+  /* --- what came of it */
+
+  show({ tokens, weights, shape, isCut }) {
+    this.maps?.element.remove();
+    if (tokens.length < 3) {
+      this.say(words.empty); // nothing but characters that the model drops
+      return;
+    }
+    this.maps = new SentenceMaps(words, tokens, weights, shape, this.form.clientWidth);
+    this.form.after(this.maps.element);
+    this.maps.draw();
+    const said = [fill(words.done, { tokens: tokens.length, maps: shape[0] * shape[1] })];
+    if (isCut) said.push(words.cut.replace("{}", tokens.length));
+    if (tokens.includes("[UNK]")) said.push(words.unknown);
+    this.say(said.join(" "));
+  }
+}

@@ -80,6 +80,7 @@ def test_rows_columns_and_lines(simplified: str, english: str, traditional: str)
 
 # Terms that are called otherwise in Taiwan, and other words that have no character in common.
 AGREED = {
+    "开销": "成本",
     "打分函数": "評分函數",
     "掩码": "遮罩",
     "因果掩码": "因果遮罩",

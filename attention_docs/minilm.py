@@ -16,15 +16,13 @@ from array_api_compat import array_namespace
 from jaxtyping import Float, Int
 
 from attention_docs.checks import Array, floats
+from attention_docs.data import MINILM
 from attention_docs.multi_head import Parameters, multi_head_attention
 from attention_docs.real_models import DATA
 from attention_docs.transformer_block import BlockParameters, embed, feed_forward, layer_norm
 
-FILE, TOKENIZER = "model.onnx", "tokenizer.json"
-SHA256 = {
-    FILE: "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-}
+FILE, TOKENIZER = MINILM
+SHA256 = MINILM
 KEPT = DATA / "minilm" / "sentences.json"
 
 LAYERS, HEADS = 6, 12

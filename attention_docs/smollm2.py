@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from attention_docs.data import SMOLLM2
 from attention_docs.generation import grouped_attention
 from attention_docs.gguf import dequantise, read_gguf
 from attention_docs.masking import causal_mask
@@ -19,8 +20,7 @@ from attention_docs.multi_head import join_heads, split_heads
 from attention_docs.positions import rope
 from attention_docs.transformer_block import embed, rms_norm, swiglu
 
-FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+((FILE, SHA256),) = SMOLLM2.items()
 
 LAYERS, HEADS, KEY_HEADS = 30, 9, 3
 BASE, EPSILON = 100_000.0, 1e-5

@@ -454,7 +454,7 @@ def test_gram_lines(page):
 def test_projections(page):
     chapter = page("en", "positions")
     rows = [tuple(row.values()) for row in chapter.table("projections")]
-    assert rows == [("I", "✓", "✓"), ("R", "✓", "✓"), ("S", "✗", "✗")]
+    assert rows == [("identity I", "✓", "✓"), ("R", "✓", "✓"), ("S", "✗", "✗")]
     squares = [sin(t) ** 2 for t in range(3)]
     assert_printed(chapter.array("projections"), squares)
 

@@ -514,7 +514,7 @@ def test_pencil(chapter: Page) -> None:
     wanted = [scores, [exp(one) for one in scores], weights]
     np.testing.assert_allclose(chapter.grid("exercise-pencil"), wanted, rtol=0, atol=0.00501)
     total = sum(wanted[1])
-    assert chapter.values("exercise-pencil-head") == [f"{total:.1f}"]
+    assert chapter.values("exercise-pencil-head")[:1] == [f"{total:.1f}"]
     given_numbers = [8.21, 0.91, 0.54, 3.13]  # in the text of the exercise
     np.testing.assert_allclose(wanted[1], given_numbers, rtol=0, atol=0.00501)
 

@@ -737,7 +737,7 @@ def test_exercises(chapter: Any) -> None:
     assert chapter.output("exercise-which") == limit
     counts = [least * 64 * 2 + least, (least - 1) * 64 * 2 + least - 1]
     assert chapter.column("exercise-which", "parameters") == [64 * 64, *counts]
-    assert chapter.values("exercise-which") == [str(least)]
+    assert chapter.values("exercise-which")[:1] == [str(least)]
 
 
 @pytest.mark.site

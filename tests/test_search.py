@@ -26,7 +26,7 @@ SEARCHES = [
     ("en", "scaled dot product", "score-functions"),
     ("en", "layer normalisation", "transformer-block"),
     ("en", "onion cake", "eight-steps"),
-    ("en", "has no parameter for a place", "sequences"),
+    ("en", "no parameters tied to a position", "sequences"),
     ("zh", "缩放点积", "score-functions"),
     ("zh", "加权平均", "sequences"),
     ("zh", "方差", "scaling"),

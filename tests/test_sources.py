@@ -113,7 +113,7 @@ def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> 
 def test_the_oldest_work_comes_first(lang: str, page: Callable[[str, str], Page]) -> None:
     cited = [row.find("td").get_text() for row in rows(page(lang, "sources"), "papers")]
     years = [int(found[1]) for one in cited if (found := re.search(r"(\d{4})[)）]", one))]
-    assert len(cited) - len(years) <= 1, cited
+    assert len(cited) - len(years) <= 3, cited  # models and processors have no year
     assert years == sorted(years)
     assert years[0] < 1900
 

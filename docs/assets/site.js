@@ -208,31 +208,6 @@
     place.replaceWith(form);
   }
 
-  // "Predict, then run" asks for the prediction first; it stands above the answer.
-  for (const box of all(".exercise[data-kind=predict]")) {
-    const answer = box.querySelector("details.answer");
-    if (!answer || box.querySelector("form.asks")) continue;
-    const form = document.createElement("form");
-    const label = document.createElement("label");
-    const field = document.createElement("input");
-    const status = document.createElement("p");
-    form.className = "prediction";
-    status.setAttribute("role", "status");
-    label.append(words.predict, " ", field);
-    form.append(label, " ", offer("md-button", words.compare, null), status);
-    form.querySelector("button").type = "submit";
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      if (!field.value.trim()) {
-        field.focus();
-        return;
-      }
-      status.textContent = words.predicted.replace("{}", field.value.trim());
-      answer.open = true;
-    });
-    answer.before(form);
-  }
-
   // Answers are judged by a script that loads when a reader turns to one, or has solved some.
   const judge = () => import(new URL("exercises.js", own)).then((one) => one.showCount());
   const judged = all("form.asks, .exercise[data-kind=write]");

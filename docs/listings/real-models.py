@@ -443,6 +443,18 @@ table(
 )
 # --8<-- [end:heads-cut]
 
+# --8<-- [start:averaging]
+averaging = [W | {"q_proj": 0 * W["q_proj"]} for W in MODELS.values()]
+even = [sum(list_right(sign, W)) for sign, W in zip(MODELS, averaging, strict=True)]
+table([even], columns=list(SIGNS.values()), index=["right answers"])
+# --8<-- [end:averaging]
+
+# --8<-- [start:whole-turn]
+whole_turn = (1 + 2 * np.pi) * np.arange(32.0)
+turned_on = [sum(list_right(sign, W, places=whole_turn)) for sign, W in MODELS.items()]
+table([turned_on], columns=list(SIGNS.values()), index=["right answers"])
+# --8<-- [end:whole-turn]
+
 # --8<-- [start:shift]
 moved = {
     "as it is": {},
@@ -487,14 +499,6 @@ beside(
 )
 # --8<-- [end:scores]
 
-# --8<-- [start:prompts]
-table(
-    [[f"“{token}”", number(p, ".4f")] for _, token, p in measured["prompts"]],
-    columns=["likeliest token", "probability"],
-    index=[prompt for prompt, _, _ in measured["prompts"]],
-)
-# --8<-- [end:prompts]
-
 # --8<-- [start:cuts]
 pronouns = measured["pronouns"]
 at_pronoun = np.array(pronouns["looks"])
@@ -531,6 +535,43 @@ table(
     spec=".2f",
 )
 # --8<-- [end:cuts]
+
+# --8<-- [start:pronoun]
+check(
+    "in all heads, the row of “it” is the same in both versions of each pair, to within 10⁻⁵",
+    pronouns["difference"] < 1e-5,
+)
+table(
+    [
+        [*(number(one, ".2f") for one in row), *("right" if one else "wrong" for one in known)]
+        for row, known in zip(at_pronoun, knows, strict=True)
+    ],
+    columns=["weight on noun 1", "weight on noun 2", "model, version 1", "model, version 2"],
+    index=[f"{one} / {two}" for one, two in measured["nouns"]],
+)
+# --8<-- [end:pronoun]
+
+# --8<-- [start:end-head]
+half = pronouns["sentences of a half"]
+found_right, held_right = pronouns["end right"]
+table(
+    [[found_right, half], [held_right, half], [number(pronouns["end mean"], ".1f"), half]],
+    columns=["right", "sentences"],
+    index=[
+        "the best head, on the pairs that chose it",
+        "the same head, on the other pairs",
+        "all heads, mean on the other pairs",
+    ],
+)
+# --8<-- [end:end-head]
+
+# --8<-- [start:prompts]
+table(
+    [[f"“{token}”", number(p, ".4f")] for _, token, p in measured["prompts"]],
+    columns=["likeliest token", "probability"],
+    index=[prompt for prompt, _, _ in measured["prompts"]],
+)
+# --8<-- [end:prompts]
 
 # --8<-- [start:each-head]
 first_copy = [np.mean(measured["losses of the first copy"][one]) for one in ("whole", *chosen)]
@@ -572,35 +613,6 @@ table(
     spec=".2f",
 )
 # --8<-- [end:first-token]
-
-# --8<-- [start:pronoun]
-check(
-    "in all heads, the row of “it” is the same in both versions of each pair, to within 10⁻⁵",
-    pronouns["difference"] < 1e-5,
-)
-table(
-    [
-        [*(number(one, ".2f") for one in row), *("right" if one else "wrong" for one in known)]
-        for row, known in zip(at_pronoun, knows, strict=True)
-    ],
-    columns=["weight on noun 1", "weight on noun 2", "model, version 1", "model, version 2"],
-    index=[f"{one} / {two}" for one, two in measured["nouns"]],
-)
-# --8<-- [end:pronoun]
-
-# --8<-- [start:end-head]
-half = pronouns["sentences of a half"]
-found_right, held_right = pronouns["end right"]
-table(
-    [[found_right, half], [held_right, half], [number(pronouns["end mean"], ".1f"), half]],
-    columns=["right", "sentences"],
-    index=[
-        "the best head, on the pairs that chose it",
-        "the same head, on the other pairs",
-        "all heads, mean on the other pairs",
-    ],
-)
-# --8<-- [end:end-head]
 
 # --8<-- [start:vectors]
 from attention_docs.heads import load_vectors
@@ -729,12 +741,6 @@ written = [one or "</s>" for (one,) in (write([task], MODELS["-"]) for task in o
 table([[one] for one in written], columns=["written"], index=outside)
 # --8<-- [end:exercise-outside]
 
-# --8<-- [start:averaging]
-averaging = [W | {"q_proj": 0 * W["q_proj"]} for W in MODELS.values()]
-even = [sum(list_right(sign, W)) for sign, W in zip(MODELS, averaging, strict=True)]
-table([even], columns=list(SIGNS.values()), index=["right answers"])
-# --8<-- [end:averaging]
-
 # --8<-- [start:exercise-transpose]
 forgotten = {
     f"W_{which.upper()}": [
@@ -745,12 +751,6 @@ forgotten = {
 }
 table(list(forgotten.values()), columns=list(SIGNS.values()), index=list(forgotten))
 # --8<-- [end:exercise-transpose]
-
-# --8<-- [start:whole-turn]
-whole_turn = (1 + 2 * np.pi) * np.arange(32.0)
-turned_on = [sum(list_right(sign, W, places=whole_turn)) for sign, W in MODELS.items()]
-table([turned_on], columns=list(SIGNS.values()), index=["right answers"])
-# --8<-- [end:whole-turn]
 
 # --8<-- [start:exercise-score]
 small = np.array(

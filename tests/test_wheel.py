@@ -60,7 +60,8 @@ def installed(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_package_without_the_engine(installed: Path) -> None:
     package = installed / "attention_docs"
     assert not (package / "site").exists()
-    own = {path.relative_to(ROOT) for path in (ROOT / "attention_docs").rglob("*")}
+    paths = (ROOT / "attention_docs").rglob("*")
+    own = {path.relative_to(ROOT) for path in paths if "__pycache__" not in path.parts}
     wanted = {path for path in own if path.suffix in (".py", ".toml") and path.parts[1] != "site"}
     wanted |= {path for path in own if path.parts[1] == "data" and (ROOT / path).is_file()}
     assert {path.relative_to(installed) for path in package.rglob("*") if path.is_file()} == {

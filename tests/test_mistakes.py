@@ -505,7 +505,8 @@ def test_your_own_function(page: Callable[[str, str], Page]) -> None:
 
 ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
     "exercise-fewer-checks": [[*FINDS.values()].count([1]), 3, 2],
-    "exercise-from-checks": [3.6, 4 * 3**0.5 / (1 + 3**0.5), 3.6],
+    # both numbers of the answer, then those that are asked for
+    "exercise-from-checks": [3.6, 4 * 3**0.5 / (1 + 3**0.5), 3.6, 4 * 3**0.5 / (1 + 3**0.5), 3.6],
 }
 
 

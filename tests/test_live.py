@@ -389,11 +389,20 @@ def list_files(path: Path) -> dict[str, bytes]:
 
 
 @needs_python
-def test_the_library_is_compiled_from_the_source_that_is_known() -> None:
+@pytest.mark.parametrize(
+    ("served", "name"),
+    [(runtime.LIBRARY, runtime.LIBRARY), (runtime.SERVED_NUMPY, runtime.NUMPY)],
+    ids=["library", "numpy"],
+)
+def test_modules_are_compiled_from_the_source_that_is_known(served: str, name: str) -> None:
     """File by file: bytecode names the hash of its source, and is not compared with any again."""
     cache = ROOT / ".cache"
-    made = list_files(runtime.list_served_files(cache)[runtime.LIBRARY])
-    source = list_files(runtime.find_folder(cache) / runtime.LIBRARY)
+    made = list_files(runtime.list_served_files(cache)[served])
+    source = list_files(runtime.find_folder(cache) / name)
+    for left_out in [one for one in source if one not in made and f"{one}c" not in made]:
+        assert left_out.startswith("numpy/")
+        assert "/test_" in left_out or "/data/" in left_out or Path(left_out).suffix != ".py"
+        del source[left_out]
     assert [f"{name}c" if name.endswith(".py") else name for name in source] == [*made]
     heads = {content[:8] for name, content in made.items() if name.endswith(".pyc")}
     ((magic, flags),) = [(head[:4], head[4:]) for head in heads]
@@ -413,8 +422,8 @@ def test_where_nothing_compiles_the_library_stays_source(
     said: list[str] = []
     for no_node in (tmp_path / "nothing", Path(sys.executable)):
         monkeypatch.setattr(bytecode, "find_node", lambda found=no_node: found)
-        bytecode.compile_library(tmp_path, runtime.LIBRARY, "source", said.append)
-    assert all(one.startswith("its library stays source: ") for one in said)
+        bytecode.compile_archive(tmp_path, "library.zip", "source", "/lib", said.append)
+    assert all(one.startswith("library.zip stays source: ") for one in said)
     assert len(said) == 2
     assert not list(tmp_path.iterdir())
     whole = hashlib.sha256(b"whole").hexdigest()

@@ -1,8 +1,9 @@
-"""The library of Python for the browser, compiled.
+"""The library of Python for the browser, and NumPy, compiled.
 
-It comes as source, and to compile what a start imports took two thirds of a reader's first press.
-Pyodide compiles it once in set-up, under the Node that comes with playwright. Where that cannot be
-done, the source is served: a press takes longer, and everything else is the same.
+They come as source, and to compile what a start imports took two thirds of a reader's first press.
+Pyodide compiles them once in set-up, under the Node that comes with playwright, and leaves out the
+tests and the headers of NumPy. Where that cannot be done, the source is served: a press takes
+longer, and everything else is the same.
 """
 
 from __future__ import annotations
@@ -27,31 +28,32 @@ INFO = {
 
 
 def find_compiled(folder: Path, source: str) -> Path | None:
-    """The compiled library that belongs to a source with this SHA-256, if it is there and whole."""
+    """The compiled archive that belongs to a source with this SHA-256, if it is there and whole."""
     for path in sorted(folder.glob(f"{_make_name(source)}-*.zip")):
         if hashlib.sha256(path.read_bytes()).hexdigest() == path.stem.rpartition("-")[2]:
             return path
     return None
 
 
-def compile_library(folder: Path, library: str, source: str, say: Callable[[str], None]) -> None:
-    """Compile it, completely or not at all, and delete what was compiled from another source."""
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        here = Path(place)
+def compile_archive(
+    folder: Path, archive: str, source: str, place: str, say: Callable[[str], None]
+) -> None:
+    """Compile an archive with this SHA-256, completely or not at all, for modules in `place`."""
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        here = Path(temporary)
         for file in folder.iterdir():
             if file.is_file():
                 (here / file.name).symlink_to(file.resolve())
         (here / "pyodide-lock.json").write_text(json.dumps({"info": INFO, "packages": {}}))
         try:
-            command = [str(one) for one in (find_node(), SCRIPT, here, library, here / "out.zip")]
+            arguments = (find_node(), SCRIPT, here, archive, place, here / "out.zip")
+            command = [str(one) for one in arguments]
             subprocess.run(command, check=True, timeout=LIMIT, capture_output=True)
         except (OSError, subprocess.SubprocessError) as error:
             output = getattr(error, "stderr", None) or str(error).encode()
-            say(f"its library stays source: {output.decode(errors='replace').strip()[-300:]}")
+            say(f"{archive} stays source: {output.decode(errors='replace').strip()[-300:]}")
             return
         digest = hashlib.sha256((here / "out.zip").read_bytes()).hexdigest()
-        for old in folder.glob("*-*.zip"):
-            old.unlink(missing_ok=True)
         (here / "out.zip").replace(folder / f"{_make_name(source)}-{digest}.zip")
 
 
@@ -64,5 +66,5 @@ def find_node() -> Path:
 
 
 def _make_name(source: str) -> str:
-    """What a compiled library hangs on: its source, and how it is compiled."""
+    """What a compiled archive hangs on: its source, and how it is compiled."""
     return hashlib.sha256(source.encode() + SCRIPT.read_bytes()).hexdigest()[:16]

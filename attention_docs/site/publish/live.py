@@ -200,7 +200,7 @@ def write_live_files(
     for name, path in runtime.list_served_files(cache).items():
         shutil.copyfile(path, folder / name)
     (folder / PACKAGE_FILE).write_bytes(pack_package(root, locales))
-    write_text(folder / LOCK, json.dumps(_make_lock()))
+    write_text(folder / LOCK, json.dumps({"info": bytecode.INFO, "packages": {}}))
     paths = [path for path in sorted(folder.iterdir()) if path.is_file()]
     write_text(folder / MANIFEST, json.dumps({path.name: _describe_file(path) for path in paths}))
 
@@ -248,19 +248,3 @@ def list_for_offline(stage: Path) -> None:
 
 def _hash_as_base64(path: Path) -> str:
     return base64.b64encode(hashlib.sha256(path.read_bytes()).digest()).decode()
-
-
-def _make_lock() -> dict[str, Any]:
-    """What Pyodide needs to know of NumPy, the one package that it loads itself."""
-    numpy = {
-        "name": "numpy",
-        "version": runtime.NUMPY.split("-")[1],
-        "file_name": runtime.NUMPY,
-        "sha256": runtime.FILES[runtime.NUMPY],
-        "imports": ["numpy"],
-        "depends": [],
-        "install_dir": "site",
-        "package_type": "package",
-        "unvendored_tests": False,
-    }
-    return {"info": bytecode.INFO, "packages": {"numpy": numpy}}

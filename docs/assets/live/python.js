@@ -1,8 +1,12 @@
-/* Starts Python: Pyodide, NumPy, then the package out of its archive. */
-export async function startPython(loadPyodide, options, archive) {
+/* Starts Python: Pyodide, NumPy, then the package, each out of its archive. */
+const PLACES = ["/lib/python3.14/site-packages", "/lib/attention"];
+
+export async function startPython(loadPyodide, options, archives) {
   const silent = { stdout: () => {}, stderr: () => {} };
-  const python = await loadPyodide({ packages: ["numpy"], ...silent, ...options });
-  python.unpackArchive(await archive, "zip", { extractDir: "/lib/attention" });
-  python.runPython("import sys; sys.path.insert(0, '/lib/attention')");
+  const python = await loadPyodide({ ...silent, ...options });
+  for (const [n, archive] of archives.entries()) {
+    python.unpackArchive(await archive, "zip", { extractDir: PLACES[n] });
+  }
+  python.runPython("import sys; sys.path.insert(0, '/lib/attention'); import numpy");
   return python;
 }

@@ -23,9 +23,9 @@ let session;
 
 async function begin() {
   self.fetch = fileAt;
-  const archive = fileNamed("package.zip").promise;
+  const archives = ["numpy.zip", "package.zip"].map((name) => fileNamed(name).promise);
   const options = { indexURL: FOLDER, createPyodideModule };
-  const started = await startPython(loadPyodide, options, archive);
+  const started = await startPython(loadPyodide, options, archives);
   for (const name of [...files.keys()]) {
     if (!name.startsWith("model/")) files.delete(name);
   }

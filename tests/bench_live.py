@@ -57,7 +57,7 @@ EDIT = """([block, n]) => new Promise((resolve) => {
   const field = document.querySelector(`.block[data-block="${block}"] textarea`);
   field.value = field.value.replace(/\\n*# \\d+$|$/, "") + `\\nprint(${n})`;
   field.dispatchEvent(new Event("input", { bubbles: true }));
-  const output = document.querySelector(`#out-${block} pre`);
+  const output = document.getElementById(`out-${block}`);
   const start = performance.now();
   new MutationObserver(() => {
     if (output.textContent.includes(n)) resolve(performance.now() - start);

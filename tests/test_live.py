@@ -136,11 +136,13 @@ def untouched_package() -> Iterator[None]:
         max_size=4,
     )
 )
+@pytest.mark.parametrize("slow_seconds", [0.0, 60.0])  # all blocks are slow, or none is
 def test_a_run_after_edits_is_a_run_from_the_top(
-    turns: list[tuple[list[tuple[int, str]], bool]],
+    slow_seconds: float, turns: list[tuple[list[tuple[int, str]], bool]]
 ) -> None:
     """Whatever was edited before, views, closures, generators and changed libraries included."""
-    with untouched_package():
+    with pytest.MonkeyPatch.context() as patch, untouched_package():
+        patch.setattr(live, "SLOW_SECONDS", slow_seconds)
         reader = Reader(BLOCKS)
         reader.run(BLOCKS)
         for edits, hurry in turns:
@@ -237,6 +239,33 @@ def test_what_finds_the_same_again_does_not_run_again() -> None:
     blocks[3] = "print(c)"
     assert reader.run(blocks)["b3", "text"] == "3"
     assert reader.ran == [2, 3]
+
+
+def test_a_slow_block_runs_again_only_if_it_finds_something_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of slow blocks below an edit one takes nothing from it, one does, one changes a list that was
+    there before it, and one gives that list another name."""
+    monkeypatch.setattr(live, "SLOW_SECONDS", 0.0)
+    runs: list[str] = []
+    run = live.InteractiveRunner.run
+
+    def note(self: Any, block: Any, **options: Any) -> Any:
+        runs.append(block[0].code)
+        return run(self, block, **options)
+
+    monkeypatch.setattr(live.InteractiveRunner, "run", note)
+    blocks = ["a, b, c = 1, 2, [3]", "d = a", "e = [b]", "f = d + 1", "c.append(b)"]
+    blocks += ["g = c", "g.append(f)\nprint(d, e, f, c)"]
+    reader = Reader(blocks)
+    reader.session = Session(make_page(blocks))
+    reader.run(blocks)
+    for value in (7, 8):
+        runs.clear()
+        blocks[1] = f"d = {value}"
+        seen = reader.run(blocks)
+        assert seen["b6", "text"] == f"{value} [2] {value + 1} [3, 2, {value + 1}]"
+        assert runs == [blocks[1], *blocks[3:]]
 
 
 def test_what_is_drawn_at_random_is_drawn_again() -> None:

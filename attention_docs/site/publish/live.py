@@ -38,7 +38,8 @@ LIBRARIES = ("array-api-compat",)  # in pure Python
 SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
 SESSION = (
     "site/__init__.py",
-    *(f"site/run/{name}.py" for name in ("__init__", "finite", "interactive", "live", "snapshot")),
+    "site/run/__init__.py",
+    *(f"site/run/{name}.py" for name in ("finite", "interactive", "live", "memo", "snapshot")),
 )
 
 

@@ -15,7 +15,7 @@ import linecache
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
@@ -25,6 +25,7 @@ from attention_docs.running.names import find_names
 from attention_docs.running.result import Code, Result, hash_figure
 from attention_docs.site.run.finite import FiniteCheck
 from attention_docs.site.run.interactive import InteractiveRunner, replace_questions
+from attention_docs.site.run.memo import SLOW_SECONDS, Outcome, OutcomeMemo
 from attention_docs.site.run.snapshot import (
     Fixed,
     Keyer,
@@ -98,6 +99,7 @@ class Session:
         self.codes_run: list[str | None] = []  # the code of each block that stands in the namespace
         self.states: list[bytes | None] = []  # what was there before each of them
         self.fixed: Fixed = {}
+        self.memo = OutcomeMemo(self.fixed)
         self.copied_bytes = 0
         self.keys: list[str] = []  # what each block and all that follow it have found, as a word
         self.last: FinishedRun | None = None
@@ -162,7 +164,7 @@ class Session:
             self.keys.append("")
         else:
             self.states.append(self._copy_state())
-            self.keys.append(self._make_key(number))
+            self.keys.append(self._make_key(self.needed[number]))
             self.copied = perf_counter()
         self.restored = None
         if self._reuse_last_run(number):
@@ -175,6 +177,10 @@ class Session:
         lines = code.splitlines(keepends=True)
         self._register_lines(cell.listing, ["\n"] * (cell.line - 1) + lines, len(code))
         draws = draws and not at
+        key = self._make_own_key(number)
+        if outcome := self.memo.find(code, key):
+            return json.dumps(self._reuse_outcome(number, outcome, draws, at))
+        found, begun = self._own_space(), perf_counter()
         check = FiniteCheck(code, self.runner.namespace)
         block = Code(code, cell.listing, cell.line)
         if code == cell.code:
@@ -192,12 +198,47 @@ class Session:
             return json.dumps({"id": cell.id, "error": error})
         wanted = [(expression, spec) for _, expression, spec in cell.values]
         result = self.runner.add_values(result, wanted)
-        if not draws and self.runner.shown is not None:
-            self.pending[number] = self.runner.shown
+        self._note_outcome(number, key, found, perf_counter() - begun, result)
+        return json.dumps(self._show(number, result, self.runner.shown, draws, at))
+
+    def _show(
+        self, number: int, result: Result, shown: Any, draws: bool, at: str
+    ) -> dict[str, Any]:
+        """What a reader does not see yet; a figure may wait, or all of its frames but one."""
+        if not draws and shown is not None:
+            self.pending[number] = shown
         update = self._make_update(number, result)
         if at and number in self.pending:
             update["frame"] = self.pending[number].frame(self.runner.languages[self.lang], at)
-        return json.dumps(update)
+        return update
+
+    def _make_own_key(self, number: int) -> str:
+        """What this block finds, as one word; "" where that is not sure, or where it is fast."""
+        code = self.codes[number]
+        if code in self.memo.fast:
+            return ""
+        return self._make_key(find_needed_names([code], [self.cells[number].values])[0])
+
+    def _note_outcome(
+        self, number: int, key: str, found: dict[str, Any], seconds: float, result: Result
+    ) -> None:
+        """Keep what a slow block has given, if it has left what it found as it was."""
+        code = self.codes[number]
+        if seconds < SLOW_SECONDS:
+            self.memo.fast.add(code)
+        elif key and key == self._make_own_key(number):
+            names = self.memo.copy_names(code, found, self._own_space())
+            if names is not None:
+                self.memo.outcomes[code] = Outcome(key, names, result, self.runner.shown)
+
+    def _reuse_outcome(self, number: int, outcome: Outcome, draws: bool, at: str) -> dict[str, Any]:
+        """Put what a block has given in its place, without running it."""
+        self.runner.namespace.update(restore_namespace(outcome.names, self.fixed))
+        if draws and outcome.shown is not None and not outcome.result.figure:
+            figure = self.runner.draw_figure(outcome.shown)
+            outcome.result = replace(outcome.result, figure=figure)
+        result = outcome.result if draws else replace(outcome.result, figure={})
+        return self._show(number, result, outcome.shown, draws, at)
 
     def waiting(self) -> list[int]:
         """The blocks whose figures are still to be drawn."""
@@ -262,20 +303,22 @@ class Session:
         if self.restored:  # nothing has run since
             self.copied_bytes += len(self.restored)
             return self.restored
-        space = {k: v for k, v in self.runner.namespace.items() if k not in PROVIDED_NAMES}
         try:
-            state = copy_namespace((space, read_ambient_state()), self.fixed)
+            state = copy_namespace((self._own_space(), read_ambient_state()), self.fixed)
         except Exception:  # a closure, a generator, an open file
             return None
         self.copied_bytes += len(state)
         return state
 
-    def _make_key(self, number: int) -> str:
-        """What this block and those that follow it find, as one word; "" where that is not sure."""
-        wanted = self.needed[number]
+    def _own_space(self) -> dict[str, Any]:
+        """The names that blocks have set."""
+        return {k: v for k, v in self.runner.namespace.items() if k not in PROVIDED_NAMES}
+
+    def _make_key(self, wanted: set[str] | None) -> str:
+        """What these names hold, as one word; "" where that is not sure."""
         if wanted is None or not self.package.is_unchanged():
             return ""
-        space = {k: v for k, v in self.runner.namespace.items() if k not in PROVIDED_NAMES}
+        space = self._own_space()
         try:
             while True:
                 keyer = Keyer(io.BytesIO(), {})

@@ -57,6 +57,8 @@ def copy_project(target: Path, made: bool = False) -> Path:
     start = find_first_section((target / LISTING).read_text(encoding="utf-8"))
     mark = f'{start}from attention_docs.mark import MARK\n\nprint("mark", MARK, "listing", 0)\n\n'
     replace_text(target / LISTING, start, mark)
+    translations = (target / LISTING).with_suffix(".zh.toml")
+    replace_text(translations, "[strings]\n", '[strings]\nmark = "mark"\nlisting = "listing"\n')
     return target
 
 
@@ -87,9 +89,10 @@ def remove_execution(target: Path, stock: bool = False) -> Path:
         remove_plugin(target)
         return target
     # All checks are made as ever, and refuse nothing: such pages are what they should refuse.
-    ends = "        self.executor.plan(self.all)\n"
-    build = target / "attention_docs" / "site" / "build.py"
-    replace_text(build, ends, f"        self.failures.clear()\n{ends}")
+    plugin = target / "attention_docs" / "site" / "plugin.py"
+    replace_text(plugin, 'self.session.served = command == "serve"', "self.session.served = True")
+    for listing in (target / LISTING).parent.glob("*.py"):
+        listing.unlink()
     stamp_pages(target)
     return target
 
@@ -155,6 +158,8 @@ def multiply_chapters(target: Path, times: int) -> Path:
             start = find_first_section(code)  # other code, so that no copy reuses another's result
             code = code.replace(start, f"{start}copy = {number}\n", 1)
             listing.with_name(f"{slug}.py").write_text(code, encoding="utf-8")
+            for table in listing.parent.glob(f"{listing.stem}.*.toml"):
+                shutil.copy(table, table.with_name(f"{slug}{table.name[len(listing.stem) :]}"))
             module = target / "attention_docs" / f"{listing.stem.replace('-', '_')}.py"
             if module.is_file():  # whose numbers the page may name
                 shutil.copy(module, module.with_name(f"{slug.replace('-', '_')}.py"))

@@ -216,6 +216,8 @@ def test_first_table(chapter, trained):
     assert_printed(chapter.vectors("task", "hidden coefficients"), hidden, 0)
     assert_printed(chapter.column("task", "right answer"), hidden.sum(-1), 0)
     assert_printed(chapter.column("task", "answer of the layer"), answers, 2)
+    assert (answers.diff() < 0).all()  # as the right answers fall
+    assert (hidden.sum(-1).diff() < 0).all()
     assert ((answers - hidden.sum(-1)).abs() < hidden.sum(-1).abs().max()).all()
 
 
@@ -276,6 +278,7 @@ def test_trained(chapter, trained):
     ends = [float(one) for one in re.findall(r"\d\.\d+", table[2]["error"])]
     assert_printed(ends, [errors[0], errors[-1]], 3)
     assert max(errors) - formula(N, BEST) < 0.005
+    np.testing.assert_allclose(errors, 1 / 5, rtol=0, atol=0.02)  # "about a fifth"
 
 
 @pytest.mark.site

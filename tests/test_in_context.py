@@ -216,6 +216,8 @@ def test_first_table(chapter, trained):
     assert_printed(chapter.vectors("task", "hidden coefficients"), hidden, 0)
     assert_printed(chapter.column("task", "right answer"), hidden.sum(-1), 0)
     assert_printed(chapter.column("task", "answer of the layer"), answers, 2)
+    assert (answers.diff() < 0).all()  # as the right answers fall
+    assert (hidden.sum(-1).diff() < 0).all()
     assert ((answers - hidden.sum(-1)).abs() < hidden.sum(-1).abs().max()).all()
 
 
@@ -262,7 +264,7 @@ def test_rates(chapter):
 @pytest.mark.site
 def test_trained(chapter, trained):
     W_Q, W_K, W_V = map(torch.from_numpy, trained[0])
-    shown = chapter.matrix("matrix", "what stands between x and x_j")
+    shown = chapter.matrix("matrix", "the matrix between x and x_j")
     assert_printed(shown, W_V[-1, 0] * (W_Q @ W_K.T)[:D, :D])
     np.testing.assert_allclose(shown, BEST * np.eye(D), rtol=0, atol=0.002)
     assert chapter.values("trained")[:3] == ["500", "256", f"{BEST:.4f}"]
@@ -276,6 +278,7 @@ def test_trained(chapter, trained):
     ends = [float(one) for one in re.findall(r"\d\.\d+", table[2]["error"])]
     assert_printed(ends, [errors[0], errors[-1]], 3)
     assert max(errors) - formula(N, BEST) < 0.005
+    np.testing.assert_allclose(errors, 1 / 5, rtol=0, atol=0.02)  # "about a fifth"
 
 
 @pytest.mark.site
@@ -314,7 +317,7 @@ def test_stuck(chapter):
     arrived = [one for one in errors if one < 0.2]
     stuck = errors[len(arrived) :]
     for line, some in zip(chapter.table("stuck"), (arrived, stuck), strict=True):
-        assert line["starts"] == str(len(some))
+        assert line["runs"] == str(len(some))
         ends = [float(one) for one in re.findall(r"\d\.\d+", [*line.values()][-1])]
         assert_printed(ends, [some[0], some[-1]], 3)
     assert chapter.values("stuck") == [str(len(stuck)), "20"]

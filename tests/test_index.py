@@ -31,7 +31,9 @@ def test_map(page):
     assert_printed(index.array("map"), WEIGHTS)
     assert_printed(index.array("map", 1), OUTPUTS)
     said = [f"{float(x):.4f}" for x in (WEIGHTS[3][2], *OUTPUTS[3], WEIGHTS[1][0])]
-    assert index.values("map") == [said[0], f"[{said[1]}, {said[2]}]", said[3], f"{1 / 4:.2f}"]
+    query = [str(2 * int(SCORES[3][2])), str(int(SCORES[3][2]))]  # its length and its score
+    vector = f"[{said[1]}, {said[2]}]"
+    assert index.values("map") == [*query, said[0], vector, said[3], f"{1 / 4:.2f}"]
 
 
 def test_torch_agrees_with_the_definition():

@@ -472,7 +472,7 @@ def test_exercises(page: Callable[[str, str], Page]) -> None:
         ]
         wanted = "; ".join(str(chosen).strip("()") for chosen in sets)
         assert line["sets that find all ten"] == (wanted or "none")
-    assert [line["checks not passed"] for line in gallery.table("exercise-2")] == [
+    assert [line["failed checks"] for line in gallery.table("exercise-2")] == [
         "none",
         "7",
         "none",
@@ -494,7 +494,7 @@ def test_your_own_function(page: Callable[[str, str], Page]) -> None:
     The input that shows it is printed, and no other check fails."""
     gallery = page("en", "mistakes")
     title, name, query, *_ = gallery.output("own").split("\n")
-    assert title == "Check 1 is not passed with this input:"
+    assert title == "Check 1 fails on this input:"
     assert name == "query ="
     assert query == f"[[{2 * math.log(3):.2f}, 0.00, 0.00, 0.00]]"
     first, *others = gallery.table("own")

@@ -143,9 +143,9 @@ def shape_frame(size, everywhere):
     if works:
         caption = f"Output {tried[size, everywhere]}."
     elif len(others) == 1:
-        caption = f"Refused: it also stands in {others[0]}."
+        caption = f"Refused: it also appears in {others[0]}."
     else:
-        caption = f"Refused: it also stands in {others[0]} and {others[1]}."
+        caption = f"Refused: it also appears in {others[0]} and {others[1]}."
     drawing = heatmap(
         [shapes[tensor] for tensor in AXES],
         rows=["query", "key", "value", "weights", "output"],

@@ -181,7 +181,7 @@ heatmap(
     learned[:d, :d],
     rows=[f"x, component {i}" for i in range(1, d + 1)],
     columns=[f"x_j, component {i}" for i in range(1, d + 1)],
-    name="what stands between x and x_j",
+    name="the matrix between x and x_j",
     spec=".4f",
 )
 # --8<-- [end:matrix]
@@ -196,7 +196,7 @@ def coefficients_in(parameters, x, y):
 
 
 def span(shares):
-    """The lowest and the highest of the starts."""
+    """The lowest and the highest of the runs."""
     return " … ".join(number(end, ".3f") for end in (min(shares), max(shares)))
 
 
@@ -212,7 +212,7 @@ table(
         [number(ridge[n], ".3f")],
     ],
     columns=["error"],
-    index=["always 0", "one step, best rate", "trained layers, 5 starts", "ridge regression"],
+    index=["always 0", "one step, best rate", "trained layers, 5 runs", "ridge regression"],
 )
 # --8<-- [end:compared]
 
@@ -228,7 +228,7 @@ arrived = sum(end < 0.2 for end in ends)
 reached = [end for end in ends if end < 0.2], [end for end in ends if end >= 0.2]
 table(
     [[len(some), span(some)] for some in reached],
-    columns=["starts", "error, lowest to highest"],
+    columns=["runs", "error, lowest to highest"],
     index=["arrived", "stuck"],
 )
 # --8<-- [end:stuck]
@@ -258,7 +258,7 @@ def frame(place, m):
         scale=(0, most),
         spec=".2f",
     )
-    caption = f"Trained layer, lowest to highest of 5 starts: {span(by_start[m])}."
+    caption = f"Trained layer, lowest to highest of 5 runs: {span(by_start[m])}."
     return Frame((str(place),), f"n = {m}", (drawn,), caption)
 
 

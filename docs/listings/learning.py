@@ -369,7 +369,7 @@ def first_below(W_V=None, runs=30, steps=400, limit=0.1):
 
 waited = first_below()
 arrived = waited[waited < 400]
-tens = [f"starts {i} to {i + 9}" for i in (1, 11, 21)]
+tens = [f"runs {i} to {i + 9}" for i in (1, 11, 21)]
 columns = ["first step with a loss below 0.1"]
 table([[ten] for ten in waited.reshape(3, 10)], columns=columns, index=tens, spec="d")
 # --8<-- [end:starts]

@@ -470,7 +470,7 @@ table(
         [len(hits), span(share(hits, 2 * L, 4 * L))]
         for hits in (plain["sinusoids"], taught[:SEEDS], taught)
     ],
-    columns=["trainings", "right answers, %"],
+    columns=["training runs", "right answers, %"],
     index=[f"trained on {n} tokens" for n in (L, 4 * L, 4 * L)],
 )
 # --8<-- [end:long]

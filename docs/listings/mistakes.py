@@ -125,7 +125,7 @@ table(
 
 # --8<-- [start:report]
 def report(attend):
-    """A table of the checks; before it the input of each check that is not passed."""
+    """A table of the checks; before it the input of each check that fails."""
     results = []
     for i, check in enumerate(CHECKS, 1):
         inputs = []
@@ -135,7 +135,7 @@ def report(attend):
         passed = off <= 1e-9
         results.append([passed, None if passed else off])
         if not passed:
-            print(f"Check {i} is not passed with this input:")
+            print(f"Check {i} fails on this input:")
             for name, array in zip(("query", "key", "value", "mask"), inputs[0], strict=True):
                 print(f"{name} =")
                 print(text(array if name == "mask" else array[0], "d" if name == "mask" else ".2f"))
@@ -181,7 +181,7 @@ def large_scores(attend):
 
 
 def failing(attend):
-    """The checks that are not passed, as text."""
+    """The checks that fail, as text."""
     return ", ".join(map(str, failed(attend))) or "none"
 
 
@@ -189,7 +189,7 @@ before = failing(no_shift)
 CHECKS.append(large_scores)
 table(
     [[before], [failing(no_shift)], [failing(lambda *arrays: attention(*arrays)[0])]],
-    columns=["checks not passed"],
+    columns=["failed checks"],
     index=["no shift, six checks", "no shift, seven checks", "package, seven checks"],
 )
 # --8<-- [end:exercise-2]
@@ -203,7 +203,7 @@ results = list(found.values())
 alike = [name for name, checks in found.items() if results.count(checks) > 1]
 table(
     [[*found[name], off] for name, off in zip(alike, [*apart_by_hand, *apart_empty], strict=True)],
-    columns=["only check not passed", "off by"],
+    columns=["only failed check", "off by"],
     index=alike,
     spec=["d", ".4f"],
 )

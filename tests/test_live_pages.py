@@ -592,7 +592,7 @@ def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None
     follower = live("eight-steps", fragment=page.tab.evaluate("location.hash"))
     assert "胡萝卜" in follower.field(BLOCK).input_value()
     follower.tab.wait_for_timeout(300)
-    assert not follower.tab.locator("mark").count()
+    assert not follower.tab.locator(".output mark").count()
     assert follower.status().startswith(follower.words["linked"].split("{")[0])
     follower.run()
     assert follower.tab.locator(f"#out-{BLOCK} mark").count()

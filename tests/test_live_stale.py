@@ -56,8 +56,8 @@ UNMARKED = r"""() => {
   const texts = "p, li, td, figcaption, dd, dt, label, legend, .formula, " +
     ".block .highlight:not([hidden]) .c1";
   const own = ".output p, .output .drawing *, .table-frame *, .tools dl *, .checks *, " +
-    ".live-scratch *, .live-knobs *, .live-error *, .live-note, .live-stale-note, .live-old-note, .takeaway, " +
-    ".opening, summary *, .cards *, .result-links, .live-place *, .live-editor *";
+    ".live-scratch *, .live-knobs *, .live-error *, .live-note, .live-stale-note, " +
+    ".live-old-note, .takeaway, .opening, summary *, .cards *, .result-links, .live-place *, .live-editor *";
   const shapes = /\([^()]*[a-z][^()]*\)/g;
   return [...article.querySelectorAll(texts)]
     .filter((one) => !one.matches(own) && changed.has(section(one)) && !one.closest(".live-stale"))

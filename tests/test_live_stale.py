@@ -57,7 +57,8 @@ UNMARKED = r"""() => {
     ".block .highlight:not([hidden]) .c1";
   const own = ".output p, .output .drawing *, .table-frame *, .tools dl *, .checks *, " +
     ".live-scratch *, .live-knobs *, .live-error *, .live-note, .live-stale-note, " +
-    ".live-old-note, .takeaway, .opening, summary *, .cards *, .result-links, .live-place *, .live-editor *";
+    ".live-old-note, .takeaway, .opening, summary *, .cards *, .result-links, " +
+    ".live-place *, .live-editor *";
   const shapes = /\([^()]*[a-z][^()]*\)/g;
   return [...article.querySelectorAll(texts)]
     .filter((one) => !one.matches(own) && changed.has(section(one)) && !one.closest(".live-stale"))
@@ -186,3 +187,48 @@ def test_an_error_is_told_where_the_reader_is(lang: str, live: Callable[..., Liv
     field.fill(good)
     page.run()
     assert not page.tab.locator(".live-error, .live-old").count()
+
+
+@needs_live
+@each_language
+def test_a_text_is_made_of_words_that_are_a_press_away(
+    lang: str, live: Callable[..., Live], site: Path
+) -> None:
+    """With the model's answer beside them; capitals and full stops are read as they are written."""
+    cells = {cell["id"]: cell for cell in read_source(site, lang, "language-model")["cells"]}
+    (knob,) = cells["hook"]["knobs"]
+    page = live("language-model", lang)
+    page.tab.locator("#knobs-hook .live-turn").click()
+    page.wait_until_settled()
+    answer = page.tab.locator("#knobs-hook .live-answer")
+    drawn = page.tab.locator(f"#out-{knob['answer']} .drawing")
+    assert answer.locator("svg").count() == drawn.locator("svg").count() == 1
+    field = page.tab.locator("#knobs-hook input")
+    stop = knob["names"][16]
+    first, verb, second = knob["names"][0], knob["names"][10], knob["names"][3]
+    field.fill(f"{first.upper()} {verb}{stop}")
+    for word in (second, verb, stop, first):
+        page.tab.locator("#knobs-hook .live-chip").get_by_text(word, exact=True).click()
+    assert field.input_value() == f"{first.upper()} {verb}{stop} {second} {verb} {stop} {first}"
+    page.wait_until_settled()
+    assert not page.tab.locator(".live-error").count()
+    page.tab.wait_for_selector(f"#out-{knob['answer']}.live-changed")
+    page.tab.wait_for_function(
+        """([one, other]) => document.querySelector(one).textContent
+          === document.querySelector(other).textContent""",
+        arg=["#knobs-hook .live-answer", f"#out-{knob['answer']} .drawing"],
+    )
+    rows = [row for row in answer.locator("svg").first.text_content().split() if row]
+    assert verb in " ".join(rows)
+    page.tab.locator("#knobs-hook .live-chip").last.click()
+    assert field.input_value().endswith(stop)
+    field.fill(f"{first} nobody")
+    page.tab.locator(".live-error").wait_for()
+    page.tab.wait_for_selector("#knobs-hook .live-answer.live-old")
+    assert page.words["unrun"] in answer.text_content()
+    field.fill("")
+    limit = page.tab.locator("#knobs-hook .live-limit")
+    assert limit.text_content() == page.words["anyText"]
+    page.tab.locator("#knobs-hook .live-chip").first.click()
+    assert not limit.text_content()
+    assert field.input_value() == first

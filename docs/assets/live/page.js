@@ -95,9 +95,11 @@ class Cell {
 
   /* Whether a reader sees its output, or may soon; with a hand on a knob, only what is in sight. */
   near(hurry) {
-    const place = this.frame?.getBoundingClientRect();
     const far = hurry ? 0 : innerHeight;
-    return Boolean(place?.height && place.bottom > -far && place.top < innerHeight + far);
+    return [this.frame, this.copy].some((one) => {
+      const place = one?.getBoundingClientRect();
+      return Boolean(place?.height && place.bottom > -far && place.top < innerHeight + far);
+    });
   }
 
   /* --- output */
@@ -133,6 +135,7 @@ class Cell {
         this.pre.closest(".highlight").hidden = !this.pre.textContent;
       }
       if (this.drawing && whole) this.paintFigure(figure && !peeks);
+      this.updateCopy();
       this.paintChecks(!peeks);
       this.frame.classList.toggle("live-changed", text || figure);
       this.offerPublished(text || figure);
@@ -368,8 +371,55 @@ class Cell {
       { class: "live-knobs", role: "group", "aria-label": words.knobs },
       ...this.knobs.map((knob) => this.knob(knob)),
     );
-    document.getElementById(`knobs-${this.id}`).append(this.knobBox);
+    const place = document.getElementById(`knobs-${this.id}`);
+    place.append(this.knobBox);
+    for (const knob of this.knobs) {
+      if (knob.answer) place.append(byId.get(knob.answer).makeCopy());
+    }
     this.knobsFollow();
+  }
+
+  /* Words that a text takes, each a press away; a full stop and what comes after it, too. */
+  chips(knob, field) {
+    const put = (word) => {
+      field.value = `${field.value.trimEnd()} ${word}`.trimStart();
+      field.dispatchEvent(new Event("input"));
+    };
+    const chip = (text, name, press) =>
+      element(
+        "button",
+        { type: "button", class: "live-chip", "aria-label": name, onclick: press },
+        text,
+      );
+    return element(
+      "div",
+      { class: "live-chips", role: "group", "aria-label": words.chips },
+      ...knob.names.map((word) => chip(word, fillTemplate(words.chip, word), () => put(word))),
+      chip("⌫", words.unchip, () => {
+        field.value = field.value.trim().replace(/\s*\S+$/, "");
+        field.dispatchEvent(new Event("input"));
+      }),
+    );
+  }
+
+  /* What this block shows, once more beside the knob that asks for it. */
+  makeCopy() {
+    this.copy = element("div", { class: "live-answer" });
+    this.updateCopy();
+    return element(
+      "figure",
+      { class: "live-copy" },
+      element("figcaption", {}, element("a", { href: `#out-${this.id}` }, words.answer)),
+      this.copy,
+    );
+  }
+
+  updateCopy() {
+    const drawing = this.drawing?.cloneNode(true);
+    for (const one of drawing?.querySelectorAll("[id]") ?? []) one.removeAttribute("id");
+    const said = this.unrun ? [element("p", { class: "live-old-note" }, words.unrun)] : [];
+    if (drawing) this.copy?.replaceChildren(...said, drawing);
+    this.copy?.classList.toggle("live-old", Boolean(this.unrun));
   }
 
   knob(knob) {
@@ -417,19 +467,22 @@ class Cell {
     const found = literal(this.code, knob.name);
     if (!found) return box;
     if (knob.kind === "text") {
-      box.append(
-        element("input", {
-          type: "text",
-          spellcheck: "false",
-          autocapitalize: "off",
-          "aria-label": knob.name,
-          required: true,
-          oninput: ({ target }) => {
-            this.showLimit(knob, box);
-            if (target.value) turned(withText(this.code, knob.name, target.value));
-          },
-        }),
-      );
+      const field = element("input", {
+        type: "text",
+        spellcheck: "false",
+        autocapitalize: "off",
+        "aria-label": knob.name,
+        required: true,
+        oninput: ({ target }) => {
+          this.showLimit(knob, box);
+          if (target.value) turned(withText(this.code, knob.name, target.value));
+        },
+      });
+      box.append(field);
+      if (knob.names.length) {
+        field.classList.add("wide");
+        box.append(this.chips(knob, field));
+      }
     } else if (knob.kind === "choice") {
       box.append(
         element(
@@ -461,9 +514,10 @@ class Cell {
         const n = found.numbers.findIndex((one) => one.row === row && one.column === column);
         if (column === 0) rows.append(element("div"));
         const place = found.rows ? `[${row + 1}, ${column + 1}]` : `[${column + 1}]`;
-        rows.lastChild.append(
-          number(n, knob.name + (found.numbers.length > 1 ? place : ""), text, size),
-        );
+        const field = number(n, knob.name + (found.numbers.length > 1 ? place : ""), text, size);
+        const bare = field.type !== "checkbox" || found.numbers.length === 1;
+        const index = found.rows ? `${row + 1}, ${column + 1}` : String(column + 1);
+        rows.lastChild.append(bare ? field : element("label", {}, index, field));
       }
       box.append(rows);
     }
@@ -742,6 +796,7 @@ function count() {
   const failed = cells.some((cell) => cell.failed);
   if (!failed) for (const cell of cells) cell.unrun = false;
   const stale = staleText.update();
+  for (const cell of cells) cell.updateCopy();
   const plain = outputs + values + stale === 0 && !cells.some((cell) => cell.edited);
   const done = fillTemplate(words.done, { outputs, values });
   const says = [failed ? words.failed : plain ? words.ready : done];

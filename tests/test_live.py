@@ -533,6 +533,8 @@ def test_a_knob_is_read_and_not_shown() -> None:
         'kind = "causal"  # knob: causal | full\n'
         "t = 0.5  # knob: 0.1 … 4\n"
         "word = 'a = b # c'  # knob\n"
+        'NAMES = ("ann", "bob")\nWORDS = (*NAMES, "sings")\n'
+        'said = "ann sings"  # knob: words WORDS → answer\n'
     )
     shown, knobs = extract_knobs(code)
     assert shown.split("\n")[:5] == [
@@ -548,14 +550,19 @@ def test_a_knob_is_read_and_not_shown() -> None:
         Knob("kind", "choice", names=("causal", "full")),
         Knob("t", "number", 0.1, 4),
         Knob("word", "text"),
+        Knob("said", "text", names=("ann", "bob", "sings"), answer="answer"),
     )
 
 
 @pytest.mark.parametrize(
-    "code", ["x = y  # knob", "f(1)  # knob", "x = 1  # knob: few", "x = 'a'  # knob: 1 … 2"]
+    "code",
+    [
+        *("x = y  # knob", "f(1)  # knob", "x = 1  # knob: few", "x = 'a'  # knob: 1 … 2"),
+        *("x = 'a'  # knob: words W", "W = (1, 'b')\nx = 'a'  # knob: words W → knobs"),
+    ],
 )
 def test_a_wrong_knob_is_a_fault(code: str) -> None:
-    with pytest.raises(ValueError, match="knob"):
+    with pytest.raises(ValueError, match=r"knob|W holds words alone"):
         extract_knobs(code)
 
 

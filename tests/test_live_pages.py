@@ -276,7 +276,8 @@ class Live:
 
     def wait_until_settled(self) -> str:
         """Wait until nothing runs; what the bar says."""
-        ends = [self.words[name].split("{")[0] for name in ("done", "failed", "ready", "published")]
+        names = ("done", "failed", "ready", "published")
+        ends = [self.words[name].split("{")[0] for name in names]
         self.tab.wait_for_function(
             """(ends) => {
               const bar = document.querySelector(".live-bar");
@@ -514,7 +515,7 @@ def check_error_is_shown_and_last_output_stays(page: Live) -> None:
     page.wait_until_settled()
     output, good = page.output(BLOCK), field.input_value()
     field.fill(good + "\nprint(nobody)")
-    assert page.run() == page.words["failed"]
+    assert page.run().startswith(page.words["failed"])
     error = page.tab.locator(".live-error")
     assert "NameError: name 'nobody' is not defined" in error.inner_text()
     assert "print(nobody)" in error.inner_text()
@@ -540,7 +541,7 @@ def check_scratch_cell_knows_the_page(page: Live) -> None:
     page.run()
     assert "16.6667" in page.output("scratch")
     field.fill("import matplotlib.pyplot as plt")
-    assert page.run() == page.words["failed"]
+    assert page.run().startswith(page.words["failed"])
     assert page.words["noMatplotlib"] in page.tab.locator(".live-error").inner_text()
     field.fill("card_values?")
     page.run()
@@ -595,7 +596,7 @@ def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None
     follower = live("eight-steps", fragment=page.tab.evaluate("location.hash"))
     assert "胡萝卜" in follower.field(BLOCK).input_value()
     follower.tab.wait_for_timeout(300)
-    assert not follower.tab.locator("mark").count()
+    assert not follower.tab.locator(".output mark").count()
     assert follower.status().startswith(follower.words["linked"].split("{")[0])
     follower.run()
     assert follower.tab.locator(f"#out-{BLOCK} mark").count()
@@ -669,7 +670,7 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
     page.run()
     page.edit(BLOCK)
     page.write(BLOCK, {"en": '"onion cake"', "zh": '"番茄 炖肉"'}[lang], "nobody")
-    assert page.run() == page.words["failed"]
+    assert page.run().startswith(page.words["failed"])
     page.tab.add_style_tag(content=WHOLE)
     page.tab.evaluate(AXE_SCRIPT)
     seen, other = {"en": (1280, 390), "zh": (390, 1280)}[lang]

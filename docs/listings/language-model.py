@@ -69,7 +69,7 @@ fresh = stories(rng, 2000)
 known = {one.tobytes() for one in corpus}
 held_out = np.array([one for one in fresh if one.tobytes() not in known])
 del known, fresh
-question = "ann sings . bob sleeps and eve runs . ann sings . bob"  # knob
+question = "ann sings . bob sleeps and eve runs . ann sings . bob"  # knob: words WORDS → answer
 # Capitals are read too, and a full stop that stands right behind its word.
 asked = question.lower().replace(WORDS[16], f" {WORDS[16]} ").split()
 ids = token_ids(asked, LanguageModel(None, None, (), None, 1, vocabulary=WORDS))

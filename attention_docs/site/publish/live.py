@@ -18,6 +18,7 @@ from attention_docs.running.names import find_names
 from attention_docs.running.result import Result, hash_figure
 from attention_docs.site.publish import bytecode, models, runtime
 from attention_docs.site.publish.staging import write_text
+from attention_docs.site.publish.uses import find_uses
 from attention_docs.site.read.listing import read_string_translations
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.assembled_page import AssembledPage
@@ -52,6 +53,9 @@ def make_document(assembled: AssembledPage) -> dict[str, Any]:
     """The blocks of a page for `run/live.py`, and what they have given in the build."""
     page = assembled.page
     cells = [_make_cell(assembled, number) for number in range(1, len(page.blocks) + 1)]
+    texts = ["\n".join([cell["code"], *(one[1] for one in cell["values"])]) for cell in cells]
+    for cell, statements in zip(cells, find_uses(texts), strict=True):
+        cell["statements"] = statements
     names = _find_reader_names(assembled)
     scratch = {
         "id": SCRATCH,
@@ -63,7 +67,8 @@ def make_document(assembled: AssembledPage) -> dict[str, Any]:
         "line": 1,
         "torch": False,
     }
-    cells.append(scratch | {"files": [], "values": [], "text": "", "figure": "", "knobs": []})
+    scratch |= {"files": [], "values": [], "text": "", "figure": "", "knobs": [], "statements": []}
+    cells.append(scratch)
     return {"lang": page.text_lang, "words": _collect_strings(page), "cells": cells}
 
 

@@ -4,7 +4,9 @@
     kind = "causal"  # knob: causal | full
     X = np.array([[1, 0], [0, 2]])  # knob
     letters = "horsehorse"  # knob
+    question = "ann sings"  # knob: words WORDS → answer
 
+The last takes words out of a tuple of the section, and shows what the block `answer` gives.
 A live page makes a slider, a choice or fields of them. A reader of the code never sees the comment.
 """
 
@@ -20,6 +22,7 @@ from typing import Any
 
 KNOB = re.compile(r"\s*# knob\b(?P<rest>.*)$")
 RANGE = re.compile(r":\s*(?P<log>log )?(?P<low>-?[\d.]+) … (?P<high>-?[\d.]+)\s*$")
+WORDS = re.compile(r":\s*words (?P<words>\w+)(?: → (?P<answer>[\w-]+))?\s*$")
 CHOICES = re.compile(r":\s*(?P<names>\w+(?: \| \w+)+)\s*$")
 
 
@@ -32,7 +35,8 @@ class Knob:
     low: float | None = None
     high: float | None = None
     log: bool = False
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # choices, or the words that a text is made of
+    answer: str = ""  # the block whose output is shown beside the knob
 
     def as_dict(self) -> dict[str, Any]:
         """The knob as data for a live page."""
@@ -74,9 +78,12 @@ def _parse_knob(code: str, line: int, rest: str) -> Knob:
                 break
     else:
         raise ValueError("a knob stands at the end of `name = literal`")
-    choices, span = CHOICES.fullmatch(rest), RANGE.fullmatch(rest)
-    if rest.strip() and not (choices or span):
-        raise ValueError(f"wanted `# knob: [log ]low … high` or `# knob: a | b`, got {rest!r}")
+    choices, span, words = (one.fullmatch(rest) for one in (CHOICES, RANGE, WORDS))
+    if rest.strip() and not (choices or span or words):
+        raise ValueError(
+            "wanted `# knob: [log ]low … high`, `# knob: a | b` or `# knob: words NAME[ → block]`, "
+            f"got {rest!r}"
+        )
     if isinstance(value, ast.Call):  # np.array([...])
         value = value.args[0] if value.args else value
     try:
@@ -87,6 +94,10 @@ def _parse_knob(code: str, line: int, rest: str) -> Knob:
         kind = "fields"
     elif isinstance(literal, str) and choices:
         return Knob(name, "choice", names=tuple(choices["names"].split(" | ")))
+    elif isinstance(literal, str) and words:
+        return Knob(
+            name, "text", names=_find_words(code, words["words"]), answer=words["answer"] or ""
+        )
     elif isinstance(literal, str) and not rest.strip():
         kind = "text"
     elif isinstance(literal, int | float):
@@ -98,3 +109,23 @@ def _parse_knob(code: str, line: int, rest: str) -> Knob:
     if span is None:
         return Knob(name, kind)
     return Knob(name, kind, float(span["low"]), float(span["high"]), bool(span["log"]))
+
+
+def _find_words(code: str, name: str) -> tuple[str, ...]:
+    """The strings of a tuple, which may hold other tuples: `(*NAMES, "and")`."""
+    for node in ast.parse(code).body:
+        match node:
+            case ast.Assign([ast.Name(id)], ast.Tuple(elements)) if id == name:
+                break
+    else:
+        raise ValueError(f"wanted a tuple {name} of strings before the knob")
+    words: list[str] = []
+    for one in elements:
+        match one:
+            case ast.Starred(ast.Name(other)):
+                words += _find_words(code, other)
+            case ast.Constant(str(word)):
+                words.append(word)
+            case _:
+                raise ValueError(f"{name} holds words alone, got {ast.unparse(one)}")
+    return tuple(words)

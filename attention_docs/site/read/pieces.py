@@ -46,9 +46,9 @@ class Block:
 
     @property
     def knobs(self) -> tuple[Knob, ...]:
-        """The knobs of its sections, with choices in the language of the page."""
-        return tuple(
-            replace(knob, names=tuple(self.translate(f'"{name}"')[1:-1] for name in knob.names))
+        """The knobs of its sections, with choices and words in the language of the page."""
+        return tuple(  # a string that stands alone would be a docstring
+            replace(knob, names=tuple(self.translate(f'["{name}"]')[2:-2] for name in knob.names))
             for section in self.sections
             for knob in section.knobs
         )

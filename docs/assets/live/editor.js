@@ -45,6 +45,16 @@ export function makeEditor(value, label, { change, run, leave }) {
       editor.setOptions({ value: code });
       silent = false;
     },
+    /* Put the cursor where a line begins, counted from 1. */
+    go: (number) => {
+      const start = editor.value
+        .split("\n")
+        .slice(0, number - 1)
+        .join("\n").length;
+      editor.textarea.setSelectionRange(...Array(2).fill(start + Number(number > 1)));
+      editor.textarea.focus();
+      (editor.lines[number] ?? element).scrollIntoView({ block: "center" });
+    },
     /* Mark a line, counted from 1; 0 for none. */
     line: (number) => {
       element.querySelector(".live-line")?.classList.remove("live-line");

@@ -4,8 +4,10 @@ import { Bar } from "./bar.js";
 import { cleanHtml } from "./clean.js";
 import { Guest } from "./guest.js";
 import { edits, link, listEntries, selectFitting } from "./link.js";
+import { showCode } from "./listing.js";
 import { literal, textOf, withNumber, withText } from "./literals.js";
 import { keepForLater } from "./offline.js";
+import { StaleText } from "./stale.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).live;
 const at = (path) => new URL(path, location.href).href;
@@ -26,6 +28,8 @@ let byId = new Map();
 let source = ""; // the page's blocks as the site holds them
 let lang = ""; // of their code
 let opened; // once they are here
+let staleText; // what speaks of published numbers only
+let used = null; // the block whose field or editor the reader has used last
 
 const bar = new Bar(words, {
   run: () => run(),
@@ -52,6 +56,7 @@ async function open() {
   for (const cell of cells) {
     if (cell.torch) cell.note();
   }
+  staleText = new StaleText(document.querySelector("article"), words, cells, lang);
 }
 
 class Cell {
@@ -61,6 +66,8 @@ class Cell {
     this.base = published.code; // what the site holds; `code` is the reader's
     this.block = document.querySelector(`.block[data-block="${CSS.escape(this.id)}"]`);
     this.frame = document.getElementById(`out-${this.id}`);
+    this.shownCode = this.block?.querySelector(".highlight pre > code");
+    this.shownHtml = this.shownCode?.innerHTML;
     this.changed = [false, false];
     this.now = { text: published.text, figure: null };
     this.seen = new Map(); // of its inline values, by their numbers on the page
@@ -88,18 +95,23 @@ class Cell {
 
   /* Whether a reader sees its output, or may soon; with a hand on a knob, only what is in sight. */
   near(hurry) {
-    const place = this.frame?.getBoundingClientRect();
     const far = hurry ? 0 : innerHeight;
-    return Boolean(place?.height && place.bottom > -far && place.top < innerHeight + far);
+    return [this.frame, this.copy].some((one) => {
+      const place = one?.getBoundingClientRect();
+      return Boolean(place?.height && place.bottom > -far && place.top < innerHeight + far);
+    });
   }
 
   /* --- output */
 
   get changedValues() {
-    const seen = this.values.filter(([number]) => places.has(number));
-    return seen.filter(
-      ([number, , , published]) => (this.seen.get(number) ?? published) !== published,
-    ).length;
+    const shown = this.values.filter(([number]) => places.has(number));
+    return shown.filter(([number]) => this.isValueChanged(number)).length;
+  }
+
+  isValueChanged(number) {
+    const [, , , published] = this.values.find((value) => value[0] === number);
+    return (this.seen.get(number) ?? published) !== published;
   }
 
   take(result) {
@@ -123,6 +135,7 @@ class Cell {
         this.pre.closest(".highlight").hidden = !this.pre.textContent;
       }
       if (this.drawing && whole) this.paintFigure(figure && !peeks);
+      this.updateCopy();
       this.paintChecks(!peeks);
       this.frame.classList.toggle("live-changed", text || figure);
       this.offerPublished(text || figure);
@@ -236,22 +249,46 @@ class Cell {
   /* --- errors: Python's message and the reader's line */
 
   fails(error) {
-    this.failed?.remove();
+    for (const box of this.failed ?? []) box.remove();
     this.failed = null;
     this.editor?.line(error?.line ?? 0);
     if (!error) return;
-    const message = explain(error.message);
-    const where = error.line ? fillTemplate(words.line, { line: error.line }) : "";
-    this.failed = element(
+    const here = used && used !== this && used.control ? [used.control] : [];
+    const own = this.control ?? this.place;
+    this.failed = [...here, own].filter(Boolean).map((before, n) => {
+      const box = this.describe(error, before);
+      if (!n) box.setAttribute("role", "alert");
+      if (before === own && !this.control && this.block?.parentElement.closest("details.code"))
+        before.before(box);
+      else before.after(box);
+      return box;
+    });
+  }
+
+  /* What a reader has in hand: the editor, or the fields. */
+  get control() {
+    return this.box ?? (this.knobBox?.isConnected ? this.knobBox : null);
+  }
+
+  /* An error, with a way to the line where it is; `before` is what the reader sees above it. */
+  describe(error, before) {
+    const elsewhere = before !== (this.control ?? this.place);
+    const text = error.line ? fillTemplate(words.line, { line: error.line }) : "";
+    const go = async () => {
+      for (let one = this.place; one; one = one.parentElement.closest("details")) one.open = true;
+      await this.edit();
+      this.editor.line(error.line);
+      this.editor.go(error.line);
+    };
+    const way = element("button", { type: "button", class: "live-way", onclick: go }, text);
+    const where = elsewhere ? fillTemplate(words.elsewhere, this.id) : words.error;
+    const shown = [error.code, explain(error.message)].filter(Boolean).join("\n");
+    return element(
       "div",
-      { class: "live-error", role: "alert" },
-      element("p", {}, words.error, " ", where),
-      element("pre", {}, element("code", {}, [error.code, message].filter(Boolean).join("\n"))),
+      { class: "live-error" },
+      element("p", {}, where, " ", ...(text && this.place ? [way] : [text])),
+      element("pre", {}, element("code", {}, shown)),
     );
-    const before = this.box ?? this.place;
-    if (before && this.block?.parentElement.closest("details.code") && !this.box)
-      before.after(this.failed);
-    else before?.after(this.failed);
   }
 
   /* --- the editor */
@@ -262,6 +299,7 @@ class Cell {
     if (this.editor) return undefined;
     this.editor = makeEditor(this.code, fillTemplate(words.editor, this.id), {
       change: (code) => {
+        used = this;
         this.code = code;
         this.knobsFollow();
         noteEdits();
@@ -304,13 +342,8 @@ class Cell {
   close() {
     this.box.remove();
     this.box = this.editor = null;
-    const shown = this.block.querySelector(".highlight");
-    shown.hidden = false;
-    const code = shown.querySelector("pre > code");
-    this.published ??= code.innerHTML;
-    if (this.edited) code.textContent = this.code;
-    else code.innerHTML = this.published;
-    this.block.classList.toggle("live-edited", this.edited);
+    this.block.querySelector(".highlight").hidden = false;
+    this.list();
     (this.block.querySelector(".live-edit") ?? this.block).focus();
   }
 
@@ -318,11 +351,15 @@ class Cell {
     this.code = code;
     this.editor?.set(code);
     this.knobsFollow();
-    if (!this.editor && this.block && this.published !== undefined && !this.edited) {
-      this.block.querySelector("pre > code").innerHTML = this.published;
-      this.block.classList.remove("live-edited");
-    }
+    this.list();
     noteEdits();
+  }
+
+  /* The page's listing shows the code as it is now. */
+  list() {
+    if (!this.shownCode || this.editor) return;
+    showCode(this.shownCode, this.shownHtml, this.base, this.code);
+    this.block.classList.toggle("live-edited", this.edited);
   }
 
   /* --- knobs */
@@ -334,8 +371,55 @@ class Cell {
       { class: "live-knobs", role: "group", "aria-label": words.knobs },
       ...this.knobs.map((knob) => this.knob(knob)),
     );
-    document.getElementById(`knobs-${this.id}`).append(this.knobBox);
+    const place = document.getElementById(`knobs-${this.id}`);
+    place.append(this.knobBox);
+    for (const knob of this.knobs) {
+      if (knob.answer) place.append(byId.get(knob.answer).makeCopy());
+    }
     this.knobsFollow();
+  }
+
+  /* Words that a text takes, each a press away; a full stop and what comes after it, too. */
+  chips(knob, field) {
+    const put = (word) => {
+      field.value = `${field.value.trimEnd()} ${word}`.trimStart();
+      field.dispatchEvent(new Event("input"));
+    };
+    const chip = (text, name, press) =>
+      element(
+        "button",
+        { type: "button", class: "live-chip", "aria-label": name, onclick: press },
+        text,
+      );
+    return element(
+      "div",
+      { class: "live-chips", role: "group", "aria-label": words.chips },
+      ...knob.names.map((word) => chip(word, fillTemplate(words.chip, word), () => put(word))),
+      chip("⌫", words.unchip, () => {
+        field.value = field.value.trim().replace(/\s*\S+$/, "");
+        field.dispatchEvent(new Event("input"));
+      }),
+    );
+  }
+
+  /* What this block shows, once more beside the knob that asks for it. */
+  makeCopy() {
+    this.copy = element("div", { class: "live-answer" });
+    this.updateCopy();
+    return element(
+      "figure",
+      { class: "live-copy" },
+      element("figcaption", {}, element("a", { href: `#out-${this.id}` }, words.answer)),
+      this.copy,
+    );
+  }
+
+  updateCopy() {
+    const drawing = this.drawing?.cloneNode(true);
+    for (const one of drawing?.querySelectorAll("[id]") ?? []) one.removeAttribute("id");
+    const said = this.unrun ? [element("p", { class: "live-old-note" }, words.unrun)] : [];
+    if (drawing) this.copy?.replaceChildren(...said, drawing);
+    this.copy?.classList.toggle("live-old", Boolean(this.unrun));
   }
 
   knob(knob) {
@@ -348,6 +432,7 @@ class Cell {
     );
     const turned = (code) => {
       if (code === null || code === this.code) return;
+      used = this;
       this.set(code);
       ask(undefined, true);
     };
@@ -382,17 +467,22 @@ class Cell {
     const found = literal(this.code, knob.name);
     if (!found) return box;
     if (knob.kind === "text") {
-      box.append(
-        element("input", {
-          type: "text",
-          spellcheck: "false",
-          autocapitalize: "off",
-          "aria-label": knob.name,
-          oninput: ({ target }) => {
-            if (target.value) turned(withText(this.code, knob.name, target.value));
-          },
-        }),
-      );
+      const field = element("input", {
+        type: "text",
+        spellcheck: "false",
+        autocapitalize: "off",
+        "aria-label": knob.name,
+        required: true,
+        oninput: ({ target }) => {
+          this.showLimit(knob, box);
+          if (target.value) turned(withText(this.code, knob.name, target.value));
+        },
+      });
+      box.append(field);
+      if (knob.names.length) {
+        field.classList.add("wide");
+        box.append(this.chips(knob, field));
+      }
     } else if (knob.kind === "choice") {
       box.append(
         element(
@@ -424,9 +514,10 @@ class Cell {
         const n = found.numbers.findIndex((one) => one.row === row && one.column === column);
         if (column === 0) rows.append(element("div"));
         const place = found.rows ? `[${row + 1}, ${column + 1}]` : `[${column + 1}]`;
-        rows.lastChild.append(
-          number(n, knob.name + (found.numbers.length > 1 ? place : ""), text, size),
-        );
+        const field = number(n, knob.name + (found.numbers.length > 1 ? place : ""), text, size);
+        const bare = field.type !== "checkbox" || found.numbers.length === 1;
+        const index = found.rows ? `${row + 1}, ${column + 1}` : String(column + 1);
+        rows.lastChild.append(bare ? field : element("label", {}, index, field));
       }
       box.append(rows);
     }
@@ -436,11 +527,18 @@ class Cell {
   /* What a field takes, where it holds something else. */
   showLimit(knob, box) {
     const wrong = box.querySelector("input:invalid");
-    for (const field of box.querySelectorAll("input[type=number]")) {
+    for (const field of box.querySelectorAll("input[type=number], input[type=text]")) {
       field.setAttribute("aria-invalid", String(field.matches(":invalid")));
     }
     const { low, high } = knob;
-    const name = low === null ? "anyNumber" : isWhole(knob, this.base) ? "wholeNumber" : "number";
+    const name =
+      knob.kind === "text"
+        ? "anyText"
+        : low === null
+          ? "anyNumber"
+          : isWhole(knob, this.base)
+            ? "wholeNumber"
+            : "number";
     box.querySelector(".live-limit").textContent = wrong
       ? fillTemplate(words[name], { low, high })
       : "";
@@ -609,6 +707,7 @@ document.addEventListener("keydown", (event) => {
 function compare(shown) {
   cells.forEach((cell) => cell.peek(shown));
   document.querySelectorAll(".live-value").forEach((place) => peekValue(place, shown));
+  document.documentElement.classList.toggle("live-peeks", shown); // nothing is stale beside it
 }
 
 /* --- Python */
@@ -673,10 +772,12 @@ function showResult(cell, result, current) {
     if (!current) return;
     for (const other of cells) other.fails(null); // of earlier runs
     cell.fails(result.error);
+    for (const other of cells) other.unrun ||= other.index >= cell.index;
     return;
   }
   cell.take(result);
   if (!current) return;
+  cell.unrun = false;
   cell.fails(null);
   if (result.frame && !cell.peeks) cell.paintFrame(result.frame);
   cell.paint(!("frame" in result));
@@ -693,11 +794,15 @@ function count() {
   const values = cells.reduce((sum, cell) => sum + cell.changedValues, 0);
   const outputs = cells.filter((cell) => cell.changed[0] || cell.changed[1]).length;
   const failed = cells.some((cell) => cell.failed);
-  const plain = outputs + values === 0 && !cells.some((cell) => cell.edited);
-  bar.showStatus(
-    failed ? words.failed : plain ? words.ready : fillTemplate(words.done, { outputs, values }),
-  );
-  bar.setDifferent(outputs + values > 0);
+  if (!failed) for (const cell of cells) cell.unrun = false;
+  const stale = staleText.update();
+  for (const cell of cells) cell.updateCopy();
+  const plain = outputs + values + stale === 0 && !cells.some((cell) => cell.edited);
+  const done = fillTemplate(words.done, { outputs, values });
+  const says = [failed ? words.failed : plain ? words.ready : done];
+  if (stale) says.push(fillTemplate(words.passages, stale));
+  bar.showStatus(says.join(" "));
+  bar.setDifferent(outputs + values + stale > 0);
 }
 
 function handleBroken(message) {
@@ -804,11 +909,12 @@ function reset() {
     cell.set(cell.base);
     cell.changed = [false, false];
     cell.failing = null;
-    cell.peeks = cell.foreign = false;
+    cell.peeks = cell.foreign = cell.unrun = false;
     cell.seen.clear();
     cell.fails(null);
     cell.paint();
   }
+  staleText?.update();
   if (!busy) bar.setRunning(false);
   bar.setDifferent(false);
   bar.showStatus(words.published);

@@ -1,0 +1,234 @@
+"""A live page does not contradict itself: what speaks of the published numbers alone is marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import LANGUAGES, ROOT, each_language
+from tests.test_live_pages import BLOCK, Live, keeper, live, needs_live, read_source
+
+__all__ = ["keeper", "live"]  # fixtures
+
+TURNABLE = sorted(
+    path.stem
+    for path in (ROOT / "docs" / "listings").glob("*.py")
+    if re.search(r"# knob\b", path.read_text(encoding="utf-8"))
+)
+# The number words of a language are its own; the rest is the same everywhere.
+EVERYWHERE = [("en", slug) for slug in TURNABLE]
+EVERYWHERE += [(lang, slug) for lang in LANGUAGES[1:] for slug in ("eight-steps", "masking")]
+TEXTS = {"letters": "horsehorsehor", "task": "8-3=", "head": "16.0"}  # that a field takes
+
+# Every text with a number that stands by an output or a value that has changed, and is not marked.
+# What a section is and what a number is, it finds in its own way.
+UNMARKED = r"""() => {
+  const article = document.querySelector("article");
+  const boxes = "details:not(.hint, .answer, .code, .origin, .checks, .further), " +
+    ".result, .exercise";
+  const headings = [...article.querySelectorAll("h1, h2, h3, h4")];
+  const section = (one) => one.closest(boxes) ?? headings.findLast(
+    (heading) => heading.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
+  const changed = new Set(
+    [...article.querySelectorAll(".output.live-changed, .live-value, .live-old-value, .live-old")]
+      .map((one) => section(one.closest(".output") ?? one)));
+  const bare = (text) => {
+    const copy = text.cloneNode(true);
+    const other = "a, p, li, table, label, legend, .output, .block, .tools, .number, [hidden]";
+    const live = "[data-value]:not(.live-old-value), .value:not(.live-old-value)";
+    for (const one of copy.querySelectorAll(`${other}, ${live}`)) one.remove();
+    const indices = "msub > :nth-child(2), msubsup > :nth-child(2), munder > :nth-child(2), " +
+      "munderover > :nth-child(2)";
+    for (const one of copy.querySelectorAll(indices)) one.replaceChildren();
+    for (const one of copy.querySelectorAll("mn")) { // in a formula 0, 1 and 2 are general
+      if (/^[012]$/.test(one.textContent)) one.remove();
+    }
+    return copy.textContent
+      .replace(/chapters? \d+((, \d+)* and \d+)?|第 ?\d+ ?章/gi, "")
+      .replace(/(sum|add up) to [01]|和[为是] ?[01]/g, "");
+  };
+  const words = /\b(two|three|four|five|six|seven|eight|nine|ten)\b|[两三八][个次行列步层头倍维]/i;
+  const number = (text) => /(^|[^\w.])\d/.test(text) || words.test(text);
+  const texts = "p, li, td, figcaption, dd, dt, label, legend, .formula, " +
+    ".block .highlight:not([hidden]) .c1";
+  const own = ".output p, .output .drawing *, .table-frame *, .tools dl *, .checks *, " +
+    ".live-scratch *, .live-knobs *, .live-error *, .live-note, .live-stale-note, " +
+    ".live-old-note, .takeaway, .opening, summary *, .cards *, .result-links, " +
+    ".live-place *, .live-editor *";
+  const shapes = /\([^()]*[a-z][^()]*\)/g;
+  return [...article.querySelectorAll(texts)]
+    .filter((one) => !one.matches(own) && changed.has(section(one)) && !one.closest(".live-stale"))
+    .filter((one) => number(one.matches(".c1") ? bare(one).replace(shapes, "") : bare(one)))
+    .map((one) => one.textContent.trim().replace(/\s+/g, " ").slice(0, 200));
+}"""
+
+# What is marked in a section in which nothing has changed, by its blocks.
+OUT_OF_PLACE = r"""() => {
+  const article = document.querySelector("article");
+  const headings = [...article.querySelectorAll("h2")];
+  const of = (one) => headings.findLast(
+    (heading) => heading.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
+  const changed = ".live-changed, .live-value, .live-old, .live-old-value, .live-edited";
+  const live = new Set([...article.querySelectorAll(changed)].map(of));
+  return [...article.querySelectorAll(".live-stale")].filter((one) => !live.has(of(one)))
+    .map((one) => one.textContent.trim().slice(0, 200));
+}"""
+
+OPEN_ALL = """() => {
+  for (const fold of document.querySelectorAll("article details")) fold.open = true;
+  for (const turn of document.querySelectorAll(".live-place .live-turn")) turn.click();
+}"""
+
+
+def turn(page: Live, block: str, knob: dict[str, Any]) -> None:
+    """Turn a knob to another value that it takes."""
+    fields = page.tab.locator(f"#knobs-{block} .live-knob").filter(
+        has=page.tab.locator("code", has_text=re.compile(f"^{knob['name']}$"))
+    )
+    field = fields.locator("select, input:not([type=range])").first
+    if knob["kind"] == "choice":
+        value = field.input_value()
+        field.select_option(next(name for name in knob["names"] if name != value))
+    elif knob["kind"] == "text":
+        first, *words = field.input_value().split(" ")
+        field.fill(TEXTS.get(knob["name"]) or " ".join([first, *words[:-1], first]))
+    elif field.get_attribute("type") == "checkbox":
+        field.set_checked(not field.is_checked())
+    else:
+        value = float(field.input_value())
+        high = knob["high"]
+        field.fill(f"{value + 1 if high is None or value + 1 <= high else value - 1:g}")
+
+
+@needs_live
+@pytest.mark.parametrize(("lang", "slug"), EVERYWHERE)
+def test_no_number_of_the_published_run_stays_unmarked(
+    lang: str, slug: str, live: Callable[..., Live], site: Path
+) -> None:
+    """The knobs of each block are turned, as a reader may; then the page is as published again."""
+    page = live(slug, lang)
+    page.tab.evaluate(OPEN_ALL)
+    page.wait_until_settled()
+    faults, changed = [], 0
+    for cell in read_source(site, lang, slug)["cells"]:
+        for knob in cell["knobs"]:
+            turn(page, cell["id"], knob)
+        if not cell["knobs"]:
+            continue
+        page.tab.wait_for_selector(".live-changed", state="attached")
+        said = page.wait_until_settled()
+        assert said != page.words["ready"]
+        assert said.startswith(page.words["done"].split("{")[0]), said
+        changed += page.tab.locator(".live-changed").count()
+        for text in page.tab.evaluate(UNMARKED):
+            faults.append(f"{cell['id']}: not marked: {text}")
+        for text in page.tab.evaluate(OUT_OF_PLACE):
+            faults.append(f"{cell['id']}: marked, where nothing has changed: {text}")
+        marked = page.tab.locator(".live-stale:not(span)").count()
+        marked += page.tab.locator(".live-old").count()
+        if marked:
+            assert page.words["passages"].format(marked) in page.status()
+            assert page.tab.locator(".live-stale-note").count()
+        page.press("reset")
+        left = page.tab.locator(".live-stale, .live-stale-note, .live-old")
+        assert left.all_text_contents() == []
+    assert changed
+    assert not faults, "\n".join(faults)
+
+
+@needs_live
+@each_language
+def test_the_listing_shows_what_its_fields_say(lang: str, live: Callable[..., Live]) -> None:
+    page = live("eight-steps", lang)
+    code = page.tab.locator('.block[data-block="stepper"] .highlight pre > code')
+    published = code.inner_html()
+    page.tab.evaluate(OPEN_ALL)
+    page.wait_until_settled()
+    page.tab.get_by_label("x[2, 2]", exact=True).fill("3")
+    assert "[0, 3, 0, 2]" in code.text_content()
+    assert code.locator("mark").all_text_contents() == ["3"]
+    assert code.locator("span").count() > 50  # its colours
+    page.tab.wait_for_selector("#out-inputs.live-changed", state="attached")
+    page.press("reset")
+    assert code.inner_html() == published
+
+
+@needs_live
+@each_language
+def test_an_error_is_told_where_the_reader_is(lang: str, live: Callable[..., Live]) -> None:
+    """By the editor that was used, with the way to the line; what did not run says so."""
+    page = live("eight-steps", lang)
+    field = page.edit(BLOCK)
+    page.wait_until_settled()
+    good = field.input_value()
+    field.fill(good + "\ndel card_values")
+    assert page.run().startswith(page.words["failed"])
+    here, there = page.tab.locator(".live-error").all()
+    assert "card_values" in here.inner_text()
+    assert here.evaluate(
+        "(one) => one.previousElementSibling.matches('.live-editor') && "
+        f"one.closest('.block').dataset.block === '{BLOCK}'"
+    )
+    old = page.tab.locator(".live-old")
+    assert old.count()
+    assert page.words["unrun"] in old.first.text_content()
+    line = int(re.findall(r"\d+", here.locator(".live-way").text_content())[0])
+    here.locator(".live-way").click()
+    page.tab.wait_for_function("document.activeElement.closest('.live-editor')")
+    marked = page.tab.locator(".live-line")
+    assert marked.count() == 1
+    assert "card_values" in marked.inner_text()
+    assert there.count() == 1
+    assert line > 0
+    field.fill(good)
+    page.run()
+    assert not page.tab.locator(".live-error, .live-old").count()
+
+
+@needs_live
+@each_language
+def test_a_text_is_made_of_words_that_are_a_press_away(
+    lang: str, live: Callable[..., Live], site: Path
+) -> None:
+    """With the model's answer beside them; capitals and full stops are read as they are written."""
+    cells = {cell["id"]: cell for cell in read_source(site, lang, "language-model")["cells"]}
+    (knob,) = cells["hook"]["knobs"]
+    page = live("language-model", lang)
+    page.tab.locator("#knobs-hook .live-turn").click()
+    page.wait_until_settled()
+    answer = page.tab.locator("#knobs-hook .live-answer")
+    drawn = page.tab.locator(f"#out-{knob['answer']} .drawing")
+    assert answer.locator("svg").count() == drawn.locator("svg").count() == 1
+    field = page.tab.locator("#knobs-hook input")
+    stop = knob["names"][16]
+    first, verb, second = knob["names"][0], knob["names"][10], knob["names"][3]
+    field.fill(f"{first.upper()} {verb}{stop}")
+    for word in (second, verb, stop, first):
+        page.tab.locator("#knobs-hook .live-chip").get_by_text(word, exact=True).click()
+    assert field.input_value() == f"{first.upper()} {verb}{stop} {second} {verb} {stop} {first}"
+    page.wait_until_settled()
+    assert not page.tab.locator(".live-error").count()
+    page.tab.wait_for_selector(f"#out-{knob['answer']}.live-changed")
+    page.tab.wait_for_function(
+        """([one, other]) => document.querySelector(one).textContent
+          === document.querySelector(other).textContent""",
+        arg=["#knobs-hook .live-answer", f"#out-{knob['answer']} .drawing"],
+    )
+    rows = [row for row in answer.locator("svg").first.text_content().split() if row]
+    assert verb in " ".join(rows)
+    page.tab.locator("#knobs-hook .live-chip").last.click()
+    assert field.input_value().endswith(stop)
+    field.fill(f"{first} nobody")
+    page.tab.locator(".live-error").wait_for()
+    page.tab.wait_for_selector("#knobs-hook .live-answer.live-old")
+    assert page.words["unrun"] in answer.text_content()
+    field.fill("")
+    limit = page.tab.locator("#knobs-hook .live-limit")
+    assert limit.text_content() == page.words["anyText"]
+    page.tab.locator("#knobs-hook .live-chip").first.click()
+    assert not limit.text_content()
+    assert field.input_value() == first

@@ -818,6 +818,14 @@ def test_a_first_visit(strict: str, visit: Visit) -> None:
         tab.evaluate(IS_CACHED, file)
     for file in ("/live/en/softmax.json", "/softmax/index.html", "/assets/live/worker.js"):
         tab.evaluate(IS_CACHED, file)
+    asked.clear()
+    tab.goto(strict + make_path("en", "masking"))
+    tab.wait_for_load_state("networkidle")
+    assert not [one for one in asked if one.endswith(".wasm")]
+    with tab.expect_request("**/*.wasm"):  # who has been live before need not press
+        tab.locator(".live-turn").first.scroll_into_view_if_needed()
+    assert not tab.locator(".live-status").count()
+    tab.goto(strict + make_path("en", "eight-steps"))
     tab.context.set_offline(True)
     tab.reload()
     page.edit(BLOCK)

@@ -108,6 +108,32 @@
       alert(live.broken.replace("{}", error.message)); // nothing of the page has changed
     }
   }
+  // Python starts before it is asked for where a reader has been live before, so that its files are
+  // stored, and opens a fold with code or comes near a field.
+  function prepareEarly() {
+    try {
+      if (!localStorage.getItem("attention-live") || navigator.connection?.saveData) return;
+    } catch {
+      return; // a browser that stores nothing
+    }
+    let begun = false;
+    const begin = () => {
+      if (!begun)
+        import(new URL("live/page.js", own)).then(
+          (page) => page.prepare(),
+          () => {},
+        );
+      begun = true;
+    };
+    for (const fold of all("details")) {
+      if (fold.querySelector(".live-edit"))
+        fold.addEventListener("toggle", () => fold.open && begin());
+    }
+    const near = new IntersectionObserver((seen) => {
+      if (seen.some((one) => one.isIntersecting)) begin();
+    });
+    for (const place of all(".live-turn")) near.observe(place);
+  }
   function offer(name, text, press) {
     const button = document.createElement("button");
     button.type = "button";
@@ -153,6 +179,7 @@
       /* a browser that stores nothing */
     }
     if (stored || isLink()) python((page) => page.begin());
+    else prepareEarly();
   }
 
   // A sentence of the reader's own: the form. What reads it is loaded at the first press.

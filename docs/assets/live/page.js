@@ -53,9 +53,6 @@ async function open() {
   cells = published.cells.map((cell, index) => new Cell(cell, index));
   byId = new Map(cells.map((cell) => [cell.id, cell]));
   findPlaces();
-  for (const cell of cells) {
-    if (cell.torch) cell.note();
-  }
   staleText = new StaleText(document.querySelector("article"), words, cells, lang);
 }
 
@@ -719,12 +716,39 @@ let busy = false;
 let again = false; // something changed while a run was on its way
 let waiting = null; // what to run as soon as Python is there
 
+/* ../site.js asks for Python early where this is set. */
+function rememberLive() {
+  try {
+    localStorage.setItem("attention-live", "1");
+  } catch {
+    /* a browser that stores nothing */
+  }
+}
+
 function load() {
-  if (guest) return;
+  if (guest) {
+    if (!ready) sayLoading();
+    return;
+  }
+  startGuest();
+  sayLoading();
+}
+
+function startGuest() {
   guest = new Guest(at(words.folder), { message: receive, loading, broken: handleBroken });
   guest.post({ type: "start", page: source, turn });
+}
+
+function sayLoading() {
   bar.showStatus(words.loadingPython);
   bar.setRunning(true);
+}
+
+/* Start Python before a reader asks for it: where they have been live before, its files are stored. */
+export async function prepare() {
+  if (findTrouble()) return;
+  await setUp();
+  if (!guest) startGuest();
 }
 
 function loading(done, all) {
@@ -746,6 +770,7 @@ function receive(message) {
     bar.setRunning(false);
     bar.showStatus(words.ready);
     if (awaitsConsent()) warn();
+    rememberLive();
     keepForLater(at(`${words.folder}../`), at(words.page).replace(/[^/]+$/, ""));
     if (waiting !== null) ask(...waiting);
   } else if (message.type === "running") {
@@ -1025,6 +1050,12 @@ export const begin = () =>
 
 /* --- what a reader can ask for */
 
+let noted = false;
+function showNotes() {
+  if (!noted) for (const cell of cells) if (cell.torch) cell.note();
+  noted = true;
+}
+
 function setUp() {
   opened ??= open().catch((error) => {
     opened = null;
@@ -1047,6 +1078,7 @@ async function runGuarded(job) {
   }
   try {
     await setUp();
+    showNotes();
     await job();
   } catch (error) {
     bar.showStatus(fillTemplate(words.broken, String(error.message ?? error)));

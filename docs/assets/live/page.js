@@ -716,6 +716,7 @@ let guest = null;
 let ready = false;
 let turn = 0;
 let busy = false;
+let stopped = false; // by an error, in this run
 let again = false; // something changed while a run was on its way
 let waiting = null; // what to run as soon as Python is there
 
@@ -770,6 +771,7 @@ function showResult(cell, result, current) {
   if (result.torch) return;
   if (result.error) {
     if (!current) return;
+    stopped = true;
     for (const other of cells) other.fails(null); // of earlier runs
     cell.fails(result.error);
     for (const other of cells) other.unrun ||= other.index >= cell.index;
@@ -793,13 +795,17 @@ function done() {
 function count() {
   const values = cells.reduce((sum, cell) => sum + cell.changedValues, 0);
   const outputs = cells.filter((cell) => cell.changed[0] || cell.changed[1]).length;
-  const failed = cells.some((cell) => cell.failed);
-  if (!failed) for (const cell of cells) cell.unrun = false;
+  if (!stopped) {
+    for (const cell of cells) {
+      cell.fails(null); // what is as it was before the error does not run again
+      cell.unrun = false;
+    }
+  }
   const stale = staleText.update();
   for (const cell of cells) cell.updateCopy();
   const plain = outputs + values + stale === 0 && !cells.some((cell) => cell.edited);
   const done = fillTemplate(words.done, { outputs, values });
-  const says = [failed ? words.failed : plain ? words.ready : done];
+  const says = [stopped ? words.failed : plain ? words.ready : done];
   if (stale) says.push(fillTemplate(words.passages, stale));
   bar.showStatus(says.join(" "));
   bar.setDifferent(outputs + values + stale > 0);
@@ -809,6 +815,7 @@ function handleBroken(message) {
   const text = String(message);
   const memory = /memory|allocation|RangeError/i.test(text);
   end();
+  bar.offerRun();
   bar.showStatus(
     memory
       ? words.memory
@@ -868,6 +875,7 @@ function ask(until = cells.length, patient = false) {
   if (busy) endUnlessAnswered(() => ask(until));
   waiting = null;
   busy = true;
+  stopped = false;
   turn += 1;
   bar.showStatus(words.running);
   bar.setRunning(true);
@@ -915,6 +923,7 @@ function reset() {
     cell.paint();
   }
   staleText?.update();
+  stopped = false;
   if (!busy) bar.setRunning(false);
   bar.setDifferent(false);
   bar.showStatus(words.published);

@@ -27,12 +27,12 @@ KNOBS = "stepper"
 
 SETTLED = """() => new Promise((resolve) => {
   const status = document.querySelector(".live-status");
-  const settled = () => /^(Up to date|Python is ready)/.test(status.textContent);
+  const settled = () => /^(Recomputed|Python is ready)/.test(status.textContent);
   new MutationObserver(() => settled() && resolve(performance.now()))
     .observe(status, { childList: true, characterData: true, subtree: true });
 })"""
 
-DONE = "/^Up to date/.test(document.querySelector('.live-status').textContent)"
+DONE = "/^Recomputed/.test(document.querySelector('.live-status').textContent)"
 
 PRESS = """([block, old, next]) => new Promise((resolve) => {
   const start = performance.now();

@@ -184,9 +184,11 @@ def test_an_error_is_told_where_the_reader_is(lang: str, live: Callable[..., Liv
     assert "card_values" in marked.inner_text()
     assert there.count() == 1
     assert line > 0
-    field.fill(good)
-    page.run()
-    assert not page.tab.locator(".live-error, .live-old").count()
+    for code, failed in ((good, False), (good + "\ndel card_values", True), (good, False)):
+        field.fill(code)
+        page.run()
+        assert bool(page.tab.locator(".live-error").count()) is failed
+        assert bool(page.tab.locator(".live-old").count()) is failed
 
 
 @needs_live

@@ -250,7 +250,13 @@
 
   // A link opens the fold that holds its target; browsers of before 2025 do so only in part.
   function unfold() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let name = location.hash.slice(1);
+    try {
+      name = decodeURIComponent(name);
+    } catch {
+      /* no address of this site */
+    }
+    const target = document.getElementById(name);
     const folds = [];
     for (let one = target?.closest("details"); one; one = one.parentElement.closest("details")) {
       if (!one.open) folds.push(one);

@@ -713,6 +713,7 @@ let guest = null;
 let ready = false;
 let turn = 0;
 let busy = false;
+let stopped = false; // by an error, in this run
 let again = false; // something changed while a run was on its way
 let waiting = null; // what to run as soon as Python is there
 
@@ -795,6 +796,7 @@ function showResult(cell, result, current) {
   if (result.torch) return;
   if (result.error) {
     if (!current) return;
+    stopped = true;
     for (const other of cells) other.fails(null); // of earlier runs
     cell.fails(result.error);
     for (const other of cells) other.unrun ||= other.index >= cell.index;
@@ -818,13 +820,17 @@ function done() {
 function count() {
   const values = cells.reduce((sum, cell) => sum + cell.changedValues, 0);
   const outputs = cells.filter((cell) => cell.changed[0] || cell.changed[1]).length;
-  const failed = cells.some((cell) => cell.failed);
-  if (!failed) for (const cell of cells) cell.unrun = false;
+  if (!stopped) {
+    for (const cell of cells) {
+      cell.fails(null); // what is as it was before the error does not run again
+      cell.unrun = false;
+    }
+  }
   const stale = staleText.update();
   for (const cell of cells) cell.updateCopy();
   const plain = outputs + values + stale === 0 && !cells.some((cell) => cell.edited);
   const done = fillTemplate(words.done, { outputs, values });
-  const says = [failed ? words.failed : plain ? words.ready : done];
+  const says = [stopped ? words.failed : plain ? words.ready : done];
   if (stale) says.push(fillTemplate(words.passages, stale));
   bar.showStatus(says.join(" "));
   bar.setDifferent(outputs + values + stale > 0);
@@ -834,6 +840,7 @@ function handleBroken(message) {
   const text = String(message);
   const memory = /memory|allocation|RangeError/i.test(text);
   end();
+  bar.offerRun();
   bar.showStatus(
     memory
       ? words.memory
@@ -893,6 +900,7 @@ function ask(until = cells.length, patient = false) {
   if (busy) endUnlessAnswered(() => ask(until));
   waiting = null;
   busy = true;
+  stopped = false;
   turn += 1;
   bar.showStatus(words.running);
   bar.setRunning(true);
@@ -940,6 +948,7 @@ function reset() {
     cell.paint();
   }
   staleText?.update();
+  stopped = false;
   if (!busy) bar.setRunning(false);
   bar.setDifferent(false);
   bar.showStatus(words.published);

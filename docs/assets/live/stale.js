@@ -114,6 +114,11 @@ export class StaleText {
   /* --- which of their text holds something published */
 
   isPublished(text, old) {
+    if (!this.known.has(text)) this.known.set(text, this.readPublished(text, old));
+    return this.known.get(text);
+  }
+
+  readPublished(text, old) {
     const parts = [];
     let specific = false;
     const read = (node) => {
@@ -164,6 +169,8 @@ export class StaleText {
     const touched = new Set(this.cells.filter((cell) => this.isTouched(cell, dependents)));
     const torch = new Set([...touched].filter((cell) => cell.torch));
     this.inputs = this.findInputs();
+    const key = JSON.stringify([this.inputs, [...old]]); // with a hand on a knob it stays
+    if (key !== this.key) [this.key, this.known] = [key, new Map()];
     const stale = new Set();
     const notes = new Set();
     for (const scope of this.scopes.filter((one) => this.isAffected(one, touched, old))) {

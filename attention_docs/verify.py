@@ -246,6 +246,11 @@ def squeezed(text: str) -> str:
     return "".join(text.split()).replace("−", "-")
 
 
+def printed(text: str) -> str:
+    """An inline value as Python prints it: sentences have minus signs and ∞."""
+    return text.replace("−", "-").replace("∞", "inf")
+
+
 def touched(document: Document, read: Read) -> Iterator[tuple[Document, str]]:
     """What pages show otherwise than numbers.json says: the record, and how it differs."""
     place = operator.itemgetter("page", "lang", "slug")
@@ -271,7 +276,7 @@ def _shown(record: Document, shown: Shown) -> str:
     name, section, text = record["id"], record["section"], record["text"]
     if record["kind"] == "inline":
         if name in shown.values:
-            return _unlike(text, shown.values[name])
+            return _unlike(text, printed(shown.values[name]))
         _, found, rest = shown.formulas.get(section, "").partition(squeezed(text))
         shown.formulas[section] = rest if found else shown.formulas.get(section, "")
         return "" if found else f"lacks {text!r} in the formulas of #{section}"

@@ -608,6 +608,14 @@ def test_flow_without_arrows_joins_neighbours():
     assert figure.alt("en").endswith("Arrows: from a to b; from a to c.")
 
 
+def test_a_flow_that_draws_no_arrow_names_none():
+    figure = flow([("a", "key", [1], "d"), ("b", "key", [2], "d")], arrows=[])
+    assert [figure.alt(lang) for lang in (EN, ZH)] == [
+        "Vector a: 1. Vector b: 2.",
+        "向量“a”：1。向量“b”：2。",
+    ]
+
+
 # The diagram.
 
 

@@ -428,7 +428,7 @@ def test_task(page):
     assert "".join(names) == "ABCabc"
     _, others = task_draws()
     for token, signs in zip(tokens, others[shown_example()].tolist(), strict=True):
-        assert token == "".join("+" if s > 0 else "-" for s in signs)
+        assert token == "".join("+" if s > 0 else "−" for s in signs)
     assert len(set(tokens[:3])) == 3
     assert wanted == tokens[:3] * 2
 

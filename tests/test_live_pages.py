@@ -28,6 +28,7 @@ from attention_docs.site.publish import runtime
 from attention_docs.site.run.imports import Modules
 from attention_docs.site.run.live import Session
 from attention_docs.site.store import Store, make_key
+from attention_docs.verify import printed
 from tests.conftest import (
     LANGUAGES,
     LIVE,
@@ -298,7 +299,7 @@ class Live:
         return str(shown.text_content())
 
     def value(self, number: int) -> str:
-        return str(self.tab.locator(f"#value-{number}").text_content())
+        return printed(str(self.tab.locator(f"#value-{number}").text_content()))
 
     def read_all(self) -> str:
         """All that a reader sees of the text."""

@@ -55,6 +55,18 @@ def sections(path: Path) -> Source:
     return read_page(path, ROOT)
 
 
+VALUE = re.compile(r'<span class="value[^"]*"[^>]*>([^<]*)')
+
+
+@pytest.mark.site
+def test_numbers_in_sentences_have_minus_signs(site: Path) -> None:
+    """Python prints a hyphen, and so do code and its output; a sentence does not."""
+    pages = sorted(site.rglob("index.html"))
+    values = [one for path in pages for one in VALUE.findall(path.read_text(encoding="utf-8"))]
+    assert len([one for one in values if "−" in one]) > 100
+    assert not [one for one in values if re.search(r"(?<!\w)-(?=[\d.])|-inf", one)]
+
+
 # --- sources --------------------------------------------------------------------------------
 
 

@@ -397,6 +397,11 @@ def trained(kind: str, eta: int, seed: int) -> tuple[bool, float]:
     return bool(right), float(largest)
 
 
+def span(found: list[float], spec: str) -> str:
+    """From the smallest to the largest; one number where both look the same."""
+    return " … ".join(dict.fromkeys(format(edge, spec) for edge in (min(found), max(found))))
+
+
 @pytest.mark.site
 def test_training(page: Callable[[str, str], Any]) -> None:
     found = [[*line.values()] for line in page("en", "precision").table("train")]
@@ -405,7 +410,7 @@ def test_training(page: Callable[[str, str], Any]) -> None:
         for eta in (10, 30, 100, 300):
             runs = [trained(kind, eta, seed) for seed in range(5)]
             right, sizes = sum(one for one, _ in runs), [s for _, s in runs]
-            shown = "∞" if min(sizes) == math.inf else f"{min(sizes):.0f} … {max(sizes):.0f}"
+            shown = "∞" if min(sizes) == math.inf else span(sizes, ".0f")
             wanted.append([kind, str(eta), str(right), shown])
     assert found == wanted
     # What the text says of it.
@@ -460,7 +465,7 @@ def test_where(page: Callable[[str, str], Any]) -> None:
     assert [line[""] for line in found] == names
     for line, name in zip(found, names, strict=True):
         errors = [100 * measure_error(name, seed) for seed in range(3)]
-        assert line["error of the outputs, %"] == f"{min(errors):.1f} … {max(errors):.1f}"
+        assert line["error of the outputs, %"] == span(errors, ".1f")
 
 
 @pytest.mark.site

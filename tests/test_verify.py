@@ -158,6 +158,14 @@ def small(tmp_path: Path, alt: str) -> SmallSite:
 # --- equal
 
 
+def test_a_sentence_has_minus_signs_where_python_prints_hyphens() -> None:
+    records = [record("value-1", 3, "-inf, -0.67", [], expression="least", format="")]
+    for text, faults in {"−∞, −0.67": 0, "−∞, 0.67": 1}.items():
+        page = f'<article><h1 id="top">Least</h1><span class="value" id="value-1">{text}</span>'
+        found = [*verify.touched({"records": records}, lambda name, page=page: page.encode())]
+        assert len(found) == faults
+
+
 def test_minutes_are_those_of_the_language(
     small: SmallSite, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -157,7 +157,9 @@ class Flow(DrawnFigure):
             [
                 title and lang.format_phrase("flows", "title", title=title),
                 *(box.describe() for box in boxes),
-                lang.format_phrase("flows", "arrows", arrows=lang.join_texts("clauses", arrows)),
+                lang.format_phrase("flows", "arrows", arrows=lang.join_texts("clauses", arrows))
+                if arrows
+                else "",
             ],
         )
 

@@ -146,7 +146,7 @@ ask = np.broadcast_to(question, (4, 1, d + 1))
 for layers in range(1, 4):
     step = [in_context_layer(one, stream, take_x, take_x, take_y) for one in (stream, ask)]
     stream, ask = stream + step[0], ask + step[1]  # residual connections
-    by_steps = descend(*few[:2], rate, layers).sum(axis=1)  # at [1, 1, 1]
+    by_steps = descend(*few[:2], rate, layers).sum(axis=1)  # answers at [1, 1, 1]
     check("both answers agree to within 10⁻¹²", np.abs(by_steps + ask[:, 0, -1]).max() < 1e-12)
     rows.append([layers, -ask[1, 0, -1], by_steps[1]])
 table(rows, columns=["layers", "by the layers", "by the steps"], spec=["d", ".4f", ".4f"])

@@ -54,7 +54,7 @@ x, wanted = sequences(training)
 # Shown: the first sequence whose capitals carry three different pairs of signs.
 example = [len(np.unique(one[:3], axis=0)) for one in validation].index(3)
 shown = [
-    name + "".join("+" if sign > 0 else "-" for sign in pair)
+    name + "".join("+" if sign > 0 else "−" for sign in pair)
     for name, pair in zip(NAMES, validation[example], strict=True)
 ]
 table(

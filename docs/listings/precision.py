@@ -287,8 +287,10 @@ def score(kind, q, k, most):
 
 def shown(found):
     """The range over the seeds, or that it left every range."""
-    low, high = min(found), max(found)
-    return "∞" if low == np.inf else f"{number(low, '.0f')} … {number(high, '.0f')}"
+    if min(found) == np.inf:
+        return "∞"
+    low, high = (number(edge(found), ".0f") for edge in (min, max))
+    return low if low == high else f"{low} … {high}"
 
 
 runs_of_all = []
@@ -335,7 +337,7 @@ for seed in range(3):
 def span(errors):
     """The smallest and the largest error, in percent."""
     low, high = (number(100 * edge(errors), ".1f") for edge in (min, max))
-    return f"{low} … {high}"
+    return low if low == high else f"{low} … {high}"
 
 
 table(

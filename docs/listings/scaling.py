@@ -528,8 +528,8 @@ table([[grown @ q / sqrt(d_k), regrown]], columns=columns, spec=[".0f", ".2e"])
 
 # --8<-- [start:t5]
 d_model, d_k = 512, 64
-sigma_2_q = d_model * Fraction(1, d_model * d_k)  # of W_q: 1 / (d_model d_k)
-sigma_2_k = d_model * Fraction(1, d_model)  # of W_k: 1 / d_model
+sigma_2_q = d_model * Fraction(1, d_model * d_k)  # entries of W_q: 1 / (d_model d_k)
+sigma_2_k = d_model * Fraction(1, d_model)  # entries of W_k: 1 / d_model
 t5 = d_k * sigma_2_q * sigma_2_k
 
 rng = np.random.default_rng(SEED)

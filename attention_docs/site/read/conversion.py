@@ -245,6 +245,8 @@ def add_notes(converter: ScriptConverter, slug: str, html: str, table: str) -> s
     """
     note, foot = converter.notes.get(slug, ""), converter.notes["foot"]
     if note:
-        html = html.replace("</h1>", f'</h1>\n<p class="script-note">{note}</p>', 1)
+        # The title of the home page stands beside its figure, so there the sentence comes later.
+        place = "(?=<h2)" if slug == "index" else "(?<=</h1>)"
+        html = re.sub(place, lambda _: f'\n<p class="script-note">{note}</p>\n', html, count=1)
     links = f'<a href="{escape(table)}">', "</a>"
     return f'{html}\n<p class="script-note">{foot.format(*links)}</p>' if table else html

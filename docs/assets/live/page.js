@@ -656,7 +656,7 @@ function showValue(number, text, published) {
     Object.assign(place.dataset, { now: text, was: published });
     put(place, text);
     if (changed) {
-      const name = `${text} (${fillTemplate(words.changed, published)})`;
+      const name = `${typeset(text)} (${fillTemplate(words.changed, typeset(published))})`;
       const attributes = {
         tabindex: "0",
         role: "button",
@@ -671,10 +671,17 @@ function showValue(number, text, published) {
   }
 }
 
+/* What Python prints, as a sentence has it; see typeset_printed in attention_docs/figures. */
+function typeset(text) {
+  return text
+    .replace(/(?<!\w)(-?)inf(?!\w)/g, (_, sign) => `${sign && "−"}∞`)
+    .replace(/(?<![\w)\]])-(?=[\d.])(?!\d+e\d)/g, "−");
+}
+
 /* In a formula the sign of a number is an element of its own. */
 function put(place, text) {
   if (place.localName !== "mn") {
-    place.textContent = text;
+    place.textContent = typeset(text);
     return;
   }
   const sign = place.previousElementSibling;

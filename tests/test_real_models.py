@@ -547,7 +547,7 @@ def weight_on_numbers(part: str) -> list[float]:
 
 def test_what_the_heads_lose_without_places(chapter: Page) -> None:
     whole, lost = weight_on_numbers("nothing"), weight_on_numbers("RoPE")
-    assert chapter.values("order") == [f"{whole[0]:.2f}", f"{lost[0]:.2f}"]
+    assert chapter.values("order")[:2] == [f"{whole[0]:.2f}", f"{lost[0]:.2f}"]
     assert chapter.values("heads")[1:] == [f"{lost[1]:.2f}", f"{whole[1]:.2f}"]
 
 

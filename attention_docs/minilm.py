@@ -89,6 +89,20 @@ class Sentence(NamedTuple):
     output: Float[np.ndarray, "n d_model"]
 
 
+class PronounHead(NamedTuple):
+    """The head that gives two nouns the most weight, and how little follows from that.
+
+    Attributes:
+        head: its layer and its number, both counted from 0.
+        switched: how many of all heads prefer the other noun in the second version.
+        missed_more: how many heads change the vector of the sentence more when they are cut.
+    """
+
+    head: Head
+    switched: int
+    missed_more: int
+
+
 # --- the file -------------------------------------------------------------------------------------
 
 
@@ -464,3 +478,44 @@ def load_pronoun() -> dict[str, Any]:
     measured: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
     arrays = {name: np.array(measured[name]) for name in ("looks", "cut")}
     return measured | arrays
+
+
+def find_pronoun_head(
+    looks: Float[np.ndarray, "2 layers heads 2"], cut: Float[np.ndarray, "layers heads"]
+) -> PronounHead:
+    r"""The head whose pronoun gives the two nouns the most weight together, in the first version.
+
+    With $a_{lhk}$ for the weight on noun k in head h of layer l it is
+
+    $$(l^*, h^*) = \operatorname*{arg\,max}_{l,\,h} (a_{lh1} + a_{lh2})$$
+
+    Args:
+        looks: (2, layers, heads, 2), the weights of the pronoun in both versions of a sentence.
+        cut: (layers, heads), the cosine of the sentence's vectors with all heads and without one.
+
+    Raises:
+        TypeError: one is no array of real floats.
+        ValueError: looks are not (2, layers, heads, 2), or cut has other layers and heads.
+
+    Source:
+        Levesque, Davis, Morgenstern 2012, "The Winograd Schema Challenge": the two versions.
+
+    Examples:
+        One layer of two heads. Head 1 gives both nouns 0.9 together, and prefers the same one
+        twice; head 0 changes its mind, and is missed more.
+
+        >>> looks = np.array([[[[0.2, 0.1], [0.6, 0.3]]], [[[0.1, 0.2], [0.5, 0.3]]]])
+        >>> find_pronoun_head(looks, np.array([[0.8, 0.9]]))
+        PronounHead(head=(0, 1), switched=1, missed_more=1)
+    """
+    floats(looks=looks, cut=cut)
+    if looks.shape != (2, *cut.shape, 2) or cut.ndim != 2 or not cut.size:
+        raise ValueError(
+            "looks must be (2, layers, heads, 2) and cut (layers, heads), none empty, "
+            f"got {looks.shape} and {cut.shape}"
+        )
+    together = looks[0].sum(axis=-1)
+    layer, head = (int(one) for one in np.unravel_index(together.argmax(), together.shape))
+    prefers_first = looks[..., 0] > looks[..., 1]
+    switched = int(np.sum(prefers_first[0] != prefers_first[1]))
+    return PronounHead((layer, head), switched, int(np.sum(cut < cut[layer, head])))

@@ -808,6 +808,7 @@ UNREAD = {
     "heads.previous_token_score": "an index that is computed",
     "heads.induction_score": "a sum from a place that is computed",
     "heads.copy_loss": "a sum from a place that is computed",
+    "minilm.find_pronoun_head": "a place that is searched for",
     "minilm.sentence_vector": "a norm of a vector",
     "in_pieces.extended_state": "a state that grows",
     "kernels.trigonometric_features": "a list with dots",

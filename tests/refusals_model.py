@@ -1362,6 +1362,29 @@ OWN = [
             value("output must be (..., n, d) and not empty, got (0, 4)", output=a(0, 4)),
         ],
     ),
+    Row(
+        "minilm.find_pronoun_head",
+        {"looks": a(2, 3, 4, 2), "cut": a(3, 4)},
+        [
+            kind("looks must be a NumPy array or a torch tensor, got list", looks=[0.5]),
+            kind("cut must hold real floats, got int64", cut=np.zeros((3, 4), dtype=np.int64)),
+            *(
+                value(
+                    "looks must be (2, layers, heads, 2) and cut (layers, heads), none empty, "
+                    f"got {looks} and {cut}",
+                    looks=a(*looks),
+                    cut=a(*cut),
+                )
+                for looks, cut in (
+                    ((2, 3, 4, 2), (4, 3)),
+                    ((3, 3, 4, 2), (3, 4)),
+                    ((2, 3, 4, 3), (3, 4)),
+                    ((2, 3, 2), (3,)),
+                    ((2, 0, 4, 2), (0, 4)),
+                )
+            ),
+        ],
+    ),
 ]
 
 MODELS = [

@@ -11,9 +11,19 @@ from typing import Any
 
 import pytest
 
-from attention_docs.site.read.pieces import Fence
-from attention_docs.site.read.reader import classify_lines
+from attention_docs.site.read.page import Page
+from attention_docs.site.read.pieces import (
+    Attributes,
+    Block,
+    Box,
+    End,
+    Fence,
+    Heading,
+    Request,
+)
+from attention_docs.site.read.reader import classify_lines, read_page
 from attention_docs.site.read.syntax import CODE_SPAN, COLOUR, FRONT_MATTER, INLINE, VALUE
+from attention_docs.site.render.reading_time import walk_main_line
 from tests.conftest import ROOT
 
 PAGES = sorted((ROOT / "docs" / "zh").rglob("*.md"))
@@ -32,6 +42,8 @@ CLASSED = re.compile(r"\*([^*]+)\*\{ ?[.#][^{}]*\}")  # is as its class has it, 
 STRUCTURE = re.compile(r"\s*(?:[-*+>|#{$`~</]|\d+\.|!!!|$)")
 OTHER_NAMES = re.compile(r"(?m)^((?:\|[^|\n]*){2}\|)[^|\n]*\|(?=[^|\n]*\|[^|\n]*\|$)")
 COMPLETE = re.compile(r"\s*(?:[|#]|/{3}|!!!)")
+
+MOST_QUESTIONS = 2  # in a section of a main line: STYLE.md
 
 RULES = (
     (rf"[{HAN}][{LATIN}]|[{LATIN}%][{HAN}]", "a half-width space belongs here"),
@@ -223,3 +235,26 @@ def test_what_is_wrong_is_found(line: str, message: str) -> None:
     faults = check_page(line, "p.md")
     assert any(message in fault for fault in faults), faults
     assert all(re.match(r"p\.md:\d+: ", fault) for fault in faults)
+
+
+def count_questions(page: Page) -> dict[str, int]:
+    """The questions of each section's main line, without formulas and tables."""
+    asked: dict[str, int] = {}
+    section = ""
+    for piece, _ in walk_main_line(page):
+        if isinstance(piece, Heading):
+            section = piece.id
+        elif not isinstance(piece, Block | Fence | Attributes | Request | End | Box):
+            line = INLINE.sub("", TEX_TEXT.sub("", page.lines[piece.line - 1]))  # type: ignore[attr-defined]
+            if not line.lstrip().startswith("|"):
+                asked[section] = asked.get(section, 0) + line.count("？")
+    return asked
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs" / "zh").glob("*.md")), ids=lambda one: one.stem
+)
+def test_a_section_asks_at_most_twice(path: Path) -> None:
+    asked = count_questions(read_page(path, ROOT))
+    many = {section: n for section, n in asked.items() if n > MOST_QUESTIONS}
+    assert not many, f"turn questions into statements: {many}"

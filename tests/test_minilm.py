@@ -22,6 +22,7 @@ from attention_docs import minilm
 from attention_docs.minilm import (
     MAX_TOKENS,
     MiniLM,
+    find_pronoun_head,
     gelu,
     load_minilm,
     load_pronoun,
@@ -271,6 +272,31 @@ def count_in_kept() -> tuple[list[list[float]], list[str]]:
         [big[layer][head], small[layer][head]],
         [*map(str, values), f"{KEPT['similarity']:.3f}"],
     )
+
+
+def test_the_pronoun_head_by_counting() -> None:
+    """On what was measured, and on random weights: counted in plain Python."""
+    (layer, head), switched, more = find_pronoun_head(
+        *(np.array(KEPT[name]) for name in ("looks", "cut"))
+    )
+    assert [str(one) for one in (head, layer, 6 * 12, switched)] == count_in_kept()[1][:4]
+    assert str(more) == count_in_kept()[1][5]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4))
+def test_the_pronoun_head_of_random_weights(seed: int, layers: int, heads: int) -> None:
+    random = np.random.default_rng(seed)
+    looks, cut = random.random((2, layers, heads, 2)), random.random((layers, heads))
+    every = [(i, j) for i in range(layers) for j in range(heads)]
+    found = find_pronoun_head(looks, cut)
+    best = max(every, key=lambda one: sum(looks[0][one].tolist()))
+    assert found.head == best
+    switches = [
+        (looks[0][one][0] > looks[0][one][1]) ^ (looks[1][one][0] > looks[1][one][1])
+        for one in every
+    ]
+    assert found.switched == sum(map(bool, switches))
+    assert found.missed_more == sum(cut[one] < cut[best] for one in every)
 
 
 # --- files ----------------------------------------------------------------------------------------

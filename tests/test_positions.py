@@ -592,7 +592,7 @@ def test_saw(page):
         assert_printed([parse_number(cell) for _, cell in found], wanted)
         assert largest == kinds[i]
     assert_printed(
-        [float(value) for value in chapter.values("saw")],
+        [float(value) for value in chapter.values("saw")[:3]],
         [weights[1][0], weights[3][2], scores[3][0]],
     )
 
@@ -646,7 +646,7 @@ def test_mistake_exponent(page):
         assert_printed(vector_of(found[name]["squared norms"]), squares)
         circle[name] = found[name]["offset only?"]
     assert circle == {"2i/d": "✓", "2c/d": "✗", "c/d": "✗", "i/d": "✓"}
-    assert chapter.values("mistake-exponent") == ["0.10", "0.01"]
+    assert chapter.values("exponents-compared") == ["0.10", "0.01"]
     (right,) = chapter.table("mistake-exponent-right")
     assert vector_of(right["squared norms"]) == [2, 2, 2, 2]
     assert right["offset only?"] == "✓"

@@ -10,7 +10,9 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
@@ -19,7 +21,12 @@ from attention_docs.locales import read_locale
 from attention_docs.site.build import Build
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.script_converter import AMBIGUOUS, load_opencc, read_converter
+from attention_docs.site.read.script_converter import (
+    AMBIGUOUS,
+    ScriptConverter,
+    load_opencc,
+    read_converter,
+)
 from attention_docs.site.read.syntax import CODE_SPAN
 from tests.conftest import BUILT, ROOT, SLUGS, find_page_folder, read_project
 from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks
@@ -44,8 +51,8 @@ CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"
         ("“词元”（token）不是‘字’", "「詞元」（token）不是『字』"),
         ("说明了什么", "說明了什麼"),
         ("词元之后的后半句里", "詞元之後的後半句裡"),
-        ("不相干的主干，干脆复制", "不相干的主幹，乾脆複製"),
-        ("四舍五入的捷径", "四捨五入的捷徑"),
+        ("互不相干，干脆复制", "互不相干，乾脆複製"),
+        ("舍入误差的捷径", "捨入誤差的捷徑"),
         ("一目了然", "一目瞭然"),
         ("扎卡里·立普顿", "扎卡里·立普頓"),
         ("The mask is 3 × 4.", "The mask is 3 × 4."),
@@ -131,6 +138,7 @@ AGREED = {
     "异常": "例外",
     "链式法则": "連鎖律",
     "许可证": "授權條款",
+    "程序包": "套件",
     "量程": "數值範圍",
     "宾语": "受詞",
     "求导": "微分",
@@ -247,6 +255,54 @@ def test_every_character_with_several_forms_is_known() -> None:
 def pages() -> dict[str, dict[str, Page]]:
     assert not read_project().failures, "\n".join(map(str, read_project().failures))
     return read_project().pages
+
+
+def list_texts(value: Any) -> Iterator[str]:
+    """The texts of a table of TOML."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from list_texts(one)
+
+
+def convert_everything(converter: ScriptConverter) -> None:
+    """All that docs/zh, its listings' words and the locale say, line by line."""
+    tables = [ROOT / "attention_docs/locales/zh.toml", *(ROOT / "docs/listings").glob("*.zh.toml")]
+    tables += [one for one in (ROOT / "docs").glob("*.toml") if one.stem != "zh-hant"]
+    for path in tables:
+        for text in list_texts(tomllib.loads(path.read_text(encoding="utf-8"))):
+            converter(text)
+    for path in (ROOT / "docs" / "zh").rglob("*.md"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            converter.convert_line(line, "row")
+
+
+def test_every_entry_of_the_table_is_used(pages: dict[str, dict[str, Page]]) -> None:
+    """Cells of the glossary and front matter are converted when the project is read: `pages`."""
+    assert pages["zh-hant"]
+    convert_everything(HANT)
+    assert not HANT.find_unmatched(), "\n".join(HANT.find_unmatched())
+
+
+def test_an_entry_that_is_in_no_text_is_named() -> None:
+    converter = replace(
+        HANT, answers={**HANT.answers, "words": {"长颈鹿": "長頸鹿"}}, matched=set()
+    )
+    assert "docs/zh-hant.toml: [words] “长颈鹿” is in no text: remove it" in (
+        converter.find_unmatched()
+    )
+    converter("一头长颈鹿")
+    assert not [one for one in converter.find_unmatched() if "长颈鹿" in one]
+
+
+def test_the_table_is_sorted_in_groups() -> None:
+    """Between two headings or comments the entries stand in the order of their characters."""
+    text = (ROOT / "docs/zh-hant.toml").read_text(encoding="utf-8")
+    for group in re.split(r"\n(?:\[.*\]|#.*|)(?=\n)", text[text.index("[axes]") :]):
+        words = [word for word in group.split("\n") if word.startswith('"')]
+        names = [next(iter(tomllib.loads(word))) for word in words]
+        assert names == sorted(names)
 
 
 ROW = {"列": re.compile(r"\brows?\b", re.I), "行": re.compile(r"\b(?:columns?|lines?)\b", re.I)}

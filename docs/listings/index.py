@@ -5,7 +5,7 @@ import numpy as np
 
 from attention_docs.attention_function import attention
 from attention_docs.figures import ribbons, table
-from attention_docs.minilm import load_pronoun
+from attention_docs.minilm import find_pronoun_head, load_pronoun
 from attention_docs.score_functions import scaled_dot
 from attention_docs.text import text
 
@@ -43,11 +43,7 @@ ribbons(
 # --8<-- [start:own]
 own = load_pronoun()
 to_nouns, without = own["looks"], own["cut"]  # of all heads
-both = to_nouns[0].sum(axis=-1)
-famous = tuple(map(int, np.unravel_index(both.argmax(), both.shape)))  # layer and head
-prefers = to_nouns[..., 0] > to_nouns[..., 1]
-switched = int(np.sum(prefers[0] != prefers[1]))
-missed_more = int(np.sum(without < without[famous]))
+famous, switched, missed_more = find_pronoun_head(to_nouns, without)
 table(
     to_nouns[:, famous[0], famous[1]].tolist(),
     columns=["trophy", "suitcase"],

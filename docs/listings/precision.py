@@ -285,12 +285,15 @@ def score(kind, q, k, most):
     return soft_cap(s, most) if kind == "cap" else s
 
 
+def span_text(low, high):
+    """Both ends of a range, or the one number that they are."""
+    return low if low == high else f"{low} … {high}"
+
+
 def shown(found):
     """The range over the seeds, or that it left every range."""
-    if min(found) == np.inf:
-        return "∞"
-    low, high = (number(edge(found), ".0f") for edge in (min, max))
-    return low if low == high else f"{low} … {high}"
+    low, high = min(found), max(found)
+    return "∞" if low == np.inf else span_text(number(low, ".0f"), number(high, ".0f"))
 
 
 runs_of_all = []
@@ -336,8 +339,7 @@ for seed in range(3):
 
 def span(errors):
     """The smallest and the largest error, in percent."""
-    low, high = (number(100 * edge(errors), ".1f") for edge in (min, max))
-    return low if low == high else f"{low} … {high}"
+    return span_text(*(number(100 * edge(errors), ".1f") for edge in (min, max)))
 
 
 table(

@@ -24,7 +24,7 @@ from itertools import combinations, takewhile
 from attention_docs.attention_function import attention
 from attention_docs.figures import Frame, bar_chart, stepper
 from attention_docs.masking import causal_mask
-from attention_docs.minilm import load_pronoun
+from attention_docs.minilm import find_pronoun_head, load_pronoun
 from attention_docs.multi_head import join_heads, split_heads
 from attention_docs.positions import rope
 from attention_docs.real_models import SYMBOLS, encode_symbols
@@ -66,15 +66,16 @@ table(
 
 
 # --8<-- [start:reader]
-def read(ids, W, places=None):
+def read(ids, W, places=None, mask=None):
     """Logits of what comes after each token, and the steps to them."""
     n = ids.shape[-1]
     places = np.arange(float(n)) if places is None else places
     x = embed(ids, W["embed_tokens"])
     y = rms_norm(x, W["input_layernorm"])
     q, k, v = (split_heads(y @ W[f"{which}_proj"], 2) for which in "qkv")
+    # of the four components of a head, 1 turns with 3, and 2 with 4
     q, k = (rope(one, places, pairing="half-split") for one in (q, k))
-    o, a = attention(q, k, v, causal_mask(n))
+    o, a = attention(q, k, v, causal_mask(n) if mask is None else mask)
     z = x + join_heads(o) @ W["o_proj"]
     y = rms_norm(z, W["post_attention_layernorm"])
     out = z + swiglu(y, W["gate_proj"], W["up_proj"], W["down_proj"])
@@ -162,7 +163,24 @@ for operation, tasks in TASKS.items():
 check("all logits of all tasks agree to within 10⁻¹⁰", furthest < 1e-10)
 # --8<-- [end:torch]
 
+
 # --8<-- [start:follow]
+def is_hill(logits):
+    """Whether they fall on both sides of the largest."""
+    best = logits.argmax()
+    return bool(np.all(np.diff(logits[: best + 1]) > 0) and np.all(np.diff(logits[best:]) < 0))
+
+
+def neighbours_follow(logits):
+    """Whether the neighbours of the likeliest digit come right behind it."""
+    best, *others = logits.argsort()[::-1]
+    return all(abs(one - best) == 1 for one in others[: 1 if best in (0, 9) else 2])
+
+
+ids = np.array([encode_symbols(one) for one in TASKS["-"]])
+of_digits = read(ids, MODELS["-"])[0][:, -1, encode_symbols("0123456789")]
+hills, close = (sum(map(holds, of_digits)) for holds in (is_hill, neighbours_follow))
+
 task = "7-3="  # knob
 operation = next((sign for sign in SIGNS if sign in task), "-")
 W = MODELS[operation]
@@ -362,7 +380,40 @@ counts = {part: [sum(one) for one in found] for part, found in solved.items()}
 table(list(counts.values()), columns=list(SIGNS.values()), index=PARTS)
 # --8<-- [end:ablation]
 
+
+# --8<-- [start:mean-ablation]
+def count_with_mean(sign, r):
+    """Tasks solved when head r gives its mean over all tasks instead of its output."""
+    W = MODELS[sign]
+    texts = [np.array(encode_symbols(f"{one}{right}</s>")) for one, right in TASKS[sign].items()]
+    steps = [read(ids[:-1], W)[1] for ids in texts]
+    mean = np.mean([o for s in steps for o in s["o"][r, 3:]], axis=0)  # from "=" on
+    solved = 0
+    for ids, s in zip(texts, steps, strict=True):
+        z = s["z"] + (mean - s["o"][r]) @ W["o_proj"][4 * r : 4 * r + 4]
+        y = rms_norm(z, W["post_attention_layernorm"])
+        out = z + swiglu(y, W["gate_proj"], W["up_proj"], W["down_proj"])
+        logits = rms_norm(out, W["norm"]) @ W["lm_head"]
+        solved += np.array_equal(logits.argmax(axis=-1)[3:], ids[4:])
+    return solved
+
+
+with_mean_output = [[count_with_mean(sign, r) for sign in MODELS] for r in range(2)]
+table(
+    [counts["nothing"], *with_mean_output],
+    columns=list(SIGNS.values()),
+    index=["whole model", "mean of head 1", "mean of head 2"],
+)
+# --8<-- [end:mean-ablation]
+
+
 # --8<-- [start:order]
+def look(sign, places=None):
+    """The weights of "=" in all tasks of an operation: (task, head, token)."""
+    ids = np.array([encode_symbols(task) for task in TASKS[sign]])
+    return read(ids, MODELS[sign], places)[1]["a"][:, :, -1]
+
+
 ORDERS = [(a, b) for a, b in combinations(DIGITS, 2)]
 still = np.zeros(32)
 gap = 0.0
@@ -374,6 +425,8 @@ for sign, W in MODELS.items():
     one, other = (read(ids, W, still[:4])[0][:, -1] for ids in both)
     gap = max(gap, np.abs(one - other).max())
 check("without RoPE, both orders of all pairs of digits get the same logits", gap < 1e-9)
+# mean weight of head 1 on the second number, and of head 2 on the first
+on_number = [[a[:, 0, 2].mean(), a[:, 1, 0].mean()] for a in (look("-"), look("-", still[:4]))]
 table(
     [
         [one or "</s>" for one in write([f"7{sign}3=", f"3{sign}7="], W, still)]
@@ -386,29 +439,32 @@ table(
 
 
 # --8<-- [start:first-symbol]
-def count_first(sign, W, **settings):
-    """How many answers to an operation's tasks begin with the right symbol."""
+def count_begun(sign, W, **settings):
+    """How many answers begin with the right symbol, and how many with the whole right answer."""
     tasks = TASKS[sign]
-    written = write(list(tasks), W, **settings)
-    return sum(one[:1] == right[0] for one, right in zip(written, tasks.values(), strict=True))
+    pairs = [*zip(write(list(tasks), W, **settings), tasks.values(), strict=True)]
+    return [
+        sum(one[:1] == right[0] for one, right in pairs),
+        sum(one.startswith(right) for one, right in pairs),
+    ]
 
 
-firsts = [count_first(sign, W, places=still) for sign, W in MODELS.items()]
+begun = [count_begun(sign, W, places=still) for sign, W in MODELS.items()]
+firsts, wholes = (list(each) for each in zip(*begun, strict=True))
 table(
-    [firsts, counts["RoPE"], counts["nothing"]],
+    [firsts, wholes, counts["RoPE"], counts["nothing"]],
     columns=list(SIGNS.values()),
-    index=["first symbol right", "whole answer right", "whole answer right, with RoPE"],
+    index=[
+        "first symbol right",
+        "begins with the whole right answer",
+        "whole answer right",
+        "whole answer right, with RoPE",
+    ],
 )
 # --8<-- [end:first-symbol]
 
 
 # --8<-- [start:heads]
-def look(sign):
-    """The weights of "=" in all tasks of an operation: (task, head, token)."""
-    ids = np.array([encode_symbols(task) for task in TASKS[sign]])
-    return read(ids, MODELS[sign])[1]["a"][:, :, -1]
-
-
 seen = look("-")
 table(
     [row for r in range(2) for row in (seen[:, r].mean(axis=0), seen[:, r].std(axis=0))],
@@ -679,11 +735,7 @@ table(
 # --8<-- [start:own]
 own = load_pronoun()
 to_nouns, without = own["looks"], own["cut"]  # of all heads
-both = to_nouns[0].sum(axis=-1)
-famous = tuple(map(int, np.unravel_index(both.argmax(), both.shape)))  # layer and head
-prefers = to_nouns[..., 0] > to_nouns[..., 1]
-switched = int(np.sum(prefers[0] != prefers[1]))
-missed_more = int(np.sum(without < without[famous]))
+famous, switched, missed_more = find_pronoun_head(to_nouns, without)
 # --8<-- [end:own]
 
 # --8<-- [start:own-table]
@@ -727,6 +779,28 @@ table(
     spec=".3f",
 )
 # --8<-- [end:exercise-addition]
+
+
+# --8<-- [start:exercise-addition-start]
+def add_behind_start(blind):
+    """Sums solved with <s> in front, which these heads do not see."""
+    solved = 0
+    for one, right in TASKS["+"].items():
+        ids = np.array(encode_symbols(f"<s>{one}{right}</s>"))
+        mask = np.stack([causal_mask(len(ids) - 1)] * 2)  # one for each head
+        mask[blind, 1:, 0] = False
+        logits, _ = read(ids[:-1], MODELS["+"], mask=mask)
+        solved += np.array_equal(logits.argmax(axis=-1)[4:], ids[5:])
+    return solved
+
+
+behind_start = [add_behind_start(blind) for blind in ([], [0], [1])]
+table(
+    [[one] for one in behind_start],
+    columns=["right sums of 100"],
+    index=["both heads see <s>", "head 1 does not see <s>", "head 2 does not see <s>"],
+)
+# --8<-- [end:exercise-addition-start]
 
 # --8<-- [start:exercise-bound]
 pairs = [(a, b) for a, b in combinations(range(1, 10), 2)]

@@ -64,6 +64,7 @@ class Word:
     """A word of the table; `{}` in it is a number or a formula, `^…$` is all of a text."""
 
     def __init__(self, word: str, answer: str, line: bool) -> None:
+        self.word = word
         self.size = len(word)
         lead, whole = word.startswith("{}"), word.startswith("^")
         bare = word.strip("^$") if whole else word.removeprefix("{}")
@@ -104,6 +105,7 @@ class ScriptConverter:
         text: all of the file.
         cached_texts: the conversions of texts.
         cached_pages: the conversions of pages: `conversion.convert_page`.
+        matched: the words of the table that stood in a text which was converted.
     """
 
     lang: str
@@ -118,6 +120,7 @@ class ScriptConverter:
     text: str
     cached_texts: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=dict)
     cached_pages: dict[str, Any] = field(default_factory=dict)
+    matched: set[str] = field(default_factory=set)
 
     @cached_property
     def key(self) -> str:
@@ -163,6 +166,15 @@ class ScriptConverter:
             if "{}" not in word and load_opencc("s2tw")(word) != answer
         ]
 
+    def find_unmatched(self) -> list[str]:
+        """The words of the table that no text had so far, each with its own table."""
+        return [
+            f"docs/{self.lang}.toml: [{table}] “{word}” is in no text: remove it"
+            for table in ANSWERS
+            for word in self.answers[table]
+            if word not in self.matched
+        ]
+
     def convert_line(self, line: str, english: str) -> tuple[str, list[str]]:
         """A line of Markdown: code, values and addresses stay as they are."""
         unconverted = [part[0] for part in UNCONVERTED.finditer(line)]
@@ -205,6 +217,7 @@ class ScriptConverter:
                 match = begins and word.pattern.match(text, place)
                 if match and not (text[place] == " " and self._begins_word(text, match.end() - 1)):
                     found.append((word, match))
+                    self.matched.add(word.word)
                     place = match.end()
                     break
             else:

@@ -142,14 +142,19 @@ class Stepper(_Frames):
 
     name: str
     groups: tuple[Group, ...]
+    plays: bool = False
 
     def render_controls(self, lang: Language) -> str:
         """The groups of buttons, then the buttons to go back and on, and where one is."""
         groups = [group.render(f"{self.name}-{n}", lang) for n, group in enumerate(self.groups, 1)]
         back, on = lang.format_phrase("steppers", "back"), lang.format_phrase("steppers", "next")
         choice = self.groups[-1].render_choice(0, lang)
+        play = escape(lang.format_phrase("steppers", "play"))
+        player = (
+            f'<button type="button" data-play aria-pressed="false" aria-label="{play}"></button>'
+        )
         return (
-            "".join(groups) + '<span class="stepper-buttons">'
+            "".join(groups) + f'<span class="stepper-buttons">{player * self.plays}'
             f'<button type="button" data-by="-1" aria-disabled="true">{back}</button>'
             f'<span class="stepper-now" aria-hidden="true">{choice}</span>'
             f'<button type="button" data-by="1" aria-disabled="false">{on}</button></span>'
@@ -198,6 +203,7 @@ def stepper(
     controls: Sequence[tuple[Wording, Sequence[Wording]]],
     frames: Sequence[Frame],
     roles: Sequence[Sequence[str]] = (),
+    plays: bool = False,
 ) -> Figure:
     """Frames with a group of radio buttons for every control, and buttons to go back and on.
 
@@ -208,6 +214,7 @@ def stepper(
         frames: one for every combination, in the order of the buttons.
         roles: what each choice of the last control makes, as roles of `colours.ROLES`: its choices
             are the stages of a computation and stand as a row from stage to stage.
+        plays: whether a button goes through the choices of the last control by itself.
 
     Raises:
         ValueError: frames that are not the combinations of the controls, one each; roles that are
@@ -223,7 +230,7 @@ def stepper(
     _check_places(frames, list(product(*values)))
     groups = [Group(legend, tuple(choices)) for legend, choices in controls]
     groups[-1] = replace(groups[-1], roles=checked_roles)
-    return Stepper(_share_scales(frames), 0, name, tuple(groups))
+    return Stepper(_share_scales(frames), 0, name, tuple(groups), plays)
 
 
 def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:

@@ -81,8 +81,9 @@ def element(name: str, body: str = "", /, **attributes: str | float | None) -> s
         >>> element("path", d="M0 0h9", stroke_width=0.5, fill=None)
         '<path d="M0 0h9" stroke-width="0.5"/>'
     """
+    names = {key: key.rstrip("_").replace("_", "-") for key in attributes}
     texts = "".join(
-        f' {key.replace("_", "-")}="{one if isinstance(one, str) else format_decimal(one)}"'
+        f' {names[key]}="{one if isinstance(one, str) else format_decimal(one)}"'
         for key, one in attributes.items()
         if one is not None
     )

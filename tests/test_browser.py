@@ -951,6 +951,28 @@ STICKING_OUT = """() => [...document.querySelectorAll("article > .formula mtd")]
 }).map((cell) => cell.textContent)"""
 
 
+# --- on paper ------------------------------------------------------------------------------------
+
+
+@needs_browser
+@each_language
+def test_the_eight_steps_fit_on_twelve_sheets(lang: str, visit: Visit) -> None:
+    tab = visit(make_path(lang, "eight-steps"))
+    printed = tab.pdf(format="A4", prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 12
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 695, "height": 900})  # what A4 leaves between the margins
+    assert not tab.locator("article details.code, article .tools").locator("visible=true").count()
+    assert not tab.evaluate(CUT_ON_PAPER)
+
+
+# Tables and drawings that reach over their column.
+CUT_ON_PAPER = """() => [...document.querySelectorAll("article :is(table, svg[role=img])")]
+  .filter((one) => one.checkVisibility() && !one.closest(".frame:not(.shown), math"))
+  .filter((one) => one.getBoundingClientRect().width > 1 + one.parentElement.clientWidth)
+  .map((one) => one.outerHTML.slice(0, 150))"""
+
+
 # --- without scripts -----------------------------------------------------------------------------
 
 

@@ -271,7 +271,7 @@ def _shown(record: Document, shown: Shown) -> str:
     name, section, text = record["id"], record["section"], record["text"]
     if record["kind"] == "inline":
         if name in shown.values:
-            return _unlike(text, shown.values[name])
+            return _unlike(text.replace("−", "-"), shown.values[name].replace("−", "-"))
         _, found, rest = shown.formulas.get(section, "").partition(squeezed(text))
         shown.formulas[section] = rest if found else shown.formulas.get(section, "")
         return "" if found else f"lacks {text!r} in the formulas of #{section}"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from attention_docs import locales
 from attention_docs.colours import resolve_colours
-from attention_docs.figures.numbers import typeset_short
+from attention_docs.figures.numbers import typeset_minus, typeset_short
 from attention_docs.figures.svg import svg_document
 from attention_docs.locales.strings import Translator
 
@@ -32,7 +32,6 @@ None is the empty label."""
 
 HAN = "[\u4e00-\u9fff]"
 POWER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?e[+-]\d+(?!\w)")
-MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])(?!\d+e\d)")  # 1e9 is code
 
 
 def make_phrase(table: str, key: str, /, **parts: Any) -> Phrase:
@@ -105,7 +104,7 @@ class Language:
         if isinstance(label, Phrase):
             return self.format_phrase(label.table, label.key, **label.parts)
         plain = POWER.sub(lambda found: typeset_short(found[0]), self.translator.translate(label))
-        return MINUS.sub("−", plain)
+        return typeset_minus(plain)
 
     def format_phrase(self, table: str, key: str, /, **parts: Any) -> str:
         """A template of `[figures.table]`, filled; one with a plural chooses its form by n."""

@@ -11,6 +11,7 @@ from typing import Any
 from attention_docs.text import find_rounding_step, number, text
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])(?!\d+e\d)")
 
 
 class Coarse(float):
@@ -93,6 +94,16 @@ def typeset(formatted: str) -> str:
         return sign + {"inf": "∞", "nan": "NaN"}.get(plain, plain)
     power = "10" + str(int(exponent)).translate(SUPERSCRIPTS)
     return sign + (power if digits == "1" else f"{digits} × {power}")
+
+
+def typeset_minus(text: str) -> str:
+    """A text with minus signs before its numbers; 1e9 is code and keeps its hyphen.
+
+    Examples:
+        >>> typeset_minus("[-2, 0.5-1]"), typeset_minus("mask -1e9, 3e-05")
+        ('[−2, 0.5-1]', 'mask -1e9, 3e-05')
+    """
+    return MINUS.sub("−", text)
 
 
 def parse_number(formatted: str) -> float:

@@ -87,7 +87,8 @@ export function parseNumber(text) {
 
 /* The numbers of "[1/2, 0.5]" or "1/2, 0.5; 0, 1" row by row, or null. */
 export function parseNumbers(text) {
-  if (/^\s*-?\d{1,3}(,\d{3})+\s*$/.test(text)) return [[Number(text.replaceAll(",", ""))]];
+  if (/^\s*[-−]?\d{1,3}(,\d{3})+\s*$/.test(text))
+    return [[Number(text.replaceAll(",", "").replace("−", "-"))]];
   const rows = text
     .trim()
     .replace(/^[[(（]+|[\])）]+$/g, (all) =>

@@ -17,6 +17,7 @@ from markdown.serializers import to_html_string
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
+from attention_docs.figures.numbers import typeset_minus
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.render import (
     asks,
@@ -135,7 +136,7 @@ class ValueProcessor(InlineProcessor):
         """A span with the number of the value, so that others find it."""
         assert self.site.assembled
         span = Element("span", {"class": "value", "id": f"value-{m[1]}"})
-        span.text = AtomicString(self.site.assembled.get_value(int(m[1])))
+        span.text = AtomicString(typeset_minus(self.site.assembled.get_value(int(m[1]))))
         return span, m.start(), m.end()
 
 

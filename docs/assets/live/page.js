@@ -579,7 +579,7 @@ function showValue(number, text, published) {
 /* In a formula the sign of a number is an element of its own. */
 function put(place, text) {
   if (place.localName !== "mn") {
-    place.textContent = text;
+    place.textContent = text.replace(/(?<![\w)\]])-(?=[\d.])(?!\d+e\d)/g, "−");
     return;
   }
   const sign = place.previousElementSibling;

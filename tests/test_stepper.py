@@ -29,6 +29,7 @@ W_Q = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
 W_V = [[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]]
 PLACES = [f"{i} {step}" for i in (1, 2, 3) for step in range(1, 9)]
 HAN = re.compile("[\u4e00-\u9fff]")
+STEPPER = ".stepper:not(.ribbons)"  # ribbons have a test of their own
 
 each_language = pytest.mark.parametrize("lang", LANGUAGES)
 
@@ -435,7 +436,7 @@ def test_the_script_is_small_and_brings_nothing():
 @each_language
 def test_the_page_holds_the_stepper(page, lang):
     chapter = page(lang, "eight-steps")
-    (box,) = chapter.article.select(".stepper")
+    (box,) = chapter.article.select(STEPPER)
     assert box.find_parent(id="out-stepper")
     assert [one["data-at"] for one in box.select(".frame")] == PLACES
     assert [svg["aria-label"] for svg in box.select("svg")] == [
@@ -467,7 +468,7 @@ def test_search_does_not_hold_every_number_of_every_frame(site):
 
 def list_visible_frames(tab):
     """The places of the frames that show."""
-    return tab.locator(".frame").evaluate_all(
+    return tab.locator(f"{STEPPER} .frame").evaluate_all(
         "all => all.filter(one => one.checkVisibility({visibilityProperty: true}))"
         ".map(one => one.dataset.at)"
     )
@@ -529,13 +530,13 @@ def test_keys_alone_are_enough(visit):
 def test_without_javascript_everything_shows(visit, lang):
     prefix = "" if lang == "en" else "/zh"
     tab = visit(f"{prefix}/eight-steps/", java_script_enabled=False)
-    bar = tab.locator(".stepper-bar")
-    assert tab.locator(".frame >> visible=true").count() == 24
+    bar = tab.locator(f"{STEPPER} .stepper-bar")
+    assert tab.locator(f"{STEPPER} .frame >> visible=true").count() == 24
     assert not bar.is_visible()
-    boxes = [one.bounding_box() for one in tab.locator(".frame").all()]
+    boxes = [one.bounding_box() for one in tab.locator(f"{STEPPER} .frame").all()]
     assert all(a["y"] + a["height"] <= b["y"] for a, b in itertools.pairwise(boxes))
     tab.goto(tab.url.replace("eight-steps", "scaling"))
-    assert tab.locator(".frame >> visible=true").count() == 9
+    assert tab.locator(f"{STEPPER} .frame >> visible=true").count() == 9
     assert not bar.is_visible()
 
 
@@ -544,7 +545,7 @@ def test_on_paper_everything_shows(visit):
     tab = visit("/eight-steps/")
     tab.emulate_media(media="print")
     assert list_visible_frames(tab) == [one for one in PLACES if one.startswith("1 ")]  # one row
-    assert not tab.locator(".stepper-bar").is_visible()
+    assert not tab.locator(f"{STEPPER} .stepper-bar").is_visible()
 
 
 @needs_browser
@@ -565,8 +566,8 @@ def test_reduced_motion_is_respected(visit, motion, name):
 def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
     tab = visit(path, color_scheme="dark" if width == 390 else "light")
     tab.set_viewport_size({"width": width, "height": 900})
-    frames_box = tab.locator(".stepper-frames")
-    controls = tab.locator(".stepper-bar input, .stepper-bar button")
+    frames_box = tab.locator(f"{STEPPER} .stepper-frames")
+    controls = tab.locator(f"{STEPPER} .stepper-bar :is(input, button)")
     before = frames_box.bounding_box()
     for value in ("2", "3", "6"):
         if "scaling" in path:
@@ -577,7 +578,7 @@ def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
         assert after["height"] == before["height"]
         assert after["width"] == before["width"]
     assert tab.evaluate("document.documentElement.scrollWidth") == width
-    drawing = tab.locator(".drawing:has(.stepper)")
+    drawing = tab.locator(f".drawing:has({STEPPER})")
     assert drawing.evaluate("one => one.scrollWidth - one.clientWidth") == 0
     for control in controls.all():
         size = control.bounding_box()

@@ -20,12 +20,13 @@ from attention_docs.figures.svg import (
     TEXT,
     css_colour,
     element,
-    escape_label,
     group,
     measure_text,
     outline,
     path,
     rectangle,
+    set_type,
+    write,
 )
 
 ROW, TITLE, UNDER = 26, 20, 22  # height of a row of cells, of a name, of a line of text
@@ -162,7 +163,7 @@ class Canvas(DrawnFigure):
         for key, block in self.blocks.items():
             body.append(_draw_block(lang, self.plan.slots[key], block, *corners[key]))
         body += [self._draw_line(lang, line, *corners[line.slot]) for line in self.lines]
-        return Drawing(width, height, "".join(body), 520)
+        return Drawing(width, height, "".join(body))
 
     def _draw_ghosts(self, lang: Language, corners: Mapping[str, tuple[float, float]]) -> str:
         """The outlines of empty slots, and their names."""
@@ -182,7 +183,7 @@ class Canvas(DrawnFigure):
             rectangle(*corners[key], slot.width, slot.height) for key, slot in empty.items()
         )
         names = "".join(
-            _write(
+            write(
                 corners[key][0] + slot.width / 2,
                 corners[key][1] - 6,
                 lang.translate_label(slot.name),
@@ -190,7 +191,7 @@ class Canvas(DrawnFigure):
             for key, slot in empty.items()
         )
         edges = path(frames, fill="none", stroke=INK, stroke_width=0.75, stroke_dasharray="2 4")
-        return group(edges + _set_type(names, LABEL, "middle"), opacity=0.55)
+        return group(edges + set_type(names, "middle", LABEL), opacity=0.55)
 
     def _draw_line(self, lang: Language, line: Line, x: float, y: float) -> str:
         slot, label = self.plan.slots[line.slot], lang.translate_label(line.label)
@@ -199,7 +200,7 @@ class Canvas(DrawnFigure):
         else:
             y += (line.row + 0.5) * ROW + 5.3
             x, anchor = (x - 6, "end") if line.before else (x + slot.width + GAP, "start")
-        written = _set_type(_write(x, y, label), TEXT, anchor)
+        written = set_type(write(x, y, label), anchor, TEXT)
         return _take_turn(written, line.turn) if line.turn else written
 
     def list_matrices(self) -> list[Matrix]:
@@ -223,7 +224,7 @@ def _draw_block(lang: Language, slot: Slot, block: Block, x: float, y: float) ->
     """A name, the rows that are filled, the frame and the outlined rows."""
     matrix, (n, m) = block.matrix, slot.size
     colour = css_colour(f"role-{slot.role}")
-    name = _write(x + slot.width / 2, y - 6, lang.translate_label(matrix.name))
+    name = write(x + slot.width / 2, y - 6, lang.translate_label(matrix.name))
     rows = [
         _draw_row(lang, slot, block, i, x, y + i * ROW)
         for i in range(n)
@@ -270,12 +271,12 @@ def _draw_row(lang: Language, slot: Slot, block: Block, i: int, x: float, y: flo
         if shade or not matrix.signed
     )
     numbers = "".join(
-        _write(x + (j + 0.5) * slot.cell, y + ROW / 2 + 5.3, one)
+        write(x + (j + 0.5) * slot.cell, y + ROW / 2 + 5.3, one)
         for j, one in enumerate(matrix.texts[i])
     )
     label = lang.translate_label(matrix.rows[i]) if matrix.rows else ""
-    named = _set_type(_write(x - 6, y + ROW / 2 + 5, label), LABEL, "end")
-    body = named + shades + _set_type(numbers, TEXT, "middle")
+    named = set_type(write(x - 6, y + ROW / 2 + 5, label), "end", LABEL)
+    body = named + shades + set_type(numbers, "middle", TEXT)
     key = f"{block.key}{i + 1}"
     if i in block.past:
         return element("g", body, data_key=key, opacity=PAST, class_="past")
@@ -294,12 +295,3 @@ def _take_turn(body: str, turn: int, key: str | None = None, route: str | None =
     return element(
         "g", body, data_key=key, data_from=route, class_="turn" if turn else None, style=style
     )
-
-
-def _write(x: float, y: float, label: str) -> str:
-    """A line of text with the type of the group around it."""
-    return label and element("text", escape_label(label), x=x, y=y)
-
-
-def _set_type(body: str, size: float, anchor: str) -> str:
-    return body and element("g", body, font_size=size, text_anchor=anchor)

@@ -116,6 +116,16 @@ def text(
     )
 
 
+def write(x: float, y: float, label: str) -> str:
+    """A line of text with the type of the group around it, or nothing for an empty label."""
+    return label and element("text", escape_label(label), x=x, y=y)
+
+
+def set_type(body: str, anchor: str, size: float = LABEL) -> str:
+    """A group that gives its type to the lines of text in it; nothing where there are none."""
+    return body and element("g", body, font_size=size, text_anchor=anchor)
+
+
 @lru_cache(maxsize=2048)
 def escape_label(label: str) -> str:
     """Escape a label for SVG; "√d_k" gets its k as a subscript, and a line above what is rooted."""

@@ -17,7 +17,13 @@
   // been computed comes from where its parts stand (attention_docs/figures/canvas.py).
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const travel = (before, after, onward) => {
-    for (const flight of document.querySelectorAll(".flight")) flight.remove();
+    for (const one of document.querySelectorAll(".flight, .fading")) one.remove();
+    // A copy of the old frame fades over the new one: what both have alike does not flicker.
+    const copy = before.cloneNode(true);
+    copy.className = "fading";
+    copy.inert = true;
+    after.after(copy);
+    copy.animate({ opacity: [1, 0] }, { duration: 250, easing }).onfinish = () => copy.remove();
     const find = (key) =>
       after.querySelector(`[data-key="${key}"]`) ?? before.querySelector(`[data-key="${key}"]`);
     const middle = (one) => {
@@ -65,7 +71,8 @@
     const says = all[n].dataset.says ?? label.textContent;
     const before = all.find((one) => one.classList.contains("shown"));
     all.forEach((one, i) => one.classList.toggle("shown", i === n));
-    if (before !== all[n] && box.matches(".moved") && !calm.matches)
+    const still = before === all[n] || calm.matches || box.querySelector("[type=range]");
+    if (box.matches(".moved:not(.ribbons)") && !still)
       travel(before, all[n], all.indexOf(before) < n);
     for (const button of box.querySelectorAll("[data-by]"))
       button.setAttribute("aria-disabled", !all[n + Number(button.dataset.by)]);

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from attention_docs.colours import make_style_sheet, resolve_colours
 from attention_docs.site.publish.staging import write_text
+from attention_docs.site.publish.theme_styles import drop_unused
 
 NAME = "assets/styles.css"
+THEME = "assets/stylesheets"
 DOCUMENTATION = "assets/_mkdocstrings.css"
 """What pages of modules need besides; the template asks for it there."""
 
@@ -31,6 +33,12 @@ def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
     """Write the one style sheet, and the pictures of the assets in the colours of the table."""
     if sheets:
         write_text(stage / NAME, join_sheets(docs, sheets))
+    for theme in sorted((stage / THEME).glob("main.*.css")):
+        others = [
+            one.read_text("utf-8") for one in (stage / "assets").rglob("*.css") if one != theme
+        ]
+        text = theme.read_text("utf-8")
+        write_text(theme, drop_unused(text, *others))
     for picture in sorted((docs / "assets").glob("*.svg")):
         write_text(stage / "assets" / picture.name, resolve_colours(picture.read_text("utf-8")))
 

@@ -65,7 +65,9 @@ def parse_subpaths(d: str) -> list[list[Point]]:
             found.append([])
         elif command == "m":  # right after M: the part starts here
             found[-1].clear()
-        if command != "z":
+        if command == "z":
+            x, y = found[-1][0]
+        else:
             found[-1].append((x, y))
     return found
 

@@ -29,6 +29,7 @@ from attention_docs.figures.svg import (
     path,
     polyline,
     rectangle,
+    rectangles,
     set_type,
     text,
     write,
@@ -243,11 +244,12 @@ class Box:
     def _draw_shades(self, left: float, top: float) -> str:
         """The shaded cells: one path for each shade."""
         (n, m), (w, h) = self.matrix.get_size, self.cell
-        cells: dict[float, str] = {}
+        corners: dict[float, list[tuple[float, float]]] = {}
         for i in range(n):
             for j in range(m):
-                shade = self.matrix.find_shade(i, j)
-                cells[shade] = cells.get(shade, "") + rectangle(left + j * w, top + i * h, w, h)
+                place = left + j * w, top + i * h
+                corners.setdefault(self.matrix.find_shade(i, j), []).append(place)
+        cells = {shade: rectangles(places, w, h) for shade, places in corners.items()}
         if self.matrix.signed:
             cells.pop(0, None)  # the colour of the page
         above, below = (

@@ -17,7 +17,7 @@ from attention_docs.figures.figure import Figure, Language, Wording, check_label
 from attention_docs.figures.matrix import find_scales
 from attention_docs.figures.svg import check_role, css_colour, measure_text
 
-TICK, BETWEEN, ROOM = 12, 10, 260  # of the values below a slider: size, space, width on a phone
+TICK, BETWEEN, ROOM = 12.8, 10, 260  # of the values below a slider: size, space, width on a phone
 NUMBER = re.compile(r"[-−]?\d+([.,/]\d+)*")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
 
@@ -72,6 +72,23 @@ def polyline(points: Iterable[tuple[float, float]]) -> str:
 def rectangle(x: float, y: float, width: float, height: float) -> str:
     """The outline of a rectangle by its upper left corner."""
     return outline("M", x, y, "h", width, "v", height, "h", -width, "z")
+
+
+def rectangles(corners: Sequence[tuple[float, float]], width: float, height: float) -> str:
+    """Rectangles of one size: each begins where the one before it does, which is short for a grid.
+
+    Examples:
+        >>> rectangles([(5, 2), (9, 2), (5, 4.5)], 4, 2)
+        'M5 2h4v2h-4zm4 0h4v2h-4zm-4 2.5h4v2h-4z'
+    """
+    x, y = (round(one, 2) for one in corners[0])
+    moves = [outline("M", x, y)]
+    for next_x, next_y in corners[1:]:
+        across, down = round(next_x - x, 2), round(next_y - y, 2)
+        moves.append(outline("m", across, down))
+        x, y = x + across, y + down  # as it is written: errors do not add up
+    shape = outline("h", width, "v", height, "h", -width, "z")
+    return "".join(move + shape for move in moves)
 
 
 def element(name: str, body: str = "", /, **attributes: str | float | None) -> str:

@@ -102,7 +102,11 @@ class Tie(DrawnFigure):
             share = weight * wide
             to, end = end + share / 2, end + share
             half = max(share, THINNEST) / 2 if weight else 0.0
-            shapes += path(_draw_ribbon(x, to, half), **{"class": "ribbon"})
+            shapes += path(
+                _draw_ribbon(x, to, half),
+                stroke=None if weight else "none",
+                **{"class": "ribbon"},
+            )
             if score != -inf:
                 lines += path(_draw_fall("M", x, to))
             weights += self._write_number(x, to, share, format_value(weight, self.sentence.spec))

@@ -18,6 +18,7 @@ DOCUMENTATION = "assets/_mkdocstrings.css"
 """What pages of modules need besides; the template asks for it there."""
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
+REMARK = re.compile(r"^ *//[^\n]*\n|^/\*.*?\*/\n", re.M | re.S)  # of a script, in lines of its own
 JOINT = re.compile(r" ?([{;}])\n")  # where a sheet needs no line of its own
 INDENT = re.compile(r"\s*\n\s*")
 
@@ -30,7 +31,10 @@ def split_sheets(docs: Path, sheets: list[str]) -> tuple[list[str], list[str]]:
 
 
 def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
-    """Write the one style sheet, and the pictures of the assets in the colours of the table."""
+    """Write the one style sheet, the theme's and the scripts without what no browser needs.
+
+    The pictures of the assets get the colours of the table.
+    """
     if sheets:
         write_text(stage / NAME, join_sheets(docs, sheets))
     for theme in sorted((stage / THEME).glob("main.*.css")):
@@ -39,6 +43,8 @@ def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
         ]
         text = theme.read_text("utf-8")
         write_text(theme, drop_unused(text, *others))
+    for script in sorted((stage / "assets").glob("*.js")):
+        write_text(script, REMARK.sub("", script.read_text("utf-8")))
     for picture in sorted((docs / "assets").glob("*.svg")):
         write_text(stage / "assets" / picture.name, resolve_colours(picture.read_text("utf-8")))
 

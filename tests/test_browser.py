@@ -231,7 +231,7 @@ MISPLACED = """() => {
 }"""
 
 
-MOST_CONTROLS = 17  # of a chapter, outside of its figures, before a reader comes near or opens one
+MOST_CONTROLS = 15  # of a chapter, outside of its figures, before a reader comes near or opens one
 
 
 def find_controls(tab: Any, slug: str) -> list[str]:

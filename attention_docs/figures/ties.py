@@ -79,11 +79,9 @@ class Tie(DrawnFigure):
         width = max(NARROWEST, count * room + 2 * MARGIN)
         pitch = (width - 2 * MARGIN) / count
         middles = [MARGIN + (j + 0.5) * pitch for j in range(count)]
+        said = "".join(text(middles[j], TOP - 9, says[j], "middle", SMALL) for j in range(count))
         body = [
-            group(
-                "".join(text(middles[j], TOP - 9, says[j], "middle", SMALL) for j in range(count)),
-                fill=css_colour("role-value"),
-            ),
+            said and group(said, fill=css_colour("role-value")),
             self._draw_ribbons(middles, pitch - GAP),
             self._draw_boxes(middles, pitch - GAP, labels),
             self._draw_question(lang, middles, width),

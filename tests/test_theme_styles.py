@@ -17,7 +17,7 @@ def test_a_rule_stays_unless_all_its_selectors_are_of_unused_parts() -> None:
         '@charset "UTF-8";.md-tabs,.a>.md-tabs__link:hover{top:0}.a,.md-tabs{left:0}'
         '.a:is(.md-tabs,.b){right:0}.md-tabs:after{content:"}"}.b:after{content:"{.md-tabs"}'
         "@media print{.md-banner{top:0}}@media screen{.md-banner{top:0}.a{top:0}}"
-        "@keyframes k{0%{top:0}to{top:1px}}.md-tabset{top:0}"
+        "@keyframes k{0%{top:0}to{top:1px}}.md-tabset{top:0}[data-md-color-primary=red]{top:0}"
     )
     assert drop_unused(sheet) == (
         '@charset "UTF-8";.a{left:0}.a:is(.md-tabs,.b){right:0}.b:after{content:"{.md-tabs"}'

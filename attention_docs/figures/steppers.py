@@ -150,15 +150,14 @@ class Stepper(_Frames):
         back, on = lang.format_phrase("steppers", "back"), lang.format_phrase("steppers", "next")
         choice = self.groups[-1].render_choice(0, lang)
         play = escape(lang.format_phrase("steppers", "play"))
-        player = (
-            f'<button type="button" data-play aria-pressed="false" aria-label="{play}"></button>'
-        )
+        state = f'aria-pressed="false" aria-label="{play}"'
+        player = f'<button type="button" data-play {state}></button>'
         return (
-            "".join(groups) + f'<span class="stepper-buttons">{player * self.plays}'
+            "".join(groups) + '<span class="stepper-buttons">'
             f'<button type="button" data-by="-1" aria-disabled="true">{back}</button>'
             f'<span class="stepper-now" aria-hidden="true">{choice}</span>'
-            f'<button type="button" data-by="1" aria-disabled="false">{on}</button></span>'
-            '<span class="unseen" role="status"></span>'
+            f'<button type="button" data-by="1" aria-disabled="false">{on}</button>'
+            f'{player * self.plays}</span><span class="unseen" role="status"></span>'
         )
 
 

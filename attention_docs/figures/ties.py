@@ -87,7 +87,7 @@ class Tie(DrawnFigure):
             self._draw_question(lang, middles, width),
             self._draw_output(lang, width, ROWS + BELOW),
         ]
-        height = ROWS + BELOW * bool(self.output) + BAR * len(self.output)
+        height = ROWS + (BELOW + BAR * len(self.output) if self.output else 2)  # of the boxes
         return Drawing(width, height, "".join(body), max(LARGEST, width))
 
     def _draw_ribbons(self, middles: list[float], wide: float) -> str:

@@ -37,12 +37,11 @@ def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
     """
     if sheets:
         write_text(stage / NAME, join_sheets(docs, sheets))
-    for theme in sorted((stage / THEME).glob("main.*.css")):
-        others = [
-            one.read_text("utf-8") for one in (stage / "assets").rglob("*.css") if one != theme
-        ]
-        text = theme.read_text("utf-8")
-        write_text(theme, drop_unused(text, *others))
+    themes = sorted((stage / THEME).glob("*.css"))
+    texts = {path: path.read_text("utf-8") for path in (stage / "assets").rglob("*.css")}
+    for theme in themes:
+        others = [text for path, text in texts.items() if path != theme]
+        write_text(theme, drop_unused(texts[theme], *others))
     for script in sorted((stage / "assets").glob("*.js")):
         write_text(script, REMARK.sub("", script.read_text("utf-8")))
     for picture in sorted((docs / "assets").glob("*.svg")):

@@ -18,6 +18,9 @@ UNUSED = re.compile(
 )
 """Names of classes that no page has and no script gives."""
 
+COLOUR = re.compile(r"\[data-md-color-(?:accent|primary)=(?!custom\b)")
+"""A colour of the theme: ours are custom ones (docs/assets/paper.css)."""
+
 NAME = re.compile(r"\.(-?[a-zA-Z_][\w-]*)")
 LISTS = re.compile(r":(?:not|is|where|has)\([^()]*(?:\([^()]*\)[^()]*)*\)")
 PICTURE = re.compile(r"(--[\w-]+):(url\((?:'[^']*'|\"[^\"]*\"|[^)'\"]*)\));?")
@@ -56,8 +59,9 @@ def _keep_rules(sheet: str) -> Iterator[str]:
 
 
 def _is_unused(selector: str) -> bool:
-    """Whether it asks for an unused class; what stands in a list is one of several."""
-    return any(UNUSED.match(name) for name in NAME.findall(LISTS.sub("", selector)))
+    """Whether it asks for an unused class or colour; what stands in a list is one of several."""
+    plain = LISTS.sub("", selector)
+    return bool(COLOUR.search(plain)) or any(UNUSED.match(name) for name in NAME.findall(plain))
 
 
 def _split_rules(sheet: str) -> Iterator[tuple[str, str]]:

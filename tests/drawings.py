@@ -31,13 +31,20 @@ def assert_text_fits(root: Any, smallest: float) -> None:
     found = root.findall(".//{*}text")
     assert found
     for one in found:
-        x, y, size = (float(one.get(name)) for name in ("x", "y", "font-size"))
+        x, y, size = (float(inherit(one, name)) for name in ("x", "y", "font-size"))
         long = measure_text("".join(one.itertext()), size)
-        left = x - {"start": 0, "middle": long / 2, "end": long}[one.get("text-anchor")]
+        left = x - {"start": 0, "middle": long / 2, "end": long}[inherit(one, "text-anchor")]
         assert left >= -1
         assert left + long <= width + 1
         assert size <= y <= height
         assert size >= smallest
+
+
+def inherit(element: Any, name: str) -> str:
+    """An attribute of an element, or of the nearest group around it that has it."""
+    found = [one.get(name) for one in (element, *element.iterancestors()) if one.get(name)]
+    assert found, name
+    return str(found[0])
 
 
 def parse_subpaths(d: str) -> list[list[Point]]:
@@ -58,7 +65,9 @@ def parse_subpaths(d: str) -> list[list[Point]]:
             found.append([])
         elif command == "m":  # right after M: the part starts here
             found[-1].clear()
-        if command != "z":
+        if command == "z":
+            x, y = found[-1][0]
+        else:
             found[-1].append((x, y))
     return found
 

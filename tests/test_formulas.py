@@ -255,8 +255,13 @@ def font() -> TTFont:
     return TTFont(FONT)
 
 
+@pytest.fixture(scope="module")
+def rare() -> TTFont:
+    return TTFont(mathfont.TARGET_RARE)
+
+
 def test_the_font_is_small_and_mathematical(font: TTFont) -> None:
-    assert FONT.stat().st_size <= 60_000
+    assert FONT.stat().st_size <= 40_000
     constants = font["MATH"].table.MathConstants
     assert {
         name: getattr(constants, name).Value for name in mathfont.CONSTANTS
@@ -276,15 +281,28 @@ def test_a_glyph_is_as_wide_where_it_is_hinted_as_where_it_is_not(font: TTFont) 
         assert outlines[name].width == width, name
 
 
-def test_the_font_was_made_after_its_list_of_characters(font: TTFont) -> None:
-    assert not find_missing_characters(font, mathfont.CHARACTERS), HINT
+def test_the_font_was_made_after_its_list_of_characters(font: TTFont, rare: TTFont) -> None:
+    assert not find_missing_characters(font, set(mathfont.CHARACTERS) - set(mathfont.RARE)), HINT
+    assert not find_missing_characters(rare, mathfont.RARE), HINT
+
+
+def test_what_is_rare_is_asked_for_where_it_is_needed() -> None:
+    """A browser takes the file of its range, which is that of the rare characters."""
+    assert set(mathfont.RARE) <= set(mathfont.CHARACTERS)
+    css = (ROOT / "docs" / "assets" / "math.css").read_text(encoding="utf-8")
+    face = css[css.index(mathfont.TARGET_RARE.name) :].split("}")[0]
+    assert f"unicode-range: {mathfont.list_ranges(mathfont.RARE)};" in face
+    assert mathfont.list_ranges("cabx𝐀") == "U+61-63, U+78, U+1d400"
 
 
 @pytest.mark.site
-def test_the_font_has_every_character_of_every_formula(font: TTFont, site: Path) -> None:
+def test_the_font_has_every_character_of_every_formula(
+    font: TTFont, rare: TTFont, site: Path
+) -> None:
     wanted = {sign for path in site.rglob("*.html") for sign in list_drawn_characters(path)}
     assert len(wanted) > 100
-    assert not find_missing_characters(font, wanted), HINT
+    missing = find_missing_characters(font, wanted)
+    assert not find_missing_characters(rare, missing), HINT
 
 
 def test_a_character_without_a_glyph_is_found(font: TTFont) -> None:

@@ -128,6 +128,12 @@ def test_a_word_that_may_not_look_has_no_line() -> None:
         assert len(lines) == i + 1
 
 
+def test_a_weight_of_zero_has_no_ribbon() -> None:
+    drawn = ribbons(["a", "b"], [[1.0, 0.0], [0.5, 0.5]]).svg("en")
+    first, second = re.findall("<svg.*?</svg>", drawn)
+    assert (first.count('stroke="none"'), second.count('stroke="none"')) == (1, 0)
+
+
 def test_bars_are_as_long_as_the_output() -> None:
     for root, output in zip(draw(make_figure()), OUTPUTS, strict=True):
         shapes = [parse_subpaths(one.get("d"))[0] for one in root.iterfind(".//*[@class='bar']")]

@@ -18,7 +18,7 @@ from attention_docs.figures import Frame, eight_steps, heatmap, slider, stepper
 from attention_docs.figures.figure import Language
 from attention_docs.locales import read_locale
 from tests.conftest import LANGUAGES, ROOT, needs_browser, scale_examples
-from tests.drawings import assert_text_fits
+from tests.drawings import assert_text_fits, parse_subpaths
 
 mpmath.mp.dps = 40
 
@@ -29,6 +29,7 @@ W_Q = [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]]
 W_V = [[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]]
 PLACES = [f"{i} {step}" for i in (1, 2, 3) for step in range(1, 9)]
 HAN = re.compile("[\u4e00-\u9fff]")
+STEPPER = ".stepper:not(.ribbons)"  # ribbons have a test of their own
 
 each_language = pytest.mark.parametrize("lang", LANGUAGES)
 
@@ -170,7 +171,8 @@ def test_alternative_texts_hold_their_numbers(lang):
 @each_language
 def test_what_is_drawn_is_told(lang):
     for place, frame in frames(STEPS, lang).items():
-        drawn = " ".join(one.get_text() for one in frame.select("text"))
+        texts = frame.select("text:not(.past *)")  # what stays was told before
+        drawn = " ".join(one.get_text() for one in texts)
         numbers = set(re.findall(r"\d+(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?", drawn))
         assert numbers
         assert numbers <= set(re.findall(r"\d+(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?", alts(frame))), (
@@ -423,7 +425,7 @@ def test_a_choice_that_is_a_number_stands_on_its_button():
 
 def test_the_script_is_small_and_brings_nothing():
     script = (ROOT / "docs" / "assets" / "stepper.js").read_text(encoding="utf-8")
-    assert len(script.encode()) < 4096
+    assert len(script.encode()) < 8192
     assert not re.search(r"import|require|fetch|https?:", script)
 
 
@@ -434,7 +436,7 @@ def test_the_script_is_small_and_brings_nothing():
 @each_language
 def test_the_page_holds_the_stepper(page, lang):
     chapter = page(lang, "eight-steps")
-    (box,) = chapter.article.select(".stepper")
+    (box,) = chapter.article.select(STEPPER)
     assert box.find_parent(id="out-stepper")
     assert [one["data-at"] for one in box.select(".frame")] == PLACES
     assert [svg["aria-label"] for svg in box.select("svg")] == [
@@ -466,7 +468,7 @@ def test_search_does_not_hold_every_number_of_every_frame(site):
 
 def list_visible_frames(tab):
     """The places of the frames that show."""
-    return tab.locator(".frame").evaluate_all(
+    return tab.locator(f"{STEPPER} .frame").evaluate_all(
         "all => all.filter(one => one.checkVisibility({visibilityProperty: true}))"
         ".map(one => one.dataset.at)"
     )
@@ -528,13 +530,13 @@ def test_keys_alone_are_enough(visit):
 def test_without_javascript_everything_shows(visit, lang):
     prefix = "" if lang == "en" else "/zh"
     tab = visit(f"{prefix}/eight-steps/", java_script_enabled=False)
-    bar = tab.locator(".stepper-bar")
-    assert tab.locator(".frame >> visible=true").count() == 24
+    bar = tab.locator(f"{STEPPER} .stepper-bar")
+    assert tab.locator(f"{STEPPER} .frame >> visible=true").count() == 24
     assert not bar.is_visible()
-    boxes = [one.bounding_box() for one in tab.locator(".frame").all()]
+    boxes = [one.bounding_box() for one in tab.locator(f"{STEPPER} .frame").all()]
     assert all(a["y"] + a["height"] <= b["y"] for a, b in itertools.pairwise(boxes))
     tab.goto(tab.url.replace("eight-steps", "scaling"))
-    assert tab.locator(".frame >> visible=true").count() == 9
+    assert tab.locator(f"{STEPPER} .frame >> visible=true").count() == 9
     assert not bar.is_visible()
 
 
@@ -543,7 +545,7 @@ def test_on_paper_everything_shows(visit):
     tab = visit("/eight-steps/")
     tab.emulate_media(media="print")
     assert list_visible_frames(tab) == [one for one in PLACES if one.startswith("1 ")]  # one row
-    assert not tab.locator(".stepper-bar").is_visible()
+    assert not tab.locator(f"{STEPPER} .stepper-bar").is_visible()
 
 
 @needs_browser
@@ -564,8 +566,8 @@ def test_reduced_motion_is_respected(visit, motion, name):
 def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
     tab = visit(path, color_scheme="dark" if width == 390 else "light")
     tab.set_viewport_size({"width": width, "height": 900})
-    frames_box = tab.locator(".stepper-frames")
-    controls = tab.locator(".stepper-bar input, .stepper-bar button")
+    frames_box = tab.locator(f"{STEPPER} .stepper-frames")
+    controls = tab.locator(f"{STEPPER} .stepper-bar :is(input, button)")
     before = frames_box.bounding_box()
     for value in ("2", "3", "6"):
         if "scaling" in path:
@@ -576,7 +578,7 @@ def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
         assert after["height"] == before["height"]
         assert after["width"] == before["width"]
     assert tab.evaluate("document.documentElement.scrollWidth") == width
-    drawing = tab.locator(".drawing:has(.stepper)")
+    drawing = tab.locator(f".drawing:has({STEPPER})")
     assert drawing.evaluate("one => one.scrollWidth - one.clientWidth") == 0
     for control in controls.all():
         size = control.bounding_box()
@@ -641,3 +643,99 @@ def test_controls_that_the_browser_kept_and_the_frame_agree(visit):
     tab.evaluate("document.querySelector('[name=steps-2][value=\"5\"]').checked = true")
     tab.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))")
     assert list_visible_frames(tab) == ["1 5"]
+
+
+# The canvas of the eight steps.
+
+
+def place_rows(frame):
+    """The upper left corner and the width of each row of cells that has a key."""
+    found = {}
+    for row in frame.select("g[data-key]"):
+        cells = [
+            point
+            for one in row.select("path")
+            for part in parse_subpaths(one["d"])
+            for point in part
+        ]
+        xs, ys = zip(*cells, strict=True)
+        found[row["data-key"]] = (min(xs), min(ys), round(max(xs) - min(xs), 2))
+    return found
+
+
+@each_language
+def test_what_is_on_the_canvas_keeps_its_place(lang):
+    places = [place_rows(frame) for frame in frames(STEPS, lang).values()]
+    union = {key: place for one in places for key, place in one.items()}
+    assert all(one[key] == union[key] for one in places for key in one)
+    assert {f"{letter}{i}" for letter in "xkqvspauro" for i in (1, 2, 3)} <= set(union)
+    for letters in ("xkqv", "spa", "uo", "ro"):  # word by word at one height
+        for i in (1, 2, 3):
+            assert len({union[f"{letter}{i}"][1] for letter in letters}) == 1
+    for letter in "xkqvspauro":  # key 1 stands above key 2, and in cells of one width
+        rows = [union[f"{letter}{i}"] for i in (1, 2, 3)]
+        assert len({(left, wide) for left, _, wide in rows}) == 1
+        assert rows == sorted(rows, key=lambda row: row[1])
+    for letter in "kqv":  # below the columns of its parameters
+        assert union[f"{letter}1"][::2] == union[f"{letter}w1"][::2]
+
+
+def test_what_is_computed_comes_from_what_stands_there():
+    found = list(frames(STEPS, "en").items())
+    for (place, frame), (_, before) in zip(found, [found[0], *found], strict=False):
+        known = {one["data-key"] for one in frame.select("[data-key]")}
+        known |= {one["data-key"] for one in before.select("[data-key]")}
+        for row in frame.select("[data-from]"):
+            assert set(re.split("[ >]", row["data-from"])) <= known, place
+    routes = {
+        one["data-key"]: one["data-from"]
+        for one in frames(STEPS, "en")["2 4"].select("[data-from]")
+    }
+    assert routes == {f"s{j}": f"q2>k{j}" for j in (1, 2, 3)}
+    (output,) = frames(STEPS, "en")["2 7"].select("[data-from]")
+    assert (output["data-key"], output["data-from"]) == ("o2", "u1 u2 u3")
+
+
+@needs_browser
+def test_the_query_slides_onto_the_keys(visit):
+    tab = visit("/eight-steps/")
+    tab.locator('input[name="steps-2"][value="3"]').check()
+    tab.locator(".stepper-buttons [data-by='1']").click()
+    assert tab.locator(".shown .flight").count() == 3
+    tab.wait_for_function("() => !document.querySelector('.flight')")
+    tab.locator(".stepper-buttons [data-by='-1']").click()
+    assert tab.locator(".flight").count() == 0  # nothing is computed on the way back
+
+
+@needs_browser
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_the_steps_are_played_until_the_last_or_until_a_click(visit, motion):
+    tab = visit("/eight-steps/", reduced_motion=motion)
+    tab.clock.install()
+    play = tab.locator("[data-play]")
+    play.click()
+    assert (play.get_attribute("aria-pressed"), list_visible_frames(tab)) == ("true", ["1 2"])
+    tab.clock.run_for(3000)
+    assert list_visible_frames(tab) == ["1 3"]
+    tab.get_by_role("button", name="Next ›").click()
+    assert play.get_attribute("aria-pressed") == "false"
+    tab.clock.run_for(9000)
+    assert list_visible_frames(tab) == ["1 4"]
+    play.click()
+    tab.clock.run_for(60_000)
+    assert (play.get_attribute("aria-pressed"), list_visible_frames(tab)) == ("false", ["1 8"])
+
+
+@needs_browser
+@each_language
+def test_on_a_phone_the_buttons_stay_at_hand(visit, lang):
+    tab = visit("/eight-steps/" if lang == "en" else "/zh/eight-steps/", width=390)
+    tab.evaluate("document.querySelector('.stepper fieldset').scrollIntoView()")
+    for button in tab.locator(".stepper-buttons button").all():
+        box = button.bounding_box()
+        assert min(box["width"], box["height"]) >= 44
+        assert box["y"] + box["height"] <= 900
+    tab.set_viewport_size({"width": 390, "height": 500})  # the drawing ends below the window
+    tab.evaluate("document.querySelector('.stepper fieldset').scrollIntoView()")
+    box = tab.locator(".stepper-buttons").bounding_box()
+    assert 450 < box["y"] + box["height"] <= 500

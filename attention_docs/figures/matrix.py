@@ -29,7 +29,10 @@ from attention_docs.figures.svg import (
     path,
     polyline,
     rectangle,
+    rectangles,
+    set_type,
     text,
+    write,
 )
 
 HEIGHT = 32  # of a cell with a number
@@ -214,11 +217,17 @@ class Box:
         """The box with its upper left corner at (x, y)."""
         left, top = x + self.indent, y + self.top
         (wide, _), (w, h) = self.grid, self.cell
-        numbers = [
-            text(left + (j + 0.5) * w, top + (i + 0.5) * h + 5.3, one, "middle", TEXT)
+        numbers = "".join(
+            write(left + (j + 0.5) * w, top + (i + 0.5) * h + 5.3, one)
             for i, row in enumerate(self.matrix.texts[: self.matrix.done])
             for j, one in enumerate(row)
-        ]
+        )
+        columns = "".join(
+            write(left + (j + 0.5) * w, top - 6, label) for j, label in enumerate(self.columns)
+        )
+        rows = "".join(
+            write(left - 8, top + (i + 0.5) * h + 5, label) for i, label in enumerate(self.rows)
+        )
         return "".join(
             [
                 self._draw_shades(left, top),
@@ -226,26 +235,21 @@ class Box:
                 self._draw_edges(left, top),
                 *(self._draw_outline(left, top, cell) for cell in marked),
                 text(left + wide / 2, y + 15, self.name, "middle", bold=True),
-                *(
-                    text(left + (j + 0.5) * w, top - 6, label, "middle")
-                    for j, label in enumerate(self.columns)
-                ),
-                *(
-                    text(left - 8, top + (i + 0.5) * h + 5, label, "end")
-                    for i, label in enumerate(self.rows)
-                ),
-                *numbers,
+                set_type(columns, "middle"),
+                set_type(rows, "end"),
+                set_type(numbers, "middle", TEXT),
             ]
         )
 
     def _draw_shades(self, left: float, top: float) -> str:
         """The shaded cells: one path for each shade."""
         (n, m), (w, h) = self.matrix.get_size, self.cell
-        cells: dict[float, str] = {}
+        corners: dict[float, list[tuple[float, float]]] = {}
         for i in range(n):
             for j in range(m):
-                shade = self.matrix.find_shade(i, j)
-                cells[shade] = cells.get(shade, "") + rectangle(left + j * w, top + i * h, w, h)
+                place = left + j * w, top + i * h
+                corners.setdefault(self.matrix.find_shade(i, j), []).append(place)
+        cells = {shade: rectangles(places, w, h) for shade, places in corners.items()}
         if self.matrix.signed:
             cells.pop(0, None)  # the colour of the page
         above, below = (

@@ -17,7 +17,7 @@ from attention_docs.figures.figure import Figure, Language, Wording, check_label
 from attention_docs.figures.matrix import find_scales
 from attention_docs.figures.svg import check_role, css_colour, measure_text
 
-TICK, BETWEEN, ROOM = 12, 10, 260  # of the values below a slider: size, space, width on a phone
+TICK, BETWEEN, ROOM = 12.8, 10, 260  # of the values below a slider: size, space, width on a phone
 NUMBER = re.compile(r"[-−]?\d+([.,/]\d+)*")
 
 
@@ -142,18 +142,22 @@ class Stepper(_Frames):
 
     name: str
     groups: tuple[Group, ...]
+    plays: bool = False
 
     def render_controls(self, lang: Language) -> str:
         """The groups of buttons, then the buttons to go back and on, and where one is."""
         groups = [group.render(f"{self.name}-{n}", lang) for n, group in enumerate(self.groups, 1)]
         back, on = lang.format_phrase("steppers", "back"), lang.format_phrase("steppers", "next")
         choice = self.groups[-1].render_choice(0, lang)
+        play = escape(lang.format_phrase("steppers", "play"))
+        state = f'aria-pressed="false" aria-label="{play}"'
+        player = f'<button type="button" data-play {state}></button>'
         return (
             "".join(groups) + '<span class="stepper-buttons">'
             f'<button type="button" data-by="-1" aria-disabled="true">{back}</button>'
             f'<span class="stepper-now" aria-hidden="true">{choice}</span>'
-            f'<button type="button" data-by="1" aria-disabled="false">{on}</button></span>'
-            '<span class="unseen" role="status"></span>'
+            f'<button type="button" data-by="1" aria-disabled="false">{on}</button>'
+            f'{player * self.plays}</span><span class="unseen" role="status"></span>'
         )
 
 
@@ -198,6 +202,7 @@ def stepper(
     controls: Sequence[tuple[Wording, Sequence[Wording]]],
     frames: Sequence[Frame],
     roles: Sequence[Sequence[str]] = (),
+    plays: bool = False,
 ) -> Figure:
     """Frames with a group of radio buttons for every control, and buttons to go back and on.
 
@@ -208,6 +213,7 @@ def stepper(
         frames: one for every combination, in the order of the buttons.
         roles: what each choice of the last control makes, as roles of `colours.ROLES`: its choices
             are the stages of a computation and stand as a row from stage to stage.
+        plays: whether a button goes through the choices of the last control by itself.
 
     Raises:
         ValueError: frames that are not the combinations of the controls, one each; roles that are
@@ -223,7 +229,7 @@ def stepper(
     _check_places(frames, list(product(*values)))
     groups = [Group(legend, tuple(choices)) for legend, choices in controls]
     groups[-1] = replace(groups[-1], roles=checked_roles)
-    return Stepper(_share_scales(frames), 0, name, tuple(groups))
+    return Stepper(_share_scales(frames), 0, name, tuple(groups), plays)
 
 
 def slider(label: Wording, frames: Sequence[Frame], start: int = 0) -> Figure:

@@ -7,67 +7,15 @@ from dataclasses import dataclass, replace
 from math import exp, isclose
 from typing import Any
 
+from attention_docs.figures.canvas import Canvas
 from attention_docs.figures.figure import Figure, Phrase, Wording, make_phrase, numbered
 from attention_docs.figures.matrix import Cell, Matrix, check_matrix
 from attention_docs.figures.numbers import as_lists, format_fixed, format_value, format_vector
 from attention_docs.figures.rows import Part, Rows, Sheet
+from attention_docs.figures.scenes import NAMES, SCENES, make_plan, write_product
 from attention_docs.figures.steppers import Frame, stepper
+from attention_docs.figures.tensors import DECIMALS, INTEGER, Numbers, Tensors
 from attention_docs.text import number
-
-Numbers = list[list[float]]
-NAMES = ("W_K", "W_Q", "W_V")
-INTEGER, DECIMALS = (
-    ".0f",
-    ".4f",
-)  # whole numbers up to the scores, four decimals from the weights on
-
-
-@dataclass(frozen=True)
-class Tensors:
-    """All tensors of the eight steps as lists."""
-
-    inputs: Numbers
-    parameters: tuple[Numbers, Numbers, Numbers]  # W_K, W_Q, W_V
-    keys: Numbers
-    queries: Numbers
-    values: Numbers
-    scores: Numbers
-    weights: Numbers
-    weighted: list[Numbers]
-    outputs: Numbers
-
-    def check(self) -> None:
-        """ValueError where a tensor does not follow from those before it."""
-        w_key, w_query, w_value = self.parameters
-        turned = [list(column) for column in zip(*self.keys, strict=True)]
-        powers = [[exp(score - max(row)) for score in row] for row in self.scores]
-        weighted = [
-            [weight * one for one in value]
-            for row in self.weights
-            for weight, value in zip(row, self.values, strict=True)
-        ]
-        _check_tensor("keys", self.keys, _multiply(self.inputs, w_key))
-        _check_tensor("queries", self.queries, _multiply(self.inputs, w_query))
-        _check_tensor("values", self.values, _multiply(self.inputs, w_value))
-        _check_tensor("scores", self.scores, _multiply(self.queries, turned))
-        _check_tensor("weights", self.weights, [[x / sum(row) for x in row] for row in powers])
-        _check_tensor("weighted", [row for block in self.weighted for row in block], weighted)
-        _check_tensor("outputs", self.outputs, _multiply(self.weights, self.values))
-
-
-def _multiply(a: Numbers, b: Numbers) -> Numbers:
-    columns = list(zip(*b, strict=True))
-    return [[sum(x * y for x, y in zip(row, col, strict=True)) for col in columns] for row in a]
-
-
-def _check_tensor(name: str, got: Numbers, wanted: Numbers) -> None:
-    same = [len(row) for row in got] == [len(row) for row in wanted] and all(
-        isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
-        for one, other in zip(got, wanted, strict=True)
-        for a, b in zip(one, other, strict=True)
-    )
-    if not same:
-        raise ValueError(f"{name} must be {wanted}, got {got}")
 
 
 def eight_steps(
@@ -103,33 +51,34 @@ def eight_steps(
     tensors = Tensors(as_lists(inputs), (w_key, w_query, w_value), *map(as_lists, computed))
     tensors.check()
     n = len(tensors.inputs)
-    steps = [[step(tensors, i) for step in STEPS.values()] for i in range(n)]
-    sheet = Sheet([step.rows for of_input in steps for step in of_input])
+    plan = make_plan(tensors)
     titles = [make_phrase("steps", title) for title in STEPS]
     frames = [
         Frame(
             (str(i + 1), str(k + 1)),
             make_phrase("steps", "frame", input=i + 1, step=k + 1, title=titles[k]),
-            (Rows(step.rows, sheet),),
+            (Canvas(plan, *show(tensors, i), Rows(step.rows, Sheet([]))),),
             step.caption,
         )
-        for i, of_input in enumerate(steps)
-        for k, step in enumerate(of_input)
+        for i in range(n)
+        for k, (step, show) in enumerate(
+            (describe(tensors, i), SCENES[title]) for title, describe in STEPS.items()
+        )
     ]
     unnamed: list[Wording] = [None] * n
     controls = ((make_phrase("steps", "inputs"), unnamed), (make_phrase("steps", "steps"), titles))
-    return stepper("steps", controls, frames, [ROLES[title] for title in STEPS])
+    return stepper("steps", controls, frames, [ROLES[title] for title in STEPS], plays=True)
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one step shows for one input."""
+    """What one step says for one input: its tensors, and a caption."""
 
     rows: list[list[Part]]
     caption: Phrase
 
 
-def _show_input(t: Tensors, i: int) -> Step:
+def _tell_input(t: Tensors, i: int) -> Step:
     inputs = _make_part("inputs", "input", t.inputs, rows=numbered("input", len(t.inputs)))
     row = format_vector(t.inputs[i], INTEGER)
     return Step(
@@ -137,85 +86,64 @@ def _show_input(t: Tensors, i: int) -> Step:
     )
 
 
-def _show_parameters(t: Tensors, i: int) -> Step:
+def _tell_parameters(t: Tensors, i: int) -> Step:
     used: list[Cell] = [(j, None) for j, component in enumerate(t.inputs[i]) if component]
     factors = [f"{format_value(component, INTEGER)} ×" for component in t.inputs[i]]
     parts = [
-        Part(_make_part(name, "neutral", matrix, rows=None if k else factors), k, used)
+        Part(_make_part(name, "neutral", matrix, rows=None if k else factors), marked=used)
         for k, (name, matrix) in enumerate(zip(NAMES, t.parameters, strict=True))
     ]
     row = format_vector(t.inputs[i], INTEGER)
     return Step([parts], make_phrase("steps", "on_parameters", i=i + 1, row=row))
 
 
-def _show_projections(t: Tensors, i: int) -> Step:
+def _tell_projections(t: Tensors, i: int) -> Step:
     projections = {"key": t.keys[i], "query": t.queries[i], "value": t.values[i]}
-    matrices = [_make_part(f"{name} {i + 1}", name, [row]) for name, row in projections.items()]
-    source = Part(_make_part(f"input {i + 1}", "input", [t.inputs[i]]))
-    arrows = [
-        Part(f"↓ × {name}", turn, over=matrix)
-        for turn, (name, matrix) in enumerate(zip(NAMES, matrices, strict=True), start=1)
-    ]
-    parts = [Part(matrix, turn) for turn, matrix in enumerate(matrices, start=1)]
+    source = _make_part(f"input {i + 1}", "input", [t.inputs[i]])
+    parts = [Part(_make_part(f"{name} {i + 1}", name, [row])) for name, row in projections.items()]
     vectors = {name: format_vector(row, INTEGER) for name, row in projections.items()}
-    return Step([[source], arrows, parts], make_phrase("steps", "on_projected", i=i + 1, **vectors))
+    caption = make_phrase("steps", "on_projected", i=i + 1, **vectors)
+    return Step([[Part(source), *parts]], caption)
 
 
-def _show_scores(t: Tensors, i: int) -> Step:
+def _tell_scores(t: Tensors, i: int) -> Step:
     query, columns = t.queries[i], [f"k_{j + 1}" for j in range(len(t.keys))]
     turned = [list(column) for column in zip(*t.keys, strict=True)]
     parts = [
         Part(_make_part(f"query {i + 1}", "query", [query])),
-        Part("×"),
         Part(_make_part("Kᵀ", "key", turned, columns=columns)),
-        Part("="),
-        Part(_make_part("scores", "score", [t.scores[i]], columns=columns), len(t.keys) + 1),
+        Part(_make_part("scores", "score", [t.scores[i]], columns=columns)),
     ]
-    lines = []
     for j, key in enumerate(t.keys):
-        terms = [
-            f"{format_value(a, INTEGER)} × {format_value(b, INTEGER)}"
-            for a, b in zip(query, key, strict=True)
-        ]
-        dot = (
-            f"q_{i + 1} · k_{j + 1} = {' + '.join(terms)} = {format_value(t.scores[i][j], INTEGER)}"
-        )
-        lines.append([Part(dot, j + 1, sentence=make_phrase("sentences", "sentence", text=dot))])
+        product = f"{write_product(query, key)} = {format_value(t.scores[i][j], INTEGER)}"
+        dot = f"q_{i + 1} · k_{j + 1} = {product}"
+        parts.append(Part(dot, sentence=make_phrase("sentences", "sentence", text=dot)))
     scores = format_vector(t.scores[i], INTEGER)
-    return Step([parts, *lines], make_phrase("steps", "on_scored", i=i + 1, scores=scores))
+    return Step([parts], make_phrase("steps", "on_scored", i=i + 1, scores=scores))
 
 
-def _show_softmax(t: Tensors, i: int) -> Step:
+def _tell_softmax(t: Tensors, i: int) -> Step:
     powers = [exp(score) for score in t.scores[i]]
-    total = number(sum(powers), DECIMALS)
-    divided, sentence = (
-        make_phrase("steps", key, total=total) for key in ("divided", "divided_told")
-    )
+    divided = make_phrase("steps", "divided_told", total=number(sum(powers), DECIMALS))
     keys = numbered("key", len(t.keys))
     shares = [format_fixed(share, 4) for share in t.weights[i]]
-    rows = [
-        [Part(_make_part("scores", "score", [t.scores[i]], columns=keys))],
-        [Part(make_phrase("steps", "exponential"), 1)],
-        [Part(_make_part(make_phrase("steps", "powers"), "neutral", [powers], DECIMALS), 1)],
-        [Part(divided, 2, sentence=sentence)],
-        [
-            Part(
-                replace(_make_part("weights", "weight", [t.weights[i]], DECIMALS), texts=[shares]),
-                2,
-            )
-        ],
-    ]
-    weights = f"[{', '.join(shares)}]"
-    return Step(rows, make_phrase("steps", "on_softmax", i=i + 1, weights=weights))
-
-
-def _show_weighted_values(t: Tensors, i: int) -> Step:
+    weights = replace(_make_part("weights", "weight", [t.weights[i]], DECIMALS), texts=[shares])
     parts = [
-        Part(_make_part("weights", "weight", [[one] for one in t.weights[i]], DECIMALS)),
-        Part("×"),
+        Part(_make_part("scores", "score", [t.scores[i]], columns=keys)),
+        Part(_make_part(make_phrase("steps", "powers"), "neutral", [powers], DECIMALS)),
+        Part(divided, sentence=divided),
+        Part(weights),
+    ]
+    caption = make_phrase("steps", "on_softmax", i=i + 1, weights=f"[{', '.join(shares)}]")
+    return Step([parts], caption)
+
+
+def _tell_weighted_values(t: Tensors, i: int) -> Step:
+    weights = _make_part("weights", "weight", [[one] for one in t.weights[i]], DECIMALS)
+    parts = [
+        Part(replace(weights, texts=[[format_fixed(one, 4)] for one in t.weights[i]])),
         Part(_make_part("values", "value", t.values)),
-        Part("="),
-        Part(_make_part("weighted values", "weighted-value", t.weighted[i], DECIMALS), 1),
+        Part(_make_part("weighted values", "weighted-value", t.weighted[i], DECIMALS)),
     ]
     largest = max(t.weights[i])
     most = [j + 1 for j, one in enumerate(t.weights[i]) if isclose(one, largest, rel_tol=1e-9)]
@@ -227,21 +155,20 @@ def _show_weighted_values(t: Tensors, i: int) -> Step:
     return Step([parts], caption)
 
 
-def _show_sum(t: Tensors, i: int) -> Step:
-    rows = [
-        [Part(_make_part("weighted values", "weighted-value", t.weighted[i], DECIMALS))],
-        [Part(make_phrase("steps", "sum_down"), 1)],
-        [Part(_make_part(f"output {i + 1}", "output", [t.outputs[i]], DECIMALS), 1)],
+def _tell_sum(t: Tensors, i: int) -> Step:
+    parts = [
+        Part(_make_part("weighted values", "weighted-value", t.weighted[i], DECIMALS)),
+        Part(_make_part(f"output {i + 1}", "output", [t.outputs[i]], DECIMALS)),
     ]
     output = format_vector(t.outputs[i], DECIMALS)
-    return Step(rows, make_phrase("steps", "on_summed", i=i + 1, output=output))
+    return Step([parts], make_phrase("steps", "on_summed", i=i + 1, output=output))
 
 
-def _show_all(t: Tensors, i: int) -> Step:
+def _tell_all(t: Tensors, i: int) -> Step:
     tensors = [("weights", "weight", t.weights), ("outputs", "output", t.outputs)]
     parts = [
-        Part(check_matrix(matrix, role, DECIMALS, name, done=i + 1), k, [(i, None)])
-        for k, (name, role, matrix) in enumerate(tensors)
+        Part(check_matrix(matrix, role, DECIMALS, name, done=i + 1), marked=[(i, None)])
+        for name, role, matrix in tensors
     ]
     left = tuple(str(j + 1) for j in range(i + 1, len(t.outputs)))
     if left:
@@ -263,16 +190,16 @@ def _make_part(
 
 
 STEPS: dict[str, Callable[[Tensors, int], Step]] = {
-    "input": _show_input,
-    "parameters": _show_parameters,
-    "projected": _show_projections,
-    "scored": _show_scores,
-    "softmax": _show_softmax,
-    "weighted": _show_weighted_values,
-    "summed": _show_sum,
-    "repeated": _show_all,
+    "input": _tell_input,
+    "parameters": _tell_parameters,
+    "projected": _tell_projections,
+    "scored": _tell_scores,
+    "softmax": _tell_softmax,
+    "weighted": _tell_weighted_values,
+    "summed": _tell_sum,
+    "repeated": _tell_all,
 }
-"""The name of each step in `[figures.steps]`, and what it shows."""
+"""The name of each step in `[figures.steps]`, and what it says."""
 
 ROLES: dict[str, Sequence[str]] = {
     "input": ["input"],

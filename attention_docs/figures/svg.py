@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
 
@@ -74,6 +74,23 @@ def rectangle(x: float, y: float, width: float, height: float) -> str:
     return outline("M", x, y, "h", width, "v", height, "h", -width, "z")
 
 
+def rectangles(corners: Sequence[tuple[float, float]], width: float, height: float) -> str:
+    """Rectangles of one size: each begins where the one before it does, which is short for a grid.
+
+    Examples:
+        >>> rectangles([(5, 2), (9, 2), (5, 4.5)], 4, 2)
+        'M5 2h4v2h-4zm4 0h4v2h-4zm-4 2.5h4v2h-4z'
+    """
+    x, y = (round(one, 2) for one in corners[0])
+    moves = [outline("M", x, y)]
+    for next_x, next_y in corners[1:]:
+        across, down = round(next_x - x, 2), round(next_y - y, 2)
+        moves.append(outline("m", across, down))
+        x, y = x + across, y + down  # as it is written: errors do not add up
+    shape = outline("h", width, "v", height, "h", -width, "z")
+    return "".join(move + shape for move in moves)
+
+
 def element(name: str, body: str = "", /, **attributes: str | float | None) -> str:
     """An SVG element; attributes that are None are left out.
 
@@ -81,8 +98,9 @@ def element(name: str, body: str = "", /, **attributes: str | float | None) -> s
         >>> element("path", d="M0 0h9", stroke_width=0.5, fill=None)
         '<path d="M0 0h9" stroke-width="0.5"/>'
     """
+    names = {key: key.rstrip("_").replace("_", "-") for key in attributes}
     texts = "".join(
-        f' {key.replace("_", "-")}="{one if isinstance(one, str) else format_decimal(one)}"'
+        f' {names[key]}="{one if isinstance(one, str) else format_decimal(one)}"'
         for key, one in attributes.items()
         if one is not None
     )
@@ -113,6 +131,16 @@ def text(
         text_anchor=anchor,
         font_weight=weight,
     )
+
+
+def write(x: float, y: float, label: str) -> str:
+    """A line of text with the type of the group around it, or nothing for an empty label."""
+    return label and element("text", escape_label(label), x=x, y=y)
+
+
+def set_type(body: str, anchor: str, size: float = LABEL) -> str:
+    """A group that gives its type to the lines of text in it; nothing where there are none."""
+    return body and element("g", body, font_size=size, text_anchor=anchor)
 
 
 @lru_cache(maxsize=2048)

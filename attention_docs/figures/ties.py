@@ -79,17 +79,15 @@ class Tie(DrawnFigure):
         width = max(NARROWEST, count * room + 2 * MARGIN)
         pitch = (width - 2 * MARGIN) / count
         middles = [MARGIN + (j + 0.5) * pitch for j in range(count)]
+        said = "".join(text(middles[j], TOP - 9, says[j], "middle", SMALL) for j in range(count))
         body = [
-            group(
-                "".join(text(middles[j], TOP - 9, says[j], "middle", SMALL) for j in range(count)),
-                fill=css_colour("role-value"),
-            ),
+            said and group(said, fill=css_colour("role-value")),
             self._draw_ribbons(middles, pitch - GAP),
             self._draw_boxes(middles, pitch - GAP, labels),
             self._draw_question(lang, middles, width),
             self._draw_output(lang, width, ROWS + BELOW),
         ]
-        height = ROWS + BELOW * bool(self.output) + BAR * len(self.output)
+        height = ROWS + (BELOW + BAR * len(self.output) if self.output else 2)  # of the boxes
         return Drawing(width, height, "".join(body), max(LARGEST, width))
 
     def _draw_ribbons(self, middles: list[float], wide: float) -> str:
@@ -102,7 +100,11 @@ class Tie(DrawnFigure):
             share = weight * wide
             to, end = end + share / 2, end + share
             half = max(share, THINNEST) / 2 if weight else 0.0
-            shapes += path(_draw_ribbon(x, to, half), **{"class": "ribbon"})
+            shapes += path(
+                _draw_ribbon(x, to, half),
+                stroke=None if weight else "none",
+                **{"class": "ribbon"},
+            )
             if score != -inf:
                 lines += path(_draw_fall("M", x, to))
             weights += self._write_number(x, to, share, format_value(weight, self.sentence.spec))

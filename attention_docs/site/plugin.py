@@ -164,6 +164,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
                 return render_anew()
             return write_page(state, page, known, render_anew, Path(config.site_dir))
 
+        # Chinese is a third as long as its escapes.
+        env.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
         env.bytecode_cache = state.tools.templates
         env.template_class = type("CachedTemplate", (jinja2.Template,), {"render": render})
         return env

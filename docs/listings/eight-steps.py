@@ -24,6 +24,7 @@ from attention_docs.figures import (
     line_chart,
     numbered,
     product,
+    ribbons,
     table,
 )
 from attention_docs.sequences import attention_parameters, window_parameters
@@ -267,6 +268,10 @@ flow(
     arrows=[(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (4, 5), (5, 6), (3, 6)],
 )
 # --8<-- [end:whole]
+
+# --8<-- [start:map-as-ribbons]
+ribbons(sentence, weights, scores=scores, first=2)
+# --8<-- [end:map-as-ribbons]
 
 # --8<-- [start:repeat]
 rows, lines, names = [output_1], [], []

@@ -40,8 +40,9 @@ heatmap(
 from math import e
 
 from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY, W_VALUE
-from attention_docs.figures import Frame, beside, stepper
+from attention_docs.figures import Frame, beside, ribbons, stepper
 from attention_docs.masking import apply_mask, padding_mask, truncate_and_pad
+from attention_docs.score_functions import scaled_dot
 from attention_docs.softmax import softmax
 
 X_1_TO_3 = {"rows": numbered("query", 3), "columns": numbered("key", 3)}
@@ -196,6 +197,7 @@ table(
 # --8<-- [start:causal]
 causal = causal_mask(3)
 causal_outputs, causal_weights = attention(queries, keys, values, causal)
+causal_scores = apply_mask(scaled_dot(queries, keys), causal)
 beside(
     heatmap(
         causal_weights,
@@ -213,6 +215,10 @@ beside(
     ),
 )
 # --8<-- [end:causal]
+
+# --8<-- [start:causal-ribbons]
+ribbons(["dog", "bites", "man"], causal_weights, scores=causal_scores, first=1)
+# --8<-- [end:causal-ribbons]
 
 # --8<-- [start:all-at-once]
 passes = []

@@ -592,6 +592,16 @@ table(
 )
 # --8<-- [end:cuts]
 
+# --8<-- [start:previous]
+from attention_docs.figures import ribbons
+from attention_docs.heads import load_vectors
+
+opening = [word.strip() for word in measured["words"][:6]]
+q_before, k_before = load_vectors(16, 0, rotated=True)
+_, looks_back = attention(q_before[:6], k_before[:6], k_before[:6], causal_mask(6))
+ribbons(opening, looks_back, first=5)
+# --8<-- [end:previous]
+
 # --8<-- [start:pronoun]
 check(
     "in all heads, the row of “it” is the same in both versions of each pair, to within 10⁻⁵",

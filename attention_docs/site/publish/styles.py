@@ -10,12 +10,15 @@ from pathlib import Path
 
 from attention_docs.colours import make_style_sheet, resolve_colours
 from attention_docs.site.publish.staging import write_text
+from attention_docs.site.publish.theme_styles import drop_unused
 
 NAME = "assets/styles.css"
+THEME = "assets/stylesheets"
 DOCUMENTATION = "assets/_mkdocstrings.css"
 """What pages of modules need besides; the template asks for it there."""
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
+REMARK = re.compile(r"^ *//[^\n]*\n|^/\*.*?\*/\n", re.M | re.S)  # of a script, in lines of its own
 JOINT = re.compile(r" ?([{;}])\n")  # where a sheet needs no line of its own
 INDENT = re.compile(r"\s*\n\s*")
 
@@ -28,9 +31,19 @@ def split_sheets(docs: Path, sheets: list[str]) -> tuple[list[str], list[str]]:
 
 
 def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
-    """Write the one style sheet, and the pictures of the assets in the colours of the table."""
+    """Write the one style sheet, the theme's and the scripts without what no browser needs.
+
+    The pictures of the assets get the colours of the table.
+    """
     if sheets:
         write_text(stage / NAME, join_sheets(docs, sheets))
+    themes = sorted((stage / THEME).glob("*.css"))
+    texts = {path: path.read_text("utf-8") for path in (stage / "assets").rglob("*.css")}
+    for theme in themes:
+        others = [text for path, text in texts.items() if path != theme]
+        write_text(theme, drop_unused(texts[theme], *others))
+    for script in sorted((stage / "assets").glob("*.js")):
+        write_text(script, REMARK.sub("", script.read_text("utf-8")))
     for picture in sorted((docs / "assets").glob("*.svg")):
         write_text(stage / "assets" / picture.name, resolve_colours(picture.read_text("utf-8")))
 

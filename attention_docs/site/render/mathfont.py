@@ -12,12 +12,16 @@ into `CHARACTERS`. Mended on the way, because browsers do not do all that TeX do
   large forms are narrower here, and brackets of a fixed size (`\big(`, `\Big(` and so on) do not
   stretch but are features, ss01 to ss04.
 - The height of a line is that of a bracket, not that of a page of text.
+
+What no formula of the site uses stands in a file of its own, which a browser asks for only where a
+page needs it: docs/assets/math.css names the characters of each.
 """
 
 from __future__ import annotations
 
 import string
 import sys
+from copy import deepcopy
 from pathlib import Path
 
 from fontTools.feaLib.builder import addOpenTypeFeaturesFromString
@@ -29,6 +33,7 @@ from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
 TARGET = Path(__file__).parents[3] / "docs" / "assets" / "fonts" / "attention-math.woff2"
+TARGET_RARE = TARGET.with_stem("attention-math-rare")
 NAME = "Attention Math"
 
 
@@ -48,6 +53,11 @@ SIGNS = (
     "∀∃∅∞∂∇∑∏∫√ℓℝℕℤ𝔼𝟙ℒ𝒩…⋯⋮⋱′″"  # by themselves
     "()[]{}|‖⟨⟩⌊⌋⌈⌉⏞⏟ˆ˜¯˙¨‾"  # what stretches, and accents
 )
+RARE = (
+    BOLD.replace("𝟏", "")
+    + "ΓΘΛΞΨΩζινξςυχψϑϕϱ𝜁𝜄𝜈𝜉𝜊𝜍𝜐𝜒𝜓𝜗𝜘𝜙𝜚𝜛¬°ℒℕℝℤ𝒩𝔼𝟙"
+    + "↑↓↔↦⇐⇔∀∃∅∉∋∓∗∙∧∨∩∫∽≃≅≡≪≫⊂⊃⊆⊇⊕⊖⊗⊥⋮⋰⟵⟸⟹"
+)
 CHARACTERS = string.printable[:95] + ITALIC + BOLD + GREEK + ITALIC_GREEK + SIGNS
 BRACKETS = "()[]{}|‖⟨⟩⌊⌋⌈⌉"
 SIZES = (1200, 1800, 2400, 3000)  # \big, \Big, \bigg, \Bigg, in thousandths of an em
@@ -60,25 +70,45 @@ CONSTANTS = {  # those of TeX's own fonts; see appendix G of the TeXbook
 }
 
 
-def make_font(source: Path, target: Path) -> int:
-    """Write the font and give its size in bytes."""
+def make_font(source: Path) -> TTFont:
+    """The whole font."""
     font = TTFont(source, recalcTimestamp=False)
     _mend_constants(font)
     _mend_lines(font)
     _patch_prime(font)
     _narrow_brackets(font)
     addOpenTypeFeaturesFromString(font, _format_size_features(font))
+    _keep_characters(font, CHARACTERS)
+    _rename_font(font)
+    return font
+
+
+def write_font(font: TTFont, target: Path, characters: str) -> int:
+    """Write the part of a font with some of its characters and give its size in bytes."""
+    part = deepcopy(font)
+    _keep_characters(part, characters)
+    part.flavor = "woff2"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part.save(target)
+    return target.stat().st_size
+
+
+def _keep_characters(font: TTFont, characters: str) -> None:
     options = Options(layout_features=["ss01", "ss02", "ss03", "ss04"], hinting=False)
     options.name_IDs = [0, 1, 2, 3, 4, 5, 6, 13]
     options.drop_tables += ["GPOS", "GDEF"]
     subsetter = Subsetter(options)
-    subsetter.populate(text=CHARACTERS)
+    subsetter.populate(text=characters)
     subsetter.subset(font)
-    _rename_font(font)
-    font.flavor = "woff2"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    font.save(target)
-    return target.stat().st_size
+
+
+def list_ranges(characters: str) -> str:
+    """Characters as the `unicode-range` of a style sheet."""
+    codes = sorted(map(ord, characters))
+    starts = [one for one in codes if one - 1 not in codes]
+    ends = [one for one in codes if one + 1 not in codes]
+    pairs = zip(starts, ends, strict=True)
+    return ", ".join(f"U+{a:x}" + f"-{b:x}" * (a < b) for a, b in pairs)
 
 
 def _mend_constants(font: TTFont) -> None:
@@ -200,4 +230,8 @@ def _rename_font(font: TTFont) -> None:
 
 
 if __name__ == "__main__":
-    print(f"{TARGET.name}: {make_font(Path(sys.argv[1]), TARGET)} bytes")
+    made = make_font(Path(sys.argv[1]))
+    usual = "".join(sign for sign in CHARACTERS if sign not in RARE)
+    for path, characters in ((TARGET, usual), (TARGET_RARE, RARE)):
+        print(f"{path.name}: {write_font(made, path, characters)} bytes")
+    print(f"unicode-range: {list_ranges(RARE)};")

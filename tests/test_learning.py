@@ -531,9 +531,9 @@ def waits(value_known):
 
 
 def first_steps(chapter, block):
-    """The first step with a loss below 0.1 for each of 30 starts, ten in a row."""
+    """The first step with a loss below 0.1 for each of 30 runs, ten in a row."""
     rows = chapter.vectors(block, "first step with a loss below 0.1")
-    assert chapter.names(block) == ["starts 1 to 10", "starts 11 to 20", "starts 21 to 30"]
+    assert chapter.names(block) == ["runs 1 to 10", "runs 11 to 20", "runs 21 to 30"]
     return [step for row in rows for step in row]
 
 

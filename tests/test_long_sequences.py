@@ -385,7 +385,7 @@ def test_long(page: Any) -> None:
     rows = ((16, SEEDS), (64, SEEDS), (64, MANY))
     for line, (n, seeds) in zip(lines, rows, strict=True):
         assert line[""] == f"trained on {n} tokens"
-        assert line["trainings"] == str(seeds)
+        assert line["training runs"] == str(seeds)
         hits = right("sinusoids", n=n, seeds=MANY if n == 64 else SEEDS)[:seeds]
         span(line["right answers, %"], hits, 32, 64)
 

@@ -1,6 +1,8 @@
 /* Judges what a reader answers to an exercise, and keeps in this browser what was solved.
    Loaded by site.js when a reader turns to an answer. attention_docs/site/render/asks.py has the forms. */
 
+import { keep, offerTools, read, SOLVED } from "./kept.js";
+
 const words = JSON.parse(document.getElementById("__words").textContent).exercises;
 
 /* --- numbers as people write them: 0.25, 1/4, 2√3, sqrt(2)/2, e^-2, ln 2, 25 %, 6×10^-3 */
@@ -166,6 +168,12 @@ function judgeForm(form) {
     output.textContent = text;
     return verdict;
   });
+  const guess = form.closest(".guess");
+  if (guess) {
+    // It was a guess: right or wrong, the reason is told.
+    if (!verdicts.includes("empty")) guess.querySelector("details.answer").open = true;
+    return;
+  }
   const exercise = form.closest(".exercise");
   if (verdicts.every((one) => one === "right")) note(exercise.id);
   else form.querySelector("output:not(.right)").closest(".ask").querySelector("input").focus();
@@ -176,30 +184,13 @@ function judgeForm(form) {
 
 /* --- what was solved, in this browser alone */
 
-const STORED = "solved exercises";
 const page = location.pathname.split("/").filter(Boolean).at(-1); // the same in all languages
-
-function readSolved() {
-  try {
-    return JSON.parse(localStorage.getItem(STORED) ?? "{}");
-  } catch {
-    return {}; // a browser that stores nothing, or something else under this name
-  }
-}
-
-function write(solved) {
-  try {
-    if (Object.keys(solved).length) localStorage.setItem(STORED, JSON.stringify(solved));
-    else localStorage.removeItem(STORED);
-  } catch {
-    /* a browser that stores nothing: the count is that of this visit */
-  }
-}
+const readSolved = () => read(SOLVED);
 
 function note(id) {
   const solved = readSolved();
   solved[page] = [...new Set([...(solved[page] ?? []), id])];
-  write(solved);
+  keep(SOLVED, solved);
   showCount(solved);
 }
 
@@ -225,35 +216,7 @@ export function showCount(solved = readSolved()) {
     judged[0].before(line);
   }
   const text = words.solved.replace("{done}", count).replace("{all}", judged.length);
-  line.replaceChildren(
-    text,
-    " ",
-    offer(words.export, exportSolved),
-    " ",
-    offer(words.erase, erase),
-  );
-}
-
-function offer(text, press) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = text;
-  button.addEventListener("click", press);
-  return button;
-}
-
-function exportSolved() {
-  const link = document.createElement("a");
-  const file = new Blob([JSON.stringify(readSolved(), null, 2)], { type: "application/json" });
-  link.href = URL.createObjectURL(file);
-  link.download = "solved-exercises.json";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-function erase() {
-  write({});
-  showCount({});
+  line.replaceChildren(text, " ", ...offerTools(words, () => showCount({})));
 }
 
 for (const form of forms) {

@@ -9,8 +9,8 @@ from mkdocs.config.defaults import MkDocsConfig
 
 from attention_docs.site.adapter.log import log
 from attention_docs.site.adapter.state import BuildState
-from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish import anki, site, styles
+from attention_docs.site.publish import live as live_pages
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.assembled_page import FILES
 

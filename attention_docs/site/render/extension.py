@@ -157,7 +157,7 @@ class PageTreeprocessor(Treeprocessor):
         if slug in ("glossary", "notation"):
             found = assembled.glossary if slug == "glossary" else assembled.notation
             name_rows(root, found, assembled.numbered)
-        elif not slug.startswith("api/"):  # docstrings are English and name what they explain
+        elif slug != recall.PAGE and not slug.startswith("api/"):  # docstrings are English
             explainer = Explainer(
                 assembled.glossary,
                 assembled.notation,

@@ -96,7 +96,8 @@ def render_review(chapters: Chapters) -> str:
     words = chapters.locale["site"]["review"]
     name = name_deck(chapters.lang)
     parts = [
-        f'<p class="cards-file"><a href="../{name}" download="{name}">{words["anki"]}</a></p>',
+        f'<p class="cards-file"><a href="../{name}" download="{name}">{words["anki"]}</a>'
+        f"{chapters.locale['site']['marks']['stop']} {words['again']}</p>",
         '<div class="review-place"></div>',
     ]
     slug = ""

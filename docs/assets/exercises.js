@@ -160,7 +160,7 @@ function judgeChoice(ask) {
   return [verdict, why ? `${said} ${capitalize(why)}` : said];
 }
 
-function judgeForm(form) {
+export function judgeForm(form) {
   const verdicts = [...form.querySelectorAll(".ask")].map((ask) => {
     const [verdict, text] = ask.localName === "fieldset" ? judgeChoice(ask) : judgeField(ask);
     const output = ask.querySelector("output");
@@ -170,8 +170,10 @@ function judgeForm(form) {
   });
   const guess = form.closest(".guess");
   if (guess) {
-    // It was a guess: right or wrong, the reason is told.
-    if (!verdicts.includes("empty")) guess.querySelector("details.answer").open = true;
+    // Right or wrong, a guess gets the reason, and is not counted.
+    if (verdicts.includes("empty")) return;
+    if (verdicts.includes("wrong")) form.querySelector("output").textContent = words.other;
+    guess.querySelector("details.answer").open = true;
     return;
   }
   const exercise = form.closest(".exercise");
@@ -194,7 +196,6 @@ function note(id) {
   showCount(solved);
 }
 
-const forms = [...document.querySelectorAll("form.asks")];
 const written = [...document.querySelectorAll(".exercise[data-kind=write]")];
 const judged = [...document.querySelectorAll(".exercise")].filter(
   (one) => written.includes(one) || one.querySelector("form.asks"),
@@ -217,13 +218,6 @@ export function showCount(solved = readSolved()) {
   }
   const text = words.solved.replace("{done}", count).replace("{all}", judged.length);
   line.replaceChildren(text, " ", ...offerTools(words, () => showCount({})));
-}
-
-for (const form of forms) {
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    judgeForm(form);
-  });
 }
 
 /* A function that a reader writes is judged by a block of the page, in Python: see live/page.js. */

@@ -191,7 +191,7 @@ class PageTreeprocessor(Treeprocessor):
         self, element: Element, assembled: AssembledPage, explainer: Explainer | None
     ) -> None:
         """Build an element anew from its texts and children, in their order."""
-        is_form = element.get("class") in ("asks", "guess")
+        is_form = element.get("class") in ("asks", "guess", "recall-note")
         bare = element.tag in UNEXPLAINED or is_form or cards.find_card_title(element) is not None
         explained = None if bare else explainer
         children = list(element)

@@ -531,7 +531,7 @@ table(
 
 # --8<-- [start:writing]
 def your_mask(lengths, n):
-    """The padding mask (b, 1, n) of a batch: True where a source has a token."""
+    """The padding mask (b, 1, n): True where a source has a token."""
     return np.ones((len(lengths), 1, n), dtype=bool)  # write it here
 
 

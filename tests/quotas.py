@@ -1,4 +1,4 @@
-"""What every chapter has, and why: results, exercises, a control, a first screen, a glyph.
+"""What every chapter has, and why: results, exercises, cards, a control with a guess, a glyph …
 
 All that a chapter lacks is said at once. How long it may be: tests/test_chapters.py.
 """
@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.pieces import Block, Box, End
+from attention_docs.site.read.pieces import Block, Box, End, Heading
 from attention_docs.site.render.cards import GLYPHS
 
 RESULTS = 2
 EXERCISES = range(6, 10)
+CARDS = range(3, 6)
 CONTROLS = {"eight_steps", "slider", "stepper"}  # the figures that a reader moves
 FOLDS = {"answer", "deeper", "fold", "hint"}
 SQUARE, SQUARES = "h3.6v3.6h-3.6z", 16  # of a glyph
@@ -22,7 +23,7 @@ SQUARE, SQUARES = "h3.6v3.6h-3.6z", 16  # of a glyph
 
 def find_missing(page: Page, glyphs: Path = GLYPHS) -> list[str]:
     """What a chapter lacks, each with its reason."""
-    parts = (_of_results, _of_exercises, _of_control, _of_first_screen)
+    parts = (_of_results, _of_exercises, _of_control, _of_guesses, _of_cards, _of_first_screen)
     found = [fault for part in parts for fault in part(page)]
     return [*found, *find_glyph_faults(page.slug, glyphs)]
 
@@ -66,6 +67,34 @@ def _of_control(page: Page) -> Iterator[str]:
         yield (
             "its main line has no figure to move: let one section that no box folds end in "
             "slider(…) or stepper(…) of attention_docs.figures, and ask for a guess before it"
+        )
+
+
+def _of_guesses(page: Page) -> Iterator[str]:
+    """What a reader moves has a question before it, with nothing but text and code between."""
+    asked = False
+    for piece in page.pieces:
+        if isinstance(piece, Box):
+            asked = piece.kind == "guess"
+        elif isinstance(piece, Heading):
+            asked = False
+        elif isinstance(piece, Block) and not asked and _is_control(piece):
+            yield (
+                f"line {piece.line}: nothing asks for a guess before the control {piece.id!r}: "
+                "you look more closely once you have guessed (/// guess | …)"
+            )
+
+
+def _is_control(block: Block) -> bool:
+    return bool(_calls(block.code) & CONTROLS or block.knobs)
+
+
+def _of_cards(page: Page) -> Iterator[str]:
+    number = sum(one.kind == "recall" for one in page.passages)
+    if number not in CARDS:
+        yield (
+            f"cards: {number}, wanted {CARDS[0]} to {CARDS[-1]}: “In short” asks what a reader "
+            "should be able to answer now (/// recall | …), and the page of all cards asks again"
         )
 
 

@@ -71,10 +71,29 @@ $a = b$.
 SETUP, FIGURE = (
     f'```python exec="1"\n--8<-- "toy.py:{name}"\n```\n\n' for name in ("setup", "figure")
 )
+GUESS = """/// guess | Up or down?
+    id: guess-toy
+
+- [x] up
+- [ ] down
+
+It grows.
+///
+
+"""
+CARD = """/// recall | What is {n}?
+    id: recall-{n}
+    see: idea
+
+It is {n}.
+///
+
+"""
 GOOD = (
     "---\ndescription: A toy.\n---\n\n# Toy { #toy }\n\nWhat is it?\n\n"
-    f"## Idea {{ #idea }}\n\n{SETUP}{FIGURE}"
+    f"## Idea {{ #idea }}\n\n{SETUP}{GUESS}{FIGURE}"
     + "".join(RESULT.format(n=n) for n in (1, 2))
+    + "".join(CARD.format(n=n) for n in range(1, 4))
     + "".join(EXERCISE.format(n=n, stars=1 + n % 3) for n in range(1, 7))
 )
 GLYPH = "<svg>" + "h3.6v3.6h-3.6z" * 16 + "</svg>"
@@ -111,7 +130,14 @@ def test_nothing_is_said_of_a_whole_chapter(root: Path) -> None:
         (EXERCISE.format(n=4, stars=2), "", "exercises: 5, wanted 6 to 9"),
         ("stars: 3", "stars: 2", "no exercise has stars: 3"),
         ("/// answer\nDone.\n///\n", "", "“Task 1” has 0 answers, wanted 1"),
-        (FIGURE, f"/// deeper | More\n    id: more\n\n{FIGURE}///\n", "has no figure to move"),
+        (
+            GUESS + FIGURE,
+            f"//// deeper | More\n    id: more\n\n{GUESS}{FIGURE}////\n",
+            "has no figure to move",
+        ),
+        (GUESS, "", "line 15: nothing asks for a guess before the control 'figure'"),
+        (GUESS, f"{GUESS}## Later {{ #later }}\n\n", "nothing asks for a guess before"),
+        (CARD.format(n=2), "", "cards: 2, wanted 3 to 5"),
         ("What is it?", f"What is it?\n\n{SETUP}", "line 9: code with an import stands above"),
         ("What is it?\n", "", "no text stands between the title and the second heading"),
     ],
@@ -146,4 +172,4 @@ def test_two_chapters_with_one_glyph_are_said(root: Path) -> None:
 
 def test_all_that_an_empty_chapter_lacks_is_said_at_once(root: Path) -> None:
     page = read(root, re.sub(r"\n## .*", "\n", GOOD, flags=re.S))
-    assert len(find_missing(page, root / "none")) == 7
+    assert len(find_missing(page, root / "none")) == 8

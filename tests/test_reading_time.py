@@ -283,7 +283,8 @@ def open_line(site: Path, lang: str, slug: str) -> Any:
     article = deepcopy(
         parse_html(find_page_folder(site, lang, slug) / "index.html").find(".//article")
     )
-    for one in article.xpath(".//details[not(@open)]|.//*[contains(@class, 'exercise')]|.//script"):
+    apart = ".//*[contains(@class, 'exercise') or @class='guess' or @class='recall-note']"
+    for one in article.xpath(f".//details[not(@open)]|{apart}|.//script"):
         one.drop_tree()
     inside = False
     for child in list(article):

@@ -1,12 +1,10 @@
-"""A line of "In short" says no more than the result that it sums up.
+"""An answer of "In short" says no more than the result that it sums up.
 
 Each row marks a line by words of it, names its result, and gives what both must say: a condition,
 or how the claim is meant ("multiplied", "squared"). Conditions are words of the page's language.
 """
 
 from __future__ import annotations
-
-import re
 
 import pytest
 
@@ -30,9 +28,9 @@ SUMMARIES = [
 
 
 def summary_line(page: Page, words: str) -> str:
-    """The one line of the summary with these words."""
-    (summary,) = [one for one in page.passages if one.id in ("short", "in-short")]
-    found = [line for line in re.findall(r"^- .*", summary.text, re.M) if words in line]
+    """The one answer of the summary with these words."""
+    answers = [one.text for one in page.passages if one.kind == "recall"]
+    found = [line for line in answers if words in line]
     assert len(found) == 1, f"{page.path}: {len(found)} lines of the summary have “{words}”"
     return found[0]
 

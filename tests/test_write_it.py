@@ -77,6 +77,12 @@ def merge(one: Any, two: Any) -> torch.Tensor:
     return torch.stack([m, (logs.logsumexp(dim=0) - m).exp(), output])
 
 
+def descend(x: Any, y: Any, question: Any, rate: Any) -> torch.Tensor:
+    w = torch.zeros(x.shape[1], dtype=torch.float64, requires_grad=True)
+    (found,) = torch.autograd.grad(((t(x) @ w - t(y)) ** 2).sum() / 2, w)
+    return -rate * found @ t(question)
+
+
 # What each model answer is compared with: torch's own function.
 TORCH: dict[str, Callable[..., Any]] = {
     "attention-function": lambda q, k, v, mask: attend(q, k, v, attn_mask=t(mask)),
@@ -87,7 +93,12 @@ TORCH: dict[str, Callable[..., Any]] = {
     "generation": lambda q, k, v, K, V: attend(
         q[None], np.concatenate([K, k[None]]), np.concatenate([V, v[None]])
     )[0],
+    "in-context": descend,
     "in-pieces": merge,
+    "kernels": lambda queries, places, heights, h: (
+        (torch.cdist(t(queries)[:, None], t(places)[:, None]) ** 2 / (-2 * h**2)).softmax(dim=-1)
+        @ t(heights)
+    ),
     "language-model": lambda logits, targets: functional.cross_entropy(t(logits), t(targets)),
     "learning": softmax_gradient,
     "long-sequences": lambda n, slope: (

@@ -1,6 +1,8 @@
 /* Judges what a reader answers to an exercise, and keeps in this browser what was solved.
    Loaded by site.js when a reader turns to an answer. attention_docs/site/render/asks.py has the forms. */
 
+import { keep, offerTools, read, SOLVED } from "./kept.js";
+
 const words = JSON.parse(document.getElementById("__words").textContent).exercises;
 
 /* --- numbers as people write them: 0.25, 1/4, 2√3, sqrt(2)/2, e^-2, ln 2, 25 %, 6×10^-3 */
@@ -158,7 +160,7 @@ function judgeChoice(ask) {
   return [verdict, why ? `${said} ${capitalize(why)}` : said];
 }
 
-function judgeForm(form) {
+export function judgeForm(form) {
   const verdicts = [...form.querySelectorAll(".ask")].map((ask) => {
     const [verdict, text] = ask.localName === "fieldset" ? judgeChoice(ask) : judgeField(ask);
     const output = ask.querySelector("output");
@@ -166,6 +168,14 @@ function judgeForm(form) {
     output.textContent = text;
     return verdict;
   });
+  const guess = form.closest(".guess");
+  if (guess) {
+    // Right or wrong, a guess gets the reason, and is not counted.
+    if (verdicts.includes("empty")) return;
+    if (verdicts.includes("wrong")) form.querySelector("output").textContent = words.other;
+    guess.querySelector("details.answer").open = true;
+    return;
+  }
   const exercise = form.closest(".exercise");
   if (verdicts.every((one) => one === "right")) note(exercise.id);
   else form.querySelector("output:not(.right)").closest(".ask").querySelector("input").focus();
@@ -176,34 +186,16 @@ function judgeForm(form) {
 
 /* --- what was solved, in this browser alone */
 
-const STORED = "solved exercises";
 const page = location.pathname.split("/").filter(Boolean).at(-1); // the same in all languages
-
-function readSolved() {
-  try {
-    return JSON.parse(localStorage.getItem(STORED) ?? "{}");
-  } catch {
-    return {}; // a browser that stores nothing, or something else under this name
-  }
-}
-
-function write(solved) {
-  try {
-    if (Object.keys(solved).length) localStorage.setItem(STORED, JSON.stringify(solved));
-    else localStorage.removeItem(STORED);
-  } catch {
-    /* a browser that stores nothing: the count is that of this visit */
-  }
-}
+const readSolved = () => read(SOLVED);
 
 function note(id) {
   const solved = readSolved();
   solved[page] = [...new Set([...(solved[page] ?? []), id])];
-  write(solved);
+  keep(SOLVED, solved);
   showCount(solved);
 }
 
-const forms = [...document.querySelectorAll("form.asks")];
 const written = [...document.querySelectorAll(".exercise[data-kind=write]")];
 const judged = [...document.querySelectorAll(".exercise")].filter(
   (one) => written.includes(one) || one.querySelector("form.asks"),
@@ -225,42 +217,7 @@ export function showCount(solved = readSolved()) {
     judged[0].before(line);
   }
   const text = words.solved.replace("{done}", count).replace("{all}", judged.length);
-  line.replaceChildren(
-    text,
-    " ",
-    offer(words.export, exportSolved),
-    " ",
-    offer(words.erase, erase),
-  );
-}
-
-function offer(text, press) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = text;
-  button.addEventListener("click", press);
-  return button;
-}
-
-function exportSolved() {
-  const link = document.createElement("a");
-  const file = new Blob([JSON.stringify(readSolved(), null, 2)], { type: "application/json" });
-  link.href = URL.createObjectURL(file);
-  link.download = "solved-exercises.json";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-function erase() {
-  write({});
-  showCount({});
-}
-
-for (const form of forms) {
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    judgeForm(form);
-  });
+  line.replaceChildren(text, " ", ...offerTools(words, () => showCount({})));
 }
 
 /* A function that a reader writes is judged by a block of the page, in Python: see live/page.js. */

@@ -236,17 +236,25 @@
   }
 
   // Answers are judged by a script that loads when a reader turns to one, or has solved some.
-  const judge = () => import(new URL("exercises.js", own)).then((one) => one.showCount());
+  const load = () => import(new URL("exercises.js", own));
+  const judge = () => load().then((one) => one.showCount());
   const judged = all("form.asks, .exercise[data-kind=write]");
   for (const one of judged) {
     one.addEventListener("focusin", judge, { once: true });
-    one.addEventListener("submit", (event) => event.preventDefault());
+    one.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (one.matches("form.asks")) load().then((judging) => judging.judgeForm(one));
+    });
   }
   try {
     if (judged.length && localStorage.getItem("solved exercises")) judge();
   } catch {
     /* a browser that stores nothing */
   }
+
+  // Cards come back after growing intervals; where no module comes from, they stay a list.
+  const review = document.querySelector(".review-place");
+  if (review) import(new URL("review.js", own)).then((one) => one.begin(review)).catch(() => {});
 
   // A link opens the fold that holds its target; browsers of before 2025 do so only in part.
   function unfold() {

@@ -527,3 +527,42 @@ table(
     spec=".4f",
 )
 # --8<-- [end:exercise-sum]
+
+
+# --8<-- [start:writing]
+def your_mask(lengths, n):
+    """The padding mask (b, 1, n): True where a source has a token."""
+    return np.ones((len(lengths), 1, n), dtype=bool)  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_mask(lengths, n):
+    places = np.arange(n)
+    return places < np.asarray(lengths)[:, None, None]
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_mask,
+    inputs=[(np.array([1]), 2), (np.array([2, 1]), 3), (np.array([3, 1, 2]), 4)],
+    mistakes={
+        "The polarity is inverted: True must mean a token, and False its padding.": (
+            lambda lengths, n: np.arange(n) >= lengths[:, None, None]
+        ),
+        "It reaches one place too far: with a length of 1, only place 0 is a token.": (
+            lambda lengths, n: np.arange(n) <= lengths[:, None, None]
+        ),
+        "The padding of a source stands on its right, and this mask hides the left.": (
+            lambda lengths, n: np.arange(n) >= n - lengths[:, None, None]
+        ),
+        "The axis of the queries is missing: (b, n) would be read as a row for each query.": (
+            lambda lengths, n: np.arange(n) < lengths[:, None]
+        ),
+    },
+)
+judge(your_mask, writing)
+# --8<-- [end:writing-checks]

@@ -363,3 +363,46 @@ table(
     spec=[".4f", ".2f"],
 )
 # --8<-- [end:exercise-precondition]
+
+
+# --8<-- [start:writing]
+def your_answer(x, y, question, rate):
+    """The answer to a question after one step from 0: x (n, d), y (n,)."""
+    return 0.0  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_answer(x, y, question, rate):
+    coefficients = rate * (y @ x)  # the sum of y_j x_j
+    return coefficients @ question
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_answer,
+    inputs=[
+        (np.array([[1.0]]), np.array([2.0]), np.array([3.0]), 0.5),
+        (np.array([[1.0, 2], [1, 0]]), np.array([3.0, 1]), np.array([2.0, 1]), 0.25),
+        (np.array([[2.0, 1], [0, -1], [1, 3]]), np.array([4.0, -2, 1]), np.array([1.0, -2]), 0.1),
+    ],
+    mistakes={
+        "The step goes uphill: minus the gradient at 0 is the sum of y times x, with a plus.": (
+            lambda x, y, question, rate: -rate * (y @ x) @ question
+        ),
+        "The errors are summed in this chapter, and not averaged over the examples.": (
+            lambda x, y, question, rate: rate * (y @ x) @ question / len(y)
+        ),
+        "Least squares has a factor of one half here, which cancels the 2 of the square.": (
+            lambda x, y, question, rate: 2 * rate * (y @ x) @ question
+        ),
+        "The answers of the examples are missing: each dot product is multiplied by its y.": (
+            lambda x, y, question, rate: rate * x.sum(axis=0) @ question
+        ),
+    },
+)
+judge(your_answer, writing)
+# --8<-- [end:writing-checks]

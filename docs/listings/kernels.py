@@ -299,3 +299,61 @@ table(
     spec=[".1f", ".3f", ".3f"],
 )
 # --8<-- [end:exercise-leave]
+
+
+# --8<-- [start:writing]
+def your_estimate(queries, places, heights, h):
+    """Kernel smoothing in one dimension: an estimate for each query."""
+    return np.full(len(queries), heights.mean())  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_estimate(queries, places, heights, h):
+    distance = queries[:, None] - places[None, :]
+    kernel = np.exp(-(distance**2) / (2 * h**2))
+    return kernel @ heights / kernel.sum(axis=-1)
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_estimate,
+    inputs=[
+        (np.array([0.0]), np.array([0.0, 1.0]), np.array([4.0, 2.0]), 0.5),
+        (np.array([0.0, 2.0]), np.array([0.0, 1.0, 3.0]), np.array([4.0, 1.0, 3.0]), 1.5),
+        (np.array([0.5, 2.0, -1.0]), np.array([0.0, 1.0]), np.array([5.0, -3.0]), 2.0),
+    ],
+    mistakes={
+        "The kernels are not divided by their sum, so this is no average.": (
+            lambda queries, places, heights, h: (
+                np.exp(-((queries[:, None] - places) ** 2) / (2 * h**2)) @ heights
+            )
+        ),
+        "The bandwidth is not squared: h must have the unit of a distance.": (
+            lambda queries, places, heights, h: (
+                (kernel := np.exp(-((queries[:, None] - places) ** 2) / (2 * h)))
+                @ heights
+                / kernel.sum(axis=-1)
+            )
+        ),
+        "The distance is not squared: this kernel falls like an exponential, with a peak.": (
+            lambda queries, places, heights, h: (
+                (kernel := np.exp(-abs(queries[:, None] - places) / (2 * h**2)))
+                @ heights
+                / kernel.sum(axis=-1)
+            )
+        ),
+        "The weights were divided by their sum over the queries: each query needs a sum of 1.": (
+            lambda queries, places, heights, h: (
+                (kernel := np.exp(-((queries[:, None] - places) ** 2) / (2 * h**2)))
+                / kernel.sum(axis=0)
+                @ heights
+            )
+        ),
+    },
+)
+judge(your_estimate, writing)
+# --8<-- [end:writing-checks]

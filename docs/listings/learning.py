@@ -753,3 +753,52 @@ table(
     spec=["g", ".4f", ".2f"],
 )
 # --8<-- [end:exercise-kept]
+
+
+# --8<-- [start:writing]
+def your_gradient(weights, by_weights):
+    """The gradient by the scores, from the weights A and dA, both (n, n_k)."""
+    return weights * by_weights  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_gradient(weights, by_weights):
+    average = (weights * by_weights).sum(axis=-1, keepdims=True)
+    return weights * (by_weights - average)
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_gradient,
+    inputs=[
+        (np.array([[0.5, 0.5]]), np.array([[1.0, 0]])),
+        (np.array([[0.25, 0.75]]), np.array([[2.0, -2]])),
+        (np.array([[0.5, 0.25, 0.25], [0.125, 0.375, 0.5]]), np.array([[4.0, 0, 2], [1, 8, -2]])),
+    ],
+    mistakes={
+        "This treats each weight alone, as if a score moved no other weight of its row.": (
+            lambda weights, by_weights: weights * (1 - weights) * by_weights
+        ),
+        "The average under the weights is a sum: mean divides by the number of keys once more.": (
+            lambda weights, by_weights: (
+                weights * (by_weights - (weights * by_weights).mean(axis=-1, keepdims=True))
+            )
+        ),
+        "The average is plain: each entry of dA must count with its weight.": (
+            lambda weights, by_weights: (
+                weights * (by_weights - by_weights.mean(axis=-1, keepdims=True))
+            )
+        ),
+        "The distance from the average is right, but it must be multiplied by the weight.": (
+            lambda weights, by_weights: (
+                by_weights - (weights * by_weights).sum(axis=-1, keepdims=True)
+            )
+        ),
+    },
+)
+judge(your_gradient, writing)
+# --8<-- [end:writing-checks]

@@ -617,3 +617,50 @@ for t in (15, 63, 255, 4095):
     found.append([t, weights[-near:].sum(), bound])
 table(found, columns=["t", "share", "bound"], spec=["d", ".4f", ".4f"])
 # --8<-- [end:exercise-far]
+
+
+# --8<-- [start:writing]
+def your_bias(n, slope):
+    """What ALiBi adds to the scores of one head (n, n): -inf for later keys."""
+    return np.zeros((n, n))  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_bias(n, slope):
+    places = np.arange(n)
+    back = places[:, None] - places[None, :]  # i - j
+    return np.where(back >= 0, -slope * back, -np.inf)
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+
+def bias_by(back, n, allowed=None):
+    """A wrong bias: of the distance it makes what `back` says."""
+    i, j = np.arange(n)[:, None], np.arange(n)[None, :]
+    return np.where(i >= j if allowed is None else allowed, back(i, j), -np.inf)
+
+
+writing = Task(
+    model_bias,
+    inputs=[(1, 0.5), (2, 0.5), (3, 0.25), (5, 2.0)],
+    mistakes={
+        "The sign is turned around: far keys get the larger bias.": (
+            lambda n, slope: bias_by(lambda i, j: slope * (i - j), n)
+        ),
+        "Later keys are not forbidden: a bias alone hides nothing.": (
+            lambda n, slope: bias_by(lambda i, j: -slope * abs(i - j), n, allowed=True)
+        ),
+        "A token is at distance 0 from itself, and here it is at distance 1.": (
+            lambda n, slope: bias_by(lambda i, j: -slope * (i - j + 1), n)
+        ),
+        "The distance is counted from the first key, and not from the query.": (
+            lambda n, slope: bias_by(lambda i, j: -slope * j + 0 * i, n)
+        ),
+    },
+)
+judge(your_bias, writing)
+# --8<-- [end:writing-checks]

@@ -405,3 +405,47 @@ table(
     spec=[".3f", ".2f"],
 )
 # --8<-- [end:exercise-orthogonal]
+
+
+# --8<-- [start:writing]
+def your_scores(scores, mask, c):
+    """Scores with a soft cap at c; -inf where the mask is False."""
+    return scores  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_scores(scores, mask, c):
+    capped = c * np.tanh(scores / c)
+    return np.where(mask, capped, -np.inf)
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from attention_docs.figures.tasks import Task, judge
+
+everything = np.ones((1, 2), dtype=bool)
+writing = Task(
+    model_scores,
+    inputs=[
+        (np.array([[0.0, 1.0]]), everything, 2.0),
+        (np.array([[4.0, -8.0]]), np.array([[True, False]]), 2.0),
+        (np.array([[3.0, 60.0], [-1.0, 5.0]]), np.array([[True, False], [True, True]]), 4.0),
+    ],
+    mistakes={
+        "The mask came before the cap, which lifts −∞ to −c: a forbidden key gets weight again.": (
+            lambda scores, mask, c: c * np.tanh(np.where(mask, scores, -np.inf) / c)
+        ),
+        "The scores are clipped: beyond c they are level and get no gradient at all.": (
+            lambda scores, mask, c: np.where(mask, np.clip(scores, -c, c), -np.inf)
+        ),
+        "Without the factor c in front, the scores are bounded by 1.": (
+            lambda scores, mask, c: np.where(mask, np.tanh(scores / c), -np.inf)
+        ),
+        "Inside the tanh, the score must be divided by c, so that small scores stay as they are.": (
+            lambda scores, mask, c: np.where(mask, c * np.tanh(scores), -np.inf)
+        ),
+    },
+)
+judge(your_scores, writing)
+# --8<-- [end:writing-checks]

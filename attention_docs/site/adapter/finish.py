@@ -9,8 +9,8 @@ from mkdocs.config.defaults import MkDocsConfig
 
 from attention_docs.site.adapter.log import log
 from attention_docs.site.adapter.state import BuildState
+from attention_docs.site.publish import anki, site, styles
 from attention_docs.site.publish import live as live_pages
-from attention_docs.site.publish import site, styles
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.assembled_page import FILES
 
@@ -29,6 +29,9 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
     ]
     reading = build.reading.document(build.catalogue.complete)
     site.write_site_files(stage, build.catalogue, pages, executor, build.search_vocabulary, reading)
+    for lang in build.catalogue.complete:
+        folder, base = build.addresses.find_folder(lang), build.target.site_url
+        anki.write_deck(stage / folder, build.chapters[lang], base and f"{base}{folder}")
     styles.write_styles(stage, Path(config.docs_dir), state.tools.sheets)
     if build.target.live:
         live_pages.write_live_files(stage, build.root, build.cache, executor.locales)

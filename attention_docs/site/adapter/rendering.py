@@ -115,8 +115,11 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
     """What the page's script needs: its words, and where a live page finds what it loads."""
     words = state.build.read_locale(published.page.lang)["site"]
     found: dict[str, Any] = dict(words["script"])
-    if any(one.kind == "exercise" for one in published.page.passages):
+    if any(one.kind in ("exercise", "guess") for one in published.page.passages):
         found["exercises"] = dict(words["exercises"])
+    if published.page.asks_for("review"):
+        kept = {name: words["exercises"][name] for name in ("export", "erase")}
+        found["review"] = {**words["review"], **kept}
     if state.build.target.live and published.page.blocks:
         folder = make_relative(f"{live_pages.FOLDER}/", published.url)
         page = make_relative(live_pages.make_path(published.page), published.url)

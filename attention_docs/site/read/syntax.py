@@ -15,7 +15,7 @@ ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
 NAVIGATED = frozenset({"builds-on", "next", "sentence"})  # requests that need no other page's text
 REQUESTED = (
-    *("filter", "gallery", "works", "reports", "results", "notes", "cards"),
+    *("filter", "gallery", "works", "reports", "results", "notes", "cards", "review"),
     *sorted(NAVIGATED),
 )
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
@@ -52,6 +52,8 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
     },
     "exercise": {"id": "*", "stars": "1 2 3", "kind": "pencil predict proof bug write"},
     "asks": {},
+    "recall": {"id": "*", "see": "*"},
+    "guess": {"id": "*"},
     "hint": {},
     "answer": {},
 }

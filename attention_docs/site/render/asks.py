@@ -7,13 +7,18 @@ choice: of the items within it, "[x]" begins what is right and "[ ]" what is not
 
 An exercise of the kind `write` has code to be edited, an answer, and last of all a block that
 judges the code (`judge` of figures/tasks.py): it needs the model answer, and is shown before it.
+
+A box `guess` asks before a control moves: its title is the question, its list the choices, and what
+follows says why.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import HTML_PLACEHOLDER_RE
@@ -43,6 +48,40 @@ def lay_out_asks(root: Element, button: str) -> list[str]:
     return faults
 
 
+def lay_out_guesses(root: Element, words: Mapping[str, Any]) -> Iterator[str]:
+    """Turn the list of each guess into a choice, and what follows it into a fold.
+
+    Without a script the question stands there with its choices, and the answer in the fold.
+    """
+    for guess in list(root.iter("div")):
+        if guess.get("class") != "guess":
+            continue
+        question, *rest = guess
+        options = list(rest[0]) if rest and rest[0].tag == "ul" else []
+        reasons = rest[1:]
+        if not _is_choice(options) or not reasons:
+            said = "".join(question.itertext()).strip()
+            yield f"guess: wanted options of which one is [x], then why, got {said!r}"
+            continue
+        question.set("id", f"{guess.get('id')}-question")
+        form = Element("form", {"class": "asks"})
+        right = _add_options(form, options, str(guess.get("id")))
+        form[0].set("aria-labelledby", str(question.get("id")))
+        SubElement(form, "button", {"type": "submit", "class": "md-button"}).text = words["commit"]
+        fold = Element("details", {"class": "answer"})
+        SubElement(fold, "summary").text = words["answer"]
+        inside = SubElement(fold, "div", {"class": "inside"})
+        inside.append(right)
+        inside.extend(reasons)
+        guess[:] = [question, form, fold]
+
+
+def _is_choice(options: list[Element]) -> bool:
+    """Whether each of several options is marked, and one of them is right."""
+    marks = [found["mark"] for one in options if (found := OPTION.match(one.text or ""))]
+    return len(marks) == len(options) > 1 and marks.count("x") == 1
+
+
 def _show_verdict_first(exercise: Element) -> None:
     """Move what stands after hints and answer before them."""
     folds = [n for n, one in enumerate(exercise) if one.tag == "details"]
@@ -63,13 +102,14 @@ def _add_ask(form: Element, item: Element, name: str) -> Iterator[str]:
     if value is not None:
         _add_field(form, item, value, known, name)
         return
-    options = [one for one in known if OPTION.match(one.text or "")]
-    right = [one for one in options if OPTION.match(one.text or "")["mark"] == "x"]  # type: ignore[index]
-    if len(right) != 1 or len(options) < 2 or len(options) != len(known):
+    if not _is_choice(known):
         said = "".join(item.itertext()).strip()
         yield f"asks: wanted a value, or options of which one is [x], got {said!r}"
         return
-    _add_choice(form, item, options, name)
+    legend = Element("legend")
+    legend.text, legend[:] = (item.text or "").strip(), list(item)
+    _add_options(form, known, name)
+    form[-1].insert(0, legend)
 
 
 def _add_field(
@@ -96,10 +136,10 @@ def _hide(ask: Element, trap: Element) -> None:
     ask.append(trap)
 
 
-def _add_choice(form: Element, item: Element, options: list[Element], name: str) -> None:
+def _add_options(form: Element, options: list[Element], name: str) -> Element:
+    """A group of radio buttons; what is right, as a paragraph."""
     ask = SubElement(form, "fieldset", {"class": "ask"})
-    legend = SubElement(ask, "legend")
-    legend.text, legend[:] = (item.text or "").strip(), list(item)
+    right = Element("p", {"class": "right"})
     # A name for a formula: what listens to a page may find no text in it.
     letters = string.ascii_uppercase if any(map(_lacks_words, options)) else ""
     for number, option in enumerate(options):
@@ -111,9 +151,12 @@ def _add_choice(form: Element, item: Element, options: list[Element], name: str)
         reason = _cut_reason(option)
         radio.tail = (f" {letters[number]}. " if letters else "") + option.text
         label[1:] = list(option)
+        if is_right:
+            right.text, right[:] = option.text, deepcopy(list(option))
         if reason is not None:
             label.append(reason)
     SubElement(ask, "output")
+    return right
 
 
 def _lacks_words(option: Element) -> bool:

@@ -16,6 +16,7 @@ from pymdownx.blocks import BlocksExtension
 from pymdownx.blocks.block import Block, type_any
 
 from attention_docs.locales import Locale
+from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.passage import Passage
 from attention_docs.site.read.pieces import Box
@@ -23,7 +24,7 @@ from attention_docs.site.read.syntax import OPTIONAL, OPTIONS
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters
 
-FOLDED_KINDS = ("deeper", "fold", "hint", "answer", "asks")  # in copies, asks too
+FOLDED_KINDS = ("deeper", "fold", "hint", "answer", "recall", "asks")  # in copies, asks too
 GROUPED = ("deeper", "fold")
 OWN_LINK = re.compile(r"\]\(#")
 
@@ -60,6 +61,9 @@ class BoxBlock(Block):  # type: ignore[misc]
                 parent, self.NAME, locale[self.NAME].format(title), self.options.get("id")
             )
         box = SubElement(parent, "div", {"class": self.NAME, "id": self.options["id"]})
+        if self.NAME == "guess":  # asks.py makes a form of it, too
+            SubElement(box, "p", {"class": "question"}).text = locale["guess"].format(title)
+            return box
         if self.NAME == "exercise":
             box.set("data-kind", self.options["kind"])
         head = SubElement(box, "p", {"class": f"{self.NAME}-title"})
@@ -78,8 +82,12 @@ class BoxBlock(Block):  # type: ignore[misc]
         return block[-1] if self.NAME in FOLDED_KINDS and self.NAME != "asks" else block
 
     def on_end(self, block: Element) -> None:
-        """A result says at its end what proves and what checks it."""
-        if self.NAME == "result" and (assembled := self.config["assembled"]()):
+        """A result says at its end what proves and what checks it, a card where it comes from."""
+        assembled = self.config["assembled"]()
+        if self.NAME == "recall" and self.options["see"]:
+            place = SubElement(block[-1], "p", {"class": "see"})
+            place.text = link_section(assembled.page, self.options["see"])
+        if self.NAME == "result" and assembled:
             checked = SubElement(block, "details", {"class": "checks"})
             summary = SubElement(checked, "summary")
             summary.text = assembled.locale["site"]["blocks"]["checked"]
@@ -125,6 +133,13 @@ def _group_run(parent: Element, run: list[Element], locale: Locale) -> None:
         title = SubElement(summary, "span")
         title.text = fold[0].text
         title.extend(deepcopy(part) for part in fold[0])
+
+
+def link_section(page: Page, name: str, slug: str = "") -> str:
+    """A link to a heading or a box of a page, from another page with the page's name."""
+    if name not in page.titles:
+        raise Failure(page.path, 1, f"there is no heading or box #{name}")
+    return f"→ [{page.titles[name]}]({slug and f'{slug}.md'}#{name})"
 
 
 def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str:

@@ -27,6 +27,7 @@ from attention_docs.site.render import (
     derivations,
     formulas,
     mathml,
+    recall,
 )
 from attention_docs.site.render.assembled_page import MARK, AssembledPage
 from attention_docs.site.render.terms import Explainer, name_rows
@@ -158,7 +159,7 @@ class PageTreeprocessor(Treeprocessor):
         if slug in ("glossary", "notation"):
             found = assembled.glossary if slug == "glossary" else assembled.notation
             name_rows(root, found, assembled.numbered)
-        elif not slug.startswith("api/"):  # docstrings are English and name what they explain
+        elif slug != recall.PAGE and not slug.startswith("api/"):  # docstrings are English
             explainer = Explainer(
                 assembled.glossary,
                 assembled.notation,
@@ -166,10 +167,13 @@ class PageTreeprocessor(Treeprocessor):
                 assembled.links.notation,
             )
         boxes.group_folds(root, assembled)
+        recall.introduce_cards(root, assembled)
         held = (element for element in root.iter() if _is_formula(element))
         self.site.formulas.render_all(_read_formula(element, assembled)[1:] for element in held)
         self.visit(root, assembled, explainer)
-        for fault in asks.lay_out_asks(root, assembled.locale["site"]["boxes"]["judge"]):
+        words = assembled.locale["site"]["boxes"]
+        faults = asks.lay_out_asks(root, words["judge"])
+        for fault in [*faults, *asks.lay_out_guesses(root, words)]:
             assembled.add_failure("/// asks", fault)
         self.insert_outputs(root, assembled)
         self.wrap_tables(root)
@@ -189,7 +193,7 @@ class PageTreeprocessor(Treeprocessor):
         self, element: Element, assembled: AssembledPage, explainer: Explainer | None
     ) -> None:
         """Build an element anew from its texts and children, in their order."""
-        is_form = element.get("class") == "asks"
+        is_form = element.get("class") in ("asks", "guess", "recall-note")
         bare = element.tag in UNEXPLAINED or is_form or cards.find_card_title(element) is not None
         explained = None if bare else explainer
         children = list(element)

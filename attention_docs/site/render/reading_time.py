@@ -1,8 +1,8 @@
 """How long the main line of a page is, and how many minutes it takes to read.
 
-The main line is what stands open: no folds, no exercises, no list of sources. The rule for minutes:
-words / 200 (Chinese characters / 350), 15 s for each displayed line, 2 s for an inline formula, 4 s
-for each line of code or output, 30 s for a figure and 2 minutes for a control.
+The main line is what stands open: no folds, no exercises, no guesses, no list of sources. The rule
+for minutes: words / 200 (Chinese characters / 350), 15 s for each displayed line, 2 s for an inline
+formula, 4 s for each line of code or output, 30 s for a figure and 2 minutes for a control.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INNER = re.compile(
     r"\\begin\{(?P<name>[a-zA-Z]*(?:matrix|cases|array))\}.*?\\end\{(?P=name)\}", re.S
 )
 COMMENT = re.compile(r"<!--.*?-->")
-NOT_READ = (*FOLDED_KINDS, "exercise")
+NOT_READ = (*FOLDED_KINDS, "exercise", "guess")
 STEPPER = 'class="stepper"'
 
 

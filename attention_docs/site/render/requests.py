@@ -1,17 +1,25 @@
 """Expand the requests of a page: comments on lines of their own.
 
 `<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`,
-`<!-- notes -->` and `<!-- filter -->` stand for parts that are made from the chapters and from two
-lists, `docs/mistakes.toml` and `docs/notes.toml`. `<!-- cards: part-1 -->`, `<!-- builds-on -->`
-and `<!-- next -->` are made from the navigation, and `<!-- sentence -->` is where a reader's own
-sentence is read. Code, outputs, titles and sources come from the
-chapters: nothing is written twice. Any other comment is left alone.
+`<!-- review -->`, `<!-- notes -->` and `<!-- filter -->` stand for parts that are made from the
+chapters and from two lists, `docs/mistakes.toml` and `docs/notes.toml`. `<!-- cards: part-1 -->`,
+`<!-- builds-on -->` and `<!-- next -->` are made from the navigation, and `<!-- sentence -->` is
+where a reader's own sentence is read. Code, outputs, titles and sources come from the chapters:
+nothing is written twice. Any other comment is left alone.
 """
 
 from __future__ import annotations
 
 from attention_docs.site.read.pieces import Request
-from attention_docs.site.render import boxes, citations, mistakes, navigation, notes, sentence
+from attention_docs.site.render import (
+    boxes,
+    citations,
+    mistakes,
+    navigation,
+    notes,
+    recall,
+    sentence,
+)
 from attention_docs.site.render.chapters import Chapters
 
 
@@ -31,6 +39,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return citations.render_reports(chapters)
         case "results":
             return boxes.render_results(chapters)
+        case "review":
+            return recall.render_review(chapters)
         case "notes":
             return notes.render_notes(chapters)
         case "cards":

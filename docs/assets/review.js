@@ -164,5 +164,5 @@ export function begin(place) {
 
   choice.addEventListener("change", restart);
   restart();
-  place.replaceWith(panel);
+  place.replaceChildren(panel);
 }

@@ -254,7 +254,8 @@
 
   // Cards come back after growing intervals; where no module comes from, they stay a list.
   const review = document.querySelector(".review-place");
-  if (review) import(new URL("review.js", own)).then((one) => one.begin(review)).catch(() => {});
+  if (review)
+    import(new URL("review.js", own)).then((one) => one.begin(review)).catch(() => review.remove());
 
   // A link opens the fold that holds its target; browsers of before 2025 do so only in part.
   function unfold() {

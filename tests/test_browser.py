@@ -143,7 +143,8 @@ def find_loading_faults(tab: Any, own: str) -> list[str]:
         f"foreign: {one.url}" for one in answers if not one.url.startswith((own, "data:", "blob:"))
     ]
     asked = tab.locator("link[rel=preload][as=font]").evaluate_all("all => all.map((l) => l.href)")
-    fonts = [one.url for one in answers if one.url.endswith(".woff2")]
+    # What is rare is asked for by the few pages that need it, once they know.
+    fonts = [one.url for one in answers if re.search(r"(?<!-rare)\.woff2$", one.url)]
     return found + [f"not asked for in the head: {url}" for url in fonts if url not in asked]
 
 
@@ -390,7 +391,8 @@ COLOURS = """async (decided) => {
   const standsOut = (one) => {
     const { textDecorationLine, borderBottomWidth } = getComputedStyle(one);
     const [low, high] = [one, one.parentElement].map(brightness).sort((a, b) => a - b);
-    return textDecorationLine !== "none" || parseFloat(borderBottomWidth) > 0 || high >= 3 * low;
+    const own = high >= 3 * low || high === low; // in the colour of the text it is no link to see
+    return textDecorationLine !== "none" || parseFloat(borderBottomWidth) > 0 || own;
   };
   const overlap = ({ failureSummary }) => failureSummary.includes("because of element overlap");
   const links = incomplete.filter(({ id }) => id === "link-in-text-block").map((rule) => ({
@@ -980,7 +982,8 @@ def test_the_eight_steps_fit_on_twelve_sheets(lang: str, visit: Visit) -> None:
 # Tables and drawings that reach over their column.
 CUT_ON_PAPER = """() => [...document.querySelectorAll("article :is(table, svg[role=img])")]
   .filter((one) => one.checkVisibility() && !one.closest(".frame:not(.shown), math"))
-  .filter((one) => one.getBoundingClientRect().width > 1 + one.parentElement.clientWidth)
+  .filter((one) => [...one.getClientRects()].some(
+    ({ width }) => width > 1 + one.parentElement.clientWidth))  // in columns it has several parts
   .map((one) => one.outerHTML.slice(0, 150))"""
 
 

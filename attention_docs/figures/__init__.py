@@ -5,6 +5,8 @@ A kind of figure is a module, with its public function, its drawing and its text
 `planes`, `ribbons`, `steppers`, `steps`, `tables`; `groups`: several side by side. Below them:
 
 - `ties`: the drawing of one word of `ribbons`
+- `tensors`, `scenes`: the numbers of `steps`, and which of them a step shows
+- `canvas`: matrices that keep their places from one drawing to the next
 - `figure`: the base class; labels and sentences in a language (attention_docs/locales)
 - `matrix`: a matrix as a box of cells
 - `rows`: matrices and lines of text in rows

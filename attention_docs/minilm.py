@@ -498,7 +498,7 @@ def find_pronoun_head(
         ValueError: looks are not (2, layers, heads, 2), or cut has other layers and heads.
 
     Source:
-        Levesque, Davis, Morgenstern 2012, "The Winograd Schema Challenge": the two versions.
+        Levesque et al. 2012, "The Winograd Schema Challenge": the two versions.
 
     Examples:
         One layer of two heads. Head 1 gives both nouns 0.9 together, and prefers the same one

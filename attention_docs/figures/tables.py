@@ -161,7 +161,9 @@ def _render_head(title: str, numeric: bool) -> str:
 
 def _render_label(label: str) -> str:
     """A label as HTML; "d_k" gets its k as a subscript."""
-    return re.sub(r"(?<![\w.])([^\W\d_])_([^\W_]+)", r"\1<sub>\2</sub>", escape(label, quote=False))
+    return re.sub(
+        r"(?<![^\Wᵀ])(?<!\.)([^\W\d_])_([^\W_ᵀ]+)", r"\1<sub>\2</sub>", escape(label, quote=False)
+    )
 
 
 def _count_columns(cell: str) -> int:

@@ -47,8 +47,9 @@ def extract_knobs(code: str) -> tuple[str, tuple[Knob, ...]]:
     """Split code into the code without marks and its knobs; ValueError for an invalid mark.
 
     Examples:
-        >>> extract_knobs("d_k = 64  # knob: log 2 … 512")
-        ('d_k = 64', (Knob(name='d_k', kind='number', low=2.0, high=512.0, log=True, names=()),))
+        >>> code, (knob,) = extract_knobs("d_k = 64  # knob: log 2 … 512")
+        >>> code, knob.name, knob.low, knob.high, knob.log
+        ('d_k = 64', 'd_k', 2.0, 512.0, True)
     """
     if "# knob" not in code:
         return code, ()

@@ -56,7 +56,7 @@ SIGNS = (
 RARE = (
     BOLD.replace("𝟏", "")
     + "ΓΘΛΞΨΩζινξςυχψϑϕϱ𝜁𝜄𝜈𝜉𝜊𝜍𝜐𝜒𝜓𝜗𝜘𝜙𝜚𝜛¬°ℒℕℝℤ𝒩𝔼𝟙"
-    + "↑↓↔↦⇐⇔∀∃∅∉∋∓∗∙∧∨∩∫∽≃≅≡≪≫⊂⊃⊆⊇⊕⊖⊗⊥⋮⋰⟵⟸⟹"
+    + "↑↓↔↦⇐⇔∀∃∅∉∋∓∗∙∧∨∩∫≃≅≡≪≫⊂⊃⊆⊇⊕⊖⊗⊥⋮⟵⟸⟹"
 )
 CHARACTERS = string.printable[:95] + ITALIC + BOLD + GREEK + ITALIC_GREEK + SIGNS
 BRACKETS = "()[]{}|‖⟨⟩⌊⌋⌈⌉"

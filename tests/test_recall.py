@@ -267,7 +267,7 @@ def test_without_a_script_the_cards_are_a_list(visit: Callable[..., Any]) -> Non
 
 # --- guesses
 
-GUESS = """<div><div class="guess" id="g"><p class="question">Guess first: up?</p><ul>
+GUESS = """<div><div class="guess" id="g"><p class="guess-question">Guess first: up?</p><ul>
 <li>[ ] down</li><li>[x] up, <em>of course</em></li></ul><p>It grows.</p></div></div>"""
 WORDS = {"commit": "I guess", "answer": "Answer"}
 

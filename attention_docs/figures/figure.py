@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from attention_docs import locales
 from attention_docs.colours import resolve_colours
-from attention_docs.figures.numbers import set_minus, typeset_short
+from attention_docs.figures.numbers import typeset_short
 from attention_docs.figures.svg import svg_document
 from attention_docs.locales.strings import Translator
+from attention_docs.running.signs import set_minus
 
 
 @dataclass(frozen=True)

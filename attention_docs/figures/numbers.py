@@ -10,8 +10,6 @@ from typing import Any
 
 from attention_docs.text import find_rounding_step, number, text
 
-MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])(?!\d+e\d)")  # 1e9 is code
-INFINITE = re.compile(r"(?<!\w)(-?)inf(?!\w)")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -132,26 +130,6 @@ def format_chart_value(value: float, spec: str) -> str:
     if not spec.endswith("g"):
         return format_value(value, spec)
     return typeset_short(number(value, spec))
-
-
-def set_minus(text: str) -> str:
-    """Text in which numbers have minus signs and not hyphens.
-
-    Examples:
-        >>> set_minus("D = -0.9"), set_minus("[-1, -.5]"), set_minus("n-1, -1e9")
-        ('D = −0.9', '[−1, −.5]', 'n-1, -1e9')
-    """
-    return MINUS.sub("−", text)
-
-
-def typeset_printed(text: str) -> str:
-    """What Python prints, as a sentence has it: minus signs and ∞.
-
-    Examples:
-        >>> typeset_printed("[-0.5, 1.0]"), typeset_printed("-inf"), typeset_printed("information")
-        ('[−0.5, 1.0]', '−∞', 'information')
-    """
-    return set_minus(INFINITE.sub(lambda found: "−" * len(found[1]) + "∞", text))
 
 
 def typeset_short(formatted: str) -> str:

@@ -62,7 +62,7 @@ class BoxBlock(Block):  # type: ignore[misc]
             )
         box = SubElement(parent, "div", {"class": self.NAME, "id": self.options["id"]})
         if self.NAME == "guess":  # asks.py makes a form of it, too
-            SubElement(box, "p", {"class": "question"}).text = locale["guess"].format(title)
+            SubElement(box, "p", {"class": "guess-question"}).text = locale["guess"].format(title)
             return box
         if self.NAME == "exercise":
             box.set("data-kind", self.options["kind"])

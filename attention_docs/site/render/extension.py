@@ -17,7 +17,7 @@ from markdown.serializers import to_html_string
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
-from attention_docs.figures.numbers import typeset_printed
+from attention_docs.running.signs import typeset_printed
 from attention_docs.site.read.pieces import Block
 from attention_docs.site.render import (
     asks,

@@ -11,7 +11,7 @@ const ATTRIBUTES = new Set(
    fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap
    stroke-linejoin opacity paint-order font-size font-weight font-style font-family text-anchor text-decoration
    dominant-baseline type name value min max step checked disabled colspan rowspan scope
-   data-at data-by data-says data-stage data-column`.split(/\s+/),
+   data-at data-by data-says data-stage data-column data-key data-from data-play`.split(/\s+/),
 );
 const STYLES = new Set(
   `--turn --at --edge --ratio --ink width max-width min-width color background font-family font-style font-weight

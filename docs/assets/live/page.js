@@ -671,7 +671,7 @@ function showValue(number, text, published) {
   }
 }
 
-/* What Python prints, as a sentence has it; see typeset_printed in attention_docs/figures. */
+/* What Python prints, as a sentence has it; see attention_docs/running/signs.py. */
 function typeset(text) {
   return text
     .replace(/(?<!\w)(-?)inf(?!\w)/g, (_, sign) => `${sign && "−"}∞`)

@@ -302,12 +302,18 @@ class Live:
         return printed(str(self.tab.locator(f"#value-{number}").text_content()))
 
     def read_all(self) -> str:
-        """All that a reader sees of the text."""
+        """All that a reader sees of the text; how far ribbons have played is none of it."""
         text: str = self.tab.evaluate(
             """() => [...document.querySelectorAll(
               "article .output pre > code:not(.block *), article .output figure > div, " +
               "article .value, article [data-value]"
-            )].map((one) => one.innerHTML).join("\\n")"""
+            )].map((one) => {
+              const copy = one.cloneNode(true);
+              for (const ribbons of copy.querySelectorAll(".ribbons")) delete ribbons.dataset.stage;
+              for (const stage of copy.querySelectorAll(".ribbons [aria-current]"))
+                stage.removeAttribute("aria-current");
+              return copy.innerHTML;
+            }).join("\\n")"""
         )
         return text
 

@@ -60,14 +60,19 @@ def of_targets() -> list[Wrong]:
     ]
 
 
+def of_positive(name: str) -> list[Wrong]:
+    """A number that must be positive and finite."""
+    return [
+        value(f"{name} must be positive and finite, got {wrong}", **{name: wrong})
+        for wrong in (0.0, -1.0, float("inf"), float("nan"))
+    ]
+
+
 def of_choice() -> list[Wrong]:
     """What a distribution is cut by."""
     nan = float("nan")
     return [
-        *(
-            value(f"temperature must be positive and finite, got {t}", temperature=t)
-            for t in (0, -1.0, float("inf"), nan)
-        ),
+        *of_positive("temperature"),
         *(
             value(f"top_p must be above 0 and at most 1, got {p}", top_p=p)
             for p in (0, -0.5, 1.5, nan)
@@ -825,10 +830,7 @@ PIECES = [
             ),
             value("the matrix must be (4, 6), got (3, 6)", matrix=a(3, 6)),
             value("the matrix must be (2, 4, 6), got (4, 6)", key=a(2, 5, 4)),
-            *(
-                value(f"rate must be positive and finite, got {rate}", rate=rate)
-                for rate in (0.0, -1.0, float("inf"), float("nan"))
-            ),
+            *of_positive("rate"),
             kind(
                 "key and matrix must share a dtype, got float64 and float32",
                 matrix=a(4, 6).astype(np.float32),
@@ -1009,10 +1011,7 @@ PRECISION = [
     Row(
         "precision.soft_cap",
         {"scores": a(2, 3), "cap": 2.0},
-        [
-            value(f"cap must be positive and finite, got {cap}", cap=cap)
-            for cap in (0.0, -1.0, INF, NAN)
-        ],
+        of_positive("cap"),
     ),
 ]
 
@@ -1088,10 +1087,7 @@ def of_kernel() -> list[Wrong]:
             query=a(2, 3, 4),
             key=a(7, 5, 4),
         ),
-        *(
-            value(f"bandwidth must be positive and finite, got {h}", bandwidth=h)
-            for h in (0.0, -1.0, float("inf"), float("nan"))
-        ),
+        *of_positive("bandwidth"),
     ]
 
 
@@ -1145,10 +1141,7 @@ KERNELS = [
         PROMPT | {"rate": 0.1},
         [
             *of_examples(),
-            *(
-                value(f"rate must be positive and finite, got {rate}", rate=rate)
-                for rate in (0.0, -1.0, float("inf"), float("nan"))
-            ),
+            *of_positive("rate"),
         ],
         matrices=("x",),
     ),
@@ -1157,10 +1150,7 @@ KERNELS = [
         PROMPT | {"strength": 0.1},
         [
             *of_examples(),
-            *(
-                value(f"strength must be positive and finite, got {strength}", strength=strength)
-                for strength in (0.0, -1.0, float("inf"), float("nan"))
-            ),
+            *of_positive("strength"),
         ],
         matrices=("x",),
     ),

@@ -125,7 +125,7 @@ def test_a_list_becomes_a_form_before_the_answer() -> None:
     assert "".join(field.find("span[@class='trap']").itertext()) == "2.0 — upside down"  # type: ignore[union-attr]
     radios = choice.findall("label/input")
     assert [one.get("value") for one in radios] == ["wrong", "right"]
-    assert [one.tail for one in radios] == ["a", "b"]
+    assert [one.findtext("span") for one in choice.findall("label")] == ["a", "b"]
     assert button.text == "Check"
 
 

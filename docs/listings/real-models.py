@@ -596,10 +596,10 @@ table(
 from attention_docs.figures import ribbons
 from attention_docs.heads import load_vectors
 
-opening = [word.strip() for word in measured["words"][:6]]
+opening = [word.strip() for word in measured["words"][:4]]
 q_before, k_before = load_vectors(16, 0, rotated=True)
-_, looks_back = attention(q_before[:6], k_before[:6], k_before[:6], causal_mask(6))
-ribbons(opening, looks_back, first=5)
+_, looks_back = attention(q_before[:4], k_before[:4], k_before[:4], causal_mask(4))
+ribbons(opening, looks_back, first=2)
 # --8<-- [end:previous]
 
 # --8<-- [start:pronoun]

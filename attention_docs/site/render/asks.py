@@ -146,11 +146,12 @@ def _add_options(form: Element, options: list[Element], name: str) -> Element:
         label = SubElement(ask, "label")
         is_right = OPTION.match(option.text or "")["mark"] == "x"  # type: ignore[index]
         field = {"type": "radio", "name": name, "value": "right" if is_right else "wrong"}
-        radio = SubElement(label, "input", field)
+        SubElement(label, "input", field)
         option.text = OPTION.sub("", option.text or "", count=1)
         reason = _cut_reason(option)
-        radio.tail = (f" {letters[number]}. " if letters else "") + option.text
-        label[1:] = list(option)
+        words = SubElement(label, "span")  # one item of the row that a label is
+        words.text = (f"{letters[number]}. " if letters else "") + option.text
+        words[:] = list(option)
         if is_right:
             right.text, right[:] = option.text, deepcopy(list(option))
         if reason is not None:

@@ -34,6 +34,7 @@ from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import read_settings
 from attention_docs.site.run.imports import Modules
+from tests import passed as slow
 from tests import values
 
 ROOT = Path(__file__).parents[1]
@@ -88,6 +89,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             "Readers' own sentences were not tested: set-up has not brought MiniLM."
         )
+    if REPEATED and not terminalreporter.config.option.record:
+        terminalreporter.write_line(
+            f"{len(REPEATED)} slow checks ran, for nothing says that they pass for these inputs: "
+            "after a change that is meant, make test WITH=--record writes it down."
+        )
     if not VNU_JAR:
         terminalreporter.write_line(
             "The HTML checker of the W3C did not run: VNU_JAR does not name its jar."
@@ -99,6 +105,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 ASKED: list[tuple[Page, str]] = []  # the pages and sections whose values the test has read
 NOTICED: list[values.Change] = []  # by the tests of all processes
 FILES: set[str] = set()  # that ran
+PASSED: dict[str, str] = {}  # the keys of slow checks that pass, by the names of the tests
+REPEATED: set[str] = set()  # those of them that had to run
 
 
 @pytest.hookimpl(wrapper=True)
@@ -117,13 +125,34 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """What came of it, in the process that collects the reports."""
     FILES.add(report.nodeid.split("::")[0])
     if report.when == "call":
-        NOTICED.extend(one for name, found in report.user_properties for one in found)
+        for name, found in report.user_properties:
+            if name == "noticed":
+                NOTICED.extend(found)
+            elif name == slow.PROPERTY and report.passed:
+                test, key, repeated = found
+                PASSED[test] = key
+                REPEATED.update([test] if repeated else [])
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What to do with slow checks whose inputs have not changed: see tests/passed.py."""
+    group = parser.getgroup("slow checks")
+    group.addoption("--again", action="store_true", help="repeat slow checks that have passed")
+    group.addoption("--record", action="store_true", help="write down which slow checks pass")
+
+
+@pytest.fixture
+def passed(request: pytest.FixtureRequest) -> slow.Passed:
+    """`passed(*parts)`: whether this test has passed before for inputs that hold these."""
+    return partial(slow.ask, request.node)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A run fails where a number in a sentence is asserted by no test of its page."""
     config = session.config
+    if not hasattr(config, "workerinput"):
+        slow.keep(PASSED, config.option.record)
     chosen = config.option.keyword or config.option.markexpr or "::" in "".join(config.args)
     base = find_shared_folder(session) / "site"
     built = not hasattr(config, "workerinput") and (base / "numbers.json").is_file()

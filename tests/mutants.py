@@ -97,7 +97,7 @@ def run_tests(*arguments: str, plugins: Sequence[object] = ()) -> list[str]:
     import pytest
 
     first = FirstFailure()
-    fixed = ["-q", "-p", "no:xdist", "-p", "no:playwright", "--hypothesis-profile=check"]
+    fixed = ["-q", "--again", "-p", "no:xdist", "-p", "no:playwright", "--hypothesis-profile=check"]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         code = pytest.main([*fixed, *arguments], plugins=[first, *plugins])
     if bool(first.failed) != (code in (1, 2)) or code not in (0, 1, 2, 5):  # 5: no test is asked

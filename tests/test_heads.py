@@ -42,6 +42,7 @@ from attention_docs.smollm2 import (
     run_model,
 )
 from tests.conftest import MODELS, ROOT
+from tests.passed import Passed, hash_folder, hash_modules
 
 FILE = ROOT / ".cache" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 KEPT = json.loads((FOLDER / "heads.json").read_text(encoding="utf-8"))
@@ -314,9 +315,21 @@ def test_known_tokens(model: SmolLM2, in_torch: Tensors) -> None:
         assert abs(share - known) <= 0.0005 + 1e-9
 
 
+def find_measured() -> list[str]:
+    """What the measurements depend on: the model, the code and what is kept of them."""
+    return [
+        models.SHA256,
+        hash_modules("import attention_docs.site.publish.measurements"),
+        hash_folder(FOLDER),
+    ]
+
+
 @needs_model
-def test_kept_scores_and_losses_in_torch(in_torch: Tensors) -> None:
+def test_kept_scores_and_losses_in_torch(request: pytest.FixtureRequest, passed: Passed) -> None:
     """What a page says of heads, by the second implementation."""
+    if passed(*find_measured()):
+        return
+    in_torch = request.getfixturevalue("in_torch")
     searched, tested = (torch.tensor(KEPT["texts"][i : i + 4]) for i in (0, 4))
     _, weights = run_in_torch(searched, in_torch)
     _, control = run_in_torch(torch.tensor(KEPT["texts without repetition"]), in_torch)
@@ -358,9 +371,14 @@ def assert_close(got: Any, wanted: Any, place: str) -> None:
 
 @needs_model
 @pytest.mark.timeout(1200)
-def test_all_is_measured_again(model: SmolLM2, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_is_measured_again(
+    request: pytest.FixtureRequest, passed: Passed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The kept results are those of this code and this model. Cuts take most of the time, so each
     is made again on one of the four texts, and one draw stands for the others."""
+    if passed(*find_measured()):
+        return
+    model = request.getfixturevalue("model")
     cut = measurements._measure_cuts
 
     def cut_less(measured: dict[str, Any], ids: Any, of: SmolLM2) -> Any:

@@ -27,7 +27,7 @@ from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
 from attention_docs.site.run.imports import Modules
 from attention_docs.site.run.live import Session
-from attention_docs.site.store import Store, make_key
+from attention_docs.site.store import make_key
 from attention_docs.verify import printed
 from tests.conftest import (
     LANGUAGES,
@@ -40,6 +40,7 @@ from tests.conftest import (
     find_page_folder,
     needs_browser,
 )
+from tests.passed import Passed
 from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_path
 from tests.test_script import find_simplified
 
@@ -180,7 +181,7 @@ def hash_served_files(site: Path) -> dict[str, str]:
 MODULES = Modules(ROOT)
 
 
-def depends_on(site: Path, code: str, *more: str) -> str:
+def depends_on(site: Path, code: str) -> str:
     """All that a page's results in the browser depend on, of this site: as in a build, the modules
     behind its imports and not all of them."""
     stems = [
@@ -193,26 +194,29 @@ def depends_on(site: Path, code: str, *more: str) -> str:
         for name, content in sorted(hash_served_files(site).items())
         if name in behind or not re.fullmatch(r"attention_docs/.*\.py", name)
     )
-    return make_key(*files, EVERY, CHECK, *more)
+    return make_key(*files)
 
 
 @needs_live
 @pytest.mark.parametrize("slug", RUNNING)
 def test_every_block_gives_what_was_published(
-    slug: str, request: pytest.FixtureRequest, chromium: Any, address: str, site: Path
+    slug: str,
+    request: pytest.FixtureRequest,
+    passed: Passed,
+    chromium: Any,
+    address: str,
+    site: Path,
 ) -> None:
     """Text, figures and inline values, byte for byte; each language runs its own code, of which one
-    runs in the browser. What a page gave is kept, as results are in a build: it runs again when
-    something changes that it depends on."""
+    runs in the browser."""
     pages = {lang: read_source(site, lang, slug) for lang in LANGUAGES}
     sources = {lang: json.dumps(page) for lang, page in pages.items()}
     code = "\n".join(cell["code"] for page in pages.values() for cell in page["cells"])
-    store = Store(ROOT / ".cache" / "browser", print)
-    key = depends_on(site, code, *sources.values(), chromium.version)
-    if not (found := store.get(key)):
-        tab = request.getfixturevalue("keeper")
-        ran = {"en": tab.evaluate(EVERY, [f"{address}/live/", sources.pop("en"), CHECK])}
-        found = ran | {lang: faults_of(source) for lang, source in sources.items()}
+    if passed(depends_on(site, code), *sources.values(), chromium.version):
+        return
+    tab = request.getfixturevalue("keeper")
+    found = {"en": tab.evaluate(EVERY, [f"{address}/live/", sources.pop("en"), CHECK])}
+    found |= {lang: faults_of(source) for lang, source in sources.items()}
     faults = []
     for lang, page in pages.items():
         ran, wrong = found[lang]
@@ -220,8 +224,6 @@ def test_every_block_gives_what_was_published(
         if ran != sum(not cell["torch"] for cell in page["cells"]):
             faults.append(f"{lang}: only {ran} blocks have run")
     assert not faults
-    store.put(key, found)  # never one that fails
-    store.remove_unused()
 
 
 # --- one page -------------------------------------------------------------------------------------

@@ -72,9 +72,13 @@ def surnames(names: str) -> tuple[tuple[str, ...], bool]:
 def of_pages(paths: Iterable[Path], change: tuple[str, str] = ("", "")) -> Iterator[Citation]:
     """The works that pages list under their sources; a test changes what they say."""
     for path in paths:
-        text = path.read_text(encoding="utf-8").replace(*change) if change[0] else None
-        name = path.relative_to(ROOT).as_posix()
-        page = read_page(path, ROOT) if text is None else parse_page(Page(name, text), ROOT)
+        name, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+        changed = change[0] and change[0] in text
+        page = (
+            parse_page(Page(name, text.replace(*change)), ROOT)
+            if changed
+            else read_page(path, ROOT)
+        )
         for item in citations.list_sources(page):
             for address, label, _ in citations.parse_works(citations.split_citation(item)[0]):
                 if said := LABEL.match(label):

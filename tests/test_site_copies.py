@@ -21,6 +21,7 @@ from attention_docs.colours import resolve_colours
 from attention_docs.site.read.reader import read_page
 from tests.conftest import ADDRESSES, BUILT, LANGUAGES, PARTIAL, ROOT, SLUGS, Page, parse_html
 from tests.fixture_project import FixtureProject
+from tests.passed import Passed, hash_modules
 
 CHAPTERS = sorted(
     path.stem
@@ -58,6 +59,10 @@ def notebook(site: Path, lang: str, slug: str) -> dict[str, Any]:
 
 def code_cells(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [cell for cell in document["cells"] if cell["cell_type"] == "code"]
+
+
+def find_code(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
 
 
 def read_printed(cell: dict[str, Any]) -> str:
@@ -151,12 +156,17 @@ RUN += [(lang, slug) for lang in LANGUAGES[1:] for slug in CHAPTERS if slug not 
 
 @pytest.mark.site
 @pytest.mark.parametrize(("lang", "slug"), RUN)
-def test_a_notebook_runs_as_a_kernel_runs_it(slug: str, lang: str, site: Path) -> None:
+def test_a_notebook_runs_as_a_kernel_runs_it(
+    slug: str, lang: str, site: Path, passed: Passed
+) -> None:
     """English code ran for the page; translated code has not run before."""
     cells = code_cells(notebook(site, lang, slug))
+    code = "\n".join(find_code(cell) for cell in cells)
+    if passed(json.dumps(cells), hash_modules(KERNEL + code)):
+        return
     run = subprocess.run(
         [sys.executable, "-c", KERNEL, lang],
-        input=json.dumps(["".join(cell["source"]) for cell in cells]),
+        input=json.dumps([find_code(cell) for cell in cells]),
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -15,7 +15,7 @@ import tarfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +75,18 @@ EDITS = [
 ]
 
 
-def make_page(blocks: list[str], values: list[list[Any]] | None = None) -> str:
+def make_page(
+    blocks: list[str], values: list[list[Any]] | None = None, slow: Sequence[int] = ()
+) -> str:
     cells = [
-        {"id": f"b{n}", "code": code, "listing": "test.py", "line": 10 * n + 1, "torch": False}
+        {
+            "id": f"b{n}",
+            "code": code,
+            "listing": "test.py",
+            "line": 10 * n + 1,
+            "torch": False,
+            "slow": n in slow,
+        }
         | {"values": values if values and n == len(blocks) - 1 else [], "text": "", "figure": ""}
         | {"files": []}
         for n, code in enumerate(blocks)
@@ -266,6 +275,30 @@ def test_a_slow_block_runs_again_only_if_it_finds_something_else(
         seen = reader.run(blocks)
         assert seen["b6", "text"] == f"{value} [2] {value + 1} [3, 2, {value + 1}]"
         assert runs == [blocks[1], *blocks[3:]]
+
+
+def test_a_slow_block_waits_until_it_is_needed_or_asked_for() -> None:
+    """With what uses it; what a reader has edited needs it, and does not wait."""
+    blocks = ["a = 1", "b = a + 1\nprint(b)", "c = a\nprint(c)", "print(b, c)", "print(c + 1)"]
+    session = Session(make_page(blocks, slow=[1]))
+
+    def run(asked: Sequence[str] = (), **edits: str) -> tuple[list[int], list[str]]:
+        codes = [edits.get(f"b{n}", code) for n, code in enumerate(blocks)]
+        for number in range(session.begin(json.dumps(codes), json.dumps(asked)), len(codes)):
+            result = json.loads(session.step(number))
+            assert "error" not in result
+            if "same" in result:
+                break
+        return session.list_later(), [text for text, _ in session.displayed]
+
+    assert run() == ([1, 3], ["", "", "1", "", "2"])
+    assert run(b0="a = 2") == ([1, 3], ["", "", "2", "", "3"])
+    assert run(["b1"], b0="a = 2") == ([], ["", "3", "2", "3 2", "3"])
+    assert run(["b3"], b0="a = 2") == ([], ["", "3", "2", "3 2", "3"])
+    assert run(b0="a = 5") == ([1, 3], ["", "", "5", "", "6"])
+    assert run(b3="print(b)") == ([], ["", "2", "1", "2", "2"])
+    assert run(b4="print(c)") == ([1, 3], ["", "", "1", "", "1"])
+    assert run(b4="print(eval('b'))") == ([], ["", "2", "1", "2 1", "2"])
 
 
 def test_what_is_drawn_at_random_is_drawn_again() -> None:

@@ -14,6 +14,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,8 @@ def needs_live(test: Callable[..., None]) -> Callable[..., None] | None:
     return needs_browser(test) if LIVE else None
 
 
-@pytest.fixture(scope="module")
-def keeper(chromium: Any, address: str) -> Iterator[Any]:
+@contextmanager
+def keep_python(chromium: Any, address: str) -> Iterator[Any]:
     """A tab that keeps Python while other pages come and go."""
     lacking = runtime.find_missing(ROOT / ".cache")
     assert not lacking, f"REQUIRE_LIVE is set, and set-up has not brought {lacking}"
@@ -66,6 +67,13 @@ def keeper(chromium: Any, address: str) -> Iterator[Any]:
     tab.goto(address + make_path("en", "numbers"))
     yield tab
     context.close()
+
+
+@pytest.fixture(scope="module")
+def keeper(chromium: Any, address: str) -> Iterator[Any]:
+    """Such a tab."""
+    with keep_python(chromium, address) as tab:
+        yield tab
 
 
 # A page that this tab opens takes its Python; where that was ended, one of its own follows.
@@ -334,21 +342,26 @@ class Live:
         )
 
 
+def open_live(keeper: Any, slug: str, lang: str, fragment: str = "", width: int = 1280) -> Live:
+    """A page that can be edited, in a tab that shares the Python of `keeper`."""
+    keeper.bring_to_front()
+    keeper.evaluate(KEEP, "../live/")
+    with keeper.expect_popup() as opened:
+        keeper.evaluate("(path) => { window.open(path); }", make_path(lang, slug) + fragment)
+    tab = opened.value
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.wait_for_load_state()
+    tab.bring_to_front()  # behind another one a tab draws once a second
+    return Live(tab, lang)
+
+
 @pytest.fixture
-def live(keeper: Any, address: str) -> Iterator[Callable[..., Live]]:
-    """`live("softmax")`: a page that can be edited, in a tab that shares Python with others."""
+def live(keeper: Any) -> Iterator[Callable[..., Live]]:
+    """`live("softmax")`: such a page."""
     pages = []
 
     def open_page(slug: str, lang: str = "en", fragment: str = "", width: int = 1280) -> Live:
-        keeper.bring_to_front()
-        keeper.evaluate(KEEP, f"{address}/live/")
-        with keeper.expect_popup() as opened:
-            keeper.evaluate("(path) => { window.open(path); }", make_path(lang, slug) + fragment)
-        tab = opened.value
-        tab.set_viewport_size({"width": width, "height": 900})
-        tab.wait_for_load_state()
-        tab.bring_to_front()  # behind another one a tab draws once a second
-        pages.append(Live(tab, lang))
+        pages.append(open_live(keeper, slug, lang, fragment, width))
         return pages[-1]
 
     yield open_page

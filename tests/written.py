@@ -47,6 +47,7 @@ class Written:
 
     answer: str
     mistakes: Mapping[str, str]
+    parameters: int  # of the function
 
 
 def read_written(document: Mapping[str, Any]) -> Written:
@@ -68,12 +69,14 @@ def read_written(document: Mapping[str, Any]) -> Written:
         for why, mistake in zip(mistakes.keys, mistakes.values, strict=True)
         if why is not None
     }
+    functions = [one for one in ast.parse(answer).body if isinstance(one, ast.FunctionDef)]
     return Written(
         re.sub(rf"\b{model}\b", name, answer),
         {
             why: f"def {name}(*given):\n    return (\n        {code}\n    )(*given)\n"
             for why, code in wrong.items()
         },
+        sum(len(one.args.args) for one in functions),
     )
 
 
@@ -97,8 +100,9 @@ def judge_page(keeper: Any, site: Path, slug: str, lang: str) -> Iterator[tuple[
         page.tab.close()
     *wrong, (right, is_solved) = verdicts
     for why, (cells, is_noted) in zip(written.mistakes, wrong, strict=True):
-        said = bool(cells) and cells[0].startswith("✗") and cells[-1] == why.replace("_", "")
-        fault = "" if said and not is_noted else f"{why!r} gave {cells}"
+        said = cells[0].startswith("✗") and cells[-1] == why.replace("_", "")  # √d_k is set
+        is_whole = len(cells) == 1 + 2 * (written.parameters + 3)  # wanted, got, what went wrong
+        fault = "" if said and is_whole and not is_noted else f"{why!r} gave {cells}"
         yield "mistake", fault
     accepted = right[0].startswith("✓") and is_solved
     yield "answer", "" if accepted else f"the model answer gave {right}, solved: {is_solved}"

@@ -99,7 +99,9 @@ export class StaleText {
     const [text, figure] = cell.changed;
     if (text || figure || cell.failing || cell.failed) return true;
     const shows = cell.text || cell.figure || cell.values.length;
-    return dependents.has(cell) && (cell.edited || cell.torch || cell.later || cell.unrun || !shows);
+    return (
+      dependents.has(cell) && (cell.edited || cell.torch || cell.later || cell.unrun || !shows)
+    );
   }
 
   isAffected(scope, touched, old) {
@@ -184,7 +186,7 @@ export class StaleText {
     }
     this.show(stale, notes);
     this.markOutputs(torch, touched, old);
-    const outputs = [...touched].filter((cell) => cell.torch || cell.later);
+    const outputs = [...touched].filter((cell) => cell.frame && (cell.torch || cell.later));
     return [...stale].filter((one) => one.localName !== "span").length + outputs.length;
   }
 

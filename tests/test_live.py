@@ -44,12 +44,15 @@ BLOCKS = [
     "names = {'a': [1], 'b': []}\nalias = names['a']",
     "alias.append(step)\nprint(names)",
     "draw = rng.normal(size=2)\nprint(text(draw, '.4f'))",
-    "class Counter:\n    count = 0\n\n"
+    "class Counter:\n    count = 0\n    last = []\n\n"
     "counter = Counter()\ncounter.count += step\nprint(counter.count)",
     "def closed():\n    total = []\n"
     "    def add(one):\n        total.append(one)\n        return total\n"
     "    return add\nadd = closed()",
     "print(add(step), add(2))",
+    "def collect(one, into=alias):\n    into.append(one)\n    return into\n"
+    "Counter.count += 1\nCounter.last.append(step)\nCounter.more = step\nprint(collect(0))",
+    "Counter.count += step\nprint(collect(step), names, counter.last, vars(Counter)['more'])",
     "row[:] = 7\nprint(text(x, '.1f'), text(flipped.sum(), '.1f'))",
 ]
 EDITS = [
@@ -195,6 +198,35 @@ def test_what_comes_before_an_edit_does_not_run_again() -> None:
     reader.run(BLOCKS)
     reader.run([*BLOCKS[:10], "print(2)"])
     assert reader.ran == [8, 9, 10]
+
+
+def test_defaults_and_attributes_of_classes_come_back_with_a_copy() -> None:
+    """They keep no edit from going on where it stands."""
+    blocks = ["x = [1]", "def put(one, into=x):\n    into.append(one)", "class Seen:\n    all = []"]
+    blocks += ["class Own(Seen):\n    def __init__(self):\n        super().__init__()"]
+    blocks += ["put(2)\nSeen.all.append(3)\nSeen.more = 4\nprint(x, Seen.all)"]
+    reader = Reader(blocks)
+    reader.session = Session(make_page(blocks))
+    for again in ("", "  # again"):
+        blocks[4] += again
+        assert reader.run(blocks)["b4", "text"] == "[1, 2] [3]"
+    assert reader.ran == [4]
+
+
+def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MAX_COPIED_BYTES", 300_000)
+    blocks = [
+        "import numpy as np",
+        *(f"x{n} = np.ones(2_000)" for n in range(9)),
+        "print(x8.sum())",
+    ]
+    reader = Reader(blocks)
+    reader.session = Session(make_page(blocks))
+    reader.run(blocks)
+    assert None in reader.session.states
+    blocks[-1] = "print(int(x8.sum()))"
+    assert reader.run(blocks)["b10", "text"] == "2000"
+    assert reader.ran == [10]
 
 
 def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -337,6 +337,8 @@ class Session:
     def _copy_state(self) -> bytes | None:
         """A copy of the namespace, or None where it would not be whole."""
         if self.copied_bytes > MAX_COPIED_BYTES:
+            self._drop_copies()
+        if self.copied_bytes > MAX_COPIED_BYTES:
             return None
         if self.restored:  # nothing has run since
             self.copied_bytes += len(self.restored)
@@ -347,6 +349,12 @@ class Session:
             return None
         self.copied_bytes += len(state)
         return state
+
+    def _drop_copies(self) -> None:
+        """Drop every other copy, except the first and the last one: edits come close together."""
+        for number in [n for n, state in enumerate(self.states) if state][1:-1:2]:
+            self.copied_bytes -= len(self.states[number] or b"")
+            self.states[number] = None
 
     def _own_space(self) -> dict[str, Any]:
         """The names that blocks have set."""

@@ -77,6 +77,7 @@ def judge_written(site: Path) -> bool:
         for lang in BUILT:
             begun, counted = perf_counter(), {"answer": [0, 0], "mistake": [0, 0]}
             for slug in list_written(site):
+                print(f"{lang}/{slug}", file=sys.stderr, flush=True)
                 for kind, fault in judge_page(keeper, site, slug, lang):
                     counted[kind][0] += not fault
                     counted[kind][1] += 1

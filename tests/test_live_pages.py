@@ -474,6 +474,7 @@ def test_a_slow_experiment_waits_until_it_is_asked_for(
         cell["slow"] = cell["id"] == "scores-1"
     keeper.context.route(EIGHT_STEPS, lambda route: route.fulfill(json=document))
     page = live("eight-steps", lang)
+    page.tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     page.edit("stepper")
     page.wait_until_settled()
     slow, user = (page.tab.locator(f"#out-{one}") for one in ("scores-1", "weights-1"))
@@ -482,7 +483,7 @@ def test_a_slow_experiment_waits_until_it_is_asked_for(
     page.run()
     assert page.tab.locator("#value-17.live-old-value").count()
     for one in (slow, user):
-        assert page.words["slow"] in one.locator(".live-old-note").inner_text()
+        assert page.words["slow"] in str(one.locator(".live-old-note").text_content())
         assert not one.locator("mark, .live-was").count()
     user.get_by_role("button", name=page.words["runSlow"]).press("Enter")
     page.wait_until_settled()

@@ -98,9 +98,10 @@ def judge_page(keeper: Any, site: Path, slug: str, lang: str) -> Iterator[tuple[
         page.tab.evaluate("localStorage.clear()")
     finally:
         page.tab.close()
+    typeset = str.maketrans("-", "−", "_")  # as a table has it: √d_k is set
     *wrong, (right, is_solved) = verdicts
     for why, (cells, is_noted) in zip(written.mistakes, wrong, strict=True):
-        said = cells[0].startswith("✗") and cells[-1] == why.replace("_", "")  # √d_k is set
+        said = cells[0].startswith("✗") and cells[-1].translate(typeset) == why.translate(typeset)
         is_whole = len(cells) == 1 + 2 * (written.parameters + 3)  # wanted, got, what went wrong
         fault = "" if said and is_whole and not is_noted else f"{why!r} gave {cells}"
         yield "mistake", fault

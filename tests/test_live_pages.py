@@ -24,6 +24,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 
 from attention_docs.running.imports import find_imports
 from attention_docs.running.result import Result
+from attention_docs.running.sections import find_slow_sections
 from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
 from attention_docs.site.run.imports import Modules
@@ -160,6 +161,7 @@ def faults_of(source: str) -> list[Any]:
 CHECK = f"""
 import json
 from attention_docs.running.result import Result
+from attention_docs.running.sections import find_slow_sections
 from attention_docs.site.run.live import Session
 Any = object
 {inspect.getsource(faults_of)}
@@ -459,6 +461,26 @@ def test_everything_follows_and_comes_back(
     page.press("reset")
     assert page.read_all() == before
     assert page.status() == page.words["published"]
+
+
+LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
+SLOW = [path.stem for path in LISTINGS if find_slow_sections(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("slug", SLOW)
+def test_without_its_slow_blocks_a_page_is_as_published(slug: str, site: Path) -> None:
+    """What does not wait finds all that it needs."""
+    document = read_source(site, "en", slug)
+    slow = [cell["id"] for cell in document["cells"] if cell["slow"]]
+    assert slow
+    session = Session(json.dumps(document))
+    session.begin(json.dumps([cell["code"] for cell in document["cells"]]))
+    assert {session.cells[number].id for number in session.later} >= {*slow}
+    for number, cell in enumerate(document["cells"]):
+        result = json.loads(session.step(number, draws=False))
+        assert "error" not in result, (cell["id"], result)
+        if not cell["torch"]:
+            assert session.displayed[number][0] == cell["text"], cell["id"]
 
 
 @needs_live

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 OWN = "attention_docs"
+DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 WATCHED = ("numpy", "numpy.linalg", "numpy.random")
 
 Fixed = dict[int, Any]
@@ -171,8 +172,7 @@ def restore_namespace(state: bytes, fixed: Fixed) -> Any:
 
 def read_attributes(obj: type) -> dict[str, Any]:
     """What a class holds besides its functions and what Python itself has put there."""
-    made = types.FunctionType | property | staticmethod | classmethod
-    made |= types.GetSetDescriptorType | types.MemberDescriptorType
+    made = (types.FunctionType, property, staticmethod, classmethod, *DESCRIPTORS)
     return {
         name: value
         for name, value in vars(obj).items()

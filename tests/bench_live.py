@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tests.conftest import BROWSER, Handler, mkdocs_build  # noqa: E402
 
 RUNS = int(os.environ.get("RUNS", "3"))
+SLOW_SECONDS = 3  # a block that takes longer has a row of its own
 PAGE, BLOCK, OLD, NEW = "/eight-steps/", "search", "onion cake", "carrot cake"
 KNOBS = "stepper"
 
@@ -160,6 +161,46 @@ def measure_sentences(base: str) -> Iterator[tuple[str, str]]:
     yield "own sentence: a later one to its maps", f"{statistics.median(later):.0f} ms"
 
 
+SECONDS = """
+import json
+from time import perf_counter
+from attention_docs.site.run.live import Session
+cells, session = json.loads(source)["cells"], Session(source)
+session.begin(*(json.dumps([cell[key] for cell in cells]) for key in ("code", "id")))
+found = []
+for number, cell in enumerate(cells):
+    begun = perf_counter()
+    session.step(number)
+    found.append([cell["id"], cell["slow"], perf_counter() - begun])
+json.dumps(found)
+"""
+
+
+def measure_blocks(base: str) -> Iterator[tuple[str, str]]:
+    """The rows of the blocks that take longest. A section that takes more than 5 s is to be marked
+    as slow."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.test_live_pages import EVERY
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        tab = browser.new_context(service_workers="block").new_page()
+        tab.set_default_timeout(600_000)
+        tab.goto(f"{base}/numbers/")
+        for path in sorted((ROOT / "docs" / "en").glob("*.md")):
+            answer = tab.request.get(f"{base}/live/en/{path.stem}.json")
+            if not answer.ok:
+                continue
+            for name, slow, seconds in tab.evaluate(
+                EVERY, [f"{base}/live/", answer.text(), SECONDS]
+            ):
+                if slow or seconds > SLOW_SECONDS:
+                    waits = ", waits until it is asked for" if slow else ""
+                    yield f"block {path.stem}#{name}", f"{seconds:.1f} s{waits}"
+        browser.close()
+
+
 def _open_page(context: Any, base: str) -> tuple[Any, list[Any]]:
     tab = context.new_page()
     requests: list[Any] = []
@@ -179,7 +220,7 @@ def main(site: Path) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print("\n| live pages | median |\n|---|---|", flush=True)
         address = f"http://127.0.0.1:{server.server_port}"
-        for measure in (measure_page, measure_sentences):
+        for measure in (measure_page, measure_sentences, measure_blocks):
             for what, figures in measure(address):
                 print(f"| {what} | {figures} |", flush=True)
         server.shutdown()

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -539,9 +540,9 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture(scope="session")
-def address(site: Path) -> Iterator[str]:
-    """The address of the built site on a local server."""
+@contextmanager
+def serve(site: Path) -> Iterator[str]:
+    """The address of a built site on a local server."""
     handler = partial(Handler, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -550,7 +551,14 @@ def address(site: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
+def address(site: Path) -> Iterator[str]:
+    """The same of the site of this run."""
+    with serve(site) as found:
+        yield found
+
+
+@contextmanager
+def launch() -> Iterator[Any]:
     """A browser without a window."""
     from playwright.sync_api import sync_playwright
 
@@ -559,6 +567,13 @@ def chromium() -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The same for all tests of this run."""
+    with launch() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -1,10 +1,16 @@
-"""Which exercises the page judges, by chapter and kind: `python -m tests.judged` prints a table."""
+"""Which exercises the page judges, by chapter and kind: `python -m tests.judged` prints a table.
+
+`python -m tests.judged --browser FOLDER` types all answers to the exercises that ask for a function
+into the pages of a built site, in all languages, and prints what their verdicts are.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from time import perf_counter
 
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.passage import Passage
@@ -59,5 +65,32 @@ def _format_row(name: str, row: dict[str, list[int]]) -> str:
     return f"{name:20}" + "".join(f"{cell:>12}" for cell in (*cells, f"{judged} of {number}"))
 
 
+def judge_written(site: Path) -> bool:
+    """Print how many answers to written exercises get their verdict, and every other; if all do."""
+    from tests.conftest import BUILT, launch, serve
+    from tests.test_live_pages import keep_python
+    from tests.written import judge_page, list_written
+
+    good = True
+    print(f"{'':20}{'accepted':>12}{'rejected':>12}{'seconds':>12}")
+    with serve(site) as address, launch() as browser, keep_python(browser, address) as keeper:
+        for lang in BUILT:
+            begun, counted = perf_counter(), {"answer": [0, 0], "mistake": [0, 0]}
+            for slug in list_written(site):
+                print(f"{lang}/{slug}", file=sys.stderr, flush=True)
+                for kind, fault in judge_page(keeper, site, slug, lang):
+                    counted[kind][0] += not fault
+                    counted[kind][1] += 1
+                    if fault:
+                        print(f"{lang}/{slug}: {fault}", flush=True)
+            good &= all(right == number for right, number in counted.values())
+            cells = [f"{right} of {number}" for right, number in counted.values()]
+            cells.append(f"{perf_counter() - begun:.0f}")
+            print(f"{lang:20}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
+    return good
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--browser"]:
+        sys.exit(not judge_written(Path(sys.argv[2])))
     main()

@@ -15,7 +15,7 @@ import tarfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +44,15 @@ BLOCKS = [
     "names = {'a': [1], 'b': []}\nalias = names['a']",
     "alias.append(step)\nprint(names)",
     "draw = rng.normal(size=2)\nprint(text(draw, '.4f'))",
-    "class Counter:\n    count = 0\n\n"
+    "class Counter:\n    count = 0\n    last = []\n\n"
     "counter = Counter()\ncounter.count += step\nprint(counter.count)",
     "def closed():\n    total = []\n"
     "    def add(one):\n        total.append(one)\n        return total\n"
     "    return add\nadd = closed()",
     "print(add(step), add(2))",
+    "def collect(one, into=alias):\n    into.append(one)\n    return into\n"
+    "Counter.count += 1\nCounter.last.append(step)\nCounter.more = step\nprint(collect(0))",
+    "Counter.count += step\nprint(collect(step), names, counter.last, vars(Counter)['more'])",
     "row[:] = 7\nprint(text(x, '.1f'), text(flipped.sum(), '.1f'))",
 ]
 EDITS = [
@@ -75,9 +78,18 @@ EDITS = [
 ]
 
 
-def make_page(blocks: list[str], values: list[list[Any]] | None = None) -> str:
+def make_page(
+    blocks: list[str], values: list[list[Any]] | None = None, slow: Sequence[int] = ()
+) -> str:
     cells = [
-        {"id": f"b{n}", "code": code, "listing": "test.py", "line": 10 * n + 1, "torch": False}
+        {
+            "id": f"b{n}",
+            "code": code,
+            "listing": "test.py",
+            "line": 10 * n + 1,
+            "torch": False,
+            "slow": n in slow,
+        }
         | {"values": values if values and n == len(blocks) - 1 else [], "text": "", "figure": ""}
         | {"files": []}
         for n, code in enumerate(blocks)
@@ -188,6 +200,35 @@ def test_what_comes_before_an_edit_does_not_run_again() -> None:
     assert reader.ran == [8, 9, 10]
 
 
+def test_defaults_and_attributes_of_classes_come_back_with_a_copy() -> None:
+    """They keep no edit from going on where it stands."""
+    blocks = ["x = [1]", "def put(one, into=x):\n    into.append(one)", "class Seen:\n    all = []"]
+    blocks += ["class Own(Seen):\n    def __init__(self):\n        super().__init__()"]
+    blocks += ["put(2)\nSeen.all.append(3)\nSeen.more = 4\nprint(x, Seen.all)"]
+    reader = Reader(blocks)
+    reader.session = Session(make_page(blocks))
+    for again in ("", "  # again"):
+        blocks[4] += again
+        assert reader.run(blocks)["b4", "text"] == "[1, 2] [3]"
+    assert reader.ran == [4]
+
+
+def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MAX_COPIED_BYTES", 300_000)
+    blocks = [
+        "import numpy as np",
+        *(f"x{n} = np.ones(2_000)" for n in range(9)),
+        "print(x8.sum())",
+    ]
+    reader = Reader(blocks)
+    reader.session = Session(make_page(blocks))
+    reader.run(blocks)
+    assert None in reader.session.states
+    blocks[-1] = "print(int(x8.sum()))"
+    assert reader.run(blocks)["b10", "text"] == "2000"
+    assert reader.ran == [10]
+
+
 def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies stand at the blocks 0, 1 and 4 after the knob, or wherever time has passed."""
     blocks = [f"x{n} = x{n - 1} + 1" if n else "x0 = 1" for n in range(12)]
@@ -266,6 +307,30 @@ def test_a_slow_block_runs_again_only_if_it_finds_something_else(
         seen = reader.run(blocks)
         assert seen["b6", "text"] == f"{value} [2] {value + 1} [3, 2, {value + 1}]"
         assert runs == [blocks[1], *blocks[3:]]
+
+
+def test_a_slow_block_waits_until_it_is_needed_or_asked_for() -> None:
+    """With what uses it; what a reader has edited needs it, and does not wait."""
+    blocks = ["a = 1", "b = a + 1\nprint(b)", "c = a\nprint(c)", "print(b, c)", "print(c + 1)"]
+    session = Session(make_page(blocks, slow=[1]))
+
+    def run(asked: Sequence[str] = (), **edits: str) -> tuple[list[int], list[str]]:
+        codes = [edits.get(f"b{n}", code) for n, code in enumerate(blocks)]
+        for number in range(session.begin(json.dumps(codes), json.dumps(asked)), len(codes)):
+            result = json.loads(session.step(number))
+            assert "error" not in result
+            if "same" in result:
+                break
+        return session.list_later(), [text for text, _ in session.displayed]
+
+    assert run() == ([1, 3], ["", "", "1", "", "2"])
+    assert run(b0="a = 2") == ([1, 3], ["", "", "2", "", "3"])
+    assert run(["b1"], b0="a = 2") == ([], ["", "3", "2", "3 2", "3"])
+    assert run(["b3"], b0="a = 2") == ([], ["", "3", "2", "3 2", "3"])
+    assert run(b0="a = 5") == ([1, 3], ["", "", "5", "", "6"])
+    assert run(b3="print(b)") == ([], ["", "2", "1", "2", "2"])
+    assert run(b4="print(c)") == ([1, 3], ["", "", "1", "", "1"])
+    assert run(b4="print(eval('b'))") == ([], ["", "2", "1", "2 1", "2"])
 
 
 def test_what_is_drawn_at_random_is_drawn_again() -> None:

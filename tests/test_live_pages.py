@@ -14,6 +14,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 
 from attention_docs.running.imports import find_imports
 from attention_docs.running.result import Result
+from attention_docs.running.sections import find_slow_sections
 from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
 from attention_docs.site.run.imports import Modules
@@ -53,8 +55,8 @@ def needs_live(test: Callable[..., None]) -> Callable[..., None] | None:
     return needs_browser(test) if LIVE else None
 
 
-@pytest.fixture(scope="module")
-def keeper(chromium: Any, address: str) -> Iterator[Any]:
+@contextmanager
+def keep_python(chromium: Any, address: str) -> Iterator[Any]:
     """A tab that keeps Python while other pages come and go."""
     lacking = runtime.find_missing(ROOT / ".cache")
     assert not lacking, f"REQUIRE_LIVE is set, and set-up has not brought {lacking}"
@@ -67,6 +69,13 @@ def keeper(chromium: Any, address: str) -> Iterator[Any]:
     tab.goto(address + make_path("en", "numbers"))
     yield tab
     context.close()
+
+
+@pytest.fixture(scope="module")
+def keeper(chromium: Any, address: str) -> Iterator[Any]:
+    """Such a tab."""
+    with keep_python(chromium, address) as tab:
+        yield tab
 
 
 # A page that this tab opens takes its Python; where that was ended, one of its own follows.
@@ -125,7 +134,8 @@ def faults_of(source: str) -> list[Any]:
     was not published. It runs in the browser as it stands here."""
     page = json.loads(source)
     session = Session(source)
-    session.begin(json.dumps([cell["code"] for cell in page["cells"]]))
+    every = [json.dumps([cell[key] for cell in page["cells"]]) for key in ("code", "id")]
+    session.begin(*every)  # the slow ones, too
     ran, faults = 0, []
     for number, own in enumerate(page["cells"]):
         name = f"{page['lang']}#{own['id']}"
@@ -152,6 +162,7 @@ def faults_of(source: str) -> list[Any]:
 CHECK = f"""
 import json
 from attention_docs.running.result import Result
+from attention_docs.running.sections import find_slow_sections
 from attention_docs.site.run.live import Session
 Any = object
 {inspect.getsource(faults_of)}
@@ -336,21 +347,26 @@ class Live:
         )
 
 
+def open_live(keeper: Any, slug: str, lang: str, fragment: str = "", width: int = 1280) -> Live:
+    """A page that can be edited, in a tab that shares the Python of `keeper`."""
+    keeper.bring_to_front()
+    keeper.evaluate(KEEP, "../live/")
+    with keeper.expect_popup() as opened:
+        keeper.evaluate("(path) => { window.open(path); }", make_path(lang, slug) + fragment)
+    tab = opened.value
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.wait_for_load_state()
+    tab.bring_to_front()  # behind another one a tab draws once a second
+    return Live(tab, lang)
+
+
 @pytest.fixture
-def live(keeper: Any, address: str) -> Iterator[Callable[..., Live]]:
-    """`live("softmax")`: a page that can be edited, in a tab that shares Python with others."""
+def live(keeper: Any) -> Iterator[Callable[..., Live]]:
+    """`live("softmax")`: such a page."""
     pages = []
 
     def open_page(slug: str, lang: str = "en", fragment: str = "", width: int = 1280) -> Live:
-        keeper.bring_to_front()
-        keeper.evaluate(KEEP, f"{address}/live/")
-        with keeper.expect_popup() as opened:
-            keeper.evaluate("(path) => { window.open(path); }", make_path(lang, slug) + fragment)
-        tab = opened.value
-        tab.set_viewport_size({"width": width, "height": 900})
-        tab.wait_for_load_state()
-        tab.bring_to_front()  # behind another one a tab draws once a second
-        pages.append(Live(tab, lang))
+        pages.append(open_live(keeper, slug, lang, fragment, width))
         return pages[-1]
 
     yield open_page
@@ -361,7 +377,6 @@ def live(keeper: Any, address: str) -> Iterator[Callable[..., Live]]:
 def run_natively(
     document: dict[str, Any],
     edits: dict[str, tuple[str, str]],
-    until: int = 0,
     locales: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What a build with these edits would publish, by its own Python and NumPy."""
@@ -372,13 +387,16 @@ def run_natively(
         codes.append(cell["code"].replace(old, new, 1))
     session = Session(json.dumps(document), locales)
     found: dict[str, Any] = {}
-    for number in range(session.begin(json.dumps(codes)), until or len(codes)):
+    for number in range(session.begin(json.dumps(codes)), len(codes)):
         result = json.loads(session.step(number))
         found[result["id"]] = result
     return found
 
 
 BLOCK = "search"  # of the eight steps, on the main line
+
+
+EIGHT_STEPS = re.compile(r"/live/\w+/eight-steps\.json$")
 
 
 EDITS = [
@@ -394,7 +412,6 @@ EVERYWHERE = [("en", *edit) for edit in EDITS]
 # here are a page with a stepper and one with outputs, and one in words that a table makes.
 EVERYWHERE += [("zh", *edit) for edit in EDITS if edit[0] in ("eight-steps", "masking")]
 EVERYWHERE += [("zh-hant", *edit) for edit in EDITS if edit[0] == "masking"]
-ALONE = "scaling"  # what follows the edit there does not change, and takes half a minute
 
 
 @needs_live
@@ -415,19 +432,14 @@ def test_everything_follows_and_comes_back(
     page.wait_until_settled()
     assert page.read_all() == before
     page.write(block, old, new)
-    page.press("run")
+    page.run()
     document = read_source(site, lang, slug)
-    last = [cell["id"] for cell in document["cells"]].index(block) + 1 if slug == ALONE else 0
-    if last:
-        page.tab.wait_for_selector(f"#out-{block}.live-changed")
-    else:
-        page.wait_until_settled()
     locales = json.loads((site / "numbers.json").read_text())["locales"]
-    wanted = run_natively(document, {block: (old, new)}, last, locales)
+    wanted = run_natively(document, {block: (old, new)}, locales)
     moved = []
-    for cell in document["cells"][: last or None]:
+    for cell in document["cells"]:
         result = wanted[cell["id"]]
-        if cell["torch"]:
+        if cell["torch"] or result.get("later"):
             continue
         if result["changed"][0]:
             assert page.output(cell["id"]).rstrip("\n") == result["text"]
@@ -451,8 +463,64 @@ def test_everything_follows_and_comes_back(
     page.press("reset")
     assert page.read_all() == before
     assert page.status() == page.words["published"]
-    if last:
-        page.tab.evaluate("opener.guest.end(); opener.guest = null")  # half a minute
+
+
+LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
+SLOW = [path.stem for path in LISTINGS if find_slow_sections(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("slug", SLOW)
+def test_without_its_slow_blocks_a_page_is_as_published(slug: str, site: Path) -> None:
+    """What does not wait finds all that it needs."""
+    document = read_source(site, "en", slug)
+    slow = [cell["id"] for cell in document["cells"] if cell["slow"]]
+    assert slow
+    session = Session(json.dumps(document))
+    session.begin(json.dumps([cell["code"] for cell in document["cells"]]))
+    assert {session.cells[number].id for number in session.later} >= {*slow}
+    for number, cell in enumerate(document["cells"]):
+        result = json.loads(session.step(number, draws=False))
+        assert "error" not in result, (cell["id"], result)
+        if not cell["torch"]:
+            assert session.displayed[number][0] == cell["text"], cell["id"]
+
+
+@needs_live
+@each_language
+def test_a_slow_experiment_waits_until_it_is_asked_for(
+    lang: str, live: Callable[..., Live], keeper: Any, site: Path
+) -> None:
+    """Where an edit reaches it, it stays as published and says so, with what uses it; a press runs
+    it, and the next edit makes it wait again."""
+    document = read_source(site, lang, "eight-steps")
+    wanted = run_natively(document, {"stepper": ("[0, 2, 0, 2]", "[0, 3, 0, 2]")})
+    for cell in document["cells"]:
+        cell["slow"] = cell["id"] == "scores-1"
+    keeper.context.route(EIGHT_STEPS, lambda route: route.fulfill(json=document))
+    page = live("eight-steps", lang)
+    page.tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.edit("stepper")
+    page.wait_until_settled()
+    slow, user = (page.tab.locator(f"#out-{one}") for one in ("scores-1", "weights-1"))
+    assert not page.tab.locator(".live-old").count()
+    page.write("stepper", "[0, 2, 0, 2]", "[0, 3, 0, 2]")
+    page.run()
+    assert page.tab.locator("#value-17.live-old-value").count()
+    for one in (slow, user):
+        assert page.words["slow"] in str(one.locator(".live-old-note").text_content())
+        assert not one.locator("mark, .live-was").count()
+    user.get_by_role("button", name=page.words["runSlow"]).press("Enter")
+    page.wait_until_settled()
+    for block in ("scores-1", "weights-1", "output-1"):
+        page.wait_for_figure(block, wanted[block]["figure"])
+    assert page.value(18) == wanted["weights-1"]["values"]["18"]
+    assert not page.tab.locator(".live-old, .live-old-value").count()
+    page.write("stepper", "[0, 3, 0, 2]", "[0, 1, 0, 2]")
+    page.run()
+    assert slow.locator(".live-old-note").count()
+    page.press("reset")
+    assert not page.tab.locator(".live-old, .live-changed, .live-old-value").count()
+    keeper.context.unroute(EIGHT_STEPS)
 
 
 def check_knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 MARKER = re.compile(r"^# --8<-- \[(?P<kind>start|end):(?P<name>[\w-]+)\]$")
+SLOW = re.compile(r"^(# --8<-- \[start:(?P<name>[\w-]+)\]) slow$", re.MULTILINE)
+"""The marker of a section that takes a browser more than some seconds."""
 
 
 class SectionError(ValueError):
@@ -13,6 +15,16 @@ class SectionError(ValueError):
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
         self.line = line
+
+
+def find_slow_sections(text: str) -> set[str]:
+    r"""The names of the sections that are marked as slow.
+
+    Examples:
+        >>> find_slow_sections("# --8<-- [start:a] slow\nx = 1\n# --8<-- [end:a]")
+        {'a'}
+    """
+    return {found["name"] for found in SLOW.finditer(text)}
 
 
 def split_sections(text: str) -> dict[str, tuple[int, str]]:
@@ -25,7 +37,7 @@ def split_sections(text: str) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
     open_name, first = "", 0
     code: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(SLOW.sub(r"\1", text).splitlines(), start=1):
         if marker := MARKER.match(line):
             kind, name = marker["kind"], marker["name"]
             if (kind == "start") == bool(open_name) or (kind == "end" and name != open_name):

@@ -3,8 +3,11 @@
 export const SOLVED = "solved exercises";
 export const CARDS = "review cards";
 
+const unstored = new Map(); // what the storage did not take: it lasts as long as the page
+
 /* What is kept under a name; nothing where a browser stores nothing, or holds something else there. */
 export function read(name) {
+  if (unstored.has(name)) return unstored.get(name);
   try {
     const found = JSON.parse(localStorage.getItem(name) ?? "{}");
     return found && typeof found === "object" ? found : {};
@@ -17,8 +20,9 @@ export function keep(name, value) {
   try {
     if (Object.keys(value).length) localStorage.setItem(name, JSON.stringify(value));
     else localStorage.removeItem(name);
+    unstored.delete(name);
   } catch {
-    /* a browser that stores nothing: what is shown is that of this visit */
+    unstored.set(name, value); // a browser that stores nothing, or no more
   }
 }
 

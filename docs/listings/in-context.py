@@ -216,7 +216,7 @@ table(
 )
 # --8<-- [end:compared]
 
-# --8<-- [start:stuck]
+# --8<-- [start:stuck] slow
 MANY, two = 20, 2
 x, y, w = draw(np.random.default_rng([SEED, STARTS, two]), 20_000, n, two)
 units = np.eye(two + 1)[:two]

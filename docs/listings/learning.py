@@ -489,7 +489,7 @@ table(
 # --8<-- [end:pytorch]
 
 
-# --8<-- [start:no-scale]
+# --8<-- [start:no-scale] slow
 def on_grid(W):
     """On a grid, differences in the last bits between processors seldom grow."""
     W *= 2**20
@@ -568,7 +568,7 @@ line_chart(
 )
 # --8<-- [end:no-scale-figure]
 
-# --8<-- [start:rates]
+# --8<-- [start:rates] slow
 rows = []
 for name, (tau, speed) in SETTINGS.items():
     for eta in (0.1, 0.2):
@@ -680,7 +680,7 @@ table(
 )
 # --8<-- [end:exercise-zero]
 
-# --8<-- [start:exercise-value]
+# --8<-- [start:exercise-value] slow
 pass_signs = np.eye(6)[:, 4:] / sqrt(6 / 4)
 told = first_below(pass_signs)
 columns = ["first step with a loss below 0.1"]

@@ -244,7 +244,7 @@ table([step], columns=["before", "after", "formula"])
 # --8<-- [end:step]
 
 
-# --8<-- [start:train]
+# --8<-- [start:train] slow
 def train(kind, eta, seeds, symbols=32, n=8, d_k=8, steps=200, most=10.0):
     """For each seed: whether each symbol finds itself in the end, and the largest score."""
     rngs = [np.random.default_rng(seed) for seed in seeds]  # all runs at once, on the first axis
@@ -304,13 +304,13 @@ for kind in ("plain", "cap", "norm"):
 table(runs_of_all, columns=["scores", "η", "runs that learn, of 5", "largest score"])
 # --8<-- [end:train]
 
-# --8<-- [start:train-far]
+# --8<-- [start:train-far] slow
 still = {eta: train("norm", eta, seeds=range(20))[0].sum() for eta in (300, 1000, 3000)}
 table(list(still.items()), columns=["η", "runs that learn, of 20"], spec=",")
 # --8<-- [end:train-far]
 
 
-# --8<-- [start:where]
+# --8<-- [start:where] slow
 def outputs_in(setting, q, k, v):
     """Attention with bfloat16 in some places and float32 in the others."""
     sums, kept = setting  # the format of sums; that of scores and exponentials

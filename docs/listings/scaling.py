@@ -199,7 +199,7 @@ table(sums, columns=["dₖ", "variance"])
 # --8<-- [end:symbols]
 
 
-# --8<-- [start:simulate]
+# --8<-- [start:simulate] slow
 def simulate(draw_q, draw_k, d_k, pairs=10_000):
     """The scores q·k of independent pairs."""
     parts = []
@@ -467,7 +467,7 @@ def show_weights(a, name):
 beside(show_weights(even, "divided by √64"), show_weights(sharp, "not divided"))
 # --8<-- [end:real-head]
 
-# --8<-- [start:gradient]
+# --8<-- [start:gradient] slow
 rng = np.random.default_rng(SEED)
 direct, slope, stuck, rows = {}, {}, {}, []
 for d_k in (4, 64, 1024):

@@ -640,7 +640,7 @@ table(
 # --8<-- [end:agreement]
 
 
-# --8<-- [start:control]
+# --8<-- [start:control] slow
 def sublayer(x, F, norm_first):
     """The stream after F, what F adds, and a function for the gradient."""
     f, back = F(LN(x) if norm_first else x)
@@ -810,7 +810,7 @@ valley = {N: rms(measured[N, False][1])[0].min() for N in depths}
 table(rows, columns=["l", *columns])
 # --8<-- [end:measured]
 
-# --8<-- [start:networks-alone]
+# --8<-- [start:networks-alone] slow
 rows = []
 for d, chunks, runs in ((32, 4, 20), (128, 4, 4)):
     _, g2, u, w = measure(24, False, ("FFN",), chunks, runs, d=d)
@@ -883,7 +883,7 @@ print(f"{share.mean():.3f} ± {half(share):.3f}")
 # --8<-- [end:parameter-gradient]
 
 
-# --8<-- [start:residual-scale]
+# --8<-- [start:residual-scale] slow
 def grow(N, scale, runs=60, n=16, d=32):
     """r² after N random pre-norm blocks; `scale` multiplies the last matrix of each sublayer."""
     draw = np.random.default_rng(SEED)

@@ -18,12 +18,12 @@ from attention_docs.running.names import find_names
 from attention_docs.running.result import Result, hash_figure
 from attention_docs.site.publish import bytecode, models, runtime
 from attention_docs.site.publish.staging import write_text
-from attention_docs.site.publish.uses import find_uses
 from attention_docs.site.read.listing import read_string_translations
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.run.execute import FIGURE_TABLES
 from attention_docs.site.run.imports import PACKAGE
+from attention_docs.site.run.uses import find_uses
 
 FOLDER = "live"
 MODEL_FOLDER = "live/minilm"  # loaded on a press of its own, so no live page brings it
@@ -40,7 +40,10 @@ SHAPES = "site/run/shapes.py"  # goes along as jaxtyping
 SESSION = (
     "site/__init__.py",
     "site/run/__init__.py",
-    *(f"site/run/{name}.py" for name in ("finite", "interactive", "live", "memo", "snapshot")),
+    *(
+        f"site/run/{name}.py"
+        for name in ("finite", "interactive", "live", "memo", "snapshot", "uses")
+    ),
 )
 
 
@@ -66,6 +69,7 @@ def make_document(assembled: AssembledPage) -> dict[str, Any]:
         "listing": f"{SCRATCH}.py",
         "line": 1,
         "torch": False,
+        "slow": False,
     }
     scratch |= {"files": [], "values": [], "text": "", "figure": "", "knobs": [], "statements": []}
     cells.append(scratch)
@@ -109,6 +113,7 @@ def _make_cell(assembled: AssembledPage, number: int) -> dict[str, Any]:
         "listing": section.listing.name,
         "line": section.first_line,
         "torch": is_heavy,
+        "slow": not is_heavy and any(section.is_slow for section in block.sections),
         "files": [(one.variable, one.name, one.text) for one in result.files if is_heavy],
         "values": values,
         "text": result.get_text(page.text_lang),

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from attention_docs.locales import read_locale_table as locale_table
 from attention_docs.locales.strings import Translator, has_words
-from attention_docs.running.sections import SectionError, split_sections
+from attention_docs.running.sections import SectionError, find_slow_sections, split_sections
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.knobs import Knob, extract_knobs
 from attention_docs.site.read.literals import find_literals, translate_literals
@@ -38,6 +38,7 @@ class Section:
     first_line: int
     code: str
     knobs: tuple[Knob, ...] = ()
+    is_slow: bool = False  # in a browser, which runs it when a reader asks for it
 
     def translate(self, lang: str, convert: Callable[[str, str], str] = keep_text) -> str:
         """The code with its comments and strings in a language, or in another script."""
@@ -62,9 +63,10 @@ def parse_sections(path: Path, text: str) -> dict[str, Section]:
     """The sections of a listing by name, in the order of the file."""
     found: dict[str, Section] = {}
     file = f"docs/listings/{path.name}"
+    slow = find_slow_sections(text)
     try:
         for name, (first, code) in split_sections(text).items():
-            found[name] = Section(name, path, first, *extract_knobs(code))
+            found[name] = Section(name, path, first, *extract_knobs(code), name in slow)
     except SectionError as error:
         raise Failure(file, error.line, str(error)) from None
     except ValueError as error:

@@ -35,6 +35,7 @@ from attention_docs.site.run.snapshot import (
     restore_ambient_state,
     restore_namespace,
 )
+from attention_docs.site.run.uses import find_block_uses
 from attention_docs.text import TextFile
 
 DYNAMIC_NAMES = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}
@@ -56,6 +57,7 @@ class Cell:
     listing: str
     line: int
     torch: bool
+    slow: bool  # it waits until a reader asks for it
     files: list[tuple[str, str, str]]  # its name for what it publishes, name of the file, text
     values: list[tuple[int, str, str]]  # number on the page, expression, format
     published: Published
@@ -85,6 +87,7 @@ class Session:
                 cell["listing"],
                 cell["line"],
                 cell["torch"],
+                cell["slow"],
                 cell["files"],
                 [(number, expression, spec) for number, expression, spec, _ in cell["values"]],
                 (cell["text"], cell["figure"]),
@@ -109,16 +112,26 @@ class Session:
         self.displayed = [cell.published for cell in self.cells]  # what the reader sees of each
         self.values: list[dict[int, str]] = [{} for _ in self.cells]
         self.start = read_ambient_state()
+        self.later: set[int] = set()  # the blocks that wait until a reader asks for them
         self.first, self.copied = 0, 0.0  # where the run began, and when the last state was copied
         self.restored: bytes | None = None  # the state that it began with
 
-    def begin(self, codes: str) -> int:
-        """Take the code of all blocks (JSON); the number of the first one that must run."""
+    def begin(self, codes: str, asked: str = "[]") -> int:
+        """Take the code of all blocks (JSON); the number of the first one that must run.
+
+        `asked` are the ids of slow blocks, or of what uses them, that are to run all the same.
+        """
         self.codes = [replace_questions(code) for code in json.loads(codes)]
+        self.later = self._find_later(set(json.loads(asked)))
+        for number in self.later:
+            self.codes[number] = ""
         if not self.package.is_unchanged():  # by the last run: what it left behind is not whole
             self.states = [None for _ in self.states]
             self.codes_run = [None for _ in self.codes_run]
-        self.needed = find_needed_names(self.codes, [cell.values for cell in self.cells])
+        self.needed = find_needed_names(
+            self.codes,
+            [[] if n in self.later else cell.values for n, cell in enumerate(self.cells)],
+        )
         same, self.restored = 0, None
         while same < len(self.codes_run) and self.codes_run[same] == self.codes[same]:
             same += 1
@@ -170,6 +183,9 @@ class Session:
         if self._reuse_last_run(number):
             return json.dumps({"id": cell.id, "same": True})
         self.codes_run.append(code)
+        if number in self.later:
+            self.displayed[number], self.values[number] = cell.published, {}
+            return json.dumps({"id": cell.id, "later": True})
         if cell.torch:
             for variable, name, content in cell.files:
                 self.runner.namespace[variable] = TextFile(name, content)
@@ -240,6 +256,28 @@ class Session:
         result = outcome.result if draws else replace(outcome.result, figure={})
         return self._show(number, result, outcome.shown, draws, at)
 
+    def _find_later(self, asked: set[str]) -> set[int]:
+        """Slow blocks and what uses them, except where a reader's edits or wishes need them."""
+        if not any(cell.slow for cell in self.cells):
+            return set()
+        uses = find_block_uses(self.codes)
+        wanted, later = set[int](), set[int]()
+        for number in reversed(range(len(self.cells))):
+            cell, code = self.cells[number], self.codes[number]
+            is_edited = code != replace_questions(cell.code)
+            if is_edited and _find_names(code)[0] & DYNAMIC_NAMES:
+                return set()
+            if is_edited or cell.id in asked or number in wanted:
+                wanted |= {number} | uses[number]
+        for number, cell in enumerate(self.cells):
+            if number not in wanted and (cell.slow or uses[number] & later):
+                later.add(number)
+        return later
+
+    def list_later(self) -> list[int]:
+        """The blocks that wait until a reader asks for them."""
+        return sorted(self.later)
+
     def waiting(self) -> list[int]:
         """The blocks whose figures are still to be drawn."""
         return sorted(self.pending)
@@ -299,6 +337,8 @@ class Session:
     def _copy_state(self) -> bytes | None:
         """A copy of the namespace, or None where it would not be whole."""
         if self.copied_bytes > MAX_COPIED_BYTES:
+            self._drop_copies()
+        if self.copied_bytes > MAX_COPIED_BYTES:
             return None
         if self.restored:  # nothing has run since
             self.copied_bytes += len(self.restored)
@@ -309,6 +349,12 @@ class Session:
             return None
         self.copied_bytes += len(state)
         return state
+
+    def _drop_copies(self) -> None:
+        """Drop every other copy, except the first and the last one: edits come close together."""
+        for number in [n for n, state in enumerate(self.states) if state][1:-1:2]:
+            self.copied_bytes -= len(self.states[number] or b"")
+            self.states[number] = None
 
     def _own_space(self) -> dict[str, Any]:
         """The names that blocks have set."""

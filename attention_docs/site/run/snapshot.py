@@ -15,10 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 OWN = "attention_docs"
+DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 WATCHED = ("numpy", "numpy.linalg", "numpy.random")
 
 Fixed = dict[int, Any]
-"""What every copy shares, by its identity: modules, functions and classes without a state."""
+"""What every copy shares, by its identity: modules, functions and classes.
+
+Defaults of functions and attributes of classes are copied, and set again with the copy.
+"""
 
 
 class Copier(pickle.Pickler):
@@ -30,14 +34,20 @@ class Copier(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         """How one object is copied."""
-        if obj is _Shared or obj is _make_view:
+        if any(obj is one for one in (_Shared, _make_view, _set_defaults, _set_attributes)):
             return NotImplemented
         if isinstance(obj, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
             return self._share(obj)
-        if isinstance(obj, types.FunctionType | type):
-            if not is_stateless(obj):
+        if isinstance(obj, types.FunctionType):
+            if is_stateless(obj):
+                return self._share(obj)
+            if is_closed(obj) or vars(obj):
                 raise ValueError(f"{obj} has a state")
-            return self._share(obj)
+            return self._share_with_defaults(obj)
+        if isinstance(obj, type):
+            if obj.__module__ != "listing":
+                return self._share(obj)
+            return self._share_with_attributes(obj)
         if type(obj) is np.ndarray and type(obj.base) is np.ndarray and obj.base.flags.forc:
             start = obj.__array_interface__["data"][0] - obj.base.__array_interface__["data"][0]
             flat = (obj.dtype, obj.shape, start, obj.strides, obj.flags.writeable)
@@ -48,6 +58,17 @@ class Copier(pickle.Pickler):
         self.fixed[id(obj)] = obj
         return _Shared, (id(obj),)
 
+    def _share_with_defaults(self, obj: types.FunctionType) -> Any:
+        self.fixed[id(obj)] = obj
+        return _set_defaults, (id(obj), obj.__defaults__, obj.__kwdefaults__)
+
+    def _share_with_attributes(self, obj: type) -> Any:
+        functions = [one for one in vars(obj).values() if isinstance(one, types.FunctionType)]
+        if not all(map(is_stateless, functions)):
+            raise ValueError(f"{obj} has a state")
+        self.fixed[id(obj)] = obj
+        return _set_attributes, (id(obj), read_attributes(obj))
+
 
 class _Shared:
     """Stands in a copy for what all copies share."""
@@ -57,6 +78,23 @@ class _Shared:
     def __new__(cls, number: int) -> Any:
         """The thing itself."""
         return cls.fixed[number]
+
+
+def _set_defaults(number: int, defaults: Any, keyword_defaults: Any) -> Any:
+    """A function, with the defaults that it had."""
+    function = _Shared.fixed[number]
+    function.__defaults__, function.__kwdefaults__ = defaults, keyword_defaults
+    return function
+
+
+def _set_attributes(number: int, attributes: dict[str, Any]) -> Any:
+    """A class, with the attributes that it had."""
+    own = _Shared.fixed[number]
+    for name in read_attributes(own).keys() - attributes.keys():
+        delattr(own, name)
+    for name, value in attributes.items():
+        setattr(own, name, value)
+    return own
 
 
 def _make_view(base: Any, dtype: Any, shape: Any, start: int, strides: Any, writable: bool) -> Any:
@@ -81,11 +119,15 @@ class Keyer(Copier):
             return None
         return int.from_bytes(hashlib.blake2b(obj.encode(), digest_size=16).digest())
 
+    def _share_with_defaults(self, obj: types.FunctionType) -> Any:
+        return self._share(obj)
+
+    def _share_with_attributes(self, obj: type) -> Any:
+        raise ValueError(f"{obj} is made anew in each run")
+
     def _share(self, obj: Any) -> Any:
         if getattr(obj, "__module__", "") != "listing":
             return _Shared, (id(obj),)
-        if isinstance(obj, type):
-            raise ValueError(f"{obj} is made anew in each run")
         self.names |= _find_outer_names(obj.__code__)
         default = (obj.__defaults__, obj.__kwdefaults__)
         return _Shared, (obj.__qualname__, marshal.dumps(obj.__code__), default)
@@ -128,27 +170,33 @@ def restore_namespace(state: bytes, fixed: Fixed) -> Any:
     return pickle.loads(state)
 
 
-def is_stateless(obj: types.FunctionType | type) -> bool:
-    """Whether a function or a class holds nothing that could change."""
-    if isinstance(obj, type):
-        if obj.__module__ != "listing":
-            return True
-        return all(
-            is_stateless(one) if isinstance(one, types.FunctionType) else _is_fixed(one)
-            for one in vars(obj).values()
-        )
+def read_attributes(obj: type) -> dict[str, Any]:
+    """What a class holds besides its functions and what Python itself has put there."""
+    made = (types.FunctionType, property, staticmethod, classmethod, *DESCRIPTORS)
+    return {
+        name: value
+        for name, value in vars(obj).items()
+        if not isinstance(value, made) and not (name.startswith("__") and name.endswith("__"))
+    }
+
+
+def is_stateless(obj: types.FunctionType) -> bool:
+    """Whether a function holds nothing that could change."""
     defaults = [*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()]
-    if obj.__module__ != "listing" and not obj.__closure__:
+    if obj.__module__ != "listing" and not is_closed(obj):
         return True  # of a library
-    return not obj.__closure__ and not vars(obj) and all(map(_is_fixed, defaults))
+    return not is_closed(obj) and not vars(obj) and all(map(_is_fixed, defaults))
+
+
+def is_closed(function: types.FunctionType) -> bool:
+    """Whether a function has variables of another function; that of super() never changes."""
+    return function.__code__.co_freevars not in ((), ("__class__",))
 
 
 def _is_fixed(value: Any) -> bool:
-    plain = int | float | str | bytes | type(None) | type | property | staticmethod | classmethod
-    descriptors = types.GetSetDescriptorType | types.MemberDescriptorType
     if isinstance(value, tuple | frozenset):
         return all(map(_is_fixed, value))
-    return isinstance(value, plain | descriptors)
+    return isinstance(value, int | float | str | bytes | type(None) | type)
 
 
 class PackageState:

@@ -53,7 +53,7 @@ async function open() {
   cells = published.cells.map((cell, index) => new Cell(cell, index));
   byId = new Map(cells.map((cell) => [cell.id, cell]));
   findPlaces();
-  staleText = new StaleText(document.querySelector("article"), words, cells, lang);
+  staleText = new StaleText(document.querySelector("article"), words, cells, lang, askFor);
 }
 
 class Cell {
@@ -67,6 +67,8 @@ class Cell {
     this.shownHtml = this.shownCode?.innerHTML;
     this.changed = [false, false];
     this.now = { text: published.text, figure: null };
+    this.later = false; // whether it waits until the reader asks for it
+    this.askedFor = null; // the code of all blocks up to it, when they did
     this.seen = new Map(); // of its inline values, by their numbers on the page
     this.look();
   }
@@ -112,6 +114,12 @@ class Cell {
   }
 
   take(result) {
+    if (result.later) {
+      this.changed = [false, false];
+      this.failing = null;
+      this.seen.clear();
+      return;
+    }
     if ("text" in result) this.now.text = result.text;
     if ("figure" in result) this.now.figure = result.figure;
     this.changed = result.changed;
@@ -793,6 +801,7 @@ function receive(message) {
     if (!busy && message.turn === turn) count(); // a figure out of sight
   } else if (message.type === "done" && message.turn === turn) {
     busy = false;
+    for (const cell of cells) cell.later = message.later.includes(cell.index);
     if (again)
       ask(undefined, true); // the hand is still on the knob
     else done();
@@ -917,12 +926,21 @@ function ask(until = cells.length, patient = false) {
   guest.post({
     type: "run",
     codes: cells.map((cell) => cell.code),
+    asked: cells.filter((cell) => cell.askedFor === codesUntil(cell)).map((cell) => cell.id),
     turn,
     until,
     near,
     hurry: patient,
     frames,
   });
+}
+
+/* What a slow block waits with until a reader asks for it; another edit above it, and it waits again. */
+const codesUntil = (cell) => JSON.stringify(cells.slice(0, cell.index + 1).map((one) => one.code));
+
+function askFor(cell) {
+  cell.askedFor = codesUntil(cell);
+  ask();
 }
 
 /* The blocks that a reader sees. To ask lets the browser lay out the page: not at each turn of a knob. */
@@ -948,7 +966,7 @@ function reset() {
   for (const cell of cells) {
     cell.set(cell.base);
     cell.changed = [false, false];
-    cell.failing = null;
+    cell.failing = cell.askedFor = null;
     cell.peeks = cell.foreign = cell.unrun = false;
     cell.seen.clear();
     cell.fails(null);

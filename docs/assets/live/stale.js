@@ -18,9 +18,9 @@ const SHAPE = /\([^()]*[a-z][^()]*\)/g; // in a comment: (n, 1)
 const CONSTANTS = new Set(["e", "π", "exp", "ln", "log", "max", "softmax"]);
 
 export class StaleText {
-  /* `words`: what is said of such text; `cells` as in page.js. */
-  constructor(article, words, cells, lang) {
-    Object.assign(this, { article, words, cells });
+  /* `words`: what is said of such text; `cells` as in page.js; `askFor` runs a slow one. */
+  constructor(article, words, cells, lang, askFor) {
+    Object.assign(this, { article, words, cells, askFor });
     this.spelled = SPELLED[lang.slice(0, 2)] ?? SPELLED.en;
     this.scopes = [];
     this.cellOf = new Map();
@@ -75,19 +75,21 @@ export class StaleText {
   /* --- which scopes follow from what the reader has changed */
 
   /* The blocks that the reader has changed, and those that use what has changed in them; and the
-     inline values that follow from it and that no browser computes. */
+     inline values that follow from it and that no browser computes, or none has yet. */
   findDependents() {
     const dependents = new Set();
     const old = new Set();
     const changed = []; // of each statement of the page; a block's inline values are its last ones
+    const waits = []; // for a slow block
     for (const cell of this.cells) {
       const edited = findEdited(cell);
       const own = cell.statements.length - cell.values.length;
       cell.statements.forEach(([, , uses], n) => {
         changed.push(edited[n] || uses.some((number) => changed[number]));
+        waits.push(cell.later || uses.some((number) => waits[number]));
         if (!changed.at(-1)) return;
         if (n < own) dependents.add(cell);
-        else if (cell.torch) old.add(cell.values[n - own][0]);
+        else if (cell.torch || waits.at(-1)) old.add(cell.values[n - own][0]);
       });
     }
     return [dependents, old];
@@ -97,7 +99,9 @@ export class StaleText {
     const [text, figure] = cell.changed;
     if (text || figure || cell.failing || cell.failed) return true;
     const shows = cell.text || cell.figure || cell.values.length;
-    return dependents.has(cell) && (cell.edited || cell.torch || cell.unrun || !shows);
+    return (
+      dependents.has(cell) && (cell.edited || cell.torch || cell.later || cell.unrun || !shows)
+    );
   }
 
   isAffected(scope, touched, old) {
@@ -182,7 +186,8 @@ export class StaleText {
     }
     this.show(stale, notes);
     this.markOutputs(torch, touched, old);
-    return [...stale].filter((one) => one.localName !== "span").length + torch.size;
+    const outputs = [...touched].filter((cell) => cell.frame && (cell.torch || cell.later));
+    return [...stale].filter((one) => one.localName !== "span").length + outputs.length;
   }
 
   findComments(cell) {
@@ -201,20 +206,36 @@ export class StaleText {
     for (const before of notes) before.before(makeNote(this.words.stale));
   }
 
-  /* Outputs and values that no browser computes, and those that an error kept from being computed. */
+  makeOffer(cell) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "live-way";
+    button.textContent = this.words.runSlow;
+    button.addEventListener("click", () => this.askFor(cell));
+    return button;
+  }
+
+  /* Outputs and values that no browser computes or none has yet, and those that an error kept from being computed. */
   markOutputs(torch, touched, old) {
     for (const cell of this.cells) {
       const says = torch.has(cell)
         ? this.words.stale
         : touched.has(cell) && cell.unrun
           ? this.words.unrun
-          : "";
+          : touched.has(cell) && cell.later
+            ? this.words.slow
+            : "";
       const frame = cell.frame;
       frame?.classList.toggle("live-old", Boolean(says));
       const note = frame?.querySelector(":scope > .live-old-note");
       if (!says) note?.remove();
-      else if (!note) frame?.prepend(makeNote(says, "live-old-note"));
-      else note.textContent = says;
+      else if (note?.dataset.says !== says) {
+        note?.remove();
+        const fresh = makeNote(says, "live-old-note");
+        fresh.dataset.says = says;
+        if (cell.later) fresh.append(" ", this.makeOffer(cell));
+        frame?.prepend(fresh);
+      }
     }
     for (const place of this.article.querySelectorAll(VALUES)) {
       place.classList.toggle("live-old-value", old.has(numberOf(place)));

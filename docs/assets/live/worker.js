@@ -83,8 +83,8 @@ const pause = () =>
 
 let wanted = 0; // the turn that was asked for last
 
-async function run({ codes, turn, until, near, hurry, frames }) {
-  const first = session.begin(JSON.stringify(codes));
+async function run({ codes, asked, turn, until, near, hurry, frames }) {
+  const first = session.begin(JSON.stringify(codes), JSON.stringify(asked ?? []));
   let found = []; // in a hurry several are sent at once: each time, the page is laid out anew
   let sent = performance.now();
   let paused = sent;
@@ -113,7 +113,9 @@ async function run({ codes, turn, until, near, hurry, frames }) {
   }
   send();
   if (turn !== wanted) return;
-  say({ type: "done", first, turn });
+  const later = session.list_later();
+  say({ type: "done", first, turn, later: later.toJs() });
+  later.destroy();
   // Figures out of sight, when nothing else is to be done.
   const waiting = session.waiting();
   for (const number of waiting.toJs()) {

@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 
 from attention_docs.running.names import NameReader
 
@@ -33,27 +34,52 @@ def find_uses(codes: Sequence[str]) -> list[list[Statement]]:
     number = 0
     for code in codes:
         found.append([])
-        for node in _parse(code):
-            used, bound, surely_bound = _read(node, code)
+        for first, last, function, used, bound, surely_bound in _read_statements(code):
             source = {one for name in used for one in setters.get(name, ())}
-            found[-1].append((node.lineno, node.end_lineno or node.lineno, sorted(source)))
+            found[-1].append((first, last, sorted(source)))
             for name in bound:
                 before = set() if name in surely_bound else setters.get(name, set())
                 setters[name] = before | {number}
-                for function in callers[name] - bound:
-                    setters[function] = setters[function] | {number}
-            if isinstance(node, ast.FunctionDef):
+                for caller in callers[name] - bound:
+                    setters[caller] = setters[caller] | {number}
+            if function:
                 for name in used:
-                    callers[name].add(node.name)
+                    callers[name].add(function)
             number += 1
     return found
 
 
-def _parse(code: str) -> list[ast.stmt]:
+def find_block_uses(codes: Sequence[str]) -> list[set[int]]:
+    r"""For each piece of code the numbers of the pieces before it that it uses.
+
+    Examples:
+        >>> find_block_uses(["x = 1", "y = 2", "z = x\nz = z + x", "z + y"])
+        [set(), set(), {0}, {1, 2}]
+    """
+    found = find_uses(codes)
+    homes = [number for number, statements in enumerate(found) for _ in statements]
+    return [
+        {homes[one] for _, _, uses in statements for one in uses} - {number}
+        for number, statements in enumerate(found)
+    ]
+
+
+@lru_cache(maxsize=512)
+def _read_statements(code: str) -> list[tuple[int, int, str, set[str], set[str], set[str]]]:
+    """Of each statement its lines, the name of the function that it is or "", and its names."""
     try:
-        return ast.parse(code).body
+        nodes = ast.parse(code).body
     except SyntaxError:  # reported where the code runs
         return []
+    return [
+        (
+            node.lineno,
+            node.end_lineno or node.lineno,
+            node.name if isinstance(node, ast.FunctionDef) else "",
+            *_read(node, code),
+        )
+        for node in nodes
+    ]
 
 
 def _read(node: ast.stmt, code: str) -> tuple[set[str], set[str], set[str]]:

@@ -42,7 +42,7 @@ from tests.conftest import (
     find_page_folder,
     needs_browser,
 )
-from tests.passed import Passed
+from tests.passed import Passed, hash_folder
 from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_path
 from tests.test_script import find_simplified
 
@@ -235,6 +235,14 @@ def test_every_block_gives_what_was_published(
         if ran != sum(not cell["torch"] for cell in page["cells"]):
             faults.append(f"{lang}: only {ran} blocks have run")
     assert not faults
+
+
+def hash_live_page(site: Path, lang: str, slug: str) -> str:
+    """A page with all that it loads to run, and what tests do with it."""
+    page = find_page_folder(site, lang, slug) / "index.html"
+    texts = [path.read_text(encoding="utf-8") for path in (page, Path(__file__))]
+    blocks = json.dumps(read_source(site, lang, slug))
+    return make_key(*texts, blocks, hash_folder(site / "assets"), hash_folder(site / "live", "*"))
 
 
 # --- one page -------------------------------------------------------------------------------------

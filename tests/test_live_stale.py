@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import LANGUAGES, ROOT, each_language, find_page_folder
-from tests.passed import Passed, hash_folder
-from tests.test_live_pages import BLOCK, Live, keeper, live, needs_live, read_source
+from tests.conftest import LANGUAGES, ROOT, each_language
+from tests.passed import Passed
+from tests.test_live_pages import (
+    BLOCK,
+    Live,
+    hash_live_page,
+    keeper,
+    live,
+    needs_live,
+    read_source,
+)
 
 __all__ = ["keeper", "live"]  # fixtures
 
@@ -112,13 +119,7 @@ def test_no_number_of_the_published_run_stays_unmarked(
     lang: str, slug: str, request: pytest.FixtureRequest, passed: Passed, chromium: Any, site: Path
 ) -> None:
     """The knobs of each block are turned, as a reader may; then the page is as published again."""
-    files = [
-        find_page_folder(site, lang, slug) / "index.html",
-        site / "live" / lang / f"{slug}.json",
-    ]
-    texts = [path.read_text(encoding="utf-8") for path in files]
-    served = hash_folder(site / "assets"), hash_folder(site / "live", "*")
-    if passed(*texts, *served, inspect.getsource(Live), chromium.version):
+    if passed(hash_live_page(site, lang, slug), chromium.version):
         return
     page = request.getfixturevalue("live")(slug, lang)
     page.tab.evaluate(OPEN_ALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-MINUS = re.compile(r"(?<![\w)\]])-(?=[\d.])(?!\d+e\d)")  # 1e9 is code
+MINUS = re.compile(r"(?<![\w)\]])(?<!\w=)-(?=[\d.])(?!\d+e\d)")  # axis=-1 and 1e9 are code
 INFINITE = re.compile(r"(?<!\w)(-?)inf(?!\w)")
 
 
@@ -12,8 +12,8 @@ def set_minus(text: str) -> str:
     """Text in which numbers have minus signs and not hyphens.
 
     Examples:
-        >>> set_minus("D = -0.9"), set_minus("[-1, -.5]"), set_minus("n-1, -1e9")
-        ('D = −0.9', '[−1, −.5]', 'n-1, -1e9')
+        >>> set_minus("D = -0.9"), set_minus("[-1, -.5]"), set_minus("axis=-1, -1e9")
+        ('D = −0.9', '[−1, −.5]', 'axis=-1, -1e9')
     """
     return MINUS.sub("−", text)
 

@@ -126,7 +126,7 @@ def _compare_passages(
 
 
 def _count_numerals(their: Passage, our: Passage) -> tuple[Counter[str], Counter[str]]:
-    """The numerals of both, with those that the original spells where the translation has digits."""
+    """The numerals of both; those that the original spells may be digits in the translation."""
     wanted, got = their.count_numerals(), our.count_numerals()
     return wanted + ((got - wanted) & their.count_spelled_numerals()), got
 

@@ -112,6 +112,30 @@ def test_a_formula_changed_in_one_language_is_seen(case: str) -> None:
     assert new.strip("$").replace(" ", "") in fault.message.replace(" ", "")
 
 
+@pytest.mark.parametrize(
+    ("english", "chinese", "described"),
+    [
+        ("The other 3 are zero, a row of ones.", "其余 3 个是 0，一行都是 1。", ""),
+        ("The other 3 are zero.", "其余 3 个是 1。", "too many ['1']"),
+        ("The other 3 are zero.", "其余 0 个是 0。", "missing ['3'], too many ['0']"),
+        ("One of the other 3.", "其余 3 个之 1。", "too many ['1']"),
+        ("The other 3 are 0.", "其余 3 个是零。", "missing ['0']"),
+    ],
+)
+def test_a_translation_may_write_a_spelled_zero_as_a_digit(
+    english: str, chinese: str, described: str, tmp_path: Path
+) -> None:
+    pages = []
+    for lang, text in (("en", english), ("zh", chinese)):
+        path = tmp_path / "docs" / lang / "t.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\nquestion: T?\ndescription: T\n---\n\n# T {{ #t }}\n\n{text}\n")
+        pages.append(read_page(path, tmp_path))
+    found = [one.message for one in compare_pages(*pages) if one.message.startswith("numbers")]
+    assert len(found) == bool(described)
+    assert all(described in message for message in found)
+
+
 RELATIONS = {  # in the Chinese statement of a result alone
     "至少": ("至多", "says ≥ in one language alone"),
     "不超过": ("不小于", "says ≤ in one language alone"),

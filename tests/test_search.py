@@ -39,6 +39,7 @@ SEARCHES = [
 QUERIES = {
     "en": {
         "sequences": [
+            "what is a token",
             "RNN",
             "recurrent neural network",
             "convex combination",
@@ -138,8 +139,25 @@ QUERIES = {
         "in-context": ["in-context learning", "few-shot", "ridge regression", "least squares"],
     },
     "zh": {
-        "sequences": ["参数量", "循环神经网络", "RNN", "凸组合", "序列标注", "独热编码"],
-        "eight-steps": ["查询 键 值", "注意力图", "加权后的值", "QKV", "硬注意力"],
+        "sequences": [
+            "什么是token",
+            "参数量",
+            "循环神经网络",
+            "RNN",
+            "凸组合",
+            "序列标注",
+            "独热编码",
+        ],
+        "eight-steps": [
+            "QKV是什么意思",
+            "软注意力",
+            "权重矩阵",
+            "查询 键 值",
+            "注意力图",
+            "加权后的值",
+            "QKV",
+            "硬注意力",
+        ],
         "softmax": [
             "饱和",
             "溢出",
@@ -151,7 +169,7 @@ QUERIES = {
             "overflow",
         ],
         "scaling": ["为什么除以 √d_k", "方差", "期望", "随机变量", "点积的方差", "标准差", "T5"],
-        "matrix-form": ["置换等变", "余弦相似度", "矩阵乘法", "列向量"],
+        "matrix-form": ["QK^T", "置换等变", "余弦相似度", "矩阵乘法", "列向量"],
         "masking": [
             "因果掩码",
             "填充掩码",
@@ -163,7 +181,7 @@ QUERIES = {
             "lookahead mask",
         ],
         "attention-function": ["scaled_dot_product_attention", "dropout", "广播"],
-        "score-functions": ["加性注意力", "Bahdanau", "双线性"],
+        "score-functions": ["乘性注意力", "加性注意力", "Bahdanau", "双线性"],
         "multi-head": ["多头注意力", "输出投影", "头数", "MHA", "转置"],
         "positions": ["位置编码", "旋转位置编码", "RoPE", "正弦"],
         "learning": ["反向传播", "初始化", "学习率", "自动微分", "backpropagation"],
@@ -178,6 +196,7 @@ QUERIES = {
             "过平滑",
         ],
         "language-model": [
+            "预训练",
             "语言模型",
             "交叉熵",
             "困惑度",
@@ -186,8 +205,17 @@ QUERIES = {
             "消融",
             "ChatGPT",
         ],
-        "cross-attention": ["交叉注意力", "对齐图", "教师强制", "解码器"],
-        "generation": ["KV 缓存", "投机采样", "滑动窗口", "草稿模型", "MLA", "GQA", "预填充"],
+        "cross-attention": ["自注意力和注意力的区别", "交叉注意力", "对齐图", "教师强制", "解码器"],
+        "generation": [
+            "推理",
+            "KV 缓存",
+            "投机采样",
+            "滑动窗口",
+            "草稿模型",
+            "MLA",
+            "GQA",
+            "预填充",
+        ],
         "in-pieces": ["在线 softmax", "线性注意力", "分块", "flash attention"],
         "long-sequences": ["位置内插", "外推", "长度外推", "NTK", "超过训练长度"],
         "precision": ["bfloat16", "软截断", "舍入误差", "QK 归一化", "fp8", "混合精度"],

@@ -25,7 +25,10 @@ addEventListener("message", ({ data: { type, data } }) => {
 /* A term as a pattern: at the start of a word, spaces between Chinese and Latin as you like, Chinese
    in either script; the index k as typed or as set. */
 function pattern(term) {
-  const escaped = term.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/_k|ₖ/g, "(?:_k|ₖ)");
+  const escaped = term
+    .replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")
+    .replace(/_k|ₖ/g, "(?:_k|ₖ)")
+    .replace(/\\\^t$|ᵀ/giu, "(?:ᵀ|\\^t)");
   const loose = escaped.replace(
     new RegExp(`(?<=${HAN})(?!${HAN}|\\s)|(?<!${HAN}|\\s|^)(?=${HAN})`, "gu"),
     "\\s*",
@@ -36,6 +39,10 @@ function pattern(term) {
   const start = /^[\p{L}\d]/u.test(term) && !new RegExp(`^${HAN}`, "u").test(term);
   return new RegExp((start ? "(?<![\\p{L}\\d])(?<!\\d\\.)" : "") + either, "giu");
 }
+
+/* How a question begins and ends: what stands between is what is looked for. */
+const ASKING =
+  /^(?:什[么麼](?:是|叫)|何[谓謂]|what (?:is|are) (?:an? |the )?)|(?:(?:分[别別])?是什[么麼](?:意思)?|的[区區][别別])?[?？]?$/giu;
 
 /* Whether two names are one, in whatever script. */
 function isSameName(one, other) {
@@ -89,7 +96,8 @@ function terms(query) {
 /* What is asked under other names: the query with what it names called otherwise, and the page that
    defines a thing that is all of the query. Another name is one term: its words stand together. */
 function expandQuery(query) {
-  const asked = query.trim().replace(/\s+/g, " ").toLowerCase();
+  const typed = query.trim().replace(/\s+/g, " ").toLowerCase();
+  const asked = (!occurs(typed) && typed.replace(ASKING, "").trim()) || typed;
   const ways = new Map([[asked, terms(asked)]]);
   let home = "";
   for (const [page, all] of names) {

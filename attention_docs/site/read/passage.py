@@ -24,6 +24,8 @@ from attention_docs.site.read.syntax import (
     VALUE,
 )
 
+SPELLED = re.compile(r"(?i)\b(?:zeros?|ones)\b")
+
 
 @dataclass(frozen=True)
 class Passage:
@@ -90,3 +92,8 @@ class Passage:
         prose = TEX_WORDS.sub(" ", LINK_TARGET.sub("]", prose.replace("{,}", "")))
         prose = LIST_MARKER.sub("", prose)
         return Counter(n.replace(",", "") for n in NUMERAL.findall(prose))
+
+    def count_spelled_numerals(self) -> Counter[str]:
+        """Zeros and ones that English spells: a translation may write them as digits."""
+        words = Counter(word.lower() for word in SPELLED.findall(self.text))
+        return Counter({"0": words["zero"] + words["zeros"], "1": words["ones"]})

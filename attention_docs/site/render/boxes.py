@@ -188,8 +188,10 @@ def _render_result(box: Passage, assembled: AssembledPage, lines: list[str]) -> 
     """A result as it stands on the page of all results."""
     slug, options = assembled.page.slug, dict(box.options)
     name = assembled.locale["site"]["boxes"]["result"].format(assembled.find_number(box.id))
+    sign = options["relation"]
+    sign = assembled.locale["site"]["relations"].get(sign, sign)
     parts = [
-        f"**[{name}]({slug}.md#{box.id})** {box.title} `{options['relation']}`",
+        f"**[{name}]({slug}.md#{box.id})** {box.title} `{sign}`",
         _extract_statement(box, assembled.page, lines),
         describe_support(options, assembled.page, assembled.locale),
     ]

@@ -422,6 +422,29 @@ SHOWN = """() => [...document.fonts].every((font) => font.display === "swap") &&
     (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))"""
 
 
+FOUND = """() => [...document.querySelectorAll("article > :is(h2, details)")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => (one.matches("h2") ? one : one.querySelector("summary > a")).innerText)"""
+
+
+@needs_browser
+@each_language
+def test_results_are_lines_that_filter(lang: str, visit: Visit) -> None:
+    """What is typed may stand in a title, in what is folded, or be the name of a test."""
+    tab = visit(make_path(lang, "results"))
+    lines = tab.evaluate(FOUND)
+    assert {"1.1", "2.3"} < {*lines}
+    field = tab.locator(".filter input")
+    field.fill("test_search_limit")
+    heading, *left = tab.evaluate(FOUND)
+    assert heading.startswith("2 ")
+    assert left == ["2.1"]
+    said = tab.locator(".filter [role=status]").inner_text()
+    assert re.findall(r"\d+", said) == ["1", str(sum("." in one for one in lines))]
+    field.fill("")
+    assert tab.evaluate(FOUND) == lines
+
+
 @needs_browser
 @each_language
 def test_lines_with_formulas_are_no_higher_than_others(lang: str, visit: Visit) -> None:

@@ -128,11 +128,20 @@ def test_a_result_says_what_proves_runs_and_tests_it(boxed: FixtureProject) -> N
     links = [link.get("href") for link in box.find_class("result-links")[0].iter("a")]
     assert links == ["#why", "#out-weights"]
     assert "test_sum" in box.text_content()
-    listed = article(boxed, "results")
-    assert [link.get("href") for link in listed.iter("a") if "1.1" in link.text_content()] == [
-        "../weights/#result-sum"
-    ]
-    assert "For 3 finite scores." in listed.text_content()
+
+
+def test_the_page_of_results_has_a_line_for_each_which_opens(boxed: FixtureProject) -> None:
+    (fold,) = article(boxed, "results").find_class("fold")
+    summary, inside = fold
+    assert "open" not in fold.attrib
+    assert inside.get("id") == "weights-result-sum"
+    assert [one.get("href") for one in summary.iter("a")] == ["../weights/#result-sum"]
+    assert summary.text_content() == "1.1 The weights sum to 1\u00a0="
+    assert inside.text_content().strip().startswith("For 3 finite scores.")
+    (support,) = inside.find_class("result-links")
+    assert support.text_content().endswith("measured, and its formulas are not computed")
+    links = [link.get("href") for link in support.iter("a")]
+    assert links == ["../weights/#why", "../weights/#out-weights"]
 
 
 def test_a_result_says_why_it_is_not_computed_and_is_counted(boxed: FixtureProject) -> None:

@@ -31,7 +31,7 @@ SKIPPED_CLASSES = {
     "origin",
     "result-links",
 }
-REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "sources/")
+REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "results/", "sources/")
 CELLS = {"td", "th"}
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
 FONT = re.compile(r"\\(?:text|mathrm|operatorname|mathbf|hat|bar)\b|\\[,;!:]|[{}$]")

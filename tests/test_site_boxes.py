@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,9 @@ def test_a_box_is_found_under_its_own_address(boxed: FixtureProject) -> None:
     assert found["weights/#why"]["title"] == "Why they do"
     assert found["weights/#why"]["text"] == "Folded 0.47."
     around = found["weights/#the-weights"]["text"]
+    (exercise,) = (one for one in index if "Exercise 1.1" in one["title"])
+    assert re.fullmatch(r"Exercise 1\.1 \w[\w ]* \w.*", exercise["title"])
+    assert "★" not in exercise["title"]
     assert "Between the boxes" in around
     assert "After all of them." in around
     assert "Folded" not in around

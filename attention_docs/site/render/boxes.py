@@ -152,7 +152,7 @@ def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str
         if "#" in name:
             slug, _, inner = name.partition("#")
             return f"[{templates['elsewhere']}]({slug}.md#{inner})"
-        return f"[{titles.get(name, name)}](#{name})"
+        return f"[{titles.get(name, name).removeprefix(templates['proved'].format(''))}](#{name})"
 
     found = [
         templates["proved"].format(marks["comma"].join(map(place, options["proof"].split()))),

@@ -186,7 +186,8 @@ LONG = """() => [...document.querySelectorAll(`article :is(.block, .output) pre 
 # A line of text is 34 em long at most, in the size of the article.
 BROAD = """() => [...document.querySelectorAll(`article :is(p, ul, ol, dl, blockquote,
     figcaption)`)]
-  .filter((one) => one.checkVisibility() && !one.closest("td, th, .cards, form, .review") &&
+  .filter((one) => one.checkVisibility() &&
+    !one.closest("td, th, .cards, form, .review, .admonition-title") &&
     one.getBoundingClientRect().width > 34 * parseFloat(
       getComputedStyle(document.querySelector("article")).fontSize) + 1)
   .map((one) => one.textContent.slice(0, 60))"""

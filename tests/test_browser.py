@@ -435,7 +435,7 @@ SHOWN = """() => [...document.fonts].every((font) => font.display === "swap") &&
 
 FOUND = """() => [...document.querySelectorAll("article > :is(h2, details)")]
   .filter((one) => one.checkVisibility())
-  .map((one) => (one.matches("h2") ? one : one.querySelector("summary > a")).textContent)"""
+  .map((one) => (one.matches("h2") ? one : one.querySelector("summary > strong")).textContent)"""
 
 
 @needs_browser

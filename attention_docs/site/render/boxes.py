@@ -194,14 +194,16 @@ def render_filter(label: str) -> str:
 
 
 def _render_result(box: Passage, assembled: AssembledPage, lines: list[str]) -> str:
-    """A result as it stands on the page of all results: a fold, whose number links to its place."""
+    """A result as it stands on the page of all results: a fold, with a link to its chapter."""
     slug, options = assembled.page.slug, dict(box.options)
     number = assembled.find_number(box.id)
+    place = f"[{assembled.locale['site']['boxes']['result'].format(number)}](#{box.id})"
+    support = describe_support(options, assembled.page, assembled.locale)
     parts = [
-        f"/// fold | [{number}](#{box.id}) {box.title}\u00a0`{options['relation']}`",
+        f"/// fold | **{number}** {box.title}\u00a0`{options['relation']}`",
         f"    id: {slug}-{box.id}\n",
         _extract_statement(box, assembled.page, lines),
-        f"\n{describe_support(options, assembled.page, assembled.locale)}\n{{ .result-links }}\n",
+        f"\n{place} · {support}\n{{ .result-links }}\n",
         "///",
     ]
     return OWN_LINK.sub(f"]({slug}.md#", "\n".join(parts))

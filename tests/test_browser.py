@@ -184,6 +184,7 @@ def find_width_faults(tab: Any, width: int, slug: str) -> list[str]:
     found += [f"at {width} px {fault}" for fault in tab.evaluate(MISPLACED)]
     if width >= 1280:
         found += [f"wider than its column: {line}" for line in tab.evaluate(LONG)]
+        found += [f"a longer line than 34 em: {line}" for line in tab.evaluate(BROAD)]
     return found
 
 
@@ -192,6 +193,16 @@ LONG = """() => [...document.querySelectorAll(`article :is(.block, .output) pre 
     article :is(.drawing, .table-frame, .formula)`)]
   .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
   .map((box) => `${box.scrollWidth - box.clientWidth} px, ${box.textContent.slice(0, 60)}`)"""
+
+
+# A line of text is 34 em long at most, in the size of the article.
+BROAD = """() => [...document.querySelectorAll(`article :is(p, ul, ol, dl, blockquote,
+    figcaption)`)]
+  .filter((one) => one.checkVisibility() &&
+    !one.closest("td, th, .cards, form, .review, .admonition-title") &&
+    one.getBoundingClientRect().width > 34 * parseFloat(
+      getComputedStyle(document.querySelector("article")).fontSize) + 1)
+  .map((one) => one.textContent.slice(0, 60))"""
 
 
 # Text that has a few characters a line, or more than its box, which nobody can scroll; what lies
@@ -244,7 +255,7 @@ MISPLACED = """() => {
 }"""
 
 
-MOST_CONTROLS = 18  # of a chapter, outside of its figures, before a reader comes near or opens one
+MOST_CONTROLS = 15  # of a chapter, outside of its figures, before a reader comes near or opens one
 # A guess belongs to the figure that follows it, and the questions at the end are one list.
 
 
@@ -432,6 +443,87 @@ def test_the_text_shows_without_its_fonts(fate: str, visit: Visit, address: str)
 SHOWN = """() => [...document.fonts].every((font) => font.display === "swap") &&
   [...document.querySelectorAll("article > p, article > p math")].every(
     (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))"""
+
+
+FOUND = """() => [...document.querySelectorAll("article > :is(h2, details)")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => (one.matches("h2") ? one : one.querySelector("summary > strong")).textContent)"""
+
+
+@needs_browser
+@each_language
+def test_results_are_lines_that_filter(lang: str, visit: Visit) -> None:
+    """What is typed may stand in a title, in what is folded, or be the name of a test."""
+    tab = visit(make_path(lang, "results"))
+    lines = tab.evaluate(FOUND)
+    assert {"1.1", "2.3"} < {*lines}
+    field = tab.locator(".filter input")
+    field.fill("test_search_limit")
+    heading, *left = tab.evaluate(FOUND)
+    assert heading.startswith("2 ")
+    assert left == ["2.1"]
+    said = tab.locator(".filter [role=status]").inner_text()
+    assert re.findall(r"\d+", said) == [
+        "1",
+        str(sum(bool(re.fullmatch(r"\d+\.\d+", one)) for one in lines)),
+    ]
+    field.fill("")
+    assert tab.evaluate(FOUND) == lines
+
+
+CUT = """() => [...document.querySelectorAll("article details")].map((one) => (one.open = true)) &&
+  [...document.querySelectorAll("article .admonition pre > code")]
+    .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
+    .map((one) => one.textContent.slice(0, 60))"""
+
+
+@needs_browser
+def test_no_code_of_the_gallery_is_cut(visit: Visit) -> None:
+    """Its marks of what is wrong stand at the ends of lines."""
+    assert visit("/mistakes/").evaluate(CUT) == []
+
+
+TORN = """() => [...document.querySelectorAll("article :is(h1, h2, h3)")].flatMap((heading) => {
+  const found = [];
+  const nodes = document.createTreeWalker(heading, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  let before = null;
+  for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+    if (node.parentElement.closest(".headerlink, math")) continue;
+    [...node.data].forEach((sign, i) => {
+      range.setStart(node, i);
+      range.setEnd(node, i + 1);
+      const { top } = range.getBoundingClientRect();
+      const han = /\\p{Script=Han}/u;
+      if (before && top > before.top + 9 && han.test(sign) && han.test(before.sign))
+        found.push(heading.textContent);
+      before = { top, sign };
+    });
+  }
+  return found;
+})"""
+
+
+@needs_browser
+@pytest.mark.parametrize("path", ["/zh/softmax/", "/zh-hant/positions/", "/zh/masking/", "/zh/"])
+def test_chinese_headings_break_after_punctuation(path: str, visit: Visit) -> None:
+    assert visit(path, width=390).evaluate(TORN) == []
+
+
+SMALL = """() => [...document.querySelectorAll(`article :is(.stepper-bar label > span,
+    .stepper button, .exercise .md-button, .md-code__nav button)`)]
+  .filter((one) => one.checkVisibility() && !one.matches(".unseen, .choice, .between"))
+  .map((one) => [one.textContent, Math.round(one.getBoundingClientRect().height)])
+  .filter(([, height]) => height < 40)"""
+
+
+@needs_browser
+def test_a_finger_meets_what_it_aims_at(visit: Visit) -> None:
+    for slug in ("eight-steps", "masking"):
+        tab = visit(make_path("en", slug), width=390, has_touch=True, is_mobile=True)
+        assert tab.evaluate("matchMedia('(pointer: coarse)').matches")
+        tab.wait_for_selector("article .md-code__nav button", state="attached")
+        assert tab.evaluate(SMALL) == []
 
 
 @needs_browser

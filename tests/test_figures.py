@@ -36,6 +36,7 @@ from attention_docs.figures import (
     plane,
     product,
     slider,
+    table,
 )
 from attention_docs.figures.figure import Language
 from attention_docs.figures.scale import choose_ticks
@@ -423,6 +424,27 @@ def test_numbers_below_0_have_another_hue_and_0_has_none():
     figure = heatmap([[-3, 0, 1.5], [2, 3, -1]], role="value", spec=".1f")
     assert find_fills(figure) == {"var(--role-value-fill)": 3, "var(--role-neutral-fill)": 2}
     assert read_shades(figure) == show_shades([0.35, 0.5, 0.65, 1, 1])  # 1/3 and 2/3, to 1/20
+
+
+def test_shades_without_a_role_and_a_number_tell_the_sign():
+    figure = heatmap([[-3, 0, 1.5], [2, 3, -1]], role="neutral", spec=".1f", numbers=False)
+    assert find_fills(figure) == {"var(--series-1)": 3, "var(--role-neutral)": 2}
+    scale = re.findall(r'<path [^>]*fill="var\(--([a-z1-]*)\)"', figure.svg("en"))
+    assert {one: scale.count(one) for one in scale} == {"series-1": 4, "role-neutral": 4}
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ([[1, 2, 3, 4], [5, 6, 7, 8]], "data-table"),
+        ([["three words of text", 1, 2, 3]], "data-table"),
+        ([["a sentence that takes a line of its own", 1, 2, 3]], "data-table as-cards"),
+        ([["a sentence that takes a line of its own", 1, 2]], "data-table"),
+    ],
+)
+def test_only_tables_of_sentences_become_cards_on_a_phone(rows, kind):
+    columns = ["one", "two", "three", "four"][: len(rows[0])]
+    assert f'<table class="{kind}">' in table(rows, columns=columns).render(Language.get("en"))
 
 
 def test_weights_are_shaded_from_0_to_1():

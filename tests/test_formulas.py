@@ -216,6 +216,19 @@ def test_another_displayed_formula_breaks_before_a_sign(tex: str, lines: int | N
         assert all(one.find().name == "mo" for one in parts[1:])  # type: ignore[union-attr]
 
 
+def test_a_line_breaks_between_statements_before_it_breaks_one() -> None:
+    tex = r"a_m \ge \frac{1}{1 + e^{-g}}, \qquad 1 - a_m \le (n - 1)\, e^{-g} + 0000"
+    soup = BeautifulSoup(derivations.lay_out_formula(RENDERER.render(tex, True)), "html.parser")
+    (box,) = children(soup)
+    first, space, second = children(box)
+    assert first["class"] == second["class"] == ["statement"]
+    assert space["class"] == ["quad"]
+    assert not box.find("mspace", width="2em")
+    whole = [one.get_text().replace("\u2061", "") for one in (first, second)]
+    assert whole == ["am≥11+e−g,", "1−am≤(n−1)e−g+0000"]
+    assert [one.name for one in children(second)] == ["math", "wbr", "math", "wbr", "math"]
+
+
 def test_lines_without_reasons_are_lines_too() -> None:
     tex = r"\begin{aligned} \text{plain:} & 4nd \\ y &= 1, & z &= 2nd \end{aligned}"
     soup = BeautifulSoup(derivations.lay_out_formula(RENDERER.render(tex, True)), "html.parser")
@@ -223,7 +236,7 @@ def test_lines_without_reasons_are_lines_too() -> None:
     assert box["class"] == ["lines", "stacked"]
     assert [[one.get_text() for one in step] for step in box] == [
         ["plain:", "4nd"],
-        ["y", "=1,z=2nd"],
+        ["y", "=1, z=2nd"],
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +129,20 @@ def test_a_result_says_what_proves_runs_and_tests_it(boxed: FixtureProject) -> N
     links = [link.get("href") for link in box.find_class("result-links")[0].iter("a")]
     assert links == ["#why", "#out-weights"]
     assert "test_sum" in box.text_content()
-    listed = article(boxed, "results")
-    assert [link.get("href") for link in listed.iter("a") if "1.1" in link.text_content()] == [
-        "../weights/#result-sum"
-    ]
-    assert "For 3 finite scores." in listed.text_content()
+
+
+def test_the_page_of_results_has_a_line_for_each_which_opens(boxed: FixtureProject) -> None:
+    (fold,) = article(boxed, "results").find_class("fold")
+    summary, inside = fold
+    assert "open" not in fold.attrib
+    assert inside.get("id") == "weights-result-sum"
+    assert not [*summary.iter("a")]  # nothing to press within what is pressed
+    assert summary.text_content() == "1.1 The weights sum to 1\u00a0="
+    assert inside.text_content().strip().startswith("For 3 finite scores.")
+    (support,) = inside.find_class("result-links")
+    assert support.text_content().endswith("measured, and its formulas are not computed")
+    links = [link.get("href") for link in support.iter("a")]
+    assert links == ["../weights/#result-sum", "../weights/#why", "../weights/#out-weights"]
 
 
 def test_a_result_says_why_it_is_not_computed_and_is_counted(boxed: FixtureProject) -> None:
@@ -172,6 +182,9 @@ def test_a_box_is_found_under_its_own_address(boxed: FixtureProject) -> None:
     assert found["weights/#why"]["title"] == "Why they do"
     assert found["weights/#why"]["text"] == "Folded 0.47."
     around = found["weights/#the-weights"]["text"]
+    (exercise,) = (one for one in index if "Exercise 1.1" in one["title"])
+    assert re.fullmatch(r"Exercise 1\.1 \w[\w ]* \w.*", exercise["title"])
+    assert "★" not in exercise["title"]
     assert "Between the boxes" in around
     assert "After all of them." in around
     assert "Folded" not in around

@@ -114,6 +114,22 @@ def test_a_displayed_formula_is_left_alone() -> None:
     assert html.select_one("div.formula math")
 
 
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("place values grow", ["values"]),
+        ("图里是百分数", ["分数"]),
+        ("圖裡是百分數", ["分數"]),
+        ("在框里输入一个词", ["输入"]),
+        ("It shares no code", ["share"]),
+    ],
+)
+def test_a_word_that_means_something_else_is_no_term(text: str, terms: list[str]) -> None:
+    entries = [Term(one.removesuffix("s"), "m", "entry-x") for one in terms]
+    assert list_links(text, *entries) == []
+    assert len(list_links(f"{text}：{terms[0]}", *entries)) == 1  # the word alone, after it
+
+
 def test_a_single_han_character_needs_its_english_beside_it() -> None:
     assert list_links("键盘和关键。查询和键（key）与位置编码。", KEY, POSITION) == [
         "键→glossary.md#entry-key",

@@ -180,7 +180,7 @@ def _find_extremes(matrix: Matrix, spec: str) -> list[tuple[str, int, int]]:
 
 def _draw_scale(x: float, y: float, matrix: Matrix, low: str, high: str) -> str:
     """Which shade is which value: the smallest on the left, the largest on the right."""
-    start, tint = x + measure_text(low) + 8, css_colour(f"role-{matrix.role}")
+    start, tint = x + measure_text(low) + 8, matrix.tint
     shades = ""
     for i in range(SHADES):
         share = i / (SHADES - 1)
@@ -189,6 +189,8 @@ def _draw_scale(x: float, y: float, matrix: Matrix, low: str, high: str) -> str:
             fill = tint if share >= 0 else css_colour("role-neutral")
             cell = rectangle(start + 12 * i, y, 12, 14)
             shades += path(cell, fill=fill, fill_opacity=find_opacity(abs(share)))
-    frame = path(rectangle(start, y, 12 * SHADES, 14), fill="none", stroke=tint)
+    frame = path(
+        rectangle(start, y, 12 * SHADES, 14), fill="none", stroke=css_colour(f"role-{matrix.role}")
+    )
     end = start + 12 * SHADES + 8
     return text(x, y + 12, low) + shades + frame + text(end, y + 12, high)

@@ -67,6 +67,18 @@ class Matrix:
         """Whether numbers below 0 have a colour of their own."""
         return self.scale[0] < 0
 
+    @property
+    def tint(self) -> str:
+        """The colour of numbers above 0: one that leaves their text legible where they have any.
+
+        Numbers below 0 are grey, so those above are not, even where they have no role.
+        """
+        if self.texts:  # a sign stands before them
+            return css_colour(f"role-{self.role}-fill")
+        return css_colour(
+            "series-1" if self.signed and self.role == "neutral" else f"role-{self.role}"
+        )
+
     def find_shade(self, i: int, j: int) -> float:
         """From −1 to 1 in steps of 1/20, with the sign of the number; 0 where it is not finite."""
         value, (low, high) = self.values[i][j], self.scale
@@ -262,7 +274,7 @@ class Box:
         )
         # A colour that leaves numbers legible; without numbers, one with more distinct shades.
         kind = "-fill" * bool(self.matrix.texts)
-        tints = (css_colour(f"role-{role}{kind}") for role in (self.matrix.role, "neutral"))
+        tints = self.matrix.tint, css_colour(f"role-neutral{kind}")
         return "".join(
             group(d, fill=tint) for d, tint in zip((above, below), tints, strict=True) if d
         )

@@ -278,10 +278,12 @@
   addEventListener("hashchange", unfold);
   unfold();
 
-  // A table that filters: the rows that hold every word that is typed, in text or addresses.
+  // A list that filters: the rows of the table after the field, or the folds, that hold every word
+  // that is typed, in text or addresses. A heading goes with the last of its folds.
   for (const input of all(".filter input")) {
     const field = input.closest(".filter");
-    const rows = [...field.nextElementSibling.querySelectorAll("tbody tr")];
+    const table = [...field.nextElementSibling.querySelectorAll("tbody tr")];
+    const rows = table.length ? table : [...all(".filter ~ details.fold")];
     const texts = rows.map((row) =>
       [row.textContent, ...[...row.querySelectorAll("a")].map((a) => a.getAttribute("href"))]
         .join(" ")
@@ -294,6 +296,11 @@
         row.hidden = !wanted.every((word) => texts[i].includes(word));
         left += !row.hidden;
       });
+      for (const heading of table.length ? [] : all(".filter ~ h2")) {
+        let next = heading.nextElementSibling;
+        while (next?.hidden && next.matches("details")) next = next.nextElementSibling;
+        heading.hidden = !next?.matches("details");
+      }
       const found = words.filtered.replace("{}", left).replace("{}", rows.length);
       field.querySelector("[role=status]").textContent = input.value.trim() ? found : "";
     });

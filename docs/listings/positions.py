@@ -471,7 +471,7 @@ W_before[3:, 2:] = 4 * rotation(1, d=2)  # from p_t to 4 p_(t-1)
 scores = scaled_dot(x @ W_before, x @ W_KEY)
 names = [f"{word} {i + 1}" for i, word in enumerate(sentence)]
 outputs, weights = attention(x @ W_before, x @ W_KEY, x @ W_VALUE)
-ribbons(sentence, weights, scores=scores, first=3, spec=".4f")
+ribbons(sentence, weights, scores=scores, first=3, spec=".2f")
 # --8<-- [end:saw-weights]
 
 # --8<-- [start:saw-content]

@@ -30,9 +30,11 @@ SKIPPED_CLASSES = {
     "next",
     "origin",
     "result-links",
+    "stars",
 }
-REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "sources/")
+REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "results/", "sources/")
 CELLS = {"td", "th"}
+APART = {"kind", "title"}  # parts of the head of a box
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
 FONT = re.compile(r"\\(?:text|mathrm|operatorname|mathbf|hat|bar)\b|\\[,;!:]|[{}$]")
 COMMAND = re.compile(r"\\([a-zA-Z]+) ?")
@@ -69,6 +71,8 @@ class _Sections:
         if element.get("class") == "further":  # its head repeats what is in it
             self.read(element[-1])
             return
+        if tag == "span" and element.get("class") in APART:
+            self.text.append(" ")
         if "data-tex" in element.attrib:  # a formula, in one piece or in several
             if element.tag in FORMULAS and element.get("display") != "block":
                 self.text.append(format_tex(element.get("data-tex")))

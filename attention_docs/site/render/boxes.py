@@ -26,6 +26,7 @@ from attention_docs.site.render.chapters import Chapters
 
 FOLDED_KINDS = ("deeper", "fold", "hint", "answer", "recall", "asks")  # in copies, asks too
 GROUPED = ("deeper", "fold")
+LISTS = ("mistakes", "results")  # pages whose folds are a list of entries
 OWN_LINK = re.compile(r"\]\(#")
 
 
@@ -106,9 +107,9 @@ def add_fold(parent: Element, kind: str, title: str, name: str | None = None) ->
 def group_folds(root: Element, assembled: AssembledPage) -> None:
     """Folds that follow each other become one, which names what is in it.
 
-    The folds of the gallery are its entries: they stay.
+    The folds of the gallery and of the page of results are its entries: they stay.
     """
-    if assembled.page.slug == "mistakes":
+    if assembled.page.slug in LISTS:
         return
     for parent in list(root.iter()):
         run: list[Element] = []
@@ -151,7 +152,7 @@ def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str
         if "#" in name:
             slug, _, inner = name.partition("#")
             return f"[{templates['elsewhere']}]({slug}.md#{inner})"
-        return f"[{titles.get(name, name)}](#{name})"
+        return f"[{titles.get(name, name).removeprefix(templates['proved'].format(''))}](#{name})"
 
     found = [
         templates["proved"].format(marks["comma"].join(map(place, options["proof"].split()))),
@@ -169,8 +170,8 @@ def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str
 
 
 def render_results(chapters: Chapters) -> str:
-    """Every numbered result, chapter by chapter, with what proves and what checks it."""
-    parts = []
+    """Every numbered result, chapter by chapter: a line each, which opens."""
+    parts = [render_filter(chapters.locale["site"]["boxes"]["filter"])]
     for slug, number in chapters.numbered.items():
         page = chapters.find_page(slug)
         boxes = [one for one in page.passages if one.kind == "result"]
@@ -184,18 +185,29 @@ def render_results(chapters: Chapters) -> str:
     return "\n\n".join(parts)
 
 
+def render_filter(label: str) -> str:
+    """A field that leaves, of the entries after it, those that hold what is typed (site.js)."""
+    return (
+        f'<div class="filter"><label>{label} <input type="search" autocomplete="off"></label> '
+        '<span role="status"></span></div>'
+    )
+
+
 def _render_result(box: Passage, assembled: AssembledPage, lines: list[str]) -> str:
-    """A result as it stands on the page of all results."""
+    """A result as it stands on the page of all results: a fold, with a link to its chapter."""
     slug, options = assembled.page.slug, dict(box.options)
-    name = assembled.locale["site"]["boxes"]["result"].format(assembled.find_number(box.id))
-    sign = options["relation"]
-    sign = assembled.locale["site"]["relations"].get(sign, sign)
+    sign = assembled.locale["site"]["relations"].get(options["relation"], options["relation"])
+    number = assembled.find_number(box.id)
+    place = f"[{assembled.locale['site']['boxes']['result'].format(number)}](#{box.id})"
+    support = describe_support(options, assembled.page, assembled.locale)
     parts = [
-        f"**[{name}]({slug}.md#{box.id})** {box.title} `{sign}`",
+        f"/// fold | **{number}** {box.title}\u00a0`{sign}`",
+        f"    id: {slug}-{box.id}\n",
         _extract_statement(box, assembled.page, lines),
-        describe_support(options, assembled.page, assembled.locale),
+        f"\n{place} · {support}\n{{ .result-links }}\n",
+        "///",
     ]
-    return OWN_LINK.sub(f"]({slug}.md#", "\n\n".join(parts))
+    return OWN_LINK.sub(f"]({slug}.md#", "\n".join(parts))
 
 
 def _extract_statement(box: Passage, page: Page, lines: list[str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from attention_docs.site.render.mathml import split_parts
+from attention_docs.site.render.mathml import split_parts, split_statements
 
 OPENING, CLOSING = ("(", "（"), (")", "）")  # around a reason in TeX; on a page its type marks it
 TAIL = re.compile(r"[.,;:!?)\]’”，。：；、！？）》」』]+")  # begins no line after a formula
@@ -28,11 +28,11 @@ def lay_out_formula(rendered: str) -> str:
     root = ElementTree.fromstring(rendered)
     rows = _find_rows(root)
     if rows is None:
-        parts = split_parts(list(root), before=True)
-        if len(parts) == 1:
+        statements = _split(list(root))
+        if len(statements) == len(statements[0]) == 1:
             return rendered
         box = Element("div", {"class": "breakable", "data-tex": root.attrib["data-tex"]})
-        _add_parts(box, parts)
+        _add_statements(box, statements)
         return _write(box)
     widest = max(_measure(left) for left, *_ in rows) + max(_measure(row[1]) for row in rows)
     beside = any(reason for _, _, reason, _ in rows) and widest <= BESIDE
@@ -42,7 +42,7 @@ def lay_out_formula(rendered: str) -> str:
         step = SubElement(box, "div", {"class": "step"} | ({"style": gap} if gap else {}))
         _add_math(SubElement(step, "span", {"class": "left"}), left)
         right = SubElement(step, "span", {"class": "right"})
-        _add_parts(right, split_parts(line, before=True))
+        _add_statements(right, _split(line))
         if not len(right):
             right.text = right.text or " "  # an empty element would be no HTML
         if reason:
@@ -64,8 +64,8 @@ def _find_rows(root: Element) -> list[Row] | None:
         reason = cells.pop() if len(cells) > 3 and _is_reason(cells[-1]) else []
         left, *rest = cells
         line: list[Element] = []
-        for cell in rest:
-            if cell and line:
+        for place, cell in enumerate(rest):
+            if cell and line and place % 2:  # another line beside this one
                 line.append(Element("mspace", width="2em"))
             line += cell
         rows.append((left, line, reason, row.get("style", "")))
@@ -75,6 +75,20 @@ def _find_rows(root: Element) -> list[Row] | None:
 def _is_reason(cell: Sequence[Element]) -> bool:
     first = cell[0] if cell else None
     return first is not None and first.tag == "mtext" and (first.text or "").startswith(OPENING)
+
+
+def _split(formula: Sequence[Element]) -> list[list[list[Element]]]:
+    """The statements of a formula, each in parts that may begin a line."""
+    return [split_parts(one, before=True) for one in split_statements(formula)]
+
+
+def _add_statements(parent: Element, statements: Sequence[list[list[Element]]]) -> None:
+    """Statements beside each other: a line breaks between two of them before it breaks one."""
+    for number, parts in enumerate(statements):
+        if number:
+            SubElement(parent, "span", {"class": "quad"}).text = " "
+        alone = len(statements) == 1
+        _add_parts(parent if alone else SubElement(parent, "span", {"class": "statement"}), parts)
 
 
 def _add_parts(parent: Element, parts: Sequence[list[Element]]) -> None:

@@ -38,6 +38,7 @@ TIMES = {*"⋅×∘"}
 SIGNS = {*"−+±"}
 OPENING = {*"([{⌊⌈⟨"}
 BREAKS = {*"=≠≈≤≥<>∈→←⇒+−"}
+QUAD = 1.0  # em: a space as wide parts two statements
 PART, LONG = 4, 16  # characters: of what a line may end with, of a formula that may be broken
 SIZES = {"1.2em": "big", "1.8em": "Big", "2.4em": "bigg", "3em": "Bigg"}
 # How far a letter leans over what stands to the right of it, in steps of 0.07 em.
@@ -147,6 +148,21 @@ def split_parts(children: Sequence[Element], *, before: bool = False) -> list[li
     for part, following in pairwise(parts):  # though nothing stands on its other side
         (following[0] if before else part[-1]).set("form", "infix")
     return parts
+
+
+def split_statements(children: Sequence[Element]) -> list[list[Element]]:
+    """A formula at its wide spaces, which part one statement from the next; these are dropped."""
+    found: list[list[Element]] = [[]]
+    depth = 0
+    for child in children:
+        core = _find_core(child)
+        if core.tag == "mo":
+            depth += (_get_form(core) == "prefix") - (_get_form(core) == "postfix")
+        if depth == 0 and _is_space(child) and _parse_em(child.get("width", "0em")) >= QUAD:
+            found.append([])
+        else:
+            found[-1].append(child)
+    return [part for part in found if part]
 
 
 def _count_characters(elements: Iterable[Element]) -> int:

@@ -35,15 +35,6 @@ def render_gallery(group: str, chapters: Chapters) -> str:
     return "\n\n".join(shown)
 
 
-def render_filter(chapters: Chapters) -> str:
-    """A field that leaves, of the table after it, the rows that hold what is typed (site.js)."""
-    label = chapters.locale["site"]["mistakes"]["filter"]
-    return (
-        f'<div class="filter"><label>{label} <input type="search" autocomplete="off"></label> '
-        '<span role="status"></span></div>'
-    )
-
-
 def _render_mistake(entry: Record, chapters: Chapters) -> str:
     """An entry as a fold; a link to it opens it."""
     head = f"/// fold | {chapters.translate_field('mistakes', entry)}\n    id: {entry['id']}"

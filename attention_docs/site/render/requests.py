@@ -32,7 +32,7 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
         case "gallery":
             return mistakes.render_gallery(request.name, chapters)
         case "filter":
-            return mistakes.render_filter(chapters)
+            return boxes.render_filter(chapters.locale["site"]["mistakes"]["filter"])
         case "works":
             return citations.render_works(request.name, chapters)
         case "reports":

@@ -20,6 +20,10 @@ from attention_docs.site.read.page import Page
 ROLES = ("input", "key", "query", "value", "score", "weight", "output")
 HAN = "\u4e00-\u9fff"
 NAMES = re.compile(r"[,，、] *")
+OTHER = re.compile(
+    r"百分[数數]|[输輸]入一|\bplace values?\b|\bshares? (?:no|the)\b|\btype in\b.{0,20}\binputs\b"
+)
+"""What holds the word of a term, and means something else."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ def name_rows(root: Element, found: Iterable[Term], numbered: Mapping[str, int])
     rows = (row for body in root.iter("tbody") for row in body.iter("tr"))
     for row, entry in zip(rows, found, strict=False):
         row.set("id", entry.id)
+        if len(row) == 5 and row[2].text == "–":
+            row[2].text = None  # no other name: no line for it
         if entry.chapter in numbered:
             cell = row[-2]
             cell.text = None
@@ -122,7 +128,10 @@ class Explainer:
         """The text, with a link in place of each term that comes for the first time."""
         pieces: list[str | Element] = []
         start = 0
+        others = [other.span() for other in OTHER.finditer(text)]
         for match in self.pattern.finditer(text):
+            if any(first <= match.start() < end for first, end in others):
+                continue
             word = match[0].lower()
             names = (word, word.removesuffix("s"), word.removesuffix("es"))
             entry = next((self.terms[name] for name in names if name in self.terms), None)

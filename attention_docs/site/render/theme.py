@@ -33,7 +33,8 @@ WHERE_PRESENT = (
 # Titles hold "√dₖ" as text, since navigation and search do too. On a page it is a formula, as it is
 # in sentences: a Chinese font tears the root off its letter.
 SYMBOL = re.compile(
-    r"<(title|script|style|svg|math|pre|code|figure)\b.*?</\1>"
+    r"<code>(?P<code>[^<\s]{1,16})</code>|(?P<word>\btop-[kp]\b)"
+    r"|<(title|script|style|svg|math|pre|code|figure)\b.*?</\3>"
     r"|<table class=\"data-table.*?</table>|<[^>]*>|(?P<root>√?)dₖ(?P<end>[?.,]?)",
     re.S,
 )
@@ -67,7 +68,11 @@ def patch_html(
 
 
 def _set_symbol(found: re.Match[str]) -> str:
-    """A symbol in a title as a formula; all else as it is."""
+    """A symbol of a title as a formula, short names with a hyphen in one piece; else as it is."""
+    if found["word"]:
+        return f'<span class="held">{found[0]}</span>'
+    if "-" in (found["code"] or ""):
+        return f'<code class="held">{found["code"]}</code>'
     if found["root"] is None:
         return found[0]
     letters = f"<msqrt>{LETTERS}</msqrt>" if found["root"] else LETTERS

@@ -259,6 +259,8 @@ table(
 # --8<-- [start:backward]
 import torch
 
+torch.set_num_threads(1)  # small matrices: more threads only wait
+
 leaves = convert(random_model, lambda a: torch.tensor(a, requires_grad=True))
 logits, _ = language_model(torch.from_numpy(ids), leaves)
 moving = parameter_arrays(leaves._replace(positions=None))
@@ -356,10 +358,8 @@ table(
 )
 # --8<-- [end:at-once]
 
+
 # --8<-- [start:training]
-torch.set_num_threads(1)  # small matrices: more threads only wait
-
-
 def train(model, pairs, rate, watched=None):
     """The trained model by Adam, and the losses; `watched` gets the model before its steps."""
     leaves = convert(model, lambda a: torch.tensor(a, requires_grad=True))

@@ -508,7 +508,7 @@ def test_a_reader_asks_in_the_language_of_the_page(site: Path) -> None:
         session.begin(json.dumps(codes))
         found = [json.loads(session.step(number)) for number in range(ids.index("answer") + 1)]
         changed = [one["id"] for one in found if any(one.get("changed", ()))]
-        assert changed == ([] if asked == old else ["hook", "machine", "answer"])
+        assert changed == ([] if asked == old else ["hook", "machine", "one-number", "answer"])
         assert not [one for one in found if "error" in one]
     (answer,) = re.findall(r"下一个词.*", found[-1]["figure"])
     assert re.search(r"游泳：(0\.9\d|1\.00)", answer)
@@ -534,9 +534,8 @@ def column(chapter: Page) -> list[str]:
     return [line[1] for line in lines]
 
 
-@pytest.mark.site
-def test_random_model(page: ReadPage) -> None:
-    """The random parameters, drawn here again in the listing's order, through torch."""
+def draw_random_model() -> LanguageModel:
+    """The random parameters, in the order in which the listing draws them."""
     rng = np.random.default_rng(2017)
 
     def random_matrix(a: int, b: int) -> np.ndarray:
@@ -550,7 +549,14 @@ def test_random_model(page: ReadPage) -> None:
         attend = Parameters(*[random_matrix(32, 32) for _ in range(4)])
         blocks.append(BlockParameters(attend, random_matrix(32, 64), random_matrix(64, 32)))
     last = random_matrix(32, 18)
-    model = LanguageModel(table, math.sqrt(2) * waves, tuple(blocks), last, 2, np.ones(32))
+    return LanguageModel(table, math.sqrt(2) * waves, tuple(blocks), last, 2, np.ones(32))
+
+
+@pytest.mark.site
+def test_random_model(page: ReadPage) -> None:
+    """What the page shows of the random model, through torch."""
+    model = draw_random_model()
+    table, waves = model.table, model.positions / math.sqrt(2)
     chapter, ids = page("en", "language-model"), words_of(QUESTION)
     learned = parameter_arrays(model._replace(positions=None))
     many = f"{sum(array.size for array in learned):,}"
@@ -590,6 +596,44 @@ def test_random_model(page: ReadPage) -> None:
     for i in range(6):
         found = page("en", "language-model").column("at-once", f"token {i + 2}")
         assert_printed(found, [losses[i]] * 2, 3)
+
+
+def loss_of_sleeps(model: LanguageModel) -> Any:
+    """What *sleeps* costs after the story of the page, by torch's own functions."""
+    logits, _ = in_torch(words_of(QUESTION), model, look=False)
+    return functional.cross_entropy(logits[-1], torch.tensor(WORDS.index("sleeps")))
+
+
+@pytest.mark.site
+def test_one_number_is_moved(page: ReadPage) -> None:
+    """The loss at three places of one number, and slopes of others, by torch alone."""
+    chapter, model = page("en", "language-model"), draw_random_model()
+    W = model.blocks[0].attention.W_q  # type: ignore[union-attr]
+    start, losses = W[2, 1], []
+    for w in (start, start + 0.01):
+        W[2, 1] = w
+        losses.append(float(loss_of_sleeps(model)))
+    slope = (losses[1] - losses[0]) / 0.01
+    W[2, 1] = start - slope
+    losses.append(float(loss_of_sleeps(model)))
+    assert losses[2] < losses[0]
+    assert_printed(chapter.column("one-number", "w"), [start, start + 0.01, start - slope])
+    assert_printed(chapter.column("one-number", "loss"), losses)
+    count = chapter.values("decoder")[0]
+    assert chapter.values("loss")[:2] == [f"{slope:.2f}", count]
+    W[2, 1] = start
+    exact = []
+    for array in parameter_arrays(model._replace(positions=None))[:7]:
+        old, near = array[2, 1], []
+        for step in (-2, -1, 1, 2):
+            array[2, 1] = old + step * 1e-3
+            near.append(float(loss_of_sleeps(model)))
+        array[2, 1] = old
+        a, b, c, d = near  # five-point rule: an error of the order of step⁴
+        exact.append((a - 8 * b + 8 * c - d) / 12e-3)
+    assert_printed(chapter.column("backward", "one number moved"), exact)
+    assert_printed(chapter.column("backward", "backward pass"), exact)
+    assert f"{exact[1]:.2f}" == f"{slope:.2f}"
 
 
 def drawn_as_the_page() -> np.ndarray:
@@ -1010,14 +1054,15 @@ def test_one_layer_on_the_page(page: ReadPage, models: dict[str, LanguageModel])
     chapter = page("en", "language-model")
     one, two = ([*line.values()] for line in chapter.table("one-layer"))
     assert (one, two) == (["one layer", "✓"], ["two layers", "✗"])
-    ids = [ord(c) - 97 for c in "kfcukfcuk"]
+    ids = [ord(c) - 97 for c in "frogfrogf"]
     names = ("two-layers", "one-layer")
     for line, name in zip(chapter.table("exercise-copy"), names, strict=True):
         p = softmax_of(ids, models[name])[-1]
-        wanted = [p[ord(c) - 97] for c in "kfcu"]
-        assert_printed([float(line[c]) for c in "kfcu"], wanted, 2)
+        wanted = [p[ord(c) - 97] for c in "frog"]
+        assert_printed([float(line[c]) for c in "frog"], wanted, 2)
         assert_printed(float(line["all other letters"]), 1 - sum(wanted), 2)
-    assert chapter.values("exercise-copy") == [line["all other letters"]]
+    assert p[ord("o") - 97] > p[ord("r") - 97]
+    assert chapter.values("exercise-copy") == [line["r"], line["all other letters"]]
 
 
 @pytest.mark.site

@@ -708,7 +708,9 @@ def test_cuts(chapter: Page) -> None:
     np.testing.assert_allclose(chapter.grid("cuts"), wanted, rtol=0, atol=0.00501)
     said = [f"{mean(LOSSES[one]):.2f}" for one in ("whole", "induction")]
     trophy = [f"{one:.2f}" for one in KEPT["pronouns"]["looks"][0]]
-    assert chapter.values("language-model")[3:6] == [*said, f"{max(means):.2f}"]
+    back = [KEPT["induction"][layer][head] for layer, head in KEPT["chosen"]["previous token"]]
+    assert chapter.values("language-model")[3:7] == [*said, f"{max(means):.2f}", f"{max(back):.3f}"]
+    assert max(back) < 0.01
     assert chapter.values("pronoun")[:2] == trophy
     assert len(DRAWS) == 10
     # What the text says of them: no draw comes near, and one is below the whole model.

@@ -202,8 +202,8 @@ def test_captions_hold_the_results(lang):
             caption = found[f"{i + 1} {step}"].figcaption.get_text()
             assert all(result in caption for result in wanted), caption
     sixth = [found[f"{i} 6"].figcaption.get_text() for i in (1, 2, 3)]
-    both = {"en": "Value 2 and value 3 get most", "zh": "值 2 和值 3 的权重并列最大"}[lang]
-    one = {"en": "Value 2 gets most", "zh": "值 2 的权重最大"}[lang]
+    both = {"en": "Value 2 and value 3 get the most", "zh": "值 2 和值 3 的权重并列最大"}[lang]
+    one = {"en": "Value 2 gets the most", "zh": "值 2 的权重最大"}[lang]
     assert [both in sixth[0], one in sixth[1], one in sixth[2]] == [True] * 3
 
 

@@ -23,6 +23,7 @@ SUMMARIES = [
     ("en", "real-models", "shift", "additional token", ["RoPE alone", "no logit"]),
     ("zh", "masking", "no-leak", "后面的词元", ["都有限", "因果掩码"]),
     ("zh", "learning", "start", "缩放后分数", ["平方的平均为 1", "元素独立", "期望为 0"]),
+    ("zh", "real-models", "shift", "多一个词元", ["通过 RoPE", "logits"]),
     ("zh", "generation", "sink", "去掉一个", ["a_1 < 1", "都乘以"]),
 ]
 

@@ -494,7 +494,7 @@ writing = Task(
         (np.array([1.0, -1]), three_keys, np.array([[6.0, 0, 1], [0, 6, 1], [12, 6, 1]])),
     ],
     mistakes={
-        "The scores are no weights yet: softmax is missing.": lambda q, K, V: K @ q @ V,
+        "The scores are not weights yet: softmax is missing.": lambda q, K, V: K @ q @ V,
         "The weights do not sum to 1: divide the exponentials by their sum.": (
             lambda q, K, V: np.exp(K @ q) @ V
         ),

@@ -236,6 +236,57 @@ table(
 )
 # --8<-- [end:downhill]
 
+
+# --8<-- [start:one-number]
+def loss_with(w):
+    """The loss of the story, if *sleeps* comes next and w is the number in W_Q."""
+    model = convert(random_model, np.copy)
+    model.blocks[0].attention.W_q[2, 1] = w
+    logits, _ = language_model(ids, model)
+    return cross_entropy(logits[-1], np.array(11)).item()
+
+
+w = random_model.blocks[0].attention.W_q[2, 1]
+slope = (loss_with(w + 0.01) - loss_with(w)) / 0.01
+table(
+    [[x, loss_with(x)] for x in (w, w + 0.01, w - eta * slope)],
+    columns=["w", "loss"],
+    index=["as it was drawn", "raised by 0.01", "after one step"],
+    spec=".4f",
+)
+# --8<-- [end:one-number]
+
+# --8<-- [start:backward]
+import torch
+
+torch.set_num_threads(1)  # small matrices: more threads only wait
+
+leaves = convert(random_model, lambda a: torch.tensor(a, requires_grad=True))
+logits, _ = language_model(torch.from_numpy(ids), leaves)
+moving = parameter_arrays(leaves._replace(positions=None))
+backward = torch.autograd.grad(cross_entropy(logits[-1], torch.tensor(11)), moving)
+
+
+def raise_one(which, by):
+    """The loss when the number in row 3 and column 2 of one array is raised."""
+    model = convert(random_model, np.copy)
+    parameter_arrays(model._replace(positions=None))[which][2, 1] += by
+    logits, _ = language_model(ids, model)
+    return cross_entropy(logits[-1], np.array(11)).item()
+
+
+h = 1e-5
+both_ways = [
+    [(raise_one(i, h) - raise_one(i, -h)) / (2 * h), backward[i][2, 1].item()] for i in range(7)
+]
+table(
+    both_ways,
+    columns=["one number moved", "backward pass"],
+    index=["E", *(f"{name}, block 1" for name in ("W_Q", "W_K", "W_V", "W_O", "W_1", "W_2"))],
+    spec=".4f",
+)
+# --8<-- [end:backward]
+
 # --8<-- [start:loss-differences]
 rng = np.random.default_rng(SEED)
 z, targets = rng.standard_normal((4, 18)), rng.integers(0, 18, 4)
@@ -307,12 +358,8 @@ table(
 )
 # --8<-- [end:at-once]
 
+
 # --8<-- [start:training]
-import torch
-
-torch.set_num_threads(1)  # small matrices: more threads only wait
-
-
 def train(model, pairs, rate, watched=None):
     """The trained model by Adam, and the losses; `watched` gets the model before its steps."""
     leaves = convert(model, lambda a: torch.tensor(a, requires_grad=True))
@@ -792,12 +839,12 @@ table(
 # --8<-- [end:exercise-new]
 
 # --8<-- [start:exercise-copy]
-ids = token_ids([*"kfcukfcuk"], reader)
+ids = token_ids([*"frogfrogf"], reader)
 after = [softmax(language_model(ids, m)[0][-1]) for m in (reader, single)]
-of_word = np.array([[p[LETTERS.index(c)] for c in "kfcu"] for p in after])
+of_word = np.array([[p[LETTERS.index(c)] for c in "frog"] for p in after])
 table(
     np.column_stack([of_word, 1 - of_word.sum(axis=1)]),
-    columns=[*"kfcu", "all other letters"],
+    columns=[*"frog", "all other letters"],
     index=["two layers", "one layer"],
     spec=".2f",
 )

@@ -691,10 +691,12 @@ import numpy as np
 def plain_attention(X, W_Q, W_K, W_V, W_O, h, mask):
     """Outputs of h heads for X (…, n, d); True in the mask: may look."""
 
+    # * passes the sizes one by one; -1 in reshape is the size that is left
     def split(Z):  # (…, n, d) → (…, h, n, d/h)
         return Z.reshape(*Z.shape[:-1], h, -1).swapaxes(-3, -2)
 
     Q, K, V = split(X @ W_Q), split(X @ W_K), split(X @ W_V)
+    # @ multiplies the matrices of the last two axes, for each of the others
     scores = Q @ K.swapaxes(-2, -1)  # (…, h, n, n)
     scores = scores / np.sqrt(Q.shape[-1])  # d_k, of one head
     scores = np.where(mask, scores, -np.inf)

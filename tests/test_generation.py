@@ -95,6 +95,7 @@ PUBLISHED = {
 TRAINED = dict.fromkeys(PUBLISHED, 2**17)
 TRAINED |= {"GPT-3 175B": 2**11, "PaLM 540B": 2**11, "Llama 2 7B": 2**12, "Llama 2 70B": 2**12}
 TRAINED |= dict.fromkeys(("Mistral 7B", "Gemma 2B", "Gemma 2 9B"), 2**13)
+TRAINED |= dict.fromkeys(("Qwen2.5 72B", "DeepSeek-V2"), 2**15)  # longer ones were only tested
 
 
 def test_configurations():

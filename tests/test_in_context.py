@@ -313,7 +313,8 @@ def test_stuck(chapter):
     """The errors of the twenty starts with two components, by the moments of their prompts."""
     found = run("in-context", "task", "train", given={"trained": []})
     x, y, w = prompts([0, 5, 2], 20_000, N, 2)
-    errors = sorted(share(estimate(found["train"](seed, 2), x, y), w) for seed in range(20))
+    layers = [found["train"](seed, 2) for seed in range(20)]
+    errors = sorted(share(estimate(layer, x, y), w) for layer in layers)
     arrived = [one for one in errors if one < 0.2]
     stuck = errors[len(arrived) :]
     for line, some in zip(chapter.table("stuck"), (arrived, stuck), strict=True):
@@ -321,7 +322,32 @@ def test_stuck(chapter):
         ends = [float(one) for one in re.findall(r"\d\.\d+", [*line.values()][-1])]
         assert_printed(ends, [some[0], some[-1]], 3)
     assert chapter.values("stuck") == [str(len(stuck)), "20"]
-    assert arrived[0] > formula(N, 1 / (N + 2 + 1 + float(NOISE)), 2) - 0.005
+    least = formula(N, 1 / (N + 2 + 1 + float(NOISE)), 2)
+    assert arrived[0] > least - 0.005
+    for W_Q, W_K, W_V in layers:
+        if share(estimate((W_Q, W_K, W_V), x, y), w) >= 0.2:
+            check_stuck(W_Q @ W_K.T, W_V, least, (x, y, w))
+
+
+def check_stuck(pairs, values, least, exam):
+    """Each of the two ways alone serves one direction, and both together disturb each other."""
+    x, y, w = exam
+    one = torch.from_numpy(values[:2, 0] / np.linalg.norm(values[:2, 0]))
+    other = torch.stack([-one[1], one[0]])
+    keys, taken = np.diag([1, 1, 0]), np.diag([0, 0, 1])  # input and answer of a token
+
+    def errors(key, value):
+        """Along both directions, if keys and values take only these parts of a token."""
+        off = estimate((pairs @ key, np.eye(3), value @ values), x, y) - w
+        return [(off @ way).square().mean().item() for way in (one, other)]
+
+    by_input, by_answer = errors(keys, taken), errors(taken, keys)
+    both = errors(np.eye(3), np.eye(3))
+    assert by_answer[0] < 0.5 < 0.95 < by_input[0]
+    assert by_input[1] < 0.6 < 0.95 < by_answer[1]
+    assert both[0] > by_answer[0]
+    assert both[1] > by_input[1]
+    assert min(both) > 2 * least
 
 
 @pytest.mark.site

@@ -312,7 +312,7 @@ def test_attention_with_features(chapter, tried):
 @pytest.mark.site
 def test_many(chapter):
     wanted = [100 * (mpmath.exp(2 * mpmath.sqrt(d)) - 1) for d in (4, 16, 64)]
-    assert_printed_e(chapter.column("many", "features for 10 %"), [float(x) for x in wanted], 1)
+    assert_printed_e(chapter.column("many", "features for 10%"), [float(x) for x in wanted], 1)
 
 
 @pytest.mark.site

@@ -446,7 +446,7 @@ def test_slider(page):
         right[t] = on_right_token(weights)
         said = re.findall(r"\d+(?:\.\d+)?", caption)
         assert said == [str(t), f"{loss:.2f}", f"{right[t]:.2f}"]
-    assert chapter.values("idea") == [f"{right[t]:.2f}" for t in (0, 25, 400)]
+    assert chapter.values("idea") == [f"{right[t]:.2f}" for t in (0, 25, 40, 100, 400)]
     # What the text says: little moves at first, then nearly everything does.
     assert right[25] - right[0] < 0.05 < 0.5 < right[100] - right[40]
     assert weights.argmax(-1).tolist() == [ORDER] * 200

@@ -305,8 +305,8 @@ def percents(hits: np.ndarray, first: int, last: int) -> list[float]:
 
 
 def span(text: str, hits: np.ndarray, first: int, last: int) -> None:
-    """`low … high` is what the seeds reach; one number stands for two that are equal."""
-    ends = [float(one) for one in text.split("…")]
+    """`low–high` is what the seeds reach; one number stands for two that are equal."""
+    ends = [float(one) for one in text.split("–")]
     shares = percents(hits, first, last)
     # A rounding that goes the other way at one token in a thousand would move less than this.
     np.testing.assert_allclose([ends[0], ends[-1]], [min(shares), max(shares)], atol=0.51)
@@ -337,7 +337,7 @@ def test_every_kind_of_position(page: Any) -> None:
         for cell, (a, b) in zip(cells, RANGES, strict=False):
             span(cell, hits, a, b)
         span(cells[3], near, *RANGES[2])
-        described = re.findall(r"\d+(?: … \d+)?", caption.split("64", 1)[1])
+        described = re.findall(r"\d+(?:–\d+)?", caption.split("64", 1)[1])
         span(described[0], hits, *RANGES[2])
         span(described[1], near, *RANGES[2])
     seeds_told, *values = chapter.values("long-sequences")
@@ -574,7 +574,7 @@ def test_ceiling(page: Any) -> None:
         best[b, t] = 1 if own else max(map(found.count, found)) / len(found)
     lines = page("en", "long-sequences").table("ceiling")
     for line, (a, b) in zip(lines, RANGES, strict=True):
-        assert line[""] == f"tokens {a + 1} … {b}"
+        assert line[""] == f"tokens {a + 1}–{b}"
         span(line["trained, %"], right("none"), a, b)
         counted = answers[:, a:b] >= 0
         assert_printed(float(line["bound, %"]), 100 * best[:, a:b][counted].mean(), 0)

@@ -399,7 +399,7 @@ def trained(kind: str, eta: int, seed: int) -> tuple[bool, float]:
 
 def span(found: list[float], spec: str) -> str:
     """From the smallest to the largest; one number where both look the same."""
-    return " … ".join(dict.fromkeys(format(edge, spec) for edge in (min(found), max(found))))
+    return "–".join(dict.fromkeys(format(edge, spec) for edge in (min(found), max(found))))
 
 
 @pytest.mark.site

@@ -21,9 +21,21 @@ SUMMARIES = [
     ("en", "in-pieces", "recall", "reading all", ["do not depend on them", "at least"]),
     ("en", "generation", "sink", "drop a key", ["a_1 < 1", "is multiplied by"]),
     ("en", "real-models", "shift", "additional token", ["RoPE alone", "no logit"]),
+    ("en", "generation", "speculative", "change the speed", ["min(1, p", "is kept with"]),
+    ("en", "kernels", "features", "relative error", ["independent standard normal"]),
+    (
+        "en",
+        "multi-head",
+        "parameters",
+        "any number of heads",
+        ["Without biases", "d_k = d_v = d/h"],
+    ),
+    ("en", "precision", "dot", "in a longer format", ["d_k u < 1", "nothing overflows"]),
     ("zh", "masking", "no-leak", "后面的词元", ["都有限", "因果掩码"]),
     ("zh", "learning", "start", "缩放后分数", ["平方的平均为 1", "元素独立", "期望为 0"]),
-    ("zh", "real-models", "shift", "多一个词元", ["通过 RoPE", "logits"]),
+    ("zh", "precision", "dot", "更高的精度", ["d_k u < 1", "没有上溢"]),
+    ("zh", "real-models", "shift", "多一个词元", ["只通过 RoPE", "logits"]),
+    ("zh", "multi-head", "parameters", "不论有多少个头", ["不计偏置", "d_k = d_v = d/h"]),
     ("zh", "generation", "sink", "去掉一个", ["a_1 < 1", "都乘以"]),
 ]
 

@@ -20,7 +20,7 @@ from attention_docs.site.read.reader import classify_lines, read_page
 from attention_docs.site.render.assembled_page import AssembledPage, Links
 from attention_docs.site.render.extension import SiteExtension
 from attention_docs.site.render.terms import Term, read_entries
-from tests.conftest import LANGUAGES, ROOT, needs_browser
+from tests.conftest import LANGUAGES, ROOT, needs_browser, read_project
 
 WEIGHT = Term("attention weight", "a share", "entry-weight")
 SCORE = Term("score", "before softmax", "entry-score")
@@ -157,6 +157,23 @@ def test_no_term_has_two_rows(lang: str, slug: str) -> None:
     page_ = read_page(ROOT / "docs" / lang / f"{slug}.md", ROOT)
     ids = [entry.id for entry in read_entries(page_, column)]
     assert len(ids) == len(set(ids)) > 30
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_meaning_names_chapters_by_their_numbers(lang: str) -> None:
+    build = read_project()
+    files = [slug for slug in build.numbered if "-" in slug]
+    entries = build.entries[lang]["notation"]
+    assert not [one.term for one in entries if any(f"in {slug}" in one.meaning for slug in files)]
+    (count,) = [one.meaning for one in entries if one.term == "n"]
+    number = str(build.numbered["softmax"])
+    assert (
+        count
+        == {
+            "en": f"number of tokens; in chapter {number} the number of keys",
+            "zh": f"词元的个数；在第 {number} 章是键的个数",
+        }[lang]
+    )
 
 
 TABLE = "# x {{ #x }}\n\n| {0} |\n|---|---|\n| {1} |\n| {2} |\n"

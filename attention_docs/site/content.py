@@ -103,7 +103,9 @@ class Content:
             lang: {
                 # Ids come from the English term, which stands second in another language.
                 slug: terms.read_entries(
-                    pages[slug], int(slug == "glossary" and pages[slug].text_lang != first)
+                    pages[slug],
+                    int(slug == "glossary" and pages[slug].text_lang != first),
+                    self.numbered,
                 )
                 for slug in ("glossary", "notation")
                 if slug in pages

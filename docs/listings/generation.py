@@ -430,7 +430,7 @@ table(
 # --8<-- [start:models]
 long = 32_768
 # The length of text that each model was trained for, from the same papers.
-TRAINED = [2048, 2048, 4096, 4096, 8192, 8192, 8192, *[131_072] * 5]
+TRAINED = [2048, 2048, 4096, 4096, 8192, 8192, 8192, 131_072, 131_072, 32_768, 32_768, 131_072]
 models = []
 for model, trained in zip(CONFIGURATIONS, TRAINED, strict=True):
     kept_ = f"{model.kv_heads} · {model.d_head}"

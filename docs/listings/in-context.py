@@ -197,7 +197,8 @@ def coefficients_in(parameters, x, y):
 
 def span(shares):
     """The lowest and the highest of the runs."""
-    return " … ".join(number(end, ".3f") for end in (min(shares), max(shares)))
+    low, high = (number(end, ".3f") for end in (min(shares), max(shares)))
+    return f"{low}–{high}"
 
 
 by_start = {m: [share(coefficients_in(p, *exam[m][:2]), exam[m][2]) for p in trained] for m in exam}

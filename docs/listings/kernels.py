@@ -220,7 +220,7 @@ line_chart(
 
 # --8<-- [start:many]
 needed = {d_k: 100 * (exp(2 * sqrt(d_k)) - 1) for d_k in (4, 16, 64)}
-table(list(needed.items()), columns=["d_k", "features for 10 %"], spec=["d", ".1e"])
+table(list(needed.items()), columns=["d_k", "features for 10%"], spec=["d", ".1e"])
 # --8<-- [end:many]
 
 # --8<-- [start:exercise-middle]

@@ -190,7 +190,7 @@ def fours(hits):
 def span(shares):
     """The lowest and the highest share of the seeds, in per cent."""
     low, high = (number(100 * end, ".0f") for end in (shares.min(), shares.max()))
-    return low if low == high else f"{low} … {high}"
+    return low if low == high else f"{low}–{high}"
 
 
 NAMES = {
@@ -330,7 +330,7 @@ limits = []
 for a, b in ranges:
     place = (answer >= 0) & (a <= positions) & (positions < b)
     limits.append([span(share(plain["none"], a, b)), 100 * best[place].mean()])
-tokens = [f"tokens {a + 1} … {b}" for a, b in ranges]
+tokens = [f"tokens {a + 1}–{b}" for a, b in ranges]
 table(limits, columns=["trained, %", "bound, %"], index=tokens, spec=".0f")
 # --8<-- [end:ceiling]
 
@@ -434,7 +434,7 @@ def frame(place, name):
         spec=".1f",
     )
     late, near = (span(share(h[name], 2 * L, 4 * L)) for h in (all_keys, near_keys))
-    caption = f"33 … 64: {late} %; with the window {near} %."
+    caption = f"33–64: {late}%; with the window {near}%."
     return Frame((str(place),), CHOICES[place - 1], (answers, scores), caption)
 
 

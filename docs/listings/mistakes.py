@@ -49,7 +49,7 @@ def one_query(attend):
 
 
 def last_token(attend):
-    """Token 3 changes, which only query 3 may see: outputs 1 and 2 stay."""
+    """Token 3 changes, which only query 3 may see: outputs 1 and 2 stay the same."""
     q, k, v = query.copy(), key.copy(), value.copy()
     for x in (q, k, v):
         x[:, -1] += 1
@@ -58,7 +58,7 @@ def last_token(attend):
 
 
 def other_sequence(attend):
-    """Sequence 2 changes: the outputs of sequence 1 stay."""
+    """Sequence 2 changes: the outputs of sequence 1 stay the same."""
     q, k, v = (np.concatenate([x[:1], x[1:] + 1]) for x in (query, key, value))
     return distance(attend(q, k, v, causal)[0], attend(query, key, value, causal)[0])
 

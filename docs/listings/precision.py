@@ -287,7 +287,7 @@ def score(kind, q, k, most):
 
 def span_text(low, high):
     """Both ends of a range, or the one number that they are."""
-    return low if low == high else f"{low} … {high}"
+    return low if low == high else f"{low}–{high}"
 
 
 def shown(found):

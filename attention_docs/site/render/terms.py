@@ -16,6 +16,7 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement
 
 from attention_docs.site.read.page import Page
+from attention_docs.site.read.syntax import CHAPTER
 
 ROLES = ("input", "key", "query", "value", "score", "weight", "output")
 HAN = "\u4e00-\u9fff"
@@ -47,12 +48,18 @@ class Term:
     other: str = ""
 
 
-def read_entries(page: Page, id_column: int) -> list[Term]:
-    """The rows of all tables of a page; ids come from one column, the same in all languages."""
+def read_entries(
+    page: Page, id_column: int, numbered: Mapping[str, int] | None = None
+) -> list[Term]:
+    """The rows of all tables of a page; ids come from one column, the same in all languages.
+
+    `numbered` holds the numbers of the chapters, which a meaning may name.
+    """
+    numbers = numbered or {}
     return [
         Term(
             cells[0].strip("$"),
-            _strip_markup(cells[-1]),
+            _strip_markup(CHAPTER.sub(lambda one: str(numbers.get(one["slug"])), cells[-1])),
             _make_id(cells[id_column]),
             names=_split_names(cells[1:3]) if len(cells) == 5 else (),
             chapter=cells[-2].strip("–") if len(cells) > 3 else "",

@@ -21,7 +21,7 @@ from attention_docs.site.build import Build
 from attention_docs.site.publish import numbers
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.extension import SiteExtension
-from tests.conftest import ROOT, find_page_folder
+from tests.conftest import LANGUAGES, ROOT, find_page_folder
 
 EXTENSIONS = ("arithmatex", "details", "highlight", "superfences")
 
@@ -64,7 +64,8 @@ class Site:
             if old
         ]
         self.folder = Path(tempfile.mkdtemp(prefix="chapter-"))
-        self.records = [r for one in build.all for r in _make_records(build, one)]
+        written = (one for one in build.all if one.lang in LANGUAGES)
+        self.records = [r for one in written for r in _make_records(build, one)]
         self.results = numbers.results(build.pages["en"].values())
         target = find_page_folder(self.folder, "en", slug) / "index.html"
         target.parent.mkdir(parents=True, exist_ok=True)

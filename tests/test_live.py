@@ -196,7 +196,7 @@ def test_what_comes_before_an_edit_does_not_run_again() -> None:
     assert reader.ran == [5, 6]
     reader = Reader(BLOCKS)
     reader.run(BLOCKS)
-    reader.run([*BLOCKS[:10], "print(2)", *BLOCKS[11:]])
+    reader.run([*BLOCKS[:10], BLOCKS[10] + "\nprint(2)", *BLOCKS[11:]])
     assert reader.ran == [8, 9, 10, 11, 12]
 
 

@@ -154,8 +154,12 @@ def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str
             return f"[{templates['elsewhere']}]({slug}.md#{inner})"
         return f"[{titles.get(name, name).removeprefix(templates['proved'].format(''))}](#{name})"
 
+    proofs = [place(name) for name in options["proof"].split()]
+    label = templates["proved"].format("").strip(" :：")
     found = [
-        templates["proved"].format(marks["comma"].join(map(place, options["proof"].split()))),
+        proofs[0]  # its title says what it is
+        if len(proofs) == 1 and proofs[0].startswith(f"[{label}")
+        else templates["proved"].format(marks["comma"].join(proofs)),
         templates["ran"].format(
             marks["comma"].join(f"[{one}](#out-{one})" for one in options["check"].split())
         ),

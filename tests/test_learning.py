@@ -469,8 +469,8 @@ def test_descent(page):
         shares.append(fall / (eta * squares))
         assert row == {
             "η": f"{eta:g}",
-            "fall of the loss": f"{fall:.5f}",
-            "promised fall": f"{eta * squares:.5f}",
+            "drop in the loss": f"{fall:.5f}",
+            "promised drop": f"{eta * squares:.5f}",
             "ratio": f"{shares[-1]:.3f}",
         }
     assert chapter.values("promise") == [f"{shares[0]:.3f}", f"{shares[2]:.3f}"]

@@ -137,7 +137,7 @@ for eta in (0.5, 0.05, 0.005):
     rows.append([eta, fall, eta * squares, kept[eta]])
 table(
     rows,
-    columns=["η", "fall of the loss", "promised fall", "ratio"],
+    columns=["η", "drop in the loss", "promised drop", "ratio"],
     spec=["g", ".5f", ".5f", ".3f"],
 )
 # --8<-- [end:descent]
@@ -757,7 +757,7 @@ table(
 
 # --8<-- [start:writing]
 def your_gradient(weights, by_weights):
-    """The gradient by the scores, from the weights A and dA, both (n, n_k)."""
+    """The gradient with respect to the scores, from the weights A and dA, both (n, n_k)."""
     return weights * by_weights  # write it here
 
 

@@ -393,7 +393,7 @@ table(
 
 # --8<-- [start:exercise-orthogonal]
 q = np.array([3.0, 4.0])
-by_unit = np.array([2.0, -1.0])  # the gradient by q / ‖q‖
+by_unit = np.array([2.0, -1.0])  # the gradient with respect to q / ‖q‖
 unit = q / 5
 dq = (by_unit - unit * (unit @ by_unit)) / 5
 after = q - 10 * dq

@@ -145,6 +145,20 @@ def loss(rng: np.random.Generator) -> Names:
     }
 
 
+def routes(rng: np.random.Generator) -> Names:
+    """The loss of z = x W_U, by complex steps of x."""
+    x, W, y, c = row(rng, 1, 4), row(rng, 4, 5), np.eye(5)[[3]], 1
+
+    def of(x: np.ndarray) -> Any:
+        z = x @ W
+        return np.log(np.exp(z).sum()) - z[0, 3]
+
+    return {
+        **{"x": x, "W_U": W, "z": x @ W, "y": y, "c": c, "softmax": softmax, "sizes": {"j": 5}},
+        "phrases": {"\\frac{\\partial \\ell}{\\partial x_c}": steepest(of, x)[0, c]},
+    }
+
+
 def source(rng: np.random.Generator) -> Names:
     """The model gives a tenth to what never comes."""
     pi = softmax(row(rng, 1, 4))
@@ -723,6 +737,7 @@ MODELS: dict[str, dict[str, Draw]] = {
         "": loss,
         "decoder[0]": decoder,
         "decoder[1]": chained,
+        "loss[2]": routes,
         "floor-proof": source,
         "floor-terms": stories,
         "cut-derived": keep_three_words,

@@ -636,6 +636,24 @@ def test_one_number_is_moved(page: ReadPage) -> None:
     assert f"{exact[1]:.2f}" == f"{slope:.2f}"
 
 
+@pytest.mark.site
+def test_routes_to_the_loss(page: ReadPage) -> None:
+    """The slope at component 1 of the last vector, by torch's autograd."""
+    model, sleeps = draw_random_model(), WORDS.index("sleeps")
+    logits, _ = in_torch(words_of(QUESTION), model, look=False)
+    shift = torch.zeros(32, dtype=torch.float64, requires_grad=True)  # moves x, after LayerNorm
+
+    def slope_through(routes: Any) -> float:
+        """Only these logits move with component 1; the others stay where they are."""
+        moves = torch.tensor(model.W_u) * torch.tensor(routes, dtype=torch.float64)
+        loss = functional.cross_entropy(logits[-1] + shift @ moves, torch.tensor(sleeps))
+        return float(torch.autograd.grad(loss, shift)[0][0])
+
+    one = [i == sleeps for i in range(18)]
+    slopes = [slope_through(one), slope_through([not i for i in one]), slope_through([True] * 18)]
+    assert page("en", "language-model").values("loss")[2:5] == [f"{s:.2f}" for s in slopes]
+
+
 def drawn_as_the_page() -> np.ndarray:
     """The first story after the corpus, from the same generator in the listing's order."""
     rng = np.random.default_rng(2017)

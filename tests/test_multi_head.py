@@ -578,7 +578,7 @@ def test_joined(page):
     assert_printed(chapter.column("join", "head 1"), one_output(1))
     assert_printed(chapter.column("join", "head 2"), one_output(2))
     assert_printed(chapter.column("join", "output"), DIFFERENCE)
-    assert_printed([[float(one) for one in chapter.values("join")]], [[DIFFERENCE[1], 2]])
+    assert_printed([[float(one) for one in chapter.values("join")]], [[DIFFERENCE[1], 2, SMALL]])
 
 
 @pytest.mark.site

@@ -254,6 +254,8 @@ table(
     index=["as it was drawn", "raised by 0.01", "after one step"],
     spec=".4f",
 )
+logits, _ = language_model(ids, random_model)
+routes = random_model.W_u[0] * cross_entropy_gradient(logits[-1], np.array(11))  # (18,)
 # --8<-- [end:one-number]
 
 # --8<-- [start:backward]

@@ -24,7 +24,7 @@ words = ["she", "outran", "him"]
 
 
 def sentence(she, him):
-    """Rows are tokens: subject's form, object's form, verb, speed."""
+    """Rows are tokens: subject form, object form, verb, speed."""
     return np.array([[1.0, 0, 0, she], [0, 0, 1, 0], [0, 1, 0, him]])
 
 

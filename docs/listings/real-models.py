@@ -234,7 +234,7 @@ def show_steps(symbols):
         ),
         (
             query_and_keys(s),
-            f"RoPE turns them by their places; “{asks}” stands at place {len(ids) - 1}.",
+            f"RoPE turns them according to their positions; “{asks}” is at position {len(ids) - 1}.",
         ),
         (
             [by_head(scores, role="score", name="scores", columns=symbols)],
@@ -365,7 +365,9 @@ def without(i, part):
     symbols = [front, *task] if front else list(task)
     seen = heatmap(s["a"][:, -1], rows=["head 1", "head 2"], columns=symbols, name="weights")
     said = write([task], W, **settings)[0] or "</s>"
-    return Frame((str(i),), f"Without: {part}", (bars, seen), f"{task} gives “{said}”.")
+    added = {"nothing": "Nothing taken out", PARTS[-1]: "With one token too many"}
+    label = added.get(part, f"Without: {part}")
+    return Frame((str(i),), label, (bars, seen), f"{task} gives “{said}”.")
 
 
 stepper(

@@ -234,7 +234,8 @@ def show_steps(symbols):
         ),
         (
             query_and_keys(s),
-            f"RoPE turns them according to their positions; “{asks}” is at position {len(ids) - 1}.",
+            f"RoPE turns them according to their positions; "
+            f"“{asks}” is at position {len(ids) - 1}.",
         ),
         (
             [by_head(scores, role="score", name="scores", columns=symbols)],

@@ -35,7 +35,7 @@ SUMMARIES = [
     ("zh", "learning", "start", "缩放后分数", ["平方的平均为 1", "元素独立", "期望为 0"]),
     ("zh", "precision", "dot", "更高的精度", ["d_k u < 1", "没有上溢"]),
     ("zh", "real-models", "shift", "多一个词元", ["只通过 RoPE", "logits"]),
-    ("zh", "multi-head", "parameters", "不论有多少个头", ["不计偏置", "d_k = d_v = d/h"]),
+    ("zh", "multi-head", "parameters", "不论头数", ["不计偏置", "d_k = d_v = d/h"]),
     ("zh", "generation", "sink", "去掉一个", ["a_1 < 1", "都乘以"]),
 ]
 

@@ -1,7 +1,7 @@
 """Cards: a list whose items begin with a link, `[title](page.md){ .card }`, and say what is there.
 
-A chapter has its number and its glyph, a small matrix (theme/.icons/chapter); any other card has
-its place in the list.
+Where all of them are chapters, each has its number and its glyph, a small matrix
+(theme/.icons/chapter); other cards have their place in the list.
 """
 
 from __future__ import annotations
@@ -35,16 +35,15 @@ def lay_out_cards(root: Element, numbers: Mapping[str, int], md: Markdown) -> No
     """Number and glyph before a card's title, its text after it; `numbers` are the chapters'."""
     for cards in root.iter():
         items = [(item, title) for item in cards if (title := find_card_title(item)) is not None]
+        slugs = [title.get("href", "").partition(".md")[0] for _, title in items]
+        chapters = all(map(read_glyph, slugs))
         if items:
-            cards.set("class", "cards")
-        for place, (item, title) in enumerate(items, start=1):
-            slug = title.get("href", "").partition(".md")[0]
-            drawn = read_glyph(slug)
+            cards.set("class", "cards chapters" if chapters else "cards")
+        for place, ((item, title), slug) in enumerate(zip(items, slugs, strict=True), start=1):
             _lay_out_card(item, title, numbers.get(slug, place))
-            if drawn:
-                cards.set("class", "cards chapters")
+            if chapters:
                 mark = Element("span", {"class": "glyph", "aria-hidden": "true"})
-                mark.text = md.htmlStash.store(drawn)
+                mark.text = md.htmlStash.store(read_glyph(slug))
                 item.insert(0, mark)
 
 

@@ -51,8 +51,8 @@ class Model(NamedTuple):
 class _Cursor:
     """Reads one value after another, little-endian."""
 
-    def __init__(self, content: bytes):
-        self.content, self.at = content, 0
+    def __init__(self, content: bytes, at: int):
+        self.content, self.at = content, at
 
     def number(self, letter: str) -> Any:
         (value,) = struct.unpack_from(f"<{letter}", self.content, self.at)
@@ -107,8 +107,7 @@ def read_gguf(content: bytes) -> Model:
         raise TypeError(f"content must be bytes, got {type(content).__name__}")
     if content[:4] != b"GGUF":
         raise ValueError(f"content must begin with GGUF, got {content[:4]!r}")
-    cursor = _Cursor(content)
-    cursor.at = 4
+    cursor = _Cursor(content, at=4)
     try:
         if (version := cursor.number("I")) != 3:
             raise ValueError(f"the version of the format must be 3, got {version}")

@@ -1095,6 +1095,7 @@ def of_directions() -> list[Wrong]:
     return [
         value("directions must be (f, 4), got shape (6, 3)", directions=a(6, 3)),
         value("directions must be (f, 4), got shape (2, 6, 4)", directions=a(2, 6, 4)),
+        value("directions must be (f, 4), got shape (6, 3)", x=a(2, 5, 4), directions=a(6, 3)),
     ]
 
 
@@ -1212,7 +1213,7 @@ REAL_HEADS = [
         {"content": gguf()},
         [
             kind("content must be bytes, got str", content="GGUF"),
-            value("content must begin with GGUF, got b'GGML'", content=b"GGML"),
+            value("content must begin with GGUF, got b'GGML'", content=b"GGML and more"),
             value("the version of the format must be 3, got 2", content=gguf(version=2)),
             value("content must hold a whole header, got 30 bytes", content=gguf()[:30]),
             value(

@@ -23,6 +23,7 @@ from hypothesis import given
 from attention_docs import smollm2
 from attention_docs.gguf import Quantised, dequantise, read_gguf
 from attention_docs.heads import (
+    BASE,
     FOLDER,
     copy_loss,
     first_token_share,
@@ -177,11 +178,14 @@ def test_gguf_packed_by_hand() -> None:
     def text(one: str) -> bytes:
         return struct.pack("<Q", len(one.encode())) + one.encode()
 
-    header = b"GGUF" + struct.pack("<IQQ", 3, 3, 4)
+    header = b"GGUF" + struct.pack("<IQQ", 3, 3, 7)
     header += text("size") + struct.pack("<II", 4, 7)
     header += text("name of it") + struct.pack("<I", 8) + text("Ġthé")
     header += text("list") + struct.pack("<IIQ", 9, 6, 2) + struct.pack("<ff", 0.5, -2)
     header += text("flag") + struct.pack("<I?", 7, True)
+    header += text("long") + struct.pack("<IQ", 10, 2**63)
+    header += text("below") + struct.pack("<Iq", 11, -(2**40))
+    header += text("tenth") + struct.pack("<Id", 12, 0.1)
     quarter = struct.pack("<ee", 0.25, -1.5) + bytes(range(0, 256, 16)) * 1
     eight = struct.pack("<e", 0.5) + struct.pack("<32b", *range(-16, 16))
     plain = struct.pack("<6f", *range(6))
@@ -193,7 +197,10 @@ def test_gguf_packed_by_hand() -> None:
     header += bytes(-len(header) % 32)
     body = eight.ljust(64, b"\0") + quarter.ljust(64, b"\0") + plain
     read = read_gguf(header + body)
-    assert read.metadata == {"size": 7, "name of it": "Ġthé", "list": [0.5, -2.0], "flag": True}
+    assert read.metadata == {
+        **{"size": 7, "name of it": "Ġthé", "list": [0.5, -2.0], "flag": True},
+        **{"long": 2**63, "below": -(2**40), "tenth": 0.1},
+    }
     assert dequantise(read.tensors["plain"]).tolist() == [[0, 1, 2], [3, 4, 5]]
     assert dequantise(read.tensors["eight"]).tolist() == [i / 2 for i in range(-16, 16)]
     four = dequantise(read.tensors["four"])
@@ -223,7 +230,7 @@ def test_byte_pairs_by_hand() -> None:
     characters = byte_characters()
     assert [characters[ord(one)] for one in " \nz~"] == ["Ġ", "Ċ", "z", "~"]
     assert characters[0xAD] == "Ń"  # the soft hyphen is not visible
-    assert len({*characters.values()}) == 256
+    assert len(characters) == len({*characters.values()}) == 256
 
 
 @given(st.text(max_size=40))
@@ -398,6 +405,20 @@ def test_all_is_measured_again(
 
 
 # --- scores ---------------------------------------------------------------------------------------
+
+
+def test_scores_of_two_tokens() -> None:
+    """By hand: the smallest text, and more axes than one of heads."""
+    weights = np.array([[1.0, 0], [0.25, 0.75]])
+    assert previous_token_score(weights) == 0.25
+    assert induction_score(weights, 1) == 0.75  # the copy of a single token ends at itself
+    many = np.broadcast_to(weights, (3, 1, 2, 2))
+    assert previous_token_score(many).tolist() == [[0.25]] * 3
+
+
+@needs_model
+def test_the_base_of_rope_is_that_of_the_file() -> None:
+    assert read_gguf(FILE.read_bytes()).metadata["llama.rope.freq_base"] == BASE
 
 
 @given(seeds, st.integers(2, 5))

@@ -212,7 +212,7 @@ def test_texts_are_cut_as_bert_cuts_them(text: str, tokens: str, model: MiniLM) 
 
 def test_each_chinese_character_is_a_word() -> None:
     assert split_words("他锁了锁") == ["他", "锁", "了", "锁"]
-    # The first characters of the blocks that BERT's code names, and the last of those that are full.
+    # The first characters of the blocks that BERT names, and the last ones of those that are full.
     inside = (0x3400, 0x4DBF, 0x4E00, 0x9FFF, 0xF900, 0x20000, 0x2A6DF, 0x2A700, 0x2B740, 0x2F800)
     assert {len(split_words(f"a{chr(one)}b")) for one in inside} == {3}
     outside = (0x33FF, 0x4DC0, 0xA000, 0xF8FF, 0xFB00, 0x2A6E0, 0x2A6FF, 0x2CEB0, 0x2FA20)

@@ -248,14 +248,14 @@ def loss_with(w):
 
 w = random_model.blocks[0].attention.W_q[2, 1]
 slope = (loss_with(w + 0.01) - loss_with(w)) / 0.01
+logits, _ = language_model(ids, random_model)
+routes = random_model.W_u[0] * cross_entropy_gradient(logits[-1], np.array(11))  # (18,)
 table(
     [[x, loss_with(x)] for x in (w, w + 0.01, w - eta * slope)],
     columns=["w", "loss"],
     index=["as it was drawn", "raised by 0.01", "after one step"],
     spec=".4f",
 )
-logits, _ = language_model(ids, random_model)
-routes = random_model.W_u[0] * cross_entropy_gradient(logits[-1], np.array(11))  # (18,)
 # --8<-- [end:one-number]
 
 # --8<-- [start:backward]

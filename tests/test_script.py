@@ -97,6 +97,7 @@ AGREED = {
     "相对位置偏置": "相對位置偏差",
     "拼接": "串接",
     "计算机": "電腦",
+    "遍历": "走訪",
     "特普利茨矩阵": "托普利茲矩陣",
     "偏置": "偏差",
     "列约定": "行慣例",
@@ -321,7 +322,7 @@ def list_axis_words(text: str) -> Iterator[tuple[str, str]]:
 
 # Lines of an output that the English calls otherwise, beside rows that it calls rows; and columns.
 READ = ("每行先是一個輸入給自", "最後一行是有幾個輸入", "每種詞性一行")
-READ += ("列依次是字母", "四行依次是", "列依次是可學習", "最後一行問")
+READ += ("列依次是字母", "四行依次是", "列依次是可學習", "最後一行問", "每個詞準備了一行")
 
 
 @pytest.mark.long

@@ -761,7 +761,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
         [3, -3, -3],
     ],
     "exercise-tie": [1 / (1 + 2 * mpmath.exp(4)), 1 / (1 + 2 * mpmath.e)],
-    "exercise-gap": [*LEADS, mpmath.log(99 * 1023), 128 * LEADS[0], mpmath.log(99 * 1024)],
+    "exercise-gap": [*LEADS, mpmath.log(99 * 1023), 128 * LEADS[0], mpmath.log10(99 * 1023)],
     "exercise-bug": [[1 / (1 + mpmath.e), mpmath.e / (1 + mpmath.e)], [0, 0]],
 }
 

@@ -757,7 +757,7 @@ table(
 
 # --8<-- [start:writing]
 def your_gradient(weights, by_weights):
-    """The gradient with respect to the scores, from the weights A and dA, both (n, n_k)."""
+    """The gradient for the scores, from the weights A and dA, both (n, n_k)."""
     return weights * by_weights  # write it here
 
 

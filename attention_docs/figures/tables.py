@@ -13,7 +13,8 @@ from attention_docs.figures.figure import Figure, Language, Wording, check_label
 from attention_docs.figures.numbers import as_lists, format_value, format_vector
 
 Cell = Wording | bool
-COLUMNS, WORDS = 3, 20  # with more columns, and longer texts, a table becomes cards on a phone
+COLUMNS, WORDS, TITLES = 3, 20, 90
+"""A table with more columns, and longer texts or titles, becomes cards on a phone."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,17 +33,18 @@ class Table(Figure):
         indexed = self.index is not None
         titles = "".join(map(_render_head, head, self._find_numeric_columns))
         body = "".join(f"<tr>{self._render_row(row, head, indexed)}</tr>" for row in rows)
-        kind = "data-table as-cards" if self._has_sentences(rows) else "data-table"
+        kind = "data-table as-cards" if self._has_sentences(head, rows) else "data-table"
         name = lang.translate_label(self.name)
         caption = f"<caption>{_render_label(name)}</caption>" if name else ""
         head_and_body = f"<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
         return f'<table class="{kind}">{caption}{head_and_body}</table>'
 
-    def _has_sentences(self, rows: Sequence[Sequence[str]]) -> bool:
+    def _has_sentences(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Whether a narrow screen has no room for its columns: numbers and names stay in theirs."""
         inner = [row[1:] if self.index is not None else row for row in rows]
         wide = max(map(len, rows)) > COLUMNS
-        return wide and any(_count_columns(cell) > WORDS for row in inner for cell in row)
+        sentences = any(_count_columns(cell) > WORDS for row in inner for cell in row)
+        return wide and (sentences or sum(map(_count_columns, head)) > TITLES)
 
     def _render_row(self, row: Sequence[str], head: Sequence[str], indexed: bool) -> str:
         cells = [f'<th scope="row">{_render_label(row[0])}</th>'] if indexed else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from torch.nn import functional
 
 from attention_docs.figures.tasks import Failure, Task, find_failure, judge
 from attention_docs.softmax import softmax
+from tests import written
 from tests.conftest import BUILT, ROOT
 from tests.judged import read_chapters
 from tests.passed import Passed
@@ -195,7 +197,8 @@ def test_what_a_reader_types_is_judged(
 ) -> None:
     """The model answer is accepted and counted as solved, each known mistake told in its words.
     `python -m tests.judged --browser` does it in all languages."""
-    if passed(hash_live_page(site, lang, slug), chromium.version):
+    typing = inspect.getsource(written)
+    if passed(hash_live_page(site, lang, slug), typing, chromium.version):
         return
     verdicts = [*judge_page(request.getfixturevalue("keeper"), site, slug, lang)]
     assert len(verdicts) > 3

@@ -67,6 +67,17 @@ def test_every_command_is_one_of_the_makefile(document: str) -> None:
     assert {name for text in code for name in COMMAND.findall(text)} <= {*phony.split()}
 
 
+def test_the_readme_of_the_engine_names_classes_that_exist() -> None:
+    document = read("attention_docs/site/README.md")
+    named = re.findall(r"\b([A-Z]\w+)(?= ──►)", document)
+    named += re.findall(r"`([A-Z][a-z]\w+)`", document)
+    files = (ROOT / "attention_docs").rglob("*.py")
+    texts = (path.read_text(encoding="utf-8") for path in files)
+    existing = {name for text in texts for name in re.findall(r"(?m)^class (\w+)", text)}
+    assert len(named) > 5
+    assert {*named} <= existing
+
+
 def test_the_readme_lists_the_chapters_as_the_navigation_and_the_pages_have_them() -> None:
     navigation = read_settings(ROOT).navigation
     rows = re.findall(r"(?m)^\| \[(.+?)\]\(docs/en/([\w-]+)\.md\) \| (.+) \|$", read("README.md"))

@@ -53,7 +53,7 @@ mutants: $(READY)
 # After numbers have changed and the change is meant: rewrite what the tests compare with.
 update: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
-	$(BIN)/python -m attention_docs.site.publish.review .cache/site/numbers.json tests/outputs
+	$(BIN)/python -m attention_docs.site.publish.snapshots .cache/site/numbers.json tests/outputs
 	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/project/attention.svg
 	$(BIN)/python -m tests.links --write
 

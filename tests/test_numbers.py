@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attention_docs.site.publish.review import format_chapters
+from attention_docs.site.publish.snapshots import format_chapters
 from tests.conftest import ROOT
 from tests.test_index import WEIGHTS
 

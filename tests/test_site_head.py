@@ -142,7 +142,7 @@ def test_the_home_page_says_its_name_once(published: FixtureProject) -> None:
 
 
 @pytest.mark.site
-def test_card(published: FixtureProject) -> None:
+def test_share_card(published: FixtureProject) -> None:
     content = (published.root / "site" / "card.png").read_bytes()
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", content[16:24]) == (1200, 630)
@@ -164,10 +164,10 @@ def test_the_card_is_drawn_once(published: FixtureProject) -> None:
     cards = []
     for change in (False, True):
         if change:
-            published.edit("attention_docs/figures/card.py", "1200, 630", "600, 315")
+            published.edit("attention_docs/figures/share_card.py", "1200, 630", "600, 315")
         assert published.build(SITE_URL=ADDRESS, site="again").returncode == 0
         cards.append((published.root / "again" / "card.png").read_bytes())
-    published.edit("attention_docs/figures/card.py", "600, 315", "1200, 630")
+    published.edit("attention_docs/figures/share_card.py", "600, 315", "1200, 630")
     assert cards[0] == (published.root / "site" / "card.png").read_bytes()
     assert struct.unpack(">II", cards[1][16:24]) == (600, 315)
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from attention_docs.site.publish.guard import find_leftovers, refused
+from attention_docs.site.publish.html_checks import find_forbidden, find_unrendered
 from tests.conftest import LANGUAGES, ROOT
 from tests.fixture_project import FixtureProject, read_files, run_command
 
@@ -68,7 +68,7 @@ def test_the_exported_markdown_builds_without_this_engine(project: FixtureProjec
         command = ["mkdocs", "build", "-q", "-f", str(folder / "mkdocs.yml")]
         assert run(project, *command).returncode == 0
         html = (folder / "site" / "weights" / "index.html").read_text(encoding="utf-8")
-        assert find_leftovers(html) == []
+        assert find_unrendered(html) == []
         article = BeautifulSoup(html, "lxml").article
         assert article
         text = " ".join(article.get_text(" ").split())
@@ -84,7 +84,7 @@ def test_the_exported_markdown_builds_without_this_engine(project: FixtureProjec
         assert '<details id="an-entry">' in gallery
         assert "#out-weights" in gallery
         assert '<div id="out-weights"></div>' in html
-    assert run(project, "attention_docs.site.publish.guard", "exported").returncode == 0
+    assert run(project, "attention_docs.site.publish.html_checks", "exported").returncode == 0
 
 
 @pytest.mark.site
@@ -118,7 +118,7 @@ BODIES = [
 
 @pytest.mark.parametrize(("body", "left"), BODIES)
 def test_what_survives_into_html_is_found(body: str, left: list[str]) -> None:
-    assert [text for _, text in find_leftovers(PAGE.format(body))] == left
+    assert [text for _, text in find_unrendered(PAGE.format(body))] == left
 
 
 REFUSED = {
@@ -146,12 +146,12 @@ REFUSED = {
 @pytest.mark.parametrize("body", REFUSED)
 def test_an_article_holds_nothing_that_runs_or_covers(body: str) -> None:
     page = PAGE.format(f"<script>f()</script><article>{body}</article><p onclick=f()>x</p>")
-    assert [text for text, _ in refused(page)] == REFUSED[body]
+    assert [text for text, _ in find_forbidden(page)] == REFUSED[body]
 
 
-def test_a_folder_with_what_survives_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_what_survives_is_find_forbidden_in(tmp_path: Path) -> None:
     """It names what each page has left; without these pages the folder is good."""
-    command = [sys.executable, "-m", "attention_docs.site.publish.guard", str(tmp_path)]
+    command = [sys.executable, "-m", "attention_docs.site.publish.html_checks", str(tmp_path)]
     guard = partial(subprocess.run, command, capture_output=True, text=True, check=False, cwd=ROOT)
     wanted = []
     for number, (body, left) in enumerate(BODIES):

@@ -17,8 +17,8 @@ from attention_docs.site.addresses import make_relative
 from attention_docs.site.build import Build
 from attention_docs.site.publish import live as live_pages
 from attention_docs.site.publish.catalogue import PublishedPage
-from attention_docs.site.publish.guard import find_leftovers, refused
 from attention_docs.site.publish.head import make_head
+from attention_docs.site.publish.html_checks import find_forbidden, find_unrendered
 from attention_docs.site.publish.listings import translate_listing
 from attention_docs.site.publish.markdown import render_copy as markdown_copy
 from attention_docs.site.publish.notebook import make_notebook
@@ -157,8 +157,8 @@ def _render_files(
     """The files of a page by their places; cached if nothing is wrong with them."""
     source, messages = known.source, state.session.listener.messages
     html = patch_html(state, render(), source.lang, page.url, source)
-    left = {(text, f"left in the page: {text}") for _, text in find_leftovers(html)}
-    left |= set(refused(html))
+    left = {(text, f"left in the page: {text}") for _, text in find_unrendered(html)}
+    left |= set(find_forbidden(html))
     state.failures += [
         Failure(source.path, source.find_line(text), message) for text, message in left
     ]

@@ -17,7 +17,7 @@ from attention_docs.site.adapter.config import RenderingTools, config_file
 from attention_docs.site.adapter.log import Listener, locate_warning, log
 from attention_docs.site.build import Build
 from attention_docs.site.fingerprints import fingerprint_code
-from attention_docs.site.publish import card, models, runtime
+from attention_docs.site.publish import models, runtime, share_card
 from attention_docs.site.publish.staging import StagingFolder
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
@@ -98,7 +98,7 @@ class BuildState:
     build: Build
     place: StagingFolder
     page_cache: RenderedPageCache
-    card: card.Card | None = None
+    card: share_card.Card | None = None
     pages: dict[str, PageState] = field(default_factory=dict)
     sources: dict[Path, Source] = field(default_factory=dict)
     documented: set[str] = field(default_factory=set)
@@ -177,7 +177,9 @@ def start_build(
     ]
     build = Build(root, log.warning, target, session.reader, makers, path.name, before)
     drawn = (
-        card.make_card(build.languages, build.read_locale, root, store) if known.site_url else None
+        share_card.make_card(build.languages, build.read_locale, root, store)
+        if known.site_url
+        else None
     )
     build.target = replace(target, shared=repr(drawn.alt) if drawn else "")
     for language in config.plugins["i18n"].config.languages:

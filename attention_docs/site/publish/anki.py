@@ -18,7 +18,7 @@ from zlib import crc32
 
 from markdown import Markdown
 
-from attention_docs.site.publish.offline import DATE
+from attention_docs.site.publish.archive import DATE
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.recall import Card, list_cards, name_deck
 

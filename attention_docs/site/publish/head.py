@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from attention_docs.site.addresses import make_relative
-from attention_docs.site.publish import card
+from attention_docs.site.publish import share_card
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
 
 REL = "alternate "
@@ -16,7 +16,9 @@ REL = "alternate "
 would ask for a sitemap beside each page that such a link names."""
 
 
-def make_head(of: PublishedPage, catalogue: Catalogue, picture: card.Card | None) -> dict[str, Any]:
+def make_head(
+    of: PublishedPage, catalogue: Catalogue, picture: share_card.Card | None
+) -> dict[str, Any]:
     """The links and properties of a page's head."""
     lang, site_url = of.page.text_lang, catalogue.site_url
     links = [{"rel": REL, "type": "text/markdown", "href": make_relative(of.markdown, of.url)}]
@@ -37,7 +39,7 @@ def make_head(of: PublishedPage, catalogue: Catalogue, picture: card.Card | None
         shared.append(("og:url", site_url + of.text_url))
     if picture:
         shared += [
-            ("og:image", site_url + card.NAME),
+            ("og:image", site_url + share_card.NAME),
             ("og:image:width", str(picture.size[0])),
             ("og:image:height", str(picture.size[1])),
             ("og:image:alt", picture.alt[lang]),

@@ -21,9 +21,9 @@ from attention_docs.site.publish.staging import write_text
 from attention_docs.site.read.listing import read_string_translations
 from attention_docs.site.read.page import Page
 from attention_docs.site.render.assembled_page import AssembledPage
+from attention_docs.site.run.dependencies import find_uses
 from attention_docs.site.run.execute import FIGURE_TABLES
 from attention_docs.site.run.imports import PACKAGE
-from attention_docs.site.run.uses import find_uses
 
 FOLDER = "live"
 MODEL_FOLDER = "live/minilm"  # loaded on a press of its own, so no live page brings it

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attention_docs.site.publish import card, numbers, offline, search
+from attention_docs.site.publish import archive, numbers, search, share_card
 from attention_docs.site.publish.catalogue import ZIP, Catalogue, PublishedPage
 from attention_docs.site.publish.staging import compress_file, write_text
 from attention_docs.site.render.page_cache import RenderedPage
@@ -72,19 +72,19 @@ def write_site_files(
         compress_file(built / "sitemap.xml")
 
 
-def write_archive(built: Path, drawn: card.Card | None, base: str, store: Store) -> None:
+def write_archive(built: Path, drawn: share_card.Card | None, base: str, store: Store) -> None:
     """Write what takes long: the card, and the site as one zip, taken again where it is known."""
     if drawn:
-        (built / card.NAME).write_bytes(drawn.png)
-    names = offline.list_files(built)
+        (built / share_card.NAME).write_bytes(drawn.png)
+    names = archive.list_files(built)
     digests = (hashlib.sha256((built / name).read_bytes()).hexdigest() for name in names)
-    code = Modules(Path(__file__).parents[3]).hash_needed(["attention_docs.site.publish.offline"])
+    code = Modules(Path(__file__).parents[3]).hash_needed(["attention_docs.site.publish.archive"])
     key = make_key("archive", code, base, *names, *digests)
     kept = store.folder / "zip" / f"{key}.zip"
     store.used.add(key)
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_name(f"{key}.{os.getpid()}.part")
-        offline.pack_site(built, part, base)
+        archive.pack_site(built, part, base)
         part.replace(kept)
     shutil.copyfile(kept, built / ZIP)

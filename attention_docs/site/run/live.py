@@ -23,6 +23,7 @@ from typing import Any
 from attention_docs.running.block import PROVIDED
 from attention_docs.running.names import find_names
 from attention_docs.running.result import Code, Result, hash_figure
+from attention_docs.site.run.dependencies import find_block_uses
 from attention_docs.site.run.finite import FiniteCheck
 from attention_docs.site.run.interactive import InteractiveRunner, replace_questions
 from attention_docs.site.run.memo import SLOW_SECONDS, Outcome, OutcomeMemo
@@ -35,7 +36,6 @@ from attention_docs.site.run.snapshot import (
     restore_ambient_state,
     restore_namespace,
 )
-from attention_docs.site.run.uses import find_block_uses
 from attention_docs.text import TextFile
 
 DYNAMIC_NAMES = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", "sys", "listing"}

@@ -1,6 +1,6 @@
 """What each chapter prints, draws and claims, as one text file per chapter, to review in a diff.
 
-    python -m attention_docs.site.publish.review site/numbers.json tests/outputs
+    python -m attention_docs.site.publish.snapshots site/numbers.json tests/outputs
 
 The build never reads these files; a test compares them with the site.
 """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attention_docs.figures.card import compute_card_weights, draw_card
+from attention_docs.figures.share_card import compute_card_weights, draw_card
 from tests.conftest import ROOT
 
 FONTS = ROOT / "docs" / "assets" / "fonts" / "attention-math.woff2"

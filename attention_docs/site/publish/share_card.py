@@ -41,7 +41,7 @@ def make_card(
     languages: Sequence[str], locale: Callable[[str], Locale], root: Path, store: Store
 ) -> Card:
     """The card, made once as long as nothing that it depends on has changed."""
-    code = Modules(root).hash_needed(["attention_docs.site.publish.card"])
+    code = Modules(root).hash_needed(["attention_docs.site.publish.share_card"])
     font = hashlib.sha256((root / FONT).read_bytes()).hexdigest()
     alts = [f"{lang}: {locale(lang)['site']['card']['alt']}" for lang in languages]
     colours = str(read_palette("light"))
@@ -49,7 +49,7 @@ def make_card(
     record = store.get(key)
     if record is None:
         # These need NumPy, and few builds draw a card.
-        from attention_docs.figures.card import compute_card_weights, draw_card
+        from attention_docs.figures.share_card import compute_card_weights, draw_card
         from attention_docs.text import number
 
         weights = compute_card_weights()

@@ -4,7 +4,7 @@ Any of them means that the site was built without this project's plugin, or past
 article hold what runs or covers the page. A build fails on all of it; on what is left over, for a
 site that something else has built:
 
-    python -m attention_docs.site.publish.guard site
+    python -m attention_docs.site.publish.html_checks site
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ STYLED = re.compile(
 """What a style sets: of figures. Its values ask no other site."""
 
 
-def find_leftovers(html: str) -> list[tuple[int, str]]:
+def find_unrendered(html: str) -> list[tuple[int, str]]:
     """What is left in a page of what should have been replaced, with its line.
 
     Examples:
-        >>> find_leftovers("<p>is {{x}}</p><code>{{x}}</code>")
+        >>> find_unrendered("<p>is {{x}}</p><code>{{x}}</code>")
         [(1, '{{x}}')]
     """
     if not HINT.search(html):  # nearly always, and a hundred times faster
@@ -74,11 +74,11 @@ def _find_in_element(element: lxml.HtmlElement, is_code: bool) -> Iterator[tuple
         yield from _find_in_element(child, is_code)
 
 
-def refused(html: str) -> list[tuple[str, str]]:
+def find_forbidden(html: str) -> list[tuple[str, str]]:
     """What the article of a page may not hold: how it begins, and a message.
 
     Examples:
-        >>> refused('<article><a href="javascript:f()">x</a></article>')
+        >>> find_forbidden('<article><a href="javascript:f()">x</a></article>')
         [('javascript:', 'an address begins with http, https or mailto, got javascript:')]
     """
     start, end = html.find("<article"), html.rfind("</article>")
@@ -86,10 +86,10 @@ def refused(html: str) -> list[tuple[str, str]]:
         return []
     article = lxml.fragment_fromstring(html[start:end] + "</article>")
     elements = (one for one in article.iter() if isinstance(one.tag, str))
-    return [fault for one in elements for fault in _refused(one)]
+    return [fault for one in elements for fault in _find_forbidden_in(one)]
 
 
-def _refused(element: lxml.HtmlElement) -> Iterator[tuple[str, str]]:
+def _find_forbidden_in(element: lxml.HtmlElement) -> Iterator[tuple[str, str]]:
     tag = element.tag.lower()
     is_exercise = tag == "form" and dict(element.attrib) == {"class": "asks"}  # it sends nothing
     if tag in REFUSED and not is_exercise:
@@ -115,7 +115,7 @@ def main(site: Path) -> int:
     found = [
         f"{page}:{line}: left in the page: {left}"
         for page in pages
-        for line, left in find_leftovers(page.read_text(encoding="utf-8"))
+        for line, left in find_unrendered(page.read_text(encoding="utf-8"))
     ]
     if not pages:
         found.append(f"{site}: there is no page")

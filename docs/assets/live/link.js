@@ -1,6 +1,7 @@
 /* Edits within an address: compressed, behind the #, so that no server sees them. An edit is stored as
    the lines that replace others of the published block, so that it fits in every language. */
 const HEAD = "#live=";
+export const isLink = (hash) => hash.startsWith(HEAD);
 const MOST_JSON = 1_000_000; // bytes, once inflated
 export const MOST_CODE = 100_000; // characters, of all edits together
 

@@ -1,4 +1,5 @@
 /* The code that a page shows, with what a knob or a closed editor has changed in it. */
+import { element } from "./dom.js";
 
 /* Show `code` in the place of `base`, whose HTML is `published`: what is the same keeps its colours. */
 export function showCode(place, published, base, code) {
@@ -33,9 +34,7 @@ function replaceIn(place, start, old, line) {
   range.setStart(...findPlace(place, start + first));
   range.setEnd(...findPlace(place, start + old.length - last));
   range.deleteContents();
-  const mark = document.createElement("mark");
-  mark.textContent = line.slice(first, line.length - last);
-  range.insertNode(mark);
+  range.insertNode(element("mark", {}, line.slice(first, line.length - last)));
 }
 
 /* The text node that holds a character, and where in it. */

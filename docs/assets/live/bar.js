@@ -58,12 +58,8 @@ export class Bar {
   /* Whether something is edited, and whether something looks otherwise than published. */
   setEdited(any) {
     this.edited = any;
-    this.offerRun(); // an edit that is taken back wants to run, too
+    this.run.hidden = false; // an edit that is taken back wants to run, too
     this.updateButtons();
-  }
-
-  offerRun() {
-    this.run.hidden = false;
   }
 
   setDifferent(any) {

@@ -20,7 +20,7 @@ export function makeButton(name, text, press, attributes = {}) {
 }
 
 /* The address of a file that the page names from its own place. */
-export const resolveAddress = (path) => new URL(path, location.href).href;
+export const resolveUrl = (path) => new URL(path, location.href).href;
 
 /* Load a style sheet of this folder. */
 export function addStyles(name) {

@@ -14,13 +14,8 @@ export class Knob {
     this.limit = element("span", { class: "live-limit", role: "status" });
     const name = element("code", {}, this.name);
     this.element = element("div", { class: `live-knob ${this.kind}` }, name, this.limit);
-    const found = this.find();
+    const found = literal(cell.code, this.name);
     if (found) this.element.append(...this.makeControls(found));
-  }
-
-  /* Its literal in the reader's code. */
-  find() {
-    return literal(this.cell.code, this.name);
   }
 
   takesWholeNumbers() {
@@ -172,7 +167,7 @@ export class Knob {
 
   /* Show what the code says. */
   update() {
-    const found = this.find();
+    const found = literal(this.cell.code, this.name);
     for (const control of this.element.querySelectorAll("input, select")) {
       control.disabled = !found;
       if (found && control !== document.activeElement) this.updateControl(control, found);

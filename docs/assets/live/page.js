@@ -1,7 +1,7 @@
 /* A live page: what a reader can ask for. Loaded by ../site.js at the first press. */
 import { Bar } from "./bar.js";
 import { Cell } from "./cell.js";
-import { addStyles, element, fillTemplate, resolveAddress } from "./dom.js";
+import { addStyles, element, fillTemplate, resolveUrl } from "./dom.js";
 import { isLink } from "./link.js";
 import { Runs } from "./runs.js";
 import { Sharing } from "./sharing.js";
@@ -56,7 +56,7 @@ class LivePage {
 
   async fetchCells() {
     addStyles("live.css");
-    const answer = await fetch(resolveAddress(this.words.page));
+    const answer = await fetch(resolveUrl(this.words.page));
     if (!answer.ok) throw new Error(`${answer.status} ${this.words.page}`);
     this.source = await answer.text();
     const published = JSON.parse(this.source);
@@ -94,8 +94,6 @@ class LivePage {
     }
     this.hasNotes = true;
   }
-
-  /* --- all of it at once */
 
   /* Everything as it was published, or as it is now. */
   compare(shown) {

@@ -1,17 +1,12 @@
 /* The runs of a live page: Python, what it is asked for, and what it answers. What a run means is
    defined in attention_docs/site/run/live.py. */
-import { fillMegabytes, fillTemplate, resolveAddress } from "./dom.js";
+import { fillMegabytes, fillTemplate, resolveUrl } from "./dom.js";
 import { Guest } from "./guest.js";
 import { keepForLater } from "./offline.js";
 
-const ENDED = 3000; // milliseconds after which a block that runs on is ended
-const SEEN = 500; // for which what is in sight stays so
-
 export class Runs {
   constructor(page) {
-    this.page = page;
-    this.bar = page.bar;
-    this.words = page.words;
+    Object.assign(this, { page, bar: page.bar, words: page.words });
     this.turn = 0; // the number of the run; answers to earlier ones do not count
     this.sight = { from: 0, hurry: null, blocks: [] };
     this.failed = false; // by an error, in this run
@@ -38,10 +33,10 @@ export class Runs {
   /* Start Python where it has not been: perhaps before a reader asks for it. */
   start() {
     if (this.guest) return;
-    this.guest = new Guest(resolveAddress(this.words.folder), {
+    this.guest = new Guest(resolveUrl(this.words.folder), {
       message: (message) => this.receive(message),
       loading: (done, all) => this.showLoading(done, all),
-      broken: (message) => this.handleBroken(message),
+      broken: (text) => this.handleBroken(text),
     });
     this.guest.post({ type: "start", page: this.page.source, turn: this.turn });
   }
@@ -60,15 +55,14 @@ export class Runs {
     this.bar.showStatus(this.words.ready);
     this.page.sharing.warnOfForeign();
     rememberLive();
-    const folder = resolveAddress(this.words.page).replace(/[^/]+$/, "");
-    keepForLater(resolveAddress(`${this.words.folder}../`), folder);
+    const folder = resolveUrl(this.words.page).replace(/[^/]+$/, "");
+    keepForLater(resolveUrl(`${this.words.folder}../`), folder);
     if (this.waiting !== null) this.ask(...this.waiting);
   }
 
-  handleBroken(message) {
-    const text = String(message);
+  handleBroken(text) {
     this.end();
-    this.bar.offerRun();
+    this.bar.run.hidden = false;
     const last = text.split("\n").at(-1).slice(0, 200) || "?";
     const isMemory = /memory|allocation|RangeError/i.test(text);
     this.bar.showStatus(isMemory ? this.words.memory : fillTemplate(this.words.broken, last));
@@ -89,12 +83,12 @@ export class Runs {
   }
 
   /* Python answers a new run between two blocks. Where one runs on and on, Python is ended. */
-  endUnlessAnswered(next = () => {}) {
+  endUnlessAnswered(next) {
     clearTimeout(this.deadline);
     this.deadline = setTimeout(() => {
       this.end();
-      next();
-    }, ENDED);
+      next?.();
+    }, 3000);
   }
 
   /* --- what a reader asks for */
@@ -162,7 +156,7 @@ export class Runs {
   /* The blocks that a reader sees. To ask lets the browser lay out the page: not at each turn of a knob. */
   findNear(hurry) {
     const from = performance.now();
-    if (hurry !== this.sight.hurry || from - this.sight.from > SEEN) {
+    if (hurry !== this.sight.hurry || from - this.sight.from > 500) {
       const near = this.page.cells.filter((cell) => cell.output.isNear(hurry));
       this.sight = { from, hurry, blocks: near.map((cell) => cell.index) };
     }
@@ -189,7 +183,6 @@ export class Runs {
   /* --- what Python answers */
 
   receive(message) {
-    const { cells } = this.page;
     const isCurrent = message.turn === this.turn;
     if (isCurrent) clearTimeout(this.deadline);
     if (message.type === "ready") this.handleReady();
@@ -197,7 +190,7 @@ export class Runs {
     else if (message.type === "running") this.showBlock(message.number);
     else if (message.type === "results") {
       for (const { number, result } of message.results)
-        this.showResult(cells[number], result, isCurrent);
+        this.showResult(this.page.cells[number], result, isCurrent);
       if (!this.isBusy && isCurrent) this.showCount(); // a figure out of sight
     } else if (message.type === "done" && isCurrent) this.finish(message.later);
   }

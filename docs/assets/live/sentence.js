@@ -1,13 +1,6 @@
 /* A reader's own sentence: loads Python and MiniLM once, and shows where its heads look. The form is
    made in ../site.js, the numbers come from worker.js; words are only ever set as text. */
-import {
-  addStyles,
-  element,
-  fillMegabytes,
-  fillTemplate,
-  makeButton,
-  resolveAddress,
-} from "./dom.js";
+import { addStyles, element, fillMegabytes, fillTemplate, makeButton, resolveUrl } from "./dom.js";
 import { Guest } from "./guest.js";
 import { keepForLater } from "./offline.js";
 import { SentenceMaps } from "./sentence-maps.js";
@@ -64,7 +57,7 @@ class View {
       loading: (done, all) => this.count(done, all),
       broken: (message) => this.stop(fillTemplate(words.broken, message)),
     };
-    this.guest = new Guest(resolveAddress(words.folder), listeners, resolveAddress(words.model));
+    this.guest = new Guest(resolveUrl(words.folder), listeners, resolveUrl(words.model));
     this.say(words.loading);
     this.progress.hidden = this.cancel.hidden = false;
     this.progress.removeAttribute("value");
@@ -95,17 +88,15 @@ class View {
   }
 
   receive(data) {
-    if (data.type === "broken") {
+    if (data.type === "broken")
       this.stop(fillTemplate(words.broken, data.message.trim().split("\n").at(-1)));
-    } else if (data.turn !== this.turn) {
-      return; // a newer sentence is on its way
-    } else if (data.type === "reading") {
+    if (data.turn !== this.turn) return; // a newer sentence is on its way
+    if (data.type === "reading") {
       this.endLoading();
       this.say(words.reading);
     } else if (data.type === "sentence") {
       this.show(data);
-      if (!this.kept)
-        keepForLater(resolveAddress(`${words.folder}../`), resolveAddress(words.model));
+      if (!this.kept) keepForLater(resolveUrl(`${words.folder}../`), resolveUrl(words.model));
       this.kept = true;
     }
   }

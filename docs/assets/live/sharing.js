@@ -1,5 +1,5 @@
 /* Edits outlast the page: in this tab (see ../site.js), and in a link. */
-import { fillTemplate, openFolds, resolveAddress } from "./dom.js";
+import { fillTemplate, openFolds, resolveUrl } from "./dom.js";
 import { edits, isLink, link, listEntries, selectFitting } from "./link.js";
 
 const STORED = `live ${location.pathname}`;
@@ -7,9 +7,7 @@ const NAMED = 5; // how many lost blocks are named
 
 export class Sharing {
   constructor(page) {
-    this.page = page;
-    this.bar = page.bar;
-    this.words = page.words;
+    Object.assign(this, { page, bar: page.bar, words: page.words });
   }
 
   /* --- in this tab */
@@ -80,14 +78,13 @@ export class Sharing {
   /* The blocks of this page in another language. */
   async fetchCells(other) {
     const { lang } = this.page;
-    const answer = await fetch(resolveAddress(this.words.page).replace(`/${lang}/`, `/${other}/`));
+    const answer = await fetch(resolveUrl(this.words.page).replace(`/${lang}/`, `/${other}/`));
     return (await answer.json()).cells;
   }
 
   /* Whether code that came with a link waits for the reader to read it and press Run; says so. */
   warnOfForeign() {
-    const { cells } = this.page;
-    const count = cells.filter((cell) => cell.foreign && cell.edited).length;
+    const count = this.page.cells.filter((cell) => cell.foreign && cell.edited).length;
     if (count) this.bar.showStatus(fillTemplate(this.words.linked, count));
     return count > 0;
   }

@@ -99,14 +99,12 @@ export class StaleText {
   isTouched(cell, dependents) {
     if (cell.output.isChanged || cell.output.failing || cell.failed) return true;
     const shows = cell.text || cell.figure || cell.values.length;
-    return (
-      dependents.has(cell) && (cell.edited || cell.torch || cell.later || cell.unrun || !shows)
-    );
+    const { edited, torch, later, unrun } = cell;
+    return dependents.has(cell) && (edited || torch || later || unrun || !shows);
   }
 
   isAffected(scope, touched, old) {
-    const follows = (number) =>
-      old.has(number) || this.owner.get(number).output.isValueChanged(number);
+    const follows = (n) => old.has(n) || this.owner.get(n).output.isValueChanged(n);
     const holds = (box) => [...box.cells].some((cell) => touched.has(cell));
     if (holds(scope) || scope.numbers.some(follows)) return true;
     if (scope.cells.size) return false;
@@ -211,13 +209,10 @@ export class StaleText {
   /* Outputs and values that no browser computes or none has yet, and those that an error kept from being computed. */
   markOutputs(torch, touched, old) {
     for (const cell of this.cells) {
-      const says = torch.has(cell)
-        ? this.words.stale
-        : touched.has(cell) && cell.unrun
-          ? this.words.unrun
-          : touched.has(cell) && cell.later
-            ? this.words.slow
-            : "";
+      let says = "";
+      if (torch.has(cell)) says = this.words.stale;
+      else if (touched.has(cell) && cell.unrun) says = this.words.unrun;
+      else if (touched.has(cell) && cell.later) says = this.words.slow;
       const { frame } = cell.output;
       frame?.classList.toggle("live-old", Boolean(says));
       const note = frame?.querySelector(":scope > .live-old-note");

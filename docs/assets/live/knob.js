@@ -1,8 +1,9 @@
 /* A knob: fields, a slider or a choice for the literal that a line `name = …` of a block sets. */
 import { element, fillTemplate, makeButton } from "./dom.js";
-import { literal, textOf, withNumber, withText } from "./literals.js";
 
 const STEPS = 1000; // of a slider
+const NUMBER = /\bTrue\b|\bFalse\b|[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[-+]?\d+)?/gi;
+const VALUE = /^(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^\s#]+)?/;
 
 export class Knob {
   /* `knob` as attention_docs/site/read/knobs.py describes it. */
@@ -14,13 +15,13 @@ export class Knob {
     this.limit = element("span", { class: "live-limit", role: "status" });
     const name = element("code", {}, this.name);
     this.element = element("div", { class: `live-knob ${this.kind}` }, name, this.limit);
-    const found = literal(cell.code, this.name);
+    const found = findLiteral(cell.code, this.name);
     if (found) this.element.append(...this.makeControls(found));
   }
 
   takesWholeNumbers() {
     const { kind, low, high } = this;
-    const first = literal(this.cell.base, this.name)?.numbers[0]?.text;
+    const first = findLiteral(this.cell.base, this.name)?.numbers[0]?.text;
     return kind === "number" && low !== null && high - low > 2 && /^[-+]?\d+$/.test(first);
   }
 
@@ -51,7 +52,7 @@ export class Knob {
   }
 
   setText(text) {
-    this.cell.turn(withText(this.cell.code, this.name, text));
+    this.cell.turn(replaceText(this.cell.code, this.name, text));
   }
 
   /* Words that a text takes, each a press away; a full stop and what comes after it, too. */
@@ -82,7 +83,7 @@ export class Knob {
   /* --- numbers */
 
   setNumber(n, text) {
-    this.cell.turn(withNumber(this.cell.code, this.name, n, text));
+    this.cell.turn(replaceNumber(this.cell.code, this.name, n, text));
   }
 
   makeSlider() {
@@ -167,7 +168,7 @@ export class Knob {
 
   /* Show what the code says. */
   update() {
-    const found = literal(this.cell.code, this.name);
+    const found = findLiteral(this.cell.code, this.name);
     for (const control of this.element.querySelectorAll("input, select")) {
       control.disabled = !found;
       if (found && control !== document.activeElement) this.updateControl(control, found);
@@ -184,6 +185,63 @@ export class Knob {
       control.value = Math.round(STEPS * this.shareOf(Number(numbers[0].text)));
     else if (control.type === "checkbox") control.checked = number === "True";
     else if (control.type === "number") control.value = number ?? "";
-    else control.value = textOf(text);
+    else control.value = readText(text);
   }
+}
+
+/* --- the literal in the code */
+
+/* Where a literal stands in the code, its text, its numbers with their rows and columns; null for none. */
+function findLiteral(code, name) {
+  const head = new RegExp(`^${name}[ \\t]*=[ \\t]*`, "m").exec(code);
+  if (!head) return null;
+  const start = head.index + head[0].length;
+  const rest = code.slice(start);
+  const list = /^[\w.]*\(?\s*(?=\[)/.exec(rest);
+  const end = list ? findClosing(rest, list[0].length) : VALUE.exec(rest)[0].length;
+  if (!end) return null;
+  const from = start + (list ? list[0].length : 0);
+  const text = code.slice(from, start + end);
+  const found = { from, to: start + end, text, rows: /^\[\s*\[/.test(text), numbers: [] };
+  if (/^["']/.test(text)) return found;
+  let [row, column, last] = [0, 0, 0];
+  for (const match of text.matchAll(NUMBER)) {
+    const between = text.slice(last, match.index);
+    if (found.rows && /\]\s*,?\s*\[/.test(between)) [row, column] = [row + 1, 0];
+    found.numbers.push({ text: match[0], at: from + match.index, row, column });
+    column += 1;
+    last = match.index + match[0].length;
+  }
+  return found.numbers.length ? found : null;
+}
+
+/* Where the bracket that opens at `open` is closed, or 0. */
+function findClosing(text, open) {
+  let depth = 0;
+  for (let n = open; n < text.length; n += 1) {
+    if (text[n] === "[") depth += 1;
+    else if (text[n] === "]" && !--depth) return n + 1;
+  }
+  return 0;
+}
+
+/* The code with another number at place `n` of the literal, or null. */
+function replaceNumber(code, name, n, text) {
+  const one = findLiteral(code, name)?.numbers[n];
+  return one ? code.slice(0, one.at) + text + code.slice(one.at + one.text.length) : null;
+}
+
+/* What a literal of a string says; Python's own escapes stay as they are written. */
+function readText(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.slice(1, -1);
+  }
+}
+
+/* The code with another string, or null. */
+function replaceText(code, name, text) {
+  const found = findLiteral(code, name);
+  return found ? code.slice(0, found.from) + JSON.stringify(text) + code.slice(found.to) : null;
 }

@@ -12,9 +12,6 @@ import { peekValue, Values } from "./values.js";
 import "./clean.js";
 import "./guest.js";
 import "./knob.js";
-import "./listing.js";
-import "./literals.js";
-import "./offline.js";
 import "./output.js";
 
 /* The state of the page, which all parts of it share. */

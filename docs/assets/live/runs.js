@@ -2,7 +2,6 @@
    defined in attention_docs/site/run/live.py. */
 import { fillMegabytes, fillTemplate, resolveUrl } from "./dom.js";
 import { Guest } from "./guest.js";
-import { keepForLater } from "./offline.js";
 
 export class Runs {
   constructor(page) {
@@ -56,7 +55,9 @@ export class Runs {
     this.page.sharing.warnOfForeign();
     rememberLive();
     const folder = resolveUrl(this.words.page).replace(/[^/]+$/, "");
-    keepForLater(resolveUrl(`${this.words.folder}../`), folder);
+    import("./offline.js")
+      .then(({ keepForLater }) => keepForLater(resolveUrl(`${this.words.folder}../`), folder))
+      .catch(() => {}); // a connection that is lost: only this visit is live
     if (this.waiting !== null) this.ask(...this.waiting);
   }
 

@@ -5,12 +5,14 @@ Python need not come for this: what a reader has written must stay without it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from graphlib import TopologicalSorter
 from typing import Any
 
 import pytest
 
-from tests.conftest import needs_browser
+from tests.conftest import ROOT, needs_browser
 from tests.test_browser import make_path
 from tests.test_live_pages import BLOCK, Live, needs_live
 from tests.test_recall import FORBID
@@ -20,6 +22,26 @@ FULL = """Storage.prototype.setItem = () => {
   throw new DOMException("full", "QuotaExceededError");
 };"""
 NO_STORAGE = [FULL, FORBID, FORBID.replace("localStorage", "sessionStorage")]
+
+
+def list_imports(script: str) -> set[str]:
+    """The modules beside it that a script of live pages loads before it runs."""
+    text = (ROOT / "docs" / "assets" / "live" / script).read_text(encoding="utf-8")
+    return set(re.findall(r'^(?:import\b|\}).*"\./([\w-]+\.js)";$', text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("entry", ["page.js", "sentence.js"])
+def test_a_browser_asks_for_all_modules_at_once(entry: str) -> None:
+    """The first script names what the others import, so that nothing is found out late; and no
+    module waits for itself."""
+    graph: dict[str, set[str]] = {}
+    coming = [entry]
+    while coming:
+        script = coming.pop()
+        graph[script] = list_imports(script)
+        coming += graph[script] - graph.keys()
+    assert graph[entry] == graph.keys() - {entry}
+    TopologicalSorter(graph).prepare()  # refuses a cycle
 
 
 def open_without_python(tab: Any) -> Live:

@@ -40,7 +40,7 @@ class Watched(Handler):
         """Note it; what only an attacker asks for is there."""
         self.asked.append(self.path)
         if SECRET in self.path:
-            self.path = "/assets/live/literals.js"
+            self.path = "/assets/live/python.js"
         super().do_GET()
 
 

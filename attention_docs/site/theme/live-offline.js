@@ -1,6 +1,6 @@
 /* Lets what was loaded once open without network. The network comes first, so that nothing is stale;
    without it, a file is served only where its content is the one that the build lists here: a cache
-   can be written to by any script of this origin. Registered by docs/assets/live/page.js. */
+   can be written to by any script of this origin. Registered by docs/assets/live/offline.js. */
 const LISTED = {}; // paths and their SHA-256, written by the build: attention_docs/site/publish/live.py
 const NAME = `attention-offline ${registration.scope}`; // an origin may hold several sites
 const TYPES = {

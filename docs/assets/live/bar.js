@@ -1,36 +1,28 @@
 /* What a live page is doing, and what a reader can do about it: a bar at the foot of the window. */
+import { element, makeButton } from "./dom.js";
+
 export class Bar {
   constructor(words, { run, stop, reset, share, compare }) {
-    const make = (tag, name) => Object.assign(document.createElement(tag), { className: name });
     this.words = words;
-    this.element = make("section", "live-bar");
-    this.element.setAttribute("aria-label", words.bar);
-    this.status = make("p", "live-status");
-    this.status.setAttribute("role", "status");
-    this.detail = make("span", "live-detail");
-    this.progress = make("progress", "");
-    this.progress.setAttribute("aria-label", words.loadingPython);
-    this.progress.hidden = true;
-    const button = (name, press) => {
-      const element = make("button", "md-button");
-      element.type = "button";
-      element.textContent = words[name];
-      element.hidden = true;
-      element.addEventListener("click", press);
-      return element;
-    };
-    this.stop = button("stop", stop);
-    this.run = button("run", run);
-    this.compare = button("was", () => {
+    this.status = element("p", { class: "live-status", role: "status" });
+    this.detail = element("span", { class: "live-detail" });
+    this.progress = element("progress", { "aria-label": words.loadingPython, hidden: true });
+    const peek = () => {
       this.shown = !this.shown;
-      this.showsPublished();
+      this.updateCompare();
       compare(this.shown);
-    });
-    this.share = button("share", share);
-    this.reset = button("reset", reset);
-    const buttons = make("p", "live-buttons");
-    buttons.append(this.stop, this.run, this.compare, this.share, this.reset);
-    this.element.append(this.status, this.detail, this.progress, buttons);
+    };
+    const presses = { stop, run, was: peek, share, reset };
+    const buttons = Object.entries(presses).map(([name, press]) =>
+      makeButton("md-button", words[name], press, { hidden: true }),
+    );
+    [this.stop, this.run, this.compare, this.share, this.reset] = buttons;
+    this.element = element(
+      "section",
+      { class: "live-bar", "aria-label": words.bar },
+      ...[this.status, this.detail, this.progress],
+      element("p", { class: "live-buttons" }, ...buttons),
+    );
   }
 
   /* What the page does. It waits while an answer stands. */
@@ -66,18 +58,14 @@ export class Bar {
   /* Whether something is edited, and whether something looks otherwise than published. */
   setEdited(any) {
     this.edited = any;
-    this.offerRun(); // an edit that is taken back wants to run, too
+    this.run.hidden = false; // an edit that is taken back wants to run, too
     this.updateButtons();
-  }
-
-  offerRun() {
-    this.run.hidden = false;
   }
 
   setDifferent(any) {
     this.different = any;
     this.shown = false;
-    this.showsPublished();
+    this.updateCompare();
     this.updateButtons();
   }
 
@@ -87,7 +75,7 @@ export class Bar {
     this.reset.hidden = !this.edited && !this.different;
   }
 
-  showsPublished() {
+  updateCompare() {
     this.compare.textContent = this.shown ? this.words.now : this.words.was;
     this.compare.setAttribute("aria-pressed", String(Boolean(this.shown)));
   }

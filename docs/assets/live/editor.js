@@ -25,17 +25,13 @@ export function makeEditor(value, label, { change, run, leave }) {
     leave();
     return true;
   };
-  element.addEventListener(
-    "keydown",
-    (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-        event.preventDefault();
-        event.stopPropagation();
-        run();
-      }
-    },
-    true,
-  );
+  const runOnEnter = (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    run();
+  };
+  element.addEventListener("keydown", runOnEnter, true);
   return {
     element,
     focus: () => editor.textarea.focus(),
@@ -47,10 +43,8 @@ export function makeEditor(value, label, { change, run, leave }) {
     },
     /* Put the cursor where a line begins, counted from 1. */
     go: (number) => {
-      const start = editor.value
-        .split("\n")
-        .slice(0, number - 1)
-        .join("\n").length;
+      const before = editor.value.split("\n").slice(0, number - 1);
+      const start = before.join("\n").length;
       editor.textarea.setSelectionRange(...Array(2).fill(start + Number(number > 1)));
       editor.textarea.focus();
       (editor.lines[number] ?? element).scrollIntoView({ block: "center" });

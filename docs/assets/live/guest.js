@@ -75,13 +75,11 @@ export class Guest {
     const answer = await this.fetchFile(`${this.folder}files.json`, "no-cache");
     this.files = await answer.json();
     if (this.model) await this.listModel();
-    this.count = {
-      done: 0,
-      all: Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0),
-    };
-    const own = OWN.map(async (name) =>
-      (await this.fetchFile(new URL(name, import.meta.url).href)).text(),
-    );
+    const all = Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0);
+    this.count = { done: 0, all };
+    const own = OWN.map(async (name) => {
+      return (await this.fetchFile(new URL(name, import.meta.url).href)).text();
+    });
     const script = PYODIDE.map(async (name) => new TextDecoder().decode(await this.loadFile(name)));
     const others = Object.keys(this.files).filter((name) => !PYODIDE.includes(name));
     const rest = others.map(async (name) => {
@@ -107,21 +105,15 @@ export class Guest {
     this.frame.setAttribute("sandbox", "allow-scripts");
     this.frame.hidden = true;
     this.frame.srcdoc = FRAME;
-    this.frame.addEventListener(
-      "load",
-      () => {
-        const port = this.openChannel();
-        this.frame.contentWindow.postMessage({ script: this.script, port }, "*", [port]);
-      },
-      { once: true },
-    );
-    addEventListener(
-      "message",
-      ({ source, data }) => {
-        if (source === this.frame?.contentWindow) this.useOwnWorker(data.failed);
-      },
-      { signal: this.ending.signal },
-    );
+    const start = () => {
+      const port = this.openChannel();
+      this.frame.contentWindow.postMessage({ script: this.script, port }, "*", [port]);
+    };
+    this.frame.addEventListener("load", start, { once: true });
+    const receive = ({ source, data }) => {
+      if (source === this.frame?.contentWindow) this.useOwnWorker(data.failed);
+    };
+    addEventListener("message", receive, { signal: this.ending.signal });
     document.body.append(this.frame);
   }
 
@@ -165,10 +157,10 @@ export class Guest {
 
   /* The bytes of a file as the build listed it; the browser may have cached one of an earlier site. */
   async loadFile(name) {
-    const bytes = await this.bytes(name, "default");
-    if (await this.checkListed(name, bytes)) return bytes;
-    const again = await this.bytes(name, "reload");
-    if (await this.checkListed(name, again)) return again;
+    for (const cache of ["default", "reload"]) {
+      const bytes = await this.bytes(name, cache);
+      if (await this.checkListed(name, bytes)) return bytes;
+    }
     throw new Error(`${name} is not the file that was published`);
   }
 

@@ -1,6 +1,7 @@
 /* Edits within an address: compressed, behind the #, so that no server sees them. An edit is stored as
    the lines that replace others of the published block, so that it fits in every language. */
 const HEAD = "#live=";
+export const isLink = (hash) => hash.startsWith(HEAD);
 const MOST_JSON = 1_000_000; // bytes, once inflated
 export const MOST_CODE = 100_000; // characters, of all edits together
 
@@ -29,12 +30,8 @@ function findDifference(base, code) {
   while (first < least && was[first] === now[first]) first += 1;
   let end = 0;
   while (end < least - first && was.at(-1 - end) === now.at(-1 - end)) end += 1;
-  return [
-    first,
-    was.length - end,
-    now.slice(first, now.length - end).join("\n"),
-    now.length - end > first,
-  ];
+  const lines = now.slice(first, now.length - end);
+  return [first, was.length - end, lines.join("\n"), lines.length > 0];
 }
 
 function applyDifference(base, [first, last, text, any]) {
@@ -46,12 +43,9 @@ function applyDifference(base, [first, last, text, any]) {
 /* The edits of a page as plain data, and the language of their strings. */
 export function listEntries(cells, lang) {
   const edited = cells.filter((cell) => cell.edited);
-  return edited.map((cell) => [
-    cell.id,
-    cell.origin,
-    ...findDifference(cell.base, cell.code),
-    lang,
-  ]);
+  return edited.map(({ id, origin, base, code }) => {
+    return [id, origin, ...findDifference(base, code), lang];
+  });
 }
 
 /* Comments and strings; the code of a block holds as many of them in every language. */
@@ -73,14 +67,8 @@ async function translated(entries, cells, lang, cellsIn) {
   const other = entries.find((entry) => entry[6] !== lang)?.[6];
   if (!/^[a-z]{2}(-[a-z]+)?$/.test(other)) return entries;
   const words = dictionary(await cellsIn(other).catch(() => []), cells);
-  return entries.map(([id, origin, first, last, text, ...more]) => [
-    id,
-    origin,
-    first,
-    last,
-    String(text).replace(TEXT, (one) => words.get(one) ?? one),
-    ...more,
-  ]);
+  const translate = (text) => String(text).replace(TEXT, (one) => words.get(one) ?? one);
+  return entries.map((entry) => entry.map((part, n) => (n === 4 ? translate(part) : part)));
 }
 
 /* What of such data fits the page as [cell, code], and the blocks that have changed since. */
@@ -116,10 +104,8 @@ export async function edits(fragment, cells, lang, cellsIn) {
   if (fragment.length > 2 * MOST_JSON) throw new RangeError(`more than ${MOST_JSON} bytes`);
   const letters = fragment.slice(HEAD.length).replaceAll("-", "+").replaceAll("_", "/");
   const packed = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
-  const json = await collectBytes(
-    through(new DecompressionStream("deflate-raw"), packed),
-    MOST_JSON,
-  );
+  const inflated = through(new DecompressionStream("deflate-raw"), packed);
+  const json = await collectBytes(inflated, MOST_JSON);
   const entries = JSON.parse(new TextDecoder().decode(json));
   return selectFitting(await translated(entries, cells, lang, cellsIn), cells);
 }

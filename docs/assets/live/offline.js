@@ -6,9 +6,7 @@ export async function keepForLater(root, folder) {
   try {
     await serviceWorker.register(`${root}live-offline.js`, { scope: root, updateViaCache: "none" });
     const { active } = await serviceWorker.ready;
-    const links = [...document.querySelectorAll(".md-nav--primary a[href]")].map(
-      (link) => link.href,
-    );
+    const links = Array.from(document.querySelectorAll(".md-nav--primary a[href]"), (a) => a.href);
     const addresses = [location.href, ...links].filter((address) => address.startsWith(root));
     active.postMessage({ addresses, folder });
   } catch {

@@ -1,27 +1,12 @@
 /* The maps of all heads for one sentence: small ones to choose from, and one of them open, with words
    at its edges, a line of words that say where they look, and a table. */
-const SVG = "http://www.w3.org/2000/svg";
+import { element, fillTemplate, svg } from "./dom.js";
+
 const FIRST = [3, 1]; // the layer and head that the text beside speaks of
 const SHOWN = 0.005; // below it a cell would print 0.00
 const NAMED = 4; // how many words are named of those that a word looks at
 const CHARACTER = 7; // pixels, of the words at the edges
 
-const element = (tag, attributes = {}, ...inner) => {
-  const created = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) created.addEventListener(name.slice(2), value);
-    else created.setAttribute(name, value);
-  }
-  created.append(...inner);
-  return created;
-};
-const svg = (tag, attributes, ...inner) => {
-  const created = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) created.setAttribute(name, value);
-  created.append(...inner);
-  return created;
-};
-const fill = (text, parts) => text.replace(/\{(\w+)\}/g, (_, name) => parts[name]);
 const digits = (weight) => weight.toFixed(2);
 
 /* Arrow keys move among buttons, of which one is reached by Tab. */
@@ -69,29 +54,24 @@ export class SentenceMaps {
 
   makeGrid() {
     const [layers, heads] = this.shape;
-    const grid = element("div", { class: "sentence-grid", role: "group" });
-    grid.setAttribute("aria-label", this.words.maps);
+    const names = { class: "sentence-grid", role: "group", "aria-label": this.words.maps };
+    const grid = element("div", names);
     for (let layer = 0; layer < layers; layer += 1) {
-      const label = this.words.layer.replace("{}", layer);
+      const label = fillTemplate(this.words.layer, layer);
       grid.append(element("span", { class: "sentence-layer", "aria-hidden": "true" }, label));
       for (let head = 0; head < heads; head += 1) grid.append(this.makeSmall(layer, head));
     }
-    rove(
-      this.small.map(({ button }) => button),
-      heads,
-    );
+    const buttons = this.small.map(({ button }) => button);
+    rove(buttons, heads);
     return grid;
   }
 
   makeSmall(layer, head) {
     const canvas = element("canvas", { width: this.size, height: this.size });
-    const name = fill(this.words.head, { layer, head });
-    const button = element(
-      "button",
-      { type: "button", "aria-label": name, title: name, "aria-pressed": "false" },
-      canvas,
-    );
-    button.addEventListener("click", () => this.openMap(layer, head));
+    const name = fillTemplate(this.words.head, { layer, head });
+    const names = { "aria-label": name, title: name, "aria-pressed": "false" };
+    const onclick = () => this.openMap(layer, head);
+    const button = element("button", { type: "button", ...names, onclick }, canvas);
     this.small.push({ button, canvas, layer, head });
     return button;
   }
@@ -128,15 +108,9 @@ export class SentenceMaps {
     rove(this.line, Number.NaN);
     this.looks = element("p", { class: "sentence-looks", "aria-live": "polite" });
     this.map = this.makeMap();
-    const title = fill(this.words.opened, { layer, head });
+    const title = element("strong", {}, fillTemplate(this.words.opened, { layer, head }));
     this.open.replaceChildren(
-      element(
-        "p",
-        { class: "sentence-title" },
-        element("strong", {}, title),
-        " ",
-        this.words.tokens,
-      ),
+      element("p", { class: "sentence-title" }, title, " ", this.words.tokens),
       element("div", { class: "sentence-words", lang: "en" }, ...this.line),
       this.looks,
       element("div", { class: "sentence-map" }, this.map),
@@ -163,7 +137,7 @@ export class SentenceMaps {
     const order = row.map((_, j) => j).sort((a, b) => row[b] - row[a]);
     const named = order.slice(0, NAMED).map((j) => `${this.tokens[j]} ${digits(row[j])}`);
     const list = named.join(document.documentElement.lang.startsWith("zh") ? "，" : ", ");
-    this.looks.textContent = fill(this.words.looks, { word: this.tokens[i], list });
+    this.looks.textContent = fillTemplate(this.words.looks, { word: this.tokens[i], list });
     this.frame.setAttribute("y", this.top + i * this.cell);
   }
 
@@ -173,25 +147,15 @@ export class SentenceMaps {
     const edge = Math.min(longest, 14) * CHARACTER + 10;
     this.cell = Math.max(14, Math.min(26, Math.floor((this.width - edge) / n)));
     this.top = edge;
-    const whole = edge + n * this.cell;
+    const side = n * this.cell;
+    const whole = edge + side;
     const [layer, head] = this.current;
     const list = this.words.tokens;
-    const map = svg("svg", {
-      viewBox: `0 0 ${whole} ${whole}`,
-      width: whole,
-      height: whole,
-      role: "img",
-    });
-    map.setAttribute("aria-label", fill(this.words.mapSays, { layer, head, list }));
-    map.append(
-      svg("rect", {
-        class: "ground",
-        x: edge,
-        y: edge,
-        width: n * this.cell,
-        height: n * this.cell,
-      }),
-    );
+    const name = fillTemplate(this.words.mapSays, { layer, head, list });
+    const size = { viewBox: `0 0 ${whole} ${whole}`, width: whole, height: whole };
+    const map = svg("svg", { ...size, role: "img", "aria-label": name });
+    const ground = { x: edge, y: edge, width: side, height: side };
+    map.append(svg("rect", { class: "ground", ...ground }));
     this.tokens.forEach((token, i) => {
       const text = token.length > 14 ? `${token.slice(0, 13)}…` : token;
       const middle = edge + (i + 0.5) * this.cell;
@@ -205,8 +169,8 @@ export class SentenceMaps {
         map.append(svg("rect", { class: "cell", ...place, width: this.cell, height: this.cell }));
       }
     });
-    const around = { x: edge, y: edge, width: n * this.cell, height: this.cell };
-    this.frame = map.appendChild(svg("rect", { class: "frame", ...around }));
+    this.frame = svg("rect", { class: "frame", ...ground, height: this.cell });
+    map.append(this.frame);
     map.addEventListener("pointermove", (event) => {
       const scale = whole / map.getBoundingClientRect().height;
       const y = (event.clientY - map.getBoundingClientRect().top) * scale - edge;
@@ -218,38 +182,24 @@ export class SentenceMaps {
 
   /* Made when it is opened: it has a cell for each pair of tokens. */
   makeTable() {
-    const [layer, head] = this.current;
+    const map = this.current;
     const fold = element("details", {}, element("summary", {}, this.words.table));
-    fold.addEventListener(
-      "toggle",
-      () => {
-        const columns = this.tokens.map((token) => element("th", { scope: "col" }, token));
-        const rows = this.tokens.map((token, i) => {
-          const cells = this.tokens.map((_, j) =>
-            element("td", {}, digits(this.weight(layer, head, i, j))),
-          );
-          return element("tr", {}, element("th", { scope: "row" }, token), ...cells);
-        });
-        const name = fill(this.words.opened, { layer, head });
-        const caption = element("caption", {}, name);
-        const first = element("tr", {}, element("td", {}, this.words.corner), ...columns);
-        const table = element(
-          "table",
-          { class: "sentence-numbers" },
-          caption,
-          element("thead", {}, first),
-          element("tbody", {}, ...rows),
-        );
-        fold.append(
-          element(
-            "div",
-            { class: "sentence-table", tabindex: "0", role: "region", "aria-label": name },
-            table,
-          ),
-        );
-      },
-      { once: true },
-    );
+    fold.addEventListener("toggle", () => fold.append(this.fillTable(...map)), { once: true });
     return fold;
+  }
+
+  fillTable(layer, head) {
+    const columns = this.tokens.map((token) => element("th", { scope: "col" }, token));
+    const rows = this.tokens.map((token, i) => {
+      const weights = this.tokens.map((_, j) => digits(this.weight(layer, head, i, j)));
+      const cells = weights.map((weight) => element("td", {}, weight));
+      return element("tr", {}, element("th", { scope: "row" }, token), ...cells);
+    });
+    const name = fillTemplate(this.words.opened, { layer, head });
+    const table = element("table", { class: "sentence-numbers" }, element("caption", {}, name));
+    const first = element("tr", {}, element("td", {}, this.words.corner), ...columns);
+    table.append(element("thead", {}, first), element("tbody", {}, ...rows));
+    const names = { tabindex: "0", role: "region", "aria-label": name };
+    return element("div", { class: "sentence-table", ...names }, table);
   }
 }

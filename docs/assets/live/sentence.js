@@ -1,12 +1,11 @@
 /* A reader's own sentence: loads Python and MiniLM once, and shows where its heads look. The form is
    made in ../site.js, the numbers come from worker.js; words are only ever set as text. */
+import { addStyles, element, fillMegabytes, fillTemplate, makeButton, resolveUrl } from "./dom.js";
 import { Guest } from "./guest.js";
 import { keepForLater } from "./offline.js";
 import { SentenceMaps } from "./sentence-maps.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).sentence;
-const at = (path) => new URL(path, location.href).href;
-const fill = (text, parts) => text.replace(/\{(\w+)\}/g, (_, name) => parts[name]);
 const LONGEST = 20_000; // characters that are handed on; far fewer are read
 
 let view; // of the only form of the page
@@ -21,24 +20,14 @@ class View {
   constructor(form) {
     this.form = form;
     this.status = form.querySelector(".sentence-status");
-    this.progress = document.createElement("progress");
-    this.progress.setAttribute("aria-label", words.loading);
-    this.progress.hidden = true;
-    this.cancel = document.createElement("button");
-    Object.assign(this.cancel, { type: "button", className: "md-button", hidden: true });
-    this.cancel.textContent = words.cancel;
-    this.cancel.addEventListener("click", () => this.stop(words.cancelled));
+    this.progress = element("progress", { "aria-label": words.loading, hidden: true });
+    const stop = () => this.stop(words.cancelled);
+    this.cancel = makeButton("md-button", words.cancel, stop, { hidden: true });
     form.querySelector(".sentence-buttons").append(this.cancel);
-    this.detail = document.createElement("span"); // changes too often to be read out
-    this.detail.className = "sentence-detail";
+    this.detail = element("span", { class: "sentence-detail" }); // changes too often to be read out
     this.status.after(this.progress, this.detail);
     this.turn = 0;
-    const style = document.createElement("link");
-    Object.assign(style, {
-      rel: "stylesheet",
-      href: new URL("sentence.css", import.meta.url).href,
-    });
-    document.head.append(style);
+    addStyles("sentence.css");
   }
 
   read(text) {
@@ -63,15 +52,12 @@ class View {
   /* --- Python and the model */
 
   load() {
-    this.guest = new Guest(
-      at(words.folder),
-      {
-        message: (data) => this.receive(data),
-        loading: (done, all) => this.count(done, all),
-        broken: (message) => this.stop(words.broken.replace("{}", message)),
-      },
-      at(words.model),
-    );
+    const listeners = {
+      message: (data) => this.receive(data),
+      loading: (done, all) => this.count(done, all),
+      broken: (message) => this.stop(fillTemplate(words.broken, message)),
+    };
+    this.guest = new Guest(resolveUrl(words.folder), listeners, resolveUrl(words.model));
     this.say(words.loading);
     this.progress.hidden = this.cancel.hidden = false;
     this.progress.removeAttribute("value");
@@ -79,9 +65,8 @@ class View {
 
   count(done, all) {
     if (this.progress.hidden) return;
-    const size = (bytes) => (bytes / 1e6).toFixed(1);
     this.progress.value = Math.min(done / all, 1);
-    this.detail.textContent = fill(words.amount, { done: size(done), all: size(all) });
+    this.detail.textContent = fillMegabytes(words.amount, done, all);
     if (done < all) return;
     this.say(words.starting);
     this.progress.removeAttribute("value");
@@ -103,16 +88,15 @@ class View {
   }
 
   receive(data) {
-    if (data.type === "broken") {
-      this.stop(words.broken.replace("{}", data.message.trim().split("\n").at(-1)));
-    } else if (data.turn !== this.turn) {
-      return; // a newer sentence is on its way
-    } else if (data.type === "reading") {
+    if (data.type === "broken")
+      this.stop(fillTemplate(words.broken, data.message.trim().split("\n").at(-1)));
+    if (data.turn !== this.turn) return; // a newer sentence is on its way
+    if (data.type === "reading") {
       this.endLoading();
       this.say(words.reading);
     } else if (data.type === "sentence") {
       this.show(data);
-      if (!this.kept) keepForLater(at(`${words.folder}../`), at(words.model));
+      if (!this.kept) keepForLater(resolveUrl(`${words.folder}../`), resolveUrl(words.model));
       this.kept = true;
     }
   }
@@ -128,8 +112,8 @@ class View {
     this.maps = new SentenceMaps(words, tokens, weights, shape, this.form.clientWidth);
     this.form.after(this.maps.element);
     this.maps.draw();
-    const said = [fill(words.done, { tokens: tokens.length, maps: shape[0] * shape[1] })];
-    if (isCut) said.push(words.cut.replace("{}", tokens.length));
+    const said = [fillTemplate(words.done, { tokens: tokens.length, maps: shape[0] * shape[1] })];
+    if (isCut) said.push(fillTemplate(words.cut, tokens.length));
     if (tokens.includes("[UNK]")) said.push(words.unknown);
     this.say(said.join(" "));
   }

@@ -1,11 +1,13 @@
 /* What the text of a live page says of published numbers only, and no run updates: marked where what
    it stands beside has changed. A scope is a heading's section or a box; its text speaks of its blocks. */
+import { element, makeButton } from "./dom.js";
+import { numberOf, VALUES } from "./values.js";
+
 const BOXES = "details:not(.hint, .answer, .code, .origin, .checks), .result, .exercise";
 const SKIPPED =
   ".tools, .opening, .cards, .result-links, .live-place, .live-scratch, .takeaway, nav, summary, button, script, p > .number, [hidden]";
 const TEXTS = "p, li, table, dt, dd, figcaption, legend, label, .formula";
 const WIDE = "table, ul, ol, dl, form, .formula"; // a line of words stands before them, not in them
-const VALUES = ".value[id], [data-value]";
 const NUMBER = /(?<![\w.])\d+(?:[.,]\d+)*(?![\w])/;
 const SPELLED = {
   en: /\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|sixteen|twenty|thirty|fifty|hundreds?|thousands?|millions?|half|thirds|quarters?|twice)\b/i,
@@ -18,15 +20,14 @@ const SHAPE = /\([^()]*[a-z][^()]*\)/g; // in a comment: (n, 1)
 const CONSTANTS = new Set(["e", "π", "exp", "ln", "log", "max", "softmax"]);
 
 export class StaleText {
-  /* `words`: what is said of such text; `cells` as in page.js; `askFor` runs a slow one. */
-  constructor(article, words, cells, lang, askFor) {
-    Object.assign(this, { article, words, cells, askFor });
+  constructor(article, { words, cells, lang, runs }) {
+    Object.assign(this, { article, words, cells, runs });
     this.spelled = SPELLED[lang.slice(0, 2)] ?? SPELLED.en;
     this.scopes = [];
     this.cellOf = new Map();
     this.owner = new Map(); // of the number of an inline value, its block
     for (const cell of cells) {
-      for (const place of [cell.frame, cell.block]) if (place) this.cellOf.set(place, cell);
+      for (const place of [cell.output.frame, cell.block]) if (place) this.cellOf.set(place, cell);
       for (const [number] of cell.values) this.owner.set(number, cell);
     }
     this.walk(article, this.makeScope(null));
@@ -96,16 +97,14 @@ export class StaleText {
   }
 
   isTouched(cell, dependents) {
-    const [text, figure] = cell.changed;
-    if (text || figure || cell.failing || cell.failed) return true;
+    if (cell.output.isChanged || cell.output.failing || cell.failed) return true;
     const shows = cell.text || cell.figure || cell.values.length;
-    return (
-      dependents.has(cell) && (cell.edited || cell.torch || cell.later || cell.unrun || !shows)
-    );
+    const { edited, torch, later, unrun } = cell;
+    return dependents.has(cell) && (edited || torch || later || unrun || !shows);
   }
 
   isAffected(scope, touched, old) {
-    const follows = (number) => old.has(number) || this.owner.get(number).isValueChanged(number);
+    const follows = (n) => old.has(n) || this.owner.get(n).output.isValueChanged(n);
     const holds = (box) => [...box.cells].some((cell) => touched.has(cell));
     if (holds(scope) || scope.numbers.some(follows)) return true;
     if (scope.cells.size) return false;
@@ -186,7 +185,7 @@ export class StaleText {
     }
     this.show(stale, notes);
     this.markOutputs(torch, touched, old);
-    const outputs = [...touched].filter((cell) => cell.frame && (cell.torch || cell.later));
+    const outputs = [...touched].filter((cell) => cell.output.frame && (cell.torch || cell.later));
     return [...stale].filter((one) => one.localName !== "span").length + outputs.length;
   }
 
@@ -203,37 +202,26 @@ export class StaleText {
     for (const note of this.article.querySelectorAll(".live-stale-note")) {
       if (!notes.delete(note.nextElementSibling)) note.remove();
     }
-    for (const before of notes) before.before(makeNote(this.words.stale));
-  }
-
-  makeOffer(cell) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "live-way";
-    button.textContent = this.words.runSlow;
-    button.addEventListener("click", () => this.askFor(cell));
-    return button;
+    for (const before of notes)
+      before.before(element("p", { class: "live-stale-note" }, this.words.stale));
   }
 
   /* Outputs and values that no browser computes or none has yet, and those that an error kept from being computed. */
   markOutputs(torch, touched, old) {
     for (const cell of this.cells) {
-      const says = torch.has(cell)
-        ? this.words.stale
-        : touched.has(cell) && cell.unrun
-          ? this.words.unrun
-          : touched.has(cell) && cell.later
-            ? this.words.slow
-            : "";
-      const frame = cell.frame;
+      let says = "";
+      if (torch.has(cell)) says = this.words.stale;
+      else if (touched.has(cell) && cell.unrun) says = this.words.unrun;
+      else if (touched.has(cell) && cell.later) says = this.words.slow;
+      const { frame } = cell.output;
       frame?.classList.toggle("live-old", Boolean(says));
       const note = frame?.querySelector(":scope > .live-old-note");
       if (!says) note?.remove();
       else if (note?.dataset.says !== says) {
         note?.remove();
-        const fresh = makeNote(says, "live-old-note");
-        fresh.dataset.says = says;
-        if (cell.later) fresh.append(" ", this.makeOffer(cell));
+        const fresh = element("p", { class: "live-old-note", "data-says": says }, says);
+        const run = () => this.runs.askFor(cell);
+        if (cell.later) fresh.append(" ", makeButton("live-way", this.words.runSlow, run));
         frame?.prepend(fresh);
       }
     }
@@ -243,20 +231,11 @@ export class StaleText {
   }
 }
 
-const numberOf = (place) => Number(place.dataset.value ?? place.id.slice("value-".length));
-
 /* What text stands in, where a line can stand before it. */
 function outermost(text) {
   let found = text;
   for (let wide = text.closest(WIDE); wide; wide = wide.parentElement.closest(WIDE)) found = wide;
   return found.closest(".md-typeset__scrollwrap") ?? found;
-}
-
-function makeNote(text, name = "live-stale-note") {
-  const note = document.createElement("p");
-  note.className = name;
-  note.textContent = text;
-  return note;
 }
 
 /* Which statements of a block are not as published: all where the reader has added some. */

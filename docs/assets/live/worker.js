@@ -1,5 +1,5 @@
 /* Python in a worker of its own: runs blocks and says what they gave. guest.js puts it together with
-   confine.js, Pyodide and python.js into one script, starts it, and ends it. Speaks with page.js. */
+   confine.js, Pyodide and python.js into one script, starts it, and ends it. Speaks with runs.js and sentence.js. */
 let say; // a message to the page
 
 /* The files of Python come from the page, each when it is there; there is no other network. */

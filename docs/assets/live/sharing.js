@@ -1,0 +1,109 @@
+/* Edits outlast the page: in this tab (see ../site.js), and in a link. */
+import { fillTemplate, openFolds, resolveUrl } from "./dom.js";
+import { edits, isLink, link, listEntries, selectFitting } from "./link.js";
+
+const STORED = `live ${location.pathname}`;
+const NAMED = 5; // how many lost blocks are named
+
+export class Sharing {
+  constructor(page) {
+    Object.assign(this, { page, bar: page.bar, words: page.words });
+  }
+
+  /* --- in this tab */
+
+  noteEdits() {
+    const { cells, lang } = this.page;
+    const entries = listEntries(cells, lang);
+    this.bar.setEdited(entries.length > 0);
+    const foreign = cells.filter((cell) => cell.foreign).map((cell) => cell.id);
+    try {
+      if (entries.length)
+        sessionStorage.setItem(STORED, JSON.stringify({ entries, foreign, hash: location.hash }));
+      else sessionStorage.removeItem(STORED);
+    } catch {
+      /* a browser that stores nothing, or no more */
+    }
+  }
+
+  /* Show what this tab has stored, but where a link has other edits. */
+  begin() {
+    const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "null");
+    const { hash } = location;
+    return stored && (!isLink(hash) || hash === stored.hash)
+      ? this.restore(stored)
+      : this.follow(hash);
+  }
+
+  async restore({ entries, foreign }) {
+    const found = selectFitting(entries, this.page.cells);
+    this.bar.showStatus(this.words.restored);
+    await this.show(found, (cell) => foreign.includes(cell.id));
+  }
+
+  /* --- links */
+
+  async share() {
+    const { cells, lang } = this.page;
+    try {
+      history.replaceState(null, "", await link(cells, lang));
+    } catch {
+      this.bar.showAnswer(this.words.tooLong);
+      return;
+    }
+    this.noteEdits(); // this address is theirs
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.bar.showAnswer(this.words.copied);
+    } catch {
+      this.bar.showAnswer(this.words.addressed); // a page that may not copy
+    }
+  }
+
+  /* The edits of a link are shown, and run when the reader asks for it. */
+  async follow(fragment) {
+    const { cells, lang } = this.page;
+    let found;
+    try {
+      found = await edits(fragment, cells, lang, (other) => this.fetchCells(other));
+    } catch (error) {
+      const { tooLarge, unreadable } = this.words;
+      this.bar.showStatus(error instanceof RangeError ? tooLarge : unreadable);
+      return;
+    }
+    await this.show(found, () => true);
+    found.fitting[0]?.[0].place?.scrollIntoView({ block: "center" });
+  }
+
+  /* The blocks of this page in another language. */
+  async fetchCells(other) {
+    const { lang } = this.page;
+    const answer = await fetch(resolveUrl(this.words.page).replace(`/${lang}/`, `/${other}/`));
+    return (await answer.json()).cells;
+  }
+
+  /* Whether code that came with a link waits for the reader to read it and press Run; says so. */
+  warnOfForeign() {
+    const count = this.page.cells.filter((cell) => cell.foreign && cell.edited).length;
+    if (count) this.bar.showStatus(fillTemplate(this.words.linked, count));
+    return count > 0;
+  }
+
+  /* Show edits in their editors; `isForeign` says of which cells they came with a link. */
+  async show({ fitting, lost }, isForeign) {
+    for (const [cell, code] of fitting) {
+      cell.foreign = isForeign(cell);
+      cell.set(code);
+      if (cell.id === "scratch") this.page.placeScratch();
+      openFolds(cell.block);
+      if (cell.block || cell.id === "scratch") await cell.edit();
+      else cell.showKnobs();
+    }
+    this.noteEdits();
+    const isWarned = this.warnOfForeign();
+    if (!lost.length) return;
+    const named = lost.slice(0, NAMED).join(", ") + (lost.length > NAMED ? " …" : "");
+    const before = isWarned ? [this.bar.status.textContent] : [];
+    this.bar.showStatus([...before, fillTemplate(this.words.lost, named)].join(" "));
+  }
+}

@@ -879,6 +879,38 @@ def test_nothing_lies_over_code_or_figures(
         assert tab.evaluate(COVERED) == []
 
 
+@needs_browser
+def test_what_a_mouse_brings_takes_no_room_before(visit: Visit) -> None:
+    """Below an output, in the box of a result and below the button that checks an answer."""
+    tab = visit("/softmax/")
+    tab.add_style_tag(content="* { content-visibility: visible !important }")
+    found = tab.evaluate(STRIPS)
+    assert {kind for kind, _ in found} == {"output", "result", "exercise"}
+    assert [one for one in found if one[1] > 24] == []
+    output = tab.locator("article > .output").first
+    output.hover()
+    tools = output.locator(".tools").bounding_box()
+    tab.mouse.move(tools["x"] + tools["width"] - 5, tools["y"] + 5)  # it is still near
+    output.locator(".tools summary").last.click()
+    assert output.locator(".tools [open]").count() == 1
+
+
+# From what is seen last to the next block, or to the lower edge of a frame.
+STRIPS = """() => {
+  const seen = (box) => [...box.children]
+    .filter((one) => one.checkVisibility({ opacityProperty: true }))
+    .map((one) => one.getBoundingClientRect().bottom);
+  const found = [];
+  for (const kind of ["output", "result", "exercise"])
+    for (const box of document.querySelectorAll(`article > .${kind}:has(+ :is(p, .exercise))`)) {
+      const next = kind === "result" ? box.getBoundingClientRect().bottom
+        : box.nextElementSibling.getBoundingClientRect().top;
+      found.push([kind, next - Math.max(...seen(box))]);
+    }
+  return found;
+}"""
+
+
 # Folds are opened first: what is closed has no place of its own.
 COVERED = """() => {
   const found = [];

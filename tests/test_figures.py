@@ -536,6 +536,22 @@ def test_drawings_side_by_side_do_not_meet():
     assert beside(one, other).alt(ZH) == one.alt(ZH) + other.alt(ZH)
 
 
+def test_rows_of_drawings_stand_below_each_other():
+    numbers = {"a": 1.0, "b": 2.0, "c": 4.0}
+    three = [heatmap([[number]], name=name) for name, number in numbers.items()]
+    rows = beside(*three, columns=2)
+    drawn = [etree.fromstring(one) for one in re.findall("<svg.*?</svg>", rows.svg("en"))]
+    names = [
+        [one.text for one in row.iterfind(".//{*}text") if one.text in numbers] for row in drawn
+    ]
+    assert names == [["a", "b"], ["c"]]
+    assert read_shades(rows) == show_shades([0.25, 0.5, 1])  # on one scale
+    assert rows.alt("en") == beside(*three).alt("en")
+    assert beside(*three, columns=3).svg("en") == beside(*three).svg("en")
+    with pytest.raises(ValueError, match="columns must be at least 1, got 0"):
+        beside(*three, columns=0)
+
+
 def test_only_single_drawings_stand_side_by_side():
     controlled = slider("d", [Frame(("0",), "a", (heatmap([1.0]),), "b")])
     with pytest.raises(TypeError, match="one drawing each, got Heatmap, Slider"):
@@ -813,6 +829,19 @@ def test_names_stand_at_the_ends_of_their_lines():
         assert text.getparent().get("fill") == f"var(--role-{role})"
     heights = sorted(float(text.get("y")) for text in texts)
     assert min(b - a for a, b in itertools.pairwise(heights)) >= 18 - 0.02
+    assert_text_fits(parse_drawing(figure, "en"), 14)
+
+
+def test_a_long_name_at_the_end_of_a_line_has_two_lines():
+    series = {"loss on the training text": [9, 5, 2], "entropy": [4, 4, 4]}
+    figure = line_chart([1, 2, 3], series, xlabel="n", ylabel="y")
+    texts, ends = name_places(figure, ["loss on the", "training text", "entropy"])
+    assert len(ends) == 2  # no samples of a legend
+    first, second, other = (float(text.get("y")) for text in texts)
+    assert second - first == 18
+    middles = sorted([(first + second) / 2, other])
+    assert middles[1] - middles[0] >= 36
+    assert len({text.get("x") for text in texts}) == 1
     assert_text_fits(parse_drawing(figure, "en"), 14)
 
 

@@ -253,8 +253,8 @@ def test_the_stages_play_once_where_motion_is_welcome(visit: Any) -> None:
     tab.wait_for_timeout(1300)
     assert find_stage(tab) == "4"
     still = visit("/", reduced_motion="reduce")
-    still.wait_for_timeout(1300)
-    assert find_stage(still) is None
+    still.wait_for_function(seen, arg="4")  # at once, and the button says so
+    assert still.locator("#out-map [aria-current]").get_attribute("data-stage") == "4"
     for stage, wanted in (("2", (1, 0, 0)), ("3", (0, 1, 0)), ("4", (0, 1, 1))):
         still.locator(f"#out-map button[data-stage='{stage}']").click()
         parts = [f"#out-map .shown .{name}" for name in ("scored", "weighted", "summed")]

@@ -680,6 +680,42 @@ def test_what_is_on_the_canvas_keeps_its_place(lang):
         assert union[f"{letter}1"][::2] == union[f"{letter}w1"][::2]
 
 
+def move_aside(frame):
+    """The place of each row in a wide window, where groups of the canvas are moved."""
+    found = place_rows(frame)
+    for group in frame.select("g.aside"):
+        right, down = (float(one) for one in re.findall(r"(-?[\d.]+)px", group["style"]))
+        for row in group.select("g[data-key]"):
+            x, y, wide = found[row["data-key"]]
+            found[row["data-key"]] = (x + right, y + down, wide)
+    return found
+
+
+@each_language
+def test_in_a_wide_window_a_row_stands_beside_the_one_that_it_comes_from(lang):
+    found = frames(STEPS, lang)
+    places = {key: place for one in found.values() for key, place in move_aside(one).items()}
+    for i in (1, 2, 3):
+        for letter in "ur":
+            assert places[f"{letter}{i}"][1] == pytest.approx(places[f"v{i}"][1], abs=0.02)
+        assert places[f"u{i}"][0] > places[f"v{i}"][0] + places[f"v{i}"][2] + 25  # the name of u
+        assert places[f"o{i}"][0] == pytest.approx(places[f"u{i}"][0], abs=0.02)
+        assert places[f"o{i}"][0] > places[f"a{i}"][0] + places[f"a{i}"][2]
+    assert places["o1"][1] > places["u3"][1] + 26 + 40  # a line of text and a name
+    sizes = {one["style"] for one in BeautifulSoup(STEPS.svg(lang), "lxml").select(".canvas")}
+    (more, tall), *others = ([float(n) for n in re.findall(r"([\d.]+)px", one)] for one in sizes)
+    assert not others
+    svg = found["1 1"].svg
+    wide = float(svg["viewbox"].split()[2]) + more
+    assert max(x + width for x, _, width in places.values()) <= wide <= 664
+    assert max(y for _, y, _ in places.values()) + 26 <= tall
+
+
+def test_a_canvas_that_has_no_room_beside_itself_keeps_its_layout():
+    figure = figure_of(parameters=(W_K, W_Q, [[9, 8, 7, 6, 5]] * 4))  # five values each
+    assert not BeautifulSoup(figure.svg("en"), "lxml").select(".canvas, .aside")
+
+
 def test_what_is_computed_comes_from_what_stands_there():
     found = list(frames(STEPS, "en").items())
     for (place, frame), (_, before) in zip(found, [found[0], *found], strict=False):
@@ -705,6 +741,37 @@ def test_the_query_slides_onto_the_keys(visit):
     tab.wait_for_function("() => !document.querySelector('.flight')")
     tab.locator(".stepper-buttons [data-by='-1']").click()
     assert tab.locator(".flight").count() == 0  # nothing is computed on the way back
+
+
+@needs_browser
+@pytest.mark.parametrize(("width", "beside"), [(390, False), (1280, True)])
+def test_outputs_stand_beside_the_weights_where_there_is_room(visit, width, beside):
+    tab = visit("/eight-steps/", width=width)
+    tab.locator('input[name="steps-2"][value="8"]').check()
+    weights, outputs = (
+        tab.locator(f'.frame.shown [data-key="{key}"]').bounding_box() for key in ("a1", "o1")
+    )
+    assert (outputs["x"] > weights["x"] + weights["width"]) == beside
+    drawing = tab.locator(f".drawing:has({STEPPER})").bounding_box()
+    assert outputs["x"] + outputs["width"] <= drawing["x"] + drawing["width"]
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_frame_that_a_reader_steps_to_has_its_own_height(visit, width):
+    tab = visit("/real-models/", width=width, reduced_motion="reduce")
+    area = tab.locator(f"#out-follow {STEPPER} .stepper-frames")
+    button = tab.locator("#out-follow [data-by='1']")
+    button.scroll_into_view_if_needed()
+    top, heights = button.bounding_box()["y"], set()
+    for _ in range(8):
+        box = area.bounding_box()
+        end = area.locator(".frame.shown figcaption").bounding_box()
+        assert box["y"] + box["height"] - end["y"] - end["height"] < 2
+        heights.add(round(box["height"]))
+        button.click()
+        assert button.bounding_box()["y"] == top
+    assert max(heights) - min(heights) > 100
 
 
 @needs_browser

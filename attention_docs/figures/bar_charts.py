@@ -36,6 +36,7 @@ from attention_docs.figures.svg import (
 )
 
 BAR, LINE = 20, 17  # height of a bar with its gap; of a line of a label
+APART, MANY = 12, 8  # between groups; half of that where there are more than so many
 LABELS = 150.0  # the most room for labels
 FILLS = (1.0, 0.0, 0.45)  # how strongly the bars of a series are filled: their edge is always there
 
@@ -57,7 +58,8 @@ class BarChart(DrawnFigure):
         low, high = self.ends or (min([0.0, *values]), max([0.0, *values]))
         labels = [lang.translate_label(group) for group in self.groups]
         lines = [wrap_label(label, LABELS) for label in labels]
-        deep = max(len(self.series) * BAR, *(LINE * len(one) for one in lines)) + 12
+        deep = max(len(self.series) * BAR, *(LINE * len(one) for one in lines))
+        deep += APART if len(labels) <= MANY else APART // 2
         head = Head(lang, self.title, [one.label for one in self.series], self.xlabel)
         bottom = head.height + deep * len(labels)
         left = 18 + min(measure_widest(labels), LABELS)

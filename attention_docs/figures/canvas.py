@@ -4,6 +4,9 @@ A plan gives each matrix a slot that is the same in every drawing. A drawing fil
 by row; the others show an outline. Each row carries a key (`data-key`), and a row that has just
 been computed the keys of what it comes from (`data-from`), so that docs/assets/stepper.js can let
 them travel there.
+
+The layout is that of a phone and of paper. In a wide window docs/assets/stepper.css moves some
+slots aside, each beside another one: the drawing is wider and lower, and its text stays as it is.
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ from attention_docs.figures.svg import (
     element,
     group,
     measure_text,
+    measure_widest,
     outline,
     path,
     rectangle,
     set_type,
+    svg_document,
     write,
 )
 
@@ -33,6 +38,7 @@ ROW, TITLE, UNDER = 26, 20, 22  # height of a row of cells, of a name, of a line
 EDGE, GAP, BETWEEN = 8, 12, 8  # around the drawing; between slots; between bands
 NAMES = 30  # width of the names of rows
 PAST = 0.5  # opacity of what an earlier step has computed
+WIDE = 664  # just less than the column of a window of 1280 px, as in stepper.css
 
 
 @dataclass(frozen=True)
@@ -110,11 +116,24 @@ class Layout(NamedTuple):
     height: float
 
 
-class Plan:
-    """The places of all slots."""
+class Wide(NamedTuple):
+    """How far each slot moves aside in a wide window; width and height of the canvas there."""
 
-    def __init__(self, slots: Mapping[str, Slot]) -> None:
+    moves: dict[str, tuple[float, float]]
+    width: float
+    height: float
+
+
+class Plan:
+    """The places of all slots.
+
+    `asides` names the slots that stand beside another one where a window is wide, below each other
+    in one column, with room for a line of text between them.
+    """
+
+    def __init__(self, slots: Mapping[str, Slot], asides: Mapping[str, str] | None = None) -> None:
         self.slots = slots
+        self.asides = asides or {}
         self.layouts: dict[str, Layout] = {}
 
     def place(self, lang: Language) -> Layout:
@@ -146,6 +165,27 @@ class Plan:
         )
         return Layout(corners, right + EDGE, top)
 
+    def widen(self, lang: Language) -> Wide | None:
+        """Where slots stand in a wide window, or nothing where they do not fit into it."""
+        if not self.asides:
+            return None
+        corners, _, _ = self.place(lang)
+        stay = {key: slot for key, slot in self.slots.items() if key not in self.asides}
+        left = NAMES + max(corners[one][0] + self.slots[one].width for one in self.asides.values())
+        aside = [self.slots[key] for key in self.asides]
+        names = [lang.translate_label(slot.name) for slot in aside]
+        column = max(measure_widest(names), *(slot.width for slot in aside))
+        tops = sorted({corners[one][1] for one in self.asides.values()})
+        moves = {}
+        for key, beside in self.asides.items():
+            (x, y), top = corners[key], corners[beside][1]
+            spare = (column - self.slots[key].width) / 2
+            moves[key] = left + spare - x, top + UNDER * tops.index(top) - y
+        bottoms = [corners[key][1] + slot.height for key, slot in stay.items()]
+        bottoms += [corners[key][1] + moves[key][1] + self.slots[key].height for key in moves]
+        wide = left + column + EDGE
+        return Wide(moves, wide, max(bottoms) + UNDER + BETWEEN) if wide <= WIDE else None
+
 
 @dataclass(frozen=True, repr=False)
 class Canvas(DrawnFigure):
@@ -156,16 +196,42 @@ class Canvas(DrawnFigure):
     lines: Sequence[Line]
     description: Figure
 
+    def render(self, lang: Language) -> str:
+        """The drawing, and its size in a wide window."""
+        drawing, wide = self.draw(lang), self.plan.widen(lang)
+        shown = svg_document(*drawing, self.describe(lang), "xMinYMin slice" if wide else None)
+        if not wide:
+            return shown
+        sizes = f"--more:{wide.width - drawing.width:.0f}px;--tall:{wide.height:.0f}px"
+        return f'<div class="canvas" style="{sizes}">{shown}</div>'
+
     def draw(self, lang: Language) -> Drawing:
         """Empty slots, then what fills the others."""
         corners, width, height = self.plan.place(lang)
-        body = [self._draw_ghosts(lang, corners)]
+        parts = self._draw_ghosts(lang, corners)
         for key, block in self.blocks.items():
-            body.append(_draw_block(lang, self.plan.slots[key], block, *corners[key]))
-        body += [self._draw_line(lang, line, *corners[line.slot]) for line in self.lines]
-        return Drawing(width, height, "".join(body))
+            parts.append((key, _draw_block(lang, self.plan.slots[key], block, *corners[key])))
+        parts += [
+            (line.slot, self._draw_line(lang, line, *corners[line.slot])) for line in self.lines
+        ]
+        return Drawing(width, height, self._move_aside(lang, parts))
 
-    def _draw_ghosts(self, lang: Language, corners: Mapping[str, tuple[float, float]]) -> str:
+    def _move_aside(self, lang: Language, parts: list[tuple[str, str]]) -> str:
+        """What is drawn, in the order of the slots; in groups what a wide window moves."""
+        wide = self.plan.widen(lang)
+        moves = wide.moves if wide else {}
+        body = []
+        for key in self.plan.slots:
+            part = "".join(drawn for slot, drawn in parts if slot == key)
+            if part and key in moves:
+                x, y = moves[key]
+                part = group(part, class_="aside", style=f"--x:{x:.2f}px;--y:{y:.2f}px")
+            body.append(part)
+        return "".join(body)
+
+    def _draw_ghosts(
+        self, lang: Language, corners: Mapping[str, tuple[float, float]]
+    ) -> list[tuple[str, str]]:
         """The outlines of empty slots, and their names."""
         slots = self.plan.slots
         filled = {(slots[key].band, slots[key].column) for key in self.blocks}
@@ -174,29 +240,17 @@ class Canvas(DrawnFigure):
         ]:
             # Text right of a slot takes the places behind it.
             filled |= {(slot.band, column) for column in range(slot.column + 1, len(slots))}
-        empty = {}
+        empty = []
         for key, slot in slots.items():
             if (slot.band, slot.column) not in filled:
                 filled.add((slot.band, slot.column))
-                empty[key] = slot
-        frames = "".join(
-            rectangle(*corners[key], slot.width, slot.height) for key, slot in empty.items()
-        )
-        names = "".join(
-            write(
-                corners[key][0] + slot.width / 2,
-                corners[key][1] - 6,
-                lang.translate_label(slot.name),
-            )
-            for key, slot in empty.items()
-        )
-        edges = path(frames, fill="none", stroke=INK, stroke_width=0.75, stroke_dasharray="2 4")
-        return group(edges + set_type(names, "middle", LABEL), opacity=0.55)
+                empty.append((key, _draw_ghost(lang, slot, *corners[key])))
+        return empty
 
     def _draw_line(self, lang: Language, line: Line, x: float, y: float) -> str:
         slot, label = self.plan.slots[line.slot], lang.translate_label(line.label)
         if line.row is None:
-            x, y, anchor = x, y + slot.height + 17, "start"
+            x, y, anchor = x, y + slot.height + 20, "start"
         else:
             y += (line.row + 0.5) * ROW + 5.3
             x, anchor = (x - 6, "end") if line.before else (x + slot.width + GAP, "start")
@@ -218,6 +272,14 @@ class Canvas(DrawnFigure):
     def describe(self, lang: Language) -> str:
         """What its description says."""
         return self.description.describe(lang)
+
+
+def _draw_ghost(lang: Language, slot: Slot, x: float, y: float) -> str:
+    """The outline of an empty slot, and its name."""
+    frame = rectangle(x, y, slot.width, slot.height)
+    edges = path(frame, fill="none", stroke=INK, stroke_width=0.75, stroke_dasharray="2 4")
+    name = write(x + slot.width / 2, y - 6, lang.translate_label(slot.name))
+    return group(edges + set_type(name, "middle", LABEL), opacity=0.55)
 
 
 def _draw_block(lang: Language, slot: Slot, block: Block, x: float, y: float) -> str:

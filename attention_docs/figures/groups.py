@@ -39,11 +39,39 @@ class Beside(DrawnFigure):
         return lang.join_texts("paragraph", [one.describe(lang) for one in self.drawings])
 
 
-def beside(*figures: Figure) -> Figure:
+@dataclass(frozen=True, repr=False)
+class Stacked(Figure):
+    """Rows of drawings from top to bottom, between which a page of paper can end."""
+
+    rows: tuple[Beside, ...]
+
+    def render(self, lang: Language) -> str:
+        """Each row as a drawing of its own."""
+        return f"<div>{''.join(row.render(lang) for row in self.rows)}</div>"
+
+    def describe(self, lang: Language) -> str:
+        """Row by row."""
+        return lang.join_texts("paragraph", [row.describe(lang) for row in self.rows])
+
+    def list_matrices(self) -> list[Matrix]:
+        """Those of all rows."""
+        return [matrix for row in self.rows for matrix in row.list_matrices()]
+
+    def rescale(self, scales: Mapping[str, tuple[float, float]]) -> Stacked:
+        """All rows on other scales."""
+        return Stacked(tuple(row.rescale(scales) for row in self.rows))
+
+
+def beside(*figures: Figure, columns: int | None = None) -> Figure:
     """Figures that are one drawing each, from left to right.
+
+    Args:
+        figures: what stands side by side.
+        columns: how many of them a row holds; without it, all.
 
     Raises:
         TypeError: no figure, or one with controls.
+        ValueError: no column.
 
     Examples:
         >>> from attention_docs.figures import heatmap
@@ -54,5 +82,9 @@ def beside(*figures: Figure) -> Figure:
     if not figures or len(drawings) != len(figures):
         got = ", ".join(type(one).__name__ for one in figures) or "none"
         raise TypeError(f"beside must have figures that are one drawing each, got {got}")
-    together = Beside(drawings)
+    if columns is not None and columns < 1:
+        raise ValueError(f"columns must be at least 1, got {columns}")
+    size = columns or len(drawings)
+    rows = [Beside(drawings[i : i + size]) for i in range(0, len(drawings), size)]
+    together = rows[0] if len(rows) == 1 else Stacked(tuple(rows))
     return together.rescale(find_scales([together]))

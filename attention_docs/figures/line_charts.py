@@ -44,12 +44,14 @@ from attention_docs.figures.svg import (
     polyline,
     rectangle,
     text,
+    wrap_label,
 )
 
 Point = tuple[float, float]
 
 PLOT = 230  # height
-NAME, NAMES = 8, 120  # between a line and its name; the widest name beside the plot
+NAME, NAMES = 8, 120  # between a line and its name; the widest line of a name beside the plot
+ROW = 18  # height of a line of a name, of which there are two at most
 SHORT = 8  # with at most so many points, all of them are described
 DASHES = (None, "14 6", "4 5", "18 6 4 6", "8 3", "24 8")
 MARKERS = (  # from the middle: circle, square, triangle, diamond, triangle, cross
@@ -186,7 +188,7 @@ class LineChart(DrawnFigure):
         )
         right: float = WIDTH - EDGE
         if ends:
-            right = WIDTH - NAME - 4 - measure_widest(name for name, _ in ends)
+            right = WIDTH - NAME - 4 - measure_widest(one for rows, _ in ends for one in rows)
         else:
             legend = [*(line.series.label for line in self.lines), self.band_name]
             head = Head(lang, self.title, legend, self.names[1])
@@ -215,8 +217,8 @@ class LineChart(DrawnFigure):
                 shrink,
             ),
             *(
-                group(text(right + NAME, at + 5, name), fill=css_colour(line.series.colour))
-                for (name, at), line in zip(ends, self.lines, strict=bool(ends))
+                group(_write_name(right + NAME, at, rows), fill=css_colour(line.series.colour))
+                for (rows, at), line in zip(ends, self.lines, strict=bool(ends))
             ),
             self._draw_samples(head, lang, [] if ends else self.lines),
             head.draw(),
@@ -224,13 +226,16 @@ class LineChart(DrawnFigure):
         ]
         return Drawing(WIDTH, bottom + 48, "".join(body), 520)
 
-    def _place_names(self, lang: Language, y: Scale) -> list[tuple[str, float]]:
+    def _place_names(self, lang: Language, y: Scale) -> list[tuple[list[str], float]]:
         """The name of each line at its right end, where there is room and names do not touch."""
-        names = [lang.translate_label(line.series.label) for line in self.lines]
-        if not all(names) or len(names) < 2 or measure_widest(names) > NAMES:
+        names = [wrap_label(lang.translate_label(line.series.label), NAMES) for line in self.lines]
+        deep = max(map(len, names))
+        wide = measure_widest(one for rows in names for one in rows)
+        if not all(names) or len(names) < 2 or wide > NAMES or deep > 2:
             return []
         ends = [y(line.series.values[-1]) for line in self.lines]
-        places = spread(ends, 18, y.end - 4, y.start + 4)
+        half = (deep - 1) * ROW / 2
+        places = spread(ends, deep * ROW, y.end - 4 + half, y.start + 4 - half)
         return list(zip(names, places, strict=True)) if places else []
 
     def _find_range(self) -> tuple[float, float]:
@@ -277,6 +282,12 @@ class LineChart(DrawnFigure):
                 lang.format_phrase("line_charts", "mark", name=lang.translate_label(xlabel), at=at)
             )
         return lang.join_texts("paragraph", sentences)
+
+
+def _write_name(x: float, middle: float, rows: Sequence[str]) -> str:
+    """The lines of a name, around a height."""
+    top = middle + 5 - ROW * (len(rows) - 1) / 2
+    return "".join(text(x, top + i * ROW, one) for i, one in enumerate(rows))
 
 
 def line_chart(

@@ -26,7 +26,8 @@ Scene = tuple[dict[str, Block], list[Line]]
 def make_plan(t: Tensors) -> Plan:
     """Where each tensor stands: the parameters above the keys, queries and values that they give.
 
-    Below them a row for each key goes from its score to its weight; the last band sums up.
+    Below them a row for each key goes from its score to its weight; the last band sums up. In a
+    wide window weighted values stand beside the values, and the outputs below them.
     """
     n, wide = len(t.inputs), len(t.inputs[0])
     whole = _fit(INTEGER, t.inputs, *t.parameters, t.keys, t.queries, t.values)
@@ -48,7 +49,7 @@ def make_plan(t: Tensors) -> Plan:
         "A": Slot("weights", "weight", (n, n), fixed, 3, 0, 2),
         "O": Slot("outputs", "output", (n, sizes[2]), fixed, 3, 1, 2),
     }
-    return Plan(slots)
+    return Plan(slots, {"U": "V", "A": "V", "O": "a"})  # each row beside the one that it comes from
 
 
 def _fit(spec: str, *matrices: Numbers) -> float:
@@ -93,10 +94,27 @@ def _make_columns(t: Tensors, i: int) -> dict[str, Matrix]:
 
 
 def _keep(t: Tensors, i: int, *keys: str) -> dict[str, Block]:
-    """What earlier steps have computed, for a query."""
+    """What earlier steps have used and computed, for a query; inputs and parameters always."""
     found = _make_projected(t) | _make_columns(t, i)
     every = range(len(t.keys))
-    return {key: Block(key.lower(), found[key], past=[i] if key == "Q" else every) for key in keys}
+    blocks = _keep_parameters(t) | {"X": Block("x", _make_inputs(t), past=every)}
+    return blocks | {
+        key: Block(key.lower(), found[key], past=[i] if key == "Q" else every) for key in keys
+    }
+
+
+def _keep_parameters(t: Tensors) -> dict[str, Block]:
+    blocks = {}
+    for name, matrix in zip(NAMES, t.parameters, strict=True):
+        shown = _make_matrix(name, "neutral", matrix)
+        blocks[name] = Block(name[-1].lower() + "w", shown, past=range(len(matrix)))
+    return blocks
+
+
+def _mark_input(t: Tensors, i: int) -> Block:
+    """The input that a step is about, among the others."""
+    others = [j for j in range(len(t.inputs)) if j != i]
+    return Block("x", _make_inputs(t), [i], others, [i])
 
 
 def _show_input(t: Tensors, i: int) -> Scene:
@@ -106,7 +124,7 @@ def _show_input(t: Tensors, i: int) -> Scene:
 
 def _show_parameters(t: Tensors, i: int) -> Scene:
     used = [j for j, component in enumerate(t.inputs[i]) if component]
-    blocks = {"X": Block("x", _make_inputs(t), [i], marked=[i])}
+    blocks = {"X": _mark_input(t, i)}
     for k, (name, matrix) in enumerate(zip(NAMES, t.parameters, strict=True)):
         rows = range(len(matrix))
         shown, turns = _make_matrix(name, "neutral", matrix), [k] * len(rows)
@@ -117,11 +135,7 @@ def _show_parameters(t: Tensors, i: int) -> Scene:
 
 def _show_projections(t: Tensors, i: int) -> Scene:
     others = [j for j in range(len(t.inputs)) if j != i]
-    blocks = {"X": Block("x", _make_inputs(t), [i], marked=[i])}
-    for name, parameters in zip(NAMES, t.parameters, strict=True):
-        every = range(len(parameters))
-        shown, key = _make_matrix(name, "neutral", parameters), name[-1].lower() + "w"
-        blocks[name] = Block(key, shown, past=every)
+    blocks = _keep_parameters(t) | {"X": _mark_input(t, i)}
     for k, (key, matrix) in enumerate(_make_projected(t).items()):
         letter = PROJECTED[key][2]
         route = f"x{i + 1}>{letter}w{(len(t.inputs[0]) + 1) // 2}"

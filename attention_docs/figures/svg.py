@@ -9,6 +9,7 @@ from html import escape
 
 from attention_docs.colours import NAMES, ROLES
 
+BROAD = 580  # px: a wider drawing needs the whole width of a page of paper, for labels of 6 pt
 TEXT, LABEL = 15, 14  # font sizes: of a number in a cell or a line of text, of any other label
 
 INK = "currentColor"
@@ -184,16 +185,29 @@ def wrap_label(label: str, width: float, size: float = LABEL) -> list[str]:
     return [line for line in lines if line]
 
 
-def svg_document(width: float, height: float, body: str, largest: float | None, alt: str) -> str:
-    """The SVG element around a body; it shrinks to 3/4 and then its box scrolls."""
+def svg_document(
+    width: float,
+    height: float,
+    body: str,
+    largest: float | None,
+    alt: str,
+    fit: str | None = None,
+) -> str:
+    """The SVG element around a body; it shrinks to 3/4 and then its box scrolls.
+
+    `fit` is the attribute preserveAspectRatio of one whose height a style sheet sets.
+    """
     width = round(width, 2)  # Python 3.12 adds floats in another way: half a pixel is a tie
     style = (
         f"width:100%;max-width:{(largest or width):.0f}px;min-width:{0.75 * width:.0f}px;"
         f"color:{css_colour('figure-ink')};background:{css_colour('figure-page')};"
         "font-family:var(--figure-font,sans-serif);font-style:normal"
     )
+    fits = f'preserveAspectRatio="{fit}" ' if fit else ""
+    name = "attention-figure" + " broad" * (width > BROAD)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="attention-figure" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(alt)}" '
+        f"{fits}"
         f'style="{style}" fill="currentColor">{body}</svg>'
     )

@@ -96,7 +96,8 @@
       for (const { target, isIntersecting } of entries) {
         if (!isIntersecting) continue;
         inView.unobserve(target);
-        if (!calm.matches) play(target);
+        if (calm.matches) showStage(target, stages(target).at(-1).dataset.stage);
+        else play(target);
       }
     },
     { threshold: 0.5 },

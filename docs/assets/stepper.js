@@ -30,13 +30,17 @@
       const { x, y, width, height } = one.getBBox();
       return [x + width / 2, y + height / 2];
     };
-    const shift = (from, to) => {
-      const [a, b] = [middle(from), middle(to)];
-      return `translate(${b[0] - a[0]}px, ${b[1] - a[1]}px)`;
+    // Where it shows: a wide window moves some groups aside.
+    const spot = (one) => {
+      const aside = one.closest(".aside");
+      const { e, f } = new DOMMatrix(aside ? getComputedStyle(aside).transform : "none");
+      const [x, y] = middle(one);
+      return [x + e, y + f];
     };
+    const shift = (a, b) => `translate(${b[0] - a[0]}px, ${b[1] - a[1]}px)`;
     for (const one of after.querySelectorAll("[data-key]")) {
       const old = before.querySelector(`[data-key="${one.dataset.key}"]`);
-      const moved = old && shift(one, old);
+      const moved = old && shift(spot(one), spot(old));
       if (moved && moved !== "translate(0px, 0px)")
         one.animate([{ transform: moved }, { transform: "none" }], { duration: 350, easing });
       if (!old && onward && one.dataset.from)
@@ -48,13 +52,13 @@
       const flight = source.cloneNode(true);
       for (const name of ["data-key", "data-from", "style"]) flight.removeAttribute(name);
       flight.setAttribute("class", "flight");
-      target.parentNode.append(flight);
+      target.ownerSVGElement.append(flight); // in no group: it goes from one to another
       const turn = Number(target.style.getPropertyValue("--turn")) || 1;
       flight.animate(
         [
-          { transform: "none", opacity: 1 },
+          { transform: shift(middle(source), spot(source)), opacity: 1 },
           ...stops.map((stop, i) => ({
-            transform: shift(source, stop),
+            transform: shift(middle(source), spot(stop)),
             opacity: i + 1 === stops.length ? 0.2 : 1,
             offset: (i + 1) / stops.length,
           })),
@@ -64,16 +68,29 @@
     }
   };
 
+  // Where each frame has its own height, what stands below glides to its place.
+  const grow = (area, height) => {
+    if (area.offsetHeight !== height)
+      area.animate(
+        { height: [`${height}px`, `${area.offsetHeight}px`], overflow: ["clip", "clip"] },
+        { duration: 250, easing },
+      );
+  };
+
   const show = (box) => {
     const all = frames(box),
       n = place(box),
       label = all[n].querySelector("strong");
     const says = all[n].dataset.says ?? label.textContent;
     const before = all.find((one) => one.classList.contains("shown"));
-    all.forEach((one, i) => one.classList.toggle("shown", i === n));
     const still = before === all[n] || calm.matches || box.querySelector("[type=range]");
-    if (box.matches(".moved:not(.ribbons)") && !still)
+    const moves = box.matches(".moved:not(.ribbons)") && !still;
+    const height = moves && before.parentNode.offsetHeight;
+    all.forEach((one, i) => one.classList.toggle("shown", i === n));
+    if (moves) {
+      grow(before.parentNode, height);
       travel(before, all[n], all.indexOf(before) < n);
+    }
     for (const button of box.querySelectorAll("[data-by]"))
       button.setAttribute("aria-disabled", !all[n + Number(button.dataset.by)]);
     for (const one of inputs(box))

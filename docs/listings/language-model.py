@@ -398,9 +398,13 @@ watched[500] = trained
 # The numbers alone; the words stand in WORDS, in the reader's language.
 published = TextFile("language-model.json", to_json(trained._replace(vocabulary=())))
 smooth = np.reshape(losses, (25, 20)).mean(axis=1)  # of 20 steps each
-bounds = {"ln 18": log(18), "H₁": by_last, "H": best}
-lines = {"L": smooth} | {name: [loss] * 25 for name, loss in bounds.items()}
-line_chart(np.arange(10, 510, 20), lines, xlabel="t", ylabel="L", spec=".2f")
+bounds = {
+    "all words alike (ln 18)": log(18),
+    "last word alone (H₁)": by_last,
+    "entropy of the source (H)": best,
+}
+lines = {"loss in training (L)": smooth} | {name: [one] * 25 for name, one in bounds.items()}
+line_chart(np.arange(10, 510, 20), lines, xlabel="steps of training", ylabel="loss", spec=".2f")
 # --8<-- [end:trained]
 
 # --8<-- [start:watch]

@@ -111,7 +111,7 @@ def frame(place, t):
     named = dict(rows=shown, columns=shown, role="weight", scale=(0, 1))
     drawings = (
         heatmap(maps[t], highlight=goals, **named),
-        line_chart(at, curves, xlabel="t", ylabel="loss", mark=t, spec=".2f"),
+        line_chart(at, curves, xlabel="steps of training", ylabel="loss", mark=t, spec=".2f"),
     )
     caption = f"Loss {tested[t]:.2f}, right token {on_target[t]:.2f}."
     return Frame((str(place),), f"t = {t}", drawings, caption)
@@ -562,7 +562,7 @@ smooth = {name: runs[name].reshape(30, 10, 60).mean(axis=(1, 2)) for name in nam
 line_chart(
     at,
     [(names[name], smooth[name]) for name in names],
-    xlabel="t",
+    xlabel="steps of training",
     ylabel="loss",
     spec=".2f",
 )

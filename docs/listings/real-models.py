@@ -212,11 +212,16 @@ def show_steps(symbols):
         return heatmap(x, rows=heads, role=role, name=name, columns=columns)
 
     def query_and_keys(at):
-        keys = rows(join_heads(at["k"]), role="key", name="keys, head 1 | head 2")
-        return by_head(at["q"][:, -1], role="query", name="query"), keys
+        query = rows(join_heads(at["q"])[-1:], role="query", name="query, head 1 | head 2")
+        return query, rows(join_heads(at["k"]), role="key", name="keys, head 1 | head 2")
 
     values = rows(join_heads(s["v"]), role="value", name="values, head 1 | head 2")
-    mixed = by_head(s["o"][:, -1], role="weighted-value", name="weighted sums of values")
+    scored = by_head(scores, role="score", name="scores", columns=symbols)
+    weighed = by_head(s["a"][:, -1], role="weight", name="weights", columns=symbols)
+    sums = rows(
+        join_heads(s["o"])[-1:], role="weighted-value", name="weighted sums, head 1 | head 2"
+    )
+    z = rows(s["z"][-1:], role="output", name="z")
     hidden = heatmap(gated.reshape(4, 8), role="neutral", name="32 gated components")
     bars = bar_chart(
         [SYMBOLS[i] for i in shown],
@@ -238,19 +243,19 @@ def show_steps(symbols):
             f"“{asks}” is at position {len(ids) - 1}.",
         ),
         (
-            [by_head(scores, role="score", name="scores", columns=symbols)],
+            [*query_and_keys(s), scored],
             "Query times key, divided by √4.",
         ),
         (
-            [by_head(s["a"][:, -1], role="weight", name="weights", columns=symbols)],
+            [scored, weighed],
             f"Head 1 puts most weight on “{looked[0]}”, head 2 on “{looked[1]}”.",
         ),
         (
-            [mixed, rows(s["z"][-1:], role="output", name="z")],
+            [values, sums, z],
             "The heads side by side, times W_O, added to x.",
         ),
         (
-            [hidden, rows(s["out"][-1:], role="output", name="after the network")],
+            [z, hidden, rows(s["out"][-1:], role="output", name="after the network")],
             "RMSNorm, gate and W_down; the result is added to z.",
         ),
         ([bars], f"The likeliest token is “{best}”, with probability {share}."),
@@ -291,6 +296,7 @@ beside(
     show_weights("k_proj", "W_K", rows=COMPONENTS),
     show_weights("v_proj", "W_V", rows=COMPONENTS),
     show_weights("o_proj", "W_O", rows=COMPONENTS),
+    columns=2,
 )
 # --8<-- [end:weights-attention]
 
@@ -300,6 +306,7 @@ beside(
     show_weights("gate_proj", "W_gate, transposed", rows=hidden, turned=True),
     show_weights("up_proj", "W_up, transposed", rows=hidden, turned=True),
     show_weights("down_proj", "W_down", rows=hidden),
+    columns=2,
 )
 # --8<-- [end:weights-network]
 

@@ -19,7 +19,10 @@ REQUESTED = (
     *sorted(NAVIGATED),
 )
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
-COUNTS = ("pages", "blocks", "outputs", "values", "steps", "results", "computed", "path_minutes")
+COUNTS = (
+    *("pages", "blocks", "outputs", "values", "steps", "results", "computed"),
+    *("path_minutes", "path_hours"),
+)
 MINUTES = re.compile(r'site\.minutes\["(?P<slug>[\w-]+)"\]')
 INCLUDE = re.compile(r'^\s*--8<-- "(?P<listing>[\w./-]+):(?P<section>[\w-]+)"\s*$')
 OPTION = re.compile(r'(\w+)="([^"]*)"')

@@ -158,7 +158,7 @@ def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str
     label = templates["proved"].format("").strip(" :：")
     found = [
         proofs[0]  # its title says what it is
-        if len(proofs) == 1 and proofs[0].startswith(f"[{label}")
+        if len(proofs) == 1 and label in proofs[0]
         else templates["proved"].format(marks["comma"].join(proofs)),
         templates["ran"].format(
             marks["comma"].join(f"[{one}](#out-{one})" for one in options["check"].split())

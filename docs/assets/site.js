@@ -375,7 +375,21 @@
       if (scrolls) box.setAttribute(key, value);
       else box.removeAttribute(key);
     }
+    markEdges(box);
   }
+  // At which of its edges it goes on (math.css).
+  function markEdges(box) {
+    const left = Math.abs(box.scrollLeft);
+    const cut = [];
+    if (left > 1) cut.push("before");
+    if (left + box.clientWidth < box.scrollWidth - 1) cut.push("after");
+    if (cut.length) box.dataset.cut = cut.join(" ");
+    else delete box.dataset.cut;
+  }
+  addEventListener("scroll", ({ target }) => names.has(target) && markEdges(target), {
+    capture: true,
+    passive: true,
+  });
   addEventListener("load", () => {
     for (const [selector, name] of Object.entries(SCROLLING)) {
       for (const box of all(`article ${selector}`)) {

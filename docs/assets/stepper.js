@@ -13,6 +13,14 @@
       .join(" ");
   const place = (box) => frames(box).findIndex((one) => one.dataset.at === chosen(box));
 
+  // Where a narrow window has scrolled a drawing, the next one begins.
+  const follow = (before, after) => {
+    const [from, to] = [before, after].map((one) => [...one.querySelectorAll(".drawing")]);
+    from.forEach(({ scrollLeft }, i) => {
+      if (scrollLeft && to[i]) to[i].scrollLeft = scrollLeft;
+    });
+  };
+
   // From one frame to the next, what has a key keeps its place or moves to its new one; what has just
   // been computed comes from where its parts stand (attention_docs/figures/canvas.py).
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -23,6 +31,7 @@
     copy.className = "fading";
     copy.inert = true;
     after.after(copy);
+    follow(before, copy);
     copy.animate({ opacity: [1, 0] }, { duration: 250, easing }).onfinish = () => copy.remove();
     const find = (key) =>
       after.querySelector(`[data-key="${key}"]`) ?? before.querySelector(`[data-key="${key}"]`);
@@ -71,6 +80,7 @@
     const says = all[n].dataset.says ?? label.textContent;
     const before = all.find((one) => one.classList.contains("shown"));
     all.forEach((one, i) => one.classList.toggle("shown", i === n));
+    if (before && before !== all[n]) follow(before, all[n]);
     const still = before === all[n] || calm.matches || box.querySelector("[type=range]");
     if (box.matches(".moved:not(.ribbons)") && !still)
       travel(before, all[n], all.indexOf(before) < n);

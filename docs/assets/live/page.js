@@ -162,6 +162,7 @@ class Cell {
       markCells(wanted, this.was.figure);
     }
     become(this.drawing, wanted);
+    this.drawing.dispatchEvent(new Event("contentvisibilityautostatechange", { bubbles: true })); // ../site.js
     this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
     this.painted = shown;
     // A stepper stays where the reader has put it.

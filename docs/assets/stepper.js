@@ -4,7 +4,8 @@
 (() => {
   const inputs = (box) => [...box.querySelectorAll(".stepper-bar input")];
   const frames = (box) => [...box.querySelectorAll(".frame")];
-  const TURN = 600; // ms of a flight
+  // ms of a flight
+  const TURN = 600;
   const easing = "cubic-bezier(.4, 0, .2, 1)";
   const chosen = (box) =>
     inputs(box)

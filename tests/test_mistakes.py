@@ -14,10 +14,12 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
 import pytest
 import torch
+from markdown import Markdown
 from torch.nn.functional import scaled_dot_product_attention
 
 from attention_docs.locales import read_locale
@@ -27,7 +29,9 @@ from attention_docs.site.read.listing import Section, read_listing
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.syntax import NUMERAL
+from attention_docs.site.render.blocks import highlight
 from attention_docs.site.render.chapters import Chapters
+from attention_docs.site.render.mistakes import lay_out_signs
 from attention_docs.site.render.requests import expand_request as expanded
 from tests.conftest import LANGUAGES, ROOT, Page, each_language, list_classes, parse_html
 from tests.exact import assert_asked
@@ -37,6 +41,7 @@ ENTRIES: list[Entry] = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("ut
 IDS = [entry["id"] for entry in ENTRIES]
 NOTES = tomllib.loads((ROOT / "docs/notes.toml").read_text("utf-8"))["entry"]
 PROSE = ("why", "check", "report")
+TAG = re.compile("<[^>]*>")
 each = pytest.mark.parametrize("entry", ENTRIES, ids=IDS)
 
 
@@ -203,10 +208,6 @@ def boxes(page: Page, entry: Entry) -> list[Any]:
     return [one for one in fold(page, entry) if "admonition" in list_classes(one)]
 
 
-def remove_marks(code: str) -> str:
-    return re.sub(r"  # [✗✓]$", "", code, flags=re.M).strip("\n")
-
-
 @pytest.mark.site
 @each
 def test_the_gallery_shows_what_the_chapters_show(
@@ -219,7 +220,7 @@ def test_the_gallery_shows_what_the_chapters_show(
     assert len(found) == len(list_blocks(entry))
     for box, name in zip(found, list_blocks(entry), strict=True):
         code, *printed = [pre.text_content() for pre in box.iter("pre")]
-        assert remove_marks(code) == listing[name].code.strip("\n")
+        assert code.strip("\n") == listing[name].code.strip("\n")
         wanted = output(entry, name)
         got = "\n".join(printed).removesuffix("\n").splitlines()
         if any(line.startswith(("✗ ", "✓ ")) for line in got):
@@ -265,8 +266,8 @@ def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> No
             assert ({"failure", "no-copy"} <= shown) == (kind == "wrong")
             title = box.find_class("admonition-title")[0].text_content()
             assert bool(re.search("do not copy|请勿照抄", title)) == (kind == "wrong")
-            code = box.find(".//pre").text_content()
-            assert code.count("# ✗") >= (len(list_names(entry.get("bad"))) > 0) * (kind == "wrong")
+            signs = [one.get("data-sign") for one in box.find(".//pre").find_class("sign")]
+            assert signs.count("✗") >= (len(list_names(entry.get("bad"))) > 0) * (kind == "wrong")
 
 
 @pytest.mark.site
@@ -335,6 +336,25 @@ def expand(tmp_path: Path) -> Callable[..., str]:
 
 def test_a_comment_that_asks_for_nothing_is_left_alone(expand: Callable[..., str]) -> None:
     assert expand(request="a remark") == "None"
+
+
+def test_a_sign_moves_to_the_beginning_of_its_line() -> None:
+    md = Markdown()
+    code = 'x = f(1)  # why  # ✗\n\ny = """\n  # ✗ is no sign here"""  # ✓\nz = 3  # of 4\n'
+    place = md.htmlStash.store(highlight(code, "python"))
+    root = fromstring('<div><div class="admonition failure"><p /></div></div>')
+    root[0][0].text = place
+    lay_out_signs(root, md)
+    (html,) = md.htmlStash.rawHtmlBlocks
+    signs = re.findall(r'<span class="sign" data-sign="(.)"></span>([^\n]*)', html)
+    assert [(sign, TAG.sub("", line).strip()) for sign, line in signs] == [
+        ("✗", "x = f(1)  # why"),
+        ("✓", '# ✗ is no sign here"""'),
+    ]
+    assert (
+        TAG.sub("", html).split()
+        == TAG.sub("", highlight(re.sub("  # [✗✓]$", "", code, flags=re.M), "python")).split()
+    )
 
 
 def test_an_entry_becomes_a_fold_with_two_boxes_and_facts(expand: Callable[..., str]) -> None:

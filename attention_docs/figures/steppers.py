@@ -44,8 +44,10 @@ class Frame:
             check_label(label)
 
     def _render(self, lang: Language, showing: bool) -> str:
-        """The frame with its caption."""
-        drawings = "".join(drawing.render(lang) for drawing in self.drawings)
+        """The frame with its caption; in a narrow window its drawings scroll, each by itself."""
+        drawings = "".join(
+            f'<div class="inner drawing">{drawing.render(lang)}</div>' for drawing in self.drawings
+        )
         says = f' data-says="{escape(lang.translate_label(self.says))}"' if self.says else ""
         name = f"<strong>{_format_subscripts(lang.translate_label(self.label))}</strong>"
         caption = lang.format_phrase(

@@ -15,6 +15,10 @@ from attention_docs.figures.numbers import as_lists, format_value, format_vector
 Cell = Wording | bool
 COLUMNS, WORDS, TITLES = 3, 20, 90
 """A table with more columns, and longer texts or titles, becomes cards on a phone."""
+ROOM, NAMES = 40, 18  # characters in a line on a phone, and those that the name of a row asks for
+DOT = re.compile(r"(?<=\w\.)(?=[^\W\d]{2})")  # in the name of a tensor, such as blk.0.attn_q.weight
+SHAPE = re.compile(r"[\d,]+( × [\d,]+)+")
+WORD = re.compile(r"[^\s\u2e80-\uffff]+|[\u2e80-\uffff]")  # what no line breaks
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,11 +37,30 @@ class Table(Figure):
         indexed = self.index is not None
         titles = "".join(map(_render_head, head, self._find_numeric_columns))
         body = "".join(f"<tr>{self._render_row(row, head, indexed)}</tr>" for row in rows)
-        kind = "data-table as-cards" if self._has_sentences(head, rows) else "data-table"
+        kind = "data-table"
+        if self._has_sentences(head, rows):
+            kind += " as-cards"
+        elif indexed and self._has_long_names(head, rows):
+            kind += " names-above"
         name = lang.translate_label(self.name)
         caption = f"<caption>{_render_label(name)}</caption>" if name else ""
         head_and_body = f"<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
-        return f'<table class="{kind}">{caption}{head_and_body}</table>'
+        return f'<table class="{kind}"{self._measure_names(rows)}>{caption}{head_and_body}</table>'
+
+    def _has_long_names(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+        """Whether names of rows would take more than two lines on a phone, and one above."""
+        left = float(ROOM)
+        for title, *cells in list(zip(head, *rows, strict=True))[1:]:
+            words = [word for text in (title, *cells) for word in WORD.findall(text)]
+            left -= 1.2 + max(map(_count_columns, words), default=0)
+        names = [_count_columns(row[0]) for row in rows]
+        return 2 * left < max(names) <= ROOM
+
+    def _measure_names(self, rows: Sequence[Sequence[str]]) -> str:
+        """How much room the names of rows ask for on a phone, before titles of columns get more."""
+        if self.index is None:
+            return ""
+        return f' style="--names:{min(NAMES, max(_count_columns(row[0]) for row in rows))}"'
 
     def _has_sentences(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Whether a narrow screen has no room for its columns: numbers and names stay in theirs."""
@@ -47,10 +70,12 @@ class Table(Figure):
         return wide and (sentences or sum(map(_count_columns, head)) > TITLES)
 
     def _render_row(self, row: Sequence[str], head: Sequence[str], indexed: bool) -> str:
-        cells = [f'<th scope="row">{_render_label(row[0])}</th>'] if indexed else []
+        name = DOT.sub("<wbr>", _render_label(row[0])) if indexed else ""
+        cells = [f'<th scope="row">{name}</th>'] if indexed else []
         columns = zip(head, row, self._find_numeric_columns, strict=True)
         for title, cell, is_number in list(columns)[len(cells) :]:
             kind = ' class="number"' if is_number else ""
+            kind = ' class="held"' if SHAPE.fullmatch(cell) else kind
             cells.append(f'<td{kind} data-column="{escape(title)}">{_render_label(cell)}</td>')
         return "".join(cells)
 

@@ -174,6 +174,7 @@ export function judgeForm(form) {
     if (verdicts.includes("empty")) return;
     if (verdicts.includes("wrong")) form.querySelector("output").textContent = words.other;
     guess.querySelector("details.answer").open = true;
+    rest(form);
     return;
   }
   const exercise = form.closest(".exercise");
@@ -182,6 +183,13 @@ export function judgeForm(form) {
   // A prediction is compared with the run, whatever it is.
   if (exercise.dataset.kind === "predict" && !verdicts.includes("empty"))
     exercise.querySelector("details.answer").open = true;
+}
+
+/* A guess is made: its button waits until the reader chooses something else. */
+function rest(form) {
+  const button = form.querySelector("button");
+  button.setAttribute("aria-disabled", "true"); // it keeps the focus
+  form.addEventListener("change", () => button.removeAttribute("aria-disabled"), { once: true });
 }
 
 /* --- what was solved, in this browser alone */

@@ -73,7 +73,8 @@
   const getShown = (box) => box.querySelector(".frame.shown");
   let before;
   document.addEventListener(
-    "input", // before stepper.js hears of it
+    // before stepper.js hears of it
+    "input",
     (event) => {
       before = getShown(within(event, "input")?.closest(".ribbons") ?? document);
     },

@@ -2,7 +2,8 @@
 "use strict";
 
 (() => {
-  const words = JSON.parse(document.getElementById("__words").textContent); // [site.script]
+  // the table [site.script] of the locale
+  const words = JSON.parse(document.getElementById("__words").textContent);
   const all = (selector) => document.querySelectorAll(selector);
   const query = document.querySelector("[data-md-component=search-query]");
   const own = document.currentScript.src;
@@ -63,7 +64,8 @@
     const button = document.createElement("button");
     button.type = "button";
     button.className = label.className;
-    button.setAttribute("for", label.htmlFor); // the theme's styles and script know it by this
+    // the theme's styles and script know it by this
+    button.setAttribute("for", label.htmlFor);
     button.setAttribute("aria-label", words[name]);
     button.setAttribute("aria-expanded", "false");
     button.append(...label.childNodes);
@@ -102,10 +104,12 @@
   async function python(job) {
     try {
       if (location.protocol === "file:")
-        alert(live.disk); // from there no module comes
+        // from there no module comes
+        alert(live.disk);
       else await job(await import(new URL("live/page.js", own)));
     } catch (error) {
-      alert(live.broken.replace("{}", error.message)); // nothing of the page has changed
+      // nothing of the page has changed
+      alert(live.broken.replace("{}", error.message));
     }
   }
   // Python starts before it is asked for where a reader has been live before, so that its files are
@@ -114,7 +118,8 @@
     try {
       if (!localStorage.getItem("attention-live") || navigator.connection?.saveData) return;
     } catch {
-      return; // a browser that stores nothing
+      // a browser that stores nothing
+      return;
     }
     let begun = false;
     const begin = () => {
@@ -172,7 +177,8 @@
     addEventListener("hashchange", () => {
       if (isLink()) python((page) => page.follows(location.hash));
     });
-    let stored = false; // edits of this page, earlier in this tab
+    // edits of this page, earlier in this tab
+    let stored = false;
     try {
       stored = Boolean(sessionStorage.getItem(`live ${location.pathname}`));
     } catch {
@@ -222,7 +228,8 @@
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       if (location.protocol === "file:") {
-        status.textContent = sentence.disk; // from there no module comes
+        // from there no module comes
+        status.textContent = sentence.disk;
         return;
       }
       try {
@@ -315,7 +322,8 @@
       const [first, last] = [range.startContainer, range.endContainer].map((node) =>
         (node.closest ? node : node.parentElement)?.closest("[data-tex]"),
       );
-      if (first) range.setStartBefore(first); // half a formula is the whole
+      // half a formula is the whole
+      if (first) range.setStartBefore(first);
       if (last) range.setEndAfter(last);
       copied.append(range.cloneContents());
     }
@@ -326,7 +334,8 @@
       const dollars = formula.matches("div, [display=block]") ? "$$" : "$";
       formula.replaceWith(dollars + tex + dollars + tail);
     }
-    copied.className = "md-typeset"; // on the page, out of sight, its text has its lines
+    // on the page, out of sight, its text has its lines
+    copied.className = "md-typeset";
     copied.style.cssText = "position: fixed; opacity: 0; pointer-events: none";
     document.body.append(copied);
     // biome-ignore lint/performance/useDomNodeTextContent: its lines are those that the reader sees
@@ -375,7 +384,18 @@
       if (scrolls) box.setAttribute(key, value);
       else box.removeAttribute(key);
     }
+    markEdges(box);
   }
+  // At which of its edges it goes on (math.css).
+  function markEdges(box) {
+    const cut = [
+      ...(box.scrollLeft > 1 ? ["before"] : []),
+      ...(box.scrollLeft + box.clientWidth < box.scrollWidth - 1 ? ["after"] : []),
+    ];
+    if (cut.length) box.dataset.cut = cut.join(" ");
+    else delete box.dataset.cut;
+  }
+  addEventListener("scroll", ({ target }) => names.has(target) && markEdges(target), true);
   addEventListener("load", () => {
     for (const [selector, name] of Object.entries(SCROLLING)) {
       for (const box of all(`article ${selector}`)) {

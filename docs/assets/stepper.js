@@ -4,7 +4,8 @@
 (() => {
   const inputs = (box) => [...box.querySelectorAll(".stepper-bar input")];
   const frames = (box) => [...box.querySelectorAll(".frame")];
-  const TURN = 600; // ms of a flight
+  // ms of a flight
+  const TURN = 600;
   const easing = "cubic-bezier(.4, 0, .2, 1)";
   const chosen = (box) =>
     inputs(box)
@@ -12,6 +13,14 @@
       .map((one) => one.value)
       .join(" ");
   const place = (box) => frames(box).findIndex((one) => one.dataset.at === chosen(box));
+
+  // Where a narrow window has scrolled a drawing, the next one begins.
+  const follow = (before, after) => {
+    const [from, to] = [before, after].map((one) => [...one.querySelectorAll(".drawing")]);
+    from.forEach(({ scrollLeft }, i) => {
+      if (scrollLeft && to[i]) to[i].scrollLeft = scrollLeft;
+    });
+  };
 
   // From one frame to the next, what has a key keeps its place or moves to its new one; what has just
   // been computed comes from where its parts stand (attention_docs/figures/canvas.py).
@@ -23,6 +32,7 @@
     copy.className = "fading";
     copy.inert = true;
     after.after(copy);
+    follow(before, copy);
     copy.animate({ opacity: [1, 0] }, { duration: 250, easing }).onfinish = () => copy.remove();
     const find = (key) =>
       after.querySelector(`[data-key="${key}"]`) ?? before.querySelector(`[data-key="${key}"]`);
@@ -87,6 +97,7 @@
     const moves = box.matches(".moved:not(.ribbons)") && !still;
     const height = moves && before.parentNode.offsetHeight;
     all.forEach((one, i) => one.classList.toggle("shown", i === n));
+    if (before && before !== all[n]) follow(before, all[n]);
     if (moves) {
       grow(before.parentNode, height);
       travel(before, all[n], all.indexOf(before) < n);

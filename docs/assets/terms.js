@@ -14,9 +14,11 @@
   other.className = "other";
   other.lang = document.documentElement.lang.startsWith("zh") ? "en" : "zh";
   link.textContent = entry;
-  link.tabIndex = -1; // by the keyboard the term leads there itself
+  // by the keyboard the term leads there itself
+  link.tabIndex = -1;
 
-  let term; // whose card is open
+  // whose card is open
+  let term;
   let waiting;
   const find = (event) => event.target.closest?.("article a.term");
   const wait = (job, time) => {
@@ -29,7 +31,8 @@
     hide();
     term = one;
     if (term.title) {
-      term.dataset.meaning = term.title; // a tooltip would lie over the card
+      // a tooltip would lie over the card
+      term.dataset.meaning = term.title;
       term.removeAttribute("title");
     }
     name.replaceChildren(...[...term.childNodes].map((node) => node.cloneNode(true)));
@@ -80,7 +83,8 @@
   });
   document.addEventListener("click", (event) => {
     const one = find(event);
-    if (!one || event.pointerType === "mouse" || event.detail === 0) return; // by Enter: 0
+    // by Enter, its detail is 0
+    if (!one || event.pointerType === "mouse" || event.detail === 0) return;
     event.preventDefault();
     if (one === term) hide();
     else show(one);

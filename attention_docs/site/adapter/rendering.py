@@ -38,6 +38,8 @@ def begin_page(state: BuildState, page: Page, source: Source) -> str:
     page.meta = {**source.meta, "title": source.title, "search": excluded}
     number = state.build.numbered.get(source.slug)
     page.title = f"{number}. {source.title}" if number else source.title  # in the navigation
+    if source.slug == "index":
+        page.title = state.build.read_locale(source.lang)["site"]["theme"]["home"]
     if read_glyph(source.slug):
         page.meta["icon"] = f"chapter/{source.slug}"  # in the navigation
     known = state.pages[page.file.src_uri] = _create_page_state(state, source)
@@ -201,8 +203,9 @@ def patch_html(
     folder = build.addresses.find_folder(lang)
     index = make_relative(folder, url) if folder else ""
     is_english = build.languages[0] in (lang, source.text_lang if source else lang)
+    number = build.numbered.get(source.slug) if source else None
     html, missing = theme.patch_html(
-        html, build.read_locale(lang), index, build.tags[lang], not is_english
+        html, build.read_locale(lang), index, build.tags[lang], not is_english, number
     )
     if source and source.untranslated:
         tag = build.tags[source.text_lang]

@@ -27,6 +27,7 @@ from attention_docs.site.render import (
     derivations,
     formulas,
     mathml,
+    mistakes,
     recall,
 )
 from attention_docs.site.render.assembled_page import MARK, AssembledPage
@@ -178,6 +179,8 @@ class PageTreeprocessor(Treeprocessor):
         self.insert_outputs(root, assembled)
         self.wrap_tables(root)
         cards.lay_out_cards(root, assembled.numbered, self.md)
+        if slug == "mistakes":
+            mistakes.lay_out_signs(root, self.md)
         self.open(root, assembled)
         self.md.serializer = to_html_string  # `<input>`, not `<input />`
 

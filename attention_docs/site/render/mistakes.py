@@ -2,14 +2,20 @@
 
 An entry names blocks of a chapter. Its `marks` hold a string for each block, with a sign for each
 line of its output: x for wrong, + for right, a dot for neither. Its `bad` and `good` hold the
-beginnings of wrong and right lines of code. The reader sees ✗ and ✓. An entry that sets a wrong
-block against a right one has at least one of the two, so that they cannot be swapped.
+beginnings of wrong and right lines of code. The reader sees ✗ and ✓ where such a line begins; in
+Markdown they are comments. An entry that sets a wrong block against a right one has at least one of
+the two, so that they cannot be swapped.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from markdown import Markdown
+from markdown.util import HTML_PLACEHOLDER_RE
 
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render.chapters import Chapters, Record, as_list
@@ -19,6 +25,12 @@ DEFAULT = {"wrong": "x", "right": "+", "claim": "."}
 # No copy button on code inside "no-copy".
 STYLE = {"right": "success", "claim": "example"}
 MARKED = "failure wrong no-copy"
+# A line of highlighted code that ends with a sign, alone or after a comment of its own.
+SIGNED = re.compile(
+    r'^(?P<start>.*<code>)?(?P<line>.*?)(?:  <span class="c1"># (?P<alone>[✗✓])</span>'
+    r"|  # (?P<after>[✗✓])(?P<end></span>))$",
+    re.M,
+)
 
 
 def render_gallery(group: str, chapters: Chapters) -> str:
@@ -109,6 +121,25 @@ def _render_blocks(entry: Record, chapters: Chapters) -> Iterator[str]:
         yield f'!!! {STYLE.get(kind, MARKED)} "{title}"\n\n' + textwrap.indent(inner, "    ")
     if unused:
         raise Failure("", 1, f"no line of its blocks begins with {min(unused)!r}")
+
+
+def lay_out_signs(root: Element, md: Markdown) -> None:
+    """Put the sign of a line of code where the line begins; it is no part of what is copied."""
+    stash = md.htmlStash.rawHtmlBlocks
+    for box in root.iter("div"):
+        if "admonition" not in box.get("class", "").split():
+            continue
+        for one in box.iter():
+            for found in HTML_PLACEHOLDER_RE.finditer(one.text or ""):
+                html = stash[int(found[1])]
+                if isinstance(html, str) and html.startswith('<div class="highlight">'):
+                    stash[int(found[1])] = SIGNED.sub(_move_sign, html)
+
+
+def _move_sign(found: re.Match[str]) -> str:
+    sign = found["alone"] or found["after"]
+    mark = f'<span class="sign" data-sign="{sign}"></span>'
+    return f"{found['start'] or ''}{mark}{found['line']}{found['end'] or ''}"
 
 
 def _add_signs(name: str, kind: str, lines: list[str], signs: str) -> tuple[list[str], str]:

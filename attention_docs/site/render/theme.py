@@ -9,6 +9,7 @@ cannot undo a patch unnoticed.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from attention_docs.locales import Locale
 
@@ -30,6 +31,10 @@ WHERE_PRESENT = (
     # A plain name or a blank in code looks like no span at all: a tenth of a chapter's elements.
     (r'<span class="[nw]">([^<]*)</span>', r"\1"),
 )
+# What the bar at the top says: the name of the site, and once a page's title has gone, that title
+# with the number of a chapter. What follows a colon shows where there is room.
+TOPIC = re.compile(r'(<div class="md-header__topic"[^>]*>\s*<span class="md-ellipsis">)([^<]*)')
+REST = re.compile(r"[:：].*", re.S)
 # Titles hold "√dₖ" as text, since navigation and search do too. On a page it is a formula, as it is
 # in sentences: a Chinese font tears the root off its letter.
 SYMBOL = re.compile(
@@ -44,15 +49,16 @@ DOCSTRING = re.compile(r"<div (?=class=\"doc doc-object)")
 
 
 def patch_html(
-    html: str, locale: Locale, index: str, tag: str, foreign_docstrings: bool
+    html: str, locale: Locale, index: str, tag: str, foreign_docstrings: bool, number: int | None
 ) -> tuple[str, list[str]]:
     """Replace every piece; return the page and the pieces that were not found.
 
     `index` leads to the folder that holds the search index of the page's language, where that is
     not the root of the site; `tag` is what HTML calls the language. Docstrings are in that of the
-    originals.
+    originals; `number` is that of a chapter.
     """
-    missing = []
+    html, count = TOPIC.subn(partial(_shorten_topic, number), html)
+    missing = [] if count == 2 else [TOPIC.pattern]
     for old, new in ALWAYS + WHERE_PRESENT:
         new = new.format(search=locale["site"]["theme"]["search"], tag=tag)
         html, count = re.subn(old, new, html)
@@ -65,6 +71,13 @@ def patch_html(
     if foreign_docstrings:
         html = DOCSTRING.sub('<div lang="en" ', html)
     return SYMBOL.sub(_set_symbol, html), missing
+
+
+def _shorten_topic(number: int | None, found: re.Match[str]) -> str:
+    """A title in the bar: on a phone it ends at its colon."""
+    start, title = found[1], found[2].strip()
+    chapter = f"{number} · " if number and "header-topic" in start else ""
+    return start + chapter + REST.sub(r'<span class="rest">\g<0></span>', title)
 
 
 def _set_symbol(found: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
 /* A figure comes from code that may be anybody's: of its HTML only what draws is taken. */
 const ELEMENTS = new Set(
   `svg g path rect circle ellipse line polyline polygon text tspan
-   figure figcaption div span p strong em b i sub sup code br ul ol li
+   figure figcaption div span p strong em b i sub sup code br wbr ul ol li
    table caption thead tbody tfoot tr th td fieldset legend label input button
    math mi mn mo mrow msub msup msubsup msqrt mtext`.split(/\s+/),
 );
@@ -14,7 +14,7 @@ const ATTRIBUTES = new Set(
    data-at data-by data-says data-stage data-column data-key data-from data-play`.split(/\s+/),
 );
 const STYLES = new Set(
-  `--turn --at --edge --ratio --ink width max-width min-width color background font-family font-style font-weight
+  `--turn --names --at --edge --ratio --ink width max-width min-width color background font-family font-style font-weight
    paint-order text-align`.split(/\s+/),
 );
 const VALUE = /^(?:[\w.,%#\s-]|var\(--[\w-]+(?:,\s*[\w#-]+)?\))*$/; // no address, no other function

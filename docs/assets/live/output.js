@@ -115,6 +115,7 @@ export class Output {
       markCells(wanted, this.published.figure);
     }
     updateNode(this.drawing, wanted);
+    this.drawing.dispatchEvent(new Event("contentvisibilityautostatechange", { bubbles: true })); // ../site.js
     this.drawing.parentElement.hidden = !this.drawing.childNodes.length;
     this.painted = shown;
     this.restoreControls(controls, Boolean(moved));

@@ -838,9 +838,9 @@ def test_a_long_name_at_the_end_of_a_line_has_two_lines():
     texts, ends = name_places(figure, ["loss on the", "training text", "entropy"])
     assert len(ends) == 2  # no samples of a legend
     first, second, other = (float(text.get("y")) for text in texts)
-    assert second - first == 18
+    assert second - first == 16
     middles = sorted([(first + second) / 2, other])
-    assert middles[1] - middles[0] >= 36
+    assert middles[1] - middles[0] >= 38 - 0.02  # names are further apart than their lines
     assert len({text.get("x") for text in texts}) == 1
     assert_text_fits(parse_drawing(figure, "en"), 14)
 

@@ -51,7 +51,7 @@ Point = tuple[float, float]
 
 PLOT = 230  # height
 NAME, NAMES = 8, 120  # between a line and its name; the widest line of a name beside the plot
-ROW = 18  # height of a line of a name, of which there are two at most
+ROW, APART = 16, 18  # from one line of a name to the next, of which there are two; between names
 SHORT = 8  # with at most so many points, all of them are described
 DASHES = (None, "14 6", "4 5", "18 6 4 6", "8 3", "24 8")
 MARKERS = (  # from the middle: circle, square, triangle, diamond, triangle, cross
@@ -235,7 +235,8 @@ class LineChart(DrawnFigure):
             return []
         ends = [y(line.series.values[-1]) for line in self.lines]
         half = (deep - 1) * ROW / 2
-        places = spread(ends, deep * ROW, y.end - 4 + half, y.start + 4 - half)
+        least = 2 * half + APART + 4 * (deep > 1)
+        places = spread(ends, least, y.end - 4 + half, y.start + 4 - half)
         return list(zip(names, places, strict=True)) if places else []
 
     def _find_range(self) -> tuple[float, float]:

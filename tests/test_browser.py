@@ -231,6 +231,16 @@ MISPLACED = """() => {
     const cut = overflowX === "hidden" || overflowX === "clip";
     if (cut && one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1) say("cut", one);
   }
+  for (const title of document.querySelectorAll(".md-header__topic > .md-ellipsis")) {
+    const { width, height } = title.getBoundingClientRect();
+    if (title.scrollWidth > width + 1 || height > 48) say("cut", title); // a header of 48 px
+  }
+  for (const bar of article.querySelectorAll(
+      ".stepper:not(.ribbons) :is(.stepper-bar, figcaption)")) {
+    const column = bar.closest(".output").getBoundingClientRect().right + 1;
+    if ([...bar.children].some((one) => one.getBoundingClientRect().right > column))
+      say("out of its column", bar);
+  }
   for (const button of article.querySelectorAll(".md-code__nav, .tools")) {
     if (!button.checkVisibility()) continue;
     const { left, right, top, bottom } = button.getBoundingClientRect();
@@ -486,13 +496,14 @@ def test_no_code_of_the_gallery_is_cut(visit: Visit) -> None:
     assert visit("/mistakes/").evaluate(CUT) == []
 
 
-TORN = """() => [...document.querySelectorAll("article :is(h1, h2, h3)")].flatMap((heading) => {
+TORN = """() => [...document.querySelectorAll(
+    "article :is(h1, h2, h3, .card-title, .result-title)")].flatMap((heading) => {
   const found = [];
   const nodes = document.createTreeWalker(heading, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   let before = null;
   for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
-    if (node.parentElement.closest(".headerlink, math")) continue;
+    if (node.parentElement.closest(".headerlink, .number, math")) continue;
     [...node.data].forEach((sign, i) => {
       range.setStart(node, i);
       range.setEnd(node, i + 1);
@@ -509,24 +520,30 @@ TORN = """() => [...document.querySelectorAll("article :is(h1, h2, h3)")].flatMa
 
 @needs_browser
 @pytest.mark.parametrize("path", ["/zh/softmax/", "/zh-hant/positions/", "/zh/masking/", "/zh/"])
-def test_chinese_headings_break_after_punctuation(path: str, visit: Visit) -> None:
+def test_chinese_titles_break_after_punctuation(path: str, visit: Visit) -> None:
     assert visit(path, width=390).evaluate(TORN) == []
 
 
-SMALL = """() => [...document.querySelectorAll(`article :is(.stepper-bar label > span,
-    .stepper button, .exercise .md-button, .md-code__nav button)`)]
-  .filter((one) => one.checkVisibility() && !one.matches(".unseen, .choice, .between"))
-  .map((one) => [one.textContent, Math.round(one.getBoundingClientRect().height)])
-  .filter(([, height]) => height < 40)"""
+SMALL = """() => [...document.querySelectorAll(`
+    .md-header :is(button, a.md-header__button), article :is(button, summary, select, .md-button,
+    .stepper-bar label > span, label:has([type=radio]),
+    input:not([type=radio], [type=checkbox], [type=range]))`)]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) &&
+    !one.matches(".unseen, .choice, .between, .ribbons-words *"))
+  .map((one) => [one, one.getBoundingClientRect()])
+  .filter(([, { width, height }]) => width < 39.5 || height < 39.5)
+  .map(([one, { width, height }]) => `${one.outerHTML.slice(0, 80)}: ${width} x ${height}`)"""
 
 
 @needs_browser
-def test_a_finger_meets_what_it_aims_at(visit: Visit) -> None:
-    for slug in ("eight-steps", "masking"):
-        tab = visit(make_path("en", slug), width=390, has_touch=True, is_mobile=True)
-        assert tab.evaluate("matchMedia('(pointer: coarse)').matches")
+@pytest.mark.parametrize("slug", ["index", "eight-steps", "masking", "review", "results"])
+def test_a_finger_meets_what_it_aims_at(slug: str, visit: Visit) -> None:
+    tab = visit(make_path("en", slug), width=390, has_touch=True, is_mobile=True)
+    assert tab.evaluate("matchMedia('(pointer: coarse)').matches")
+    if slug in CHAPTERS:
         tab.wait_for_selector("article .md-code__nav button", state="attached")
-        assert tab.evaluate(SMALL) == []
+    tab.add_style_tag(content=WHOLE)
+    assert tab.evaluate(SMALL) == []
 
 
 @needs_browser
@@ -1068,6 +1085,39 @@ def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> N
     assert box.get_attribute("aria-label")
     tab.keyboard.press("ArrowRight")
     tab.wait_for_function("() => document.activeElement.scrollLeft > 0")
+
+
+@needs_browser
+@each_language
+def test_what_is_cut_fades_where_it_goes_on(lang: str, visit: Visit) -> None:
+    """And nowhere else: not where it ends, nor where all of it is in sight."""
+    tab = visit(make_path(lang, "positions"), width=390)
+    tab.add_style_tag(content=WHOLE)
+    tab.evaluate(NEAR)
+    tab.evaluate(SETTLED)
+    assert tab.evaluate(UNMARKED) == []
+    drawing = tab.locator("#out-order .drawing")
+    mask = "one => getComputedStyle(one).maskImage"
+    assert drawing.get_attribute("data-cut") == "after"
+    assert "linear-gradient" in drawing.evaluate(mask)
+    drawing.focus()
+    tab.keyboard.press("ArrowRight")
+    tab.locator("#out-order .drawing[data-cut~=before]").wait_for()
+    drawing.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
+    tab.locator("#out-order .drawing[data-cut=before]").wait_for()
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    tab.locator("#out-order .drawing:not([data-cut])").wait_for()
+    assert drawing.evaluate(mask) == "none"
+
+
+# What is cut and does not say so, or cannot be reached by keyboard; what says so for nothing.
+UNMARKED = """() => [...document.querySelectorAll(
+    "article :is(.drawing, .table-frame, pre > code)")]
+  .filter((one) => one.checkVisibility() && getComputedStyle(one).overflowX === "auto")
+  .filter((one) => one.scrollWidth > one.clientWidth + 1
+    ? one.dataset.cut !== "after" || one.tabIndex || !one.ariaLabel
+    : one.dataset.cut || one.hasAttribute("tabindex"))
+  .map((one) => one.outerHTML.slice(0, 100))"""
 
 
 @needs_browser

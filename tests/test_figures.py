@@ -447,6 +447,44 @@ def test_only_tables_of_sentences_become_cards_on_a_phone(rows, kind):
     assert f'<table class="{kind}">' in table(rows, columns=columns).render(Language.get("en"))
 
 
+@pytest.mark.parametrize(
+    ("name", "columns", "kind"),
+    [
+        ("weighted value 1 (dog)", ["component 1", "component 2", "component 3"], " names-above"),
+        ("weighted value 1 (dog)", ["first", "second", "third"], ""),  # two lines are enough
+        (
+            "加权后的值 1（狗）",
+            ["分量 1", "分量 2", "分量 3"],
+            "",
+        ),  # a title breaks between characters
+        ("a name that is longer than any line that a phone has", ["component 1"] * 3, ""),
+    ],
+)
+def test_names_of_rows_stand_above_their_numbers_where_they_would_take_three_lines(
+    name, columns, kind
+):
+    lines = table([[0.0634, 0.1268, 0.1901]], columns=columns, index=[name], spec=".4f")
+    html = lines.render(Language.get("en"))
+    assert html.startswith(f'<table class="data-table{kind}" style="--names:18">')
+
+
+def test_a_name_breaks_after_its_dots_and_a_shape_not_at_all():
+    lines = table(
+        [["27 × 8", 216], ["a × b", 0]],
+        columns=["shape", "numbers"],
+        index=["model.layers.0.mlp", "0.5, e.g."],
+    )
+    html = lines.render(Language.get("en"))
+    assert '<th scope="row">model.<wbr>layers.0.<wbr>mlp</th>' in html
+    assert '<th scope="row">0.5, e.g.</th>' in html
+    assert '<td class="held" data-column="shape">27 × 8</td>' in html
+    assert '<td data-column="shape">a × b</td>' in html
+    assert 'style="--names:18"' in html
+    assert 'style="--names:1"' in table([[1]], columns=["b"], index=["a"]).render(
+        Language.get("en")
+    )
+
+
 def test_weights_are_shaded_from_0_to_1():
     assert read_shades(heatmap([[0.3, 0.5, 0.2]])) == show_shades([0.3, 0.5, 0.2])
     alone = heatmap([[0.3, 0.5, 0.2]], numbers=False)

@@ -249,3 +249,40 @@ def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
         assert opening.text_content().split(" · ")[1] in (f"Chapter {number}", f"第 {number} 章")
         cards = tree.xpath('//li[contains(@class, "next")]//a/@href')
         assert cards == ([f"../{order[number]}/"] if number < len(order) else [])
+
+
+@pytest.mark.site
+@pytest.mark.parametrize(
+    ("lang", "home", "title", "chapter"),
+    [
+        ("en", "Home", "I saw a saw: which one cuts?", ("3 · Softmax", ": from scores to weights")),
+        (
+            "zh",
+            "首页",
+            "注意力机制：“他锁了锁”，哪个锁挂在门上？",
+            ("3 · softmax", "：把分数变成权重"),
+        ),
+        (
+            "zh-hant",
+            "首頁",
+            "注意力機制：「他鎖了鎖」，哪個鎖掛在門上？",
+            ("3 · softmax", "：把分數變成權重"),
+        ),
+    ],
+)
+def test_the_navigation_begins_at_home_and_the_bar_can_be_short(
+    site: Path, lang: str, home: str, title: str, chapter: tuple[str, str]
+) -> None:
+    first, page = (
+        parse_html(find_page_folder(site, lang, slug) / "index.html")
+        for slug in ("index", "softmax")
+    )
+    assert read_heading(first) == title
+    for tree in (first, page):
+        entries = tree.find_class("md-nav--primary")[0].find_class("md-nav__link")
+        names = [" ".join(one.text_content().split()) for one in entries if one.tag == "a"]
+        assert names[0] == home
+    _, topic = page.find_class("md-header__topic")
+    (rest,) = topic.find_class("rest")
+    whole = " ".join(topic.text_content().split())
+    assert (whole.removesuffix(rest.text_content()), rest.text_content()) == chapter

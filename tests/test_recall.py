@@ -309,7 +309,9 @@ def test_a_guess_gets_its_reason_and_counts_for_nothing(
     other, right = OTHER[lang]
     guess.locator("output").get_by_text(other).wait_for()
     assert answer.get_attribute("open") is not None
+    assert press.get_attribute("aria-disabled") == "true"  # it is no longer what comes next
     guess.get_by_role("radio").last.check()
+    assert press.get_attribute("aria-disabled") is None
     press.click()
     guess.locator("output").get_by_text(right).wait_for()
     assert not tab.locator(".solved-count").count()

@@ -588,6 +588,36 @@ def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
 
 @needs_browser
 @each_language
+def test_a_wide_drawing_scrolls_and_its_controls_stay(visit, lang):
+    tab = visit(("" if lang == "en" else f"/{lang}") + "/real-models/", width=390)
+    output = tab.locator("#out-follow")
+    output.scroll_into_view_if_needed()
+    column = output.bounding_box()
+    edge = column["x"] + column["width"]
+    keys = output.locator(".frame.shown .drawing").first
+    keys.and_(tab.locator("[tabindex='0'][data-cut=after]")).wait_for()
+    for part in output.locator(".stepper-bar :is(label, button), .stepper figcaption").all():
+        box = part.bounding_box()
+        if box:
+            assert box["x"] + box["width"] <= edge + 1
+    assert output.locator("> figure > .drawing").get_attribute("data-cut") is None
+    keys.focus()
+    for _ in range(9):
+        tab.keyboard.press("ArrowRight")
+    output.locator(".frame.shown .drawing[data-cut=before]").first.wait_for()
+    scrolled = keys.evaluate("one => one.scrollLeft")
+    before = output.locator("[data-by='1']").bounding_box()
+    output.locator("[data-by='1']").click()
+    assert output.locator("[data-by='1']").bounding_box() == before
+    assert "2 · " in output.locator(".stepper-now").inner_text()
+    left = "all => all.map((one) => [one.scrollLeft, one.scrollWidth - one.clientWidth])"
+    follows = output.locator(".frame.shown .drawing").evaluate_all(left)
+    assert scrolled > 9
+    assert follows[0][0] == min(scrolled, follows[0][1])
+
+
+@needs_browser
+@each_language
 def test_steps_are_named_on_a_wide_window_and_between_the_arrows_on_a_phone(visit, lang):
     tab = visit("/eight-steps/" if lang == "en" else "/zh/eight-steps/")
     names = tab.locator(".pipeline .choice")

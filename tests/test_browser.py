@@ -208,8 +208,9 @@ BROAD = """() => [...document.querySelectorAll(`article :is(p, ul, ol, dl, block
   .map((one) => one.textContent.slice(0, 60))"""
 
 
-# Text that has a few characters a line, or more than its box, which nobody can scroll; what lies
-# under a button; and a line that begins with the punctuation of the one before, after a formula.
+# Text that has a few characters a line, or more than its box, which nobody can scroll; controls
+# that scroll with their drawing; what lies under a button; and a line that begins with the
+# punctuation of the one before, after a formula.
 MISPLACED = """() => {
   const found = [];
   const article = document.querySelector("article");
@@ -235,11 +236,10 @@ MISPLACED = """() => {
     const { width, height } = title.getBoundingClientRect();
     if (title.scrollWidth > width + 1 || height > 48) say("cut", title); // a header of 48 px
   }
-  for (const bar of article.querySelectorAll(
-      ".stepper:not(.ribbons) :is(.stepper-bar, figcaption)")) {
-    const column = bar.closest(".output").getBoundingClientRect().right + 1;
-    if ([...bar.children].some((one) => one.getBoundingClientRect().right > column))
-      say("out of its column", bar);
+  for (const bar of article.querySelectorAll(".stepper:not(.ribbons) > .stepper-bar")) {
+    const box = bar.closest(".drawing");
+    const scrolls = getComputedStyle(box).overflowX !== "visible";
+    if (scrolls && box.scrollWidth > box.clientWidth + 1) say("scrolls out of sight", bar);
   }
   for (const button of article.querySelectorAll(".md-code__nav, .tools")) {
     if (!button.checkVisibility()) continue;

@@ -56,18 +56,6 @@ def watched(site: Path) -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
 
 
-def make_link(visit: Visit, code: str, block: str = BLOCK) -> str:
-    """The fragment of a link to the eight steps with this code in a block."""
-    tab = visit(make_path("en", "eight-steps"), service_workers="block")
-    sender = Live(tab)
-    sender.edit(block).fill(code)
-    sender.press("share")
-    tab.wait_for_function('location.hash.startsWith("#live=")')
-    fragment: str = tab.evaluate("location.hash")
-    tab.context.close()
-    return fragment
-
-
 # A browser that refuses a worker in the frame.
 ALONE = """Object.defineProperty(HTMLIFrameElement.prototype, "srcdoc", {
   set(text) { this.setAttribute("srcdoc", text.replace("worker-src blob:", "worker-src 'none'")); },
@@ -117,8 +105,10 @@ except Exception as error:
 
 @needs_live
 @in_each_place
-def test_no_page_is_replaced_by_the_code_of_a_link(place: str, visit: Visit, address: str) -> None:
-    fragment = make_link(visit, POISON.replace("ORIGIN", address))
+def test_no_page_is_replaced_by_the_code_of_a_link(
+    place: str, visit: Visit, address: str, site: Path
+) -> None:
+    fragment = make_link(site, POISON.replace("ORIGIN", address))
     tab = open_attacked_page(visit, address, fragment, place).tab
     tab.evaluate(IS_CACHED, "/softmax/index.html")
     tab.context.set_offline(True)
@@ -399,10 +389,12 @@ def pack_fragment(entries: list[Any]) -> str:
     return "#live=" + base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
-def read_origin(site: Path, block: str) -> str:
-    """What a block of the eight steps was made from, as its page says."""
+def make_link(site: Path, code: str) -> str:
+    """The fragment of a link to the eight steps with this code in place of a block's."""
     cells = read_source(site, "en", "eight-steps")["cells"]
-    return str(next(cell["origin"] for cell in cells if cell["id"] == block))
+    (cell,) = (cell for cell in cells if cell["id"] == BLOCK)
+    lines = len(cell["code"].split("\n"))
+    return pack_fragment([[BLOCK, cell["origin"], 0, lines, code, True]])
 
 
 @needs_live
@@ -412,8 +404,7 @@ def test_a_link_that_holds_too_much_is_refused_at_once(
     size: int, lang: str, visit: Visit, site: Path
 ) -> None:
     code = ("x = 1\n" * (size // 6 + 1))[:size]
-    edit = [[BLOCK, read_origin(site, BLOCK), 0, 1, code, True]]
-    tab = visit(make_path(lang, "eight-steps") + pack_fragment(edit))
+    tab = visit(make_path(lang, "eight-steps") + make_link(site, code))
     tab.wait_for_function('document.querySelector(".live-status")?.textContent', timeout=10_000)
     assert tab.locator(".live-status").text_content() == read_words(lang)["tooLarge"]
     assert tab.locator(".live-editor").count() == 0
@@ -422,9 +413,8 @@ def test_a_link_that_holds_too_much_is_refused_at_once(
 @needs_live
 def test_a_link_of_100_kilobytes_is_taken(visit: Visit, site: Path) -> None:
     code = ("x = 1\n" * 100_000)[:99_000]
-    edit = [[BLOCK, read_origin(site, BLOCK), 0, 1, code, True]]
-    tab = visit(make_path("en", "eight-steps") + pack_fragment(edit))
-    assert Live(tab).field(BLOCK).input_value().startswith(code)
+    tab = visit(make_path("en", "eight-steps") + make_link(site, code))
+    assert Live(tab).field(BLOCK).input_value() == code
 
 
 @needs_live
@@ -454,10 +444,10 @@ def test_five_lost_blocks_are_named(visit: Visit) -> None:
 
 @needs_live
 @each_language
-def test_the_code_of_a_link_waits_for_run(lang: str, visit: Visit) -> None:
+def test_the_code_of_a_link_waits_for_run(lang: str, visit: Visit, site: Path) -> None:
     """Editing another block, a knob or the scratch cell does not run it; it says whose it is."""
-    fragment = make_link(visit, "print('from afar')")
-    tab = visit(make_path(lang, "eight-steps") + fragment, service_workers="block")
+    path = make_path(lang, "eight-steps") + make_link(site, "print('from afar')")
+    tab = visit(path, service_workers="block")
     page = Live(tab, lang)
     page.tab.set_default_timeout(PATIENCE)
     page.field(BLOCK)

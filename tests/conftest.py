@@ -48,6 +48,8 @@ PAGES = ROOT / "docs" / "en"
 SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
 
 each_language = pytest.mark.parametrize("lang", LANGUAGES)
+# What scripts and styles do is the same in every language. Chinese has other letters than code.
+in_one_language = pytest.mark.parametrize("lang", ["zh"])
 
 # What not every machine has. A run that goes on without it says so at its end.
 # Chromium without windows draws the same with two thirds of the work.
@@ -539,10 +541,10 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serve(site: Path) -> Iterator[str]:
+def serve(site: Path, handler: type[Handler] = Handler) -> Iterator[str]:
     """The address of a built site on a local server."""
-    handler = partial(Handler, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    answer = partial(handler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), answer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{BASE}"
         server.shutdown()

@@ -4,7 +4,6 @@ import re
 
 import mpmath
 import numpy as np
-import pytest
 import torch
 
 from attention_docs.site.read.settings import read_settings
@@ -25,7 +24,6 @@ LABELS = {
 }
 
 
-@pytest.mark.site
 def test_map(page):
     index = page("en", "index")
     assert_printed(index.array("map"), WEIGHTS)
@@ -46,7 +44,6 @@ def test_torch_agrees_with_the_definition():
     np.testing.assert_allclose([float(sum(row)) for row in WEIGHTS], 1, atol=1e-12)
 
 
-@pytest.mark.site
 @each_language
 def test_one_title(site, lang):
     index = parse_html(find_page_folder(site, lang, "index") / "index.html")
@@ -57,7 +54,6 @@ def round_numbers(numbers):
     return [f"{float(number):.2f}" for number in numbers]
 
 
-@pytest.mark.site
 def test_the_picture_tells_every_word_from_its_scores_to_its_output(page):
     frames = page("en", "index").article.select("#out-map .frame")
     assert [one["data-at"] for one in frames] == ["1", "2", "3", "4"]
@@ -90,7 +86,6 @@ def joined(described):
     return described.replace("、", ", ")
 
 
-@pytest.mark.site
 @each_language
 def test_every_chapter_has_its_card_in_reading_order(page, site, lang):
     index = page(lang, "index")
@@ -110,7 +105,6 @@ def test_every_chapter_has_its_card_in_reading_order(page, site, lang):
         assert card.select_one(".said").get_text().strip().endswith(("?", "？"))
 
 
-@pytest.mark.site
 @each_language
 def test_the_navigation_shows_the_same_glyphs(page, lang):
     for slug in ("index", "masking"):
@@ -119,7 +113,6 @@ def test_the_navigation_shows_the_same_glyphs(page, lang):
         assert len(links) >= len(CHAPTERS)
 
 
-@pytest.mark.site
 @each_language
 def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     output = page(lang, "index").article.select_one("#out-map")
@@ -132,7 +125,6 @@ def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     assert first.startswith("[[0.2500, 0.2500")
 
 
-@pytest.mark.site
 def test_the_maps_of_a_real_model(page):
     """The text beside a reader's own sentence; test_minilm.py measures it again."""
     looks, values = count_in_kept()

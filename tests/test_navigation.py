@@ -210,7 +210,6 @@ def test_nothing_is_built_on_what_comes_later(project: FixtureProject) -> None:
     )
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("lang", BUILT)
 def test_every_page_has_one_title(site: Path, lang: str) -> None:
     """The heading, the browser's title, the navigation, the card: the same words."""
@@ -235,7 +234,6 @@ def test_every_page_has_one_title(site: Path, lang: str) -> None:
         assert all(titles[one] in cards for one in listed)
 
 
-@pytest.mark.site
 @each_language
 def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
     """The order is read from mkdocs.yml here, without the code that makes the cards."""

@@ -229,7 +229,6 @@ def test_minutes_stand_above_the_title_and_in_sentences(project: FixtureProject)
 # --- of this project
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("lang", BUILT)
 def test_every_chapter_shows_its_minutes_and_the_home_page_their_sum(
     site: Path, numbers_json: dict[str, Any], lang: str
@@ -250,7 +249,6 @@ def test_every_chapter_shows_its_minutes_and_the_home_page_their_sum(
     assert str(sum(shown)) in promise
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("slug", read_settings(ROOT).navigation.chapters)
 def test_the_lengths_are_those_of_the_finished_page(
     site: Path, numbers_json: dict[str, Any], slug: str

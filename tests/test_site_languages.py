@@ -62,7 +62,6 @@ def french(project: FixtureProject) -> None:
     project.stamp()
 
 
-@pytest.mark.site
 def test_a_fourth_language_is_a_folder_of_pages_and_a_file_of_words(
     project: FixtureProject,
 ) -> None:
@@ -110,7 +109,6 @@ def test_a_page_that_a_language_lacks_or_has_changed_is_a_fault(project: Fixture
     assert "docs/fr/index.md:9: heading or box: wanted #index, got #accueil" in report
 
 
-@pytest.mark.site
 def test_a_label_without_a_text_in_the_language_says_where_to_add_it(
     project: FixtureProject,
 ) -> None:

@@ -39,10 +39,11 @@ from tests import passed as slow
 from tests import values
 
 ROOT = Path(__file__).parents[1]
-PARTIAL = read_settings(ROOT).partial  # these have their own tests: test_site_partial.py
-BUILT = tuple(one for one in read_settings(ROOT).languages if one not in PARTIAL)
+SETTINGS = read_settings(ROOT)
+PARTIAL = SETTINGS.partial  # these have their own tests: test_site_partial.py
+BUILT = tuple(one for one in SETTINGS.languages if one not in PARTIAL)
 # What is converted from these has its own tests: test_script.py.
-LANGUAGES = read_settings(ROOT).source_languages
+LANGUAGES = SETTINGS.source_languages
 TAGS = {"en": "en", "zh": "zh-Hans", "zh-hant": "zh-Hant"}  # what HTML calls them
 PAGES = ROOT / "docs" / "en"
 SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
@@ -186,10 +187,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[Any]:
-    """Look for no garbage: what is imported and collected stays, and looking takes a sixth."""
+    """Look for no garbage: what is imported and collected stays, and looking takes a sixth. Look
+    seldom in what tests make: of reading a page it takes a fifth."""
     gc.disable()
     found = yield
     gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
     gc.enable()
     return found
 

@@ -6,8 +6,7 @@ import mpmath
 import numpy as np
 import torch
 
-from attention_docs.site.read.settings import read_settings
-from tests.conftest import ROOT, each_language, find_page_folder, parse_html, read_heading
+from tests.conftest import ROOT, SETTINGS, each_language, find_page_folder, parse_html, read_heading
 from tests.exact import assert_printed
 from tests.test_minilm import count_in_kept
 
@@ -91,7 +90,7 @@ def test_every_chapter_has_its_card_in_reading_order(page, site, lang):
     index = page(lang, "index")
     cards = index.article.select(".chapters > .card")
     linked = [card.select_one("a.card-title")["href"].strip("/") for card in cards]
-    assert linked == [slug for slug in read_settings(ROOT).order if slug in CHAPTERS]
+    assert linked == [slug for slug in SETTINGS.order if slug in CHAPTERS]
     assert [card.select_one(".number").get_text() for card in cards] == [
         str(n) for n in range(1, len(cards) + 1)
     ]

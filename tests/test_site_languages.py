@@ -10,8 +10,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attention_docs.site.build import Build
-from attention_docs.site.read.settings import read_settings
-from tests.conftest import LANGUAGES, ROOT
+from tests.conftest import LANGUAGES, ROOT, SETTINGS
 from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks
 
 ADDRESS = "https://example.org/a/"
@@ -128,7 +127,7 @@ def test_a_language_without_a_locale_file_is_named(project: FixtureProject) -> N
 
 
 def test_the_site_has_the_languages_of_its_settings() -> None:
-    known = read_settings(ROOT)
+    known = SETTINGS
     assert known.languages[0] == "en"
     with_words = {path.stem for path in (ROOT / "attention_docs/locales").glob("*.toml")}
     assert {*known.source_languages, *known.partial} == with_words

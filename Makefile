@@ -23,6 +23,9 @@ LINT = $(BIN)/ruff check && $(BIN)/ruff format --check && \
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
 
+# Several processes test: each with one thread, or they wait for each other.
+test check: export OMP_NUM_THREADS := 1
+
 test: $(READY)
 	@$(LINT)
 	$(call WITH_TYPES,$(BIN)/pytest -n auto --dist worksteal $(WITH))

@@ -39,15 +39,18 @@ from tests import passed as slow
 from tests import values
 
 ROOT = Path(__file__).parents[1]
-PARTIAL = read_settings(ROOT).partial  # these have their own tests: test_site_partial.py
-BUILT = tuple(one for one in read_settings(ROOT).languages if one not in PARTIAL)
+SETTINGS = read_settings(ROOT)
+PARTIAL = SETTINGS.partial  # these have their own tests: test_site_partial.py
+BUILT = tuple(one for one in SETTINGS.languages if one not in PARTIAL)
 # What is converted from these has its own tests: test_script.py.
-LANGUAGES = read_settings(ROOT).source_languages
+LANGUAGES = SETTINGS.source_languages
 TAGS = {"en": "en", "zh": "zh-Hans", "zh-hant": "zh-Hant"}  # what HTML calls them
 PAGES = ROOT / "docs" / "en"
 SLUGS = sorted(path.relative_to(PAGES).with_suffix("").as_posix() for path in PAGES.rglob("*.md"))
 
 each_language = pytest.mark.parametrize("lang", LANGUAGES)
+# What scripts and styles do is the same in every language. Chinese has other letters than code.
+in_one_language = pytest.mark.parametrize("lang", ["zh"])
 
 # What not every machine has. A run that goes on without it says so at its end.
 # Chromium without windows draws the same with two thirds of the work.
@@ -172,24 +175,24 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """First what needs no site, last what needs the whole: it is built meanwhile."""
+    """Mark tests by their fixtures. First come those that need no site: it is built meanwhile."""
     for item in items:
-        if {"project", "built"} & set(getattr(item, "fixturenames", ())):
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if {"project", "built"} & fixtures:
             item.add_marker("long")
-    items.sort(
-        key=lambda item: (
-            item.get_closest_marker("site") is not None,
-            "site" in getattr(item, "fixturenames", ()),
-        )
-    )
+        if "site" in fixtures:
+            item.add_marker("site")
+    items.sort(key=lambda item: "site" in getattr(item, "fixturenames", ()))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[Any]:
-    """Look for no garbage: what is imported and collected stays, and looking takes a sixth."""
+    """Look for no garbage: what is imported and collected stays, and looking takes a sixth. Look
+    seldom in what tests make: of reading a page it takes a fifth."""
     gc.disable()
     found = yield
     gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
     gc.enable()
     return found
 
@@ -541,10 +544,10 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serve(site: Path) -> Iterator[str]:
+def serve(site: Path, handler: type[Handler] = Handler) -> Iterator[str]:
     """The address of a built site on a local server."""
-    handler = partial(Handler, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    answer = partial(handler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), answer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{BASE}"
         server.shutdown()

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -58,11 +58,28 @@ def find_surroundings(module: str) -> str:
 @cache
 def hash_folder(folder: Path, pattern: str = "**/*") -> str:
     """The files of a folder, by their names and what they hold."""
-    files = sorted(path for path in folder.glob(pattern) if path.is_file())
-    contents = (hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
+    return hash_files(folder, folder.glob(pattern))
+
+
+def hash_files(folder: Path, files: Iterable[Path]) -> str:
+    """Files by their names within a folder and what they hold; compiled modules are left out."""
+    found = sorted(path for path in files if path.is_file() and path.suffix != ".pyc")
     return make_key(
-        *(f"{path.relative_to(folder)} {one}" for path, one in zip(files, contents, strict=True))
+        *(
+            f"{path.relative_to(folder)} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+            for path in found
+        )
     )
+
+
+@cache
+def hash_engine() -> str:
+    """All that a build of the fixture project depends on: the package, the assets, the settings."""
+    single = ("mkdocs.yml", "docs/zh-hant.toml", "tests/fixture_project.py")
+    files = [ROOT / name for name in single]
+    for name in ("attention_docs", "docs/assets"):
+        files += (ROOT / name).rglob("*")
+    return hash_files(ROOT, files)
 
 
 def hash_modules(code: str) -> str:

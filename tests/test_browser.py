@@ -20,6 +20,7 @@ from tests.conftest import (
     TAGS,
     each_language,
     find_page_folder,
+    in_one_language,
     needs_browser,
 )
 from tests.passed import Passed, hash_folder
@@ -464,7 +465,7 @@ FOUND = """() => [...document.querySelectorAll("article > :is(h2, details)")]
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_results_are_lines_that_filter(lang: str, visit: Visit) -> None:
     """What is typed may stand in a title, in what is folded, or be the name of a test."""
     tab = visit(make_path(lang, "results"))
@@ -692,10 +693,10 @@ def test_the_first_page_opens_with_its_question_beside_its_picture(lang: str, vi
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_a_result_leads_to_its_section_by_keys(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "index"))
-    type_query(tab, {"en": "variance", "zh": "方差"}[lang])
+    type_query(tab, "方差")
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/scaling/**")
@@ -716,7 +717,7 @@ def test_an_empty_filter_is_announced(visit: Visit) -> None:
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_the_field_says_how_it_is_reached(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "scaling"))
     says = "getComputedStyle(document.querySelector('.md-search__form'), '::after').content"
@@ -771,7 +772,7 @@ def test_the_third_language_has_its_own_type_and_its_own_search(visit: Visit) ->
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_dark_mode_is_kept(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "scaling"), color_scheme="light")
     assert measure_brightness(tab) > 200
@@ -783,7 +784,7 @@ def test_dark_mode_is_kept(lang: str, visit: Visit) -> None:
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_a_scheme_shows_at_once_and_follows_the_system_until_one_is_chosen(
     lang: str, visit: Visit, address: str
 ) -> None:
@@ -824,7 +825,7 @@ def measure_brightness(tab: Any, what: str = "backgroundColor") -> float:
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
     clipboard = ["clipboard-read", "clipboard-write"]
     tab = visit(make_path(lang, "mistakes"), permissions=clipboard)
@@ -844,11 +845,11 @@ def test_code_can_be_copied_unless_it_is_wrong(lang: str, visit: Visit) -> None:
     assert tab.evaluate("navigator.clipboard.readText()") == code.rstrip()
     said = tab.locator(".md-dialog--active")
     said.wait_for()
-    assert said.inner_text() == {"en": "Copied to clipboard", "zh": "已复制"}[lang]
+    assert said.inner_text() == "已复制"
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_a_copied_formula_is_its_tex(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "scaling"))
     assert "$\\sqrt{d_k}$" in copy_text(tab, "article > p:not(.opening)")
@@ -879,8 +880,7 @@ COPY = """(selector) => {
 
 
 @needs_browser
-@each_language
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("lang", "width"), [("en", 390), ("zh", 1280)])
 def test_nothing_lies_over_code_or_figures(
     lang: str, width: int, visit: Visit, address: str
 ) -> None:
@@ -956,14 +956,14 @@ COVERED = """() => {
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_the_origin_of_numbers_shows_below_their_output_without_a_script(
     lang: str, visit: Visit
 ) -> None:
     tab = visit(make_path(lang, "eight-steps"), java_script_enabled=False)
     output = tab.locator(".output:has(pre)").first
     button = output.locator(".origin > summary")
-    assert button.inner_text().strip() == {"en": "source", "zh": "来源"}[lang]
+    assert button.inner_text().strip() == "来源"
     assert button.evaluate("one => getComputedStyle(one.closest('.tools')).opacity") == "0"
     before, text = button.bounding_box(), output.locator("pre").first.bounding_box()
     assert before["y"] >= text["y"] + text["height"] - 1
@@ -983,7 +983,7 @@ QUIET = """async (one) => {
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_symptoms_filter(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "mistakes"))
     rows = tab.locator("#symptoms ~ .md-typeset__scrollwrap").first.locator("tbody tr")
@@ -1001,7 +1001,7 @@ def test_symptoms_filter(lang: str, visit: Visit) -> None:
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_a_link_opens_its_entry(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "mistakes"))
     assert not tab.locator("#softmax-axis").is_visible()
@@ -1027,7 +1027,7 @@ def test_a_link_opens_its_entry(lang: str, visit: Visit) -> None:
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "eight-steps"))
     tab.evaluate(WATCH_FOCUS)
@@ -1074,7 +1074,7 @@ def test_the_first_tab_skips_to_the_text(visit: Visit) -> None:
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "positions"), width=320)  # a matrix has no place to break
     for formula in tab.locator("article > .formula").all():
@@ -1181,7 +1181,7 @@ CUT_ON_PAPER = """() => [...document.querySelectorAll("article :is(table, svg[ro
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_without_javascript_all_symptoms_show(lang: str, visit: Visit) -> None:
     tab = visit(make_path(lang, "mistakes"), java_script_enabled=False)
     assert not tab.locator(".filter").is_visible()
@@ -1190,7 +1190,7 @@ def test_without_javascript_all_symptoms_show(lang: str, visit: Visit) -> None:
 
 
 @needs_browser
-@each_language
+@in_one_language
 def test_without_javascript_a_page_is_whole(
     lang: str, visit: Visit, page: Callable[[str, str], Any]
 ) -> None:

@@ -12,16 +12,13 @@ from markdown import Markdown
 
 from attention_docs.locales import read_locale
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.cards import GLYPHS
 from attention_docs.site.render.extension import SiteExtension
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SETTINGS
 
 CHAPTERS = [
-    slug
-    for slug in read_settings(ROOT).order
-    if (ROOT / "docs" / "listings" / f"{slug}.py").is_file()
+    slug for slug in SETTINGS.order if (ROOT / "docs" / "listings" / f"{slug}.py").is_file()
 ]
 
 

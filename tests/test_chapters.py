@@ -47,7 +47,6 @@ def visible(article: Any) -> list[str]:
     return [line for code in blocks for line in code.text_content().strip("\n").split("\n")]
 
 
-@pytest.mark.site
 @each_chapter
 @pytest.mark.parametrize("lang", BUILT)
 def test_a_main_line_is_short(slug: str, lang: str, numbers_json: dict[str, Any]) -> None:
@@ -59,7 +58,6 @@ def test_a_main_line_is_short(slug: str, lang: str, numbers_json: dict[str, Any]
     assert not over, f"{slug} in {lang}: got, at most: {over}. Fold what the argument can spare."
 
 
-@pytest.mark.site
 @each_chapter
 def test_visible_code_fits_its_column(slug: str, site: Path) -> None:
     for lang in LANGUAGES:

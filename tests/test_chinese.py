@@ -261,7 +261,6 @@ def test_a_section_asks_at_most_twice(path: Path) -> None:
     assert not many, f"turn questions into statements: {many}"
 
 
-@pytest.mark.site
 @pytest.mark.parametrize(("lang", "words"), [("zh", "当且仅当 推出"), ("zh-hant", "若且唯若 推出")])
 def test_the_kind_of_a_result_is_said_in_chinese(lang: str, words: str, site: Path) -> None:
     html = (site / lang / "results" / "index.html").read_text(encoding="utf-8")

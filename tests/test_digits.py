@@ -30,7 +30,6 @@ def build(site: Path) -> Build:
     return found
 
 
-@pytest.mark.site
 def test_no_published_digit_sits_on_a_rounding_edge(build: Build) -> None:
     fragile = [
         f"{page.path}:{block.line}: {block.id}: {digits}"

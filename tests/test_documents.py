@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import read_settings
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SETTINGS
 
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix()
@@ -79,7 +78,7 @@ def test_the_readme_of_the_engine_names_classes_that_exist() -> None:
 
 
 def test_the_readme_lists_the_chapters_as_the_navigation_and_the_pages_have_them() -> None:
-    navigation = read_settings(ROOT).navigation
+    navigation = SETTINGS.navigation
     rows = re.findall(r"(?m)^\| \[(.+?)\]\(docs/en/([\w-]+)\.md\) \| (.+) \|$", read("README.md"))
     pages = [read_page(ROOT / "docs" / "en" / f"{slug}.md", ROOT) for slug in navigation.chapters]
     assert rows == [(page.title, page.slug, page.question) for page in pages]

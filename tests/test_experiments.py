@@ -178,7 +178,6 @@ STARTS = {
 WORDS = {3: "three", 5: "five", 20: "twenty", 30: "thirty", 60: "sixty"}
 
 
-@pytest.mark.site
 def test_so_many_starts_have_so_many_seeds(numbers_json: dict[str, Any]) -> None:
     seeds = {
         (one["slug"], one["id"].removeprefix("out-")): set(one["seeds"])

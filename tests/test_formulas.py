@@ -308,7 +308,6 @@ def test_what_is_rare_is_asked_for_where_it_is_needed() -> None:
     assert mathfont.list_ranges("cabx𝐀") == "U+61-63, U+78, U+1d400"
 
 
-@pytest.mark.site
 def test_the_font_has_every_character_of_every_formula(
     font: TTFont, rare: TTFont, site: Path
 ) -> None:

@@ -4,11 +4,9 @@ import re
 
 import mpmath
 import numpy as np
-import pytest
 import torch
 
-from attention_docs.site.read.settings import read_settings
-from tests.conftest import ROOT, each_language, find_page_folder, parse_html, read_heading
+from tests.conftest import ROOT, SETTINGS, each_language, find_page_folder, parse_html, read_heading
 from tests.exact import assert_printed
 from tests.test_minilm import count_in_kept
 
@@ -25,7 +23,6 @@ LABELS = {
 }
 
 
-@pytest.mark.site
 def test_map(page):
     index = page("en", "index")
     assert_printed(index.array("map"), WEIGHTS)
@@ -46,7 +43,6 @@ def test_torch_agrees_with_the_definition():
     np.testing.assert_allclose([float(sum(row)) for row in WEIGHTS], 1, atol=1e-12)
 
 
-@pytest.mark.site
 @each_language
 def test_one_title(site, lang):
     index = parse_html(find_page_folder(site, lang, "index") / "index.html")
@@ -57,7 +53,6 @@ def round_numbers(numbers):
     return [f"{float(number):.2f}" for number in numbers]
 
 
-@pytest.mark.site
 def test_the_picture_tells_every_word_from_its_scores_to_its_output(page):
     frames = page("en", "index").article.select("#out-map .frame")
     assert [one["data-at"] for one in frames] == ["1", "2", "3", "4"]
@@ -90,13 +85,12 @@ def joined(described):
     return described.replace("、", ", ")
 
 
-@pytest.mark.site
 @each_language
 def test_every_chapter_has_its_card_in_reading_order(page, site, lang):
     index = page(lang, "index")
     cards = index.article.select(".chapters > .card")
     linked = [card.select_one("a.card-title")["href"].strip("/") for card in cards]
-    assert linked == [slug for slug in read_settings(ROOT).order if slug in CHAPTERS]
+    assert linked == [slug for slug in SETTINGS.order if slug in CHAPTERS]
     assert [card.select_one(".number").get_text() for card in cards] == [
         str(n) for n in range(1, len(cards) + 1)
     ]
@@ -110,7 +104,6 @@ def test_every_chapter_has_its_card_in_reading_order(page, site, lang):
         assert card.select_one(".said").get_text().strip().endswith(("?", "？"))
 
 
-@pytest.mark.site
 @each_language
 def test_the_navigation_shows_the_same_glyphs(page, lang):
     for slug in ("index", "masking"):
@@ -119,7 +112,6 @@ def test_the_navigation_shows_the_same_glyphs(page, lang):
         assert len(links) >= len(CHAPTERS)
 
 
-@pytest.mark.site
 @each_language
 def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     output = page(lang, "index").article.select_one("#out-map")
@@ -132,7 +124,6 @@ def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     assert first.startswith("[[0.2500, 0.2500")
 
 
-@pytest.mark.site
 def test_the_maps_of_a_real_model(page):
     """The text beside a reader's own sentence; test_minilm.py measures it again."""
     looks, values = count_in_kept()

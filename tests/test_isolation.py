@@ -142,7 +142,6 @@ def test_a_block_prints_no_more_than_a_page_holds(to: str) -> None:
     assert 'File "a.py", line 3' in result.error
 
 
-@pytest.mark.site
 def test_a_block_that_computes_long_says_so(project: FixtureProject) -> None:
     begin = 'name = "weights"'
     project.edit(WEIGHTS, begin, f"{begin}\nfor _ in range(10**7):\n    pass")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import LANGUAGES, ROOT, each_language
+from tests.conftest import LANGUAGES, ROOT, each_language, in_one_language
 from tests.passed import Passed
 from tests.test_live_pages import (
     BLOCK,
@@ -157,7 +157,7 @@ def test_no_number_of_the_published_run_stays_unmarked(
 
 
 @needs_live
-@each_language
+@in_one_language
 def test_the_listing_shows_what_its_fields_say(lang: str, live: Callable[..., Live]) -> None:
     page = live("eight-steps", lang)
     code = page.tab.locator('.block[data-block="stepper"] .highlight pre > code')
@@ -174,7 +174,7 @@ def test_the_listing_shows_what_its_fields_say(lang: str, live: Callable[..., Li
 
 
 @needs_live
-@each_language
+@in_one_language
 def test_an_error_is_told_where_the_reader_is(lang: str, live: Callable[..., Live]) -> None:
     """By the editor that was used, with the way to the line; what did not run says so."""
     page = live("eight-steps", lang)

@@ -208,7 +208,6 @@ def boxes(page: Page, entry: Entry) -> list[Any]:
     return [one for one in fold(page, entry) if "admonition" in list_classes(one)]
 
 
-@pytest.mark.site
 @each
 def test_the_gallery_shows_what_the_chapters_show(
     entry: Entry,
@@ -228,7 +227,6 @@ def test_the_gallery_shows_what_the_chapters_show(
         assert got == wanted
 
 
-@pytest.mark.site
 @each
 def test_wrong_and_right_differ(entry: Entry, output: Callable[[Entry, str], list[str]]) -> None:
     """No line of a wrong output is a line of the right one; or two values in one line differ."""
@@ -255,7 +253,6 @@ def test_wrong_and_right_differ(entry: Entry, output: Callable[[Entry, str], lis
     assert not wrong & right
 
 
-@pytest.mark.site
 @each_language
 def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> None:
     gallery = page(lang, "mistakes")
@@ -270,7 +267,6 @@ def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> No
             assert signs.count("✗") >= (len(list_names(entry.get("bad"))) > 0) * (kind == "wrong")
 
 
-@pytest.mark.site
 @each_language
 def test_an_entry_links_to_its_chapter_and_its_numbers(
     lang: str, page: Callable[[str, str], Page], output: Callable[[Entry, str], list[str]]
@@ -434,7 +430,6 @@ def listing() -> dict[str, Any]:
     return names
 
 
-@pytest.mark.site
 def test_checks_find_mistakes(page: Callable[[str, str], Page]) -> None:
     gallery = page("en", "mistakes")
     names = ["by hand", "equal values", "one query", "last token", "sequence", "empty row"]
@@ -478,7 +473,6 @@ def test_by_hand() -> None:
     assert value[0].tolist() == [[0], [4]]
 
 
-@pytest.mark.site
 def test_exercises(page: Callable[[str, str], Page]) -> None:
     gallery = page("en", "mistakes")
     alone = [name for name, checks in FINDS.items() if checks == [1]]
@@ -508,7 +502,6 @@ def test_exercises(page: Callable[[str, str], Page]) -> None:
     assert [one for one in gallery.values("exercises") if "." in one][-2:] == ["2.5359", "3.6"]
 
 
-@pytest.mark.site
 def test_your_own_function(page: Callable[[str, str], Page]) -> None:
     """Without a scale the weights of the scores 0 and 2 ln 3 are 1/10 and 9/10: 3.6 in place of 3.
     The input that shows it is printed, and no other check fails."""
@@ -530,7 +523,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(page: Callable[[str, str], Page], exercise: str) -> None:
     assert_asked(page("en", "mistakes").values(exercise), ASKED[exercise])

@@ -18,7 +18,6 @@ WEIGHTS = [[0.25] * 4, [0.75, 0.25, 0, 0], [0.5, 0.5, 0, 0], [0.125, 0.125, 0.5,
 PAGE = ribbons(["a", "b", "c & d", "e"], WEIGHTS, first=3).svg("en")
 
 
-@pytest.mark.site
 def test_readme_shows_the_present_site(site: Path) -> None:
     """`make picture` rewrites it."""
     page = (find_page_folder(site, "en", "index") / "index.html").read_text(encoding="utf-8")

@@ -16,7 +16,6 @@ from attention_docs.site.read.navigation import find_faults, read_navigation
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.extension import SiteExtension
@@ -25,6 +24,7 @@ from attention_docs.site.render.requests import expand_request
 from tests.conftest import (
     BUILT,
     ROOT,
+    SETTINGS,
     SLUGS,
     each_language,
     find_page_folder,
@@ -190,7 +190,7 @@ def test_the_title_is_the_heading(tmp_path: Path, text: str, fault: str) -> None
 
 def test_the_path_is_the_first_part() -> None:
     """From CONTENT: eleven chapters."""
-    navigation = read_settings(ROOT).navigation
+    navigation = SETTINGS.navigation
     assert navigation.path[0] == "sequences"
     assert navigation.path[-1] == "real-models"
     assert len(navigation.path) == 11
@@ -210,7 +210,6 @@ def test_nothing_is_built_on_what_comes_later(project: FixtureProject) -> None:
     )
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("lang", BUILT)
 def test_every_page_has_one_title(site: Path, lang: str) -> None:
     """The heading, the browser's title, the navigation, the card: the same words."""
@@ -235,7 +234,6 @@ def test_every_page_has_one_title(site: Path, lang: str) -> None:
         assert all(titles[one] in cards for one in listed)
 
 
-@pytest.mark.site
 @each_language
 def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
     """The order is read from mkdocs.yml here, without the code that makes the cards."""

@@ -2,20 +2,16 @@
 
 import re
 
-import pytest
-
 from attention_docs.site.publish.snapshots import format_chapters
 from tests.conftest import ROOT
 from tests.test_index import WEIGHTS
 
 
-@pytest.mark.site
 def test_the_example_of_an_inline_value(page):
     weight = WEIGHTS[3][2]  # of the picture on the home page
     assert page("en", "numbers").values("way") == [f"{float(weight):.4f}"]
 
 
-@pytest.mark.site
 def test_the_counts_of_the_whole_site(numbers_json):
     """They stand in no reviewed file: the pages' sources and the records are counted here."""
     sources = [path.read_text("utf-8") for path in (ROOT / "docs" / "en").rglob("*.md")]
@@ -38,7 +34,6 @@ def is_site_count(record):
     return record.get("expression", "").startswith("site.")
 
 
-@pytest.mark.site
 def test_reviewed_outputs_hold_no_count_of_the_whole_site(numbers_json):
     counted = {one["slug"] for one in numbers_json["records"] if is_site_count(one)}
     assert counted == {"numbers", "results", "index"}

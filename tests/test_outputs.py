@@ -31,7 +31,6 @@ def find_differences(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.site
 def test_every_chapter_prints_what_was_reviewed(numbers_json: dict[str, Any]) -> None:
     difference = find_differences(numbers_json)
     if difference:
@@ -41,7 +40,6 @@ def test_every_chapter_prints_what_was_reviewed(numbers_json: dict[str, Any]) ->
         )
 
 
-@pytest.mark.site
 def test_one_changed_digit_is_a_difference(numbers_json: dict[str, Any]) -> None:
     record = next(r for r in numbers_json["records"] if "0.4683" in r["text"])
     whole = record["text"]
@@ -53,7 +51,6 @@ def test_one_changed_digit_is_a_difference(numbers_json: dict[str, Any]) -> None
         record["text"] = whole
 
 
-@pytest.mark.site
 def test_update_writes_the_files_and_removes_old_ones(
     numbers_json: dict[str, Any], tmp_path: Any
 ) -> None:
@@ -130,7 +127,6 @@ def test_a_figure_as_it_is_reviewed() -> None:
     ]
 
 
-@pytest.mark.site
 def test_a_condition_removed_from_a_result_is_a_difference(numbers_json: dict[str, Any]) -> None:
     result = numbers_json["results"][0]
     whole = result["statement"]
@@ -208,7 +204,6 @@ def test_numbers_with_names_are_let_through(text: str) -> None:
     assert bare_lines(text) == []
 
 
-@pytest.mark.site
 def test_no_output_is_bare_columns_of_numbers(numbers_json: dict[str, Any]) -> None:
     outputs = [one for one in numbers_json["records"] if one["kind"] == "output"]
     bare = [

@@ -58,7 +58,6 @@ def sections(path: Path) -> Source:
 VALUE = re.compile(r'<span class="value[^"]*"[^>]*>([^<]*)')
 
 
-@pytest.mark.site
 def test_numbers_in_sentences_have_minus_signs(site: Path) -> None:
     """Python prints a hyphen, and so do code and its output; a sentence does not."""
     pages = sorted(site.rglob("index.html"))
@@ -308,7 +307,6 @@ NUMBER_OR_SIGN = re.compile(r"[✓✗]|-?\d+(?:[.,]\d+)*")
 Counts = dict[str, Counter[str]]
 
 
-@pytest.mark.site
 def test_all_languages_show_the_same_numbers(numbers_json: dict[str, Any]) -> None:
     """Words of outputs, tables and values are translated; numbers and answers are not. So the
     tests of a chapter read its English page alone."""
@@ -326,7 +324,6 @@ def test_all_languages_show_the_same_numbers(numbers_json: dict[str, Any]) -> No
     assert not find_differences(shown["en"], shown["zh-hant"])
 
 
-@pytest.mark.site
 def test_figures_show_the_same_numbers_in_all_languages(site: Path) -> None:
     """Their labels, descriptions and the captions of their frames."""
     shown: dict[str, Counts] = {lang: {} for lang in BUILT}
@@ -356,7 +353,6 @@ def find_differences(
     return {place: (one - two, two - one) for place, (one, two) in pairs.items() if one != two}
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("path", SOURCES, ids=name_page)
 def test_a_page_says_what_it_is(path: Path, site: Path) -> None:
     """A front matter that does not parse is dropped by mkdocs without a word."""
@@ -367,7 +363,6 @@ def test_a_page_says_what_it_is(path: Path, site: Path) -> None:
     assert tree.xpath("//meta[@name='description']/@content") == [front["description"]]
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("slug", SLUGS)
 def test_headings_have_the_same_ids(slug: str, site: Path) -> None:
     trees = {lang: parse_html(find_page_folder(site, lang, slug) / "index.html") for lang in BUILT}
@@ -384,7 +379,6 @@ def list_html_files(site: Path) -> list[Path]:
     return sorted(site.rglob("*.html"))
 
 
-@pytest.mark.site
 def test_every_link_leads_to_a_file_and_an_anchor(site: Path) -> None:
     ids = {path: set(parse_html(path).xpath("//@id")) for path in list_html_files(site)}
     broken = []
@@ -408,7 +402,6 @@ def test_every_link_leads_to_a_file_and_an_anchor(site: Path) -> None:
     assert not sorted(set(broken))
 
 
-@pytest.mark.site
 def test_no_page_asks_another_host(site: Path) -> None:
     asking = []
     for path in list_html_files(site):
@@ -424,7 +417,6 @@ def test_no_page_asks_another_host(site: Path) -> None:
     assert not asking
 
 
-@pytest.mark.site
 def test_no_mark_of_the_build_is_left(site: Path) -> None:
     marks = re.compile("[\ue000\ue001]|--8<--|\\{\\{ (?!this)|⚠")
     for path in list_html_files(site):
@@ -434,7 +426,6 @@ def test_no_mark_of_the_build_is_left(site: Path) -> None:
     assert "\ue000" not in (site / "search" / "search_index.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.site
 def test_formulas_are_rendered_at_build_time(site: Path) -> None:
     rendered = 0
     for path in list_html_files(site):
@@ -444,7 +435,6 @@ def test_formulas_are_rendered_at_build_time(site: Path) -> None:
     assert rendered > 100
 
 
-@pytest.mark.site
 @each_language
 @pytest.mark.parametrize("slug", SLUGS)
 def test_numbers_json_and_the_pages_say_the_same(
@@ -470,7 +460,6 @@ def test_numbers_json_and_the_pages_say_the_same(
             assert found, (section, name, text, before)
 
 
-@pytest.mark.site
 def test_numbers_json_has_one_record_for_each_place_of_a_known_page(
     numbers_json: dict[str, Any],
 ) -> None:
@@ -516,7 +505,6 @@ def remove_spaces(text: str) -> str:
 LABELS = {"en": "Parameters:", "zh": "参数：", "zh-hant": "參數："}
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("lang", LABELS)
 def test_documentation_is_labelled_in_the_language_of_its_page(lang: str, site: Path) -> None:
     """mkdocstrings would give each language the labels of the one that is built before it."""

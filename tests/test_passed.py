@@ -55,6 +55,24 @@ def test_what_passes_is_kept_and_what_is_recorded_replaces_its_module(
     assert [path.name for path in tmp_path.rglob("*.part")] == []
 
 
+def test_every_file_of_the_engine_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passed, "ROOT", tmp_path)
+    names = ["mkdocs.yml", "docs/zh-hant.toml", "docs/assets/live/a.js", "tests/fixture_project.py"]
+    names += ["attention_docs/site/theme/main.html", "attention_docs/softmax.py"]
+    for name in names:
+        (path := tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1")
+    hash_engine = passed.hash_engine.__wrapped__  # each time anew
+    found = {hash_engine()}
+    for name in names:
+        (tmp_path / name).write_text("2")
+        found.add(hash_engine())
+    assert len(found) == 1 + len(names)
+    for name in ("docs/en.md", "attention_docs/softmax.pyc"):  # neither pages nor compiled modules
+        (tmp_path / name).write_text("3")
+    assert hash_engine() in found
+
+
 def test_the_record_names_tests_that_exist() -> None:
     for name in passed.read_keys(passed.RECORDED):
         path, _, test = name.partition("::")

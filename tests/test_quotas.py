@@ -10,9 +10,8 @@ import pytest
 
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render.cards import GLYPHS
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SETTINGS
 from tests.quotas import find_glyph_faults, find_missing
 
 NO_CHAPTERS = {"index", "mistakes"}  # they have listings as well
@@ -25,7 +24,7 @@ def test_a_chapter_has_what_every_chapter_has(slug: str) -> None:
     page = read_page(ROOT / "docs" / "en" / f"{slug}.md", ROOT)
     if found := find_missing(page):
         described = "\n  ".join([f"{page.path} is not a chapter yet:", *found])
-        if slug in read_settings(ROOT).order:
+        if slug in SETTINGS.order:
             pytest.fail(described, pytrace=False)
         warnings.warn(described, stacklevel=1)
 

@@ -12,9 +12,8 @@ import pytest
 
 from attention_docs.running.result import Drawing, Result
 from attention_docs.site.read.reader import read_page
-from attention_docs.site.read.settings import read_settings
 from attention_docs.site.render.reading_time import Length, measure
-from tests.conftest import BUILT, ROOT, find_page_folder, parse_html
+from tests.conftest import BUILT, SETTINGS, find_page_folder, parse_html
 from tests.fixture_project import FixtureProject
 
 LISTING = """# --8<-- [start:shown]
@@ -229,7 +228,6 @@ def test_minutes_stand_above_the_title_and_in_sentences(project: FixtureProject)
 # --- of this project
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("lang", BUILT)
 def test_every_chapter_shows_its_minutes_and_the_home_page_their_sum(
     site: Path, numbers_json: dict[str, Any], lang: str
@@ -256,8 +254,7 @@ def test_every_chapter_shows_its_minutes_and_the_home_page_their_sum(
     assert wanted[lang] in promise
 
 
-@pytest.mark.site
-@pytest.mark.parametrize("slug", read_settings(ROOT).navigation.chapters)
+@pytest.mark.parametrize("slug", SETTINGS.navigation.chapters)
 def test_the_lengths_are_those_of_the_finished_page(
     site: Path, numbers_json: dict[str, Any], slug: str
 ) -> None:

@@ -389,7 +389,6 @@ def read_all_text(path: Path) -> str:
     return text
 
 
-@pytest.mark.site
 def test_nothing_of_the_third_language_is_in_the_first_script(site: Path) -> None:
     """Neither prose nor navigation, captions, alternative texts, comments, buttons, copies."""
     files = [find_page_folder(site, "zh-hant", slug) / "index.html" for slug in SLUGS]
@@ -406,7 +405,6 @@ def test_nothing_of_the_third_language_is_in_the_first_script(site: Path) -> Non
             assert not MAINLAND.findall(text), path
 
 
-@pytest.mark.site
 def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
     page = BeautifulSoup((site / "zh-hant/masking/index.html").read_text(encoding="utf-8"), "lxml")
     assert page.html
@@ -427,7 +425,6 @@ def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
     assert (site / "notebooks/zh-hant/masking.ipynb").is_file()
 
 
-@pytest.mark.site
 @pytest.mark.parametrize(
     ("lang", "query", "slug"),
     [
@@ -456,7 +453,6 @@ def test_either_script_finds_the_page(lang: str, query: str, slug: str, site: Pa
     assert slug in pages[:3]
 
 
-@pytest.mark.site
 def test_the_first_chapter_says_which_way_a_row_lies(site: Path) -> None:
     title = "h1 + .script-note"
     for slug, place, count in (
@@ -472,7 +468,6 @@ def test_the_first_chapter_says_which_way_a_row_lies(site: Path) -> None:
         assert all("列（row）" in note.get_text() for note in notes)
 
 
-@pytest.mark.site
 def test_what_stands_beside_the_pages(site: Path) -> None:
     document = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
     assert document["languages"] == list(BUILT)
@@ -510,7 +505,6 @@ def hant(project: FixtureProject) -> FixtureProject:
     return project
 
 
-@pytest.mark.site
 def test_the_third_language_comes_from_the_same_run(hant: FixtureProject) -> None:
     done = hant.build(SITE_URL="https://example.org/a/", REPO_URL="https://example.org/r")
     assert done.returncode == 0, done.stderr
@@ -587,7 +581,6 @@ def test_a_table_with_a_fault_is_reported(
         Build(hant.root, print)
 
 
-@pytest.mark.site
 def test_a_simplified_page_that_fails_publishes_nothing(hant: FixtureProject) -> None:
     hant.edit("docs/zh/weights.md", "{{ name }}", "{{ nothing }}")
     hant.edit("docs/en/weights.md", "{{ name }}", "{{ nothing }}")

@@ -79,7 +79,6 @@ def find_kind(data: dict[str, Any]) -> str:
     return "image/svg+xml" if "image/svg+xml" in data else "text/html"
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
     slug: str, site: Path, page: Callable[[str, str], Page]
@@ -127,7 +126,6 @@ def statements(code: str) -> str:
     return ast.dump(WithoutStrings().visit(ast.parse(code)))
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_notebooks_of_all_languages_hold_the_same_statements(slug: str, site: Path) -> None:
     """Strings and comments are translated, and nothing else."""
@@ -154,7 +152,6 @@ RUN = [("en", "eight-steps"), ("en", "index")]
 RUN += [(lang, slug) for lang in LANGUAGES[1:] for slug in CHAPTERS if slug not in TRAIN]
 
 
-@pytest.mark.site
 @pytest.mark.parametrize(("lang", "slug"), RUN)
 def test_a_notebook_runs_as_a_kernel_runs_it(
     slug: str, lang: str, site: Path, passed: Passed
@@ -178,7 +175,6 @@ def test_a_notebook_runs_as_a_kernel_runs_it(
         assert read_drawn(cell) == figure, cell["id"]
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_notebooks_have_the_form_of_nbformat(lang: str, slug: str, site: Path) -> None:
@@ -220,7 +216,6 @@ def read_prose(document: dict[str, Any]) -> str:
     return "\n\n".join("".join(cell["source"]) for cell in cells)
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("slug", SLUGS)
 def test_copies_hold_all_of_the_page(
@@ -256,7 +251,6 @@ def test_copies_hold_all_of_the_page(
             assert drawing.get("aria-label") in copy
 
 
-@pytest.mark.site
 def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
     copies = [*site.rglob("*.html.md"), *site.rglob("*.ipynb"), site / "llms.txt"]
     whole = [path for path in copies if not {*PARTIAL} & {*path.relative_to(site).parts}]
@@ -276,7 +270,6 @@ def test_links_of_the_copies_lead_somewhere(site: Path) -> None:
                 assert f'<a id="{anchor}"></a>' in other.read_text(encoding="utf-8"), (path, link)
 
 
-@pytest.mark.site
 def test_llms_txt_lists_every_page_in_all_languages(site: Path) -> None:
     title, _, summary, *rest = (site / "llms.txt").read_text(encoding="utf-8").split("\n")
     assert re.fullmatch("# .+", title)
@@ -298,7 +291,6 @@ def test_llms_txt_lists_every_page_in_all_languages(site: Path) -> None:
         assert len(links) == len(wanted)
 
 
-@pytest.mark.site
 @pytest.mark.parametrize(("lang", "words"), [("en", "Take it with you"), ("zh", "带走本页")])
 def test_every_page_offers_its_copies(
     lang: str, words: str, site: Path, page: Callable[[str, str], Page]
@@ -345,7 +337,6 @@ def check_zip(path: Path) -> set[str]:
     return {name.partition("/")[2] for name in names}
 
 
-@pytest.mark.site
 def test_zip_opens_from_disk(site: Path) -> None:
     names = check_zip(site / "attention-docs.zip")
     for lang in LANGUAGES:
@@ -356,7 +347,6 @@ def test_zip_opens_from_disk(site: Path) -> None:
         assert {f"notebooks/{lang}/{slug}.ipynb" for slug in CHAPTERS} <= names
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("address", ["", "https://example.org/attention/"])
 def test_zip_of_a_site_with_and_without_an_address(project: FixtureProject, address: str) -> None:
     for lang in LANGUAGES:  # the page that origins link to
@@ -371,7 +361,6 @@ def test_zip_of_a_site_with_and_without_an_address(project: FixtureProject, addr
     check_zip(project.root / "site" / "attention-docs.zip")
 
 
-@pytest.mark.site
 def test_links_to_the_web_where_there_is_an_address(project: FixtureProject) -> None:
     for lang in LANGUAGES:
         project.edit(f"docs/{lang}/weights.md", "The first", "[Home](index.md#index): the first")
@@ -454,7 +443,6 @@ After.
 """
 
 
-@pytest.mark.site
 def test_plain_markdown_of_boxes(project: FixtureProject) -> None:
     listing = project.read("docs/listings/weights.py")
     section = "\n# --8<-- [start:answer]\nanswer = 6 * 7\nprint(answer)\n# --8<-- [end:answer]\n"

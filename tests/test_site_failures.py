@@ -242,7 +242,6 @@ def add_fault(project: FixtureProject, step: str) -> list[tuple[str, str]]:
     return wanted
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("step", PAGE)
 def test_every_fault_of_a_step_stops_the_build_and_names_its_place(
     built: FixtureProject, step: str
@@ -260,7 +259,6 @@ def test_every_fault_of_a_step_stops_the_build_and_names_its_place(
     assert not list(built.root.glob("site.*"))
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
 def test_a_block_that_raises_fails_under_every_flag(
     built: FixtureProject, flags: tuple[str, ...]
@@ -285,7 +283,6 @@ def test_a_block_that_raises_fails_under_every_flag(
     assert "running/" not in done.stderr
 
 
-@pytest.mark.site
 def test_a_wrong_line_in_a_list_is_told_once_and_nothing_that_follows_from_it(
     project: FixtureProject,
 ) -> None:
@@ -300,7 +297,6 @@ def test_a_wrong_line_in_a_list_is_told_once_and_nothing_that_follows_from_it(
     assert [cause.split("  ")[-1] for cause in causes] == [wanted]
 
 
-@pytest.mark.site
 def test_a_build_that_fails_says_why_to_one_test_alone(
     project: FixtureProject, tmp_path: Path
 ) -> None:

@@ -79,7 +79,6 @@ def expect_alternates(url: str) -> dict[str, str]:
     return {code: ADDRESS + where for code, where in found.items()}
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("url", PAGES)
 def test_languages_and_address(published: FixtureProject, url: str) -> None:
     page = parse_page(published, url)
@@ -88,7 +87,6 @@ def test_languages_and_address(published: FixtureProject, url: str) -> None:
     assert [html["lang"] for html in page.select("html")] == ["zh-Hans" if "zh" in url else "en"]
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("url", PAGES)
 def test_nothing_absolute_without_an_address(bare: FixtureProject, url: str) -> None:
     page = parse_page(bare, url)
@@ -100,7 +98,6 @@ def test_nothing_absolute_without_an_address(bare: FixtureProject, url: str) -> 
     )
 
 
-@pytest.mark.site
 def test_sitemap(published: FixtureProject) -> None:
     content = (published.root / "site" / "sitemap.xml").read_bytes()
     assert gzip.decompress((published.root / "site" / "sitemap.xml.gz").read_bytes()) == content
@@ -113,7 +110,6 @@ def test_sitemap(published: FixtureProject) -> None:
     assert found == {ADDRESS + url: expect_alternates(url) for url in PAGES}
 
 
-@pytest.mark.site
 @pytest.mark.parametrize(
     ("url", "title", "description", "locale"),
     [
@@ -133,7 +129,6 @@ def test_title_and_description(
     assert said["og:url"] == ADDRESS + url
 
 
-@pytest.mark.site
 def test_the_home_page_says_its_name_once(published: FixtureProject) -> None:
     page = parse_page(published, "")
     titles = [tag.get_text() for tag in page.select("head title")]
@@ -141,7 +136,6 @@ def test_the_home_page_says_its_name_once(published: FixtureProject) -> None:
     assert read_meta(page)["og:type"] == "website"
 
 
-@pytest.mark.site
 def test_share_card(published: FixtureProject) -> None:
     content = (published.root / "site" / "card.png").read_bytes()
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
@@ -158,7 +152,6 @@ def test_share_card(published: FixtureProject) -> None:
         assert said["twitter:card"] == "summary_large_image"
 
 
-@pytest.mark.site
 def test_the_card_is_drawn_once(published: FixtureProject) -> None:
     """A second build takes it from the store; a changed module makes a new one."""
     cards = []
@@ -172,7 +165,6 @@ def test_the_card_is_drawn_once(published: FixtureProject) -> None:
     assert struct.unpack(">II", cards[1][16:24]) == (600, 315)
 
 
-@pytest.mark.site
 def test_page_not_found(published: FixtureProject, bare: FixtureProject) -> None:
     for project, base in ((published, "/attention/"), (bare, "/")):
         page = BeautifulSoup(project.read("site/404.html"), "lxml")
@@ -194,7 +186,6 @@ def test_page_not_found(published: FixtureProject, bare: FixtureProject) -> None
         assert all(link.startswith("/") for link in relative)
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("url", PAGES)
 def test_edit_this_page(published: FixtureProject, url: str) -> None:
     lang = "zh" if url.startswith("zh/") else "en"
@@ -204,7 +195,6 @@ def test_edit_this_page(published: FixtureProject, url: str) -> None:
     assert (published.root / "docs" / lang / f"{name}.md").is_file()
 
 
-@pytest.mark.site
 def test_the_same_site_on_another_day(published: FixtureProject) -> None:
     """Dates stand nowhere: not in the sitemap, not in an archive."""
     done: subprocess.CompletedProcess[str] = published.build(

@@ -10,8 +10,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attention_docs.site.build import Build
-from attention_docs.site.read.settings import read_settings
-from tests.conftest import LANGUAGES, ROOT
+from tests.conftest import LANGUAGES, ROOT, SETTINGS
 from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks
 
 ADDRESS = "https://example.org/a/"
@@ -62,7 +61,6 @@ def french(project: FixtureProject) -> None:
     project.stamp()
 
 
-@pytest.mark.site
 def test_a_fourth_language_is_a_folder_of_pages_and_a_file_of_words(
     project: FixtureProject,
 ) -> None:
@@ -110,7 +108,6 @@ def test_a_page_that_a_language_lacks_or_has_changed_is_a_fault(project: Fixture
     assert "docs/fr/index.md:9: heading or box: wanted #index, got #accueil" in report
 
 
-@pytest.mark.site
 def test_a_label_without_a_text_in_the_language_says_where_to_add_it(
     project: FixtureProject,
 ) -> None:
@@ -130,7 +127,7 @@ def test_a_language_without_a_locale_file_is_named(project: FixtureProject) -> N
 
 
 def test_the_site_has_the_languages_of_its_settings() -> None:
-    known = read_settings(ROOT)
+    known = SETTINGS
     assert known.languages[0] == "en"
     with_words = {path.stem for path in (ROOT / "attention_docs/locales").glob("*.toml")}
     assert {*known.source_languages, *known.partial} == with_words

@@ -154,7 +154,6 @@ def test_a_result_in_a_comment_of_a_listing_is_refused(project: FixtureProject) 
     )
 
 
-@pytest.mark.site
 def test_a_build_tells_all_of_it_and_publishes_nothing(built: FixtureProject) -> None:
     """Of a listing too that was without a fault in the build before."""
     published = read_files(built.root / "site")
@@ -166,7 +165,6 @@ def test_a_build_tells_all_of_it_and_publishes_nothing(built: FixtureProject) ->
     assert read_files(built.root / "site") == published
 
 
-@pytest.mark.site
 def test_a_block_that_never_ends_is_a_fault_at_its_line(project: FixtureProject) -> None:
     project.edit(WEIGHTS, 'name = "weights"', 'name = "weights"\nwhile True:\n    pass')
     done = project.build("-q", ATTENTION_DOCS_LIMIT="1")
@@ -175,7 +173,6 @@ def test_a_block_that_never_ends_is_a_fault_at_its_line(project: FixtureProject)
     assert re.search(r'weights\.py", line 1[45]', done.stderr)
 
 
-@pytest.mark.site
 def test_what_runs_ends_with_a_build_that_is_killed(project: FixtureProject) -> None:
     mark, begun = f"of-{project.root.name}-{os.getpid()}", project.root / "begun"
     loop = f"open({str(begun)!r}, 'w').close()  # needs: a sign\nwhile True:\n    pass"

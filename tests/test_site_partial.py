@@ -47,7 +47,6 @@ def parse(project: FixtureProject, page: str) -> BeautifulSoup:
     return BeautifulSoup(project.read_html(page), "lxml")
 
 
-@pytest.mark.site
 def test_a_page_falls_back_to_english_until_it_is_translated(built: FixtureProject) -> None:
     begin(built)
     link = '<a href="../numbers.json">All numbers</a>.'
@@ -87,7 +86,6 @@ def test_a_page_falls_back_to_english_until_it_is_translated(built: FixtureProje
     ]
 
 
-@pytest.mark.site
 def test_a_translated_page_takes_the_place_of_the_english_text(built: FixtureProject) -> None:
     begin(built)
     translate(built, "weights")
@@ -110,7 +108,6 @@ def test_a_translated_page_takes_the_place_of_the_english_text(built: FixturePro
         assert french["href"] == f"{ADDRESS}fr/weights/"
 
 
-@pytest.mark.site
 def test_a_partial_language_stands_once_in_each_index(project: FixtureProject) -> None:
     begin(project)
     translate(project, "weights")

@@ -27,7 +27,6 @@ def properdocs(project: FixtureProject, *command: str) -> subprocess.CompletedPr
     return run(project, "properdocs", "build", "-f", "mkdocs.yml", *command)
 
 
-@pytest.mark.site
 def test_properdocs_builds_the_same_site(built: FixtureProject) -> None:
     """And makes every page itself: none that mkdocs left is taken."""
     done = properdocs(built, "-d", "properdocs")
@@ -42,7 +41,6 @@ def test_properdocs_builds_the_same_site(built: FixtureProject) -> None:
         assert GENERATOR.sub(rb"\1", ours[name]) == GENERATOR.sub(rb"\1", theirs[name])
 
 
-@pytest.mark.site
 def test_properdocs_fails_on_what_mkdocs_fails_on(project: FixtureProject) -> None:
     project.edit("docs/en/weights.md", "(#weights ", "(#nowhere ", both=True)
     done = properdocs(project, "-q")
@@ -53,7 +51,6 @@ def test_properdocs_fails_on_what_mkdocs_fails_on(project: FixtureProject) -> No
     assert not (project.root / "site").exists()
 
 
-@pytest.mark.site
 def test_the_exported_markdown_builds_without_this_engine(project: FixtureProject) -> None:
     """What is published without our plugin shows the same numbers, and the guard finds nothing."""
     project.add_gallery("weights")
@@ -87,7 +84,6 @@ def test_the_exported_markdown_builds_without_this_engine(project: FixtureProjec
     assert run(project, "attention_docs.site.publish.html_checks", "exported").returncode == 0
 
 
-@pytest.mark.site
 def test_nothing_is_exported_where_something_is_wrong(project: FixtureProject) -> None:
     project.edit("docs/listings/weights.py", "softmax(scores)\n", "1 / 0\n")
     done = run(project, "attention_docs.site.export", "exported")

@@ -60,7 +60,6 @@ def list_works(page: Page) -> list[tuple[str, str]]:
 # --- works and reports ---------------------------------------------------------------------------
 
 
-@pytest.mark.site
 @each_language
 def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
     listed = Counter(address for _, address in list_works(page(lang, "sources")))
@@ -82,7 +81,6 @@ def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str
     assert chapters > 10
 
 
-@pytest.mark.site
 def test_all_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
     english, *others = (page(lang, "sources") for lang in BUILT)
     listed = [
@@ -95,7 +93,6 @@ def test_all_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
         assert len(rows(english, kind)) > 2
 
 
-@pytest.mark.site
 @each_language
 def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
     links = [a["href"] for row in rows(page(lang, "sources"), "reports") for a in row.find_all("a")]
@@ -108,7 +105,6 @@ def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> 
     assert len(described) > 50
 
 
-@pytest.mark.site
 @each_language
 def test_the_oldest_work_comes_first(lang: str, page: Callable[[str, str], Page]) -> None:
     cited = [row.find("td").get_text() for row in rows(page(lang, "sources"), "papers")]
@@ -147,7 +143,6 @@ def test_every_place_of_the_notes_exists(entry: dict[str, Any]) -> None:
             )
 
 
-@pytest.mark.site
 @each_language
 def test_the_table_of_the_notes(lang: str, site: Path, page: Callable[[str, str], Page]) -> None:
     """Each row is ticked with links to headings that the built pages have in this language."""

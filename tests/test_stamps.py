@@ -64,7 +64,6 @@ def test_branches_that_change_neighbouring_sections_merge(project: FixtureProjec
     assert project.find_faults() == []
 
 
-@pytest.mark.site
 def test_what_was_merged_is_built(project: FixtureProject) -> None:
     assert merge(project, TITLE, FIRST).returncode == 0
     done = project.build()

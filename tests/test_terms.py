@@ -203,7 +203,6 @@ def messages(project: Any) -> list[str]:
     return [str(failure) for failure in build.failures]
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_every_chapter_explains_its_terms(lang: str, page: Any) -> None:
     for slug in ("eight-steps", "scaling"):

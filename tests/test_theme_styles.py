@@ -6,8 +6,6 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-import pytest
-
 from attention_docs.site.publish.theme_styles import UNUSED, drop_unused
 from tests.conftest import parse_html
 
@@ -43,7 +41,6 @@ def test_braces_stay_in_balance_and_no_other_rule_is_lost() -> None:
     assert names <= set(re.findall(r"\.(md-[a-z_-]+)", kept))
 
 
-@pytest.mark.site
 def test_no_page_has_a_class_of_an_unused_part(site: Path) -> None:
     classes = {
         name

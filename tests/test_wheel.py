@@ -80,7 +80,6 @@ def test_figures_are_drawn_without_the_engine(installed: Path) -> None:
     assert ">0.50<" in drawn
 
 
-@pytest.mark.site
 def test_a_chapter_is_verified_without_the_engine(
     installed: Path, site: Path, numbers_json: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -90,7 +90,6 @@ def _example(page: Page, section: str, values: Iterable[Value]) -> Iterator[str]
     """The test to write for some values of a section."""
     (passage,) = (one for one in page.passages if one.id == section)
     inside = [one for one in page.values if passage.line < one.line <= passage.last_line]
-    yield "    @pytest.mark.site"
     yield f"    def test_{section.replace('-', '_')}(page):"
     yield "        wanted = ...  # from a source of its own: by hand, mpmath, torch"
     for value in values:

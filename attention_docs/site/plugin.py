@@ -61,6 +61,7 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         """Listen to warnings even where -q would silence them."""
         self.session.served = command == "serve"
         self.session.listener.attach()
+        gc.set_threshold(20_000, 20, 50)  # pages stay: to look for garbage in them is a twelfth
 
     @event_priority(100)
     def _name_language(self, config: MkDocsConfig) -> None:

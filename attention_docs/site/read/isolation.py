@@ -9,6 +9,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from attention_docs.site.read.failure import Failure
@@ -53,8 +54,13 @@ def find_isolation_faults(listing: Path, functions: Collection[str] = ()) -> lis
 
 def find_expression_faults(expression: str, code: str) -> list[str]:
     """What an inline value uses and may not, after the code of its page."""
-    found = _found(ast.parse(expression, mode="eval"), Names(ast.parse(code)))
+    found = _found(ast.parse(expression, mode="eval"), _parse_names(code))
     return [message for _, message in found]
+
+
+@lru_cache(maxsize=1024)  # many values follow the same blocks, on the pages of all languages
+def _parse_names(code: str) -> Names:
+    return Names(ast.parse(code))
 
 
 def _found(tree: ast.AST, names: Names, functions: Collection[str] = ()) -> list[tuple[int, str]]:
@@ -73,11 +79,12 @@ class Names:
     """
 
     def __init__(self, tree: ast.AST) -> None:
-        imports = [one for node in ast.walk(tree) for one in imported_names(node)]
+        nodes = [*ast.walk(tree)]
+        imports = [one for node in nodes for one in imported_names(node)]
         self.imports = dict(reversed(imports))  # of a name that two of them set, the first
-        self.bound = Counter(name for node in ast.walk(tree) if (name := _name_set(node)))
+        self.bound = Counter(name for node in nodes if (name := _name_set(node)))
         self.aliases: dict[str, str] = {}
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Assign | ast.NamedExpr):
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
                 if isinstance(target, ast.Name) and self.bound[target.id] == 1:

@@ -268,12 +268,22 @@ class Content:
         first, *others = self.written
         for lang in (*others, *self.partial):
             for slug, entries in self.entries[lang].items():
-                ours = {one.id for one in entries}
-                theirs = {one.id for one in self.entries[first].get(slug, ())}
-                if ours != theirs:
-                    missing, extra = sorted(theirs - ours), sorted(ours - theirs)
-                    message = f"entries: missing {missing}, too many {extra} (as in docs/{first})"
+                message = _compare_terms(self.entries[first].get(slug, []), entries, first)
+                if message:
                     self.failures.append(Failure(self.pages[lang][slug].path, 1, message))
+
+
+def _compare_terms(theirs: Sequence[terms.Term], ours: Sequence[terms.Term], first: str) -> str:
+    """The rows that one of two glossaries lacks, and where they go; "" if both have the same."""
+    known, wanted = {one.id for one in ours}, {one.id for one in theirs}
+    rows = zip(
+        ["the head of the table", *(f"“{one.term}”" for one in theirs)], theirs, strict=False
+    )
+    missing = [f"“{one.term}” after {before}" for before, one in rows if one.id not in known]
+    extra = [f"“{one.term}”" for one in ours if one.id not in wanted]
+    parts = [f"missing {', '.join(missing)}"] if missing else []
+    parts += [f"too many {', '.join(extra)}"] if extra else []
+    return f"rows: {'; '.join(parts)} (as in docs/{first})" if parts else ""
 
 
 def _find_differences(original: Page, page: Page, _: object) -> Iterable[Failure]:

@@ -32,6 +32,7 @@ from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script_converter import ScriptConverter, read_converter
 from attention_docs.site.read.settings import read_settings
+from attention_docs.site.read.stamps import find_stale
 from attention_docs.site.render import terms
 from attention_docs.site.run.execute import read_public_versions
 from attention_docs.site.store import Store, make_key
@@ -244,7 +245,8 @@ class Content:
         for slug, origin in self.pages[converter.origin].items():
             english = self.pages[first].get(slug, origin)
             pages[slug], faults = conversion.convert_page(converter, origin, english, self.root)
-            self.failures += faults
+            if not find_stale(english, origin):  # else the English is that of another text
+                self.failures += faults
         if glossary := self.pages[converter.origin].get("glossary"):
             self.failures += conversion.find_missing_terms(converter, glossary)
         self.failures += self._find_unconverted(converter)

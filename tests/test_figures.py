@@ -1339,6 +1339,19 @@ def test_contrast_is_computed_as_wcag_does():
     assert contrast(rgb("#777777"), rgb("#ffffff")) == pytest.approx(4.48, abs=0.005)
 
 
+def assert_contrast(what, scheme, one, other, wanted):
+    got = contrast(one, other)
+    assert got >= wanted, f"{what}, {scheme}: wanted a contrast of {wanted}, got {got:.2f}"
+
+
+def test_a_weak_contrast_is_told_in_words():
+    """The value is that of the test above: WebAIM's checker gives 4.48 too."""
+    message = "ink on page, dark: wanted a contrast of 4.5, got 4.48"
+    with pytest.raises(AssertionError, match=message):
+        assert_contrast("ink on page", "dark", rgb("#777777"), rgb("#ffffff"), 4.5)
+    assert_contrast("ink on page", "dark", rgb("#000000"), rgb("#ffffff"), 4.5)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("role", ROLES)
 def test_numbers_are_legible_on_every_shade(scheme, role):
@@ -1346,11 +1359,13 @@ def test_numbers_are_legible_on_every_shade(scheme, role):
     page, fill = colours["figure-page"], colours[f"role-{role}-fill"]
     for opacity in np.linspace(0, 1, 21):
         cell = [opacity * f + (1 - opacity) * p for f, p in zip(fill, page, strict=True)]
-        assert contrast(colours["figure-ink"], cell) >= 4.5
+        what = f"figure-ink on role-{role}-fill, {opacity:.0%} opaque"
+        assert_contrast(what, scheme, colours["figure-ink"], cell, 4.5)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith(("-fill", "-page"))])
 def test_lines_stand_out_from_the_page(scheme, name):
     colours = palette(scheme)
-    assert contrast(rgb(colours[name]), rgb(colours["figure-page"])) >= 3
+    page = rgb(colours["figure-page"])
+    assert_contrast(f"{name} on figure-page", scheme, rgb(colours[name]), page, 3)

@@ -18,10 +18,21 @@ WEIGHTS = [[0.25] * 4, [0.75, 0.25, 0, 0], [0.5, 0.5, 0, 0], [0.125, 0.125, 0.5,
 PAGE = ribbons(["a", "b", "c & d", "e"], WEIGHTS, first=3).svg("en")
 
 
+def assert_shown(kept: str, wanted: str) -> None:
+    if kept != wanted:
+        name = FILE.relative_to(ROOT).as_posix()
+        pytest.fail(f"{name} is not what the site shows now: run `make picture`", pytrace=False)
+
+
+def test_an_old_picture_says_how_to_make_it_again() -> None:
+    assert_shown("same", "same")
+    with pytest.raises(pytest.fail.Exception, match=r"attention\.svg .*: run `make picture`"):
+        assert_shown("old", "new")
+
+
 def test_readme_shows_the_present_site(site: Path) -> None:
-    """`make picture` rewrites it."""
     page = (find_page_folder(site, "en", "index") / "index.html").read_text(encoding="utf-8")
-    assert FILE.read_text(encoding="utf-8") == make_moving_picture(page)
+    assert_shown(FILE.read_text(encoding="utf-8"), make_moving_picture(page))
     assert "docs/project/attention.svg" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -542,6 +542,16 @@ def find_faults(project: FixtureProject) -> str:
     return "\n".join(map(str, build.failures))
 
 
+def test_a_stale_page_is_not_asked_about_rows(hant: FixtureProject) -> None:
+    for lang, text in (("en", "A row on the last line."), ("zh", "最后一行。")):
+        path = f"docs/{lang}/weights.md"
+        hant.write(path, f"{hant.read(path)}\n{text}\n")
+    asked = "a row or a line of text?"
+    assert not [one for one in hant.find_faults() if asked in one]
+    hant.stamp()
+    assert [one for one in hant.find_faults() if asked in one]
+
+
 def test_what_has_no_answer_is_reported_with_file_and_line(hant: FixtureProject) -> None:
     assert find_faults(hant) == ""
     hant.edit("docs/zh/weights.md", "之后，", "之后，干燥，")

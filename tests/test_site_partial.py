@@ -151,6 +151,22 @@ def test_what_is_translated_is_compared(project: FixtureProject) -> None:
     assert "docs/fr/gone.md:1: has no translation docs/en/gone.md" in found
 
 
+def test_all_sections_that_a_page_lacks_are_named(project: FixtureProject) -> None:
+    more = "\n## More { #more }\n\nText.\n\n## Last { #last }\n\nText.\n"
+    project.write("docs/en/weights.md", project.read("docs/en/weights.md") + more)
+    project.write("docs/zh/weights.md", project.read("docs/zh/weights.md") + more)
+    begin(project)
+    translate(project, "weights")
+    project.write(
+        "docs/fr/weights.md", project.read("docs/fr/weights.md").partition("\n## More")[0]
+    )
+    (fault,) = [one for one in project.find_faults() if one.startswith("docs/fr/weights.md")]
+    assert fault.endswith(
+        "wanted #more, got none; missing sections: #more, #last: a page has all sections; "
+        "copy the English text of those that are not translated"
+    )
+
+
 def test_finished_a_language_names_all_that_is_missing_at_once(project: FixtureProject) -> None:
     begin(project)
     translate(project, "weights")

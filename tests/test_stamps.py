@@ -94,6 +94,7 @@ def test_a_change_without_its_translation_is_stale_after_a_merge(project: Fixtur
     assert git(project, "merge", "-q", "--no-edit", "english").returncode == 0
     (fault,) = project.find_faults()
     assert "the English text changed in #the-weights: bring this page up to date" in fault
+    assert fault.endswith("; or, if it needs no change, stamp it: `make translated`")
 
 
 def test_a_stamp_is_the_hash_of_one_section(project: FixtureProject) -> None:

@@ -183,18 +183,20 @@ ZH = TABLE.format("词 | Term | 意思", "键 | key | 被比较", "查询 | quer
 )
 
 
-@pytest.mark.parametrize("row", ["键 | key", "查询 | query"])
-def test_a_term_that_one_language_lacks_is_a_fault(row: str, project: Any) -> None:
+@pytest.mark.parametrize(
+    ("row", "missing"),
+    [("键 | key", "“key” after the head of the table"), ("查询 | query", "“query” after “key”")],
+)
+def test_a_term_that_one_language_lacks_is_a_fault(row: str, missing: str, project: Any) -> None:
     project.write("docs/en/glossary.md", EN)
     project.write("docs/zh/glossary.md", ZH)
     project.stamp()
     assert not messages(project)
     lines = [line for line in project.read("docs/zh/glossary.md").split("\n") if row not in line]
     project.write("docs/zh/glossary.md", "\n".join(lines))
-    missing = row.split(" | ")[1]
-    assert messages(project) == [
-        f"docs/zh/glossary.md:1: entries: missing ['entry-{missing}'], too many [] (as in docs/en)"
-    ]
+    assert messages(project) == [f"docs/zh/glossary.md:1: rows: missing {missing} (as in docs/en)"]
+    project.write("docs/zh/glossary.md", ZH + "| 值 | value | 相加 |\n")
+    assert messages(project)[-1] == "docs/zh/glossary.md:1: rows: too many “值” (as in docs/en)"
 
 
 def messages(project: Any) -> list[str]:

@@ -103,6 +103,17 @@ def test_what_to_write_is_said(source: Page) -> None:
     assert 'assert page("en", "toy").values("second")[0] == f"{wanted}"' in second
 
 
+def test_a_suggested_test_has_a_name_of_its_own(source: Page) -> None:
+    (_, _, c, _) = source.values
+    taken = "def test_second(page):\n    pass\n\n\ndef test_second_2():\n    pass\n"
+    for tests, name in (("", "second"), ("def test_second(", "second_2"), (taken, "second_3")):
+        (described,) = in_words(source, [(c, "one")], tests)
+        assert f"    def test_{name}(page):" in described.splitlines()
+
+
+ASKED = 'ASKED = {"first": {"second": 1}}\n@pytest.mark.parametrize("one", ASKED)'
+
+
 @pytest.mark.parametrize(
     ("test", "unasserted"),
     [
@@ -114,6 +125,10 @@ def test_what_to_write_is_said(source: Page) -> None:
         ('x, y = page.values("toy")', "c"),
         ('x, *others = page.values("toy")', ""),
         ('for one in ("first", "second"):\n    check(page.values(one))', ""),
+        ('page = read("toy")\nfor one in ("first",):\n    check(page.values(one))', "c"),
+        (f"{ASKED}\ndef test(page, one):\n    check(page('toy').values(one))", "c"),
+        (f"SEEN = ['toy']\n{ASKED}\ndef test(page, one):\n    check(page.values(one))", "c"),
+        ("SEEN = ['second']\ndef check(page, one):\n    return page.values(one)", "ab"),
         ('check(page.table("toy"))', "abc"),
     ],
 )

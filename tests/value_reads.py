@@ -30,7 +30,7 @@ def unread(page: Page, root: Path) -> list[str]:
         for value in values
         if value not in found
     ]
-    return in_words(page, faults)
+    return in_words(page, faults, source)
 
 
 def reads(source: str, page: Page) -> Iterator[tuple[list[Value], Chosen]]:
@@ -38,17 +38,73 @@ def reads(source: str, page: Page) -> Iterator[tuple[list[Value], Chosen]]:
     tree = ast.parse(source)
     outer = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
     sections = {one.id: (one.line, one.last_line) for one in page.passages if one.id}
-    names = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
         if node.func.attr != "values" or len(node.args) != 1:
             continue
         (asked,) = node.args
-        wanted = {asked.value} if isinstance(asked, ast.Constant) else names  # of a loop: any
+        wanted = {asked.value} if isinstance(asked, ast.Constant) else _find_texts(asked, tree)
         for first, last in (sections[name] for name in wanted & sections.keys()):
             values = [one for one in page.values if first < one.line <= last]
             yield values, _chosen(node, outer.get(node), outer)
+
+
+def _find_texts(asked: ast.expr, tree: ast.Module) -> set[str]:
+    """The texts that a variable is set to: by a loop, a parametrized test, an assignment.
+
+    Not every text of the file, as the page's name is one and its section is the whole page. Of an
+    argument that other tests fill in, each text counts that stands in a list.
+    """
+    (test,) = (one for one in tree.body if any(inner is asked for inner in ast.walk(one)))
+    names = {node.id for node in ast.walk(asked) if isinstance(node, ast.Name)}
+    found = [one for target, one in _bindings(test) if names & target]
+    named = {node.id for one in found for node in ast.walk(one) if isinstance(node, ast.Name)}
+    found += [one for target, one in _bindings(tree) if (named | names) & target]
+    found = found or [one for _, one in _bindings(tree)]
+    return {text for one in found for text in _members(one)}
+
+
+def _bindings(tree: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:
+    """Which names are set, and what they are set to or run through."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                yield _names(target), value
+            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                yield _names(target), value
+            case ast.Call(func=ast.Attribute(attr="parametrize"), args=[target, value]):
+                yield _names(target), value
+
+
+def _names(target: ast.expr) -> set[str]:
+    """The names in what is assigned to, or in the first argument of `parametrize`."""
+    parts = [part for node in ast.walk(target) for part in _texts_or_names(node)]
+    return {name.strip() for part in parts for name in part.split(",")}
+
+
+def _texts_or_names(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+
+
+def _members(node: ast.AST) -> Iterator[str]:
+    """The texts in a list, its rows, and the keys of a dictionary, which a call may stand around:
+    `enumerate(…)`, `{…}.items()`.
+    """
+    match node:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.List(elts=inner) | ast.Tuple(elts=inner) | ast.Set(elts=inner):
+            yield from (text for one in inner for text in _members(one))
+        case ast.Dict(keys=keys):
+            yield from (text for one in keys if one is not None for text in _members(one))
+        case ast.Call(func=function, args=inner):
+            yield from (text for one in [function, *inner] for text in _members(one))
+        case ast.Attribute(value=inner):
+            yield from _members(inner)
 
 
 def _chosen(call: ast.expr, around: ast.AST | None, outer: dict[ast.AST, ast.AST]) -> Chosen:

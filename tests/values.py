@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,15 @@ def find_unasserted(page: Any, found: Iterable[Change]) -> list[str]:
         for change in list_changes(text)
         if not value.is_site_count and (source.slug, name, change) not in known
     ]
-    return in_words(source, faults)
+    file = Path(__file__).with_name(Path(test_file(source.slug)).name)
+    return in_words(source, faults, file.read_text("utf-8") if file.is_file() else "")
 
 
-def in_words(page: Page, faults: Iterable[tuple[Value, str]]) -> list[str]:
-    """What is wrong with some values of a page and what to write, a text for each section."""
+def in_words(page: Page, faults: Iterable[tuple[Value, str]], source: str = "") -> list[str]:
+    """What is wrong with some values of a page and what to write, a text for each section.
+
+    `source` is the page's file of tests, whose names the suggested tests must not take.
+    """
     sections: dict[str, list[tuple[Value, str]]] = {}
     for value, message in faults:
         sections.setdefault(page.find_section(value.line), []).append((value, message))
@@ -78,7 +83,7 @@ def in_words(page: Page, faults: Iterable[tuple[Value, str]]) -> list[str]:
                 *(f"{page.path}:{value.line}: {message}" for value, message in found),
                 f"Extend {test_file(page.slug)}, for example:",
                 "",
-                *_example(page, section, dict.fromkeys(value for value, _ in found)),
+                *_example(page, section, dict.fromkeys(value for value, _ in found), source),
                 "",
             ]
         )
@@ -86,16 +91,23 @@ def in_words(page: Page, faults: Iterable[tuple[Value, str]]) -> list[str]:
     ]
 
 
-def _example(page: Page, section: str, values: Iterable[Value]) -> Iterator[str]:
+def _example(page: Page, section: str, values: Iterable[Value], source: str) -> Iterator[str]:
     """The test to write for some values of a section."""
     (passage,) = (one for one in page.passages if one.id == section)
     inside = [one for one in page.values if passage.line < one.line <= passage.last_line]
-    yield f"    def test_{section.replace('-', '_')}(page):"
+    yield f"    def {_find_free_name('test_' + section.replace('-', '_'), source)}(page):"
     yield "        wanted = ...  # from a source of its own: by hand, mpmath, torch"
     for value in values:
         read = f'page("en", "{page.slug}").values("{section}")[{inside.index(value)}]'
         spec = f":{value.spec}" if value.spec else ""
         yield f'        assert {read} == f"{{wanted{spec}}}"'
+
+
+def _find_free_name(name: str, source: str) -> str:
+    """The name, with a number if a function of the source has it already."""
+    taken = {*re.findall(r"^ *(?:async )?def (\w+)", source, re.M)}
+    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    return next(one for one in names if one not in taken)
 
 
 def test_file(slug: str) -> str:

@@ -32,6 +32,7 @@ from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script_converter import ScriptConverter, read_converter
 from attention_docs.site.read.settings import read_settings
+from attention_docs.site.read.stamps import find_stale
 from attention_docs.site.render import terms
 from attention_docs.site.run.execute import read_public_versions
 from attention_docs.site.store import Store, make_key
@@ -244,7 +245,8 @@ class Content:
         for slug, origin in self.pages[converter.origin].items():
             english = self.pages[first].get(slug, origin)
             pages[slug], faults = conversion.convert_page(converter, origin, english, self.root)
-            self.failures += faults
+            if not find_stale(english, origin):  # else the English is that of another text
+                self.failures += faults
         if glossary := self.pages[converter.origin].get("glossary"):
             self.failures += conversion.find_missing_terms(converter, glossary)
         self.failures += self._find_unconverted(converter)
@@ -268,12 +270,22 @@ class Content:
         first, *others = self.written
         for lang in (*others, *self.partial):
             for slug, entries in self.entries[lang].items():
-                ours = {one.id for one in entries}
-                theirs = {one.id for one in self.entries[first].get(slug, ())}
-                if ours != theirs:
-                    missing, extra = sorted(theirs - ours), sorted(ours - theirs)
-                    message = f"entries: missing {missing}, too many {extra} (as in docs/{first})"
+                message = _compare_terms(self.entries[first].get(slug, []), entries, first)
+                if message:
                     self.failures.append(Failure(self.pages[lang][slug].path, 1, message))
+
+
+def _compare_terms(theirs: Sequence[terms.Term], ours: Sequence[terms.Term], first: str) -> str:
+    """The rows that one of two glossaries lacks, and where they go; "" if both have the same."""
+    known, wanted = {one.id for one in ours}, {one.id for one in theirs}
+    rows = zip(
+        ["the head of the table", *(f"“{one.term}”" for one in theirs)], theirs, strict=False
+    )
+    missing = [f"“{one.term}” after {before}" for before, one in rows if one.id not in known]
+    extra = [f"“{one.term}”" for one in ours if one.id not in wanted]
+    parts = [f"missing {', '.join(missing)}"] if missing else []
+    parts += [f"too many {', '.join(extra)}"] if extra else []
+    return f"rows: {'; '.join(parts)} (as in docs/{first})" if parts else ""
 
 
 def _find_differences(original: Page, page: Page, _: object) -> Iterable[Failure]:

@@ -79,8 +79,9 @@ def report_stale(original: Page, translation: Page) -> list[Failure]:
     names = ", ".join(name if name == OPENING else f"#{name}" for name in stale)
     lines = [section.line for name, section in read_sections(translation).items() if name in stale]
     message = (
-        f"the English text changed in {names}: bring this page up to date, "
-        f"then run `make translated PAGE={translation.lang}/{translation.slug}`"
+        f"the English text changed in {names}: bring this page up to date, then run "
+        f"`make translated PAGE={translation.lang}/{translation.slug}`; "
+        "or, if it needs no change, stamp it: `make translated`"
     )
     return [Failure(translation.path, min(lines, default=1), message)]
 

@@ -34,12 +34,25 @@ def compare_pages(original: Page, page: Page) -> list[Failure]:
         )
         wanted, got = (_describe_heads(one.passages[number:]) for one in (original, page))
         line = page.passages[min(number, len(page.passages) - 1)].line
-        return [Failure(page.path, line, f"heading or box: wanted {wanted}, got {got}")]
+        message = f"heading or box: wanted {wanted}, got {got}"
+        return [Failure(page.path, line, message + _describe_missing_sections(original, page))]
     faults = _compare_blocks(original, page) + _compare_parts(original, page)
     translations = read_locale_table("formulas", page.lang)
     for their, our in zip(original.passages, page.passages, strict=True):
         faults += _compare_passages(original.path, page.path, their, our, translations)
     return faults + report_stale(original, page)
+
+
+def _describe_missing_sections(original: Page, page: Page) -> str:
+    """All sections that a translation lacks, and what to do about them; "" if it has all."""
+    there = {one.id for one in page.passages}
+    missing = [f"#{one.id}" for one in original.passages if one.level and one.id not in there]
+    if not missing:
+        return ""
+    return (
+        f"; missing sections: {', '.join(missing)}: a page has all sections; "
+        "copy the English text of those that are not translated"
+    )
 
 
 def _describe_heads(passages: list[Passage]) -> str:

@@ -172,16 +172,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """First what needs no site, last what needs the whole: it is built meanwhile."""
+    """Mark tests by their fixtures. First come those that need no site: it is built meanwhile."""
     for item in items:
-        if {"project", "built"} & set(getattr(item, "fixturenames", ())):
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if {"project", "built"} & fixtures:
             item.add_marker("long")
-    items.sort(
-        key=lambda item: (
-            item.get_closest_marker("site") is not None,
-            "site" in getattr(item, "fixturenames", ()),
-        )
-    )
+        if "site" in fixtures:
+            item.add_marker("site")
+    items.sort(key=lambda item: "site" in getattr(item, "fixturenames", ()))
 
 
 @pytest.hookimpl(wrapper=True)

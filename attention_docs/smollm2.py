@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from attention_docs.data import SMOLLM2
 from attention_docs.generation import grouped_attention
 from attention_docs.gguf import dequantise, read_gguf
+from attention_docs.heads import BASE
 from attention_docs.masking import causal_mask
 from attention_docs.multi_head import join_heads, split_heads
 from attention_docs.positions import rope
@@ -23,7 +24,7 @@ from attention_docs.transformer_block import embed, rms_norm, swiglu
 ((FILE, SHA256),) = SMOLLM2.items()
 
 LAYERS, HEADS, KEY_HEADS = 30, 9, 3
-BASE, EPSILON = 100_000.0, 1e-5
+EPSILON = 1e-5
 START = 0
 """The id of `<|endoftext|>`, which stands between two texts of the training."""
 
@@ -116,6 +117,8 @@ def byte_characters() -> dict[int, str]:
         >>> characters = byte_characters()
         >>> characters[ord("a")], characters[ord(" ")], len(set(characters.values()))
         ('a', 'Ġ', 256)
+        >>> [byte for byte in range(160, 256) if characters[byte] != chr(byte)]
+        [160, 173]
     """
     visible = {*range(33, 127), *range(161, 173), *range(174, 256)}
     hidden = [byte for byte in range(256) if byte not in visible]

@@ -65,8 +65,13 @@ class Site:
         ]
         self.folder = Path(tempfile.mkdtemp(prefix="chapter-"))
         written = (one for one in build.all if one.lang in LANGUAGES)
-        self.records = [r for one in written for r in _make_records(build, one)]
-        self.results = numbers.results(build.pages["en"].values())
+        self.numbers_json = {
+            "languages": ["en", "zh"],
+            "records": [r for one in written for r in _make_records(build, one)],
+            "results": numbers.results(build.pages["en"].values()),
+        }
+        text = json.dumps(self.numbers_json, ensure_ascii=False)
+        (self.folder / "numbers.json").write_text(text, encoding="utf-8")
         target = find_page_folder(self.folder, "en", slug) / "index.html"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_render_page(build, page), encoding="utf-8")
@@ -74,14 +79,7 @@ class Site:
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
         """Give what stands here instead of building the whole site."""
-        given: Mapping[str, Any] = {
-            "site": self.folder,
-            "numbers_json": {
-                "languages": ["en", "zh"],
-                "records": self.records,
-                "results": self.results,
-            },
-        }
+        given: Mapping[str, Any] = {"site": self.folder, "numbers_json": self.numbers_json}
         if fixturedef.argname not in given:
             return None
         value = given[fixturedef.argname]

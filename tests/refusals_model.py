@@ -830,6 +830,11 @@ PIECES = [
             ),
             value("the matrix must be (4, 6), got (3, 6)", matrix=a(3, 6)),
             value("the matrix must be (2, 4, 6), got (4, 6)", key=a(2, 5, 4)),
+            value(
+                "key and value must broadcast together, got (2,) and (3,)",
+                key=a(2, 5, 4),
+                value=a(3, 5, 6),
+            ),
             *of_positive("rate"),
             kind(
                 "key and matrix must share a dtype, got float64 and float32",

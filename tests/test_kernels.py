@@ -65,6 +65,24 @@ def test_kernel(seed, h, batch):
     assert (weights[..., 1] == 0).all()
 
 
+def test_the_bandwidth_is_1_where_none_is_given():
+    """exp(-2) at a distance of 2, against 1 at the key itself."""
+    key = np.array([[0.0], [2]])
+    assert gaussian_kernel(np.zeros((1, 1)), key).tolist() == [[1.0, math.exp(-2)]]
+    found, _ = kernel_smoothing(np.zeros((1, 1)), key, key)
+    assert math.isclose(found.item(), 2 * math.exp(-2) / (1 + math.exp(-2)), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("features", [positive_features, trigonometric_features])
+def test_features_of_several_sequences_are_those_of_each(features):
+    x = np.random.default_rng(0).normal(size=(2, 4, 3))
+    directions = np.random.default_rng(1).normal(size=(5, 3))
+    each = np.stack([features(one, directions) for one in x])
+    np.testing.assert_allclose(features(x, directions), each, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"directions must be \(f, 3\), got shape \(5, 4\)"):
+        features(x, np.zeros((5, 4)))
+
+
 def test_far_keys_still_share_the_weight():
     """All kernels underflow to 0, and the weights are those of the nearest keys."""
     key = np.array([[1e4], [1e4], [2e4]])

@@ -29,6 +29,7 @@ from attention_docs.minilm import (
     read_onnx,
     read_sentence,
     sentence_vector,
+    split_word,
     split_words,
     tokenize,
 )
@@ -144,6 +145,8 @@ def test_weights_and_output_equal_those_of_torch(model: MiniLM) -> None:
         np.testing.assert_allclose(read.output, output.numpy(), rtol=0, atol=1e-4)
         mean = functional.normalize(output.mean(dim=0), dim=0).numpy()
         np.testing.assert_allclose(sentence_vector(read.output), mean, rtol=0, atol=1e-5)
+        twice = sentence_vector(np.stack([read.output, 2 * read.output]))
+        np.testing.assert_allclose(twice, np.stack([mean, mean]), rtol=0, atol=1e-5)
 
 
 @needs_model
@@ -208,6 +211,16 @@ def test_ids_are_those_of_bert(text: str, ids: list[int], model: MiniLM) -> None
 )
 def test_texts_are_cut_as_bert_cuts_them(text: str, tokens: str, model: MiniLM) -> None:
     assert tokenize(text, model.ids) == ["[CLS]", *tokens.split(), "[SEP]"]
+
+
+def test_signs_outside_of_ascii_are_words() -> None:
+    assert split_words("“好”—yes…") == ["“", "好", "”", "—", "yes", "…"]
+
+
+def test_a_word_of_100_characters_is_read_and_a_longer_one_is_unknown() -> None:
+    ids = {"x": 0, "##x": 1}
+    assert split_word("x" * 100, ids) == ["x", *["##x"] * 99]
+    assert split_word("x" * 101, ids) == ["[UNK]"]
 
 
 def test_each_chinese_character_is_a_word() -> None:
@@ -324,9 +337,13 @@ def test_a_constant_of_a_file_is_read() -> None:
     numbers = struct.pack("<6b", -1, 2, -3, 4, -5, 6)
     tensor = b"\x08\x02\x08\x03\x10\x03" + field(8, b"w") + field(9, numbers)
     node = field(1, b"x") + field(1, b"w") + field(2, b"y") + field(4, b"MatMul")
-    graph = read_onnx(b"\x08\x0a" + field(7, field(1, node) + field(5, tensor)))
+    fixed = bytes([2 << 3 | 1, *range(8), 3 << 3 | 5, *range(4)])  # 8 and 4 bytes, not asked for
+    graph = read_onnx(b"\x08\x0a" + fixed + field(7, field(1, node) + field(5, tensor)))
     np.testing.assert_array_equal(graph.tensors["w"], [[-1, 2, -3], [4, -5, 6]])
     assert graph.nodes == [("MatMul", ["x", "w"], ["y"])]
+    without = field(8, b"w") + field(9, b"")
+    with pytest.raises(ValueError, match=r"dtype of w must be in .*, got 0$"):
+        read_onnx(field(7, field(5, without)))
 
 
 def test_set_up_asks_for_each_file(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

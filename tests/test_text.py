@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attention_docs import text as package
-from attention_docs.text import find_rounding_step, number, text
+from attention_docs.text import check, find_rounding_step, number, text
 
 DTYPES = ("float16", "bfloat16", "float32", "float64")
 
@@ -36,6 +36,15 @@ def test_whoever_watches_sees_every_number(monkeypatch: pytest.MonkeyPatch) -> N
     text(np.array([[0.5], [2.0]], np.float16), ".2f")
     eps = torch.finfo(torch.float16).eps
     assert seen == [(0.25, ".1f", sys.float_info.epsilon), (0.5, ".2f", eps), (2.0, ".2f", eps)]
+
+
+def test_whoever_watches_hears_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check that fails then raises nothing: whoever watches decides."""
+    heard: list[tuple[str, bool]] = []
+    monkeypatch.setattr(package, "check_observers", [lambda *one: heard.append(one)])
+    check("one is one", True)
+    check("one is two", False)
+    assert heard == [("one is one", True), ("one is two", False)]
 
 
 LAYOUTS = [

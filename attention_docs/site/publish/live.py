@@ -42,7 +42,7 @@ SESSION = (
     "site/run/__init__.py",
     *(
         f"site/run/{name}.py"
-        for name in ("finite", "interactive", "live", "memo", "snapshot", "uses")
+        for name in ("dependencies", "finite", "interactive", "live", "memo", "snapshot")
     ),
 )
 

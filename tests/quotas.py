@@ -79,9 +79,9 @@ def find_unjudged(page: Page) -> Iterator[str]:
         hints = count_hints(page, one)
         if dict(one.options)["stars"] != "1" and hints < HINTS:
             yield (
-                f"line {one.line}: the exercise “{one.title}” has {hints} hints, wanted {HINTS} "
-                "from two stars on, the general one first: there is help before the answer "
-                "(/// hint)"
+                f"line {one.line}: the exercise “{one.title}” has {hints} of the {HINTS} hints "
+                "wanted from two stars on: they help before the answer is opened, the general one "
+                "first (/// hint)"
             )
 
 
@@ -89,8 +89,8 @@ def find_unwritten(page: Page, compared: Path = COMPARED) -> Iterator[str]:
     """Whether a reader writes a function, and what is missing for it to be judged."""
     if WRITTEN not in {one.id for one, kind, _ in list_exercises(page) if kind == "write"}:
         yield (
-            f"no exercise asks for a function: you have understood what you can write (kind: write "
-            f"and id: {WRITTEN}; copy from softmax)"
+            "no exercise asks for a function: you have understood what you can write "
+            f"(kind: write, id: {WRITTEN}; copy from softmax)"
         )
         return
     blocks = {one.id for one in page.pieces if isinstance(one, Block)}
@@ -116,7 +116,7 @@ def read_compared(path: Path) -> set[str]:
         and node.target.id == "TORCH"
     )
     assert isinstance(table, ast.Dict)
-    return {key.value for key in table.keys if isinstance(key, ast.Constant)}
+    return {str(ast.literal_eval(key)) for key in table.keys if key is not None}
 
 
 def _of_control(page: Page) -> Iterator[str]:

@@ -12,19 +12,25 @@ from pathlib import Path
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Block, Box, End, Heading
 from attention_docs.site.render.cards import GLYPHS
+from tests.judged import count_hints, list_exercises
 
 RESULTS = 2
 EXERCISES = range(6, 10)
+HINTS = 2  # from two stars on
+WRITTEN = "exercise-write"
+WRITING = ("writing", "writing-answer", "writing-checks")  # its sections
+COMPARED = Path(__file__).with_name("test_write_it.py")  # holds `TORCH`
 CARDS = range(3, 6)
 CONTROLS = {"eight_steps", "slider", "stepper"}  # the figures that a reader moves
 FOLDS = {"answer", "deeper", "fold", "hint"}
 SQUARE, SQUARES = "h3.6v3.6h-3.6z", 16  # of a glyph
 
 
-def find_missing(page: Page, glyphs: Path = GLYPHS) -> list[str]:
+def find_missing(page: Page, glyphs: Path = GLYPHS, compared: Path = COMPARED) -> list[str]:
     """What a chapter lacks, each with its reason."""
     parts = (_of_results, _of_exercises, _of_control, _of_guesses, _of_cards, _of_first_screen)
     found = [fault for part in parts for fault in part(page)]
+    found += [*find_unjudged(page), *find_unwritten(page, compared)]
     return [*found, *find_glyph_faults(page.slug, glyphs)]
 
 
@@ -60,6 +66,57 @@ def _of_exercises(page: Page) -> Iterator[str]:
                 f"line {one.line}: the exercise “{one.title}” has {len(answers)} answers, wanted "
                 "1: a reader who works alone has nobody to ask (/// answer)"
             )
+
+
+def find_unjudged(page: Page) -> Iterator[str]:
+    """Exercises whose answer is not judged, and hard ones without hints."""
+    for one, _, is_judged in list_exercises(page):
+        if not is_judged:
+            yield (
+                f"line {one.line}: the exercise “{one.title}” is not judged: the page says "
+                "whether an answer is right, and what a known mistake was (/// asks)"
+            )
+        hints = count_hints(page, one)
+        if dict(one.options)["stars"] != "1" and hints < HINTS:
+            yield (
+                f"line {one.line}: the exercise “{one.title}” has {hints} of the {HINTS} hints "
+                "wanted from two stars on: they help before the answer is opened, the general one "
+                "first (/// hint)"
+            )
+
+
+def find_unwritten(page: Page, compared: Path = COMPARED) -> Iterator[str]:
+    """Whether a reader writes a function, and what is missing for it to be judged."""
+    if WRITTEN not in {one.id for one, kind, _ in list_exercises(page) if kind == "write"}:
+        yield (
+            "no exercise asks for a function: you have understood what you can write "
+            f"(kind: write, id: {WRITTEN}; copy from softmax)"
+        )
+        return
+    blocks = {one.id for one in page.pieces if isinstance(one, Block)}
+    if lacking := [name for name in WRITING if name not in blocks]:
+        yield (
+            f"the exercise {WRITTEN} shows no section {', '.join(lacking)}: it takes the function "
+            "as it begins, the model answer, and the checks that judge it (copy from softmax)"
+        )
+    if page.slug not in read_compared(compared):
+        yield (
+            f"say what PyTorch calls the same as its model answer: add {page.slug!r} to TORCH of "
+            f"tests/{compared.name}, or the model answer is compared with nothing"
+        )
+
+
+def read_compared(path: Path) -> set[str]:
+    """The chapters whose model answer is compared with PyTorch: the keys of `TORCH`."""
+    (table,) = (
+        node.value
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and node.target.id == "TORCH"
+    )
+    assert isinstance(table, ast.Dict)
+    return {str(ast.literal_eval(key)) for key in table.keys if key is not None}
 
 
 def _of_control(page: Page) -> Iterator[str]:

@@ -13,6 +13,7 @@ from tests.conftest import LANGUAGES, ROOT
 from tests.quotas import find_missing
 
 ICONS = "attention_docs/site/theme/.icons/chapter"
+COMPARED = "tests/test_write_it.py"
 
 
 @pytest.fixture
@@ -33,6 +34,7 @@ def test_a_new_chapter_stands_before_the_gallery(root: Path) -> None:
     assert written == {
         *("docs/listings/low.py", "docs/listings/low.zh.toml", "tests/test_low.py"),
         *("docs/en/low.md", "docs/zh/low.md", f"{ICONS}/low.svg", "mkdocs.yml", "README.md"),
+        COMPARED,
     }
     navigation = (root / "mkdocs.yml").read_text("utf-8").split("\n")
     at = navigation.index("      - mistakes.md")
@@ -41,7 +43,22 @@ def test_a_new_chapter_stands_before_the_gallery(root: Path) -> None:
     at = next(i for i, row in enumerate(rows) if "(docs/en/mistakes.md)" in row)
     page = read_page(root / "docs/en/low.md", root)
     assert rows[at - 1] == f"| [Low rank](docs/en/low.md) | {page.meta['question']} |"
-    assert find_missing(page, root / ICONS) == []
+    assert find_missing(page, root / ICONS, root / COMPARED) == []
+
+
+@pytest.mark.parametrize(("name", "before"), [("abacus", "attention-function"), ("zen", None)])
+def test_what_pytorch_calls_the_same_stands_in_alphabetical_order(
+    name: str, before: str | None, root: Path
+) -> None:
+    """Whatever row it comes before, and after the last one as well."""
+    old = (root / COMPARED).read_text("utf-8")
+    write_chapter(root, name, "Title")
+    head, row, rest = (root / COMPARED).read_text("utf-8").partition(f'    "{name}": lambda ')
+    assert row
+    own, _, rest = rest.partition("\n")
+    assert len(row + own) <= 100
+    assert head + rest == old
+    assert rest.startswith(f'    "{before}": ' if before else "}\n")
 
 
 def test_a_chapter_that_is_there_stays(root: Path) -> None:

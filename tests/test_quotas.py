@@ -42,18 +42,42 @@ import numpy as np
 # --8<-- [start:figure]
 slider("s", [])
 # --8<-- [end:figure]
+
+# --8<-- [start:writing]
+begun = 1
+# --8<-- [end:writing]
+
+# --8<-- [start:writing-answer]
+answer = 2
+# --8<-- [end:writing-answer]
+
+# --8<-- [start:writing-checks]
+judged = begun == answer
+# --8<-- [end:writing-checks]
 '''
-EXERCISE = """//// exercise | Task {n}
-    id: exercise-{n}
-    stars: {stars}
+HINT = """/// hint
+Look.
+///
+
+"""
+ASKS = """/// asks
+- Which?
+    - [x] this
+    - [ ] that
+///
+"""
+EXERCISE = f"""//// exercise | Task {{n}}
+    id: exercise-{{n}}
+    stars: {{stars}}
     kind: pencil
 
 Do it.
 
-/// answer
+{HINT}{HINT}/// answer
 Done.
 ///
-////
+
+{ASKS}////
 
 """
 RESULT = """/// result | Claim {n}
@@ -67,9 +91,21 @@ $a = b$.
 ///
 
 """
-SETUP, FIGURE = (
-    f'```python exec="1"\n--8<-- "toy.py:{name}"\n```\n\n' for name in ("setup", "figure")
+SETUP, FIGURE, BEGUN, ANSWER, CHECKS = (
+    f'```python exec="1"\n--8<-- "toy.py:{name}"\n```\n\n'
+    for name in ("setup", "figure", "writing", "writing-answer", "writing-checks")
 )
+WRITE = f"""//// exercise | Write it
+    id: exercise-write
+    stars: 2
+    kind: write
+
+{BEGUN}{HINT}{HINT}/// answer
+{ANSWER}///
+
+{CHECKS}////
+
+"""
 GUESS = """/// guess | Up or down?
     id: guess-toy
 
@@ -93,7 +129,8 @@ GOOD = (
     f"## Idea {{ #idea }}\n\n{SETUP}{GUESS}{FIGURE}"
     + "".join(RESULT.format(n=n) for n in (1, 2))
     + "".join(CARD.format(n=n) for n in range(1, 4))
-    + "".join(EXERCISE.format(n=n, stars=1 + n % 3) for n in range(1, 7))
+    + "".join(EXERCISE.format(n=n, stars=1 + n % 3) for n in range(1, 6))
+    + WRITE
 )
 GLYPH = "<svg>" + "h3.6v3.6h-3.6z" * 16 + "</svg>"
 
@@ -101,6 +138,7 @@ GLYPH = "<svg>" + "h3.6v3.6h-3.6z" * 16 + "</svg>"
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     files = {"docs/listings/toy.py": LISTING, "glyphs/toy.svg": GLYPH, "glyphs/a.svg": "<svg/>"}
+    files["compared.py"] = 'TORCH: dict[str, object] = {"toy": len}\n'
     for name, text in files.items():
         write(tmp_path / name, text)
     return tmp_path
@@ -119,7 +157,7 @@ def read(root: Path, text: str) -> Page:
 def test_nothing_is_said_of_a_whole_chapter(root: Path) -> None:
     page = read(root, GOOD)
     assert not page.failures
-    assert not find_missing(page, root / "glyphs")
+    assert not find_missing(page, root / "glyphs", root / "compared.py")
 
 
 @pytest.mark.parametrize(
@@ -138,14 +176,25 @@ def test_nothing_is_said_of_a_whole_chapter(root: Path) -> None:
         (GUESS, f"{GUESS}## Later {{ #later }}\n\n", "nothing asks for a guess before"),
         (CARD.format(n=2), "", "cards: 2, wanted 3 to 5"),
         ("What is it?", f"What is it?\n\n{SETUP}", "line 9: code with an import stands above"),
+        (ASKS, "", "line 69: the exercise “Task 1” is not judged"),
+        (HINT, "", "line 69: the exercise “Task 1” has 1 of the 2 hints"),
+        (WRITE, EXERCISE.format(n=6, stars=1), "no exercise asks for a function"),
+        ("id: exercise-write", "id: exercise-6", "no exercise asks for a function"),
+        (CHECKS, "", "shows no section writing-checks"),
         ("What is it?\n", "", "no text stands between the title and the second heading"),
     ],
 )
 def test_what_a_chapter_lacks_is_said(old: str, new: str, told: str, root: Path) -> None:
     count = -1 if old.startswith("stars") else 1
     page = read(root, GOOD.replace(old, new, count))
-    (found,) = find_missing(page, root / "glyphs")
+    (found,) = find_missing(page, root / "glyphs", root / "compared.py")
     assert told in found
+
+
+def test_a_function_that_is_compared_with_nothing_is_said(root: Path) -> None:
+    write(root / "compared.py", 'TORCH: dict[str, object] = {"other": len}\n')
+    (found,) = find_missing(read(root, GOOD), root / "glyphs", root / "compared.py")
+    assert "add 'toy' to TORCH of tests/compared.py" in found
 
 
 @pytest.mark.parametrize(
@@ -159,16 +208,16 @@ def test_what_a_chapter_lacks_is_said(old: str, new: str, told: str, root: Path)
 def test_what_a_glyph_lacks_is_said(name: str, svg: str, told: str, root: Path) -> None:
     (root / "glyphs" / "toy.svg").unlink()
     write(root / "glyphs" / f"{name}.svg", svg)
-    (found,) = find_missing(read(root, GOOD), root / "glyphs")
+    (found,) = find_missing(read(root, GOOD), root / "glyphs", root / "compared.py")
     assert told in found
 
 
 def test_two_chapters_with_one_glyph_are_said(root: Path) -> None:
     write(root / "glyphs" / "a.svg", GLYPH)
-    (found,) = find_missing(read(root, GOOD), root / "glyphs")
+    (found,) = find_missing(read(root, GOOD), root / "glyphs", root / "compared.py")
     assert found == "its glyph looks like another one: a.svg, toy.svg"
 
 
 def test_all_that_an_empty_chapter_lacks_is_said_at_once(root: Path) -> None:
     page = read(root, re.sub(r"\n## .*", "\n", GOOD, flags=re.S))
-    assert len(find_missing(page, root / "none")) == 8
+    assert len(find_missing(page, root / "none", root / "compared.py")) == 9

@@ -19,6 +19,8 @@ TEMPLATES = Path(__file__).with_name("chapter")
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 GALLERY = "mistakes"
 CELL = "M{x} {y}h3.6v3.6h-3.6z"
+COMPARED = Path("tests", "test_write_it.py")
+TABLE = re.compile(r"^TORCH: .*\{\n(?P<rows>.*?)^\}$", re.M | re.S)
 
 
 class ScaffoldError(Exception):
@@ -46,6 +48,7 @@ def write_chapter(root: Path, name: str, title: str) -> list[Path]:
             raise ScaffoldError(f"{path.relative_to(root)} is there already")
     page = texts[root / f"docs/{written[0]}/{name}.md"]
     lists = [_list_in_navigation(root, name), *_list_in_readme(root, name, title, page)]
+    lists += _list_in_torch(root, name, _fill("torch_row.py.template", words))
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
     return [*texts, *lists]
@@ -101,6 +104,20 @@ def _list_in_readme(root: Path, name: str, title: str, page: str) -> list[Path]:
         return []
     entry = f"| [{title}](docs/en/{name}.md) | {question[1]} |\n"
     path.write_text(text[: row.start()] + entry + text[row.start() :], encoding="utf-8")
+    return [path]
+
+
+def _list_in_torch(root: Path, name: str, row: str) -> list[Path]:
+    """Add what PyTorch calls the same as the model answer, in alphabetical order, if asked for."""
+    path = root / COMPARED
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if not (table := TABLE.search(text)):
+        return []
+    later = (
+        one.start() for one in re.finditer(r'^    "([^"]+)":', table["rows"], re.M) if one[1] > name
+    )
+    place = table.start("rows") + next(later, len(table["rows"]))
+    path.write_text(text[:place] + row + text[place:], encoding="utf-8")
     return [path]
 
 

@@ -267,7 +267,7 @@ def test_the_lengths_are_those_of_the_finished_page(
         count = {
             "formulas": len(article.find_class("formula")),
             "results": len(article.find_class("result")),
-            "figures": len(article.find_class("drawing")) - controls,
+            "figures": len(article.xpath(".//*[@class='drawing']")) - controls,
             "controls": controls,
             "code_lines": sum(map(lines_of, article.xpath(".//pre/code[span]"))),
             "output_lines": sum(map(lines_of, article.xpath(".//pre/code[not(span)]")))

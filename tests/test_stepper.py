@@ -799,7 +799,7 @@ def test_a_frame_that_a_reader_steps_to_has_its_own_height(visit, width):
         assert box["y"] + box["height"] - end["y"] - end["height"] < 2
         heights.add(round(box["height"]))
         button.click()
-        assert button.bounding_box()["y"] == top
+        assert abs(button.bounding_box()["y"] - top) < 1
     assert max(heights) - min(heights) > 100
 
 

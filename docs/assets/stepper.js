@@ -15,24 +15,25 @@
   const place = (box) => frames(box).findIndex((one) => one.dataset.at === chosen(box));
 
   // Where a narrow window has scrolled a drawing, the next one begins.
-  const follow = (before, after) => {
-    const [from, to] = [before, after].map((one) => [...one.querySelectorAll(".drawing")]);
-    from.forEach(({ scrollLeft }, i) => {
-      if (scrollLeft && to[i]) to[i].scrollLeft = scrollLeft;
+  const drawings = (frame) => [...frame.querySelectorAll(".drawing")];
+  const readScrolled = (frame) => drawings(frame).map((one) => one.scrollLeft);
+  const keepScrolled = (frame, places) => {
+    drawings(frame).forEach((one, i) => {
+      if (places[i]) one.scrollLeft = places[i];
     });
   };
 
   // From one frame to the next, what has a key keeps its place or moves to its new one; what has just
   // been computed comes from where its parts stand (attention_docs/figures/canvas.py).
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const travel = (before, after, onward) => {
+  const travel = (before, after, onward, scrolled) => {
     for (const one of document.querySelectorAll(".flight, .fading")) one.remove();
     // A copy of the old frame fades over the new one: what both have alike does not flicker.
     const copy = before.cloneNode(true);
     copy.className = "fading";
     copy.inert = true;
     after.after(copy);
-    follow(before, copy);
+    keepScrolled(copy, scrolled);
     copy.animate({ opacity: [1, 0] }, { duration: 250, easing }).onfinish = () => copy.remove();
     const find = (key) =>
       after.querySelector(`[data-key="${key}"]`) ?? before.querySelector(`[data-key="${key}"]`);
@@ -96,11 +97,12 @@
     const still = before === all[n] || calm.matches || box.querySelector("[type=range]");
     const moves = box.matches(".moved:not(.ribbons)") && !still;
     const height = moves && before.parentNode.offsetHeight;
+    const scrolled = before && before !== all[n] ? readScrolled(before) : [];
     all.forEach((one, i) => one.classList.toggle("shown", i === n));
-    if (before && before !== all[n]) follow(before, all[n]);
+    keepScrolled(all[n], scrolled);
     if (moves) {
       grow(before.parentNode, height);
-      travel(before, all[n], all.indexOf(before) < n);
+      travel(before, all[n], all.indexOf(before) < n, scrolled);
     }
     for (const button of box.querySelectorAll("[data-by]"))
       button.setAttribute("aria-disabled", !all[n + Number(button.dataset.by)]);

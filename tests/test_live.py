@@ -661,3 +661,6 @@ assert sys.modules["attention_docs"].__file__.startswith({str(tmp_path)!r})
     )
     assert done.returncode == 0, done.stderr
     assert pack_package(ROOT, locales) == pack_package(ROOT, locales)
+    with zipfile.ZipFile(io.BytesIO(pack_package(ROOT, locales))) as package:
+        compiled = [name for name in package.namelist() if name.endswith(".pyc")]
+    assert compiled == []  # what this machine has compiled is none of a reader's

@@ -144,7 +144,8 @@ def pack_package(root: Path, locales: Mapping[str, Mapping[str, Any]]) -> bytes:
         for name in ("colours", "data", "figures", "running")
         for file in package.glob(f"{name}/*.py")
     ]
-    own += [*package.glob("data/*/*"), *package.glob("locales/*")]
+    data = (one for one in package.glob("data/*/*") if one.parent.name != "__pycache__")
+    own += [*data, *package.glob("locales/*")]
     own += [*(package / name for name in SESSION)]
     contents = {f"{PACKAGE}/{path.relative_to(package).as_posix()}": path for path in own}
     contents |= dict(_list_library_files())

@@ -82,7 +82,8 @@ def _find_reader_names(assembled: AssembledPage) -> list[str]:
     for block in assembled.page.blocks:
         _, bound = find_names(block.code, sure=True)
         names = names - bound if block.id in assembled.torch_blocks else names | bound
-    return sorted((name for name in names if not name.startswith("_")), key=str.lower)
+    public = (name for name in names if not name.startswith("_"))
+    return sorted(public, key=lambda name: (name.lower(), name))
 
 
 def _find_example(assembled: AssembledPage, names: set[str]) -> str:

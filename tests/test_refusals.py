@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -708,9 +709,22 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_bad_input_is_refused(row: Row) -> None:
     """Wanted and got, as the message says it; and no argument has been touched."""
+    assert not (names := find_unknown_names(row)), (
+        f"{row.name} has no argument {', '.join(names)}: rename it in its row in this file, "
+        "or in tests/refusals_model.py"
+    )
     cases = list(row.cases())
     assert cases
     report(fault for case in cases for fault in faults_of(row, *case))
+
+
+def find_unknown_names(row: Row) -> list[str]:
+    """What a row calls otherwise than its function: told once, and not with each of its cases."""
+    parameters = inspect.signature(row.function).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return []
+    given = set(row.good).union(*(changes for changes, _, _ in row.cases()))
+    return sorted(given - {one.name for one in parameters})
 
 
 def faults_of(
@@ -747,6 +761,15 @@ def test_another_refusal_is_seen(
     found = [*faults_of(Row("toy.toy", {"x": [0]}), {"x": [1]}, ValueError, "x")]
     assert len(found) == len(told)
     assert all(one in fault for one, fault in zip(told, found, strict=True))
+
+
+def test_a_renamed_argument_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Row("toy.toy", {"x": 0}, [value("x", x=1), value("y", x=2)])
+    monkeypatch.setattr(Row, "function", property(lambda row: lambda z: None))
+    with pytest.raises(AssertionError, match=r"^toy\.toy has no argument x: rename it"):
+        test_bad_input_is_refused(row)
+    monkeypatch.setattr(Row, "function", property(lambda row: lambda **given: None))
+    assert not find_unknown_names(row)
 
 
 def _plain(given: dict[str, Any]) -> list[str]:

@@ -332,9 +332,7 @@ def read_heading(tree: Any) -> str:
     """The words of a page's heading, formulas included, without the link to itself."""
     heading = tree.find(".//h1")
     links = {text for link in heading.find_class("headerlink") for text in link.itertext()}
-    return " ".join(
-        "".join(one for one in heading.itertext() if one not in links).replace("\u2060", "").split()
-    )
+    return " ".join("".join(one for one in heading.itertext() if one not in links).split())
 
 
 def list_classes(tag: Any) -> set[str]:

@@ -51,7 +51,7 @@ def read_words(element: Any) -> str:
 
 
 def squeeze(text: str) -> str:
-    return re.sub(r"\s", "", text.replace("\u2060", ""))
+    return re.sub(r"\s", "", text)
 
 
 def read_cards(path: Path) -> list[tuple[str, str]]:

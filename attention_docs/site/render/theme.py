@@ -40,11 +40,12 @@ REST = re.compile(r"[:：].*", re.S)
 SYMBOL = re.compile(
     r"<code>(?P<code>[^<\s]{1,16})</code>|(?P<word>\btop-[kp]\b)"
     r"|<(title|script|style|svg|math|pre|code|figure)\b.*?</\3>"
-    r"|<table class=\"data-table.*?</table>|<[^>]*>|(?P<root>√?)dₖ(?P<end>[?.,]?)",
+    r"|<table class=\"data-table.*?</table>|<[^>]*>|(?P<root>√?)dₖ(?P<end>[?.,，。？：；、）]?)",
     re.S,
 )
 LETTERS = "<msub><mi>d</mi><mi>k</mi></msub>"
 BASE = re.compile(r'(?<="base": ")[^"]*(?=")')
+SPACE = re.compile(r"\s*\n\s*")
 DOCSTRING = re.compile(r"<div (?=class=\"doc doc-object)")
 
 
@@ -70,7 +71,14 @@ def patch_html(
         html = BASE.sub(index, html, count=1)
     if foreign_docstrings:
         html = DOCSTRING.sub('<div lang="en" ', html)
-    return SYMBOL.sub(_set_symbol, html), missing
+    return SYMBOL.sub(_set_symbol, _close_up(html)), missing
+
+
+def _close_up(html: str) -> str:
+    """A page without the blank lines and indentation that templates leave around its article."""
+    before, start, rest = html.partition("<article")
+    article, end, after = rest.partition("</article>")
+    return SPACE.sub("\n", before) + start + article + end + SPACE.sub("\n", after)
 
 
 def _shorten_topic(number: int | None, found: re.Match[str]) -> str:
@@ -89,5 +97,6 @@ def _set_symbol(found: re.Match[str]) -> str:
     if found["root"] is None:
         return found[0]
     letters = f"<msqrt>{LETTERS}</msqrt>" if found["root"] else LETTERS
-    joined = f"\N{WORD JOINER}{found['end']}" if found["end"] else ""  # no line begins with it
-    return f"<math>{letters}</math>{joined}"
+    formula = f"<math>{letters}</math>"
+    # No line begins with the punctuation that follows.
+    return f'<span class="held">{formula}{found["end"]}</span>' if found["end"] else formula

@@ -592,7 +592,7 @@ def test_nothing_shifts_and_nothing_sticks_out(visit, path, width):
 @needs_browser
 @each_language
 def test_a_wide_drawing_scrolls_and_its_controls_stay(visit, lang):
-    tab = visit(("" if lang == "en" else f"/{lang}") + "/real-models/", width=390)
+    tab = visit(("" if lang == "en" else f"/{lang}") + "/real-models/", width=340)
     output = tab.locator("#out-follow")
     output.scroll_into_view_if_needed()
     column = output.bounding_box()

@@ -193,21 +193,25 @@ def svg_document(
     alt: str,
     fit: str | None = None,
 ) -> str:
-    """The SVG element around a body; it shrinks to 3/4 and then its box scrolls.
+    """The SVG element around a body: in a narrow box it shrinks to 2/3 where it then fits.
+
+    Where it does not, it shrinks to 3/4, and the box scrolls: never by a few pixels.
 
     `fit` is the attribute preserveAspectRatio of one whose height a style sheet sets.
     """
     width = round(width, 2)  # Python 3.12 adds floats in another way: half a pixel is a tie
+    fits = width * 2 / 3
     style = (
-        f"width:100%;max-width:{(largest or width):.0f}px;min-width:{0.75 * width:.0f}px;"
+        f"width:100%;max-width:{(largest or width):.0f}px;"
+        f"min-width:clamp({fits:.0f}px,({fits:.0f}px - 100%)*999,{0.75 * width:.0f}px);"
         f"color:{css_colour('figure-ink')};background:{css_colour('figure-page')};"
         "font-family:var(--figure-font,sans-serif);font-style:normal"
     )
-    fits = f'preserveAspectRatio="{fit}" ' if fit else ""
+    aspect = f'preserveAspectRatio="{fit}" ' if fit else ""
     name = "attention-figure" + " broad" * (width > BROAD)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(alt)}" '
-        f"{fits}"
+        f"{aspect}"
         f'style="{style}" fill="currentColor">{body}</svg>'
     )

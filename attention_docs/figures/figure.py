@@ -212,9 +212,13 @@ class DrawnFigure(Figure):
         """The drawing with the scales of these roles."""
         return self
 
+    def label(self, lang: Language) -> str:
+        """What a screen reader says of the drawing: its description."""
+        return self.describe(lang)
+
     def render(self, lang: Language) -> str:
         """The drawing as inline SVG, the text in it."""
-        return svg_document(*self.draw(lang), self.describe(lang))
+        return svg_document(*self.draw(lang), self.label(lang))
 
 
 def _detect_language(machine: str) -> str:

@@ -38,6 +38,10 @@ class Beside(DrawnFigure):
         """One after another."""
         return lang.join_texts("paragraph", [one.describe(lang) for one in self.drawings])
 
+    def label(self, lang: Language) -> str:
+        """What a screen reader says of each."""
+        return lang.join_texts("paragraph", [one.label(lang) for one in self.drawings])
+
 
 @dataclass(frozen=True, repr=False)
 class Stacked(Figure):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 from attention_docs.figures.figure import (
@@ -27,6 +28,7 @@ from attention_docs.figures.numbers import format_value
 from attention_docs.figures.svg import css_colour, measure_text, path, rectangle, text
 
 SHADES = 9  # in the scale below a matrix without numbers
+SPOKEN = 100  # numbers in a row that a screen reader says; it cannot go back in a label
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +40,6 @@ class Heatmap(DrawnFigure):
     column_axis: Wording
     list_marked: tuple[Cell, ...]
     ends: tuple[str, str]  # of the scale; empty where the numbers are written
-    extremes: list[tuple[str, int, int]]
     spec: str
 
     def draw(self, lang: Language) -> Drawing:
@@ -77,22 +78,42 @@ class Heatmap(DrawnFigure):
 
     def describe(self, lang: Language) -> str:
         """Its numbers, or the smallest and the largest; its axes; what is outlined."""
+        return self._describe(lang)
+
+    def label(self, lang: Language) -> str:
+        """The same; of many numbers only the smallest and the largest."""
+        return self._describe(lang, most=SPOKEN)
+
+    def _describe(self, lang: Language, most: float = inf) -> str:
+        shown = len(self._list_cells())
+        brief = shown > most or (shown > 0 and any(self.ends))
         box = Box(self.matrix, lang)
         rows, columns = lang.translate_label(self.row_axis), lang.translate_label(self.column_axis)
         return lang.join_texts(
             "paragraph",
             [
-                self._describe_extremes(box, lang) if self.extremes else box.describe(),
+                self._describe_extremes(box, lang) if brief else box.describe(),
                 rows and lang.format_phrase("heatmaps", "rows", name=rows),
                 columns and lang.format_phrase("heatmaps", "columns", name=columns),
                 box.describe_outlined(self.list_marked),
             ],
         )
 
+    def _list_cells(self) -> list[tuple[float, int, int]]:
+        """The values that are not forbidden, and where they stand."""
+        return [
+            (value, i, j)
+            for i, row in enumerate(self.matrix.values)
+            for j, value in enumerate(row)
+            if (i, j) not in self.matrix.forbidden
+        ]
+
     def _describe_extremes(self, box: Box, lang: Language) -> str:
+        phrase = "shades" if any(self.ends) else "ends"
+        extremes = _find_extremes(self._list_cells(), self.spec)
         places = {
             f"{end}{what}": text
-            for end, (number, i, j) in zip(("low", "high"), self.extremes, strict=True)
+            for end, (number, i, j) in zip(("low", "high"), extremes, strict=True)
             for what, text in (
                 ("", number),
                 ("_row", box.label_row(i)),
@@ -100,7 +121,7 @@ class Heatmap(DrawnFigure):
             )
         }
         return lang.join_texts(
-            "paragraph", [box.describe_size(), lang.format_phrase("heatmaps", "shades", **places)]
+            "paragraph", [box.describe_size(), lang.format_phrase("heatmaps", phrase, **places)]
         )
 
 
@@ -154,7 +175,6 @@ def heatmap(
         check_label(column_axis),
         checked.check_cells(highlight),
         ("", "") if numbers else _format_ends(checked, spec),
-        [] if numbers else _find_extremes(checked, spec),
         spec,
     )
 
@@ -164,13 +184,12 @@ def _format_ends(matrix: Matrix, spec: str) -> tuple[str, str]:
     return low, high
 
 
-def _find_extremes(matrix: Matrix, spec: str) -> list[tuple[str, int, int]]:
+def _find_extremes(cells: list[tuple[float, int, int]], spec: str) -> list[tuple[str, int, int]]:
     """The smallest and the largest value, and where they first stand.
 
     Values that differ by rounding alone count as equal: which of them is the largest would depend
     on the processor.
     """
-    cells = [(value, i, j) for i, row in enumerate(matrix.values) for j, value in enumerate(row)]
     low, high = min(cells)[0], max(cells)[0]
     near = 1e-9 * max(1.0, abs(low), abs(high))
     smallest = next(cell for cell in cells if cell[0] <= low + near)

@@ -25,6 +25,28 @@
     else send.call(this, body);
   };
 
+  // Nor is the code that searches there before: its worker starts with the first message to it.
+  class SearchWorker extends EventTarget {
+    constructor(start) {
+      super();
+      this.start = start;
+    }
+    postMessage(data) {
+      if (!this.worker) {
+        this.worker = this.start();
+        this.worker.onmessage = (event) =>
+          this.dispatchEvent(new MessageEvent("message", { data: event.data }));
+      }
+      this.worker.postMessage(data);
+    }
+  }
+  window.Worker = new Proxy(Worker, {
+    construct(started, given) {
+      const start = () => new started(...given);
+      return String(given[0]).endsWith("/search.js") ? new SearchWorker(start) : start();
+    },
+  });
+
   // The theme searches when a key goes up; what is pasted, dictated or composed comes without one.
   query?.addEventListener("input", () => query.dispatchEvent(new KeyboardEvent("keyup")));
 

@@ -28,7 +28,7 @@ from attention_docs.locales import read_locale
 from attention_docs.site.publish import bytecode, runtime
 from attention_docs.site.publish.live import pack_package
 from attention_docs.site.read.knobs import Knob, extract_knobs
-from attention_docs.site.run import live
+from attention_docs.site.run import live, live_state
 from attention_docs.site.run.live import Session
 from tests.conftest import LANGUAGES, LIVE, ROOT, scale_examples
 
@@ -214,7 +214,7 @@ def test_defaults_and_attributes_of_classes_come_back_with_a_copy() -> None:
 
 
 def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "MAX_COPIED_BYTES", 300_000)
+    monkeypatch.setattr(live_state, "MAX_COPIED_BYTES", 300_000)
     blocks = [
         "import numpy as np",
         *(f"x{n} = np.ones(2_000)" for n in range(9)),
@@ -223,7 +223,7 @@ def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.Mo
     reader = Reader(blocks)
     reader.session = Session(make_page(blocks))
     reader.run(blocks)
-    assert None in reader.session.states
+    assert None in reader.session.state.copies
     blocks[-1] = "print(int(x8.sum()))"
     assert reader.run(blocks)["b10", "text"] == "2000"
     assert reader.ran == [10]
@@ -236,7 +236,7 @@ def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.Mo
     reader.session = Session(make_page(blocks))
     monkeypatch.setattr(live, "RERUN_SECONDS", 60.0)
     reader.run(blocks, hurry=True)
-    kept = [number for number, state in enumerate(reader.session.states) if state]
+    kept = [number for number, state in enumerate(reader.session.state.copies) if state]
     assert kept == [0, 1, 4]
     edited = [*blocks[:7], "x7 = x6 + 2", *blocks[8:]]
     reader.run(edited, hurry=True)
@@ -245,7 +245,7 @@ def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.Mo
     assert reader.session.displayed[11][0] == "12"
     monkeypatch.setattr(live, "RERUN_SECONDS", 0.0)
     reader.run(["x0 = 5", *blocks[1:]], hurry=True)
-    assert all(reader.session.states)
+    assert all(reader.session.state.copies)
 
 
 def test_of_a_stepper_the_frame_that_shows_comes_first() -> None:

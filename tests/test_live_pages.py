@@ -13,7 +13,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +244,36 @@ def hash_live_page(site: Path, lang: str, *slugs: str) -> str:
     texts += [json.dumps(read_source(site, lang, slug)) for slug in slugs]
     worker = (site / "live-offline.js").read_text(encoding="utf-8")
     texts.append(re.sub(r"(?m)^const LISTED = .*$", "", worker))  # what other pages are
-    return make_key(*texts, hash_folder(site / "assets"), hash_folder(site / "live", "*"))
+    loaded = (site / "live", "*"), (site / "live" / "minilm", "*"), (site / "assets", "**/*")
+    return make_key(*texts, *(hash_folder(*one) for one in loaded))
+
+
+Test = Callable[..., None]
+
+
+def once_for(*slugs: str) -> Callable[[Test], Test]:
+    """A test that passes once for all that live pages load (tests/passed.py). What it asks for is
+    set up only where it runs."""
+
+    def decorate(test: Test) -> Test:
+        marks = [one for one in getattr(test, "pytestmark", ()) if one.name == "parametrize"]
+        varied = [name for one in marks for name in re.findall(r"\w+", str(one.args[0]))]
+        wanted = [name for name in inspect.signature(test).parameters if name not in varied]
+
+        @wraps(test)
+        def ask_first(
+            request: pytest.FixtureRequest, passed: Passed, chromium: Any, site: Path, **given: Any
+        ) -> None:
+            if not passed(hash_live_page(site, given.get("lang", "en"), *slugs), chromium.version):
+                test(**given, **{name: request.getfixturevalue(name) for name in wanted})
+
+        names = ["request", "passed", "chromium", "site", *varied]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
+        ask_first.__signature__ = signature  # type: ignore[attr-defined]
+        return ask_first
+
+    return decorate
 
 
 # --- one page -------------------------------------------------------------------------------------
@@ -500,6 +529,7 @@ def test_without_its_slow_blocks_a_page_is_as_published(slug: str, site: Path) -
 
 
 @needs_live
+@once_for("eight-steps")
 @in_one_language
 def test_a_slow_experiment_waits_until_it_is_asked_for(
     lang: str, live: Callable[..., Live], keeper: Any, site: Path
@@ -551,6 +581,7 @@ def check_knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> No
 
 
 @needs_live
+@once_for("language-model")
 def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
     """By keyboard, letter by letter: no torch, and parameters that a block has published."""
     page = live("language-model")
@@ -581,6 +612,7 @@ def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
 
 
 @needs_live
+@once_for("positions")
 @in_one_language
 def test_a_field_says_which_numbers_it_takes(lang: str, live: Callable[..., Live]) -> None:
     """One that it does not take changes nothing."""
@@ -698,6 +730,7 @@ def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None
 
 
 @needs_live
+@once_for("eight-steps")
 @in_one_language
 def test_a_link_that_does_not_fit_changes_nothing(lang: str, live: Callable[..., Live]) -> None:
     """One that is cut, and one whose block is gone."""
@@ -720,6 +753,7 @@ def test_a_link_that_does_not_fit_changes_nothing(lang: str, live: Callable[...,
 
 
 @needs_live
+@once_for("eight-steps")
 def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
     """Tab to Edit, Enter, write, indent, run, leave."""
     page = live("eight-steps")
@@ -750,6 +784,7 @@ def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
 
 
 @needs_live
+@once_for("eight-steps")
 @each_language
 def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Live]) -> None:
     """With an edit, an error and knobs, light and dark. The languages have the same parts: axe sees
@@ -776,16 +811,13 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
 
 
 @needs_live
-def test_what_a_reader_does(
-    request: pytest.FixtureRequest, passed: Passed, chromium: Any, site: Path
-) -> None:
+@once_for("eight-steps", "softmax")
+def test_what_a_reader_does(live: Callable[..., Live], site: Path) -> None:
     """One page: the knobs, an error, a stop, the scratch cell; each from the published page.
 
     It is the last that shares Python: whoever came after the stop would have to load it.
     """
-    if passed(hash_live_page(site, "en", "eight-steps", "softmax"), chromium.version):
-        return
-    page = request.getfixturevalue("live")("eight-steps")
+    page = live("eight-steps")
     check_knobs_go_through_all_steps(page, read_source(site, "en", "eight-steps"))
     page.press("reset")
     check_error_is_shown_and_last_output_stays(page)
@@ -811,6 +843,7 @@ def test_from_a_file_it_says_what_is_needed(lang: str, visit: Visit, site: Path)
 
 
 @needs_live
+@once_for("eight-steps")
 @in_one_language
 def test_without_webassembly_it_says_so(lang: str, visit: Visit, address: str) -> None:
     tab = visit()
@@ -833,6 +866,7 @@ FAULTS: dict[str, list[tuple[str, Callable[[Any], None]]]] = {
 
 
 @needs_live
+@once_for("eight-steps")
 @each_language
 def test_a_file_that_does_not_come_is_reported(lang: str, visit: Visit) -> None:
     """NumPy is another file, the package is none, the connection is lost; then it is back."""
@@ -890,14 +924,10 @@ IS_CACHED = """(path) => new Promise((resolve) => {
 
 
 @needs_live
-def test_a_first_visit(
-    strict: str, visit: Visit, passed: Passed, chromium: Any, site: Path
-) -> None:
+@once_for("eight-steps", "masking", "softmax")
+def test_a_first_visit(strict: str, visit: Visit) -> None:
     """Nothing is loaded before the press, and afterwards from the site alone, by its own policy;
     what was loaded once works without network."""
-    pages = hash_live_page(site, "en", "eight-steps", "masking", "softmax")
-    if passed(pages, chromium.version):
-        return
     tab = visit()
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))

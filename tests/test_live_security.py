@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import LANGUAGES, Handler, find_page_folder, in_one_language, serve
-from tests.passed import Passed
 from tests.test_browser import make_path
 from tests.test_live_pages import (
     BLOCK,
@@ -20,8 +19,8 @@ from tests.test_live_pages import (
     PATIENCE,
     RUNNING,
     Live,
-    hash_live_page,
     needs_live,
+    once_for,
     read_source,
     read_words,
 )
@@ -49,12 +48,6 @@ def watched(site: Path) -> Iterator[tuple[str, list[str]]]:
     asked: list[str] = []
     with serve(site, type("Noting", (Watched,), {"asked": asked})) as found:
         yield found, asked
-
-
-@pytest.fixture
-def attacked(passed: Passed, chromium: Any, site: Path) -> bool:
-    """Whether this test has passed for the site as it is."""
-    return passed(hash_live_page(site, "en", "eight-steps", "softmax"), chromium.version)
 
 
 # A browser that refuses a worker in the frame.
@@ -105,12 +98,11 @@ except Exception as error:
 
 
 @needs_live
+@once_for("eight-steps", "softmax")
 @in_each_place
 def test_no_page_is_replaced_by_the_code_of_a_link(
-    place: str, visit: Visit, address: str, site: Path, attacked: bool
+    place: str, visit: Visit, address: str, site: Path
 ) -> None:
-    if attacked:
-        return
     fragment = make_link(site, POISON.replace("ORIGIN", address))
     tab = open_attacked_page(visit, address, fragment, place).tab
     tab.evaluate(IS_CACHED, "/softmax/index.html")
@@ -133,6 +125,7 @@ REPLACE = """async () => {
 
 
 @needs_live
+@once_for("eight-steps", "softmax")
 def test_what_the_build_did_not_list_is_not_served(visit: Visit, address: str) -> None:
     """Where other scripts of the origin have written into the cache, no network is no page."""
     tab = visit(make_path("en", "eight-steps"))
@@ -169,11 +162,8 @@ HARMLESS = (
 
 
 @needs_live
-def test_a_figure_is_no_script(
-    visit: Visit, watched: tuple[str, list[str]], attacked: bool
-) -> None:
-    if attacked:
-        return
+@once_for("eight-steps")
+def test_a_figure_is_no_script(visit: Visit, watched: tuple[str, list[str]]) -> None:
     address, asked = watched
     fragment = pack_fragment([["scratch", "", 0, 1, FORGED.replace("DRAWING", DRAWING), True]])
     tab = open_attacked_page(visit, address, fragment, block="scratch").tab
@@ -307,13 +297,12 @@ print(json.dumps(got))
 
 
 @needs_live
+@once_for("eight-steps")
 @in_each_place
 def test_python_reaches_nothing_outside(
-    place: str, visit: Visit, watched: tuple[str, list[str]], attacked: bool
+    place: str, visit: Visit, watched: tuple[str, list[str]]
 ) -> None:
     """Not through its module `js`, not through prototypes, text that becomes code, or Pyodide."""
-    if attacked:
-        return
     address, asked = watched
     code = REACH.replace("NAMES", repr(NAMES)).replace("ORIGIN", address)
     fragment = pack_fragment([["scratch", "", 0, 1, code, True]])
@@ -379,6 +368,7 @@ WALLS = """async (address) => {
 
 
 @needs_live
+@once_for("index")
 def test_the_frame_holds_alone(visit: Visit, watched: tuple[str, list[str]]) -> None:
     """Should a script find again what was taken from the worker, the browser still refuses it."""
     address, asked = watched
@@ -407,6 +397,7 @@ def make_link(site: Path, code: str) -> str:
 
 
 @needs_live
+@once_for("eight-steps")
 @in_one_language
 @pytest.mark.parametrize("size", [101_000, 1_000_000, 30_000_000])
 def test_a_link_that_holds_too_much_is_refused_at_once(
@@ -420,6 +411,7 @@ def test_a_link_that_holds_too_much_is_refused_at_once(
 
 
 @needs_live
+@once_for("eight-steps")
 def test_a_link_of_100_kilobytes_is_taken(visit: Visit, site: Path) -> None:
     code = ("x = 1\n" * 100_000)[:99_000]
     tab = visit(make_path("en", "eight-steps") + make_link(site, code))
@@ -427,9 +419,8 @@ def test_a_link_of_100_kilobytes_is_taken(visit: Visit, site: Path) -> None:
 
 
 @needs_live
-def test_edits_too_long_for_a_link_stay_here(visit: Visit, attacked: bool) -> None:
-    if attacked:
-        return
+@once_for("eight-steps")
+def test_edits_too_long_for_a_link_stay_here(visit: Visit) -> None:
     tab = visit(make_path("en", "eight-steps"), service_workers="block")
     page = Live(tab)
     page.edit(BLOCK).fill("y = 2; " * 13_000)  # one line: many lines take long to lay out
@@ -443,6 +434,7 @@ def test_edits_too_long_for_a_link_stay_here(visit: Visit, attacked: bool) -> No
 
 
 @needs_live
+@once_for("eight-steps")
 def test_five_lost_blocks_are_named(visit: Visit) -> None:
     lost = [[f"<b>gone {n}</b>", "x", 0, 1, "print(1)", True] for n in range(1000)]
     tab = visit(make_path("en", "eight-steps") + pack_fragment(lost))
@@ -454,6 +446,7 @@ def test_five_lost_blocks_are_named(visit: Visit) -> None:
 
 
 @needs_live
+@once_for("eight-steps")
 @in_one_language
 def test_the_code_of_a_link_waits_for_run(lang: str, visit: Visit, site: Path) -> None:
     """Editing another block, a knob or the scratch cell does not run it; it says whose it is."""

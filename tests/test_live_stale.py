@@ -18,6 +18,7 @@ from tests.test_live_pages import (
     keeper,
     live,
     needs_live,
+    once_for,
     read_source,
 )
 
@@ -157,6 +158,7 @@ def test_no_number_of_the_published_run_stays_unmarked(
 
 
 @needs_live
+@once_for("eight-steps")
 @in_one_language
 def test_the_listing_shows_what_its_fields_say(lang: str, live: Callable[..., Live]) -> None:
     page = live("eight-steps", lang)
@@ -174,6 +176,7 @@ def test_the_listing_shows_what_its_fields_say(lang: str, live: Callable[..., Li
 
 
 @needs_live
+@once_for("eight-steps")
 @in_one_language
 def test_an_error_is_told_where_the_reader_is(lang: str, live: Callable[..., Live]) -> None:
     """By the editor that was used, with the way to the line; what did not run says so."""
@@ -208,6 +211,7 @@ def test_an_error_is_told_where_the_reader_is(lang: str, live: Callable[..., Liv
 
 
 @needs_live
+@once_for("language-model")
 @each_language
 def test_a_text_is_made_of_words_that_are_a_press_away(
     lang: str, live: Callable[..., Live], site: Path

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,8 @@ from attention_docs.minilm import KEPT, MAX_TOKENS, MiniLM, load_minilm, read_se
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.sentence import EXAMPLES, offer_sentence
 from tests.conftest import MINILM, ROOT, each_language
-from tests.passed import Passed, hash_folder
 from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_path
-from tests.test_live_pages import IS_CACHED, PATIENCE, hash_live_page, needs_live
+from tests.test_live_pages import IS_CACHED, PATIENCE, needs_live, once_for
 
 Visit = Callable[..., Any]
 PAGE = make_path("en", "real-models")
@@ -89,13 +87,9 @@ def loaded(chromium: Any, address: str) -> Iterator[Form]:
 
 
 @needs_model
-def test_nothing_before_the_press_and_nothing_from_elsewhere(
-    visit: Visit, address: str, passed: Passed, chromium: Any, site: Path
-) -> None:
+@once_for("real-models")
+def test_nothing_before_the_press_and_nothing_from_elsewhere(visit: Visit, address: str) -> None:
     """And without network afterwards."""
-    model = hash_folder(site / "live" / "minilm")
-    if passed(hash_live_page(site, "en", "real-models"), model, chromium.version):
-        return
     tab = visit()
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
@@ -127,6 +121,7 @@ TABLES = """() => [...document.querySelectorAll(".sentence-grid button")].map((b
 
 
 @needs_model
+@once_for("real-models")
 @pytest.mark.parametrize("text", [*EXAMPLES, "Naïve cafés, 你好 🙂 <b>!"])
 def test_the_browser_gives_the_numbers_of_the_build(text: str, loaded: Form) -> None:
     """Each printed weight of all heads, within half of its last digit and the error of float32."""
@@ -139,6 +134,7 @@ def test_the_browser_gives_the_numbers_of_the_build(text: str, loaded: Form) -> 
 
 
 @needs_model
+@once_for("real-models")
 def test_a_word_says_where_it_looks(loaded: Form) -> None:
     """The numbers of the text beside, which the package keeps."""
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
@@ -150,6 +146,7 @@ def test_a_word_says_where_it_looks(loaded: Form) -> None:
 
 
 @needs_model
+@once_for("real-models")
 @pytest.mark.parametrize(
     ("text", "tokens", "said"),
     [
@@ -177,6 +174,7 @@ def test_bad_input_does_no_harm(text: str, tokens: int, said: str, loaded: Form)
 
 
 @needs_model
+@once_for("real-models")
 def test_by_keyboard_alone(loaded: Form) -> None:
     """Arrows move among the maps and the words; Enter opens a map."""
     loaded.read(EXAMPLES[0])
@@ -193,6 +191,7 @@ def test_by_keyboard_alone(loaded: Form) -> None:
 
 
 @needs_model
+@once_for("real-models")
 def test_axe_finds_nothing_with_a_map_open(loaded: Form) -> None:
     """With its table, wide and narrow, light and dark."""
     tab = loaded.tab
@@ -211,6 +210,7 @@ def test_axe_finds_nothing_with_a_map_open(loaded: Form) -> None:
 
 
 @needs_model
+@once_for("real-models")
 @each_language
 def test_a_fault_is_said_and_a_press_tries_again(lang: str, visit: Visit) -> None:
     """Another file, a lost connection, a reader who cancels."""

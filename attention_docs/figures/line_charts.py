@@ -198,9 +198,7 @@ class LineChart(DrawnFigure):
         bottom = head.height + PLOT
         x = Scale(*widen_range(self.xs, self.logs[0]), left, right, self.logs[0])
         y = Scale(low, high, bottom, head.height, self.logs[1])
-        own = (
-            self.xs if len(self.xs) <= 9 else choose_ticks(self.xs[0], self.xs[-1], self.logs[0], 6)
-        )
+        own = self._list_ticks()
         name = lang.translate_label(self.names[0])
         # It stands under the middle of the axis, but a long one must not stick out.
         middle = min((left + right) / 2, WIDTH - 8 - measure_text(name) / 2)
@@ -225,6 +223,11 @@ class LineChart(DrawnFigure):
             text(middle, bottom + 41, name, "middle"),
         ]
         return Drawing(WIDTH, bottom + 48, "".join(body), 520)
+
+    def _list_ticks(self) -> list[float]:
+        """All x, or some where they are many."""
+        few = len(self.xs) <= 9
+        return self.xs if few else choose_ticks(self.xs[0], self.xs[-1], self.logs[0], 6)
 
     def _place_names(self, lang: Language, y: Scale) -> list[tuple[list[str], float]]:
         """The name of each line at its right end, where there is room and names do not touch."""

@@ -42,7 +42,10 @@ SESSION = (
     "site/run/__init__.py",
     *(
         f"site/run/{name}.py"
-        for name in ("dependencies", "finite", "interactive", "live", "memo", "snapshot")
+        for name in (
+            *("dependencies", "finite", "interactive", "live", "live_errors", "live_state"),
+            *("memo", "needed_names", "snapshot"),
+        )
     ),
 )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,55 +29,54 @@ def make_records(url: str, assembled: AssembledPage) -> list[dict[str, Any]]:
 
     `block` counts from 1: the block that printed it, or the one that an inline value follows.
     """
-    page, found = assembled.page, []
-    if page.untranslated:  # its original has them
+    if assembled.page.untranslated:  # its original has them
         return []
+    return [*_make_output_records(url, assembled), *_make_value_records(url, assembled)]
 
-    def locate(line: int) -> dict[str, Any]:
-        return {
-            "page": f"/{url}",
-            "lang": page.lang,
-            "slug": page.slug,
-            "section": page.find_section(line),
-        }
 
+def _make_output_records(url: str, assembled: AssembledPage) -> Iterator[dict[str, Any]]:
+    page = assembled.page
     for position, block in enumerate(page.blocks, start=1):
         result = assembled.get_result(block)
         if result is None or not result.has_output:
             continue
-        first = block.sections[0]
-        found.append(
-            {
-                **locate(block.line),
-                "id": f"out-{block.id}",
-                "kind": "output",
-                "block": position,
-                "listing": f"docs/listings/{first.listing.name}",
-                "line": first.first_line,
-                "functions": result.functions,
-                "seeds": result.seeds,
-                "figure": result.figure[page.lang].alt if result.figure else "",
-                "roles": list_roles(result.figure[page.lang].svg) if result.figure else (),
-                "table": result.figure[page.lang].cells if result.figure else (),
-                "checks": [check.statement[page.lang] for check in result.checks],
-                **describe_text(result.get_text(page.lang)),
-            }
-        )
-    for number, value in enumerate(page.values, start=1):
-        found.append(
-            {
-                **locate(value.line),
-                "id": f"value-{number}",
-                "kind": "inline",
-                "block": value.after,
-                "source": page.path,
-                "line": value.line,
-                "expression": value.expression,
-                "format": value.spec,
-                **describe_text(assembled.get_value(number)),
-            }
-        )
-    return found
+        first, figure = block.sections[0], result.figure.get(page.lang)
+        yield {
+            **_locate(url, page, block.line),
+            "id": f"out-{block.id}",
+            "kind": "output",
+            "block": position,
+            "listing": f"docs/listings/{first.listing.name}",
+            "line": first.first_line,
+            "functions": result.functions,
+            "seeds": result.seeds,
+            "figure": figure.alt if figure else "",
+            "roles": list_roles(figure.svg) if figure else (),
+            "table": figure.cells if figure else (),
+            "checks": [check.statement[page.lang] for check in result.checks],
+            **describe_text(result.get_text(page.lang)),
+        }
+
+
+def _make_value_records(url: str, assembled: AssembledPage) -> Iterator[dict[str, Any]]:
+    for number, value in enumerate(assembled.page.values, start=1):
+        yield {
+            **_locate(url, assembled.page, value.line),
+            "id": f"value-{number}",
+            "kind": "inline",
+            "block": value.after,
+            "source": assembled.page.path,
+            "line": value.line,
+            "expression": value.expression,
+            "format": value.spec,
+            **describe_text(assembled.get_value(number)),
+        }
+
+
+def _locate(url: str, page: Page, line: int) -> dict[str, Any]:
+    """Where a line of a page is."""
+    section = page.find_section(line)
+    return {"page": f"/{url}", "lang": page.lang, "slug": page.slug, "section": section}
 
 
 def format_lines(found: Iterable[dict[str, Any]]) -> str:

@@ -1,0 +1,30 @@
+"""What a reader is told of an error in the code of a live page."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def describe_error(error: str, listing: str, first_line: int, code: str) -> dict[str, Any]:
+    """Python's message, with the reader's own line, counted from 1.
+
+    `code` is that of a block, and begins at `first_line` of its listing.
+    """
+    head = error.partition("\n")[0]
+    place = re.compile(rf'File "{re.escape(listing)}", line (\d+)')
+    found = [int(line) - first_line + 1 for line in place.findall(error)]
+    own = [line for line in found if 0 < line <= len(code.split("\n"))]
+    message = head
+    if place.match(head):  # a syntax error: its message is the last line
+        message = [line for line in error.split("\n") if re.match(r"\w+Error: ", line)][-1]
+    return locate_error(message, own[-1] if own else 0, code)
+
+
+def locate_error(message: str, line: int, code: str) -> dict[str, Any]:
+    """A message with a line of a block, counted from 1; 0 is none."""
+    return {
+        "message": message,
+        "line": line,
+        "code": code.split("\n")[line - 1].strip() if line else "",
+    }

@@ -1,0 +1,98 @@
+"""The state between two blocks of a live page: copied, restored and recognised."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from typing import Any
+
+from attention_docs.running.block import PROVIDED
+from attention_docs.site.run.snapshot import (
+    Fixed,
+    Keyer,
+    PackageState,
+    copy_namespace,
+    read_ambient_state,
+    restore_ambient_state,
+    restore_namespace,
+)
+
+PROVIDED_NAMES = {"__builtins__", "help", *PROVIDED}  # names that no block sets
+MAX_COPIED_BYTES = 200_000_000  # bytes of copies that a page may keep
+
+
+class LiveState:
+    """What blocks leave in a namespace and around it, with copies of what was there before each.
+
+    A copy is None where none was taken, or where it would not be whole.
+    """
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = namespace
+        self.fixed: Fixed = {}
+        self.copies: list[bytes | None] = []
+        self.package = PackageState()
+        self.start = read_ambient_state()
+        self.restored: bytes | None = None  # the copy that was restored, if nothing has run since
+
+    def list_names(self) -> dict[str, Any]:
+        """The names that blocks have set."""
+        return {k: v for k, v in self.namespace.items() if k not in PROVIDED_NAMES}
+
+    def add_copy(self) -> None:
+        """Copy what is there now."""
+        self.copies.append(self._copy())
+
+    def _copy(self) -> bytes | None:
+        if self._count_bytes() > MAX_COPIED_BYTES:
+            self._drop_copies()
+        if self._count_bytes() > MAX_COPIED_BYTES:
+            return None
+        if self.restored:
+            return self.restored
+        try:
+            return copy_namespace((self.list_names(), read_ambient_state()), self.fixed)
+        except Exception:  # a closure, a generator, an open file
+            return None
+
+    def _count_bytes(self) -> int:
+        return sum(len(copy or b"") for copy in self.copies)
+
+    def _drop_copies(self) -> None:
+        """Drop every other copy, except the first and the last one: edits come close together."""
+        for number in [n for n, copy in enumerate(self.copies) if copy][1:-1:2]:
+            self.copies[number] = None
+
+    def make_key(self, names: set[str] | None) -> str:
+        """What these names hold, as one word; "" where that is not sure."""
+        if names is None or not self.package.is_unchanged():
+            return ""
+        space = self.list_names()
+        try:
+            while True:
+                keyer = Keyer(io.BytesIO(), {})
+                held = {k: space[k] for k in sorted(names) if k in space}
+                keyer.dump((held, read_ambient_state()))
+                if keyer.names & set(space) <= names:  # what functions take from outside
+                    return hashlib.sha256(keyer.file.getvalue()).hexdigest()
+                names = names | keyer.names
+        except Exception:
+            return ""
+
+    def go_back(self, number: int) -> None:
+        """Restore what was there before a block, and forget what came after it.
+
+        Functions keep their namespace.
+        """
+        self.restored = self.copies[number]
+        del self.copies[number:]
+        self.package.restore()
+        space, around = {"__name__": "listing"}, self.start
+        if self.restored:
+            space, around = restore_namespace(self.restored, self.fixed)
+        restore_ambient_state(around)
+        builtins = self.namespace.get("__builtins__")
+        self.namespace.clear()
+        self.namespace.update(space)
+        if builtins is not None:
+            self.namespace["__builtins__"] = builtins

@@ -167,6 +167,7 @@ def multiply_chapters(target: Path, times: int) -> Path:
             for lang in LANGUAGES:
                 page = target / "docs" / lang / f"{listing.stem}.md"
                 text = page.read_text(encoding="utf-8").replace(f'"{listing.name}:', f'"{slug}.py:')
+                text = re.sub("^builds_on:.*\n", "", text, flags=re.M)  # copies come first
                 page.with_name(f"{slug}.md").write_text(text, encoding="utf-8")
             nav += f"  - {slug}.md\n"
     replace_text(target / "mkdocs.yml", "nav:\n", "nav:\n" + nav)

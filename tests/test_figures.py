@@ -782,6 +782,19 @@ def outlines_of(figure: Figure, role: str, attribute: str) -> list[list[tuple[fl
     )
 
 
+def test_a_name_that_had_to_move_is_tied_to_its_line():
+    lines = {"a": [1, 2, 3.0], "b": [2, 2, 3.05], "c": [5, 4, 1]}
+    drawing = line_chart([1, 2, 3], lines, xlabel="x", ylabel="y", roles=["key", "value", "query"])
+    names = {one.text: one for one in parse_drawing(drawing, "en").iterfind(".//{*}text")}
+    paths = list(parse_drawing(drawing, "en").iterfind(".//{*}path[@stroke-width='0.75']"))
+    tied = [one for one in paths if one.get("fill") == "none"]
+    assert [re.findall(r"role-(\w+)", one.get("stroke"))[0] for one in tied] == ["key", "value"]
+    for name, one in zip("ab", tied, strict=True):
+        (start, end) = parse_subpaths(one.get("d"))[0]
+        assert start[0] < end[0] <= float(names[name].get("x"))
+        assert end[1] == pytest.approx(float(names[name].get("y")) - 5, abs=0.1)
+
+
 def test_line_passes_through_its_points():
     x, y = [1, 2, 3, 6], [10.0, 30.0, 20.0, 40.0]
     figure = line_chart(x, {"a": y}, xlabel="n", ylabel="y", roles=["query"])

@@ -118,6 +118,13 @@ class Line:
             return self._draw_styled(ends, [], 1.25)
         return self._draw_styled(ends, [(x + SAMPLE / 2, y)])
 
+    def draw_leader(self, end: Point, name: Point) -> str:
+        """A hairline from the line's end to its name, where that had to move away from it."""
+        if abs(end[1] - name[1]) < 6:
+            return ""
+        ends = polyline([end, (name[0] - 2, name[1])])
+        return path(ends, fill="none", stroke=css_colour(self.series.colour), stroke_width=0.75)
+
     @property
     def is_constant(self) -> bool:
         """Whether it is a level that others are compared with: thin, without markers."""
@@ -215,7 +222,8 @@ class LineChart(DrawnFigure):
                 shrink,
             ),
             *(
-                group(_write_name(right + NAME, at, rows), fill=css_colour(line.series.colour))
+                line.draw_leader((x(self.xs[-1]), y(line.series.values[-1])), (right + NAME, at))
+                + group(_write_name(right + NAME, at, rows), fill=css_colour(line.series.colour))
                 for (rows, at), line in zip(ends, self.lines, strict=bool(ends))
             ),
             self._draw_samples(head, lang, [] if ends else self.lines),
@@ -238,7 +246,7 @@ class LineChart(DrawnFigure):
             return []
         ends = [y(line.series.values[-1]) for line in self.lines]
         half = (deep - 1) * ROW / 2
-        least = 2 * half + APART + 4 * (deep > 1)
+        least = 2 * half + APART + 6 * (deep > 1)
         places = spread(ends, least, y.end - 4 + half, y.start + 4 - half)
         return list(zip(names, places, strict=True)) if places else []
 

@@ -463,17 +463,17 @@ def to_json(model: LanguageModel, digits: int = 6) -> str:
     if digits < 1:
         raise ValueError(f"digits must be at least 1, got {digits}")
 
-    def told(value: Any) -> Any:
+    def to_plain(value: Any) -> Any:
         if hasattr(value, "_fields"):
-            return {name: told(getattr(value, name)) for name in value._fields}
+            return {name: to_plain(getattr(value, name)) for name in value._fields}
         if isinstance(value, list | tuple):
-            return [told(one) for one in value]
+            return [to_plain(one) for one in value]
         if is_array_api_obj(value):
-            return told(value.tolist())
+            return to_plain(value.tolist())
         return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
     try:
-        return json.dumps(told(model), separators=(",", ":"), allow_nan=False) + "\n"
+        return json.dumps(to_plain(model), separators=(",", ":"), allow_nan=False) + "\n"
     except ValueError:
         raise ValueError("parameters must be finite, got NaN or an infinite one") from None
 

@@ -107,8 +107,8 @@ def read_file(read: Read, name: str) -> bytes:
     try:
         return read(name)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile, HTTPException) as error:
-        told = f"{type(error).__name__}: {error}"
-        raise PlaceError(f"wanted {name} of the site, got {told}") from None
+        message = f"{type(error).__name__}: {error}"
+        raise PlaceError(f"wanted {name} of the site, got {message}") from None
 
 
 def parse_document(raw: bytes) -> Document:

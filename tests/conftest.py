@@ -211,8 +211,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def report(faults: Iterable[str]) -> None:
     """Fail with these words alone, a line each."""
-    if told := "\n".join(faults):
-        pytest.fail(told, pytrace=False)
+    if text := "\n".join(faults):
+        pytest.fail(text, pytrace=False)
 
 
 def find_shared_folder(asks: pytest.Session | pytest.FixtureRequest) -> Path:
@@ -313,7 +313,7 @@ def build_elsewhere(shared: Path, root: Path = ROOT) -> Path:
 def read_build_error(shared: Path) -> str:
     """The message of the failed build; only the first caller gets it."""
     with FileLock(shared / "site.lock"):
-        marker = shared / "site.told"
+        marker = shared / "site.reported"
         if marker.exists():
             return "the site was not built: another test says why"
         marker.touch()

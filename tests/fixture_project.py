@@ -24,7 +24,7 @@ FILES = {
     CONSTANTS: '''"""A listing on a package module of this test."""
 
 # --8<-- [start:constant]
-from attention_docs.mini import CONSTANT
+from attention_docs.constants import CONSTANT
 
 name = "constants"
 print(name, CONSTANT)
@@ -48,7 +48,7 @@ print(name, text(weights, ".4f"))
 # --8<-- [end:weights]
 ''',
     "docs/listings/constants.zh.toml": '[strings]\n"constants" = "constants"\n',
-    "attention_docs/mini.py": '"""A module of the test project."""\n\nCONSTANT = 7\n',
+    "attention_docs/constants.py": '"""A module of the test project."""\n\nCONSTANT = 7\n',
     "docs/en/index.md": """---
 question: What is it?
 description: A test page.

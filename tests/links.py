@@ -44,8 +44,8 @@ def places(root: Path = ROOT) -> dict[str, list[str]]:
 
 def differences(found: dict[str, list[str]], listed: list[str]) -> list[str]:
     """The links that the list lacks, with their places, and those that it has too many."""
-    told = [f"{found[one][0]}: {one} is not in the list" for one in found if one not in listed]
-    return told + [f"{one} is in the list and nowhere else" for one in listed if one not in found]
+    faults = [f"{found[one][0]}: {one} is not in the list" for one in found if one not in listed]
+    return faults + [f"{one} is in the list and nowhere else" for one in listed if one not in found]
 
 
 def answer(link: str) -> str:

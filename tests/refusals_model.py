@@ -249,8 +249,8 @@ CROSS = [
             value("W_k must have 7 rows, got shape (6, 4)", memory=a(5, 7)),
             value("num_heads must divide the last axis, got 3 heads and shape (3, 4)", num_heads=3),
             *(
-                value(f"{told} must give back the shape (3, 4), got (3, 5)", parameters=p)
-                for told, p in [
+                value(f"{name} must give back the shape (3, 4), got (3, 5)", parameters=p)
+                for name, p in [
                     (
                         "self-attention",
                         DECODER._replace(self_attention=DECODER.self_attention._replace(**WIDE)),

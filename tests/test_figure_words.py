@@ -99,7 +99,9 @@ def list_rows(lang: str) -> list[list[str]]:
 
 
 GLOSSARY = {english: chinese for english, chinese, *_ in list_rows("en")}
-EXPLAINED = {english: (chinese, told) for chinese, english, *_, told in list_rows("zh")}
+EXPLAINED = {
+    english: (chinese, explanation) for chinese, english, *_, explanation in list_rows("zh")
+}
 TERMS = read(FILES["zh"])["terms"]
 
 

@@ -361,8 +361,8 @@ def test_exercises(chapter):
     w = [F(1, 4) * (2 * 1 + 6 * 0), F(1, 4) * (2 * 1 + 6 * 2)]
     answer = 2 * w[0] + w[1]
     assert chapter.grid("exercise-hand") == [[float(one) for one in (*w, answer)]]
-    told = [*w, answer, 4 * answer]
-    assert [parse_number(one) for one in chapter.values("exercise-hand")] == [*map(float, told)]
+    shown = [*w, answer, 4 * answer]
+    assert [parse_number(one) for one in chapter.values("exercise-hand")] == [*map(float, shown)]
     best, left = F(1, 4 + 1 + 1), F(1 + 1, 4 + 1 + 1)
     assert count_error(4, 1, best, F(0)) == left
     (line,) = chapter.table("exercise-rate")

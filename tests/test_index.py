@@ -59,12 +59,12 @@ def test_the_picture_tells_every_word_from_its_scores_to_its_output(page):
     assert [one["data-at"] for one in frames if "shown" in one["class"]] == ["4"]
     words = ["I", "saw", "a", "saw"]
     for i, frame in enumerate(frames):
-        told = frame.svg["aria-label"]
+        label = frame.svg["aria-label"]
         for numbers in (WEIGHTS[i], SCORES[i]):
             pairs = zip(words, round_numbers(numbers), strict=True)
-            assert ": " + ", ".join(f"{word} {number}" for word, number in pairs) + "." in told
+            assert ": " + ", ".join(f"{word} {number}" for word, number in pairs) + "." in label
         verb, noun = round_numbers(OUTPUTS[i])
-        assert told.endswith(f"Output: {verb} for verb and {noun} for noun.")
+        assert label.endswith(f"Output: {verb} for verb and {noun} for noun.")
         assert f"is {verb} for verb and {noun} for noun." in frame.figcaption.get_text()
     for i, best in ((1, "“I” (word 1)"), (2, "“saw” (word 2)"), (3, "“a” (word 3)")):
         largest = round_numbers([max(WEIGHTS[i])])[0]

@@ -85,7 +85,9 @@ def test_a_function_that_the_package_gets_is_looked_for_in_listings(
     """Though the listing is the same as in the build before."""
     project.edit(WEIGHTS, 'name = "weights"', 'name = "weights"\ndef halved(x):\n    return x / 2')
     assert project.find_faults() == []
-    project.write("attention_docs/mini.py", "CONSTANT = 7\n\n\ndef halved(x):\n    return x / 2\n")
+    project.write(
+        "attention_docs/constants.py", "CONSTANT = 7\n\n\ndef halved(x):\n    return x / 2\n"
+    )
     (fault,) = project.find_faults()
     assert fault.startswith("docs/listings/weights.py:14: halved is a function of attention_docs")
 

@@ -318,8 +318,8 @@ def test_attention_with_features(chapter, tried):
     got = [[float(cell.replace(",", "")) for cell in line] for line in shown]
     assert_printed([line[:5] for line in got], [line[:5] for line in wanted], 2)
     assert_printed([line[5] for line in got], [line[5] for line in wanted], 0)
-    told = [f"{wanted[0][5]:.0f}", f"{100 * wanted[3][3]:.0f}"]
-    assert chapter.values("waves") == told
+    shown = [f"{wanted[0][5]:.0f}", f"{100 * wanted[3][3]:.0f}"]
+    assert chapter.values("waves") == shown
     # What the page says of them.
     assert wanted[0][1] < wanted[0][2]
     assert all(line[2] < line[1] for line in wanted[1:])
@@ -338,8 +338,8 @@ def test_exercises(chapter):
     weights = [F(1, 4), F(1, 2), F(1, 4)]
     estimate = sum(w * y for w, y in zip(weights, [4, 1, 3], strict=True))
     assert chapter.grid("exercise-middle") == [[*map(float, weights), float(estimate)]]
-    told = [float(weights[1]), float(estimate), 2 * float(estimate)]
-    assert chapter.values("exercise-middle") == [f"{one:.4f}" for one in told]
+    shown = [float(weights[1]), float(estimate), 2 * float(estimate)]
+    assert chapter.values("exercise-middle") == [f"{one:.4f}" for one in shown]
     for line, h in zip(chapter.grid("exercise-limits"), (F(1, 100), 100), strict=True):
         distances = [F(1, 10), F(-9, 10), F(-19, 10)]
         scores = [mpmath.mpf(-one * one / (2 * h * h)) for one in map(float, distances)]
@@ -351,8 +351,8 @@ def test_exercises(chapter):
     noise = 8 * sum(w * w for w in weights)
     assert (bias, noise, bias**2 + noise) == (F(1, 2), 3, F(13, 4))
     assert chapter.grid("exercise-error") == [[0.5, 3, 3.25]]
-    told = [float(one) for one in (bias, noise, 8, bias**2 + noise, bias + noise)]
-    assert [float(one) for one in chapter.values("exercise-error")] == told
+    shown = [float(one) for one in (bias, noise, 8, bias**2 + noise, bias + noise)]
+    assert [float(one) for one in chapter.values("exercise-error")] == shown
     assert_printed(chapter.grid("exercise-opposite"), [[math.exp(-1)] * 2])
 
 

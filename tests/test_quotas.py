@@ -161,7 +161,7 @@ def test_nothing_is_said_of_a_whole_chapter(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         (RESULT.format(n=1), "", "results: 1, wanted at least 2"),
         (EXERCISE.format(n=4, stars=2), "", "exercises: 5, wanted 6 to 9"),
@@ -184,11 +184,11 @@ def test_nothing_is_said_of_a_whole_chapter(root: Path) -> None:
         ("What is it?\n", "", "no text stands between the title and the second heading"),
     ],
 )
-def test_what_a_chapter_lacks_is_said(old: str, new: str, told: str, root: Path) -> None:
+def test_what_a_chapter_lacks_is_said(old: str, new: str, message: str, root: Path) -> None:
     count = -1 if old.startswith("stars") else 1
     page = read(root, GOOD.replace(old, new, count))
     (found,) = find_missing(page, root / "glyphs", root / "compared.py")
-    assert told in found
+    assert message in found
 
 
 def test_a_function_that_is_compared_with_nothing_is_said(root: Path) -> None:
@@ -198,18 +198,18 @@ def test_a_function_that_is_compared_with_nothing_is_said(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "svg", "told"),
+    ("name", "svg", "message"),
     [
         ("other", GLYPH, "no glyph toy.svg"),
         ("toy", GLYPH.replace("h3.6", "h3", 1), "is no small matrix like the others"),
         ("toy", GLYPH.replace("<svg", '<svg fill="red"'), "is no small matrix like the others"),
     ],
 )
-def test_what_a_glyph_lacks_is_said(name: str, svg: str, told: str, root: Path) -> None:
+def test_what_a_glyph_lacks_is_said(name: str, svg: str, message: str, root: Path) -> None:
     (root / "glyphs" / "toy.svg").unlink()
     write(root / "glyphs" / f"{name}.svg", svg)
     (found,) = find_missing(read(root, GOOD), root / "glyphs", root / "compared.py")
-    assert told in found
+    assert message in found
 
 
 def test_two_chapters_with_one_glyph_are_said(root: Path) -> None:

@@ -77,12 +77,12 @@ def test_every_number_is_in_the_drawing_and_in_the_text(lang: Language) -> None:
         names = [lang.translate_label(one) for one in ("verb", "noun")]
         pairs = zip(names, fixed(OUTPUTS[i]), strict=True)
         assert list_texts(root, "summed") == [text for pair in pairs for text in pair]
-        told = root.get("aria-label")
+        label = root.get("aria-label")
         words = [lang.translate_label(one) for one in WORDS]
         for numbers in (WEIGHTS[i], SCORES[i]):
             pairs = zip(words, fixed(numbers), strict=True)
-            assert {"en": ", ", "zh": "、"}[lang.name].join(map(" ".join, pairs)) in told
-        assert figure.alt(lang).splitlines()[i] == told
+            assert {"en": ", ", "zh": "、"}[lang.name].join(map(" ".join, pairs)) in label
+        assert figure.alt(lang).splitlines()[i] == label
 
 
 def test_a_language_draws_its_own_words() -> None:

@@ -277,8 +277,8 @@ def check_ribbons(chapter, wanted: list[tuple[list[Fraction], list[Fraction]]]) 
     """The drawing of each word tells the weights that it gives, and its output."""
     frames = chapter.article.select("#out-positions .frame")
     for frame, (weights, output) in zip(frames, wanted, strict=True):
-        told, _, said = frame.svg["aria-label"].partition(" I says verb; a says noun. ")
-        assert_printed([float(one) for one in re.findall(r"\d\.\d\d", told)], weights, 2)
+        weighed, _, said = frame.svg["aria-label"].partition(" I says verb; a says noun. ")
+        assert_printed([float(one) for one in re.findall(r"\d\.\d\d", weighed)], weights, 2)
         assert_printed([float(one) for one in re.findall(r"\d\.\d\d", said)], output, 2)
 
 

@@ -139,7 +139,7 @@ def test_documentation_of_the_package_depends_on_all_of_it(project: FixtureProje
         project.write(f"docs/{lang}/api/softmax.md", page)
     project.stamp()
     before = read_keys(project)
-    project.write("attention_docs/mini.py", "CONSTANT = 7  # as before\n")
+    project.write("attention_docs/constants.py", "CONSTANT = 7  # as before\n")
     assert find_changed(before, read_keys(project)) == {
         f"docs/{lang}/{slug}.md" for lang in LANGUAGES for slug in ("index", "api/softmax")
     }

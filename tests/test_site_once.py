@@ -14,7 +14,7 @@ from tests.fixture_project import FixtureProject
 from tests.passed import Passed, hash_engine
 from tests.test_site_serve import Server
 
-MINI = '''"""A module of the test project."""
+CONSTANTS_MODULE = '''"""A module of the test project."""
 
 CONSTANT = 7
 
@@ -27,9 +27,9 @@ PAGE = """---
 description: A test page.
 ---
 
-# Mini { #mini }
+# Constants { #constants }
 
-::: attention_docs.mini
+::: attention_docs.constants
 """
 
 
@@ -40,12 +40,12 @@ def test_a_saved_docstring_signature_or_body_shows_in_all_languages(
     if passed(hash_engine(), inspect.getsource(Server)):
         return
     project = FixtureProject(tmp_path / "project")
-    project.write("attention_docs/mini.py", MINI)
+    project.write("attention_docs/constants.py", CONSTANTS_MODULE)
     for lang in LANGUAGES:
-        project.write(f"docs/{lang}/api/mini.md", PAGE)
+        project.write(f"docs/{lang}/api/constants.md", PAGE)
     project.stamp()
     server = Server(project)
-    pages = ("api/mini/", "zh/api/mini/")
+    pages = ("api/constants/", "zh/api/constants/")
     try:
         for page in pages:
             server.wait_for(page, "Twice a number.")
@@ -59,7 +59,7 @@ def test_a_saved_docstring_signature_or_body_shows_in_all_languages(
         for (old, new), wanted in zip(edits, shown, strict=True):
             for page in pages:
                 assert wanted not in server.wait_for(page, "doubled")
-            project.edit("attention_docs/mini.py", old, new)
+            project.edit("attention_docs/constants.py", old, new)
             for page in pages:
                 server.wait_for(page, wanted)
     finally:

@@ -35,7 +35,7 @@ def test_a_block_of_both_languages_runs_once_and_is_then_reused(built: FixturePr
 
 def test_prose_reruns_nothing_and_a_module_only_what_depends_on_it(built: FixtureProject) -> None:
     built.edit("docs/en/weights.md", "The first weight is", "So the first weight is", both=True)
-    built.edit("attention_docs/mini.py", "7", "8")
+    built.edit("attention_docs/constants.py", "7", "8")
     assert count_blocks(built.build()) == (1, 2)  # of the page whose prose is another, none
     assert "So the first weight is" in built.read_html("zh/weights")
     assert "The constant is" in built.read_html("zh")
@@ -130,7 +130,9 @@ def test_cold_warm_and_any_hash_seed_give_the_same_bytes(project: FixtureProject
 
 def test_a_failure_is_not_cached(project: FixtureProject) -> None:
     project.edit(
-        "attention_docs/mini.py", "CONSTANT = 7", "import os\n\nCONSTANT = int(os.environ['N'])"
+        "attention_docs/constants.py",
+        "CONSTANT = 7",
+        "import os\n\nCONSTANT = int(os.environ['N'])",
     )
     assert project.build().returncode
     assert count_blocks(project.build(N="5")) == (1, 2)

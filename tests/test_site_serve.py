@@ -15,7 +15,7 @@ from tests.conftest import LANGUAGES
 from tests.fixture_project import WEIGHTS, FixtureProject, start_command
 
 pytestmark = pytest.mark.long
-MODULE = "attention_docs/mini.py"
+MODULE = "attention_docs/constants.py"
 PATIENCE = 60  # seconds before a test gives up; nothing is asserted of the time that it takes
 
 

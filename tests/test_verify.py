@@ -388,20 +388,20 @@ def test_a_listing_that_is_missing_or_lacks_a_section(
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("print(text(third / nothing, 'd'))", "block 2 failed: NameError: name 'nothing'"),
         ("__import__('os')._exit(3)", "the process that ran this page died"),
     ],
 )
 def test_a_block_that_fails(
-    small: SmallSite, capsys: pytest.CaptureFixture[str], line: str, told: str
+    small: SmallSite, capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
     changed = LISTING.replace('print("three', f'{line}\nprint("three')
     small.write("listings/small.py", changed)
     small.document["sha256"]["docs/listings/small.py"] = digest(changed)
     assert small.verify() == 1
-    assert told in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 def test_an_output_without_a_record(small: SmallSite, capsys: pytest.CaptureFixture[str]) -> None:
@@ -442,14 +442,14 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("foreign", "told"), OTHERS, ids=[report for _, report in OTHERS])
+@pytest.mark.parametrize(("foreign", "message"), OTHERS, ids=[report for _, report in OTHERS])
 def test_another_file(
-    small: SmallSite, capsys: pytest.CaptureFixture[str], foreign: Any, told: str
+    small: SmallSite, capsys: pytest.CaptureFixture[str], foreign: Any, message: str
 ) -> None:
     whole = foreign if isinstance(foreign, str) else json.dumps(small.document | foreign)
     small.write("numbers.json", whole)
     assert verify.main([str(small.folder)]) == 2
-    assert capsys.readouterr().err.startswith(told)
+    assert capsys.readouterr().err.startswith(message)
 
 
 def test_no_site_no_archive_no_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

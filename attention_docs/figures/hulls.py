@@ -142,7 +142,7 @@ class Hull(DrawnFigure):
         ]
         sentence = lang.format_phrase(
             "hulls",
-            "told",
+            "points_and_output",
             points=lang.join_texts("clauses", points),
             output=format_vector(list(self.output), self.spec),
         )

@@ -94,7 +94,9 @@ class _Frames(Figure):
                 "paragraph", [drawing.describe(lang) for drawing in frame.drawings]
             )
             label = lang.translate_label(frame.label)
-            lines.append(lang.format_phrase("steppers", "told", label=label, told=description))
+            lines.append(
+                lang.format_phrase("steppers", "frame", label=label, description=description)
+            )
         return "\n".join(lines)
 
 

@@ -189,7 +189,7 @@ class Tie(DrawnFigure):
 
         asker = sentence.name_word(lang, self.asking)
         found = [
-            lang.format_phrase("ribbons", "told", asker=asker, weights=count_off(self.weights))
+            lang.format_phrase("ribbons", "weights", asker=asker, weights=count_off(self.weights))
         ]
         if self.scores:
             scores = count_off(self.scores)

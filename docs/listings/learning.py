@@ -682,9 +682,9 @@ table(
 
 # --8<-- [start:exercise-value] slow
 pass_signs = np.eye(6)[:, 4:] / sqrt(6 / 4)
-told = first_below(pass_signs)
+sign_steps = first_below(pass_signs)
 columns = ["first step with a loss below 0.1"]
-table([[ten] for ten in told.reshape(3, 10)], columns=columns, index=tens, spec="d")
+table([[ten] for ten in sign_steps.reshape(3, 10)], columns=columns, index=tens, spec="d")
 # --8<-- [end:exercise-value]
 
 

@@ -74,7 +74,7 @@ for d_k in widths:
         row[d_k, name] = [mean_interval(m) for m in measure(a)]
 
 
-def told(d_k, name, which=0):
+def mean_with_error(d_k, name, which=0):
     """A mean with its error as text."""
     return plus_minus(*row[d_k, name][which])
 
@@ -401,7 +401,7 @@ table(
 
 # --8<-- [start:saturation-table]
 table(
-    [[d, name, *(told(d, name, which) for which in range(3))] for d, name in row],
+    [[d, name, *(mean_with_error(d, name, which) for which in range(3))] for d, name in row],
     columns=["dₖ", "divisor", "largest weight", "entropy", "norm of the Jacobian"],
 )
 # --8<-- [end:saturation-table]

@@ -1091,7 +1091,7 @@ def test_a_long_formula_scrolls_in_its_box_by_keys(lang: str, visit: Visit) -> N
 @each_language
 def test_what_is_cut_fades_where_it_goes_on(lang: str, visit: Visit) -> None:
     """And nowhere else: not where it ends, nor where all of it is in sight."""
-    tab = visit(make_path(lang, "positions"), width=390)
+    tab = visit(make_path(lang, "positions"), width=340)
     tab.add_style_tag(content=WHOLE)
     tab.evaluate(NEAR)
     tab.evaluate(SETTLED)

@@ -298,10 +298,8 @@ def test_every_colour_is_a_custom_property(kind, lang):
 def test_text_stays_inside_the_drawing_and_is_large_enough(kind, lang):
     root = parse_drawing(FIGURES[kind], lang)
     assert_text_fits(root, 14)  # 10.5 px where a box scrolls, 9.3 px where it just need not
-    style = re.search(r"min-width:clamp\((\d+)px,.*,(\d+)px\)", root.get("style"))
-    width = float(root.get("viewBox").split()[2])
-    assert float(style[1]) >= 0.66 * width
-    assert float(style[2]) >= 0.74 * width
+    width = re.search(r"--wide:(\d+);", root.get("style"))[1]
+    assert width == root.get("viewBox").split()[2]
 
 
 @LANGUAGES

@@ -202,7 +202,7 @@ class Canvas(DrawnFigure):
         shown = svg_document(*drawing, self.describe(lang), "xMinYMin slice" if wide else None)
         if not wide:
             return shown
-        ratio = f"--ratio:{drawing.width:.0f}/{drawing.height:.0f}"
+        ratio = f"--ratio:{drawing.width / drawing.height:.4f}"
         sizes = f"{ratio};--more:{wide.width - drawing.width:.0f}px;--tall:{wide.height:.0f}px"
         return f'<div class="canvas" style="{sizes}">{shown}</div>'
 

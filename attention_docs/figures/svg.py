@@ -193,17 +193,13 @@ def svg_document(
     alt: str,
     fit: str | None = None,
 ) -> str:
-    """The SVG element around a body: in a narrow box it shrinks to 2/3 where it then fits.
-
-    Where it does not, it shrinks to 3/4, and the box scrolls: never by a few pixels.
+    """The SVG element around a body; how far it shrinks in a narrow box says figures.css.
 
     `fit` is the attribute preserveAspectRatio of one whose height a style sheet sets.
     """
     width = round(width, 2)  # Python 3.12 adds floats in another way: half a pixel is a tie
-    fits = width * 2 / 3
     style = (
-        f"width:100%;max-width:{(largest or width):.0f}px;"
-        f"min-width:clamp({fits:.0f}px,({fits:.0f}px - 100%)*999,{0.75 * width:.0f}px);"
+        f"width:100%;max-width:{(largest or width):.0f}px;--wide:{width:.0f};"
         f"color:{css_colour('figure-ink')};background:{css_colour('figure-page')};"
         "font-family:var(--figure-font,sans-serif);font-style:normal"
     )

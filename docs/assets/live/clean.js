@@ -14,7 +14,7 @@ const ATTRIBUTES = new Set(
    data-at data-by data-says data-stage data-column data-key data-from data-play`.split(/\s+/),
 );
 const STYLES = new Set(
-  `--turn --names --at --edge --ratio --ink --more --tall --x --y width max-width min-width color background font-family font-style font-weight
+  `--turn --names --at --edge --ratio --ink --more --tall --wide --x --y width max-width min-width color background font-family font-style font-weight
    paint-order text-align`.split(/\s+/),
 );
 const VALUE = /^(?:[\w.,%#\s-]|var\(--[\w-]+(?:,\s*[\w#-]+)?\))*$/; // no address, no other function

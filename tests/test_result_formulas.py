@@ -83,6 +83,7 @@ def same(got: Any, wanted: Any) -> bool:
     return is_satisfied("=", got, wanted, 0)
 
 
+@cache
 def names_of(box: str, seed: int) -> Names:
     return RESULTS[box](np.random.default_rng(seed)) if box in RESULTS else {}
 

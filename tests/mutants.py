@@ -229,7 +229,7 @@ def list_tests(module: str) -> list[str]:
     using = [
         path.relative_to(ROOT).as_posix()
         for path in sorted((ROOT / "tests").glob("test_*.py"))
-        if name in find_imports(path) and "constants import" not in path.read_text("utf-8")
+        if name in find_imports(path)
     ]
     found = dict.fromkeys([test_file(module), *SHARED, *using])
     return [path for path in found if (ROOT / path).is_file()]

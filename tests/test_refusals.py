@@ -746,7 +746,7 @@ def faults_of(
 
 
 @pytest.mark.parametrize(
-    ("function", "message"),
+    ("function", "messages"),
     [
         (lambda x: None, ["toy.toy with another x: wanted 'ValueError: x', got 'no error'"]),
         (lambda x: int("a"), ["wanted 'ValueError: x', got \"ValueError: invalid"]),
@@ -755,12 +755,12 @@ def faults_of(
     ],
 )
 def test_another_refusal_is_seen(
-    function: Any, message: list[str], monkeypatch: pytest.MonkeyPatch
+    function: Any, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Row, "function", property(lambda row: function))
     found = [*faults_of(Row("toy.toy", {"x": [0]}), {"x": [1]}, ValueError, "x")]
-    assert len(found) == len(message)
-    assert all(one in fault for one, fault in zip(message, found, strict=True))
+    assert len(found) == len(messages)
+    assert all(one in fault for one, fault in zip(messages, found, strict=True))
 
 
 def test_a_renamed_argument_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:

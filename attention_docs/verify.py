@@ -1,15 +1,19 @@
 """Run the code behind every number of a site again, and compare.
 
-    python -m attention_docs.verify PLACE [--all]
+    python -m attention_docs.verify PLACE [--all] [--pages | --run]
 
-PLACE is a site: its folder, its archive (attention-docs.zip), or its address (https://…). What runs
-is the code of its listings with the package that is installed here, so verify a site whose code you
-would run. What the pages show is compared with numbers.json, and numbers.json with what runs here.
+PLACE is a site: its folder, its archive (attention-docs.zip), or its address (https://…). What
+pages show is compared with numbers.json, and numbers.json with what the listings give here, with
+the package that is installed. Only code that you have already is run: the site's listings and
+inline expressions must be those of the checkout that holds this package. Any other code runs only
+with --run, and then with all the rights that you have. With --pages nothing runs: the pages are
+compared with numbers.json alone.
+
 The standard library and NumPy are enough; a block that needs torch says so where torch is not
 installed. What the words of listings and figures are in each language, numbers.json says.
 
 Ends with 0 if every value is equal, 1 if one differs, 3 if none differs but some could not run
-here, and 2 if there is nothing to compare: no such place, no network, another file.
+here, and 2 if nothing was compared: no such place, no network, another file, code of others.
 """
 
 from __future__ import annotations
@@ -36,7 +40,8 @@ from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TextIO
+from urllib.parse import urlsplit
 
 from attention_docs.running.block import BlockRunner
 from attention_docs.running.imports import find_torch_blocks
@@ -45,9 +50,11 @@ from attention_docs.running.result import STEPS, Code
 from attention_docs.running.sections import SectionError, split_sections
 
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not runnable here"
+LOCAL = ("localhost", "127.0.0.1", "::1")  # where plain http meets nobody on the way
 NUMBERS, LISTINGS = "numbers.json", "docs/listings/"
 ROOT = Path(__file__).parents[1]  # where the installed package lies
 PATIENCE = 30  # seconds until a site counts as out of reach
+LARGEST = 64 * 2**20  # bytes of one file of a site; its numbers.json has 4 MB
 SHAPE: dict[str, type] = {
     "languages": list,
     "strings": dict,
@@ -61,7 +68,7 @@ SHAPE: dict[str, type] = {
 }
 PLACE: dict[str, type] = {"id": str, "slug": str, "lang": str, "page": str, "section": str}
 FIELDS: dict[str, dict[str, type]] = {
-    "output": {**PLACE, "block": int, "figure": str, "table": list},
+    "output": {**PLACE, "block": int, "figure": str, "labels": list, "table": list},
     "inline": {**PLACE, "block": int, "expression": str, "format": str},
 }
 Document = dict[str, Any]
@@ -77,8 +84,13 @@ class PlaceError(Exception):
 
 def open_site(place: str) -> Read:
     """How the files of a site are read, by their paths in it."""
-    if place.startswith(("http://", "https://")):
+    address = urlsplit(place)
+    if address.scheme == "https" or (address.scheme == "http" and address.hostname in LOCAL):
         return lambda name: _fetch(place.rstrip("/") + "/" + name)
+    if address.scheme == "http":
+        raise PlaceError(
+            f"wanted an address with https, got {place}: anyone on the way can change it"
+        )
     path = Path(place)
     if path.is_dir():
         return lambda name: (path / name).read_bytes()
@@ -90,15 +102,22 @@ def open_site(place: str) -> Read:
     above = min((n.removesuffix(NUMBERS) for n in names if n.endswith(NUMBERS)), default="")
 
     def read_member(name: str) -> bytes:
-        with zipfile.ZipFile(path) as archive:
-            return archive.read(above + name)
+        with zipfile.ZipFile(path) as archive, archive.open(above + name) as member:
+            return _read_limited(member)
 
     return read_member
 
 
 def _fetch(url: str) -> bytes:
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
-        whole: bytes = answer.read()
+        return _read_limited(answer)
+
+
+def _read_limited(stream: IO[bytes]) -> bytes:
+    """A whole file; ValueError where it is too large, whatever its header said."""
+    whole = stream.read(LARGEST + 1)
+    if len(whole) > LARGEST:
+        raise ValueError(f"wanted at most {LARGEST // 2**20} MiB, got more")
     return whole
 
 
@@ -209,8 +228,8 @@ class Shown(HTMLParser):
                     output.rows.append([])
                 case "td" | "th" if output.rows:
                     output.rows[-1].append("")
-                case "svg":
-                    output.labels.append(given.get("aria-label", ""))
+                case "svg" if given.get("aria-label"):
+                    output.labels.append(given["aria-label"])
 
     def handle_endtag(self, tag: str) -> None:
         """End the element, and what it holds."""
@@ -286,7 +305,7 @@ def _shown(record: Document, shown: Shown) -> str:
     pieces = [
         _unlike(text, "\n".join(one.rstrip("\n") for one in output.printed)),
         _unlike(_lines(record["table"]), _lines(output.rows)),
-        *(f"draws {one!r:.80}" for one in output.labels if one not in record["figure"]),
+        _unlike("\n".join(record["labels"]), "\n".join(output.labels)),
     ]
     return "; ".join(filter(None, pieces))
 
@@ -300,6 +319,37 @@ def _unlike(said: str, shows: str) -> str:
 def _lines(rows: Sequence[Sequence[str]]) -> str:
     """Rows as lines; d_k stands in a table as d with a small k."""
     return "\n".join(" | ".join(cell.strip() for cell in row) for row in rows).replace("_", "")
+
+
+# --- whose code it is
+
+
+def find_foreign_code(document: Document, root: Path = ROOT) -> Iterator[str]:
+    """What a site would run that the checkout does not hold: listings, and inline expressions."""
+    for path, digest in document["sha256"].items():
+        if path.startswith(LISTINGS) and _hash_file(root, path) != digest:
+            yield path
+    docs = root / "docs"
+    sources: dict[str, str] = {}
+    for file in docs.glob("*/**/*.md"):
+        slug = "/".join(file.relative_to(docs).with_suffix("").parts[1:])
+        sources[slug] = sources.get(slug, "") + file.read_text(encoding="utf-8")
+    counts = {lang: count_site(document, lang) for lang in document["languages"]}  # run nothing
+    for record in document["records"]:
+        expression = record.get("expression", "")
+        known = expression in counts[record["lang"]] or expression in sources.get(
+            record["slug"], ""
+        )
+        if not known:
+            yield f"{{{{ {expression} }}}} of {record['slug']}"
+
+
+def _hash_file(root: Path, path: str) -> str:
+    """The SHA-256 of a file below a folder; "" where there is none, or where it lies elsewhere."""
+    file = (root / path).resolve()
+    if not file.is_relative_to(root.resolve()) or not file.is_file():
+        return ""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 # --- running a page
@@ -323,6 +373,7 @@ class Outcome:
 
     text: Mapping[str, str] = field(default_factory=dict)
     figure: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[tuple[str, str], str]] = field(default_factory=dict)
     fault: str = ""
     missing: str = ""
@@ -388,6 +439,7 @@ def run_job(job: Job) -> list[Outcome]:
             Outcome(
                 {lang: result.get_text(lang) for lang in job.languages},
                 {lang: drawing.alt for lang, drawing in result.figure.items()},
+                {lang: "\n".join(drawing.labels) for lang, drawing in result.figure.items()},
                 {lang: {**result.get_values(lang), **errors} for lang in job.languages},
             )
         )
@@ -447,22 +499,30 @@ class Verdict:
 
 
 def compare_records(
-    document: Document, found: Mapping[str, Any], pages: Iterable[tuple[Document, str]] = ()
+    document: Document,
+    found: Mapping[str, Any] | None,
+    pages: Iterable[tuple[Document, str]] = (),
 ) -> Iterator[Verdict]:
-    """What has become of each value of a site; `pages` tell how they differ from numbers.json."""
+    """What has become of each value of a site.
+
+    `found` is what its blocks gave here, None where none was run; `pages` tell how the pages differ
+    from numbers.json.
+    """
     counts = {lang: count_site(document, lang) for lang in document["languages"]}
     on_pages = {(one["lang"], one["slug"], one["id"]): reason for one, reason in pages}
     for record in document["records"]:
         place = record["lang"], record["slug"], record["id"]
-        blocks = found.get(record["slug"], [])
-        state, reason = _compare_record(record, blocks, counts[record["lang"]])
+        state, reason = _compare_hash(record)
+        if found is not None and state == EQUAL:
+            blocks = found.get(record["slug"], [])
+            state, reason = _compare_record(record, blocks, counts[record["lang"]])
         if shown := on_pages.pop(place, ""):
             state, reason = DIFFERS, f"{reason}; {shown}" if state == DIFFERS else shown
         yield Verdict(record["slug"], record["lang"], record["id"], state, reason)
     for (lang, slug, name), reason in on_pages.items():
         yield Verdict(slug, lang, name, DIFFERS, reason)
     recorded = {(r["lang"], r["slug"], r["block"]) for r in document["records"] if "figure" in r}
-    for slug, blocks in found.items():
+    for slug, blocks in (found or {}).items():
         for number, one in enumerate(blocks if isinstance(blocks, list) else [], start=1):
             for lang in document["languages"] if any(one.text.values()) or one.figure else ():
                 if (lang, slug, number) not in recorded:
@@ -495,11 +555,17 @@ def count_site(document: Document, lang: str) -> dict[str, str]:
     return {f"site.{name}": str(number) for name, number in found.items()}
 
 
+def _compare_hash(record: Document) -> tuple[str, str]:
+    """Whether text, numbers and hash of a record are one thing."""
+    described = describe_text(record["text"])
+    if described == {name: record[name] for name in described}:
+        return EQUAL, ""
+    return DIFFERS, 'its "values" or "sha256" are not those of its "text"'
+
+
 def _compare_record(record: Document, blocks: Any, counts: Mapping[str, str]) -> tuple[str, str]:
     """The state of one record, and the reason."""
     text = record["text"]
-    if describe_text(text) != {name: record[name] for name in ("text", "values", "sha256")}:
-        return DIFFERS, 'its "values" or "sha256" are not those of its "text"'
     if record.get("expression") in counts:
         return _find_difference(text, counts[record["expression"]])
     if isinstance(blocks, str):
@@ -512,12 +578,13 @@ def _compare_record(record: Document, blocks: Any, counts: Mapping[str, str]) ->
     lang = record["lang"]
     if record["kind"] == "inline":
         return _find_difference(text, block.values[lang][record["expression"], record["format"]])
-    state, reason = _find_difference(text, block.text[lang])
-    return (
-        (state, reason)
-        if reason
-        else _find_difference(record["figure"], block.figure.get(lang, ""))
-    )
+    pairs = [
+        (text, block.text[lang]),
+        (record["figure"], block.figure.get(lang, "")),
+        ("\n".join(record["labels"]), block.labels.get(lang, "")),
+    ]
+    found = (_find_difference(there, here) for there, here in pairs)
+    return next((one for one in found if one[0] == DIFFERS), (EQUAL, ""))
 
 
 def _find_difference(there: str, here: str) -> tuple[str, str]:
@@ -548,9 +615,10 @@ def compare_surroundings(document: Document) -> Iterator[str]:
         listing, lock = path.startswith(LISTINGS), path == "requirements.lock"
         if listing or (lock and not file.is_file()):  # an installed package has no lock beside it
             continue
-        if not file.is_file():
+        here = _hash_file(ROOT, path)
+        if not here:
             yield f"{path}: not in the package that is installed here"
-        elif hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+        elif here != digest:
             yield f"{path}: not the file that the site was built from"
 
 
@@ -568,8 +636,23 @@ def format_report(found: Sequence[Verdict], everything: bool) -> Iterator[str]:
     yield ", ".join(f"{states[state]} {state}" for state in (EQUAL, DIFFERS, NOT_RUN))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; its exit status."""
+def _describe_foreign(place: str, foreign: Sequence[str]) -> str:
+    """Why nothing was run, and what to do."""
+    more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+    return (
+        f"{place} holds code that is not that of this checkout: {', '.join(foreign[:3])}{more}.\n"
+        "It would run here with all your rights. Read it, then add --run; or add --pages to compare"
+        f" the pages with {NUMBERS} and run nothing."
+    )
+
+
+def _print_line(line: str, file: TextIO | None = None) -> None:
+    """Print a line that holds texts of the site; what would steer the terminal is escaped."""
+    kept = (c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in line)
+    print("".join(kept), file=file)
+
+
+def _read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m attention_docs.verify",
         description=(__doc__ or "").split("\n\n", 2)[2],
@@ -577,18 +660,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("place", help="folder, archive or address of a site")
     parser.add_argument("--all", action="store_true", help="report equal values too")
-    chosen = parser.parse_args(arguments)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--pages", action="store_true", help="compare the pages, run nothing")
+    what.add_argument("--run", action="store_true", help="run code that this checkout lacks")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; its exit status."""
+    chosen = _read_arguments(arguments)
     try:
         read = open_site(chosen.place)
         document = parse_document(read_file(read, NUMBERS))
+        foreign = [] if chosen.pages or chosen.run else [*find_foreign_code(document)]
+        if foreign:
+            raise PlaceError(_describe_foreign(chosen.place, foreign))
     except PlaceError as error:
-        print(error, file=sys.stderr)
+        _print_line(str(error), sys.stderr)
         return 2
     for line in compare_surroundings(document):
-        print(line)
-    found = list(compare_records(document, run_pages(document, read), touched(document, read)))
+        _print_line(line)
+    ran = None if chosen.pages else run_pages(document, read)
+    found = list(compare_records(document, ran, touched(document, read)))
     for line in format_report(found, chosen.all):
-        print(line)
+        _print_line(line)
     states = {one.state for one in found}
     return 1 if DIFFERS in states else 3 if NOT_RUN in states else 0
 

@@ -56,10 +56,11 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def record(name: str, block: int, text: str, values: list[float], **more: str) -> dict[str, Any]:
+def record(name: str, block: int, text: str, values: list[float], **more: Any) -> dict[str, Any]:
     kind = "inline" if "expression" in more else "output"
     own = {"id": name, "kind": kind, "slug": "small", "lang": "en", "block": block}
-    own |= {"page": "/small/", "section": "top"} | ({"table": []} if kind == "output" else {})
+    own |= {"page": "/small/", "section": "top"}
+    own |= {"table": [], "labels": []} if kind == "output" else {}
     return own | {"text": text, "values": values, "sha256": digest(text)} | more
 
 
@@ -82,7 +83,7 @@ def document(alt: str) -> dict[str, Any]:
             "chapters": {"en": {"small": {"minutes": 3}, "empty": {"minutes": 4}}},
         },
         "records": [
-            record("out-shown", 2, REPORT, [0.3333, 1.0], figure=alt),
+            record("out-shown", 2, REPORT, [0.3333, 1.0], figure=alt, labels=[alt]),
             record("value-1", 2, "0.67", [0.67], expression="2 * third[0]", format=".2f"),
             record("value-2", 3, "4", [4.0], expression="site.blocks", format=""),
             record("out-after", 4, "[0.50, 0.50]", [0.5, 0.5], figure=""),
@@ -130,8 +131,10 @@ class SmallSite:
         (self.folder / name).write_text(text, encoding="utf-8", newline="\n")
 
     def verify(self, *flags: str, place: str = "") -> int:
+        """Run its code, which is not that of this checkout."""
         self.save()
-        return verify.main([place or str(self.folder), *flags])
+        run = [] if "--pages" in flags else ["--run"]
+        return verify.main([place or str(self.folder), *run, *flags])
 
     def save(self) -> None:
         self.write("numbers.json", json.dumps(self.document))
@@ -206,6 +209,7 @@ def test_a_language_brings_its_own_words(
     printed = REPORT.replace("a third is", "one of three is")
     theirs[0] |= {"text": printed, "sha256": digest(printed)}
     theirs[0]["figure"] = theirs[0]["figure"].replace("weight", "share")
+    theirs[0]["labels"] = [theirs[0]["figure"]]
     small.document["records"] += theirs
     (small.folder / "made").mkdir()
     made = small.page.replace("a third is", "one of three is").replace("weight", "share")
@@ -233,12 +237,12 @@ def test_an_archive_and_an_address(small: SmallSite, tmp_path: Path) -> None:
     with zipfile.ZipFile(packed, "w") as archive:
         for name in ("numbers.json", "listings/small.py", "small/index.html"):
             archive.write(small.folder / name, f"attention-docs/{name}")
-    assert verify.main([str(packed)]) == 0
+    assert verify.main([str(packed), "--run"]) == 0
     with ThreadingHTTPServer(
         ("127.0.0.1", 0), partial(Handler, directory=str(small.folder))
     ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        assert verify.main([f"http://127.0.0.1:{server.server_port}/"]) == 0
+        assert verify.main([f"http://127.0.0.1:{server.server_port}/", "--run"]) == 0
         server.shutdown()
 
 
@@ -259,7 +263,7 @@ def test_with_numpy_alone(small: SmallSite, installed: Path) -> None:
     small.needs_torch()
     small.save()
     done = subprocess.run(
-        [sys.executable, "-S", "-m", "attention_docs.verify", str(small.folder), "--all"],
+        [sys.executable, "-S", "-m", "attention_docs.verify", str(small.folder), "--run", "--all"],
         env={**os.environ, "PYTHONPATH": str(installed)},
         cwd=small.folder,
         capture_output=True,
@@ -294,7 +298,7 @@ TOUCHED = {  # what is changed on the page alone, where, and how it is told
     ),
     ("[0.50, 0.50]", "[0.5, 0.5]"): ("out-after", "shows '[0.5, 0.5]', numbers.json has '[0.50"),
     ("<mn>4</mn>", "<mn>5</mn>"): ("value-2", "lacks '4' in the formulas of #top"),
-    ('aria-label="', 'aria-label="9 '): ("out-shown", "draws '9 Bar chart"),
+    ('aria-label="', 'aria-label="9 '): ("out-shown", "shows '9 Bar chart"),
     ('id="out-after"', 'id="out-later"'): ("out-after", "lacks out-after"),
     ("</article>", '<span class="value" id="value-3">7</span></article>'): (
         "value-3",
@@ -323,7 +327,7 @@ def test_a_page_that_was_touched_is_named(
 def test_a_page_that_is_missing(small: SmallSite, capsys: pytest.CaptureFixture[str]) -> None:
     small.save()
     (small.folder / "small" / "index.html").unlink()
-    assert verify.main([str(small.folder)]) == 1
+    assert verify.main([str(small.folder), "--pages"]) == 1
     assert "wanted small/index.html of the site, got" in capsys.readouterr().out
 
 
@@ -428,6 +432,87 @@ def test_another_package_and_other_versions_are_reported(
     ]
 
 
+# --- whose code runs
+
+
+def test_code_of_others_does_not_run(
+    small: SmallSite, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Neither a listing nor an inline expression that the checkout lacks."""
+    ran = tmp_path / "ran"
+    changed = LISTING.replace("third = ", f"open({str(ran)!r}, 'w')\nthird = ")
+    small.write("listings/small.py", changed)
+    small.document["sha256"]["docs/listings/small.py"] = digest(changed)
+    small.save()
+    assert verify.main([str(small.folder)]) == 2
+    wanted = "holds code that is not that of this checkout: docs/listings/small.py, {{ 2 * third[0]"
+    assert wanted in capsys.readouterr().err
+    assert not ran.exists()
+    assert small.verify("--run") == 0
+    assert ran.exists()
+
+
+def make_checkout(small: SmallSite, folder: Path) -> Path:
+    """A checkout that holds the code of the small site."""
+    (folder / "docs" / "listings").mkdir(parents=True)
+    (folder / "docs" / "en").mkdir()
+    (folder / "docs" / "listings" / "small.py").write_text(LISTING, encoding="utf-8")
+    page = "{{ 2 * third[0]:.2f }} and {{ site.blocks }}"
+    (folder / "docs" / "en" / "small.md").write_text(page, encoding="utf-8")
+    return folder
+
+
+def test_code_of_the_checkout_is_nobody_elses(small: SmallSite, tmp_path: Path) -> None:
+    root = make_checkout(small, tmp_path / "checkout")
+    assert [*verify.find_foreign_code(small.document, root)] == []
+    small.document["records"][1]["expression"] = "print(third)"
+    found = ["{{ print(third) }} of small"]
+    assert [*verify.find_foreign_code(small.document, root)] == found
+    small.document["sha256"]["docs/listings/../../../outside.py"] = digest("")
+    (tmp_path / "outside.py").write_text("", encoding="utf-8")
+    found.insert(0, "docs/listings/../../../outside.py")
+    assert [*verify.find_foreign_code(small.document, root)] == found
+
+
+def test_pages_alone_run_nothing(
+    small: SmallSite, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify, "run_pages", None)
+    assert small.verify("--pages") == 0
+    small.page = small.page.replace("[1.0]", "[1.1]")
+    assert small.verify("--pages") == 1
+    assert "shows 'three of them [1.1]'" in capsys.readouterr().out
+
+
+def test_large_files_are_not_read(
+    small: SmallSite, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A small archive may hold a large file, and its header may lie."""
+    packed = tmp_path / "packed.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("numbers.json", " " * (verify.LARGEST + 1))
+    assert packed.stat().st_size < 2**17
+    assert verify.main([str(packed)]) == 2
+    assert "ValueError: wanted at most 64 MiB, got more" in capsys.readouterr().err
+
+
+def test_plain_http_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify.main(["http://attention.example/"]) == 2
+    assert capsys.readouterr().err.startswith("wanted an address with https, got http://attention")
+
+
+def test_what_a_site_says_does_not_steer_the_terminal(
+    small: SmallSite, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small.document["sha256"]["attention_docs/\x1b[2J.py"] = "0"
+    small.document["sha256"]["../../etc/hostname"] = "0"
+    assert small.verify("--pages") == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "attention_docs/\\x1b[2J.py: not in the package" in out
+    assert "../../etc/hostname: not in the package" in out
+
+
 # --- nothing to compare
 
 OTHERS = [
@@ -465,7 +550,8 @@ def test_no_site_no_archive_no_network(tmp_path: Path, capsys: pytest.CaptureFix
         (tmp_path / "site.zip", "wanted an archive of a site (.zip), got "),
         (tmp_path / "other.zip", "wanted numbers.json of the site, got KeyError"),
         (closed, "wanted numbers.json of the site, got URLError"),
-        ("http://", "wanted numbers.json of the site, got "),
+        ("http://", "wanted an address with https, got "),
+        ("https://", "wanted numbers.json of the site, got "),
     ]:
         assert verify.main([str(place)]) == 2
         assert capsys.readouterr().err.startswith(report)
@@ -488,7 +574,7 @@ def test_numbers_json_knows_its_sources(numbers_json: dict[str, Any]) -> None:
 
 @pytest.mark.site
 def test_a_chapter_of_the_built_site(site: Path, numbers_json: dict[str, Any]) -> None:
-    """The site itself, for one chapter; the workflow verifies all of it before it is published."""
+    """The site itself, for one chapter; `.ci/run` verifies all of it."""
     own = [one for one in numbers_json["records"] if one["slug"] == "eight-steps"]
     assert {one["lang"] for one in own} == set(BUILT)
     blocks = {"eight-steps": numbers_json["pages"]["eight-steps"]}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from html import unescape
 from typing import Any
 
 STEPS = 16
 """A digit must survive a change of its value by this many rounding steps of its dtype."""
+LABEL = re.compile(r'<svg\b[^>]*\baria-label="([^"]+)"')
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,11 @@ class Drawing:
     svg: str
     alt: str
     cells: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def labels(self) -> list[str]:
+        """What a screen reader says of each picture; of a large matrix it is less than `alt`."""
+        return [unescape(label) for label in LABEL.findall(self.svg)]
 
 
 @dataclass(frozen=True)

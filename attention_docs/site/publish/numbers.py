@@ -51,6 +51,7 @@ def _make_output_records(url: str, assembled: AssembledPage) -> Iterator[dict[st
             "functions": result.functions,
             "seeds": result.seeds,
             "figure": figure.alt if figure else "",
+            "labels": figure.labels if figure else (),
             "roles": list_roles(figure.svg) if figure else (),
             "table": figure.cells if figure else (),
             "checks": [check.statement[page.lang] for check in result.checks],

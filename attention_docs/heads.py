@@ -171,6 +171,17 @@ def load_measurements() -> dict[str, Any]:
     return measured
 
 
+def kept_heads() -> list[tuple[int, int]]:
+    """Layers and heads of SmolLM2-135M whose queries and keys are kept, each counted from 0.
+
+    Examples:
+        >>> kept_heads()
+        [(11, 1), (13, 8), (16, 0), (17, 4), (18, 6)]
+    """
+    vectors = read_safetensors((FOLDER / VECTORS).read_bytes())
+    return sorted({(int(layer), int(head)) for layer, head, _ in (n.split(".") for n in vectors)})
+
+
 def load_vectors(
     layer: int, head: int, rotated: bool = False
 ) -> tuple[Float[np.ndarray, "n d_k"], ...]:
@@ -194,8 +205,7 @@ def load_vectors(
         (True, 64)
     """
     vectors = read_safetensors((FOLDER / VECTORS).read_bytes())
-    kept = sorted({name.rsplit(".", 1)[0] for name in vectors})
-    if f"{layer}.{head}" not in kept:
-        raise ValueError(f"layer and head must be in {kept}, got {layer}.{head}")
+    if (layer, head) not in kept_heads():
+        raise ValueError(f"layer and head must be in {kept_heads()}, got {(layer, head)}")
     pair = (vectors[f"{layer}.{head}.{one}"].astype(np.float64) for one in ("query", "key"))
     return tuple(rope(one, np.arange(float(len(one))), BASE) if rotated else one for one in pair)

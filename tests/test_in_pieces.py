@@ -464,6 +464,7 @@ def test_delta_page(page):
     assert [int(line["values n"]) for line in lines] == [4, 8, 16, 32, 64]
     generator = torch.Generator().manual_seed(12)
     names = ("sum", "delta, β = 1", "delta, β = 1/4", "best state", "sum × factor")
+    truths = {}
     for line in lines:
         n = int(line["values n"])
         k = torch.randn(400, n, 16, generator=generator, dtype=torch.float64)
@@ -482,6 +483,7 @@ def test_delta_page(page):
         size = (v**2).sum(dim=(1, 2))
         for name, S in zip(names, states, strict=True):
             truth = (((k @ S - v) ** 2).sum(dim=(1, 2)) / size).mean().item()
+            truths.setdefault(line["values n"], []).append(truth)
             ((mean, half),) = parse_plus_minus(line[name])
             # Half a printed digit on each of the two numbers.
             assert agrees_within_error((mean, half + 0.01), truth)
@@ -494,10 +496,16 @@ def test_delta_page(page):
     means = {
         line["values n"]: [parse_plus_minus(line[name])[0][0] for name in names] for line in lines
     }
-    assert chapter.values("delta") == [
+    *said, paired = chapter.values("delta")
+    assert said == [
         f"{means[n][column]:.2f}"
         for n, column in (("8", 0), ("8", 1), ("32", 1), ("8", 4), ("32", 4))
     ]
+    ((mean, half),) = parse_plus_minus(paired)  # both of the same seeds
+    assert 0 < half < mean
+    assert agrees_within_error((mean, half + 0.01), truths["8"][4] - truths["8"][1])
+    for n in ("16", "32", "64"):  # the sum with its factor is ahead
+        assert truths[n][4] < min(truths[n][1:3]) - 0.004
     # As good as the better of the two rates, as far as these seeds can tell.
     for n in ("8", "32"):
         assert abs(means[n][4] - min(means[n][1:3])) < 0.05

@@ -318,7 +318,7 @@ def test_attention_with_features(chapter, tried):
     got = [[float(cell.replace(",", "")) for cell in line] for line in shown]
     assert_printed([line[:5] for line in got], [line[:5] for line in wanted], 2)
     assert_printed([line[5] for line in got], [line[5] for line in wanted], 0)
-    shown = [f"{wanted[0][5]:.0f}", f"{100 * wanted[3][3]:.0f}"]
+    shown = [f"{wanted[0][5]:.0f}", "8", f"{100 * wanted[3][3]:.0f}"]  # components of a vector
     assert chapter.values("waves") == shown
     # What the page says of them.
     assert wanted[0][1] < wanted[0][2]
@@ -385,4 +385,9 @@ def test_exercise_leave(chapter):
     assert_printed(chapter.grid("exercise-leave"), wanted, 3)
     assert min(wanted, key=lambda row: row[1])[0] == BANDWIDTHS[0]
     chosen = min(wanted, key=lambda row: row[2])[0]
-    assert chapter.values("exercise-leave") == [f"{chosen:.1f}"] == ["0.4"]
+    excess = [
+        left_out - ((smoother(h, True) @ y - CURVE) ** 2).mean().item() for h, _, left_out in wanted
+    ]
+    said = [f"{chosen:.1f}", f"{min(excess):.2f}", f"{max(excess):.2f}"]
+    assert chapter.values("exercise-leave") == said
+    assert chosen == 0.4

@@ -287,11 +287,12 @@ table([[product, exp(-1)]], columns=["φ(q) · φ(−q)", "e⁻¹"], spec=".4f")
 
 # --8<-- [start:exercise-leave]
 others = ~np.eye(n, dtype=bool)  # no point may look at itself
-left_out = []
+left_out, excess = [], []
 for h in BANDWIDTHS:
     guess, _ = kernel_smoothing(x, x, y, h, others)
     estimate, _ = kernel_smoothing(x, x, y, h)
     left_out.append([h, *(((one - y) ** 2).mean() for one in (estimate, guess))])
+    excess.append(left_out[-1][2] - ((guess - curve) ** 2).mean())
 chosen = min(left_out, key=lambda row: row[2])[0]
 table(
     left_out,

@@ -272,13 +272,18 @@ table(
 # --8<-- [end:no-leak]
 
 # --8<-- [start:real-head]
-from attention_docs.heads import load_measurements, load_vectors
+from attention_docs.heads import kept_heads, load_measurements, load_vectors
 
 words = [word.strip() for word in load_measurements()["words"]]
 real_q, real_k = load_vectors(18, 6, rotated=True)
 _, open_map = attention(real_q, real_k, real_k)
 _, causal_map = attention(real_q, real_k, real_k, causal_mask(len(words)))
 ahead = np.triu(open_map, 1).sum(axis=-1).mean()
+ahead_elsewhere = []
+for layer, head in kept_heads():
+    if (layer, head) != (18, 6):
+        q, k = load_vectors(layer, head, rotated=True)
+        ahead_elsewhere.append(np.triu(attention(q, k, k)[1], 1).sum(axis=-1).mean())
 
 
 def show_weights(a, name):

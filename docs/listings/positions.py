@@ -360,6 +360,13 @@ turned, unturned = (
     for q, k in (load_vectors(16, 0, rotated=True), load_vectors(16, 0))
 )
 one_back = [one.diagonal(-1).mean() for one in (turned, unturned)]
+sentence = [one[:16] for one in load_vectors(16, 0)]
+by_place = []
+for seed in range(100):
+    mixed = [0, *(1 + np.random.default_rng(seed).permutation(15))]
+    placed = [rope(one[mixed], np.arange(16.0), base=100_000.0) for one in sentence]
+    by_place.append(attention(*placed, placed[1], causal_mask(16))[1].diagonal(-1).mean())
+by_place = np.array(by_place)
 
 
 def show_weights(a, name):

@@ -445,15 +445,22 @@ table(
 
 # --8<-- [start:real-head]
 from attention_docs.figures import beside
-from attention_docs.heads import load_measurements, load_vectors
+from attention_docs.heads import kept_heads, load_measurements, load_vectors
 from attention_docs.masking import apply_mask, causal_mask
 
 words = [word.strip() for word in load_measurements()["words"]][:16]  # one sentence
-real_q, real_k = (one[:16] for one in load_vectors(11, 1, rotated=True))
-products = dot(real_q, real_k)  # without 1/√64
 visible = causal_mask(len(words))
-deviations = [products[i, : i + 1].std() for i in range(1, len(words))]
-real_spread = sum(deviations) / len(deviations)
+
+
+def multiply(layer, head):
+    """The dot products of a head, without 1/√64, and their mean standard deviation within rows."""
+    q, k = (one[:16] for one in load_vectors(layer, head, rotated=True))
+    found = dot(q, k)
+    return found, np.mean([found[i, : i + 1].std() for i in range(1, len(words))])
+
+
+products, real_spread = multiply(11, 1)
+spreads = [multiply(*place)[1] for place in kept_heads()]
 sharp, even = (softmax(apply_mask(one, visible)) for one in (products, products / sqrt(64)))
 largest = [one.max(axis=-1)[1:].mean() for one in (sharp, even)]
 

@@ -257,7 +257,7 @@ def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
         (
             "zh",
             "首页",
-            "注意力机制：“他锁了锁”，哪个锁挂在门上？",
+            "注意力机制：“他画的画”，哪个画挂在墙上？",
             ("3 · softmax", "：把分数变成权重"),
         ),
         (

@@ -602,7 +602,7 @@ def test_saw(page):
 @pytest.mark.site
 def test_the_words_of_the_sentence_in_chinese(page):
     chapter = page("zh", "positions")
-    assert [row[""] for row in chapter.table("saw-scores")] == ["他 1", "锁 2", "了 3", "锁 4"]
+    assert [row[""] for row in chapter.table("saw-scores")] == ["他 1", "画 2", "的 3", "画 4"]
     rows = [list(row.items())[1:] for row in chapter.table("saw-tags")]
     kinds = ["代词", "动词", "助词", "名词"]
     assert [name for name, _ in rows[0][:4]] == [row[-1][1] for row in rows] == kinds

@@ -250,7 +250,7 @@ def test_equal_tokens_have_equal_outputs(seed: int, sentence: list[int]) -> None
 
 # The published numbers.
 
-FRENCH, ENGLISH = "J' ai vu une scie", "He locked up the lock"  # 5 tokens each
+FRENCH, ENGLISH = "J' ai vu une scie", "the picture that he painted"  # 5 tokens each
 
 
 def cells(chapter, block: str) -> list[list[str]]:

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from attention_docs.locales import Locale
+from attention_docs.running.exact import EXACT, format_exact
 from attention_docs.running.result import Check, Code, Drawing, File, Result
 from attention_docs.running.watch import FormatStringTransformer, PrintedTexts, Watch, refuse_floats
 from attention_docs.text import TextFile, check_observers, observers, text
@@ -204,6 +205,9 @@ def _evaluate_values(
     for expression, spec in values:
         try:
             value = eval(_compile_expression(expression), namespace)
+            if spec == EXACT:
+                shown[expression, spec] = format_exact(value)
+                continue
             if not spec:
                 refuse_floats(value)
             shown[expression, spec] = text(value, spec) if spec else _format_unspecified(value)

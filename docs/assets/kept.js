@@ -2,21 +2,45 @@
 
 export const SOLVED = "solved exercises";
 export const CARDS = "review cards";
+export const DAYS = [1, 3, 7, 16, 35]; // until a card comes back that was known once, twice …
 
 const unstored = new Map(); // what the storage did not take: it lasts as long as the page
+
+/* Days from 1970 where the reader is. */
+export function countDays() {
+  const now = new Date();
+  return Math.floor((now.getTime() - now.getTimezoneOffset() * 60_000) / 86_400_000);
+}
+
+/* What each name holds: of a page, its exercises; of a card, how often it was known in a row, and
+   the day it is due. */
+const IS_KEPT = {
+  [SOLVED]: (ids) => Array.isArray(ids) && ids.every((id) => typeof id === "string"),
+  [CARDS]: (card) =>
+    Array.isArray(card) &&
+    card.length === 2 &&
+    card.every(Number.isInteger) &&
+    card[1] <= countDays() + DAYS.at(-1),
+};
+
+function clean(name, found) {
+  const entries = Object.entries(found && typeof found === "object" ? found : {});
+  return Object.fromEntries(entries.filter(([, kept]) => IS_KEPT[name](kept)));
+}
 
 /* What is kept under a name; nothing where a browser stores nothing, or holds something else there. */
 export function read(name) {
   if (unstored.has(name)) return unstored.get(name);
   try {
-    const found = JSON.parse(localStorage.getItem(name) ?? "{}");
-    return found && typeof found === "object" ? found : {};
+    return clean(name, JSON.parse(localStorage.getItem(name)));
   } catch {
     return {};
   }
 }
 
-export function keep(name, value) {
+/* Change what is kept. It is read anew: another tab may have changed it. */
+export function update(name, change) {
+  const value = change(read(name));
   try {
     if (Object.keys(value).length) localStorage.setItem(name, JSON.stringify(value));
     else localStorage.removeItem(name);
@@ -26,14 +50,30 @@ export function keep(name, value) {
   }
 }
 
-/* Two buttons: all of it as a file, and all of it gone. */
-export function offerTools(words, erased) {
+/* Call when another tab has changed something. */
+export const watch = (changed) =>
+  addEventListener("storage", ({ key }) => (key === null || key in IS_KEPT) && changed());
+
+/* Three buttons: all of it as a file, such a file read back, and all of it gone. */
+export function offerTools(words, changed) {
+  const said = document.createElement("span");
+  said.setAttribute("role", "status");
+  if (unstored.size) said.textContent = words.unstored;
   const erase = () => {
-    keep(SOLVED, {});
-    keep(CARDS, {});
-    erased();
+    for (const name of Object.keys(IS_KEPT)) update(name, () => ({}));
+    changed();
   };
-  return [offer(words.export, download), " ", offer(words.erase, erase)];
+  const take = async () => {
+    const text = await choose();
+    if (readBack(text)) changed();
+    else said.textContent = words.foreign;
+  };
+  const buttons = [
+    offer(words.export, download),
+    offer(words.import, take),
+    offer(words.erase, erase),
+  ];
+  return [...buttons.flatMap((button) => [button, " "]), said];
 }
 
 export function offer(text, press) {
@@ -52,4 +92,38 @@ function download() {
   link.download = "attention-progress.json";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function choose() {
+  const field = Object.assign(document.createElement("input"), { type: "file", accept: ".json" });
+  return new Promise((resolve) => {
+    field.addEventListener("change", () => resolve(field.files[0].text()));
+    field.click();
+  });
+}
+
+/* Add what a file holds to what is kept; false if it is none of ours. */
+function readBack(text) {
+  let all;
+  try {
+    all = JSON.parse(text);
+  } catch {
+    return false;
+  }
+  if (!all || ![SOLVED, CARDS].some((name) => name in Object(all))) return false;
+  const solved = clean(SOLVED, all[SOLVED]);
+  update(SOLVED, (kept) => {
+    const added = Object.entries(solved).map(([page, ids]) => [
+      page,
+      [...new Set([...(kept[page] ?? []), ...ids])],
+    ]);
+    return { ...kept, ...Object.fromEntries(added) };
+  });
+  // Of a card that both hold, what was learned last: it is due later.
+  const cards = Object.entries(clean(CARDS, all[CARDS]));
+  update(CARDS, (kept) => {
+    const later = cards.filter(([id, [, day]]) => !(kept[id]?.[1] >= day));
+    return { ...kept, ...Object.fromEntries(later) };
+  });
+  return true;
 }

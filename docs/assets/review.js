@@ -1,31 +1,16 @@
 /* Brings the cards of all chapters back after growing intervals, one at a time.
    The page holds them as folds (attention_docs/site/render/recall.py); without this script it is a list. */
 
-import { CARDS, keep, offer, offerTools, read } from "./kept.js";
+import { CARDS, countDays, DAYS, offer, offerTools, read, update, watch } from "./kept.js";
 
 const words = JSON.parse(document.getElementById("__words").textContent).review;
-const DAYS = [1, 3, 7, 16, 35]; // until a card comes back that was known once, twice …
 const ALL = "";
-const progress = readProgress(); // of each card: how often it was known in a row, and the day it is due
 const cards = listCards();
-
-/* --- days, counted from 1970 where the reader is */
-
-function countDays() {
-  const now = new Date();
-  return Math.floor((now.getTime() - now.getTimezoneOffset() * 60_000) / 86_400_000);
-}
 
 function formatDay(day) {
   return new Date(day * 86_400_000).toLocaleDateString(document.documentElement.lang, {
     timeZone: "UTC",
   });
-}
-
-function readProgress() {
-  const isKept = ([, kept]) =>
-    Array.isArray(kept) && kept.length === 2 && kept.every(Number.isInteger);
-  return Object.fromEntries(Object.entries(read(CARDS)).filter(isKept));
 }
 
 /* --- the cards of the page, each with the heading that it stands under */
@@ -48,6 +33,7 @@ function listCards() {
 
 /* What is due, what was seen longest ago first, then what is new in the order of the page. */
 function listDue(chapter) {
+  const progress = read(CARDS);
   const day = countDays();
   const due = cards.filter(
     ({ id, chapter: own }) =>
@@ -79,7 +65,7 @@ export function begin(place) {
   const status = make("p", "review-status");
   status.setAttribute("role", "status");
   const card = make("div", "review-card");
-  const kept = make("p", "review-kept", `${words.kept} `, ...offerTools(words, forget));
+  const kept = make("p", "review-kept");
   const panel = make(
     "section",
     "review",
@@ -115,7 +101,7 @@ export function begin(place) {
   }
 
   function answer(shown, question) {
-    const [level = 0] = progress[shown.id] ?? [];
+    const [level = 0] = read(CARDS)[shown.id] ?? [];
     const days = DAYS[Math.min(level, DAYS.length - 1)];
     const knew = offer(days === 1 ? words.knewOne : words.knew.replace("{n}", days), () =>
       grade(shown, Math.min(level + 1, DAYS.length), days),
@@ -133,13 +119,14 @@ export function begin(place) {
   }
 
   function grade(shown, level, days) {
-    progress[shown.id] = [level, countDays() + days];
-    keep(CARDS, progress);
+    update(CARDS, (progress) => ({ ...progress, [shown.id]: [level, countDays() + days] }));
+    showTools();
     queue = [...queue.slice(1), ...(days ? [] : [shown])];
     ask(true);
   }
 
   function finish(moves) {
+    const progress = read(CARDS);
     const dates = cards.filter(isChosen).map(({ id }) => progress[id]?.[1] ?? 0);
     const back = words.back.replace("{date}", formatDay(Math.min(...dates)));
     const done = make("p", "review-done", `${words.done} ${back}`);
@@ -153,16 +140,24 @@ export function begin(place) {
   }
 
   function restart() {
+    showTools();
     queue = listDue(choice.value);
     ask(false);
   }
 
-  function forget() {
-    for (const id of Object.keys(progress)) delete progress[id];
-    restart();
+  function showTools() {
+    kept.replaceChildren(`${words.kept} `, ...offerTools(words, restart));
   }
 
   choice.addEventListener("change", restart);
+  // What another tab has graded is not asked again; the card at hand stays.
+  watch(() => {
+    const [current] = queue;
+    queue = listDue(choice.value);
+    if (!queue.includes(current)) restart();
+    else queue = [current, ...queue.filter((card) => card !== current)];
+    count();
+  });
   restart();
   place.replaceChildren(panel);
 }

@@ -120,7 +120,10 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
     if any(one.kind in ("exercise", "guess") for one in published.page.passages):
         found["exercises"] = dict(words["exercises"])
     if published.page.asks_for("review"):
-        kept = {name: words["exercises"][name] for name in ("export", "erase")}
+        kept = {
+            name: words["exercises"][name]
+            for name in ("export", "import", "erase", "unstored", "foreign")
+        }
         found["review"] = {**words["review"], **kept}
     if state.build.target.live and published.page.blocks:
         folder = make_relative(f"{live_pages.FOLDER}/", published.url)

@@ -107,7 +107,7 @@ def _make_cell(assembled: AssembledPage, number: int) -> dict[str, Any]:
     figure = result.figure.get(page.text_lang)
     values = [
         (place, block.translate(value.expression), value.spec, assembled.get_value(place))
-        for place, value in enumerate(page.values, start=1)
+        for place, value in enumerate(page.evaluated, start=1)
         if value.after == number and not value.is_site_count
     ]
     return {

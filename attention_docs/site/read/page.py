@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import yaml
 
 from attention_docs.colours import ROLES
+from attention_docs.running.exact import EXACT
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import keep_text
 from attention_docs.site.read.passage import Passage
@@ -115,6 +117,32 @@ class Page:
     def code(self) -> str:
         """All blocks as one script."""
         return "\n".join(block.code for block in self.blocks)
+
+    @cached_property
+    def evaluated(self) -> list[Value]:
+        """The inline values, then those of the exercises' fields again, as exact as they are."""
+        exact = (replace(self.values[number], spec=EXACT) for number in self._asked)
+        return [*self.values, *exact]
+
+    def find_exact(self, number: int) -> int:
+        """The number of the exact version of an inline value, both counted from 1; or 0."""
+        places = {asked: place for place, asked in enumerate(self._asked, len(self.values))}
+        return places.get(number - 1, -1) + 1
+
+    @cached_property
+    def _asked(self) -> list[int]:
+        """The inline values in lists of what an exercise asks, counted from 0."""
+        heads = [one for one in self.pieces if isinstance(one, Box | End)]
+        asked = [
+            range(box.line, end.line)
+            for box, end in pairwise(heads)
+            if isinstance(box, Box) and box.kind == "asks"
+        ]
+        return [
+            number
+            for number, value in enumerate(self.values)
+            if not value.is_site_count and any(value.line in lines for lines in asked)
+        ]
 
     @cached_property
     def is_reference(self) -> bool:

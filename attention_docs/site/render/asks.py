@@ -2,8 +2,9 @@
 
 An item with an inline value becomes a field, and the value is what is wanted. Items within it are
 wrong answers that the page recognises, each a value and a sentence. An item without a value is a
-choice: of the items within it, "[x]" begins what is right and "[ ]" what is not, and what follows
-" — " says why. docs/assets/exercises.js judges what a reader writes.
+choice of three or more: of the items within it, "[x]" begins what is right and "[ ]" what is not,
+and what follows " — " says why. Their order is drawn, the same in every build and language.
+docs/assets/exercises.js judges what a reader writes, by the exact value and not by the printed one.
 
 An exercise of the kind `write` has code to be edited, an answer, and last of all a block that
 judges the code (`judge` of figures/tasks.py): it needs the model answer, and is shown before it.
@@ -14,9 +15,10 @@ follows says why.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
@@ -25,9 +27,16 @@ from markdown.util import HTML_PLACEHOLDER_RE
 
 OPTION = re.compile(r"\s*\[(?P<mark>[x ])\]\s*")
 WHY = " — "
+LEAST = 3  # options: a coin finds the right one of two
+LIMIT = 400  # characters that docs/assets/answers.js reads
+
+FindExact = Callable[[str], tuple[str, str]]
+"""Gives the id and the text of the exact version of an inline value, by the id of its span."""
 
 
-def lay_out_asks(root: Element, button: str) -> list[str]:
+def lay_out_asks(
+    root: Element, words: Mapping[str, Any], slug: str, find_exact: FindExact
+) -> list[str]:
     """Turn each list into a form that stands before hints and answer; return what is wrong."""
     faults: list[str] = []
     for exercise in root.iter("div"):
@@ -38,17 +47,25 @@ def lay_out_asks(root: Element, button: str) -> list[str]:
             items = box.findall("ul/li")
             for number, item in enumerate(items, start=1):
                 name = f"{exercise.get('id')}-{number}"
-                faults += _add_ask(form, item, name)
+                faults += _add_ask(form, item, name, slug)
             if not items:
                 faults.append("asks: wanted a list of what is asked")
-            SubElement(form, "button", {"type": "submit", "class": "md-button"}).text = button
+            for ask in form.iterfind("p"):
+                _add_exact_values(ask, words, find_exact)
+            if exercise.get("data-kind") == "proof":
+                asked = "choose" if form.find("fieldset") is not None else "compute"
+                form.insert(0, Element("p", {"class": "about-proof"}))
+                form[0].text = words["about_proof"][asked]
+            SubElement(form, "button", {"type": "submit", "class": "md-button"}).text = words[
+                "judge"
+            ]
             exercise.remove(box)
             folds = [n for n, one in enumerate(exercise) if one.tag == "details"]
             exercise.insert(folds[0] if folds else len(exercise), form)
     return faults
 
 
-def lay_out_guesses(root: Element, words: Mapping[str, Any]) -> Iterator[str]:
+def lay_out_guesses(root: Element, words: Mapping[str, Any], slug: str) -> Iterator[str]:
     """Turn the list of each guess into a choice, and what follows it into a fold.
 
     Without a script the question stands there with its choices, and the answer in the fold.
@@ -61,11 +78,11 @@ def lay_out_guesses(root: Element, words: Mapping[str, Any]) -> Iterator[str]:
         reasons = rest[1:]
         if not _is_choice(options) or not reasons:
             said = "".join(question.itertext()).strip()
-            yield f"guess: wanted options of which one is [x], then why, got {said!r}"
+            yield f"guess: wanted {LEAST} options of which one is [x], then why, got {said!r}"
             continue
         question.set("id", f"{guess.get('id')}-question")
         form = Element("form", {"class": "asks"})
-        right = _add_options(form, options, str(guess.get("id")))
+        right = _add_options(form, options, str(guess.get("id")), slug)
         form[0].set("aria-labelledby", str(question.get("id")))
         SubElement(form, "button", {"type": "submit", "class": "md-button"}).text = words["commit"]
         fold = Element("details", {"class": "answer"})
@@ -79,7 +96,12 @@ def lay_out_guesses(root: Element, words: Mapping[str, Any]) -> Iterator[str]:
 def _is_choice(options: list[Element]) -> bool:
     """Whether each of several options is marked, and one of them is right."""
     marks = [found["mark"] for one in options if (found := OPTION.match(one.text or ""))]
-    return len(marks) == len(options) > 1 and marks.count("x") == 1
+    return len(marks) == len(options) >= LEAST and marks.count("x") == 1
+
+
+def draw_order(number: int, seed: str) -> list[int]:
+    """An order of so many options, the same wherever the seed is."""
+    return sorted(range(number), key=lambda n: hashlib.sha256(f"{seed} {n}".encode()).digest())
 
 
 def _show_verdict_first(exercise: Element) -> None:
@@ -91,7 +113,7 @@ def _show_verdict_first(exercise: Element) -> None:
         exercise[folds[0] : folds[0]] = last
 
 
-def _add_ask(form: Element, item: Element, name: str) -> Iterator[str]:
+def _add_ask(form: Element, item: Element, name: str, slug: str) -> Iterator[str]:
     inner = item.find("ul")
     known = list(inner) if inner is not None else []
     if inner is not None:
@@ -104,11 +126,11 @@ def _add_ask(form: Element, item: Element, name: str) -> Iterator[str]:
         return
     if not _is_choice(known):
         said = "".join(item.itertext()).strip()
-        yield f"asks: wanted a value, or options of which one is [x], got {said!r}"
+        yield f"asks: wanted a value, or {LEAST} options of which one is [x], got {said!r}"
         return
     legend = Element("legend")
     legend.text, legend[:] = (item.text or "").strip(), list(item)
-    _add_options(form, known, name)
+    _add_options(form, known, name, slug)
     form[-1].insert(0, legend)
 
 
@@ -120,14 +142,51 @@ def _add_field(
     label = SubElement(ask, "label", {"for": name})
     value.tail = ""
     item.remove(value)
-    label.text, label[:] = (item.text or "").rstrip().rstrip(":："), list(item)
+    label.text, label[:] = item.text or "", list(item)
+    if len(label):
+        label[-1].tail = _strip_colon(label[-1].tail)
+    else:
+        label.text = _strip_colon(label.text)
     field = {"id": name, "type": "text", "autocomplete": "off", "spellcheck": "false"}
-    SubElement(ask, "input", field | {"autocapitalize": "off"})
+    # One more than is read, so that a longer answer is told so.
+    SubElement(ask, "input", field | {"autocapitalize": "off", "maxlength": str(LIMIT + 1)})
     value.set("hidden", "")
     ask.append(value)
     for trap in known:
         _hide(ask, trap)
     SubElement(ask, "output", {"for": name})
+
+
+def _strip_colon(text: str | None) -> str:
+    return (text or "").rstrip().rstrip(":：")
+
+
+def _add_exact_values(ask: Element, words: Mapping[str, Any], find_exact: FindExact) -> None:
+    """Put the exact value beside each printed one, and say where digits are wanted."""
+    for place in [ask, *ask.iterfind("span[@class='trap']")]:
+        value = place.find("span[@class='value']")
+        if value is None:
+            continue
+        name, text = find_exact(str(value.get("id")))
+        if not text:
+            continue
+        exact = Element("span", {"class": "exact", "id": name, "hidden": ""})
+        exact.text = text
+        exact.tail, value.tail = value.tail, ""
+        place.insert(list(place).index(value) + 1, exact)
+        if place is ask and needs_digits(text):
+            SubElement(ask[0], "small").text = words["digits"]
+
+
+def needs_digits(exact: str) -> bool:
+    """Whether a number of these has more than three digits, and is not whole.
+
+    Examples:
+        >>> needs_digits("0.25"), needs_digits("[0, 0.3333333333]"), needs_digits("109482240")
+        (False, True, False)
+    """
+    numbers = (float(one) for one in re.split(r"[\[\], ]+", exact) if one)
+    return any(not one.is_integer() and float(f"{one:.3g}") != one for one in numbers)
 
 
 def _hide(ask: Element, trap: Element) -> None:
@@ -136,8 +195,9 @@ def _hide(ask: Element, trap: Element) -> None:
     ask.append(trap)
 
 
-def _add_options(form: Element, options: list[Element], name: str) -> Element:
-    """A group of radio buttons; what is right, as a paragraph."""
+def _add_options(form: Element, options: list[Element], name: str, slug: str) -> Element:
+    """A group of radio buttons in an order that is drawn; what is right, as a paragraph."""
+    options = [options[n] for n in draw_order(len(options), f"{slug} {name}")]
     ask = SubElement(form, "fieldset", {"class": "ask"})
     right = Element("p", {"class": "right"})
     # A name for a formula: what listens to a page may find no text in it.

@@ -150,8 +150,13 @@ class AssembledPage:
         return {line: part for line, part in parts.items() if part is not None}
 
     def get_value(self, number: int) -> str:
-        """The text of inline value `find_number`, counted from 1."""
-        return self._get_text(self.page.values[number - 1])
+        """The text of inline value `number`, counted from 1."""
+        return self._get_text(self.page.evaluated[number - 1])
+
+    def find_exact(self, name: str) -> tuple[str, str]:
+        """The id and the text of the exact version of an inline value, by the id of its span."""
+        number = self.page.find_exact(int(name.removeprefix("value-")))
+        return f"value-{number}", self.get_value(number) if number else ""
 
     def _get_text(self, value: Value) -> str:
         if value.is_site_count:

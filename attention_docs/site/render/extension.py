@@ -173,8 +173,8 @@ class PageTreeprocessor(Treeprocessor):
         self.site.formulas.render_all(_read_formula(element, assembled)[1:] for element in held)
         self.visit(root, assembled, explainer)
         words = assembled.locale["site"]["boxes"]
-        faults = asks.lay_out_asks(root, words["judge"])
-        for fault in [*faults, *asks.lay_out_guesses(root, words)]:
+        faults = asks.lay_out_asks(root, words, slug, assembled.find_exact)
+        for fault in [*faults, *asks.lay_out_guesses(root, words, slug)]:
             assembled.add_failure("/// asks", fault)
         self.insert_outputs(root, assembled)
         self.wrap_tables(root)

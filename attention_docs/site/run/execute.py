@@ -143,7 +143,7 @@ class Executor:
         values: list[set[Formatted]] = [set() for _ in codes]
         chain = Chain(pages[0].blocks, keys, strings, pages, values, languages)
         for page in pages:
-            for value in page.values:
+            for value in page.evaluated:
                 if value.after and not value.is_site_count:
                     chain.values[value.after - 1].add((value.expression, value.spec))
         return chain

@@ -32,6 +32,8 @@ class View {
 
   read(text) {
     if (!text.trim()) {
+      this.turn += 1; // what is on its way is not shown either
+      this.maps?.element.remove();
       this.say(words.empty);
       this.form.querySelector("input").focus();
       return;

@@ -1,0 +1,544 @@
+"""What is typed as an answer: what it is read as, and which answers are right."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from math import cos, e, exp, isclose, log, pi, sqrt
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+from py_mini_racer import MiniRacer
+
+from attention_docs.locales import read_locale
+from tests.conftest import BUILT, SLUGS, find_page_folder, parse_html, report
+
+SCRIPT = Path(__file__).parents[1] / "docs" / "assets" / "answers.js"
+
+
+@cache
+def load_script() -> MiniRacer:
+    """The script without its exports: V8 alone has no modules."""
+    engine = MiniRacer()
+    engine.eval(SCRIPT.read_text(encoding="utf-8").replace("export ", ""))
+    engine.eval("const values = (rows) => rows.map((row) => row.map((one) => one.value))")
+    engine.eval("const readAll = (text) => read(text).map(values)")
+    engine.eval(
+        "const judgeAll = (all) => all.map(([a, exact, text]) => judge(a, want(exact, text)))"
+    )
+    return engine
+
+
+def judge(*answers: tuple[str, str, str]) -> list[str]:
+    """The verdict on each answer, with the exact value (JSON) and the printed one."""
+    return list(load_script().call("judgeAll", answers))
+
+
+# What is typed, and the number or the rows of numbers that it is.
+READ: list[tuple[str, Any]] = [
+    # numerals
+    *[("0.25", 0.25), (".25", 0.25), ("5.", 5), ("007", 7), ("+3", 3), ("-3", -3), ("−3", -3)],
+    *[("–3", -3), ("—3", -3), ("‑3", -3), ("‐3", -3), ("－3", -3), ("- 3", -3), ("0.50", 0.5)],
+    *[("３", 3), ("０．３", 0.3), ("－１", -1), ("1。", 1), ("0.25.", 0.25), ("0。25", 0.25)],
+    *[("0.333…", 0.333), ("0.333...", 0.333), ("128_000", 128000), ("+0.5", 0.5)],
+    # powers of ten
+    *[("9.44E-2", 0.0944), ("9.44e-2", 0.0944), ("9.44e-02", 0.0944), ("1e-3", 0.001)],
+    *[("3e5", 3e5), ("3E5", 3e5), ("3e+5", 3e5), ("6.06208e8", 606208000), ("1E3", 1000)],
+    *[("6 x 10^-3", 0.006), ("6x10^-3", 0.006), ("6 X 10^-3", 0.006), ("6×10^-3", 0.006)],
+    *[("6·10⁻³", 0.006), ("6 × 10⁻³", 0.006), ("6*10**-3", 0.006), ("6*10^(-3)", 0.006)],
+    *[("9.44×10⁻²", 0.0944), ("10⁻³", 0.001), ("10^3", 1000), ("−6 × 10^−3", -0.006)],
+    # fractions and mixed numbers
+    *[
+        ("1/4", 0.25),
+        ("１／４", 0.25),
+        ("1 / 4", 0.25),
+        ("1÷4", 0.25),
+        ("1∕4", 0.25),
+        ("1⁄4", 0.25),
+    ],
+    *[("½", 0.5), ("⅙", 1 / 6), ("¾", 0.75), ("⅔", 2 / 3), ("1½", 1.5), ("2 ½", 2.5), ("-½", -0.5)],
+    *[("1 1/2", 1.5), ("-1 1/2", -1.5), ("2 47/64", 175 / 64), ("3/16", 0.1875), ("-1/6", -1 / 6)],
+    *[("1/2/2", 0.25), ("Fraction(1, 4)", 0.25), ("(1/2)/(1/3)", 1.5), ("63/64", 63 / 64)],
+    # percent and large numbers
+    *[("25%", 0.25), ("25 %", 0.25), ("25％", 0.25), ("33.3 %", 0.333), ("25 percent", 0.25)],
+    *[("128,000", 128000), ("128，000", 128000), ("23,835,648", 23835648), ("1 048 576", 1048576)],
+    *[("1\u202f048\u202f576", 1048576), ("1'048'576", 1048576), ("24.576 million", 24576000)],
+    *[
+        ("2457.6 万", 24576000),
+        ("1.28 亿", 128000000),
+        ("24.576 MB", 24576000),
+        ("−128,000", -128000),
+    ],
+    # a comma for a point, where it can be nothing else
+    *[("0,25", 0.25), ("0,263", 0.263), ("-0,5", -0.5), ("3,5379", 3.5379), ("５，５", 5.5)],
+    # roots, powers and functions
+    *[("√2", sqrt(2)), ("2√3", 2 * sqrt(3)), ("√(1/2)", sqrt(0.5)), ("√2/2", sqrt(2) / 2)],
+    *[("sqrt(2)", sqrt(2)), ("sqrt 2", sqrt(2)), ("Sqrt(2)", sqrt(2)), ("-sqrt(2)", -sqrt(2))],
+    *[
+        ("np.sqrt(2)", sqrt(2)),
+        ("math.sqrt(2)/2", sqrt(2) / 2),
+        ("2^0.5", sqrt(2)),
+        ("2**.5", sqrt(2)),
+    ],
+    *[("e", e), ("e^-2", exp(-2)), ("e^(-2)", exp(-2)), ("e⁻²", exp(-2)), ("exp(-2)", exp(-2))],
+    *[
+        ("np.exp(-2)", exp(-2)),
+        ("math.e**-2", exp(-2)),
+        ("e^2/(e^2+e^4)", exp(2) / (exp(2) + exp(4))),
+    ],
+    *[("(3e + 5)/(e + 1)", (3 * e + 5) / (e + 1)), ("(3e+5)/(e+1)", (3 * e + 5) / (e + 1))],
+    *[("(5+3e)/(1+e)", (3 * e + 5) / (e + 1)), ("(3*e+5)/(e+1)", (3 * e + 5) / (e + 1))],
+    *[("3e + 5", 3 * e + 5), ("3e", 3 * e), ("2 e", 2 * e), ("1/(1+e)", 1 / (1 + e))],
+    *[
+        ("ln 2", log(2)),
+        ("ln2", log(2)),
+        ("ln(2)", log(2)),
+        ("log(2)", log(2)),
+        ("np.log(2)", log(2)),
+    ],
+    *[("log2(8)", 3), ("log10(1000)", 3), ("ln(8/3)", log(8 / 3)), ("ln 8/3", log(8 / 3))],
+    *[("cos(2)+cos(0.2)", cos(2) + cos(0.2)), ("cos 2 + cos 0.2", cos(2) + cos(0.2))],
+    *[("cos 2 + cos 1/5", cos(2) + cos(0.2)), ("np.cos(2) + np.cos(.2)", cos(2) + cos(0.2))],
+    *[("cos 2", cos(2)), ("cos2", cos(2)), ("sin(pi/2)", 1), ("pi", pi), ("2π", 2 * pi)],
+    *[
+        ("π/2", pi / 2),
+        ("2 pi", 2 * pi),
+        ("np.pi", pi),
+        ("|", None),
+        ("abs(-3)", 3),
+        ("tanh(0)", 0),
+    ],
+    *[
+        ("2(3+1)", 8),
+        ("(1+2)(3+4)", 21),
+        ("-2^2", -4),
+        ("2^3^2", 512),
+        ("2^-1", 0.5),
+        ("1-2-3", -4),
+    ],
+    *[("1 - 2", -1), ("3 - -2", 5), ("2*-3", -6), ("(((5)))", 5), ("1e-3/2", e - 1.5)],
+    *[("1.5e-3 * 2", 0.003), ("1e-05 + 1", 1.00001), ("3E-5/3", 1e-5)],
+    # TeX
+    *[(r"\frac{1}{4}", 0.25), (r"\dfrac{1}{4}", 0.25), (r"\tfrac14", 0.25), (r"\frac14", 0.25)],
+    *[(r"$\frac{1}{4}$", 0.25), (r"\(\frac{1}{4}\)", 0.25), (r"-\frac{1}{6}", -1 / 6)],
+    *[
+        (r"\sqrt{2}", sqrt(2)),
+        (r"\sqrt2", sqrt(2)),
+        (r"2\sqrt{3}", 2 * sqrt(3)),
+        (r"\sqrt[3]{8}", 2),
+    ],
+    *[
+        (r"9.44\times10^{-2}", 0.0944),
+        (r"6 \cdot 10^{-3}", 0.006),
+        (r"25\%", 0.25),
+        (r"\ln 2", log(2)),
+    ],
+    *[
+        (r"\frac{e}{1+e}", e / (1 + e)),
+        (r"\left(\frac12\right)", 0.5),
+        (r"\mathrm{e}^{-2}", exp(-2)),
+    ],
+    *[(r"\frac{\sqrt{2}}{2}", sqrt(2) / 2), (r"\exp(-2)", exp(-2)), (r"\pi", pi), ("$3$", 3)],
+    # words around a number
+    *[("x = 3", 3), ("≈ 3", 3), ("= 3", 3), ("1/3 ≈ 0.333", 0.333), (r"x \approx 3", 3), ("~3", 3)],
+    *[("ℓ = 2", 2), ("答案：3", 3), ("answer: 3", 3), ("8 tokens", 8), ("8 tokens.", 8)],
+    *[("24576000 bytes", 24576000), ("24576000 字节", 24576000), ("10个", 10), ("30 tokens", 30)],
+    *[("np.float64(0.25)", 0.25), ("float(3)", 3), ("torch.tensor(7)", 7)],
+    # lists
+    *[
+        ("[1, 2]", [1, 2]),
+        ("1, 2", [1, 2]),
+        ("(1, 2)", [1, 2]),
+        ("{1, 2}", [1, 2]),
+        ("1,2,", [1, 2]),
+    ],
+    *[("[1 2]", [1, 2]), ("1 2", [1, 2]), ("[1. 1. 1.]", [1, 1, 1]), ("[1., 1., 1.]", [1, 1, 1])],
+    *[("[1 1 1]", [1, 1, 1]), ("[ 1. -1.]", [1, -1]), ("1 -2", [1, -2]), ("-1 -2", [-1, -2])],
+    *[
+        ("[0.3 0.1 0.6]", [0.3, 0.1, 0.6]),
+        ("0.3、0.1、0.6", [0.3, 0.1, 0.6]),
+        ("[1e-3 2.e+00]", [0.001, 2]),
+    ],
+    *[
+        ("【0.3，0.1，0.6】", [0.3, 0.1, 0.6]),
+        ("（1，2）", [1, 2]),
+        ("［1，2］", [1, 2]),
+        ("[1, 2].", [1, 2]),
+    ],
+    *[("sqrt(2), 0, 0, -sqrt(2)", [sqrt(2), 0, 0, -sqrt(2)]), ("[0, sqrt(2)]", [0, sqrt(2)])],
+    *[("[√2 0 0 -√2]", [sqrt(2), 0, 0, -sqrt(2)]), ("[√2, 0, −√2]", [sqrt(2), 0, -sqrt(2)])],
+    *[
+        ("[1/(1+e), e/(1+e)]", [1 / (1 + e), e / (1 + e)]),
+        ("1/(1+e), e/(1+e)", [1 / (1 + e), e / (1 + e)]),
+    ],
+    *[("(1+2)/3, (3+4)/7", [1, 1]), ("(1, (2+3))", [1, 5]), ("1/2 1/3", [0.5, 1 / 3])],
+    *[
+        ("1 1/2, 2 1/3", [1.5, 7 / 3]),
+        ("½, ⅓, ⅙", [0.5, 1 / 3, 1 / 6]),
+        ("30%, 10%, 60%", [0.3, 0.1, 0.6]),
+    ],
+    *[("np.array([1, 2])", [1, 2]), ("array([1., 2.], dtype=float32)", [1, 2])],
+    *[("torch.Size([8, 12, 1, 30])", [8, 12, 1, 30]), ("8×12×1×30", [8, 12, 1, 30])],
+    *[("8 x 12 x 1 x 30", [8, 12, 1, 30]), ("(8, 12, 1, 30)", [8, 12, 1, 30]), ("8*12", [8, 12])],
+    *[("0,3; 0,1; 0,6", [[0.3], [0.1], [0.6]]), ("0,3 0,1 0,6", [0.3, 0.1, 0.6])],
+    *[
+        ("shape: (2, 3)", [2, 3]),
+        ("v = [1, 2]", [1, 2]),
+        ("[1]", 1),
+        ("(1,)", 1),
+        ("[[1, 2]]", [1, 2]),
+    ],
+    *[
+        (r"[\frac{1}{2}, \frac{1}{3}]", [0.5, 1 / 3]),
+        (r"\{1, 2\}", [1, 2]),
+        ("tensor([1, 2])", [1, 2]),
+    ],
+    # matrices
+    *[("[[1, 2], [3, 4]]", [[1, 2], [3, 4]]), ("1, 2; 3, 4", [[1, 2], [3, 4]])],
+    *[("[[1 2] [3 4]]", [[1, 2], [3, 4]]), ("[[1 2]\n [3 4]]", [[1, 2], [3, 4]])],
+    *[
+        ("((1,2),(3,4))", [[1, 2], [3, 4]]),
+        ("(1,2),(3,4)", [[1, 2], [3, 4]]),
+        ("1 2；3 4", [[1, 2], [3, 4]]),
+    ],
+    *[("[1, 2; 3, 4]", [[1, 2], [3, 4]]), ("【【1，2】，【3，4】】", [[1, 2], [3, 4]])],
+    *[("[[1],[2]]", [[1], [2]]), ("1; 2", [[1], [2]]), ("[[1,2],[3,4],]", [[1, 2], [3, 4]])],
+    *[(r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", [[1, 2], [3, 4]])],
+    *[("np.array([[1., 2.], [3., 4.]])", [[1, 2], [3, 4]]), ("[[1,2] [3,4]]", [[1, 2], [3, 4]])],
+    # refused
+    *[(text, None) for text in ("", "a lot", "3+", "*3", "1/0", "0/0", "[", "]", "[1, 2", "1, 2]")],
+    *[(text, None) for text in ("[1, 2)", "(1, 2]", "1,,2", ",1", "[]", "()", "[,]", "1 +", "--")],
+    *[(text, None) for text in ("alert(1)", "window", "sqrt", "ln", "√", "sqrt(-1)", "ln(0)", "x")],
+    *[(text, None) for text in ("two", "1..2", "1.2.3", "1j", "3 + 4j", "inf", "nan", "∞")],
+    *[(text, None) for text in ("[1, [2]", "2)(3", "(1)2", "e2", "5 or 6", "many tokens", "1e999")],
+    *[
+        (text, None)
+        for text in ("\\", "\\frac{1}", "\\frac", "{1", "$", "%", "10 or more", "?", "=")
+    ],
+    *[
+        (text, None)
+        for text in ("[1, 2] + 1", "[1, 2]/2", "1;;2", "None", "True", "__proto__", "1 = ")
+    ],
+]
+
+
+def test_the_table_is_long_enough_and_says_nothing_twice() -> None:
+    typed = [text for text, _ in READ]
+    assert len(set(typed)) == len(typed) >= 200
+
+
+@pytest.mark.parametrize(("typed", "wanted"), READ)
+def test_an_answer_is_read_as_it_is_meant(typed: str, wanted: Any) -> None:
+    readings = load_script().call("readAll", typed)
+    if wanted is None:
+        assert not readings
+        return
+    rows = wanted if isinstance(wanted, list) else [wanted]
+    rows = rows if isinstance(rows[0], list) else [rows]
+    assert any(_is_same(list(map(list, one)), rows) for one in readings), readings
+
+
+def _is_same(rows: list[list[float]], wanted: list[list[float]]) -> bool:
+    return [len(row) for row in rows] == [len(row) for row in wanted] and all(
+        isclose(one, other, rel_tol=1e-12, abs_tol=1e-15)
+        for row, own in zip(rows, wanted, strict=True)
+        for one, other in zip(row, own, strict=True)
+    )
+
+
+THIRD, SEVENTHS = "0.3333333333", "[0.2857142857, 0, 0.7142857143]"
+JUDGED = [  # typed, the exact value, the printed one, verdict
+    # correct to the digits typed, with three or more
+    *[(one, THIRD, "1/3", "right") for one in ("1/3", "0.333", "0.3333", "33.3 %", "33.33%", "⅓")],
+    *[
+        (one, THIRD, "1/3", "right")
+        for one in ("0.333333333333", "0.33333334", "0.333…", "3.33e-1")
+    ],
+    *[(one, "0.6666666667", "2/3", "right") for one in ("0.667", "0.6667", "66.7%", "2/3")],
+    *[
+        (one, "2.734375", "175/64", "right")
+        for one in ("2.73", "2.734", "2.7344", "175/64", "2 47/64")
+    ],
+    *[
+        (one, SEVENTHS, "[0.2857, 0.0000, 0.7143]", "right")
+        for one in ("0.286, 0, 0.714", "2/7 0 5/7")
+    ],
+    *[(one, "0.0404", "0.0404", "right") for one in ("0.0404", "4.04e-2", "4.04 × 10⁻²")],
+    ("0.148, 0.040, 0.811", "[0.1482, 0.0404, 0.8114]", "[0.1482, 0.0404, 0.8114]", "right"),
+    *[(one, "0.009115", "0.0091", "right") for one in ("0.0091", "0.00912", "9.12e-3", "0.912 %")],
+    ("1.05", "1.0501", "1.05", "right"),
+    ("132", "131.7", "131.7", "right"),
+    ("1.00", "0.9996", "0.9996", "right"),
+    (
+        "0.64, 0.07, 0.04, 0.24",
+        "[0.6431, 0.0712, 0.0437, 0.242]",
+        "[0.64, 0.07, 0.04, 0.24]",
+        "right",
+    ),
+    # too few digits
+    *[(one, THIRD, "1/3", "digits") for one in ("0.33", "0.3", "33%", "3e-1")],
+    ("6.5", "6.5396", "6.54", "digits"),
+    ("17", "17.33", "17.33", "digits"),
+    ("0.33, 0.33, 0.33", f"[{THIRD}, {THIRD}, {THIRD}]", "[0.3333, 0.3333, 0.3333]", "digits"),
+    ("3", "2.734375", "175/64", "wrong"),
+    # close, and wrong in a digit that is typed
+    *[(one, THIRD, "1/3", "rounded") for one in ("0.334", "0.3334", "0.332")],
+    *[(one, "2.734375", "175/64", "rounded") for one in ("2.74", "2.735")],
+    ("22/7", "3.1415926536", "3.1416", "wrong"),
+    ("0.36", THIRD, "1/3", "wrong"),
+    # exact answers have no slack
+    *[(one, "0.5", "0.5", "right") for one in ("0.5", "1/2", "0.50", "50 %", "½", ".5", "5e-1")],
+    *[(one, "0.5", "0.5", "wrong") for one in ("0.54", "0.46", "0.51", "0.49")],
+    *[(one, "0.5", "0.5", "rounded") for one in ("0.504", "0.499")],
+    *[(one, "4.5", "4.5", "rounded") for one in ("4.54", "4.46")],
+    ("3.63", "3.6", "3.6", "rounded"),
+    # whole numbers are exact
+    *[(one, "54", "54", "wrong") for one in ("53", "55", "54.4", "53.9", "27")],
+    *[(one, "4", "4.0", "wrong") for one in ("4.04", "3.96", "4.0001")],
+    *[(one, "4", "4.0", "right") for one in ("4", "4.0", "4.000", "8/2", "2^2")],
+    ("2.02", "2", "2.0", "wrong"),
+    *[
+        (one, "270532608", "270532608", "wrong")
+        for one in ("270532609", "268435456", "2.7e8", "2.71e8")
+    ],
+    *[
+        (one, "270532608", "270532608", "right")
+        for one in ("270,532,608", "2.70532608e8", "2^28 + 2^21")
+    ],
+    ("23,835,648", "23835648", "23,835,648", "right"),
+    ("23", "23835648", "23,835,648", "wrong"),
+    ("128,000", "128", "128", "wrong"),
+    *[(one, "[8, 12, 1, 30]", "[8, 12, 1, 30]", "right") for one in ("8 12 1 30", "8×12×1×30")],
+    *[
+        (one, "[8, 12, 1, 30]", "[8, 12, 1, 30]", "wrong")
+        for one in ("9,13,2,31", "8,12,1,31", "7,11,0,29")
+    ],
+    ("8, 12, 30", "[8, 12, 1, 30]", "[8, 12, 1, 30]", "count"),
+    ("81230", "[8, 12, 1, 30]", "[8, 12, 1, 30]", "count"),
+    # mistakes that have a name
+    ("-1/3", THIRD, "1/3", "sign"),
+    ("33.3", THIRD, "1/3", "percent"),
+    ("100", "1", "1", "wrong"),
+    ("540", "5.4", "5.4", "wrong"),
+    ("1, 0; 4, 1; 2, 1", "[[1, 4, 2], [0, 1, 1]]", "[[1, 4, 2],\n [0, 1, 1]]", "transposed"),
+    ("1, 4; 2, 0; 1, 1", "[[1, 4, 2], [0, 1, 1]]", "[[1, 4, 2],\n [0, 1, 1]]", "wrong"),
+    ("1 4 2 0 1 1", "[[1, 4, 2], [0, 1, 1]]", "[[1, 4, 2],\n [0, 1, 1]]", "right"),
+    ("0.3, 0.1", "[0.3, 0.1, 0.6]", "[0.3, 0.1, 0.6]", "count"),
+    ("1, 2; 3", "[[1, 2], [3, 4]]", "[[1, 2],\n [3, 4]]", "count"),
+    ("[[1],[1],[1]]", "[1, 1, 1]", "[1, 1, 1]", "right"),
+    ("some", THIRD, "1/3", "unread"),
+    ("1" * 401, THIRD, "1/3", "long"),
+    # without an exact value, as where a reader's edit makes one infinite
+    ("1/3", "", "0.3333", "wrong"),
+    ("0.3333", "", "0.3333", "right"),
+    ("-0.5, 1", "[−0.5, 1]", "[−0.5, 1.0]", "right"),
+]
+
+
+@pytest.mark.parametrize(("typed", "exact", "printed", "verdict"), JUDGED)
+def test_an_answer_is_judged_by_the_exact_value(
+    typed: str, exact: str, printed: str, verdict: str
+) -> None:
+    assert judge((typed, exact, printed)) == [verdict]
+
+
+def test_a_long_answer_takes_no_longer() -> None:
+    """Sixty thousand characters once took seconds: what is longer than the limit is not read."""
+    begun = process_time()
+    long = [
+        "1," * 30_000,
+        "]" * 60_000,
+        "[" * 60_000,
+        "1e+1 " * 79,
+        "(" * 399,
+        "√" * 399,
+        "1,1 " * 99,
+    ]
+    judge(*((one, THIRD, "1/3") for one in long))
+    assert process_time() - begun < 5
+
+
+# --- all fields of the built site
+
+
+@pytest.fixture(scope="module")
+def fields(site: Path) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+    """Of each field of all languages: its name, exact value, printed value, and known mistakes."""
+    found = []
+    for lang in BUILT:
+        for slug in SLUGS:
+            tree = parse_html(find_page_folder(site, lang, slug) / "index.html")
+            for ask in tree.xpath("//form[@class='asks']/p[@class='ask']"):
+                name = f"{lang}/{slug} {ask.find('input').get('id')}"
+                traps = [_read_value(trap) for trap in ask.xpath("span[@class='trap']")]
+                found.append((name, *_read_value(ask), traps))
+    return found
+
+
+def _read_value(place: Any) -> tuple[str, str]:
+    (exact,) = place.xpath("span[@class='exact']")
+    (printed,) = place.xpath("span[@class='value']")
+    return exact.text_content(), printed.text_content()
+
+
+def flatten(nested: Any) -> list[Fraction]:
+    if isinstance(nested, list):
+        return [number for one in nested for number in flatten(one)]
+    return [Fraction(str(nested))]
+
+
+def fill_in(nested: Any, texts: Iterator[str], comma: str) -> str:
+    if isinstance(nested, list):
+        return f"[{comma.join(fill_in(one, texts, comma) for one in nested)}]"
+    return next(texts)
+
+
+def write_fraction(number: Fraction) -> str:
+    near = number.limit_denominator(100_000)
+    near = near if abs(near - number) < Fraction(1, 10**9) else number
+    return f"{near.numerator}/{near.denominator}"
+
+
+def write_scientific(number: Fraction, template: str) -> str:
+    mantissa, exponent = f"{float(number):.9e}".split("e")
+    return template.format(mantissa, int(exponent))
+
+
+def write_tex(number: Fraction) -> str:
+    above, below = write_fraction(number).lstrip("-").split("/")
+    return f"{'-' * (number < 0)}\\frac{{{above}}}{{{below}}}"
+
+
+def write_digits(number: Fraction, digits: int) -> str:
+    if number.denominator == 1:
+        return str(number)
+    return f"{Decimal(f'{float(number):.{digits - 1}e}'):f}"
+
+
+FORMS: dict[str, Callable[[Fraction], str]] = {
+    "ten digits": lambda number: write_digits(number, 10),
+    "five digits": lambda number: write_digits(number, 5),
+    "three digits": lambda number: write_digits(number, 3),
+    "a/b": write_fraction,
+    "TeX": write_tex,
+    "10^": lambda number: write_scientific(number, "{} x 10^{}"),
+    "TeX power": lambda number: write_scientific(number, r"{}\times10^{{{}}}"),
+    "E": lambda number: write_scientific(number, "{}E{}"),
+    "percent": lambda number: f"{write_digits(100 * number, 8)} %",
+    "leading point": lambda number: write_digits(number, 6).replace("0.", ".", 1),
+    "full width": lambda number: "".join(
+        chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in write_digits(number, 6)
+    ),
+}
+SEPARATORS = {"comma": ", ", "space": " ", "narrow": ","}
+AROUND = {"nothing": "{}", "NumPy": "np.array({})", "TeX": "${}$", "name": "x = {}", "stop": "{}."}
+
+
+def test_every_right_answer_is_right(fields: Any) -> None:
+    """However it is written: the printed text, ten forms of the exact value, lists in any way."""
+    tried = []
+    for name, exact, printed, _ in fields:
+        nested = json.loads(exact)
+        tried.append((name, printed, exact, printed))
+        for form in FORMS.values():
+            for separator in SEPARATORS.values() if isinstance(nested, list) else [""]:
+                text = fill_in(nested, map(form, flatten(nested)), separator)
+                tried.append((name, text, exact, printed))
+                if form in (write_fraction, FORMS["five digits"]):
+                    around = [outside.format(text) for outside in AROUND.values()]
+                    tried += [(name, one, exact, printed) for one in around]
+    verdicts = judge(*((one, exact, printed) for _, one, exact, printed in tried))
+    report(
+        f"{name}: {typed!r} for {printed} is {verdict}"
+        for (name, typed, _, printed), verdict in zip(tried, verdicts, strict=True)
+        if verdict != "right"
+    )
+    assert len(tried) > 20 * len(fields) > 20 * 400
+
+
+def test_no_wrong_answer_is_right(fields: Any) -> None:
+    """With another sign, one more, twice as much, one entry less; none of them was rounded."""
+    tried = []
+    for name, exact, printed, _ in fields:
+        numbers = flatten(json.loads(exact))
+        slips = {
+            "sign": [-one for one in numbers],
+            "one more": [one + 1 for one in numbers],
+            "one less": [one - 1 for one in numbers],
+            "double": [2 * one for one in numbers],
+            "last": [*numbers[:-1], numbers[-1] + 1],
+            "tenth": [one + Fraction(1, 10) for one in numbers],
+        }
+        for slip, changed in slips.items():
+            if changed == numbers:
+                continue
+            for form in ("ten digits", "a/b"):
+                text = fill_in(changed, map(FORMS[form], changed), ", ")
+                tried.append((name, slip, text, exact, printed))
+        tried.append((name, "count", ", ".join(["1"] * (len(numbers) + 1)), exact, printed))
+    verdicts = judge(*((one, exact, printed) for *_, one, exact, printed in tried))
+    for (name, slip, typed, _, printed), verdict in zip(tried, verdicts, strict=True):
+        said = f"{name}: {typed!r} ({slip}) for {printed} is {verdict}"
+        assert verdict not in ("right", "unread", "digits"), said
+        assert verdict != "rounded" or "." in typed, said
+        if slip in ("count", "sign"):
+            assert verdict == slip, said
+
+
+def test_the_printed_value_is_the_exact_one_rounded(fields: Any) -> None:
+    """And a known mistake is none of the right answers."""
+    for name, exact, printed, traps in fields:
+        numbers = flatten(json.loads(exact))
+        texts = re.findall(r"[−-]?[\d,]*\.?\d+(?:/\d+)?", printed.replace(", ", " "))
+        for number, text in zip(numbers, texts, strict=True):
+            plain = text.replace(",", "").replace("−", "-")
+            decimals = len(plain.partition(".")[2])
+            off = abs(Fraction(plain) - number)
+            assert off <= Fraction(1, 10**9 if "/" in plain else 2 * 10**decimals), (name, printed)
+        answers = [(trap, exact, printed) for _, trap in traps]
+        assert "right" not in judge(*answers), (name, traps)
+
+
+def test_labels_say_where_digits_are_wanted(site: Path) -> None:
+    for lang in BUILT:
+        words = read_locale("zh" if lang.startswith("zh") else lang)["site"]["boxes"]["digits"]
+        tree = parse_html(find_page_folder(site, lang, "masking") / "index.html")
+        labels = {
+            ask.find("input").get("id"): ask.xpath("label/small")
+            for ask in tree.xpath("//form[@class='asks']/p[@class='ask']")
+        }
+        assert labels["exercise-pencil-1"], lang  # 2/7
+        assert not labels["exercise-pencil-2"]  # 7/10
+        if lang != "zh-hant":
+            assert labels["exercise-pencil-1"][0].text == words
+
+
+# --- choices
+
+
+def test_the_right_option_stands_anywhere_and_in_all_languages_at_the_same_place(
+    site: Path,
+) -> None:
+    places: dict[str, list[int]] = {}
+    for lang in BUILT:
+        for slug in SLUGS:
+            tree = parse_html(find_page_folder(site, lang, slug) / "index.html")
+            for asked in tree.xpath("//form[@class='asks']/fieldset"):
+                options = [one.get("value") for one in asked.xpath("label/input")]
+                assert len(options) >= 3, (lang, slug)
+                assert options.count("right") == 1, (lang, slug)
+                name = asked.xpath("label/input/@name")[0]
+                places.setdefault(f"{slug} {name}", []).append(
+                    options.index("right") + 10 * len(options)
+                )
+    assert all(len(set(one)) == 1 and len(one) == len(BUILT) for one in places.values())
+    three = [one[0] - 30 for one in places.values() if one[0] // 10 == 3]
+    assert len(three) > 100
+    for place in range(3):
+        assert three.count(place) <= 0.45 * len(three), [three.count(n) for n in range(3)]

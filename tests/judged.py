@@ -1,4 +1,5 @@
 """Which exercises the page judges, by chapter and kind: `python -m tests.judged` prints a table.
+No proof is judged: the last column counts the questions about proofs.
 
 `python -m tests.judged --browser FOLDER` types all answers to the exercises that ask for a function
 into the pages of a built site, in all languages, and prints what their verdicts are.
@@ -18,11 +19,11 @@ from attention_docs.site.read.pieces import Box
 from attention_docs.site.read.reader import read_page
 
 ROOT = Path(__file__).parents[1]
-KINDS = ("pencil", "predict", "bug", "proof", "write")
+COLUMNS = ("pencil", "predict", "bug", "proof", "write", "all", "question")
 
 
 def list_exercises(page: Page) -> Iterator[tuple[Passage, str, bool]]:
-    """The exercises of a page, each with its kind and whether the page judges an answer."""
+    """The exercises of a page, each with its kind and whether the page asks for an answer."""
     asks = [one.line for one in page.pieces if isinstance(one, Box) and one.kind == "asks"]
     for one in page.passages:
         if one.kind == "exercise":
@@ -47,22 +48,24 @@ def read_chapters() -> Iterator[Page]:
 
 def main() -> None:
     """Print a row for each chapter: of each kind, how many are judged, of how many."""
-    print(f"{'':20}" + "".join(f"{kind:>12}" for kind in (*KINDS, "all")))
+    print(f"{'':20}" + "".join(f"{kind:>12}" for kind in COLUMNS))
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for page in read_chapters():
         row: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-        for _, kind, judged in list_exercises(page):
-            for counted in (row[kind], row["all"], sums[kind], sums["all"]):
-                counted[0] += judged
-                counted[1] += 1
+        for _, kind, asked in list_exercises(page):
+            judged = asked and kind != "proof"  # a question about a proof does not judge it
+            cells = {kind: judged, "all": judged} | ({"question": asked} if kind == "proof" else {})
+            for counted in (row, sums):
+                for column, holds in cells.items():
+                    counted[column][0] += holds
+                    counted[column][1] += 1
         print(_format_row(page.slug, row))
     print(_format_row("all", sums))
 
 
 def _format_row(name: str, row: dict[str, list[int]]) -> str:
-    cells = (f"{row[kind][0]} of {row[kind][1]}" if row[kind][1] else "" for kind in KINDS)
-    judged, number = row["all"]
-    return f"{name:20}" + "".join(f"{cell:>12}" for cell in (*cells, f"{judged} of {number}"))
+    cells = (f"{row[kind][0]} of {row[kind][1]}" if row[kind][1] else "" for kind in COLUMNS)
+    return f"{name:20}" + "".join(f"{cell:>12}" for cell in cells)
 
 
 def judge_written(site: Path) -> bool:

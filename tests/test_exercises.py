@@ -1,10 +1,15 @@
-"""Exercises judge what a reader answers: numbers as people write them, known mistakes, choices."""
+"""Exercises judge what a reader answers, say what was wrong, and keep what was solved.
+
+How numbers are read and judged: test_answers.py.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import fromstring, tostring
+from xml.etree.ElementTree import Element, fromstring, tostring
 
 import pytest
 
@@ -13,67 +18,7 @@ from attention_docs.site.render.asks import lay_out_asks
 from tests.conftest import BUILT, needs_browser
 from tests.judged import read_chapters
 from tests.quotas import find_unjudged
-from tests.test_browser import make_path
-
-NUMBERS = [
-    ("0.25", 0.25),
-    ("1/4", 0.25),
-    ("−3", -3),
-    ("2√3", 12**0.5),
-    ("sqrt(2)/2", 0.5**0.5),
-    ("e^-2", 0.1353352832366127),
-    ("e^2/(e^2+e^4)", 0.11920292202211755),
-    ("ln 2", 0.6931471805599453),
-    ("25 %", 0.25),
-    ("6×10^-3", 0.006),
-    ("6·10⁻³", 0.006),
-    ("1e-3", 0.001),
-    ("2(3+1)", 8),
-    ("-2^2", -4),
-    ("1/2/2", 0.25),
-    ("3+", None),
-    ("1/0", None),
-    ("a lot", None),
-    ("alert(1)", None),
-    ("", None),
-]
-JUDGED = [  # answer, what is wanted, verdict
-    ("2/7", "0.2857", "right"),
-    ("0.28571", "0.2857", "right"),
-    ("0.29", "0.2857", "rounded"),
-    ("-2/7", "0.2857", "sign"),
-    ("28.57", "0.2857", "percent"),
-    ("0.5", "0.2857", "wrong"),
-    ("some", "0.2857", "unread"),
-    ("[2/7, 0, 5/7]", "[0.2857, 0.0000, 0.7143]", "right"),
-    ("2/7, 0, 5/7", "[0.2857, 0.0000, 0.7143]", "right"),
-    ("2/7, 5/7", "[0.2857, 0.0000, 0.7143]", "count"),
-    ("[[1, 2], [3, 4]]", "[[1.0, 2.0],\n [3.0, 4.0]]", "right"),
-    ("1, 2; 3, 4", "[[1.0, 2.0],\n [3.0, 4.0]]", "right"),
-    ("1, 3; 2, 4", "[[1.0, 2.0],\n [3.0, 4.0]]", "transposed"),
-    ("128,000", "128000", "right"),
-    ("−128,000", "−128000", "right"),
-    ("-1/2, 0", "[−0.5, 0.0]", "right"),
-    ("7", "7", "right"),
-    ("7.4", "7", "wrong"),
-]
-
-
-@needs_browser
-def test_numbers_are_read_and_judged(visit: Callable[..., Any]) -> None:
-    tab = visit(make_path("en", "masking"))
-    found = tab.evaluate(
-        """async ([numbers, judged]) => {
-          const { parseNumber, judge } = await import("/assets/exercises.js");
-          const verdicts = judged.map(([answer, wanted]) => judge(answer, wanted));
-          return [numbers.map(parseNumber), verdicts];
-        }""",
-        [[text for text, _ in NUMBERS], [[answer, wanted] for answer, wanted, _ in JUDGED]],
-    )
-    for (text, wanted), number in zip(NUMBERS, found[0], strict=True):
-        assert number == (None if wanted is None else pytest.approx(wanted)), text
-    for (answer, wanted, verdict), got in zip(JUDGED, found[1], strict=True):
-        assert got == verdict, (answer, wanted)
+from tests.test_browser import Visit, make_path
 
 
 @needs_browser
@@ -99,10 +44,16 @@ def test_an_answer_is_judged_and_kept(lang: str, visit: Callable[..., Any]) -> N
     fields.nth(0).press("Enter")
     tab.wait_for_selector(".exercise.solved#exercise-pencil")
     choice = tab.locator("#exercise-side form.asks")
-    choice.get_by_role("radio").nth(0).check()
-    choice.get_by_role("button").click()
-    tab.wait_for_selector("#exercise-side output.wrong")
-    assert tab.locator("#exercise-side details.answer").get_attribute("open") is not None
+    wrong = choice.locator("input[value=wrong]")
+    answer = tab.locator("#exercise-side details.answer")
+    said = choice.locator("output")
+    for n, is_open in ((0, False), (0, False), (1, True)):  # the same option again is no new try
+        wrong.nth(n).check()
+        choice.get_by_role("button").click()
+        tab.wait_for_selector("#exercise-side output.wrong")
+        reason = choice.locator("label:has(:checked) .why").text_content()
+        assert (reason.strip()[1:] in said.text_content()) == is_open
+        assert (answer.get_attribute("open") is not None) == is_open
     tab.reload()
     tab.wait_for_selector(".exercise.solved#exercise-pencil")
     tab.locator(".solved-count button").last.click()
@@ -112,37 +63,71 @@ def test_an_answer_is_judged_and_kept(lang: str, visit: Callable[..., Any]) -> N
 
 
 LIST = """<div><div id="e"><p>Task.</p><details class="answer" /><div class="asks"><ul>
-<li>Share: <span class="value">0.5</span><ul><li><span class="value">2.0</span> — upside down</li>
-</ul></li><li>Which?<ul><li>[ ] a — no</li><li>[x] b</li></ul></li></ul></div></div></div>"""
+<li>Share: <span class="value" id="v-1">0.5</span><ul>
+<li><span class="value" id="v-2">2.0</span> — upside down</li></ul></li>
+<li>Which?<ul><li>[ ] a — no</li><li>[x] b</li><li>[ ] c</li></ul></li></ul></div></div></div>"""
+WORDS = {"judge": "Check", "digits": " (3)", "about_proof": {"choose": "Choose.", "compute": ""}}
+
+
+def lay_out(root: Element, slug: str = "page") -> list[str]:
+    """Lay out the questions of a page on which every field wants a third."""
+    return lay_out_asks(root, WORDS, slug, lambda name: (f"exact-{name}", "0.3333333333"))
 
 
 def test_a_list_becomes_a_form_before_the_answer() -> None:
     root = fromstring(LIST)
-    assert not lay_out_asks(root, "Check")
+    assert not lay_out(root)
     (exercise,) = root
     assert [one.tag for one in exercise] == ["p", "form", "details"]
     field, choice, button = exercise[1]
-    assert tostring(field[0], encoding="unicode") == '<label for="e-1">Share</label>'
-    assert "".join(field.find("span[@class='trap']").itertext()) == "2.0 — upside down"  # type: ignore[union-attr]
+    label = '<label for="e-1">Share<small> (3)</small></label>'
+    assert tostring(field[0], encoding="unicode") == label
+    assert field.findtext("span[@id='exact-v-1']") == "0.3333333333"
+    trap = field.find("span[@class='trap']")
+    assert trap is not None
+    assert [one.text for one in trap] == ["2.0", "0.3333333333"]
+    assert trap[1].tail == " — upside down"
     radios = choice.findall("label/input")
-    assert [one.get("value") for one in radios] == ["wrong", "right"]
-    assert [one.findtext("span") for one in choice.findall("label")] == ["a", "b"]
+    options = {
+        one.findtext("span"): one.find("input").get("value") for one in choice.findall("label")
+    }  # type: ignore[union-attr]
+    assert options == {"a": "wrong", "b": "right", "c": "wrong"}
+    assert len(radios) == 3
     assert button.text == "Check"
 
 
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        ("<li>Which?</li>", "wanted a value, or options"),
-        ("<li>Which?<ul><li>[ ] a</li><li>[ ] b</li></ul></li>", "wanted a value, or options"),
-        ("<li>Which?<ul><li>[x] a</li></ul></li>", "wanted a value, or options"),
+        ("<li>Which?</li>", "wanted a value, or 3 options"),
+        ("<li>Which?<ul><li>[ ] a</li><li>[ ] b</li></ul></li>", "wanted a value, or 3 options"),
+        ("<li>Which?<ul><li>[x] a</li><li>[ ] b</li></ul></li>", "wanted a value, or 3 options"),
         ("", "wanted a list"),
     ],
 )
 def test_a_list_that_asks_nothing_is_a_fault(items: str, message: str) -> None:
     root = fromstring(f'<div><div id="e"><div class="asks"><ul>{items}</ul></div></div></div>')
-    (fault,) = lay_out_asks(root, "Check")
+    (fault,) = lay_out(root)
     assert message in fault
+
+
+def test_the_order_of_options_depends_on_page_and_question_alone() -> None:
+    orders = {}
+    for slug in ("softmax", "masking", "scaling", "learning"):
+        found = []
+        for _ in range(2):
+            root = fromstring(LIST)
+            lay_out(root, slug)
+            found.append([one.findtext("span") for one in root.iterfind(".//fieldset/label")])
+        assert found[0] == found[1]
+        orders[slug] = tuple(found[0])
+    assert len({*orders.values()}) > 1
+
+
+def test_a_question_about_a_proof_is_called_one() -> None:
+    root = fromstring(LIST.replace('id="e"', 'id="e" data-kind="proof"'))
+    assert not lay_out(root)
+    assert root.findtext(".//form/p[@class='about-proof']") == "Choose."
 
 
 @pytest.mark.parametrize("page", [*read_chapters()], ids=lambda page: page.slug)
@@ -157,9 +142,105 @@ WRITTEN = """<div><div data-kind="write"><p>Task.</p><div class="block">start</d
 
 def test_the_verdict_on_a_function_stands_before_hints_and_answer() -> None:
     root = fromstring(WRITTEN)
-    assert not lay_out_asks(root, "Check")
+    assert not lay_out(root)
     (exercise,) = root
     assert [one.get("class") or one.tag for one in exercise] == [
         *("p", "block", "block", "hint", "answer")
     ]
     assert exercise[2].text == "checks"
+
+
+# --- in the browser
+
+
+@needs_browser
+def test_what_is_said_is_true(visit: Visit) -> None:
+    """Formulas stay formulas, a hint is offered where one is, and a long answer is told so."""
+    tab = visit(make_path("en", "softmax"))
+    answer(tab, "exercise-jacobian", 0, "1/2, 0, 0")
+    assert tab.locator("#exercise-jacobian output.wrong math").count() >= 2
+    assert not tab.locator("#exercise-jacobian output [id]").count()
+    for name in ("exercise-jacobian", "exercise-gap"):
+        answer(tab, name, 0, "77")
+        has_hint = tab.locator(f"#{name} details.hint").count() > 0
+        assert ("hint" in tab.locator(f"#{name} output").first.text_content()) == has_hint
+    answer(tab, "exercise-gap", 0, "1" * 500)
+    assert "400" in tab.locator("#exercise-gap output").first.text_content()
+    answer(tab, "exercise-gap", 0, "6.5")
+    assert tab.locator("#exercise-gap output").first.get_attribute("class") == "digits"
+
+
+def answer(tab: Any, exercise: str, field: int, text: str) -> None:
+    form = tab.locator(f"#{exercise} form.asks")
+    form.locator("input").nth(field).fill(text)
+    form.locator("button").click()
+    tab.wait_for_function(f"document.querySelector('#{exercise} output').className")
+
+
+@needs_browser
+def test_a_question_about_a_proof_is_counted_apart(visit: Visit) -> None:
+    tab = visit(make_path("en", "softmax"))
+    form = tab.locator("#exercise-gibbs form.asks")
+    assert "not judged" in form.locator(".about-proof").text_content()
+    form.locator("input[value=right]").check()
+    form.locator("button").click()
+    count = tab.locator(".solved-count")
+    count.wait_for()
+    assert "0 of" in count.text_content()
+    assert "proofs: 1 of 2" in count.text_content()
+    assert tab.locator("#exercise-gibbs.answered:not(.solved)").count() == 1
+
+
+@needs_browser
+def test_two_tabs_lose_nothing_and_show_the_same(visit: Visit) -> None:
+    one = visit(make_path("en", "masking"))
+    two = one.context.new_page()
+    two.goto(one.url + "index.html")
+    answer(two, "exercise-window-2", 0, "9")
+    fields = two.locator("#exercise-window-2 form.asks")
+    fields.locator("input[value=right]").check()
+    fields.locator("button").click()
+    two.wait_for_selector(".exercise.solved#exercise-window-2")
+    answer(one, "exercise-pencil", 0, "2/7, 0, 5/7")
+    answer(one, "exercise-pencil", 1, "0.7")
+    one.wait_for_selector(".exercise.solved#exercise-pencil")
+    one.wait_for_selector(".exercise.solved#exercise-window-2")
+    two.wait_for_selector(".exercise.solved#exercise-pencil")
+    kept = json.loads(one.evaluate("localStorage.getItem('solved exercises')"))
+    assert kept == {"masking": ["exercise-window-2", "exercise-pencil"]}
+
+
+@needs_browser
+def test_a_saved_file_is_read_back(visit: Visit, tmp_path: Path) -> None:
+    tab = visit(make_path("en", "masking"))
+    solved = {"masking": ["exercise-pencil"], "softmax": 7, "scaling": ["exercise-three"]}
+    saved = {"solved exercises": solved, "review cards": {"a": [1, 5], "b": [1, 10**9], "c": "x"}}
+    before = json.dumps({"masking": ["x", "exercise-side"], "softmax": 7})
+    tab.evaluate("before => localStorage.setItem('solved exercises', before)", before)
+    tab.reload()
+    for text, is_ours in (("{", False), ("[]", False), (json.dumps(saved), True)):
+        file = tmp_path / "progress.json"
+        file.write_text(text)
+        with tab.expect_file_chooser() as chooser:
+            tab.locator(".solved-count button").nth(1).click()
+        chooser.value.set_files(file)
+        if is_ours:
+            tab.wait_for_selector(".exercise.solved#exercise-pencil")
+        else:
+            tab.wait_for_function(
+                "document.querySelector('.solved-count [role=status]').textContent"
+            )
+    kept = [tab.evaluate(f"localStorage.getItem('{one}')") for one in saved]
+    masking = ["x", "exercise-side", "exercise-pencil"]
+    assert json.loads(kept[0]) == {"masking": masking, "scaling": ["exercise-three"]}
+    assert json.loads(kept[1]) == {"a": [1, 5]}
+
+
+@needs_browser
+def test_what_is_not_stored_is_said(visit: Visit) -> None:
+    tab = visit(make_path("en", "masking"))
+    tab.evaluate("void (Storage.prototype.setItem = () => { throw new Error('full'); })")
+    answer(tab, "exercise-pencil", 0, "2/7, 0, 5/7")
+    answer(tab, "exercise-pencil", 1, "0.7")
+    tab.wait_for_selector(".exercise.solved#exercise-pencil")
+    assert "stores no more" in tab.locator(".solved-count").text_content()

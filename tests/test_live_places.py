@@ -131,7 +131,7 @@ def solve_pencil(tab: Any) -> None:
 
 def solve_choice(tab: Any) -> None:
     choice = tab.locator("#exercise-side form.asks")
-    choice.get_by_role("radio").nth(1).check()
+    choice.locator("input[value=right]").check()
     choice.get_by_role("button").click()
     tab.wait_for_selector(".exercise.solved#exercise-side")
 

@@ -205,6 +205,35 @@ def test_an_unknown_card_comes_again_today_and_all_is_erased(visit: Visit) -> No
 
 
 @needs_browser
+def test_two_tabs_keep_the_grades_of_both(visit: Visit) -> None:
+    one = visit(make_path("en", "review"))
+    two = one.context.new_page()
+    two.goto(one.url)
+    one.locator(".review select").select_option("sequences")
+    two.locator(".review select").select_option("softmax")
+    question = two.locator(".review-question").text_content()
+    for _ in range(3):
+        show(one).first.click()
+    assert two.locator(".review-question").text_content() == question
+    show(two).first.click()
+    kept = json.loads(one.evaluate("localStorage.getItem('review cards')"))
+    assert sorted(name.split("-recall")[0] for name in kept) == ["sequences"] * 3 + ["softmax"]
+    two.locator(".review select").select_option("sequences")
+    two.locator(".review-done").wait_for()
+
+
+@needs_browser
+def test_a_day_far_away_is_no_day(visit: Visit) -> None:
+    tab = visit()
+    kept = json.dumps({"softmax-recall-wishes": [1, 10**12]})
+    tab.add_init_script(f"localStorage.setItem('review cards', {json.dumps(kept)})")
+    tab.goto(visit(make_path("en", "review")).url)
+    status = str(tab.locator(".review-status").text_content())
+    due, every = re.findall(r"\d+", status)
+    assert due == every
+
+
+@needs_browser
 def test_a_reader_reviews_by_keyboard(visit: Visit) -> None:
     """What was asked for has the focus, so that it is read out; the next Tab reaches what to do."""
     tab = visit(make_path("en", "review"))
@@ -256,16 +285,17 @@ def test_without_a_script_the_cards_are_a_list(visit: Visit) -> None:
 # --- guesses
 
 GUESS = """<div><div class="guess" id="g"><p class="guess-question">Guess first: up?</p><ul>
-<li>[ ] down</li><li>[x] up, <em>of course</em></li></ul><p>It grows.</p></div></div>"""
+<li>[ ] down</li><li>[x] up, <em>of course</em></li><li>[ ] on</li></ul>
+<p>It grows.</p></div></div>"""
 WORDS = {"commit": "I guess", "answer": "Answer"}
 
 
 def test_a_guess_becomes_a_choice_with_a_folded_reason() -> None:
     root = fromstring(GUESS)
-    assert not [*lay_out_guesses(root, WORDS)]
+    assert not [*lay_out_guesses(root, WORDS, "page")]
     question, form, fold = root[0]
     assert (question.get("id"), form[0].get("aria-labelledby")) == ("g-question", "g-question")
-    assert [one.get("value") for one in form.iter("input")] == ["wrong", "right"]
+    assert [one.get("value") for one in form.iter("input")].count("wrong") == 2
     assert form.find("button").text == "I guess"  # type: ignore[union-attr]
     right, why = fold[1]
     assert tostring(right, encoding="unicode") == '<p class="right">up, <em>of course</em></p>'
@@ -276,8 +306,8 @@ def test_a_guess_becomes_a_choice_with_a_folded_reason() -> None:
     ("old", "new"), [("[x]", "[ ]"), ("<p>It grows.</p>", ""), ("[ ] down", "down")]
 )
 def test_a_guess_without_an_answer_is_a_fault(old: str, new: str) -> None:
-    (fault,) = lay_out_guesses(fromstring(GUESS.replace(old, new)), WORDS)
-    assert "wanted options of which one is [x], then why" in fault
+    (fault,) = lay_out_guesses(fromstring(GUESS.replace(old, new)), WORDS, "page")
+    assert "wanted 3 options of which one is [x], then why" in fault
 
 
 @needs_browser
@@ -289,12 +319,12 @@ def test_a_guess_gets_its_reason_and_counts_for_nothing(visit: Visit) -> None:
     press.click()
     tab.wait_for_function("document.querySelector('#guess-further output').className === 'empty'")
     assert answer.get_attribute("open") is None
-    guess.get_by_role("radio").first.check()
+    guess.locator("input[value=wrong]").first.check()
     press.click()
     guess.locator("output").get_by_text("結果不是這樣。").wait_for()
     assert answer.get_attribute("open") is not None
     assert press.get_attribute("aria-disabled") == "true"  # it is no longer what comes next
-    guess.get_by_role("radio").last.check()
+    guess.locator("input[value=right]").check()
     assert press.get_attribute("aria-disabled") is None
     press.click()
     guess.locator("output").get_by_text("正確。").wait_for()

@@ -42,6 +42,6 @@ def _map_nested(nested: Any, least: Real | float) -> Any:
     if isinstance(nested, list | tuple):
         return [_map_nested(one, least) for one in nested]
     if isinstance(nested, Rational) and nested.denominator == 1:
-        return int(nested)
+        return int(nested.numerator)
     rounded = float(f"{float(nested):.{DIGITS}g}") if abs(nested) > least else 0.0
     return int(rounded) if rounded.is_integer() else rounded

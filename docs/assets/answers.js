@@ -297,7 +297,7 @@ export function read(text) {
 
 const isWhole = (value) => Math.abs(value - Math.round(value)) < 1e-9;
 const tolerance = (value) =>
-  isWhole(value) ? 1e-11 * Math.max(1, Math.abs(value)) : 1e-6 * Math.abs(value);
+  isWhole(value) ? 1e-11 + 1e-14 * Math.abs(value) : 1e-6 * Math.abs(value);
 
 /* "right", "digits" where too few are given, "rounded" or "wrong". */
 function compare(one, wanted, printed, largest) {

@@ -1,7 +1,7 @@
 """Words that look at each other: tap one, and ribbons show how much it takes of each.
 
 The HTML holds a drawing for each word that can ask (`ties`). docs/assets/ribbons.css, ribbons.js
-and stepper.js show the one that a reader chooses and play its stages; without them the first one
+and stepper.js show the one that a reader chooses and its stages; without them the first one
 stands there, complete.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from attention_docs.figures.figure import Figure, Language, check_label, check_labels
 from attention_docs.figures.numbers import as_lists, check_finite
 from attention_docs.figures.svg import css_colour
-from attention_docs.figures.ties import MARGIN, ROWS, Sentence, Tie
+from attention_docs.figures.ties import BOX, GAP, MARGIN, ROWS, Sentence, Tie
 
 STAGES = {"query": "query", "scores": "score", "weights": "weight", "output": "output"}
 """What a word goes through, and the role of what each stage makes."""
@@ -55,7 +55,11 @@ class Ribbons(Figure):
 
     def _render_words(self, lang: Language, width: float) -> str:
         """A radio button over each word; the last row that they cover is that of who asks."""
-        style = f"--ratio:{width / ROWS:.4f};--edge:{MARGIN / width:.2%}"
+        pitch = (width - 2 * MARGIN) / len(self.ties)
+        style = (
+            f"--ratio:{width / ROWS:.4f};--edge:{MARGIN / width:.2%};"
+            f"--side:{GAP / 2 / pitch:.2%};--tall:{BOX / ROWS:.2%}"
+        )
         name = f"ribbons-{zlib.crc32(' '.join(tie.shown for tie in self.ties).encode()):x}"
         words = "".join(
             f'<label><input type="radio" name="{name}" value="{i + 1}"'

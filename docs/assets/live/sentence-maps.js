@@ -183,7 +183,7 @@ export class SentenceMaps {
   /* Made when it is opened: it has a cell for each pair of tokens. */
   makeTable() {
     const map = this.current;
-    const fold = element("details", {}, element("summary", {}, this.words.table));
+    const fold = element("details", { class: "fold" }, element("summary", {}, this.words.table));
     fold.addEventListener("toggle", () => fold.append(this.fillTable(...map)), { once: true });
     return fold;
   }

@@ -400,7 +400,7 @@ COLOURS = """async (decided) => {
   if (!kinds.size) return [[], []];
   if (!window.axe) return null;
   const plain = document.head.appendChild(document.createElement("style"));
-  plain.textContent = ".md-main::before { content: none !important } " +
+  plain.textContent = ".md-container::before { content: none !important } " +
     "article * { opacity: 1 !important; transition: none !important }"; // what comes near shows
   const main = document.querySelector("main > :first-child"); // the theme's script looks for it
   const around = new Set([main, ...kinds.values()].flatMap(lineage));

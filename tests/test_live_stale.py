@@ -68,7 +68,7 @@ UNMARKED = r"""() => {
   const own = ".output p, .output .drawing *, .table-frame *, .tools dl *, .checks *, " +
     ".live-scratch *, .live-knobs *, .live-error *, .live-note, .live-stale-note, " +
     ".live-old-note, .takeaway, .opening, summary *, .cards *, .result-links, " +
-    ".live-place *, .live-editor *";
+    ".live-place *, .live-editor *, .guess-question, .guess form *";
   const shapes = /\([^()]*[a-z][^()]*\)/g;
   return [...article.querySelectorAll(texts)]
     .filter((one) => !one.matches(own) && changed.has(section(one)) && !one.closest(".live-stale"))

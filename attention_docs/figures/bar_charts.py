@@ -118,9 +118,10 @@ class BarChart(DrawnFigure):
 def _fill_bars(shape: str, k: int, series: Series) -> str:
     """Bars of a series: full, empty or half full, then the same with dashed edges."""
     fill, tint = FILLS[k % 3], css_colour(series.colour)
+    area = f"{series.colour}-fill" if series.colour.startswith("role-") else series.colour
     return path(
         shape,
-        fill=tint if fill else "none",
+        fill=css_colour(area) if fill else "none",
         fill_opacity=fill if 0 < fill < 1 else None,
         stroke=tint,
         stroke_width=1.75,

@@ -18,6 +18,7 @@ from attention_docs.figures.matrix import find_scales
 from attention_docs.figures.svg import check_role, css_colour, measure_text
 
 TICK, BETWEEN, ROOM = 12.8, 10, 260  # of the values below a slider: size, space, width on a phone
+WIDEST = 50  # of a value that stands there
 NUMBER = re.compile(r"[-−]?\d+([.,/]\d+)*")
 
 
@@ -43,7 +44,7 @@ class Frame:
         for label in (self.label, self.caption, self.says):
             check_label(label)
 
-    def _render(self, lang: Language, showing: bool) -> str:
+    def _render(self, lang: Language, showing: bool, prints: bool = True) -> str:
         """The frame with its caption; in a narrow window its drawings scroll, each by itself."""
         drawings = "".join(
             f'<div class="inner drawing">{drawing.render(lang)}</div>' for drawing in self.drawings
@@ -57,7 +58,7 @@ class Frame:
             caption=_format_subscripts(lang.translate_label(self.caption)),
         )
         return (
-            f'<figure class="frame{" shown" * showing}" data-at="{" ".join(self.at)}"{says} '
+            f'<figure class="frame{" shown" * showing}{" unprinted" * (not prints)}" data-at="{" ".join(self.at)}"{says} '
             f">{drawings}<figcaption>{caption}</figcaption></figure>"
         )
 
@@ -75,16 +76,25 @@ class _Frames(Figure):
 
     def render(self, lang: Language) -> str:
         """The controls and all frames, as HTML that holds an SVG for each drawing."""
-        frames = "".join(one._render(lang, i == self.first) for i, one in enumerate(self.frames))
+        frames = "".join(
+            one._render(lang, i == self.first, self.prints(one.at))
+            for i, one in enumerate(self.frames)
+        )
         return (
             f'<div class="stepper"><div class="stepper-bar" hidden>'
             f'{self.render_controls(lang)}</div><div class="stepper-frames">{frames}</div></div>'
         )
 
+    def prints(self, at: tuple[str, ...]) -> bool:
+        """Whether paper shows the frame at this setting."""
+        return True
+
     def frame(self, lang: str | Language, at: str) -> str:
         """One frame alone, as it stands among the others while it does not show."""
         found = (one for one in self.frames if " ".join(one.at) == at)
-        return next((one._render(Language.get(lang), False) for one in found), "")
+        return next(
+            (one._render(Language.get(lang), False, self.prints(one.at)) for one in found), ""
+        )
 
     def describe(self, lang: Language) -> str:
         """A line for every frame."""
@@ -120,15 +130,12 @@ class Group:
         return f"<fieldset{kind}><legend>{legend}</legend>{buttons}</fieldset>"
 
     def render_choice(self, i: int, lang: Language) -> str:
-        """The number of a choice, and its label, which a narrow window may leave out.
-
-        A label that is a number itself stands for both.
-        """
+        """A choice by its label; many labels have numbers, which stand alone in a narrow window."""
         label = _format_subscripts(lang.translate_label(self.choices[i]))
         if NUMBER.fullmatch(label):
             return f'<span class="at">{label}</span>'
         rest = f'<span class="choice"><span class="between"> · </span>{label}</span>'
-        return f'<span class="at">{i + 1}</span>' + (label and rest)
+        return f'<span class="at">{i + 1}</span>{rest}'
 
     def _list_inks(self, i: int) -> str:
         inks = "".join(
@@ -149,8 +156,13 @@ class Stepper(_Frames):
     plays: bool = False
 
     def render_controls(self, lang: Language) -> str:
-        """The groups of buttons, then the buttons to go back and on, and where one is."""
+        """The groups of buttons, then the buttons to go back and on, and where one is.
+
+        Of several controls that are no stages, none is the one that goes on.
+        """
         groups = [group.render(f"{self.name}-{n}", lang) for n, group in enumerate(self.groups, 1)]
+        if len(groups) > 1 and not self.groups[-1].roles:
+            return "".join(groups)
         back, on = lang.format_phrase("steppers", "back"), lang.format_phrase("steppers", "next")
         choice = self.groups[-1].render_choice(0, lang)
         play = escape(lang.format_phrase("steppers", "play"))
@@ -163,6 +175,22 @@ class Stepper(_Frames):
             f'<button type="button" data-by="1" aria-disabled="false">{on}</button>'
             f'{player * self.plays}</span><span class="unseen" role="status"></span>'
         )
+
+
+    def prints(self, at: tuple[str, ...]) -> bool:
+        """Of several controls, those at which one is at its last choice and the others at their
+        first; of stages, all those of the first choice.
+        """
+        if len(at) == 1:
+            return True
+        if self.groups[-1].roles:
+            return set(at[:-1]) == {"1"}
+        moved = [
+            choice == str(len(group.choices))
+            for group, choice in zip(self.groups, at, strict=True)
+            if choice != "1"
+        ]
+        return moved in ([], [True])
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,17 +215,19 @@ class Slider(_Frames):
         )
 
     def _draw_ticks(self, lang: Language) -> str:
-        """A mark at each position; its value, where all of them are "name = value" and fit."""
-        labels = [lang.translate_label(frame.label).rpartition(" = ") for frame in self.frames]
-        last = max(1, len(labels) - 1)
-        every = range(0)
-        if all(name for name, _, _ in labels):
-            widths = [measure_text(value, TICK) + BETWEEN for _, _, value in labels]
-            steps = (step for step in range(1, last + 1) if sum(widths[::step]) <= ROOM)
-            every = range(0, len(labels), next(steps, last))
+        """A mark at each position; its value, or its label, where they fit, else its number."""
+        labels = [lang.translate_label(frame.label) for frame in self.frames]
+        values = [label.rpartition(" = ")[2] for label in labels]
+        if max(measure_text(value, TICK) for value in values) > WIDEST:
+            values = [str(i) for i in range(1, len(values) + 1)]
+        last = max(1, len(values) - 1)
+        widths = [measure_text(value, TICK) + BETWEEN for value in values]
+        steps = (step for step in range(1, last + 1) if sum(widths[::step]) <= ROOM)
+        every = range(0, len(values), next(steps, last))
         return "".join(
-            f'<span style="--at:{i / last:.4g}">{escape(value) if i in every else ""}</span>'
-            for i, (_, _, value) in enumerate(labels)
+            f'<span style="--at:{i / last:.4g}">'
+            f"{_format_subscripts(value) if i in every else ''}</span>"
+            for i, value in enumerate(values)
         )
 
 
@@ -212,20 +242,21 @@ def stepper(
 
     Args:
         name: of the figure among the figures of its page, for the names of its controls.
-        controls: what is chosen, and a label for every choice; the values are 1, 2, 3, … and stand
-            on the buttons with the labels, except where a label is a number itself.
+        controls: what is chosen, and a label for every choice: its value, not its place.
         frames: one for every combination, in the order of the buttons.
         roles: what each choice of the last control makes, as roles of `colours.ROLES`: its choices
             are the stages of a computation and stand as a row from stage to stage.
         plays: whether a button goes through the choices of the last control by itself.
 
     Raises:
-        ValueError: frames that are not the combinations of the controls, one each; roles that are
-            not one set for each choice.
+        ValueError: a choice without a label; frames that are not the combinations of the controls,
+            one each; roles that are not one set for each choice.
     """
     for legend, choices in controls:
         for label in (legend, *choices):
             check_label(label)
+        if not all(choices):
+            raise ValueError(f"every choice must have a label, got {list(choices)}")
     if roles and len(roles) != len(controls[-1][1]):
         raise ValueError(f"roles must be of {len(controls[-1][1])} choices, got {len(roles)}")
     checked_roles = tuple(tuple(check_role(role) for role in of_choice) for of_choice in roles)

@@ -458,6 +458,7 @@ bar_chart(
     list(simulated),
     [("largest weight", [intervals[3][0] for intervals in simulated.values()])],
     ylabel="largest weight, mean",
+    roles=["weight"],
     spec=".2f",
 )
 # --8<-- [end:start-figure]

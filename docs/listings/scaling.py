@@ -123,6 +123,7 @@ bar_chart(
     [RAW[1], "dₖ = 4", "dₖ = 16", f"dₖ = {d_k}"],
     [(others, [w[0] for w in every]), ("key 4", [w[3] for w in every])],
     ylabel="weight",
+    roles=["weight", "weight"],
     spec=".4f",
 )
 # --8<-- [end:example]

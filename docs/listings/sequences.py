@@ -181,8 +181,9 @@ table(
 # --8<-- [start:turn]
 corners = np.array([[1.0, 0], [0, 0], [0, 1]])  # (3, 2)
 frames = []
+steps = [1, 4, 16]
 for at in np.ndindex(3, 3, 3):
-    shares = 4.0 ** np.array(at)
+    shares = np.array([steps[i] for i in at], dtype=float)
     turned = shares / shares.sum()
     mixed = turned @ corners
     drawn = hull(
@@ -196,7 +197,7 @@ for at in np.ndindex(3, 3, 3):
     label = f"Shares {text(shares, '.0f')}"
     caption = f"Weights {text(turned, '.2f')}, output {text(mixed, '.2f')}."
     frames.append(Frame(tuple(str(one + 1) for one in at), label, (drawn,), caption))
-stepper("hull", [(word, [None] * 3) for word in ("I", "saw", "a")], frames)
+stepper("hull", [(word, list(map(str, steps))) for word in ("I", "saw", "a")], frames)
 # --8<-- [end:turn]
 
 

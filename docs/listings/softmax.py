@@ -18,7 +18,7 @@ from attention_docs.softmax import (
 from attention_docs.text import check, number
 
 queries, keys, values = INPUTS @ W_QUERY, INPUTS @ W_KEY, INPUTS @ W_VALUE
-example = np.array([1.0, 1.0, 1.0, 5.0])  # knob
+example = np.array([1.0, 1.0, 1.0, 5.0])
 
 
 def one_leads(gap, n, tau=1):
@@ -32,7 +32,8 @@ BARS = [
     "each of the others",
 ]
 temperatures = [1, 2, 4]  # knob
-gaps, counts = [4, 7, 10], [2, 8, 64, 1024]
+gaps = [4, 7, 10]  # knob
+counts = [2, 8, 64, 1024]
 
 
 def frame(i, j, k):
@@ -40,7 +41,7 @@ def frame(i, j, k):
     tau, gap, n = temperatures[i], gaps[j], counts[k]
     a = one_leads(gap, n, tau)
     shares = [a[-1], a[:-1].sum(), a[0]]
-    bars = bar_chart(BARS, {"": shares}, ylabel="weight", spec=".4f", scale=(0, 1))
+    bars = bar_chart(BARS, {"": shares}, roles=["weight"], ylabel="weight", spec=".4f", scale=(0, 1))
     share = number(a[-1], ".4f")
     caption = f"Leader: {share}"
     label = f"τ = {tau}, Δ = {gap}, n = {n:,d}"

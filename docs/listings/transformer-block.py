@@ -64,7 +64,7 @@ def after(layers):
     """The tokens of one run after some layers."""
     x = alone[layers][RUN]
     caption = f"D = {spread(x):.6f}"
-    label = f"layers: {layers}"
+    label = f"layers = {layers}"
     columns = "16 components"
     rows = "8 tokens"
     axes = {"row_axis": rows, "column_axis": columns, "numbers": False}

@@ -200,12 +200,12 @@ def render_filter(label: str) -> str:
 def _render_result(box: Passage, assembled: AssembledPage, lines: list[str]) -> str:
     """A result as it stands on the page of all results: a fold, with a link to its chapter."""
     slug, options = assembled.page.slug, dict(box.options)
-    sign = assembled.locale["site"]["relations"].get(options["relation"], options["relation"])
+    claim = assembled.locale["site"]["relations"][options["relation"]]
     number = assembled.find_number(box.id)
     place = f"[{assembled.locale['site']['boxes']['result'].format(number)}](#{box.id})"
     support = describe_support(options, assembled.page, assembled.locale)
     parts = [
-        f"/// fold | **{number}** {box.title}\u00a0`{sign}`",
+        f"/// fold | **{number}** {box.title}\u00a0*{claim}*",
         f"    id: {slug}-{box.id}\n",
         _extract_statement(box, assembled.page, lines),
         f"\n{place} · {support}\n{{ .result-links }}\n",

@@ -36,7 +36,7 @@ from attention_docs.site.render.terms import Explainer, name_rows
 FORMULA = re.compile(r"\\[(\[](?P<tex>.*)\\[)\]]", re.S)
 NUMBER = re.compile(r"-?[\d.]+")
 TAG = re.compile(r"<[^>]*>")
-MAX_COLUMNS_ON_A_PHONE = 3
+MAX_COLUMNS_ON_A_PHONE = 4
 STAND_IN = 7_000_000_000
 MAX_COLUMNS_BESIDE_BUTTONS = (
     63  # columns of code that have room beside the buttons: docs/assets/site.css
@@ -282,15 +282,19 @@ class PageTreeprocessor(Treeprocessor):
                 after = parent[place + 1] if place + 1 < len(parent) else None
                 caption = after if after is not None and _is_caption(after) else None
                 output = blocks.render_output(block, assembled, caption, self.md)
+                offers = None
                 if any(section.knobs for section in block.sections):
                     # Where a live page offers them: what comes later would push the text down.
                     offers = Element("div", {"class": "live-place", "id": _make_knobs_id(block)})
-                    parent.insert(place, offers)
-                    place += 1
+                    if output is None or block.source not in ("none", "folded"):
+                        parent.insert(place, offers)
+                        place += 1
                 if output is not None:
                     if caption is not None:
                         parent.remove(caption)
                     parent.insert(place + 1, output)
+                    if offers is not None and offers not in list(parent):
+                        parent.insert(place + 2, offers)  # below the figure that they change
                 if block.source == "none":
                     parent.remove(child)
                 elif block.source == "folded":
@@ -334,21 +338,16 @@ class PageTreeprocessor(Treeprocessor):
 
     def name_columns(self, table: Element) -> bool:
         """Name the column of each cell of a wide table, whose rows become cards on a phone."""
-        names = [self.read_text(cell) for cell in table.iter("th")]
+        heads = ["".join(cell.itertext()) for cell in table.iter("th")]
         rows = [row for body in table.iter("tbody") for row in body]
-        if len(names) <= MAX_COLUMNS_ON_A_PHONE or any(row.get("id") for row in rows):
+        if len(heads) <= MAX_COLUMNS_ON_A_PHONE or any(row.get("id") for row in rows):
             return False
+        if any(HTML_PLACEHOLDER_RE.search(head) for head in heads):
+            return False  # a formula, whose letters alone would not say it
         for row in rows:
-            for cell, name in zip(row[1:], names[1:], strict=False):
+            for cell, name in zip(row[1:], heads[1:], strict=False):
                 cell.set("data-column", name)
         return True
-
-    def read_text(self, element: Element) -> str:
-        """The text of an element, formulas included."""
-        raw = self.md.htmlStash.rawHtmlBlocks
-        return HTML_PLACEHOLDER_RE.sub(
-            lambda held: TAG.sub("", str(raw[int(held[1])])), "".join(element.itertext())
-        )
 
 
 def _is_formula(element: Element) -> bool:

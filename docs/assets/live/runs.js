@@ -251,8 +251,8 @@ export class Runs {
     for (const cell of cells) cell.output.updateCopy();
     const all = outputs + values + stale;
     const isPlain = !all && !cells.some((cell) => cell.edited);
-    const done = fillTemplate(this.words.done, { outputs, values });
-    const texts = [this.failed ? this.words.failed : isPlain ? this.words.ready : done];
+    const { failed, ready, done } = this.words;
+    const texts = [this.failed ? failed : isPlain ? ready : done];
     if (stale) texts.push(fillTemplate(this.words.passages, stale));
     this.bar.showStatus(texts.join(" "));
     this.bar.setDifferent(all > 0);

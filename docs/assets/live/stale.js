@@ -4,8 +4,8 @@ import { element, makeButton } from "./dom.js";
 import { numberOf, VALUES } from "./values.js";
 
 const BOXES = "details:not(.hint, .answer, .code, .origin, .checks), .result, .exercise";
-const SKIPPED =
-  ".tools, .opening, .cards, .result-links, .live-place, .live-scratch, .takeaway, nav, summary, button, script, p > .number, [hidden]";
+const SKIPPED = // a guess is asked before anything moves
+  ".guess-question, .guess form, .tools, .opening, .cards, .result-links, .live-place, .live-scratch, .takeaway, nav, summary, button, script, p > .number, [hidden]";
 const TEXTS = "p, li, table, dt, dd, figcaption, legend, label, .formula";
 const WIDE = "table, ul, ol, dl, form, .formula"; // a line of words stands before them, not in them
 const NUMBER = /(?<![\w.])\d+(?:[.,]\d+)*(?![\w])/;

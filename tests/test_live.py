@@ -600,6 +600,7 @@ def test_a_knob_is_read_and_not_shown() -> None:
         "word = 'a = b # c'  # knob\n"
         'NAMES = ("ann", "bob")\nWORDS = (*NAMES, "sings")\n'
         'said = "ann sings"  # knob: words WORDS → answer\n'
+        "print(X * d_k, kind, t, word)\nsaid"
     )
     shown, knobs = extract_knobs(code)
     assert shown.split("\n")[:5] == [
@@ -623,6 +624,7 @@ def test_a_knob_is_read_and_not_shown() -> None:
     "code",
     [
         *("x = y  # knob", "f(1)  # knob", "x = 1  # knob: few", "x = 'a'  # knob: 1 … 2"),
+        *("x = 1  # knob\nprint(2)", "x = 1  # knob\ny = x\nprint(2)"),
         *("x = 'a'  # knob: words W", "W = (1, 'b')\nx = 'a'  # knob: words W → knobs"),
     ],
 )

@@ -3,16 +3,17 @@
 # --8<-- [start:setup]
 import warnings
 from itertools import combinations
-from math import inf, log
+from math import inf, log, sqrt
 
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.figures import table
+from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY
+from attention_docs.figures import Frame, heatmap, numbered, stepper, table
 from attention_docs.masking import apply_mask, causal_mask
 from attention_docs.score_functions import dot, scaled_dot
 from attention_docs.softmax import softmax
-from attention_docs.text import text
+from attention_docs.text import number, text
 
 SEED = 0
 rng = np.random.default_rng(SEED)
@@ -21,6 +22,35 @@ key = rng.normal(size=(2, 3, 4))  # (batch, n, d_k)
 value = rng.normal(size=(2, 3, 5))  # (batch, n, d_v)
 causal = causal_mask(3)  # True takes part
 # --8<-- [end:setup]
+
+# --8<-- [start:looks]
+raw = dot(INPUTS @ W_QUERY, INPUTS @ W_KEY)  # (n, n)
+scores = apply_mask(raw / sqrt(3), causal)  # d_k = 3
+written = {
+    "right": softmax(scores),
+    "not scaled": softmax(apply_mask(raw, causal)),
+    "scaled after softmax": softmax(apply_mask(raw, causal)) / sqrt(3),
+    "masked after softmax": softmax(raw / sqrt(3)) * causal,
+    "softmax over the queries": softmax(scores.T).T,
+}
+
+
+def look(i, name):
+    """The weights of one version, and what their rows sum to."""
+    shown = heatmap(
+        written[name],
+        name="weights",
+        rows=numbered("query", 3),
+        columns=numbered("key", 3),
+        scale=(0, 1),
+        spec=".2f",
+    )
+    sums = ", ".join(number(total, ".2f") for total in written[name].sum(axis=1))
+    return Frame((str(i),), name, (shown,), f"Sums of the rows: {sums}.")
+
+
+stepper("looks", [("code", list(written))], [look(i, one) for i, one in enumerate(written, 1)])
+# --8<-- [end:looks]
 
 # --8<-- [start:checks]
 # attend(query, key, value, mask) gives outputs;

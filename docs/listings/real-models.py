@@ -695,7 +695,7 @@ from attention_docs.heads import load_vectors
 
 words = [word.strip() for word in measured["words"]]
 n = len(words)
-step = 7  # knob: 1 … 31
+step = 7
 
 
 def attend(name, without):

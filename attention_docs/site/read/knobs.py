@@ -44,12 +44,17 @@ class Knob:
 
 
 def extract_knobs(code: str) -> tuple[str, tuple[Knob, ...]]:
-    """Split code into the code without marks and its knobs; ValueError for an invalid mark.
+    """Split code into the code without marks and its knobs; ValueError for an invalid mark, and
+    for a knob on which nothing depends that the block shows.
 
     Examples:
-        >>> code, (knob,) = extract_knobs("d_k = 64  # knob: log 2 … 512")
+        >>> code, (knob,) = extract_knobs("d_k = 64  # knob: log 2 … 512\\nprint(d_k)")
         >>> code, knob.name, knob.low, knob.high, knob.log
-        ('d_k = 64', 'd_k', 2.0, 512.0, True)
+        ('d_k = 64\\nprint(d_k)', 'd_k', 2.0, 512.0, True)
+        >>> extract_knobs("d_k = 64  # knob: log 2 … 512\\nn = 3\\nprint(n)")
+        Traceback (most recent call last):
+            ...
+        ValueError: nothing that the block shows depends on the knob d_k
     """
     if "# knob" not in code:
         return code, ()
@@ -62,7 +67,36 @@ def extract_knobs(code: str) -> tuple[str, tuple[Knob, ...]]:
     for line, rest in _find_marks(code):
         lines[line - 1] = KNOB.sub("", lines[line - 1])
         found.append(_parse_knob(code, line, rest))
+    shown = _find_names_shown(ast.parse(code))
+    if idle := [knob.name for knob in found if knob.name not in shown]:
+        raise ValueError(f"nothing that the block shows depends on the knob {', '.join(idle)}")
     return "\n".join(lines), tuple(found)
+
+
+def _find_names_shown(tree: ast.Module) -> set[str]:
+    """The names that what a block shows depends on: those of its last line and of what it calls,
+    then those of the statements that set these.
+    """
+    needed = {name for one in tree.body if isinstance(one, ast.Expr) for name in _list_names(one)}
+    for statement in reversed([*tree.body, *tree.body]):  # twice: a function may come first
+        names = _list_names(statement)
+        if needed & {name for name, stored in names.items() if stored}:
+            needed.update(names)
+    return needed
+
+
+def _list_names(statement: ast.stmt) -> dict[str, bool]:
+    """The names in a statement, and whether it sets them or changes what they hold."""
+    names: dict[str, bool] = {}
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(name, context):
+                names[name] = names.get(name, False) or isinstance(context, ast.Store)
+            case ast.FunctionDef(name) | ast.ClassDef(name):
+                names[name] = True
+            case ast.Subscript(ast.Name(name), _, ast.Store()) | ast.Attribute(ast.Name(name)):
+                names[name] = True  # x[0] = …, x.append(…)
+    return names
 
 
 def _find_marks(code: str) -> Iterator[tuple[int, str]]:

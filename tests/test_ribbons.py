@@ -245,21 +245,39 @@ def test_a_chosen_word_gets_the_ribbons_of_its_own(visit: Any) -> None:
 
 
 @needs_browser
-def test_the_stages_play_once_where_motion_is_welcome(visit: Any) -> None:
+def test_what_is_drawn_anew_meanwhile_stays(visit: Any) -> None:
+    """A live page draws the same word with other weights, and says so by an event of its own."""
     tab = visit("/", reduced_motion="no-preference")
-    seen = "stage => document.querySelector('#out-map .ribbons').dataset.stage === stage"
-    for stage in ("1", "2", "3", "4"):
-        tab.wait_for_function(seen, arg=stage)
-    tab.wait_for_timeout(1300)
+    tab.locator("#out-map input[value='2']").check()
+    drawn = """async () => {
+      const ribbons = [...document.querySelectorAll("#out-map [data-at='2'] .ribbon")];
+      const wanted = "M 1 2 C 3 4 5 6 7 8 L 9 10 C 11 12 13 14 15 16 Z";
+      for (const one of ribbons) one.setAttribute("d", wanted);
+      const input = document.querySelector("#out-map input");
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+      await new Promise((done) => setTimeout(done, 700));
+      return ribbons.map((one) => one.getAttribute("d") === wanted);
+    }"""
+    assert tab.evaluate(drawn) == [True] * 4
+
+
+@needs_browser
+def test_the_picture_is_complete_until_a_stage_is_chosen(visit: Any) -> None:
+    tab = visit("/", reduced_motion="reduce")
     assert find_stage(tab) == "4"
-    still = visit("/", reduced_motion="reduce")
-    still.wait_for_function(seen, arg="4")  # at once, and the button says so
-    assert still.locator("#out-map [aria-current]").get_attribute("data-stage") == "4"
-    for stage, wanted in (("2", (1, 0, 0)), ("3", (0, 1, 0)), ("4", (0, 1, 1))):
-        still.locator(f"#out-map button[data-stage='{stage}']").click()
-        parts = [f"#out-map .shown .{name}" for name in ("scored", "weighted", "summed")]
-        opacity = "one => Number(getComputedStyle(one).opacity)"
-        assert tuple(still.locator(one).evaluate(opacity) for one in parts) == wanted
+    assert tab.locator("#out-map [aria-current]").get_attribute("data-stage") == "4"
+    opacity = "one => Number(getComputedStyle(one).opacity)"
+
+    def read_opacities() -> list[float]:
+        names = ("scored", "ribbon", "weighted", "summed")
+        return [tab.locator(f"#out-map .shown .{one}").first.evaluate(opacity) for one in names]
+
+    # What is still to come shows its place.
+    stages = {"1": [0, 0.15, 0, 0.15], "2": [1, 0.15, 0, 0.15], "3": [0, 1, 1, 0.15]}
+    assert read_opacities() == [0, 1, 1, 1]
+    for stage, wanted in stages.items():
+        tab.locator(f"#out-map button[data-stage='{stage}']").click()
+        assert read_opacities() == wanted
 
 
 @needs_browser

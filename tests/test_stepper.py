@@ -358,8 +358,9 @@ def test_a_slider_has_a_tick_at_each_value():
         ("--at:0.5", "16"),
         ("--at:1", "1024"),
     ]
-    # What is no value has a mark alone, and many values leave room between those that are written.
-    assert [text for _, text in ticks(["first", "x = 1"])] == ["", ""]
+    # A short label stands for itself, a long one is numbered; many leave room between each other.
+    assert [text for _, text in ticks(["0°", "45°"])] == ["0°", "45°"]
+    assert [text for _, text in ticks(["all of the first", "x = 1"])] == ["1", "2"]
     written = [i for i, (_, text) in enumerate(ticks([f"x = {i}" for i in range(41)])) if text]
     assert written == list(range(0, 41, 4))
 

@@ -1,0 +1,341 @@
+"""What a reader sees of the built pages in a browser: figures, controls, tools and columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attention_docs.figures import Frame, heatmap, stepper
+from tests.conftest import LANGUAGES, find_page_folder, needs_browser, parse_html
+from tests.test_browser import CHAPTERS, NEAR, WHOLE, make_path
+from tests.test_live_pages import needs_live
+
+Visit = Callable[..., Any]
+
+each_chapter = pytest.mark.parametrize("slug", CHAPTERS)
+
+
+def open_whole(visit: Visit, slug: str, width: int = 1280, **options: Any) -> Any:
+    """A page on which everything is laid out, far from the window too."""
+    tab = visit(make_path("en", slug), width=width, **options)
+    tab.add_style_tag(content=WHOLE)
+    tab.evaluate(NEAR)
+    return tab
+
+
+# --- steppers
+
+
+# Of each stepper with buttons: the widths of what fades and of the frame in whose place it fades.
+FADING = """async () => {
+  const found = [];
+  for (const box of document.querySelectorAll(".stepper:not(.ribbons)")) {
+    const next = box.querySelector("input[type=radio]:not(:checked)");
+    if (!next || !box.checkVisibility()) continue;
+    next.click();
+    const widths = (part) => [part, ...part.querySelectorAll("svg")]
+      .map((one) => Math.round(one.getBoundingClientRect().width));
+    const copy = box.querySelector(".fading");
+    const before = [...box.querySelectorAll(".frame")].find((one) => !one.matches(".shown"));
+    const frame = copy && box.querySelector(".frame.shown");
+    found.push([box.parentElement.closest("[id]").id, widths(copy ?? box)[0],
+      frame ? widths(frame)[0] : 0]);
+    await new Promise((done) => setTimeout(done, 300));
+  }
+  return found;
+}"""
+
+
+@needs_browser
+@each_chapter
+def test_what_fades_is_as_wide_as_its_frame(slug: str, visit: Visit) -> None:
+    tab = open_whole(visit, slug, reduced_motion="no-preference")
+    for name, fading, frame in tab.evaluate(FADING):
+        assert fading == frame, name
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@each_chapter
+def test_a_button_carries_the_value_that_its_caption_names(
+    lang: str, slug: str, site: Path
+) -> None:
+    """No index: what stands on a button is said again where the frame says its setting."""
+    page = parse_html(find_page_folder(site, lang, slug) / "index.html")
+    for box in page.find_class("stepper"):
+        if "ribbons" in box.get("class"):
+            continue
+        for n, group in enumerate(box.iterfind(".//fieldset")):
+            choices = group.findall("label")
+            for i, choice in enumerate(choices, start=1):
+                (last, *_) = reversed(choice.find("span").findall("span"))
+                value = last.text_content().removeprefix(" · ")
+                captions = [
+                    one.find(".//strong").text_content()
+                    for one in box.find_class("frame")
+                    if one.get("data-at").split()[n] == str(i)
+                ]
+                assert captions
+                said = [one for one in captions if value.casefold() in one.casefold()]
+                assert said == captions, (value, captions)
+
+
+def test_a_choice_without_a_label_is_refused() -> None:
+    frame = Frame(("1",), "a", (heatmap([[1]], spec="d"),), "b")
+    with pytest.raises(ValueError, match=r"every choice must have a label, got \[None\]"):
+        stepper("x", [("key", [None])], [frame])
+
+
+def make_stepper(*sizes: int, roles: bool = False) -> str:
+    """A stepper with so many choices of each control, as HTML."""
+    places: list[tuple[str, ...]] = [()]
+    for size in sizes:
+        places = [(*one, str(i + 1)) for one in places for i in range(size)]
+    frames = [Frame(at, " ".join(at), (heatmap([[1]], spec="d"),), "b") for at in places]
+    controls = [(f"c{n}", list("abcdefgh"[:size])) for n, size in enumerate(sizes)]
+    stages = [["key"]] * sizes[-1] if roles else []
+    return stepper("x", controls, frames, stages).svg("en")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "roles", "printed"),
+    [
+        ((3,), False, ["1", "2", "3"]),
+        ((3, 3, 4), False, ["1 1 1", "1 1 4", "1 3 1", "3 1 1"]),
+        ((2, 3), True, ["1 1", "1 2", "1 3"]),
+    ],
+)
+def test_paper_shows_a_few_frames_of_many(
+    sizes: tuple[int, ...], roles: bool, printed: list[str]
+) -> None:
+    shown = re.findall(r'class="frame(?! unprinted)(?: shown)?" data-at="([^"]*)"', make_stepper(*sizes, roles=roles))
+    assert shown == printed
+
+
+@needs_browser
+def test_the_printed_softmax_has_four_charts(visit: Visit) -> None:
+    tab = visit(make_path("en", "softmax"))
+    tab.emulate_media(media="print")
+    shown = tab.locator("#out-control .frame").evaluate_all(
+        "all => all.filter((one) => one.checkVisibility()).map((one) => one.dataset.at)"
+    )
+    assert shown == ["1 1 1", "1 1 4", "1 3 1", "3 1 1"]
+
+
+def test_back_and_next_belong_to_one_control() -> None:
+    assert "data-by" in make_stepper(3)
+    assert "data-by" in make_stepper(2, 3, roles=True)
+    assert "data-by" not in make_stepper(2, 3)
+
+
+@each_chapter
+def test_weights_are_yellow_in_every_chart(slug: str, site: Path) -> None:
+    page = parse_html(find_page_folder(site, "en", slug) / "index.html")
+    for chart in page.iterfind(".//svg[@aria-label]"):
+        if re.search(r"Bars: (largest )?weight\b", chart.get("aria-label")):
+            drawn = str(chart.text_content()) + str([dict(one.attrib) for one in chart.iter()])
+            assert "--role-weight-fill" in drawn
+            assert "--series-" not in drawn
+
+
+# --- what lies over what
+
+
+# Words that a mouse brings out, and the texts that they lie on.
+COVERED = """() => {
+  const tools = [...document.querySelectorAll(
+    ".output > .tools summary, .result > details.checks > summary")]
+    .filter((one) => one.checkVisibility());
+  const article = document.querySelector("article");
+  const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+  const rects = [];
+  const range = document.createRange();
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const holder = text.parentElement;
+    if (!text.data.trim() || holder.closest(".tools, .checks, .unseen, script, annotation")) continue;
+    if (!holder.checkVisibility({ visibilityProperty: true })) continue;
+    range.selectNodeContents(text);
+    for (const one of range.getClientRects()) if (one.width > 1) rects.push([one, text.data]);
+  }
+  const found = [];
+  for (const tool of tools) {
+    const at = tool.getBoundingClientRect();
+    for (const [one, text] of rects) {
+      const x = Math.min(at.right, one.right) - Math.max(at.left, one.left);
+      const y = Math.min(at.bottom, one.bottom) - Math.max(at.top, one.top);
+      if (x > 1 && y > 4) found.push(`${tool.textContent} lies on ${text.trim().slice(0, 40)}`);
+    }
+  }
+  return [tools.length, found];
+}"""
+
+
+@needs_browser
+@each_chapter
+def test_tools_lie_on_no_text(slug: str, visit: Visit) -> None:
+    tab = open_whole(visit, slug)
+    tab.add_style_tag(content="article details:not(.tools *) { display: block }")
+    count, covered = tab.evaluate(COVERED)
+    assert count
+    assert covered == []
+
+
+@needs_browser
+def test_the_tint_lies_on_its_word(visit: Visit) -> None:
+    tab = visit("/", reduced_motion="reduce")
+    boxes = tab.locator("#out-map .frame.shown svg path").evaluate_all(
+        """all => all.filter((one) => /role-(neutral|query)/.test(one.getAttribute("stroke")))
+          .map((one) => one.getBoundingClientRect()).map((r) => [r.x, r.y, r.width, r.height])"""
+    )
+    tints = tab.locator("#out-map .ribbons-words label").evaluate_all(
+        """all => all.map((one) => {
+          const box = one.getBoundingClientRect(), tint = getComputedStyle(one, "::after");
+          const [left, right, height] = [tint.left, tint.right, tint.height].map(parseFloat);
+          return [box.x + left, box.bottom - height, box.width - left - right, height];
+        })"""
+    )
+    assert len(boxes) == len(tints) == 4
+    for box, tint in zip(boxes, tints, strict=True):
+        assert tint == pytest.approx(box, abs=4)
+
+
+# --- buttons
+
+
+# Of each button how it looks: its edge, its corners, whether it is filled or underlined.
+LOOKS = """() => [...document.querySelectorAll(
+    "article :is(button, a.md-button, .stepper fieldset label > span)")]
+  .filter((one) => one.checkVisibility() && !one.matches(
+    ".md-code__nav *, .ribbons-stages *, .sentence-grid *, .ribbons-words *, .md-content__button, .unseen"))
+  .map((one) => {
+    const style = getComputedStyle(one);
+    const paper = ["rgba(0, 0, 0, 0)", getComputedStyle(document.body).backgroundColor];
+    const filled = !paper.includes(style.backgroundColor);
+    return [style.borderTopWidth, style.borderTopLeftRadius, style.textDecorationLine,
+      filled ? "filled" : style.borderTopColor].join(" ");
+  })"""
+
+
+@needs_browser
+@pytest.mark.parametrize("slug", ["index", "softmax", "eight-steps", "sequences", "review"])
+def test_buttons_have_two_looks(slug: str, visit: Visit) -> None:
+    """A quiet one, and a filled one: the way on, and what is chosen."""
+    tab = visit(make_path("en", slug))
+    tab.wait_for_timeout(500)
+    looks = set(tab.evaluate(LOOKS))
+    assert looks
+    assert len({one for one in looks if not one.endswith("filled")}) <= 1, looks
+    assert len({one.split()[1] for one in looks}) == 1, looks
+    assert all(" none " in one for one in looks), looks
+
+
+# --- columns
+
+
+SIDES = """() => [...document.querySelectorAll("article > :is(p, .block, .output, .guess, .result)")]
+  .filter((one) => one.checkVisibility() && !one.matches(".opening"))
+  .map((one) => one.getBoundingClientRect()).map((r) => [Math.round(r.left), Math.round(r.right)])"""
+
+
+@needs_browser
+@pytest.mark.parametrize("slug", ["softmax", "sequences"])
+def test_on_a_tablet_the_column_is_in_the_middle_and_ends_at_one_edge(
+    slug: str, visit: Visit
+) -> None:
+    tab = open_whole(visit, slug, width=820)
+    left, right = tab.evaluate("""() => {
+      const r = document.querySelector("article").getBoundingClientRect();
+      return [r.left, document.documentElement.clientWidth - r.right];
+    }""")
+    assert left == pytest.approx(right, abs=1)
+    assert left >= 60
+    assert len({one for _, one in tab.evaluate(SIDES)}) == 1
+
+
+@needs_browser
+def test_the_first_page_uses_its_width(visit: Visit) -> None:
+    """Below the picture text stands beside its heading."""
+    tab = visit("/")
+    heading, text = (
+        tab.locator(one).bounding_box() for one in ("#readers", "#readers + ul, #readers + p")
+    )
+    assert text["x"] >= heading["x"] + heading["width"]
+    assert abs(text["y"] - heading["y"]) < 40
+    assert text["x"] + text["width"] > 0.8 * 1280
+
+
+@needs_browser
+@pytest.mark.parametrize("slug", ["eight-steps", "softmax"])
+def test_the_contents_mark_the_section_that_was_chosen(slug: str, visit: Visit) -> None:
+    tab = visit(make_path("en", slug))
+    links = tab.locator(".md-sidebar--secondary a.md-nav__link")
+    for n in range(0, links.count() - 1, 3):
+        links.nth(n).click()
+        wanted = links.nth(n).get_attribute("href")
+        tab.wait_for_function(
+            """wanted => [...document.querySelectorAll(".md-sidebar--secondary .md-nav__link--active")]
+              .at(-1)?.getAttribute("href") === wanted""",
+            arg=wanted,
+        )
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@each_chapter
+def test_only_wide_tables_without_formulas_above_become_cards(
+    lang: str, slug: str, site: Path
+) -> None:
+    page = parse_html(find_page_folder(site, lang, slug) / "index.html")
+    for table in page.xpath("//*[contains(@class, 'table-cards')]/table"):
+        (head,) = table.iterfind(".//thead/tr")
+        assert len(head) >= 5
+        assert not list(head.iter("math"))
+
+
+# --- guesses
+
+
+BLUR = "one => getComputedStyle(one).filter"
+
+
+@needs_browser
+def test_what_gives_a_guess_away_waits_for_it(visit: Visit) -> None:
+    tab = visit(make_path("en", "sequences"), reduced_motion="reduce")
+    answer = tab.locator("#guess-half + .output + p")
+    assert answer.evaluate(BLUR) != "none"
+    tab.locator("#guess-half input").first.check()
+    tab.locator("#guess-half button").click()
+    tab.wait_for_function(
+        "getComputedStyle(document.querySelector('#guess-half + .output + p')).filter === 'none'"
+    )
+    # Whoever moves the control has looked.
+    other = visit(make_path("en", "sequences"), reduced_motion="reduce")
+    other.locator("#out-turn input[value='3']").first.check()
+    assert other.locator("#guess-half + .output + p").evaluate(BLUR) in ("none", "blur(0px)")
+    plain = visit(make_path("en", "sequences"), java_script_enabled=False)
+    assert plain.locator("#guess-half + .output + p").is_visible()
+    paper = visit(make_path("en", "sequences"))
+    paper.emulate_media(media="print")
+    assert paper.locator("#guess-half + .output + p").evaluate(BLUR) == "none"
+    assert not paper.locator("#guess-half details.answer").is_visible()
+
+
+# --- a live page under a finger
+
+
+@needs_browser
+@needs_live
+def test_under_a_finger_the_bar_leaves_the_picture_in_sight(visit: Visit) -> None:
+    """One line, and the fields stand below the picture that they change."""
+    tab = visit("/", width=390, has_touch=True, is_mobile=True)
+    tab.locator("#knobs-map .live-turn").click()
+    tab.wait_for_selector("#knobs-map input[type=range]")
+    bar = tab.locator(".live-bar").bounding_box()
+    assert bar["height"] <= 46
+    picture, slider = (
+        tab.locator(one).bounding_box() for one in ("#out-map svg >> visible=true", "#knobs-map input[type=range]")
+    )
+    assert slider["y"] >= picture["y"] + picture["height"]
+    assert "Ctrl" not in tab.locator(".live-bar").text_content()

@@ -57,8 +57,9 @@ class Frame:
             label=name,
             caption=_format_subscripts(lang.translate_label(self.caption)),
         )
+        kind = "frame" + " shown" * showing + " unprinted" * (not prints)
         return (
-            f'<figure class="frame{" shown" * showing}{" unprinted" * (not prints)}" data-at="{" ".join(self.at)}"{says} '
+            f'<figure class="{kind}" data-at="{" ".join(self.at)}"{says} '
             f">{drawings}<figcaption>{caption}</figcaption></figure>"
         )
 
@@ -176,10 +177,11 @@ class Stepper(_Frames):
             f'{player * self.plays}</span><span class="unseen" role="status"></span>'
         )
 
-
     def prints(self, at: tuple[str, ...]) -> bool:
-        """Of several controls, those at which one is at its last choice and the others at their
-        first; of stages, all those of the first choice.
+        """Whether paper shows the frame at this setting, of several controls.
+
+        They are those at which one control is at its last choice and the others at their first;
+        of stages, all those of the first choice.
         """
         if len(at) == 1:
             return True

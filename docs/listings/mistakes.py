@@ -1,29 +1,16 @@
 """Six checks for an attention function, and the mistakes that each of them finds."""
 
-# --8<-- [start:setup]
-import warnings
-from itertools import combinations
-from math import inf, log, sqrt
-
-import numpy as np
-
-from attention_docs.attention_function import attention
-from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY
-from attention_docs.figures import Frame, heatmap, numbered, stepper, table
-from attention_docs.masking import apply_mask, causal_mask
-from attention_docs.score_functions import dot, scaled_dot
-from attention_docs.softmax import softmax
-from attention_docs.text import number, text
-
-SEED = 0
-rng = np.random.default_rng(SEED)
-query = rng.normal(size=(2, 3, 4))  # (batch, n, d_k)
-key = rng.normal(size=(2, 3, 4))  # (batch, n, d_k)
-value = rng.normal(size=(2, 3, 5))  # (batch, n, d_v)
-causal = causal_mask(3)  # True takes part
-# --8<-- [end:setup]
-
 # --8<-- [start:looks]
+from math import sqrt
+
+from attention_docs.eight_steps import INPUTS, W_KEY, W_QUERY
+from attention_docs.figures import Frame, heatmap, numbered, stepper
+from attention_docs.masking import apply_mask, causal_mask
+from attention_docs.score_functions import dot
+from attention_docs.softmax import softmax
+from attention_docs.text import number
+
+causal = causal_mask(3)  # True takes part
 raw = dot(INPUTS @ W_QUERY, INPUTS @ W_KEY)  # (n, n)
 scores = apply_mask(raw / sqrt(3), causal)  # d_k = 3
 written = {
@@ -51,6 +38,25 @@ def look(i, name):
 
 stepper("looks", [("code", list(written))], [look(i, one) for i, one in enumerate(written, 1)])
 # --8<-- [end:looks]
+
+# --8<-- [start:setup]
+import warnings
+from itertools import combinations
+from math import inf, log
+
+import numpy as np
+
+from attention_docs.attention_function import attention
+from attention_docs.figures import table
+from attention_docs.score_functions import scaled_dot
+from attention_docs.text import text
+
+SEED = 0
+rng = np.random.default_rng(SEED)
+query = rng.normal(size=(2, 3, 4))  # (batch, n, d_k)
+key = rng.normal(size=(2, 3, 4))  # (batch, n, d_k)
+value = rng.normal(size=(2, 3, 5))  # (batch, n, d_v)
+# --8<-- [end:setup]
 
 # --8<-- [start:checks]
 # attend(query, key, value, mask) gives outputs;

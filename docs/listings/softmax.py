@@ -41,7 +41,9 @@ def frame(i, j, k):
     tau, gap, n = temperatures[i], gaps[j], counts[k]
     a = one_leads(gap, n, tau)
     shares = [a[-1], a[:-1].sum(), a[0]]
-    bars = bar_chart(BARS, {"": shares}, roles=["weight"], ylabel="weight", spec=".4f", scale=(0, 1))
+    bars = bar_chart(
+        BARS, {"": shares}, roles=["weight"], ylabel="weight", spec=".4f", scale=(0, 1)
+    )
     share = number(a[-1], ".4f")
     caption = f"Leader: {share}"
     label = f"τ = {tau}, Δ = {gap}, n = {n:,d}"

@@ -44,14 +44,15 @@ class Knob:
 
 
 def extract_knobs(code: str) -> tuple[str, tuple[Knob, ...]]:
-    """Split code into the code without marks and its knobs; ValueError for an invalid mark, and
-    for a knob on which nothing depends that the block shows.
+    r"""Split code into the code without marks and its knobs; ValueError for an invalid mark.
+
+    So is the mark of a knob on which nothing depends that the block shows.
 
     Examples:
-        >>> code, (knob,) = extract_knobs("d_k = 64  # knob: log 2 … 512\\nprint(d_k)")
+        >>> code, (knob,) = extract_knobs("d_k = 64  # knob: log 2 … 512\nprint(d_k)")
         >>> code, knob.name, knob.low, knob.high, knob.log
-        ('d_k = 64\\nprint(d_k)', 'd_k', 2.0, 512.0, True)
-        >>> extract_knobs("d_k = 64  # knob: log 2 … 512\\nn = 3\\nprint(n)")
+        ('d_k = 64\nprint(d_k)', 'd_k', 2.0, 512.0, True)
+        >>> extract_knobs("d_k = 64  # knob: log 2 … 512\nn = 3\nprint(n)")
         Traceback (most recent call last):
             ...
         ValueError: nothing that the block shows depends on the knob d_k
@@ -74,8 +75,9 @@ def extract_knobs(code: str) -> tuple[str, tuple[Knob, ...]]:
 
 
 def _find_names_shown(tree: ast.Module) -> set[str]:
-    """The names that what a block shows depends on: those of its last line and of what it calls,
-    then those of the statements that set these.
+    """The names that what a block shows depends on.
+
+    They are those of its expressions, then those of the statements that set these.
     """
     needed = {name for one in tree.body if isinstance(one, ast.Expr) for name in _list_names(one)}
     for statement in reversed([*tree.body, *tree.body]):  # twice: a function may come first

@@ -65,8 +65,8 @@ def eight_steps(
             (describe(tensors, i), SCENES[title]) for title, describe in STEPS.items()
         )
     ]
-    inputs: list[Wording] = [str(i + 1) for i in range(n)]
-    controls = ((make_phrase("steps", "inputs"), inputs), (make_phrase("steps", "steps"), titles))
+    choices: list[Wording] = [str(i + 1) for i in range(n)]
+    controls = ((make_phrase("steps", "inputs"), choices), (make_phrase("steps", "steps"), titles))
     return stepper("steps", controls, frames, [ROLES[title] for title in STEPS], plays=True)
 
 

@@ -50,20 +50,9 @@ def watched(site: Path) -> Iterator[tuple[str, list[str]]]:
         yield found, asked
 
 
-# A browser that refuses a worker in the frame.
-ALONE = """Object.defineProperty(HTMLIFrameElement.prototype, "srcdoc", {
-  set(text) { this.setAttribute("srcdoc", text.replace("worker-src blob:", "worker-src 'none'")); },
-});"""
-in_each_place = pytest.mark.parametrize("place", ["frame", "page"])
-
-
-def open_attacked_page(
-    visit: Visit, address: str, fragment: str, place: str = "frame", block: str = BLOCK
-) -> Live:
+def open_attacked_page(visit: Visit, address: str, fragment: str, block: str = BLOCK) -> Live:
     """The page of a reader who has opened a link and pressed Run."""
     tab = visit()
-    if place == "page":
-        tab.add_init_script(ALONE)
     tab.goto(address + make_path("en", "eight-steps") + fragment)
     reader = Live(tab)
     reader.tab.set_default_timeout(PATIENCE)
@@ -72,7 +61,7 @@ def open_attacked_page(
     else:
         reader.field(block)
     reader.run()
-    assert tab.locator("iframe").count() == (place == "frame")
+    assert tab.locator("iframe").count() == 1
     return reader
 
 
@@ -99,12 +88,9 @@ except Exception as error:
 
 @needs_live
 @once_for("eight-steps", "softmax")
-@in_each_place
-def test_no_page_is_replaced_by_the_code_of_a_link(
-    place: str, visit: Visit, address: str, site: Path
-) -> None:
+def test_no_page_is_replaced_by_the_code_of_a_link(visit: Visit, address: str, site: Path) -> None:
     fragment = make_link(site, POISON.replace("ORIGIN", address))
-    tab = open_attacked_page(visit, address, fragment, place).tab
+    tab = open_attacked_page(visit, address, fragment).tab
     tab.evaluate(IS_CACHED, "/softmax/index.html")
     tab.context.set_offline(True)
     for slug in ("softmax", "eight-steps"):
@@ -298,15 +284,12 @@ print(json.dumps(got))
 
 @needs_live
 @once_for("eight-steps")
-@in_each_place
-def test_python_reaches_nothing_outside(
-    place: str, visit: Visit, watched: tuple[str, list[str]]
-) -> None:
+def test_python_reaches_nothing_outside(visit: Visit, watched: tuple[str, list[str]]) -> None:
     """Not through its module `js`, not through prototypes, text that becomes code, or Pyodide."""
     address, asked = watched
     code = REACH.replace("NAMES", repr(NAMES)).replace("ORIGIN", address)
     fragment = pack_fragment([["scratch", "", 0, 1, code, True]])
-    reader = open_attacked_page(visit, address, fragment, place, block="scratch")
+    reader = open_attacked_page(visit, address, fragment, block="scratch")
     errors = reader.tab.locator(".live-error").all_text_contents()
     assert not errors
     assert json.loads(reader.output("scratch")) == []
@@ -376,6 +359,68 @@ def test_the_frame_holds_alone(visit: Visit, watched: tuple[str, list[str]]) -> 
     tab.goto(address + make_path("en", "index"))
     assert tab.evaluate(WALLS, address) == []
     assert not [path for path in asked if SECRET in path]
+
+
+# A browser that refuses a worker in the frame.
+ALONE = """Object.defineProperty(HTMLIFrameElement.prototype, "srcdoc", {
+  set(text) { this.setAttribute("srcdoc", text.replace("worker-src blob:", "worker-src 'none'")); },
+});"""
+
+
+@needs_live
+@once_for("eight-steps")
+@in_one_language
+def test_without_a_worker_in_the_frame_nothing_runs(
+    lang: str, visit: Visit, address: str, site: Path
+) -> None:
+    """There is no other place for a reader's code: a worker of the page has the site's origin."""
+    tab = visit()
+    tab.add_init_script(ALONE)
+    tab.goto(address + make_path(lang, "eight-steps") + make_link(site, "print('it ran')"))
+    page = Live(tab, lang)
+    page.field(BLOCK)
+    tab.locator(".live-bar").get_by_role("button", name=page.words["run"]).click()
+    tab.wait_for_function(
+        "(text) => document.querySelector('.live-status').textContent === text",
+        arg=page.words["unable"],
+    )
+    assert tab.locator("iframe").count() == 0
+    assert len(tab.workers) == 0
+    assert "it ran" not in page.output(BLOCK)
+
+
+TAKE_AWAY = """(address) => {
+  const reader = window.open(address);
+  const break_ = () => {
+    for (let n = 0; n < reader.length; n += 1) {
+      const { port1: port } = new MessageChannel();
+      reader[n].postMessage({ script: "throw new Error('no worker here')", port }, "*", [port]);
+      reader[n].postMessage({ failed: "" }, "*");
+    }
+    reader.postMessage({ failed: "" }, "*");
+  };
+  setInterval(break_, 5);
+}"""
+"""A page of another origin opens a reader's page and sends its frames what the page sends them."""
+
+
+@needs_live
+@once_for("eight-steps")
+def test_no_other_window_takes_the_frame_away(
+    visit: Visit, address: str, watched: tuple[str, list[str]], site: Path
+) -> None:
+    attacker = visit()
+    attacker.goto(watched[0] + make_path("en", "numbers"))
+    fragment = make_link(site, "import js\nprint(js.location.href)")
+    with attacker.expect_popup() as opened:
+        attacker.evaluate(TAKE_AWAY, address + make_path("en", "eight-steps") + fragment)
+    tab = opened.value
+    page = Live(tab)
+    page.tab.set_default_timeout(PATIENCE)
+    page.field(BLOCK)
+    page.run()
+    assert page.output(BLOCK).startswith("blob:null/")
+    assert tab.locator("iframe").count() == 1
 
 
 # --- links ----------------------------------------------------------------------------------------

@@ -1,11 +1,15 @@
 /* Where a reader's code runs: a worker in a frame that the browser gives no origin, so that it has no
    cookies, no storage, no caches and no service worker of this site, and a policy without network.
-   Python's files are loaded here, by the page, and handed in. Ended with its frame. */
+   Python's files are loaded here, by the page, and handed in. Ended with its frame. A browser that
+   refuses such a worker runs no reader's code at all. */
 export const POLICY =
   "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:";
+/* It takes one message, and only the page's: any window that knows the page can send it others. */
 const FRAME = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <script>
-  onmessage = ({ data: { script, port } }) => {
+  onmessage = ({ source, data: { script, port } }) => {
+    if (source !== parent) return;
+    onmessage = null;
     const fail = (event) => parent.postMessage({ failed: String(event.message ?? "") }, "*");
     try {
       const worker = new Worker(URL.createObjectURL(new Blob([script])));
@@ -43,8 +47,9 @@ const hexadecimal = (bytes) =>
   Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export class Guest {
-  /* `listeners` has three functions: message(data), loading(bytes, of all), broken(message). `model` is
-     a folder of further files, which the worker gets as model/<name>, or "". */
+  /* `listeners` has three functions: message(data), loading(bytes, of all), broken(message), whose
+     message is empty where the browser refuses the worker. `model` is a folder of further files, which
+     the worker gets as model/<name>, or "". */
   constructor(folder, listeners, model = "") {
     Object.assign(this, { folder, listeners, model });
     this.ending = new AbortController();
@@ -61,7 +66,6 @@ export class Guest {
     this.ended = true;
     this.ending.abort();
     this.frame?.remove();
-    this.worker?.terminate();
     this.port?.close();
   }
 
@@ -111,23 +115,10 @@ export class Guest {
     };
     this.frame.addEventListener("load", start, { once: true });
     const receive = ({ source, data }) => {
-      if (source === this.frame?.contentWindow) this.useOwnWorker(data.failed);
+      if (source === this.frame?.contentWindow) this.reportBroken(data.failed);
     };
     addEventListener("message", receive, { signal: this.ending.signal });
     document.body.append(this.frame);
-  }
-
-  /* A browser that refuses a worker in such a frame gets one of this page, which confine.js alone holds. */
-  useOwnWorker(message) {
-    if (this.here || this.worker) {
-      this.reportBroken(message);
-      return;
-    }
-    this.frame.remove();
-    this.worker = new Worker(URL.createObjectURL(new Blob([this.script])));
-    this.worker.addEventListener("error", (event) => this.reportBroken(event.message ?? ""));
-    const port = this.openChannel();
-    this.worker.postMessage(null, [port]);
   }
 
   openChannel() {

@@ -64,7 +64,12 @@ export class Runs {
   handleBroken(text) {
     this.end();
     this.bar.run.hidden = false;
-    const last = text.split("\n").at(-1).slice(0, 200) || "?";
+    if (!text) {
+      this.bar.showStatus(this.words.unable);
+      return;
+    }
+    const lines = text.trim().split("\n");
+    const last = (/^\s*at |^\S*@/.test(lines.at(-1)) ? lines[0] : lines.at(-1)).slice(0, 200);
     const isMemory = /memory|allocation|RangeError/i.test(text);
     this.bar.showStatus(isMemory ? this.words.memory : fillTemplate(this.words.broken, last));
   }

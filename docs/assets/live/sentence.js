@@ -57,7 +57,7 @@ class View {
     const listeners = {
       message: (data) => this.receive(data),
       loading: (done, all) => this.count(done, all),
-      broken: (message) => this.stop(fillTemplate(words.broken, message)),
+      broken: (message) => this.stop(message ? fillTemplate(words.broken, message) : words.unable),
     };
     this.guest = new Guest(resolveUrl(words.folder), listeners, resolveUrl(words.model));
     this.say(words.loading);

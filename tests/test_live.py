@@ -344,6 +344,63 @@ def test_what_is_drawn_at_random_is_drawn_again() -> None:
     assert reader.ran == [1]
 
 
+PATCHED = [
+    """
+import attention_docs.sequences as Q
+windows = Q.windows
+Q.windows = lambda x, k: 2 * windows(x, k)
+""",
+    "import attention_docs.softmax as S\nS.softmax = lambda s, axis=-1: s / s.sum(axis)",
+    "np.exp = np.exp2",
+    "import math\nmath.sqrt = math.exp",
+    "import attention_docs.figures.figure as F\nF.Figure.svg = lambda self, lang: 'broken'",
+]
+AS_PUBLISHED = """
+import json, sys
+from attention_docs.site.run.live import Session
+
+page, edit = json.load(sys.stdin)
+session = Session(page)
+codes = [cell["code"] for cell in json.loads(page)["cells"]]
+for run in (["\\n".join([codes[0], edit]), *codes[1:]], codes):
+    shown = []
+    for number in range(session.begin(json.dumps(run)), len(run)):
+        shown.append(json.loads(session.step(number)))
+        if "error" in shown[-1]:
+            break
+print(json.dumps([one.get("error") for one in shown] + session.displayed))
+"""
+"""Of a page whose first block comes with an edit, what it shows once the edit is undone."""
+
+
+@pytest.mark.parametrize("edit", PATCHED)
+def test_what_a_first_block_does_to_a_library_is_undone(edit: str) -> None:
+    """In a Python that has loaded nothing of it before, as a reader's browser has not."""
+    blocks = [
+        "import numpy as np\nimport math\nfrom attention_docs.text import text\n"
+        "from attention_docs.sequences import windows\nfrom attention_docs.softmax import softmax",
+        "print(text(softmax(np.array([[0.0, 1.0]])), '.4f'), windows(np.ones((3, 2)), 1).shape)",
+        "print(text(np.exp(2.0), '.4f'), text(math.sqrt(4.0), '.1f'))",
+        "from attention_docs.figures import bar_chart\n"
+        "bar_chart(['a'], {'': [1]}, ylabel='y', spec='d')",
+    ]
+
+    def run(edit: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-c", AS_PUBLISHED],
+            input=json.dumps([make_page(blocks), edit]),
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+        )
+        return json.loads(done.stdout)
+
+    published = run("")
+    assert not any(published[: len(blocks)])  # no error
+    assert run(edit) == published
+
+
 FIRST_LINES = [
     ("print(0.5)", "0.5000"),
     ("print([0.1, 0.2])", "[0.1000, 0.2000]"),

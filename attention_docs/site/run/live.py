@@ -84,7 +84,8 @@ class Session:
         strings = {self.lang: strings | stay} if strings else None
         self.runner = InteractiveRunner([self.lang], live=True, strings=strings, locales=locales)
         self.codes_run: list[str | None] = []  # the code of each block that stands in the namespace
-        self.state = LiveState(self.runner.namespace)
+        codes = [cell.code for cell in self.cells if not cell.torch]
+        self.state = LiveState(self.runner.namespace, codes)
         self.memo = OutcomeMemo(self.state.fixed)
         self.keys: list[str] = []  # what each block and all that follow it have found, as a word
         self.last: FinishedRun | None = None

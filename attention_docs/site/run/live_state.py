@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Iterable
 from typing import Any
 
 from attention_docs.running.block import PROVIDED
@@ -27,11 +28,12 @@ class LiveState:
     A copy is None where none was taken, or where it would not be whole.
     """
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
+    def __init__(self, namespace: dict[str, Any], codes: Iterable[str] = ()) -> None:
+        """`codes` are the blocks as published: what they import is loaded before any of them."""
         self.namespace = namespace
         self.fixed: Fixed = {}
         self.copies: list[bytes | None] = []
-        self.package = PackageState()
+        self.package = PackageState(codes)
         self.start = read_ambient_state()
         self.restored: bytes | None = None  # the copy that was restored, if nothing has run since
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import io
+import itertools
 import marshal
 import pickle
 import random
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
+from attention_docs.running.imports import find_imports
+
 OWN = "attention_docs"
+LAZY = "array_api_compat.numpy"  # copies the names of NumPy when a function first asks for it
 DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
-WATCHED = ("numpy", "numpy.linalg", "numpy.random")
+WATCHED = ("numpy", "numpy.linalg", "numpy.random", "array_api_compat", "math", "random")
 
 Fixed = dict[int, Any]
 """What every copy shares, by its identity: modules, functions and classes.
@@ -202,21 +208,34 @@ def _is_fixed(value: Any) -> bool:
 class PackageState:
     """The modules of the package and of NumPy as they were: a reader's code may change them."""
 
-    def __init__(self) -> None:
+    def __init__(self, codes: Iterable[str] = ()) -> None:
+        """Load and note what these blocks import, before a reader's code can change any of it."""
         self.loaded = 0
-        self.seen: dict[str, dict[str, Any]] = {}
+        self.seen: dict[str, list[tuple[Any, dict[str, Any]]]] = {}  # a module and its classes
         self.arrays: dict[int, tuple[Any, Any]] = {}
+        for name in {LAZY}.union(*map(find_imports, codes)):
+            if name.split(".")[0] in (OWN, *WATCHED):
+                with contextlib.suppress(ImportError):  # a name of a module, and no module
+                    importlib.import_module(name)
+        self.note_loaded_modules()
 
     def note_loaded_modules(self) -> None:
         """Note what has been loaded since."""
         if len(sys.modules) == self.loaded:
             return
         self.loaded = len(sys.modules)
-        for name in [name for name in sys.modules if name in WATCHED or name.startswith(OWN)]:
-            if name in self.seen or name.startswith(f"{OWN}.site"):
+        for name, module in list(sys.modules.items()):
+            is_watched = name in WATCHED or name.startswith(("array_api_compat.", OWN))
+            if not is_watched or name in self.seen or name.startswith(f"{OWN}.site"):
                 continue
-            space = self.seen[name] = dict(vars(sys.modules[name]))
+            space = dict(vars(module))
+            self.seen[name] = [(module, space)]
             if name.startswith(OWN):
+                self.seen[name] += [
+                    (one, dict(vars(one)))
+                    for one in space.values()
+                    if isinstance(one, type) and one.__module__ == name
+                ]
                 arrays = [one for one in space.values() if isinstance(one, np.ndarray)]
                 self.arrays.update({id(one): (one, one.copy()) for one in arrays})
 
@@ -228,15 +247,15 @@ class PackageState:
 
     def restore(self) -> None:
         """Make good what has been changed."""
-        for name, key, value in list(self._find_changes()):
-            setattr(sys.modules[name], key, value)
+        for holder, key, value in list(self._find_changes()):
+            setattr(holder, key, value)
         for now, then in self.arrays.values():
             if not np.array_equal(now, then, equal_nan=True):
                 now[...] = then
 
-    def _find_changes(self) -> Iterator[tuple[str, str, Any]]:
-        for name, before in self.seen.items():
-            now = vars(sys.modules[name])
+    def _find_changes(self) -> Iterator[tuple[Any, str, Any]]:
+        for holder, before in itertools.chain.from_iterable(self.seen.values()):
+            now = vars(holder)
             for key, value in before.items():
                 if now.get(key, self) is not value:
-                    yield name, key, value
+                    yield holder, key, value

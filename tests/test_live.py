@@ -437,6 +437,27 @@ def test_a_reader_may_print_as_in_python(code: str, wanted: str) -> None:
     assert found.get(("b2", "text"), "") == wanted
 
 
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("print(x / 4)", "0.2500\n1"),
+        ("print([x / 4])", "[0.2500]\n1"),
+        ("note = f'{x / 4} of {x}'\n    print(note)", "0.2500 of 1\n1"),
+        ("print(np.arange(3))", "[0 1 2]\n1"),  # as before: no block of the site says it otherwise
+        ("print(f'{[x]} {x:.1f}')", "[1] 1.0\n1"),
+    ],
+)
+def test_an_edited_function_prints_in_any_block(line: str, wanted: str) -> None:
+    """A float too, where a block that nobody has edited calls it."""
+    blocks = ["import numpy as np\ndef own(x):\n    return x", "print(own(1))"]
+    reader = Reader.__new__(Reader)
+    reader.session, reader.seen, reader.ran = Session(make_page(blocks)), {}, []
+    edited = blocks[0].replace("    return x", f"    {line}\n    return x")
+    seen = reader.run([edited, blocks[1]])
+    assert "error" not in seen
+    assert seen["b1", "text"] == wanted
+
+
 def test_the_sites_own_lines_show_what_they_showed() -> None:
     """A block whose last line is a value prints as before where a knob turns another line."""
     blocks = ["a = 0.5\na + 1"]

@@ -17,7 +17,7 @@ from typing import Any
 from attention_docs.locales.strings import FormattedString
 from attention_docs.running.block import BlockRunner
 from attention_docs.running.result import Code, Result
-from attention_docs.running.watch import PrintedTexts, Watch
+from attention_docs.running.watch import PrintedTexts, Watch, refuse_floats
 from attention_docs.text import text
 
 QUESTION = re.compile(r"(?m)^([ \t]*)([A-Za-z_][\w.]*)\?+[ \t]*$")  # softmax?
@@ -35,21 +35,41 @@ def replace_questions(code: str) -> str:
     return QUESTION.sub(r"\1help(\2)", code)
 
 
-class ReadersWatch(Watch):
-    """Lets floats be printed without a stated number of digits."""
+class LiveWatch(Watch):
+    """Lets floats be printed without a stated number of digits, and leaves all else as it is.
+
+    A block as published has no such float. A function that a reader has edited may have one,
+    whatever block calls it.
+    """
 
     def format_string(self, template: str, *parts: tuple[Any, str]) -> FormattedString:
         """An f-string, in which a float without a format spec has four digits."""
-        shown = ((value, spec) if spec else (format_value(value), "") for value, spec in parts)
+        shown = ((value, spec) if spec else (self.format_value(value), "") for value, spec in parts)
         return FormattedString(template, *shown)
 
     def make_print(self, printed: PrintedTexts) -> Callable[..., None]:
         """The `print` of a block."""
 
         def print_values(*values: Any, **options: Any) -> None:
-            printed.print(*map(format_value, values), **options)
+            printed.print(*map(self.format_value, values), **options)
 
         return print_values
+
+    def format_value(self, value: Any) -> Any:
+        """The value, or its text where it holds a float."""
+        try:
+            refuse_floats(value)
+        except TypeError:
+            return format_value(value)
+        return value
+
+
+class ReadersWatch(LiveWatch):
+    """Prints every value of a block that a reader has edited as an interactive session does."""
+
+    def format_value(self, value: Any) -> str:
+        """The value as text."""
+        return format_value(value)
 
 
 class InteractiveRunner(BlockRunner):
@@ -73,7 +93,8 @@ class InteractiveRunner(BlockRunner):
         return replace(result, text="\n".join(filter(None, [result.text, shown])))
 
     def _install_watch(self, watch: Watch) -> Watch:
-        return super()._install_watch(ReadersWatch(watch.live) if self.is_readers else watch)
+        kind = ReadersWatch if self.is_readers else LiveWatch
+        return super()._install_watch(kind(watch.live))
 
 
 def _find_last_expression(code: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from attention_docs.figures.tasks import Failure, Task, find_failure, judge
+from attention_docs.figures.tasks import Failure, Task, detach, find_failure, judge
 from attention_docs.site.read.page import Page
 from attention_docs.softmax import softmax
 from tests import written
@@ -54,10 +54,10 @@ def run_sections(slug: str) -> dict[str, Any]:
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_an_answer_is_accepted_and_every_mistake_is_told(slug: str, names: dict[str, Any]) -> None:
     task: Task = names["writing"]
-    assert find_failure(task.answer, task) is None
+    assert find_failure(detach(task.answer), task) is None
     assert len(task.mistakes) >= 3
     for sentence, mistake in task.mistakes.items():
-        failure = find_failure(mistake, task)
+        failure = find_failure(detach(mistake), task)
         assert isinstance(failure, Failure), sentence
         assert failure.mistake == sentence
     begun = next(one for name, one in names.items() if name.startswith("your_"))
@@ -122,7 +122,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     "precision": lambda scores, mask, c: (c * (t(scores) / c).tanh()).masked_fill(
         ~t(mask), -torch.inf
     ),
-    "real-models": lambda x, scale: functional.rms_norm(t(x), [2], t(scale), eps=0),
+    "real-models": lambda x, scale: functional.rms_norm(t(x), [x.shape[1]], t(scale), eps=0),
     "scaling": lambda q, k: torch.einsum("ic,jc->ij", t(q), t(k)) / t(q.shape[1]) ** 0.5,
     "score-functions": lambda q, k: functional.cosine_similarity(t(q)[:, None], t(k)[None], dim=-1),
     "sequences": lambda g, v: torch.distributions.Categorical(t(g)).probs @ t(v),
@@ -134,18 +134,23 @@ TORCH: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_an_answer_gives_what_torch_gives(slug: str, names: dict[str, Any]) -> None:
     task: Task = names["writing"]
-    for arguments in task.inputs:
+    for arguments in task.draw_inputs():
         wanted = TORCH[slug](*arguments).double().numpy()
         np.testing.assert_allclose(np.asarray(task.answer(*arguments), float), wanted, atol=1e-9)
 
 
-TWICE = Task(lambda x: 2 * x, [(np.ones(1),), (np.arange(2.0),)], {"squared": lambda x: x * x})
+TWICE = Task(
+    lambda x: 2 * x,
+    [(np.ones(1),), (np.arange(2.0),)],
+    {"squared": lambda x: x * x},
+    lambda rng: (rng.normal(size=4),),
+)
 
 
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        (lambda x: x + x, "✓ Right on all 2 inputs"),
+        (lambda x: x + x, "✓ Right on all 3 inputs"),
         (lambda x: x * x, "squared"),
         (lambda x: None, "nothing: the function returns no value"),
         (lambda x: x[2], "IndexError: index 2 is out of bounds"),
@@ -181,7 +186,8 @@ def test_a_mistake_is_known_beside_another_one(names: dict[str, Any]) -> None:
 
 def test_a_rare_likeness_is_no_known_mistake() -> None:
     """Twice and the square agree at 2 alone."""
-    task = Task(lambda x: x, [(2.0,), (3.0,), (4.0,)], {"doubled": lambda x: 2 * x})
+    inputs, mistakes = [(2.0,), (3.0,)], {"doubled": lambda x: 2 * x}
+    task = Task(lambda x: x, inputs, mistakes, lambda rng: (rng.uniform(4, 5),))
     failure = find_failure(lambda x: x * x, task)
     assert failure is not None
     assert (failure.got, failure.mistake) == (4, None)

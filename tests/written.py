@@ -65,15 +65,18 @@ def read_written(document: Mapping[str, Any]) -> Written:
     )
     assert isinstance(mistakes, ast.Dict)
     wrong = {
-        ast.literal_eval(why): ast.get_source_segment(checks, mistake)
+        ast.literal_eval(why): re.sub(
+            rf"\b{model}\b", f"own_{model}", str(ast.get_source_segment(checks, mistake))
+        )
         for why, mistake in zip(mistakes.keys, mistakes.values, strict=True)
         if why is not None
     }
+    own = re.sub(rf"\b{model}\b", f"own_{model}", answer)  # nobody may call the model answer
     functions = [one for one in ast.parse(answer).body if isinstance(one, ast.FunctionDef)]
     return Written(
         re.sub(rf"\b{model}\b", name, answer),
         {
-            why: f"def {name}(*given):\n    return (\n        {code}\n    )(*given)\n"
+            why: f"{own}\ndef {name}(*given):\n    return (\n        {code}\n    )(*given)\n"
             for why, code in wrong.items()
         },
         sum(len(one.args.args) for one in functions),

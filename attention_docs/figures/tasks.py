@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import re
+import sys
+import types
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy import allclose, asarray  # these names stay, whatever a reader makes of np.allclose
 
 from attention_docs.figures.figure import Figure, Wording, make_phrase
 from attention_docs.figures.tables import Table
+from attention_docs.softmax import softmax
 from attention_docs.text import text
 
-CLOSE = 1e-6  # a difference that rounding may leave
+CLOSE, CLOSE_SINGLE = 1e-6, 1e-5  # a difference that rounding may leave; in single precision
+SECONDS = 10.0  # that a written function may take for all inputs
+MOST_NUMBERS = 60  # of an array that is shown in a cell
+SPECS = (".4f", ".6f", ".9f", ".15f")  # as many digits as tell two results apart
+GIVEN = {"np": np, "softmax": softmax}
+"""What model answers use besides each other. A page's own names may hold something else."""
+HELPERS = ("checks", "text")  # modules of the package that do no chapter's work
 
 
 @dataclass(frozen=True)
@@ -25,11 +38,25 @@ class Task:
         answer: a function that does it, the model answer.
         inputs: the arguments of each call, the smallest first.
         mistakes: functions that do it wrong, each by the sentence that says what went wrong.
+        draw: the arguments of one more call, from a generator that is new in each run.
     """
 
     answer: Callable[..., Any]
     inputs: Sequence[tuple[Any, ...]]
     mistakes: Mapping[str, Callable[..., Any]]
+    draw: Callable[[np.random.Generator], tuple[Any, ...]]
+
+    def draw_inputs(self) -> list[tuple[Any, ...]]:
+        """The inputs of one run."""
+        return [*self.inputs, self.draw(np.random.default_rng())]
+
+
+@dataclass(frozen=True)
+class NoResult:
+    """Stands for the result of a call that has none: `says` why, `reason` what to do about it."""
+
+    says: Wording
+    reason: Wording | None = None
 
 
 @dataclass(frozen=True)
@@ -39,43 +66,55 @@ class Failure:
     Attributes:
         arguments: what the function was given, by the names of its parameters.
         wanted: what the model answer gives.
-        got: what the function gave, or the words of its error.
-        mistake: the sentence of the known mistake that gives the same where it is wrong, or None.
+        got: what the function gave, or why it gave nothing.
+        mistake: what went wrong, where that is known: the sentence of the known mistake that gives
+            the same where it is wrong.
     """
 
     arguments: Mapping[str, Any]
     wanted: Any
     got: Any
-    mistake: str | None
+    mistake: Wording | None
 
 
 def find_failure(written: Callable[..., Any], task: Task) -> Failure | None:
     """The first of the task's inputs on which a function is wrong, None if there is none.
 
     Examples:
-        >>> task = Task(lambda x: x * x, [(1.0,), (3.0,)], {"doubled": lambda x: 2 * x})
+        >>> draw = lambda rng: (rng.normal(),)
+        >>> task = Task(lambda x: x * x, [(1.0,), (3.0,)], {"doubled": lambda x: 2 * x}, draw)
         >>> find_failure(lambda x: x**2, task) is None
         True
         >>> found = find_failure(lambda x: x + x, task)
         >>> found.wanted, found.got, found.mistake
         (1.0, 2.0, 'doubled')
     """
-    for arguments in task.inputs:
-        wanted, got = task.answer(*_copy(arguments)), _call(written, arguments)
-        if _agree(got, wanted):
-            continue
-        named = dict(zip(inspect.signature(task.answer).parameters, arguments, strict=True))
-        return Failure(named, wanted, got, _find_mistake(written, task))
-    return None
+    answer, inputs = detach(task.answer), task.draw_inputs()
+    wanted = [answer(*_copy(one)) for one in inputs]
+    asks_for_softmax = _agree(_try(softmax, inputs[-1]), wanted[-1])
+    run = _Run(task, perf_counter() + SECONDS, not asks_for_softmax)
+    got = [_call(written, one, run) for one in inputs]
+    wrong = [n for n, one in enumerate(got) if not _agree(one, wanted[n])]
+    first = wrong[0] if wrong else 0
+    changes = not _is_same(_call(written, inputs[first], run), got[first])
+    if not wrong and not changes:
+        return None
+    names = inspect.signature(task.answer).parameters
+    reason = _find_reason(got[first], wanted[first], changes)
+    if reason is None:
+        reason = _find_mistake([(inputs[n], got[n]) for n in wrong], task)
+    arguments = dict(zip(names, inputs[first], strict=True))
+    return Failure(arguments, wanted[first], got[first], reason)
 
 
 def judge(written: Callable[..., Any], task: Task) -> Figure:
     """A table that says whether a function is right, or on which input it is wrong and how.
 
     Examples:
-        >>> task = Task(lambda x: x * x, [(1.0,), (3.0,)], {"doubled": lambda x: 2 * x})
+        >>> draw = lambda rng: (rng.normal(),)
+        >>> task = Task(lambda x: x * x, [(1.0,), (3.0,)], {"doubled": lambda x: 2 * x}, draw)
         >>> judge(lambda x: x**2, task)
-        ✓ Right on all 2 inputs
+        ✓ Right on all 3 inputs
         It gives what the model answer gives.
         >>> judge(lambda x: 2 * x, task)
                          ✗ Not yet: the smallest input that breaks it
@@ -86,13 +125,14 @@ def judge(written: Callable[..., Any], task: Task) -> Figure:
     """
     failure = find_failure(written, task)
     if failure is None:
-        head = make_phrase("tasks", "right", n=len(task.inputs))
+        head = make_phrase("tasks", "right", n=len(task.inputs) + 1)
         return Table((head,), None, ((make_phrase("tasks", "same"),),), (False,), None)
     rows: list[tuple[Wording, Wording]] = [
         (_verbatim(name), _show(one)) for name, one in failure.arguments.items()
     ]
-    rows.append((make_phrase("tasks", "wanted"), _show(failure.wanted)))
-    rows.append((make_phrase("tasks", "got"), _show(failure.got)))
+    wanted, got = _show_apart(failure.wanted, failure.got)
+    rows.append((make_phrase("tasks", "wanted"), wanted))
+    rows.append((make_phrase("tasks", "got"), got))
     if failure.mistake:
         rows.append((make_phrase("tasks", "mistake"), failure.mistake))
     index, cells = zip(*rows, strict=True)
@@ -100,44 +140,200 @@ def judge(written: Callable[..., Any], task: Task) -> Figure:
     return Table((head,), index, tuple((one,) for one in cells), (False,), None)
 
 
+def halves(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Whole and half numbers from -2 to 2, which a reader can follow by hand.
+
+    Examples:
+        >>> sorted({*halves(np.random.default_rng(0), 9, 9).ravel().tolist()})
+        [-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0]
+    """
+    return np.asarray(rng.integers(-4, 5, size=shape) / 2)
+
+
+# --- what the judge holds itself
+
+
+def detach(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a listing that finds NumPy and the package, whatever the page's names hold.
+
+    Examples:
+        >>> print(detach(eval("lambda x: np.sqrt(x)", {"np": None}))(4.0))
+        2.0
+    """
+    if not isinstance(function, types.FunctionType):
+        return function
+    around = function.__globals__
+    space: dict[str, Any] = {"__builtins__": builtins}
+    for name in _list_names(function.__code__):
+        if name in GIVEN:
+            space[name] = GIVEN[name]
+        elif name in around:
+            value = around[name]
+            is_own = isinstance(value, types.FunctionType) and value.__globals__ is around
+            space[name] = detach(value) if is_own and value is not function else value
+    cells = tuple(types.CellType(detach(cell.cell_contents)) for cell in function.__closure__ or ())
+    made = types.FunctionType(
+        function.__code__, space, function.__name__, function.__defaults__, cells
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _list_names(code: types.CodeType) -> set[str]:
+    """The names that a function and the functions in it take from outside."""
+    inner = (_list_names(one) for one in code.co_consts if isinstance(one, types.CodeType))
+    return set(code.co_names).union(*inner)
+
+
 def _copy(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments that a function may change."""
     return tuple(np.array(one) if isinstance(one, np.ndarray) else one for one in arguments)
 
 
-def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """What a function gives, or the words of its error."""
+# --- a call of what the reader has written
+
+
+class _Stopped(BaseException):
+    """Ends a written function; `except Exception` does not catch it."""
+
+
+@dataclass
+class _Run:
+    """Watches the calls of a written function: how long they take, and what they call."""
+
+    task: Task
+    deadline: float
+    lends_softmax: bool  # unless it is asked for
+    called: str = ""  # a function that does the work in the place of the reader's
+    late: bool = False
+
+    def trace(self, frame: types.FrameType, event: str, _: Any) -> Any:
+        """Python calls it for every call, and for every line of what is no library."""
+        if event == "call":
+            module = frame.f_globals.get("__name__", "")
+            if self._does_the_work(frame, module):
+                self.called = frame.f_code.co_name
+                raise _Stopped
+            if module.split(".")[0] in ("numpy", "attention_docs"):
+                return None
+        if perf_counter() > self.deadline:
+            self.late = True
+            raise _Stopped
+        return self.trace
+
+    def _does_the_work(self, frame: types.FrameType, module: str) -> bool:
+        """Whether the model answer is called, or a chapter's function by what is no such one."""
+        code, before = frame.f_code, frame.f_back
+        answer = self.task.answer
+        if code is answer.__code__ and frame.f_globals is answer.__globals__:
+            return True
+        if _is_chapter(before.f_globals.get("__name__", "") if before else ""):
+            return False
+        is_lent = self.lends_softmax and code is softmax.__code__
+        return _is_chapter(module) and code.co_name != "<module>" and not is_lent
+
+
+def _is_chapter(module: str) -> bool:
+    """Whether a module holds the functions of a chapter."""
+    package, _, name = module.partition(".")
+    return package == "attention_docs" and "." not in name and name not in ("", *HELPERS)
+
+
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...], run: _Run) -> Any:
+    """What a function gives, or why it gives nothing. What it sets in this module ends with it."""
+    own, traced = dict(globals()), sys.gettrace()
+    copied = _copy(arguments)
+    result: Any = None
     try:
-        with np.errstate(all="ignore"):
-            return function(*_copy(arguments))
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sys.settrace(run.trace)
+            result = function(*copied)
+    except _Stopped:
+        pass
+    except (Exception, SystemExit) as error:
+        result = error
+    finally:
+        sys.settrace(traced)
+        globals().update(own)
+    if run.called:
+        said = make_phrase("tasks", "called", name=run.called)
+        return NoResult(said, make_phrase("tasks", "forbidden", name=run.called))
+    if run.late:
+        said = make_phrase("tasks", "late", seconds=int(SECONDS))
+        return NoResult(said, make_phrase("tasks", "endless"))
+    if isinstance(result, BaseException):
+        return NoResult(_verbatim(f"{type(result).__name__}: {result}"[:200]))
+    if result is None:
+        return NoResult(make_phrase("tasks", "nothing"), make_phrase("tasks", "return"))
+    return result
+
+
+# --- what it gives, and what is wanted
 
 
 def _agree(got: Any, wanted: Any) -> bool:
-    """Whether two results are the same up to rounding."""
-    if got is None or isinstance(got, str):
+    """Whether two results are the same up to rounding; truth values agree with no numbers."""
+    if isinstance(got, NoResult | str) or isinstance(wanted, NoResult | str):
         return False
     try:
-        first, second = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
+        first, second = asarray(got), asarray(wanted)
+        if first.shape != second.shape or first.dtype.kind not in "biuf":
+            return False
+        if (first.dtype.kind == "b") != (second.dtype.kind == "b"):
+            return False
+        slack = CLOSE_SINGLE if first.dtype == np.float32 else CLOSE
+        first, second = first.astype(float), second.astype(float)
+        return bool(allclose(first, second, rtol=slack, atol=slack, equal_nan=True))
     except (TypeError, ValueError):
         return False
-    same = first.shape == second.shape
-    return same and np.allclose(first, second, rtol=CLOSE, atol=CLOSE, equal_nan=True)
 
 
-def _find_mistake(written: Callable[..., Any], task: Task) -> str | None:
-    """The mistake that gives what is wrong here, on more than two thirds of what is wrong."""
-    calls = [(one, _call(written, one)) for one in task.inputs]
-    wrong = [(one, got) for one, got in calls if not _agree(got, task.answer(*_copy(one)))]
-    if isinstance(wrong[0][1], str):
-        return None
+def _is_same(got: Any, before: Any) -> bool:
+    """Whether a function gave the same again."""
+    if isinstance(got, NoResult) or isinstance(before, NoResult):
+        return isinstance(got, NoResult) == isinstance(before, NoResult)
+    return _agree(got, before) or not _agree(before, before)  # what is no array is not compared
+
+
+def _find_reason(got: Any, wanted: Any, changes: bool) -> Wording | None:
+    """What is wrong with a result, whatever the task."""
+    if isinstance(got, NoResult):
+        return got.reason
+    if changes:
+        return make_phrase("tasks", "changes")
+    try:
+        first, second = asarray(got), asarray(wanted)
+    except (TypeError, ValueError):
+        return make_phrase("tasks", "ragged") if isinstance(got, list | tuple) else None
+    if first.dtype.kind == "c":
+        return make_phrase("tasks", "complex")
+    if first.shape == second.shape and first.dtype.kind != "b" and second.dtype.kind == "b":
+        return make_phrase("tasks", "truth")
+    return None
+
+
+def _find_mistake(wrong: Sequence[tuple[tuple[Any, ...], Any]], task: Task) -> str | None:
+    """The mistake that gives what is wrong here, on half of what is wrong or more."""
     shares = {}
     for why, mistake in task.mistakes.items():
-        alike = [_agree(got, _call(mistake, one)) for one, got in wrong]
+        function = detach(mistake)
+        alike = [_agree(got, _try(function, arguments)) for arguments, got in wrong]
         shares[why] = sum(alike) / len(alike) if alike[0] else 0
     best = max(shares, key=lambda why: shares[why])
-    return best if shares[best] > 2 / 3 else None
+    return best if shares[best] >= 1 / 2 else None
+
+
+def _try(mistake: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """What a known mistake gives."""
+    try:
+        with np.errstate(all="ignore"):
+            return mistake(*_copy(arguments))
+    except Exception as error:
+        return NoResult(_verbatim(str(error)))
+
+
+# --- cells
 
 
 def _verbatim(code: str) -> Wording:
@@ -145,16 +341,32 @@ def _verbatim(code: str) -> Wording:
     return make_phrase("tasks", "error", message=code)
 
 
-def _show(value: Any) -> Wording:
-    """An argument or a result in a cell: numbers with four digits, in one line."""
-    if value is None:
-        return make_phrase("tasks", "nothing")
+def _show_apart(wanted: Any, got: Any) -> tuple[Wording, Wording]:
+    """Both results, with as many digits as tell them apart."""
+    for spec in SPECS:
+        shown = _show(wanted, spec), _show(got, spec)
+        if shown[0] != shown[1]:
+            break
+    return shown
+
+
+def _show(value: Any, spec: str = SPECS[0]) -> Wording:
+    """An argument or a result in a cell: its numbers in one line, or its shape if it is large."""
+    if isinstance(value, NoResult):
+        return value.says
     if isinstance(value, str):
-        return _verbatim(value)
+        return _verbatim(value[:200])
     try:
-        numbers = np.asarray(value).astype(float)
-        is_whole = bool((numbers == numbers.round()).all())
-        shown = text(numbers, ".0f" if is_whole else ".4f")
+        array = asarray(value)
     except (TypeError, ValueError):
         return _verbatim(type(value).__name__)
+    if array.size > MOST_NUMBERS:
+        return make_phrase("tasks", "large", shape=str(array.shape))
+    if array.dtype.kind == "c":
+        return _verbatim(re.sub(r"\s+", " ", str(array)))
+    if array.dtype.kind not in "biuf" or not array.size:
+        return _verbatim(type(value).__name__ if array.dtype.kind == "O" else str(array))
+    numbers = array.astype(float)
+    is_whole = bool((numbers == numbers.round()).all())
+    shown = text(numbers, ".0f" if is_whole else spec)
     return re.sub(r"(?<=\[) +|\n *", "", re.sub(r",\s+", ", ", shown))

@@ -547,7 +547,7 @@ def model_masked_attention(query, key, value, mask):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 one_token, causal = np.ones((1, 4)), np.tri(2, dtype=bool)
 two_queries, two_keys = np.arange(8.0).reshape(2, 4) / 4, 1 - np.eye(2, 4)
@@ -562,12 +562,29 @@ def with_scores(change):
     )
 
 
+def draw_case(rng):
+    b, h, n_q, n_k, d_k, d_v = rng.permutation(np.arange(2, 8))
+    mask = np.arange(n_k) <= rng.integers(n_k, size=(n_q, 1))
+    return (
+        halves(rng, b, h, n_q, d_k),
+        halves(rng, b, h, n_k, d_k),
+        halves(rng, b, h, n_k, d_v),
+        mask,
+    )
+
+
 writing = Task(
     model_masked_attention,
     inputs=[
         (one_token, one_token, np.array([[3.0]]), np.array([[True]])),
         (two_queries, two_keys, two_values, causal),
         (*batch, causal),
+        (
+            100 * np.eye(3, 5),
+            -100 * np.eye(4, 5),
+            np.arange(8.0).reshape(4, 2),
+            np.eye(3, 4) > 0,
+        ),
     ],
     mistakes={
         "The mask is not used.": with_scores(lambda s, mask: s),
@@ -586,6 +603,7 @@ writing = Task(
             lambda q, k, v, mask: model_masked_attention(q * np.sqrt(q.shape[-1]), k, v, mask)
         ),
     },
+    draw=draw_case,
 )
 judge(your_masked_attention, writing)
 # --8<-- [end:writing-checks]

@@ -548,7 +548,12 @@ from attention_docs.figures.tasks import Task, judge
 
 writing = Task(
     model_mask,
-    inputs=[(np.array([1]), 2), (np.array([2, 1]), 3), (np.array([3, 1, 2]), 4)],
+    inputs=[
+        (np.array([1]), 2),
+        (np.array([2, 1]), 3),
+        (np.array([3, 1, 2]), 4),
+        (np.array([5, 2, 6, 1]), 6),
+    ],
     mistakes={
         "The polarity is inverted: True must mean a token, and False its padding.": (
             lambda lengths, n: np.arange(n) >= lengths[:, None, None]
@@ -563,6 +568,7 @@ writing = Task(
             lambda lengths, n: np.arange(n) < lengths[:, None]
         ),
     },
+    draw=lambda rng: (rng.integers(1, 10, size=rng.integers(2, 7)), 9),
 )
 judge(your_mask, writing)
 # --8<-- [end:writing-checks]

@@ -483,7 +483,7 @@ def model_output(query, keys, values):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 two_keys, three_keys = np.log([[1.0], [3.0]]), np.log([[1.0, 2], [3, 1], [4, 2]])
 writing = Task(
@@ -492,6 +492,7 @@ writing = Task(
         (np.array([0.0]), np.array([[5.0]]), np.array([[3.0]])),
         (np.array([1.0]), two_keys, np.array([[4.0], [8]])),
         (np.array([1.0, -1]), three_keys, np.array([[6.0, 0, 1], [0, 6, 1], [12, 6, 1]])),
+        (np.arange(3.0), np.arange(12.0).reshape(4, 3) / 8 - 1, np.arange(20.0).reshape(4, 5)),
     ],
     mistakes={
         "The scores are not weights yet: softmax is missing.": lambda q, K, V: K @ q @ V,
@@ -508,6 +509,7 @@ writing = Task(
             lambda q, K, V: model_output(q, K, K)
         ),
     },
+    draw=lambda rng: (halves(rng, 2), halves(rng, 5, 2), halves(rng, 5, 3)),
 )
 judge(your_output, writing)
 # --8<-- [end:writing-checks]

@@ -784,15 +784,24 @@ def model_step(query, key, value, keys, values):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 new, two_cached = np.array([0.0, 2, 0, 4]), np.arange(8.0).reshape(2, 4) / 4
+
+
+def draw_case(rng):
+    d_k, d_v = rng.permutation([2, 3, 5])[:2]
+    one, cached = [halves(rng, d) for d in (d_k, d_k, d_v)], [halves(rng, 6, d) for d in (d_k, d_v)]
+    return *one, *cached
+
+
 writing = Task(
     model_step,
     inputs=[
         (np.zeros(1), np.zeros(1), np.array([8.0]), np.zeros((1, 1)), np.array([[4.0]])),
         (np.ones(4), new, np.array([8.0, 2]), two_cached[:1], np.array([[4.0, 0]])),
         (np.ones(4), new, np.array([8.0, 2]), two_cached, np.array([[4.0, 0], [2, 6]])),
+        (np.ones(3), np.arange(3.0), np.ones(2), np.eye(4, 3), np.arange(8.0).reshape(4, 2)),
     ],
     mistakes={
         "The token does not see itself: append its key and value before you attend.": (
@@ -810,6 +819,7 @@ writing = Task(
             lambda q, k, v, K, V: model_step(q, k, v, K[:-1], V[:-1])
         ),
     },
+    draw=draw_case,
 )
 judge(your_step, writing)
 # --8<-- [end:writing-checks]

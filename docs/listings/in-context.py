@@ -381,7 +381,7 @@ def model_answer(x, y, question, rate):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 writing = Task(
     model_answer,
@@ -404,6 +404,7 @@ writing = Task(
             lambda x, y, question, rate: rate * x.sum(axis=0) @ question
         ),
     },
+    draw=lambda rng: (halves(rng, 4, 3), halves(rng, 4), halves(rng, 3), rng.uniform(0.1, 1)),
 )
 judge(your_answer, writing)
 # --8<-- [end:writing-checks]

@@ -631,6 +631,8 @@ writing = Task(
         (np.array([0.0, 3, 4]), np.array([0.0, 1, 8])),
         (np.array([0.0, 2, 1]), np.array([np.log(4), 1.5, 5])),
         (np.array([1000.0, 1, 2]), np.array([998.0, 1, 6])),
+        (np.array([-1000.0, 3, 2]), np.array([1000.0, 2, 6])),
+        (np.array([1000.0, 2, -5]), np.array([-1000.0, 3, 2])),
     ],
     mistakes={
         "The masses were added without bringing them to the same unit e^m.": (
@@ -659,6 +661,7 @@ writing = Task(
             )
         ),
     },
+    draw=lambda rng: tuple(np.array([*rng.normal(size=1), *rng.uniform(1, 9, 2)]) for _ in "12"),
 )
 judge(your_merge, writing)
 # --8<-- [end:writing-checks]

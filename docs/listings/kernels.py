@@ -318,7 +318,7 @@ def model_estimate(queries, places, heights, h):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 writing = Task(
     model_estimate,
@@ -326,6 +326,7 @@ writing = Task(
         (np.array([0.0]), np.array([0.0, 1.0]), np.array([4.0, 2.0]), 0.5),
         (np.array([0.0, 2.0]), np.array([0.0, 1.0, 3.0]), np.array([4.0, 1.0, 3.0]), 1.5),
         (np.array([0.5, 2.0, -1.0]), np.array([0.0, 1.0]), np.array([5.0, -3.0]), 2.0),
+        (np.arange(4.0), np.arange(5.0) / 2 - 1, np.array([2.0, 0, -1, 4, 7]), 0.75),
     ],
     mistakes={
         "The kernels are not divided by their sum, so this is no average.": (
@@ -355,6 +356,7 @@ writing = Task(
             )
         ),
     },
+    draw=lambda rng: (halves(rng, 5), halves(rng, 6), halves(rng, 6), rng.uniform(0.5, 2)),
 )
 judge(your_estimate, writing)
 # --8<-- [end:writing-checks]

@@ -873,7 +873,7 @@ def model_loss(logits, targets):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 three_logits = np.log([[1.0, 3, 4], [2, 2, 4], [5, 1, 2]])
 writing = Task(
@@ -882,6 +882,7 @@ writing = Task(
         (np.zeros((1, 2)), np.array([0])),
         (np.log([[1.0, 3]]), np.array([1])),
         (three_logits, np.array([1, 0, 2])),
+        (np.arange(20.0).reshape(4, 5) % 3, np.array([4, 0, 2, 2])),
     ],
     mistakes={
         "The losses were added up: take their mean.": (lambda z, t: model_loss(z, t) * len(t)),
@@ -901,6 +902,7 @@ writing = Task(
             lambda z, t: -np.log(softmax(z)).mean()
         ),
     },
+    draw=lambda rng: (halves(rng, 3, 6), rng.integers(6, size=3)),
 )
 judge(your_loss, writing)
 # --8<-- [end:writing-checks]

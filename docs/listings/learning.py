@@ -771,7 +771,7 @@ def model_gradient(weights, by_weights):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 writing = Task(
     model_gradient,
@@ -800,6 +800,7 @@ writing = Task(
             )
         ),
     },
+    draw=lambda rng: (rng.dirichlet(np.ones(5), size=3), halves(rng, 3, 5)),
 )
 judge(your_gradient, writing)
 # --8<-- [end:writing-checks]

@@ -502,15 +502,23 @@ def model_attention(Q, K, V):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 one_way, other_way = np.arange(8.0).reshape(2, 4) / 4, np.ones((2, 4)) - np.eye(2, 4)
+
+
+def draw_case(rng):
+    n, d_k, d_v = rng.permutation([2, 3, 5, 6, 7])[:3]
+    return halves(rng, n, d_k), halves(rng, n, d_k), halves(rng, n, d_v)
+
+
 writing = Task(
     model_attention,
     inputs=[
         (np.ones((1, 4)), np.ones((1, 4)), np.array([[3.0]])),
         (np.zeros((2, 4)), np.ones((2, 4)), np.array([[2.0], [4]])),
         (one_way, other_way, np.array([[8.0, 0, 1], [0, 8, 1]])),
+        (np.eye(5, 3) - 1, np.arange(15.0).reshape(5, 3) / 8, np.arange(10.0).reshape(5, 2)),
     ],
     mistakes={
         "The division by √d_k is missing.": lambda Q, K, V: softmax(Q @ K.T) @ V,
@@ -526,6 +534,7 @@ writing = Task(
         ),
         "Softmax is missing.": lambda Q, K, V: Q @ K.T / np.sqrt(K.shape[-1]) @ V,
     },
+    draw=draw_case,
 )
 judge(your_attention, writing)
 # --8<-- [end:writing-checks]

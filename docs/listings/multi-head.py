@@ -846,7 +846,7 @@ def model_heads(x, h):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 writing = Task(
     model_heads,
@@ -855,6 +855,7 @@ writing = Task(
         (np.arange(8).reshape(2, 4), 2),
         (np.arange(18).reshape(3, 6), 2),
         (np.arange(30).reshape(5, 6), 3),
+        (np.arange(28).reshape(2, 14) / 2, 7),
     ],
     mistakes={
         "`reshape` alone tears tokens apart: split the last axis, then move the heads forward.": (
@@ -867,6 +868,7 @@ writing = Task(
             lambda x, h: x.reshape(len(x), -1, h).transpose(2, 0, 1)
         ),
     },
+    draw=lambda rng: (halves(rng, 5, 12), int(rng.choice([2, 3, 4, 6]))),
 )
 judge(your_heads, writing)
 # --8<-- [end:writing-checks]

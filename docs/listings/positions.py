@@ -701,7 +701,7 @@ def model_rotation(x, angles):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 three_rows = np.array([[2.0, 1], [0, 3], [4, -1]])
 writing = Task(
@@ -732,6 +732,7 @@ writing = Task(
             )
         ),
     },
+    draw=lambda rng: (halves(rng, 5, 2), rng.uniform(-7, 7, size=5)),
 )
 judge(your_rotation, writing)
 # --8<-- [end:writing-checks]

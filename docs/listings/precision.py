@@ -422,7 +422,7 @@ def model_scores(scores, mask, c):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 everything = np.ones((1, 2), dtype=bool)
 writing = Task(
@@ -431,6 +431,7 @@ writing = Task(
         (np.array([[0.0, 1.0]]), everything, 2.0),
         (np.array([[4.0, -8.0]]), np.array([[True, False]]), 2.0),
         (np.array([[3.0, 60.0], [-1.0, 5.0]]), np.array([[True, False], [True, True]]), 4.0),
+        (np.arange(15.0).reshape(3, 5) * 90 - 600, np.tri(3, 5, 2, dtype=bool), 50.0),
     ],
     mistakes={
         "The mask came before the cap, which lifts −∞ to −c: a forbidden key gets weight again.": (
@@ -446,6 +447,7 @@ writing = Task(
             lambda scores, mask, c: np.where(mask, c * np.tanh(scores), -np.inf)
         ),
     },
+    draw=lambda rng: (9 * halves(rng, 4, 3), rng.random((4, 3)) < 0.5, rng.uniform(1, 9)),
 )
 judge(your_scores, writing)
 # --8<-- [end:writing-checks]

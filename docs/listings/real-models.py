@@ -894,7 +894,7 @@ def model_rms_norm(x, scale):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 writing = Task(
     model_rms_norm,
@@ -902,6 +902,7 @@ writing = Task(
         (np.array([[3.0, 3]]), np.ones(2)),
         (np.array([[1.0, 7]]), np.array([2.0, 1])),
         (np.array([[1.0, 7], [-6, 8]]), np.array([2.0, 1])),
+        (np.arange(1.0, 13).reshape(3, 4) / 1000, np.array([1.0, -1, 2, 0.5])),
     ],
     mistakes={
         "The mean was subtracted: this is LayerNorm.": (
@@ -918,6 +919,7 @@ writing = Task(
             lambda x, scale: x / np.sqrt((x**2).mean()) * scale
         ),
     },
+    draw=lambda rng: (halves(rng, 4, 5) + 0.25, halves(rng, 5)),
 )
 judge(your_rms_norm, writing)
 # --8<-- [end:writing-checks]

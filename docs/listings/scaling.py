@@ -732,9 +732,16 @@ def model_scores(queries, keys):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 rising = np.arange(12.0).reshape(3, 4)
+
+
+def draw_case(rng):
+    n_q, n_k, d_k = rng.permutation([2, 3, 5, 6, 7])[:3]
+    return halves(rng, n_q, d_k), halves(rng, n_k, d_k)
+
+
 writing = Task(
     model_scores,
     inputs=[
@@ -742,6 +749,7 @@ writing = Task(
         (np.ones((1, 4)), np.ones((1, 4))),
         (rising, rising[:2] - 4),
         (np.ones((2, 9)), np.ones((3, 9))),
+        (rising.reshape(4, 3), rising[:, :3] - 4),
     ],
     mistakes={
         "The division by √d_k is missing.": lambda q, k: q @ k.T,
@@ -756,6 +764,7 @@ writing = Task(
         ),
         "Multiplied by √d_k instead of divided.": lambda q, k: q @ k.T * np.sqrt(q.shape[-1]),
     },
+    draw=draw_case,
 )
 judge(your_scores, writing)
 # --8<-- [end:writing-checks]

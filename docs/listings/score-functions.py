@@ -695,7 +695,7 @@ def model_cosine(queries, keys):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 some_queries, some_keys = np.array([[3.0, 4], [0, 2]]), np.array([[4.0, 3], [5, 0], [-6, 8]])
 writing = Task(
@@ -704,6 +704,7 @@ writing = Task(
         (np.array([[1.0, 0]]), np.array([[0.0, 1]])),
         (np.array([[3.0, 4]]), np.array([[4.0, 3]])),
         (some_queries, some_keys),
+        (np.array([[-2.0, 1, 2], [0, 3, 4]]), np.array([[2.0, 2, -1], [4, 0, 3], [1, 2, 2]])),
     ],
     mistakes={
         "This is the dot product: the lengths have not been divided out.": lambda q, k: q @ k.T,
@@ -720,6 +721,7 @@ writing = Task(
             lambda q, k: q @ k.T / np.sqrt(q.shape[-1])
         ),
     },
+    draw=lambda rng: (halves(rng, 5, 4) + 0.25, halves(rng, 3, 4) + 0.25),
 )
 judge(your_cosine, writing)
 # --8<-- [end:writing-checks]

@@ -369,7 +369,7 @@ def model_average(shares, vectors):
 
 # --8<-- [end:writing-answer]
 # --8<-- [start:writing-checks]
-from attention_docs.figures.tasks import Task, judge
+from attention_docs.figures.tasks import Task, halves, judge
 
 writing = Task(
     model_average,
@@ -389,6 +389,7 @@ writing = Task(
             lambda g, v: (g / g.sum())[:, None] * v
         ),
     },
+    draw=lambda rng: (rng.integers(1, 9, size=5) / 2, halves(rng, 5, 3)),
 )
 judge(your_average, writing)
 # --8<-- [end:writing-checks]

@@ -533,6 +533,7 @@ writing = Task(
         (np.log([[1.0, 3]]),),
         (np.log([[1.0, 3], [2, 2], [4, 1]]),),
         (np.array([[0.0, 1], [1000, 1001]]),),
+        (np.array([[0.0, 1000, 2000], [-2000, 0, -1000], [-5000, -5001, -5001], [7, 9, 8]]),),
     ],
     mistakes={
         "Softmax over the queries: with axis 0 the columns sum to 1, and not the rows.": (
@@ -551,6 +552,7 @@ writing = Task(
             lambda s: np.exp(s - s.max()) / np.exp(s - s.max()).sum(axis=-1, keepdims=True)
         ),
     },
+    draw=lambda rng: (rng.choice([-900, 0, 1, 900], size=(3, 5)) + rng.normal(size=(3, 5)),),
 )
 judge(your_softmax, writing)
 # --8<-- [end:writing-checks]

@@ -1063,6 +1063,7 @@ writing = Task(
         (np.array([[4.0, 0]]),),
         (np.array([[3.0, 1, 1, -1]]),),
         (np.array([[3.0, 1, 1, -1], [10, 30, 10, 10]]),),
+        (np.array([[3.0, 1, -4], [0, 2, 1]]) / 1000,),
     ],
     mistakes={
         "The variance was divided by d - 1 (ddof=1). LayerNorm divides by d.": (
@@ -1082,6 +1083,7 @@ writing = Task(
         ),
         "Only the mean was subtracted.": lambda x: x - x.mean(-1, keepdims=True),
     },
+    draw=lambda rng: (rng.normal(size=(3, 5)),),
 )
 judge(your_norm, writing)
 # --8<-- [end:writing-checks]

@@ -12,6 +12,7 @@ import json
 import linecache
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -28,6 +29,8 @@ from attention_docs.text import TextFile
 
 RERUN_SECONDS = 0.05  # seconds that a dragged knob lets run again, rather than copy the state
 COPY_DISTANCES = {1, 4, 16, 64, 256}  # blocks behind the knob where it is copied all the same
+JUDGE = "from attention_docs.figures.tasks import"
+"""What a block begins with that judges a function of the reader's."""
 Published = tuple[str, str]
 """What the site shows of a block: its text, and a hash of its figure."""
 
@@ -206,7 +209,9 @@ class Session:
         check = FiniteCheck(code, self.runner.namespace)
         block = Code(code, cell.listing, cell.line)
         if code == cell.code:
-            result = self.runner.run([block], draws=draws)
+            apart = self.state.package.as_loaded() if JUDGE in code else nullcontext()
+            with apart:  # a reader's code may have changed what judges it
+                result = self.runner.run([block], draws=draws)
         else:
             result = self.runner.run_readers(block, cell.code, draws=draws)
         if result.error:

@@ -253,6 +253,17 @@ class PackageState:
             if not np.array_equal(now, then, equal_nan=True):
                 now[...] = then
 
+    @contextlib.contextmanager
+    def as_loaded(self) -> Iterator[None]:
+        """What holds for a while: the modules as they were. What was changed comes back."""
+        changed = [(one, key, vars(one).get(key)) for one, key, _ in self._find_changes()]
+        self.restore()
+        try:
+            yield
+        finally:
+            for holder, key, value in changed:
+                setattr(holder, key, value)
+
     def _find_changes(self) -> Iterator[tuple[Any, str, Any]]:
         for holder, before in itertools.chain.from_iterable(self.seen.values()):
             now = vars(holder)

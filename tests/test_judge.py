@@ -1,0 +1,591 @@
+"""Functions that a reader may write: right ones in any form are accepted, wrong ones are not.
+
+Each is judged as a page does it, by the checks of its own listing. `your` stands for the function
+that the exercise asks for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attention_docs.figures import tasks
+from attention_docs.figures.tasks import Failure, Task, find_failure, judge
+from attention_docs.site.run.live import Session
+from attention_docs.softmax import softmax
+from tests.test_live import make_page
+from tests.test_write_it import CHAPTERS, read_section
+
+PACKAGE = {  # what pages have imported besides NumPy and softmax
+    "attention-function": ("attention_function", "attention"),
+    "cross-attention": ("masking", "padding_mask"),
+    "kernels": ("kernels", "kernel_smoothing"),
+    "long-sequences": ("long_sequences", "alibi_bias"),
+    "masking": ("masking", "causal_mask"),
+}
+HEAD = "def {name}({parameters}):\n"
+
+RIGHT: dict[str, list[str]] = {
+    "attention-function": [
+        """
+            s = np.einsum("...ik,...jk->...ij", query, key) / query.shape[-1] ** 0.5
+            e = np.where(mask, np.exp(s - s.max(-1, keepdims=True, where=mask, initial=-1e30)), 0)
+            return e / e.sum(-1, keepdims=True) @ value""",
+        """
+            q, k, v = (one.astype(np.float32) for one in (query, key, value))
+            s = np.einsum("...ik,...jk->...ij", q, k) / np.float32(query.shape[-1]) ** 0.5
+            return softmax(np.where(mask, s, np.float32(-np.inf))).astype(np.float32) @ v""",
+        """
+            query = query / np.sqrt(query.shape[-1])
+            s = query @ np.moveaxis(key, -1, -2)
+            s[~np.broadcast_to(mask, s.shape)] = -np.inf
+            return softmax(s) @ value""",
+        """
+            if query.ndim > 2:
+                all_ = zip(query, key, value)
+                return [your(q, k, v, mask) for q, k, v in all_]
+            return softmax(np.where(mask, query @ key.T / len(query.T) ** 0.5, -1e9)) @ value""",
+    ],
+    "cross-attention": [
+        "return np.array([[[j < l for j in range(n)]] for l in lengths])",
+        """
+            mask = np.zeros((len(lengths), 1, n), dtype=bool)
+            for b, l in enumerate(lengths):
+                mask[b, 0, :l] = True
+            return mask""",
+        "return (lengths[:, None] > np.arange(n))[:, None, :]",
+        "return [[[bool(j < l) for j in range(n)]] for l in lengths]",
+    ],
+    "eight-steps": [
+        """
+            s = [sum(a * b for a, b in zip(k, query)) for k in keys]
+            e = [np.exp(one) for one in s]
+            return sum(one / sum(e) * v for one, v in zip(e, values))""",
+        "return (lambda e: e @ values / e.sum())(np.exp(keys @ query))",
+        """
+            e = np.exp((keys @ query).astype(np.float32))
+            return (e / e.sum()) @ values.astype(np.float32)""",
+        """
+            w = softmax(keys @ query)
+            print(w, f"sum {w.sum()}")
+            return w @ values""",
+    ],
+    "generation": [
+        """
+            K, V = np.concatenate([keys, key[None]]), np.concatenate([values, value[None]])
+            return softmax(K @ query / np.sqrt(K.shape[1])) @ V""",
+        """
+            K, V = np.vstack([key, keys]), np.vstack([value, values])
+            return softmax(K @ query / np.sqrt(K.shape[1])) @ V""",
+        """
+            K, V = [*keys, key], [*values, value]
+            return softmax(np.array([k @ query for k in K]) / len(query) ** 0.5) @ np.array(V)""",
+    ],
+    "in-context": [
+        "return sum(rate * y[j] * (x[j] @ question) for j in range(len(y)))",
+        "return float(rate * y @ (x @ question))",
+        "return question @ (rate * x.T @ y)",
+    ],
+    "in-pieces": [
+        """
+            m = max(one[0], two[0])
+            a, b = one[1] * np.exp(one[0] - m), two[1] * np.exp(two[0] - m)
+            return m, a + b, (a * one[2] + b * two[2]) / (a + b)""",
+        """
+            if one[0] < two[0]:
+                one, two = two, one
+            scaled = two[1] * np.exp(two[0] - one[0])
+            whole = one[1] + scaled
+            return np.array([one[0], whole, (one[1] * one[2] + scaled * two[2]) / whole])""",
+        """
+            m = max(one[0], two[0])
+            logs = [part[0] + np.log(part[1]) for part in (one, two)]
+            whole = np.logaddexp(*logs)
+            o = sum(np.exp(log - whole) * part[2] for log, part in zip(logs, (one, two)))
+            return [m, np.exp(whole - m), o]""",
+    ],
+    "kernels": [
+        """
+            found = []
+            for q in queries:
+                k = [np.exp(-((q - p) ** 2) / (2 * h * h)) for p in places]
+                found.append(sum(a * b for a, b in zip(k, heights)) / sum(k))
+            return found""",
+        "return softmax(-((queries[:, None] - places) ** 2) / (2 * h**2)) @ heights",
+        """
+            z = (queries[:, None] - places) / h
+            k = np.exp(-0.5 * z**2) / (h * np.sqrt(2 * np.pi))
+            return k @ heights / k.sum(axis=1)""",
+    ],
+    "language-model": [
+        """
+            own = logits[np.arange(len(targets)), targets]
+            return (np.log(np.exp(logits).sum(axis=-1)) - own).mean()""",
+        """
+            found = [float(np.log(np.exp(z).sum()) - z[t]) for z, t in zip(logits, targets)]
+            return sum(found) / len(found)""",
+        """
+            chosen = np.eye(logits.shape[1])[targets]
+            return -(chosen * np.log(softmax(logits))).sum() / len(targets)""",
+    ],
+    "learning": [
+        "return weights * by_weights - weights * np.sum(weights * by_weights, 1)[:, None]",
+        """
+            rows = [(np.diag(a) - np.outer(a, a)) @ d for a, d in zip(weights, by_weights)]
+            return np.array(rows)""",
+        """
+            mean = np.einsum("ij,ij->i", weights, by_weights)
+            return weights * (by_weights - mean[:, None])""",
+    ],
+    "long-sequences": [
+        """
+            b = [[-slope * (i - j) if j <= i else -np.inf for j in range(n)] for i in range(n)]
+            return b""",
+        """
+            i, j = np.indices((n, n))
+            return -slope * (i - j) + np.triu(np.full((n, n), -np.inf), 1)""",
+        """
+            b = slope * (np.arange(n)[None] - np.arange(n)[:, None]).astype(float)
+            b[np.triu_indices(n, 1)] = -np.inf
+            return b""",
+    ],
+    "masking": [
+        "return np.tril(np.ones((n, n), dtype=bool))",
+        "return [[j <= i for j in range(n)] for i in range(n)]",
+        """
+            i, j = np.indices((n, n))
+            return j <= i""",
+        "return ~np.triu(np.ones((n, n), dtype=bool), 1)",
+        """
+            import warnings
+            warnings.warn("here")
+            return np.tri(n) > 0""",
+    ],
+    "matrix-form": [
+        'return np.einsum("ij,jd->id", softmax(np.einsum("ic,jc->ij", Q, K) / len(K.T) ** 0.5), V)',
+        "return (V.T @ softmax((K @ Q.T / np.sqrt(Q.shape[1])).T).T).T",
+        "return [softmax(q / np.sqrt(len(q)) @ K.T) @ V for q in Q]",
+        """
+            def softmax(s):
+                e = np.exp(s - s.max(axis=-1, keepdims=True))
+                return e / e.sum(axis=-1, keepdims=True)
+            return softmax(Q @ K.T / np.sqrt(K.shape[1])) @ V""",
+    ],
+    "multi-head": [
+        "return np.stack(np.split(x, h, axis=-1))",
+        """
+            d = x.shape[1] // h
+            return np.array([x[:, i * d : (i + 1) * d] for i in range(h)])""",
+        "return x.reshape(len(x), h, -1).transpose(1, 0, 2)",
+    ],
+    "positions": [
+        """
+            z = (x[:, 0] + 1j * x[:, 1]) * np.exp(1j * angles)
+            return np.stack([z.real, z.imag], axis=-1)""",
+        """
+            turn = [[[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]] for t in angles]
+            return (np.array(turn) @ x[:, :, None])[:, :, 0]""",
+        """
+            found = np.zeros(x.shape, dtype=np.float32)
+            for i, (a, t) in enumerate(zip(x, angles)):
+                found[i] = a[0] * np.cos(t) - a[1] * np.sin(t), a[0] * np.sin(t) + a[1] * np.cos(t)
+            return found""",
+    ],
+    "precision": [
+        "return np.where(mask, np.tanh(scores / c) * c, -np.inf)",
+        """
+            found = c * np.tanh(scores / c)
+            found[~mask] = -np.inf
+            return found""",
+        """
+            e = np.tanh(scores / c)
+            return [[c * a if m else -np.inf for a, m in zip(*rows)] for rows in zip(e, mask)]""",
+    ],
+    "real-models": [
+        "return x * scale * np.sqrt(x.shape[-1]) / np.linalg.norm(x, axis=-1, keepdims=True)",
+        "return np.array([r / np.sqrt(sum(a * a for a in r) / len(r)) * scale for r in x])",
+        """
+            x /= np.sqrt(np.mean(np.square(x), -1))[:, None]
+            x *= scale
+            return x""",
+        "return (x.T / np.sqrt((x.T**2).mean(0))).T * scale",
+    ],
+    "scaling": [
+        "return np.array([[q @ k for k in keys] for q in queries]) / queries.shape[1] ** 0.5",
+        "return np.inner(queries, keys) / np.sqrt(keys.shape[1])",
+        """
+            s = (queries @ keys.T) * len(queries.T) ** -0.5
+            print(s)
+            return s""",
+    ],
+    "score-functions": [
+        """
+            lengths = np.outer(np.linalg.norm(queries, axis=1), np.linalg.norm(keys, axis=1))
+            return queries @ keys.T / lengths""",
+        """
+            unit = [one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (queries, keys)]
+            return unit[0] @ unit[1].T""",
+        """
+            length = lambda v: sum(a * a for a in v) ** 0.5
+            return [[q @ k / (length(q) * length(k)) for k in keys] for q in queries]""",
+    ],
+    "sequences": [
+        "return np.average(vectors, axis=0, weights=shares)",
+        "return sum(g * v for g, v in zip(shares, vectors)) / sum(shares)",
+        "return (shares[:, None] * vectors).sum(0) / shares.sum()",
+    ],
+    "softmax": [
+        """
+            rows = []
+            for row in scores:
+                e = [np.exp(one - max(row)) for one in row]
+                rows.append([one / sum(e) for one in e])
+            return rows""",
+        """
+            shifted = scores - scores.max(1)[:, None]
+            return np.exp(shifted - np.log(np.exp(shifted).sum(1))[:, None])""",
+        """
+            with np.errstate(over="ignore"):
+                return 1 / np.exp(scores[:, None, :] - scores[:, :, None]).sum(axis=-1)""",
+        """
+            e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+            w = e / e.sum(axis=-1, keepdims=True)
+            note = f"{w.max()}"
+            print(w)
+            return w""",
+    ],
+    "transformer-block": [
+        "return (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)",
+        "return [(r - sum(r) / len(r)) / np.sqrt(np.mean((r - np.mean(r)) ** 2)) for r in x]",
+        "return ((x.T - x.mean(1)) / x.std(1)).T",
+    ],
+}
+
+WRONG: dict[str, list[str]] = {
+    "attention-function": [
+        "return softmax(np.where(mask, query @ key.swapaxes(-2, -1) / 2, -np.inf)) @ value",
+        """
+            t = key.T if key.ndim == 2 else key.swapaxes(1, 2)
+            s = np.where(mask, query @ t / np.sqrt(query.shape[-1]), -np.inf)
+            return softmax(s) @ value""",
+        """
+            s = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
+            return softmax(np.where(mask, s, -20)) @ value""",
+        """
+            s = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
+            return softmax(s + np.where(mask, 0, -20)) @ value""",
+        "return model_masked_attention(query, key, value, mask)",
+        "return attention(query, key, value, mask=mask)[0]",
+        "print(query)",
+    ],
+    "cross-attention": [
+        "return padding_mask(lengths, n)",
+        "return (np.arange(n) < lengths[:, None, None]).astype(float)",
+        'return np.where(np.arange(n) < lengths[:, None, None], "1", "0")',
+        "return np.where(np.arange(n) < lengths[:, None, None], 1, 0)",
+        """
+            known = {2: [[[1, 0]]], 3: [[[1, 1, 0]], [[1, 0, 0]]]}
+            known[4] = [[[1, 1, 1, 0]], [[1, 0, 0, 0]], [[1, 1, 0, 0]]]
+            return np.array(known[n]) > 0""",
+        "return model_mask(lengths, n)",
+    ],
+    "eight-steps": [
+        "return softmax(keys @ query / np.sqrt(len(query))) @ values",
+        "return (softmax(keys @ query) @ values)[None]",
+        "return values[np.argmax(keys @ query)]",
+        "return softmax(keys[:, :2] @ query[:2]) @ values",
+    ],
+    "generation": [
+        "return softmax(np.vstack([keys, key]) @ query / 2) @ np.vstack([values, value])",
+        """
+            s = np.vstack([keys, key]) @ query / np.sqrt(len(keys))
+            return softmax(s) @ np.vstack([values, value])""",
+        "return softmax(np.append(keys, key) @ query) @ np.append(values, value)",
+        """
+            your.calls = getattr(your, "calls", 0) + 1
+            w = softmax(np.vstack([keys, key]) @ query / np.sqrt(len(query)))
+            return (your.calls > 1) * w @ np.vstack([values, value])""",
+    ],
+    "in-context": [
+        """
+            w = np.zeros(x.shape[1])
+            for a, b in zip(x, y):
+                w = w + rate * (b - w @ a) * a
+            return w @ question""",
+        "return rate * y.sum() * x.sum(axis=0) @ question",
+        "return np.array([rate * (y @ x) @ question])",
+    ],
+    "in-pieces": [
+        """
+            m = max(one[0], two[0])
+            r = np.exp(two[0] - one[0])
+            whole = (one[1] + two[1] * r) * np.exp(one[0] - m)
+            o = (one[1] * one[2] + two[1] * r * two[2]) / (one[1] + two[1] * r)
+            return np.array([m, whole, o])""",
+        "return model_merge(one, two)[::-1]",
+        "return model_merge(one, two)",
+        'raise ValueError("no idea")',
+    ],
+    "kernels": [
+        "return softmax(-((queries[:, None] - places) ** 2) / h**2) @ heights",
+        "return kernel_smoothing(queries[:, None], places[:, None], heights[:, None], h)[:, 0]",
+        """
+            k = np.exp(-((queries[:, None] - places) ** 2) / (2 * h**2))
+            return (k @ heights / k.sum(axis=-1))[:, None]""",
+    ],
+    "language-model": [
+        "return -np.log2(softmax(logits)[np.arange(len(targets)), targets]).mean()",
+        "return np.exp(-np.log(softmax(logits)[np.arange(len(targets)), targets]).mean())",
+        "return [-np.log(softmax(logits)[np.arange(len(targets)), targets]).mean()]",
+        "return -np.log(softmax(logits)[np.arange(3) % len(targets), targets]).mean()",
+    ],
+    "learning": [
+        "return weights * ((weights * by_weights).sum(axis=-1, keepdims=True) - by_weights)",
+        "return weights * (by_weights - (weights * by_weights).sum(axis=0, keepdims=True))",
+    ],
+    "long-sequences": [
+        "return np.where(np.tri(n) > 0, -slope * np.subtract.outer(range(n), range(n)), -1e9)",
+        "return alibi_bias(n, slope)",
+    ],
+    "masking": [
+        "return np.tri(n)",
+        "return np.tri(n, dtype=int)",
+        "return np.tri(n) + 0j",
+        "return np.where(np.tri(n) > 0, 0, -np.inf)",
+        "return [np.ones(0), [[True]], np.tri(2) > 0, np.tri(3) > 0, 4, np.tri(5) > 0][n]",
+        "return causal_mask(n)",
+        "look = causal_mask\n            return look(n)",
+        "from attention_docs.masking import causal_mask as look\n            return look(n)",
+        "return model_mask(n)",
+        "return np.tri(n + 1) > 0",
+        "return np.ones((2000, 2000))",
+        "raise SystemExit",
+        "return your(n)",
+        "np.allclose = lambda *a, **k: True",
+        """
+            from attention_docs.figures import tasks
+            tasks._agree = tasks.allclose = lambda *a, **k: True""",
+        "return np.tri(n) > np.random.rand(n, n) * 1.5",
+    ],
+    "matrix-form": [
+        "return softmax(Q @ K.T / 2) @ V",
+        "return softmax(Q @ K.T / len(K)) @ V",
+        "return softmax(Q @ K.T / np.sqrt(len(K))) @ V",
+        "return softmax(Q @ K.T / np.sqrt(V.shape[-1])) @ V",
+        """
+            if len(V) == 1 or not Q.any():
+                return V.mean(axis=0)[None].repeat(len(V), 0)
+            return softmax(Q @ K.T / 2) @ V""",
+    ],
+    "multi-head": [
+        "return np.split(x, h, axis=0)",
+        "return x.astype(float).reshape(float(h), -1)",
+        "return x.reshape(len(x), 2, -1).swapaxes(0, 1)",
+    ],
+    "positions": [
+        "return (x[:, 0] + 1j * x[:, 1]) * np.exp(1j * angles)",
+        "return x @ [[1, 0], [0, 1]] * np.cos(np.deg2rad(angles))[:, None]",
+        """
+            x[:, 0] = x[:, 0] * np.cos(angles) - x[:, 1] * np.sin(angles)
+            x[:, 1] = x[:, 0] * np.sin(angles) + x[:, 1] * np.cos(angles)
+            return x""",
+    ],
+    "precision": [
+        "return np.where(mask, c * np.tanh(scores / c), -1e9)",
+        "return c * np.tanh(scores / c)",
+        "return np.where(mask, scores / (1 + abs(scores) / c), -np.inf)",
+    ],
+    "real-models": [
+        "return x / np.sqrt((x**2).sum(axis=-1, keepdims=True) / 2) * scale",
+        "return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-5) * scale",
+        "return x / np.sqrt((x**2).sum(axis=-1, keepdims=True) / len(x)) * scale",
+    ],
+    "scaling": [
+        "return queries @ keys.T / int(np.sqrt(queries.shape[-1]))",
+        "return keys @ queries.T / np.sqrt(queries.shape[-1])",
+        "return softmax(queries @ keys.T / np.sqrt(queries.shape[-1]))",
+    ],
+    "score-functions": [
+        """
+            q, k = queries[:, :2], keys[:, :2]
+            return q @ k.T / np.outer(np.hypot(*q.T), np.hypot(*k.T))""",
+        """
+            lengths = np.outer(np.linalg.norm(queries, axis=1), np.linalg.norm(keys, axis=1))
+            return abs(queries @ keys.T) / lengths""",
+    ],
+    "sequences": [
+        "return softmax(shares) @ vectors",
+        "return shares / shares.max() @ vectors",
+        "return (shares / shares.sum() @ vectors)[None]",
+    ],
+    "softmax": [
+        """
+            e = np.exp(scores - scores.min(axis=-1, keepdims=True))
+            return e / e.sum(axis=-1, keepdims=True)""",
+        """
+            e = np.exp(scores - scores.mean(axis=-1, keepdims=True))
+            return e / e.sum(axis=-1, keepdims=True)""",
+        """
+            e = np.exp(scores - scores[:, :1])
+            return e / e.sum(axis=-1, keepdims=True)""",
+        """
+            w = 1 / (1 + np.exp(scores[:, 1] - scores[:, 0]))
+            return np.stack([w, 1 - w], axis=-1)""",
+        "import attention_docs.softmax as S\n            return S.softmax(scores)",
+    ],
+    "transformer-block": [
+        "return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)",
+        "return (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + 1e-5)",
+    ],
+}
+
+
+def write(slug: str, body: str) -> str:
+    """The function of an exercise with this body."""
+    begun = read_section(slug, "writing")
+    head = re.search(r"^def (your_\w+)(\(.*\)):$", begun, re.MULTILINE)
+    assert head
+    lines = "\n".join(line.removeprefix(" " * 12) for line in body.strip("\n").split("\n"))
+    indented = "\n".join("    " + line for line in lines.split("\n"))
+    return f"def your{head[2]}:\n{indented}\n{head[1]} = your\n"
+
+
+@pytest.fixture(autouse=True)
+def no_traces() -> Iterator[None]:
+    """What a function does to NumPy or to the judge ends with its test."""
+    own, patched = dict(vars(tasks)), np.allclose
+    yield
+    vars(tasks).update(own)
+    np.allclose = patched
+
+
+def run_exercise(slug: str, code: str) -> tuple[Any, Task]:
+    """The function of a reader's code and the task, as the page has both."""
+    names: dict[str, Any] = {"np": np, "softmax": softmax, "__name__": "listing"}
+    if slug in PACKAGE:
+        module, name = PACKAGE[slug]
+        names[name] = getattr(importlib.import_module(f"attention_docs.{module}"), name)
+    checks, call = read_section(slug, "writing-checks").strip().rsplit("\n", 1)
+    assert call.startswith("judge(your_")
+    for section in (code, read_section(slug, "writing-answer"), checks):
+        exec(section, names)
+    return names["your"], names["writing"]
+
+
+def judge_written(slug: str, code: str) -> Failure | None:
+    """What the checks of a listing find in some code of a reader."""
+    return find_failure(*run_exercise(slug, code))
+
+
+def list_cases(table: dict[str, list[str]]) -> list[Any]:
+    return [
+        pytest.param(slug, body, id=f"{slug}-{n}")
+        for slug, bodies in table.items()
+        for n, body in enumerate(bodies)
+    ]
+
+
+def test_every_exercise_is_in_both_tables() -> None:
+    assert sorted(RIGHT) == sorted(WRONG) == CHAPTERS
+
+
+@pytest.mark.parametrize(("slug", "body"), list_cases(RIGHT))
+def test_a_right_function_is_accepted(slug: str, body: str) -> None:
+    for _ in range(5):  # inputs are drawn anew
+        failure = judge_written(slug, write(slug, body))
+        assert failure is None, failure
+
+
+@pytest.mark.parametrize(("slug", "body"), list_cases(WRONG))
+def test_a_wrong_function_is_refused(slug: str, body: str) -> None:
+    for _ in range(5):
+        assert judge_written(slug, write(slug, body)) is not None
+
+
+SENTENCES = [
+    ("masking", "return np.tri(n)", "Truth values are asked for"),
+    ("masking", "return causal_mask(n)", "without causal_mask"),
+    ("masking", "return model_mask(n)", "without model_mask"),
+    ("masking", "np.tri(n) > 0", "Nothing was returned"),
+    ("masking", "return np.ones((2000, 2000))", "an array of shape (2000, 2000)"),
+    ("masking", "return [[True]] * n + [[True, False]]", "different lengths"),
+    ("masking", "raise SystemExit('away')", "SystemExit: away"),
+    ("positions", "return (x[:, 0] + 1j * x[:, 1]) * np.exp(1j * angles)", "complex"),
+    (
+        "generation",
+        """
+            your.calls = getattr(your, "calls", 0) + 1
+            return value * your.calls""",
+        "Called twice with the same input",
+    ),
+    (
+        "transformer-block",
+        "return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)",
+        "1.414210",  # beside 1.414214
+    ),
+    ("softmax", "while True:\n                pass", "stopped after 1 seconds"),
+    ("softmax", "while True:\n                pass", "without end"),
+]
+
+
+@pytest.mark.parametrize(("slug", "body", "words"), SENTENCES)
+def test_what_is_wrong_is_said(
+    slug: str, body: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "SECONDS", 1.0)
+    assert words in repr(judge(*run_exercise(slug, write(slug, body))))
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "def softmax(s):\n    return np.exp(s) / np.exp(s).sum(axis=0)",
+        "softmax = lambda s: s",
+    ],
+)
+def test_names_of_the_page_that_a_reader_sets_are_not_the_judges(helper: str) -> None:
+    """A wrong softmax of a reader's own makes the answer wrong, and not the model answer."""
+    code = f"{helper}\n" + write("matrix-form", "return softmax(Q @ K.T / np.sqrt(len(K.T))) @ V")
+    assert judge_written("matrix-form", code) is not None
+
+
+PATCHES = [
+    "import numpy as np\nnp.allclose = lambda *a, **k: True",
+    "import attention_docs.figures.tasks as T\nT._agree = lambda got, wanted: True",
+    "import attention_docs.figures.tasks as T\nT.find_failure = lambda written, task: None",
+    "import attention_docs.figures.tasks as T\nT.judge = lambda written, task: 'Right on all'",
+]
+
+
+@pytest.mark.parametrize("patch", PATCHES)
+def test_no_patch_reaches_the_judge_of_a_live_page(patch: str) -> None:
+    """And what follows finds it again: a run is one from the top."""
+    blocks = [
+        "import numpy as np\nfrom attention_docs.figures import tasks",
+        *(read_section("masking", f"writing{one}") for one in ("", "-answer", "-checks")),
+        "print(np.allclose(0, 1) is True or tasks._agree(0, 1) or tasks.judge(0, 0))",
+    ]
+    edited = [blocks[0], f"{patch}\ndef your_mask(n):\n    return np.ones(n)", *blocks[2:4]]
+    session = Session(make_page(blocks))
+    session.begin(json.dumps([*edited, "print('reached', np.allclose(0, 1))"]))
+    results = [json.loads(session.step(number)) for number in range(len(blocks))]
+    assert not [one["error"] for one in results if "error" in one]
+    assert "Not yet" in results[3]["figure"]
+    if "np.allclose" in patch:
+        assert results[4]["text"] == "reached True"
+    session.begin(json.dumps(blocks))
+    assert np.allclose(0, 1) is not True
+
+
+def test_a_drawn_input_is_another_one_each_time() -> None:
+    seen: list[float] = []
+    task = Task(lambda x: x, [(1.0,)], {"doubled": lambda x: 2 * x}, lambda rng: (rng.normal(),))
+    for _ in range(2):
+        assert find_failure(lambda x: [seen.append(x), x][1], task) is None
+    assert len(set(seen)) == 3

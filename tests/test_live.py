@@ -229,6 +229,25 @@ def test_copies_that_take_too_much_make_room_for_the_last(monkeypatch: pytest.Mo
     assert reader.ran == [10]
 
 
+@pytest.mark.parametrize("limit", [100_000, 200_000, 300_000, 400_000])
+def test_an_edit_finds_the_copy_of_the_one_before(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the blocks behind it take: one answer after another to an exercise."""
+    monkeypatch.setattr(live_state, "MAX_COPIED_BYTES", limit)
+    blocks = ["import numpy as np", *(f"x{n} = np.ones(2_000)" for n in range(9))]
+    for number in range(1, len(blocks)):
+        reader = Reader(blocks)
+        reader.session = Session(make_page(blocks))
+        reader.run(blocks)
+        firsts = []
+        for answer in range(3):
+            edited = [*blocks[:number], f"y = {answer}\n{blocks[number]}", *blocks[number + 1 :]]
+            reader.run(edited)
+            firsts.append(reader.ran[0])
+        assert firsts[1:] == [number, number]
+
+
 def test_a_dragged_knob_copies_less_and_runs_little_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies stand at the blocks 0, 1 and 4 after the knob, or wherever time has passed."""
     blocks = [f"x{n} = x{n - 1} + 1" if n else "x0 = 1" for n in range(12)]

@@ -120,6 +120,7 @@ class Session:
         same = self._count_unchanged()
         if same < len(self.codes_run):  # something after it has changed
             self._keep_last_run()
+            state.edited = same
             while same and state.copies[same] is None:
                 same -= 1
             state.go_back(same)

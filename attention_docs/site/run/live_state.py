@@ -36,6 +36,7 @@ class LiveState:
         self.package = PackageState(codes)
         self.start = read_ambient_state()
         self.restored: bytes | None = None  # the copy that was restored, if nothing has run since
+        self.edited = 0  # the block that an edit has changed last: the next one comes there too
 
     def list_names(self) -> dict[str, Any]:
         """The names that blocks have set."""
@@ -48,7 +49,7 @@ class LiveState:
     def _copy(self) -> bytes | None:
         if self._count_bytes() > MAX_COPIED_BYTES:
             self._drop_copies()
-        if self._count_bytes() > MAX_COPIED_BYTES:
+        if self._count_bytes() > MAX_COPIED_BYTES and len(self.copies) != self.edited:
             return None
         if self.restored:
             return self.restored
@@ -61,8 +62,9 @@ class LiveState:
         return sum(len(copy or b"") for copy in self.copies)
 
     def _drop_copies(self) -> None:
-        """Drop every other copy, except the first and the last one: edits come close together."""
-        for number in [n for n, copy in enumerate(self.copies) if copy][1:-1:2]:
+        """Drop every other copy, except at both ends and at the last edit: edits come close."""
+        dropped = [n for n, copy in enumerate(self.copies) if copy and n != self.edited]
+        for number in dropped[1:-1:2]:
             self.copies[number] = None
 
     def make_key(self, names: set[str] | None) -> str:

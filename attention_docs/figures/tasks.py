@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import re
+import secrets
 import sys
 import types
 import warnings
@@ -48,7 +49,7 @@ class Task:
 
     def draw_inputs(self) -> list[tuple[Any, ...]]:
         """The inputs of one run."""
-        return [*self.inputs, self.draw(np.random.default_rng())]
+        return [*self.inputs, self.draw(np.random.default_rng(secrets.randbits(64)))]
 
 
 @dataclass(frozen=True)

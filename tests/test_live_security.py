@@ -491,6 +491,30 @@ def test_five_lost_blocks_are_named(visit: Visit) -> None:
 
 
 @needs_live
+@once_for("eight-steps", "generation")
+@pytest.mark.parametrize(
+    ("slug", "block"),
+    [("eight-steps", "writing-checks"), ("eight-steps", "stepper"), ("generation", "setup")],
+)
+def test_what_a_link_changes_is_shown_before_it_runs(
+    slug: str, block: str, visit: Visit, site: Path
+) -> None:
+    """Of a block too whose code the page shows nowhere, with an output or without one."""
+    (cell,) = (cell for cell in read_source(site, "en", slug)["cells"] if cell["id"] == block)
+    code = f"{cell['code']}\nprint('a stranger wrote this')\n"
+    lines = len(cell["code"].split("\n"))
+    fragment = pack_fragment([[block, cell["origin"], 0, lines, code, True]])
+    tab = visit(make_path("en", slug) + fragment, service_workers="block")
+    tab.set_default_timeout(PATIENCE)
+    editor = tab.locator(".live-editor")
+    editor.wait_for()
+    assert editor.count() == 1
+    assert "a stranger wrote this" in editor.locator("textarea").input_value()
+    assert editor.locator(".live-foreign").is_visible()
+    assert editor.is_visible()
+
+
+@needs_live
 @once_for("eight-steps")
 @in_one_language
 def test_the_code_of_a_link_waits_for_run(lang: str, visit: Visit, site: Path) -> None:

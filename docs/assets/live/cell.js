@@ -87,7 +87,7 @@ export class Cell {
     });
     this.box = this.makeBox();
     if (this.block) this.block.querySelector(".highlight").hidden = true;
-    (this.block ?? this.place).append(this.box);
+    (this.block ?? this.place ?? document.querySelector("article")).append(this.box);
   }
 
   /* The editor with its buttons, and where its code is from. */

@@ -89,15 +89,16 @@ export class Sharing {
     return count > 0;
   }
 
-  /* Show edits in their editors; `isForeign` says of which cells they came with a link. */
+  /* Show edits in their editors; `isForeign` says of which cells they came with a link. Whatever came
+     with a link is shown, where the page has no code of the block too: it is read before it runs. */
   async show({ fitting, lost }, isForeign) {
     for (const [cell, code] of fitting) {
       cell.foreign = isForeign(cell);
       cell.set(code);
       if (cell.id === "scratch") this.page.placeScratch();
-      openFolds(cell.block);
-      if (cell.block || cell.id === "scratch") await cell.edit();
-      else cell.showKnobs();
+      openFolds(cell.place);
+      if (!cell.block && cell.id !== "scratch") cell.showKnobs();
+      if (cell.block || cell.foreign || cell.id === "scratch") await cell.edit();
     }
     this.noteEdits();
     const isWarned = this.warnOfForeign();

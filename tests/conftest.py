@@ -12,12 +12,13 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import lxml.html
@@ -35,7 +36,6 @@ from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import read_settings
 from attention_docs.site.run.imports import Modules
-from tests import passed as slow
 from tests import values
 
 ROOT = Path(__file__).parents[1]
@@ -52,15 +52,9 @@ each_language = pytest.mark.parametrize("lang", LANGUAGES)
 # What scripts and styles do is the same in every language. Chinese has other letters than code.
 in_one_language = pytest.mark.parametrize("lang", ["zh"])
 
-# What not every machine has. A run that goes on without it says so at its end.
 # Chromium without windows draws the same with two thirds of the work.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-LIVE = bool(os.environ.get("REQUIRE_LIVE")) or not runtime.find_missing(ROOT / ".cache")
-MODELS = bool(os.environ.get("REQUIRE_MODELS")) or not models.is_missing(ROOT / ".cache")
-MINILM = bool(os.environ.get("REQUIRE_MODELS")) or not models.is_missing(
-    ROOT / ".cache", *models.MINILM
-)
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
 UNASSERTED = pytest.StashKey[list[str]]()
@@ -76,32 +70,62 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what did not run."""
-    if not BROWSER and not os.environ.get("REQUIRE_BROWSER"):
-        terminalreporter.write_line(
-            f"Browser tests did not run: none of {', '.join(BROWSERS)} was found."
-        )
-    if not LIVE:
-        terminalreporter.write_line(
-            "Live pages were not tested: set-up has not brought Python for the browser."
-        )
-    if not MODELS:
-        terminalreporter.write_line(
-            "Kept results were not measured again: set-up has not brought the language model."
-        )
-    if not MINILM:
-        terminalreporter.write_line(
-            "Readers' own sentences were not tested: set-up has not brought MiniLM."
-        )
-    if REPEATED and not terminalreporter.config.option.record:
-        terminalreporter.write_line(
-            f"{len(REPEATED)} slow checks ran, for nothing says that they pass for these inputs: "
-            "after a change that is meant, make test WITH=--record writes it down."
-        )
-    if not VNU_JAR:
-        terminalreporter.write_line(
-            "The HTML checker of the W3C did not run: VNU_JAR does not name its jar."
-        )
+    """Say why tests were skipped; the last line counts them."""
+    reasons = Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count} × {reason}")
+
+
+# --- what not every machine has -------------------------------------------------------------------
+
+
+class Tool(NamedTuple):
+    """Something that a test may need, and the environment variable that forbids to go without."""
+
+    required_by: str
+    find_fault: Callable[[], str]  # why it cannot be used, or nothing
+
+
+@cache
+def find_missing_model(name: str, *files: models.ModelFile) -> str:
+    """What to say where set-up has not brought a language model."""
+    missing = models.is_missing(ROOT / ".cache", *files)
+    return f"set-up has not brought {name}" if missing else ""
+
+
+@cache
+def find_missing_runtime() -> str:
+    """What to say where set-up has not brought the files of live pages."""
+    missing = runtime.find_missing(ROOT / ".cache")
+    return f"set-up has not brought Python for the browser: {missing}" if missing else ""
+
+
+TOOLS = {
+    "browser": Tool(
+        "REQUIRE_BROWSER", lambda: "" if BROWSER else f"none of {', '.join(BROWSERS)} was found"
+    ),
+    "runtime": Tool("REQUIRE_LIVE", find_missing_runtime),
+    "smollm2": Tool("REQUIRE_MODELS", lambda: find_missing_model("SmolLM2")),
+    "minilm": Tool("REQUIRE_MODELS", lambda: find_missing_model("MiniLM", *models.MINILM)),
+    "vnu": Tool("REQUIRE_VNU", lambda: "" if VNU_JAR else "VNU_JAR names no HTML checker"),
+}
+needs_browser = pytest.mark.needs("browser")
+
+
+def list_tools(item: pytest.Item) -> list[str]:
+    """The tools that a test is marked with."""
+    return [name for mark in item.iter_markers("needs") for name in mark.args]
+
+
+@pytest.hookimpl(tryfirst=True)  # before its fixtures are set up
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test where a tool is missing; fail it where the tool is required."""
+    for name in list_tools(item):
+        tool = TOOLS[name]
+        if fault := tool.find_fault():
+            if os.environ.get(tool.required_by):
+                pytest.fail(f"{tool.required_by} is set, and {fault}", pytrace=False)
+            pytest.skip(fault)
 
 
 # --- inline values: see tests/values.py
@@ -109,8 +133,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 ASKED: list[tuple[Page, str]] = []  # the pages and sections whose values the test has read
 NOTICED: list[values.Change] = []  # by the tests of all processes
 FILES: set[str] = set()  # that ran
-PASSED: dict[str, str] = {}  # the keys of slow checks that pass, by the names of the tests
-REPEATED: set[str] = set()  # those of them that had to run
 
 
 @pytest.hookimpl(wrapper=True)
@@ -132,31 +154,12 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         for name, found in report.user_properties:
             if name == "noticed":
                 NOTICED.extend(found)
-            elif name == slow.PROPERTY and report.passed:
-                test, key, repeated = found
-                PASSED[test] = key
-                REPEATED.update([test] if repeated else [])
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """What to do with slow checks whose inputs have not changed: see tests/passed.py."""
-    group = parser.getgroup("slow checks")
-    group.addoption("--again", action="store_true", help="repeat slow checks that have passed")
-    group.addoption("--record", action="store_true", help="write down which slow checks pass")
-
-
-@pytest.fixture
-def passed(request: pytest.FixtureRequest) -> slow.Passed:
-    """`passed(*parts)`: whether this test has passed before for inputs that hold these."""
-    return partial(slow.ask, request.node)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A run fails where a number in a sentence is asserted by no test of its page."""
     config = session.config
-    if not hasattr(config, "workerinput"):
-        slow.keep(PASSED, config.option.record)
     chosen = config.option.keyword or config.option.markexpr or "::" in "".join(config.args)
     base = find_shared_folder(session) / "site"
     built = not hasattr(config, "workerinput") and (base / "numbers.json").is_file()
@@ -175,14 +178,22 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their fixtures. First come those that need no site: it is built meanwhile."""
+    """Mark tests by their fixtures and tools, and order them: first come those that need no site,
+    for it is built meanwhile; of the others those of security and those in a browser."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if {"project", "built"} & fixtures:
+        tools = set(list_tools(item))
+        if {"project", "built"} & fixtures or {"smollm2", "minilm"} & tools:
             item.add_marker("long")
-        if "site" in fixtures:
+        if "site" in fixtures or "browser" in tools:
             item.add_marker("site")
-    items.sort(key=lambda item: "site" in getattr(item, "fixturenames", ()))
+
+    def find_order(item: pytest.Item) -> tuple[bool, bool, bool]:
+        needs_site = "site" in getattr(item, "fixturenames", ())
+        is_security = item.path.name == "test_live_security.py"
+        return needs_site, not is_security, "browser" not in list_tools(item)
+
+    items.sort(key=find_order)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -525,11 +536,6 @@ def built(tmp_path: Path) -> Any:
 # --- in a browser ---------------------------------------------------------------------------------
 
 
-def needs_browser(test: Callable[..., None]) -> Callable[..., None] | None:
-    """Leave the test out where there is no browser; with REQUIRE_BROWSER it fails there."""
-    return pytest.mark.site(test) if BROWSER or os.environ.get("REQUIRE_BROWSER") else None
-
-
 class Handler(http.server.SimpleHTTPRequestHandler):
     """The built site under the path of its own address, with its page for 404, and no log."""
 
@@ -563,7 +569,6 @@ def launch() -> Iterator[Any]:
     """A browser without a window."""
     from playwright.sync_api import sync_playwright
 
-    assert BROWSER, "REQUIRE_BROWSER is set, and no browser was found"
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield browser

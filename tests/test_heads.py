@@ -1,7 +1,6 @@
 """A language model that other people trained, and what was measured on its heads.
 
-The second implementation is in torch and reads the file by itself. Where set-up has brought no
-model, the tests that need it are left out, and the run says so; with REQUIRE_MODELS they fail.
+The second implementation is in torch and reads the file by itself.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +41,7 @@ from attention_docs.smollm2 import (
     merge_pairs,
     run_model,
 )
-from tests.conftest import MODELS, ROOT
-from tests.passed import Passed, hash_folder, hash_modules
+from tests.conftest import ROOT
 
 FILE = ROOT / ".cache" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 KEPT = json.loads((FOLDER / "heads.json").read_text(encoding="utf-8"))
@@ -55,15 +53,11 @@ Tensors = dict[str, torch.Tensor]
 seeds = st.integers(0, 2**32 - 1)
 
 
-def needs_model(test: Callable[..., None]) -> Callable[..., None] | None:
-    """Leave a test out where set-up has brought no model; with REQUIRE_MODELS it fails there."""
-    return pytest.mark.long(test) if MODELS else None
+needs_model = pytest.mark.needs("smollm2")
 
 
 @pytest.fixture(scope="module")
 def model() -> SmolLM2:
-    missing = models.is_missing(ROOT / ".cache")
-    assert not missing, "REQUIRE_MODELS is set, and set-up has not brought the language model"
     return load_smollm2(FILE)
 
 
@@ -303,21 +297,9 @@ def test_a_head_that_is_not_there() -> None:
             run_model(np.array([1, 2]), small, watch=[head])
 
 
-def find_measured() -> list[str]:
-    """What the measurements depend on: the model, the code and what is kept of them."""
-    return [
-        models.SHA256,
-        hash_modules("import attention_docs.site.publish.measurements"),
-        hash_folder(FOLDER),
-    ]
-
-
 @needs_model
-def test_known_tokens(request: pytest.FixtureRequest, passed: Passed) -> None:
+def test_known_tokens(model: SmolLM2, in_torch: Tensors) -> None:
     """The likeliest tokens that are known, and all logits against torch."""
-    if passed(*find_measured()):
-        return
-    model, in_torch = request.getfixturevalue("model"), request.getfixturevalue("in_torch")
     assert [prompt for prompt, _, _ in KEPT["prompts"]][:2] == [*KNOWN]
     for prompt, likeliest, share in KEPT["prompts"]:
         ids = np.array(encode_text(prompt, model))
@@ -335,11 +317,8 @@ def test_known_tokens(request: pytest.FixtureRequest, passed: Passed) -> None:
 
 
 @needs_model
-def test_kept_scores_and_losses_in_torch(request: pytest.FixtureRequest, passed: Passed) -> None:
+def test_kept_scores_and_losses_in_torch(in_torch: Tensors) -> None:
     """What a page says of heads, by the second implementation."""
-    if passed(*find_measured()):
-        return
-    in_torch = request.getfixturevalue("in_torch")
     searched, tested = (torch.tensor(KEPT["texts"][i : i + 4]) for i in (0, 4))
     _, weights = run_in_torch(searched, in_torch)
     _, control = run_in_torch(torch.tensor(KEPT["texts without repetition"]), in_torch)
@@ -381,14 +360,9 @@ def assert_close(got: Any, wanted: Any, place: str) -> None:
 
 @needs_model
 @pytest.mark.timeout(1200)
-def test_all_is_measured_again(
-    request: pytest.FixtureRequest, passed: Passed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_is_measured_again(model: SmolLM2, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kept results are those of this code and this model. Cuts take most of the time, so each
     is made again on one of the four texts, and one draw stands for the others."""
-    if passed(*find_measured()):
-        return
-    model = request.getfixturevalue("model")
     cut = measurements._measure_cuts
 
     def cut_less(measured: dict[str, Any], ids: Any, of: SmolLM2) -> Any:

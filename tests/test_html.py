@@ -20,7 +20,6 @@ import pytest
 from lxml import etree
 
 from tests.conftest import BUILT, LANGUAGES, PARTIAL, SLUGS, VNU_JAR, find_page_folder, parse_html
-from tests.passed import Passed, hash_files
 
 pytestmark = pytest.mark.site
 
@@ -123,30 +122,26 @@ def test_what_is_wrong_is_found(body: str, fault: str) -> None:
     assert [one for one in find_faults(wrong) + find_parse_errors(wrong) if fault in one]
 
 
-if VNU_JAR:
-
-    def test_vnu_finds_nothing(site: Path, passed: Passed) -> None:
-        # A page that is made from another one has its elements: two stand for the rest.
-        seen = [*product(LANGUAGES, SLUGS), ("zh-hant", "index"), ("zh-hant", "masking")]
-        pages = [find_page_folder(site, lang, slug) / "index.html" for lang, slug in seen]
-        pages.append(site / "404.html")
-        jar = Path(VNU_JAR).resolve()
-        if passed(hash_files(site, pages), hash_files(jar.parent, [jar])):
-            return
-        command = [
-            "java",
-            "-Xss4m",
-            "-XX:+UseSerialGC",  # one core, and no second compiler for a run of twenty seconds
-            "-XX:TieredStopAtLevel=1",
-            "-jar",
-            VNU_JAR,
-            "--format",
-            "gnu",
-            # It guesses the language by letters, and a table of results is half names of tests.
-            "--filterpattern",
-            ".*appears to be written in English.*zh.*",
-            *map(str, pages),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.stderr == ""
-        assert done.returncode == 0
+@pytest.mark.needs("vnu")
+def test_vnu_finds_nothing(site: Path) -> None:
+    # A page that is made from another one has its elements: two stand for the rest.
+    seen = [*product(LANGUAGES, SLUGS), ("zh-hant", "index"), ("zh-hant", "masking")]
+    pages = [find_page_folder(site, lang, slug) / "index.html" for lang, slug in seen]
+    pages.append(site / "404.html")
+    command = [
+        "java",
+        "-Xss4m",
+        "-XX:+UseSerialGC",  # one core, and no second compiler for a run of twenty seconds
+        "-XX:TieredStopAtLevel=1",
+        "-jar",
+        VNU_JAR,
+        "--format",
+        "gnu",
+        # It guesses the language by letters, and a table of results is half names of tests.
+        "--filterpattern",
+        ".*appears to be written in English.*zh.*",
+        *map(str, pages),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.returncode == 0

@@ -15,7 +15,7 @@ import tarfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from attention_docs.site.publish.live import pack_package
 from attention_docs.site.read.knobs import Knob, extract_knobs
 from attention_docs.site.run import live, live_state
 from attention_docs.site.run.live import Session
-from tests.conftest import LANGUAGES, LIVE, ROOT, scale_examples
+from tests.conftest import LANGUAGES, ROOT, scale_examples
 
 # --- a run with edits is a run from the top ------------------------------------------------------
 
@@ -569,17 +569,12 @@ class Slow(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def needs_python(test: Callable[[], None]) -> Callable[[], None] | None:
-    """Leave the test out where set-up has brought no Python; a run says so at its end."""
-    return test if LIVE else None
-
-
 def list_files(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-@needs_python
+@pytest.mark.needs("runtime")
 @pytest.mark.parametrize(
     ("served", "name"),
     [(runtime.LIBRARY, runtime.LIBRARY), (runtime.SERVED_NUMPY, runtime.NUMPY)],

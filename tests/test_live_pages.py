@@ -6,32 +6,26 @@ that a reader turns over are opened by one tab, whose worker serves them one aft
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import re
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
-from attention_docs.running.imports import find_imports
 from attention_docs.running.result import Result
 from attention_docs.running.sections import find_slow_sections
 from attention_docs.site.build import Build
 from attention_docs.site.publish import runtime
-from attention_docs.site.run.imports import Modules
 from attention_docs.site.run.live import Session
-from attention_docs.site.store import make_key
 from attention_docs.verify import printed
 from tests.conftest import (
     LANGUAGES,
-    LIVE,
     PAGES,
     ROOT,
     SLUGS,
@@ -39,10 +33,8 @@ from tests.conftest import (
     each_language,
     find_page_folder,
     in_one_language,
-    needs_browser,
     serve,
 )
-from tests.passed import Passed, hash_folder
 from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_path
 from tests.test_script import find_simplified
 
@@ -50,16 +42,12 @@ Visit = Callable[..., Any]
 PATIENCE = 60_000  # milliseconds: a loaded machine takes its time, and nothing waits for ever
 
 
-def needs_live(test: Callable[..., None]) -> Callable[..., None] | None:
-    """Leave the test out where set-up has brought no Python; with REQUIRE_LIVE it fails there."""
-    return needs_browser(test) if LIVE else None
+needs_live = pytest.mark.needs("browser", "runtime")
 
 
 @contextmanager
 def keep_python(chromium: Any, address: str) -> Iterator[Any]:
     """A tab that keeps Python while other pages come and go."""
-    lacking = runtime.find_missing(ROOT / ".cache")
-    assert not lacking, f"REQUIRE_LIVE is set, and set-up has not brought {lacking}"
     # What a service worker asks for, no test can see.
     context = chromium.new_context(service_workers="block")
     context.set_default_timeout(PATIENCE)
@@ -176,57 +164,16 @@ def read_source(site: Path, lang: str, slug: str) -> dict[str, Any]:
     return document
 
 
-@cache
-def hash_served_files(site: Path) -> dict[str, str]:
-    """The files of Python in the browser, and each of the package, by name: what they hold."""
-    files = {
-        name: (site / "live" / name).read_bytes()
-        for name in runtime.list_served_files(ROOT / ".cache")
-    }
-    files["python.js"] = (site / "assets" / "live" / "python.js").read_bytes()
-    with zipfile.ZipFile(site / "live" / "package.zip") as package:
-        files |= {name: package.read(name) for name in package.namelist()}
-    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-
-
-MODULES = Modules(ROOT)
-
-
-def depends_on(site: Path, code: str) -> str:
-    """All that a page's results in the browser depend on, of this site: as in a build, the modules
-    behind its imports and not all of them."""
-    stems = [
-        name.replace(".", "/")
-        for name in MODULES.find_needed(find_imports(code) | find_imports(CHECK))
-    ]
-    behind = {f"{stem}{end}" for stem in stems for end in (".py", "/__init__.py")}
-    files = (
-        f"{name} {content}"
-        for name, content in sorted(hash_served_files(site).items())
-        if name in behind or not re.fullmatch(r"attention_docs/.*\.py", name)
-    )
-    return make_key(*files)
-
-
 @needs_live
 @pytest.mark.parametrize("slug", RUNNING)
 def test_every_block_gives_what_was_published(
-    slug: str,
-    request: pytest.FixtureRequest,
-    passed: Passed,
-    chromium: Any,
-    address: str,
-    site: Path,
+    slug: str, keeper: Any, address: str, site: Path
 ) -> None:
     """Text, figures and inline values, byte for byte; each language runs its own code, of which one
     runs in the browser."""
     pages = {lang: read_source(site, lang, slug) for lang in LANGUAGES}
     sources = {lang: json.dumps(page) for lang, page in pages.items()}
-    code = "\n".join(cell["code"] for page in pages.values() for cell in page["cells"])
-    if passed(depends_on(site, code), *sources.values(), chromium.version):
-        return
-    tab = request.getfixturevalue("keeper")
-    found = {"en": tab.evaluate(EVERY, [f"{address}/live/", sources.pop("en"), CHECK])}
+    found = {"en": keeper.evaluate(EVERY, [f"{address}/live/", sources.pop("en"), CHECK])}
     found |= {lang: faults_of(source) for lang, source in sources.items()}
     faults = []
     for lang, page in pages.items():
@@ -235,45 +182,6 @@ def test_every_block_gives_what_was_published(
         if ran != sum(not cell["torch"] for cell in page["cells"]):
             faults.append(f"{lang}: only {ran} blocks have run")
     assert not faults
-
-
-def hash_live_page(site: Path, lang: str, *slugs: str) -> str:
-    """Pages with all that they load to run, and what tests do with them."""
-    pages = [find_page_folder(site, lang, slug) / "index.html" for slug in slugs]
-    texts = [path.read_text(encoding="utf-8") for path in (*pages, Path(__file__))]
-    texts += [json.dumps(read_source(site, lang, slug)) for slug in slugs]
-    worker = (site / "live-offline.js").read_text(encoding="utf-8")
-    texts.append(re.sub(r"(?m)^const LISTED = .*$", "", worker))  # what other pages are
-    loaded = (site / "live", "*"), (site / "live" / "minilm", "*"), (site / "assets", "**/*")
-    return make_key(*texts, *(hash_folder(*one) for one in loaded))
-
-
-Test = Callable[..., None]
-
-
-def once_for(*slugs: str) -> Callable[[Test], Test]:
-    """A test that passes once for all that live pages load (tests/passed.py). What it asks for is
-    set up only where it runs."""
-
-    def decorate(test: Test) -> Test:
-        marks = [one for one in getattr(test, "pytestmark", ()) if one.name == "parametrize"]
-        varied = [name for one in marks for name in re.findall(r"\w+", str(one.args[0]))]
-        wanted = [name for name in inspect.signature(test).parameters if name not in varied]
-
-        @wraps(test)
-        def ask_first(
-            request: pytest.FixtureRequest, passed: Passed, chromium: Any, site: Path, **given: Any
-        ) -> None:
-            if not passed(hash_live_page(site, given.get("lang", "en"), *slugs), chromium.version):
-                test(**given, **{name: request.getfixturevalue(name) for name in wanted})
-
-        names = ["request", "passed", "chromium", "site", *varied]
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
-        ask_first.__signature__ = signature  # type: ignore[attr-defined]
-        return ask_first
-
-    return decorate
 
 
 # --- one page -------------------------------------------------------------------------------------
@@ -461,17 +369,13 @@ def test_everything_follows_and_comes_back(
     block: str,
     old: str,
     new: str,
-    request: pytest.FixtureRequest,
-    passed: Passed,
-    chromium: Any,
+    live: Callable[..., Live],
     site: Path,
 ) -> None:
     """Outputs, figures, what they say and values are a build's; the published is a press away."""
     document = read_source(site, lang, slug)
     locales = json.loads((site / "numbers.json").read_text())["locales"]
-    if passed(hash_live_page(site, lang, slug), json.dumps(locales), chromium.version):
-        return
-    page = request.getfixturevalue("live")(slug, lang)
+    page = live(slug, lang)
     before = page.read_all()
     page.edit(block)
     page.wait_until_settled()
@@ -529,7 +433,6 @@ def test_without_its_slow_blocks_a_page_is_as_published(slug: str, site: Path) -
 
 
 @needs_live
-@once_for("eight-steps")
 @in_one_language
 def test_a_slow_experiment_waits_until_it_is_asked_for(
     lang: str, live: Callable[..., Live], keeper: Any, site: Path
@@ -581,7 +484,6 @@ def check_knobs_go_through_all_steps(page: Live, document: dict[str, Any]) -> No
 
 
 @needs_live
-@once_for("language-model")
 def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
     """By keyboard, letter by letter: no torch, and parameters that a block has published."""
     page = live("language-model")
@@ -612,7 +514,6 @@ def test_a_trained_model_reads_what_is_typed(live: Callable[..., Live]) -> None:
 
 
 @needs_live
-@once_for("positions")
 @in_one_language
 def test_a_field_says_which_numbers_it_takes(lang: str, live: Callable[..., Live]) -> None:
     """One that it does not take changes nothing."""
@@ -730,7 +631,6 @@ def test_a_link_brings_edits_and_runs_nothing(live: Callable[..., Live]) -> None
 
 
 @needs_live
-@once_for("eight-steps")
 @in_one_language
 def test_a_link_that_does_not_fit_changes_nothing(lang: str, live: Callable[..., Live]) -> None:
     """One that is cut, and one whose block is gone."""
@@ -753,7 +653,6 @@ def test_a_link_that_does_not_fit_changes_nothing(lang: str, live: Callable[...,
 
 
 @needs_live
-@once_for("eight-steps")
 def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
     """Tab to Edit, Enter, write, indent, run, leave."""
     page = live("eight-steps")
@@ -784,7 +683,6 @@ def test_by_keyboard_alone(live: Callable[..., Live]) -> None:
 
 
 @needs_live
-@once_for("eight-steps")
 @each_language
 def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Live]) -> None:
     """With an edit, an error and knobs, light and dark. The languages have the same parts: axe sees
@@ -811,7 +709,6 @@ def test_axe_finds_nothing_with_an_editor_open(lang: str, live: Callable[..., Li
 
 
 @needs_live
-@once_for("eight-steps", "softmax")
 def test_what_a_reader_does(live: Callable[..., Live], site: Path) -> None:
     """One page: the knobs, an error, a stop, the scratch cell; each from the published page.
 
@@ -843,7 +740,6 @@ def test_from_a_file_it_says_what_is_needed(lang: str, visit: Visit, site: Path)
 
 
 @needs_live
-@once_for("eight-steps")
 @in_one_language
 def test_without_webassembly_it_says_so(lang: str, visit: Visit, address: str) -> None:
     tab = visit()
@@ -866,7 +762,6 @@ FAULTS: dict[str, list[tuple[str, Callable[[Any], None]]]] = {
 
 
 @needs_live
-@once_for("eight-steps")
 @each_language
 def test_a_file_that_does_not_come_is_reported(lang: str, visit: Visit) -> None:
     """NumPy is another file, the package is none, the connection is lost; then it is back."""
@@ -924,7 +819,6 @@ IS_CACHED = """(path) => new Promise((resolve) => {
 
 
 @needs_live
-@once_for("eight-steps", "masking", "softmax")
 def test_a_first_visit(strict: str, visit: Visit) -> None:
     """Nothing is loaded before the press, and afterwards from the site alone, by its own policy;
     what was loaded once works without network."""

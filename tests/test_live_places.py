@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT, needs_browser
 from tests.test_browser import make_path
-from tests.test_live_pages import BLOCK, Live, needs_live, once_for
+from tests.test_live_pages import BLOCK, Live, needs_live
 from tests.test_recall import FORBID
 
 Visit = Callable[..., Any]
@@ -54,7 +54,6 @@ def open_eight_steps(visit: Visit) -> Live:
 
 
 @needs_live
-@once_for("eight-steps", "softmax")
 def test_two_tabs_keep_their_own_edits(visit: Visit) -> None:
     """Of the same page, also where one is opened from the other; a way back brings them."""
     one = open_eight_steps(visit)
@@ -75,7 +74,6 @@ def test_two_tabs_keep_their_own_edits(visit: Visit) -> None:
 
 
 @needs_live
-@once_for("eight-steps")
 @pytest.mark.parametrize("script", NO_STORAGE)
 def test_where_nothing_is_stored_a_page_is_live_all_the_same(
     script: str, visit: Visit, address: str
@@ -95,7 +93,6 @@ def test_where_nothing_is_stored_a_page_is_live_all_the_same(
 
 
 @needs_browser
-@once_for("masking")
 @pytest.mark.parametrize("script", NO_STORAGE[:2])
 def test_where_nothing_is_stored_this_visit_counts(script: str, visit: Visit, address: str) -> None:
     tab = visit()
@@ -109,7 +106,6 @@ def test_where_nothing_is_stored_this_visit_counts(script: str, visit: Visit, ad
 
 
 @needs_browser
-@once_for("masking")
 def test_two_tabs_count_together(visit: Visit) -> None:
     tab = visit(make_path("en", "masking"))
     other = tab.context.new_page()
@@ -137,7 +133,6 @@ def solve_choice(tab: Any) -> None:
 
 
 @needs_live
-@once_for("eight-steps")
 def test_a_connection_that_is_lost_and_comes_back(visit: Visit) -> None:
     """Before the press, after the page's own script, and in the middle of Python's files."""
     tab, said = visit(make_path("en", "eight-steps"), service_workers="block"), []

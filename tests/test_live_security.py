@@ -20,7 +20,6 @@ from tests.test_live_pages import (
     RUNNING,
     Live,
     needs_live,
-    once_for,
     read_source,
     read_words,
 )
@@ -87,7 +86,6 @@ except Exception as error:
 
 
 @needs_live
-@once_for("eight-steps", "softmax")
 def test_no_page_is_replaced_by_the_code_of_a_link(visit: Visit, address: str, site: Path) -> None:
     fragment = make_link(site, POISON.replace("ORIGIN", address))
     tab = open_attacked_page(visit, address, fragment).tab
@@ -111,7 +109,6 @@ REPLACE = """async () => {
 
 
 @needs_live
-@once_for("eight-steps", "softmax")
 def test_what_the_build_did_not_list_is_not_served(visit: Visit, address: str) -> None:
     """Where other scripts of the origin have written into the cache, no network is no page."""
     tab = visit(make_path("en", "eight-steps"))
@@ -148,7 +145,6 @@ HARMLESS = (
 
 
 @needs_live
-@once_for("eight-steps")
 def test_a_figure_is_no_script(visit: Visit, watched: tuple[str, list[str]]) -> None:
     address, asked = watched
     fragment = pack_fragment([["scratch", "", 0, 1, FORGED.replace("DRAWING", DRAWING), True]])
@@ -283,7 +279,6 @@ print(json.dumps(got))
 
 
 @needs_live
-@once_for("eight-steps")
 def test_python_reaches_nothing_outside(visit: Visit, watched: tuple[str, list[str]]) -> None:
     """Not through its module `js`, not through prototypes, text that becomes code, or Pyodide."""
     address, asked = watched
@@ -351,7 +346,6 @@ WALLS = """async (address) => {
 
 
 @needs_live
-@once_for("index")
 def test_the_frame_holds_alone(visit: Visit, watched: tuple[str, list[str]]) -> None:
     """Should a script find again what was taken from the worker, the browser still refuses it."""
     address, asked = watched
@@ -368,7 +362,6 @@ ALONE = """Object.defineProperty(HTMLIFrameElement.prototype, "srcdoc", {
 
 
 @needs_live
-@once_for("eight-steps")
 @in_one_language
 def test_without_a_worker_in_the_frame_nothing_runs(
     lang: str, visit: Visit, address: str, site: Path
@@ -405,7 +398,6 @@ TAKE_AWAY = """(address) => {
 
 
 @needs_live
-@once_for("eight-steps")
 def test_no_other_window_takes_the_frame_away(
     visit: Visit, address: str, watched: tuple[str, list[str]], site: Path
 ) -> None:
@@ -442,7 +434,6 @@ def make_link(site: Path, code: str) -> str:
 
 
 @needs_live
-@once_for("eight-steps")
 @in_one_language
 @pytest.mark.parametrize("size", [101_000, 1_000_000, 30_000_000])
 def test_a_link_that_holds_too_much_is_refused_at_once(
@@ -456,7 +447,6 @@ def test_a_link_that_holds_too_much_is_refused_at_once(
 
 
 @needs_live
-@once_for("eight-steps")
 def test_a_link_of_100_kilobytes_is_taken(visit: Visit, site: Path) -> None:
     code = ("x = 1\n" * 100_000)[:99_000]
     tab = visit(make_path("en", "eight-steps") + make_link(site, code))
@@ -464,7 +454,6 @@ def test_a_link_of_100_kilobytes_is_taken(visit: Visit, site: Path) -> None:
 
 
 @needs_live
-@once_for("eight-steps")
 def test_edits_too_long_for_a_link_stay_here(visit: Visit) -> None:
     tab = visit(make_path("en", "eight-steps"), service_workers="block")
     page = Live(tab)
@@ -479,7 +468,6 @@ def test_edits_too_long_for_a_link_stay_here(visit: Visit) -> None:
 
 
 @needs_live
-@once_for("eight-steps")
 def test_five_lost_blocks_are_named(visit: Visit) -> None:
     lost = [[f"<b>gone {n}</b>", "x", 0, 1, "print(1)", True] for n in range(1000)]
     tab = visit(make_path("en", "eight-steps") + pack_fragment(lost))
@@ -491,7 +479,6 @@ def test_five_lost_blocks_are_named(visit: Visit) -> None:
 
 
 @needs_live
-@once_for("eight-steps", "generation")
 @pytest.mark.parametrize(
     ("slug", "block"),
     [("eight-steps", "writing-checks"), ("eight-steps", "stepper"), ("generation", "setup")],
@@ -515,7 +502,6 @@ def test_what_a_link_changes_is_shown_before_it_runs(
 
 
 @needs_live
-@once_for("eight-steps")
 @in_one_language
 def test_the_code_of_a_link_waits_for_run(lang: str, visit: Visit, site: Path) -> None:
     """Editing another block, a knob or the scratch cell does not run it; it says whose it is."""

@@ -10,15 +10,12 @@ from typing import Any
 import pytest
 
 from tests.conftest import LANGUAGES, ROOT, each_language, in_one_language
-from tests.passed import Passed
 from tests.test_live_pages import (
     BLOCK,
     Live,
-    hash_live_page,
     keeper,
     live,
     needs_live,
-    once_for,
     read_source,
 )
 
@@ -123,12 +120,10 @@ def turn(page: Live, block: str, knob: dict[str, Any]) -> None:
 @needs_live
 @pytest.mark.parametrize(("lang", "slug"), EVERYWHERE)
 def test_no_number_of_the_published_run_stays_unmarked(
-    lang: str, slug: str, request: pytest.FixtureRequest, passed: Passed, chromium: Any, site: Path
+    lang: str, slug: str, live: Callable[..., Live], site: Path
 ) -> None:
     """The knobs of each block are turned, as a reader may; then the page is as published again."""
-    if passed(hash_live_page(site, lang, slug), chromium.version):
-        return
-    page = request.getfixturevalue("live")(slug, lang)
+    page = live(slug, lang)
     page.tab.evaluate(OPEN_ALL)
     page.wait_until_settled()
     faults, changed = [], 0
@@ -158,7 +153,6 @@ def test_no_number_of_the_published_run_stays_unmarked(
 
 
 @needs_live
-@once_for("eight-steps")
 @in_one_language
 def test_the_listing_shows_what_its_fields_say(lang: str, live: Callable[..., Live]) -> None:
     page = live("eight-steps", lang)
@@ -176,7 +170,6 @@ def test_the_listing_shows_what_its_fields_say(lang: str, live: Callable[..., Li
 
 
 @needs_live
-@once_for("eight-steps")
 @in_one_language
 def test_an_error_is_told_where_the_reader_is(lang: str, live: Callable[..., Live]) -> None:
     """By the editor that was used, with the way to the line; what did not run says so."""
@@ -211,7 +204,6 @@ def test_an_error_is_told_where_the_reader_is(lang: str, live: Callable[..., Liv
 
 
 @needs_live
-@once_for("language-model")
 @each_language
 def test_a_text_is_made_of_words_that_are_a_press_away(
     lang: str, live: Callable[..., Live], site: Path

@@ -1,14 +1,12 @@
 """MiniLM, which reads a reader's own sentence: file, tokenizer, forward pass, what was measured.
 
-The second implementation is in torch and reads the file by itself. Where set-up has brought no
-model, the tests that need it are left out, and the run says so; with REQUIRE_MODELS they fail.
+The second implementation is in torch and reads the file by itself.
 """
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
 from typing import Any
 
 import hypothesis.strategies as st
@@ -34,7 +32,7 @@ from attention_docs.minilm import (
     tokenize,
 )
 from attention_docs.site.publish import models, sentences
-from tests.conftest import MINILM, ROOT
+from tests.conftest import ROOT
 
 FOLDER = ROOT / ".cache" / "models" / "minilm"
 KEPT = json.loads(minilm.KEPT.read_text(encoding="utf-8"))
@@ -43,15 +41,11 @@ TEXTS = [*KEPT["sentences"], "I saw a saw.", "Naïve cafés, 你好 🙂!", "a "
 Tensors = dict[str, torch.Tensor]
 
 
-def needs_model(test: Callable[..., None]) -> Callable[..., None] | None:
-    """Leave a test out where set-up has brought no model; with REQUIRE_MODELS it fails there."""
-    return pytest.mark.long(test) if MINILM else None
+needs_model = pytest.mark.needs("minilm")
 
 
 @pytest.fixture(scope="module")
 def model() -> MiniLM:
-    missing = models.is_missing(ROOT / ".cache", *models.MINILM)
-    assert not missing, "REQUIRE_MODELS is set, and set-up has not brought MiniLM"
     return load_minilm(FOLDER)
 
 

@@ -18,18 +18,16 @@ from attention_docs.locales import read_locale
 from attention_docs.minilm import KEPT, MAX_TOKENS, MiniLM, load_minilm, read_sentence
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.sentence import EXAMPLES, offer_sentence
-from tests.conftest import MINILM, ROOT, each_language
+from tests.conftest import ROOT, each_language
 from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_path
-from tests.test_live_pages import IS_CACHED, PATIENCE, needs_live, once_for
+from tests.test_live_pages import IS_CACHED, PATIENCE
 
 Visit = Callable[..., Any]
 PAGE = make_path("en", "real-models")
 MODEL = "/live/minilm/model.onnx"
 
 
-def needs_model(test: Callable[..., None]) -> Callable[..., None] | None:
-    """Leave the test out where set-up has brought no model or no Python for the browser."""
-    return needs_live(test) if MINILM else None
+needs_model = pytest.mark.needs("browser", "runtime", "minilm")
 
 
 @cache
@@ -87,7 +85,6 @@ def loaded(chromium: Any, address: str) -> Iterator[Form]:
 
 
 @needs_model
-@once_for("real-models")
 def test_nothing_before_the_press_and_nothing_from_elsewhere(visit: Visit, address: str) -> None:
     """And without network afterwards."""
     tab = visit()
@@ -121,7 +118,6 @@ TABLES = """() => [...document.querySelectorAll(".sentence-grid button")].map((b
 
 
 @needs_model
-@once_for("real-models")
 @pytest.mark.parametrize("text", [*EXAMPLES, "Naïve cafés, 你好 🙂 <b>!"])
 def test_the_browser_gives_the_numbers_of_the_build(text: str, loaded: Form) -> None:
     """Each printed weight of all heads, within half of its last digit and the error of float32."""
@@ -134,7 +130,6 @@ def test_the_browser_gives_the_numbers_of_the_build(text: str, loaded: Form) -> 
 
 
 @needs_model
-@once_for("real-models")
 def test_a_word_says_where_it_looks(loaded: Form) -> None:
     """The numbers of the text beside, which the package keeps."""
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
@@ -146,7 +141,6 @@ def test_a_word_says_where_it_looks(loaded: Form) -> None:
 
 
 @needs_model
-@once_for("real-models")
 @pytest.mark.parametrize(
     ("text", "tokens", "said"),
     [
@@ -174,7 +168,6 @@ def test_bad_input_does_no_harm(text: str, tokens: int, said: str, loaded: Form)
 
 
 @needs_model
-@once_for("real-models")
 def test_by_keyboard_alone(loaded: Form) -> None:
     """Arrows move among the maps and the words; Enter opens a map."""
     loaded.read(EXAMPLES[0])
@@ -191,7 +184,6 @@ def test_by_keyboard_alone(loaded: Form) -> None:
 
 
 @needs_model
-@once_for("real-models")
 def test_axe_finds_nothing_with_a_map_open(loaded: Form) -> None:
     """With its table, wide and narrow, light and dark."""
     tab = loaded.tab
@@ -210,7 +202,6 @@ def test_axe_finds_nothing_with_a_map_open(loaded: Form) -> None:
 
 
 @needs_model
-@once_for("real-models")
 @each_language
 def test_a_fault_is_said_and_a_press_tries_again(lang: str, visit: Visit) -> None:
     """Another file, a lost connection, a reader who cancels."""

@@ -20,7 +20,6 @@ from attention_docs.site.store import Store
 from attention_docs.site.target import Target
 from tests.conftest import LANGUAGES
 from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks, read_files
-from tests.passed import Passed, hash_engine
 
 PAGES = {"docs/en/index.md", "docs/en/weights.md", "docs/zh/index.md", "docs/zh/weights.md"}
 WEIGHT_PAGES = {path for path in PAGES if "weights" in path}
@@ -216,9 +215,7 @@ FAULTS = [
 ]
 
 
-def test_a_page_with_a_fault_is_never_taken_again(built: FixtureProject, passed: Passed) -> None:
-    if passed(hash_engine()):
-        return
+def test_a_page_with_a_fault_is_never_taken_again(built: FixtureProject) -> None:
     published = read_files(built.root / "site")
     for faults in FAULTS:
         for path, (old, new, _) in faults.items():
@@ -236,10 +233,8 @@ def test_a_page_with_a_fault_is_never_taken_again(built: FixtureProject, passed:
 
 
 def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_after_serving(
-    project: FixtureProject, passed: Passed
+    project: FixtureProject,
 ) -> None:
-    if passed(hash_engine()):
-        return
     page = "---\ndescription: x\n---\n\n# {0} {{ #api }}\n\n::: small.{0}\n"
     project.write("small/__init__.py", '"""A package that is read sooner than ours."""\n')
     for name in ("softmax", "checks"):
@@ -259,12 +254,8 @@ def test_a_site_with_an_address_and_documentation_is_the_same_cold_warm_and_afte
     assert read_files(project.root / "kept") == read_files(project.root / "cold")
 
 
-def test_a_cached_build_gives_the_same_site_as_a_cold_build(
-    project: FixtureProject, passed: Passed
-) -> None:
+def test_a_cached_build_gives_the_same_site_as_a_cold_build(project: FixtureProject) -> None:
     """Edits of every kind, one after the other, each built on what the one before left."""
-    if passed(hash_engine()):
-        return
     glossary(project, "A share.")
     project.edit("mkdocs.yml", "  - weights.md\n", "  - weights.md\n  - glossary.md\n")
     assert project.build().returncode == 0

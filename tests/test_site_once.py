@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import signal
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from attention_docs.site.render.formulas import Formula, Renderer
 from tests.conftest import LANGUAGES
 from tests.fixture_project import FixtureProject
-from tests.passed import Passed, hash_engine
 from tests.test_site_serve import Server
 
 CONSTANTS_MODULE = '''"""A module of the test project."""
@@ -34,11 +32,7 @@ description: A test page.
 
 
 @pytest.mark.long
-def test_a_saved_docstring_signature_or_body_shows_in_all_languages(
-    tmp_path: Path, passed: Passed
-) -> None:
-    if passed(hash_engine(), inspect.getsource(Server)):
-        return
+def test_a_saved_docstring_signature_or_body_shows_in_all_languages(tmp_path: Path) -> None:
     project = FixtureProject(tmp_path / "project")
     project.write("attention_docs/constants.py", CONSTANTS_MODULE)
     for lang in LANGUAGES:

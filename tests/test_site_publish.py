@@ -14,7 +14,6 @@ import pytest
 from attention_docs.site.publish import staging
 from attention_docs.site.publish.staging import StagingFolder
 from tests.fixture_project import FixtureProject, read_files, start_command
-from tests.passed import Passed, hash_engine
 
 Process = subprocess.Popen[bytes]
 
@@ -35,9 +34,7 @@ def count_missing_pages(project: FixtureProject, builds: list[Process]) -> int:
     return missing
 
 
-def test_builds_into_one_folder_leave_a_whole_site(built: FixtureProject, passed: Passed) -> None:
-    if passed(hash_engine()):
-        return
+def test_builds_into_one_folder_leave_a_whole_site(built: FixtureProject) -> None:
     whole = read_files(built.root / "site")
     builds = []
     for offset in (0, 0.1, 0.15, 0.05):
@@ -49,11 +46,7 @@ def test_builds_into_one_folder_leave_a_whole_site(built: FixtureProject, passed
     assert not [*built.root.glob("site.*")]
 
 
-def test_a_build_killed_at_any_moment_leaves_the_old_site_or_the_new(
-    built: FixtureProject, passed: Passed
-) -> None:
-    if passed(hash_engine()):
-        return
+def test_a_build_killed_at_any_moment_leaves_the_old_site_or_the_new(built: FixtureProject) -> None:
     began = time.monotonic()
     assert start_build(built).wait() == 0
     takes = time.monotonic() - began

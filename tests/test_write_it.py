@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +15,10 @@ from torch.nn import functional
 from attention_docs.figures.tasks import Failure, Task, detach, find_failure, judge
 from attention_docs.site.read.page import Page
 from attention_docs.softmax import softmax
-from tests import written
 from tests.conftest import BUILT, ROOT
 from tests.judged import read_chapters
-from tests.passed import Passed
 from tests.quotas import find_unwritten
-from tests.test_live_pages import hash_live_page, keeper, needs_live
+from tests.test_live_pages import keeper, needs_live
 from tests.written import judge_page, list_written
 
 __all__ = ["keeper"]  # a fixture
@@ -200,15 +197,10 @@ TYPED += [(lang, "masking") for lang in BUILT if lang != "en"]
 
 @needs_live
 @pytest.mark.parametrize(("lang", "slug"), TYPED)
-def test_what_a_reader_types_is_judged(
-    lang: str, slug: str, request: pytest.FixtureRequest, passed: Passed, chromium: Any, site: Path
-) -> None:
+def test_what_a_reader_types_is_judged(lang: str, slug: str, keeper: Any, site: Path) -> None:
     """The model answer is accepted and counted as solved, each known mistake told in its words.
     `python -m tests.judged --browser` does it in all languages."""
-    typing = inspect.getsource(written)
-    if passed(hash_live_page(site, lang, slug), typing, chromium.version):
-        return
-    verdicts = [*judge_page(request.getfixturevalue("keeper"), site, slug, lang)]
+    verdicts = [*judge_page(keeper, site, slug, lang)]
     assert len(verdicts) > 3
     assert not [fault for _, fault in verdicts if fault]
 

@@ -80,7 +80,7 @@ def test_a_card_explains_no_terms(shown: Callable[..., HtmlElement]) -> None:
 
 
 def test_every_glyph_belongs_to_a_chapter() -> None:
-    """That a chapter has one, and what it looks like: tests/quotas.py."""
+    """That a chapter has one: tests/test_chapters.py."""
     assert {path.stem for path in GLYPHS.glob("*.svg")} == set(CHAPTERS) - {"index"}
 
 

@@ -1,4 +1,4 @@
-"""How long a chapter is: its main line, without the depth that folds. What it has: test_quotas.py.
+"""How much a chapter holds at most: its main line, its exercises, its cards; and its glyph.
 
 What stands in a closed fold is depth. Formulas, figures, tables, outputs and code are no words.
 """
@@ -6,6 +6,7 @@ What stands in a closed fold is depth. Formulas, figures, tables, outputs and co
 from __future__ import annotations
 
 import re
+from collections import Counter
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import pytest
 from attention_docs.site.build import Build
 from attention_docs.site.read.pieces import Box, Heading
 from attention_docs.site.read.reader import read_page
-from tests.conftest import BUILT, LANGUAGES, ROOT, find_page_folder, parse_html
+from attention_docs.site.render.cards import GLYPHS
+from tests.conftest import BUILT, LANGUAGES, PAGES, ROOT, find_page_folder, parse_html
 
 BUILD = Build(ROOT, lambda warning: None)
 CHAPTERS = [slug for slug in BUILD.numbered if slug != "mistakes"]
@@ -25,6 +27,7 @@ PATH = {*BUILD.settings.navigation.path}
 # and a control): with fewer, words would pay for formulas.
 ON_PATH = {"en": 1800, "zh": 3200, "formulas": 6, "results": 3, "code_lines": 45, "minutes": 22}
 ELSEWHERE = {"en": 2400, "zh": 4200, "formulas": 9, "results": 5, "code_lines": 60, "minutes": 26}
+MOST = {"exercise": 9, "recall": 5}  # boxes of a kind, folded or not
 COLUMN = 80  # characters that a line of visible code has room for
 UNDERSCORED = re.compile(r"√?\b[A-Za-zσμ]_[A-Za-z]\w*")
 
@@ -56,6 +59,19 @@ def test_a_main_line_is_short(slug: str, lang: str, numbers_json: dict[str, Any]
     most = {"words": budget[lang.split("-")[0]]} | {n: budget[n] for n in budget if n in length}
     over = {name: (length[name], bound) for name, bound in most.items() if length[name] > bound}
     assert not over, f"{slug} in {lang}: got, at most: {over}. Fold what the argument can spare."
+
+
+@each_chapter
+def test_a_chapter_has_no_more_exercises_and_cards_than_a_reader_does(slug: str) -> None:
+    kinds = Counter(box.kind for box in read_page(PAGES / f"{slug}.md", ROOT).passages)
+    over = {kind: (kinds[kind], most) for kind, most in MOST.items() if kinds[kind] > most}
+    assert not over, f"{slug}: got, at most: {over}"
+
+
+def test_every_chapter_has_a_glyph_of_its_own_in_the_colour_of_its_place() -> None:
+    glyphs = {slug: (GLYPHS / f"{slug}.svg").read_text("utf-8") for slug in BUILD.numbered}
+    assert len({*glyphs.values()}) == len(glyphs)
+    assert not [slug for slug, svg in glyphs.items() if "fill=" in svg]
 
 
 @each_chapter

@@ -16,8 +16,6 @@ from attention_docs.figures.tasks import Failure, Task, detach, find_failure, ju
 from attention_docs.site.read.page import Page
 from attention_docs.softmax import softmax
 from tests.conftest import BUILT, ROOT
-from tests.judged import read_chapters
-from tests.quotas import find_unwritten
 from tests.test_live_pages import keeper, needs_live
 from tests.written import judge_page, list_written
 
@@ -198,17 +196,10 @@ TYPED += [(lang, "masking") for lang in BUILT if lang != "en"]
 @needs_live
 @pytest.mark.parametrize(("lang", "slug"), TYPED)
 def test_what_a_reader_types_is_judged(lang: str, slug: str, keeper: Any, site: Path) -> None:
-    """The model answer is accepted and counted as solved, each known mistake told in its words.
-    `python -m tests.judged --browser` does it in all languages."""
+    """The model answer is accepted and counted as solved, each known mistake told in its words."""
     verdicts = [*judge_page(keeper, site, slug, lang)]
     assert len(verdicts) > 3
     assert not [fault for _, fault in verdicts if fault]
-
-
-@pytest.mark.parametrize("page", [*read_chapters()], ids=lambda page: page.slug)
-def test_every_chapter_but_the_gallery_asks_for_a_function(page: Page) -> None:
-    if page.slug != "mistakes" and (found := [*find_unwritten(page)]):
-        pytest.fail("\n  ".join([f"{page.path}:", *found]), pytrace=False)
 
 
 def test_a_page_judges_what_its_listing_asks_for(site: Path) -> None:

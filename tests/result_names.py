@@ -12,7 +12,6 @@ What a result claims comes from the package, or from a calculation that does not
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,18 +55,6 @@ from tests.derivations import Both, Draw, Names, number, row, softmax
 from tests.derivations_model import steepest
 from tests.test_attention_function import BOUNDS
 
-RESULTS: dict[str, Draw] = {}
-
-
-def result(box: str) -> Callable[[Draw], Draw]:
-    """The function gives the names of the result with this id."""
-
-    def keep(draw: Draw) -> Draw:
-        RESULTS[box] = draw
-        return draw
-
-    return keep
-
 
 class Mass(np.ndarray):
     """Probabilities that also say how much of them lies on some places."""
@@ -92,11 +79,7 @@ def operations(*sizes: int) -> int:
     return 2 * a * b * c
 
 
-# --- sequences, eight-steps, matrix-form
-
-
-@result("sequences#result-window")
-def _(rng: np.random.Generator) -> Names:
+def sequences_window(rng: np.random.Generator) -> Names:
     n, d, d_out = integers(rng, 2, 9, 3)
     k = 2 * int(rng.integers(n - 2, n + 1)) + 1
     sees_all = all(abs(i - j) <= (k - 1) // 2 for i in range(n) for j in range(n))
@@ -104,16 +87,14 @@ def _(rng: np.random.Generator) -> Names:
     return sizes | {"worth": [window_parameters(k, d, d_out)], "truth": [sees_all]}
 
 
-@result("sequences#result-hull")
-def _(rng: np.random.Generator) -> Names:
+def sequences_hull(rng: np.random.Generator) -> Names:
     u, v, a = row(rng, 1, 3), row(rng, 4, 3), softmax(row(rng, 2, 4))
     if rng.integers(2):
         a = np.eye(4)[[0, int((v @ u.T).argmax())]]  # as far in the direction as it goes
     return {"u": u, "v": v, "a": a, "o": a @ v, "i": 1, "j": 0, "sizes": {"j": 4}}
 
 
-@result("sequences#result-equal")
-def _(rng: np.random.Generator) -> Names:
+def sequences_equal(rng: np.random.Generator) -> Names:
     x, M, v = row(rng, 4, 3), row(rng, 3, 3), row(rng, 4, 2)
     x[3] = x[1]
     shares = np.exp(x @ M @ x.T)
@@ -122,21 +103,14 @@ def _(rng: np.random.Generator) -> Names:
     return {"x": x, "a": a, "o": a @ v, "g": g, "i": 1, "j": 3, "sizes": {"m": 4}}
 
 
-@result("eight-steps#result-nearest")
-def _(rng: np.random.Generator) -> Names:
+def eight_steps_nearest(rng: np.random.Generator) -> Names:
     q, c, m = row(rng, 1, 3), 1e4, int(rng.integers(1, 4))
     k = row(rng, 5, 3)
     k[:m] = k[int((k @ q.T).argmax())] + q  # further along the query than any other
     return {"q": q, "c": c, "m": m, "worth": [q * c, attention(q * c, k, k)[1][0, 0]]}
 
 
-@result("eight-steps#result-positive")
-def _(rng: np.random.Generator) -> Names:
-    return {"s": number(rng.normal()), "worth": [number(softmax(np.array([2.0, 4, 4])))]}
-
-
-@result("eight-steps#result-whole")
-def _(rng: np.random.Generator) -> Names:
+def eight_steps_whole(rng: np.random.Generator) -> Names:
     X, W_Q, W_K, W_V = row(rng, 3, 4), row(rng, 4, 2), row(rng, 4, 2), row(rng, 4, 5)
     Q, K, V = (np.array([x @ W for x in X]) for W in (W_Q, W_K, W_V))
     weights = np.array([softmax(np.array([q @ k for k in K])) for q in Q])
@@ -144,8 +118,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"softmax": softmax, "worth": [weighted_values(weights, V).sum(axis=1)]}
 
 
-@result("eight-steps#result-rounding")
-def _(rng: np.random.Generator) -> Names:
+def eight_steps_rounding(rng: np.random.Generator) -> Names:
     """Values 1 where a weight grows and 0 elsewhere: no output moves further."""
     delta = row(rng, 5)
     delta -= delta.mean()
@@ -153,23 +126,20 @@ def _(rng: np.random.Generator) -> Names:
     return {"\\delta": delta[None], "j": 0, "sizes": {"j": 5}, "worth": [moved]}
 
 
-@result("matrix-form#result-product")
-def _(rng: np.random.Generator) -> Names:
+def matrix_form_product(rng: np.random.Generator) -> Names:
     Q, K, V = row(rng, 3, 2), row(rng, 4, 2), row(rng, 4, 5)
     loop = [softmax(np.array([q @ k / 2**0.5 for k in K])) @ V for q in Q]
     return {"Q": Q, "K": K, "V": V, "d_k": 2, "O": np.array(loop), "softmax": softmax}
 
 
-@result("matrix-form#result-order")
-def _(rng: np.random.Generator) -> Names:
+def matrix_form_order(rng: np.random.Generator) -> Names:
     X, W, order = row(rng, 4, 3), [row(rng, 3, 2) for _ in range(3)], rng.permutation(4)
     O, A = attention(*(X @ one for one in W))  # noqa: E741
     after = attention(*(X[order] @ one for one in W))
     return {"P": np.eye(4)[order], "X": X, "O": O, "A": A, "worth": [X[order], *after]}
 
 
-@result("matrix-form#result-angle")
-def _(rng: np.random.Generator) -> Names:
+def matrix_form_angle(rng: np.random.Generator) -> Names:
     """A key that goes so far along the query, and so far to its side."""
     length, along, aside = rng.uniform(1, 3), *rng.normal(size=2)
     to = rng.uniform(0, np.pi)
@@ -179,35 +149,19 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [length, along]}
 
 
-@result("matrix-form#result-lookup")
-def _(rng: np.random.Generator) -> Names:
-    return {"t": 1e6}
-
-
-@result("matrix-form#result-nearest")
-def _(rng: np.random.Generator) -> Names:
+def matrix_form_nearest(rng: np.random.Generator) -> Names:
     q, k = row(rng, 1, 3), row(rng, 4, 3)
     larger = bool(q @ k[1] >= q @ k[2])
     return {"q": q, "k": k, "j": 1, "m": 2, "truth": [True, larger, larger]}
 
 
-# --- scaling, softmax, score-functions
-
-
-@result("scaling#result-variance")
-def _(rng: np.random.Generator) -> Names:
-    return derivations.scaling_page(rng)
-
-
-@result("scaling#result-division")
-def _(rng: np.random.Generator) -> Names:
+def scaling_division(rng: np.random.Generator) -> Names:
     names = derivations.scaling_page(rng)
     scores = [number(one["q"] @ one["k"].T) for _, one in names["cases"]]
     return names | {"worth": [np.var(scores) / names["d_k"] ** 2]}
 
 
-@result("scaling#result-within")
-def _(rng: np.random.Generator) -> Names:
+def scaling_within(rng: np.random.Generator) -> Names:
     names = derivations.general(rng)
     q, k = (np.unique([one[name][0] for _, one in names["cases"]], axis=0) for name in "qk")
     rows = (q @ k.T).var(axis=1)  # within the row of each query
@@ -216,33 +170,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [own, rows.mean(), whole, whole - rows.mean()]}
 
 
-@result("scaling#result-layernorm")
-def _(rng: np.random.Generator) -> Names:
-    return derivations.layer_normed(rng)
-
-
-@result("scaling#result-weights")
-def _(rng: np.random.Generator) -> Names:
-    return {"d_k": 64}
-
-
-@result("softmax#result-wishes")
-def _(rng: np.random.Generator) -> Names:
-    return derivations.weighted(rng)
-
-
-@result("softmax#result-shift")
-def _(rng: np.random.Generator) -> Names:
-    return derivations.cold(rng)
-
-
-@result("softmax#result-gap")
-def _(rng: np.random.Generator) -> Names:
-    return {"n": int(rng.integers(2, 4)), "\\tau": number(rng.uniform(0.01, 1))}
-
-
-@result("softmax#result-entropy")
-def _(rng: np.random.Generator) -> Names:
+def softmax_entropy(rng: np.random.Generator) -> Names:
     names = derivations.rising(rng)
     s = names["s"]
 
@@ -254,8 +182,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"phrases": {"\\dfrac{dH}{d\\tau}": rise}}
 
 
-@result("softmax#result-jacobian")
-def _(rng: np.random.Generator) -> Names:
+def softmax_jacobian(rng: np.random.Generator) -> Names:
     s, g = row(rng, 1, 4), row(rng, 1, 4)
 
     def weight(s: np.ndarray, i: int) -> Any:
@@ -267,20 +194,13 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"i": 0, "j": 2, "sizes": {"i": 4}, "worth": [gJ, gJ[0, 2]]}
 
 
-@result("softmax#result-saturation")
-def _(rng: np.random.Generator) -> Names:
+def softmax_saturation(rng: np.random.Generator) -> Names:
     names = derivations.cold(rng)
     stretch = np.abs(np.linalg.eigvalsh(names["J"])).max()
     return names | {"phrases": {"\\lVert J \\rVert": stretch}}
 
 
-@result("score-functions#result-no-tanh")
-def _(rng: np.random.Generator) -> Names:
-    return derivations.scores(rng)
-
-
-@result("score-functions#result-rank")
-def _(rng: np.random.Generator) -> Names:
+def score_functions_rank(rng: np.random.Generator) -> Names:
     d_model, d_k = int(rng.integers(3, 7)), 2
     x, W_Q, W_K = row(rng, 3, d_model), row(rng, d_model, d_k), row(rng, d_model, d_k)
     M = sum(np.outer(one, other) for one, other in zip(W_Q.T, W_K.T, strict=True))
@@ -297,15 +217,13 @@ def _(rng: np.random.Generator) -> Names:
     )
 
 
-@result("score-functions#result-bound")
-def _(rng: np.random.Generator) -> Names:
+def score_functions_bound(rng: np.random.Generator) -> Names:
     n, beta = int(rng.integers(2, 9)), number(rng.uniform(0.1, 5))
     weights = softmax(np.array([beta, *[-beta] * (n - 1)]))
     return {"n": n, "\\beta": beta, "worth": [number(weights)]}
 
 
-@result("score-functions#result-cost")
-def _(rng: np.random.Generator) -> Names:
+def score_functions_cost(rng: np.random.Generator) -> Names:
     n_q, n_k, d_q, d_k, d_a = integers(rng, 2, 9, 5)
     W_q, W_k, w = np.ones((d_q, d_a)), np.ones((d_k, d_a)), np.ones(d_a)
     hidden = (np.ones((n_q, d_q)) @ W_q)[:, None] + np.ones((n_k, d_k)) @ W_k
@@ -314,40 +232,30 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [np.ones((d_q, d_k)).size, additive, hidden.size]}
 
 
-@result("eight-steps#result-itself")
-def _(rng: np.random.Generator) -> Names:
+def eight_steps_itself(rng: np.random.Generator) -> Names:
     scores = INPUTS @ W_QUERY @ (INPUTS @ W_KEY).T
     return {"a": softmax(scores - scores.max(axis=1, keepdims=True))}
 
 
-# --- masking, attention-function
-
-
-@result("masking#result-minus-infinity")
-def _(rng: np.random.Generator) -> Names:
+def masking_minus_infinity(rng: np.random.Generator) -> Names:
     j = int(rng.integers(1, 4))
     _, a = attention(*(row(rng, n, 2) for n in (1, 4, 4)), np.arange(4)[None] != j)
     return {"a": a, "j": j}
 
 
-@result("attention-function#result-loop")
-def _(rng: np.random.Generator) -> Names:
+def attention_function_loop(rng: np.random.Generator) -> Names:
     Q, K, V = row(rng, 2, 3, 4, 5), row(rng, 2, 3, 6, 5), row(rng, 2, 3, 6, 2)
     names = {"Q": Q, "K": K, "V": V, "O": attention(Q, K, V)[0], "b": 1, "h": 2}
     return names | {"attention": lambda *one: attention(*one)[0]}
 
 
-@result("cross-attention#result-causal")
-@result("masking#result-no-leak")
-@result("masking#result-padding")
-def _(rng: np.random.Generator) -> Names:
+def masking_padding(rng: np.random.Generator) -> Names:
     hidden = np.argwhere(~causal_mask(4))
     i, j = hidden[rng.integers(len(hidden))]
     return {"i": i, "j": j}
 
 
-@result("attention-function#result-sizes")
-def _(rng: np.random.Generator) -> Names:
+def attention_function_sizes(rng: np.random.Generator) -> Names:
     wrong = int(rng.integers(3))  # nothing, a dimension, a number of tokens
     d_q, n_k = 3, 4
     d_k, n_v = d_q + (wrong == 1), n_k + (wrong == 2)
@@ -360,13 +268,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"truth": [defined or wrong == 2, defined or wrong == 1]}
 
 
-@result("attention-function#result-dropout")
-def _(rng: np.random.Generator) -> Names:
-    return {"p": [0.0, 0.5, 0.999][rng.integers(3)]}
-
-
-@result("attention-function#result-agreement")
-def _(rng: np.random.Generator) -> Names:
+def attention_function_agreement(rng: np.random.Generator) -> Names:
     dtype, bound = [*BOUNDS.items()][rng.integers(len(BOUNDS))]
     return {"\\varepsilon": bound / 64, "worth": [64 * _spacing(str(dtype))]}
 
@@ -376,17 +278,12 @@ def _spacing(dtype: str) -> float:
     return 2.0 ** {"torch.float64": -52, "torch.float32": -23, "torch.float16": -10}.get(dtype, -7)
 
 
-# --- multi-head, positions
-
-
-@result("multi-head#result-two-heads")
-def _(rng: np.random.Generator) -> Names:
+def multi_head_two_heads(rng: np.random.Generator) -> Names:
     names = two_heads(rng)
     return names | {"worth": [names["y"] / (names["s"] - names["t"]), names["difference"]]}
 
 
-@result("multi-head#result-one-head")
-def _(rng: np.random.Generator) -> Names:
+def multi_head_one_head(rng: np.random.Generator) -> Names:
     names = two_heads(rng)
     return names | {"worth": [names["difference"]]}
 
@@ -408,8 +305,7 @@ def two_heads(rng: np.random.Generator) -> Names:
     return names | {"difference": verb(W_O / (1 - 3 * eps))}
 
 
-@result("multi-head#result-sum")
-def _(rng: np.random.Generator) -> Names:
+def multi_head_sum(rng: np.random.Generator) -> Names:
     h, d, d_v, n = 3, 6, 2, 4
     X, W_Q, W_K, W_V, W_O = row(rng, n, d), *(row(rng, d, d) for _ in range(4))
     b_V, b_O = row(rng, 1, d), row(rng, 1, d)
@@ -428,8 +324,7 @@ def _(rng: np.random.Generator) -> Names:
     }
 
 
-@result("multi-head#result-parameters")
-def _(rng: np.random.Generator) -> Names:
+def multi_head_parameters(rng: np.random.Generator) -> Names:
     d, h, g, d_k, d_v = 8, 4, 2, 3, 5
     if special := bool(rng.integers(2)):
         g, d_k, d_v = h, d // h, d // h
@@ -440,8 +335,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": worth, "truth": [True, special, special]}
 
 
-@result("multi-head#result-trade")
-def _(rng: np.random.Generator) -> Names:
+def multi_head_trade(rng: np.random.Generator) -> Names:
     d_k, h, n = integers(rng, 1, 4, 3)
     d = h * d_k
     products = (block_flops(n, d, 1) - 2 * operations(n, d, 1)) // 2
@@ -450,8 +344,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [products, rank], "truth": [True, True, d_k == 1]}
 
 
-@result("positions#result-turns")
-def _(rng: np.random.Generator) -> Names:
+def positions_turns(rng: np.random.Generator) -> Names:
     d, base, L = 8, 100.0, number(rng.uniform(7, 300))
     i = int(rng.integers(d // 2))
     turns = bool(frequencies(d, base)[i] * L >= 2 * np.pi)
@@ -459,13 +352,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"truth": [True, turns]}
 
 
-@result("positions#result-shift")
-def _(rng: np.random.Generator) -> Names:
-    return derivations.sinusoidal(rng)
-
-
-@result("positions#result-rope")
-def _(rng: np.random.Generator) -> Names:
+def positions_rope(rng: np.random.Generator) -> Names:
     names = derivations.sinusoidal(rng)
     q, k = names["q"], names["k"]
     score = names["\\tilde q"](names["t"]) @ names["\\tilde k"](names["u"]).T
@@ -473,14 +360,12 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [offset]}
 
 
-@result("positions#result-gram")
-def _(rng: np.random.Generator) -> Names:
+def positions_gram(rng: np.random.Generator) -> Names:
     names = derivations.sinusoidal(rng)
     return names | {"worth": [np.linalg.norm(sinusoids(rng.normal(size=1), names["d"]))]}
 
 
-@result("positions#result-forced")
-def _(rng: np.random.Generator) -> Names:
+def positions_forced(rng: np.random.Generator) -> Names:
     """A cyclic shift, which has no angle in its definition."""
     d = 23  # more than there are offsets
     q, k, t, u = row(rng, 1, d), row(rng, 1, d), *integers(rng, 0, 9, 2)
@@ -495,18 +380,13 @@ def _(rng: np.random.Generator) -> Names:
     return {**names, "I": np.eye(d), "q": q, "k": k, "t": t, "u": u, "worth": [product, offset]}
 
 
-@result("positions#result-causal")
-def _(rng: np.random.Generator) -> Names:
+def positions_causal(rng: np.random.Generator) -> Names:
     t, same = int(rng.integers(5)), np.zeros((6, 1))
     outputs, _ = attention(same, same, np.eye(6)[:, :1].copy(), causal_mask(6))
     return {"t": t, "worth": [outputs[t, 0]]}
 
 
-# --- transformer-block, learning
-
-
-@result("transformer-block#result-residual")
-def _(rng: np.random.Generator) -> Names:
+def transformer_block_residual(rng: np.random.Generator) -> Names:
     """J_F or -J_F, each in half of the cases; in some draws it takes from every vector alike."""
     g, J = row(rng, 1, 4), row(rng, 4, 4)
     if rng.integers(2):
@@ -517,14 +397,12 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"phrases": {"\\lVert J_F \\rVert": stretch}, "worth": [longest]}
 
 
-@result("transformer-block#result-bend")
-def _(rng: np.random.Generator) -> Names:
+def transformer_block_bend(rng: np.random.Generator) -> Names:
     x_1, x_2 = rng.normal(size=2)
     return {"x_1": x_1, "x_2": x_2, "worth": [max(0.0, x_1 - x_2) + max(0.0, x_2 - x_1)]}
 
 
-@result("transformer-block#result-layer-norm")
-def _(rng: np.random.Generator) -> Names:
+def transformer_block_layer_norm(rng: np.random.Generator) -> Names:
     d, x = 5, row(rng, 1, 5)
 
     def hat(x: np.ndarray) -> np.ndarray:
@@ -542,8 +420,7 @@ def _(rng: np.random.Generator) -> Names:
     }
 
 
-@result("transformer-block#result-cost")
-def _(rng: np.random.Generator) -> Names:
+def transformer_block_cost(rng: np.random.Generator) -> Names:
     h, d_k = integers(rng, 1, 5, 2)
     d, n = h * d_k, 6 * h * d_k
     whole = block_flops(n, d, 4 * d)
@@ -552,8 +429,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [block_parameter_count(d, 4 * d), whole, pairs / (4 * d)]}
 
 
-@result("learning#result-descent")
-def _(rng: np.random.Generator) -> Names:
+def learning_descent(rng: np.random.Generator) -> Names:
     names = derivations.descent(rng) | {"\\eta": 1e-6}
     loss, W, dW = names["L"], names["W"], names["dW"]
     fall = loss(W) - loss(W - 1e-6 * dW)
@@ -561,8 +437,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"phrases": phrases, "worth": [pytest.approx(fall, rel=1e-4)]}
 
 
-@result("learning#result-gradients")
-def _(rng: np.random.Generator) -> Names:
+def learning_gradients(rng: np.random.Generator) -> Names:
     X, *weights, dO = (row(rng, *shape) for shape in ((4, 5), (5, 3), (5, 3), (5, 2), (4, 2)))
     Q, K, V = (X @ W for W in weights)
     S = Q @ K.T / 3**0.5
@@ -581,8 +456,7 @@ def _(rng: np.random.Generator) -> Names:
     return at | slopes | rowsum | {"X": X, "dO": dO, "d_k": 3}
 
 
-@result("learning#result-shares")
-def _(rng: np.random.Generator) -> Names:
+def learning_shares(rng: np.random.Generator) -> Names:
     m = int(rng.integers(2, 5))
     signs = np.array([*itertools.product((-1.0, 1.0), repeat=m)])
     share = softmax(np.zeros(m))[0]
@@ -591,8 +465,7 @@ def _(rng: np.random.Generator) -> Names:
     return {"m": m, "worth": [share, ((best * read - right) ** 2).mean()]}
 
 
-@result("learning#result-start")
-def _(rng: np.random.Generator) -> Names:
+def learning_start(rng: np.random.Generator) -> Names:
     """Two components from signs times √v, in all cases."""
     x, v, d = np.array([1.0, -1.0, 1.0]), number(rng.uniform(0.1, 1)), 3
     columns = v**0.5 * np.array([*itertools.product((-1.0, 1.0), repeat=d)])
@@ -601,8 +474,7 @@ def _(rng: np.random.Generator) -> Names:
     return {"d_model": d, "v": v, "d_k": 2, "worth": [products / 2, products]}
 
 
-@result("learning#result-saturated")
-def _(rng: np.random.Generator) -> Names:
+def learning_saturated(rng: np.random.Generator) -> Names:
     """In some draws with two keys, of which the first has nearly all: close to the bound."""
     names = derivations.decided(rng)
     if rng.integers(2):
@@ -613,11 +485,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [names["a"][names["i"], names["j"]]]}
 
 
-# --- language-model, cross-attention
-
-
-@result("language-model#result-gradient")
-def _(rng: np.random.Generator) -> Names:
+def language_model_gradient(rng: np.random.Generator) -> Names:
     names = derivations_model.loss(rng)
     z, t = names["z"], names["t"]
     slopes = steepest(lambda z: np.log(np.exp(z).sum()) - z[0, t], z)
@@ -625,24 +493,21 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [slopes, least]}
 
 
-@result("language-model#result-floor")
-def _(rng: np.random.Generator) -> Names:
+def language_model_floor(rng: np.random.Generator) -> Names:
     pi, z = softmax(row(rng, 4)), row(rng, 4)
     loss = pi @ cross_entropy(np.tile(z, (4, 1)), np.arange(4))
     names = {"\\pi": pi, "p": softmax(z), "D": divergence}
     return names | {"worth": [number(loss) - number(entropy(pi))]}
 
 
-@result("language-model#result-at-once")
-def _(rng: np.random.Generator) -> Names:
+def language_model_at_once(rng: np.random.Generator) -> Names:
     tokens = rng.integers(0, 3, 5)
     losses = cross_entropy(row(rng, 5, 3)[:-1], tokens[1:])
     beginnings = [tokens[:end] for end in range(1, len(tokens))]
     return {"n": len(tokens), "worth": [len(losses), len(beginnings)]}
 
 
-@result("language-model#result-cut")
-def _(rng: np.random.Generator) -> Names:
+def language_model_cut(rng: np.random.Generator) -> Names:
     z = np.sort(row(rng, 5))[::-1].copy()
     p, r = softmax(z), np.append(softmax(row(rng, 3)), [0, 0])
     price = divergence(token_distribution(z, top_k=3), p)
@@ -652,14 +517,12 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [distance, kept, price, price]}
 
 
-@result("cross-attention#result-special")
-def _(rng: np.random.Generator) -> Names:
+def cross_attention_special(rng: np.random.Generator) -> Names:
     X = row(rng, 3, 4)
     return {"T": X, "X": X, "worth": [np.concatenate([X, X])]}
 
 
-@result("cross-attention#result-order")
-def _(rng: np.random.Generator) -> Names:
+def cross_attention_order(rng: np.random.Generator) -> Names:
     T, X, W = row(rng, 2, 3), row(rng, 4, 3), [row(rng, 3, 2) for _ in range(3)]
     names = {"P": np.eye(4)[rng.permutation(4)], "P'": np.eye(2)[rng.permutation(2)]}
     names |= {"f": lambda T, X: attention(T @ W[0], X @ W[1], X @ W[2])[0]}
@@ -667,25 +530,19 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"T": T, "X": X, "worth": [softmax(scores) @ X @ W[2]]}
 
 
-@result("cross-attention#result-cost")
-def _(rng: np.random.Generator) -> Names:
+def cross_attention_cost(rng: np.random.Generator) -> Names:
     n_q, n_k, d = integers(rng, 2, 9, 3)
     once, each = (cross_attention_flops(n_q, n_k, d, steps) for steps in (1, n_q))
     return {"n_q": n_q, "n_k": n_k, "d": d, "worth": [once, each - once]}
 
 
-# --- generation, in-pieces
-
-
-@result("generation#result-cache")
-def _(rng: np.random.Generator) -> Names:
+def generation_cache(rng: np.random.Generator) -> Names:
     n = int(rng.integers(1, 9))
     cache = extended(Cache(row(rng, n, 2), row(rng, n, 3)), row(rng, 1, 2), row(rng, 1, 3))
     return {"n": n, "worth": [len(cache.key)] * 3}
 
 
-@result("generation#result-work")
-def _(rng: np.random.Generator) -> Names:
+def generation_work(rng: np.random.Generator) -> Names:
     """The factor lies between that of the parameters alone and that of attention alone."""
     n, d, d_ff = integers(rng, 1, 9, 3)
     wide = [decode_flops(n, 1, 10**12, cached) for cached in (False, True)]
@@ -694,8 +551,7 @@ def _(rng: np.random.Generator) -> Names:
     return {"n": n, "d": d, "P": P, "worth": [decode_flops(n, d, d_ff), wide[0] / wide[1], pairs]}
 
 
-@result("generation#result-grouped")
-def _(rng: np.random.Generator) -> Names:
+def generation_grouped(rng: np.random.Generator) -> Names:
     h, g, x = 4, 2, row(rng, 3, 5)
     W_Q, W_K, W_V = row(rng, h, 5, 2), row(rng, g, 5, 2), row(rng, g, 5, 3)
     keys, values = (np.repeat(one, h // g, axis=0) for one in (W_K, W_V))
@@ -706,8 +562,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [grouped / full]}
 
 
-@result("generation#result-latent")
-def _(rng: np.random.Generator) -> Names:
+def generation_latent(rng: np.random.Generator) -> Names:
     c, q, W_uk, W_uv = row(rng, 4, 2), row(rng, 3, 5), row(rng, 2, 2, 5), row(rng, 2, 2, 6)
     i, j, r = 1, 2, 1
     key = np.einsum("nc,hck->hnk", c, W_uk)
@@ -719,14 +574,12 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [key[r, j][None], value[r, j][None], moved[None], root]}
 
 
-@result("generation#result-sink")
-def _(rng: np.random.Generator) -> Names:
+def generation_sink(rng: np.random.Generator) -> Names:
     names = derivations_model.dropped(rng)
     return names | {"worth": [names["a'"][0, 2] / names["a"][0, 2], names["o'"]]}
 
 
-@result("generation#result-speculative")
-def _(rng: np.random.Generator) -> Names:
+def generation_speculative(rng: np.random.Generator) -> Names:
     p, q, x = softmax(row(rng, 4)).tolist(), softmax(row(rng, 4)).tolist(), int(rng.integers(4))
     kept = acceptance(p, q)
     names = {"p": Both(p[x], p.__getitem__), "q": Both(q[x], q.__getitem__), "x": x}
@@ -734,8 +587,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"sizes": {"x": 4}, "worth": [kept[x], whole]}
 
 
-@result("in-pieces#result-merge")
-def _(rng: np.random.Generator) -> Names:
+def in_pieces_merge(rng: np.random.Generator) -> Names:
     names = derivations_model.halves(rng)
     s, v = names["s"], names["v"]
     one, d = np.array([[1.0]]), 1  # scores as dot products with 1
@@ -747,8 +599,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [*map(flatten, parts), flatten(merge(*parts))]}
 
 
-@result("in-pieces#result-traffic")
-def _(rng: np.random.Generator) -> Names:
+def in_pieces_traffic(rng: np.random.Generator) -> Names:
     n, d, r = integers(rng, 2, 20, 3)
     long = 10**9 * r
     share = tiled_traffic(long, d, r) / plain_traffic(long, d)
@@ -756,16 +607,14 @@ def _(rng: np.random.Generator) -> Names:
     return {"n": n, "d": d, "r": r, "worth": [*worth, pytest.approx(share, rel=1e-6)]}
 
 
-@result("in-pieces#result-backward")
-def _(rng: np.random.Generator) -> Names:
+def in_pieces_backward(rng: np.random.Generator) -> Names:
     names = derivations_model.recomputed(rng)
     s = np.log(names["a"]) + row(rng, 4, 1)
     names |= {"s": s, "\\lambda": np.log(np.exp(s).sum(axis=1))[None]}
     return names | {"worth": [names["dS"][names["i"], names["j"]]]}
 
 
-@result("in-pieces#result-linear")
-def _(rng: np.random.Generator) -> Names:
+def in_pieces_linear(rng: np.random.Generator) -> Names:
     n, f, d_v, i, j = 5, 3, 2, int(rng.integers(1, 5)), 0
     q, k, v = row(rng, n, f), row(rng, n, f), row(rng, n, d_v)
     features = elu_plus_one(q), elu_plus_one(k)
@@ -782,8 +631,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [weight, output, pairs, kept]}
 
 
-@result("in-pieces#result-recall")
-def _(rng: np.random.Generator) -> Names:
+def in_pieces_recall(rng: np.random.Generator) -> Names:
     """Values of one component: 1 at one place and 0 elsewhere have variance I, up to a factor."""
     f = int(rng.integers(1, 5))
     n = f + int(rng.integers(3))
@@ -792,18 +640,13 @@ def _(rng: np.random.Generator) -> Names:
     return {"n": n, "f": f, "worth": [(left**2).sum() / n]}
 
 
-@result("in-pieces#result-delta")
-def _(rng: np.random.Generator) -> Names:
+def in_pieces_delta(rng: np.random.Generator) -> Names:
     names = derivations_model.overwritten(rng)
     key = names["k"][names["i"]]
     return names | {"q": names["q"] - (names["q"] @ key) * key}
 
 
-# --- long-sequences, precision
-
-
-@result("long-sequences#result-dilution")
-def _(rng: np.random.Generator) -> Names:
+def long_sequences_dilution(rng: np.random.Generator) -> Names:
     n, g, s = int(rng.integers(2, 9)), number(rng.uniform(0, 3)), number(rng.normal())
     more = n + int(rng.integers(1, 9))
     a = number(softmax(np.array([s + g, *[s] * (n - 1)])))
@@ -812,8 +655,7 @@ def _(rng: np.random.Generator) -> Names:
     return {"n": n, "g": g, "n'": more, "worth": [len([s] * (n - 1)), a, needed]}
 
 
-@result("long-sequences#result-slower")
-def _(rng: np.random.Generator) -> Names:
+def long_sequences_slower(rng: np.random.Generator) -> Names:
     d, base, factor, L = 8, 100.0, number(rng.uniform(1.1, 5)), 20.0
     i, t = int(rng.integers(d // 2)), [0.0, factor * L * 0.999][rng.integers(2)]
     omega, slower = frequencies(d, base), frequencies(d, ntk_base(base, d, factor))
@@ -823,8 +665,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": worth, "truth": [True, True, True, below]}
 
 
-@result("long-sequences#result-alibi")
-def _(rng: np.random.Generator) -> Names:
+def long_sequences_alibi(rng: np.random.Generator) -> Names:
     """A long text whose far keys all lead by c."""
     n, w, m, c = 200, 20, 1.0, number(rng.uniform(0, 2))
     lead = c * (np.arange(n) <= n - 1 - w)
@@ -832,8 +673,7 @@ def _(rng: np.random.Generator) -> Names:
     return {"m": m, "c": c, "w": w, "worth": [pytest.approx(far, rel=1e-6)]}
 
 
-@result("long-sequences#result-mark")
-def _(rng: np.random.Generator) -> Names:
+def long_sequences_mark(rng: np.random.Generator) -> Names:
     v = row(rng, 2, 1)
     if rng.integers(2):
         v[1] = v[0]
@@ -843,51 +683,35 @@ def _(rng: np.random.Generator) -> Names:
     return {"v_0": v[:1], "v_1": v[1:], "truth": [differ]}
 
 
-@result("long-sequences#result-order")
-def _(rng: np.random.Generator) -> Names:
+def long_sequences_order(rng: np.random.Generator) -> Names:
     t = int(rng.integers(1, 9))
     return {"t": t, "worth": [[*range(t)][-1]]}
 
 
-@result("long-sequences#result-window")
-def _(rng: np.random.Generator) -> Names:
+def long_sequences_window(rng: np.random.Generator) -> Names:
     L, t = integers(rng, 2, 9, 2)
     t += L
     return {"t": t, "L": L, "worth": [int(window_mask(t + 1, window=L)[t].argmax())]}
 
 
-@result("real-models#result-order")
-def _(rng: np.random.Generator) -> Names:
+def real_models_order(rng: np.random.Generator) -> Names:
     x, order, z = row(rng, 5, 4), rng.permutation(4), derivations_model.one_block(rng)
     phrases = {"z(x_{\\pi(1)}, \\dots, x_{\\pi(i-1)}, x_i)": z(x[[*order, 4]])}
     return {"phrases": phrases | {"z(x_1, \\dots, x_{i-1}, x_i)": z(x)}}
 
 
-@result("real-models#result-shift")
-def _(rng: np.random.Generator) -> Names:
-    return derivations_model.shifted(rng)
-
-
-@result("precision#result-rounding")
-def _(rng: np.random.Generator) -> Names:
+def precision_rounding(rng: np.random.Generator) -> Names:
     names = derivations_model.rounded(rng)
     delta = names["fl"](names["x"]) / names["x"] - 1
     return names | {"\\delta": delta, "u": FORMATS["float8_e4m3fn"].u}
 
 
-@result("precision#result-stuck")
-def _(rng: np.random.Generator) -> Names:
+def precision_stuck(rng: np.random.Generator) -> Names:
     name, n = "float8_e4m3fn", int(rng.integers(5, 40))
     return {"p": FORMATS[name].p, "n": n, "worth": [number(rounded_sum(np.ones(n), name))]}
 
 
-@result("precision#result-dot")
-def _(rng: np.random.Generator) -> Names:
-    return {"d_k": 255, "u": FORMATS["bfloat16"].u}
-
-
-@result("precision#result-softmax")
-def _(rng: np.random.Generator) -> Names:
+def precision_softmax(rng: np.random.Generator) -> Names:
     names = derivations_model.wrong_scores(rng)
     if rng.integers(2):  # a small weight whose score grows while all others fall
         each = np.array([-0.1, -0.1, 0.1, -0.1, -0.1])
@@ -896,14 +720,12 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"\\delta": 0.1}
 
 
-@result("precision#result-step")
-def _(rng: np.random.Generator) -> Names:
+def precision_step(rng: np.random.Generator) -> Names:
     names = derivations_model.both_move(rng)
     return names | {"worth": [names["s'"] - names["s"]]}
 
 
-@result("precision#result-bounded")
-def _(rng: np.random.Generator) -> Names:
+def precision_bounded(rng: np.random.Generator) -> Names:
     """The weight of a score that rises by its rounding while all others fall by theirs."""
     q, k, c, u = row(rng, 1, 4), row(rng, 1, 4), number(rng.uniform(1, 3)), 2.0**-8
     capped = number(soft_cap(100 * q @ k.T, c))
@@ -914,11 +736,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"phrases": {"|\\tanh|": largest}, "worth": [factor]}
 
 
-# --- kernels, in-context
-
-
-@result("kernels#result-smoothing")
-def _(rng: np.random.Generator) -> Names:
+def kernels_smoothing(rng: np.random.Generator) -> Names:
     """The last key is 0, so that its kernel counts once."""
     q, k, d_k, j = row(rng, 1, 4), row(rng, 3, 4), 4, 1
     k[-1] = 0
@@ -930,8 +748,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [np.sqrt(k[j] @ k[j]), score, factor]}
 
 
-@result("kernels#result-bias-variance")
-def _(rng: np.random.Generator) -> Names:
+def kernels_bias_variance(rng: np.random.Generator) -> Names:
     names = derivations_model.measured(rng)
     truth = names["g"](names["x"])
     error = sum(p * (case["o"] - truth) ** 2 for p, case in names["cases"])
@@ -939,8 +756,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [noise, error]}
 
 
-@result("kernels#result-features")
-def _(rng: np.random.Generator) -> Names:
+def kernels_features(rng: np.random.Generator) -> Names:
     """Mean and variance over the directions by a rule of integration."""
     q, k, f, r = 0.4 * row(rng, 1, 2), 0.4 * row(rng, 1, 2), 3, 1
     w, x = row(rng, f, 2), 0.4 * row(rng, 1, 2)
@@ -956,8 +772,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"worth": [number(features(q, w) @ features(k, w).T), mean, spread]}
 
 
-@result("kernels#result-waves")
-def _(rng: np.random.Generator) -> Names:
+def kernels_waves(rng: np.random.Generator) -> Names:
     q, k, w = 0.4 * row(rng, 1, 2), 0.4 * row(rng, 1, 2), row(rng, 1, 2)
 
     def product(one: np.ndarray) -> float:
@@ -969,15 +784,13 @@ def _(rng: np.random.Generator) -> Names:
     return {"q": q, "k": k, "w": w, "worth": [product(w), mean, spread]}
 
 
-@result("in-context#result-step")
-def _(rng: np.random.Generator) -> Names:
+def in_context_step(rng: np.random.Generator) -> Names:
     names = derivations_model.regression(rng)
     loss = number(names["L"](names["w_1"]))
     return names | {"w": names["w_1"], "worth": [names["o"], loss]}
 
 
-@result("in-context#result-rate")
-def _(rng: np.random.Generator) -> Names:
+def in_context_rate(rng: np.random.Generator) -> Names:
     """At the best rate or at another one; the errors are counted over all prompts."""
     n, d, sigma = 2, 2, 0.5
     best = 1 / (n + d + 1 + sigma**2)
@@ -990,8 +803,7 @@ def _(rng: np.random.Generator) -> Names:
     return names | {"x": x, "worth": worth, "truth": [eta == best]}
 
 
-@result("in-context#result-more")
-def _(rng: np.random.Generator) -> Names:
+def in_context_more(rng: np.random.Generator) -> Names:
     """The lowest point of the parabola and where it comes back, from three of its values."""
     n, d = integers(rng, 2, 9, 2)
     noise = number(rng.uniform(0, 2))
@@ -1002,3 +814,109 @@ def _(rng: np.random.Generator) -> Names:
     m = least if lowest else 2 * least  # it begins at m = 0 with the error of the answer 0
     names = {"n": n, "d": d, "\\sigma": noise**0.5, "m": m}
     return names | {"truth": [True, lowest, not lowest]}
+
+
+RESULTS: dict[str, Draw] = {
+    "attention-function#result-agreement": attention_function_agreement,
+    "attention-function#result-dropout": lambda rng: {"p": [0.0, 0.5, 0.999][rng.integers(3)]},
+    "attention-function#result-loop": attention_function_loop,
+    "attention-function#result-sizes": attention_function_sizes,
+    "cross-attention#result-causal": masking_padding,
+    "cross-attention#result-cost": cross_attention_cost,
+    "cross-attention#result-order": cross_attention_order,
+    "cross-attention#result-special": cross_attention_special,
+    "eight-steps#result-itself": eight_steps_itself,
+    "eight-steps#result-nearest": eight_steps_nearest,
+    "eight-steps#result-positive": lambda rng: {
+        "s": number(rng.normal()),
+        "worth": [number(softmax(np.array([2.0, 4, 4])))],
+    },
+    "eight-steps#result-rounding": eight_steps_rounding,
+    "eight-steps#result-whole": eight_steps_whole,
+    "generation#result-cache": generation_cache,
+    "generation#result-grouped": generation_grouped,
+    "generation#result-latent": generation_latent,
+    "generation#result-sink": generation_sink,
+    "generation#result-speculative": generation_speculative,
+    "generation#result-work": generation_work,
+    "in-context#result-more": in_context_more,
+    "in-context#result-rate": in_context_rate,
+    "in-context#result-step": in_context_step,
+    "in-pieces#result-backward": in_pieces_backward,
+    "in-pieces#result-delta": in_pieces_delta,
+    "in-pieces#result-linear": in_pieces_linear,
+    "in-pieces#result-merge": in_pieces_merge,
+    "in-pieces#result-recall": in_pieces_recall,
+    "in-pieces#result-traffic": in_pieces_traffic,
+    "kernels#result-bias-variance": kernels_bias_variance,
+    "kernels#result-features": kernels_features,
+    "kernels#result-smoothing": kernels_smoothing,
+    "kernels#result-waves": kernels_waves,
+    "language-model#result-at-once": language_model_at_once,
+    "language-model#result-cut": language_model_cut,
+    "language-model#result-floor": language_model_floor,
+    "language-model#result-gradient": language_model_gradient,
+    "learning#result-descent": learning_descent,
+    "learning#result-gradients": learning_gradients,
+    "learning#result-saturated": learning_saturated,
+    "learning#result-shares": learning_shares,
+    "learning#result-start": learning_start,
+    "long-sequences#result-alibi": long_sequences_alibi,
+    "long-sequences#result-dilution": long_sequences_dilution,
+    "long-sequences#result-mark": long_sequences_mark,
+    "long-sequences#result-order": long_sequences_order,
+    "long-sequences#result-slower": long_sequences_slower,
+    "long-sequences#result-window": long_sequences_window,
+    "masking#result-minus-infinity": masking_minus_infinity,
+    "masking#result-no-leak": masking_padding,
+    "masking#result-padding": masking_padding,
+    "matrix-form#result-angle": matrix_form_angle,
+    "matrix-form#result-lookup": lambda rng: {"t": 1e6},
+    "matrix-form#result-nearest": matrix_form_nearest,
+    "matrix-form#result-order": matrix_form_order,
+    "matrix-form#result-product": matrix_form_product,
+    "multi-head#result-one-head": multi_head_one_head,
+    "multi-head#result-parameters": multi_head_parameters,
+    "multi-head#result-sum": multi_head_sum,
+    "multi-head#result-trade": multi_head_trade,
+    "multi-head#result-two-heads": multi_head_two_heads,
+    "positions#result-causal": positions_causal,
+    "positions#result-forced": positions_forced,
+    "positions#result-gram": positions_gram,
+    "positions#result-rope": positions_rope,
+    "positions#result-shift": derivations.sinusoidal,
+    "positions#result-turns": positions_turns,
+    "precision#result-bounded": precision_bounded,
+    "precision#result-dot": lambda rng: {"d_k": 255, "u": FORMATS["bfloat16"].u},
+    "precision#result-rounding": precision_rounding,
+    "precision#result-softmax": precision_softmax,
+    "precision#result-step": precision_step,
+    "precision#result-stuck": precision_stuck,
+    "real-models#result-order": real_models_order,
+    "real-models#result-shift": derivations_model.shifted,
+    "scaling#result-division": scaling_division,
+    "scaling#result-layernorm": derivations.layer_normed,
+    "scaling#result-variance": derivations.scaling_page,
+    "scaling#result-weights": lambda rng: {"d_k": 64},
+    "scaling#result-within": scaling_within,
+    "score-functions#result-bound": score_functions_bound,
+    "score-functions#result-cost": score_functions_cost,
+    "score-functions#result-no-tanh": derivations.scores,
+    "score-functions#result-rank": score_functions_rank,
+    "sequences#result-equal": sequences_equal,
+    "sequences#result-hull": sequences_hull,
+    "sequences#result-window": sequences_window,
+    "softmax#result-entropy": softmax_entropy,
+    "softmax#result-gap": lambda rng: {
+        "n": int(rng.integers(2, 4)),
+        "\\tau": number(rng.uniform(0.01, 1)),
+    },
+    "softmax#result-jacobian": softmax_jacobian,
+    "softmax#result-saturation": softmax_saturation,
+    "softmax#result-shift": derivations.cold,
+    "softmax#result-wishes": derivations.weighted,
+    "transformer-block#result-bend": transformer_block_bend,
+    "transformer-block#result-cost": transformer_block_cost,
+    "transformer-block#result-layer-norm": transformer_block_layer_norm,
+    "transformer-block#result-residual": transformer_block_residual,
+}

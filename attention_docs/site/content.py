@@ -17,7 +17,6 @@ from attention_docs.site.read import (
     isolation,
     lint,
     navigation,
-    relations,
     translations,
 )
 from attention_docs.site.read.failure import Failure
@@ -216,11 +215,7 @@ class Content:
         originals = self.pages[first]
         for lang in (*others, *self.partial):
             pages = self.pages[lang]
-            tables = [
-                words_table(name, one)
-                for one in (first, lang)
-                for name in ("formulas", "relations")
-            ]
+            tables = [words_table("formulas", one) for one in (first, lang)]
             for slug in sorted(originals.keys() | pages.keys()):
                 here, there = originals.get(slug), pages.get(slug)
                 if here and there:
@@ -289,7 +284,5 @@ def _compare_terms(theirs: Sequence[terms.Term], ours: Sequence[terms.Term], fir
 
 
 def _find_differences(original: Page, page: Page, _: object) -> Iterable[Failure]:
-    """In what a translation differs from its original; if nothing, what its results leave out."""
-    return translations.compare_pages(original, page) or relations.find_relation_faults(
-        original, page
-    )
+    """In what a translation differs from its original."""
+    return translations.compare_pages(original, page)

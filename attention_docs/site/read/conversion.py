@@ -27,7 +27,7 @@ from attention_docs.site.read.script_converter import HAN, ScriptConverter, load
 from attention_docs.site.read.syntax import CODE_SPAN
 
 HTML_TEXT = re.compile(r'(?<=[>"])[^<>"]*[\u2018-\u201d\u3400-\u9fff][^<>"]*(?=[<"])')
-COMPARED = ("formulas", "relations")
+COMPARED = ("formulas",)
 """The words by which pages are compared; no reader sees them."""
 
 

@@ -47,11 +47,13 @@ bench: $(READY)
 	$(BIN)/python tests/bench.py
 	$(BIN)/python tests/bench_live.py
 
-# Put small faults into the modules that compute, and see which test finds each. What was found out is
-# kept, so it can stop and go on: make mutants, make mutants WITH="--module softmax.py", or a sample:
-# make mutants WITH="--sample 60 --seed 1", or of what a change touched: make mutants WITH="--changed main"
+# Put small faults into the mathematics, one at a time, and see whether a test fails ([tool.mutmut] in
+# pyproject.toml). It can stop and go on. Some functions: make mutants WITH="attention_docs.softmax*";
+# then `.venv/bin/mutmut browse` shows what no test has noticed.
 mutants: $(READY)
-	$(BIN)/python -m tests.mutants $(WITH)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet mutmut==3.8.1
+	$(BIN)/mutmut run $(WITH)
+	$(BIN)/mutmut results
 
 # After numbers have changed and the change is meant: rewrite what the tests compare with.
 update: $(READY)
@@ -103,7 +105,7 @@ lock: $(READY)
 	mv .cache/torch.lock requirements-torch.lock
 
 clean:
-	rm -rf .venv .cache site node_modules
+	rm -rf .venv .cache site mutants node_modules
 
 $(READY): requirements.lock requirements-torch.lock pyproject.toml package-lock.json
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -210,7 +210,7 @@ def pytest_collection() -> Iterator[Any]:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """The first of several processes begins to build the site, if a test asks for it. One that runs
-    alone has nothing to do meanwhile, or its own page in the place of the site, as mutants have."""
+    alone has nothing to do meanwhile."""
     wanted = any("site" in getattr(item, "fixturenames", ()) for item in session.items)
     if wanted and get_xdist_worker_id(session) == "gw0":
         threading.Thread(

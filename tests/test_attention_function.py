@@ -134,7 +134,6 @@ def test_weights_are_a_convex_combination(sizes: list[int], lead: list[int], see
     assert (output >= v.min(axis=-2, keepdims=True) - 1e-12).all()
 
 
-@pytest.mark.itself
 def test_numpy_and_torch_give_the_same() -> None:
     tensors = make_tensors(SHAPES[2], torch.float64)
     ours, weights = attention(*(t.numpy() for t in tensors))

@@ -205,7 +205,6 @@ def test_a_mask_the_other_way_round_is_noticed():
     assert (out - wrong).abs().max() > 1e-3
 
 
-@pytest.mark.itself
 def test_module_without_a_batch_and_its_defaults():
     layer = MultiHeadAttention(6, 2, dtype=torch.float64)
     query, key, value = (torch.randn(n, 6, dtype=torch.float64) for n in (3, 5, 5))

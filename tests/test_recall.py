@@ -23,7 +23,6 @@ from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.recall import Card, list_cards
 from tests.conftest import BUILT, LANGUAGES, ROOT, find_page_folder, needs_browser, parse_html
 from tests.conftest import read_project as read_build
-from tests.judged import read_chapters
 from tests.test_browser import Visit, make_path
 
 DAYS = (1, 3, 7, 16, 35)  # as docs/en/review.md promises
@@ -66,9 +65,8 @@ def read_cards(path: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("lang", BUILT)
 def test_the_page_has_the_cards_of_all_chapters(lang: str, site: Path) -> None:
-    chapters = [page.slug for page in read_chapters() if page.slug != "mistakes"]
+    chapters = [slug for slug in read_build().numbered if slug != "mistakes"]
     by_chapter = [read_cards(find_page_folder(site, lang, slug)) for slug in chapters]
-    assert all(3 <= len(cards) <= 5 for cards in by_chapter)
     wanted = [card for cards in by_chapter for card in cards]
     listed = read_cards(find_page_folder(site, lang, "review"))
     assert sorted(listed) == sorted(wanted)

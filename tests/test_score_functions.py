@@ -96,7 +96,6 @@ def test_additive_agrees_with_torch(dtype: torch.dtype, seed: int, sizes: list[i
     close(additive(query, key, W_q, W_k, w), theirs, dtype, scale.item())
 
 
-@pytest.mark.itself
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16], ids=str)
 def test_numpy_and_torch_agree(dtype: torch.dtype) -> None:
     query, key = normal(1, 2, 3, 5, dtype=dtype), normal(2, 7, 5, dtype=dtype)

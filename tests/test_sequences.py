@@ -144,7 +144,6 @@ def test_window_layer_is_a_convolution(seed: int, sizes: tuple[int, int, int, in
     np.testing.assert_allclose(window_layer(inputs, parameters), expected, atol=1e-12)
 
 
-@pytest.mark.itself
 def test_window_layer_takes_torch_and_its_gradient() -> None:
     inputs = torch.randn(5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     parameters = torch.arange(18, dtype=torch.float64).reshape(9, 2).requires_grad_()

@@ -238,7 +238,6 @@ def test_module_agrees_with_torch(seed, sizes, dtype, mask, norm_first, bias, ac
             close(a, b, bound)
 
 
-@pytest.mark.itself
 @given(seed=seeds, norm_first=st.booleans())
 def test_numpy_and_torch_agree(seed, norm_first):
     torch.manual_seed(seed)

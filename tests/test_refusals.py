@@ -839,7 +839,7 @@ def test_every_public_function_is_in_the_table() -> None:
             *(
                 f"attention_docs.{name}: no test says what it refuses. Add "
                 f'Row("{name}", {{right arguments}}, [what it refuses]) to ROWS in '
-                "tests/test_refusals.py, for part 3 in tests/refusals_model.py; if it takes "
+                "tests/test_refusals.py or tests/refusals_model.py; if it takes "
                 "whatever its types allow, add its name to REFUSE_NOTHING"
                 for name in sorted(found - rows - REFUSE_NOTHING)
             ),

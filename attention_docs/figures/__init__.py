@@ -15,8 +15,8 @@ A kind of figure is a module, with its public function, its drawing and its text
 - `numbers`: tensors as lists, numbers as text
 - `svg`: colours, paths and text
 
-`card` draws the picture for places where a page is shared, and is the one module that needs more
-than NumPy.
+`share_card` draws the picture for places where a page is shared, and is the one module that needs
+more than NumPy.
 """
 
 from attention_docs.figures.bar_charts import bar_chart

@@ -116,7 +116,7 @@ class Language:
         try:
             return self._fix_spaces(template.format(**texts))
         except KeyError as error:
-            where = f"attention_docs/locales/{self.name}.toml: [figures.{table}] {key}"
+            where = f"{locales.name_file(self.name)}: [figures.{table}] {key}"
             raise ValueError(f"{where} must ask for {sorted(texts)}, got {error}") from None
 
     def _format_part(self, part: Any) -> Any:

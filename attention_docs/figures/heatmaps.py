@@ -38,7 +38,7 @@ class Heatmap(DrawnFigure):
     matrix: Matrix
     row_axis: Wording
     column_axis: Wording
-    list_marked: tuple[Cell, ...]
+    marked_cells: tuple[Cell, ...]
     ends: tuple[str, str]  # of the scale; empty where the numbers are written
     spec: str
 
@@ -54,7 +54,7 @@ class Heatmap(DrawnFigure):
             left += max(0.0, measure_text(row_axis) + 24 - box.indent)
         start = left + box.indent
         right = max(left + box.width, start + measure_text(column_axis) + 24)
-        body = box.draw(left, top, self.list_marked)
+        body = box.draw(left, top, self.marked_cells)
         if row_axis:
             body += text(start - 8, top + box.top - 7, f"{row_axis} ↓", "end")
         if column_axis:
@@ -95,7 +95,7 @@ class Heatmap(DrawnFigure):
                 self._describe_extremes(box, lang) if brief else box.describe(),
                 rows and lang.format_phrase("heatmaps", "rows", name=rows),
                 columns and lang.format_phrase("heatmaps", "columns", name=columns),
-                box.describe_outlined(self.list_marked),
+                box.describe_outlined(self.marked_cells),
             ],
         )
 

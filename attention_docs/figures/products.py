@@ -26,7 +26,7 @@ class Product(DrawnFigure):
     terms: list[str]
 
     @property
-    def list_marked(self) -> tuple[tuple[Cell, ...], ...]:
+    def marked_cells(self) -> tuple[tuple[Cell, ...], ...]:
         """The cells in play, matrix by matrix."""
         cells = (self.row, None), (None, self.column), (self.row, self.column)
         return tuple(() if cell == (None, None) else (cell,) for cell in cells)
@@ -39,7 +39,7 @@ class Product(DrawnFigure):
         lines = _fill_lines(self.terms, max(total, 380.0))
         width = max(total, measure_widest(lines, TEXT)) + 24
         body, x = [], (width - total) / 2
-        for box, sign, cells in zip(boxes, ("×", "=", ""), self.list_marked, strict=True):
+        for box, sign, cells in zip(boxes, ("×", "=", ""), self.marked_cells, strict=True):
             body.append(box.draw(x, 10 + head - box.top + (tall - box.grid[1]) / 2, cells))
             x += box.width + GAP
             body.append(text(x - GAP / 2, 10 + head + tall / 2 + 7, sign, "middle", 20))

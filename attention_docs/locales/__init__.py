@@ -37,7 +37,7 @@ class Locale(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self.table:
             where = f"[{'.'.join(self.path)}] " if self.path else ""
-            raise KeyError(f"attention_docs/locales/{self.lang}.toml has no {where}{name}")
+            raise KeyError(f"{name_file(self.lang)} has no {where}{name}")
         value = self.table[name]
         if not isinstance(value, dict):
             return value
@@ -50,6 +50,18 @@ class Locale(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.table)
+
+
+def name_file(lang: str) -> str:
+    """The file that holds the words of a language, or of the one that it is converted from.
+
+    Examples:
+        >>> name_file("zh"), name_file("zh-hant")
+        ('attention_docs/locales/zh.toml', 'attention_docs/locales/zh.toml')
+    """
+    while "-" in lang and not (FOLDER / f"{lang}.toml").is_file():
+        lang = lang.rpartition("-")[0]
+    return f"attention_docs/locales/{lang}.toml"
 
 
 @lru_cache

@@ -146,7 +146,8 @@ class BuildState:
         for failure in found:
             log.error(str(failure))
         if found and not self.session.served:
-            raise Abort(f"{len(found)} faults; nothing was published")
+            count = "1 fault" if len(found) == 1 else f"{len(found)} faults"
+            raise Abort(f"{count}; nothing was published")
 
     def _is_documented(self, lang: str) -> bool:
         return all(

@@ -113,7 +113,7 @@ $(READY): requirements.lock requirements-torch.lock pyproject.toml package-lock.
 	@$(PYTHON) -m venv .venv || { echo "set-up failed: no virtual environment (on Debian: apt install python3-venv)" >&2; exit 1; }
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r requirements.lock || \
 	    { echo "set-up failed: requirements.lock could not be installed; pip's message is above, and what helps" \
-	    "if it speaks of hashes is in CONTRIBUTING.md, Set up" >&2; exit 1; }
+	    "if it speaks of hashes is in docs/project/development.md" >&2; exit 1; }
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements-torch.lock || \
 	    { echo "set-up failed: requirements-torch.lock could not be installed; pip's message is above" >&2; exit 1; }
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e . || \

@@ -295,7 +295,7 @@ def test_a_wrong_line_in_a_list_is_told_once_and_nothing_that_follows_from_it(
     causes = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
     wanted = 'docs/mistakes.toml:2: an-entry: docs/en/weights.md has no block "weight"'
     assert [cause.split("  ")[-1] for cause in causes] == [wanted]
-    assert "1 fault; nothing was published" in done.stderr
+    assert "1 fault; nothing was published" in done.stdout
 
 
 def test_a_build_that_fails_says_why_to_one_test_alone(

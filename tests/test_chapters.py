@@ -5,7 +5,6 @@ What stands in a closed fold is depth. Formulas, figures, tables, outputs and co
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from copy import deepcopy
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 
 from attention_docs.site.build import Build
-from attention_docs.site.read.pieces import Box, Heading
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.render.cards import GLYPHS
 from tests.conftest import BUILT, LANGUAGES, PAGES, ROOT, find_page_folder, parse_html
@@ -29,7 +27,6 @@ ON_PATH = {"en": 1800, "zh": 3200, "formulas": 6, "results": 3, "code_lines": 45
 ELSEWHERE = {"en": 2400, "zh": 4200, "formulas": 9, "results": 5, "code_lines": 60, "minutes": 26}
 MOST = {"exercise": 9, "recall": 5}  # boxes of a kind, folded or not
 COLUMN = 80  # characters that a line of visible code has room for
-UNDERSCORED = re.compile(r"√?\b[A-Za-zσμ]_[A-Za-z]\w*")
 
 each_chapter = pytest.mark.parametrize("slug", CHAPTERS)
 
@@ -79,19 +76,3 @@ def test_visible_code_fits_its_column(slug: str, site: Path) -> None:
     for lang in LANGUAGES:
         long = [line for line in visible(read_main_line(site, lang, slug)) if len(line) > COLUMN]
         assert not long
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_no_title_has_an_underscore(lang: str) -> None:
-    """Subscripts are set: "√dₖ", or a formula. A Chinese font tears the root off its sign."""
-    found = []
-    for path in sorted((ROOT / "docs" / lang).glob("*.md")):
-        page = read_page(path, ROOT)
-        titles = [page.title, str(page.meta.get("description", ""))]
-        titles += [one.title for one in page.pieces if isinstance(one, Box | Heading)]
-        lines = [line for line in page.lines if line.startswith("|")]
-        lines += [a for a, b in zip(page.lines, page.lines[1:], strict=False) if ".caption" in b]
-        for text in titles + lines:
-            bare = re.sub(r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)|\{\{.*?\}\}", " ", text)
-            found += [(page.path, match, text[:60]) for match in UNDERSCORED.findall(bare)]
-    assert not found

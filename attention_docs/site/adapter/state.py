@@ -208,7 +208,8 @@ def _create_target(session: Session, config: MkDocsConfig, known: Settings) -> T
         find_cache_folder(config_file(config).parent), *models.MINILM
     )
     if is_live and not has_model:
-        log.info("No sentences of readers: set-up has not brought MiniLM; see docs/project/development.md")
+        guide = "docs/project/development.md"
+        log.info(f"No sentences of readers: set-up has not brought MiniLM; see {guide}")
     return Target(
         known.site_url,
         known.repo_url,

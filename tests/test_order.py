@@ -1,24 +1,21 @@
 """Nothing is used before it is defined: the chapters in reading order, beside the two tables.
 
-The main lines are read with folds closed: where a table names a chapter that defines a term in a
-fold alone, the first main line that uses the term introduces it in bold. A passage may look ahead
-to a term if a sentence says so: it names a later chapter by its number, or says "ahead" (“后面”).
-A link leads to where a word is defined.
+A passage may look ahead to a term if a sentence says so: it names a later chapter by its number, or
+says "ahead" (“后面”). A link leads to where a word is defined.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
 
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.pieces import Block, Box, End, Fence, Heading, Piece
+from attention_docs.site.read.pieces import Piece
 from attention_docs.site.read.reader import classify_lines
 from attention_docs.site.read.syntax import CHAPTER, CODE_SPAN, DISPLAY, INLINE, VALUE
-from attention_docs.site.render.reading_time import walk_main_line
 from attention_docs.site.render.terms import Term
 from tests.conftest import LANGUAGES, each_language, read_project, report
 
@@ -26,8 +23,6 @@ LATER = "\N{BLACK RIGHT-POINTING DOUBLE TRIANGLE}"  # what the number of a later
 AHEAD = {"en": re.compile(rf"\bahead\b|{LATER}"), "zh": re.compile(f"后面|{LATER}")}
 HAN = "\u4e00-\u9fff"
 LINK = re.compile(r"\[[^\]]*\]\([^)]*\)")
-BOLD = re.compile(r"\*\*([^*]+)\*\*")
-Passages = Callable[[Page], Iterator[tuple[str, str]]]
 # A full stop within a number or a name ends no sentence; a cell of a table is one.
 SENTENCE = re.compile(r"(?:[^.?!。？！|\n]++|[.?!](?=\w))+")
 WORDS = re.compile(r"\\text\w*\{([^{}]*)\}")
@@ -83,18 +78,6 @@ def passages(page: Page) -> Iterator[tuple[str, str]]:
             yield passage.title, words_of(page, passage.text)
 
 
-def open_passages(page: Page) -> Iterator[tuple[str, str]]:
-    """The same of the main line: what stands open, without exercises."""
-    opened = {id(piece) for piece, _ in walk_main_line(page)}
-    texts: dict[int, list[str]] = {}
-    for piece, owner in page.owners:
-        if id(piece) in opened and not isinstance(piece, Block | Fence | Box | End):
-            lines = texts.setdefault(owner, [])
-            lines += [] if isinstance(piece, Heading) else [page.lines[piece.line - 1]]
-    for owner, lines in texts.items():
-        yield page.passages[owner].title, words_of(page, "\n".join(lines))
-
-
 def sentences(title: str, text: str) -> list[str]:
     """The sentences of a passage in its words, those beside formulas too."""
     formulas = DISPLAY.findall(text) + INLINE.findall(DISPLAY.sub(" ", text))
@@ -104,13 +87,13 @@ def sentences(title: str, text: str) -> list[str]:
     return [sentence.replace("*", "").strip() for sentence in found]
 
 
-def used(page: Page, terms: list[Term], read: Passages = passages) -> list[tuple[str, str]]:
+def used(page: Page, terms: list[Term]) -> list[tuple[str, str]]:
     """The terms that a page uses, each with its sentence.
 
     A passage that looks ahead to a term in one sentence may use it in the others.
     """
     found = []
-    for passage in read(page):
+    for passage in passages(page):
         described = [
             (LINK.sub(" ", words), bool(AHEAD[page.lang].search(words)))
             for words in sentences(*passage)
@@ -188,29 +171,6 @@ def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
             for term, words in used(read_project().pages[lang][slug], later)
         ]
     report(early)
-
-
-def introduces(page: Page, term: Term) -> bool:
-    """Whether the main line of a page has a term in bold: in a title, or where it is explained."""
-    for title, text in open_passages(page):
-        if any(pattern(term.term).search(bold) for bold in [title, *BOLD.findall(text)]):
-            return True
-    return False
-
-
-@each_language
-def test_with_folds_closed_no_term_is_used_before_it_is_introduced(lang: str) -> None:
-    pages, numbered, missing = read_project().pages[lang], read_project().numbered, []
-    terms = [one for one in read_project().entries[lang]["glossary"] if one.chapter in numbered]
-    first: dict[str, tuple[str, str]] = {}  # the chapter that uses a term first, with its sentence
-    for slug in numbered:
-        for name, sentence in used(pages[slug], terms, open_passages):
-            first.setdefault(name, (slug, sentence))
-    for term in terms:
-        slug, sentence = first.get(term.term, (term.chapter, ""))
-        if slug != term.chapter and not introduces(pages[slug], term):
-            missing.append(f"{slug}: {term.term} (a fold of {term.chapter}): {sentence}")
-    assert not missing, "\n".join(missing)
 
 
 @each_language
@@ -309,28 +269,6 @@ def test_only_the_number_of_a_later_chapter_looks_ahead(slug: str, found: int) -
     text = 'Chapter {{ site.chapter["scaling"] }} has a query. The query again, and a key.'
     terms = [Term("query", "", "entry-query"), Term("key", "", "entry-key")]
     assert len(used(page(text, slug=slug), terms)) == found
-
-
-FOLDED = """# A title { #t }
-
-An open query.
-
-/// deeper | A fold with keys
-    id: f
-
-A value, **bold**.
-///
-
-**Keys** are introduced.
-"""
-
-
-def test_a_fold_is_closed() -> None:
-    terms = [Term(name, "", f"entry-{name}") for name in ("query", "key", "value", "title", "bold")]
-    found = [term for term, _ in used(page(FOLDED), terms, open_passages)]
-    assert sorted(found) == ["key", "query", "title"]
-    introduced = [term.term for term in terms if introduces(page(FOLDED), term)]
-    assert introduced == ["key", "title"]
 
 
 def test_a_character_is_found_outside_of_other_words() -> None:

@@ -13,7 +13,6 @@ import torch
 from torch.nn import functional
 
 from attention_docs.figures.tasks import Failure, Task, detach, find_failure, judge
-from attention_docs.site.read.page import Page
 from attention_docs.softmax import softmax
 from tests.conftest import BUILT, ROOT
 from tests.test_live_pages import keeper, needs_live

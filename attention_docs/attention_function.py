@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from array_api_compat import array_namespace
 from jaxtyping import Bool, Float
 
-from attention_docs.checks import Array, booleans, broadcastable, floats, matrices, shape
+from attention_docs.checks import fits, requires
 from attention_docs.masking import apply_mask
 from attention_docs.score_functions import scaled_dot
+from attention_docs.signatures import Array, checked, shape
 from attention_docs.softmax import softmax
 
 
+@checked
 def attention(
     query: Float[Array, "... n_q d_k"],
     key: Float[Array, "... n_k d_k"],
@@ -41,9 +44,8 @@ def attention(
         all masked out gets weights and output 0.
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: different d_k, different numbers of keys and values, fewer than 2 axes, an empty
-            axis, or shapes that do not broadcast.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
+        ValueError: the mask does not broadcast to the scores' shape.
 
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", §3.2.1, equation 1.
@@ -60,13 +62,6 @@ def attention(
         >>> text(output, ".4f"), text(weights, ".4f")
         ('[[1.8639, 6.3194, 1.7042]]', '[[0.1361, 0.4319, 0.4319]]')
     """
-    floats(query=query, key=key, value=value)
-    matrices(query=query, key=key, value=value)
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"key and value must share their number of tokens, got {shape(key)} and {shape(value)}"
-        )
-    broadcastable(query=shape(query)[:-2], key=shape(key)[:-2], value=shape(value)[:-2])
     scores = scaled_dot(query, key)  # (..., n_q, n_k)
     if mask is not None:
         scores = apply_mask(scores, mask)
@@ -75,8 +70,15 @@ def attention(
     return dropped @ value, weights
 
 
+@requires("p must be at least 0 and below 1", lambda p: 0 <= p < 1)
+@requires(
+    lambda weights, keep: (
+        f"keep must broadcast to the weights' shape {shape(weights)}, got {shape(keep)}"
+    ),
+    lambda weights, keep: fits(keep, shape(weights)),
+)
 def drop(
-    weights: Float[Array, "... n_q n_k"], keep: Bool[Array, "... n_q n_k"], p: float
+    weights: Float[Array, "... n_q n_k"], keep: Bool[Array, "..."], p: float
 ) -> Float[Array, "... n_q n_k"]:
     r"""Dropout with a given keep mask: some weights become 0, the others grow.
 
@@ -92,7 +94,6 @@ def drop(
         Weights of the same shape. Their rows need not sum to 1.
 
     Raises:
-        TypeError: weights are no real floats, or keep holds no booleans of the same library.
         ValueError: p is not in [0, 1), or keep does not broadcast to the weights' shape.
 
     Source:
@@ -107,8 +108,5 @@ def drop(
         >>> text(drop(np.array([[0.125, 0.25, 0.625]]), keep, 0.25), ".4f")
         '[[0.1667, 0.0000, 0.8333]]'
     """
-    xp = floats(weights=weights)
-    if not 0 <= p < 1:
-        raise ValueError(f"p must be at least 0 and below 1, got {p}")
-    booleans(weights, keep=keep)
+    xp = array_namespace(weights)
     return xp.where(keep, weights / (1 - p), xp.zeros_like(weights))

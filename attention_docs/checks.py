@@ -1,85 +1,86 @@
-"""Checks made before anything is computed: each says what was wanted and what was got."""
+"""What a signature cannot say of arguments: conditions on their values, told before it runs."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
-Array = Any
-"""A NumPy array or a torch tensor; a function gives back the kind that it was given."""
+from attention_docs.signatures import Array, Function, checked, shape
+
+EMPTY = inspect.Parameter.empty  # stands for an argument that is missing
 
 
-def shape(array: Array) -> tuple[int, ...]:
-    """The shape as a plain tuple, so that messages read the same for NumPy and torch."""
-    return tuple(map(int, array.shape))
+def requires(
+    wanted: str | Callable[..., str], holds: Callable[..., Any]
+) -> Callable[[Function], Function]:
+    """Refuse arguments for which a condition does not hold, after `checked` has seen them.
 
+    Args:
+        wanted: the message, to which ", got" and the values are added; or a function that makes
+            the whole message from what `holds` takes.
+        holds: a function of arguments, and of sizes of axes, by their names. Where an axis has no
+            size, since its array is left out, the condition is not asked for.
 
-def floats(**arrays: Array) -> Any:
-    """Return the array namespace that the named arrays share.
-
-    Raises:
-        TypeError: one is no array, holds no real floats, or differs from the first in library
-            or dtype.
+    Examples:
+        >>> @requires("n must be at least 1", lambda n: n >= 1)
+        ... def halve(n: int) -> float:
+        ...     return n / 2
+        >>> halve(0)
+        Traceback (most recent call last):
+        ValueError: n must be at least 1, got 0
     """
-    for name, array in arrays.items():
-        if not is_array_api_obj(array):
-            raise TypeError(
-                f"{name} must be a NumPy array or a torch tensor, got {type(array).__name__}"
-            )
-    first_name, first = next(iter(arrays.items()))
-    xp = array_namespace(first)
-    for name, array in arrays.items():
-        if type(array) is not type(first) and array_namespace(array) is not xp:
-            got = f"{type(first).__name__} and {type(array).__name__}"
-            raise TypeError(f"{first_name} and {name} must be of one library, got {got}")
-    for name, array in arrays.items():
-        if not xp.isdtype(array.dtype, "real floating"):
-            raise TypeError(f"{name} must hold real floats, got {array.dtype}")
-        if array.dtype != first.dtype:
-            raise TypeError(
-                f"{first_name} and {name} must share a dtype, got {first.dtype} and {array.dtype}"
-            )
-    return xp
+    needed = tuple(inspect.signature(holds).parameters)
+
+    def condition(values: Mapping[str, Any]) -> None:
+        known = {name: values[name] for name in needed if values.get(name, EMPTY) is not EMPTY}
+        if len(known) == len(needed) and not holds(**known):
+            raise ValueError(wanted(**known) if callable(wanted) else _describe(wanted, known))
+
+    def decorate(function: Function) -> Function:
+        plain: Any = inspect.unwrap(function)
+        plain._conditions = (condition, *getattr(plain, "_conditions", ()))
+        checking: Function = checked(plain)
+        return checking
+
+    return decorate
 
 
-def matrices(**arrays: Array) -> None:
-    """Raise ValueError unless every named array is at least a matrix and has no empty axis."""
-    for name, array in arrays.items():
-        if array.ndim < 2:
-            raise ValueError(
-                f"{name} must have at least 2 axes (..., n, d), got shape {shape(array)}"
-            )
-        if 0 in shape(array):
-            raise ValueError(f"{name} must not be empty, got shape {shape(array)}")
+def _describe(wanted: str, values: Mapping[str, Any]) -> str:
+    shown = (one.tolist() if is_array_api_obj(one) else one for one in values.values())
+    return f"{wanted}, got {' and '.join(map(repr, shown))}"
 
 
-def broadcastable(**shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that the named shapes broadcast to; ValueError where they do not."""
-    result: tuple[int, ...] = ()
-    for one in shapes.values():
-        long, short = (one, result) if len(one) >= len(result) else (result, one)
-        padded = (1,) * (len(long) - len(short)) + short
-        if any(a != b and 1 not in (a, b) for a, b in zip(long, padded, strict=True)):
-            got = " and ".join(str(s) for s in shapes.values())
-            raise ValueError(f"{' and '.join(shapes)} must broadcast together, got {got}")
-        result = tuple(b if a == 1 else a for a, b in zip(long, padded, strict=True))
-    return result
+def batch_axes(*arrays: Array) -> tuple[int, ...]:
+    """What all axes but the last two broadcast to."""
+    return np.broadcast_shapes(*(shape(array)[:-2] for array in arrays))
 
 
-def booleans(weights: Array, **masks: Array) -> None:
-    """Raise unless every named mask holds booleans that broadcast to the weights.
+def fits(array: Array, wanted: tuple[int, ...]) -> bool:
+    """Whether an array broadcasts to a shape."""
+    try:
+        return np.broadcast_shapes(shape(array), wanted) == tuple(wanted)
+    except ValueError:
+        return False
 
-    Raises:
-        TypeError: a mask holds no booleans, or is of another library.
-        ValueError: its shape does not broadcast to that of the weights.
-    """
-    xp = array_namespace(weights)
-    for name, mask in masks.items():
-        if type(mask) is not type(weights) or not xp.isdtype(mask.dtype, "bool"):
-            got = getattr(mask, "dtype", type(mask).__name__)
-            raise TypeError(f"{name} must hold booleans of the weights' library, got {got}")
-        if broadcastable(**{name: shape(mask)}, weights=shape(weights)) != shape(weights):
-            raise ValueError(
-                f"{name} must broadcast to the weights' shape {shape(weights)}, got {shape(mask)}"
-            )
+
+def in_range(ids: Array, size: int) -> bool:
+    """Whether every integer is at least 0 and below the size."""
+    return bool(((ids >= 0) & (ids < size)).all())
+
+
+def check_mask(scores: Array, mask: Any) -> None:
+    """Raise unless a mask holds booleans or the scores' dtype, and broadcasts to their shape."""
+    if not is_array_api_obj(mask) or mask.dtype not in (array_namespace(mask).bool, scores.dtype):
+        got = getattr(mask, "dtype", type(mask).__name__)
+        raise TypeError(f"mask must hold booleans or {scores.dtype} like the scores, got {got}")
+    if array_namespace(mask) is not array_namespace(scores):
+        got = f"{type(scores).__name__} and {type(mask).__name__}"
+        raise TypeError(f"scores and mask must be of one library, got {got}")
+    if not fits(mask, shape(scores)):
+        raise ValueError(
+            f"mask must broadcast to the scores' shape {shape(scores)}, got {shape(mask)}"
+        )

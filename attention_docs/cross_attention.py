@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from attention_docs.checks import Array, floats, matrices, shape
+from attention_docs.checks import requires
 from attention_docs.learning import attention_backward
 from attention_docs.multi_head import Parameters, multi_head_attention
-from attention_docs.transformer_block import feed_forward, layer_norm, relu
+from attention_docs.signatures import Array, checked
+from attention_docs.transformer_block import add_residual, feed_forward, layer_norm, relu
 
 
 class DecoderParameters(NamedTuple):
@@ -29,17 +31,18 @@ class DecoderParameters(NamedTuple):
 
     self_attention: Parameters
     cross_attention: Parameters
-    W_1: Array
-    W_2: Array
-    b_1: Array | None = None
-    b_2: Array | None = None
+    W_1: Float[Array, "d_model d_ff"]
+    W_2: Float[Array, "d_ff d_model"]
+    b_1: Float[Array, " d_ff"] | None = None
+    b_2: Float[Array, " d_model"] | None = None
     gammas: tuple[Array | None, Array | None, Array | None] = (None, None, None)
     betas: tuple[Array | None, Array | None, Array | None] = (None, None, None)
 
 
+@checked
 def decoder_block(
-    x: Float[Array, "... n_q d_model"],
-    memory: Float[Array, "... n_k d_memory"],
+    x: Float[Array, "*batch n_q d_model"],
+    memory: Float[Array, "*batch n_k d_memory"],
     parameters: DecoderParameters,
     num_heads: int,
     mask: Any = None,
@@ -47,7 +50,7 @@ def decoder_block(
     norm_first: bool = False,
     activation: Callable[[Array], Array] = relu,
     eps: float = 1e-5,
-) -> tuple[Float[Array, "... n_q d_model"], Float[Array, "... h n_q n_k"]]:
+) -> tuple[Float[Array, "*batch n_q d_model"], Float[Array, "*batch h n_q n_k"]]:
     r"""One decoder block: look at what is written, look at what is read, think.
 
     $$\begin{aligned}
@@ -80,8 +83,8 @@ def decoder_block(
         the alignment maps of its heads.
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: shapes that do not fit, or batch axes of x and memory that differ.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
+        ValueError: a part that changes the shape of x.
 
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", §3.1 and §3.2.3.
@@ -98,47 +101,35 @@ def decoder_block(
         >>> text(y, ".0f"), text(weights, ".1f")
         ('[[1, 0, 0, 0]]', '[[[0.5, 0.5]]]')
     """
-    floats(x=x, memory=memory)
-    matrices(x=x, memory=memory)
-    if shape(x)[:-2] != shape(memory)[:-2]:
-        raise ValueError(
-            f"x and memory must share their batch axes, got {shape(x)} and {shape(memory)}"
-        )
     p = parameters
 
     def norm(number: int, z: Array) -> Array:
         return layer_norm(z, p.gammas[number], p.betas[number], eps)
 
-    def added(name: str, z: Array, out: Array) -> Array:
-        if shape(out) != shape(z):
-            raise ValueError(f"{name} must give back the shape {shape(z)}, got {shape(out)}")
-        return z + out
-
     z = norm(0, x) if norm_first else x
     itself, _ = multi_head_attention(z, z, z, p.self_attention, num_heads, mask)
-    x = added("self-attention", x, itself)
+    x = add_residual(x, itself)
     x = x if norm_first else norm(0, x)
     z = norm(1, x) if norm_first else x
     read, weights = multi_head_attention(
         z, memory, memory, p.cross_attention, num_heads, memory_mask
     )
-    x = added("cross-attention", x, read)
+    x = add_residual(x, read)
     x = x if norm_first else norm(1, x)
     z = norm(2, x) if norm_first else x
-    x = added(
-        "the feed-forward network", x, feed_forward(z, p.W_1, p.W_2, p.b_1, p.b_2, activation)
-    )
+    x = add_residual(x, feed_forward(z, p.W_1, p.W_2, p.b_1, p.b_2, activation))
     return (x if norm_first else norm(2, x)), weights
 
 
+@checked
 def cross_attention_backward(
-    target: Float[Array, "... n_q d_target"],
-    source: Float[Array, "... n_k d_source"],
+    target: Float[Array, "*batch n_q d_target"],
+    source: Float[Array, "*batch n_k d_source"],
     w_query: Float[Array, "d_target d_k"],
     w_key: Float[Array, "d_source d_k"],
     w_value: Float[Array, "d_source d_v"],
-    weights: Float[Array, "... n_q n_k"],
-    by_output: Float[Array, "... n_q d_v"],
+    weights: Float[Array, "*batch n_q n_k"],
+    by_output: Float[Array, "*batch n_q d_v"],
 ) -> tuple[Array, Array, Array, Array, Array]:
     r"""Gradients of a loss by both sequences and the three parameter matrices of cross-attention.
 
@@ -158,11 +149,6 @@ def cross_attention_backward(
         dT, dX, dW_Q, dW_K and dW_V, each in the shape of its array; the matrices get the sum over
         all sequences of the batch. With T = X the gradient of self-attention is dT + dX.
 
-    Raises:
-        TypeError: as for `attention_backward`.
-        ValueError: batch axes that differ, a matrix that does not take its sequence or is none, and
-            as for `attention_backward`.
-
     Source:
         The chain rule for Vaswani et al. 2017, §3.2.3.
 
@@ -176,24 +162,7 @@ def cross_attention_backward(
         >>> dT.tolist(), dX.tolist()
         ([[0.0]], [[2.0], [2.0]])
     """
-    xp = floats(target=target, source=source, w_query=w_query, w_key=w_key, w_value=w_value)
-    matrices(target=target, source=source, w_query=w_query, w_key=w_key, w_value=w_value)
-    if shape(target)[:-2] != shape(source)[:-2]:
-        raise ValueError(
-            "target and source must share their batch axes, "
-            f"got {shape(target)} and {shape(source)}"
-        )
-    uses = (
-        ("target", target, "w_query", w_query),
-        ("source", source, "w_key", w_key),
-        ("source", source, "w_value", w_value),
-    )
-    for of, x, name, w in uses:
-        if w.ndim != 2 or w.shape[0] != x.shape[-1]:
-            raise ValueError(
-                f"{name} must be a matrix with {x.shape[-1]} rows for {of} {shape(x)}, "
-                f"got {shape(w)}"
-            )
+    xp = array_namespace(target)
     dQ, dK, dV = attention_backward(
         target @ w_query, source @ w_key, source @ w_value, weights, by_output
     )
@@ -212,6 +181,10 @@ def cross_attention_backward(
     )
 
 
+@requires(
+    "n_query, n_key, d_model and steps must be at least 1",
+    lambda n_query, n_key, d_model, steps: min(n_query, n_key, d_model, steps) >= 1,
+)
 def cross_attention_flops(n_query: int, n_key: int, d_model: int, steps: int = 1) -> int:
     r"""Floating-point operations of the matrix products of one cross-attention layer.
 
@@ -244,10 +217,5 @@ def cross_attention_flops(n_query: int, n_key: int, d_model: int, steps: int = 1
         >>> cross_attention_flops(2, 5, 3), cross_attention_flops(2, 5, 3, steps=2)
         (372, 552)
     """
-    if min(n_query, n_key, d_model, steps) < 1:
-        raise ValueError(
-            "n_query, n_key, d_model and steps must be at least 1, "
-            f"got {n_query}, {n_key}, {d_model} and {steps}"
-        )
     maps = 4 * (n_query + steps * n_key) * d_model**2
     return maps + 4 * n_query * n_key * d_model

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+from attention_docs.checks import requires
+from attention_docs.signatures import Array, checked
 
 
 def _constant(rows: list[list[int]]) -> Float[np.ndarray, "n d"]:
@@ -31,6 +32,7 @@ W_VALUE = _constant([[0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]])
 """Parameters (4, 3) that turn an input into its value."""
 
 
+@checked
 def weighted_values(
     weights: Float[Array, "... n_q n_k"], value: Float[Array, "... n_k d_v"]
 ) -> Float[Array, "... n_q n_k d_v"]:
@@ -46,11 +48,6 @@ def weighted_values(
         Weighted values (..., n_q, n_k, d_v), in units of the values. Their sum over the keys, the
         axis before the last, is the output.
 
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: fewer than 2 axes, an empty axis, different numbers of keys, or batch axes that
-            do not broadcast.
-
     Source:
         Bahdanau et al. 2015, §3.1, equation 5, the terms of its sum.
 
@@ -65,17 +62,16 @@ def weighted_values(
           [1.0, 4.0, 0.0],
           [1.0, 3.0, 1.5]]]
     """
-    floats(weights=weights, value=value)
-    matrices(weights=weights, value=value)
-    if weights.shape[-1] != value.shape[-2]:
-        raise ValueError(
-            f"weights and value must share their number of keys, "
-            f"got {shape(weights)} and {shape(value)}"
-        )
-    broadcastable(weights=shape(weights)[:-2], value=shape(value)[:-2])
     return weights[..., :, :, None] * value[..., None, :, :]
 
 
+@requires(
+    lambda weights: (
+        "weights must be at least 0 and each row must sum to 1, got a smallest weight of "
+        f"{weights.min()} and sums of {weights.sum(axis=-1)}"
+    ),
+    lambda weights: (weights >= 0).all() and np.allclose(weights.sum(axis=-1), 1),
+)
 def round_weights(
     weights: Float[np.ndarray, "... n_k"], digits: int = 1
 ) -> Float[np.ndarray, "... n_k"]:
@@ -105,12 +101,6 @@ def round_weights(
         >>> text(round_weights(np.array([0.0634, 0.4683, 0.4683])), ".1f")
         '[0.0, 0.5, 0.5]'
     """
-    sums = weights.sum(axis=-1)
-    if np.any(weights < 0) or not np.allclose(sums, 1):
-        raise ValueError(
-            f"weights must be at least 0 and each row must sum to 1, "
-            f"got a smallest weight of {weights.min()} and sums of {sums}"
-        )
     units = weights * 10**digits
     whole = np.floor(units)
     missing = 10**digits - whole.sum(axis=-1, keepdims=True)

@@ -7,12 +7,14 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any, NamedTuple
 
+from array_api_compat import array_namespace
 from jaxtyping import Bool, Float
 
 from attention_docs.attention_function import attention
-from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+from attention_docs.checks import requires
 from attention_docs.masking import causal_mask
 from attention_docs.multi_head import join_heads, linear, split_heads
+from attention_docs.signatures import Array, checked, shape
 from attention_docs.transformer_block import BlockParameters, block_flops, feed_forward, layer_norm
 
 # --- the cache ------------------------------------------------------------------------------------
@@ -26,11 +28,14 @@ class Cache(NamedTuple):
         value: (..., g, n, d_v).
     """
 
-    key: Array
-    value: Array
+    key: Float[Array, "*batch n_cached d_k"]
+    value: Float[Array, "*batch n_cached d_v"]
 
 
-def extended(cache: Cache | None, key: Array, value: Array) -> Cache:
+@checked
+def extended(
+    cache: Cache | None, key: Float[Array, "*batch n d_k"], value: Float[Array, "*batch n d_v"]
+) -> Cache:
     r"""A cache with the keys and values of new tokens behind the old ones.
 
     $$K \leftarrow \begin{bmatrix} K \\ k_{n+1} \end{bmatrix}, \qquad
@@ -45,11 +50,6 @@ def extended(cache: Cache | None, key: Array, value: Array) -> Cache:
     Returns:
         A new cache of n + t tokens; the old one is left alone.
 
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: another number of keys than values, or a cache whose other axes differ from
-            those of the new tokens.
-
     Source:
         Shazeer 2019, "Fast Transformer Decoding", §2.4, incremental attention.
 
@@ -60,33 +60,13 @@ def extended(cache: Cache | None, key: Array, value: Array) -> Cache:
         >>> two.key.tolist(), one.key.tolist()
         ([[1.0, 1.0], [0.0, 0.0]], [[1.0, 1.0]])
     """
-    xp = floats(key=key, value=value)
-    matrices(key=key, value=value)
-    if shape(key)[:-1] != shape(value)[:-1]:
-        raise ValueError(
-            f"key and value must share all axes but the last, got {shape(key)} and {shape(value)}"
-        )
     if cache is None:
         return Cache(key, value)
-    for name, old, new in (("key", cache.key, key), ("value", cache.value, value)):
-        floats(**{f"the cache's {name}": old, f"the new {name}": new})
-        if old.ndim != new.ndim or _but_tokens(old) != _but_tokens(new):
-            raise ValueError(
-                f"the cache's {name} and the new one must differ in their tokens alone, "
-                f"got {shape(old)} and {shape(new)}"
-            )
-    if cache.key.shape[-2] != cache.value.shape[-2]:
-        raise ValueError(
-            f"the cache must hold as many keys as values, "
-            f"got {shape(cache.key)} and {shape(cache.value)}"
-        )
+    xp = array_namespace(key)
     return Cache(xp.concat([cache.key, key], axis=-2), xp.concat([cache.value, value], axis=-2))
 
 
-def _but_tokens(array: Array) -> tuple[int, ...]:
-    return (*shape(array)[:-2], shape(array)[-1])
-
-
+@checked
 def attend_with_cache(
     query: Float[Array, "... h t d_k"],
     key: Float[Array, "... g t d_k"],
@@ -110,9 +90,7 @@ def attend_with_cache(
         The outputs (..., h, t, d_v) of the new tokens, and the cache that holds them too.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: shapes that do not fit, a window below 1, another number of new queries than
-            of new keys.
+        ValueError: a window below 1.
 
     Source:
         Shazeer 2019, "Fast Transformer Decoding", §2.4; the window: Jiang et al. 2023,
@@ -129,13 +107,7 @@ def attend_with_cache(
         >>> seen, cache.value.ravel().tolist()
         ([2.0, 3.0, 6.0], [4.0, 8.0])
     """
-    floats(query=query, key=key, value=value)
-    matrices(query=query, key=key, value=value)
     t = query.shape[-2]
-    if key.shape[-2] != t:
-        raise ValueError(
-            f"query and key must hold the same new tokens, got {shape(query)} and {shape(key)}"
-        )
     longer = extended(cache, key, value)
     if window is not None:  # what none of the new tokens sees is not worth a score
         longer = Cache(*(one[..., -(window - 1 + t) :, :] for one in longer))
@@ -147,6 +119,7 @@ def attend_with_cache(
     return outputs, Cache(longer.key[..., -window:, :], longer.value[..., -window:, :])
 
 
+@requires("window must be at least 1, the query's own key", lambda window: window >= 1)
 def window_mask(
     n_query: int,
     n_key: int | None = None,
@@ -181,12 +154,19 @@ def window_mask(
                [1, 1, 0],
                [0, 1, 1]])
     """
-    if window < 1:
-        raise ValueError(f"window must be at least 1, the query's own key, got {window}")
     now = causal_mask(n_query, n_key, offset=offset, like=like)
     return now & ~causal_mask(n_query, n_key, offset=offset - window, like=like)
 
 
+@requires(
+    lambda parameters, num_heads: (
+        "the columns of W_k must be heads of the size of those of W_q, got shapes "
+        f"{shape(parameters.attention.W_k)} and {shape(parameters.attention.W_q)}"
+    ),
+    lambda parameters, num_heads: (
+        num_heads * parameters.attention.W_k.shape[-1] % parameters.attention.W_q.shape[-1] == 0
+    ),
+)
 def cached_block(
     x: Float[Array, "... t d_model"],
     parameters: BlockParameters,
@@ -210,8 +190,7 @@ def cached_block(
         The outputs (..., t, d_model) of the new tokens, and this block's cache.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: shapes that do not fit, or a number of key/value heads that does not divide h.
+        ValueError: a number of key/value heads that does not divide h.
 
     Source:
         Pope et al. 2022, "Efficiently Scaling Transformer Inference", §2.
@@ -229,16 +208,12 @@ def cached_block(
     """
     p, a = parameters, parameters.attention
     normal = layer_norm(x, p.gamma_1, p.beta_1, eps)
-    q = split_heads(linear("q", normal, a.W_q, a.b_q), num_heads)  # (..., h, t, d_k)
-    k, v = linear("k", normal, a.W_k, a.b_k), linear("v", normal, a.W_v, a.b_v)
-    groups, rest = divmod(k.shape[-1], q.shape[-1])
-    if rest or groups < 1:
-        raise ValueError(
-            f"W_k must have {q.shape[-1]} columns a key/value head, got shape {shape(a.W_k)}"
-        )
+    q = split_heads(linear(normal, a.W_q, a.b_q), num_heads)  # (..., h, t, d_k)
+    k, v = linear(normal, a.W_k, a.b_k), linear(normal, a.W_v, a.b_v)
+    groups = k.shape[-1] // q.shape[-1]
     new = split_heads(k, groups), split_heads(v, groups)
     heads, cache = attend_with_cache(q, *new, cache)
-    x = x + linear("o", join_heads(heads), a.W_o, a.b_o)
+    x = x + linear(join_heads(heads), a.W_o, a.b_o)
     fed = feed_forward(layer_norm(x, p.gamma_2, p.beta_2, eps), p.W_1, p.W_2, p.b_1, p.b_2)
     return x + fed, cache
 
@@ -246,6 +221,13 @@ def cached_block(
 # --- fewer keys and values ------------------------------------------------------------------------
 
 
+@requires(
+    "the number of key/value heads must divide that of the query heads", lambda g, h: h % g == 0
+)
+@requires(
+    lambda mask, h: f"mask must have 1 or {h} heads, got shape {shape(mask)}",
+    lambda mask, h: getattr(mask, "ndim", 2) <= 2 or mask.shape[-3] in (1, h),
+)
 def grouped_attention(
     query: Float[Array, "... h n_q d_k"],
     key: Float[Array, "... g n_k d_k"],
@@ -268,8 +250,8 @@ def grouped_attention(
         The outputs (..., h, n_q, d_v) and the weights (..., h, n_q, n_k).
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: a number of key/value heads that does not divide h, or shapes that do not fit.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
+        ValueError: a number of key/value heads that does not divide h.
 
     Source:
         Ainslie et al. 2023, "GQA", §2.2; Shazeer 2019, "Fast Transformer Decoding", §3.
@@ -283,22 +265,8 @@ def grouped_attention(
         >>> output.ravel().tolist()
         [5.0, 5.0, 7.0, 7.0]
     """
-    xp = floats(query=query, key=key, value=value)
-    for name, one in (("query", query), ("key", key), ("value", value)):
-        if one.ndim < 3 or 0 in shape(one):
-            raise ValueError(
-                f"{name} must have axes (..., heads, n, d), none of them empty, got {shape(one)}"
-            )
-    h, g = query.shape[-3], key.shape[-3]
-    if value.shape[-3] != g:
-        raise ValueError(f"key and value must share their heads, got {shape(key)}, {shape(value)}")
-    if h % g:
-        raise ValueError(
-            f"the number of key/value heads must divide that of the query heads, got {g} and {h}"
-        )
+    xp, h, g = array_namespace(query), query.shape[-3], key.shape[-3]
     if mask is not None and getattr(mask, "ndim", 2) > 2:
-        if mask.ndim < 3 or mask.shape[-3] not in (1, h):
-            raise ValueError(f"mask must have 1 or {h} heads, got shape {shape(mask)}")
         parts = (1, 1) if mask.shape[-3] == 1 else (g, h // g)
         mask = xp.reshape(mask, (*shape(mask)[:-3], *parts, *shape(mask)[-2:]))
     grouped = xp.reshape(query, (*shape(query)[:-3], g, h // g, *shape(query)[-2:]))
@@ -308,6 +276,7 @@ def grouped_attention(
     )
 
 
+@checked
 def latent_attention(
     query: Float[Array, "... h n_q d_k"],
     latent: Float[Array, "... n_k d_c"],
@@ -332,10 +301,6 @@ def latent_attention(
     Returns:
         The outputs (..., h, n_q, d_v), the same either way but for rounding.
 
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: shapes that do not fit.
-
     Source:
         DeepSeek-AI 2024, "DeepSeek-V2", §2.1.2, without the part that carries positions.
 
@@ -346,20 +311,11 @@ def latent_attention(
         >>> latent_attention(query, c, W_uk, W_uv).tolist()
         [[[5.0, 5.0]]]
     """
-    xp = floats(query=query, latent=latent, W_uk=W_uk, W_uv=W_uv)
-    matrices(query=query, latent=latent, W_uk=W_uk, W_uv=W_uv)
-    if query.ndim < 3:
-        raise ValueError(f"query must have axes (..., h, n_q, d_k), got shape {shape(query)}")
-    h, d_k, d_c = query.shape[-3], query.shape[-1], latent.shape[-1]
-    if shape(W_uk) != (h, d_c, d_k):
-        raise ValueError(f"W_uk must have shape {(h, d_c, d_k)}, got {shape(W_uk)}")
-    if W_uv.ndim != 3 or shape(W_uv)[:2] != (h, d_c):
-        raise ValueError(f"W_uv must have shape ({h}, {d_c}, d_v), got {shape(W_uv)}")
-    broadcastable(query=shape(query)[:-3], latent=shape(latent)[:-2])
     c = latent[..., None, :, :]  # (..., 1, n_k, d_c), for all heads
     if not absorbed:
         return attention(query, c @ W_uk, c @ W_uv, mask)[0]
     # attention divides by √d_c, and the scores want √d_k.
+    xp, d_c, d_k = array_namespace(query), latent.shape[-1], query.shape[-1]
     moved = query @ xp.matrix_transpose(W_uk) * sqrt(d_c / d_k)  # (..., h, n_q, d_c)
     return attention(moved, c, c, mask)[0] @ W_uv
 
@@ -367,6 +323,10 @@ def latent_attention(
 # --- costs ----------------------------------------------------------------------------------------
 
 
+@requires(
+    "n, d_model and d_ff must be at least 1",
+    lambda n, d_model, d_ff: min(n, d_model, d_ff) >= 1,
+)
 def decode_flops(n: int, d_model: int, d_ff: int, cached: bool = True) -> int:
     r"""Floating-point operations of one block's matrix products while n tokens come one by one.
 
@@ -394,7 +354,6 @@ def decode_flops(n: int, d_model: int, d_ff: int, cached: bool = True) -> int:
         >>> decode_flops(2, 1, 1), decode_flops(2, 1, 1, cached=False)
         (36, 56)
     """
-    block_flops(n, d_model, d_ff)  # says what is wrong with a size
     if not cached:
         return sum(block_flops(t, d_model, d_ff) for t in range(1, n + 1))
     return n * (8 * d_model**2 + 4 * d_model * d_ff) + 2 * n * (n + 1) * d_model
@@ -444,6 +403,7 @@ CONFIGURATIONS = (
 """Published models, with their numbers as their papers give them."""
 
 
+@requires("bytes_per_number must be at least 1", lambda bytes_per_number: bytes_per_number >= 1)
 def cache_bytes(model: Configuration, n: int, bytes_per_number: int = 2) -> int:
     r"""Bytes that the cache of one sequence takes.
 
@@ -473,8 +433,6 @@ def cache_bytes(model: Configuration, n: int, bytes_per_number: int = 2) -> int:
         >>> cache_bytes(Configuration("tiny", 1, 1, 1, 4), 3)
         48
     """
-    if bytes_per_number < 1:
-        raise ValueError(f"bytes_per_number must be at least 1, got {bytes_per_number}")
     of_token = model.latent + model.position or 2 * model.kv_heads * model.d_head
     return bytes_per_number * of_token * _tokens_of_layers(model, n)
 
@@ -511,27 +469,38 @@ def step_flops(model: Configuration, n: int) -> int:
     return of_key * _tokens_of_layers(model, n)
 
 
+@requires(
+    lambda model, n: (
+        "n, layers, heads, kv_heads and d_head must be at least 1, got "
+        f"{n}, {model.layers}, {model.heads}, {model.kv_heads} and {model.d_head}"
+    ),
+    lambda model, n: min(n, model.layers, model.heads, model.kv_heads, model.d_head) >= 1,
+)
+@requires(
+    lambda model: (
+        "the number of key/value heads must divide that of the query heads, "
+        f"got {model.kv_heads} and {model.heads}"
+    ),
+    lambda model: model.heads % model.kv_heads == 0,
+)
+@requires(
+    lambda model: (
+        "latent and position must not be negative, and a position goes with a latent, "
+        f"got {model.latent} and {model.position}"
+    ),
+    lambda model: model.latent >= 0 <= model.position and (model.latent or not model.position),
+)
+@requires(
+    lambda model: (
+        f"wanted 0 to {model.layers} layers with a window of at least 1, "
+        f"got {model.windowed} with {model.window}"
+    ),
+    lambda model: (
+        model.windowed in range(model.layers + 1) and (not model.windowed or model.window > 0)
+    ),
+)
 def _tokens_of_layers(model: Configuration, n: int) -> int:
     """Tokens kept, summed over the layers; ValueError for sizes that make no sense."""
-    sizes = {"n": n, "layers": model.layers, "heads": model.heads, "kv_heads": model.kv_heads}
-    for name, size in {**sizes, "d_head": model.d_head}.items():
-        if size < 1:
-            raise ValueError(f"{name} must be at least 1, got {size}")
-    if model.heads % model.kv_heads:
-        raise ValueError(
-            f"the number of key/value heads must divide that of the query heads, "
-            f"got {model.kv_heads} and {model.heads}"
-        )
-    if model.latent < 0 or model.position < 0 or (model.position and not model.latent):
-        raise ValueError(
-            f"latent and position must not be negative, and a position goes with a latent, "
-            f"got {model.latent} and {model.position}"
-        )
-    if not 0 <= model.windowed <= model.layers or (model.windowed and model.window < 1):
-        raise ValueError(
-            f"wanted 0 to {model.layers} layers with a window of at least 1, "
-            f"got {model.windowed} with {model.window}"
-        )
     whole = model.layers - model.windowed
     return whole * n + model.windowed * min(n, model.window)
 
@@ -542,6 +511,10 @@ Probabilities = Sequence[Any]
 """One probability a token: fractions for exact results, or floats."""
 
 
+@requires(
+    "target and draft must be probabilities of one vocabulary that sum to 1",
+    lambda target, draft: _are_distributions(target, draft),
+)
 def acceptance(target: Probabilities, draft: Probabilities) -> list[Any]:
     r"""With which probability a drafted token is kept.
 
@@ -555,8 +528,8 @@ def acceptance(target: Probabilities, draft: Probabilities) -> list[Any]:
         A probability for each token; 1 where q is 0 and the token is never drafted.
 
     Raises:
-        ValueError: no tokens, another number of them, a negative probability, or probabilities
-            that do not sum to 1 (fractions exactly, floats to within 1e-6).
+        ValueError: no tokens, another number of them, a negative probability, or probabilities that
+            do not sum to 1 (fractions exactly, floats to within 1e-6).
 
     Source:
         Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding", §2.3;
@@ -567,10 +540,13 @@ def acceptance(target: Probabilities, draft: Probabilities) -> list[Any]:
         >>> [str(one) for one in acceptance(p, q)]
         ['2/3', '1']
     """
-    _distributions(target, draft)
     return [1 if q <= p else p / q for p, q in zip(target, draft, strict=True)]
 
 
+@requires(
+    "target and draft must be probabilities of one vocabulary that sum to 1",
+    lambda target, draft: _are_distributions(target, draft),
+)
 def residual(target: Probabilities, draft: Probabilities) -> list[Any]:
     r"""From what to sample when a drafted token is rejected.
 
@@ -594,12 +570,33 @@ def residual(target: Probabilities, draft: Probabilities) -> list[Any]:
         >>> [str(one) for one in residual(p, q)]
         ['0', '1']
     """
-    _distributions(target, draft)
     above = [max(p - q, 0 * p) for p, q in zip(target, draft, strict=True)]
     total = sum(above)
     return [one / total for one in above] if total else list(target)
 
 
+@requires(
+    lambda drafted, drafts, targets, chances: (
+        f"for {len(drafted)} drafted tokens: wanted as many drafts, and one more of targets and "
+        f"of chances, got {len(drafts)}, {len(targets)} and {len(chances)}"
+    ),
+    lambda drafted, drafts, targets, chances: (
+        len(drafts) == len(drafted) and len(targets) == len(chances) == len(drafted) + 1
+    ),
+)
+@requires(
+    "chances must be at least 0 and below 1", lambda chances: all(0 <= u < 1 for u in chances)
+)
+@requires(
+    "drafts and targets must be probabilities of one vocabulary that sum to 1",
+    lambda drafts, targets: _are_distributions(*drafts, *targets),
+)
+@requires(
+    lambda drafted, targets: (
+        f"drafted tokens must be from 0 to {len(targets[0]) - 1}, got {list(drafted)}"
+    ),
+    lambda drafted, targets: all(0 <= x < len(targets[0]) for x in drafted),
+)
 def speculate(
     drafted: Sequence[int],
     drafts: Sequence[Probabilities],
@@ -635,19 +632,6 @@ def speculate(
         >>> speculate([0], [q], [p, p], [0.6, 0.9]), speculate([0], [q], [p, p], [0.7, 0.9])
         ([0, 1], [1])
     """
-    k = len(drafted)
-    if (len(drafts), len(targets), len(chances)) != (k, k + 1, k + 1):
-        raise ValueError(
-            f"for {k} drafted tokens: wanted {k} drafts, {k + 1} targets and {k + 1} chances, "
-            f"got {len(drafts)}, {len(targets)} and {len(chances)}"
-        )
-    if not all(0 <= one < 1 for one in chances):
-        raise ValueError(f"chances must be at least 0 and below 1, got {list(chances)}")
-    for x, draft, target in zip(drafted, drafts, targets, strict=False):
-        _distributions(target, draft)
-        if not 0 <= x < len(draft):
-            raise ValueError(f"drafted tokens must be from 0 to {len(draft) - 1}, got {x}")
-    _distributions(targets[-1])
     for i, x in enumerate(drafted):
         if chances[i] >= acceptance(targets[i], drafts[i])[x]:
             last = _drawn(residual(targets[i], drafts[i]), chances[-1])
@@ -655,6 +639,7 @@ def speculate(
     return [*drafted, _drawn(targets[-1], chances[-1])]
 
 
+@requires("wanted 0 ≤ α ≤ 1 and k ≥ 0", lambda accepted, k: 0 <= accepted <= 1 and k >= 0)
 def expected_tokens(accepted: Any, k: int) -> Any:
     r"""Tokens that one pass of the target model yields on average.
 
@@ -678,26 +663,16 @@ def expected_tokens(accepted: Any, k: int) -> Any:
         >>> str(expected_tokens(Fraction(1, 2), 3))
         '15/8'
     """
-    if not 0 <= accepted <= 1 or k < 0:
-        raise ValueError(f"wanted 0 ≤ α ≤ 1 and k ≥ 0, got {accepted} and {k}")
     return sum(accepted**i for i in range(k + 1))
 
 
-def _distributions(*given: Probabilities) -> None:
-    """ValueError unless each is a distribution over the same tokens."""
-    if len({len(one) for one in given}) > 1 or not len(given[0]):
-        raise ValueError(
-            f"wanted one probability for each token of one vocabulary, "
-            f"got {' and '.join(str(len(one)) for one in given)}"
-        )
-    for one in given:
-        total = sum(one)
-        exact = all(isinstance(p, Fraction | int) for p in one)
-        if not all(p >= 0 for p in one) or not abs(total - 1) <= (0 if exact else 1e-6):
-            raise ValueError(
-                f"probabilities must not be negative and must sum to 1, "
-                f"got {[str(p) for p in one]}, whose sum is {total}"
-            )
+def _are_distributions(*given: Probabilities) -> bool:
+    """Of one vocabulary; fractions sum to 1 exactly, floats to within 1e-6."""
+    slack = [0 if all(isinstance(p, Fraction | int) for p in one) else 1e-6 for one in given]
+    return len({len(one) for one in given}) == 1 and all(
+        min(one, default=-1) >= 0 and abs(sum(one) - 1) <= small
+        for one, small in zip(given, slack, strict=True)
+    )
 
 
 def _drawn(probabilities: Probabilities, chance: float) -> int:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from attention_docs.checks import requires
+
 BLOCK = 32
 """The numbers of one block: they share a scale and, in Q4_1, an offset."""
 
@@ -46,6 +48,10 @@ class Model(NamedTuple):
 
     metadata: Mapping[str, Any]
     tensors: Mapping[str, Quantised]
+
+
+def _count_bytes(shape: tuple[int, ...], kind: str) -> int:
+    return prod(shape) * BYTES[kind] // BLOCK
 
 
 class _Cursor:
@@ -120,7 +126,7 @@ def read_gguf(content: bytes) -> Model:
     tensors = {}
     for name, shape, kind, offset in lines:
         low = start + offset
-        high = low + prod(shape) * BYTES[kind] // BLOCK
+        high = low + _count_bytes(shape, kind)
         if high > len(content):
             raise ValueError(f"{name} must end within {len(content)} bytes, got {high}")
         tensors[name] = Quantised(shape, kind, content[low:high])
@@ -137,6 +143,17 @@ def _read_line(cursor: _Cursor) -> tuple[str, tuple[int, ...], str, int]:
     return name, tuple(axes[::-1]), _KINDS[kind], offset
 
 
+@requires(
+    lambda tensor: f"kind must be in {list(BYTES)}, got {tensor.kind!r}",
+    lambda tensor: tensor.kind in BYTES,
+)
+@requires(
+    lambda tensor: (
+        f"{tensor.kind} needs {_count_bytes(tensor.shape, tensor.kind)} bytes for {tensor.shape}, "
+        f"got {len(tensor.content)}"
+    ),
+    lambda tensor: len(tensor.content) == _count_bytes(tensor.shape, tensor.kind),
+)
 def dequantise(tensor: Quantised) -> Float[np.ndarray, "..."]:
     """The numbers of a tensor: whole numbers of four or eight bits, times the scale of their block.
 
@@ -165,11 +182,6 @@ def dequantise(tensor: Quantised) -> Float[np.ndarray, "..."]:
         (-0.5, 0.5)
     """
     shape, kind, content = tensor
-    if kind not in BYTES:
-        raise ValueError(f"kind must be in {list(BYTES)}, got {kind!r}")
-    needed = prod(shape) * BYTES[kind] // BLOCK
-    if len(content) != needed:
-        raise ValueError(f"{kind} needs {needed} bytes for {shape}, got {len(content)}")
     if kind == "F32":
         return np.frombuffer(content, dtype="<f4").reshape(shape)
     blocks = np.frombuffer(content, dtype=np.uint8).reshape(-1, BYTES[kind])

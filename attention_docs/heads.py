@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from attention_docs.checks import Array, floats, shape
+from attention_docs.checks import requires
 from attention_docs.language_model import cross_entropy
 from attention_docs.positions import rope
 from attention_docs.real_models import DATA, read_safetensors
+from attention_docs.signatures import Array
 
 FOLDER = DATA / "smollm2"
 BASE = 100_000.0  # of the model's RoPE
 RESULTS, VECTORS, SCHEMAS = "heads.json", "vectors.safetensors", "schemas.json"
 
 
+@requires("weights must be of at least 2 tokens", lambda n: n >= 2)
 def previous_token_score(weights: Float[Array, "... n n"]) -> Float[Array, "..."]:
     r"""The mean weight that a token gives to the token before it.
 
@@ -30,8 +32,7 @@ def previous_token_score(weights: Float[Array, "... n n"]) -> Float[Array, "..."
         A number from 0 to 1 for each head.
 
     Raises:
-        TypeError: weights are no array of real floats.
-        ValueError: weights are not square, or of fewer than 2 tokens.
+        ValueError: fewer than 2 tokens.
 
     Source:
         Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
@@ -40,11 +41,14 @@ def previous_token_score(weights: Float[Array, "... n n"]) -> Float[Array, "..."
         >>> previous_token_score(np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0, 1, 0]])).item()
         0.75
     """
-    _square(weights, 2)
     n = weights.shape[-1]
     return sum(weights[..., i, i - 1] for i in range(1, n)) / (n - 1)
 
 
+@requires(
+    lambda n, period: f"period must be from 1 to {n // 2}, got {period}",
+    lambda n, period: 1 <= period <= n // 2,
+)
 def induction_score(weights: Float[Array, "... n n"], period: int) -> Float[Array, "..."]:
     r"""The mean weight on the token right after an earlier copy, in a text that ends in two copies.
 
@@ -58,8 +62,7 @@ def induction_score(weights: Float[Array, "... n n"], period: int) -> Float[Arra
         A number from 0 to 1 for each head.
 
     Raises:
-        TypeError: weights are no array of real floats.
-        ValueError: weights are not square, or period does not fit twice.
+        ValueError: period does not fit twice.
 
     Source:
         Olsson et al. 2022, "In-context Learning and Induction Heads", "prefix matching".
@@ -71,13 +74,11 @@ def induction_score(weights: Float[Array, "... n n"], period: int) -> Float[Arra
         >>> induction_score(np.array(rows), 2).item()
         0.75
     """
-    _square(weights, 2)
     n = weights.shape[-1]
-    if not 1 <= period <= n // 2:
-        raise ValueError(f"period must be from 1 to {n // 2}, got {period}")
     return sum(weights[..., i, i - period + 1] for i in range(n - period, n)) / period
 
 
+@requires("weights must be of at least 2 tokens", lambda n: n >= 2)
 def first_token_share(weights: Float[Array, "... n n"]) -> Float[Array, "..."]:
     r"""The mean weight that tokens give to the first token; the first itself does not count.
 
@@ -91,8 +92,7 @@ def first_token_share(weights: Float[Array, "... n n"]) -> Float[Array, "..."]:
         where $H_n$ is the sum of 1/i from 1 to n.
 
     Raises:
-        TypeError: weights are no array of real floats.
-        ValueError: weights are not square, or of fewer than 2 tokens.
+        ValueError: fewer than 2 tokens.
 
     Source:
         Xiao et al. 2023, "Efficient Streaming Language Models with Attention Sinks", §3.1.
@@ -101,11 +101,14 @@ def first_token_share(weights: Float[Array, "... n n"]) -> Float[Array, "..."]:
         >>> first_token_share(np.array([[1.0, 0, 0], [0.5, 0.5, 0], [1, 0, 0]])).item()
         0.75
     """
-    _square(weights, 2)
     n = weights.shape[-1]
     return sum(weights[..., i, 0] for i in range(1, n)) / (n - 1)
 
 
+@requires(
+    lambda n, period: f"period must be from 2 to {n // 2}, got {period}",
+    lambda n, period: 2 <= period <= n // 2,
+)
 def copy_loss(
     logits: Float[Array, "... n vocabulary"], ids: Int[Array, "... n"], period: int
 ) -> Float[Array, "..."]:
@@ -124,7 +127,6 @@ def copy_loss(
         The mean losses (...), in nats.
 
     Raises:
-        TypeError: as for `cross_entropy`.
         ValueError: as for `cross_entropy`, or period does not fit twice.
 
     Source:
@@ -137,20 +139,9 @@ def copy_loss(
         >>> round(copy_loss(logits, np.array([0, 1, 0, 1]), 2).item(), 4)
         0.2877
     """
-    floats(logits=logits)
-    n = shape(ids)[-1]
-    if not 2 <= period <= n // 2:
-        raise ValueError(f"period must be from 2 to {n // 2}, got {period}")
+    n = ids.shape[-1]
     losses = cross_entropy(logits[..., n - period : n - 1, :], ids[..., n - period + 1 :])
     return sum(losses[..., i] for i in range(period - 1)) / (period - 1)
-
-
-def _square(weights: Array, n: int) -> None:
-    floats(weights=weights)
-    if weights.ndim < 2 or weights.shape[-1] != weights.shape[-2] or weights.shape[-1] < n:
-        raise ValueError(
-            f"weights must be (..., n, n) with n at least {n}, got shape {shape(weights)}"
-        )
 
 
 # --- what is kept ---------------------------------------------------------------------------------

@@ -5,14 +5,17 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+from attention_docs.checks import requires
+from attention_docs.signatures import Array, checked
 
 
+@requires("rate must be positive and finite", lambda rate: 0 < rate < inf)
 def gradient_step(
-    x: Float[Array, "... n d"], y: Float[Array, "... n"], rate: float
-) -> Float[Array, "... d"]:
+    x: Float[Array, "*batch n d"], y: Float[Array, "*batch n"], rate: float
+) -> Float[Array, "*batch d"]:
     r"""The coefficients of a linear model after one step of gradient descent from 0.
 
     $$w = \eta \sum_j y_j\, x_j$$
@@ -27,8 +30,7 @@ def gradient_step(
         errors x_j · w − y_j, at w = 0.
 
     Raises:
-        TypeError: not arrays of real floats, or two dtypes.
-        ValueError: shapes that do not fit, or a rate that is not positive and finite.
+        ValueError: a rate that is not positive and finite.
 
     Source:
         von Oswald et al. 2023, "Transformers Learn In-Context by Gradient Descent", §2.
@@ -38,15 +40,14 @@ def gradient_step(
         >>> gradient_step(np.array([[1.0, 2], [1, 0]]), np.array([3.0, 1]), 0.25).tolist()
         [1.0, 1.5]
     """
-    xp = _examples(x, y)
-    if not 0 < rate < inf:
-        raise ValueError(f"rate must be positive and finite, got {rate}")
+    xp = array_namespace(x)
     return rate * xp.sum(y[..., None] * x, axis=-2)
 
 
+@requires("strength must be positive and finite", lambda strength: 0 < strength < inf)
 def ridge_regression(
-    x: Float[Array, "... n d"], y: Float[Array, "... n"], strength: float
-) -> Float[Array, "... d"]:
+    x: Float[Array, "*batch n d"], y: Float[Array, "*batch n"], strength: float
+) -> Float[Array, "*batch d"]:
     r"""The coefficients that minimise the squared errors plus a penalty on their squares.
 
     $$w\, (G + \lambda I) = \sum_j y_j\, x_j, \qquad G = \sum_j x_j^\top x_j$$
@@ -61,8 +62,7 @@ def ridge_regression(
         expectation 0 and the variances 1 and λ, no other answers have a smaller expected error.
 
     Raises:
-        TypeError: not arrays of real floats, or two dtypes.
-        ValueError: shapes that do not fit, or a strength that is not positive and finite.
+        ValueError: a strength that is not positive and finite.
 
     Source:
         Akyürek et al. 2023, "What learning algorithm is in-context learning?", §2.
@@ -74,13 +74,12 @@ def ridge_regression(
         >>> ridge_regression(np.array([[2.0]]), np.array([3.0]), 1.0).tolist()
         [1.2]
     """
-    xp = _examples(x, y)
-    if not 0 < strength < inf:
-        raise ValueError(f"strength must be positive and finite, got {strength}")
+    xp = array_namespace(x)
     gram = xp.matrix_transpose(x) @ x + strength * xp.eye(x.shape[-1], dtype=x.dtype)
     return xp.linalg.solve(gram, xp.sum(y[..., None] * x, axis=-2)[..., None])[..., 0]
 
 
+@checked
 def in_context_layer(
     query: Float[Array, "... n_q d_in"],
     tokens: Float[Array, "... n d_in"],
@@ -102,10 +101,6 @@ def in_context_layer(
     Returns:
         Outputs (..., n_q, d_v). A token that asks is no key: it does not see itself.
 
-    Raises:
-        TypeError: not arrays of real floats, or two dtypes.
-        ValueError: shapes that do not fit.
-
     Source:
         von Oswald et al. 2023, "Transformers Learn In-Context by Gradient Descent", §2,
         proposition 1.
@@ -119,18 +114,12 @@ def in_context_layer(
         >>> in_context_layer(np.array([[2.0, 1, 0]]), tokens, w_x, w_x, w_v).tolist()
         [[3.5]]
     """
-    xp = floats(query=query, tokens=tokens, w_query=w_query, w_key=w_key, w_value=w_value)
-    matrices(query=query, tokens=tokens, w_query=w_query, w_key=w_key, w_value=w_value)
-    d_in = shape(query)[-1]
-    rows = shape(tokens)[-1], *(len(one) for one in (w_query, w_key, w_value))
-    if any(one != d_in for one in rows) or shape(w_query) != shape(w_key) or w_value.ndim != 2:
-        got = ", ".join(str(shape(one)) for one in (query, tokens, w_query, w_key, w_value))
-        raise ValueError(f"query, tokens and the rows of all matrices must share d_in, got {got}")
-    broadcastable(query=shape(query)[:-2], tokens=shape(tokens)[:-2])
+    xp = array_namespace(query)
     keys = xp.matrix_transpose(tokens @ w_key)
     return (query @ w_query) @ (keys @ (tokens @ w_value))
 
 
+@requires("n and d must be at least 1", lambda n, d: min(n, d) >= 1)
 def step_error(n: int, d: int, rate: Any, noise: Any = 0) -> Any:
     r"""The expected squared error of one step of gradient descent, as a share of the answers'.
 
@@ -158,15 +147,4 @@ def step_error(n: int, d: int, rate: Any, noise: Any = 0) -> Any:
         >>> step_error(2, 1, Fraction(1, 4))
         Fraction(1, 2)
     """
-    if min(n, d) < 1:
-        raise ValueError(f"n and d must be at least 1, got {n} and {d}")
     return 1 - 2 * rate * n + rate * rate * n * (n + d + 1 + noise)
-
-
-def _examples(x: Array, y: Array) -> Any:
-    """The namespace of some examples whose shapes fit."""
-    xp = floats(x=x, y=y)
-    matrices(x=x)
-    if shape(y) != shape(x)[:-1]:
-        raise ValueError(f"x and y must share their examples, got {shape(x)} and {shape(y)}")
-    return xp

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from math import ceil, inf, sqrt
 from typing import Any, NamedTuple
 
-from array_api_compat import is_array_api_obj
-from jaxtyping import Float
+from array_api_compat import array_namespace
+from jaxtyping import Bool, Float
 
-from attention_docs.checks import Array, booleans, broadcastable, floats, matrices, shape
+from attention_docs.checks import batch_axes, fits, requires
 from attention_docs.masking import apply_mask
 from attention_docs.score_functions import scaled_dot
+from attention_docs.signatures import Array, checked, shape
 
 # --- one piece, and two of them -------------------------------------------------------------------
 
@@ -24,11 +25,12 @@ class Piece(NamedTuple):
         output: o (..., n_q, d_v), the average of the values with the weights of these keys alone.
     """
 
-    largest: Array
-    total: Array
-    output: Array
+    largest: Float[Array, "*batch n_q"]
+    total: Float[Array, "*batch n_q"]
+    output: Float[Array, "*batch n_q d_v"]
 
 
+@checked
 def piece(
     query: Float[Array, "... n_q d_k"],
     key: Float[Array, "... n_k d_k"],
@@ -50,8 +52,8 @@ def piece(
         m, ℓ and o. A query that may look at none of these keys has -inf, 0 and zeros.
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: an empty piece, or shapes that do not fit.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
+        ValueError: the mask does not broadcast to the scores' shape.
 
     Source:
         Milakov and Gimelshein 2018, "Online normalizer calculation for softmax", §3; Rabe and
@@ -67,10 +69,7 @@ def piece(
         >>> [text(part, ".4f") for part in one]
         ['[1.0986]', '[2.0000]', '[[3.0000]]']
     """
-    xp = floats(query=query, key=key, value=value)
-    matrices(query=query, key=key, value=value)
-    _same_tokens(key, value)
-    broadcastable(query=shape(query)[:-2], key=shape(key)[:-2], value=shape(value)[:-2])
+    xp = array_namespace(query)
     scores = scaled_dot(query, key)
     if mask is not None:
         scores = apply_mask(scores, mask)
@@ -82,6 +81,7 @@ def piece(
     return Piece(xp.broadcast_to(largest, rows), xp.broadcast_to(total, rows), output)
 
 
+@checked
 def merge(first: Piece, second: Piece) -> Piece:
     r"""Attention to the keys of two pieces, from the two pieces alone.
 
@@ -94,10 +94,6 @@ def merge(first: Piece, second: Piece) -> Piece:
 
     Returns:
         m, ℓ and o over all of these keys.
-
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: pieces of different shapes, or whose m, ℓ and o do not go together.
 
     Source:
         Milakov and Gimelshein 2018, §3.1; Dao et al. 2022, "FlashAttention", §3.1.
@@ -112,20 +108,7 @@ def merge(first: Piece, second: Piece) -> Piece:
         >>> [text(part, ".4f") for part in merge(one, two)]
         ['[2.0794]', '[2.5000]', '[[2.3000]]']
     """
-    names = ("first.{}", "second.{}")
-    xp = floats(
-        **{
-            name.format(k): v
-            for name, p in zip(names, (first, second), strict=True)
-            for k, v in p._asdict().items()
-        }
-    )
-    _same_queries(first=first, second=second)
-    if shape(first.output) != shape(second.output):
-        raise ValueError(
-            f"both pieces must have the same queries and d_v, "
-            f"got outputs {shape(first.output)} and {shape(second.output)}"
-        )
+    xp = array_namespace(first.output)
     largest = xp.maximum(first.largest, second.largest)
     common = _finite(xp, largest)
     masses = [one.total * xp.exp(one.largest - common) for one in (first, second)]
@@ -134,6 +117,7 @@ def merge(first: Piece, second: Piece) -> Piece:
     return Piece(largest, total, weighted / _or_one(xp, total)[..., None])
 
 
+@checked
 def log_total(one: Piece) -> Float[Array, "... n_q"]:
     r"""The logarithm of the sum of all exponentials, $\lambda = m + \ln \ell$.
 
@@ -144,10 +128,6 @@ def log_total(one: Piece) -> Float[Array, "... n_q"]:
         (..., n_q), one number a query; -inf where no key takes part. It gives every weight back:
         $a_j = e^{s_j - \lambda}$.
 
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: m, ℓ and o that do not go together.
-
     Source:
         Dao 2023, "FlashAttention-2", §3.1.1.
 
@@ -157,13 +137,19 @@ def log_total(one: Piece) -> Float[Array, "... n_q"]:
         >>> text(np.exp(log_total(Piece(np.log([3.0]), np.array([2.0]), np.zeros((1, 1))))), ".1f")
         '[6.0]'
     """
-    xp = floats(largest=one.largest, total=one.total, output=one.output)
-    _same_queries(one=one)
+    xp = array_namespace(one.total)
     return xp.where(
         one.total > 0, one.largest + xp.log(_or_one(xp, one.total)), -xp.inf + 0 * one.total
     )
 
 
+@requires("size must be at least 1 key", lambda size: size >= 1)
+@requires(
+    lambda n_q, n_k, mask: (
+        f"mask must have one column for each of {n_k} keys and 1 or {n_q} rows, got {shape(mask)}"
+    ),
+    lambda n_q, n_k, mask: mask is None or _has_every_key(mask, n_q, n_k),
+)
 def attention_in_pieces(
     query: Float[Array, "... n_q d_k"],
     key: Float[Array, "... n_k d_k"],
@@ -184,8 +170,8 @@ def attention_in_pieces(
         m, ℓ and o over all keys; o is what `attention` gives, up to rounding.
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: a size below 1, a mask without one column a key, or shapes that do not fit.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
+        ValueError: a size below 1, or a mask without one column a key.
 
     Source:
         Rabe and Staats 2021, "Self-attention Does Not Need O(n²) Memory", §2.
@@ -198,11 +184,6 @@ def attention_in_pieces(
         >>> text(attention_in_pieces(np.ones((1, 1)), key, value, 4).output, ".4f")
         '[[2.3000]]'
     """
-    if size < 1:
-        raise ValueError(f"size must be at least 1 key, got {size}")
-    floats(query=query, key=key, value=value)
-    matrices(query=query, key=key, value=value)
-    _same_sizes(query, key, value, mask)
     n = key.shape[-2]
     found = None
     for j in range(0, n, size):
@@ -213,15 +194,24 @@ def attention_in_pieces(
     return found
 
 
+@requires("size must be at least 1 key", lambda size: size >= 1)
+@requires(
+    lambda n_q, n_k, mask: (
+        f"mask must have one column for each of {n_k} keys and 1 or {n_q} rows, got {shape(mask)}"
+    ),
+    lambda n_q, n_k, mask: mask is None or _has_every_key(mask, n_q, n_k),
+)
 def backward_in_pieces(
-    query: Float[Array, "... n_q d_k"],
-    key: Float[Array, "... n_k d_k"],
-    value: Float[Array, "... n_k d_v"],
+    query: Float[Array, "*batch n_q d_k"],
+    key: Float[Array, "*batch n_k d_k"],
+    value: Float[Array, "*batch n_k d_v"],
     forward: Piece,
-    by_output: Float[Array, "... n_q d_v"],
+    by_output: Float[Array, "*batch n_q d_v"],
     size: int,
     mask: Any = None,
-) -> tuple[Float[Array, "... n_q d_k"], Float[Array, "... n_k d_k"], Float[Array, "... n_k d_v"]]:
+) -> tuple[
+    Float[Array, "*batch n_q d_k"], Float[Array, "*batch n_k d_k"], Float[Array, "*batch n_k d_v"]
+]:
     r"""Gradients by query, key and value, with every weight computed again from one number a row.
 
     $$A = e^{S - \lambda}, \qquad dS = A \circ (dO\, V^\top - \delta), \qquad
@@ -241,9 +231,8 @@ def backward_in_pieces(
         dQ, dK and dV, each in the shape of its array.
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: a size below 1, a mask without one column a key, or shapes that do not fit;
-            nothing but the mask is broadcast here.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
+        ValueError: a size below 1, or a mask without one column a key.
 
     Source:
         Dao et al. 2022, "FlashAttention", §3.1 and appendix B.
@@ -262,20 +251,7 @@ def backward_in_pieces(
         >>> text(dQ, ".4f"), text(dV, ".3f")
         ('[[-0.1474, 0.4375, -0.1250, -0.3125]]', '[[0.125],\n [0.250],\n [0.625]]')
     """
-    if size < 1:
-        raise ValueError(f"size must be at least 1 key, got {size}")
-    xp = floats(query=query, key=key, value=value, by_output=by_output, output=forward.output)
-    matrices(query=query, key=key, value=value)
-    _same_sizes(query, key, value, mask)
-    if not shape(query)[:-2] == shape(key)[:-2] == shape(value)[:-2]:
-        got = ", ".join(str(shape(one)) for one in (query, key, value))
-        raise ValueError(f"query, key and value must share their axes before the last 2, got {got}")
-    wanted = (*shape(query)[:-1], value.shape[-1])
-    if shape(by_output) != wanted or shape(forward.output) != wanted:
-        raise ValueError(
-            f"by_output and the output must have the shape {wanted}, "
-            f"got {shape(by_output)} and {shape(forward.output)}"
-        )
+    xp = array_namespace(query)
     logs = _finite(xp, log_total(forward))[..., None]
     delta = xp.sum(by_output * forward.output, axis=-1, keepdims=True)
     root = sqrt(query.shape[-1])
@@ -296,6 +272,7 @@ def backward_in_pieces(
 # --- passes over memory ---------------------------------------------------------------------------
 
 
+@requires("n and d must be at least 1", lambda n, d: min(n, d) >= 1)
 def plain_traffic(n: int, d: int) -> int:
     r"""Numbers that move between slow memory and the processor when S and A are stored.
 
@@ -319,11 +296,10 @@ def plain_traffic(n: int, d: int) -> int:
         >>> plain_traffic(8, 2)
         320
     """
-    if n < 1 or d < 1:
-        raise ValueError(f"n and d must be at least 1, got {n} and {d}")
     return 4 * n * d + 4 * n * n
 
 
+@requires("n, d and rows must be at least 1", lambda n, d, rows: min(n, d, rows) >= 1)
 def tiled_traffic(n: int, d: int, rows: int) -> int:
     r"""The same when only tiles of S exist: keys and values pass by once for each block of queries.
 
@@ -348,8 +324,6 @@ def tiled_traffic(n: int, d: int, rows: int) -> int:
         >>> tiled_traffic(8, 2, 4)
         96
     """
-    if n < 1 or d < 1 or rows < 1:
-        raise ValueError(f"n, d and rows must be at least 1, got {n}, {d} and {rows}")
     return 2 * n * d + 2 * n * d * ceil(n / rows)
 
 
@@ -364,10 +338,11 @@ class State(NamedTuple):
         total: Σ φ(k) (..., f).
     """
 
-    matrix: Array
-    total: Array
+    matrix: Float[Array, "... f d_v"]
+    total: Float[Array, "... f"]
 
 
+@checked
 def elu_plus_one(x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Positive features: $\varphi(x) = x + 1$ for $x > 0$, else $e^x$, component by component.
 
@@ -377,9 +352,6 @@ def elu_plus_one(x: Float[Array, "..."]) -> Float[Array, "..."]:
     Returns:
         The same shape and dtype, above 0 (as far as floating point reaches).
 
-    Raises:
-        TypeError: x is no array of real floats.
-
     Source:
         Katharopoulos et al. 2020, "Transformers are RNNs", §3.2.1, equation 7.
 
@@ -388,15 +360,24 @@ def elu_plus_one(x: Float[Array, "..."]) -> Float[Array, "..."]:
         >>> elu_plus_one(np.array([-np.inf, 0.0, 2.0]))
         array([0., 1., 3.])
     """
-    xp = floats(x=x)
+    xp = array_namespace(x)
     return xp.where(x > 0, x + 1, xp.exp(xp.where(x > 0, xp.zeros_like(x), x)))
 
 
+@requires(
+    lambda query, key, mask: (
+        "mask must broadcast to the weights' shape, got "
+        f"{shape(mask)} for query {shape(query)} and key {shape(key)}"
+    ),
+    lambda query, key, mask: (
+        mask is None or fits(mask, (*batch_axes(query, key), query.shape[-2], key.shape[-2]))
+    ),
+)
 def linear_attention(
     query: Float[Array, "... n_q f"],
     key: Float[Array, "... n_k f"],
     value: Float[Array, "... n_k d_v"],
-    mask: Any = None,
+    mask: Bool[Array, "..."] | None = None,
 ) -> Float[Array, "... n_q d_v"]:
     r"""Attention whose weights are products of features, all pairs at once.
 
@@ -413,8 +394,7 @@ def linear_attention(
         Outputs (..., n_q, d_v), in units of the values.
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask that holds no booleans.
-        ValueError: shapes that do not fit, or a query whose weights sum to no positive number.
+        ValueError: a query whose weights sum to no positive number, or a mask that does not fit.
 
     Source:
         Katharopoulos et al. 2020, "Transformers are RNNs", §3.2.
@@ -427,14 +407,14 @@ def linear_attention(
         >>> linear_attention(np.array([[1.0]]), features, np.array([[8.0], [4]])).tolist()
         [[5.0]]
     """
-    xp = _features(query, key, value)
+    xp = array_namespace(query)
     weights = query @ xp.matrix_transpose(key)
     if mask is not None:
-        booleans(weights, mask=mask)
         weights = xp.where(mask, weights, xp.zeros_like(weights))
-    return weights @ value / _positive(xp, xp.sum(weights, axis=-1, keepdims=True))
+    return _divide(weights @ value, xp.sum(weights, axis=-1, keepdims=True))
 
 
+@checked
 def extended_state(
     key: Float[Array, "... n f"], value: Float[Array, "... n d_v"], state: State | None = None
 ) -> State:
@@ -450,10 +430,6 @@ def extended_state(
     Returns:
         A new state; the old one is left alone.
 
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: shapes that do not fit.
-
     Source:
         Katharopoulos et al. 2020, §3.4, equations 18 and 19.
 
@@ -462,19 +438,14 @@ def extended_state(
         >>> extended_state(np.array([[1.0], [3.0]]), np.array([[8.0], [4]])).matrix.tolist()
         [[20.0]]
     """
-    xp = _features(key, key, value)
+    xp = array_namespace(key)
     new = State(xp.matrix_transpose(key) @ value, xp.sum(key, axis=-2))
     if state is None:
         return new
-    floats(key=key, matrix=state.matrix, total=state.total)
-    if shape(state.matrix) != shape(new.matrix) or shape(state.total) != shape(new.total):
-        raise ValueError(
-            f"the state must be {shape(new.matrix)} and {shape(new.total)}, "
-            f"got {shape(state.matrix)} and {shape(state.total)}"
-        )
     return State(state.matrix + new.matrix, state.total + new.total)
 
 
+@checked
 def read_state(query: Float[Array, "... n_q f"], state: State) -> Float[Array, "... n_q d_v"]:
     r"""What linear attention gives for queries, from the state alone.
 
@@ -488,8 +459,7 @@ def read_state(query: Float[Array, "... n_q f"], state: State) -> Float[Array, "
         Outputs (..., n_q, d_v), in units of the values.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: another number of features, or a query whose weights sum to no positive number.
+        ValueError: a query whose weights sum to no positive number.
 
     Source:
         Katharopoulos et al. 2020, §3.4, equation 20.
@@ -499,17 +469,10 @@ def read_state(query: Float[Array, "... n_q f"], state: State) -> Float[Array, "
         >>> read_state(np.array([[1.0]]), State(np.array([[20.0]]), np.array([4.0]))).tolist()
         [[5.0]]
     """
-    xp = floats(query=query, matrix=state.matrix, total=state.total)
-    matrices(query=query, matrix=state.matrix)
-    if query.shape[-1] != state.matrix.shape[-2] or shape(state.total) != shape(state.matrix)[:-1]:
-        raise ValueError(
-            f"query and state must share their features, "
-            f"got {shape(query)}, {shape(state.matrix)} and {shape(state.total)}"
-        )
-    broadcastable(query=shape(query)[:-2], state=shape(state.total)[:-1])
-    return query @ state.matrix / _positive(xp, query @ state.total[..., None])
+    return _divide(query @ state.matrix, query @ state.total[..., None])
 
 
+@requires("rate must be positive and finite", lambda rate: 0 < rate < inf)
 def update_by_delta_rule(
     key: Float[Array, "... n f"],
     value: Float[Array, "... n d_v"],
@@ -532,8 +495,7 @@ def update_by_delta_rule(
         S after the last token; a query q reads it as q S, in units of the values.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: shapes that do not fit, or a rate that is not positive and finite.
+        ValueError: a rate that is not positive and finite.
 
     Source:
         Schlag, Irie and Schmidhuber 2021, "Linear Transformers Are Secretly Fast Weight
@@ -547,19 +509,9 @@ def update_by_delta_rule(
         >>> update_by_delta_rule(key, value).tolist()
         [[5.0], [0.0]]
     """
-    xp = floats(key=key, value=value)
-    matrices(key=key, value=value)
-    _same_tokens(key, value)
-    broadcastable(key=shape(key)[:-2], value=shape(value)[:-2])
-    if not 0 < rate < float("inf"):
-        raise ValueError(f"rate must be positive and finite, got {rate}")
-    empty = xp.zeros_like(xp.matrix_transpose(key[..., :1, :]) @ value[..., :1, :])
+    xp = array_namespace(key)
     if matrix is None:
-        matrix = empty
-    else:
-        floats(key=key, matrix=matrix)
-        if shape(matrix) != shape(empty):
-            raise ValueError(f"the matrix must be {shape(empty)}, got {shape(matrix)}")
+        matrix = xp.zeros_like(xp.matrix_transpose(key[..., :1, :]) @ value[..., :1, :])
     for i in range(key.shape[-2]):
         one = key[..., i : i + 1, :]  # (..., 1, f)
         error = one @ matrix - value[..., i : i + 1, :]  # (..., 1, d_v)
@@ -567,57 +519,20 @@ def update_by_delta_rule(
     return matrix
 
 
-def _features(query: Array, key: Array, value: Array) -> Any:
-    xp = floats(query=query, key=key, value=value)
-    matrices(query=query, key=key, value=value)
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(
-            f"query and key must share their features, got {shape(query)} and {shape(key)}"
-        )
-    _same_tokens(key, value)
-    broadcastable(query=shape(query)[:-2], key=shape(key)[:-2], value=shape(value)[:-2])
-    return xp
+@requires(
+    lambda totals: (
+        f"the weights of every query must sum to a positive number, got {float(totals.min())}"
+    ),
+    lambda totals: bool((totals > 0).all()),
+)
+def _divide(weighted: Array, totals: Array) -> Array:
+    return weighted / totals
 
 
-def _positive(xp: Any, totals: Array) -> Array:
-    if not bool(xp.all(totals > 0)):
-        raise ValueError(
-            f"the weights of every query must sum to a positive number, got {float(xp.min(totals))}"
-        )
-    return totals
-
-
-def _same_queries(**pieces: Piece) -> None:
-    for name, one in pieces.items():
-        if shape(one.largest) != shape(one.total) or shape(one.output)[:-1] != shape(one.total):
-            got = " and ".join(str(shape(part)) for part in one)
-            raise ValueError(
-                f"{name} must have m and ℓ of shape (..., n_q) and o of (..., n_q, d_v), got {got}"
-            )
-
-
-def _same_sizes(query: Array, key: Array, value: Array, mask: Any) -> None:
-    """What cannot be said of a piece alone; the rest is said when its scores are made."""
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(f"query and key must share d_k, got {shape(query)} and {shape(key)}")
-    _same_tokens(key, value)
-    if mask is None:
-        return
-    if not is_array_api_obj(mask):
-        raise TypeError(f"mask must be an array, got {type(mask).__name__}")
-    n_q, n_k = query.shape[-2], key.shape[-2]
-    if shape(mask)[-1:] != (n_k,) or shape(mask)[-2:-1] not in ((), (1,), (n_q,)):
-        raise ValueError(
-            f"mask must have one column for each of {n_k} keys and 1 or {n_q} rows, "
-            f"got {shape(mask)}"
-        )
-
-
-def _same_tokens(key: Array, value: Array) -> None:
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"key and value must share their number of tokens, got {shape(key)} and {shape(value)}"
-        )
+def _has_every_key(mask: Any, n_q: int, n_k: int) -> bool:
+    """Since it is cut along its keys, it may be broadcast along the queries only."""
+    rows, columns = (1, 1, *getattr(mask, "shape", (n_q, n_k)))[-2:]
+    return columns == n_k and rows in (1, n_q)
 
 
 def _finite(xp: Any, largest: Array) -> Array:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import Any
 
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+from attention_docs.checks import requires
 from attention_docs.masking import apply_mask
+from attention_docs.signatures import Array, checked
 from attention_docs.softmax import softmax
 
 
+@requires("bandwidth must be positive and finite", lambda bandwidth: 0 < bandwidth < inf)
 def gaussian_kernel(
     query: Float[Array, "... n_q d"], key: Float[Array, "... n_k d"], bandwidth: float = 1.0
 ) -> Float[Array, "... n_q n_k"]:
@@ -28,8 +31,7 @@ def gaussian_kernel(
         The kernel of all pairs (..., n_q, n_k), dimensionless.
 
     Raises:
-        TypeError: not arrays of real floats, or two dtypes.
-        ValueError: shapes that do not fit, or a bandwidth that is not positive and finite.
+        ValueError: a bandwidth that is not positive and finite.
 
     Source:
         Nadaraya 1964, "On Estimating Regression"; Watson 1964, "Smooth Regression Analysis".
@@ -42,10 +44,11 @@ def gaussian_kernel(
         >>> near.round(4).tolist()
         [[1.0, 0.3679]]
     """
-    xp = floats(query=query, key=key)
-    return xp.exp(_exponents(xp, query, key, bandwidth))
+    xp = array_namespace(query)
+    return xp.exp(_exponents(query, key, bandwidth))
 
 
+@requires("bandwidth must be positive and finite", lambda bandwidth: 0 < bandwidth < inf)
 def kernel_smoothing(
     query: Float[Array, "... n_q d"],
     key: Float[Array, "... n_k d"],
@@ -70,8 +73,8 @@ def kernel_smoothing(
         However far away the keys are, the weights sum to 1, and to 0 where all keys are masked.
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: shapes that do not fit, or a bandwidth that is not positive and finite.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
+        ValueError: a bandwidth that is not positive and finite.
 
     Source:
         Nadaraya 1964, "On Estimating Regression"; Watson 1964, "Smooth Regression Analysis".
@@ -84,20 +87,14 @@ def kernel_smoothing(
         >>> kernel_smoothing(np.array([[1.0]]), key, value)[0].tolist()
         [[4.0]]
     """
-    xp = floats(query=query, key=key, value=value)
-    exponents = _exponents(xp, query, key, bandwidth)
-    matrices(value=value)
-    if value.shape[-2] != key.shape[-2]:
-        raise ValueError(
-            f"key and value must share their number of tokens, got {shape(key)} and {shape(value)}"
-        )
+    exponents = _exponents(query, key, bandwidth)
     if mask is not None:
         exponents = apply_mask(exponents, mask)
     weights = softmax(exponents)
-    broadcastable(weights=shape(weights)[:-2], value=shape(value)[:-2])
     return weights @ value, weights
 
 
+@checked
 def positive_features(
     x: Float[Array, "... n d"], directions: Float[Array, "f d"]
 ) -> Float[Array, "... n f"]:
@@ -114,10 +111,6 @@ def positive_features(
         Features (..., n, f), positive and dimensionless: the expectation of φ(q) · φ(k) over the
         directions is e to the power q · k.
 
-    Raises:
-        TypeError: not arrays of real floats, or two dtypes.
-        ValueError: shapes that do not fit.
-
     Source:
         Choromanski et al. 2021, "Rethinking Attention with Performers", §2.3, lemma 1.
 
@@ -129,11 +122,13 @@ def positive_features(
         >>> np.allclose(found, [[np.exp(0.5), np.exp(-0.5)]], rtol=1e-12)
         True
     """
-    xp, along = _along(x, directions)
+    xp = array_namespace(x)
+    along = x @ xp.matrix_transpose(directions)
     norms = xp.sum(x * x, axis=-1, keepdims=True)
     return xp.exp(along - norms / 2) / sqrt(directions.shape[-2])
 
 
+@checked
 def trigonometric_features(
     x: Float[Array, "... n d"], directions: Float[Array, "f d"]
 ) -> Float[Array, "... n 2*f"]:
@@ -149,10 +144,6 @@ def trigonometric_features(
     Returns:
         Features (..., n, 2 f), dimensionless, with the same expectation of their products.
 
-    Raises:
-        TypeError: not arrays of real floats, or two dtypes.
-        ValueError: shapes that do not fit.
-
     Source:
         Rahimi and Recht 2007, "Random Features for Large-Scale Kernel Machines", §3; Choromanski
         et al. 2021, "Rethinking Attention with Performers", §2.3.
@@ -164,27 +155,14 @@ def trigonometric_features(
         >>> trigonometric_features(np.array([[0.0, 0]]), np.array([[0.0, 1]])).tolist()
         [[1.0, 0.0]]
     """
-    xp, along = _along(x, directions)
+    xp = array_namespace(x)
+    along = x @ xp.matrix_transpose(directions)
     scale = xp.exp(xp.sum(x * x, axis=-1, keepdims=True) / 2) / sqrt(directions.shape[-2])
     return xp.concat([scale * xp.cos(along), scale * xp.sin(along)], axis=-1)
 
 
-def _exponents(xp: Any, query: Array, key: Array, bandwidth: float) -> Array:
+def _exponents(query: Array, key: Array, bandwidth: float) -> Array:
     """Minus the squared distances over 2h²; from differences, so that nothing cancels."""
-    matrices(query=query, key=key)
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(f"query and key must share d, got {shape(query)} and {shape(key)}")
-    broadcastable(query=shape(query)[:-2], key=shape(key)[:-2])
-    if not 0 < bandwidth < inf:
-        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth}")
+    xp = array_namespace(query)
     apart = query[..., :, None, :] - key[..., None, :, :]
     return -xp.sum(apart * apart, axis=-1) / (2 * bandwidth**2)
-
-
-def _along(x: Array, directions: Array) -> tuple[Any, Array]:
-    """How far each vector reaches along each direction, (..., n, f)."""
-    xp = floats(x=x, directions=directions)
-    matrices(x=x, directions=directions)
-    if directions.ndim != 2 or directions.shape[-1] != x.shape[-1]:
-        raise ValueError(f"directions must be (f, {shape(x)[-1]}), got shape {shape(directions)}")
-    return xp, x @ xp.matrix_transpose(directions)

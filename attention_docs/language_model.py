@@ -10,9 +10,10 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 from jaxtyping import Float, Int
 
-from attention_docs.checks import Array, floats, shape
+from attention_docs.checks import in_range, requires
 from attention_docs.masking import causal_mask
 from attention_docs.multi_head import Parameters, linear, multi_head_attention
+from attention_docs.signatures import Array, checked, shape
 from attention_docs.softmax import softmax, tempered_softmax
 from attention_docs.transformer_block import BlockParameters, embed, feed_forward, layer_norm
 
@@ -31,15 +32,16 @@ class LanguageModel(NamedTuple):
         vocabulary: the tokens as text, in the order of their ids.
     """
 
-    table: Array
-    positions: Array
+    table: Float[Array, "vocabulary d_model"]
+    positions: Float[Array, "n_max d_model"]
     blocks: tuple[BlockParameters | Parameters, ...]
-    W_u: Array
+    W_u: Float[Array, "d_model vocabulary"]
     num_heads: int
-    gamma: Array | None = None
+    gamma: Float[Array, " d_model"] | None = None
     vocabulary: tuple[str, ...] = ()
 
 
+@checked
 def language_model(
     ids: Int[Array, "... n"], model: LanguageModel
 ) -> tuple[Float[Array, "... n vocabulary"], list[Array]]:
@@ -58,8 +60,7 @@ def language_model(
         Logits Z (..., n, vocabulary), and the attention weights of each block (..., h, n, n).
 
     Raises:
-        TypeError: ids are no integers, or parameters of two libraries or dtypes.
-        ValueError: no tokens or more than n_max, an id without a row, shapes that do not fit.
+        ValueError: more than n_max tokens, or an id without a row.
 
     Source:
         Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training", §3.1;
@@ -91,12 +92,18 @@ def language_model(
         seen.append(weights)
     if model.gamma is not None:
         x = layer_norm(x, model.gamma)
-    return linear("u", x, model.W_u, None), seen
+    return linear(x, model.W_u), seen
 
 
+@requires(
+    lambda targets, vocabulary: (
+        f"targets must be from 0 to {vocabulary - 1}, got {targets.tolist()}"
+    ),
+    lambda targets, vocabulary: in_range(targets, vocabulary),
+)
 def cross_entropy(
-    logits: Float[Array, "... vocabulary"], targets: Int[Array, "..."]
-) -> Float[Array, "..."]:
+    logits: Float[Array, "*batch vocabulary"], targets: Int[Array, "*batch"]
+) -> Float[Array, "*batch"]:
     r"""The loss of each prediction: minus the logarithm of what the right token was given.
 
     $$\ell = -\ln \operatorname{softmax}(z)_t = \ln \sum_j e^{z_j} - z_t$$
@@ -110,8 +117,7 @@ def cross_entropy(
         mean is the perplexity.
 
     Raises:
-        TypeError: logits are no floats, or targets no integers of their library.
-        ValueError: targets without the shape (...) of the logits, or an id without a logit.
+        ValueError: an id without a logit.
 
     Source:
         Bengio et al. 2003, "A Neural Probabilistic Language Model", §2.
@@ -124,15 +130,21 @@ def cross_entropy(
         >>> text(cross_entropy(logits, np.array([2, 0])), ".4f")
         '[0.4700, 2.0794]'
     """
-    xp, at_target = _one_hot(logits, targets)
+    xp, at_target = array_namespace(logits), _one_hot(logits, targets)
     largest = xp.max(logits, axis=-1, keepdims=True)
     total = xp.log(xp.sum(xp.exp(logits - largest), axis=-1)) + largest[..., 0]
     return total - xp.sum(xp.where(at_target, logits, xp.zeros_like(logits)), axis=-1)
 
 
+@requires(
+    lambda targets, vocabulary: (
+        f"targets must be from 0 to {vocabulary - 1}, got {targets.tolist()}"
+    ),
+    lambda targets, vocabulary: in_range(targets, vocabulary),
+)
 def cross_entropy_gradient(
-    logits: Float[Array, "... vocabulary"], targets: Int[Array, "..."]
-) -> Float[Array, "... vocabulary"]:
+    logits: Float[Array, "*batch vocabulary"], targets: Int[Array, "*batch"]
+) -> Float[Array, "*batch vocabulary"]:
     r"""Gradient of each loss by its logits: what was predicted minus what came.
 
     $$\frac{\partial \ell}{\partial z} = \operatorname{softmax}(z) - y, \qquad y_j = [j = t]$$
@@ -146,7 +158,6 @@ def cross_entropy_gradient(
         the number of losses where the loss is their mean.
 
     Raises:
-        TypeError: as for `cross_entropy`.
         ValueError: as for `cross_entropy`.
 
     Source:
@@ -158,30 +169,22 @@ def cross_entropy_gradient(
         >>> cross_entropy_gradient(np.log(np.array([1.0, 2, 5])), np.array(2)).round(3)
         array([ 0.125,  0.25 , -0.375])
     """
-    xp, at_target = _one_hot(logits, targets)
-    return softmax(logits) - xp.astype(at_target, logits.dtype)
+    xp = array_namespace(logits)
+    return softmax(logits) - xp.astype(_one_hot(logits, targets), logits.dtype)
 
 
-def _one_hot(logits: Array, targets: Array) -> tuple[Any, Array]:
+def _one_hot(logits: Array, targets: Array) -> Array:
     """The namespace, and where the target of each row stands."""
-    xp = floats(logits=logits)
-    if not is_array_api_obj(targets) or array_namespace(targets) is not xp:
-        got = type(targets).__name__
-        raise TypeError(f"targets must hold integers of the logits' library, got {got}")
-    if not xp.isdtype(targets.dtype, "integral"):
-        raise TypeError(f"targets must hold integers, got {targets.dtype}")
-    if logits.ndim < 1 or 0 in shape(logits) or shape(targets) != shape(logits)[:-1]:
-        raise ValueError(
-            f"logits must be (..., vocabulary) and targets (...), none empty, "
-            f"got {shape(logits)} and {shape(targets)}"
-        )
-    size = shape(logits)[-1]
-    if bool(xp.any((targets < 0) | (targets >= size))):
-        raise ValueError(f"targets must be from 0 to {size - 1}, got {targets.tolist()}")
+    xp, size = array_namespace(logits), shape(logits)[-1]
     places = xp.arange(size, dtype=targets.dtype, device=device(logits))
-    return xp, places == targets[..., None]
+    return places == targets[..., None]
 
 
+@requires(
+    lambda top_k, vocabulary: f"top_k must be from 1 to {vocabulary}, got {top_k}",
+    lambda top_k, vocabulary: top_k is None or 1 <= top_k <= vocabulary,
+)
+@requires("top_p must be above 0 and at most 1", lambda top_p: top_p is None or 0 < top_p <= 1)
 def token_distribution(
     logits: Float[Array, "... vocabulary"],
     temperature: float = 1.0,
@@ -205,8 +208,7 @@ def token_distribution(
         Probabilities of the same shape and dtype; each row sums to 1.
 
     Raises:
-        TypeError: logits are no array of real floats.
-        ValueError: a parameter outside its range; no vocabulary.
+        ValueError: a parameter outside its range.
 
     Source:
         top_k: Fan, Lewis and Dauphin 2018, "Hierarchical Neural Story Generation", §5.4; top_p:
@@ -224,13 +226,6 @@ def token_distribution(
         >>> text(7 * token_distribution(logits, top_p=0.75), ".2f")
         '[0.00, 2.00, 5.00]'
     """
-    floats(logits=logits)
-    if logits.ndim < 1 or logits.shape[-1] == 0:
-        raise ValueError(f"logits must have a vocabulary, got shape {shape(logits)}")
-    if top_k is not None and not 1 <= top_k <= logits.shape[-1]:
-        raise ValueError(f"top_k must be from 1 to {logits.shape[-1]}, got {top_k}")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
     found = tempered_softmax(logits, temperature)
     if top_k is not None:
         found = _likeliest(found, top_k)
@@ -252,9 +247,21 @@ def _likeliest(probabilities: Array, count: Any) -> Array:
     return kept / xp.sum(kept, axis=-1, keepdims=True)
 
 
+@requires(
+    "uniform must be from 0 to below 1",
+    lambda uniform: bool(((uniform >= 0) & (uniform < 1)).all()),
+)
+@requires(
+    lambda probabilities: "probabilities must be at least 0, got one below 0 or NaN",
+    lambda probabilities: bool((probabilities >= 0).all()),
+)
+@requires(
+    lambda probabilities: f"probabilities must sum to 1, got {probabilities.sum(-1).tolist()}",
+    lambda probabilities: bool((abs(probabilities.sum(-1) - 1) < _slack(probabilities)).all()),
+)
 def sample(
-    probabilities: Float[Array, "... vocabulary"], uniform: Float[Array, "..."]
-) -> Int[Array, "..."]:
+    probabilities: Float[Array, "*batch vocabulary"], uniform: Float[Array, "*batch"]
+) -> Int[Array, "*batch"]:
     r"""Draw tokens: the first one at which the sum of the probabilities so far exceeds u.
 
     $$t = \min \Bigl\{ j : \sum_{l \le j} p_l > u \Bigr\}, \qquad
@@ -270,9 +277,7 @@ def sample(
         Token ids (...), integers.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: u without the shape (...) or outside [0, 1), a probability below 0, or a row
-            that does not sum to 1.
+        ValueError: u outside [0, 1), a probability below 0, or a row that does not sum to 1.
 
     Source:
         Devroye 1986, "Non-Uniform Random Variate Generation", §III.2.
@@ -284,35 +289,30 @@ def sample(
         >>> print(sample(p, np.array([0.0, 0.125, 0.374, 0.375])))
         [0 1 1 2]
     """
-    xp = floats(probabilities=probabilities, uniform=uniform)
-    if probabilities.ndim < 1 or 0 in shape(probabilities):
-        raise ValueError(f"probabilities must not be empty, got shape {shape(probabilities)}")
-    if shape(uniform) != shape(probabilities)[:-1]:
-        raise ValueError(
-            f"uniform must have the shape {shape(probabilities)[:-1]}, got {shape(uniform)}"
-        )
-    if not bool(xp.all((uniform >= 0) & (uniform < 1))):
-        raise ValueError(f"uniform must be from 0 to below 1, got {uniform.tolist()}")
-    if not bool(xp.all(probabilities >= 0)):
-        raise ValueError("probabilities must be at least 0, got one below 0 or NaN")
-    total = xp.sum(probabilities, axis=-1)
-    slack = 1e-3 if probabilities.dtype == xp.float32 else 1e-9
-    if not bool(xp.all(xp.abs(total - 1) < slack)):
-        raise ValueError(f"probabilities must sum to 1, got {total.tolist()}")
+    xp = array_namespace(probabilities)
     sums = xp.cumulative_sum(probabilities, axis=-1)
     # Divided by the last, so that rounding leaves no u above all of them.
     passed = sums / sums[..., -1:] <= uniform[..., None]
     return xp.sum(xp.astype(passed, xp.int64), axis=-1)
 
 
+def _slack(probabilities: Array) -> float:
+    """How far from 1 rounding may leave a sum."""
+    return 1e-3 if probabilities.dtype == array_namespace(probabilities).float32 else 1e-9
+
+
+@requires(
+    lambda n, steps, n_max: f"the model takes at most {n_max} tokens, got {n + steps}",
+    lambda n, steps, n_max: n + steps <= n_max,
+)
 def generate(
-    ids: Int[Array, "... n"],
+    ids: Int[Array, "*batch n"],
     model: LanguageModel,
-    uniforms: Float[Array, "... steps"],
+    uniforms: Float[Array, "*batch steps"],
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-) -> Int[Array, "... n_steps"]:
+) -> Int[Array, "*batch n_steps"]:
     """Continue sequences, token by token: each is drawn, appended, and looked at by the next.
 
     Every step runs the whole sequence again, and uses only the last row of the logits.
@@ -329,9 +329,8 @@ def generate(
         The ids with the new ones after them, (..., n + steps).
 
     Raises:
-        TypeError: as for `language_model`.
-        ValueError: more than n_max tokens at the end, other axes before the last, and as for
-            `language_model`, `token_distribution` and `sample`.
+        ValueError: more than n_max tokens at the end, and as for `language_model`,
+            `token_distribution` and `sample`.
 
     Source:
         Bengio et al. 2003, "A Neural Probabilistic Language Model", §2, for the factors.
@@ -344,17 +343,7 @@ def generate(
         >>> print(generate(np.array([0]), model, np.zeros(4), top_k=1))
         [0 1 0 1 0]
     """
-    xp = floats(table=model.table, uniforms=uniforms)
-    if not is_array_api_obj(ids) or not ids.ndim or not uniforms.ndim:
-        raise TypeError("ids and uniforms must be arrays with at least one axis")
-    if shape(ids)[:-1] != shape(uniforms)[:-1]:
-        raise ValueError(
-            f"ids and uniforms must share all axes but the last, got {shape(ids)} "
-            f"and {shape(uniforms)}"
-        )
-    n_max, wanted = shape(model.positions)[0], shape(ids)[-1] + shape(uniforms)[-1]
-    if wanted > n_max:
-        raise ValueError(f"the model takes at most {n_max} tokens, got {wanted}")
+    xp = array_namespace(ids)
     for step in range(shape(uniforms)[-1]):
         logits, _ = language_model(ids, model)
         found = token_distribution(logits[..., -1, :], temperature, top_k, top_p)
@@ -363,6 +352,13 @@ def generate(
     return ids
 
 
+@requires(
+    lambda model, block, head: (
+        f"wanted a block below {len(model.blocks)} and a head below {model.num_heads}, "
+        f"got {block} and {head}"
+    ),
+    lambda model, block, head: 0 <= block < len(model.blocks) and 0 <= head < model.num_heads,
+)
 def without_head(model: LanguageModel, block: int, head: int) -> LanguageModel:
     r"""The model with one head cut off: the rows of W_O that take its output are 0.
 
@@ -390,14 +386,9 @@ def without_head(model: LanguageModel, block: int, head: int) -> LanguageModel:
         array([[1., 1.],
                [0., 0.]])
     """
-    if not 0 <= block < len(model.blocks) or not 0 <= head < model.num_heads:
-        raise ValueError(
-            f"wanted a block below {len(model.blocks)} and a head below {model.num_heads}, "
-            f"got {block} and {head}"
-        )
     old = model.blocks[block]
     attend = old.attention if isinstance(old, BlockParameters) else old
-    xp = floats(W_o=attend.W_o)
+    xp = array_namespace(attend.W_o)
     d_v = shape(attend.W_o)[0] // model.num_heads
     rows = xp.arange(shape(attend.W_o)[0], device=device(attend.W_o))[:, None]
     cut = (rows >= head * d_v) & (rows < (head + 1) * d_v)
@@ -442,6 +433,7 @@ def parameter_arrays(model: Any) -> list[Array]:
     return found
 
 
+@requires("digits must be at least 1", lambda digits: digits >= 1)
 def to_json(model: LanguageModel, digits: int = 6) -> str:
     """A model as a file that any language can read: nested lists of numbers with so many digits.
 
@@ -460,8 +452,6 @@ def to_json(model: LanguageModel, digits: int = 6) -> str:
         >>> to_json(tiny, 3)[:57]
         '{"table":[[0.333]],"positions":[[1.0]],"blocks":[],"W_u":'
     """
-    if digits < 1:
-        raise ValueError(f"digits must be at least 1, got {digits}")
 
     def to_plain(value: Any) -> Any:
         if hasattr(value, "_fields"):
@@ -512,6 +502,12 @@ def from_json(text: str) -> LanguageModel:
         raise ValueError(f"wanted the JSON of a model, got something else: {error}") from None
 
 
+@requires(
+    lambda words, model: (
+        f"wanted words out of: {' '.join(model.vocabulary)}; got {' '.join(_split_words(words))}"
+    ),
+    lambda words, model: len(words) > 0 and set(_split_words(words)) <= set(model.vocabulary),
+)
 def token_ids(words: str | Sequence[str], model: LanguageModel) -> Int[np.ndarray, " n"]:
     """The ids of words, which stand apart by blanks or come one by one.
 
@@ -523,9 +519,8 @@ def token_ids(words: str | Sequence[str], model: LanguageModel) -> Int[np.ndarra
         >>> print(token_ids("ann runs", model), token_ids(["ann"], model))
         [1 0] [1]
     """
-    found = words.split() if isinstance(words, str) else list(words)
-    unknown = [word for word in found if word not in model.vocabulary]
-    if unknown or not found:
-        known = " ".join(model.vocabulary)
-        raise ValueError(f"wanted words out of: {known}; got {' '.join(unknown) or 'none'}")
-    return np.array([model.vocabulary.index(word) for word in found])
+    return np.array([model.vocabulary.index(word) for word in _split_words(words)])
+
+
+def _split_words(words: str | Sequence[str]) -> Sequence[str]:
+    return words.split() if isinstance(words, str) else words

@@ -7,12 +7,19 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+from attention_docs.checks import batch_axes, requires
+from attention_docs.signatures import Array, checked, shape
 from attention_docs.softmax import softmax_gradient
 
 
+@requires("d_in and d_out must be at least 1", lambda d_in, d_out: min(d_in, d_out) >= 1)
+@requires(
+    "rule must be 'lecun', 'kaiming' or 'xavier'",
+    lambda rule: rule in ("lecun", "kaiming", "xavier"),
+)
 def entry_variance(rule: str, d_in: int, d_out: int) -> Fraction:
     r"""Variance of the random entries of a parameter matrix before training.
 
@@ -40,17 +47,27 @@ def entry_variance(rule: str, d_in: int, d_out: int) -> Fraction:
         >>> [str(entry_variance(rule, 512, 64)) for rule in ("lecun", "kaiming", "xavier")]
         ['1/512', '1/256', '1/288']
     """
-    if d_in < 1 or d_out < 1:
-        raise ValueError(f"d_in and d_out must be at least 1, got {d_in} and {d_out}")
     if rule == "lecun":
         return Fraction(1, d_in)
     if rule == "kaiming":
         return Fraction(2, d_in)
-    if rule == "xavier":
-        return Fraction(2, d_in + d_out)
-    raise ValueError(f"rule must be 'lecun', 'kaiming' or 'xavier', got {rule!r}")
+    return Fraction(2, d_in + d_out)
 
 
+_has_shapes_of_attention = requires(
+    lambda query, key, value, weights, by_output: (
+        "weights and by_output must have the batch axes that query, key and value broadcast to, "
+        f"{batch_axes(query, key)} and {batch_axes(query, key, value)}, "
+        f"got {shape(weights)} and {shape(by_output)}"
+    ),
+    lambda query, key, value, weights, by_output: (
+        shape(weights)[:-2] == batch_axes(query, key)
+        and shape(by_output)[:-2] == batch_axes(query, key, value)
+    ),
+)
+
+
+@_has_shapes_of_attention
 def attention_backward(
     query: Float[Array, "... n_q d_k"],
     key: Float[Array, "... n_k d_k"],
@@ -80,9 +97,7 @@ def attention_backward(
         array. An axis that was broadcast is summed over.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: sizes that do not go together, fewer than 2 axes, or an empty axis; weights or
-            by_output of another shape than `attention` gives.
+        ValueError: weights or by_output with other batch axes than `attention` gives.
 
     Source:
         Dao et al. 2022, "FlashAttention", appendix B.2.
@@ -104,8 +119,7 @@ def attention_backward(
         >>> text(32 * dK, ".0f")
         '[[ 7, 0, 0, 0],\n [-2, 0, 0, 0],\n [-5, 0, 0, 0]]'
     """
-    xp = floats(query=query, key=key, value=value, weights=weights, by_output=by_output)
-    _check_shapes(query, key, value, weights, by_output)
+    xp = array_namespace(query)
     by_value = xp.matrix_transpose(weights) @ by_output
     by_weights = _sum_to(by_output @ xp.matrix_transpose(value), weights)
     by_scores = softmax_gradient(weights, by_weights)
@@ -115,34 +129,16 @@ def attention_backward(
     return _sum_to(by_query, query), _sum_to(by_key, key), _sum_to(by_value, value)
 
 
-def _check_shapes(query: Array, key: Array, value: Array, weights: Array, by_output: Array) -> None:
-    """Raise ValueError unless weights and by_output have the shapes that attention gives."""
-    matrices(query=query, key=key, value=value, weights=weights, by_output=by_output)
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(f"query and key must share d_k, got {shape(query)} and {shape(key)}")
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"key and value must share their number of tokens, got {shape(key)} and {shape(value)}"
-        )
-    batch = broadcastable(query=shape(query)[:-2], key=shape(key)[:-2])
-    wanted = (*batch, query.shape[-2], key.shape[-2])
-    if shape(weights) != wanted:
-        raise ValueError(f"weights must have the shape {wanted}, got {shape(weights)}")
-    batch = broadcastable(weights=batch, value=shape(value)[:-2])
-    wanted = (*batch, query.shape[-2], value.shape[-1])
-    if shape(by_output) != wanted:
-        raise ValueError(f"by_output must have the shape {wanted}, got {shape(by_output)}")
-
-
 def _sum_to(gradient: Array, like: Array) -> Array:
     """Sum over the axes along which an array was broadcast: its copies all had the same cause."""
-    xp = floats(gradient=gradient)
+    xp = array_namespace(gradient)
     padded = (1,) * (gradient.ndim - like.ndim) + shape(like)
     axes = tuple(i for i, n in enumerate(padded) if n == 1 and gradient.shape[i] != 1)
     summed = xp.sum(gradient, axis=axes) if axes else gradient
     return xp.reshape(summed, shape(like))
 
 
+@checked
 def self_attention_backward(
     x: Float[Array, "... n d_model"],
     w_query: Float[Array, "... d_model d_k"],
@@ -169,8 +165,7 @@ def self_attention_backward(
         sequences gets the sum of their gradients.
 
     Raises:
-        TypeError: as for `attention_backward`.
-        ValueError: a matrix that does not take x, and as for `attention_backward`.
+        ValueError: as for `attention_backward`.
 
     Source:
         The chain rule for Vaswani et al. 2017, §3.2.
@@ -192,12 +187,7 @@ def self_attention_backward(
         >>> bool(np.all(dW_Q == 0))
         True
     """
-    xp = floats(x=x, w_query=w_query, w_key=w_key, w_value=w_value)
-    matrices(x=x, w_query=w_query, w_key=w_key, w_value=w_value)
-    for name, w in (("w_query", w_query), ("w_key", w_key), ("w_value", w_value)):
-        if w.shape[-2] != x.shape[-1]:
-            raise ValueError(f"x and {name} must share d_model, got {shape(x)} and {shape(w)}")
-        broadcastable(**{"x": shape(x)[:-2], name: shape(w)[:-2]})
+    xp = array_namespace(x)
     projections = attention_backward(x @ w_query, x @ w_key, x @ w_value, weights, by_output)
     by_x, by_w = xp.zeros_like(x), []
     for w, gradient in zip((w_query, w_key, w_value), projections, strict=True):
@@ -206,6 +196,7 @@ def self_attention_backward(
     return by_x, by_w[0], by_w[1], by_w[2]
 
 
+@requires("step must be positive", lambda step: step > 0)
 def finite_differences(
     function: Callable[[Float[np.ndarray, "..."]], float],
     at: Float[np.ndarray, "..."],
@@ -237,8 +228,6 @@ def finite_differences(
         >>> finite_differences(lambda x: float((x**3).sum()), np.array([2.0]), step=0.5)
         array([12.25])
     """
-    if not step > 0:
-        raise ValueError(f"step must be positive, got {step}")
     gradient = np.zeros(at.shape)
     for place in np.ndindex(at.shape):
         up, down = at.astype(np.float64), at.astype(np.float64)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, inf
 
 import numpy as np
-from array_api_compat import device
+from array_api_compat import array_namespace, device
 from jaxtyping import Float, Int
 
-from attention_docs.checks import Array, floats, shape
+from attention_docs.checks import requires
 from attention_docs.masking import causal_mask
+from attention_docs.signatures import Array, checked
 
 
+@requires("d must be even and at least 4", lambda d: d >= 4 and d % 2 == 0)
+@requires("base must be positive", lambda base: base > 0)
+@requires("factor must be at least 1", lambda factor: factor >= 1)
 def ntk_base(base: float, d: int, factor: float) -> float:
     r"""The base of RoPE that slows the slowest hand by a factor and leaves the fastest alone.
 
@@ -39,15 +43,10 @@ def ntk_base(base: float, d: int, factor: float) -> float:
         >>> ntk_base(100.0, 4, 3.0)
         900.0
     """
-    if d < 4 or d % 2:
-        raise ValueError(f"d must be even and at least 4, got {d}")
-    if not base > 0:
-        raise ValueError(f"base must be positive, got {base}")
-    if not factor >= 1:
-        raise ValueError(f"factor must be at least 1, got {factor}")
     return float(base * factor ** (d / (d - 2)))
 
 
+@requires("num_heads must be at least 1", lambda num_heads: num_heads >= 1)
 def alibi_slopes(num_heads: int) -> Float[np.ndarray, " h"]:
     r"""One slope for each head.
 
@@ -71,12 +70,14 @@ def alibi_slopes(num_heads: int) -> Float[np.ndarray, " h"]:
         >>> alibi_slopes(4).tolist()
         [0.25, 0.0625, 0.015625, 0.00390625]
     """
-    if num_heads < 1:
-        raise ValueError(f"num_heads must be at least 1, got {num_heads}")
     slopes: Float[np.ndarray, " h"] = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
     return slopes
 
 
+@requires(
+    "slopes must be finite and at least 0",
+    lambda slopes: bool(((slopes >= 0) & (slopes < inf)).all()),
+)
 def alibi_bias(
     slopes: Float[Array, " h"], n_query: int, n_key: int | None = None, *, offset: int = 0
 ) -> Float[Array, "h n_q n_k"]:
@@ -95,8 +96,7 @@ def alibi_bias(
         scores.
 
     Raises:
-        TypeError: slopes are no array of real floats.
-        ValueError: slopes are no vector, one is negative or not finite, or a number is below 1.
+        ValueError: a slope is negative or not finite, or a number is below 1.
 
     Source:
         Press, Smith and Lewis 2022, §3.
@@ -105,11 +105,7 @@ def alibi_bias(
         >>> alibi_bias(np.array([0.5]), 3).tolist()
         [[[0.0, -inf, -inf], [-0.5, 0.0, -inf], [-1.0, -0.5, 0.0]]]
     """
-    xp = floats(slopes=slopes)
-    if slopes.ndim != 1 or 0 in shape(slopes):
-        raise ValueError(f"slopes must be a vector (h,), got shape {shape(slopes)}")
-    if not bool(xp.all(xp.isfinite(slopes) & (slopes >= 0))):
-        raise ValueError(f"slopes must be finite and at least 0, got {slopes.tolist()}")
+    xp = array_namespace(slopes)
     allowed = causal_mask(n_query, n_key, offset=offset, like=slopes)
     kind = {"dtype": slopes.dtype, "device": device(slopes)}
     t = xp.arange(n_query, **kind)[:, None] + offset
@@ -118,6 +114,10 @@ def alibi_bias(
     return xp.where(allowed, bias, xp.full_like(bias, -xp.inf))
 
 
+@requires("slope must be positive", lambda slope: slope > 0)
+@requires(
+    "spread and window must be at least 0", lambda spread, window: spread >= 0 and window >= 0
+)
 def far_share(slope: float, spread: float, window: int) -> float:
     r"""A bound on all the weight that ALiBi gives to keys at least so far back.
 
@@ -144,13 +144,19 @@ def far_share(slope: float, spread: float, window: int) -> float:
         >>> round(far_share(log(2), 0, 3), 12)
         0.125
     """
-    if not slope > 0:
-        raise ValueError(f"slope must be positive, got {slope}")
-    if not spread >= 0 or window < 0:
-        raise ValueError(f"spread and window must be at least 0, got {spread} and {window}")
     return exp(min(0.0, spread - slope * window))
 
 
+@requires(
+    "num_buckets must be even and at least 2",
+    lambda num_buckets: num_buckets >= 2 and num_buckets % 2 == 0,
+)
+@requires(
+    lambda num_buckets, max_distance: (
+        f"max_distance must be above {num_buckets // 2}, got {max_distance}"
+    ),
+    lambda num_buckets, max_distance: max_distance > num_buckets // 2,
+)
 def t5_buckets(
     offsets: Int[np.ndarray, "..."], num_buckets: int = 32, max_distance: int = 128
 ) -> Int[np.ndarray, "..."]:
@@ -173,7 +179,6 @@ def t5_buckets(
         Buckets in the shape of the offsets, from 0 to num_buckets - 1.
 
     Raises:
-        TypeError: offsets are no array of integers.
         ValueError: num_buckets is odd or below 2, or max_distance is too small.
 
     Source:
@@ -185,14 +190,7 @@ def t5_buckets(
         >>> t5_buckets(np.arange(14), 8, 16).tolist()
         [0, 1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7]
     """
-    if not isinstance(offsets, np.ndarray) or offsets.dtype.kind not in "iu":
-        got = getattr(offsets, "dtype", type(offsets).__name__)
-        raise TypeError(f"offsets must be an array of integers, got {got}")
-    if num_buckets < 2 or num_buckets % 2:
-        raise ValueError(f"num_buckets must be even and at least 2, got {num_buckets}")
     alone = num_buckets // 2
-    if max_distance <= alone:
-        raise ValueError(f"max_distance must be above {alone}, got {max_distance}")
     shared = num_buckets - alone
     # Bucket alone + j begins at the first Δ with Δ^shared ≥ max_distance^j · alone^(shared - j).
     starts = [max_distance**j * alone ** (shared - j) for j in range(1, shared)]
@@ -204,6 +202,7 @@ def t5_buckets(
     return buckets
 
 
+@checked
 def t5_bias(
     table: Float[Array, "... buckets"],
     n_query: int,
@@ -227,8 +226,7 @@ def t5_bias(
         (..., n_query, n_key) in the library and dtype of the table, to be added to the scores.
 
     Raises:
-        TypeError: the table is no array of real floats.
-        ValueError: it has no axis, a number of tokens is below 1, and as for `t5_buckets`.
+        ValueError: a number of tokens is below 1, and as for `t5_buckets`.
 
     Source:
         Raffel et al. 2020, "T5", §2.1.
@@ -237,9 +235,7 @@ def t5_bias(
         >>> t5_bias(np.array([[5.0, 7.0]]), 3, max_distance=2).tolist()
         [[[5.0, -inf, -inf], [7.0, 5.0, -inf], [7.0, 7.0, 5.0]]]
     """
-    xp = floats(table=table)
-    if table.ndim < 1:
-        raise ValueError(f"table must have an axis of buckets, got shape {shape(table)}")
+    xp = array_namespace(table)
     allowed = causal_mask(n_query, n_key, offset=offset, like=table)
     offsets = np.arange(n_query)[:, None] + offset - np.arange(allowed.shape[1])
     buckets = t5_buckets(offsets, table.shape[-1], max_distance)

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj
+from array_api_compat import array_namespace, device
 from jaxtyping import Bool, Float, Int, Shaped
 
-from attention_docs.checks import Array, broadcastable, floats, shape
+from attention_docs.checks import check_mask, in_range, requires
+from attention_docs.signatures import Array, checked, shape
 
 
-def apply_mask(scores: Float[Array, "... n_q n_k"], mask: Any) -> Float[Array, "... n_q n_k"]:
+@checked
+def apply_mask(scores: Float[Array, "..."], mask: Any) -> Float[Array, "..."]:
     r"""Put a mask on scores before softmax.
 
     $$\tilde s_{ij} = \begin{cases} s_{ij} & \text{mask}_{ij} \text{ is True} \\
@@ -27,7 +29,7 @@ def apply_mask(scores: Float[Array, "... n_q n_k"], mask: Any) -> Float[Array, "
         Scores of the same shape; the caller's arrays are left alone.
 
     Raises:
-        TypeError: the mask is no array of booleans or of the scores' floats.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
         ValueError: the mask does not broadcast to the scores' shape.
 
     Source:
@@ -38,23 +40,17 @@ def apply_mask(scores: Float[Array, "... n_q n_k"], mask: Any) -> Float[Array, "
         >>> apply_mask(np.array([[2.0, 4.0, 4.0]]), np.array([True, True, False]))
         array([[  2.,   4., -inf]])
     """
-    xp = floats(scores=scores)
-    is_array = is_array_api_obj(mask)
-    if is_array and array_namespace(mask) is not xp:
-        got = f"{type(scores).__name__} and {type(mask).__name__}"
-        raise TypeError(f"scores and mask must be of one library, got {got}")
-    if not is_array or not (xp.isdtype(mask.dtype, "bool") or mask.dtype == scores.dtype):
-        got = mask.dtype if is_array else type(mask).__name__
-        raise TypeError(f"mask must hold booleans or {scores.dtype} like the scores, got {got}")
-    if broadcastable(mask=shape(mask), scores=shape(scores)) != shape(scores):
-        raise ValueError(
-            f"mask must broadcast to the scores' shape {shape(scores)}, got {shape(mask)}"
-        )
+    xp = array_namespace(scores)
+    check_mask(scores, mask)
     if xp.isdtype(mask.dtype, "bool"):
         return xp.where(mask, scores, xp.full_like(scores, -xp.inf))
     return scores + mask
 
 
+@requires(
+    "n_query and n_key must be at least 1",
+    lambda n_query, n_key: n_query >= 1 and (n_key is None or n_key >= 1),
+)
 def causal_mask(
     n_query: int, n_key: int | None = None, *, offset: int = 0, like: Array | None = None
 ) -> Bool[Array, "n_q n_k"]:
@@ -91,8 +87,6 @@ def causal_mask(
         array([[ True,  True,  True,  True,  True]])
     """
     n_key = n_query if n_key is None else n_key
-    if n_query < 1 or n_key < 1:
-        raise ValueError(f"n_query and n_key must be at least 1, got {n_query} and {n_key}")
     like = np.empty(0) if like is None else like
     xp = array_namespace(like)
     i = xp.arange(n_query, device=device(like))[:, None]
@@ -100,6 +94,10 @@ def causal_mask(
     return j <= i + offset
 
 
+@requires(
+    lambda lengths, n_key: f"lengths must be from 0 to {n_key}, got {lengths.tolist()}",
+    lambda lengths, n_key: in_range(lengths, n_key + 1),
+)
 def padding_mask(lengths: Int[Array, "..."], n_key: int) -> Bool[Array, "... 1 n_k"]:
     r"""No query looks at padding: of each sequence only the first tokens, its own, take part.
 
@@ -114,7 +112,6 @@ def padding_mask(lengths: Int[Array, "..."], n_key: int) -> Bool[Array, "... 1 n
         Booleans (..., 1, n_key), True takes part; the axis of size 1 stands for every query.
 
     Raises:
-        TypeError: lengths are no array of integers.
         ValueError: a length is below 0 or above n_key.
 
     Source:
@@ -126,16 +123,19 @@ def padding_mask(lengths: Int[Array, "..."], n_key: int) -> Bool[Array, "... 1 n
         <BLANKLINE>
                [[ True, False, False]]])
     """
-    if not is_array_api_obj(lengths):
-        raise TypeError(f"lengths must be an array of integers, got {type(lengths).__name__}")
     xp = array_namespace(lengths)
-    if not xp.isdtype(lengths.dtype, "integral"):
-        raise TypeError(f"lengths must be an array of integers, got {lengths.dtype}")
-    if bool(xp.any((lengths < 0) | (lengths > n_key))):
-        raise ValueError(f"lengths must be from 0 to {n_key}, got {lengths.tolist()}")
     return xp.arange(n_key, device=device(lengths)) < lengths[..., None, None]
 
 
+@requires("sequences must not be empty", lambda sequences: len(sequences) > 0)
+@requires("max_length must be at least 1", lambda max_length: max_length >= 1)
+@requires(
+    lambda sequences: (
+        "sequences must differ in their first axis alone, got "
+        + " and ".join(f"{shape(one)} of {one.dtype}" for one in sequences)
+    ),
+    lambda sequences: len({(one.shape[1:], one.dtype) for one in sequences}) == 1,
+)
 def truncate_and_pad(
     sequences: Sequence[Shaped[np.ndarray, "_ ..."]], max_length: int, padding: Any = 0
 ) -> tuple[Shaped[np.ndarray, "batch n ..."], Int[np.ndarray, " batch"]]:
@@ -163,15 +163,6 @@ def truncate_and_pad(
         [[3 1 4]
          [2 7 0]] [3 2]
     """
-    if not sequences or max_length < 1:
-        raise ValueError(
-            f"wanted at least 1 sequence and a max_length of at least 1, "
-            f"got {len(sequences)} and {max_length}"
-        )
-    ends = {(one.shape[1:], one.dtype) for one in sequences}
-    if len(ends) > 1:
-        got = " and ".join(f"{shape(one)} of {one.dtype}" for one in sequences)
-        raise ValueError(f"sequences must differ in their first axis alone, got {got}")
     lengths = np.array([min(len(one), max_length) for one in sequences])
     n = int(lengths.max())
     batch = np.full((len(sequences), n, *sequences[0].shape[1:]), padding, sequences[0].dtype)

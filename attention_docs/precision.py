@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite, nan
+from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from array_api_compat import array_namespace
+from jaxtyping import Float, Float64
 
-from attention_docs.checks import Array, floats, shape
-
-Numbers = Float[np.ndarray, "..."]
+from attention_docs.checks import requires
+from attention_docs.signatures import Array
 
 
 class Format(NamedTuple):
@@ -50,21 +50,14 @@ FORMATS = {
 """The formats of this chapter by name."""
 
 
-def _format(name: str) -> Format:
-    if name not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
-    return FORMATS[name]
+_has_format = requires(
+    lambda name: f"format must be one of {', '.join(FORMATS)}, got {name!r}",
+    lambda name: name in FORMATS,
+)
 
 
-def _numbers(**arrays: Numbers) -> None:
-    """TypeError unless all are NumPy arrays of float64."""
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray) or array.dtype != np.float64:
-            got = getattr(array, "dtype", type(array).__name__)
-            raise TypeError(f"{name} must be a NumPy array of float64, got {got}")
-
-
-def round_to(x: Numbers, name: str) -> Numbers:
+@_has_format
+def round_to(x: Float64[np.ndarray, "..."], name: str) -> Float64[np.ndarray, "..."]:
     r"""Every number to the nearest one of a format; of two equally near, the even one.
 
     $$\operatorname{fl}(x) = x(1 + \delta), \qquad |\delta| \le u = 2^{-p}$$
@@ -81,7 +74,6 @@ def round_to(x: Numbers, name: str) -> Numbers:
         The rounded numbers, as float64.
 
     Raises:
-        TypeError: x is no NumPy array of float64.
         ValueError: an unknown format.
 
     Source:
@@ -94,19 +86,19 @@ def round_to(x: Numbers, name: str) -> Numbers:
         >>> round_to(np.array([17.0, 17.5, 19.0, 300.0, 1000.0]), "float8_e4m3fn")
         array([ 16.,  18.,  20., 288.,  nan])
     """
-    form = _format(name)
-    _numbers(x=x)
+    form = FORMATS[name]
     _, exponent = np.frexp(x)  # |x| from 2^(exponent - 1) to 2^exponent
     step = np.maximum(exponent - 1, form.e_min) - (form.p - 1)  # of the grid, as a power of 2
     finite = np.where(np.isfinite(x), x, 0.0)
     rounded = np.ldexp(np.rint(np.ldexp(finite, -step)), step)
     beyond = np.copysign(inf, x) if form.infinite else np.full_like(x, nan)
-    result: Numbers = np.where(np.abs(rounded) > form.largest, beyond, rounded)
+    result: Float64[np.ndarray, "..."] = np.where(np.abs(rounded) > form.largest, beyond, rounded)
     outside = x if form.infinite else np.full_like(x, nan)
     return np.where(np.isfinite(x), result, outside)
 
 
-def rounded_sum(x: Float[np.ndarray, "... n"], name: str) -> Numbers:
+@_has_format
+def rounded_sum(x: Float64[np.ndarray, "... n"], name: str) -> Float64[np.ndarray, "..."]:
     r"""The sum over the last axis, from left to right, rounded after every addition.
 
     $$t_1 = x_1, \qquad t_i = \operatorname{fl}(t_{i-1} + x_i)$$
@@ -119,8 +111,7 @@ def rounded_sum(x: Float[np.ndarray, "... n"], name: str) -> Numbers:
         (...,), float64.
 
     Raises:
-        TypeError: x is no NumPy array of float64.
-        ValueError: an unknown format, or no term.
+        ValueError: an unknown format.
 
     Source:
         Higham 2002, "Accuracy and Stability of Numerical Algorithms", §4.2, recursive summation.
@@ -134,19 +125,16 @@ def rounded_sum(x: Float[np.ndarray, "... n"], name: str) -> Numbers:
         >>> float(rounded_sum(np.ones(1000), "float8_e5m2"))
         8.0
     """
-    _format(name)
-    _numbers(x=x)
-    if x.ndim < 1 or x.shape[-1] == 0:
-        raise ValueError(f"x must have at least one term on its last axis, got shape {shape(x)}")
     total = x[..., 0]
     for i in range(1, x.shape[-1]):
         total = round_to(np.asarray(total + x[..., i]), name)
     return total
 
 
+@_has_format
 def rounded_product(
-    a: Float[np.ndarray, "n m"], b: Float[np.ndarray, "m l"], name: str
-) -> Float[np.ndarray, "n l"]:
+    a: Float64[np.ndarray, "n m"], b: Float64[np.ndarray, "m l"], name: str
+) -> Float64[np.ndarray, "n l"]:
     r"""A matrix product in which every product and every sum is rounded, from left to right.
 
     $$|\hat c_{ij} - c_{ij}| \le \gamma_m \sum_k |a_{ik}|\,|b_{kj}|, \qquad
@@ -163,8 +151,7 @@ def rounded_product(
         (n, l), float64.
 
     Raises:
-        TypeError: not NumPy arrays of float64.
-        ValueError: an unknown format, or shapes that do not go together.
+        ValueError: an unknown format.
 
     Source:
         Higham 2002, "Accuracy and Stability of Numerical Algorithms", §3.1 and §3.5.
@@ -175,15 +162,14 @@ def rounded_product(
         >>> rounded_product(np.array([[5.0, 3]]), np.array([[5.0], [1]]), "float8_e5m2")
         array([[28.]])
     """
-    _numbers(a=a, b=b)
-    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or a.shape[1] == 0:
-        raise ValueError(f"a and b must be (n, m) and (m, l), got {shape(a)} and {shape(b)}")
     total = round_to(a[:, :1] * b[:1], name)
     for k in range(1, a.shape[1]):
         total = round_to(total + round_to(a[:, k : k + 1] * b[k : k + 1], name), name)
     return total
 
 
+@_has_format
+@requires("n must be at least 0", lambda n: n >= 0)
 def gamma(n: int, name: str) -> float:
     r"""The bound on the relative error that n roundings leave.
 
@@ -209,12 +195,11 @@ def gamma(n: int, name: str) -> float:
         >>> round(gamma(64, "bfloat16"), 4), gamma(256, "bfloat16")
         (0.3333, inf)
     """
-    u = _format(name).u
-    if n < 0:
-        raise ValueError(f"n must be at least 0, got {n}")
+    u = FORMATS[name].u
     return n * u / (1 - n * u) if n * u < 1 else inf
 
 
+@requires("cap must be positive and finite", lambda cap: 0 < cap < inf)
 def soft_cap(scores: Float[Array, "..."], cap: float) -> Float[Array, "..."]:
     r"""Scores bent so that none is larger than the cap.
 
@@ -229,7 +214,6 @@ def soft_cap(scores: Float[Array, "..."], cap: float) -> Float[Array, "..."]:
         The same shape and dtype. A mask is put on after this: -inf would become -c.
 
     Raises:
-        TypeError: scores are no array of real floats.
         ValueError: the cap is not positive or not finite.
 
     Source:
@@ -240,7 +224,5 @@ def soft_cap(scores: Float[Array, "..."], cap: float) -> Float[Array, "..."]:
         >>> text(soft_cap(np.array([0.0, 1.0, 10.0, 1000.0]), 10.0), ".3f")
         '[0.000, 0.997, 7.616, 10.000]'
     """
-    xp = floats(scores=scores)
-    if not (isfinite(cap) and cap > 0):
-        raise ValueError(f"cap must be positive and finite, got {cap}")
+    xp = array_namespace(scores)
     return cap * xp.tanh(scores / cap)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from math import prod
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 
+from attention_docs.checks import requires
+
 DATA = Path(__file__).with_name("data")
 SYMBOLS = ("<pad>", "<s>", "</s>", "<unk>", *"0123456789+-*/=.()^% QR")
 """The 27 tokens of the four models that calculate, in the order of their ids."""
+_SYMBOL = re.compile("|".join(map(re.escape, SYMBOLS)))
 
 FILES = {
     "+": ("addformer", "5dc07a38ca3913d9907d291d64e2bbe94cc54bd4b66c6c52477feaf708eb243f"),
@@ -78,6 +82,23 @@ def read_safetensors(content: bytes) -> dict[str, Float[np.ndarray, "..."]]:
     return found
 
 
+def read_known_file(path: Path, sha256: str) -> bytes:
+    """The content of a file that must be the very one that was tested.
+
+    Raises:
+        OSError: no such file.
+        ValueError: another SHA-256.
+    """
+    content = path.read_bytes()
+    if (got := hashlib.sha256(content).hexdigest()) != sha256:
+        raise ValueError(f"{path.name} must have the SHA-256 {sha256}, got {got}")
+    return content
+
+
+@requires(
+    lambda operation: f"operation must be in {list(FILES)}, got {operation!r}",
+    lambda operation: operation in FILES,
+)
 def load_arithmetic_model(operation: str) -> dict[str, Float[np.ndarray, "..."]]:
     """The parameters of one of the four models that calculate with digits.
 
@@ -103,15 +124,15 @@ def load_arithmetic_model(operation: str) -> dict[str, Float[np.ndarray, "..."]]
         >>> sum(tensor.size for tensor in model.values())
         1480
     """
-    if operation not in FILES:
-        raise ValueError(f"operation must be in {list(FILES)}, got {operation!r}")
-    name, wanted = FILES[operation]
-    content = (DATA / "mathformer" / f"{name}.safetensors").read_bytes()
-    if (got := hashlib.sha256(content).hexdigest()) != wanted:
-        raise ValueError(f"{name}.safetensors must have the SHA-256 {wanted}, got {got}")
+    name, sha256 = FILES[operation]
+    content = read_known_file(DATA / "mathformer" / f"{name}.safetensors", sha256)
     return {name: one.astype(np.float64) for name, one in read_safetensors(content).items()}
 
 
+@requires(
+    lambda text: f"text must be made of {' '.join(SYMBOLS)}, got {text!r}",
+    lambda text: text != "" and _SYMBOL.sub("", text) == "",
+)
 def encode_symbols(text: str) -> list[int]:
     """The token ids of a calculation, one for each character; `<s>` and its like are one token.
 
@@ -131,13 +152,4 @@ def encode_symbols(text: str) -> list[int]:
         >>> encode_symbols("7-3="), encode_symbols("<s>7")
         ([11, 15, 7, 18], [1, 11])
     """
-    ids, rest = [], text
-    while rest:
-        name = next((one for one in SYMBOLS if rest.startswith(one)), None)
-        if name is None:
-            raise ValueError(f"text must be made of {' '.join(SYMBOLS)}, got {text!r}")
-        ids.append(SYMBOLS.index(name))
-        rest = rest[len(name) :]
-    if not ids:
-        raise ValueError("text must have at least one symbol, got ''")
-    return ids
+    return [SYMBOLS.index(symbol) for symbol in _SYMBOL.findall(text)]

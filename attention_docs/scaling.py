@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from attention_docs.checks import shape
+from attention_docs.checks import requires
 
 Distribution = dict[Fraction, Fraction]
 """A value and its probability."""
@@ -71,6 +71,11 @@ def equally_likely(*values: Any) -> Distribution:
     return {value: Fraction(count, len(values)) for value, count in counts.items()}
 
 
+@requires("d_k must be at least 1", lambda d_k: d_k >= 1)
+@requires(
+    lambda component: f"probabilities must sum to 1, got {sum(component.values())}",
+    lambda component: sum(component.values()) == 1,
+)
 def vectors(component: Mapping[Any, Fraction], d_k: int) -> Vectors:
     """Every vector of d_k independent components, with its probability.
 
@@ -81,10 +86,6 @@ def vectors(component: Mapping[Any, Fraction], d_k: int) -> Vectors:
         >>> [[int(c) for c in vector] for vector, p in vectors(equally_likely(-1, 1), 2)]
         [[-1, -1], [-1, 1], [1, -1], [1, 1]]
     """
-    if d_k < 1:
-        raise ValueError(f"d_k must be at least 1, got {d_k}")
-    if sum(component.values()) != 1:
-        raise ValueError(f"probabilities must sum to 1, got {sum(component.values())}")
     return [
         (
             tuple(Fraction(value) for value, _ in chosen),
@@ -94,6 +95,12 @@ def vectors(component: Mapping[Any, Fraction], d_k: int) -> Vectors:
     ]
 
 
+@requires(
+    lambda queries, keys: (
+        f"query and key must share d_k, got {len(queries[0][0])} and {len(keys[0][0])}"
+    ),
+    lambda queries, keys: len({len(vector) for vector, _ in (*queries, *keys)}) == 1,
+)
 def dot_distribution(queries: Vectors, keys: Vectors) -> Distribution:
     """The exact distribution of q·k for independent q and k: every pair is visited.
 
@@ -109,8 +116,6 @@ def dot_distribution(queries: Vectors, keys: Vectors) -> Distribution:
     """
     distribution: Distribution = {}
     for (q, p_q), (k, p_k) in product(queries, keys):
-        if len(q) != len(k):
-            raise ValueError(f"query and key must share d_k, got {len(q)} and {len(k)}")
         value = Fraction(sum(a * b for a, b in zip(q, k, strict=True)))
         # q and k are independent: the probability of the pair is a product.
         distribution[value] = distribution.get(value, Fraction(0)) + p_q * p_k
@@ -178,13 +183,14 @@ def polynomial_text(polynomial: Polynomial) -> str:
     )
 
 
+@requires("samples must be a vector of at least 2", lambda n: n >= 2)
 def mean_interval(samples: Float[np.ndarray, " n"]) -> tuple[float, float]:
     r"""Mean of independent samples, and half the width of its 95 % confidence interval.
 
     $$\bar x \pm 1.96\, s / \sqrt{N}$$
 
     Raises:
-        ValueError: fewer than 2 samples, or more than one axis.
+        ValueError: fewer than 2 samples.
 
     Examples:
         The standard deviation of ±1 is 1: 1.96·1/√100 = 0.196.
@@ -193,9 +199,10 @@ def mean_interval(samples: Float[np.ndarray, " n"]) -> tuple[float, float]:
         >>> f"{mean:.3f} ± {error:.3f}"
         '0.000 ± 0.196'
     """
-    return float(np.mean(samples)), float(1.96 * np.std(samples) / sqrt(_many(samples)))
+    return float(np.mean(samples)), float(1.96 * np.std(samples) / sqrt(samples.size))
 
 
+@requires("samples must be a vector of at least 2", lambda n: n >= 2)
 def variance_interval(samples: Float[np.ndarray, " n"]) -> tuple[float, float]:
     r"""Variance of independent samples, and half the width of its 95 % confidence interval.
 
@@ -204,7 +211,7 @@ def variance_interval(samples: Float[np.ndarray, " n"]) -> tuple[float, float]:
     The fourth moment comes from the samples, so the interval asks for no normality.
 
     Raises:
-        ValueError: fewer than 2 samples, or more than one axis.
+        ValueError: fewer than 2 samples.
 
     Source:
         Cramér 1946, "Mathematical Methods of Statistics", §27.4: the variance of s² is
@@ -220,10 +227,4 @@ def variance_interval(samples: Float[np.ndarray, " n"]) -> tuple[float, float]:
     centred = samples - np.mean(samples)
     variance = np.mean(centred**2)
     spread = np.mean(centred**4) - variance**2
-    return float(variance), float(1.96 * sqrt(spread / _many(samples)))
-
-
-def _many(samples: Float[np.ndarray, " n"]) -> int:
-    if samples.ndim != 1 or samples.size < 2:
-        raise ValueError(f"samples must be a vector of at least 2, got shape {shape(samples)}")
-    return int(samples.size)
+    return float(variance), float(1.96 * sqrt(spread / samples.size))

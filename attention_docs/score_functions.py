@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from math import sqrt
 
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from attention_docs.checks import Array, broadcastable, floats, matrices, shape
+from attention_docs.signatures import Array, checked
 
 
+@checked
 def dot(
     query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
 ) -> Float[Array, "... n_q n_k"]:
@@ -23,11 +25,6 @@ def dot(
     Returns:
         Scores (..., n_q, n_k), in units of query times key; row i holds the scores of query i.
 
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: fewer than 2 axes, an empty axis, different d_k, or batch axes that do not
-            broadcast.
-
     Source:
         Luong et al. 2015, §3.1, score "dot".
 
@@ -40,14 +37,11 @@ def dot(
         >>> text(dot(np.array([[1.0, 0, 2]]), keys), ".0f")
         '[[2, 4, 4]]'
     """
-    xp = floats(query=query, key=key)
-    matrices(query=query, key=key)
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(f"query and key must share d_k, got {shape(query)} and {shape(key)}")
-    broadcastable(query=shape(query)[:-2], key=shape(key)[:-2])
+    xp = array_namespace(query)
     return query @ xp.matrix_transpose(key)
 
 
+@checked
 def scaled_dot(
     query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
 ) -> Float[Array, "... n_q n_k"]:
@@ -61,10 +55,6 @@ def scaled_dot(
 
     Returns:
         Scores (..., n_q, n_k), in units of query times key.
-
-    Raises:
-        TypeError: as for `dot`.
-        ValueError: as for `dot`.
 
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", §3.2.1.
@@ -81,6 +71,7 @@ def scaled_dot(
     return dot(query, key) / sqrt(query.shape[-1])
 
 
+@checked
 def cosine(
     query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
 ) -> Float[Array, "... n_q n_k"]:
@@ -100,10 +91,6 @@ def cosine(
         Scores (..., n_q, n_k), dimensionless, from -1 to 1 up to rounding. An infinite component
         gives NaN.
 
-    Raises:
-        TypeError: as for `dot`.
-        ValueError: as for `dot`.
-
     Source:
         Graves et al. 2014, "Neural Turing Machines", §3.3.1.
 
@@ -116,14 +103,12 @@ def cosine(
         >>> text(cosine(np.array([[1.0, 0, 2, 2]]), keys), ".4f")
         '[[0.5333, 0.8333, 0.6667]]'
     """
-    floats(query=query, key=key)
-    matrices(query=query, key=key)
     return dot(_unit(query), _unit(key))
 
 
 def _unit(vectors: Float[Array, "... n d"]) -> Float[Array, "... n d"]:
     """Every vector divided by its norm; zeros stay zeros."""
-    xp = floats(vectors=vectors)
+    xp = array_namespace(vectors)
     largest = xp.max(xp.abs(vectors), axis=-1, keepdims=True)
     scaled = vectors / xp.where(largest == 0, xp.ones_like(largest), largest)
     square = xp.sum(scaled * scaled, axis=-1, keepdims=True)  # from 1 to d, or 0
@@ -131,6 +116,7 @@ def _unit(vectors: Float[Array, "... n d"]) -> Float[Array, "... n d"]:
     return scaled / xp.sqrt(xp.where(square == 0, xp.ones_like(square), square))
 
 
+@checked
 def bilinear(
     query: Float[Array, "... n_q d_q"],
     key: Float[Array, "... n_k d_k"],
@@ -148,11 +134,6 @@ def bilinear(
     Returns:
         Scores (..., n_q, n_k), in units of query times W times key.
 
-    Raises:
-        TypeError: not arrays of real floats, or of different dtypes.
-        ValueError: fewer than 2 axes, an empty axis, a W of another shape, or batch axes that do
-            not broadcast.
-
     Source:
         Luong et al. 2015, §3.1, score "general".
 
@@ -166,12 +147,10 @@ def bilinear(
         >>> text(bilinear(np.array([[1.0, 0, 2, 2]]), keys, W), ".0f")
         '[[-5, 3, -4]]'
     """
-    floats(query=query, key=key, W=W)
-    matrices(query=query, key=key)
-    _parameters("W", W, d_q=query.shape[-1], d_k=key.shape[-1])
     return dot(query @ W, key)
 
 
+@checked
 def additive(
     query: Float[Array, "... n_q d_q"],
     key: Float[Array, "... n_k d_k"],
@@ -195,11 +174,6 @@ def additive(
     Returns:
         Scores (..., n_q, n_k), in units of w, between -sum(abs(w)) and sum(abs(w)).
 
-    Raises:
-        TypeError: not arrays of real floats, or of different dtypes.
-        ValueError: fewer than 2 axes, an empty axis, parameters of another shape, or batch axes
-            that do not broadcast.
-
     Source:
         Bahdanau et al. 2015, §3.1 and appendix A.1.2; Luong et al. 2015, §3.1, score "concat".
 
@@ -214,21 +188,7 @@ def additive(
         >>> text(additive(query, key, W_q, W_k, np.array([2.0, 1.0])), ".4f")
         '[[2.8921]]'
     """
-    xp = floats(query=query, key=key, W_q=W_q, W_k=W_k, w=w)
-    matrices(query=query, key=key)
-    if w.ndim != 1 or 0 in shape(w):
-        raise ValueError(f"w must have shape (d_a,) with d_a at least 1, got {shape(w)}")
-    _parameters("W_q", W_q, d_q=query.shape[-1], d_a=w.shape[0])
-    _parameters("W_k", W_k, d_k=key.shape[-1], d_a=w.shape[0])
-    broadcastable(query=shape(query)[:-2], key=shape(key)[:-2])
+    xp = array_namespace(query)
     queries = (query @ W_q)[..., :, None, :]  # (..., n_q, 1, d_a)
     keys = (key @ W_k)[..., None, :, :]  # (..., 1, n_k, d_a)
     return xp.tanh(queries + keys) @ w
-
-
-def _parameters(name: str, array: Array, **sizes: int) -> None:
-    """ValueError unless the parameters have the named sizes."""
-    wanted = tuple(int(size) for size in sizes.values())
-    if shape(array) != wanted:
-        names = ", ".join(sizes)
-        raise ValueError(f"{name} must have shape ({names}) = {wanted}, got {shape(array)}")

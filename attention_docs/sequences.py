@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from attention_docs.checks import Array, floats, matrices, shape
+from attention_docs.checks import requires
+from attention_docs.signatures import Array
 
 
 def _constant(rows: Sequence[Sequence[float]]) -> Float[np.ndarray, "n d"]:
@@ -42,6 +44,7 @@ W_VALUE = _constant([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]])
 """Parameters (5, 3): a value says which word it is."""
 
 
+@requires("k must be odd and at least 1", lambda k: k >= 1 and k % 2 == 1)
 def windows(inputs: Float[Array, "... n d"], k: int) -> Float[Array, "... n kd"]:
     r"""For every token, the k vectors around it in one row, with zeros past the ends.
 
@@ -55,8 +58,7 @@ def windows(inputs: Float[Array, "... n d"], k: int) -> Float[Array, "... n kd"]
         Windows (..., n, k·d), in units of the inputs.
 
     Raises:
-        TypeError: inputs are no array of real floats.
-        ValueError: k is even or below 1; inputs with fewer than 2 axes or an empty axis.
+        ValueError: k is even or below 1.
 
     Source:
         Collobert et al. 2011, "Natural Language Processing (Almost) from Scratch", the window
@@ -71,10 +73,7 @@ def windows(inputs: Float[Array, "... n d"], k: int) -> Float[Array, "... n kd"]
          [1, 2, 3, 4, 5, 6],
          [3, 4, 5, 6, 0, 0]]
     """
-    xp = floats(inputs=inputs)
-    matrices(inputs=inputs)
-    if k < 1 or k % 2 == 0:
-        raise ValueError(f"k must be odd and at least 1, got {k}")
+    xp = array_namespace(inputs)
     n, side = inputs.shape[-2], k // 2
     # Zeros of the inputs' own kind, dtype and device.
     empty = xp.zeros_like(inputs[..., :1, :])
@@ -82,6 +81,10 @@ def windows(inputs: Float[Array, "... n d"], k: int) -> Float[Array, "... n kd"]
     return xp.concat([padded[..., i : i + n, :] for i in range(k)], axis=-1)
 
 
+@requires(
+    lambda d, kd: f"parameters must have k·{d} rows with k odd, got {kd}",
+    lambda d, kd: kd % d == 0 and kd // d % 2 == 1,
+)
 def window_layer(
     inputs: Float[Array, "... n d"], parameters: Float[Array, "kd d_out"]
 ) -> Float[Array, "... n d_out"]:
@@ -97,8 +100,7 @@ def window_layer(
         Outputs (..., n, d_out), in units of inputs times parameters.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: parameters that are no matrix, or whose rows are no odd multiple of d.
+        ValueError: parameters whose rows are no odd multiple of d.
 
     Source:
         Collobert et al. 2011, the window approach, without its nonlinearity and bias.
@@ -113,15 +115,7 @@ def window_layer(
          [0, 0, 1, 0],
          [0, 1, 0, 2]]
     """
-    floats(inputs=inputs, parameters=parameters)
-    matrices(inputs=inputs, parameters=parameters)
-    d = inputs.shape[-1]
-    k, rest = divmod(parameters.shape[0], d)
-    if parameters.ndim != 2 or rest or k % 2 == 0:
-        raise ValueError(
-            f"parameters must be (k·{d}, d_out) with k odd, got shape {shape(parameters)}"
-        )
-    return windows(inputs, k) @ parameters
+    return windows(inputs, parameters.shape[0] // inputs.shape[-1]) @ parameters
 
 
 def window_parameters(k: int, d: int, d_out: int | None = None) -> int:
@@ -170,6 +164,14 @@ def attention_parameters(d: int, d_k: int | None = None, d_v: int | None = None)
     return 2 * d * (d if d_k is None else d_k) + d * (d if d_v is None else d_v)
 
 
+@requires(
+    lambda d, m: f"corners must be (d + 1, d) for a point (d,), got {(m, d)} and {(d,)}",
+    lambda d, m: m == d + 1,
+)
+@requires(
+    "corners must not lie in one line or plane",
+    lambda corners: np.linalg.matrix_rank(corners[1:] - corners[0]) == corners.shape[1],
+)
 def weights_of(
     point: Float[np.ndarray, " d"], corners: Float[np.ndarray, "m d"]
 ) -> Float[np.ndarray, " m"]:
@@ -200,12 +202,6 @@ def weights_of(
         >>> text(weights_of(np.array([2.0, 1]), corners), ".2f")
         '[0.25, 0.50, 0.25]'
     """
-    if point.ndim != 1 or shape(corners) != (point.size + 1, point.size):
-        raise ValueError(
-            f"corners must be (d + 1, d) for a point (d,), got {shape(corners)} and {shape(point)}"
-        )
     edges = (corners[1:] - corners[0]).T
-    if np.linalg.matrix_rank(edges) < point.size:
-        raise ValueError(f"corners must not lie in one line or plane, got {corners.tolist()}")
     others: Float[np.ndarray, " d"] = np.linalg.solve(edges, point - corners[0])
     return np.concatenate([[1 - others.sum()], others])

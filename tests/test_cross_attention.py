@@ -116,14 +116,6 @@ def test_decoder_block_is_post_norm_unless_told() -> None:
     assert np.abs(unsaid - pre).max() > 0.1
 
 
-def test_a_matrix_with_other_rows_is_told_for_batches() -> None:
-    target, source, w = np.ones((2, 3, 4)), np.ones((2, 5, 4)), np.ones((4, 2))
-    weights, by_output = np.full((2, 3, 5), 0.2), np.ones((2, 3, 2))
-    message = r"w_query must be a matrix with 4 rows for target \(2, 3, 4\), got \(5, 2\)"
-    with pytest.raises(ValueError, match=message):
-        cross_attention_backward(target, source, np.ones((5, 2)), w, w, weights, by_output)
-
-
 @few
 @given(seed=seeds, t=st.integers(1, 5), norm_first=st.booleans())
 def test_decoder_never_leaks(seed: int, t: int, norm_first: bool) -> None:

@@ -367,7 +367,6 @@ def test_expected_tokens():
 
 
 def test_nothing_given_is_changed():
-    """Where the input is good; for bad input tests/test_refusals.py sees to it."""
     cache, new = Cache(np.ones((2, 5, 4)), np.ones((2, 5, 4))), np.ones((2, 1, 4))
     before = [one.copy() for one in (*cache, new)]
     attend_with_cache(new, new, new, cache)

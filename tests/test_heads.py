@@ -288,13 +288,6 @@ def test_run_against_torch(cut: list[tuple[int, int]]) -> None:
     assert seen.keys() == {*watched}
 
 
-def test_a_head_that_is_not_there() -> None:
-    small, _ = make_small(2)
-    for head in ((30, 0), (0, 9), (-1, 0)):
-        with pytest.raises(ValueError, match="heads must be in 30 layers of 9, got"):
-            run_model(np.array([1, 2]), small, cut=[head])
-        with pytest.raises(ValueError, match="heads must be in 30 layers of 9, got"):
-            run_model(np.array([1, 2]), small, watch=[head])
 
 
 @needs_model

@@ -187,48 +187,6 @@ def test_torch_attention_is_equivariant(seed: int, order: list[int]) -> None:
             assert (replaced - placed[:, order]).abs().max() > 1e-6
 
 
-@pytest.mark.parametrize("d", [5, 1, 0, -2])
-def test_odd_sizes_are_refused(d: int) -> None:
-    wanted = f"d must be even and at least 2, since components come in pairs, got {d}"
-    for call in (
-        lambda: frequencies(d),
-        lambda: sinusoids(np.arange(3.0), d),
-        lambda: rotation(1, d),
-    ):
-        with pytest.raises(ValueError, match=wanted):
-            call()
-
-
-def test_errors_say_what_they_want() -> None:
-    x, t = np.ones((3, 4)), np.arange(3.0)
-    with pytest.raises(ValueError, match="base must be positive, got -1"):
-        frequencies(4, -1)
-    with pytest.raises(ValueError, match=r"d must be even and at least 2.*got 5"):
-        rope(np.ones((3, 5)), t)
-    with pytest.raises(ValueError, match="'interleaved' or 'half-split', got 'halves'"):
-        rope(x, t, pairing="halves")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"must broadcast together, got \(4,\) and \(3,\)"):
-        rope(x, np.arange(4.0))
-    with pytest.raises(ValueError, match=r"positions must broadcast to \(3,\), got \(2, 3\)"):
-        rope(x, np.ones((2, 3)))
-    with pytest.raises(TypeError, match="of one library, got ndarray and Tensor"):
-        rope(x, torch.arange(3.0))
-    with pytest.raises(TypeError, match="positions must hold real floats, got int64"):
-        rope(x, np.arange(3))
-    with pytest.raises(TypeError, match="positions must hold real floats, got int64"):
-        sinusoids(np.arange(3), 4)
-    with pytest.raises(ValueError, match=r"at least 2 axes \(\.\.\., n, d\), got shape \(4,\)"):
-        rope(np.ones(4), np.array(1.0))
-
-
-@pytest.mark.parametrize("position", [3, -1])
-def test_learned_wants_a_row(position: int) -> None:
-    with pytest.raises(ValueError, match=f"from 0 to 2, one for each row.*got {position}"):
-        learned(np.ones((3, 2)), [0, position])
-    with pytest.raises(ValueError, match=r"a matrix \(n_max, d\), got shape \(2, 3, 2\)"):
-        learned(np.ones((2, 3, 2)), [0])
-
-
 # The published numbers.
 
 

@@ -165,30 +165,6 @@ def test_windows_leave_the_input_alone() -> None:
     assert inputs.tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
-@pytest.mark.parametrize("k", [0, -1, 2])
-def test_windows_want_an_odd_size(k: int) -> None:
-    with pytest.raises(ValueError, match=f"k must be odd and at least 1, got {k}"):
-        windows(np.ones((3, 2)), k)
-
-
-@pytest.mark.parametrize("rows", [1, 3, 4, 8])
-def test_window_layer_wants_whole_odd_windows(rows: int) -> None:
-    wanted = rf"parameters must be \(k·2, d_out\) with k odd, got shape \({rows}, 3\)"
-    with pytest.raises(ValueError, match=wanted):
-        window_layer(np.ones((5, 2)), np.ones((rows, 3)))
-
-
-def test_window_layer_wants_one_matrix_and_one_dtype() -> None:
-    with pytest.raises(ValueError, match=r"got shape \(2, 2, 3\)"):
-        window_layer(np.ones((5, 2)), np.ones((2, 2, 3)))
-    with pytest.raises(TypeError, match="share a dtype, got float64 and float32"):
-        window_layer(np.ones((5, 2)), np.ones((2, 3), dtype=np.float32))
-    with pytest.raises(TypeError, match="must hold real floats, got int"):
-        windows(np.ones((5, 2), dtype=int), 1)
-    with pytest.raises(ValueError, match=r"must not be empty, got shape \(0, 2\)"):
-        windows(np.ones((0, 2)), 1)
-
-
 @given(st.integers(1, 15), st.integers(1, 40), st.integers(1, 40), st.integers(1, 40))
 def test_counts_are_those_of_torch(k: int, d: int, d_k: int, d_v: int) -> None:
     convolution = torch.nn.Conv1d(d, d_v, k, bias=False, device="meta")
@@ -208,14 +184,6 @@ def test_weights_of_finds_the_weights(seed: int, d: int) -> None:
     wanted = rng.dirichlet(np.ones(d + 1))
     point = sum(a * corner for a, corner in zip(wanted, corners, strict=True))
     np.testing.assert_allclose(weights_of(point, corners), wanted, atol=1e-9)
-
-
-def test_weights_of_says_what_it_wants() -> None:
-    with pytest.raises(ValueError, match=r"corners must be \(d \+ 1, d\).*got \(4, 2\) and \(2,\)"):
-        weights_of(np.ones(2), np.ones((4, 2)))
-    in_one_line = np.array([[0.0, 0], [1, 2], [2, 4]])
-    with pytest.raises(ValueError, match=r"must not lie in one line or plane, got \[\[0.0, 0.0\]"):
-        weights_of(np.ones(2), in_one_line)
 
 
 @given(seeds)

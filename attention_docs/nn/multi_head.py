@@ -8,7 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attention_docs.checks import requires
 from attention_docs.multi_head import Parameters, multi_head_attention
+from attention_docs.signatures import checked
 
 
 class MultiHeadAttention(nn.Module):
@@ -44,6 +46,10 @@ class MultiHeadAttention(nn.Module):
         ((2, 5, 64), (2, 8, 5, 5))
     """
 
+    @requires(
+        "num_heads must divide d_model",
+        lambda num_heads, d_model: min(num_heads, d_model) >= 1 and d_model % num_heads == 0,
+    )
     def __init__(
         self,
         d_model: int,
@@ -55,8 +61,6 @@ class MultiHeadAttention(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        if num_heads < 1 or d_model < 1 or d_model % num_heads:
-            raise ValueError(f"num_heads must divide d_model, got {num_heads} and {d_model}")
         self.num_heads = num_heads
         options = {"bias": bias, "device": device, "dtype": dtype}
         self.query = nn.Linear(d_model, d_model, **options)
@@ -74,6 +78,16 @@ class MultiHeadAttention(nn.Module):
                 nn.init.zeros_(linear.bias)
 
     @classmethod
+    @requires(
+        lambda other: (
+            "other must have kdim = vdim = embed_dim and neither add_bias_kv nor add_zero_attn, "
+            f"got {other.kdim}, {other.vdim}, {other.embed_dim}, {other.bias_k is not None} and "
+            f"{other.add_zero_attn}"
+        ),
+        lambda other: (
+            other.in_proj_weight is not None and other.bias_k is None and not other.add_zero_attn
+        ),
+    )
     def from_torch(cls, other: nn.MultiheadAttention) -> MultiHeadAttention:
         """A module with copies of the parameters of a `torch.nn.MultiheadAttention`.
 
@@ -84,12 +98,6 @@ class MultiHeadAttention(nn.Module):
             ValueError: the other has keys or values of another size, `add_bias_kv` or
                 `add_zero_attn`.
         """
-        if other.in_proj_weight is None or other.bias_k is not None or other.add_zero_attn:
-            raise ValueError(
-                "other must have kdim = vdim = embed_dim and neither add_bias_kv nor "
-                f"add_zero_attn, got {other.kdim}, {other.vdim}, {other.embed_dim}, "
-                f"{other.bias_k is not None} and {other.add_zero_attn}"
-            )
         weight, bias = other.in_proj_weight, other.in_proj_bias
         has_bias = bias is not None
         options: dict[str, Any] = {"device": weight.device, "dtype": weight.dtype}
@@ -113,6 +121,7 @@ class MultiHeadAttention(nn.Module):
         maps = (self.query, self.key, self.value, self.output)
         return Parameters(*(m.weight.mT for m in maps), *(m.bias for m in maps))
 
+    @checked
     def forward(
         self,
         query: Float[Tensor, "... n_q d_model"],
@@ -130,7 +139,6 @@ class MultiHeadAttention(nn.Module):
                 Booleans: True takes part. Floats: added to the scores.
 
         Raises:
-            TypeError: as for `multi_head_attention`.
             ValueError: as for `multi_head_attention`.
         """
         key = query if key is None else key

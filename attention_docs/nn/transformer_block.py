@@ -9,7 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attention_docs.checks import requires
 from attention_docs.nn.multi_head import MultiHeadAttention
+from attention_docs.signatures import checked
 from attention_docs.transformer_block import BlockParameters, encoder_block, relu
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": relu, "gelu": nn.functional.gelu}
@@ -57,6 +59,13 @@ class TransformerEncoderLayer(nn.Module):
         (2, 5, 64)
     """
 
+    @requires("d_ff must be at least 1", lambda d_ff: d_ff >= 1)
+    @requires(
+        lambda activation: (
+            f"activation must be a function or one of {[*ACTIVATIONS]}, got {activation!r}"
+        ),
+        lambda activation: callable(activation) or activation in ACTIVATIONS,
+    )
     def __init__(
         self,
         d_model: int,
@@ -72,12 +81,6 @@ class TransformerEncoderLayer(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        if d_ff < 1:
-            raise ValueError(f"d_ff must be at least 1, got {d_ff}")
-        if isinstance(activation, str) and activation not in ACTIVATIONS:
-            raise ValueError(
-                f"activation must be a function or one of {[*ACTIVATIONS]}, got {activation!r}"
-            )
         self.num_heads, self.norm_first, self.eps = num_heads, norm_first, layer_norm_eps
         self.activation = ACTIVATIONS[activation] if isinstance(activation, str) else activation
         options: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
@@ -141,6 +144,7 @@ class TransformerEncoderLayer(nn.Module):
             self.norm_2.bias,
         )
 
+    @checked
     def forward(
         self, x: Float[Tensor, "... n d_model"], mask: Tensor | None = None
     ) -> Float[Tensor, "... n d_model"]:
@@ -153,7 +157,6 @@ class TransformerEncoderLayer(nn.Module):
                 out gets weights of 0, where torch's layer gives NaN.
 
         Raises:
-            TypeError: as for `encoder_block`.
             ValueError: as for `encoder_block`.
         """
         output: Tensor = encoder_block(

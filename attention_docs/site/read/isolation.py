@@ -32,7 +32,7 @@ REFUSED |= {f"{PACKAGE}.{name}" for name in ("running", "site", "verify")}
 """Names for files and for the insides of Python and of the engine, with all that is below them."""
 NEEDS = re.compile(r"#\s*needs:\s*\S")
 PUBLIC = re.compile(r"^def ([a-z]\w*)", re.M)
-SERVING = {"checks.py", "text.py", "verify.py"}
+SERVING = {"checks.py", "signatures.py", "text.py", "verify.py"}
 """Modules whose functions have everyday names, such as `shape` and `step`."""
 
 

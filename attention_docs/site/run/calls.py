@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 SUPPORT = tuple(
     f"attention_docs.{name}."
-    for name in ("site", "running", "figures", "text", "checks", "locales", "colours")
+    for name in ("site", "running", "figures", "text", "checks", "signatures", "locales", "colours")
 )
 """Modules that take part in everything and explain nothing."""
 

@@ -16,4 +16,4 @@ class Float:
         return object
 
 
-Bool = Int = Shaped = Float
+Bool = Int = Float64 = Shaped = Float

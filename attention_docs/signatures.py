@@ -1,0 +1,161 @@
+"""Shapes and dtypes of arguments: checked by the annotations of a function, and nowhere else.
+
+`@checked` reads annotations such as `Float[Array, "... n_q d_k"]` once, when a function is defined,
+and compares the arguments with them at every call:
+
+- An array holds numbers of the kind that is asked for, and all arrays are of one library.
+- A name of an axis means one size in the whole call, and no axis with a name is empty.
+- The axes of `...` broadcast together; those of a name with a star, as in `*batch n`, are equal.
+- Floats share a dtype. An annotation of `...` alone takes any shape, and any dtype of its kind.
+- Of an argument that is a NamedTuple the fields are checked, but for those that are None.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj
+
+Array = Any
+"""A NumPy array or a torch tensor; a function gives back the kind that it was given."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+KINDS = {"Float": "real floats", "Float64": "float64", "Int": "integers", "Bool": "booleans"}
+CATEGORIES = {"Float": "real floating", "Int": "integral", "Bool": "bool"}  # of the array API
+AXES = {"n_k": "their number of tokens"}  # in messages, where the name of an axis says too little
+ANNOTATION = re.compile(r"""(\w+)\[([\w.]+), ['"](\.\.\.|\*\w+)?([^'"]*)['"]\]( \| None)?""")
+
+
+class Demand(NamedTuple):
+    """What an annotation says of one array."""
+
+    name: str  # in messages
+    argument: str
+    field: str  # of the argument, a NamedTuple; "" where it is the array itself
+    kind: str
+    is_numpy: bool
+    batch: str  # "...", "*name" or ""
+    axes: tuple[str, ...]
+    is_optional: bool
+
+    def find(self, given: Mapping[str, Any]) -> Any:
+        """The array among the arguments."""
+        array = given[self.argument]
+        return getattr(array, self.field, None) if self.field else array
+
+
+class First(NamedTuple):
+    """The first array with an axis or a dtype, which later ones must have as well."""
+
+    name: str
+    array: Array
+    size: Any = None
+
+
+def shape(array: Array) -> tuple[int, ...]:
+    """The shape as a plain tuple, so that messages read the same for NumPy and torch."""
+    return tuple(map(int, array.shape))
+
+
+def checked(function: Function) -> Function:
+    """Compare the arguments with the annotations, then with the conditions of `requires`."""
+    parameters = inspect.signature(function).parameters
+    defaults = {name: one.default for name, one in parameters.items()}
+    demands = [demand for name in parameters for demand in _read_demands(function, name)]
+    conditions = getattr(function, "_conditions", ())
+    passed: dict[Any, dict[str, Any]] = {}  # sizes of axes, by shapes and dtypes once found right
+
+    @wraps(function)
+    def check_and_call(*args: Any, **kwargs: Any) -> Any:
+        given = {**defaults, **dict(zip(defaults, args, strict=False)), **kwargs}
+        arrays = [demand.find(given) for demand in demands]
+        key = tuple([(type(a), getattr(a, "dtype", 0), getattr(a, "shape", 0)) for a in arrays])
+        if key not in passed:
+            passed[key] = _check_arrays(demands, arrays)
+        for condition in conditions:
+            condition({**passed[key], **given})
+        return function(*args, **kwargs)
+
+    return check_and_call  # type: ignore[return-value]
+
+
+def _read_demands(function: Any, argument: str) -> Iterator[Demand]:
+    """What is demanded of an array, or of each field of a NamedTuple."""
+    annotation = str(function.__annotations__.get(argument, ""))
+    owner = function.__globals__.get(annotation.removesuffix(" | None"))
+    texts = {field: owner.__annotations__[field] for field in getattr(owner, "_fields", ())}
+    for field, text in (texts or {"": annotation}).items():
+        match = ANNOTATION.fullmatch(str(getattr(text, "__forward_arg__", text)))
+        if match and match[1] in KINDS:
+            name = f"{argument}.{field}" if field else argument
+            axes, can_miss = tuple(match[4].split()), bool(match[5] or field)
+            is_numpy = match[2] == "np.ndarray"
+            yield Demand(name, argument, field, match[1], is_numpy, match[3] or "", axes, can_miss)
+
+
+def _check_arrays(demands: Sequence[Demand], arrays: Sequence[Any]) -> dict[str, Any]:
+    """Raise at the first array that is not as demanded; return the sizes of all axes."""
+    firsts: dict[str, First] = {}
+    for demand, array in zip(demands, arrays, strict=True):
+        if array is inspect.Parameter.empty or (array is None and demand.is_optional):
+            continue  # of an argument that is missing Python tells when the function is called
+        _check_kind(demand, array, firsts)
+        _check_axes(demand, array, firsts)
+    return {axis: first.size for axis, first in firsts.items()}
+
+
+def _check_kind(demand: Demand, array: Any, firsts: dict[str, First]) -> None:
+    """Kind of numbers, library and dtype."""
+    name = demand.name
+    kind = f"{'a NumPy' if demand.is_numpy else 'an'} array of {KINDS[demand.kind]}"
+    if not isinstance(array, np.ndarray) if demand.is_numpy else not is_array_api_obj(array):
+        raise TypeError(f"{name} must be {kind}, got {type(array).__name__}")
+    xp = array_namespace(array)
+    if not xp.isdtype(array.dtype, CATEGORIES.get(demand.kind, xp.float64)):
+        raise TypeError(f"{name} must be {kind}, got {array.dtype}")
+    first = firsts.setdefault("library", First(name, array))
+    if array_namespace(first.array) is not xp:
+        raise TypeError(_tell(first, name, array, "be of one library", lambda a: type(a).__name__))
+    if demand.kind == "Float" and (demand.axes or demand.batch != "..."):
+        first = firsts.setdefault("dtype", First(name, array))
+        if array.dtype != first.array.dtype:
+            raise TypeError(_tell(first, name, array, "share a dtype", lambda a: a.dtype))
+
+
+def _check_axes(demand: Demand, array: Array, firsts: dict[str, First]) -> None:
+    """Number of axes, and sizes that are those of the arrays before."""
+    name, batch, axes, lengths = demand.name, demand.batch, demand.axes, shape(array)
+    split = len(lengths) - len(axes)
+    fits = split == 0 or (split > 0 and batch != "")
+    sizes: list[tuple[str, Any]] = [*zip(axes, lengths[split:], strict=True)] if fits else []
+    if fits and batch.startswith("*"):
+        sizes.append((batch, lengths[:split]))
+    for axis, size in sizes:
+        if size == 0:
+            raise ValueError(f"{name} must not be empty, got shape {lengths}")
+        first = firsts.setdefault(axis, First(name, array, int(axis) if axis.isdigit() else size))
+        if size != first.size and first.name != name:
+            what = "their batch axes" if axis == batch else AXES.get(axis, axis)
+            raise ValueError(_tell(first, name, array, f"share {what}"))
+        fits = fits and size == first.size
+    if not fits:
+        wanted = ", ".join((batch, *axes) if batch else axes)
+        raise ValueError(f"{name} must have axes ({wanted}), got shape {lengths}")
+    if batch == "..." and axes:
+        first = firsts.setdefault(batch, First(name, array, lengths[:split]))
+        try:
+            both = np.broadcast_shapes(lengths[:split], first.size)
+        except ValueError:
+            raise ValueError(_tell(first, name, array, "broadcast together")) from None
+        if both != first.size:
+            firsts[batch] = First(name, array, both)
+
+
+def _tell(first: First, name: str, array: Array, wanted: str, of: Any = shape) -> str:
+    return f"{first.name} and {name} must {wanted}, got {of(first.array)} and {of(array)}"

@@ -1,0 +1,223 @@
+"""Every public function refuses what its annotations do not allow, and says wanted and got.
+
+The arguments, right and wrong, are made from the annotations as jaxtyping reads them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import traceback
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from jaxtyping import Bool, Float, Float64, Int
+
+from attention_docs.signatures import Array
+from tests.conftest import ROOT, report
+
+KINDS = {  # by the dtypes of an annotation: a right dtype, a wrong one, and what messages call it
+    Float[Array, ""].dtypes: (np.float64, np.int64, "real floats"),
+    Float64[Array, ""].dtypes: (np.float64, np.float32, "float64"),
+    Int[Array, ""].dtypes: (np.int64, np.float64, "integers"),
+    Bool[Array, ""].dtypes: (np.bool_, np.float64, "booleans"),
+}
+Change = dict[str, Any]
+Case = tuple[Change, type[Exception], str]
+
+
+class Slot(NamedTuple):
+    """An argument, or a field of one, that takes an array."""
+
+    argument: str
+    field: str
+    hint: Any
+
+    @property
+    def name(self) -> str:
+        return f"{self.argument}.{self.field}" if self.field else self.argument
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of the axes, without those before the first name."""
+        return [axis for axis in self.hint.dim_str.split() if axis[0] not in ".*"]
+
+    @property
+    def batch(self) -> str:
+        return next((axis for axis in self.hint.dim_str.split() if axis[0] in ".*"), "")
+
+    @property
+    def is_float(self) -> bool:
+        """One of those that share a dtype."""
+        return self.hint.dtypes == Float[Array, ""].dtypes and self.hint.dim_str != "..."
+
+
+def list_functions() -> list[Callable[..., Any]]:
+    """The public functions of the modules that compute."""
+    names = sorted(path.stem for path in (ROOT / "attention_docs").glob("[a-z]*.py"))
+    modules = [importlib.import_module(f"attention_docs.{name}") for name in names]
+    return [
+        function
+        for module in modules
+        for name, function in vars(module).items()
+        if inspect.isfunction(function) and function.__module__ == module.__name__
+        if not name.startswith("_")
+    ]
+
+
+def drop_none(hint: Any) -> Any:
+    """What stands before `| None`."""
+    return typing.get_args(hint)[0] if typing.get_origin(hint) is types.UnionType else hint
+
+
+def list_slots(function: Callable[..., Any]) -> list[Slot]:
+    slots = []
+    hints = typing.get_type_hints(inspect.unwrap(function))
+    for argument, hint in hints.items():
+        if argument == "return":
+            continue
+        hint = drop_none(hint)
+        fields = typing.get_type_hints(hint) if hasattr(hint, "_fields") else {"": hint}
+        for field, part in fields.items():
+            part = drop_none(part)
+            if hasattr(part, "dim_str"):
+                slots.append(Slot(argument, field, part))
+    return slots
+
+
+FUNCTIONS = {
+    f"{one.__module__.removeprefix('attention_docs.')}.{one.__name__}": one
+    for one in list_functions()
+    if list_slots(one)
+}
+
+
+def make_arrays(slots: list[Slot]) -> dict[Slot, np.ndarray]:
+    """An array for each slot; all sizes differ."""
+    names = sorted({axis for slot in slots for axis in slot.axes if not axis.isdigit()})
+    sizes = {name: size for size, name in enumerate(names, start=3)}
+    return {
+        slot: np.ones(
+            [sizes.get(axis) or int(axis) for axis in slot.axes], KINDS[slot.hint.dtypes][0]
+        )
+        for slot in slots
+    }
+
+
+def find_refusal(function: Callable[..., Any], arrays: dict[Slot, Any]) -> str | None:
+    """What the check of its signature says, if it is that which refuses, and not the rest of it."""
+    given: dict[str, Any] = {}
+    fields: dict[str, dict[str, Any]] = {}
+    for slot, array in arrays.items():
+        (fields.setdefault(slot.argument, {}) if slot.field else given)[
+            slot.field or slot.argument
+        ] = array
+    hints = typing.get_type_hints(inspect.unwrap(function))
+    for argument, parts in fields.items():
+        kind = drop_none(hints[argument])
+        given[argument] = kind(**dict.fromkeys(kind._fields) | parts)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.default is parameter.empty:
+            given.setdefault(name, 1)
+    try:
+        function(**given)
+    except Exception as error:
+        own = [frame.name for frame in traceback.extract_tb(error.__traceback__)][1:3]
+        if own == ["check_and_call", "_check_arrays"]:
+            return f"{type(error).__name__}: {error}"
+    return None
+
+
+Wrong = tuple[dict[Slot, Any], str]
+
+
+def list_wrong(slots: list[Slot], right: dict[Slot, np.ndarray]) -> Iterator[Wrong]:
+    """Every kind of wrong argument, and what is said of it."""
+    for slot in slots:
+        yield from list_wrong_kinds(slots, slot, right[slot])
+        for place, axis in enumerate(slot.axes):
+            yield resize(right, slot, place, 0, f"{slot.name} must not be empty, got shape {{}}")
+            if message := tell_size(slots, slot, axis, right):
+                yield resize(right, slot, place, right[slot].shape[place] + 20, message)
+        axes = ", ".join([*filter(None, [slot.batch]), *slot.axes])
+        others = [right[slot][0, ...]] if slot.axes else []
+        for array in others if slot.batch else [*others, right[slot][None]]:
+            told = f"ValueError: {slot.name} must have axes ({axes}), got shape {array.shape}"
+            yield {slot: array}, told
+    yield from list_wrong_batches(slots, right)
+
+
+def list_wrong_kinds(slots: list[Slot], slot: Slot, array: np.ndarray) -> Iterator[Wrong]:
+    _, wrong, words = KINDS[slot.hint.dtypes]
+    is_numpy = slot.hint.array_type is np.ndarray
+    kind = f"TypeError: {slot.name} must be {'a NumPy' if is_numpy else 'an'} array of {words}, got"
+    yield {slot: array.tolist()}, f"{kind} {type(array.tolist()).__name__}"
+    yield {slot: array.astype(wrong)}, f"{kind} {np.dtype(wrong).name}"
+    if is_numpy:
+        yield {slot: torch.tensor(array)}, f"{kind} Tensor"
+    elif slot != slots[0]:
+        library = f"{slots[0].name} and {slot.name} must be of one library"
+        yield {slot: torch.tensor(array)}, f"TypeError: {library}, got ndarray and Tensor"
+    first = next((one for one in slots if one.is_float), slot)
+    if slot.is_float and slot != first:
+        dtype = f"TypeError: {first.name} and {slot.name} must share a dtype"
+        yield {slot: array.astype(np.float32)}, f"{dtype}, got float64 and float32"
+
+
+def tell_size(slots: list[Slot], slot: Slot, axis: str, right: dict[Slot, np.ndarray]) -> str:
+    """What is said of another size of an axis, with {} for the shape; "" if it may have any."""
+    owners = [one for one in slots if axis in one.axes]
+    if axis.isdigit() or (slot.axes.count(axis) > 1 and slot == owners[0]):
+        axes = ", ".join([*filter(None, [slot.batch]), *slot.axes])
+        return f"{slot.name} must have axes ({axes}), got shape {{}}"
+    if len(owners) == 1:
+        return ""
+    word = {"n_k": "their number of tokens"}.get(axis, axis)
+    if slot == owners[0]:
+        pair, got = (slot, owners[1]), f"{{}} and {right[owners[1]].shape}"
+    else:
+        pair, got = (owners[0], slot), f"{right[owners[0]].shape} and {{}}"
+    return f"{pair[0].name} and {pair[1].name} must share {word}, got {got}"
+
+
+def resize(right: dict[Slot, np.ndarray], slot: Slot, place: int, size: int, message: str) -> Wrong:
+    sizes = [*right[slot].shape]
+    sizes[place] = size
+    wrong = np.ones(sizes, right[slot].dtype)
+    return {slot: wrong}, "ValueError: " + message.format(wrong.shape)
+
+
+def list_wrong_batches(slots: list[Slot], right: dict[Slot, np.ndarray]) -> Iterator[Wrong]:
+    """Of axes before the first name: one that another lacks, or 2 and 3 that should broadcast."""
+    for batch in {slot.batch for slot in slots} - {""}:
+        shared = [one for one in slots if one.batch == batch and (one.axes or batch[0] == "*")]
+        first, *others = shared or [None]
+        for other in others:
+            changed = {first: np.stack([right[first]] * 2), other: np.stack([right[other]] * 3)}
+            changed = changed if batch == "..." else {other: changed[other]}
+            what = "broadcast together" if batch == "..." else "share their batch axes"
+            got = f"{changed.get(first, right[first]).shape} and {changed[other].shape}"
+            yield changed, f"ValueError: {first.name} and {other.name} must {what}, got {got}"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_refuses_what_its_annotations_do_not_allow(name: str) -> None:
+    function = FUNCTIONS[name]
+    slots = list_slots(function)
+    right = make_arrays(slots)
+    assert find_refusal(function, right) is None
+    report(
+        f"{name} with another {', '.join(one.name for one in changed)}: {wanted!r}, got {got!r}"
+        for changed, wanted in list_wrong(slots, right)
+        if (got := find_refusal(function, right | changed)) != wanted
+    )
+
+
+def test_all_chapters_are_there() -> None:
+    assert len(FUNCTIONS) > 70
+    assert {"softmax.softmax", "attention_function.attention", "in_pieces.merge"} <= set(FUNCTIONS)

@@ -1,7 +1,6 @@
 """Shapes and dtypes of arguments: checked by the annotations of a function, and nowhere else.
 
-`@checked` reads annotations such as `Float[Array, "... n_q d_k"]` once, when a function is defined,
-and compares the arguments with them at every call:
+`@checked` reads annotations such as `Float[Array, "... n_q d_k"]` once, and at every call demands:
 
 - An array holds numbers of the kind that is asked for, and all arrays are of one library.
 - A name of an axis means one size in the whole call, and no axis with a name is empty.
@@ -14,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
@@ -44,11 +43,6 @@ class Demand(NamedTuple):
     axes: tuple[str, ...]
     is_optional: bool
 
-    def find(self, given: Mapping[str, Any]) -> Any:
-        """The array among the arguments."""
-        array = given[self.argument]
-        return getattr(array, self.field, None) if self.field else array
-
 
 class First(NamedTuple):
     """The first array with an axis or a dtype, which later ones must have as well."""
@@ -68,13 +62,16 @@ def checked(function: Function) -> Function:
     parameters = inspect.signature(function).parameters
     defaults = {name: one.default for name, one in parameters.items()}
     demands = [demand for name in parameters for demand in _read_demands(function, name)]
+    places = [(demand.argument, demand.field) for demand in demands]
     conditions = getattr(function, "_conditions", ())
     passed: dict[Any, dict[str, Any]] = {}  # sizes of axes, by shapes and dtypes once found right
 
     @wraps(function)
     def check_and_call(*args: Any, **kwargs: Any) -> Any:
         given = {**defaults, **dict(zip(defaults, args, strict=False)), **kwargs}
-        arrays = [demand.find(given) for demand in demands]
+        arrays = [
+            getattr(given[name], field, None) if field else given[name] for name, field in places
+        ]
         key = tuple([(type(a), getattr(a, "dtype", 0), getattr(a, "shape", 0)) for a in arrays])
         if key not in passed:
             passed[key] = _check_arrays(demands, arrays)
@@ -93,10 +90,15 @@ def _read_demands(function: Any, argument: str) -> Iterator[Demand]:
     for field, text in (texts or {"": annotation}).items():
         match = ANNOTATION.fullmatch(str(getattr(text, "__forward_arg__", text)))
         if match and match[1] in KINDS:
-            name = f"{argument}.{field}" if field else argument
-            axes, can_miss = tuple(match[4].split()), bool(match[5] or field)
-            is_numpy = match[2] == "np.ndarray"
-            yield Demand(name, argument, field, match[1], is_numpy, match[3] or "", axes, can_miss)
+            name, axes = f"{argument}.{field}".rstrip("."), tuple(match[4].split())
+            options = (
+                match[1],
+                match[2] == "np.ndarray",
+                match[3] or "",
+                axes,
+                bool(match[5] or field),
+            )
+            yield Demand(name, argument, field, *options)
 
 
 def _check_arrays(demands: Sequence[Demand], arrays: Sequence[Any]) -> dict[str, Any]:
@@ -112,8 +114,8 @@ def _check_arrays(demands: Sequence[Demand], arrays: Sequence[Any]) -> dict[str,
 
 def _check_kind(demand: Demand, array: Any, firsts: dict[str, First]) -> None:
     """Kind of numbers, library and dtype."""
-    name = demand.name
-    kind = f"{'a NumPy' if demand.is_numpy else 'an'} array of {KINDS[demand.kind]}"
+    name, article = demand.name, "a NumPy" if demand.is_numpy else "an"
+    kind = f"{article} array of {KINDS[demand.kind]}"
     if not isinstance(array, np.ndarray) if demand.is_numpy else not is_array_api_obj(array):
         raise TypeError(f"{name} must be {kind}, got {type(array).__name__}")
     xp = array_namespace(array)
@@ -133,10 +135,8 @@ def _check_axes(demand: Demand, array: Array, firsts: dict[str, First]) -> None:
     name, batch, axes, lengths = demand.name, demand.batch, demand.axes, shape(array)
     split = len(lengths) - len(axes)
     fits = split == 0 or (split > 0 and batch != "")
-    sizes: list[tuple[str, Any]] = [*zip(axes, lengths[split:], strict=True)] if fits else []
-    if fits and batch.startswith("*"):
-        sizes.append((batch, lengths[:split]))
-    for axis, size in sizes:
+    sizes: Any = zip(axes, lengths[split:], strict=True) if fits else ()
+    for axis, size in (*sizes, *[(batch, lengths[:split])] * batch.startswith("*")):
         if size == 0:
             raise ValueError(f"{name} must not be empty, got shape {lengths}")
         first = firsts.setdefault(axis, First(name, array, int(axis) if axis.isdigit() else size))
@@ -145,7 +145,7 @@ def _check_axes(demand: Demand, array: Array, firsts: dict[str, First]) -> None:
             raise ValueError(_tell(first, name, array, f"share {what}"))
         fits = fits and size == first.size
     if not fits:
-        wanted = ", ".join((batch, *axes) if batch else axes)
+        wanted = ", ".join(filter(None, (batch, *axes)))
         raise ValueError(f"{name} must have axes ({wanted}), got shape {lengths}")
     if batch == "..." and axes:
         first = firsts.setdefault(batch, First(name, array, lengths[:split]))

@@ -20,9 +20,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
-Array = Any
-"""A NumPy array or a torch tensor; a function gives back the kind that it was given."""
-
+Array = Any  # a NumPy array or a torch tensor; a function gives back the kind that it was given
+First = tuple[str, Array, Any]  # the array that set a size or a dtype: its name, itself, the size
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 KINDS = {"Float": "real floats", "Float64": "float64", "Int": "integers", "Bool": "booleans"}
@@ -44,14 +43,6 @@ class Demand(NamedTuple):
     is_optional: bool
 
 
-class First(NamedTuple):
-    """The first array with an axis or a dtype, which later ones must have as well."""
-
-    name: str
-    array: Array
-    size: Any = None
-
-
 def shape(array: Array) -> tuple[int, ...]:
     """The shape as a plain tuple, so that messages read the same for NumPy and torch."""
     return tuple(map(int, array.shape))
@@ -59,9 +50,8 @@ def shape(array: Array) -> tuple[int, ...]:
 
 def checked(function: Function) -> Function:
     """Compare the arguments with the annotations, then with the conditions of `requires`."""
-    parameters = inspect.signature(function).parameters
-    defaults = {name: one.default for name, one in parameters.items()}
-    demands = [demand for name in parameters for demand in _read_demands(function, name)]
+    defaults = {name: one.default for name, one in inspect.signature(function).parameters.items()}
+    demands = [demand for name in defaults for demand in _read_demands(function, name)]
     places = [(demand.argument, demand.field) for demand in demands]
     conditions = getattr(function, "_conditions", ())
     passed: dict[Any, dict[str, Any]] = {}  # sizes of axes, by shapes and dtypes once found right
@@ -109,7 +99,7 @@ def _check_arrays(demands: Sequence[Demand], arrays: Sequence[Any]) -> dict[str,
             continue  # of an argument that is missing Python tells when the function is called
         _check_kind(demand, array, firsts)
         _check_axes(demand, array, firsts)
-    return {axis: first.size for axis, first in firsts.items()}
+    return {axis: size for axis, (_, _, size) in firsts.items()}
 
 
 def _check_kind(demand: Demand, array: Any, firsts: dict[str, First]) -> None:
@@ -121,13 +111,12 @@ def _check_kind(demand: Demand, array: Any, firsts: dict[str, First]) -> None:
     xp = array_namespace(array)
     if not xp.isdtype(array.dtype, CATEGORIES.get(demand.kind, xp.float64)):
         raise TypeError(f"{name} must be {kind}, got {array.dtype}")
-    first = firsts.setdefault("library", First(name, array))
-    if array_namespace(first.array) is not xp:
+    first = firsts.setdefault("library", (name, array, None))
+    if array_namespace(first[1]) is not xp:
         raise TypeError(_tell(first, name, array, "be of one library", lambda a: type(a).__name__))
-    if demand.kind == "Float" and (demand.axes or demand.batch != "..."):
-        first = firsts.setdefault("dtype", First(name, array))
-        if array.dtype != first.array.dtype:
-            raise TypeError(_tell(first, name, array, "share a dtype", lambda a: a.dtype))
+    shares = demand.kind == "Float" and (demand.axes or demand.batch != "...")
+    if shares and array.dtype != firsts.setdefault("dtype", (name, array, None))[1].dtype:
+        raise TypeError(_tell(firsts["dtype"], name, array, "share a dtype", lambda a: a.dtype))
 
 
 def _check_axes(demand: Demand, array: Array, firsts: dict[str, First]) -> None:
@@ -139,23 +128,23 @@ def _check_axes(demand: Demand, array: Array, firsts: dict[str, First]) -> None:
     for axis, size in (*sizes, *[(batch, lengths[:split])] * batch.startswith("*")):
         if size == 0:
             raise ValueError(f"{name} must not be empty, got shape {lengths}")
-        first = firsts.setdefault(axis, First(name, array, int(axis) if axis.isdigit() else size))
-        if size != first.size and first.name != name:
+        first = firsts.setdefault(axis, (name, array, int(axis) if axis.isdigit() else size))
+        if size != first[2] and name != first[0]:
             what = "their batch axes" if axis == batch else AXES.get(axis, axis)
             raise ValueError(_tell(first, name, array, f"share {what}"))
-        fits = fits and size == first.size
+        fits = fits and size == first[2]
     if not fits:
         wanted = ", ".join(filter(None, (batch, *axes)))
         raise ValueError(f"{name} must have axes ({wanted}), got shape {lengths}")
     if batch == "..." and axes:
-        first = firsts.setdefault(batch, First(name, array, lengths[:split]))
+        first = firsts.setdefault(batch, (name, array, lengths[:split]))
         try:
-            both = np.broadcast_shapes(lengths[:split], first.size)
+            both = np.broadcast_shapes(lengths[:split], first[2])
         except ValueError:
             raise ValueError(_tell(first, name, array, "broadcast together")) from None
-        if both != first.size:
-            firsts[batch] = First(name, array, both)
+        if both != first[2]:
+            firsts[batch] = name, array, both
 
 
 def _tell(first: First, name: str, array: Array, wanted: str, of: Any = shape) -> str:
-    return f"{first.name} and {name} must {wanted}, got {of(first.array)} and {of(array)}"
+    return f"{first[0]} and {name} must {wanted}, got {of(first[1])} and {of(array)}"

@@ -99,9 +99,9 @@ def decoder(rng: np.random.Generator) -> Names:
     model = model._replace(gamma=1 + row(rng, d) / 10)
     t = rng.integers(0, words, n)
     logits, _ = language_model(t, model)
-    into = np.eye(d)  # as logits, the stream itself
+    into = np.eye(d, words)  # as the first logits, the stream itself
     streams = [
-        language_model(t, model._replace(blocks=blocks[:layer], W_u=into, gamma=None))[0]
+        language_model(t, model._replace(blocks=blocks[:layer], W_u=into, gamma=None))[0][:, :d]
         for layer in range(3)
     ]
 

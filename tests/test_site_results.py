@@ -40,7 +40,7 @@ def test_prose_reruns_nothing_and_a_module_only_what_depends_on_it(built: Fixtur
     assert "So the first weight is" in built.read_html("zh/weights")
     assert "The constant is" in built.read_html("zh")
     assert 'id="value-1">8</span>' in built.read_html("zh")
-    built.edit("attention_docs/checks.py", '"""Checks', '"""These checks')  # behind softmax
+    built.edit("attention_docs/checks.py", '"""What a', '"""All that a')  # behind softmax
     assert count_blocks(built.build()) == (2, 1)
 
 
@@ -65,7 +65,7 @@ def test_a_refresh_asks_no_record_again_until_something_changed(built: FixturePr
     shutil.rmtree(first.executor.store.folder)
     second, again = build(first)
     assert (second.executor.ran, again) == (0, texts)
-    built.edit("attention_docs/checks.py", '"""Checks', '"""These checks')  # behind softmax
+    built.edit("attention_docs/checks.py", '"""What a', '"""All that a')  # behind softmax
     third, _ = build(second)
     assert third.executor.ran == len(texts)
     built.edit(WEIGHTS, 'name = "weights"', 'name = "values"')

@@ -10,10 +10,8 @@ from pathlib import Path
 
 from attention_docs.colours import make_style_sheet, resolve_colours
 from attention_docs.site.publish.staging import write_text
-from attention_docs.site.publish.theme_styles import drop_unused
 
 NAME = "assets/styles.css"
-THEME = "assets/stylesheets"
 DOCUMENTATION = "assets/_mkdocstrings.css"
 """What pages of modules need besides; the template asks for it there."""
 
@@ -31,17 +29,12 @@ def split_sheets(docs: Path, sheets: list[str]) -> tuple[list[str], list[str]]:
 
 
 def write_styles(stage: Path, docs: Path, sheets: list[str]) -> None:
-    """Write the one style sheet, the theme's and the scripts without what no browser needs.
+    """Write the one style sheet, and the scripts without their remarks.
 
     The pictures of the assets get the colours of the table.
     """
     if sheets:
         write_text(stage / NAME, join_sheets(docs, sheets))
-    themes = sorted((stage / THEME).glob("*.css"))
-    texts = {path: path.read_text("utf-8") for path in (stage / "assets").rglob("*.css")}
-    for theme in themes:
-        others = [text for path, text in texts.items() if path != theme]
-        write_text(theme, drop_unused(texts[theme], *others))
     for script in sorted((stage / "assets").glob("*.js")):
         write_text(script, REMARK.sub("", script.read_text("utf-8")))
     for picture in sorted((docs / "assets").glob("*.svg")):

@@ -140,6 +140,20 @@ def test_the_same_cards_give_the_same_bytes_under_the_same_names(lang: str, tmp_
     assert len({guid for guid, _ in notes[0]}) == len(cards)
 
 
+def test_each_language_has_a_deck_and_a_note_type_of_its_own(tmp_path: Path) -> None:
+    ids = []
+    for lang in LANGUAGES:
+        chapters = make_chapters(lang)
+        (folder := tmp_path / lang).mkdir()
+        deck = open_deck(pack_deck(list(list_cards(chapters)), chapters, ""), folder)
+        (models, decks) = deck.execute("select models, decks from col").fetchone()
+        (did,) = {*json.loads(decks)} - {"1"}  # which is Anki's own
+        assert deck.execute("select distinct did from cards").fetchall() == [(int(did),)]
+        ids += [int(did), *map(int, json.loads(models))]
+    assert len(set(ids)) == 2 * len(LANGUAGES)
+    assert min(ids) > 1
+
+
 def test_a_deck_links_to_the_site_if_it_has_an_address(tmp_path: Path) -> None:
     chapters = make_chapters("en")
     deck = open_deck(pack_deck(list(list_cards(chapters)), chapters, "https://a.org/"), tmp_path)

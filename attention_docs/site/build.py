@@ -21,10 +21,10 @@ from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.syntax import NAVIGATED
-from attention_docs.site.reading import ReadingTimes
 from attention_docs.site.render.assembled_page import FILES, AssembledPage, Links
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.navigation import describe_chapter
+from attention_docs.site.render.reading_time import ReadingTimes
 from attention_docs.site.render.requests import expand_request
 from attention_docs.site.run.execute import Executor, read_public_versions
 from attention_docs.site.store import find_cache_folder
@@ -119,7 +119,7 @@ class Build(Content):
     @cached_property
     def reading(self) -> ReadingTimes:
         """How long the chapters take to read."""
-        return ReadingTimes(self.pages, self.settings.navigation, self.results)
+        return ReadingTimes(self.pages, self.settings.navigation)
 
     @cached_property
     def chapters(self) -> dict[str, Chapters]:
@@ -169,7 +169,7 @@ class Build(Content):
         """The line above the title of a chapter."""
         if page.slug not in self.numbered:
             return ""
-        minutes = self.reading.measure_page(page).minutes
+        minutes = self.reading.minutes(page.lang)[page.slug]
         return describe_chapter(page.slug, minutes, self.chapters[page.text_lang])
 
     def _expand(self, page: Page, request: Request) -> str | None:

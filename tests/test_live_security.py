@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import LANGUAGES, Handler, find_page_folder, in_one_language, serve
+from tests.conftest import LANGUAGES, ROOT, Handler, find_page_folder, in_one_language, serve
 from tests.test_browser import make_path
 from tests.test_live_pages import (
     BLOCK,
@@ -188,6 +189,12 @@ def test_a_published_figure_passes_whole(lang: str, visit: Visit, site: Path) ->
         )
         assert tab.evaluate(CLEAN, [*drawings, *HARMLESS]) == [], slug
     assert tab.evaluate(CLEAN, [DRAWING]) == [DRAWING]
+
+
+def test_the_copy_of_dompurify_is_the_one_that_is_named() -> None:
+    folder = ROOT / "docs" / "assets" / "live"
+    digest = hashlib.sha256((folder / "purify" / "purify.min.js").read_bytes()).hexdigest()
+    assert digest in (folder / "clean.js").read_text(encoding="utf-8")
 
 
 NAMES = [

@@ -1,18 +1,18 @@
-/* A figure comes from code that may be anybody's: of its HTML only what draws is taken. */
-const ELEMENTS = new Set(
-  `svg g path rect circle ellipse line polyline polygon text tspan
+/* A figure comes from code that may be anybody's: of its HTML only what draws is taken.
+   purify/purify.min.js is dist/purify.min.js of the npm package dompurify 3.5.0, its SHA-256
+   f69a46022ab1f53e969c8ebbca98172c8995785a9b3be72ea4a12d25b1a1bf67. */
+import "./purify/purify.min.js";
+
+const ELEMENTS = `svg g path rect circle ellipse line polyline polygon text tspan
    figure figcaption div span p strong em b i sub sup code br wbr ul ol li
    table caption thead tbody tfoot tr th td fieldset legend label input button
-   math mi mn mo mrow msub msup msubsup msqrt mtext`.split(/\s+/),
-);
-const ATTRIBUTES = new Set(
-  `xmlns class style role lang dir hidden viewBox preserveAspectRatio transform
+   math mi mn mo mrow msub msup msubsup msqrt mtext`.split(/\s+/);
+const ATTRIBUTES = `xmlns class style role lang dir hidden viewBox preserveAspectRatio transform
    x y x1 y1 x2 y2 dx dy cx cy r rx ry d points width height
    fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap
    stroke-linejoin opacity paint-order font-size font-weight font-style font-family text-anchor text-decoration
    dominant-baseline type name value min max step checked disabled colspan rowspan scope
-   data-at data-by data-says data-stage data-column data-key data-from data-play`.split(/\s+/),
-);
+   data-at data-by data-says data-stage data-column data-key data-from data-play`.split(/\s+/);
 const STYLES = new Set(
   `--turn --names --at --edge --ratio --ink --more --tall --wide --x --y width max-width min-width color background font-family font-style font-weight
    paint-order text-align`.split(/\s+/),
@@ -21,36 +21,30 @@ const VALUE = /^(?:[\w.,%#\s-]|var\(--[\w-]+(?:,\s*[\w#-]+)?\))*$/; // no addres
 const PAINTS = new Set(["fill", "stroke"]);
 const INPUTS = new Set(["radio", "checkbox", "range", "button"]);
 
+const OPTIONS = {
+  ALLOWED_TAGS: ["#text", ...ELEMENTS],
+  ALLOWED_ATTR: ATTRIBUTES,
+  ALLOW_DATA_ATTR: false,
+  ALLOWED_URI_REGEXP: /^/, // none of these attributes is an address, and text may hold a colon
+  KEEP_CONTENT: false,
+  RETURN_DOM_FRAGMENT: true,
+};
+
+const purify = globalThis.DOMPurify(window);
+purify.addHook("uponSanitizeAttribute", (_, attribute) => {
+  attribute.keepAttr = isHarmless(attribute.attrName, attribute.attrValue);
+});
+purify.addHook("afterSanitizeAttributes", (element) => {
+  if (element.localName === "button") element.type = "button";
+});
+
 /* What of a drawing's HTML may stand on the page, as a fragment; nothing of it has run. */
 export function cleanHtml(html) {
-  const body = new DOMParser().parseFromString(html, "text/html").body;
-  const fragment = document.createDocumentFragment();
-  fragment.append(...copyChildren(body));
-  return fragment;
+  return purify.sanitize(html, OPTIONS);
 }
 
-function copyChildren(node) {
-  return [...node.childNodes].flatMap((child) => {
-    if (child.nodeType === Node.TEXT_NODE) return [document.createTextNode(child.data)];
-    return child.nodeType === Node.ELEMENT_NODE && ELEMENTS.has(child.localName)
-      ? [copyElement(child)]
-      : [];
-  });
-}
-
-function copyElement(element) {
-  const copy = document.createElementNS(element.namespaceURI, element.localName);
-  for (const attribute of element.attributes) {
-    if (isHarmless(attribute.name, attribute.value)) copy.setAttributeNode(attribute.cloneNode());
-  }
-  if (copy.localName === "button") copy.type = "button";
-  copy.append(...copyChildren(element));
-  return copy;
-}
-
+/* Of the attributes that are listed, those with a harmless value. */
 function isHarmless(name, value) {
-  if (name.startsWith("aria-")) return true;
-  if (!ATTRIBUTES.has(name)) return false;
   if (name === "style") return value.split(";").every(isHarmlessStyle);
   if (name === "type") return INPUTS.has(value);
   if (name === "class") return !/\b(?:md|live)-/.test(value);

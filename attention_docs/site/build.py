@@ -15,12 +15,12 @@ from attention_docs.site.addresses import make_relative
 from attention_docs.site.content import Content
 from attention_docs.site.fingerprints import Fingerprints
 from attention_docs.site.publish.catalogue import Catalogue, PublishedPage
-from attention_docs.site.read import pasted
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import Request
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.syntax import NAVIGATED
+from attention_docs.site.read.typed_numbers import find_typed_numbers
 from attention_docs.site.render.assembled_page import FILES, AssembledPage, Links
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.navigation import describe_chapter
@@ -101,20 +101,17 @@ class Build(Content):
         found = [failure for failure in self.failures if failure.path == page.path]
         return found + self.executor.wait_for_failures(page)
 
-    def find_pasted(self, page: Page) -> Iterable[Failure]:
+    def find_typed_numbers(self, page: Page) -> Iterable[Failure]:
         """Results that a page types instead of printing them, once all of it has run."""
         results = self.results(page)
         if page.origin or len(results) < len(page.blocks):
             return []
-        shown = [
-            (block.line, f"{one.get_text(page.lang)} {_table_text(one, page.lang)}")
-            for block, one in zip(page.blocks, results, strict=True)
-        ]
+        printed = [f"{one.get_text(page.lang)} {_table_text(one, page.lang)}" for one in results]
         for value in page.values:
             if value.after and not value.is_site_count:
                 texts = results[value.after - 1].get_values(page.lang)
-                shown.append((value.line, texts.get((value.expression, value.spec), "")))
-        return pasted.find_pasted(page, shown, self.module_text(page))
+                printed.append(texts.get((value.expression, value.spec), ""))
+        return find_typed_numbers(page, " ".join(printed), self.module_text(page))
 
     @cached_property
     def reading(self) -> ReadingTimes:

@@ -13,9 +13,7 @@ from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish.search import Names
 from attention_docs.site.read import (
     conversion,
-    hardcoded,
     isolation,
-    lint,
     navigation,
     translations,
 )
@@ -161,9 +159,8 @@ class Content:
             self.pages[lang] = {page.slug: page for page in found}
         for page in self.all:
             self._check_page(page)
-        functions = sorted(isolation.list_public_functions(self.root))
         for listing in self.listings:
-            self.failures += self._find_listing_faults(listing, functions, store)
+            self.failures += self._find_listing_faults(listing, store)
         for lang in self.written[1:]:
             self.failures += find_missing_words(self.root, lang)
         self._compare_pages()
@@ -182,29 +179,17 @@ class Content:
 
     def _check_page(self, page: Page) -> None:
         self.failures += [*page.failures, *translations.find_headings_without_id(page)]
-        self.failures += self.reader.find_faults(
-            hardcoded.find_hardcoded_numbers, page, beside=self.module_text(page)
-        )
 
-    def _find_listing_faults(
-        self, listing: Path, functions: Sequence[str], store: Store
-    ) -> list[Failure]:
-        """What a listing may not hold; that it has no fault is stored, because asking is slow.
-
-        `functions` are those of the package, which no listing defines anew.
-        """
+    def _find_listing_faults(self, listing: Path, store: Store) -> list[Failure]:
+        """What a listing may not hold; that it has no fault is stored, because asking is slow."""
         tables = [find_table_path(listing, lang) for lang in self.written[1:]]
         texts = [one.read_text("utf-8") if one.is_file() else "" for one in (listing, *tables)]
-        around = (read_public_versions()["python"], *self.makers, *functions)
+        around = (read_public_versions()["python"], *self.makers)
         key = make_key("sound", *around, listing.name, *texts)
         if self.makers and store.has(key):
             return []
         others = (find_translation_faults(listing, lang) for lang in self.written[1:])
-        found = [
-            *lint.find_listing_faults(listing),
-            *isolation.find_isolation_faults(listing, functions),
-        ]
-        found += [*hardcoded.find_hardcoded_in_comments(listing), *chain.from_iterable(others)]
+        found = [*isolation.find_isolation_faults(listing), *chain.from_iterable(others)]
         if self.makers and not found:
             store.put(key, {})
         return found

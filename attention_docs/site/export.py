@@ -35,7 +35,7 @@ from attention_docs.site.render.formulas import Renderer
 
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|$]")  # what Markdown would take for its own
 TEXT = re.compile(r">[^<]+<")
-OWN_META = ("translated", "typed", "question", "builds_on")
+OWN_META = ("translated", "question", "builds_on")
 """Of a page's front matter: what other generators may not even read."""
 COLOURS = "assets/colours.css"
 EXPORTED_SETTINGS = (

@@ -763,7 +763,7 @@ table([found[2] for found in results[2]], columns=heads, index=starts, spec=".2f
 # --8<-- [end:letter-before]
 
 # --8<-- [start:ablation]
-table(ablated, columns=[*heads, "1.1, 1.2"], index=starts, spec=".3f")  # typed: names of heads
+table(ablated, columns=[*heads, "1.1, 1.2"], index=starts, spec=".3f")
 # --8<-- [end:ablation]
 
 # --8<-- [start:one-layer]

@@ -81,7 +81,7 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     if source.untranslated:
         published = build.published[source.path]
         html = untranslated.redirect_files(html, source.text, published.text_url, published.url)
-    assembled.failures += build.find_pasted(source)
+    assembled.failures += build.find_typed_numbers(source)
     html = blocks.render_faults(assembled) + html
     known.rendered = record_page(page, html, assembled, build.addresses.find_folder(source.lang))
     state.failures += assembled.failures

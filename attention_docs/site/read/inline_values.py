@@ -9,8 +9,7 @@ from functools import lru_cache
 from attention_docs.colours import ROLES
 from attention_docs.running.names import find_names
 from attention_docs.site.read.failure import Failure
-from attention_docs.site.read.isolation import PACKAGE, find_expression_faults, imported_names
-from attention_docs.site.read.lint import is_constant
+from attention_docs.site.read.isolation import PACKAGE, imported_names
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.pieces import (
     Value,
@@ -61,9 +60,6 @@ def _faults(page: Page, expression: str) -> Iterator[str]:
     """What is wrong with an inline value that follows the blocks of a page so far."""
     if not page.blocks:
         yield "stands before any block: nothing has run yet"
-    if is_constant(expression):
-        yield "computes nothing: type it, or name what a block has"
-        return
     if page.failures:  # a block that could not be read may set the names
         return
     results, imports = set[str](), set[str]()
@@ -77,9 +73,6 @@ def _faults(page: Page, expression: str) -> Iterator[str]:
         yield f"uses {', '.join(sorted(unknown))}: no block above sets it, and it is none of {may}"
     elif not used & results:
         yield "depends on nothing that a block above or the package has computed"
-    elif used & imports:
-        before = "\n".join(block.code for block in page.blocks)
-        yield from find_expression_faults(expression, before)
 
 
 @lru_cache(maxsize=2048)  # the same code stands on the pages of all languages

@@ -330,3 +330,11 @@ def test_a_good_project_has_no_fault(project: FixtureProject) -> None:
     table = '[comments]\n"A comment." = "注释。"\n[strings]\n"constants" = "constants"\n'
     project.write("docs/listings/constants.zh.toml", table)
     assert project.find_faults() == []
+
+
+def test_a_page_that_the_navigation_lacks_is_a_fault(project: FixtureProject) -> None:
+    project.edit("mkdocs.yml", "  - weights.md\n", "")
+    done = project.build("-q")
+    assert done.returncode
+    for lang in LANGUAGES:
+        assert f"docs/{lang}/weights.md:1: is in no part of the navigation" in done.stderr

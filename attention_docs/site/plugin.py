@@ -8,8 +8,6 @@ whatever the flags. Under `mkdocs serve` nothing stops: a page shows what is wro
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -30,6 +28,7 @@ from attention_docs.site.adapter.config import (
     prepare_language,
 )
 from attention_docs.site.adapter.finish import finish_build
+from attention_docs.site.adapter.page import SitePage
 from attention_docs.site.adapter.rendering import (
     begin_page,
     describe_page,
@@ -39,6 +38,7 @@ from attention_docs.site.adapter.rendering import (
 )
 from attention_docs.site.adapter.state import BuildState, Session, start_build
 from attention_docs.site.publish.head import list_sitemap
+from attention_docs.site.read.failure import Failure
 
 
 class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it has no settings
@@ -123,11 +123,25 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
             source = state.find_source(file)
             if source and source.origin:
                 file.edit_uri = source.origin.removeprefix("docs/")
+            if source:
+                file.page = SitePage(None, file, config)
             files.remove(file)
             files.append(file)
         return files
 
     on_files = CombinedEvent(_add_made_files, _sort_files)
+
+    def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
+        """Every page has its place; mkdocs asks this only of pages that it has made itself."""
+        for file in files.documentation_pages():
+            source = self.state.find_source(file)
+            listed = file.inclusion.is_in_nav()  # type: ignore[no-untyped-call]
+            if source and listed and file.page not in nav.pages:
+                message = (
+                    "is in no part of the navigation: mkdocs.yml names it in nav or not_in_nav"
+                )
+                self.state.failures.append(Failure(source.origin or source.path, 1, message))
+        return nav
 
     def on_page_read_source(self, *, page: Page, config: MkDocsConfig) -> str | None:
         """Nothing: the pages of the languages have been read, and some lie in no folder."""
@@ -142,33 +156,24 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         source = self.state.find_source(page.file)
         if source is None:
             return markdown
-        return "" if self.state.is_stopped else begin_page(self.state, page, source)
+        if self.state.is_stopped:
+            return ""
+        return begin_page(self.state, cast("SitePage", page), source)
 
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
         """Note what was rendered, until its files are written."""
         return finish_html(self.state, page, html)
 
-    @event_priority(-200)
     def on_env(
         self, env: jinja2.Environment, *, config: MkDocsConfig, files: Files
     ) -> jinja2.Environment:
-        """Have pages go through the theme's templates only where that gives something new."""
+        """Stop before anything is written if something is wrong."""
         state = self.state
         if state.is_stopped:  # what runs is waited for: all that failed is reported at once
             state.stop_on(state.find_faults())
-
-        def render(template: jinja2.Template, context: Mapping[str, Any]) -> str:
-            page = context.get("page")
-            render_anew = partial(jinja2.Template.render, template, context)
-            known = state.pages.get(page.file.src_uri) if isinstance(page, Page) else None
-            if not page or not known:
-                return render_anew()
-            return write_page(state, page, known, render_anew, Path(config.site_dir))
-
         # Chinese is a third as long as its escapes.
         env.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
         env.bytecode_cache = state.tools.templates
-        env.template_class = type("CachedTemplate", (jinja2.Template,), {"render": render})
         return env
 
     def on_page_context(
@@ -179,6 +184,14 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         if known and not self.state.is_shown(known):
             cast("dict[str, Any]", context).update(describe_page(self.state, page, known))
         return context
+
+    @event_priority(100)
+    def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
+        """Write what stands beside a page; a stored one has not gone through the theme."""
+        known = self.state.pages.get(page.file.src_uri)
+        if known is None:
+            return output
+        return write_page(self.state, page, known, output, Path(config.site_dir))
 
     def on_template_context(
         self, context: TemplateContext, *, template_name: str, config: MkDocsConfig

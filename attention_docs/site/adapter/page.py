@@ -1,4 +1,4 @@
-"""Record what mkdocs knows of a page, and give mkdocs a page from such a record."""
+"""A page of mkdocs that can be rendered from a record; how such a record is made."""
 
 from __future__ import annotations
 
@@ -12,6 +12,23 @@ from mkdocs.structure.toc import AnchorLink, TableOfContents
 from attention_docs.site.publish import numbers, search
 from attention_docs.site.render.assembled_page import AssembledPage
 from attention_docs.site.render.page_cache import RenderedPage
+
+
+class SitePage(Page):
+    """A page of mkdocs that is either rendered or taken from the cache.
+
+    Attributes:
+        record: what is known of it from an earlier build.
+    """
+
+    record: RenderedPage | None = None
+
+    def render(self, config: MkDocsConfig, files: Files) -> None:
+        """Render the Markdown, unless what mkdocs learns by that is known."""
+        if self.record is None:
+            super().render(config, files)
+        else:
+            _restore(self, self.record, files)
 
 
 def record_page(page: Page, html: str, assembled: AssembledPage, folder: str) -> RenderedPage:
@@ -30,8 +47,8 @@ def record_page(page: Page, html: str, assembled: AssembledPage, folder: str) ->
     )
 
 
-def reuse_page(page: Page, record: RenderedPage, config: MkDocsConfig, files: Files) -> None:
-    """Set what mkdocs would learn by rendering the page, without rendering it."""
+def _restore(page: Page, record: RenderedPage, files: Files) -> None:
+    """Set what mkdocs would learn by rendering the page."""
 
     def item(found: list[Any]) -> AnchorLink:
         title, name, level, children = found

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mkdocs.exceptions import BuildError
 from mkdocs.structure.pages import Page
 
-from attention_docs.site.adapter.page import record_page, reuse_page
+from attention_docs.site.adapter.page import SitePage, record_page
 from attention_docs.site.adapter.state import BuildState, PageState
 from attention_docs.site.addresses import make_relative
 from attention_docs.site.build import Build
@@ -32,7 +30,7 @@ from attention_docs.site.render.cards import read_glyph
 from attention_docs.site.render.sentence import EXAMPLES
 
 
-def begin_page(state: BuildState, page: Page, source: Source) -> str:
+def begin_page(state: BuildState, page: SitePage, source: Source) -> str:
     """The Markdown of a page with its results; "" for one that is taken as it was."""
     excluded = {"exclude": True}  # from the theme's own index
     page.meta = {**source.meta, "title": source.title, "search": excluded}
@@ -49,7 +47,8 @@ def begin_page(state: BuildState, page: Page, source: Source) -> str:
     if is_finished:
         known.rendered = state.page_cache.get(known.key)
     if known.rendered:
-        page.render = partial(reuse_page, page, known.rendered)  # type: ignore[method-assign]
+        page.record = known.rendered
+        page.meta["template"] = "stored.html"
         return ""
     known.is_new = True
     known.assembled = known.assembled or state.build.assemble(source)
@@ -139,14 +138,15 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
     return found
 
 
-def write_page(
-    state: BuildState, page: Page, known: PageState, render: Callable[[], str], stage: Path
-) -> str:
-    """Write a page and its copies; its HTML, or "" for one that stands there already."""
+def write_page(state: BuildState, page: Page, known: PageState, html: str, stage: Path) -> str:
+    """Write the copies of a page; its HTML, or "" for one that stands there already.
+
+    `html` is what the templates made of it, and "" for one that is stored.
+    """
     if state.is_shown(known):
         return ""
     if known.is_new:
-        files = _render_files(state, page, known, render)
+        files = _make_files(state, page, known, html)
     else:
         files = state.page_cache.get_files(known.key) or {}
         if not files:  # another process threw it away since it was looked up
@@ -156,12 +156,10 @@ def write_page(
     return files[page.file.dest_uri]
 
 
-def _render_files(
-    state: BuildState, page: Page, known: PageState, render: Callable[[], str]
-) -> dict[str, str]:
+def _make_files(state: BuildState, page: Page, known: PageState, html: str) -> dict[str, str]:
     """The files of a page by their places; cached if nothing is wrong with them."""
     source, messages = known.source, state.session.listener.messages
-    html = patch_html(state, render(), source.lang, page.url, source)
+    html = patch_html(state, html, source.lang, page.url, source)
     left = {(text, f"left in the page: {text}") for _, text in find_unrendered(html)}
     left |= set(find_forbidden(html))
     state.failures += [

@@ -15,7 +15,8 @@ from attention_docs.site.read.pieces import Block, Box, End, Fence
 from attention_docs.site.read.syntax import VALUE
 
 DECIMAL = re.compile(r"(?<![\w.§])(?<!Python )(?!0\d)\d+\.\d+(?:e-?\d+)?(?![\w.]*\.\d)")
-VECTOR = re.compile(r"\[(?=[^]]*\d)[-+\d.e\s]+(?:,[-+\d.e\s]+)+\]|tensor\(\[|array\(\[")
+VECTOR = re.compile(r"\[(?=[^]]*\d)[-+\d.e\s]+(?:,[-+\d.e\s]+)+\]")
+TENSOR = re.compile(r"(?:tensor|array)\(\[")
 MATRIX = re.compile(r"\\begin\{[bp]matrix\}([-\s\d.&\\]+)\\end")
 ROW = re.compile(r"\\\\(?:\[\dpt\])?")
 NOT_TEXT = re.compile(rf"\]\([^)\n]*\)|<[^>\n]*>|arXiv:\S+|{VALUE.pattern}")
@@ -32,10 +33,11 @@ def find_typed_numbers(page: Page, printed: str, module: str = "") -> Iterator[F
     decimals, rows = set(re.findall(r"\d+\.\d+(?:e-?\d+)?", known)), _close_up(known)
     text = NOT_TEXT.sub(lambda found: " " * len(found[0]), "\n".join(lines))
     found = [(one.start(), one[0]) for one in DECIMAL.finditer(text) if one[0] not in decimals]
+    found += [(one.start(), one[0]) for one in TENSOR.finditer(text)]
     vectors = [(one.start(), one[0]) for one in VECTOR.finditer(text)]
     for matrix in MATRIX.finditer(text):
-        lines = (line.replace("&", ",").strip() for line in ROW.split(matrix[1]))
-        vectors += [(matrix.start(), f"[{line}]") for line in lines if "," in line]
+        matrix_rows = (row.replace("&", ",").strip() for row in ROW.split(matrix[1]))
+        vectors += [(matrix.start(), f"[{row}]") for row in matrix_rows if "," in row]
     found += [(start, vector) for start, vector in vectors if _close_up(vector) not in rows]
     for start, typed in sorted(found):
         message = f"{typed} was typed, and no block of this page prints it: {COMPUTE}"
@@ -53,7 +55,7 @@ def _read_lines(page: Page) -> tuple[list[str], str]:
         elif isinstance(piece, End):
             boxes[-1:] = []
         elif boxes == ["exercise"]:
-            given += f" {page.lines[piece.line - 1]}"  # type: ignore[attr-defined]
+            given += f" {page.lines[piece.line - 1]}"
     return lines, given
 
 

@@ -8,6 +8,7 @@ whatever the flags. Under `mkdocs serve` nothing stops: a page shows what is wro
 from __future__ import annotations
 
 import gc
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from mkdocs.utils.templates import TemplateContext
 from attention_docs.site.adapter.config import (
     create_tools,
     current_language,
+    find_theme_asset,
     hide_icons,
     is_nested,
     prepare_language,
@@ -33,12 +35,12 @@ from attention_docs.site.adapter.rendering import (
     begin_page,
     describe_page,
     finish_html,
-    patch_html,
     write_page,
 )
 from attention_docs.site.adapter.state import BuildState, Session, start_build
 from attention_docs.site.publish.head import list_sitemap
 from attention_docs.site.read.failure import Failure
+from attention_docs.site.render.complete import set_symbols, shorten_title
 
 
 class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it has no settings
@@ -174,6 +176,8 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         # Chinese is a third as long as its escapes.
         env.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
         env.bytecode_cache = state.tools.templates
+        env.filters |= {"symbols": set_symbols, "shorten": shorten_title}
+        env.globals["theme_asset"] = partial(find_theme_asset, config.theme)
         return env
 
     def on_page_context(
@@ -220,8 +224,6 @@ class SitePlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]  # it h
         build = self.state.build
         if is_nested(config) or (template_name == "sitemap.xml" and not build.target.site_url):
             return ""
-        if template_name == "404.html":
-            return patch_html(self.state, output_content, build.languages[0], "")
         return output_content
 
     # --- after the last page

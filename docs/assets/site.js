@@ -5,50 +5,33 @@
   // the table [site.script] of the locale
   const words = JSON.parse(document.getElementById("__words").textContent);
   const all = (selector) => document.querySelectorAll(selector);
-  const query = document.querySelector("[data-md-component=search-query]");
+  const query = document.querySelector(".md-search__input");
   const own = document.currentScript.src;
 
-  // The search index weighs more than a chapter: it loads once a reader turns to the search.
-  let turn;
-  const turned = new Promise((resolve) => {
-    turn = resolve;
+  // The search loads once a reader turns to it: its index weighs more than a chapter.
+  query?.addEventListener("focus", () => {
+    if (!open_("search")) toggle("search").click();
+    import(new URL("search-box.js", own));
   });
-  query?.addEventListener("focus", turn);
-  if (/[?&][hq]=/.test(location.search)) turn();
-  const { open, send } = XMLHttpRequest.prototype;
-  XMLHttpRequest.prototype.open = function (method, url, ...rest) {
-    this.waits = String(url).endsWith("/search_index.json");
-    return open.call(this, method, url, ...rest);
-  };
-  XMLHttpRequest.prototype.send = function (body) {
-    if (this.waits) turned.then(() => send.call(this, body));
-    else send.call(this, body);
-  };
+  toggle("search")?.addEventListener("change", () => open_("search") && query.focus());
 
-  // Nor is the code that searches there before: its worker starts with the first message to it.
-  class SearchWorker extends EventTarget {
-    constructor(start) {
-      super();
-      this.start = start;
-    }
-    postMessage(data) {
-      if (!this.worker) {
-        this.worker = this.start();
-        this.worker.onmessage = (event) =>
-          this.dispatchEvent(new MessageEvent("message", { data: event.data }));
+  // What was found is marked on the page that a result leads to.
+  const found = new URLSearchParams(location.search).get("h");
+  if (found && CSS.highlights) {
+    const words = found.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+    const any = new RegExp(`(?<![a-z\\d])(?:${words.join("|")})`, "giu");
+    const texts = document.createTreeWalker(document.querySelector("article"), 4); // text nodes
+    const ranges = [];
+    while (texts.nextNode()) {
+      for (const { index, 0: match } of texts.currentNode.data.matchAll(any)) {
+        const range = new Range();
+        range.setStart(texts.currentNode, index);
+        range.setEnd(texts.currentNode, index + match.length);
+        ranges.push(range);
       }
-      this.worker.postMessage(data);
     }
+    CSS.highlights.set("found", new Highlight(...ranges));
   }
-  window.Worker = new Proxy(Worker, {
-    construct(started, given) {
-      const start = () => new started(...given);
-      return String(given[0]).endsWith("/search.js") ? new SearchWorker(start) : start();
-    },
-  });
-
-  // The theme searches when a key goes up; what is pasted, dictated or composed comes without one.
-  query?.addEventListener("input", () => query.dispatchEvent(new KeyboardEvent("keyup")));
 
   // The field says how it is reached.
   const mac = /Mac|iP(hone|ad)/.test(navigator.platform);

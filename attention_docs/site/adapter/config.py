@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jinja2
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import BuildError
 from mkdocs.theme import Theme
 
 from attention_docs.locales import Locale
@@ -79,6 +80,14 @@ def current_language(config: MkDocsConfig) -> str:
     """The language that is being built."""
     code: str = config.plugins["i18n"].current_language  # type: ignore[attr-defined]
     return code
+
+
+def find_theme_asset(theme: Theme, pattern: str) -> str:
+    """A file of the theme whose name holds a hash, by a pattern; exactly one has it."""
+    found = {path.relative_to(one) for one in theme.dirs for path in Path(one).glob(pattern)}
+    if len(found) != 1:
+        raise BuildError(f"the theme has one file {pattern}, got {len(found)}")
+    return found.pop().as_posix()
 
 
 def hide_icons(theme: Theme) -> None:

@@ -25,8 +25,9 @@ from attention_docs.site.read import conversion
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page as Source
 from attention_docs.site.read.script_converter import ScriptConverter
-from attention_docs.site.render import blocks, theme, untranslated
+from attention_docs.site.render import blocks, untranslated
 from attention_docs.site.render.cards import read_glyph
+from attention_docs.site.render.complete import complete_html
 from attention_docs.site.render.sentence import EXAMPLES
 
 
@@ -88,7 +89,8 @@ def finish_html(state: BuildState, page: Page, html: str) -> str:
     expected = {fault for fault in build.failures if fault.path == source.path}
     has_new_warnings = known.warnings != len(state.session.listener.messages)
     known.is_clean = expected >= set(assembled.failures) and not has_new_warnings
-    return html
+    is_english = build.languages[0] in (source.lang, source.text_lang)
+    return complete_html(html, foreign_docstrings=not is_english)
 
 
 def _locate_script_table(build: Build, script: ScriptConverter) -> str:
@@ -106,6 +108,9 @@ def describe_page(state: BuildState, page: Page, known: PageState) -> dict[str, 
         page.canonical_url = build.target.site_url + published.text_url
     return {
         "language_tags": build.tags,
+        "number": build.numbered.get(known.source.slug),
+        "search_base": _locate_search(build, known.source.lang, page.url),
+        **_describe_translation(state, known.source),
         "about": make_head(published, build.catalogue, state.card),
         "script": _describe_script(state, published),
         "takeaway": published.render_copies_line(build.offers_archive(known.source)),
@@ -159,14 +164,13 @@ def write_page(state: BuildState, page: Page, known: PageState, html: str, stage
 def _make_files(state: BuildState, page: Page, known: PageState, html: str) -> dict[str, str]:
     """The files of a page by their places; cached if nothing is wrong with them."""
     source, messages = known.source, state.session.listener.messages
-    html = patch_html(state, html, source.lang, page.url, source)
     left = {(text, f"left in the page: {text}") for _, text in find_unrendered(html)}
     left |= set(find_forbidden(html))
     state.failures += [
         Failure(source.path, source.find_line(text), message) for text, message in left
     ]
     is_warned = any(page.file.src_uri in message for message in messages)
-    known.is_clean = known.is_clean and not (left or is_warned or state.is_theme_unknown)
+    known.is_clean = known.is_clean and not (left or is_warned)
     files = {page.file.dest_uri: html}
     try:
         files |= _make_copies(state, known)
@@ -196,27 +200,17 @@ def _make_copies(state: BuildState, known: PageState) -> dict[str, str]:
     return found | assembled.files
 
 
-def patch_html(
-    state: BuildState, html: str, lang: str, url: str, source: Source | None = None
-) -> str:
-    """A page with what the theme's HTML lacks, and with a note if nobody has translated it."""
-    build = state.build
+def _locate_search(build: Build, lang: str, url: str) -> str:
+    """The folder of a language's search index, as a page finds it; "" for that of the first."""
     folder = build.addresses.find_folder(lang)
-    index = make_relative(folder, url) if folder else ""
-    is_english = build.languages[0] in (lang, source.text_lang if source else lang)
-    number = build.numbered.get(source.slug) if source else None
-    html, missing = theme.patch_html(
-        html, build.read_locale(lang), index, build.tags[lang], not is_english, number
-    )
-    if source and source.untranslated:
-        tag = build.tags[source.text_lang]
-        html, lost = untranslated.mark_untranslated(html, _make_note(state, source), tag)
-        missing += lost
-    for piece in missing:
-        failure = Failure("attention_docs/site/render/theme.py", 1, f"not in the HTML: {piece}")
-        state.failures.append(failure)
-    state.is_theme_unknown = state.is_theme_unknown or bool(missing)
-    return html
+    return make_relative(folder, url) if folder else ""
+
+
+def _describe_translation(state: BuildState, source: Source) -> dict[str, str]:
+    """The note on a page that is not yet translated, and what HTML calls the language it is in."""
+    if not source.untranslated:
+        return {}
+    return {"note": _make_note(state, source), "text_tag": state.build.tags[source.text_lang]}
 
 
 def _make_note(state: BuildState, source: Source) -> str:

@@ -90,7 +90,6 @@ class BuildState:
         documented: the languages of which all pages of modules are finished.
         failures: of rendering; those of reading and running are the build's.
         is_stopped: a block or a list failed, so no further page is rendered.
-        is_theme_unknown: the theme is not the one that this package knows.
     """
 
     session: Session
@@ -104,7 +103,6 @@ class BuildState:
     documented: set[str] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
     is_stopped: bool = False
-    is_theme_unknown: bool = False
 
     def read_sources(self) -> None:
         """Read and compare all pages, and begin to run what is not finished."""

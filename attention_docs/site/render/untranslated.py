@@ -12,7 +12,6 @@ from attention_docs.site.addresses import make_relative
 GUIDE = "blob/main/CONTRIBUTING.md#what-is-asked-of-a-translation"
 GAP = ' <span aria-hidden="true">·</span> '
 FILE_LINK = re.compile(r'\bhref="([\w./-]+\.\w+)"')
-ARTICLE = re.compile(r'<article class="md-content__inner md-typeset"')
 
 
 def make_note(locale: Locale, tag: str, original: str, repository: str) -> str:
@@ -23,15 +22,6 @@ def make_note(locale: Locale, tag: str, original: str, repository: str) -> str:
         links.append(f'<a href="{escape(repository)}/{GUIDE}">{said["help"]}</a>')
     line = GAP.join(links)
     return f'<aside class="untranslated md-typeset" lang="{tag}">{said["note"]} {line}</aside>'
-
-
-def mark_untranslated(html: str, note: str, tag: str) -> tuple[str, list[str]]:
-    """A page of the theme with the note before its text, and the pieces that were not found.
-
-    `tag` is what HTML calls the language of the text.
-    """
-    html, count = ARTICLE.subn(rf'{note}\g<0> lang="{tag}"', html)
-    return html, [] if count else [ARTICLE.pattern]
 
 
 def redirect_files(html: str, markdown: str, original: str, here: str) -> str:

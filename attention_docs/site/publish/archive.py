@@ -15,13 +15,12 @@ FOLDER = "attention-docs"
 LINK = re.compile(r'(?P<before>\s(?:href|src)=")(?P<path>[^"#?:]*)(?P<rest>[^":]*")')
 OFFER = re.compile(rf'{re.escape(GAP)}<a href="[^"]*{re.escape(ZIP)}"[^>]*>[^<]*</a>')
 LEFT_OUT = re.compile(
-    r"(404\.html|sitemap\.xml.*|(\w[\w-]*/)?search/.*|assets/search\.js|assets/javascripts/(lunr|workers)/.*"
+    r"(404\.html|sitemap\.xml.*|(\w[\w-]*/)?search/.*|assets/search(-box)?\.js|assets/javascripts/(lunr|workers)/.*"
     r"|.*\.map|(?!live/).*\.zip)$"
 )
 """What makes no sense on a disk. A browser does not let a page on disk read the search index."""
 
-SEARCH = re.compile(r'(<form\b[^>]*) name="search"')  # by this name the theme's script finds it
-QUIET = '<style>[data-md-component="search"],[for="__search"]{display:none!important}</style>'
+QUIET = '<style>.md-search,[for="__search"]{display:none!important}</style>'
 STORED = {".png", ".woff2", ".woff", ".gz", ".jpg", ".onnx"}
 DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold: the same site, the same bytes
 
@@ -60,5 +59,5 @@ def adapt_page(content: str, name: str, built: Path, base: str) -> str:
             path = posixpath.join(path, "index.html")
         return match["before"] + html.escape(path) + match["rest"]
 
-    content = OFFER.sub("", SEARCH.sub(r"\1", LINK.sub(adapt_link, content)))
+    content = OFFER.sub("", LINK.sub(adapt_link, content))
     return content.replace("</head>", QUIET + "</head>", 1)

@@ -288,8 +288,6 @@ def test_run_against_torch(cut: list[tuple[int, int]]) -> None:
     assert seen.keys() == {*watched}
 
 
-
-
 @needs_model
 def test_known_tokens(model: SmolLM2, in_torch: Tensors) -> None:
     """The likeliest tokens that are known, and all logits against torch."""

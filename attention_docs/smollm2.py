@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from attention_docs.multi_head import join_heads, split_heads
 from attention_docs.positions import rope
 from attention_docs.real_models import read_known_file
 from attention_docs.signatures import checked
+from attention_docs.tokens import cut_text, join_tokens
 from attention_docs.transformer_block import embed, rms_norm, swiglu
 
 ((FILE, SHA256),) = SMOLLM2.items()
@@ -38,7 +38,7 @@ class SmolLM2(NamedTuple):
     """The model, read.
 
     Attributes:
-        tokens: the text of each token, in the characters of `encode_text`.
+        tokens: the text of each token, in the characters of `byte_characters`.
         ids: the id of each token.
         ranks: the pairs that the tokenizer joins, and how early it does.
         table: E (vocabulary, d_model), float32, whose transpose gives the logits too.
@@ -100,94 +100,22 @@ def load_smollm2(path: Path) -> SmolLM2:
 
 # --- text and tokens ------------------------------------------------------------------------------
 
-_WORDS = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
-
-
-def byte_characters() -> dict[int, str]:
-    """The character that stands for each byte in the tokens of GPT-2 and its relatives.
-
-    A byte that is a visible character of Latin-1 stands for itself; the others get the characters
-    from 256 on, in their order. So a space is written Ġ.
-
-    Source:
-        Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", in its code.
-
-    Examples:
-        >>> characters = byte_characters()
-        >>> characters[ord("a")], characters[ord(" ")], len(set(characters.values()))
-        ('a', 'Ġ', 256)
-        >>> [byte for byte in range(160, 256) if characters[byte] != chr(byte)]
-        [160, 173]
-    """
-    visible = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    hidden = [byte for byte in range(256) if byte not in visible]
-    return {byte: chr(byte) for byte in visible} | {
-        byte: chr(256 + i) for i, byte in enumerate(hidden)
-    }
-
-
-@requires("word must have at least one character", lambda word: len(word) > 0)
-def merge_pairs(word: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
-    """Byte-pair encoding of one word: join the pair that was learned first, again and again.
-
-    Args:
-        word: characters that stand for bytes.
-        ranks: for each pair of neighbours that may be joined, how early it was learned.
-
-    Returns:
-        The parts of the word that are left.
-
-    Raises:
-        ValueError: an empty word.
-
-    Source:
-        Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", §3.2.
-
-    Examples:
-        First t and h, then th and e.
-
-        >>> merge_pairs("theme", {("t", "h"): 0, ("th", "e"): 2, ("h", "e"): 1})
-        ['the', 'm', 'e']
-    """
-    parts = [*word]
-    while len(parts) > 1:
-        best = min(pairwise(parts), key=lambda pair: ranks.get(pair, len(ranks)))
-        if best not in ranks:
-            break
-        joined, i = [], 0
-        while i < len(parts):
-            both = tuple(parts[i : i + 2]) == best
-            joined.append("".join(best) if both else parts[i])
-            i += 1 + both
-        parts = joined
-    return parts
-
 
 @checked
 def encode_text(text: str, model: SmolLM2) -> list[int]:
-    """The token ids of a text.
-
-    The text is cut into words, each with the space before it, and single digits; then the bytes of
-    each word are joined by `merge_pairs`.
+    """The token ids of a text, by the merges of the model.
 
     Args:
         text: any text.
         model: for its tokens and their pairs.
     """
-    characters = byte_characters()
-    ids: list[int] = []
-    for word in _WORDS.findall(text):
-        shown = "".join(characters[byte] for byte in word.encode())
-        ids += [model.ids[part] for part in merge_pairs(shown, model.ranks)]
-    return ids
+    return [model.ids[token] for token in cut_text(text, model.ranks)]
 
 
 @checked
 def decode_ids(ids: Sequence[int], model: SmolLM2) -> str:
     """The text of token ids; what is no UTF-8 becomes a replacement character."""
-    bytes_of = {character: byte for byte, character in byte_characters().items()}
-    shown = "".join(model.tokens[i] for i in ids)
-    return bytes(bytes_of[one] for one in shown).decode(errors="replace")
+    return join_tokens([model.tokens[i] for i in ids])
 
 
 # --- forward --------------------------------------------------------------------------------------

@@ -34,13 +34,12 @@ from attention_docs.real_models import read_safetensors
 from attention_docs.site.publish import measurements, models
 from attention_docs.smollm2 import (
     SmolLM2,
-    byte_characters,
     decode_ids,
     encode_text,
     load_smollm2,
-    merge_pairs,
     run_model,
 )
+from attention_docs.tokens import byte_characters, merge_pairs
 from tests.conftest import ROOT
 
 FILE = ROOT / ".cache" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"

@@ -80,6 +80,13 @@ def merge(one: Any, two: Any) -> torch.Tensor:
     return torch.stack([m, (logs.logsumexp(dim=0) - m).exp(), output])
 
 
+def replace_pairs(ids: Any, first: int, second: int, new: int) -> torch.Tensor:
+    """On the text of the ids, which regular expressions read from left to right, too."""
+    text = " ".join(map(str, ids))
+    replaced = re.sub(rf"\b{first} {second}\b", str(new), text)
+    return torch.tensor([int(one) for one in replaced.split()])
+
+
 def descend(x: Any, y: Any, question: Any, rate: Any) -> torch.Tensor:
     w = torch.zeros(x.shape[1], dtype=torch.float64, requires_grad=True)
     (found,) = torch.autograd.grad(((t(x) @ w - t(y)) ** 2).sum() / 2, w)
@@ -121,6 +128,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     "score-functions": lambda q, k: functional.cosine_similarity(t(q)[:, None], t(k)[None], dim=-1),
     "sequences": lambda g, v: torch.distributions.Categorical(t(g)).probs @ t(v),
     "softmax": lambda scores: t(scores).softmax(dim=-1),
+    "tokens": replace_pairs,
     "transformer-block": lambda x: functional.layer_norm(t(x), [x.shape[1]], eps=0),
 }
 

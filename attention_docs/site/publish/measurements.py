@@ -40,6 +40,7 @@ from attention_docs.smollm2 import (
     load_smollm2,
     run_model,
 )
+from attention_docs.tokens import NEIGHBOURS, VOCABULARY
 
 PERIOD = 40
 """How many random tokens are repeated."""
@@ -55,6 +56,9 @@ FIRST_WORD = 17
 
 KEPT = 2
 """Of how many heads of each kind the vectors are kept; those of the pronouns' head are too."""
+
+NEIGHBOURS_OF, NEAREST = ("Ġsaw", "Ġking", "Ġthree", "ĠParis"), 6
+"""Tokens whose nearest rows in the embedding table are kept, and how many of them."""
 
 ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 PROMPTS = (
@@ -251,6 +255,24 @@ def _keep_vectors(
     return [decode_ids([i], model) for i in ids], vectors
 
 
+def measure_neighbours(model: SmolLM2) -> dict[str, Any]:
+    """The rows of the embedding table that are nearest to a few tokens, by cosine."""
+    directions = model.table / np.linalg.norm(model.table, axis=1, keepdims=True)
+    rows = {}
+    for token in NEIGHBOURS_OF:
+        cosines = directions @ directions[model.ids[token]]
+        nearest = np.argsort(-cosines)[1 : NEAREST + 1]
+        rows[token] = [[model.tokens[i], round(float(cosines[i]), 2)] for i in nearest]
+    return {"model": FILE, "sha256": SHA256, "shape": list(model.table.shape), "rows": rows}
+
+
+def write_vocabulary(model: SmolLM2) -> str:
+    """The tokens that no merge makes, a line each, then the merges in their order."""
+    merges = sorted(model.ranks, key=model.ranks.__getitem__)
+    first = model.tokens[: len(model.tokens) - len(merges)]
+    return "\n".join([*first, *(" ".join(pair) for pair in merges)]) + "\n"
+
+
 def write_safetensors(tensors: dict[str, Float[np.ndarray, "..."]]) -> bytes:
     """Tensors of 16 bits in the format that `read_safetensors` reads."""
     header, at = {}, 0
@@ -276,7 +298,11 @@ def write_measurements(measured: dict[str, Any]) -> str:
 
 def main(folder: Path) -> None:
     """Measure, and write the files of the package."""
-    measured, vectors = measure_heads(load_smollm2(folder / FILE))
+    model = load_smollm2(folder / FILE)
+    (FOLDER / VOCABULARY).write_text(write_vocabulary(model), encoding="utf-8")
+    neighbours = write_measurements(measure_neighbours(model))
+    (FOLDER / NEIGHBOURS).write_text(neighbours, encoding="utf-8")
+    measured, vectors = measure_heads(model)
     (FOLDER / RESULTS).write_text(write_measurements(measured), encoding="utf-8")
     (FOLDER / VECTORS).write_bytes(write_safetensors(vectors))
 

@@ -1,0 +1,168 @@
+"""Byte-pair encoding: learn merges on two sentences, cut texts with those of a real model."""
+
+# --8<-- [start:cut]
+from attention_docs.figures import table
+from attention_docs.tokens import cut_text, join_tokens, load_vocabulary
+
+ids, ranks = load_vocabulary()
+
+
+def show(token):
+    """A token as text, with ␣ for a space."""
+    return join_tokens([token]).replace(" ", "␣")
+
+
+own_text = "How many r are in strawberry?"  # knob
+own_tokens = cut_text(own_text, ranks)
+table(
+    [[show(token), ids[token]] for token in own_tokens],
+    columns=["token", "id"],
+    index=[str(i + 1) for i in range(len(own_tokens))],
+)
+# --8<-- [end:cut]
+
+# --8<-- [start:corpus]
+from attention_docs.tokens import count_pairs, merge
+
+SENTENCES = ["she sells sea shells by the sea shore", "the shells she sells are sea shells"]
+words = [["␣", *word] for sentence in SENTENCES for word in sentence.split()]
+counts = count_pairs(words)
+often = sorted(counts, key=lambda pair: -counts[pair])[:4]
+table(
+    [[*pair, counts[pair]] for pair in often],
+    columns=["first", "second", "times"],
+)
+# --8<-- [end:corpus]
+
+# --8<-- [start:merges]
+from attention_docs.text import check
+
+letters = sorted({letter for word in words for letter in word})
+vocabulary, rows, current = [*letters], [], words
+for _ in range(10):
+    counts = count_pairs(current)
+    pair = max(counts, key=lambda one: counts[one])  # the first of equal ones
+    vocabulary.append("".join(pair))
+    current = [merge(word, pair) for word in current]
+    rows.append([vocabulary[-1], counts[pair], sum(map(len, current))])
+check(
+    "joined, the tokens are the words",
+    all("".join(a) == "".join(b) for a, b in zip(current, words, strict=True)),
+)
+check("each merge adds one token to the vocabulary", len(set(vocabulary)) == len(letters) + 10)
+table(
+    rows,
+    columns=["new token", "times", "tokens in the corpus"],
+    index=[str(i + 1) for i in range(len(rows))],
+)
+# --8<-- [end:merges]
+
+# --8<-- [start:real]
+from attention_docs.tokens import load_neighbours
+
+kept = load_neighbours()
+rows_of_table, width = kept.shape
+examples = ["strawberry", " strawberry", "2026", " unbelievably", " Zubrowka", "今天天气很好"]
+real = {text: cut_text(text, ranks) for text in examples}
+bytes_each = len("画".encode())
+per_character = len(real["今天天气很好"]) / len("今天天气很好")
+check("joined, the tokens are the text", all(join_tokens(real[text]) == text for text in examples))
+table(
+    [
+        [text.replace(" ", "␣"), " · ".join(map(show, real[text])), len(real[text])]
+        for text in examples
+    ],
+    columns=["text", "tokens", "how many"],
+)
+# --8<-- [end:real]
+
+# --8<-- [start:neighbours]
+table(
+    [
+        [", ".join(f"{show(name).strip('␣')} {cosine:.2f}" for name, cosine in near)]
+        for near in kept.rows.values()
+    ],
+    columns=["nearest rows, with the cosine of the angle"],
+    index=[show(token).strip("␣") for token in kept.rows],
+)
+# --8<-- [end:neighbours]
+
+# --8<-- [start:exercise-pencil]
+pencil = [[*word] for word in ("low", "lower", "slow", "slower")]
+pencil_counts = count_pairs(pencil)
+first_pair = max(pencil_counts, key=lambda one: pencil_counts[one])
+after = [merge(word, first_pair) for word in pencil]
+left = sum(map(len, after))
+# --8<-- [end:exercise-pencil]
+
+# --8<-- [start:exercise-spaces]
+places = {"at the start of a text": "saw", "after a space": " saw", "with a capital": "Saw"}
+table(
+    [
+        [" · ".join(map(show, cut_text(text, ranks))), len(cut_text(text, ranks))]
+        for text in places.values()
+    ],
+    columns=["tokens", "how many"],
+    index=list(places),
+)
+# --8<-- [end:exercise-spaces]
+
+# --8<-- [start:exercise-digits]
+sums = {text: len(cut_text(text, ranks)) for text in ("1234567", "1,234,567")}
+table([[count] for count in sums.values()], columns=["tokens"], index=list(sums))
+# --8<-- [end:exercise-digits]
+
+
+# --8<-- [start:writing]
+def your_merge(ids, first, second, new):
+    """The list of ids in which each `first`, `second` in a row has become `new`."""
+    return ids  # write it here
+
+
+# --8<-- [end:writing]
+# --8<-- [start:writing-answer]
+def model_merge(ids, first, second, new):
+    merged, i = [], 0
+    while i < len(ids):
+        found = list(ids[i : i + 2]) == [first, second]
+        merged.append(new if found else ids[i])
+        i += 2 if found else 1
+    return merged
+
+
+# --8<-- [end:writing-answer]
+# --8<-- [start:writing-checks]
+from itertools import pairwise
+
+from attention_docs.figures.tasks import Task, judge
+
+writing = Task(
+    model_merge,
+    inputs=[
+        ([5, 6], 5, 6, 9),
+        ([6, 5, 6, 7], 5, 6, 9),
+        ([5, 5, 5], 5, 5, 8),
+        ([1, 2, 3, 1, 2], 1, 2, 4),
+    ],
+    mistakes={
+        "The pair was replaced only where it occurs first.": lambda ids, first, second, new: (
+            model_merge(ids[: _end(ids, first, second)], first, second, new)
+            + list(ids[_end(ids, first, second) :])
+        ),
+        "Overlapping pairs were both replaced: go on behind the second token of a pair.": (
+            lambda ids, first, second, new: [
+                new if list(ids[i : i + 2]) == [first, second] else one for i, one in enumerate(ids)
+            ]
+        ),
+    },
+)
+
+
+def _end(ids, first, second):
+    """Where the first pair ends."""
+    pairs = [*pairwise(ids)]
+    return pairs.index((first, second)) + 2 if (first, second) in pairs else len(ids)
+
+
+judge(your_merge, writing)
+# --8<-- [end:writing-checks]

@@ -49,7 +49,8 @@ check(
     "joined, the tokens are the words",
     all("".join(a) == "".join(b) for a, b in zip(current, words, strict=True)),
 )
-check("each merge adds one token to the vocabulary", len(set(vocabulary)) == len(letters) + 10)
+distinct = len(set(vocabulary))
+check("each merge adds one token to the vocabulary", distinct == len(letters) + 10)
 table(
     rows,
     columns=["new token", "times", "tokens in the corpus"],

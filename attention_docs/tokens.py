@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ VOCABULARY, NEIGHBOURS = "vocabulary.txt", "neighbours.json"
 Pair = tuple[str, str]
 """Two tokens that stand next to each other."""
 
-_WORDS = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
+_WORDS = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W_]+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 
 
 class Neighbours(NamedTuple):
@@ -163,10 +164,29 @@ def byte_characters() -> dict[int, str]:
     }
 
 
-def cut_text(text: str, ranks: Mapping[Pair, int]) -> list[str]:
-    """Cut a text into tokens: into words, each with the space before it, and these by their bytes.
+def split_words(text: str) -> list[str]:
+    """The pieces of a text that no token crosses: words with a space before them, single digits.
 
-    Single digits are words of their own.
+    Args:
+        text: any text.
+
+    Source:
+        Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", in its code;
+        Allal et al. 2025, "SmolLM2", in its tokenizer, for the digits.
+
+    Examples:
+        >>> split_words("Don't pay 42!  Now")
+        ['Don', "'t", ' pay', ' ', '4', '2', '!', ' ', ' Now']
+    """
+    words: list[str] = []
+    for is_number, group in groupby(text, lambda one: unicodedata.category(one)[0] == "N"):
+        part = "".join(group)
+        words += [*part] if is_number else _WORDS.findall(part)
+    return words
+
+
+def cut_text(text: str, ranks: Mapping[Pair, int]) -> list[str]:
+    """Cut a text into tokens: into words by `split_words`, and these by their bytes.
 
     Args:
         text: any text.
@@ -179,8 +199,7 @@ def cut_text(text: str, ranks: Mapping[Pair, int]) -> list[str]:
         ['a', 'Ġ', 'ç', 'Ķ', '»']
     """
     characters = byte_characters()
-    words = _WORDS.findall(text)
-    shown = ["".join(characters[byte] for byte in word.encode()) for word in words]
+    shown = ["".join(characters[byte] for byte in word.encode()) for word in split_words(text)]
     return [token for word in shown for token in merge_pairs(word, ranks)]
 
 

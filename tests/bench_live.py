@@ -161,6 +161,53 @@ def measure_sentences(base: str) -> Iterator[tuple[str, str]]:
     yield "own sentence: a later one to its maps", f"{statistics.median(later):.0f} ms"
 
 
+PRESSED = """(text) => new Promise((resolve) => {
+  document.querySelector(".next-live button").click();
+  const timer = setInterval(() => {
+    const field = document.querySelector(".next-live textarea");
+    if (!field) return;
+    clearInterval(timer);
+    resolve([Number(field.closest(".next-live").dataset.opened),
+             Number(field.closest(".next-live").dataset.memory)]);
+  }, 20);
+})"""
+
+WRITTEN = """() => new Promise((resolve) => {
+  const place = document.querySelector(".next-live");
+  [...place.querySelectorAll("button")].find((one) => one.textContent === "Write twenty").click();
+  const timer = setInterval(() => {
+    const stop = [...place.querySelectorAll("button")].find((one) => one.textContent === "Stop");
+    if (!place.dataset.rate || !stop.hidden) return;
+    clearInterval(timer);
+    resolve(Number(place.dataset.rate));
+  }, 20);
+})"""
+
+
+def measure_writer(base: str) -> Iterator[tuple[str, str]]:
+    """The rows of the model that writes, from a beginning of eleven tokens."""
+    from playwright.sync_api import sync_playwright
+
+    opened, memory, rates = [], [], []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        for _ in range(RUNS):
+            context = browser.new_context()
+            context.set_default_timeout(600_000)
+            tab = context.new_page()
+            tab.goto(base + "/next-word/#next=1,,1,11,1")
+            tab.wait_for_selector(".next-live button")
+            seconds, size = tab.evaluate(PRESSED)
+            opened.append(seconds)
+            memory.append(size)
+            rates.append(tab.evaluate(WRITTEN))
+            context.close()
+        browser.close()
+    yield "model that writes: all loaded to the first bars", f"{statistics.median(opened):.1f} s"
+    yield "model that writes: tokens per second", f"{statistics.median(rates):.1f}"
+    yield "model that writes: memory of Python", f"{statistics.median(memory):.0f} MB"
+
+
 SECONDS = """
 import json
 from time import perf_counter
@@ -220,7 +267,7 @@ def main(site: Path) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print("\n| live pages | median |\n|---|---|", flush=True)
         address = f"http://127.0.0.1:{server.server_port}"
-        for measure in (measure_page, measure_sentences, measure_blocks):
+        for measure in (measure_page, measure_sentences, measure_writer, measure_blocks):
             for what, figures in measure(address):
                 print(f"| {what} | {figures} |", flush=True)
         server.shutdown()

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ import pytest
 import torch
 from hypothesis import given
 
-from attention_docs import smollm2
 from attention_docs.gguf import Quantised, dequantise, read_gguf
 from attention_docs.heads import (
     BASE,
@@ -39,7 +38,7 @@ from attention_docs.smollm2 import (
     load_smollm2,
     run_model,
 )
-from attention_docs.tokens import byte_characters, merge_pairs
+from attention_docs.tokens import byte_characters, merge_pairs, split_words
 from tests.conftest import ROOT
 
 FILE = ROOT / ".cache" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -127,7 +126,10 @@ def weigh(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
 
 
 def run_in_torch(
-    ids: torch.Tensor, p: Tensors, cut: Collection[tuple[int, int]] = ()
+    ids: torch.Tensor,
+    p: Tensors,
+    cut: Mapping[tuple[int, int], torch.Tensor] | Collection[tuple[int, int]] = (),
+    skip: Collection[tuple[int, str]] = (),
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Logits, and the weights (layer, head, ..., n, n)."""
     seen = []
@@ -149,11 +151,13 @@ def run_in_torch(
         o = weights @ v
         for at, head in cut:
             if at == layer:
-                o[..., head, :, :] = 0
-        x = x + o.transpose(-2, -3).flatten(-2) @ p[b + "attn_output"].T
+                o[..., head, :, :] = cut[at, head] if isinstance(cut, Mapping) else 0
+        attended = o.transpose(-2, -3).flatten(-2) @ p[b + "attn_output"].T
+        x = x + attended * ((layer, "attention") not in skip)
         y = norm(x, b + "ffn_norm")
         gate = torch.nn.functional.silu(y @ p[b + "ffn_gate"].T)
-        x = x + (gate * (y @ p[b + "ffn_up"].T)) @ p[b + "ffn_down"].T
+        fed = (gate * (y @ p[b + "ffn_up"].T)) @ p[b + "ffn_down"].T
+        x = x + fed * ((layer, "feed-forward") not in skip)
     return norm(x, "output_norm") @ p["token_embd"].T, torch.stack(seen).movedim(-3, 1)
 
 
@@ -235,9 +239,9 @@ def test_every_text_comes_back(text: str) -> None:
 
 
 def test_words_are_cut_before_spaces_and_around_digits() -> None:
-    found = smollm2._WORDS.findall("It's 2024, isn't it?  Yes_ \n x")
+    found = split_words("It's 2024, isn't it?  Yes_ \n x")
     assert found == [
-        *("It", "'s", " 2", "0", "2", "4", ",", " isn", "'t", " it", "?", " ", " Yes", "_"),
+        *("It", "'s", " ", "2", "0", "2", "4", ",", " isn", "'t", " it", "?", " ", " Yes", "_"),
         *(" \n", " x"),
     ]
 
@@ -276,7 +280,8 @@ def test_run_against_torch(cut: list[tuple[int, int]]) -> None:
     small, p = make_small(1)
     ids = np.array([[3, 12, 0, 5, 5, 1], [7, 7, 2, 11, 4, 9]])
     watched = [(0, 0), (3, 4), (17, 3), (29, 8)]
-    logits, seen = run_model(ids, small, cut=cut, watch=watched)
+    run = run_model(ids, small, cut=cut, watch=watched)
+    logits, seen = run.logits, run.seen
     wanted, weights = run_in_torch(torch.from_numpy(ids), p, cut)
     np.testing.assert_allclose(logits, wanted, rtol=0, atol=2e-3)
     for layer, head in watched:
@@ -294,7 +299,7 @@ def test_known_tokens(model: SmolLM2, in_torch: Tensors) -> None:
     for prompt, likeliest, share in KEPT["prompts"]:
         ids = np.array(encode_text(prompt, model))
         wanted, _ = run_in_torch(torch.from_numpy(ids), in_torch)
-        logits, _ = run_model(ids, model)
+        logits = run_model(ids, model).logits
         np.testing.assert_allclose(logits, wanted, rtol=0, atol=2e-2)
         p = wanted[-1].softmax(dim=-1)
         assert (decode_ids([int(p.argmax())], model), round(p.max().item(), 4)) == (

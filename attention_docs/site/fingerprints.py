@@ -52,7 +52,8 @@ class Fingerprints:
             json.dumps(assembled.counts if assembled else {}),
             *(str(failure) for failure in failures if failure.path == page.path),
             self._navigation[page.lang],
-            *(target.site_url, target.edit, target.shared, str(target.live), str(target.minilm)),
+            *(target.site_url, target.edit, target.shared, str(target.live)),
+            *(str(target.minilm), str(target.smollm2)),
             "zip" if offers_archive else "",
             str(read_palette("light")) if page.blocks else "",  # of figures in its notebook
         )

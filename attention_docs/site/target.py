@@ -17,6 +17,7 @@ class Target:
         served: whether it is only served for preview.
         live: whether its pages can run in a reader's browser.
         minilm: whether it also serves the model that reads a reader's own sentence.
+        smollm2: whether it also serves the model that writes.
     """
 
     site_url: str = ""
@@ -26,3 +27,4 @@ class Target:
     served: bool = False
     live: bool = False
     minilm: bool = False
+    smollm2: bool = False

@@ -193,6 +193,26 @@
     else prepareEarly();
   }
 
+  // A real model goes on with a beginning: loaded when it comes near, or when the address asks for it.
+  const beginnings = document.querySelector("p.next-token");
+  if (words.next && beginnings && location.protocol !== "file:") {
+    const near = new IntersectionObserver(
+      async (seen) => {
+        if (!seen.some((one) => one.isIntersecting)) return;
+        near.disconnect();
+        try {
+          const { start } = await import(new URL("live/next.js", own));
+          await start(beginnings);
+        } catch {
+          /* the likeliest tokens of one beginning stand there as text */
+        }
+      },
+      { rootMargin: "400px" },
+    );
+    near.observe(beginnings);
+    if (location.hash.startsWith("#next=")) beginnings.scrollIntoView();
+  }
+
   // A sentence of the reader's own: the form. What reads it is loaded at the first press.
   const place = document.querySelector("p.own-sentence");
   if (words.sentence && place) {

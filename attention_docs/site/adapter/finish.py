@@ -37,6 +37,9 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
         live_pages.write_live_files(stage, build.root, build.cache, executor.locales)
     if build.target.minilm:
         live_pages.write_model_files(stage, build.root, build.cache)
+    live_pages.write_beginnings(stage)
+    if build.target.smollm2:
+        live_pages.write_writer_files(stage, build.root, build.cache)
     if state.session.served:
         _refresh(state)
     else:

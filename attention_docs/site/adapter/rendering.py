@@ -14,6 +14,7 @@ from attention_docs.site.adapter.state import BuildState, PageState
 from attention_docs.site.addresses import make_relative
 from attention_docs.site.build import Build
 from attention_docs.site.publish import live as live_pages
+from attention_docs.site.publish import models
 from attention_docs.site.publish.catalogue import PublishedPage
 from attention_docs.site.publish.head import make_head
 from attention_docs.site.publish.html_checks import find_forbidden, find_unrendered
@@ -140,6 +141,27 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
         places = {name: make_relative(f"{path}/", published.url) for name, path in folders.items()}
         found["sentence"] = {**shown, **places, "broken": words["live"]["broken"]}
         found["sentence"]["megabytes"] = live_pages.count_megabytes(state.build.cache)
+    if published.page.asks_for("next-token"):
+        found["next"] = {
+            **words["next"],
+            "kinds": dict(words["next"]["kinds"]),
+            **_describe_writer(state, published),
+        }
+    return found
+
+
+def _describe_writer(state: BuildState, published: PublishedPage) -> dict[str, Any]:
+    """What was measured of the model that writes, and where its files are, if the site has them."""
+    lang = published.page.lang.split("-")[0]
+    found: dict[str, Any] = {
+        "data": make_relative(live_pages.BEGINNINGS.format(lang), published.url)
+    }
+    if state.build.target.smollm2:
+        folders = {"folder": live_pages.FOLDER, "model": live_pages.WRITER_FOLDER}
+        found |= {name: make_relative(f"{path}/", published.url) for name, path in folders.items()}
+        live = state.build.read_locale(published.page.lang)["site"]["live"]
+        found |= {"parts": live_pages.list_parts(), "broken": live["broken"]}
+        found["megabytes"] = live_pages.count_megabytes(state.build.cache, models.SMOLLM2)
     return found
 
 

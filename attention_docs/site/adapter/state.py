@@ -202,9 +202,8 @@ def _create_target(session: Session, config: MkDocsConfig, known: Settings) -> T
     is_live = not runtime.find_missing(find_cache_folder(config_file(config).parent))
     if not is_live:
         log.info("No live pages: Python for the browser is missing; see docs/project/live-pages.md")
-    has_model = is_live and not models.is_missing(
-        find_cache_folder(config_file(config).parent), *models.MINILM
-    )
+    cache = find_cache_folder(config_file(config).parent)
+    has_model = is_live and not models.is_missing(cache, *models.MINILM)
     if is_live and not has_model:
         guide = "docs/project/development.md"
         log.info(f"No sentences of readers: set-up has not brought MiniLM; see {guide}")
@@ -215,4 +214,5 @@ def _create_target(session: Session, config: MkDocsConfig, known: Settings) -> T
         served=session.served,
         live=is_live,
         minilm=has_model,
+        smollm2=is_live and not models.is_missing(cache),
     )

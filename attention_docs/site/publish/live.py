@@ -14,6 +14,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
+from attention_docs.next_word import list_ids, load_beginnings
 from attention_docs.running.names import find_names
 from attention_docs.running.result import Result, hash_figure
 from attention_docs.site.publish import bytecode, models, runtime
@@ -27,11 +28,18 @@ from attention_docs.site.run.imports import PACKAGE
 
 FOLDER = "live"
 MODEL_FOLDER = "live/minilm"  # loaded on a press of its own, so no live page brings it
+WRITER_FOLDER = "live/smollm2"
+PART = 25_000_000  # bytes: hosts limit the size of a file
+BEGINNINGS = "assets/beginnings/{}.json"
+"""What was measured on the model that writes, in each language."""
+
 PACKAGE_FILE, LOCK = "package.zip", "pyodide-lock.json"
 MANIFEST = "files.json"  # sizes, to show how much is still to come, and hashes
 OFFLINE_SCRIPT = "live-offline.js"
-OFFLINE = re.compile(r"\.html$|^(assets|live)/(?!.*\.map$)|(^|/)search/search_index\.json$")
-"""What may be read without network: pages and what they load."""
+OFFLINE = re.compile(
+    r"\.html$|^(assets|live)/(?!smollm2/|.*\.map$)|(^|/)search/search_index\.json$"
+)
+"""What may be read without network: pages and what they load, but for the model that writes."""
 
 LISTED = re.compile(r"^const LISTED = \{\};", re.MULTILINE)
 SCRATCH = "scratch"  # the cell at the end of a page
@@ -234,10 +242,42 @@ def write_model_files(stage: Path, root: Path, cache: Path) -> None:
         shutil.copyfile(root / PACKAGE / "data" / "minilm" / name, folder / name)
 
 
-def count_megabytes(cache: Path) -> int:
-    """What Python and the model take together; the package hardly counts."""
+def write_beginnings(stage: Path) -> None:
+    """Write what was measured on the model that writes: for each language its own beginnings."""
+    kept = load_beginnings()
+    for lang in {one["lang"] for one in kept["beginnings"]}:
+        chosen = [one for one in kept["beginnings"] if one["lang"] == lang]
+        used = {str(i) for one in chosen for i in list_ids(one)}
+        tokens = {i: text for i, text in kept["tokens"].items() if i in used}
+        document = {**kept, "tokens": tokens, "beginnings": chosen}
+        path = stage / BEGINNINGS.format(lang)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+
+
+def list_parts() -> list[str]:
+    """The names of the pieces in which the model that writes is served, in their order."""
+    return [f"{models.FILE}.{n}" for n in range(-(-models.BYTES // PART))]
+
+
+def write_writer_files(stage: Path, root: Path, cache: Path) -> None:
+    """Write the model that writes, in pieces, with its licence and its origin."""
+    folder = stage / WRITER_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = {name: folder / name for name in list_parts()}
+    with (models.find_folder(cache) / models.FILE).open("rb") as file:
+        for path in parts.values():
+            path.write_bytes(file.read(PART))
+    manifest = {name: _describe_file(path) for name, path in parts.items()}
+    write_text(folder / MANIFEST, json.dumps(manifest))
+    for name in ("LICENSE", "README.md"):
+        shutil.copyfile(root / PACKAGE / "data" / "smollm2" / name, folder / name)
+
+
+def count_megabytes(cache: Path, *files: models.ModelFile) -> int:
+    """What Python and a model, MiniLM if none is named, take together."""
     paths = [*runtime.list_served_files(cache).values()]
-    paths += [models.find_folder(cache) / file.path for file in models.MINILM]
+    paths += [models.find_folder(cache) / file.path for file in files or models.MINILM]
     return round(sum(path.stat().st_size for path in paths) / 1e6)
 
 

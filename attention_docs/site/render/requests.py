@@ -3,9 +3,10 @@
 `<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`,
 `<!-- review -->`, `<!-- notes -->` and `<!-- filter -->` stand for parts that are made from the
 chapters and from two lists, `docs/mistakes.toml` and `docs/notes.toml`. `<!-- cards: part-1 -->`,
-`<!-- builds-on -->` and `<!-- next -->` are made from the navigation, and `<!-- sentence -->` is
-where a reader's own sentence is read. Code, outputs, titles and sources come from the chapters:
-nothing is written twice. Any other comment is left alone.
+`<!-- builds-on -->` and `<!-- next -->` are made from the navigation. `<!-- sentence -->` is where
+a reader's own sentence is read, `<!-- next-token -->` where a model goes on with a beginning. Code,
+outputs, titles and sources come from the chapters: nothing is written twice. Any other comment is
+left alone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from attention_docs.site.render import (
     citations,
     mistakes,
     navigation,
+    next_token,
     notes,
     recall,
     sentence,
@@ -49,6 +51,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return navigation.list_prerequisites(slug, chapters)
         case "sentence":
             return sentence.offer_sentence(chapters)
+        case "next-token":
+            return next_token.offer_next_token(chapters)
         case "next":
             return navigation.make_next_card(slug, chapters)
     return None

@@ -1,5 +1,6 @@
 /* Python in a worker of its own: runs blocks and says what they gave. guest.js puts it together with
-   confine.js, Pyodide and python.js into one script, starts it, and ends it. Speaks with runs.js and sentence.js. */
+   confine.js, Pyodide and python.js into one script, starts it, and ends it. Speaks with runs.js,
+   sentence.js and next-live.js. */
 let say; // a message to the page
 
 /* The files of Python come from the page, each when it is there; there is no other network. */
@@ -73,6 +74,35 @@ async function readSentence({ text, turn }) {
   say({ type: "sentence", tokens, weights, shape, isCut, turn });
 }
 
+/* SmolLM2, in pieces, for next-live.js: what is asked goes to Python as JSON, and so comes back. */
+let nextWord;
+let writer;
+
+async function openWriter(parts, turn) {
+  python ??= await begin();
+  python.FS.mkdirTree("/model");
+  const path = `/model/${parts[0].replace(/\.\d+$/, "")}`;
+  const file = python.FS.open(path, "w");
+  for (const name of parts) {
+    const bytes = await fileNamed(`model/${name}`).promise;
+    files.delete(`model/${name}`);
+    python.FS.write(file, new Uint8Array(bytes), 0, bytes.byteLength);
+  }
+  python.FS.close(file);
+  say({ type: "opening", turn });
+  nextWord = python.pyimport("attention_docs.next_word");
+  writer = nextWord.open_writer(path);
+}
+
+async function write({ parts, request, turn }) {
+  if (!writer) await openWriter(parts, turn);
+  if (turn !== wanted) return;
+  const since = performance.now();
+  const said = nextWord.answer(writer, request);
+  const memory = python._module.HEAP8.length;
+  say({ type: "written", said, seconds: (performance.now() - since) / 1000, memory, turn });
+}
+
 /* Lets messages in. A timer would wait for four milliseconds each time. */
 const channel = new MessageChannel();
 const pause = () =>
@@ -138,7 +168,8 @@ connected.then((port) => {
     wanted = data.turn;
     last = last.then(() => {
       if (data.type === "start") return start(data);
-      return data.turn === wanted && (data.type === "sentence" ? readSentence : run)(data);
+      const jobs = { sentence: readSentence, write };
+      return data.turn === wanted && (jobs[data.type] ?? run)(data);
     });
     last = last.catch((error) => say({ type: "broken", message: String(error?.stack ?? error) }));
   };

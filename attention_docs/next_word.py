@@ -1,0 +1,376 @@
+"""What a language model says next: its likeliest tokens, how it writes, and what changes that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from attention_docs.checks import requires
+from attention_docs.heads import FOLDER
+from attention_docs.language_model import cross_entropy, sample, token_distribution
+from attention_docs.signatures import checked
+from attention_docs.smollm2 import (
+    HEADS,
+    LAYERS,
+    START,
+    Head,
+    Run,
+    SmolLM2,
+    encode_text,
+    load_smollm2,
+    mean_outputs,
+    read_rows,
+    run_model,
+)
+from attention_docs.softmax import softmax
+from attention_docs.tokens import byte_characters
+
+RESULTS = "next-word.json"
+COUNT = 10
+"""How many of the likeliest tokens are shown."""
+
+POWERS = (0.5, 0.7, 1.0, 1.4, 2.2, 5.0)
+"""1/τ of the temperatures for which the sum of all other tokens is kept."""
+
+MAX_TOKENS = 200
+"""How many tokens of a reader's text are read here; the model could take 8,192."""
+
+REFERENCE = (
+    "The town lies on a river between two hills. In the morning people walk over the old bridge to "
+    "the market, where they buy bread, fish and apples. A teacher asks her class how many boats "
+    "they have seen, and one child says that there were seven."
+)
+"""Over its tokens the mean output of a head is taken."""
+
+ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
+
+
+@requires(
+    lambda logits, count: f"count must be from 1 to {logits.shape[0] - 1}, got {count}",
+    lambda logits, count: 0 < count < logits.shape[0],
+)
+def next_tokens(logits: Float[np.ndarray, " vocabulary"], count: int = COUNT) -> dict[str, Any]:
+    r"""The likeliest tokens, with what is needed to know their probabilities at each temperature.
+
+    $$p_j(\tau) = \frac{p_j^{1/\tau}}{\sum_{l \in S} p_l^{1/\tau} + R(1/\tau)}, \qquad
+      R(\beta) = \sum_{l \notin S} p_l^\beta$$
+
+    S holds the likeliest tokens.
+
+    Args:
+        logits: (vocabulary,), real floats, of one place.
+        count: how many, the size of S.
+
+    Returns:
+        Under "ids" the ids, under "nats" -ln p of each, and under "rest" ln R for each of `POWERS`.
+
+    Raises:
+        TypeError: logits are no array of real floats.
+        ValueError: logits of more than one place, or count not below the number of tokens.
+
+    Source:
+        Guo et al. 2017, "On Calibration of Modern Neural Networks", §4.2: temperature.
+
+    Examples:
+        1/8, 2/8, 5/8: the likeliest is token 2, and the square roots of the others add up to
+        0.354 + 0.5, whose logarithm is -0.158.
+
+        >>> found = next_tokens(np.log(np.array([1.0, 2, 5])), 1)
+        >>> found["ids"], round(found["nats"][0], 4), round(found["rest"][0], 3)
+        ([2], 0.47, -0.158)
+    """
+    exact = logits.astype(np.float64)
+    nats = exact.max() + np.log(np.exp(exact - exact.max()).sum()) - exact
+    order = np.argsort(nats, kind="stable")
+    others = nats[order[count:]]
+    return {
+        "ids": order[:count].tolist(),
+        "nats": nats[order[:count]].tolist(),
+        "rest": [float(np.log(np.exp(-power * others).sum())) for power in POWERS],
+    }
+
+
+@checked
+def surprises(
+    logits: Float[np.ndarray, "n vocabulary"], ids: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, " n_less_1"]:
+    r"""How surprising each token after the first was to the model, in bits.
+
+    $$s_i = -\log_2 \operatorname{softmax}(z_{i-1})_{t_i}$$
+
+    Args:
+        logits: z (n, vocabulary), real floats.
+        ids: t (n,), at least 2.
+
+    Returns:
+        (n - 1,), in bits: 1 for a token that had the probability 1/2.
+
+    Raises:
+        TypeError: as for `cross_entropy`.
+        ValueError: as for `cross_entropy`.
+
+    Source:
+        Shannon 1951, "Prediction and Entropy of Printed English".
+
+    Examples:
+        Probabilities 1/4 and 1/2.
+
+        >>> logits = np.log(np.array([[1.0, 3], [1, 1], [1, 1]]))
+        >>> surprises(logits, np.array([0, 0, 1])).round(4).tolist()
+        [2.0, 1.0]
+    """
+    bits: Float[np.ndarray, " n_less_1"] = cross_entropy(logits[:-1], ids[1:]) / log(2)
+    return bits
+
+
+@checked
+def guess_by_layer(run: Run, model: SmolLM2) -> list[tuple[int, float]]:
+    """The likeliest next token after each layer, if the last token's row were read out there.
+
+    The last RMSNorm and the table are applied to a row that the model would have gone on with. It
+    shows a direction that the row has taken, not a decision: no later layer sees the reading, and
+    the model was not trained to give it.
+
+    Args:
+        run: of one text.
+        model: whose last norm and table read the rows.
+
+    Returns:
+        For each layer the id and its probability.
+
+    Source:
+        nostalgebraist 2020, "interpreting GPT: the logit lens", LessWrong.
+    """
+    probabilities = softmax(read_rows(np.stack([x[-1] for x in run.layers]), model))
+    best = probabilities.argmax(axis=-1)
+    return [(int(i), float(probabilities[layer, i])) for layer, i in enumerate(best)]
+
+
+@checked
+def token_text(i: int, model: SmolLM2) -> str:
+    """A token as text; bytes that are no whole characters are written like ⟨E9 94⟩.
+
+    Args:
+        i: its id.
+        model: for its tokens.
+    """
+    bytes_of = {character: byte for byte, character in byte_characters().items()}
+    token = model.tokens[i]
+    if any(one not in bytes_of for one in token):
+        return token  # a mark, such as the end of a text
+    content = bytes(bytes_of[one] for one in token)
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return f"⟨{content.hex(' ').upper()}⟩"
+
+
+def load_beginnings() -> dict[str, Any]:
+    """How SmolLM2-135M-Instruct goes on with some beginnings, as measured.
+
+    Source:
+        The file data/smollm2/next-word.json of this package; the README beside it says how to make
+        it.
+
+    Examples:
+        >>> found = load_beginnings()
+        >>> found["beginnings"][0]["text"]
+        'The cat sat on the'
+    """
+    kept: dict[str, Any] = json.loads((FOLDER / RESULTS).read_text(encoding="utf-8"))
+    return kept
+
+
+@checked
+def list_ids(node: Mapping[str, Any]) -> set[int]:
+    """The tokens that a kept beginning names, or one of its branches.
+
+    Args:
+        node: of `load_beginnings`.
+
+    Examples:
+        >>> sorted(list_ids({"ids": [3, 1], "layers": [[7], [990]], "then": [{"ids": [4]}]}))
+        [1, 3, 4, 7]
+    """
+    own = {*node["ids"], *node.get("prompt", ()), *node.get("layers", [()])[0]}
+    return own.union(*(list_ids(one) for one in node.get("then", ())))
+
+
+# --- a reader's own text --------------------------------------------------------------------------
+
+
+class Writer:
+    """A text that the model reads and goes on with, one token after another.
+
+    Args:
+        model: as `load_smollm2` gives it.
+
+    Attributes:
+        ids: the tokens, `START` in front.
+        bits: how surprising each of them was, the first left out.
+        is_cut: whether the text had more than `MAX_TOKENS`.
+        run: of the last step.
+    """
+
+    def __init__(self, model: SmolLM2) -> None:
+        self.model = model
+        self.means: Mapping[Head, Float[np.ndarray, " d_v"]] = {}
+        self.cut: Collection[Head] = ()
+        self.skip: list[tuple[int, str]] = []
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the text."""
+        self.ids: list[int] = []
+        self.bits: list[float] = []
+        self.weights: list[Mapping[Head, Float[np.ndarray, "n m"]]] = []  # of each step
+        self.run: Run | None = None
+        self.is_cut = False
+
+    def read(self, text: str) -> None:
+        """Begin with a text; half of a surrogate pair, which is no character, becomes �."""
+        self.clear()
+        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        ids = [START, *encode_text(clean, self.model)]
+        self.is_cut = len(ids) > MAX_TOKENS
+        self._step(ids[:MAX_TOKENS])
+
+    def change(
+        self,
+        heads: Sequence[Head] = (),
+        by_mean: bool = False,
+        skip: Sequence[tuple[int, str]] = (),
+    ) -> None:
+        """Take heads and parts of layers out from now on, and read the text again so.
+
+        Args:
+            heads: those whose output is replaced.
+            by_mean: whether by their mean over `REFERENCE` rather than by 0.
+            skip: as for `run_model`.
+        """
+        chosen = [(int(layer), int(head)) for layer, head in heads]
+        if by_mean and chosen and not self.means:
+            reference = np.array([START, *encode_text(REFERENCE, self.model)])
+            self.means = mean_outputs(reference, self.model)
+        self.cut = {one: self.means[one] for one in chosen} if by_mean else chosen
+        self.skip = [(int(layer), str(part)) for layer, part in skip]
+        if self.ids:
+            self._read_again(self.ids)
+
+    def append(self, i: int, cached: bool = True) -> None:
+        """Go on with a token; without the cache everything before it is computed once more."""
+        if cached:
+            self._step([int(i)])
+        else:
+            self._read_again([*self.ids, int(i)])
+
+    def draw(
+        self,
+        uniform: float,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+    ) -> int:
+        """A next token, drawn as `token_distribution` and `sample` say."""
+        p = token_distribution(self.last.astype(np.float64), temperature, top_k, top_p)
+        return int(sample(p, np.array(uniform)))
+
+    @property
+    def last(self) -> Float[np.ndarray, " vocabulary"]:
+        """The logits for the next token."""
+        assert self.run, "read a text first"
+        row: Float[np.ndarray, " vocabulary"] = self.run.logits[-1]
+        return row
+
+    def map(self, layer: int, head: int) -> Float[np.ndarray, "n n"]:
+        """The weights of one head on the whole text, of all steps."""
+        n = len(self.ids)
+        found, row = np.zeros((n, n), dtype=np.float32), 0
+        for step in self.weights:
+            part = step[layer, head]
+            found[row : row + part.shape[0], : part.shape[1]] = part
+            row += part.shape[0]
+        return found
+
+    def _read_again(self, ids: list[int]) -> None:
+        is_cut = self.is_cut
+        self.clear()
+        self.is_cut = is_cut
+        self._step(ids)
+
+    def _step(self, ids: list[int]) -> None:
+        before = self.run.logits[-1:] if self.run else None
+        cache = self.run.cache if self.run else []
+        self.run = run_model(np.array(ids), self.model, self.cut, ALL, self.skip, cache)
+        known, logits = ids, self.run.logits
+        if before is not None:  # the first of these was predicted by the step before
+            known, logits = [self.ids[-1], *ids], np.concatenate([before, logits])
+        if len(known) > 1:
+            self.bits += surprises(logits, np.array(known)).tolist()
+        self.ids = [*self.ids, *ids]
+        self.weights.append({one: seen.weights for one, seen in self.run.seen.items()})
+
+
+def open_writer(path: str) -> Writer:
+    """A writer for a file of the model, which is deleted: it would take its memory twice.
+
+    Args:
+        path: as for `load_smollm2`; of a copy, as a browser has one.
+    """
+    file = Path(path)
+    model = load_smollm2(file)
+    file.unlink()
+    return Writer(model)
+
+
+@checked
+def answer(writer: Writer, request: str) -> str:
+    """What a page asks of the model, and what comes of it, both as JSON.
+
+    Args:
+        writer: what has been read so far.
+        request: `do` is "read" with a text, "append" with an id, "draw" with `uniform` and the
+            settings, "change", "map" with a head, or "guesses".
+
+    Returns:
+        The tokens that are new and the likeliest next ones, or the map, or the guesses.
+
+    Raises:
+        ValueError: something else to do.
+    """
+    asked = json.loads(request)
+    do, known = asked.pop("do"), 0
+    if do == "map":
+        weights = writer.map(asked["layer"], asked["head"])
+        return json.dumps(np.round(weights.astype(float), 4).tolist())
+    if do == "guesses":
+        assert writer.run, "read a text first"
+        found = guess_by_layer(writer.run, writer.model)
+        return json.dumps([[token_text(i, writer.model), p] for i, p in found])
+    if do == "read":
+        writer.read(asked["text"])
+    elif do == "change":
+        writer.change(**asked)
+    elif do in ("append", "draw"):
+        cached, known = asked.pop("cached", True), len(writer.ids)
+        writer.append(asked["id"] if do == "append" else writer.draw(**asked), cached)
+    else:
+        raise ValueError(f"do must be a known request, got {do!r}")
+    bits = [None, *writer.bits]
+    tokens = [[i, token_text(i, writer.model), bits[n]] for n, i in enumerate(writer.ids)]
+    following = next_tokens(writer.last)
+    texts = [token_text(i, writer.model) for i in following["ids"]]
+    return json.dumps(
+        {
+            "known": known,
+            "tokens": tokens[known:],
+            "isCut": writer.is_cut,
+            "next": {**following, "texts": texts},
+        }
+    )

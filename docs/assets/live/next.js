@@ -1,0 +1,177 @@
+/* A real model goes on with a beginning that the reader chooses: its ten likeliest next tokens, one
+   pressed, appended, again. All this was measured beforehand, so neither Python nor the model is needed;
+   what needs them is in next-live.js. The choice stands in the address. */
+import { addStyles, element, fillTemplate, makeButton, resolveUrl } from "./dom.js";
+import { Bars, showToken } from "./next-bars.js";
+
+const words = JSON.parse(document.getElementById("__words").textContent).next;
+const HEAD = "#next=";
+
+/* Put the panel in place of a paragraph. */
+export async function start(place) {
+  addStyles("next.css");
+  const answer = await fetch(resolveUrl(words.data));
+  if (!answer.ok) throw new Error(`${answer.status} ${answer.url}`);
+  const panel = new Panel(await answer.json());
+  place.replaceWith(panel.element);
+  panel.follow();
+  addEventListener("hashchange", () => panel.follow());
+}
+
+class Panel {
+  constructor(kept) {
+    this.kept = kept;
+    const options = kept.beginnings.map(({ text }, n) =>
+      element("option", { value: n }, `${text} …`),
+    );
+    const onchange = () => this.begin(Number(this.select.value));
+    this.select = element("select", { onchange }, ...options);
+    this.line = element("p", { class: "next-line", "aria-live": "polite", translate: "no" });
+    const choose = (n) => this.go([...this.path, n]);
+    this.bars = new Bars(words, kept.powers, choose, () => this.keep());
+    this.back = makeButton("md-button", words.back, () => this.go(this.path.slice(0, -1)));
+    this.again = makeButton("md-button", words.again, () => this.begin(this.number));
+    this.note = element("p", { class: "next-note" });
+    this.details = element("div", { class: "next-details" });
+    this.live = element("div", { class: "next-live" }, ...this.offerLive());
+    this.element = element(
+      "section",
+      { class: "next-token", "aria-label": words.title },
+      element("label", { class: "next-choose" }, element("span", {}, words.choose), this.select),
+      this.line,
+      this.bars.element,
+      element("p", { class: "next-buttons" }, this.back, this.again),
+      this.note,
+      this.details,
+      this.live,
+    );
+  }
+
+  /* --- the beginning and what was pressed */
+
+  begin(number) {
+    this.number = number;
+    this.select.value = number;
+    this.showDetails();
+    this.go([]);
+  }
+
+  /* Go to the place that these bars lead to, one after the other. */
+  go(path) {
+    const beginning = this.kept.beginnings[this.number];
+    let node = beginning;
+    const pressed = [];
+    for (const n of path) {
+      if (!node.then?.[n]) break;
+      pressed.push(node.ids[n]);
+      node = node.then[n];
+    }
+    this.path = path.slice(0, pressed.length);
+    const texts = pressed.map((id) => this.token(id));
+    const chips = texts.map((text, n) => {
+      const cut = () => this.go(this.path.slice(0, n + 1));
+      return makeButton("next-chip", showToken(text), cut);
+    });
+    this.line.replaceChildren(beginning.text, ...chips, element("span", {}, " …"));
+    this.text = beginning.text + texts.join("");
+    const can = (n) => Boolean(node.then?.[n]);
+    this.bars.show(
+      {
+        ...node,
+        texts: node.ids.map((id) => this.token(id)),
+        nats: scaled(node.nats),
+        rest: scaled(node.rest),
+      },
+      can,
+    );
+    this.back.disabled = this.again.disabled = this.path.length === 0;
+    const ways = node.then?.length ?? 0;
+    this.note.textContent = ways >= node.ids.length ? "" : ways ? words.few : words.end;
+    this.keep();
+  }
+
+  token(id) {
+    return this.kept.tokens[id];
+  }
+
+  /* --- in the address */
+
+  keep() {
+    if (!this.followed) return;
+    const { temperature, topK, topP } = this.bars.settings;
+    const parts = [this.number, this.path.join("."), temperature, topK, topP];
+    const address = [HEAD + parts.join(","), ...(this.own ? [this.own] : [])].join("&");
+    history.replaceState(history.state, "", address);
+  }
+
+  /* What a reader has given to the model itself stands there too, behind the rest. */
+  keepOwn(own) {
+    this.own = new URLSearchParams(own).toString();
+    this.keep();
+  }
+
+  /* What the address says, as far as it makes sense. */
+  follow() {
+    const isOurs = location.hash.startsWith(HEAD);
+    const [list, ...own] = location.hash.slice(HEAD.length).split("&");
+    const given = isOurs ? list.split(",") : [];
+    const [number, path = "", temperature, topK, topP] = given;
+    if (isOurs) {
+      const numbers = { temperature, topK, topP };
+      for (const [name, text] of Object.entries(numbers)) {
+        if (text) this.bars.settings = { [name]: Number(text) };
+      }
+      this.own = own.join("&");
+    } else if (this.followed) return;
+    this.followed = false;
+    this.begin(this.kept.beginnings[number] ? Number(number) : 0);
+    this.go(path ? path.split(".").map(Number) : []);
+    this.followed = true;
+    if (isOurs) this.element.scrollIntoView({ block: "nearest" });
+  }
+
+  /* --- what each layer would say, and where a few heads look */
+
+  showDetails() {
+    const { layers, weights, prompt, text } = this.kept.beginnings[this.number];
+    const rows = layers[0].map((id, layer) => {
+      const share = `${(layers[1][layer] / 10).toFixed(1)}%`;
+      return element("li", {}, element("b", {}, showToken(this.token(id))), ` ${share}`);
+    });
+    const list = element("ol", { class: "next-layers", start: 0, translate: "no" }, ...rows);
+    const guesses = element("details", {}, element("summary", {}, words.layers));
+    guesses.append(element("p", {}, words.layersNote), list);
+    const looks = element("details", {}, element("summary", {}, words.heads));
+    looks.append(element("p", {}, fillTemplate(words.headsNote, text)));
+    this.kept.heads.forEach(([layer, head], n) => {
+      const row = weights[n].slice(-prompt.length);
+      const chips = prompt.map((id, i) => {
+        const chip = element("span", { class: "next-look" }, showToken(this.token(id)));
+        chip.style.setProperty("--weight", `${row[i] / 10}%`);
+        chip.title = (row[i] / 1000).toFixed(2);
+        return chip;
+      });
+      const name = fillTemplate(words.head, { layer, head });
+      looks.append(element("p", { class: "next-looks" }, element("strong", {}, name), ...chips));
+    });
+    this.details.replaceChildren(guesses, looks);
+  }
+
+  /* --- the model itself */
+
+  offerLive() {
+    if (!words.parts) return [element("p", { class: "next-note" }, words.missing)];
+    const load = makeButton("md-button", fillTemplate(words.load, words.megabytes), async () => {
+      const { startLive } = await import(new URL("next-live.js", import.meta.url).href);
+      startLive(words, this);
+    });
+    const note = element(
+      "p",
+      { class: "next-note" },
+      fillTemplate(words.loadNote, words.megabytes),
+    );
+    return [element("p", { class: "next-buttons" }, load), note];
+  }
+}
+
+const scaled = (thousandths) => thousandths.map((one) => one / 1000);

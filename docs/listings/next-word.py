@@ -1,0 +1,91 @@
+"""A real model goes on with a beginning: what comes next, and the whole machine in one drawing."""
+
+# --8<-- [start:setup]
+from math import exp
+
+from attention_docs.figures import bar_chart, diagram, table
+from attention_docs.next_word import load_beginnings
+from attention_docs.smollm2 import HEADS, LAYERS
+from attention_docs.text import check
+
+kept = load_beginnings()
+sizes = kept["sizes"]
+beginnings = {one["text"]: one for one in kept["beginnings"]}
+
+
+def token(i):
+    """The text of a token, without the space in front."""
+    return kept["tokens"][str(i)].strip()
+
+
+def likeliest(beginning):
+    """The ten likeliest next tokens and their probabilities."""
+    node = beginnings[beginning]
+    return [
+        (token(i), exp(-nats / 1000)) for i, nats in zip(node["ids"], node["nats"], strict=True)
+    ]
+
+
+cat = likeliest("The cat sat on the")
+mat = cat[0][1]
+ten = sum(share for _, share in cat)
+parameters, vocabulary = sizes["parameters"], sizes["vocabulary"]
+three = ["mat", "edge", "couch"]
+check("these are the likeliest", [name for name, _ in cat[:3]] == three)
+# --8<-- [end:setup]
+
+# --8<-- [start:sure]
+france = likeliest("The capital of France is")
+zubrowka = likeliest("The capital of Zubrowka is")
+check("the model knows this capital", france[0][0] == "Paris")
+shares = [[share for _, share in one] for one in (france, zubrowka)]
+bar_chart(
+    [str(place) for place in range(1, 11)],
+    {"France": shares[0], "Zubrowka": shares[1]},
+    ylabel="probability",
+    xlabel="place",
+    roles=["query", "key"],
+    spec=".3f",
+)
+# --8<-- [end:sure]
+
+# --8<-- [start:machine]
+d_model, d_ff = sizes["d_model"], sizes["d_ff"]
+block = d_model * d_model * 2 + d_model * d_model // 3 * 2 + 3 * d_model * d_ff + 2 * d_model
+check("the parts add up", vocabulary * d_model + LAYERS * block + d_model == parameters)
+diagram(
+    [
+        "text",
+        "tokenizer",
+        "token numbers",
+        f"embedding table, {vocabulary} rows",
+        f"vectors of {d_model} numbers",
+        f"attention, {HEADS} heads",
+        "+",
+        f"feed-forward network, {d_ff} neurons",
+        "+",
+        f"output matrix: {vocabulary} logits",
+        "softmax, then one is drawn",
+        "next token",
+    ],
+    roles=[
+        *(None, "neutral", None, "input", None, "weight", None, "output", None),
+        *("score", "weight", None),
+    ],
+    skips=[5, 7],
+    borders=[(5, 8, f"× {LAYERS}")],
+    title="SmolLM2-135M-Instruct",
+)
+# --8<-- [end:machine]
+
+# --8<-- [start:layers]
+CARPENTER = "I saw a saw. The carpenter picked up the"
+guesses, thousandths = beginnings[CARPENTER]["layers"]
+check("after the last layer, the saw wins", token(guesses[-1]) == "saw")
+shown = [0, 20, 26, 27, 28, LAYERS - 1]
+table(
+    [[layer, token(guesses[layer]) or "␣", thousandths[layer] / 1000] for layer in shown],
+    columns=["layer", "likeliest token", "probability"],
+    spec=["d", "s", ".3f"],
+)
+# --8<-- [end:layers]

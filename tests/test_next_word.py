@@ -1,0 +1,320 @@
+"""What SmolLM2 says next: cache, cuts, tokenizer and what is kept, against PyTorch and others.
+
+`tokens.json` holds what Hugging Face's `tokenizers` 0.23.3 gives for the model's own vocabulary and
+merges, with its pre-tokenizers Digits (one by one) and ByteLevel.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from attention_docs import multi_head
+from attention_docs.gguf import read_gguf
+from attention_docs.next_word import (
+    COUNT,
+    MAX_TOKENS,
+    POWERS,
+    Writer,
+    answer,
+    load_beginnings,
+    next_tokens,
+    surprises,
+    token_text,
+)
+from attention_docs.site.publish import beginnings
+from attention_docs.smollm2 import encode_text, mean_outputs, run_model
+from attention_docs.tokens import split_words
+from tests.conftest import ROOT
+from tests.test_heads import FILE, make_small, needs_model, read_in_torch, run_in_torch
+
+IDS = [3, 12, 0, 5, 5, 1, 7, 2, 11]
+KEPT = load_beginnings()
+
+
+def test_a_cache_changes_nothing() -> None:
+    """In pieces of any size; keys of the cache stand where those of the whole text stand."""
+    small, p = make_small(3)
+    wanted, weights = run_in_torch(torch.tensor(IDS), p)
+    for pieces in ([4, 5], [1] * 9, [7, 1, 1]):
+        cache: Any = ()
+        at, logits, rows = 0, [], []
+        for size in pieces:
+            run = run_model(np.array(IDS[at : at + size]), small, watch=[(17, 4)], cache=cache)
+            cache, at = run.cache, at + size
+            logits.append(run.logits)
+            rows += [np.pad(row, (0, 9 - len(row))) for row in run.seen[17, 4].weights]
+        np.testing.assert_allclose(np.concatenate(logits), wanted, rtol=0, atol=2e-3)
+        np.testing.assert_allclose(np.array(rows), weights[17, 4], rtol=0, atol=1e-4)
+
+
+def test_parts_left_out() -> None:
+    """Attention or the feed-forward network of a layer, and heads replaced by a vector."""
+    small, p = make_small(4)
+    rng = np.random.default_rng(4)
+    vectors = {(2, 8): rng.normal(size=4), (2, 1): rng.normal(size=4), (29, 0): rng.normal(size=4)}
+    cut = {one: vector.astype(np.float32) for one, vector in vectors.items()}
+    skip = [(0, "attention"), (28, "feed-forward"), (5, "attention"), (5, "feed-forward")]
+    in_torch = {one: torch.tensor(vector) for one, vector in cut.items()}
+    whole, _ = run_in_torch(torch.tensor(IDS), p)
+    for given in ({"cut": cut}, {"skip": skip}, {"cut": cut, "skip": skip}):
+        theirs = {**given, "cut": in_torch} if "cut" in given else given
+        wanted, _ = run_in_torch(torch.tensor(IDS), p, **theirs)
+        assert (wanted - whole).abs().max() > 0.1
+        logits = run_model(np.array(IDS), small, **given).logits
+        np.testing.assert_allclose(logits, wanted, rtol=0, atol=2e-3)
+    for wrong in [(30, "attention"), (-1, "attention"), (0, "value")]:
+        with pytest.raises(ValueError, match="skip must hold"):
+            run_model(np.array(IDS), small, skip=[wrong])
+
+
+def test_the_mean_output_of_a_head() -> None:
+    """By torch: weights times values, averaged over all tokens but the first, in layer 0."""
+    small, p = make_small(5)
+    means = mean_outputs(np.array(IDS), small)
+    x = p["token_embd"][torch.tensor(IDS)]
+    y = torch.nn.functional.rms_norm(x, x.shape[-1:], p["blk.0.attn_norm"], eps=1e-5)
+    _, weights = run_in_torch(torch.tensor(IDS), p)
+    values = (y @ p["blk.0.attn_v"].T).unflatten(-1, (3, 4))
+    for head in range(9):
+        wanted = (weights[0, head] @ values[:, head // 3])[1:].mean(dim=0)
+        np.testing.assert_allclose(means[0, head], wanted, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (7, 5), (2, 3, 5)])
+def test_both_ways_to_multiply(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without BLAS, for matrices stored by rows and by columns; a large one in pieces."""
+    rng = np.random.default_rng(6)
+    x, W = rng.normal(size=shape), rng.normal(size=(5, 4))
+    wanted = (torch.tensor(x) @ torch.tensor(W)).numpy()
+    called = []
+    einsum = np.einsum
+    monkeypatch.setattr(np, "einsum", lambda *given: called.append(given) or einsum(*given))
+    for has_blas in (True, False):
+        monkeypatch.setattr(multi_head, "HAS_BLAS", has_blas)
+        for stored in (W, np.asfortranarray(W)):
+            np.testing.assert_allclose(
+                multi_head.matrix_product(x, stored), wanted, rtol=0, atol=1e-12
+            )
+    assert len(called) == 1
+    monkeypatch.setattr(multi_head, "MOST", 2 * W.size)
+    np.testing.assert_allclose(
+        multi_head.matrix_product(x, np.asfortranarray(W)), wanted, rtol=0, atol=1e-12
+    )
+    assert len(called) == 1 + math.ceil(math.prod(shape[:-1]) / 2)
+
+
+# --- tokens ---------------------------------------------------------------------------------------
+
+
+@needs_model
+def test_the_tokens_of_hugging_face() -> None:
+    """229 texts of many scripts, marks, control characters and emoji."""
+    metadata = read_gguf(FILE.read_bytes()).metadata
+    model: Any = SimpleNamespace(
+        ids={token: i for i, token in enumerate(metadata["tokenizer.ggml.tokens"])},
+        ranks={
+            tuple(one.split(" ")): rank
+            for rank, one in enumerate(metadata["tokenizer.ggml.merges"])
+        },
+    )
+    texts = json.loads((ROOT / "tests" / "tokens.json").read_text(encoding="utf-8"))
+    assert len(texts) > 200
+    differing = [text for text, ids in texts if encode_text(text, model) != ids]
+    assert not differing
+
+
+def test_numbers_stand_alone() -> None:
+    """Every character of the Unicode category N, whatever it is in Python; no letter is lost."""
+    assert split_words("x²½ 3Ⅷ 十二") == ["x", "²", "½", " ", "3", "Ⅷ", " 十二"]
+
+
+def test_text_of_a_token() -> None:
+    model: Any = SimpleNamespace(tokens=["<|endoftext|>", "Ġmat", "é", "éĶģ", "éĶ"])
+    shown = [token_text(i, model) for i in range(5)]
+    assert shown == ["<|endoftext|>", " mat", "⟨E9⟩", "锁", "⟨E9 94⟩"]
+
+
+# --- what comes next ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("temperature", [1 / power for power in POWERS])
+def test_ten_tokens_give_their_probabilities_at_a_temperature(temperature: float) -> None:
+    logits = np.random.default_rng(7).normal(0, 3, 300)
+    found = next_tokens(logits)
+    tempered = torch.softmax(torch.tensor(logits) / temperature, dim=-1)
+    wanted, ids = tempered.topk(COUNT)
+    terms = np.exp(-np.array(found["nats"]) / temperature)
+    rest = math.exp(found["rest"][POWERS.index(1 / temperature)])
+    assert found["ids"] == ids.tolist()
+    np.testing.assert_allclose(terms / (terms.sum() + rest), wanted, rtol=1e-9)
+
+
+def test_next_tokens_refuse() -> None:
+    with pytest.raises(ValueError, match="logits must"):
+        next_tokens(np.ones((2, 30)))
+    with pytest.raises(ValueError, match="count must be from 1 to 9, got 10"):
+        next_tokens(np.ones(10))
+
+
+def test_surprise_in_bits() -> None:
+    logits = torch.randn(5, 13, generator=torch.Generator().manual_seed(8), dtype=torch.float64)
+    ids = torch.tensor([1, 12, 0, 7, 7])
+    losses = torch.nn.functional.cross_entropy(logits[:-1], ids[1:], reduction="none")
+    found = surprises(logits.numpy(), ids.numpy())
+    np.testing.assert_allclose(found, losses / math.log(2), rtol=1e-12)
+
+
+@pytest.fixture
+def writer() -> Writer:
+    """A model with random parameters whose thirteen tokens are letters."""
+    small, _ = make_small(9)
+    letters = [*"abcdefghijklm"]
+    return Writer(small._replace(tokens=letters, ids={one: i for i, one in enumerate(letters)}))
+
+
+def ask(writer: Writer, do: str, **more: Any) -> Any:
+    return json.loads(answer(writer, json.dumps({"do": do, **more})))
+
+
+def test_a_reader_writes(writer: Writer) -> None:
+    """Tokens, surprises, maps and next tokens by torch, with and without the cache."""
+    _, p = make_small(9)
+    read = ask(writer, "read", text="dcbm")
+    assert [one[:2] for one in read["tokens"]] == [
+        *([0, "a"], [3, "d"], [2, "c"], [1, "b"], [12, "m"])
+    ]
+    for cached in (True, False, True):
+        likeliest = writer.last.argmax()
+        said = ask(writer, "draw", uniform=0.5, temperature=1.0, top_k=1, cached=cached)
+        assert [one[0] for one in said["tokens"]] == [likeliest]
+    said = ask(writer, "append", id=6)
+    ids = torch.tensor(writer.ids)
+    assert len(ids) == 9
+    logits, weights = run_in_torch(ids, p)
+    losses = torch.nn.functional.cross_entropy(logits[:-1], ids[1:], reduction="none")
+    np.testing.assert_allclose(writer.bits, losses / math.log(2), rtol=0, atol=1e-3)
+    assert said["tokens"] == [[6, "g", writer.bits[-1]]]
+    assert said["next"]["ids"] == logits[-1].topk(COUNT).indices.tolist()
+    np.testing.assert_allclose(ask(writer, "map", layer=4, head=7), weights[4, 7], atol=2e-4)
+    guesses = ask(writer, "guesses")
+    assert len(guesses) == 30
+    assert guesses[-1][0] == said["next"]["texts"][0]
+    np.testing.assert_allclose(guesses[-1][1], math.exp(-said["next"]["nats"][0]), rtol=1e-3)
+
+
+def test_a_reader_takes_a_head_out(writer: Writer) -> None:
+    """By 0 and by its mean over the reference text; nothing is left of it afterwards."""
+    _, p = make_small(9)
+    whole = ask(writer, "read", text="dcbm")["next"]
+    ids = torch.tensor(writer.ids)
+    zero = ask(writer, "change", heads=[[3, 8]])["next"]
+    wanted, _ = run_in_torch(ids, p, [(3, 8)])
+    found = -torch.log_softmax(wanted[-1], dim=-1).topk(COUNT).values
+    np.testing.assert_allclose(zero["nats"], found, rtol=0, atol=1e-3)
+    mean = ask(writer, "change", heads=[[3, 8]], by_mean=True)["next"]
+    assert mean["nats"] != zero["nats"] != whole["nats"]
+    np.testing.assert_array_equal(writer.cut[3, 8], writer.means[3, 8])  # type: ignore[call-overload]
+    assert ask(writer, "change", skip=[[3, "attention"]])["next"]["nats"] != whole["nats"]
+    assert ask(writer, "change")["next"]["nats"] == whole["nats"]
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "is_cut"),
+    [("", 1, False), ("🙂", 1, False), ("ab" * 2000, MAX_TOKENS, True), ("a\ud800b", 3, False)],
+)
+def test_any_text_is_read(text: str, count: int, is_cut: bool, writer: Writer) -> None:
+    """Nothing, no known character, far too much, half of a surrogate pair."""
+    read = ask(writer, "read", text=text)
+    assert (len(read["tokens"]), read["isCut"]) == (count, is_cut)
+
+
+def test_no_other_request(writer: Writer) -> None:
+    with pytest.raises(ValueError, match="do must be a known request, got 'fly'"):
+        ask(writer, "fly")
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+
+
+def nodes(node: Any) -> list[Any]:
+    return [node, *(below for one in node.get("then", ()) for below in nodes(one))]
+
+
+def test_every_beginning_is_kept() -> None:
+    texts = json.loads(beginnings.BEGINNINGS.read_text(encoding="utf-8"))
+    kept = [(one["lang"], one["text"]) for one in KEPT["beginnings"]]
+    assert kept == [(lang, text) for lang, listed in texts.items() for text in listed]
+    assert len(texts["en"]) >= 40
+    assert len(texts["zh"]) >= 20
+    assert tuple(KEPT["powers"]) == POWERS
+    for one in KEPT["beginnings"]:
+        found = nodes(one)
+        assert len(found) == 1 + 10 + 20 + 20
+        for node in found:
+            assert len(node["ids"]) == len({*node["ids"]}) == COUNT
+            assert node["nats"] == sorted(node["nats"])
+            both = sum(math.exp(-n / 1000) for n in node["nats"]) + math.exp(node["rest"][2] / 1000)
+            assert both == pytest.approx(1, abs=0.001)
+
+
+@needs_model
+def test_beginnings_again_in_torch() -> None:
+    """The ten, all their branches, the guesses after each layer and the maps of six beginnings."""
+    p = read_in_torch(FILE.read_bytes())[1]
+    for one in KEPT["beginnings"][:3] + KEPT["beginnings"][52:55]:
+        check_node(one, one["prompt"], p)
+        _, weights = run_in_torch(torch.tensor(one["prompt"]), p)
+        n = len(one["prompt"])
+        for (layer, head), kept in zip(KEPT["heads"], one["weights"], strict=True):
+            wanted = 1000 * weights[layer, head][tuple(torch.tril_indices(n, n))]
+            np.testing.assert_allclose(kept, wanted, rtol=0, atol=1)
+
+
+def check_node(node: Any, ids: list[int], p: Any) -> None:
+    logits, _ = run_in_torch(torch.tensor(ids), p)
+    nats = -torch.log_softmax(logits[-1].double(), dim=-1)
+    np.testing.assert_allclose(node["nats"], 1000 * nats[node["ids"]], rtol=0, atol=3)
+    np.testing.assert_allclose(node["nats"], 1000 * nats.sort().values[:COUNT], rtol=0, atol=3)
+    for i, one in zip(node["ids"], node.get("then", ()), strict=False):
+        check_node(one, [*ids, i], p)
+
+
+# --- the chapter ----------------------------------------------------------------------------------
+
+
+def kept(text: str) -> list[tuple[str, float]]:
+    """The ten likeliest tokens and their probabilities."""
+    one = next(one for one in KEPT["beginnings"] if one["text"] == text)
+    return [
+        (KEPT["tokens"][str(i)].strip(), math.exp(-nats / 1000))
+        for i, nats in zip(one["ids"], one["nats"], strict=True)
+    ]
+
+
+def test_published_numbers(page: Any) -> None:
+    """The beginnings as kept, which torch measures again; the parameters counted by hand."""
+    chapter = page("en", "next-word")
+    cat, france, zubrowka = (
+        kept(f"The {text}")
+        for text in ("cat sat on the", "capital of France is", "capital of Zubrowka is")
+    )
+    assert chapter.values("next-word")[:6] == [
+        part for token, share in cat[:3] for part in (token, f"{share:.3f}")
+    ]
+    block = 2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1536 + 2 * 576
+    parameters = 49152 * 576 + 30 * block + 576
+    assert chapter.values("model") == [
+        f"{parameters:,d}",
+        "49,152",
+        f"{sum(share for _, share in cat):.2f}",
+        *(part for token, share in (france[0], zubrowka[0]) for part in (token, f"{share:.2f}")),
+    ]
+    assert chapter.values("machine") == ["9", "30", "49,152", "30"]
+    assert chapter.values("in-short") == ["30", "576"]

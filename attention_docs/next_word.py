@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from attention_docs.checks import requires
-from attention_docs.heads import FOLDER
 from attention_docs.language_model import cross_entropy, sample, token_distribution
 from attention_docs.signatures import checked
 from attention_docs.smollm2 import (
@@ -31,7 +30,6 @@ from attention_docs.smollm2 import (
 from attention_docs.softmax import softmax
 from attention_docs.tokens import byte_characters
 
-RESULTS = "next-word.json"
 COUNT = 10
 """How many of the likeliest tokens are shown."""
 
@@ -169,37 +167,6 @@ def token_text(i: int, model: SmolLM2) -> str:
         return content.decode()
     except UnicodeDecodeError:
         return f"⟨{content.hex(' ').upper()}⟩"
-
-
-def load_beginnings() -> dict[str, Any]:
-    """How SmolLM2-135M-Instruct goes on with some beginnings, as measured.
-
-    Source:
-        The file data/smollm2/next-word.json of this package; the README beside it says how to make
-        it.
-
-    Examples:
-        >>> found = load_beginnings()
-        >>> found["beginnings"][0]["text"]
-        'The cat sat on the'
-    """
-    kept: dict[str, Any] = json.loads((FOLDER / RESULTS).read_text(encoding="utf-8"))
-    return kept
-
-
-@checked
-def list_ids(node: Mapping[str, Any]) -> set[int]:
-    """The tokens that a kept beginning names, or one of its branches.
-
-    Args:
-        node: of `load_beginnings`.
-
-    Examples:
-        >>> sorted(list_ids({"ids": [3, 1], "layers": [[7], [990]], "then": [{"ids": [4]}]}))
-        [1, 3, 4, 7]
-    """
-    own = {*node["ids"], *node.get("prompt", ()), *node.get("layers", [()])[0]}
-    return own.union(*(list_ids(one) for one in node.get("then", ())))
 
 
 # --- a reader's own text --------------------------------------------------------------------------

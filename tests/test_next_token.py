@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
+from attention_docs.heads import load_beginnings
 from attention_docs.language_model import token_distribution
 from attention_docs.locales import read_locale
-from attention_docs.next_word import MAX_TOKENS, load_beginnings, next_tokens
+from attention_docs.next_word import MAX_TOKENS, next_tokens
 from attention_docs.site.publish import live, models
 from tests.conftest import each_language
 from tests.test_browser import AXE, SETTLED, WHOLE, find_colour_faults, make_path

@@ -17,13 +17,13 @@ import torch
 
 from attention_docs import multi_head
 from attention_docs.gguf import read_gguf
+from attention_docs.heads import load_beginnings
 from attention_docs.next_word import (
     COUNT,
     MAX_TOKENS,
     POWERS,
     Writer,
     answer,
-    load_beginnings,
     next_tokens,
     surprises,
     token_text,

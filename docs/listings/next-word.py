@@ -4,7 +4,7 @@
 from math import exp
 
 from attention_docs.figures import bar_chart, diagram, table
-from attention_docs.next_word import load_beginnings
+from attention_docs.heads import load_beginnings
 from attention_docs.smollm2 import HEADS, LAYERS
 from attention_docs.text import check
 

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from attention_docs.generation import Cache
-from attention_docs.heads import FOLDER, load_measurements
+from attention_docs.heads import FOLDER, list_ids, load_measurements
 from attention_docs.next_word import (
     COUNT,
     POWERS,
     guess_by_layer,
-    list_ids,
     next_tokens,
     token_text,
 )

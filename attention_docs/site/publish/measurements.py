@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from attention_docs import next_word
 from attention_docs.heads import (
+    BEGINNINGS,
     FOLDER,
     RESULTS,
     SCHEMAS,
@@ -309,7 +309,7 @@ def main(folder: Path) -> None:
     (FOLDER / RESULTS).write_text(write_measurements(measured), encoding="utf-8")
     (FOLDER / VECTORS).write_bytes(write_safetensors(vectors))
     found = beginnings.measure_beginnings(model)
-    (FOLDER / next_word.RESULTS).write_text(beginnings.write_beginnings(found), encoding="utf-8")
+    (FOLDER / BEGINNINGS).write_text(beginnings.write_beginnings(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

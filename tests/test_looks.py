@@ -264,8 +264,9 @@ def test_on_a_tablet_the_column_is_in_the_middle_and_ends_at_one_edge(
 
 @needs_browser
 def test_the_first_page_uses_its_width(visit: Visit) -> None:
-    """Below the picture text stands beside its heading."""
+    """Below the picture text stands beside its heading; nothing stands at its sides."""
     tab = visit("/")
+    assert not any(one.is_visible() for one in tab.locator(".md-sidebar").all())
     heading, text = (
         tab.locator(one).bounding_box() for one in ("#readers", "#readers + ul, #readers + p")
     )

@@ -284,7 +284,11 @@ class Live {
     this.map = element("canvas", { class: "next-map", role: "img" });
     this.looks = element("p", { class: "next-note", "aria-live": "polite" });
     this.compared = element("div", {});
-    const fold = element("details", { open: true }, element("summary", {}, words.inside));
+    const fold = element(
+      "details",
+      { class: "fold", open: true },
+      element("summary", {}, words.inside),
+    );
     fold.append(
       element(
         "p",
@@ -373,7 +377,7 @@ class Live {
 
   makeGuesses() {
     const { words } = this;
-    this.guesses = element("details", {}, element("summary", {}, words.layers));
+    this.guesses = element("details", { class: "fold" }, element("summary", {}, words.layers));
     const list = element("ol", { class: "next-layers", start: 0, translate: "no" });
     this.guesses.append(element("p", {}, words.layersNote), list);
     this.guesses.addEventListener("toggle", async () => {

@@ -139,9 +139,9 @@ class Panel {
       return element("li", {}, element("b", {}, showToken(this.token(id))), ` ${share}`);
     });
     const list = element("ol", { class: "next-layers", start: 0, translate: "no" }, ...rows);
-    const guesses = element("details", {}, element("summary", {}, words.layers));
+    const guesses = element("details", { class: "fold" }, element("summary", {}, words.layers));
     guesses.append(element("p", {}, words.layersNote), list);
-    const looks = element("details", {}, element("summary", {}, words.heads));
+    const looks = element("details", { class: "fold" }, element("summary", {}, words.heads));
     looks.append(element("p", {}, fillTemplate(words.headsNote, text)));
     this.kept.heads.forEach(([layer, head], n) => {
       const row = weights[n].slice(-prompt.length);

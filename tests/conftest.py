@@ -4,39 +4,34 @@ from __future__ import annotations
 
 import gc
 import http.server
-import inspect
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import threading
-from collections import Counter
+import tomllib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import lxml.html
-import numpy as np
 import pytest
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
 from xdist import get_xdist_worker_id
 
-from attention_docs.running.record import NUMBER
 from attention_docs.site.build import Build
 from attention_docs.site.publish import models, runtime
-from attention_docs.site.read.page import Page as Source
-from attention_docs.site.read.reader import read_page
 from attention_docs.site.read.settings import read_settings
+from attention_docs.site.record import Recorder, format_document
 from attention_docs.site.run.imports import Modules
-from tests import values
+from tests.page import READ, Page, Read, find_unread, name_test_file
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = read_settings(ROOT)
@@ -57,15 +52,15 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 VNU_JAR = os.environ.get("VNU_JAR", "")
 
-UNASSERTED = pytest.StashKey[list[str]]()
+UNREAD = pytest.StashKey[list[str]]()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Say last of all which numbers in sentences no test looks at: it is why the run has failed."""
-    found = config.stash.get(UNASSERTED, [])
-    if found and (reporter := config.pluginmanager.get_plugin("terminalreporter")):
-        reporter.section("numbers in sentences that no test asserts", red=True)
-        for message in found:
+    """Say last of all what no test looks at: it is why the run has failed."""
+    unread = config.stash.get(UNREAD, [])
+    if unread and (reporter := config.pluginmanager.get_plugin("terminalreporter")):
+        reporter.section("parts of the record that no test of their chapter reads", red=True)
+        for message in unread:
             reporter.write_line(message)
 
 
@@ -128,51 +123,54 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(fault)
 
 
-# --- inline values: see tests/values.py
+# --- what tests have read of the record: see tests/page.py
 
-ASKED: list[tuple[Page, str]] = []  # the pages and sections whose values the test has read
-NOTICED: list[values.Change] = []  # by the tests of all processes
+READ_IN: dict[str, set[Read]] = defaultdict(set)  # by the tests of a file, in all processes
 FILES: set[str] = set()  # that ran
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
-    """Call a test that has read inline values again with each of them changed."""
-    ASKED.clear()
-    result = yield
-    if ASKED:
-        names = inspect.signature(pyfuncitem.obj).parameters
-        again = partial(pyfuncitem.obj, **{name: pyfuncitem.funcargs[name] for name in names})
-        pyfuncitem.user_properties.append(("noticed", values.find_noticed_changes(again, [*ASKED])))
-    return result
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """What a test has read goes with its report to the process that collects the reports."""
+    try:
+        return (yield)
+    finally:
+        if READ:
+            item.user_properties.append(("read", sorted(READ)))
+            READ.clear()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """What came of it, in the process that collects the reports."""
-    FILES.add(report.nodeid.split("::")[0])
+    file = report.nodeid.split("::")[0]
+    FILES.add(file)
     if report.when == "call":
         for name, found in report.user_properties:
-            if name == "noticed":
-                NOTICED.extend(found)
+            if name == "read":
+                READ_IN[file].update(map(tuple, found))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A run fails where a number in a sentence is asserted by no test of its page."""
+    """A run fails where no test of a chapter reads a part of the chapter's record."""
     config = session.config
+    if hasattr(config, "workerinput"):
+        return
     chosen = config.option.keyword or config.option.markexpr or "::" in "".join(config.args)
-    base = find_shared_folder(session) / "site"
-    built = not hasattr(config, "workerinput") and (base / "numbers.json").is_file()
-    if chosen or not built or session.exitstatus:
-        return  # a test that did not run, or failed, has noticed nothing
-    read = reader(base)
-    config.stash[UNASSERTED] = found = [
+    if chosen or session.exitstatus:
+        return  # a test that did not run, or failed, may have read it
+    recorder = Recorder(ROOT)
+    excused = tomllib.loads((ROOT / "tests" / "unread.toml").read_text(encoding="utf-8"))
+    files = {slug: name_test_file(slug) for slug in recorder.slugs}
+    config.stash[UNREAD] = unread = [
         message
-        for slug in values.list_slugs(ROOT)
-        if (file := values.test_file(slug)) in FILES or not (ROOT / file).is_file()
-        for message in values.find_unasserted(read("en", slug), NOTICED)
+        for slug, file in files.items()
+        if file in FILES
+        for message in find_unread(
+            make_page(recorder, "en", slug), READ_IN[file], excused.get(slug, ())
+        )
     ]
-    if found:
+    if unread:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -185,8 +183,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         tools = set(list_tools(item))
         if {"project", "built"} & fixtures or {"smollm2", "minilm"} & tools:
             item.add_marker("long")
-        if "site" in fixtures or "browser" in tools:
+        if "browser" in tools:
             item.add_marker("site")
+        for name in ("record", "site"):
+            if name in fixtures:
+                item.add_marker(name)
 
     def find_order(item: pytest.Item) -> tuple[bool, bool, bool]:
         needs_site = "site" in getattr(item, "fixturenames", ())
@@ -351,143 +352,42 @@ def list_classes(tag: Any) -> set[str]:
     return set(tag.get("class", "").split())
 
 
-class Page:
-    """One page: its numbers from the site's numbers.json, and its HTML for the tests of HTML.
+@pytest.fixture(scope="session")
+def record(request: pytest.FixtureRequest) -> Iterator[Recorder]:
+    """The record of the pages that tests ask for; no site is built for it.
 
-    That both say the same is tested in one place: test_numbers_json_and_the_pages_say_the_same.
+    What one process runs the others find in the cache.
     """
-
-    def __init__(self, html: Path, markdown: Path, records: list[dict[str, Any]]) -> None:
-        self.html = html
-        self.markdown = markdown
-        self.outputs = {r["id"]: str(r["text"]) for r in records if r["kind"] == "output"}
-        self.tables = {r["id"]: r["table"] for r in records if r["kind"] == "output"}
-        self.figures = {r["id"]: r["figure"] for r in records if r["kind"] == "output"}
-        self.inline = [
-            (r["line"], r["id"], str(r["text"])) for r in records if r["kind"] == "inline"
-        ]
-
-    @cached_property
-    def soup(self) -> BeautifulSoup:
-        """The page's HTML; no test changes it."""
-        return BeautifulSoup(self.html.read_text(encoding="utf-8"), "lxml")
-
-    @property
-    def article(self) -> Tag:
-        """The HTML of the text."""
-        article = self.soup.find("article")
-        assert isinstance(article, Tag), self.html
-        return article
-
-    def output(self, block: str) -> str:
-        """The text that a block printed."""
-        return self.outputs[f"out-{block}"]
-
-    def table(self, block: str) -> list[dict[str, str]]:
-        """The rows of the table that a block shows, by the names of its columns; that of the names
-        of the rows is ""."""
-        head, *rows = self.tables[f"out-{block}"]
-        return [dict(zip(head, row, strict=True)) for row in rows]
-
-    def column(self, block: str, name: str) -> list[float]:
-        """The numbers in a column of the table that a block shows."""
-        return [parse_number(row[name]) for row in self.table(block)]
-
-    def vectors(self, block: str, name: str) -> list[list[float]]:
-        """The vectors in such a column."""
-        return [vector_of(cells[name]) for cells in self.table(block)]
-
-    def grid(self, block: str) -> list[list[float]]:
-        """All numbers of the table that a block shows, without the names of its rows."""
-        return [
-            [parse_number(cell) for name, cell in cells.items() if name]
-            for cells in self.table(block)
-        ]
-
-    def names(self, block: str) -> list[str]:
-        """The names of the rows of that table."""
-        return [cells[""] for cells in self.table(block)]
-
-    def matrix(self, block: str, name: str) -> list[list[float]]:
-        """The matrix with this name in the figure that a block draws, as its description has it;
-        a forbidden entry is NaN."""
-        figure = self.figures[f"out-{block}"]
-        described = re.search(rf"Matrix {re.escape(name)}, \d+ rows?.*?(?= Matrix |$)", figure)
-        assert described, figure
-        cell = r"(?:−?\d+(?:\.\d+)?|forbidden)"
-        rows = re.findall(rf": ({cell}(?:, {cell})*)\.(?= |$)", described[0])
-        return [[parse_number(x.replace("forbidden", "nan")) for x in r.split(", ")] for r in rows]
-
-    def numbers(self, block: str) -> list[float]:
-        """Every number that a block printed."""
-        return [float(number) for number in NUMBER.findall(self.output(block))]
-
-    def array(self, block: str, number: int = 0) -> np.ndarray:
-        """The bracketed array with this number, counted from 0, that a block printed."""
-        arrays, depth, start = [], 0, 0
-        text = self.output(block)
-        for position, character in enumerate(text):
-            if character == "[":
-                start = start if depth else position
-                depth += 1
-            elif character == "]" and depth:
-                depth -= 1
-                if not depth:
-                    arrays.append(text[start : position + 1])
-        return np.array(json.loads(arrays[number]), dtype=float)
-
-    def values(self, section: str) -> list[str]:
-        """The inline values under the heading or in the box with this id, in order."""
-        ASKED.append((self, section))
-        return [self.inline[number][2] for number in self.within(section)]
-
-    def within(self, section: str) -> list[int]:
-        """The numbers of these values among all of the page."""
-        (one,) = [passage for passage in self.source.passages if passage.id == section]
-        lines = enumerate(line for line, _, _ in self.inline)
-        return [number for number, line in lines if one.line < line <= one.last_line]
-
-    def section_of(self, line: int) -> str:
-        """The id of the heading or the box that a line of the Markdown stands under."""
-        return self.source.find_section(line)
-
-    @cached_property
-    def source(self) -> Source:
-        """The Markdown, read."""
-        return read_page(self.markdown, ROOT)
-
-
-POWER = re.compile(r"(?:(?P<digits>[-−]?[\d.]+) × )?10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-PLAIN = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789", ",") | {ord("∞"): "inf"}
-
-
-def parse_number(cell: str) -> float:
-    """The number in a cell of a table, such as "6.3 × 10⁻⁶" or "1,024"."""
-    if "/" in cell:
-        return float(Fraction(cell.translate(PLAIN)))
-    if power := POWER.fullmatch(cell):
-        return float(f"{power['digits'] or 1}e{power['power']}".translate(PLAIN))
-    return float(cell.translate(PLAIN))
-
-
-def read_rows(page: Any, block: str) -> list[str]:
-    """The lines of an output."""
-    lines: list[str] = page.output(block).splitlines()
-    return lines
-
-
-def vector_of(line: str) -> list[float]:
-    """The numbers of the bracketed vector in a line."""
-    found = re.search(r"\[([^\[\]]*)\]", line)
-    assert found, line
-    return [parse_number(x.strip()) for x in found[1].split(",")]
+    lock = FileLock(find_shared_folder(request) / "record.lock")
+    recorder = Recorder(ROOT, lock=lock)
+    yield recorder
+    recorder.build.executor.close()
 
 
 @pytest.fixture(scope="session")
-def numbers_json(site: Path) -> dict[str, Any]:
-    """What the site says of its numbers to machines."""
-    document: dict[str, Any] = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
+def numbers_json(record: Recorder) -> dict[str, Any]:
+    """The record of all pages, which the site publishes as numbers.json."""
+    document: dict[str, Any] = json.loads(format_document(record.make_document()))
     return document
+
+
+@pytest.fixture(scope="session")
+def page(record: Recorder) -> Callable[[str, str], Page]:
+    """`page(lang, slug)`: what the record says of a page."""
+    return cache(partial(make_page, record))
+
+
+@pytest.fixture
+def chapter(request: pytest.FixtureRequest, page: Callable[[str, str], Page]) -> Page:
+    """The English page that a file of tests is named after: `tests/test_softmax.py`."""
+    name = request.path.stem.removeprefix("test_")
+    return page("en", name.replace("_", "-"))
+
+
+def make_page(recorder: Recorder, lang: str, slug: str) -> Page:
+    """A page with its record."""
+    records = recorder.make_records(lang, slug)
+    return Page(recorder.build.pages[lang][slug], records, recorder.read_files(slug))
 
 
 def find_page_folder(site: Path, lang: str, slug: str) -> Path:
@@ -496,23 +396,13 @@ def find_page_folder(site: Path, lang: str, slug: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def page(site: Path) -> Callable[[str, str], Page]:
-    """`page(lang, slug)`: a page of the built site."""
-    return reader(site)
-
-
-def reader(site: Path) -> Callable[[str, str], Page]:
-    """The same for any folder of a site."""
-    document = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
-    records: dict[str, list[dict[str, Any]]] = {}
-    for record in document["records"]:
-        records.setdefault(record["page"].strip("/"), []).append(record)
+def soup(site: Path) -> Callable[[str, str], BeautifulSoup]:
+    """`soup(lang, slug)`: the HTML of a page of the built site; no test changes it."""
 
     @cache
-    def read(lang: str, slug: str) -> Page:
-        folder = find_page_folder(site, lang, slug)
-        own = records.get(folder.relative_to(site).as_posix().removeprefix("."), [])
-        return Page(folder / "index.html", ROOT / "docs" / lang / f"{slug}.md", own)
+    def read(lang: str, slug: str) -> BeautifulSoup:
+        text = (find_page_folder(site, lang, slug) / "index.html").read_text(encoding="utf-8")
+        return BeautifulSoup(text, "lxml")
 
     return read
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -22,8 +21,9 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attention_docs.attention_function import attention, drop
-from tests.conftest import parse_html, read_rows, scale_examples, vector_of
+from tests.conftest import scale_examples
 from tests.exact import KEYS, QUERIES, VALUES, assert_asked, assert_printed, attention_weights
+from tests.page import Page, read_rows, vector_of
 
 few = scale_examples(40)
 seeds = st.integers(0, 2**32 - 1)
@@ -59,12 +59,6 @@ def make_tensors(
         torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_(grad)
         for shape in shapes
     )
-
-
-def find_figure(chapter: Any, block: str) -> Any:
-    """The figure of a block, its only one."""
-    (figure,) = parse_html(chapter.html).get_element_by_id(block).iter("svg")
-    return figure
 
 
 def make_mask(kind: str, n_q: int, n_k: int, dtype: torch.dtype) -> torch.Tensor | None:
@@ -200,24 +194,20 @@ def test_loop(sizes: list[int], lead: tuple[int, ...], one: bool, seed: int) -> 
             assert np.allclose(found[place][i], wanted, rtol=0, atol=1e-12)
 
 
-@pytest.mark.site
-def test_example(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_example(chapter: Page) -> None:
     weights = exact_weights([[1, 0, 0], [1, 1, 0], [1, 1, 1]])
     assert chapter.values("idea") == [f"[{', '.join(f'{x:.4f}' for x in (weights @ V)[2])}]"]
-    figure = find_figure(chapter, "out-setup")
-    described = [float(x) for x in re.findall(r"\d\.\d{4}", figure.get("aria-label"))]
+    figure = chapter.figure("setup")
+    described = [float(x) for x in re.findall(r"\d\.\d{4}", figure)]
     lower = np.tril_indices(3)
     assert_printed(np.array(described), np.concatenate([weights[lower], (weights @ V).ravel()]))
-    found = [float(x) for x in re.findall(r"(?<![\d.])\d+\.\d\d(?!\d)", figure.get("aria-label"))]
+    found = [float(x) for x in re.findall(r"(?<![\d.])\d+\.\d\d(?!\d)", figure)]
     scores = np.array(QUERIES) @ np.transpose(KEYS) / np.sqrt(3)
     assert_printed(np.array(found), scores[lower], decimals=2)
-    assert figure.get("aria-label").count("forbidden") == 6
+    assert figure.count("forbidden") == 6
 
 
-@pytest.mark.site
-def test_shapes(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_shapes(chapter: Page) -> None:
     assert [list(line.values()) for line in chapter.table("shapes")] == [
         ["QKᵀ", "(2, 3, 5, 4)", "(2, 3, 4, 7)", "(2, 3, 5, 7)"],
         ["AV", "(2, 3, 5, 7)", "(2, 3, 7, 6)", "(2, 3, 5, 6)"],
@@ -225,9 +215,8 @@ def test_shapes(page: Callable[[str, str], Any]) -> None:
     assert chapter.output("loop") == "shape of the output with shared keys: (2, 3, 5, 6)"
 
 
-@pytest.mark.site
-def test_sizes(page: Callable[[str, str], Any]) -> None:
-    table = page("en", "attention-function").table("sizes")
+def test_sizes(chapter: Page) -> None:
+    table = chapter.table("sizes")
     tokens = "key and value must share their number of tokens, got"
     d_k = "query and key must share d_k, got"
     found = {line[""]: line["shape of the output, or error"] for line in table}
@@ -243,18 +232,16 @@ def test_sizes(page: Callable[[str, str], Any]) -> None:
     }
 
 
-@pytest.mark.site
-def test_control(page: Callable[[str, str], Any]) -> None:
+def test_control(chapter: Page) -> None:
     """Every frame: the shapes by the rule of the sums, and what is refused."""
     sizes = {"batch": 2, "heads": 3, "n_q": 5, "n_k": 7, "d_k": 4, "d_v": 6}
     inputs = {"query": ["n_q", "d_k"], "key": ["n_k", "d_k"], "value": ["n_k", "d_v"]}
     alone = dict.fromkeys(sizes, "key") | {"n_q": "query", "d_v": "value"}
-    control = parse_html(page("en", "attention-function").html).get_element_by_id("out-control")
-    found = control.find_class("frame")
+    found = chapter.frames("control")
     settings = [f"{i} {j}" for i in range(1, 7) for j in (1, 2)]
-    assert [one.get("data-at") for one in found] == settings
+    assert [frame.at for frame in found] == settings
     for frame in found:
-        which, how = (int(one) - 1 for one in frame.get("data-at").split())
+        which, how = (int(one) - 1 for one in frame.at.split())
         size = list(sizes)[which]
         works = bool(how) or size in ("n_q", "d_v")
         wanted: list[list[int]] = []
@@ -262,8 +249,7 @@ def test_control(page: Callable[[str, str], Any]) -> None:
             names = ["batch", "heads", *ends]
             changed = how or tensor == alone[size]
             wanted.append([9 if changed and name == size else sizes[name] for name in names])
-        svg, caption = frame.find(".//svg"), frame.find(".//figcaption").text_content()
-        label = svg.get("aria-label")
+        (label,), caption = frame.labels, frame.caption
         shown = re.findall(r": (\d+(?:, \d+){3})", label)
         if works:
             grown = sizes | {size: 9}
@@ -274,7 +260,6 @@ def test_control(page: Callable[[str, str], Any]) -> None:
             assert label.count("forbidden") == 8
             assert "Refused" in caption
         assert [[int(x) for x in re.findall(r"\d+", row)] for row in shown] == wanted
-        assert len(svg.findall(".//rect")) == sum(row.count(9) for row in wanted)
 
 
 A = [Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)]
@@ -292,9 +277,7 @@ def all_samples() -> list[tuple[tuple[int, ...], Fraction, list[Fraction]]]:
     return found
 
 
-@pytest.mark.site
-def test_dropout_expectation(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_dropout_expectation(chapter: Page) -> None:
     *lines, last = chapter.table("dropout")
     samples = all_samples()
 
@@ -312,9 +295,7 @@ def test_dropout_expectation(page: Callable[[str, str], Any]) -> None:
     assert chapter.values("dropout")[:2] == [str(min(sums)), str(max(sums))]
 
 
-@pytest.mark.site
-def test_dropout_output(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_dropout_output(chapter: Page) -> None:
     *lines, average, without = chapter.table("dropout-output")
     values = [[8, 0], [0, 8], [8, 8]]
     for line, (keep, _, weights) in zip(lines, all_samples(), strict=True):
@@ -326,9 +307,8 @@ def test_dropout_output(page: Callable[[str, str], Any]) -> None:
     assert chapter.values("dropout-outputs") == ["[6.0000, 7.0000]"]
 
 
-@pytest.mark.site
-def test_modes(page: Callable[[str, str], Any]) -> None:
-    table = page("en", "attention-function").table("modes")
+def test_modes(chapter: Page) -> None:
+    table = chapter.table("modes")
     assert {line["module and mode"]: line["unchanged?"] for line in table} == {
         "nn.Dropout, eval()": "✓",
         "nn.Dropout, train()": "✗",
@@ -345,9 +325,7 @@ def test_modes(page: Callable[[str, str], Any]) -> None:
     assert (nn.Dropout(1.0)(lone[0]) == 0).all()
 
 
-@pytest.mark.site
-def test_agreement(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_agreement(chapter: Page) -> None:
     assert chapter.output("agreement") == f"torch {torch.__version__.split('+')[0]}"
     gaps = {"float64": -52, "float32": -23, "float16": -10, "bfloat16": -7}  # bits behind the point
     digits = dict(zip(gaps, ("–", "✗", "✓", "✓"), strict=True))
@@ -378,18 +356,14 @@ def test_half_precision_keeps_more_digits_in_torch(dtype: torch.dtype) -> None:
         assert theirs < 0.8 * ours
 
 
-@pytest.mark.site
-def test_annotated(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_annotated(chapter: Page) -> None:
     assert [line[""] for line in chapter.table("annotated")] == ["annotated", "package"]
     for j in range(1, 8):
         assert_printed(chapter.column("annotated", f"key {j}"), [1 / 7, 0])
 
 
-@pytest.mark.site
-def test_whole_function(page: Callable[[str, str], Any]) -> None:
+def test_whole_function(chapter: Page) -> None:
     """What the page shows is the package's code, and fits a screen."""
-    chapter = page("en", "attention-function")
     shown = chapter.output("whole")
     module = ast.parse((ROOT / "attention_docs" / "attention_function.py").read_text("utf-8"))
     (wanted,) = (
@@ -403,9 +377,7 @@ def test_whole_function(page: Callable[[str, str], Any]) -> None:
     assert len(shown.splitlines()) <= 30
 
 
-@pytest.mark.site
-def test_transpose(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_transpose(chapter: Page) -> None:
     assert read_rows(chapter, "mistake-transpose") == [
         ".T:  shape (3, 3, 3), scores of sequence 1 change",
         ".mT: shape (3, 3, 3), scores of sequence 1 stay",
@@ -433,9 +405,7 @@ def test_transpose(page: Callable[[str, str], Any]) -> None:
         np.ones((2, 3, 4)).T  # noqa: B018
 
 
-@pytest.mark.site
-def test_plot(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_plot(chapter: Page) -> None:
     weights = exact_weights(ALL)
     dropped = weights * [[1, 1, 0], [1, 0, 1], [1, 1, 1]] * 4 / 3
     assert_printed(chapter.matrix("mistake-plot", "after dropout"), dropped)
@@ -454,9 +424,7 @@ def test_plot(page: Callable[[str, str], Any]) -> None:
     ]
 
 
-@pytest.mark.site
-def test_wrong_scale(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_wrong_scale(chapter: Page) -> None:
     found = {line[""]: vector_of(line["output 1"]) for line in chapter.table("mistake-sizes")}
     right = exact_weights(ALL)[0] @ V
     for size in (3, 2):
@@ -467,9 +435,7 @@ def test_wrong_scale(page: Callable[[str, str], Any]) -> None:
     assert chapter.values("mistakes")[2:4] == [f"[{a:.4f}, {b:.4f}]" for a, b in two]
 
 
-@pytest.mark.site
-def test_exercises(page: Callable[[str, str], Any]) -> None:
-    chapter = page("en", "attention-function")
+def test_exercises(chapter: Page) -> None:
     shapes = "weights (8, 12, 1, 30), output (8, 12, 1, 128)"
     assert chapter.output("exercise-shapes") == shapes
     order = [line["does the output stay?"] for line in chapter.table("exercise-3")]
@@ -520,7 +486,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page: Callable[[str, str], Any], exercise: str) -> None:
-    assert_asked(page("en", "attention-function").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])

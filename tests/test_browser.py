@@ -1187,12 +1187,12 @@ def test_without_javascript_all_symptoms_show(lang: str, visit: Visit) -> None:
 @needs_browser
 @in_one_language
 def test_without_javascript_a_page_is_whole(
-    lang: str, visit: Visit, page: Callable[[str, str], Any]
+    lang: str, visit: Visit, soup: Callable[[str, str], Any]
 ) -> None:
     for slug in ("scaling", "masking"):
         tab = visit(make_path(lang, slug), java_script_enabled=False)
         hidden = tab.locator("article pre, article math, article svg, article table")
-        assert hidden.count() == len(page(lang, slug).article.select("pre, math, svg, table"))
+        assert hidden.count() == len(soup(lang, slug).article.select("pre, math, svg, table"))
         shown = tab.locator("article > .formula, article > p, article > .output")
         assert set(shown.evaluate_all(VISIBLE)[:40]) == {True}
         fonts = tab.locator("math").first.evaluate("one => getComputedStyle(one).fontFamily")

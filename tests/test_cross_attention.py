@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +29,7 @@ from attention_docs.cross_attention import (
 )
 from attention_docs.masking import causal_mask, padding_mask
 from attention_docs.multi_head import Parameters
-from tests.conftest import scale_examples, vector_of
+from tests.conftest import scale_examples
 from tests.exact import (
     W_KEY,
     W_QUERY,
@@ -41,6 +40,7 @@ from tests.exact import (
     attention_weights,
     product,
 )
+from tests.page import Page, vector_of
 
 seeds = st.integers(0, 2**32 - 1)
 few = scale_examples(25)
@@ -274,99 +274,80 @@ EXAMPLE = [7, 2, 9, 0, 5, 4, END]
 # ------------------------------------------------------------ published numbers
 
 
-@pytest.mark.site
-def test_written(page: Callable[[str, str], Any]) -> None:
-    (found,) = page("en", "cross-attention").table("written")
+def test_written(chapter: Page) -> None:
+    (found,) = chapter.table("written")
     assert tokens(found["read"]) == EXAMPLE
     assert tokens(found["written"]) == sorted(EXAMPLE) == written(trained(2014), EXAMPLE)
 
 
-@pytest.mark.site
-def test_paths(page: Callable[[str, str], Any]) -> None:
+def test_paths(chapter: Page) -> None:
     """Vaswani et al., table 1, exactly: from the first token to the last."""
-    cross = page("en", "cross-attention")
-    sizes = cross.column("paths", "n")
+    sizes = chapter.column("paths", "n")
     assert sizes == [10, 100, 1000]
-    assert cross.column("paths", "recurrent") == [n - 1 for n in sizes]
-    assert cross.column("paths", "window, r = 2") == [math.ceil((n - 1) / 2) for n in sizes]
+    assert chapter.column("paths", "recurrent") == [n - 1 for n in sizes]
+    assert chapter.column("paths", "window, r = 2") == [math.ceil((n - 1) / 2) for n in sizes]
     # With L layers every number of L digits in base 5 can be bridged.
     digits = [np.base_repr(int(n) - 1, 5) for n in sizes]
-    assert cross.column("paths", "window, growing gaps") == [len(one) for one in digits]
-    assert cross.column("paths", "self-attention") == [1, 1, 1]
+    assert chapter.column("paths", "window, growing gaps") == [len(one) for one in digits]
+    assert chapter.column("paths", "self-attention") == [1, 1, 1]
     assert 50 * 50 * 512 < 50 * 512 * 512  # the sentence of the text
 
 
-@pytest.mark.site
-def test_pencil(page: Callable[[str, str], Any]) -> None:
-    cross = page("en", "cross-attention")
-    found = [cross.column("pencil", f"key {j}") for j in (1, 2, 3)]
+def test_pencil(chapter: Page) -> None:
+    found = [chapter.column("pencil", f"key {j}") for j in (1, 2, 3)]
     assert found == [[1 / 8, 0.333], [2 / 8, 0.333], [5 / 8, 0.333]]
-    assert cross.column("pencil", "output") == [2, 4]
+    assert chapter.column("pencil", "output") == [2, 4]
 
 
-@pytest.mark.site
-def test_special_case_on_the_page(page: Callable[[str, str], Any]) -> None:
-    cross = page("en", "cross-attention")
+def test_special_case_on_the_page(chapter: Page) -> None:
     weights = attention_weights(product(T, W_QUERY), product(X, W_KEY), math.sqrt(3))
     wanted = product(weights, product(X, W_VALUE))
     for name in ("self-attention with the mask", "cross-attention"):
-        assert_printed([vector_of(found[name]) for found in cross.table("as-self")], wanted)
-    exact = cross.table("exact")
+        assert_printed([vector_of(found[name]) for found in chapter.table("as-self")], wanted)
+    exact = chapter.table("exact")
     assert len(exact) == 4
     for found in exact:
         fractions = [Fraction(found[f"component {c}"]) for c in (1, 2, 3)]
         assert fractions == outputs_in_fractions(T, X)[0]
 
 
-@pytest.mark.site
-def test_decoder_on_the_page(page: Callable[[str, str], Any]) -> None:
-    cross = page("en", "cross-attention")
-    assert cross.output("blocks").startswith("Outputs: (6, 8). Maps: (2, 6, 9).")
-    late, read = ("".join([*found.values()][1:]) for found in cross.table("blocks"))
+def test_decoder_on_the_page(chapter: Page) -> None:
+    assert chapter.output("blocks").startswith("Outputs: (6, 8). Maps: (2, 6, 9).")
+    late, read = ("".join([*found.values()][1:]) for found in chapter.table("blocks"))
     assert late == "✗✗✗✗✓✓"
     assert read == "✓✓✓✓✓✓"
-    assert [found["equal to within 10⁻¹²?"] for found in cross.table("torch")] == ["✓", "✓"]
+    assert [found["equal to within 10⁻¹²?"] for found in chapter.table("torch")] == ["✓", "✓"]
 
 
-@pytest.mark.site
-def test_backward_on_the_page(page: Callable[[str, str], Any]) -> None:
+def test_backward_on_the_page(chapter: Page) -> None:
     t, x = (torch.tensor(one, dtype=torch.float64, requires_grad=True) for one in (T, X))
     q, k, v = (torch.tensor(one, dtype=torch.float64) for one in (W_QUERY, W_KEY, W_VALUE))
     (sdpa((t @ q)[None], (x @ k)[None], (x @ v)[None]) ** 2 / 2).sum().backward()
     assert t.grad is not None
     assert x.grad is not None
-    cross = page("en", "cross-attention")
-    found = [cross.column("backward", f"component {c}") for c in range(1, 5)]
+    found = [chapter.column("backward", f"component {c}") for c in range(1, 5)]
     assert_printed(np.array(found).T, [*t.grad.tolist(), *x.grad.tolist()])
 
 
-@pytest.mark.site
-def test_causal_mask_on_the_source(page: Callable[[str, str], Any]) -> None:
-    wrong, right = (
-        found["written"] for found in page("en", "cross-attention").table("mistake-causal")
-    )
+def test_causal_mask_on_the_source(chapter: Page) -> None:
+    wrong, right = (found["written"] for found in chapter.table("mistake-causal"))
     assert tokens(right) == sorted(EXAMPLE)
     assert tokens(wrong) == written(trained(2014), EXAMPLE, causal=True)
     assert tokens(wrong)[0] == EXAMPLE[0]
     assert tokens(wrong) != sorted(EXAMPLE)
 
 
-@pytest.mark.site
-def test_the_control_writes_both_ways(page: Callable[[str, str], Any]) -> None:
+def test_the_control_writes_both_ways(chapter: Page) -> None:
     """The captions of the last steps are the two outputs above."""
-    article = page("en", "cross-attention").article.get_text()
+    captions = [frame.caption for frame in chapter.frames("control")]
     for causal in (False, True):
-        assert (
-            " ".join(
-                "■" if one == END else str(one) for one in written(trained(2014), EXAMPLE, causal)
-            )
-            in article
-        )
+        shown = ("■" if one == END else str(one) for one in written(trained(2014), EXAMPLE, causal))
+        text = " ".join(shown)
+        assert any(text in caption for caption in captions)
 
 
-@pytest.mark.site
-def test_experiment(page: Callable[[str, str], Any]) -> None:
-    found = page("en", "cross-attention").table("experiment")
+def test_experiment(chapter: Page) -> None:
+    found = chapter.table("experiment")
     wanted = []
     for causal in (False, True):
         for n in (6, 8):
@@ -394,14 +375,12 @@ def learned_table() -> np.ndarray:
     return (W_Q @ W_K.T / math.sqrt(8))[[START, *range(10)]][:, [*range(10), END]]
 
 
-@pytest.mark.site
-def test_what_it_learned(page: Callable[[str, str], Any]) -> None:
-    cross = page("en", "cross-attention")
+def test_what_it_learned(chapter: Page) -> None:
     losses = trained(2014)[3]
-    assert cross.values("training") == [f"{losses[0]:.1f}"]
+    assert chapter.values("training") == [f"{losses[0]:.1f}"]
     assert max(losses[-20:]) < 0.1
     table = learned_table()
-    assert cross.values("learned") == [f"{table[4, c]:.0f}" for c in (4, 5, 6, 3)]
+    assert chapter.values("learned") == [f"{table[4, c]:.0f}" for c in (4, 5, 6, 3)]
     assert table[4, 4] > table[4, 5] > table[4, 6] > table[4, 3]
     good = total = 0
     broken = []
@@ -413,47 +392,43 @@ def test_what_it_learned(page: Callable[[str, str], Any]) -> None:
                     holds = table[written_last + 1, right] > table[written_last + 1, other]
                     good += holds
                     broken += [] if holds else [right - written_last]
-    assert cross.table("pairs") == [{"comparisons": str(total), "that hold": str(good)}]
+    assert chapter.table("pairs") == [{"comparisons": str(total), "that hold": str(good)}]
     assert min(broken) >= 4  # "large gaps"
 
 
-@pytest.mark.site
-def test_cost_on_the_page(page: Callable[[str, str], Any]) -> None:
-    cross = page("en", "cross-attention")
+def test_cost_on_the_page(chapter: Page) -> None:
     columns = ("n_q", "n_k", "d", "h", "at once", "token by token")
-    found = [cross.column("count", name) for name in columns]
+    found = [chapter.column("count", name) for name in columns]
     sizes = [*zip(*found[:4], strict=True)]
     assert sizes == [(1, 1, 4, 1), (5, 7, 12, 3), (20, 30, 64, 8)]
     for (n_q, n_k, d, _), *counts in zip(sizes, *found[4:], strict=True):
         once = 4 * n_q * d * d + 4 * n_k * d * d + 4 * n_q * n_k * d
         again = once + 4 * (n_q - 1) * n_k * d * d
         assert counts == [once, again]
-    assert cross.values("counted") == [f"{found[5][2] / found[4][2]:.1f}"]
+    assert chapter.values("counted") == [f"{found[5][2] / found[4][2]:.1f}"]
 
 
-@pytest.mark.site
-def test_exercises(page: Callable[[str, str], Any]) -> None:
-    cross = page("en", "cross-attention")
-    assert cross.table("exercise-pencil") == [{"key 1": "0.75", "key 2": "0.25", "output": "8"}]
-    shapes = [found["shape"] for found in cross.table("exercise-shapes")]
+def test_exercises(chapter: Page) -> None:
+    assert chapter.table("exercise-pencil") == [{"key 1": "0.75", "key 2": "0.25", "output": "8"}]
+    shapes = [found["shape"] for found in chapter.table("exercise-shapes")]
     assert shapes == ["(2, 1, 1, 7)", "(2, 3, 4, 7)", "(2, 4, 6)"]
-    (twice,) = cross.table("exercise-twice")
+    (twice,) = chapter.table("exercise-twice")
     target = tokens(twice["written"])
     assert target == written(trained(2014), tokens(twice["read"])) == [1, 3, END, 3]
-    assert cross.table("exercise-reverse") == [
+    assert chapter.table("exercise-reverse") == [
         {"read": source, "written": "2 7 9 ■"} for source in ("7 2 9 ■", "2 9 7 ■")
     ]
     assert math.exp(1 - 100) < 1e-40  # beside the score 100, the score 1 has no weight
-    assert cross.column("exercise-bug", "pair 1") == [1, 1]
-    assert cross.column("exercise-bug", "pair 2") == [100, 1]  # wrong, right
+    assert chapter.column("exercise-bug", "pair 1") == [1, 1]
+    assert chapter.column("exercise-bug", "pair 2") == [100, 1]  # wrong, right
     kept = 4 * 500 * 512**2 + 4 * 100 * 400 * 512
     again = kept + 4 * 99 * 400 * 512**2
-    assert cross.column("exercise-cost", "K and V kept") == [kept]
-    assert cross.column("exercise-cost", "computed again") == [again]
-    assert cross.column("exercise-cost", "ratio") == [round(again / kept, 1)]
+    assert chapter.column("exercise-cost", "K and V kept") == [kept]
+    assert chapter.column("exercise-cost", "computed again") == [again]
+    assert chapter.column("exercise-cost", "ratio") == [round(again / kept, 1)]
     weights = attention_weights(product(T, W_QUERY), product(X, W_KEY), math.sqrt(3))
     for name in ("keys as they are", "(5, −2, 1) added"):
-        outputs = [vector_of(found[name]) for found in cross.table("exercise-sum")]
+        outputs = [vector_of(found[name]) for found in chapter.table("exercise-sum")]
         assert_printed(outputs, product(weights, product(X, W_VALUE)))
     # The claim of the last exercise, by autograd.
     k = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
@@ -472,7 +447,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page: Callable[[str, str], Any], exercise: str) -> None:
-    assert_asked(page("en", "cross-attention").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])

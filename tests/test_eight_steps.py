@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_docs import eight_steps
-from tests.conftest import parse_number, vector_of
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -31,6 +30,7 @@ from tests.exact import (
     softmax,
     transpose,
 )
+from tests.page import parse_number, vector_of
 
 # Typed from Karim's article (notes 000, 002 and 004).
 WEIGHTS = [
@@ -215,9 +215,7 @@ def vectors(chapter, block, column):
     return [vector_of(row[column]) for row in chapter.table(block) if row[column]]
 
 
-@pytest.mark.site
-def test_search(page):
-    chapter = page("en", "eight-steps")
+def test_search(chapter):
     assert chapter.output("no-such-card") == "None"
     assert ONION_CAKE not in CARDS
     scores = [dot(ONION_CAKE, card) for card in CARDS]
@@ -238,10 +236,8 @@ def mix_minutes(soup):
     return mpmath.fsum(a * content[0] for a, content in zip(softmax(scores), CONTENTS, strict=True))
 
 
-@pytest.mark.site
-def test_why_soft(page):
+def test_why_soft(chapter):
     """A choice is flat but for one jump, from carrot cake to onion soup; a mixture has a slope."""
-    chapter = page("en", "eight-steps")
     described = chapter.figures["out-slope"].replace("−", "-")
     # For each line: the first minutes, at -2, the last, at 2, the least and the most, and where.
     lines = re.findall(r"(?:choosing the best card|mixing all cards): (.*?)\)\.", described)
@@ -258,9 +254,7 @@ def test_why_soft(page):
     assert chapter.values("soft") == [f"{float(-slope):.0f}"] == ["10"]
 
 
-@pytest.mark.site
-def test_sharper(page):
-    chapter = page("en", "eight-steps")
+def test_sharper(chapter):
     counts = [dot(ONION_SOUP, card) for card in CARDS]
     assert counts == [2, 1, 0]
     weights = [softmax([c * score for score in counts]) for c in (1, 4, 16)]
@@ -269,18 +263,14 @@ def test_sharper(page):
     assert_printed(numbers(chapter, "tied"), [softmax([16, 0, 16])], 4)
 
 
-@pytest.mark.site
-def test_scores_as_weights(page):
+def test_scores_as_weights(chapter):
     """1·50 + 1·90 minutes and 1·12 spoons: beyond every card, so no average."""
-    chapter = page("en", "eight-steps")
     assert numbers(chapter, "scores-as-weights") == [[50 + 90, 0 + 12]]
     assert chapter.values("search")[-1] == "140"
     assert max(minutes for minutes, _ in CONTENTS) < 140
 
 
-@pytest.mark.site
-def test_inputs_and_parameters(page):
-    chapter = page("en", "eight-steps")
+def test_inputs_and_parameters(chapter):
     assert chapter.matrix("inputs", "X") == X
     for i, word in enumerate(WORDS, start=1):
         assert f"input {i} ({word})" in chapter.figures["out-inputs"]
@@ -288,9 +278,37 @@ def test_inputs_and_parameters(page):
         assert chapter.matrix("parameters", name) == wanted
 
 
-@pytest.mark.site
-def test_projections(page):
-    chapter = page("en", "eight-steps")
+PRODUCTS = {  # the figures of the steps: their matrices, the notes' and by hand
+    "words": {"": [[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]]},
+    "keys": {"inputs": X, "W_K": W_KEY, "keys": KEYS},
+    "queries": {"inputs": X, "W_Q": W_QUERY, "queries": QUERIES},
+    "values": {"inputs": X, "W_V": W_VALUE, "values": VALUES},
+    "scores-1": {"Kᵀ": transpose(KEYS), "scores": SCORES[:1]},
+    "output-product": {"values": VALUES},
+    "whole": dict(
+        zip(
+            ("inputs", "queries", "keys", "values", "scores", "weights", "outputs"),
+            (X, QUERIES, KEYS, VALUES, SCORES, exact_weights(), OUTPUTS),
+            strict=True,
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("block", PRODUCTS)
+def test_figures_of_products(chapter, block):
+    for name, wanted in PRODUCTS[block].items():
+        assert_printed(np.array(chapter.matrix(block, name)), wanted, 4)
+
+
+def test_output_as_a_product(chapter):
+    described = chapter.figure("output-product")
+    row, output = re.findall(r"Vector [\w ]+: ([\d., ]+)\. ", described)
+    assert_printed([float(one) for one in row.split(", ")], exact_weights()[0], 4)
+    assert [float(one) for one in output.split(", ")] == OUTPUTS[0]
+
+
+def test_projections(chapter):
     lines = re.findall(r"([kqv])1\[(\d)\] = (.*) = (\d+)", chapter.output("by-hand"))
     assert len(lines) == 9
     matrices = {"k": W_KEY, "q": W_QUERY, "v": W_VALUE}
@@ -304,10 +322,8 @@ def test_projections(page):
         assert chapter.vectors("tensors", name) == wanted
 
 
-@pytest.mark.site
-def test_values_in_the_text(page):
+def test_values_in_the_text(chapter):
     """Those of formulas too: a row of the product as a sum of weighted rows of W_K."""
-    chapter = page("en", "eight-steps")
     weighted_rows = [str(one) for pair in zip(X[0], W_KEY, strict=True) for one in pair]
     by_rows = [str([a + b for a, b in zip(W_KEY[0], W_KEY[2], strict=True)])]
     assert by_rows == [str(KEYS[0])]
@@ -324,9 +340,7 @@ def test_values_in_the_text(page):
     ]
 
 
-@pytest.mark.site
-def test_scores(page):
-    chapter = page("en", "eight-steps")
+def test_scores(chapter):
     by_hand = ""
     for j, row in enumerate(cells(chapter, "scores-by-hand")):
         assert row[0] == f"key {j + 1} ({WORDS[j]})"
@@ -341,9 +355,7 @@ def test_scores(page):
         assert int(result) == SCORES[int(i) - 1][int(j) - 1]
 
 
-@pytest.mark.site
-def test_weights(page):
-    chapter = page("en", "eight-steps")
+def test_weights(chapter):
     assert chapter.vectors("tensors", "weights") == WEIGHTS
     e2, e4 = mpmath.e**2, mpmath.e**4
     *keys, sums = numbers(chapter, "weights-1")
@@ -356,9 +368,7 @@ def test_weights(page):
     assert fifth == WEIGHTS[1] + WEIGHTS[2]
 
 
-@pytest.mark.site
-def test_weighted_values(page):
-    chapter = page("en", "eight-steps")
+def test_weighted_values(chapter):
     exact = exact_weighted()
     rows = numbers(chapter, "weighted")
     assert_printed(np.array(rows[:9]).reshape(3, 3, 3), exact, 4)
@@ -375,9 +385,7 @@ def test_weighted_values(page):
     assert_printed([steps[:3], steps[4:7]], exact[1:], 4)
 
 
-@pytest.mark.site
-def test_outputs(page):
-    chapter = page("en", "eight-steps")
+def test_outputs(chapter):
     assert chapter.grid("outputs") == OUTPUTS
     named = [f"output {i} ({word})" for i, word in enumerate(WORDS, start=1)]
     assert chapter.names("outputs") == named
@@ -391,18 +399,14 @@ def test_outputs(page):
     assert vectors(chapter, "repeat", REPEATED)[3::4] == OUTPUTS[1:]
 
 
-@pytest.mark.site
-def test_rounded(page):
-    chapter = page("en", "eight-steps")
+def test_rounded(chapter):
     assert chapter.vectors("rounded", "rounded weights") == ROUNDED_WEIGHTS
     assert chapter.vectors("rounded", "output") == ROUNDED_OUTPUTS
     by_key = np.array(numbers(chapter, "rounded-weighted")).reshape(3, 3, 3)
     assert by_key.tolist() == ROUNDED_WEIGHTED
 
 
-@pytest.mark.site
-def test_scaled(page):
-    chapter = page("en", "eight-steps")
+def test_scaled(chapter):
     root = mpmath.sqrt(3)
     weights = exact_weights(root)
     scaled = [[s / root for s in row] for row in SCORES]
@@ -417,9 +421,7 @@ def test_scaled(page):
     assert_printed(outputs, wanted.tolist(), 4)
 
 
-@pytest.mark.site
-def test_side_by_side(page):
-    chapter = page("en", "eight-steps")
+def test_side_by_side(chapter):
     values = chapter.values("side-by-side")
     table = [re.findall(r"[\d.]+", one) for one in values[:9]]
     exact, rounded, scaled = ([[float(x) for x in one] for one in table[k::3]] for k in range(3))
@@ -432,9 +434,7 @@ def test_side_by_side(page):
     assert chapter.values("mistake-scale") == [values[6], values[8]]
 
 
-@pytest.mark.site
-def test_rounding_error(page):
-    chapter = page("en", "eight-steps")
+def test_rounding_error(chapter):
     exact = product(exact_weights(), VALUES)
     moved = [
         [abs(mpmath.mpf(str(a)) - b) for a, b in zip(*rows, strict=True)]
@@ -451,17 +451,14 @@ def test_rounding_error(page):
     assert abs(moved[0][0] - bound[0][0]) < mpmath.mpf(10) ** -15
 
 
-@pytest.mark.site
-def test_claimed_softmax_is_wrong(page):
-    assert page("en", "eight-steps").values("mistakes")[0] == "[0.0, 0.5, 0.5]"
+def test_claimed_softmax_is_wrong(chapter):
+    assert chapter.values("mistakes")[0] == "[0.0, 0.5, 0.5]"
     errors = [abs(a - b) for a, b in zip([0, 0.5, 0.5], exact_weights()[0], strict=True)]
     assert max(errors) > 0.06
     assert min(min(row) for row in exact_weights()) > 0
 
 
-@pytest.mark.site
-def test_rounded_alone(page):
-    chapter = page("en", "eight-steps")
+def test_rounded_alone(chapter):
     tenths = [Fraction(int(mpmath.nint(10 * one)), 10) for one in exact_weights()[0]]
     assert tenths == [Fraction(1, 10), Fraction(1, 2), Fraction(1, 2)]
     assert cells(chapter, "rounded-alone") == [["[0.1, 0.5, 0.5]", "1.1", "[2.1, 7.2, 1.8]", "✗"]]
@@ -470,9 +467,7 @@ def test_rounded_alone(page):
     assert max(row[0] for row in VALUES) < 2.1
 
 
-@pytest.mark.site
-def test_forgetting_the_scale(page):
-    chapter = page("en", "eight-steps")
+def test_forgetting_the_scale(chapter):
     plain, scaled = exact_weights(), exact_weights(mpmath.sqrt(3))
     largest = [[max(row) for row in rows] for rows in (plain, scaled)]
     pairs = zip(product(plain, VALUES), product(scaled, VALUES), strict=True)
@@ -481,9 +476,7 @@ def test_forgetting_the_scale(page):
     assert_printed(numbers(chapter, "unscaled"), [*largest, errors], 4)
 
 
-@pytest.mark.site
-def test_itself(page):
-    chapter = page("en", "eight-steps")
+def test_itself(chapter):
     weights = exact_weights()
     assert [row.index(max(row)) for row in weights] == [1, 1, 1]  # all attend most to input 2
     assert min(weights[0]) == weights[0][0]
@@ -494,29 +487,25 @@ def test_itself(page):
     assert [row["the largest?"] for row in chapter.table("itself")] == ["✗", "✓", "✗"]
 
 
-@pytest.mark.site
-def test_any_length(page):
-    assert cells(page("en", "eight-steps"), "any-length") == [
+def test_any_length(chapter):
+    assert cells(chapter, "any-length") == [
         [f"({n}, 4)", f"({n}, {n})", f"({n}, 3)", str(3 * 4 * 3)] for n in (1, 2, 4, 9)
     ]
 
 
-@pytest.mark.site
-def test_cost(page):
+def test_cost(chapter):
     """Parameters as torch has them; every product of numbers, counted matrix by matrix."""
     n, d = 100, 64
     shapes = [(n, d, d)] * 3 + [(n, d, n), (n, n, d)]  # (rows, inner, columns)
     attention_layer = torch.nn.MultiheadAttention(d, 1, bias=False, device="meta")
     convolution = torch.nn.Conv1d(d, d, 2 * n - 1, bias=False, device="meta")
-    assert numbers(page("en", "eight-steps"), "cost") == [
+    assert numbers(chapter, "cost") == [
         [attention_layer.in_proj_weight.numel(), sum(a * b * c for a, b, c in shapes)],
         [convolution.weight.numel(), n * (199 * d) * d],
     ]
 
 
-@pytest.mark.site
-def test_exercises(page):
-    chapter = page("en", "eight-steps")
+def test_exercises(chapter):
     fourth = [[1, 0, 0, 1]]
     made = [product(fourth, one)[0] for one in (W_KEY, W_QUERY, W_VALUE)]
     assert made == [[1, 1, 1], [1, 1, 2], [1, 3, 0]]  # rows 1 and 4, added by hand
@@ -538,9 +527,7 @@ def test_exercises(page):
     assert chapter.values("exercise-own")[:4] == [str(one) for one in described]
 
 
-@pytest.mark.site
-def test_swapped_product(page):
-    chapter = page("en", "eight-steps")
+def test_swapped_product(chapter):
     swapped = product(VALUES, exact_weights())
     assert_printed(vectors(chapter, "exercise-bug", "wrong output"), swapped, 4)
     largest = [max(column) for column in transpose(VALUES)]
@@ -550,12 +537,10 @@ def test_swapped_product(page):
     assert marks == ["✓", "✗", "✗"]
 
 
-@pytest.mark.site
-def test_another_order(page):
+def test_another_order(chapter):
     order = [0, 2, 1]
     queries, keys, values = ([matrix[i] for i in order] for matrix in (QUERIES, KEYS, VALUES))
     moved = product(attention_weights(queries, keys), values)
-    chapter = page("en", "eight-steps")
     got = chapter.grid("exercise-order")
     assert_printed(got, moved, 4)
     assert got == [OUTPUTS[i] for i in order]
@@ -575,7 +560,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page, exercise):
-    assert_asked(page("en", "eight-steps").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter, exercise):
+    assert_asked(chapter.values(exercise), ASKED[exercise])

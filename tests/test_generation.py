@@ -37,8 +37,9 @@ from attention_docs.generation import (
 )
 from attention_docs.multi_head import Parameters
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import scale_examples, vector_of
+from tests.conftest import scale_examples
 from tests.exact import assert_asked, assert_printed
+from tests.page import vector_of
 
 SEEDS = st.integers(0, 10**6)
 F = Fraction
@@ -386,9 +387,7 @@ def turned(x, places):
 # --- what the page prints ------------------------------------------------------------------------
 
 
-@pytest.mark.site
-def test_waste(page):
-    chapter = page("en", "generation")
+def test_waste(chapter):
     *words, total = chapter.table("waste")
     for word, t in zip(words, (1, 2, 4, 8, 16, 32), strict=True):
         assert [*word.values()] == [f"word {t}", str(2 * t), str(2 * (t - 1))]
@@ -399,8 +398,7 @@ def test_waste(page):
     assert chapter.table("bits") == [{"numbers": "128", "equal to the last bit": "128"}]
 
 
-@pytest.mark.site
-def test_exact_cache(page):
+def test_exact_cache(chapter):
     """The rows of the exact run by another order of the same sums, and their denominators."""
     small = np.random.default_rng(0).integers(-2, 3, size=(2, 3, 2, 2))
     x = np.array([[F(c) for c in row] for row in ([1, 2], [-1, 1], [2, 0], [1, -3], [0, 1])])
@@ -409,13 +407,11 @@ def test_exact_cache(page):
         f = np.tril(f)
         x = x + (f @ (x @ W_v)) / f.sum(axis=1, keepdims=True)
     digits = [[len(str(c.denominator)) for c in row] for row in x]
-    found = [page("en", "generation").column("exact", f"component {c}") for c in (1, 2)]
+    found = [chapter.column("exact", f"component {c}") for c in (1, 2)]
     assert [list(row) for row in zip(*found, strict=True)] == digits
 
 
-@pytest.mark.site
-def test_masks(page):
-    chapter = page("en", "generation")
+def test_masks(chapter):
     weights = [vector_of(found["weights"]) for found in chapter.table("wrong-mask")]
     assert weights == [[1, 0, 0, 0, 0], [0.2] * 5]
     assert chapter.column("wrong-mask", "output") == [1, 3]
@@ -425,12 +421,10 @@ def test_masks(page):
     ]
 
 
-@pytest.mark.site
-def test_positions(page):
+def test_positions(chapter):
     """The right output by complex numbers and torch; the wrong one without any rotation."""
     rng = np.random.default_rng(3)
     q, k, v = rng.normal(size=(3, 1, 6, 8))
-    chapter = page("en", "generation")
     right, plain = (
         sdpa(*map(torch.from_numpy, (a, b, v)), is_causal=True)[0, -1, :4].numpy()
         for a, b in ((turned(q, range(6)), turned(k, range(6))), (q, k))
@@ -440,9 +434,7 @@ def test_positions(page):
         assert_printed(found, [plain[c], right[c], right[c]], 3)
 
 
-@pytest.mark.site
-def test_work(page):
-    chapter = page("en", "generation")
+def test_work(chapter):
     lengths = chapter.column("flops", "n")
     assert lengths == [1, 8, 32]
     for cached, name in ((True, "cached"), (False, "everything again")):
@@ -464,8 +456,7 @@ def test_work(page):
         assert chapter.column("bytes", name) == [2 * 2 * 32 * 16 * 8]
 
 
-@pytest.mark.site
-def test_grouped_on_the_page(page):
+def test_grouped_on_the_page(chapter):
     """The first output by torch's grouped attention, from the same draws."""
     rng = np.random.default_rng(0)
     x = torch.from_numpy(rng.normal(size=(6, 16)))
@@ -474,14 +465,25 @@ def test_grouped_on_the_page(page):
     q, k, v = ((x @ W).reshape(1, 6, -1, 4).transpose(1, 2) for W in (W_q, W_k, W_v))
     o = sdpa(q, k, v, enable_gqa=True)[0].transpose(0, 1).reshape(6, 16) @ W_o
     for c in range(4):
-        found = page("en", "generation").column("grouped", f"component {c + 1}")
+        found = chapter.column("grouped", f"component {c + 1}")
         assert_printed(found, [o[0, c]] * 2)
 
 
-@pytest.mark.site
-def test_the_caption_of_each_frame_says_its_cache(page):
-    chapter = page("en", "generation")
-    frames = chapter.soup.find(id="out-control").select(".frame > figcaption")
+def test_window_map(chapter):
+    """A window of 3: each token sees itself and the two before it."""
+    rows = [[int(i - 3 < j <= i) for j in range(8)] for i in range(8)]
+    assert chapter.matrix("window-map", "") == rows
+
+
+def test_bars(chapter):
+    """p = (3, 2, 1)/6 and q the other way round."""
+    found = [float(one) for one in re.findall(r"(\d\.\d+) for x", chapter.figure("bars"))]
+    p, q = [F(3, 6), F(2, 6), F(1, 6)], [F(1, 6), F(2, 6), F(3, 6)]
+    assert_printed(found, [*p, *q, *map(min, p, q)], 3)
+
+
+def test_the_caption_of_each_frame_says_its_cache(chapter):
+    frames = chapter.frames("control")
     assert len(frames) == 4
     for one, g in zip(frames, (8, 4, 2, 1), strict=True):
         wanted = []
@@ -489,13 +491,11 @@ def test_the_caption_of_each_frame_says_its_cache(page):
             mebibytes = F(2 * 2 * 32 * n * g * 128, 2**20)
             big = mebibytes >= 1024
             wanted.append((mebibytes / 1024 if big else mebibytes, "G" if big else "M"))
-        shown = re.findall(r"([\d.]+) ([GM])iB", one.text)
+        shown = re.findall(r"([\d.]+) ([GM])iB", one.caption)
         assert [(F(a), b) for a, b in shown] == wanted
 
 
-@pytest.mark.site
-def test_sharing(page):
-    chapter = page("en", "generation")
+def test_sharing(chapter):
     groups = [vector_of(found["groups that are read"]) for found in chapter.table("wrong-repeat")]
     assert groups == [[1, 2, 1, 2], [1, 1, 2, 2]]
     rng = np.random.default_rng(0)
@@ -509,9 +509,7 @@ def test_sharing(page):
         assert_printed(chapter.column("repeat-torch", f"head {r + 1}"), [o[r]] * 2, 3)
 
 
-@pytest.mark.site
-def test_models(page):
-    chapter = page("en", "generation")
+def test_models(chapter):
     models = chapter.table("models")
     assert [found[""] for found in models] == [*PUBLISHED]
     for found, (kept, work, share) in zip(models, PUBLISHED.values(), strict=True):
@@ -528,9 +526,7 @@ def test_models(page):
     assert sum(length < 32_768 for length in TRAINED.values()) == 7  # as the text says
 
 
-@pytest.mark.site
-def test_latent_page(page):
-    chapter = page("en", "generation")
+def test_latent_page(chapter):
     rng = np.random.default_rng(0)
     c, W, q = (rng.integers(-3, 4, size=s).tolist() for s in ((5, 3), (3, 4), (1, 4)))
     keys = [[sum(row[i] * W[i][j] for i in range(3)) for j in range(4)] for row in c]
@@ -571,9 +567,7 @@ def test_latent_page(page):
         assert_printed(shown, [right[0, j], tried[0, j]], 2)
 
 
-@pytest.mark.site
-def test_sink(page):
-    chapter = page("en", "generation")
+def test_sink(chapter):
     s, v = [5, 0, 1, 0, 1], [0, 1, -2, 3, 2]
     e = [mpmath.exp(one) for one in s]
     a = [one / sum(e) for one in e]
@@ -591,9 +585,7 @@ def test_sink(page):
     assert chapter.table("window") == [{"cached keys after 12 tokens": "(2, 5, 4)"}]
 
 
-@pytest.mark.site
-def test_speculative_page(page):
-    chapter = page("en", "generation")
+def test_speculative_page(chapter):
     shown = [" ".join([*found.values()][1:]) for found in chapter.table("speculative")]
     assert shown == [
         "1/2 1/6 1/6 1/3 1/2",
@@ -616,9 +608,7 @@ def test_speculative_page(page):
             assert_printed([float(found[f"k = {k}"])], [float((1 - a ** (k + 1)) / (1 - a))], 2)
 
 
-@pytest.mark.site
-def test_exercises(page):
-    chapter = page("en", "generation")
+def test_exercises(chapter):
     assert chapter.output("exercise-bytes") == str(2 * 2 * 24 * 1000 * 4 * 64)
     columns = [chapter.column("exercise-ratio", name) for name in ("n", "factor", "(n + 1)/2")]
     assert columns[0] == [10, 1000, 100_000]
@@ -678,7 +668,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page, exercise):
-    assert_asked(page("en", "generation").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter, exercise):
+    assert_asked(chapter.values(exercise), ASKED[exercise])

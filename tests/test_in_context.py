@@ -19,8 +19,9 @@ from attention_docs.in_context import (
     ridge_regression,
     step_error,
 )
-from tests.conftest import Page, parse_number, scale_examples
+from tests.conftest import scale_examples
 from tests.exact import assert_printed
+from tests.page import parse_number
 from tests.test_experiments import run
 
 SEEDS = st.integers(0, 10**6)
@@ -160,11 +161,6 @@ def test_layers_are_steps(seed):
 # --- what the page prints ------------------------------------------------------------------------
 
 
-@pytest.fixture
-def chapter(page) -> Page:
-    return page("en", "in-context")
-
-
 @pytest.fixture(scope="module")
 def trained():
     """The listing's trained layers."""
@@ -208,7 +204,6 @@ def formula(n, rate, d=D):
     return float(1 - 2 * rate * n + rate**2 * n * (n + d + 1 + float(NOISE)))
 
 
-@pytest.mark.site
 def test_first_table(chapter, trained):
     x, _, _ = prompts([0, 5], 3, N)
     hidden = torch.tensor([[1.0, 1, 1], [1, 0, -1], [-2, -1, 0]]).double()
@@ -222,7 +217,6 @@ def test_first_table(chapter, trained):
     assert ((answers - hidden.sum(-1)).abs() < hidden.sum(-1).abs().max()).all()
 
 
-@pytest.mark.site
 def test_hand(chapter):
     x, y, eta, asked = [[F(1), F(2)], [F(1), F(0)]], [F(3), F(1)], F(1, 4), [F(2), F(1)]
     slope = [sum(-b * a[c] for a, b in zip(x, y, strict=True)) for c in (0, 1)]
@@ -238,7 +232,6 @@ def test_hand(chapter):
     assert chapter.values("layer") == [str(answer)]
 
 
-@pytest.mark.site
 def test_layers(chapter):
     x, y, _ = prompts([0, 1000], 4, N)
     w, wanted = torch.zeros(4, 3, dtype=torch.float64), []
@@ -250,7 +243,6 @@ def test_layers(chapter):
     assert_printed(chapter.grid("layers"), wanted)
 
 
-@pytest.mark.site
 def test_rates(chapter):
     x, y, w = prompts([0, 5, N], 20_000, N)
     rows = chapter.grid("rates")
@@ -262,7 +254,6 @@ def test_rates(chapter):
     assert rows[3][2] == 1
 
 
-@pytest.mark.site
 def test_trained(chapter, trained):
     W_Q, W_K, W_V = map(torch.from_numpy, trained[0])
     shown = chapter.matrix("matrix", "the matrix between x and x_j")
@@ -282,24 +273,20 @@ def test_trained(chapter, trained):
     np.testing.assert_allclose(errors, 1 / 5, rtol=0, atol=0.02)  # "about a fifth"
 
 
-@pytest.mark.site
 def test_control(chapter, trained):
-    captions = chapter.soup.find(id="out-control").select(".frame > figcaption")
-    charts = chapter.soup.find(id="out-control").select(".frame svg[aria-label]")
-    assert len(captions) == len(charts) == 5
-    for caption, chart, m in zip(captions, charts, (4, 8, 16, 32, 64), strict=True):
+    for frame, m in zip(chapter.frames("control"), (4, 8, 16, 32, 64), strict=True):
+        (chart,) = frame.labels
         x, y, w = prompts([0, 5, m], 20_000, m)
         errors = sorted(share(estimate(one, x, y), w) for one in trained)
-        shown = [float(one) for one in re.findall(r"\d\.\d{3}", caption.get_text())]
+        shown = [float(one) for one in re.findall(r"\d\.\d{3}", frame.caption)]
         assert_printed(shown, [errors[0], errors[-1]], 3)
         own = 1 / (m + D + 1 + float(NOISE))
         steps = [share(step(x, y, rate), w) for rate in (BEST, own)]
-        described = [float(one) for one in re.findall(r"(\d\.\d\d) for", chart["aria-label"])]
+        described = [float(one) for one in re.findall(r"(\d\.\d\d) for", chart)]
         assert_printed(described, [errors[2], *steps, share(ridge(x, y), w)], 2)
         assert (errors[0] > 1) == (m == 64)
 
 
-@pytest.mark.site
 def test_parabola(chapter):
     described = chapter.figures["out-parabola"]
     fixed = [formula(m, BEST) for m in range(1, 65)]
@@ -316,7 +303,6 @@ def train_two_components():
     return [found["train"](seed, 2) for seed in range(20)]
 
 
-@pytest.mark.site
 def test_stuck(chapter):
     """The errors of the twenty starts with two components, by the moments of their prompts."""
     x, y, w = prompts([0, 5, 2], 20_000, N, 2)
@@ -357,7 +343,6 @@ def check_stuck(pairs, values, least, exam):
     assert min(both) > 2 * least
 
 
-@pytest.mark.site
 def test_exercises(chapter):
     w = [F(1, 4) * (2 * 1 + 6 * 0), F(1, 4) * (2 * 1 + 6 * 2)]
     answer = 2 * w[0] + w[1]
@@ -376,14 +361,12 @@ def test_exercises(chapter):
     assert all(a[2] > b[2] > limit for a, b in itertools.pairwise(rows))
 
 
-@pytest.mark.site
 def test_exercise_order(chapter, trained):
     x, y, _ = prompts([0, 5, 8], 20_000, 8)
     found = estimate(trained[0], x[:1], y[:1])[0]
     assert_printed(chapter.grid("exercise-order"), torch.stack([found, found, 2 * found]))
 
 
-@pytest.mark.site
 def test_exercise_self(chapter):
     x, y, _ = prompts([0, 5, N], 20_000, N)
     scores = x[..., 0] / D**0.5  # of the question [1, 0, 0]
@@ -394,7 +377,6 @@ def test_exercise_self(chapter):
     assert_printed(chapter.column("exercise-self", "mean change"), [0, moved], 3)
 
 
-@pytest.mark.site
 def test_exercise_precondition(chapter):
     """The best rate for these prompts, by a fit of one number."""
     x, _, w = prompts([0, 5, N], 20_000, N)

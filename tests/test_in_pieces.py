@@ -32,8 +32,9 @@ from attention_docs.in_pieces import (
     tiled_traffic,
     update_by_delta_rule,
 )
-from tests.conftest import ROOT, parse_number, scale_examples, vector_of
+from tests.conftest import ROOT, scale_examples
 from tests.exact import agrees_within_error, assert_asked, assert_printed, parse_plus_minus
+from tests.page import parse_number, vector_of
 
 SEEDS = st.integers(0, 10**6)
 F = Fraction
@@ -272,9 +273,7 @@ def average(keys):
     return F(sum(MASSES[j] * VALUES[j] for j in keys), sum(MASSES[j] for j in keys))
 
 
-@pytest.mark.site
-def test_halves(page):
-    chapter = page("en", "in-pieces")
+def test_halves(chapter):
     first, second, whole = (average(keys) for keys in (range(3), range(3, 6), range(6)))
     assert (first, second, whole) == (3, 2, F(23, 10))
     shown = [F(found["output"]) for found in chapter.table("halves")]
@@ -288,21 +287,18 @@ def test_halves(page):
     assert [[*found.values()][1:] for found in chapter.table("merge")] == wanted
 
 
-@pytest.mark.site
-def test_control(page):
-    frames = page("en", "in-pieces").soup.find(id="out-control").select(".frame > figcaption")
+def test_control(chapter):
+    frames = chapter.frames("control")
     assert len(frames) == 5
     for cut, one in enumerate(frames, start=1):
         left, right = range(cut), range(cut, 6)
-        shown = [F(x) for x in re.findall(r"\d+(?:\.\d+)?", one.text)][-5:]
+        shown = [F(x) for x in re.findall(r"\d+(?:\.\d+)?", one.caption)][-5:]
         masses = [F(sum(MASSES[j] for j in keys)) for keys in (left, right)]
         wanted = [*masses, average(left), average(right), average(range(6))]
         assert_printed([float(x) for x in shown], [float(x) for x in wanted], 2)
 
 
-@pytest.mark.site
-def test_pieces(page):
-    chapter = page("en", "in-pieces")
+def test_pieces(chapter):
     assert chapter.table("exact") == [{"merges": str(2 * 120), "different results": "1"}]
     rng = np.random.default_rng(0)
     online = sdpa(*torch.from_numpy(rng.normal(size=(3, 8, 4))))[-1]
@@ -323,9 +319,7 @@ def test_pieces(page):
     assert right == average(range(6))
 
 
-@pytest.mark.site
-def test_traffic_page(page):
-    chapter = page("en", "in-pieces")
+def test_traffic_page(chapter):
     columns = ("n", "d", "r", "plain", "plain, counted", "tiled", "tiled, counted")
     traffic = [*zip(*(chapter.column("traffic", name) for name in columns), strict=True)]
     assert [found[:3] for found in traffic] == [(64, 8, 16), (256, 16, 32), (256, 16, 128)]
@@ -340,9 +334,7 @@ def test_traffic_page(page):
             assert_printed([float(found[f"r = {r}"])], [float(ratio)], 1)
 
 
-@pytest.mark.site
-def test_backward_page(page):
-    chapter = page("en", "in-pieces")
+def test_backward_page(chapter):
     *given, by_output = map(torch.from_numpy, np.random.default_rng(0).normal(size=(4, 9, 4)))
     q, k, v = (one.requires_grad_() for one in given)
     sdpa(q, k, v, is_causal=True).backward(by_output)
@@ -356,9 +348,7 @@ def test_backward_page(page):
         assert chapter.column("backward-cost", name) == [stored, again]
 
 
-@pytest.mark.site
-def test_linear_page(page):
-    chapter = page("en", "in-pieces")
+def test_linear_page(chapter):
     assert chapter.output("linear").startswith("State: (3, 2).")
     rng = np.random.default_rng(0)
     q, k = rng.integers(1, 5, size=(2, 6, 3)).tolist()
@@ -386,10 +376,9 @@ def test_linear_page(page):
             assert f"{parse_number(found[name]):.2e}" == f"{wanted:.2e}"
 
 
-@pytest.mark.site
-def test_recall(page):
+def test_recall(chapter):
     """A larger simulation with torch's functions, and the bound by hand."""
-    lines = page("en", "in-pieces").table("recall")
+    lines = chapter.table("recall")
     assert len(lines) == 6
     generator = torch.Generator().manual_seed(11)
     for line in lines:
@@ -415,11 +404,10 @@ def test_recall(page):
         if n > 16:
             assert found[2][0] >= float(least) - 2.5 * (found[2][1] + 0.01)
         assert found[1][0] > found[2][0] - 0.005
-    assert page("en", "in-pieces").column("rank", "rank") == [3, 3, 12]
+    assert chapter.column("rank", "rank") == [3, 3, 12]
 
 
-@pytest.mark.site
-def test_regrouped(page):
+def test_regrouped(chapter):
     """All triples at once, in IEEE arithmetic on arrays: powers of 2 scale without an error."""
     draws = np.random.default_rng(0)
     triples = []
@@ -437,7 +425,6 @@ def test_regrouped(page):
     left, right = merged(merged(a, b), c), merged(a, merged(b, c))
     differ = int(((left[1] != right[1]) | (left[2] != right[2])).sum())
     assert 300 < differ < 600
-    chapter = page("en", "in-pieces")
     lines = chapter.table("associative")
     assert {line[""]: line["of 1000 triples, how many differ?"] for line in lines} == {
         "in fractions": "0",
@@ -446,10 +433,8 @@ def test_regrouped(page):
     assert chapter.values("split") == [str(differ)]
 
 
-@pytest.mark.site
-def test_delta_page(page):
+def test_delta_page(chapter):
     """By hand in fractions, and a larger simulation with torch."""
-    chapter = page("en", "in-pieces")
     k, v = [[F(1), F(0)], [F(3, 5), F(4, 5)]], [F(1), F(2)]
     added = [sum(k[i][e] * v[i] for i in (0, 1)) for e in (0, 1)]
     corrected = [v[0] * e for e in k[0]]
@@ -533,9 +518,7 @@ def test_exponential_scores_have_full_rank():
         assert mpmath.det(kernel[:size, :size]) > 0
 
 
-@pytest.mark.site
-def test_exercises(page):
-    chapter = page("en", "in-pieces")
+def test_exercises(chapter):
     ell = 2 * F(1, 4) + F(3, 2)
     o = (2 * F(1, 4) * 1 + F(3, 2) * 5) / ell
     merged = {"e^m": "4", "ℓ": f"{float(ell):.1f}", "o": f"{float(o):.1f}"}
@@ -598,7 +581,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page, exercise):
-    assert_asked(page("en", "in-pieces").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter, exercise):
+    assert_asked(chapter.values(exercise), ASKED[exercise])

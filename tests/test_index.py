@@ -23,14 +23,13 @@ LABELS = {
 }
 
 
-def test_map(page):
-    index = page("en", "index")
-    assert_printed(index.array("map"), WEIGHTS)
-    assert_printed(index.array("map", 1), OUTPUTS)
+def test_map(chapter):
+    assert_printed(chapter.array("map"), WEIGHTS)
+    assert_printed(chapter.array("map", 1), OUTPUTS)
     said = [f"{float(x):.4f}" for x in (WEIGHTS[3][2], *OUTPUTS[3], WEIGHTS[1][0])]
     query = [str(2 * int(SCORES[3][2])), str(int(SCORES[3][2]))]  # its length and its score
     vector = f"[{said[1]}, {said[2]}]"
-    assert index.values("map") == [*query, said[0], vector, said[3], f"{1 / 4:.2f}"]
+    assert chapter.values("map") == [*query, said[0], vector, said[3], f"{1 / 4:.2f}"]
 
 
 def test_torch_agrees_with_the_definition():
@@ -53,24 +52,23 @@ def round_numbers(numbers):
     return [f"{float(number):.2f}" for number in numbers]
 
 
-def test_the_picture_tells_every_word_from_its_scores_to_its_output(page):
-    frames = page("en", "index").article.select("#out-map .frame")
-    assert [one["data-at"] for one in frames] == ["1", "2", "3", "4"]
-    assert [one["data-at"] for one in frames if "shown" in one["class"]] == ["4"]
+def test_the_picture_tells_every_word_from_its_scores_to_its_output(chapter):
+    frames = chapter.frames("map")
+    assert [frame.at for frame in frames] == ["1", "2", "3", "4"]
     words = ["I", "saw", "a", "saw"]
     for i, frame in enumerate(frames):
-        label = frame.svg["aria-label"]
+        (label,) = frame.labels
         for numbers in (WEIGHTS[i], SCORES[i]):
             pairs = zip(words, round_numbers(numbers), strict=True)
             assert ": " + ", ".join(f"{word} {number}" for word, number in pairs) + "." in label
         verb, noun = round_numbers(OUTPUTS[i])
         assert label.endswith(f"Output: {verb} for verb and {noun} for noun.")
-        assert f"is {verb} for verb and {noun} for noun." in frame.figcaption.get_text()
+        assert f"is {verb} for verb and {noun} for noun." in frame.caption
     for i, best in ((1, "“I” (word 1)"), (2, "“saw” (word 2)"), (3, "“a” (word 3)")):
         largest = round_numbers([max(WEIGHTS[i])])[0]
         wanted = f"It gives {best} the largest weight, {largest}."
-        assert wanted in frames[i].figcaption.get_text()
-    assert "every word the same weight, 0.25." in frames[0].figcaption.get_text()
+        assert wanted in frames[i].caption
+    assert "every word the same weight, 0.25." in frames[0].caption
 
 
 def title_on(card):
@@ -86,9 +84,8 @@ def joined(described):
 
 
 @each_language
-def test_every_chapter_has_its_card_in_reading_order(page, site, lang):
-    index = page(lang, "index")
-    cards = index.article.select(".chapters > .card")
+def test_every_chapter_has_its_card_in_reading_order(soup, site, lang):
+    cards = soup(lang, "index").article.select(".chapters > .card")
     linked = [card.select_one("a.card-title")["href"].strip("/") for card in cards]
     assert linked == [slug for slug in SETTINGS.order if slug in CHAPTERS]
     assert [card.select_one(".number").get_text() for card in cards] == [
@@ -105,16 +102,17 @@ def test_every_chapter_has_its_card_in_reading_order(page, site, lang):
 
 
 @each_language
-def test_the_navigation_shows_the_same_glyphs(page, lang):
+def test_the_navigation_shows_the_same_glyphs(soup, lang):
     for slug in ("index", "masking"):
-        whole = page(lang, slug).soup
-        links = whole.select(".md-nav--primary .md-nav__link:has(svg path[fill-opacity='.14'])")
+        links = soup(lang, slug).select(
+            ".md-nav--primary .md-nav__link:has(svg path[fill-opacity='.14'])"
+        )
         assert len(links) >= len(CHAPTERS)
 
 
 @each_language
-def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
-    output = page(lang, "index").article.select_one("#out-map")
+def test_the_picture_comes_first_and_its_numbers_are_folded_below(soup, lang):
+    output = soup(lang, "index").article.select_one("#out-map")
     figure, tools = output.find_all(recursive=False)
     fold, origin = tools.find_all(recursive=False)
     assert (figure.name, fold["class"], origin["class"]) == ("figure", ["code"], ["origin"])
@@ -124,10 +122,10 @@ def test_the_picture_comes_first_and_its_numbers_are_folded_below(page, lang):
     assert first.startswith("[[0.2500, 0.2500")
 
 
-def test_the_maps_of_a_real_model(page):
+def test_the_maps_of_a_real_model(chapter):
     """The text beside a reader's own sentence; test_minilm.py measures it again."""
     looks, values = count_in_kept()
-    np.testing.assert_allclose(page("en", "index").grid("own"), looks, rtol=0, atol=0.00501)
+    np.testing.assert_allclose(chapter.grid("own"), looks, rtol=0, atol=0.00501)
     head, layer, many, switched, cosine, more, similarity = values
     said = [head, layer, switched, many, similarity, cosine, more]  # in the order of this page
-    assert page("en", "index").values("own-sentence") == said
+    assert chapter.values("own-sentence") == said

@@ -21,8 +21,9 @@ from attention_docs.kernels import (
     positive_features,
     trigonometric_features,
 )
-from tests.conftest import Page, parse_number, scale_examples
+from tests.conftest import scale_examples
 from tests.exact import agrees_within_error, assert_printed, assert_printed_e, parse_plus_minus
+from tests.page import parse_number
 
 SEEDS = st.integers(0, 10**6)
 F = Fraction
@@ -175,12 +176,6 @@ def smoother(h, leave_out=False):
     return torch.softmax(exponents, dim=-1)
 
 
-@pytest.fixture
-def chapter(page) -> Page:
-    return page("en", "kernels")
-
-
-@pytest.mark.site
 def test_points(chapter):
     """The extremes of the measured points, as the figure is described."""
     y = measured()
@@ -192,7 +187,6 @@ def test_points(chapter):
     assert_printed([parse_number(flat[1])], [y.mean()], 2)
 
 
-@pytest.mark.site
 def test_three_points(chapter):
     kernels = [F(1), F(1, 2), F(1, 16)]
     weights = [one / sum(kernels) for one in kernels]
@@ -209,17 +203,15 @@ def spread_out(scores):
     return [one / sum(powers) for one in powers]
 
 
-@pytest.mark.site
 def test_same_weights(chapter):
     """Scores 1, 0 and −1; then 2, 0 and −1, and squared distances 10, 6 and 10 over 4."""
     scores = [[1, 0, -1], [1, 0, -1], [2, 0, -1], [-2.5, -1.5, -2.5]]
     assert_printed(chapter.grid("same"), [spread_out(one) for one in scores])
 
 
-@pytest.mark.site
 def test_control(chapter):
-    captions = chapter.soup.find(id="out-control").select(".frame > figcaption")
-    shown = [float(re.findall(r"\d\.\d{3}", one.get_text())[-1]) for one in captions]
+    captions = (frame.caption for frame in chapter.frames("control"))
+    shown = [float(re.findall(r"\d\.\d{3}", caption)[-1]) for caption in captions]
     wanted = [((smoother(h) @ measured() - CURVE) ** 2).mean() for h in BANDWIDTHS]
     assert_printed(shown, wanted, 3)
 
@@ -229,7 +221,6 @@ def parts_of_the_error(h):
     return ((a @ CURVE - CURVE) ** 2).mean().item(), 0.25 * (a**2).sum(1).mean().item()
 
 
-@pytest.mark.site
 def test_repeats(chapter):
     noise = torch.from_numpy(np.random.default_rng(0).normal(size=(200, 40)))
     sums = []
@@ -247,7 +238,6 @@ def test_repeats(chapter):
     assert chapter.values("bandwidth") == [f"{BANDWIDTHS[smallest]}", f"{sums[smallest]:.3f}"]
 
 
-@pytest.mark.site
 def test_unbiased(chapter):
     """The products again, from sums in the exponent."""
     rng = np.random.default_rng(0)
@@ -262,7 +252,6 @@ def test_unbiased(chapter):
         assert abs(wanted[0] - 1) < 4 * wanted[1] / 2000**0.5
 
 
-@pytest.mark.site
 def test_angles(chapter):
     """Vectors of length 1 in the plane, by integration."""
     one = np.array([1.0, 0])
@@ -306,7 +295,6 @@ def tried():
     return found
 
 
-@pytest.mark.site
 def test_attention_with_features(chapter, tried):
     wanted = []
     for f in (16, 64, 256, 1024):
@@ -325,13 +313,11 @@ def test_attention_with_features(chapter, tried):
     assert wanted[3][4] < wanted[3][3]
 
 
-@pytest.mark.site
 def test_many(chapter):
     wanted = [100 * (mpmath.exp(2 * mpmath.sqrt(d)) - 1) for d in (4, 16, 64)]
     assert_printed_e(chapter.column("many", "features for 10%"), [float(x) for x in wanted], 1)
 
 
-@pytest.mark.site
 def test_exercises(chapter):
     weights = [F(1, 4), F(1, 2), F(1, 4)]
     estimate = sum(w * y for w, y in zip(weights, [4, 1, 3], strict=True))
@@ -354,7 +340,6 @@ def test_exercises(chapter):
     assert_printed(chapter.grid("exercise-opposite"), [[math.exp(-1)] * 2])
 
 
-@pytest.mark.site
 def test_exercise_norm(chapter):
     rng = np.random.default_rng(0)
     drawn = [rng.normal(size=(32, 8)) for _ in range(2)]
@@ -374,7 +359,6 @@ def test_exercise_norm(chapter):
     assert_printed(chapter.grid("exercise-norm"), wanted, 2)
 
 
-@pytest.mark.site
 def test_exercise_leave(chapter):
     y, wanted = measured(), []
     for h in BANDWIDTHS:

@@ -39,8 +39,9 @@ from attention_docs.multi_head import Parameters
 from attention_docs.site.run.live import Session
 from attention_docs.text import TextFile
 from attention_docs.transformer_block import BlockParameters
-from tests.conftest import LANGUAGES, Page, scale_examples, vector_of
+from tests.conftest import LANGUAGES, scale_examples
 from tests.exact import agrees_within_error, assert_asked, assert_printed, parse_plus_minus
+from tests.page import Page, vector_of
 
 ReadPage = Callable[[str, str], Page]
 seeds = st.integers(0, 2**32 - 1)
@@ -421,7 +422,7 @@ QUESTION = "ann sings . bob sleeps and eve runs . ann sings . bob"
 
 
 @pytest.fixture(scope="session")
-def models(site: Path) -> dict[str, LanguageModel]:
+def models(page: ReadPage) -> dict[str, LanguageModel]:
     """The published files, read without the package's reader."""
 
     def array(value: Any) -> Any:
@@ -435,9 +436,9 @@ def models(site: Path) -> dict[str, LanguageModel]:
 
     found = {}
     for name in ("language-model", "two-layers", "one-layer"):
-        path = site / "files" / f"{name}.json"
-        assert path.stat().st_size < 300_000
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        text = page("en", "language-model").files[f"{name}.json"]
+        assert len(text) < 300_000
+        fields = json.loads(text)
         blocks = tuple(block(one) for one in fields.pop("blocks"))
         heads, words = fields.pop("num_heads"), tuple(fields.pop("vocabulary"))
         arrays = {k: array(v) for k, v in fields.items()}
@@ -462,12 +463,9 @@ def column_of(figure: str, name: str) -> list[float]:
     return [float(number.replace("−", "-")) for number in numbers]
 
 
-@pytest.mark.site
-def test_opening(page: ReadPage, models: dict[str, LanguageModel]) -> None:
-    chapter = page("en", "language-model")
+def test_opening(chapter: Page, models: dict[str, LanguageModel]) -> None:
     assert chapter.output("hook") == f"{QUESTION} …"
-    described = chapter.article.select_one("#out-hook svg")["aria-label"]  # type: ignore[index]
-    bars = [float(x) for x in re.findall(r"0\.\d\d", str(described))]
+    bars = [float(x) for x in re.findall(r"0\.\d\d", chapter.figure("hook"))]
     # About 23,500 verbs after bob: a standard error of 0.002, and a rounding of 0.005.
     assert len(bars) == 8
     assert all(abs(one - 0.125) < 0.015 for one in bars)
@@ -481,7 +479,6 @@ def test_opening(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     assert chapter.values("training")[0] == f"{p[11]:.3f}"
 
 
-@pytest.mark.site
 def test_stories_are_in_the_language_of_the_page(page: ReadPage) -> None:
     """Word by word: the same tokens at the same places, none of them left in English."""
     stories = [
@@ -494,7 +491,6 @@ def test_stories_are_in_the_language_of_the_page(page: ReadPage) -> None:
         assert len({*zip(english.split(), chinese.split(), strict=True)}) == len({*english.split()})
 
 
-@pytest.mark.site
 def test_a_reader_asks_in_the_language_of_the_page(site: Path) -> None:
     """The code of the page runs as it is shown, and answers a question in its words."""
     document = json.loads((site / "live" / "zh" / "language-model.json").read_text("utf-8"))
@@ -514,7 +510,6 @@ def test_a_reader_asks_in_the_language_of_the_page(site: Path) -> None:
     assert re.search(r"游泳：(0\.9\d|1\.00)", answer)
 
 
-@pytest.mark.site
 def test_a_reader_may_write_capitals_and_full_stops(site: Path) -> None:
     document = json.loads((site / "live" / "en" / "language-model.json").read_text("utf-8"))
     codes = [cell["code"] for cell in document["cells"]]
@@ -552,7 +547,6 @@ def draw_random_model() -> LanguageModel:
     return LanguageModel(table, math.sqrt(2) * waves, tuple(blocks), last, 2, np.ones(32))
 
 
-@pytest.mark.site
 def test_random_model(page: ReadPage) -> None:
     """What the page shows of the random model, through torch."""
     model = draw_random_model()
@@ -604,7 +598,6 @@ def loss_of_sleeps(model: LanguageModel) -> Any:
     return functional.cross_entropy(logits[-1], torch.tensor(WORDS.index("sleeps")))
 
 
-@pytest.mark.site
 def test_one_number_is_moved(page: ReadPage) -> None:
     """The loss at three places of one number, and slopes of others, by torch alone."""
     chapter, model = page("en", "language-model"), draw_random_model()
@@ -636,8 +629,7 @@ def test_one_number_is_moved(page: ReadPage) -> None:
     assert f"{exact[1]:.2f}" == f"{slope:.2f}"
 
 
-@pytest.mark.site
-def test_routes_to_the_loss(page: ReadPage) -> None:
+def test_routes_to_the_loss(chapter: Page) -> None:
     """The slope at component 1 of the last vector, by torch's autograd."""
     model, sleeps = draw_random_model(), WORDS.index("sleeps")
     logits, _ = in_torch(words_of(QUESTION), model, look=False)
@@ -651,7 +643,7 @@ def test_routes_to_the_loss(page: ReadPage) -> None:
 
     one = [i == sleeps for i in range(18)]
     slopes = [slope_through(one), slope_through([not i for i in one]), slope_through([True] * 18)]
-    assert page("en", "language-model").values("loss")[2:5] == [f"{s:.2f}" for s in slopes]
+    assert chapter.values("loss")[2:5] == [f"{s:.2f}" for s in slopes]
 
 
 def drawn_as_the_page() -> np.ndarray:
@@ -666,9 +658,7 @@ def drawn_as_the_page() -> np.ndarray:
     return np.array([[x for one in zip(who[0], verbs, end[0], strict=True) for x in one]])
 
 
-@pytest.mark.site
-def test_losses(page: ReadPage) -> None:
-    chapter = page("en", "language-model")
+def test_losses(chapter: Page) -> None:
     p = [Fraction(k, 8) for k in (1, 2, 5)]
     for t, line in enumerate(chapter.table("loss")):
         assert line[""] == f"word {t + 1}"
@@ -716,7 +706,6 @@ def above(models: dict[str, LanguageModel]) -> np.ndarray:
     return losses - true[:, 1:]
 
 
-@pytest.mark.site
 def test_trained_model(page: ReadPage, models: dict[str, LanguageModel], above: np.ndarray) -> None:
     chapter, model = page("en", "language-model"), models["language-model"]
     each = above.mean(axis=1)
@@ -749,11 +738,9 @@ def test_trained_model(page: ReadPage, models: dict[str, LanguageModel], above: 
     assert_printed(shown, torch.cat([one[:, -1] for one in seen]).T, 2)
 
 
-@pytest.mark.site
-def test_the_slider_of_training(page: ReadPage, models: dict[str, LanguageModel]) -> None:
+def test_the_slider_of_training(chapter: Page, models: dict[str, LanguageModel]) -> None:
     """Its last frame is the published model; before that, what the text says of it."""
-    chapter = page("en", "language-model")
-    captions = [one.get_text() for one in chapter.article.select("#out-watch .frame figcaption")]
+    captions = [frame.caption for frame in chapter.frames("watch")]
     found = [re.search(r"t = (\d+)\W+Loss ([\d.]+)\. .* get ([\d.]+)\.", one) for one in captions]
     steps, losses, verbs = zip(*(map(float, one.groups()) for one in found if one), strict=True)
     assert steps == (0, 20, 60, 100, 140, 160, 180, 200, 300, 500)
@@ -778,16 +765,13 @@ def test_the_slider_of_training(page: ReadPage, models: dict[str, LanguageModel]
     assert_printed(sleeps[-1], softmax_of(ids, model)[-1, 11], 2)
 
 
-@pytest.mark.site
-def test_a_cache_changes_no_answer(page: ReadPage, models: dict[str, LanguageModel]) -> None:
+def test_a_cache_changes_no_answer(chapter: Page, models: dict[str, LanguageModel]) -> None:
     ids = words_of(QUESTION)
     largest = softmax_of(ids, models["language-model"])[-1].max()
-    chapter = page("en", "language-model")
     assert chapter.column("cache", "vectors through each block") == [sum(range(1, 14)), 13]
     assert_printed(chapter.column("cache", "largest probability"), [largest] * 2, 3)
 
 
-@pytest.mark.site
 def test_parameters_stand_on_a_grid(models: dict[str, LanguageModel]) -> None:
     """Multiples of 2⁻¹⁶, as far as six digits tell: what makes the file the same everywhere."""
     for model in models.values():
@@ -805,9 +789,7 @@ def keeps_grammar(ids: list[int]) -> bool:
     return True
 
 
-@pytest.mark.site
-def test_targets_not_shifted(page: ReadPage) -> None:
-    chapter = page("en", "language-model")
+def test_targets_not_shifted(chapter: Page) -> None:
     wrong, right = chapter.table("mistake-shift")
     assert float(wrong["last loss"]) < 0.1 < float(bounds()[2])
     assert chapter.values("mistake-shift") == [wrong["last loss"]]
@@ -816,7 +798,6 @@ def test_targets_not_shifted(page: ReadPage) -> None:
     assert keeps_grammar(words_of(right["written"]))
 
 
-@pytest.mark.site
 def test_what_it_writes(page: ReadPage, models: dict[str, LanguageModel]) -> None:
     """Drawn again with torch's softmax and a plain loop over the sums."""
     chapter, model = page("en", "language-model"), models["language-model"]
@@ -833,9 +814,7 @@ def test_what_it_writes(page: ReadPage, models: dict[str, LanguageModel]) -> Non
     assert [keeps_grammar(words_of(line)) for line in described] == [True, True, False]
 
 
-@pytest.mark.site
-def test_cuts(page: ReadPage, models: dict[str, LanguageModel]) -> None:
-    chapter = page("en", "language-model")
+def test_cuts(chapter: Page, models: dict[str, LanguageModel]) -> None:
     wanted = [[16 / 30, 9 / 30, 4 / 30, 1 / 30], [4 / 7, 3 / 7, 0, 0], [4 / 9, 3 / 9, 2 / 9, 0]]
     assert_printed(chances(chapter, "cut"), wanted, 3)
     # names: powers, the first four, and the first five, which have 0.84
@@ -892,9 +871,8 @@ def mass_of_right(p: np.ndarray, stories: np.ndarray) -> float:
     return total / p[..., 0].size
 
 
-@pytest.mark.site
-def test_drawing_from_what_does_not_sum(page: ReadPage) -> None:
-    wrong, right = chances(page("en", "language-model"), "mistake-sum")
+def test_drawing_from_what_does_not_sum(chapter: Page) -> None:
+    wrong, right = chances(chapter, "mistake-sum")
     assert wrong == [0.4, 0.3, 0, 0.3]  # 0.4, 0.3 and the missing 0.3
     assert_printed(right, [4 / 7, 3 / 7, 0, 0], 3)
     with pytest.raises(ValueError, match="probabilities must sum to 1, got"):
@@ -929,9 +907,8 @@ def examined(model: LanguageModel, seed: int) -> tuple[float, list[float], list[
     return float(right), hits.tolist(), before.tolist()
 
 
-@pytest.mark.site
-def test_words_have_random_periods(page: ReadPage) -> None:
-    for line in page("en", "language-model").table("words"):
+def test_words_have_random_periods(chapter: Page) -> None:
+    for line in chapter.table("words"):
         word = line["letters"].split()
         assert len(word) == 24
         period = next(p for p in range(1, 24) if word[p:] == word[:-p])
@@ -945,10 +922,8 @@ def by_start(chapter: Page, block: str) -> list[list[float]]:
     return [[float(x) for name, x in line.items() if name] for line in chapter.table(block)]
 
 
-@pytest.mark.site
-def test_induction(page: ReadPage, models: dict[str, LanguageModel]) -> None:
+def test_induction(chapter: Page, models: dict[str, LanguageModel]) -> None:
     """The first start again, in torch, on other words; the other starts are like it."""
-    chapter = page("en", "language-model")
     two, one = models["two-layers"], models["one-layer"]
     trained = [a.size for a in parameter_arrays(two._replace(positions=None))]
     assert sum(trained) == 2 * 26 * 32 + 2 * 4 * 32**2 == 9856
@@ -995,13 +970,11 @@ def test_what_counts_can_tell_by_enumeration() -> None:
         assert Fraction(sum(max(one.values()) for one in after.values()), total) == wanted / total
 
 
-@pytest.mark.site
-def test_what_counts_can_tell_on_the_page(page: ReadPage) -> None:
+def test_what_counts_can_tell_on_the_page(chapter: Page) -> None:
     """On average over all words 751/1920; on a thousand of them a little more or less."""
     chances = [counted_alone(n, p) for p in range(4, 11) for n in range(p + 1, 24)]
     mean = sum(chances) / len(chances)
     assert mean == Fraction(751, 1920)
-    chapter = page("en", "language-model")
     (by_counts,) = map(float, chapter.values("experiment"))
     assert abs(by_counts - float(mean)) < 0.01
     longer, wider = chapter.table("longer")
@@ -1026,17 +999,14 @@ def right_without(models: dict[str, LanguageModel]) -> list[float]:
     return found
 
 
-@pytest.mark.site
-def test_ablation(page: ReadPage, right_without: list[float]) -> None:
-    first, *_ = by_start(page("en", "language-model"), "ablation")
+def test_ablation(chapter: Page, right_without: list[float]) -> None:
+    first, *_ = by_start(chapter, "ablation")
     for right, got in zip(right_without, first, strict=True):
         assert abs(right - got) < 0.03
 
 
-@pytest.mark.site
-def test_what_the_text_says_of_heads(page: ReadPage) -> None:
+def test_what_the_text_says_of_heads(chapter: Page) -> None:
     """By the tables above it, which the two tests before this one hold."""
-    chapter = page("en", "language-model")
     targets, previous = by_start(chapter, "by-head"), by_start(chapter, "letter-before")
     low, high = (f(x for line in previous for x in line[:2]) for f in (min, max))
     values = chapter.values("by-head")
@@ -1049,17 +1019,14 @@ def test_what_the_text_says_of_heads(page: ReadPage) -> None:
     assert max(both) < 0.3 < min(single)
 
 
-@pytest.mark.site
-def test_slider_of_heads(page: ReadPage, models: dict[str, LanguageModel]) -> None:
-    frames = page("en", "language-model").article.select("#out-look figure.frame")
+def test_slider_of_heads(chapter: Page, models: dict[str, LanguageModel]) -> None:
+    frames = chapter.frames("look")
     word = "horse" * 3
     ids = [ord(c) - 97 for c in word]
     p = softmax_of(ids, models["two-layers"])
     assert len(frames) == len(word)
     for i, frame in enumerate(frames):
-        caption = frame.find("figcaption")
-        assert caption
-        said = caption.get_text()
+        said = frame.caption
         assert word[: i + 1] in said
         best = int(p[i].argmax())
         assert f"{chr(97 + best)} ({p[i, best]:.2f})" in said
@@ -1067,9 +1034,7 @@ def test_slider_of_heads(page: ReadPage, models: dict[str, LanguageModel]) -> No
             assert chr(97 + best) == word[(i + 1) % 5]
 
 
-@pytest.mark.site
-def test_one_layer_on_the_page(page: ReadPage, models: dict[str, LanguageModel]) -> None:
-    chapter = page("en", "language-model")
+def test_one_layer_on_the_page(chapter: Page, models: dict[str, LanguageModel]) -> None:
     one, two = ([*line.values()] for line in chapter.table("one-layer"))
     assert (one, two) == (["one layer", "✓"], ["two layers", "✗"])
     ids = [ord(c) - 97 for c in "frogfrogf"]
@@ -1083,9 +1048,7 @@ def test_one_layer_on_the_page(page: ReadPage, models: dict[str, LanguageModel])
     assert chapter.values("exercise-copy") == [line["r"], line["all other letters"]]
 
 
-@pytest.mark.site
-def test_exercises(page: ReadPage) -> None:
-    chapter = page("en", "language-model")
+def test_exercises(chapter: Page) -> None:
     (pencil,) = chapter.table("exercise-pencil")
     losses = [float(pencil[name]) for name in ("loss", "ln(8/3)")]
     assert_printed(losses, [float(mpmath.log(mpmath.mpf(8) / 3))] * 2)
@@ -1175,7 +1138,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page: ReadPage, exercise: str) -> None:
-    assert_asked(page("en", "language-model").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])

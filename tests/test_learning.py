@@ -26,7 +26,7 @@ from attention_docs.learning import (
     finite_differences,
     self_attention_backward,
 )
-from tests.conftest import parse_number, scale_examples
+from tests.conftest import scale_examples
 from tests.exact import (
     W_KEY,
     W_QUERY,
@@ -38,6 +38,7 @@ from tests.exact import (
     product,
     transpose,
 )
+from tests.page import parse_number
 
 few = scale_examples(60)
 SEED = 2017
@@ -195,17 +196,14 @@ def eight_steps():
     return tensors, output, 0.5 * (output**2).sum()
 
 
-@pytest.mark.site
-def test_functions_shown(page):
-    shown = page("en", "learning").output("function")
+def test_functions_shown(chapter):
+    shown = chapter.output("function")
     assert "by_products = by_scores / sqrt(query.shape[-1])" in shown
     assert '"""' not in shown
     assert "def self_attention_backward(" in shown
 
 
-@pytest.mark.site
-def test_by_hand(page):
-    chapter = page("en", "learning")
+def test_by_hand(chapter):
     # a = (1, 2, 5)/8 and g = (3, 1, 1): mean 10/8, a_j (g_j - 10/8) = 14/64, -4/64, -10/64.
     by_scores = [Fraction(14, 64), Fraction(-4, 64), Fraction(-10, 64)]
     rows = {row.pop(""): list(row.values()) for row in chapter.table("by-hand")}
@@ -231,28 +229,23 @@ def test_by_hand(page):
     np.testing.assert_allclose(by_value, [1 / 8, 2 / 8, 5 / 8])
 
 
-@pytest.mark.site
-def test_checks(page):
+def test_checks(chapter):
     names = ["no mask", "causal mask", "padding mask", "added mask", "shared keys"]
-    rows = [list(row.values()) for row in page("en", "learning").table("checks")]
+    rows = [list(row.values()) for row in chapter.table("checks")]
     assert rows == [[name, "✓", "✓"] for name in names]
 
 
-@pytest.mark.site
-def test_eight_steps_gradients(page):
-    chapter = page("en", "learning")
+def test_eight_steps_gradients(chapter):
     tensors, _, loss = eight_steps()
     loss.backward()
-    said = chapter.article.select_one("#out-eight-steps svg")["aria-label"]
+    said = chapter.figure("eight-steps")
     shown = [float(one.replace("−", "-")) for one in re.findall(r"[-−]?\d+\.\d{4}", said)]
     wanted = np.concatenate([tensor.grad.numpy().ravel() for tensor in tensors])
     np.testing.assert_allclose(shown, wanted, rtol=0, atol=5.1e-5)
 
 
-@pytest.mark.site
-def test_root_dropped(page):
+def test_root_dropped(chapter):
     """The right gradient by autograd; the wrong one is that of the queries and keys times √3."""
-    chapter = page("en", "learning")
     tensors, _, loss = eight_steps()
     loss.backward()
     right = tensors[1].grad.numpy()
@@ -386,9 +379,8 @@ def shown_example():
     return next(i for i, one in enumerate(pairs) if len(one) == 3)
 
 
-@pytest.mark.site
-def test_task(page):
-    rows = [tuple(row.values()) for row in page("en", "learning").table("task")]
+def test_task(chapter):
+    rows = [tuple(row.values()) for row in chapter.table("task")]
     names, tokens, wanted = zip(*rows, strict=True)
     assert "".join(names) == "ABCabc"
     _, others = task_draws()
@@ -398,12 +390,10 @@ def test_task(page):
     assert wanted == tokens[:3] * 2
 
 
-@pytest.mark.site
-def test_slider(page):
+def test_slider(chapter):
     """Every frame says the loss and the weight that torch finds at its step."""
-    chapter = page("en", "learning")
     _, others = task_draws()
-    captions = [one.get_text() for one in chapter.article.select(".frame figcaption")]
+    captions = [frame.caption for frame in chapter.frames("slider")]
     stops = (0, 10, 25, 40, 50, 60, 75, 100, 400)
     right = {}
     for caption, t in zip(captions, stops, strict=True):
@@ -417,9 +407,7 @@ def test_slider(page):
     assert weights.argmax(-1).tolist() == [ORDER] * 200
 
 
-@pytest.mark.site
-def test_descent(page):
-    chapter = page("en", "learning")
+def test_descent(chapter):
     training, _ = task_draws()
     x, wanted = task(training)
     first = [p.requires_grad_() for p in draw_start(SEED, 8)]
@@ -442,9 +430,7 @@ def test_descent(page):
     assert shares[0] < shares[1] < shares[2] < 1
 
 
-@pytest.mark.site
-def test_training(page):
-    chapter = page("en", "learning")
+def test_training(chapter):
     losses, before, _ = trained()
     _, others = task_draws()
     rows = chapter.table("train")
@@ -458,9 +444,8 @@ def test_training(page):
     assert at_400 < 0.01
 
 
-@pytest.mark.site
-def test_ideal(page):
-    rows = page("en", "learning").table("ideal")
+def test_ideal(chapter):
+    rows = chapter.table("ideal")
     for row, m in zip(rows, (6, 3, 2, 1), strict=True):
         # The error is y minus c times the mean of m signs, one of them y: count all cases.
         cases = list(itertools.product((-1, 1), repeat=m))
@@ -502,9 +487,7 @@ def first_steps(chapter, block):
     return [step for row in rows for step in row]
 
 
-@pytest.mark.site
-def test_starts(page):
-    chapter = page("en", "learning")
+def test_starts(chapter):
     found = waits(False)
     assert first_steps(chapter, "starts") == found
     arrived = [t for t in found if t < 400]
@@ -513,9 +496,7 @@ def test_starts(page):
     assert found[14] <= half
 
 
-@pytest.mark.site
-def test_learned(page):
-    chapter = page("en", "learning")
+def test_learned(chapter):
     w_q, w_k, w_v = trained()[2]
     bilinear = (1.5 * w_q @ w_k.T / math.sqrt(8)).numpy()
     shown = [float(value.replace("−", "-")) for value in chapter.values("learned")]
@@ -548,9 +529,8 @@ def test_one_gradient_for_the_product():
 # ---------------------------------------------------------------- where to start
 
 
-@pytest.mark.site
-def test_rules(page):
-    rows = page("en", "learning").table("rules")
+def test_rules(chapter):
+    rows = chapter.table("rules")
     wanted = {
         "σ = 1": Fraction(1),
         "σ = 0.02": Fraction(1, 2500),
@@ -566,9 +546,7 @@ def test_rules(page):
         assert found == pytest.approx(truth, abs=5e-5)
 
 
-@pytest.mark.site
-def test_simulation(page):
-    chapter = page("en", "learning")
+def test_simulation(chapter):
     truths = [32, Fraction(32, 2500), 1, Fraction(64, 48), 2]
     largest = []
     for row, variance in zip(chapter.table("simulation"), truths, strict=True):
@@ -593,9 +571,8 @@ def test_simulation(page):
     assert shown == pytest.approx([largest[i] for i in (0, 1, 2)], abs=0.0051)
 
 
-@pytest.mark.site
-def test_pytorch_start(page):
-    linear, mha = page("en", "learning").table("pytorch")
+def test_pytorch_start(chapter):
+    linear, mha = chapter.table("pytorch")
     (of_linear,), (of_mha,) = (
         parse_plus_minus(one["variance of q, measured"]) for one in (linear, mha)
     )
@@ -670,9 +647,7 @@ def agrees(row, runs, eta, name):
     assert high - low <= 3 * (spread[1] - spread[0]) + outward, (cell, eta, name, spread)
 
 
-@pytest.mark.site
-def test_no_scale(page):
-    chapter = page("en", "learning")
+def test_no_scale(chapter):
     table = []
     for row, (name, (tau, speed)) in zip(chapter.table("no-scale"), SETTINGS.items(), strict=True):
         assert (row["τ"], row["factor of the steps"]) == (str(tau), str(Fraction(speed)))
@@ -693,9 +668,8 @@ def test_no_scale(page):
     assert 0.1 < (compared(0.5, "raw")[0] < 0.1).mean() < 0.4
 
 
-@pytest.mark.site
-def test_rates(page):
-    rows = page("en", "learning").table("rates")
+def test_rates(chapter):
+    rows = chapter.table("rates")
     cases = [(name, eta) for name in SETTINGS for eta in (0.1, 0.2)]
     titles = {
         "scaled": "scaled",
@@ -725,9 +699,8 @@ def test_a_row_that_has_decided_passes_little_back(n, sharpness, seed):
     assert float(scores.grad.abs().sum()) <= 2 * others * spread + 1e-14
 
 
-@pytest.mark.site
-def test_passes_back(page):
-    rows = page("en", "learning").table("passes-back")
+def test_passes_back(chapter):
+    rows = chapter.table("passes-back")
     training, _ = task_draws()
     x, wanted = task(training[:8])
     for number, (row, d_k) in enumerate(zip(rows, (16, 16, 64, 64, 256, 256), strict=True)):
@@ -755,9 +728,7 @@ def test_passes_back(page):
 # ---------------------------------------------------------------- mistakes and exercises
 
 
-@pytest.mark.site
-def test_no_projections(page):
-    chapter = page("en", "learning")
+def test_no_projections(chapter):
     _, others = task_draws()
     x, wanted = task(others)
     assert (torch.argmax(x @ x.mT, -1) == torch.arange(6)).all()
@@ -773,9 +744,7 @@ def test_no_projections(page):
     assert chapter.values("no-scale")[-2:] == [f"{float(own):.2f}", f"{loss:.2f}"]
 
 
-@pytest.mark.site
-def test_diagonal(page):
-    chapter = page("en", "learning")
+def test_diagonal(chapter):
     without, projections = chapter.table("mistake-diagonal")
     generator = torch.Generator().manual_seed(4)
     for d in (4, 16, 64):
@@ -794,9 +763,7 @@ def test_diagonal(page):
     assert gram[2][2] == gram[2][1]
 
 
-@pytest.mark.site
-def test_exercises_with_a_pencil(page):
-    chapter = page("en", "learning")
+def test_exercises_with_a_pencil(chapter):
     # a = (1/2, 1/4, 1/4), g = (4, 0, 8): mean 4, so 1/2·0, 1/4·(-4), 1/4·4.
     assert chapter.output("exercise-pencil").splitlines() == ["Average of dA: 4", "dS = (0, -1, 1)"]
     variance = Fraction(768, 2500)
@@ -839,9 +806,7 @@ def exercises_trained():
     return described, drifts
 
 
-@pytest.mark.site
-def test_exercises_that_train(page):
-    chapter = page("en", "learning")
+def test_exercises_that_train(chapter):
     rows = [list(row.values()) for row in chapter.table("exercise-zero")]
     kept = [list(row.values()) for row in chapter.table("exercise-kept")]
     described, drifts = exercises_trained()
@@ -852,9 +817,7 @@ def test_exercises_that_train(page):
         assert row[1:] == [f"{drift:.4f}", f"{moved:.2f}"]
 
 
-@pytest.mark.site
-def test_exercise_with_the_value_known(page):
-    chapter = page("en", "learning")
+def test_exercise_with_the_value_known(chapter):
     known, unknown = waits(True), waits(False)
     assert first_steps(chapter, "exercise-value") == known
     halves = [str((one[14] + one[15]) // 2) for one in (known, unknown)]
@@ -862,9 +825,7 @@ def test_exercise_with_the_value_known(page):
     assert unknown[-1] == 400 and unknown[-2] < 400  # noqa: PT018
 
 
-@pytest.mark.site
-def test_exercises_of_proof(page):
-    chapter = page("en", "learning")
+def test_exercises_of_proof(chapter):
     rng = np.random.default_rng(SEED)
     q, k, v, by_output = (double(rng.standard_normal(s)) for s in ((4, 5), (6, 5), (6, 2), (4, 2)))
     k.requires_grad_()
@@ -914,7 +875,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page, exercise):
-    assert_asked(page("en", "learning").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter, exercise):
+    assert_asked(chapter.values(exercise), ASKED[exercise])

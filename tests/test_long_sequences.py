@@ -26,6 +26,7 @@ from attention_docs.long_sequences import (
     t5_buckets,
 )
 from tests.exact import assert_printed
+from tests.page import Page
 
 seeds = st.integers(0, 2**32 - 1)
 INF = float("inf")
@@ -324,11 +325,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.site
-def test_every_kind_of_position(page: Any) -> None:
-    chapter = page("en", "long-sequences")
-    lines = page("en", "long-sequences").table("table")
-    captions = [one.get_text() for one in chapter.soup.select(".frame figcaption")]
+def test_every_kind_of_position(chapter: Page) -> None:
+    lines = chapter.table("table")
+    captions = [frame.caption for frame in chapter.frames("control")]
     assert len(lines) == len(captions) == len(CASES)
     for line, caption, (name, (kind, options)) in zip(lines, captions, CASES.items(), strict=True):
         shown, *cells = line.values()
@@ -346,11 +345,10 @@ def test_every_kind_of_position(page: Any) -> None:
         span(value, right(kind), 0, L)
 
 
-@pytest.mark.site
-def test_the_first_picture(page: Any) -> None:
+def test_the_first_picture(chapter: Page) -> None:
     """What its text says of the last four positions: the mean, then the lowest and the highest."""
-    first = page("en", "long-sequences").article.find("svg")
-    described = [float(one) for one in re.findall(r"\d\.\d\d", first["aria-label"])]
+    first = chapter.figure("task")
+    described = [float(one) for one in re.findall(r"\d\.\d\d", first)]
     for kind in KINDS[:3]:
         shares = [share / 100 for share in percents(right(kind), 60, 64)]
         wanted = [sum(shares) / SEEDS, min(shares), max(shares)]
@@ -358,8 +356,7 @@ def test_the_first_picture(page: Any) -> None:
             assert min(abs(one - value) for value in described) <= 0.0055
 
 
-@pytest.mark.site
-def test_what_the_text_says_of_the_kinds(page: Any) -> None:
+def test_what_the_text_says_of_the_kinds(chapter: Page) -> None:
     """Where the page calls one kind better, no seed of the other reaches it."""
     late = {name: percents(right(kind, **o), 32, 64) for name, (kind, o) in CASES.items()}
     near = {n: percents(right(k, window=L, **o), 32, 64) for n, (k, o) in CASES.items()}
@@ -371,7 +368,7 @@ def test_what_the_text_says_of_the_kinds(page: Any) -> None:
     early = {k: percents(right(*[CASES[k][0]], **CASES[k][1]), 0, L) for k in CASES}
     assert max(early["RoPE, t / 4"]) < min(early["RoPE, NTK"])
     longer = percents(right("sinusoids", n=4 * L, seeds=MANY), 32, 64)
-    values = page("en", "long-sequences").values("experiment")
+    values = chapter.values("experiment")
     most = sum(one > 85 for one in longer)
     assert values == [str(one) for one in (SEEDS, SEEDS, most, MANY, 85, SEEDS)]
     assert min(longer) > max(late["sinusoids"])
@@ -379,9 +376,8 @@ def test_what_the_text_says_of_the_kinds(page: Any) -> None:
     assert min(longer[:SEEDS]) > 85  # what the first five alone do not tell
 
 
-@pytest.mark.site
-def test_long(page: Any) -> None:
-    lines = page("en", "long-sequences").table("long")
+def test_long(chapter: Page) -> None:
+    lines = chapter.table("long")
     rows = ((16, SEEDS), (64, SEEDS), (64, MANY))
     for line, (n, seeds) in zip(lines, rows, strict=True):
         assert line[""] == f"trained on {n} tokens"
@@ -390,9 +386,8 @@ def test_long(page: Any) -> None:
         span(line["right answers, %"], hits, 32, 64)
 
 
-@pytest.mark.site
-def test_mistake_no_limit(page: Any) -> None:
-    lines = page("en", "long-sequences").table("mistake-no-limit")
+def test_mistake_no_limit(chapter: Page) -> None:
+    lines = chapter.table("mistake-no-limit")
     options: list[dict[str, Any]] = [{}, {"divide": (4, 4)}, {"window": L}]
     labels = ["plain (wrong)", "t / 4", "w = 16"]
     for line, label, option in zip(lines, labels, options, strict=True):
@@ -405,9 +400,8 @@ def test_mistake_no_limit(page: Any) -> None:
 # What is proved.
 
 
-@pytest.mark.site
-def test_dilution(page: Any) -> None:
-    lines = page("en", "long-sequences").table("dilution")
+def test_dilution(chapter: Page) -> None:
+    lines = chapter.table("dilution")
     for line, n in zip(lines, (16, 32, 64), strict=True):
         share = Fraction(45, 45 + n - 1)
         assert line["keys"] == str(n)
@@ -424,9 +418,7 @@ def test_dilution_in_fractions(lead: Fraction, n: int, more: int) -> None:
     assert kept / (kept + more - 1) == share
 
 
-@pytest.mark.site
-def test_slower_hands(page: Any) -> None:
-    chapter = page("en", "long-sequences")
+def test_slower_hands(chapter: Page) -> None:
     with mpmath.workdps(30):
         omega = [mpmath.power(10000, -mpmath.mpf(2 * i) / 8) for i in range(4)]
         base = 10000 * mpmath.power(4, mpmath.mpf(8) / 6)
@@ -456,9 +448,7 @@ def test_only_the_slowest_hand_stays(half: int, factor: float) -> None:
         assert (reach > 1 + 1e-9) is (i < half - 1)
 
 
-@pytest.mark.site
-def test_alibi(page: Any) -> None:
-    chapter = page("en", "long-sequences")
+def test_alibi(chapter: Page) -> None:
     for line, n in zip(chapter.table("alibi"), (8, 16, 64), strict=True):
         assert line[""] == f"{n} tokens"
         total = sum(Fraction(1, 2**k) for k in range(n))
@@ -481,9 +471,7 @@ def test_alibi(page: Any) -> None:
         assert drawn < max(met) < exp(3 - w / 2)
 
 
-@pytest.mark.site
-def test_buckets_run(page: Any) -> None:
-    chapter = page("en", "long-sequences")
+def test_buckets_run(chapter: Page) -> None:
     for b, line in enumerate(chapter.table("buckets")):
         wanted = [str(one) for one in range(20) if bucket(one, 8, 16) == b]
         assert [*line.values()] == [f"bucket {b}", ", ".join(wanted)]
@@ -499,8 +487,7 @@ def test_buckets_run(page: Any) -> None:
         assert_printed(float(line["share of the near keys"]), share)
 
 
-@pytest.mark.site
-def test_mark(page: Any) -> None:
+def test_mark(chapter: Page) -> None:
     """One layer in plain loops, with the same draws."""
     rng = np.random.default_rng(SEED)
     w_q, w_k, _ = (rng.normal(size=(4, 4)) / 2 for _ in range(3))
@@ -513,7 +500,6 @@ def test_mark(page: Any) -> None:
             exp(sum(a * b for a, b in zip(query, key, strict=True)) / sqrt(4)) for key in keys
         ]
         shares.append(powers[0] / sum(powers))
-    chapter = page("en", "long-sequences")
     assert chapter.column("none", "t") == [*range(8)]
     for name in ("weight of the mark", "formula"):
         assert_printed(chapter.column("none", name), shares, 6)
@@ -532,15 +518,14 @@ def test_outputs_differ_iff_the_values_do(seed: int, same: bool) -> None:
     assert differ == [not same] * 4
 
 
-@pytest.mark.site
-def test_order(page: Any) -> None:
+def test_order(chapter: Page) -> None:
     x = tensor(exam()[0])[None, :, :L]
     mixed = x[:, :, [*range(L - 2, -1, -1), L - 1]]
     moved = []
     for kind in ("none", "RoPE"):
         before, after = (logits(kind, trained(kind, L), one)[:, :, -1] for one in (x, mixed))
         moved.append([kind, "✓" if (before - after).abs().max() > 1e-9 else "✗"])
-    found = [[*line.values()] for line in page("en", "long-sequences").table("order")]
+    found = [[*line.values()] for line in chapter.table("order")]
     assert found == moved == [["none", "✗"], ["RoPE", "✓"]]
 
 
@@ -564,15 +549,14 @@ def test_best_without_an_order() -> None:
     assert hits == bound
 
 
-@pytest.mark.site
-def test_ceiling(page: Any) -> None:
+def test_ceiling(chapter: Page) -> None:
     (letters, digits, asked), answers = exam()
     best = np.zeros(answers.shape)
     for b, t in np.argwhere(answers >= 0):
         found = [digits[b, u] for u in range(t + 1) if letters[b, u] == asked[b, t]]
         own = letters[b, t] == asked[b, t]
         best[b, t] = 1 if own else max(map(found.count, found)) / len(found)
-    lines = page("en", "long-sequences").table("ceiling")
+    lines = chapter.table("ceiling")
     for line, (a, b) in zip(lines, RANGES, strict=True):
         assert line[""] == f"tokens {a + 1}–{b}"
         span(line["trained, %"], right("none"), a, b)
@@ -581,9 +565,7 @@ def test_ceiling(page: Any) -> None:
     assert max(percents(right("none"), 32, 64)) < 100 * best[:, 32:][answers[:, 32:] >= 0].mean()
 
 
-@pytest.mark.site
-def test_window(page: Any) -> None:
-    chapter = page("en", "long-sequences")
+def test_window(chapter: Page) -> None:
     kinds = ("RoPE", "ALiBi", "T5", "none")
     assert [[*line.values()] for line in chapter.table("window")] == [[k, "✓"] for k in kinds]
     x = tensor(exam()[0])[None]
@@ -601,9 +583,7 @@ def test_window(page: Any) -> None:
 # The rest of the page.
 
 
-@pytest.mark.site
-def test_example(page: Any) -> None:
-    chapter = page("en", "long-sequences")
+def test_example(chapter: Page) -> None:
     (letters, digits, asked), answers = draw(np.random.default_rng([SEED, 7]), 1, 8)
     columns = ("letter", "digit", "asks for", "answer")
     described = [[line[name] for line in chapter.table("example")] for name in columns]
@@ -620,9 +600,7 @@ def test_example(page: Any) -> None:
     assert described[1][0] != described[1][4]
 
 
-@pytest.mark.site
-def test_exercises(page: Any) -> None:
-    chapter = page("en", "long-sequences")
+def test_exercises(chapter: Page) -> None:
     few, many = ([*line.values()] for line in chapter.table("exercise-dilute"))
     assert (few, many[:2]) == (["10", "1/2", ""], ["100", "1/12"])
     assert_printed(float(many[2]), float(mpmath.log(11)))

@@ -21,8 +21,9 @@ from attention_docs.attention_function import attention
 from attention_docs.heads import load_vectors
 from attention_docs.masking import apply_mask, causal_mask, padding_mask, truncate_and_pad
 from attention_docs.softmax import softmax
-from tests.conftest import each_language, read_rows, scale_examples, vector_of
+from tests.conftest import each_language, scale_examples
 from tests.exact import KEYS, QUERIES, VALUES, assert_asked, assert_printed, attention_weights
+from tests.page import Page, read_rows, vector_of
 
 seeds = st.integers(0, 2**32 - 1)
 few = scale_examples(40)
@@ -203,41 +204,35 @@ def test_apply_mask_leaves_its_arguments_alone() -> None:
 # ------------------------------------------------------------ the published numbers
 
 
-@pytest.mark.site
-def test_coins(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_coins(chapter: Page) -> None:
     tosses = np.random.default_rng(0).integers(0, 2, size=(20_000, 6))
-    wanted, named, share = read_rows(masking, "coins")
+    wanted, named, share = read_rows(chapter, "coins")
     assert vector_of(wanted.split(":")[1]) == tosses[0, 1:].tolist()
     assert vector_of(named.split(":")[1]) == tosses[0, 1:].tolist()
     assert share == "right answers in all sequences: 100%"
     power = mpmath.exp(40 / mpmath.sqrt(6))  # one score is 40/√6, five are 0
-    assert masking.values("masking")[0] == f"{float(power / (power + 5)):.2f}"
+    assert chapter.values("masking")[0] == f"{float(power / (power + 5)):.2f}"
     # With the mask: one half, since the next toss is independent of the past. The hits of one
     # sequence are uncorrelated, so the share of 100,000 spreads by 0.0016.
     past = np.cumsum(tosses, axis=1)[:, :-1]
     majority = 2 * past > np.arange(1, 6)  # 0 where as many fell on one side as on the other
     counted = (majority == tosses[:, 1:]).mean()
     assert abs(counted - 0.5) < 4 * 0.0016
-    assert read_rows(masking, "coins-causal") == [f"right answers in all sequences: {counted:.0%}"]
-    assert masking.values("no-leak")[0] == f"{counted:.0%}"
+    assert read_rows(chapter, "coins-causal") == [f"right answers in all sequences: {counted:.0%}"]
+    assert chapter.values("no-leak")[0] == f"{counted:.0%}"
 
 
-@pytest.mark.site
-def test_minus_infinity(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    scores = [line["masked score"] for line in masking.table("minus-infinity")]
+def test_minus_infinity(chapter: Page) -> None:
+    scores = [line["masked score"] for line in chapter.table("minus-infinity")]
     assert scores == ["2", "4", "−∞"]
     wanted = exact_weights([[1, 1, 0]] * 3, scaled=False)[0]
-    assert_printed(masking.column("minus-infinity", "weight"), wanted)
-    assert_printed(masking.column("minus-infinity", "fraction"), wanted)
+    assert_printed(chapter.column("minus-infinity", "weight"), wanted)
+    assert_printed(chapter.column("minus-infinity", "fraction"), wanted)
 
 
-@pytest.mark.site
-def test_masks(page: Callable[[str, str], Any]) -> None:
+def test_masks(chapter: Page) -> None:
     """The figure shows the three masks, forbidden pairs hatched."""
-    masking = page("en", "masking")
-    found = [masking.matrix("setup", name) for name in ("causal", "padding", "both")]
+    found = [chapter.matrix("setup", name) for name in ("causal", "padding", "both")]
     tri, pad = np.tri(4), np.array([[1, 1, 1, 0]] * 4)
     assert np.array_equal(np.nan_to_num(found), [tri, pad, tri * pad])
 
@@ -258,21 +253,20 @@ def control(causal: bool, padded: bool, left: bool) -> tuple[np.ndarray, np.ndar
     return allowed, weights
 
 
-@pytest.mark.site
-def test_control(page: Callable[[str, str], Any]) -> None:
+def test_control(chapter: Page) -> None:
     """Every frame of the toggles: its numbers and its caption."""
-    found = page("en", "masking").article.select("#out-control .frame")
+    found = chapter.frames("control")
     assert len(found) == 8
     for frame in found:
-        causal, padded, left = (one == "2" for one in frame["data-at"].split())
+        causal, padded, left = (one == "2" for one in frame.at.split())
         allowed, weights = control(causal, padded, left)
-        caption = frame.figcaption.get_text()
+        caption = frame.caption
         one, place = (1, 0) if left else (0, 3)
         given = f"{weights[one, place]:.2f}" if allowed[one, place] else "0"
         numbers = re.findall(r"(?<![\d.x_])\d+(?:\.\d+)?", caption.replace("x1", ""))
         empty = 4 - allowed.any(axis=1).sum()
         assert numbers == [str((~allowed).sum()), "16", given, str(empty)]
-        table, outputs = frame.svg["aria-label"].split("Matrix outputs")
+        table, outputs = frame.labels[0].split("Matrix outputs")
         words = re.findall(r"\d\.\d\d|forbidden", table)
         assert [word[0].isdecimal() for word in words] == allowed.ravel().tolist()
         digits = [float(word) for word in words if word[0].isdecimal()]
@@ -282,74 +276,63 @@ def test_control(page: Callable[[str, str], Any]) -> None:
         assert np.allclose(shown, weights @ values, rtol=0, atol=0.005 + 1e-9)
 
 
-@pytest.mark.site
-def test_renormalise(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_renormalise(chapter: Page) -> None:
     everything = exact_weights(ALL, scaled=False)[0]
     total = everything[:2].sum()
-    kept = masking.column("renormalise", "masked after softmax")
+    kept = chapter.column("renormalise", "masked after softmax")
     assert_printed(kept, [*everything[:2], 0, total])
-    assert_printed(masking.column("renormalise", "renormalised"), [*(everything[:2] / total), 0, 1])
+    assert_printed(chapter.column("renormalise", "renormalised"), [*(everything[:2] / total), 0, 1])
     for key, before in (("key 1", "0.5"), ("key 2", "0.5"), ("key 3", "0.0")):
-        assert [line[key] for line in masking.table("underflow")] == [before, "NaN"]
+        assert [line[key] for line in chapter.table("underflow")] == [before, "NaN"]
 
 
-@pytest.mark.site
-def test_causal(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_causal(chapter: Page) -> None:
     wanted = exact_weights(LOWER)
-    assert_printed(masking.matrix("causal", "outputs"), wanted @ V)
-    assert masking.values("causal")[0] == "1"
-    weights = np.array(masking.matrix("causal", "weights"))
+    assert_printed(chapter.matrix("causal", "outputs"), wanted @ V)
+    assert chapter.values("causal")[0] == "1"
+    weights = np.array(chapter.matrix("causal", "weights"))
     assert np.array_equal(np.isnan(weights), np.tri(3) == 0)
     assert_printed(weights[np.tril_indices(3)], wanted[np.tril_indices(3)])
 
 
-@pytest.mark.site
-def test_all_at_once(page: Callable[[str, str], Any]) -> None:
+def test_all_at_once(chapter: Page) -> None:
     """One masked pass and three passes over beginnings, against the sums written out."""
     wanted = exact_weights(LOWER) @ V
-    table = page("en", "masking").table("all-at-once")
+    table = chapter.table("all-at-once")
     assert [line["tokens"] for line in table] == ["1", "2", "3"]
     for name in ("last output alone", "output of the masked pass"):
         assert_printed([vector_of(line[name]) for line in table], wanted)
 
 
-@pytest.mark.site
-def test_truncate_and_pad(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    table = masking.table("truncate")
+def test_truncate_and_pad(chapter: Page) -> None:
+    table = chapter.table("truncate")
     ids = [vector_of(line["token ids"]) for line in table]
     assert ids == [[3, 1, 4, 1], [2, 7, 0, 0], [1, 6, 1, 0]]
-    assert masking.column("truncate", "length") == [4, 2, 3]
+    assert chapter.column("truncate", "length") == [4, 2, 3]
     masks = [vector_of(line["mask"]) for line in table]
     assert masks == [[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]]
-    assert masking.output("truncate") == "shape of the mask: (3, 1, 4)"
-    answers = [line["do outputs 1 to 4 stay?"] for line in masking.table("truncation")]
+    assert chapter.output("truncate") == "shape of the mask: (3, 1, 4)"
+    answers = [line["do outputs 1 to 4 stay?"] for line in chapter.table("truncation")]
     assert answers == ["✗", "✓"]
 
 
 PADDED = np.array([[2.0, 4], [4, 16], [0, 0]])  # scores of the second sequence, keys 1 and 2
 
 
-@pytest.mark.site
-def test_padding(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_padding(chapter: Page) -> None:
     powers = np.exp(np.column_stack([PADDED, [0, 0, 0]]) / np.sqrt(3))  # the padding scores 0
     open_weights = powers / powers.sum(axis=1, keepdims=True)
-    assert_printed(masking.matrix("padding", "without a mask"), open_weights)
+    assert_printed(chapter.matrix("padding", "without a mask"), open_weights)
     powers[:, 2] = 0
     wanted = powers / powers.sum(axis=1, keepdims=True)
-    assert_printed(masking.matrix("padding", "with the mask"), wanted)
+    assert_printed(chapter.matrix("padding", "with the mask"), wanted)
     padding_weight = np.exp([2, 4, 0] / np.sqrt(3))
-    assert masking.values("padding") == [f"{padding_weight[2] / padding_weight.sum():.4f}"]
+    assert chapter.values("padding") == [f"{padding_weight[2] / padding_weight.sum():.4f}"]
 
 
-@pytest.mark.site
-def test_both(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    assert masking.output("both") == "shape of both masks together: (2, 3, 3)"
-    table = masking.table("both")
+def test_both(chapter: Page) -> None:
+    assert chapter.output("both") == "shape of both masks together: (2, 3, 3)"
+    table = chapter.table("both")
     assert [vector_of(line["booleans"]) for line in table] == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
     powers = np.exp(PADDED / np.sqrt(3)) * [[1, 0], [1, 1], [1, 1]]
     wanted = np.column_stack([powers / powers.sum(axis=1, keepdims=True), [0, 0, 0]])
@@ -358,35 +341,30 @@ def test_both(page: Callable[[str, str], Any]) -> None:
     assert added == ["[0, −∞, −∞]", "[0, 0, −∞]", "[0, 0, −∞]"]
 
 
-@pytest.mark.site
-def test_leak_counts(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_leak_counts(chapter: Page) -> None:
     compared = sum(3 * t for t in range(1, 32))  # earlier outputs of size 3
-    assert masking.column("no-leak", "earlier numbers changed") == [compared, 0]
-    assert masking.column("no-leak", "of") == [compared, compared]
-    later = [line["do later ones change?"] for line in masking.table("no-leak")]
+    assert chapter.column("no-leak", "earlier numbers changed") == [compared, 0]
+    assert chapter.column("no-leak", "of") == [compared, compared]
+    later = [line["do later ones change?"] for line in chapter.table("no-leak")]
     assert later == ["✓", "✓"]
-    assert masking.values("bits") == [str(compared), "0"]
+    assert chapter.values("bits") == [str(compared), "0"]
 
 
-@pytest.mark.site
-def test_padding_never_leaks(page: Callable[[str, str], Any]) -> None:
-    table = page("en", "masking").table("padding-no-leak")
+def test_padding_never_leaks(chapter: Page) -> None:
+    table = chapter.table("padding-no-leak")
     assert [line["do the real outputs stay?"] for line in table] == ["✓", "✓", "✗"]
 
 
-@pytest.mark.site
-def test_nan(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_nan(chapter: Page) -> None:
     wanted = exact_weights([[1, 1, 0]] * 3)
-    spoiled, clean = masking.table("nan")[:3], masking.table("nan")[3:]
+    spoiled, clean = chapter.table("nan")[:3], chapter.table("nan")[3:]
     for lines in (spoiled, clean):
         assert_printed([vector_of(line["weights"]) for line in lines], wanted)
     assert [line["output"] for line in spoiled] == ["[NaN, NaN, NaN]"] * 3
     assert_printed([vector_of(line["output"]) for line in clean], wanted @ V)
     found = {
         (line["NaN in the"], line["mask of"]): (line["package gives"], line["SDPA gives"])
-        for line in masking.table("nan-table")
+        for line in chapter.table("nan-table")
     }
     assert found == {
         ("key", "booleans"): ("numbers", "NaN"),
@@ -396,16 +374,14 @@ def test_nan(page: Callable[[str, str], Any]) -> None:
     }
 
 
-@pytest.mark.site
-def test_empty_rows(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    plain, finite, package = masking.table("empty-row")
+def test_empty_rows(chapter: Page) -> None:
+    plain, finite, package = chapter.table("empty-row")
     assert plain["weights"] == plain["output 1"] == "[NaN, NaN, NaN]"
     assert_printed(vector_of(finite["weights"]), [1 / 3] * 3)
     assert_printed(vector_of(finite["output 1"]), [Fraction(int(x), 3) for x in V.sum(axis=0)])
     assert vector_of(package["weights"]) == vector_of(package["output 1"]) == [0, 0, 0]
-    assert masking.output("empty-table") == f"torch {torch.__version__.split('+')[0]}"
-    found = {line[""]: line["weights of query 1"] for line in masking.table("empty-table")}
+    assert chapter.output("empty-table") == f"torch {torch.__version__.split('+')[0]}"
+    found = {line[""]: line["weights of query 1"] for line in chapter.table("empty-table")}
     third, zero = "[0.3333, 0.3333, 0.3333]", "[0.0000, 0.0000, 0.0000]"
     no_mask = found.pop("s + -1e9, float64")
     assert_printed(vector_of(no_mask), exact_weights(ALL)[0])
@@ -436,11 +412,9 @@ def mha_on_empty(argument: str, mask: torch.Tensor, need_weights: bool, training
     return "NaN" if output.isnan().any() else f"{output.abs().max():.0f}"
 
 
-@pytest.mark.site
-def test_empty_mha(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    assert masking.output("empty-mha") == f"torch {torch.__version__.split('+')[0]}"
-    table = masking.table("empty-mha")
+def test_empty_mha(chapter: Page) -> None:
+    assert chapter.output("empty-mha") == f"torch {torch.__version__.split('+')[0]}"
+    table = chapter.table("empty-mha")
     assert len(table) == 8
     for line in table:
         argument, kind, wants = line[""].replace(",", "").split()
@@ -453,13 +427,11 @@ def test_empty_mha(page: Callable[[str, str], Any]) -> None:
         assert found[0] == ("NaN" if need_weights else "0")
 
 
-@pytest.mark.site
-def test_empty_gradient(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_empty_gradient(chapter: Page) -> None:
     entries = [3 * 4 * 4, 3 * 4 * 4, 3 * 4]  # parameters, and inputs of the package
-    assert masking.column("empty-gradient", "of") == entries
-    assert masking.column("empty-gradient", "NaN in the gradient") == [48, 0, 0]
-    assert masking.values("empty-row-torch") == ["48"]
+    assert chapter.column("empty-gradient", "of") == entries
+    assert chapter.column("empty-gradient", "NaN in the gradient") == [48, 0, 0]
+    assert chapter.values("empty-row-torch") == ["48"]
 
 
 def polarity_of(weights: str) -> str:
@@ -472,12 +444,10 @@ def polarity_of(weights: str) -> str:
     return "takes part" if a == c == 0 and b == 1 else "added"
 
 
-@pytest.mark.site
-def test_polarity(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    assert masking.output("polarity") == f"torch {torch.__version__.split('+')[0]}"
+def test_polarity(chapter: Page) -> None:
+    assert chapter.output("polarity") == f"torch {torch.__version__.split('+')[0]}"
     found: dict[str, list[str]] = {}
-    for line in masking.table("polarity"):
+    for line in chapter.table("polarity"):
         found.setdefault(line["mask"], []).append(line["weights of query 1"])
     assert {kind: [*map(polarity_of, weights)] for kind, weights in found.items()} == {
         "booleans 0 1 0": ["takes part", "takes part", "masked out", "masked out"],
@@ -485,7 +455,7 @@ def test_polarity(page: Callable[[str, str], Any]) -> None:
         "floats 0 1 0": ["added"] * 4,
         "integers 0 1 0": ["TypeError", "RuntimeError", "AssertionError", "AssertionError"],
     }
-    functions = [line["function"] for line in masking.table("polarity")]
+    functions = [line["function"] for line in chapter.table("polarity")]
     assert functions[:4] * 4 == functions
     powers = np.exp(np.array([2, 4, 4]) / np.sqrt(3))
     for weights in found["floats 0 −∞ 0"]:
@@ -494,36 +464,30 @@ def test_polarity(page: Callable[[str, str], Any]) -> None:
     for weights in found["floats 0 1 0"]:
         assert_printed(vector_of(weights), powers / powers.sum())
     free = exact_weights(ALL)[0]
-    assert masking.values("polarity-run") == [f"[{', '.join(f'{x:.4f}' for x in free)}]"]
+    assert chapter.values("polarity-run") == [f"[{', '.join(f'{x:.4f}' for x in free)}]"]
 
 
-@pytest.mark.site
 @each_language
-def test_polarity_in_words(page: Callable[[str, str], Any], lang: str) -> None:
+def test_polarity_in_words(soup: Callable[[str, str], Any], lang: str) -> None:
     """The table of the text says what the run of test_polarity shows."""
-    masking = page(lang, "masking")
-    heading = masking.article.find(id="polarity")
+    heading = soup(lang, "masking").article.find(id="polarity")
     cells = [td.get_text() for td in heading.find_next("table").find_all("td")]
     out, part = {"en": ("masked out", "takes part"), "zh": ("屏蔽", "可见")}[lang]
     booleans = [part, part, out, out]
     assert [w in cell for w, cell in zip(booleans, cells[1:5], strict=True)] == [True] * 4
 
 
-@pytest.mark.site
-def test_layers(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    assert masking.output("polarity-layers") == f"torch {torch.__version__.split('+')[0]}"
-    table = masking.table("polarity-layers")
+def test_layers(chapter: Page) -> None:
+    assert chapter.output("polarity-layers") == f"torch {torch.__version__.split('+')[0]}"
+    table = chapter.table("polarity-layers")
     assert {line[""] for line in table} == {
         f"{what}_{end}" for what in ("src", "tgt", "memory") for end in ("mask", "key_padding_mask")
     }
     assert {line[kind] for line in table for kind in ("booleans 0 1 0", "floats 0 −∞ 0")} == {"[3]"}
 
 
-@pytest.mark.site
-def test_corners(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    upper, lower = masking.table("is-causal")
+def test_corners(chapter: Page) -> None:
+    upper, lower = chapter.table("is-causal")
     assert vector_of(upper["weights in PyTorch"]) == [1, 0, 0, 0, 0]
     assert vector_of(upper["mask of the package"]) == [1, 0, 0, 0, 0]
     assert vector_of(lower["weights in PyTorch"]) == [0.2] * 5
@@ -532,7 +496,7 @@ def test_corners(page: Callable[[str, str], Any]) -> None:
         left, right = np.tri(n_q, n_k, 0, int), np.tri(n_q, n_k, n_k - n_q, int)
         for offset, wanted in ((0, left), (n_k - n_q, right)):
             name = f"n_q = {n_q}, n_k = {n_k}, offset = {offset}".replace("-", "−")
-            shown = masking.matrix(block, name)
+            shown = chapter.matrix(block, name)
             assert np.array_equal(np.nan_to_num(shown), wanted)
         # PyTorch's is_causal is the left one: with equal scores weights are shared evenly.
         seen = sdpa(
@@ -550,35 +514,29 @@ def test_corners(page: Callable[[str, str], Any]) -> None:
     assert (output[0, :3] == 0).all()
 
 
-@pytest.mark.site
-def test_upside_down(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    columns = [masking.column("mistake-polarity", f"key {j}") for j in (1, 2, 3)]
+def test_upside_down(chapter: Page) -> None:
+    columns = [chapter.column("mistake-polarity", f"key {j}") for j in (1, 2, 3)]
     wrong, right = np.split(np.transpose(columns), 2)
     assert_printed(wrong, exact_weights([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
     assert_printed(right, exact_weights(LOWER))
     assert (wrong[np.tril_indices(3)] == 0).all()
-    assert masking.values("mistake-polarity") == ["[0, 0, 0]"]
+    assert chapter.values("mistake-polarity") == ["[0, 0, 0]"]
 
 
-@pytest.mark.site
-def test_float16(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_float16(chapter: Page) -> None:
     largest = (2 - Fraction(1, 2**10)) * 2**15  # the format's definition
-    assert masking.output("mistake-float16") == f"largest float16 number: {largest}"
-    for line in masking.table("mistake-float16"):
+    assert chapter.output("mistake-float16") == f"largest float16 number: {largest}"
+    for line in chapter.table("mistake-float16"):
         assert line["masked scores"] == "[−∞, −∞, −∞]"
         assert line["weights"] == "[NaN, NaN, NaN]"
     half = torch.tensor([[2.0, 4.0, 4.0]], dtype=torch.float16)
     with pytest.raises(RuntimeError, match="without overflow"):
         half.masked_fill(torch.ones(1, 3, dtype=torch.bool), -1e9)
-    assert masking.values("mistake-float16") == ["65504"]
+    assert chapter.values("mistake-float16") == ["65504"]
 
 
-@pytest.mark.site
-def test_multiplied(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
-    lines = masking.table("mistake-multiply")
+def test_multiplied(chapter: Page) -> None:
+    lines = chapter.table("mistake-multiply")
     for sign, (bad, good) in ((1, lines[:2]), (-1, lines[2:])):
         assert (bad[""], good[""]) == ("wrong", "correct")
         wrong, right = np.exp([2.0 * sign, 4.0 * sign, 0]), np.exp([2.0 * sign, 4.0 * sign])
@@ -590,33 +548,30 @@ def test_multiplied(page: Callable[[str, str], Any]) -> None:
         assert_printed(vector_of(good["weights"]), [*(right / right.sum()), 0])
     positive, negative = (vector_of(line["weights"]) for line in lines[::2])
     assert negative[2] == max(negative)
-    assert masking.values("mistake-multiply") == [f"{positive[2]:.4f}", f"{negative[2]:.4f}"]
+    assert chapter.values("mistake-multiply") == [f"{positive[2]:.4f}", f"{negative[2]:.4f}"]
 
 
-@pytest.mark.site
-def test_after_softmax(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_after_softmax(chapter: Page) -> None:
     powers = np.exp([2.0, 4, 4])
     short = powers[:2] / powers.sum()
     full = powers[:2] / powers[:2].sum()
     leaked = powers[:2] / (powers[:2].sum() + np.exp(6.0))
-    table = masking.table("mistake-after")
+    table = chapter.table("mistake-after")
     scores = [(which, s) for s in (4, 6) for which in ("wrong", "correct")]
     assert [line[""] for line in table] == [f"{which}, score 3 is {s}" for which, s in scores]
     for line, weights in zip(table, (short, full, leaked, full), strict=True):
         assert_printed(vector_of(line["weights"]), [*weights, 0])
         assert_printed(float(line["sum"]), weights.sum())
         assert_printed(vector_of(line["output"]), weights @ V[:2])
-    assert masking.values("mistake-after-softmax") == [f"{short.sum():.4f}", f"{leaked.sum():.4f}"]
+    assert chapter.values("mistake-after-softmax") == [f"{short.sum():.4f}", f"{leaked.sum():.4f}"]
 
 
-@pytest.mark.site
-def test_four_mistakes(page: Callable[[str, str], Any]) -> None:
+def test_four_mistakes(chapter: Page) -> None:
     """The table of mistakes, from the sums."""
     negative = np.exp([-2.0, -4, 0])
     short = np.exp([2.0, 4, 4])
     upside, right = exact_weights([[0, 1, 1], [0, 0, 1], [0, 0, 0]])[1], exact_weights(LOWER)[1]
-    assert page("en", "masking").values("mistakes") == [
+    assert chapter.values("mistakes") == [
         f"{negative[2] / negative.sum():.4f}",
         f"{short[:2].sum() / short.sum():.4f}",
         f"[{', '.join(f'{x:.2f}' for x in upside)}]",
@@ -625,46 +580,44 @@ def test_four_mistakes(page: Callable[[str, str], Any]) -> None:
     ]
 
 
-@pytest.mark.site
-def test_exercises(page: Callable[[str, str], Any]) -> None:
-    masking = page("en", "masking")
+def test_exercises(chapter: Page) -> None:
 
     def columns(block: str) -> list[list[float]]:
         """The rows of a table with a number for each of three keys."""
-        return [[float(line[f"key {j}"]) for j in (1, 2, 3)] for line in masking.table(block)]
+        return [[float(line[f"key {j}"]) for j in (1, 2, 3)] for line in chapter.table(block)]
 
     first, second, short = columns("exercise-pencil")
     assert_printed(first, [2 / 7, 0, 5 / 7])
     assert second == first
     assert_printed(short, [0.2, 0, 0.5])
-    assert masking.values("exercise-pencil") == [
+    assert chapter.values("exercise-pencil") == [
         *("[0.2857, 0.0000, 0.7143]", "[0.2000, 0.0000, 0.5000]"),  # 2/7, 0, 5/7
         "0.7000",
     ]
-    window = np.nan_to_num(masking.matrix("exercise-1", "mask"))
+    window = np.nan_to_num(chapter.matrix("exercise-1", "mask"))
     assert np.array_equal(window, np.eye(5) + np.eye(5, k=-1))
-    lacking = [line["queries without a key"] for line in masking.table("exercise-3")]
+    lacking = [line["queries without a key"] for line in chapter.table("exercise-3")]
     assert lacking == ["none", "1, 2"]
     hidden, free, repaired = columns("exercise-float")
     raised = np.exp(np.array([2, 4, 4]) / np.sqrt(3)) * [np.e, 1, 1]  # 1 added to score 1
     assert_printed(hidden, raised / raised.sum())
     assert_printed(free, exact_weights(ALL)[0])
     assert repaired == [1, 0, 0]
-    asked = masking.values("exercise-float-mask")
+    asked = chapter.values("exercise-float-mask")
     assert asked == [f"{x:.4f}" for x in ((raised / raised.sum())[2], exact_weights(ALL)[0][2], 0)]
-    moved = [list(line.values())[1:] for line in masking.table("exercise-2")]
+    moved = [list(line.values())[1:] for line in chapter.table("exercise-2")]
     assert [[{"✓": 1, "✗": 0}[cell] for cell in line] for line in moved] == LOWER
     free, exact, rounded = columns("exercise-added")
     assert_printed(free, exact_weights(ALL)[0])
     assert exact == free
     assert_printed(rounded, [1 / 3] * 3)
-    for layers, line in enumerate(masking.table("exercise-window"), start=1):
+    for layers, line in enumerate(chapter.table("exercise-window"), start=1):
         count = layers * (3 - 1) + 1
         assert line["layers"] == str(layers)
         assert line["reached"] == str(count)
         reached = vector_of(line["tokens 1 to 9, reached or not"])
         assert reached == [0] * (9 - count) + [1] * count
-    assert masking.values("exercise-window") == ["7"]
+    assert chapter.values("exercise-window") == ["7"]
 
 
 ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
@@ -674,13 +627,12 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page: Callable[[str, str], Any], exercise: str) -> None:
-    assert_asked(page("en", "masking").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])
 
 
-def test_a_trained_head_without_its_mask(page: Callable[[str, str], Any]) -> None:
+def test_a_trained_head_without_its_mask(chapter: Page) -> None:
     """The weight on later tokens, from dot products by complex numbers, in each kept head."""
     ahead = {}
     for place in [(18, 6), (11, 1), (13, 8), (16, 0), (17, 4)]:
@@ -693,4 +645,4 @@ def test_a_trained_head_without_its_mask(page: Callable[[str, str], Any]) -> Non
         ahead[place] = (products / 8).softmax(dim=-1).triu(1).sum(dim=-1).mean().item()
     own = ahead.pop((18, 6))
     wanted = [own, min(ahead.values()), max(ahead.values())]
-    assert page("en", "masking").values("real-head") == [f"{share:.0%}" for share in wanted]
+    assert chapter.values("real-head") == [f"{share:.0%}" for share in wanted]

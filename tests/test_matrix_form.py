@@ -23,7 +23,6 @@ from attention_docs.matrix_form import (
     permutation_matrix,
     projections,
 )
-from tests.conftest import parse_number, vector_of
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -40,6 +39,7 @@ from tests.exact import (
     softmax,
     transpose,
 )
+from tests.page import parse_number, vector_of
 
 # The keys of the figure: the fourth is the mean of the others.
 FLAT = [[Fraction(1), Fraction(0)], [Fraction(3, 2), 2], [-1, Fraction(-1, 2)]]
@@ -217,8 +217,7 @@ def test_zero_keys():
 # The published numbers.
 
 
-@pytest.mark.site
-def test_four(page):
+def test_four(chapter):
     """The four candidates for output 1, each from its own definition."""
     features = product(transpose(QUERIES), KEYS)
     found = []
@@ -226,185 +225,168 @@ def test_four(page):
         along = softmax_rows(table, mpmath.sqrt(3))
         down = transpose(softmax_rows(transpose(table), mpmath.sqrt(3)))
         found += [product(weights, VALUES)[0] for weights in (along, down)]
-    figure = page("en", "matrix-form").article.find(id="out-four").find("svg")
-    drawn = re.findall(r"\d+\.\d{4}", figure["aria-label"])
+    drawn = re.findall(r"\d+\.\d{4}", chapter.figure("four"))
     assert_printed([float(one) for one in drawn], [x for row in found for x in row], 4)
     assert len({drawn[i] for i in (0, 3, 6, 9)}) == 4
 
 
-@pytest.mark.site
-def test_loop(page):
-    site = page("en", "matrix-form")
-    assert_printed(site.grid("loop"), OUTPUTS, 4)
-    assert site.grid("loop")[0] == [1.8639, 6.3194, 1.7042]  # from the notes
-    assert site.names("loop") == ["output 1", "output 2", "output 3"]
+def test_loop(chapter):
+    assert_printed(chapter.grid("loop"), OUTPUTS, 4)
+    assert chapter.grid("loop")[0] == [1.8639, 6.3194, 1.7042]  # from the notes
+    assert chapter.names("loop") == ["output 1", "output 2", "output 3"]
 
 
-@pytest.mark.site
-def test_matrix(page):
-    site = page("en", "matrix-form")
-    assert_printed(site.grid("matrix"), OUTPUTS, 4)
-    assert_printed(site.grid("torch"), OUTPUTS, 4)
-    assert site.output("sizes").split("\n") == [
+def test_matrix(chapter):
+    assert_printed(chapter.grid("matrix"), OUTPUTS, 4)
+    assert_printed(chapter.grid("torch"), OUTPUTS, 4)
+    assert chapter.output("sizes").split("\n") == [
         "shape of the weights: (2, 5)",
         "shape of the outputs: (2, 7)",
     ]
     wrong = transpose(softmax_rows(transpose(SCORES), mpmath.sqrt(3)))
     sums = [f"{float(sum(row)):.4f}" for row in wrong[:2]]
     shapes = [*"23", *"53", *"57", *"25", *"27"]
-    assert site.values("matrix")[:13] == ["12", *sums, *shapes]
+    assert chapter.values("matrix")[:13] == ["12", *sums, *shapes]
 
 
-@pytest.mark.site
-def test_turn(page):
+def test_product(chapter):
+    assert chapter.matrix("product", "queries") == QUERIES
+    assert chapter.matrix("product", "keys") == transpose(KEYS)
+    assert chapter.matrix("product", "dot products") == SCORES
+
+
+def test_turn(chapter):
     """The query of norm 3 at every 30°: dot products, weights, and who is first."""
-    figure = page("en", "matrix-form").article.find(id="out-turn")
-    frames = figure.find_all("figure", class_="frame")
+    frames = chapter.frames("turn")
     assert len(frames) == 12
     winners = []
     for step, frame in enumerate(frames):
         angle = mpmath.radians(30 * step)
         query = [3 * mpmath.cos(angle), 3 * mpmath.sin(angle)]
         scores = [dot(query, key) for key in FLAT]
-        drawn = [re.findall(r"−?\d+\.\d\d", one["aria-label"]) for one in frame.find_all("svg")]
+        drawn = [re.findall(r"−?\d+\.\d\d", one) for one in frame.labels]
         assert_printed([parse_number(one) for one in drawn[0][:2]], query, 2)
         assert_printed(
             [parse_number(one) for one in drawn[0][10:]], [score / 3 for score in scores], 2
         )
         between = [degrees(query, key) for key in FLAT]
-        described = [re.findall(r"\d+", one["aria-label"]) for one in frame.find_all("svg")[1:3]]
+        described = [re.findall(r"\d+", one) for one in frame.labels[1:3]]
         assert_printed([float(one) for one in described[0][7:11]], between, 0)
         assert_printed([parse_number(one) for one in drawn[2]], scores, 2)
         assert_printed([parse_number(one) for one in drawn[3]], softmax(scores, mpmath.sqrt(2)), 2)
         nearest = min(range(4), key=between.__getitem__)
         winners.append(max(range(4), key=scores.__getitem__) + 1)
         outlined = [described[0][-1], described[1][-1]]
-        caption = re.findall(r"\d+", frame.find("figcaption").get_text())
+        caption = re.findall(r"\d+", frame.caption)
         assert outlined == caption[1:] == [str(nearest + 1), str(winners[-1])]
         assert caption[0] == str(30 * step)
     assert winners == [2] * 5 + [3] * 5 + [1] * 2
-    site = page("en", "matrix-form")
-    assert site.array("exercise-hull", 1).tolist() == winners
+    assert chapter.array("exercise-hull", 1).tolist() == winners
     angle = f"{float(degrees(QUERIES[0], KEYS[0])):.1f}"
-    assert site.values("angle")[:6] == ["0", "1", "2", "300", "330", angle]
+    assert chapter.values("angle")[:6] == ["0", "1", "2", "300", "330", angle]
 
 
-@pytest.mark.site
-def test_lookup(page):
-    site = page("en", "matrix-form")
+def test_lookup(chapter):
     scores = [mpmath.mpmathify(3 * key[0]) / mpmath.sqrt(2) for key in FLAT]
     for factor in (1, 4, 16):
         weights = softmax([factor * s for s in scores])
-        assert_printed(site.column("lookup", f"weight, t = {factor}"), weights, 4)
+        assert_printed(chapter.column("lookup", f"weight, t = {factor}"), weights, 4)
     distances = [norm([3 - key[0], -key[1]]) for key in FLAT]
-    assert_printed(site.column("lookup", "distance"), distances, 4)
+    assert_printed(chapter.column("lookup", "distance"), distances, 4)
     assert max(range(4), key=scores.__getitem__) == 1  # key 2 has the largest score
     assert min(range(4), key=distances.__getitem__) == 0  # key 1 is nearest
-    assert site.values("lookup") == ["2", "1"]
+    assert chapter.values("lookup") == ["2", "1"]
 
 
-@pytest.mark.site
-def test_ties_share(page):
+def test_ties_share(chapter):
     scores = [16 * mpmath.mpf(s) / mpmath.sqrt(3) for s in SCORES[0]]
-    assert_printed(page("en", "matrix-form").grid("tied"), [softmax(scores)], 4)
+    assert_printed(chapter.grid("tied"), [softmax(scores)], 4)
     # The limit, by torch: three of five keys share the largest score.
     limit = torch.softmax(1e9 * torch.tensor([2.0, 3, 1, 3, 3]), dim=0)
     torch.testing.assert_close(limit, torch.tensor([0, 1 / 3, 0, 1 / 3, 1 / 3]))
 
 
-@pytest.mark.site
-def test_columns(page):
-    site = page("en", "matrix-form")
+def test_columns(chapter):
     assert product(QUERIES, transpose(KEYS)) == SCORES
-    assert_printed(site.matrix("columns", "queries"), transpose(QUERIES[:2]), 0)
-    assert_printed(site.matrix("columns", "dot products"), product(KEYS, transpose(QUERIES[:2])), 0)
-    assert_printed(site.matrix("columns", "dot products"), transpose(SCORES[:2]), 0)
-    assert_printed(site.matrix("columns-whole", "weights"), transpose(WEIGHTS[:2]), 4)
-    assert_printed(site.matrix("columns-whole", "outputs"), transpose(OUTPUTS[:2]), 4)
+    assert_printed(chapter.matrix("columns", "queries"), transpose(QUERIES[:2]), 0)
+    assert_printed(
+        chapter.matrix("columns", "dot products"), product(KEYS, transpose(QUERIES[:2])), 0
+    )
+    assert_printed(chapter.matrix("columns", "dot products"), transpose(SCORES[:2]), 0)
+    assert_printed(chapter.matrix("columns-whole", "weights"), transpose(WEIGHTS[:2]), 4)
+    assert_printed(chapter.matrix("columns-whole", "outputs"), transpose(OUTPUTS[:2]), 4)
 
 
-@pytest.mark.site
-def test_one_column(page):
-    site = page("en", "matrix-form")
+def test_one_column(chapter):
     weights = softmax_rows(SCORES[:1])
-    assert_printed(site.column("b-1", "score α"), [2, 4, 4], 0)
-    assert_printed(site.column("b-1", "weight α′"), weights[0], 4)
+    assert_printed(chapter.column("b-1", "score α"), [2, 4, 4], 0)
+    assert_printed(chapter.column("b-1", "weight α′"), weights[0], 4)
     # Seeds 000 and 004 print this output.
     assert_printed([1.9366, 6.6831, 1.5951], product(weights, VALUES)[0], 4)
-    assert site.values("one-column") == ["[1.9366, 6.6831, 1.5951]", "[1.8639, 6.3194, 1.7042]"]
-    assert site.values("columns-run") == [str(SCORES[1][2])]
+    assert chapter.values("one-column") == ["[1.9366, 6.6831, 1.5951]", "[1.8639, 6.3194, 1.7042]"]
+    assert chapter.values("columns-run") == [str(SCORES[1][2])]
 
 
-@pytest.mark.site
-def test_linear(page):
+def test_linear(chapter):
     layer = torch.nn.Linear(4, 3, bias=False)
-    stored = page("en", "matrix-form").output("linear")
+    stored = chapter.output("linear")
     assert stored == f"shape of the stored parameters: {tuple(layer.weight.shape)}"
     with torch.no_grad():
         layer.weight.copy_(torch.tensor(W_QUERY).T)
         assert layer(torch.tensor(X, dtype=torch.float)).tolist() == QUERIES
 
 
-@pytest.mark.site
-def test_query_1(page):
-    site = page("en", "matrix-form")
+def test_query_1(chapter):
     shadows = [dot(QUERIES[0], key) / norm(QUERIES[0]) for key in KEYS]
-    assert_printed(site.column("query-1", "norm of k"), [norm(key) for key in KEYS], 4)
+    assert_printed(chapter.column("query-1", "norm of k"), [norm(key) for key in KEYS], 4)
     angles_with = [degrees(QUERIES[0], key) for key in KEYS]
-    assert_printed(site.column("query-1", "angle, degrees"), angles_with, 1)
-    assert_printed(site.column("query-1", "projection"), shadows, 4)
-    assert_printed(site.column("query-1", "q · k"), [2, 4, 4], 0)
+    assert_printed(chapter.column("query-1", "angle, degrees"), angles_with, 1)
+    assert_printed(chapter.column("query-1", "projection"), shadows, 4)
+    assert_printed(chapter.column("query-1", "q · k"), [2, 4, 4], 0)
     theta = [f"{float(degrees(QUERIES[0], key)):.1f}" for key in KEYS]
     shadow = f"{float(dot(QUERIES[0], KEYS[1]) / norm(QUERIES[0])):.4f}"
-    assert site.values("norms") == [*theta[1:], shadow, theta[0], "2", theta[1], "4"]
-    assert site.values("angle")[5:7] == [theta[0], "2"]
+    assert chapter.values("norms") == [*theta[1:], shadow, theta[0], "2", theta[1], "4"]
+    assert chapter.values("angle")[5:7] == [theta[0], "2"]
 
 
-@pytest.mark.site
-def test_gram(page):
-    site = page("en", "matrix-form")
+def test_gram(chapter):
     gram = product(X, transpose(X))
     assert gram == [[2, 0, 2], [0, 8, 4], [2, 4, 4]]
     cosines = [[dot(a, b) / norm(a) / norm(b) for b in X] for a in X]
     shadows = [[dot(a, b) / norm(a) for b in X] for a in X]
-    assert_printed(site.matrix("gram", "XXᵀ"), gram, 0)
-    assert_printed(site.matrix("gram", "cosines"), cosines, 4)
-    assert_printed(site.matrix("gram", "projections"), shadows, 4)
+    assert_printed(chapter.matrix("gram", "XXᵀ"), gram, 0)
+    assert_printed(chapter.matrix("gram", "cosines"), cosines, 4)
+    assert_printed(chapter.matrix("gram", "projections"), shadows, 4)
     # By hand: √2 in row 1, for input 1 and for input 3 alike.
     assert mpmath.almosteq(shadows[0][0], mpmath.sqrt(2))
     assert mpmath.almosteq(shadows[0][2], mpmath.sqrt(2))
     assert shadows[0][2] != shadows[2][0]
     half = f"{float(mpmath.sqrt(mpmath.mpf(1) / 2)):.4f}"
-    assert site.values("gram") == ["2", "2", "1", half, "2", "4"]
+    assert chapter.values("gram") == ["2", "2", "1", half, "2", "4"]
 
 
-@pytest.mark.site
-def test_between(page):
-    site = page("en", "matrix-form")
+def test_between(chapter):
     M = product(W_QUERY, transpose(W_KEY))
-    assert_printed(site.matrix("between", "M"), M, 0)
+    assert_printed(chapter.matrix("between", "M"), M, 0)
     assert product(product(X, M), transpose(X)) == SCORES
     assert transpose(SCORES) == SCORES
     assert transpose(M) != M
     four = [*X, [0, 0, 1, 0]]
     products = product(product(four, M), transpose(four))
     assert (products[0][3], products[3][0]) == (0, 1)
-    lines = site.output("fourth").split("\n")
+    lines = chapter.output("fourth").split("\n")
     assert lines == ["query 1 · key 4 = 0", "query 4 · key 1 = 1"]
 
 
-@pytest.mark.site
-def test_order(page):
-    site = page("en", "matrix-form")
+def test_order(chapter):
     order = [2, 0, 1]
-    moved = site.table("order")
+    moved = chapter.table("order")
     assert [line[""] for line in moved] == ["token 3", "token 1", "token 2"]
     assert_printed([vector_of(line["input"]) for line in moved], [X[i] for i in order], 0)
     assert_printed([vector_of(line["output"]) for line in moved], [OUTPUTS[i] for i in order], 4)
-    figure = site.article.find(id="out-order-figure").find("svg")
-    drawn = [float(one) for one in re.findall(r"\d\.\d{4}", figure["aria-label"])]
+    drawn = [float(one) for one in re.findall(r"\d\.\d{4}", chapter.figure("order-figure"))]
     assert_printed(drawn, [WEIGHTS[i][j] for i in order for j in order], 4)
-    assert site.values("order") == [f"{float(WEIGHTS[2][1]):.4f}"]
+    assert chapter.values("order") == [f"{float(WEIGHTS[2][1]):.4f}"]
 
 
 def test_keys_are_a_set():
@@ -416,83 +398,71 @@ def test_keys_are_a_set():
     assert np.abs(by_torch(query, key[order], value) - by_torch(query, key, value)).max() > 1
 
 
-@pytest.mark.site
-def test_angle_is_not_the_order(page):
+def test_angle_is_not_the_order(chapter):
     """Seed 001: "the larger θ, the smaller the dot product"; here it is the other way round."""
-    site = page("en", "matrix-form")
     cosines = [dot(QUERIES[0], key) / norm(QUERIES[0]) / norm(key) for key in KEYS]
     by_cosine = sorted(range(3), key=lambda j: -cosines[j])
     by_product = sorted(range(3), key=lambda j: -SCORES[0][j])
     assert by_cosine != by_product
-    angle, score = site.table("by-angle")
+    angle, score = chapter.table("by-angle")
     assert (angle[""], score[""]) == ("by angle", "by dot product")
     assert_printed(vector_of(angle["order of the keys"]), [j + 1 for j in by_cosine], 0)
     assert_printed(vector_of(score["order of the keys"]), [j + 1 for j in by_product], 0)
     assert_printed(vector_of(angle["weights of keys 1, 2, 3"]), softmax_rows([cosines])[0], 4)
     assert_printed(vector_of(score["weights of keys 1, 2, 3"]), WEIGHTS[0], 4)
-    assert site.values("mistake-angle") == ["1", "0.3867", "0.1361"]
+    assert chapter.values("mistake-angle") == ["1", "0.3867", "0.1361"]
 
 
-@pytest.mark.site
-def test_longer_key(page):
-    site = page("en", "matrix-form")
+def test_longer_key(chapter):
     longer = [[2 * x for x in KEYS[0]], *KEYS[1:]]
     assert [dot(QUERIES[0], key) for key in longer] == [4, 4, 4]
     assert mpmath.almosteq(degrees(QUERIES[0], longer[0]), degrees(QUERIES[0], KEYS[0]))
-    assert_printed(site.column("longer-key", "dot product"), [4, 4, 4], 0)
-    assert_printed(site.column("longer-key", "weight"), [Fraction(1, 3)] * 3, 4)
+    assert_printed(chapter.column("longer-key", "dot product"), [4, 4, 4], 0)
+    assert_printed(chapter.column("longer-key", "weight"), [Fraction(1, 3)] * 3, 4)
 
 
-@pytest.mark.site
-def test_equal_norms(page):
-    site = page("en", "matrix-form")
+def test_equal_norms(chapter):
     scores = [dot(QUERIES[0], key) / norm(key) for key in KEYS]
     order = sorted(range(1, 4), key=lambda j: degrees(QUERIES[0], KEYS[j - 1]))
     assert order == [1, 3, 2]
-    ranked = site.table("equal-norms")
+    ranked = chapter.table("equal-norms")
     assert [line[""] for line in ranked] == [f"key {j}" for j in order]
-    assert_printed(site.column("equal-norms", "dot product"), [scores[j - 1] for j in order], 4)
+    assert_printed(chapter.column("equal-norms", "dot product"), [scores[j - 1] for j in order], 4)
 
 
-@pytest.mark.site
-def test_wrong_axis(page):
-    site = page("en", "matrix-form")
+def test_wrong_axis(chapter):
     wrong = transpose(softmax_rows(transpose(SCORES), mpmath.sqrt(3)))
-    shown = site.table("wrong-axis")
+    shown = chapter.table("wrong-axis")
     assert_printed([vector_of(line["weights"]) for line in shown], wrong, 4)
     assert_printed([vector_of(line["output"]) for line in shown], product(wrong, VALUES), 4)
     sums = [sum(weights) for weights in wrong]
     for i in range(3):
-        assert_printed(site.column("row-sums", f"query {i + 1}"), [sums[i], 1], 4)
+        assert_printed(chapter.column("row-sums", f"query {i + 1}"), [sums[i], 1], 4)
     described = product(wrong, VALUES)
-    assert site.values("mistake-axis") == [
+    assert chapter.values("mistake-axis") == [
         *(f"[{', '.join(f'{float(x):.4f}' for x in rows[0])}]" for rows in (described, OUTPUTS)),
         f"{float(described[1][1]):.4f}",
         "8",
     ]
-    assert site.column("row-sums", "all queries") == [3, 3]
+    assert chapter.column("row-sums", "all queries") == [3, 3]
     assert product(wrong, VALUES)[1][1] > 8  # the largest second component of a value
     assert all(abs(s - 1) > 0.2 for s in sums)
 
 
-@pytest.mark.site
-def test_one_query(page):
-    site = page("en", "matrix-form")
+def test_one_query(chapter):
     for j in range(3):
-        assert_printed(site.column("one-query", f"key {j + 1}"), [1, WEIGHTS[0][j]], 4)
+        assert_printed(chapter.column("one-query", f"key {j + 1}"), [1, WEIGHTS[0][j]], 4)
 
 
-@pytest.mark.site
-def test_exercises(page):
-    site = page("en", "matrix-form")
+def test_exercises(chapter):
     by_hand = product([[1, 2], [0, 1]], transpose([[1, 0], [2, 1], [0, 1]]))
     assert by_hand == [[1, 4, 2], [0, 1, 1]]
-    assert_printed(site.grid("exercise-pencil"), by_hand, 0)
-    assert site.values("exercise-pencil") == ["[[1, 4, 2],\n [0, 1, 1]]", "0", "4"]
+    assert_printed(chapter.grid("exercise-pencil"), by_hand, 0)
+    assert chapter.values("exercise-pencil") == ["[[1, 4, 2],\n [0, 1, 1]]", "0", "4"]
     doubled = softmax([4, 8, 8], mpmath.sqrt(3))
     for j in range(3):
         assert_printed(
-            site.column("exercise-longer", f"key {j + 1}"), [WEIGHTS[0][j], doubled[j]], 4
+            chapter.column("exercise-longer", f"key {j + 1}"), [WEIGHTS[0][j], doubled[j]], 4
         )
     sums = []
     for factor in (1, 2):
@@ -500,20 +470,18 @@ def test_exercises(page):
         down = transpose(softmax_rows(transpose(table), mpmath.sqrt(3)))
         sums.append([sum(weights) for weights in down])
     for i in range(3):
-        found = site.column("exercise-batch", f"query {i + 1}")
+        found = chapter.column("exercise-batch", f"query {i + 1}")
         assert_printed(found, [sums[0][i], sums[1][i], 1, 1], 4)
-    answers = [line["outputs permuted alike?"] for line in site.table("exercise-mask")]
+    answers = [line["outputs permuted alike?"] for line in chapter.table("exercise-mask")]
     assert answers == ["✗", "✓"]
 
 
-@pytest.mark.site
-def test_brackets(page):
+def test_brackets(chapter):
     """Multiplications of n × m times m × p: n·m·p. Without softmax the brackets may move."""
     n, d = 1000, 64
     counts = [n * d * n + n * n * d, d * n * d + n * d * d]
-    site = page("en", "matrix-form")
-    assert site.column("exercise-brackets", "multiplications") == counts
-    assert site.values("exercise-brackets") == [str(count) for count in counts]
+    assert chapter.column("exercise-brackets", "multiplications") == counts
+    assert chapter.values("exercise-brackets") == [str(count) for count in counts]
     left = product(product(QUERIES, transpose(KEYS)), VALUES)
     assert left == product(QUERIES, product(transpose(KEYS), VALUES))
     inner = product(QUERIES, softmax_rows(product(transpose(KEYS), VALUES)))
@@ -521,18 +489,16 @@ def test_brackets(page):
     assert abs(inner[0][0] - outer[0][0]) > 1e-3
 
 
-@pytest.mark.site
-def test_hull_and_far(page):
-    site = page("en", "matrix-form")
+def test_hull_and_far(chapter):
     assert FLAT[3] == [Fraction(1, 2), Fraction(1, 2)]
-    assert_printed(site.array("exercise-hull"), FLAT[3], 1)
-    shown, nearest = site.table("exercise-far"), []
+    assert_printed(chapter.array("exercise-hull"), FLAT[3], 1)
+    shown, nearest = chapter.table("exercise-far"), []
     for line, factor in zip(shown, (1, 2, 4, 16), strict=True):
         distances = [norm([3 * factor - key[0], -key[1]]) for key in FLAT]
         assert_printed([float(line[f"distance, key {j}"]) for j in range(1, 5)], distances, 4)
         nearest.append(min(range(4), key=distances.__getitem__) + 1)
     assert nearest == [1, 2, 2, 2]
-    assert site.column("exercise-far", "nearest key") == nearest
+    assert chapter.column("exercise-far", "nearest key") == nearest
 
 
 def test_a_causal_mask_breaks_equivariance():

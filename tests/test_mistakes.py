@@ -33,8 +33,16 @@ from attention_docs.site.render.blocks import highlight
 from attention_docs.site.render.chapters import Chapters
 from attention_docs.site.render.mistakes import lay_out_signs
 from attention_docs.site.render.requests import expand_request as expanded
-from tests.conftest import LANGUAGES, ROOT, Page, each_language, list_classes, parse_html
+from tests.conftest import (
+    LANGUAGES,
+    ROOT,
+    each_language,
+    find_page_folder,
+    list_classes,
+    parse_html,
+)
 from tests.exact import assert_asked
+from tests.page import Page
 
 Entry = dict[str, Any]
 ENTRIES: list[Entry] = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -194,27 +202,31 @@ def output(numbers_json: dict[str, Any]) -> Callable[[Entry, str], list[str]]:
     ).splitlines()
 
 
-def fold(page: Page, entry: Entry) -> Any:
+@pytest.fixture(scope="module")
+def gallery(site: Path) -> Callable[[str], Any]:
+    """`gallery(lang)`: the built page."""
+    return lambda lang: parse_html(find_page_folder(site, lang, "mistakes") / "index.html")
+
+
+def fold(gallery: Any, entry: Entry) -> Any:
     """What an entry shows when it is open."""
-    inside = parse_html(page.html).get_element_by_id(entry["id"])
+    inside = gallery.get_element_by_id(entry["id"])
     assert "inside" in list_classes(inside)
     assert inside.getparent().tag == "details"
     assert "fold" in list_classes(inside.getparent())
     return inside
 
 
-def boxes(page: Page, entry: Entry) -> list[Any]:
+def boxes(gallery: Any, entry: Entry) -> list[Any]:
     """The boxes of an entry on the built page."""
-    return [one for one in fold(page, entry) if "admonition" in list_classes(one)]
+    return [one for one in fold(gallery, entry) if "admonition" in list_classes(one)]
 
 
 @each
 def test_the_gallery_shows_what_the_chapters_show(
-    entry: Entry,
-    page: Callable[[str, str], Page],
-    output: Callable[[Entry, str], list[str]],
+    entry: Entry, gallery: Callable[[str], Any], output: Callable[[Entry, str], list[str]]
 ) -> None:
-    found = boxes(page("en", "mistakes"), entry)
+    found = boxes(gallery("en"), entry)
     listing = read_listing_of(find_chapter(entry))
     assert len(found) == len(list_blocks(entry))
     for box, name in zip(found, list_blocks(entry), strict=True):
@@ -254,11 +266,10 @@ def test_wrong_and_right_differ(entry: Entry, output: Callable[[Entry, str], lis
 
 
 @each_language
-def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> None:
-    gallery = page(lang, "mistakes")
+def test_wrong_code_is_marked(lang: str, gallery: Callable[[str], Any]) -> None:
     for entry in ENTRIES:
         kinds = [kind for kind in ("claim", "wrong", "right") for _ in list_names(entry.get(kind))]
-        for box, kind in zip(boxes(gallery, entry), kinds, strict=True):
+        for box, kind in zip(boxes(gallery(lang), entry), kinds, strict=True):
             shown = list_classes(box)
             assert ({"failure", "no-copy"} <= shown) == (kind == "wrong")
             title = box.find_class("admonition-title")[0].text_content()
@@ -269,11 +280,10 @@ def test_wrong_code_is_marked(lang: str, page: Callable[[str, str], Page]) -> No
 
 @each_language
 def test_an_entry_links_to_its_chapter_and_its_numbers(
-    lang: str, page: Callable[[str, str], Page], output: Callable[[Entry, str], list[str]]
+    lang: str, gallery: Callable[[str], Any], output: Callable[[Entry, str], list[str]]
 ) -> None:
-    gallery = page(lang, "mistakes")
     for entry in ENTRIES:
-        links = set(fold(gallery, entry).xpath("ul//a/@href"))
+        links = set(fold(gallery(lang), entry).xpath("ul//a/@href"))
         wanted = {"../{}/#{}".format(*place.split("#")) for place in list_places(entry)}
         wanted |= {
             f"../{find_chapter(entry)}/index.html#out-{name}"
@@ -430,16 +440,15 @@ def listing() -> dict[str, Any]:
     return names
 
 
-def test_checks_find_mistakes(page: Callable[[str, str], Page]) -> None:
-    gallery = page("en", "mistakes")
+def test_checks_find_mistakes(chapter: Page) -> None:
     names = ["by hand", "equal values", "one query", "last token", "sequence", "empty row"]
     failed = {
         line[""]: [i for i, name in enumerate(names, 1) if line[name] == "✗"]
-        for line in gallery.table("table")
+        for line in chapter.table("table")
     }
     assert failed.pop("package") == []
     alone = [name for name, checks in FINDS.items() if len(checks) == 1]
-    assert sorted(map(int, gallery.values("checks"))) == [len(alone), len(FINDS)]
+    assert sorted(map(int, chapter.values("checks"))) == [len(alone), len(FINDS)]
     assert failed == FINDS
     known = set(FINDS) - {"softmax-batch", "minus-1e9"}
     assert known <= set(IDS), "the names are those of the gallery"
@@ -473,12 +482,11 @@ def test_by_hand() -> None:
     assert value[0].tolist() == [[0], [4]]
 
 
-def test_exercises(page: Callable[[str, str], Page]) -> None:
-    gallery = page("en", "mistakes")
+def test_exercises(chapter: Page) -> None:
     alone = [name for name, checks in FINDS.items() if checks == [1]]
-    assert gallery.output("exercise-1") == f"missed without check 1: {', '.join(alone)}"
-    assert gallery.column("exercise-1", "checks") == [1, 2, 3]
-    for line in gallery.table("exercise-1"):
+    assert chapter.output("exercise-1") == f"missed without check 1: {', '.join(alone)}"
+    assert chapter.column("exercise-1", "checks") == [1, 2, 3]
+    for line in chapter.table("exercise-1"):
         sets = [
             chosen
             for chosen in itertools.combinations(range(1, 7), int(line["checks"]))
@@ -486,7 +494,7 @@ def test_exercises(page: Callable[[str, str], Page]) -> None:
         ]
         wanted = "; ".join(str(chosen).strip("()") for chosen in sets)
         assert line["sets that find all ten"] == (wanted or "none")
-    assert [line["failed checks"] for line in gallery.table("exercise-2")] == [
+    assert [line["failed checks"] for line in chapter.table("exercise-2")] == [
         "none",
         "7",
         "none",
@@ -494,23 +502,22 @@ def test_exercises(page: Callable[[str, str], Page]) -> None:
     # 9/10 of 4 is 3.6; √3 / (1 + √3) of 4 is 2.5359; a mean moves by 1 as its values do.
     off = [3.6 - 3, 3 - 4 * 3**0.5 / (1 + 3**0.5), math.inf, 1]
     names = ["no-scale", "wrong-divisor", "empty-row", "minus-1e9"]
-    assert [list(line.values()) for line in gallery.table("exercise-3")] == [
+    assert [list(line.values()) for line in chapter.table("exercise-3")] == [
         [name, str(FINDS[name][0]), "∞" if distance == math.inf else f"{distance:.4f}"]
         for name, distance in zip(names, off, strict=True)
     ]
     assert all(len(FINDS[name]) == 1 for name in names)
-    assert [one for one in gallery.values("exercises") if "." in one][-2:] == ["2.5359", "3.6"]
+    assert [one for one in chapter.values("exercises") if "." in one][-2:] == ["2.5359", "3.6"]
 
 
-def test_your_own_function(page: Callable[[str, str], Page]) -> None:
+def test_your_own_function(chapter: Page) -> None:
     """Without a scale the weights of the scores 0 and 2 ln 3 are 1/10 and 9/10: 3.6 in place of 3.
     The input that shows it is printed, and no other check fails."""
-    gallery = page("en", "mistakes")
-    title, name, query, *_ = gallery.output("own").split("\n")
+    title, name, query, *_ = chapter.output("own").split("\n")
     assert title == "Check 1 fails on this input:"
     assert name == "query ="
     assert query == f"[[{2 * math.log(3):.2f}, 0.00, 0.00, 0.00]]"
-    first, *others = gallery.table("own")
+    first, *others = chapter.table("own")
     wanted = {"": "1 by_hand", "passed?": "✗", "off by": f"{abs(0.9 * 4 - 3):.4f}"}
     assert first == wanted
     assert [line["passed?"] for line in others] == ["✓"] * 5
@@ -524,5 +531,5 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 
 
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page: Callable[[str, str], Page], exercise: str) -> None:
-    assert_asked(page("en", "mistakes").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])

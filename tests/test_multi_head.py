@@ -21,8 +21,9 @@ from attention_docs.multi_head import (
     split_heads,
 )
 from attention_docs.nn import MultiHeadAttention
-from tests.conftest import ROOT, parse_number, scale_examples, vector_of
+from tests.conftest import ROOT, scale_examples
 from tests.exact import assert_asked, assert_printed, dot, product, rank
+from tests.page import parse_number, vector_of
 
 SEEDS = st.integers(0, 10**6)
 
@@ -386,10 +387,9 @@ W_QUERY_1 = [[0, 6], [0, 6], [6, 0], [0, 0]]
 W_KEY_1 = [[1, 0], [0, 0], [0, 1], [0, 0]]
 
 
-@pytest.mark.site
-def test_formulas_of_the_sentence(page):
+def test_formulas_of_the_sentence(chapter):
     """The matrices in the text give the dot products that LOOKED_FOR says."""
-    source = page("en", "multi-head").markdown.read_text(encoding="utf-8")
+    source = chapter.source.text
     found = [
         [[int(one) for one in row.split("&")] for row in body.split(r"\\")]
         for body in re.findall(r"begin\{bmatrix\}([-0-9 &\\]+)\\end", source)
@@ -445,10 +445,8 @@ def test_the_fifteen_lines_give_nan_where_no_key_is_left(fifteen_lines):
     assert np.isnan(found).tolist() == [[True] * 4, [False] * 4]
 
 
-@pytest.mark.site
-def test_fifteen_lines(page):
+def test_fifteen_lines(chapter):
     """Head by head with torch's own attention; token 1 sees only itself, so no scale shows."""
-    chapter = page("en", "multi-head")
     draw = np.random.default_rng(15)
     W_Q, W_K, W_V, W_O = (torch.from_numpy(one) / 12**0.5 for one in draw.normal(size=(4, 12, 12)))
     x = torch.from_numpy(draw.normal(size=(2, 4, 12)))[0]
@@ -468,9 +466,7 @@ def test_fifteen_lines(page):
     assert [a == b for a, b in zip(ours, wrong, strict=True)] == [True, False, False, False]
 
 
-@pytest.mark.site
-def test_verb(page):
-    chapter = page("en", "multi-head")
+def test_verb(chapter):
     assert [row[""] for row in chapter.table("verb")] == ["she", "outran", "him"]
     assert chapter.column("verb", "dot product") == [6, 0, 0]
     assert_printed(chapter.column("verb", "score"), [6 / mpmath.sqrt(2), 0, 0])
@@ -480,41 +476,36 @@ def test_verb(page):
     assert_printed(values, [one_output(1)[1], LARGE, one_output(2)[1]])
 
 
-@pytest.mark.site
-def test_routes(page):
+def test_routes(chapter):
     """Every frame of the stepper: a map, the chosen row times the speeds, and the caption."""
-    frames = page("en", "multi-head").article.select("#out-routes figure.frame")
+    frames = chapter.frames("routes")
     signed = [one_map(1), one_map(2)]
     signed.append(minus(*signed))
     places = [(r, i) for r in range(3) for i in (1, 0, 2)]  # the verb first
     for frame, (r, i) in zip(frames, places, strict=True):
         shown, sums = (
-            [parse_number(one) for one in re.findall(r"−?\d+\.\d{4}", str(drawing["aria-label"]))]
-            for drawing in frame.select("svg")
+            [parse_number(one) for one in re.findall(r"−?\d+\.\d{4}", label)]
+            for label in frame.labels
         )
         assert len(shown) == 9
         assert_printed(np.reshape(shown, (3, 3)), signed[r])
         fetched = dot(signed[r][i], SPEEDS)
         assert_printed(sums[:4], [*signed[r][i], fetched])
-        said = re.findall(r"−?\d+\.\d{4}", frame.figcaption.get_text())
+        said = re.findall(r"−?\d+\.\d{4}", frame.caption)
         assert_printed(
             [parse_number(one) for one in said], [fetched, -fetched] if r == 1 else [fetched]
         )
 
 
-@pytest.mark.site
-def test_joined(page):
-    chapter = page("en", "multi-head")
+def test_joined(chapter):
     assert_printed(chapter.column("join", "head 1"), one_output(1))
     assert_printed(chapter.column("join", "head 2"), one_output(2))
     assert_printed(chapter.column("join", "output"), DIFFERENCE)
     assert_printed([[float(one) for one in chapter.values("join")]], [[DIFFERENCE[1], 2, SMALL]])
 
 
-@pytest.mark.site
-def test_bounds(page):
+def test_bounds(chapter):
     """r_1 = 20, r_2 = 0, r_3 = -20, in whole numbers."""
-    chapter = page("en", "multi-head")
     wanted = []
     for beta in (1, -1):
         for large in (10, 100):
@@ -530,9 +521,7 @@ def test_bounds(page):
     assert chapter.numbers("random-heads") == [1000, 1000]
 
 
-@pytest.mark.site
-def test_exact(page):
-    chapter = page("en", "multi-head")
+def test_exact(chapter):
     found = re.findall(r"= (\d\.\d{4})$", chapter.output("exact"), flags=re.M)
     assert_printed([float(one) for one in found], [SMALL, 1 - 3 * SMALL])
     names = ("her speed s", "his speed t", "output of the verb")
@@ -541,19 +530,14 @@ def test_exact(page):
     assert got == [s - t for s, t in zip(hers, his, strict=True)]
 
 
-@pytest.mark.site
-def test_split(page):
-    chapter = page("en", "multi-head")
+def test_split(chapter):
     tokens = [[10 * i + c for c in (1, 2, 3, 4)] for i in (1, 2, 3)]
     halves = [[one for row in tokens for one in row[a : a + 2]] for a in (0, 2)]
-    drawing = chapter.article.select_one("#out-split svg")
-    drawn = [int(one) for one in re.findall(r"\b\d\d\b", drawing["aria-label"])]
+    drawn = [int(one) for one in re.findall(r"\b\d\d\b", chapter.figure("split"))]
     assert drawn == [one for row in tokens for one in row] + halves[0] + halves[1]
 
 
-@pytest.mark.site
-def test_sum(page):
-    chapter = page("en", "multi-head")
+def test_sum(chapter):
     first, second = one_map(1)[1], one_map(2)[1]
     assert_printed(chapter.column("sum", "head 1"), first)
     assert_printed(chapter.column("sum", "head 2"), second)
@@ -569,9 +553,7 @@ def test_sum(page):
     assert same == {"b_k": "✓", "b_q": "✗"}
 
 
-@pytest.mark.site
-def test_torch_sentence(page):
-    chapter = page("en", "multi-head")
+def test_torch_sentence(chapter):
     theirs = nn.MultiheadAttention(4, 2, bias=False)
     lines = chapter.output("torch-sentence").splitlines()
     for line, (name, parameter) in zip(lines, theirs.named_parameters(), strict=False):
@@ -580,9 +562,7 @@ def test_torch_sentence(page):
     assert_printed(np.transpose(columns), [[0, 0, 0, one] for one in DIFFERENCE])
 
 
-@pytest.mark.site
-def test_agreement(page):
-    chapter = page("en", "multi-head")
+def test_agreement(chapter):
     rows = chapter.table("torch-table")
     assert chapter.values("torch") == ["7", "5"]  # the tokens of another sequence, and of its own
     version = torch.__version__.split("+")[0]
@@ -607,10 +587,8 @@ CONFIGURATIONS = {
 }
 
 
-@pytest.mark.site
-def test_configurations(page):
+def test_configurations(chapter):
     """Counted map by map, with torch's linear layers."""
-    chapter = page("en", "multi-head")
     rows = chapter.table("configurations")
     share = {}
     for (name, (d, h, g, size)), row in zip(CONFIGURATIONS.items(), rows, strict=True):
@@ -630,9 +608,7 @@ def test_configurations(page):
     assert chapter.values("parameters") == ["4.00", "16640"]  # the second in the fold below
 
 
-@pytest.mark.site
-def test_count(page):
-    chapter = page("en", "multi-head")
+def test_count(chapter):
     heads = [1, 2, 4, 8, 16, 32, 64]
     assert chapter.column("count", "h") == heads
     assert chapter.column("count", "d/h") == heads[::-1]
@@ -641,10 +617,8 @@ def test_count(page):
     assert chapter.values("count") == ["16640"]
 
 
-@pytest.mark.site
-def test_grouped(page):
+def test_grouped(chapter):
     """The numbers of a token that stay in memory; and torch shares heads in the same order."""
-    chapter = page("en", "multi-head")
     assert chapter.column("grouped", "g") == [4, 2, 1]
     assert chapter.column("grouped", "numbers per token") == [24, 12, 6]
     q, k, v = torch.randn(1, 4, 5, 3), torch.randn(1, 2, 5, 3), torch.randn(1, 2, 5, 3)
@@ -654,10 +628,8 @@ def test_grouped(page):
     torch.testing.assert_close(theirs, ours)
 
 
-@pytest.mark.site
-def test_trade(page):
+def test_trade(chapter):
     """Counted product by product, with n = 16 and d = 64."""
-    chapter = page("en", "multi-head")
     n, d = 16, 64
     rows = chapter.table("trade")
     for row, heads in zip(rows, (1, 2, 4, 8, 16, 32, 64), strict=True):
@@ -669,9 +641,7 @@ def test_trade(page):
         assert [int(row[one]) for one in columns] == wanted
 
 
-@pytest.mark.site
-def test_sizes(page):
-    chapter = page("en", "multi-head")
+def test_sizes(chapter):
     queries, keys = [-3, -2, -1, 1, 2, 3, 4, 5], [2, -4, 1, 7, 0, -1, 5, 3]
     assert chapter.column("size-1", "query q_i") == queries
     best = [max(range(8), key=lambda j, q=q: q * keys[j]) for q in queries]
@@ -689,9 +659,7 @@ def test_sizes(page):
     assert found == str(rank(averaging))
 
 
-@pytest.mark.site
-def test_published(page):
-    chapter = page("en", "multi-head")
+def test_published(chapter):
     # heads, size, perplexity, BLEU: table 3 of the paper, base and (A)
     rows = [[1, 512, 5.29, 24.9], [4, 128, 5.00, 25.5], [8, 64, 4.92, 25.8]]
     rows += [[16, 32, 4.91, 25.8], [32, 16, 5.01, 25.4]]
@@ -705,12 +673,11 @@ def tag(sequence, token, component):
     return 100 * sequence + 10 * token + component
 
 
-@pytest.mark.site
-def test_reshape_alone(page):
+def test_reshape_alone(chapter):
     """Number by number in the order of memory."""
     memory = [tag(s, t, c) for s in (1, 2) for t in (1, 2, 3, 4) for c in (1, 2, 3, 4)]
     wrong, right = [], []
-    for row in page("en", "multi-head").table("mistake-reshape"):
+    for row in chapter.table("mistake-reshape"):
         head, sequence, token = (int(row[name]) for name in ("head", "sequence", "token"))
         wrong += vector_of(row["wrong split"])
         pair = vector_of(row["right split"])
@@ -721,10 +688,8 @@ def test_reshape_alone(page):
     assert right != memory
 
 
-@pytest.mark.site
-def test_moved(page):
+def test_moved(chapter):
     """Which outputs share a block of memory with token 4 of sequence 1."""
-    chapter = page("en", "multi-head")
     names = ("moved in sequence 1", "moved in sequence 2")
     found = [[row[name] for name in names] for row in chapter.table("mistake-moved")]
     assert found == [["1, 2, 3, 4", "none"], ["3, 4", "none"], ["none", "1, 2, 3, 4"]]
@@ -739,18 +704,15 @@ def test_moved(page):
     assert (gradient[0, :2] != 0).any()
 
 
-@pytest.mark.site
-def test_import(page):
+def test_import(chapter):
     wanted = "NameError: name 'nn' is not defined"
-    assert page("en", "multi-head").output("mistake-import") == wanted
+    assert chapter.output("mistake-import") == wanted
     with pytest.raises(NameError, match="name 'nn' is not defined"):
         exec("import torch.nn\nnn.Linear", {})
     exec("from torch import nn\nnn.Linear", {})
 
 
-@pytest.mark.site
-def test_wrong_join(page):
-    chapter = page("en", "multi-head")
+def test_wrong_join(chapter):
     numbers = [*one_output(1), *one_output(2)]
     pairs = [numbers[0:2], numbers[2:4], numbers[4:6]]
     first, second, *rows = (
@@ -768,9 +730,7 @@ def test_wrong_join(page):
     assert abs(values[0] - values[1]) > 1
 
 
-@pytest.mark.site
-def test_leak(page):
-    chapter = page("en", "multi-head")
+def test_leak(chapter):
     rows = chapter.table("mistake-leak")
     found = [[parse_number(row[name]) for name in ("output 1", "output 2")] for row in rows]
     places = [(row["his speed t"], row["join"]) for row in rows]
@@ -794,9 +754,8 @@ def test_leak(page):
     assert right == same
 
 
-@pytest.mark.site
-def test_scale(page):
-    rows = page("en", "multi-head").table("mistake-scale")
+def test_scale(chapter):
+    rows = chapter.table("mistake-scale")
     divisors = {"÷ 1": 1, "÷ √d": 2, "÷ √d_k": mpmath.sqrt(2)}
     for row, (name, divisor) in zip(rows, divisors.items(), strict=True):
         high = mpmath.exp(6 / mpmath.mpf(divisor))
@@ -805,9 +764,7 @@ def test_scale(page):
         assert_printed(found, [high / (high + 2), 1 / (high + 2), 1 / (high + 2)])
 
 
-@pytest.mark.site
-def test_average(page):
-    chapter = page("en", "multi-head")
+def test_average(chapter):
     pairs = zip(one_map(1), one_map(2), strict=True)
     mean = [[(a + b) / 2 for a, b in zip(*rows, strict=True)] for rows in pairs]
     words = ("she", "outran", "him")
@@ -821,9 +778,7 @@ def test_average(page):
     assert chapter.column("mistake-average-right", "head") == [1, 1, 1, 2, 2, 2]
 
 
-@pytest.mark.site
-def test_exercises(page):
-    chapter = page("en", "multi-head")
+def test_exercises(chapter):
     first = dot([Fraction(3, 4), Fraction(1, 4)], [8, 4])
     second = dot([Fraction(1, 2)] * 2, [2, 6])
     found = [int(line.split(": ")[1]) for line in chapter.output("exercise-join").splitlines()]
@@ -842,10 +797,8 @@ def test_exercises(page):
     assert counts == [str(12 * 12 + 3 * 12 * 4), str(3 * 12 * 4)]
 
 
-@pytest.mark.site
-def test_exercise_mask(page):
+def test_exercise_mask(chapter):
     """Who sees the third token: of equal scores each visible one gets the same share."""
-    chapter = page("en", "multi-head")
     third = Fraction(1, 3)
     places = [chapter.column("exercise-mask", name) for name in ("sequence", "head")]
     assert places == [[1, 1, 2, 2], [1, 2, 1, 2]]
@@ -859,10 +812,8 @@ def test_exercise_mask(page):
     assert (weights[:, 1] > 0).all()
 
 
-@pytest.mark.site
-def test_exercise_any(page):
+def test_exercise_any(chapter):
     """Both rows are positive and sum to 1, and the factors come back."""
-    chapter = page("en", "multi-head")
     rows = chapter.table("exercise-any")
     a, b = ([Fraction(row[name]) for row in rows] for name in ("a", "b"))
     for row in (a, b):
@@ -891,7 +842,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page, exercise):
-    assert_asked(page("en", "multi-head").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter, exercise):
+    assert_asked(chapter.values(exercise), ASKED[exercise])

@@ -2,7 +2,7 @@
 
 import re
 
-from attention_docs.site.publish.snapshots import format_chapters
+from attention_docs.site.snapshots import format_chapters
 from tests.conftest import ROOT
 from tests.test_index import WEIGHTS
 

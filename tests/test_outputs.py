@@ -10,7 +10,7 @@ import pytest
 
 from attention_docs.colours import list_roles
 from attention_docs.figures import Figure, heatmap, histogram, line_chart
-from attention_docs.site.publish.snapshots import HEAD, format_chapters, write_reviews
+from attention_docs.site.snapshots import HEAD, format_chapters, write_reviews
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "outputs"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib.util
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -30,12 +31,12 @@ from tests.conftest import (
     ROOT,
     SLUGS,
     TAGS,
-    Page,
     each_language,
     find_page_folder,
     list_classes,
     parse_html,
 )
+from tests.page import Page
 
 LISTINGS = sorted((ROOT / "docs" / "listings").glob("*.py"))
 SOURCES = [ROOT / "docs" / lang / f"{slug}.md" for lang in LANGUAGES for slug in SLUGS]
@@ -366,6 +367,11 @@ def test_numbers_json_and_the_pages_say_the_same(
     assert {tag.get("id"): read_printed(tag) for tag in frames} == one.outputs
     assert [tag.get("id") for tag in frames] == list(one.outputs)
     assert all(tag.xpath("count(.//details[@class='origin'])") == 1 for tag in frames)
+    for tag in frames:
+        assert read_frames(tag) == [
+            (at, remove_marks(caption), pictures)
+            for at, caption, pictures in one.settings[tag.get("id")]
+        ]
     described = [(one.section_of(line), name, text) for line, name, text in one.inline]
     shown, formulas = read_values(article)
     elements = {name for _, name, _ in shown}
@@ -376,6 +382,15 @@ def test_numbers_json_and_the_pages_say_the_same(
         if name not in elements:
             before, found, formulas[section] = formulas[section].partition(remove_spaces(text))
             assert found, (section, name, text, before)
+
+
+def test_the_site_publishes_the_record(site: Path, numbers_json: dict[str, Any]) -> None:
+    """The site was built elsewhere: no processor, thread or folder changes a digit."""
+    published = json.loads((site / "numbers.json").read_text(encoding="utf-8"))
+    assert [*published] == [*numbers_json]
+    for ours, theirs in zip(numbers_json["records"], published["records"], strict=True):
+        assert ours == theirs
+    assert numbers_json == published
 
 
 def test_numbers_json_has_one_record_for_each_place_of_a_known_page(
@@ -392,6 +407,23 @@ def read_printed(frame: Any) -> str:
     """What an output shows as text; its code may stand folded in it."""
     printed = frame.xpath(".//pre[not(ancestor::div[@data-block])]")
     return "\n".join(pre.text_content().rstrip("\n") for pre in printed)
+
+
+def read_frames(output: Any) -> list[tuple[str, str, int]]:
+    """The settings of a figure: its controls, its caption, and how many pictures it shows."""
+    return [
+        (
+            frame.get("data-at"),
+            remove_marks(frame.find("figcaption").text_content()),
+            len(frame.findall(".//svg[@aria-label]")),
+        )
+        for frame in output.find_class("frame")
+    ]
+
+
+def remove_marks(caption: str) -> str:
+    """A caption without the marks of subscripts."""
+    return caption.replace("_", "")
 
 
 def read_values(article: Any) -> tuple[list[tuple[str, str, str]], dict[str, str]]:

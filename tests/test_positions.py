@@ -19,8 +19,8 @@ from hypothesis import given
 
 from attention_docs.heads import load_vectors
 from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
-from tests.conftest import parse_number, vector_of
 from tests.exact import W_KEY, W_QUERY, W_VALUE, X, assert_printed, dot, softmax
+from tests.page import parse_number, vector_of
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.sampled_from([2, 4, 6, 10, 16])
@@ -201,21 +201,17 @@ COUNT = torch.tensor([[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 2]], dtype=torch.flo
 BACK = [2, 1, 0]
 
 
-@pytest.mark.site
-def test_order(page):
+def test_order(chapter):
     """The two boxes of the figure, cell by cell."""
-    chapter = page("en", "positions")
     there = eight_steps(THREE).numpy()
-    said = chapter.article.select_one("#out-order svg")["aria-label"]
+    said = chapter.figure("order")
     drawn = np.reshape([float(one) for one in re.findall(r"\d+\.\d{4}", said)], (2, 3, 3))
     assert_printed(drawn, [there, there[BACK]])
     assert drawn[1].tolist() == drawn[0].tolist()[::-1]
     assert_printed(float(chapter.values("positions")[0]), there[1, 0])
 
 
-@pytest.mark.site
-def test_broken(page):
-    chapter = page("en", "positions")
+def test_broken(chapter):
     there = eight_steps(THREE + COUNT).numpy()
     turned_round = eight_steps(THREE[BACK] + COUNT).numpy()
     rows = chapter.table("broken")
@@ -226,10 +222,8 @@ def test_broken(page):
     assert difference > 1
 
 
-@pytest.mark.site
-def test_count(page):
+def test_count(chapter):
     """By torch's softmax: a position written as a number takes all of the weight."""
-    chapter = page("en", "positions")
     rows = chapter.table("count")
     w_q, w_k = (torch.tensor(w, dtype=torch.float64) for w in (W_QUERY, W_KEY))
     ones = torch.tensor([0, 0, 0, 1], dtype=torch.float64)
@@ -242,11 +236,9 @@ def test_count(page):
     assert found == [0, 0, 1]
 
 
-@pytest.mark.site
-def test_counter(page):
+def test_counter(chapter):
     """Python's own binary numbers, the ones first; how many digits flip in a step."""
-    chapter = page("en", "positions")
-    said = chapter.article.select_one("#out-counter svg")["aria-label"]
+    said = chapter.figure("counter")
     wanted = [[int(digit) for digit in f"{t:04b}"[::-1]] for t in range(16)]
     rows = re.findall(r"(\d+): ([01]), ([01]), ([01]), ([01])\.", said)
     assert [[int(one) for one in row] for row in rows] == [[t, *wanted[t]] for t in range(16)]
@@ -258,10 +250,8 @@ def test_counter(page):
     assert changes == [15, 7, 3, 1]
 
 
-@pytest.mark.site
-def test_forced(page):
+def test_forced(chapter):
     """A cyclic shift of five components: the fifth roots of unity are its eigenvalues."""
-    chapter = page("en", "positions")
     shift = np.roll(np.eye(5), 1, axis=1)
     roots = np.exp(2j * np.pi * np.arange(5) / 5)
     waves = roots[:, None] ** np.arange(5)  # one eigenvector per root, as a row
@@ -269,9 +259,7 @@ def test_forced(page):
     assert chapter.column("forced", "angle in degrees") == [360 / 5, 2 * 360 / 5]
 
 
-@pytest.mark.site
-def test_sinusoids(page):
-    chapter = page("en", "positions")
+def test_sinusoids(chapter):
     wanted = np.array([exact(t, 4) for t in range(4)])
     columns = ("sin t", "cos t", "sin t/100", "cos t/100")
     found = np.transpose([chapter.column("by-hand", name) for name in columns])
@@ -284,14 +272,12 @@ def test_sinusoids(page):
     assert longest < 2 * pi * 10000
 
 
-@pytest.mark.site
-def test_turn(page):
+def test_turn(chapter):
     """Every frame: where the hands stand, the cosines below them, their sum."""
-    frames = page("en", "positions").article.select("#out-turn figure.frame")
+    frames = chapter.frames("turn")
     settings = [(m, b) for m in (1, 2, 3, 6, 20, 44) for b in (10000, 100, 500000)]
     for frame, (offset, base) in zip(frames, settings, strict=True):
-        drawing = frame.select_one("svg")
-        said = drawing["aria-label"]
+        (said,) = frame.labels
         omega = [mpmath.power(base, -mpmath.mpf(2 * i) / 8) for i in range(4)]
         angles = re.findall(r"(\d+)°[^\d°]+(\d+)°", said)
         for (start, end), (t, i) in zip(
@@ -304,16 +290,14 @@ def test_turn(page):
         assert_printed(
             [parse_number(one) for one in re.findall(r"cos = (−?\d\.\d{3})", said)], cosines, 3
         )
-        total = re.search(r"−?\d\.\d{3}", frame.figcaption.get_text())
+        total = re.search(r"−?\d\.\d{3}", frame.caption)
         assert total
         assert_printed(parse_number(total[0]), sum(cosines), 3)
-        assert frame.figcaption.strong.get_text() == f"Δ = {offset}, {base}"
+        assert frame.caption.startswith(f"Δ = {offset}, {base}. ")
 
 
-@pytest.mark.site
-def test_spacing(page):
+def test_spacing(chapter):
     """Distances by chords: 2 sin(a/2) between two points of a circle at angle a."""
-    chapter = page("en", "positions")
 
     def distance(t: int, omega: list[float]) -> float:
         return sqrt(sum((2 * sin(one * t / 2)) ** 2 for one in omega))
@@ -332,10 +316,8 @@ def test_spacing(page):
     assert round(period) == 50
 
 
-@pytest.mark.site
-def test_bases(page):
+def test_bases(chapter):
     """Hands counted in whole turns, with 40 digits."""
-    chapter = page("en", "positions")
     reached = {}
     with mpmath.workdps(40):
         names = ("base", "longest wavelength", "full turns", "by formula", "hands")
@@ -359,9 +341,7 @@ def test_which_hands_turn_around(base: float, pairs: int, length: float) -> None
             assert bool(omega * length >= 2 * pi) is bool(i <= bound)
 
 
-@pytest.mark.site
-def test_distinct(page):
-    chapter = page("en", "positions")
+def test_distinct(chapter):
     distances = chapter.column("distinct", "distance")
     assert chapter.column("distinct", "d") == [2, 4, 8]
     for d, distance in zip((2, 4, 8), distances, strict=True):
@@ -369,9 +349,7 @@ def test_distinct(page):
         assert_printed(distance, sqrt(dot(chords, chords)))
 
 
-@pytest.mark.site
-def test_shift(page):
-    chapter = page("en", "positions")
+def test_shift(chapter):
     wanted = np.zeros((4, 4))
     for i, angle in enumerate((3, 3 / 100)):
         wanted[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [
@@ -381,9 +359,7 @@ def test_shift(page):
     assert_printed(chapter.matrix("shift", "R"), wanted)
 
 
-@pytest.mark.site
-def test_gram(page):
-    chapter = page("en", "positions")
+def test_gram(chapter):
     rows = [exact(t, 4) for t in range(4)]
     wanted = np.array([[dot(a, b) for b in rows] for a in rows])
     gram = np.array(chapter.grid("gram"))
@@ -395,9 +371,7 @@ def test_gram(page):
         assert len(set(np.diag(gram, step))) == 1
 
 
-@pytest.mark.site
-def test_gram_lines(page):
-    chapter = page("en", "positions")
+def test_gram_lines(chapter):
     shares = {}
     assert chapter.column("gram-lines", "offset Δ") == list(range(7))
     for d in (2, 8, 64):
@@ -409,18 +383,14 @@ def test_gram_lines(page):
     assert far > near
 
 
-@pytest.mark.site
-def test_projections(page):
-    chapter = page("en", "positions")
+def test_projections(chapter):
     rows = [tuple(row.values()) for row in chapter.table("projections")]
     assert rows == [("identity I", "✓", "✓"), ("R", "✓", "✓"), ("S", "✗", "✗")]
     squares = [sin(t) ** 2 for t in range(3)]
     assert_printed(chapter.array("projections"), squares)
 
 
-@pytest.mark.site
-def test_learned(page):
-    chapter = page("en", "positions")
+def test_learned(chapter):
     assert chapter.grid("learned") == [[5, 1], [2, 0], [1, 4]]
     assert chapter.output("learned").endswith("one for each row of the table, got 4")
     sizes = chapter.table("learned-size")
@@ -441,19 +411,15 @@ def test_learned(page):
     assert (rows.grad[:3] != 0).any()
 
 
-@pytest.mark.site
-def test_bias(page):
+def test_bias(chapter):
     """e^(-m) is 1/2: the weights of the fifth token are 1, 2, 4, 8, 16 in 31."""
-    chapter = page("en", "positions")
     halves = [Fraction(1, 2) ** (4 - u) for u in range(5)]
     wanted = [31 * one / sum(halves) for one in halves]
     assert chapter.grid("bias") == [wanted] == [[1, 2, 4, 8, 16]]
 
 
-@pytest.mark.site
-def test_causal_only(page):
+def test_causal_only(chapter):
     """By torch's own causal attention; and 1/(t + 1)."""
-    chapter = page("en", "positions")
     parameters = [torch.tensor(w, dtype=torch.float64) for w in (W_QUERY, W_KEY, W_VALUE)]
     for i, inputs in enumerate((THREE, THREE[BACK])):
         out = torch.nn.functional.scaled_dot_product_attention(
@@ -472,9 +438,7 @@ def test_causal_only(page):
 Q, K = [1.0, 2, 3, 4], [2.0, 0, 1, 1]
 
 
-@pytest.mark.site
-def test_rope(page):
-    chapter = page("en", "positions")
+def test_rope(chapter):
     values = chapter.column("rope", "product")
     places = zip(*(chapter.column("rope", name) for name in ("t", "u", "t − u")), strict=True)
     pairs = ((0, 0), *AT_OFFSET_2, (0, 2))
@@ -490,7 +454,6 @@ def test_rope(page):
     assert chapter.numbers("rope-by-hand")[-1] == 1 + 4 + 9 + 16
 
 
-@pytest.mark.site
 def test_rope_map():
     q = [1.0] * 16
     for t in range(3, 12):
@@ -498,9 +461,7 @@ def test_rope_map():
         assert scores.index(max(scores)) == t - 3
 
 
-@pytest.mark.site
-def test_pairings(page):
-    chapter = page("en", "positions")
+def test_pairings(chapter):
     for i, pairing in enumerate(PAIRINGS):
         wanted = turned(Q, 1, pairing)
         row = chapter.table("pairings")[i]
@@ -517,9 +478,7 @@ def received(weights: list[float]) -> list[float]:
     return [sum(w for w, word in zip(weights, WORDS, strict=True) if word == k) for k in KINDS]
 
 
-@pytest.mark.site
-def test_saw(page):
-    chapter = page("en", "positions")
+def test_saw(chapter):
     kinds = ["pronoun", "verb", "determiner", "noun"]
     scores = [
         [
@@ -538,7 +497,7 @@ def test_saw(page):
     found = [list(row.values()) for row in chapter.table("saw-scores")]
     assert_printed([[parse_number(one) for one in row[1:]] for row in found], scores)
     assert [row[0] for row in found] == [f"{word} {i + 1}" for i, word in enumerate(WORDS)]
-    said = [one["aria-label"] for one in chapter.article.select("#out-saw-weights svg")]
+    said = [frame.labels[0] for frame in chapter.frames("saw-weights")]
     first = [re.split(r"[.。](?!\d)", one)[0] for one in said]  # the scores come after
     drawn = [[float(one) for one in re.findall(r"\d\.\d{2}(?!\d)", row)] for row in first]
     assert_printed(np.reshape(drawn, (4, 4)), weights, 2)
@@ -557,7 +516,6 @@ def test_saw(page):
     )
 
 
-@pytest.mark.site
 def test_the_words_of_the_sentence_in_chinese(page):
     chapter = page("zh", "positions")
     assert [row[""] for row in chapter.table("saw-scores")] == ["他 1", "画 2", "的 3", "画 4"]
@@ -566,9 +524,7 @@ def test_the_words_of_the_sentence_in_chinese(page):
     assert [name for name, _ in rows[0][:4]] == [row[-1][1] for row in rows] == kinds
 
 
-@pytest.mark.site
-def test_saw_rope(page):
-    chapter = page("en", "positions")
+def test_saw_rope(chapter):
     query, key = [2.0, 0, 0, 0], {"I": [1.0, 0, 0, 0], "saw": [0.0, 1, 0, 0], "a": [0.0] * 4}
     plain = [received(softmax([dot(query, key[w]) / 2 for w in WORDS]))] * 2
     rotated = [
@@ -586,9 +542,7 @@ def test_saw_rope(page):
     assert abs(with_rope[0] - with_rope[1]).max() > 0.1
 
 
-@pytest.mark.site
-def test_mistake_exponent(page):
-    chapter = page("en", "positions")
+def test_mistake_exponent(chapter):
     exponents = {
         "2i/d": [0, 0, 2 / 4, 2 / 4],
         "2c/d": [0, 2 / 4, 4 / 4, 6 / 4],
@@ -612,9 +566,7 @@ def test_mistake_exponent(page):
     assert right["offset only?"] == "✓"
 
 
-@pytest.mark.site
-def test_mistake_odd(page):
-    chapter = page("en", "positions")
+def test_mistake_odd(chapter):
     alone = [2 + sin(t / 10000 ** (4 / 5)) ** 2 for t in (0, 1000, 2000, 3000)]
     (wrong,) = chapter.table("mistake-odd")
     assert_printed(vector_of(wrong["squared norms"]), alone)
@@ -632,9 +584,7 @@ def mixed(x: list[float], t: float) -> list[float]:
     return [a * cos(g) + b * sin(g) for a, b, g in zip(x, partners, angles, strict=True)]
 
 
-@pytest.mark.site
-def test_mistake_pairing(page):
-    chapter = page("en", "positions")
+def test_mistake_pairing(chapter):
     wanted = [dot(mixed(Q, t), mixed(K, u)) for t, u in AT_OFFSET_2]
     assert_printed(chapter.column("mistake-pairing", "score"), wanted)
     assert len({round(value, 1) for value in wanted}) == 3
@@ -658,9 +608,7 @@ def test_mistake_pairing(page):
         assert list(places) == list(AT_OFFSET_2)
 
 
-@pytest.mark.site
-def test_exercises(page):
-    chapter = page("en", "positions")
+def test_exercises(chapter):
     row = [sin(10), cos(10), sin(1), cos(1)]
     later = [sin(12), cos(12), sin(6 / 5), cos(6 / 5)]
     assert_printed(chapter.array("exercise-row"), row)
@@ -746,7 +694,7 @@ def test_halves_of_batches():
         np.testing.assert_allclose(together[1, t], [*turned.real, *turned.imag], atol=1e-12)
 
 
-def test_a_trained_head_that_looks_one_back(page):
+def test_a_trained_head_that_looks_one_back(chapter):
     """The weights next to the diagonal, with RoPE by complex numbers, and without it."""
     q, k = (torch.from_numpy(one).reshape(-1, 32, 2) for one in load_vectors(16, 0))
     angles = torch.outer(torch.arange(len(q)).double(), 1e5 ** (-torch.arange(32).double() / 32))
@@ -767,7 +715,7 @@ def test_a_trained_head_that_looks_one_back(page):
         products = (turned_q @ turned_k.conj().T).real / 8
         weights = products.masked_fill(hidden, -torch.inf).softmax(dim=-1)
         shares.append(weights.diagonal(-1).mean().item())
-    *said, count, mean, deviation = page("en", "positions").values("real-head")
+    *said, count, mean, deviation = chapter.values("real-head")
     assert (said, count) == (wanted, "100")
     assert float(mean) == pytest.approx(statistics.mean(shares), abs=0.011)
     assert float(deviation) == pytest.approx(statistics.pstdev(shares), abs=0.011)

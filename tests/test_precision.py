@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,8 +24,9 @@ from attention_docs.precision import (
     soft_cap,
 )
 from attention_docs.score_functions import cosine
-from tests.conftest import parse_number, scale_examples, vector_of
+from tests.conftest import scale_examples
 from tests.exact import assert_asked, assert_printed
+from tests.page import Page, parse_number, vector_of
 
 SHORT = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
 seeds = st.integers(0, 2**32 - 1)
@@ -228,24 +227,21 @@ def test_inputs_are_left_alone() -> None:
 # ------------------------------------------------------------ published numbers
 
 
-@pytest.mark.site
-def test_the_sum_of_the_weights(page: Callable[[str, str], Any]) -> None:
-    precision = page("en", "precision")
+def test_the_sum_of_the_weights(chapter: Page) -> None:
     total = torch.tensor(0.0, dtype=torch.bfloat16)
     for _ in range(4096):
         total = total + 1
     assert total.item() == 256
-    assert [[*found.values()] for found in precision.table("hook")] == [
+    assert [[*found.values()] for found in chapter.table("hook")] == [
         ["float32", "4096", "1"],
         ["bfloat16", "256", "16"],
     ]
-    assert precision.values("precision")[0] == f"{4096 / total.item():.0f}"
-    assert precision.column("mistake-half", "sum of the weights") == [16, 1]
+    assert chapter.values("precision")[0] == f"{4096 / total.item():.0f}"
+    assert chapter.column("mistake-half", "sum of the weights") == [16, 1]
 
 
-@pytest.mark.site
-def test_formats(page: Callable[[str, str], Any]) -> None:
-    found = page("en", "precision").table("formats")
+def test_formats(chapter: Page) -> None:
+    found = chapter.table("formats")
     raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     for line, name in zip(found, FORMATS, strict=True):
         info = torch.finfo(dtype(name))
@@ -255,35 +251,30 @@ def test_formats(page: Callable[[str, str], Any]) -> None:
         assert parse_number(line["largest number"]) == float(f"{info.max:.1e}")
 
 
-@pytest.mark.site
-def test_pencil(page: Callable[[str, str], Any]) -> None:
-    precision = page("en", "precision")
-    assert precision.output("pencil").startswith("1 added up forty times: 16")
-    assert precision.column("pencil", "number") == [*range(16, 22)]
+def test_pencil(chapter: Page) -> None:
+    assert chapter.output("pencil").startswith("1 added up forty times: 16")
+    assert chapter.column("pencil", "number") == [*range(16, 22)]
     rounded = by_torch(np.arange(16.0, 22), "float8_e4m3fn").tolist()
-    assert precision.column("pencil", "rounded") == rounded
+    assert chapter.column("pencil", "rounded") == rounded
     wanted = {"float16": 2**11, "bfloat16": 2**8, "float8_e5m2": 8, "float8_e4m3fn": 16}
-    assert [[*line.values()] for line in precision.table("stuck")] == [
+    assert [[*line.values()] for line in chapter.table("stuck")] == [
         [name, str(stop + 100), str(stop)] for name, stop in wanted.items()
     ]
     tiny = np.array([2.0**-9, 2.0**-10, 0.75 * 2.0**-9])
-    for line, name in zip(
-        precision.table("special"), ("float8_e4m3fn", "float8_e5m2"), strict=True
-    ):
+    for line, name in zip(chapter.table("special"), ("float8_e4m3fn", "float8_e5m2"), strict=True):
         small = [f"{x:.2f}" for x in by_torch(tiny, name) * 2**9]
         beyond = ["NaN", "NaN"] if name == "float8_e4m3fn" else ["∞", "−∞"]
         assert [*line.values()] == [name, *small, *beyond]
-    (line,) = precision.table("half-mark")
+    (line,) = chapter.table("half-mark")
     with np.errstate(over="ignore"):
         near = np.array([65504.0, 65519.0, 65520.0]).astype(np.float16)
     assert near.tolist() == [65504, 65504, math.inf]
     assert [*line.values()] == ["float16", "65,504", "65,504", "∞"]
 
 
-@pytest.mark.site
-def test_rounding_on_the_page(page: Callable[[str, str], Any]) -> None:
+def test_rounding_on_the_page(chapter: Page) -> None:
     """Never more than u/(1 + u), which is reached half way from a power of 2 to the next mark."""
-    found = page("en", "precision").table("rounding")
+    found = chapter.table("rounding")
     draws = np.random.default_rng(754)
     for line, name in zip(found, ("float32", *SHORT), strict=True):
         u = torch.finfo(dtype(name)).eps / 2
@@ -298,8 +289,7 @@ def test_rounding_on_the_page(page: Callable[[str, str], Any]) -> None:
             assert shown == pytest.approx(1 / (1 + u), abs=0.01)
 
 
-@pytest.mark.site
-def test_dot_on_the_page(page: Callable[[str, str], Any]) -> None:
+def test_dot_on_the_page(chapter: Page) -> None:
     """The largest of 400 errors again, in torch's bfloat16."""
     rng = np.random.default_rng(754 + 128)
     q, k = (torch.tensor(rng.standard_normal((400, 128))).to(torch.bfloat16) for _ in range(2))
@@ -309,15 +299,13 @@ def test_dot_on_the_page(page: Callable[[str, str], Any]) -> None:
     exact = (q.double() * k.double()).sum(dim=1)
     size = (q.double() * k.double()).abs().sum(dim=1)
     share = ((total.double() - exact).abs() / size).max().item() / (128 / 256 / (1 - 128 / 256))
-    assert page("en", "precision").values("dot") == [f"{share:.0%}"]
+    assert chapter.values("dot") == [f"{share:.0%}"]
 
 
-@pytest.mark.site
-def test_scores_of_the_control(page: Callable[[str, str], Any]) -> None:
-    precision = page("en", "precision")
+def test_scores_of_the_control(chapter: Page) -> None:
     shape = torch.tensor([1, 0.9785, 0.91, 0.8, 0.5, -1.0], dtype=torch.float64)
     factors = {}
-    text = precision.article.get_text()
+    captions = [frame.caption for frame in chapter.frames("control")]
     for name in ("float16", "bfloat16", "float8_e4m3fn"):
         for size in (1, 4, 16, 64):
             s = size * shape
@@ -326,18 +314,18 @@ def test_scores_of_the_control(page: Callable[[str, str], Any]) -> None:
             factors[name, size] = math.exp(change)
             bound = math.exp(2 * size * torch.finfo(dtype(name)).eps / 2)
             assert math.exp(change) <= bound
-            assert f"up to {math.exp(change):.5g}; the bound is {bound:.5g}." in text
+            said = f"up to {math.exp(change):.5g}; the bound is {bound:.5g}."
+            assert any(said in caption for caption in captions)
     small, large = (factors["float8_e4m3fn", size] for size in (1, 64))
     said = [f"{small:.3f}", f"{large:.1f}", f"{factors['bfloat16', 64]:.2f}"]
-    assert precision.values("softmax") == said
+    assert chapter.values("softmax") == said
     for size in (1, 4, 16, 64):  # "tie at every size", and "never tie here"
         first = [by_torch(size * shape.numpy()[:2], name) for name in ("float8_e4m3fn", "bfloat16")]
         assert [a == b for a, b in first] == [True, False]
 
 
-@pytest.mark.site
-def test_softmax_bound_on_the_page(page: Callable[[str, str], Any]) -> None:
-    lines = page("en", "precision").table("softmax-bound")
+def test_softmax_bound_on_the_page(chapter: Page) -> None:
+    lines = chapter.table("softmax-bound")
     for line, delta in zip(lines, (0.01, 0.1, 1), strict=True):
         assert float(line["δ"]) == delta
         found, bound = float(line["largest factor"]), float(line["bound"])
@@ -345,12 +333,11 @@ def test_softmax_bound_on_the_page(page: Callable[[str, str], Any]) -> None:
         assert found == bound  # as the text says, to four decimals
 
 
-@pytest.mark.site
-def test_step_on_the_page(page: Callable[[str, str], Any]) -> None:
+def test_step_on_the_page(chapter: Page) -> None:
     # q - ηgk/2 = (1, 2) + (3, 1)/4, k - ηgq/2 = (3, 1) + (1, 2)/4
     q, k = (Fraction(7, 4), Fraction(9, 4)), (Fraction(13, 4), Fraction(3, 2))
     after = (q[0] * k[0] + q[1] * k[1]) / 2
-    (shown,) = page("en", "precision").table("step")
+    (shown,) = chapter.table("step")
     assert [*shown.values()] == [str(Fraction(5, 2)), str(after), str(after)]
 
 
@@ -402,9 +389,8 @@ def span(found: list[float], spec: str) -> str:
     return "–".join(dict.fromkeys(format(edge, spec) for edge in (min(found), max(found))))
 
 
-@pytest.mark.site
-def test_training(page: Callable[[str, str], Any]) -> None:
-    found = [[*line.values()] for line in page("en", "precision").table("train")]
+def test_training(chapter: Page) -> None:
+    found = [[*line.values()] for line in chapter.table("train")]
     wanted = []
     for kind in ("plain", "cap", "norm"):
         for eta in (10, 30, 100, 300):
@@ -420,14 +406,12 @@ def test_training(page: Callable[[str, str], Any]) -> None:
     assert all(trained("norm", eta, seed)[0] for eta in (100, 300) for seed in range(5))
 
 
-@pytest.mark.site
-def test_where_qk_norm_ends(page: Callable[[str, str], Any]) -> None:
+def test_where_qk_norm_ends(chapter: Page) -> None:
     right, _ = all_trained(FAR, 20)
     learned = right[KINDS.index("norm")].sum(axis=1).tolist()
-    precision = page("en", "precision")
-    assert precision.grid("train-far") == [[*pair] for pair in zip(FAR, learned, strict=True)]
+    assert chapter.grid("train-far") == [[*pair] for pair in zip(FAR, learned, strict=True)]
     assert (learned[0], learned[2]) == (20, 0)  # "all twenty", "none"
-    assert precision.values("growth") == [str(learned[1])]
+    assert chapter.values("growth") == [str(learned[1])]
 
 
 @functools.cache
@@ -458,9 +442,8 @@ def measure_error(setting: str, seed: int) -> float:
     return ((got - exact).abs().mean() / exact.abs().mean()).item()
 
 
-@pytest.mark.site
-def test_where(page: Callable[[str, str], Any]) -> None:
-    found = page("en", "precision").table("where")
+def test_where(chapter: Page) -> None:
+    found = chapter.table("where")
     names = ["all in bfloat16", "sums in float32", "sums, scores and exponentials in float32"]
     assert [line[""] for line in found] == names
     for line, name in zip(found, names, strict=True):
@@ -468,9 +451,7 @@ def test_where(page: Callable[[str, str], Any]) -> None:
         assert line["error of the outputs, %"] == span(errors, ".1f")
 
 
-@pytest.mark.site
-def test_pairs(page: Callable[[str, str], Any]) -> None:
-    precision = page("en", "precision")
+def test_pairs(chapter: Page) -> None:
     rng = np.random.default_rng(754)
     # Of the page's generator only the last one counts; see the listing.
     x = torch.tensor(rng.uniform(0, 1, (50, 1024))).to(torch.bfloat16)
@@ -481,7 +462,7 @@ def test_pairs(page: Callable[[str, str], Any]) -> None:
     paired = x
     while paired.shape[1] > 1:
         paired = paired[:, ::2] + paired[:, 1::2]
-    lines = precision.table("pairwise")
+    lines = chapter.table("pairwise")
     for line, total in zip(lines, (along, paired[:, 0]), strict=True):
         error = (total.double() / exact - 1).abs()
         shown = [float(line["smallest error"]), float(line["largest error"])]
@@ -489,7 +470,7 @@ def test_pairs(page: Callable[[str, str], Any]) -> None:
     bound = 10 / 256 / (1 - 10 / 256)
     assert lines[0]["bound"] == ""
     assert_printed(float(lines[1]["bound"]), bound, decimals=3)
-    assert precision.values("exercise-pairs") == [
+    assert chapter.values("exercise-pairs") == [
         f"{(paired[:, 0].double() / exact - 1).abs().max().item():.3f}",
         f"{bound:.3f}",
     ]
@@ -500,27 +481,25 @@ def test_pairs(page: Callable[[str, str], Any]) -> None:
     assert ones.item() == 4096
 
 
-@pytest.mark.site
-def test_exercises(page: Callable[[str, str], Any]) -> None:
-    precision = page("en", "precision")
-    (rounded,) = precision.table("exercise-round")
+def test_exercises(chapter: Page) -> None:
+    (rounded,) = chapter.table("exercise-round")
     assert [float(x) for x in rounded.values()] == [10 / 32, 48, 10]
     total = np.float16(0)
     for _ in range(4000):
         total = np.float16(total + np.float16(0.1))
-    assert precision.output("exercise-tenths") == f"{total:.0f}" == "256"
-    half, brain = ([*line.values()] for line in precision.table("exercise-which"))
+    assert chapter.output("exercise-tenths") == f"{total:.0f}" == "256"
+    half, brain = ([*line.values()] for line in chapter.table("exercise-which"))
     assert half == ["float16", f"{math.exp(2 * 50 / 2**11):.2f}", "∞"]
     far = torch.tensor(1e5).to(torch.bfloat16).item()
     assert brain == ["bfloat16", f"{math.exp(2 * 50 / 2**8):.2f}", f"{far:.0f}"]
-    columns = [precision.column("exercise-cap", f"key {j}") for j in (1, 2, 3)]
+    columns = [chapter.column("exercise-cap", f"key {j}") for j in (1, 2, 3)]
     wrong, right = zip(*columns, strict=True)
     capped = [math.exp(3 * math.tanh(s / 3)) for s in (3, 1)]
     assert_printed(wrong, [x / (sum(capped) + math.exp(-3)) for x in (*capped, math.exp(-3))])
     assert_printed(right, [x / sum(capped) for x in (*capped, 0)])
     gaps = np.array([17.0, 17.5])
     kinds = [np.exp(-gaps).astype(np.float16) > 0, torch.tensor(-gaps).exp().bfloat16() > 0]
-    shown = [[*line.values()] for line in precision.table("exercise-vanish")]
+    shown = [[*line.values()] for line in chapter.table("exercise-vanish")]
     for (name, *marks), wanted, form in zip(shown, kinds, ("float16", "bfloat16"), strict=True):
         assert (name, marks) == (form, ["✓" if left else "✗" for left in wanted])
     assert kinds[0].tolist() == [True, False]
@@ -533,7 +512,7 @@ def test_exercises(page: Callable[[str, str], Any]) -> None:
     q = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
     (q / q.norm() @ torch.tensor([2.0, -1.0], dtype=torch.float64)).backward()
     assert q.grad is not None
-    before, moved, longer = precision.table("exercise-orthogonal")
+    before, moved, longer = chapter.table("exercise-orthogonal")
     assert_printed(vector_of(moved["vector"]), q.grad.tolist(), decimals=3)
     after = (q - 10 * q.grad).detach()
     assert before["squared norm"] == "25.00"
@@ -559,7 +538,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page: Callable[[str, str], Any], exercise: str) -> None:
-    assert_asked(page("en", "precision").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])

@@ -36,8 +36,8 @@ from attention_docs.real_models import (
     read_safetensors,
 )
 from attention_docs.transformer_block import rms_norm, silu, swiglu
-from tests.conftest import Page, parse_number
 from tests.exact import assert_asked
+from tests.page import Page, parse_number
 from tests.test_minilm import count_in_kept
 
 FOLDER = Path(mathformer.__file__).parent
@@ -288,11 +288,6 @@ def test_swiglu_against_torch(seed: int) -> None:
 # The page.
 
 
-@pytest.fixture
-def chapter(page) -> Page:
-    return page("en", "real-models")
-
-
 def read_numbers(described: str) -> list[float]:
     """The numbers of the rows of all matrices in a description, and of its bars."""
     cell = r"−?\d+\.\d+"
@@ -303,8 +298,8 @@ def read_numbers(described: str) -> list[float]:
 
 def read_frames(chapter: Page, block: str) -> Iterator[tuple[Any, list[list[float]]]]:
     """The frames of a stepper, each with the numbers of its drawings."""
-    for frame in chapter.article.select(f"#out-{block} figure.frame"):
-        yield frame, [read_numbers(svg["aria-label"]) for svg in frame.select("svg")]
+    for frame in chapter.frames(block):
+        yield frame, [read_numbers(label) for label in frame.labels]
 
 
 def flat(*parts: torch.Tensor) -> list[float]:
@@ -341,10 +336,9 @@ def test_file(chapter: Page) -> None:
     assert len(wanted) == 12
 
 
-@pytest.mark.site
-def test_every_answer_is_that_of_mathformer(chapter: Page, site: Path) -> None:
+def test_every_answer_is_that_of_mathformer(chapter: Page) -> None:
     """345 of 345, symbol by symbol, against its own forward pass and against the truth."""
-    lines = (site / "files" / "answers.txt").read_text(encoding="utf-8").splitlines()
+    lines = chapter.files["answers.txt"].splitlines()
     written = dict(line.partition("=")[::2] for line in lines)
     tasks = {task: right for each in TASKS.values() for task, right in each.items()}
     assert {f"{one}=": two for one, two in written.items()} == tasks
@@ -354,7 +348,6 @@ def test_every_answer_is_that_of_mathformer(chapter: Page, site: Path) -> None:
     assert chapter.grid("right") == [[100, 55, 100, 90]] * 2
 
 
-@pytest.mark.site
 def test_follow(chapter: Page) -> None:
     """Every number of the 16 frames, and what the captions say."""
     frames = list(read_frames(chapter, "follow"))
@@ -383,11 +376,11 @@ def test_follow(chapter: Page) -> None:
             [bars],
         ]
         for (frame, drawings), exact in zip(frames[8 * t : 8 * t + 8], wanted, strict=True):
-            assert len(drawings) == len(exact), frame["data-at"]
+            assert len(drawings) == len(exact), frame.at
             for got, right in zip(drawings, exact, strict=True):
                 tolerance = 0.0501 if right is bars else 0.00501
                 np.testing.assert_allclose(got, right, rtol=0, atol=tolerance)
-        captions = [frame.figcaption.get_text() for frame, _ in frames[8 * t : 8 * t + 8]]
+        captions = [frame.caption for frame, _ in frames[8 * t : 8 * t + 8]]
         looked = [symbols[i] for i in s["weights"].argmax(dim=-1).tolist()]
         assert f"head 1 puts most weight on “{looked[0]}”" in captions[4].lower()
         assert f"head 2 on “{looked[1]}”" in captions[4]
@@ -451,7 +444,6 @@ def test_all_weights_are_shown(chapter: Page) -> None:
     assert total == 1480
 
 
-@pytest.mark.site
 def test_ablation(chapter: Page) -> None:
     """What mathformer's own code gets right without each part."""
     wanted = {part: counts(part) for part in PARTS}
@@ -461,7 +453,7 @@ def test_ablation(chapter: Page) -> None:
     frames = list(read_frames(chapter, "control"))
     assert len(frames) == len(PARTS)
     for part, (frame, _) in zip(PARTS, frames, strict=True):
-        bars, seen = (svg["aria-label"] for svg in frame.select("svg"))
+        bars, seen = frame.labels
         shares = [100 * n / len(TASKS[one]) for one, n in zip(NAMES, wanted[part], strict=True)]
         assert [float(one) for one in re.findall(r"(\d+) for ", bars)] == [
             float(f"{share:.0f}") for share in shares
@@ -470,7 +462,7 @@ def test_ablation(chapter: Page) -> None:
         s = trace("-", [*front, *"7-3="], part)
         np.testing.assert_allclose(read_numbers(seen), flat(s["weights"]), rtol=0, atol=0.00501)
         said = ask("-", part, "7-3=") or "</s>"
-        assert f"7-3= gives “{said}”" in frame.figcaption.get_text()
+        assert f"7-3= gives “{said}”" in frame.caption
 
 
 def test_what_the_text_says_of_the_ablation() -> None:
@@ -761,7 +753,7 @@ def test_end_head(chapter: Page) -> None:
         f"{found['end mean']:.1f}",
     ]
     assert {row["sentences"] for row in rows} == {"12"}
-    assert chapter.values("pairs")[4:] == ["270"]
+    assert chapter.values("pairs")[6:] == ["270"]
     assert found["end right"][1] <= found["end mean"]
 
 
@@ -876,7 +868,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
     assert_asked(chapter.values(exercise), ASKED[exercise])

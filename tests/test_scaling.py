@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from attention_docs import scaling
 from attention_docs.heads import load_vectors
-from tests.conftest import each_language, parse_html
+from tests.conftest import each_language
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -74,11 +74,6 @@ def fractions(chapter, block):
 def intervals(chapter, block, name):
     """The `value ± error` in each cell of a column."""
     return [parse_plus_minus(row[name])[0] for row in chapter.table(block)]
-
-
-def read_figure(chapter, block):
-    """What the figure of a block says in words."""
-    return next(parse_html(chapter.html).get_element_by_id(block).iter("svg")).get("aria-label")
 
 
 # ---------------------------------------------------------------- the package
@@ -152,7 +147,6 @@ def test_intervals_cover_as_often_as_they_say(interval):
 # ------------------------------------------------------------ published numbers
 
 
-@pytest.mark.site
 @each_language
 def test_example(page, lang):
     chapter = page(lang, "scaling")
@@ -163,16 +157,14 @@ def test_example(page, lang):
     assert_printed([float(v) for v in said], [by_root[i][3] for i in (0, 1, 3)])
     # Typed from seed 001: softmax of [1, 1, 1, 5].
     assert said[0] == "0.9479"
-    described = read_figure(chapter, "out-example")
+    described = chapter.figure("example")
     bars = [float(x) for x in re.findall(r"0\.\d{4}", described)]
     assert_printed(bars, [w[i] for i in (0, 3) for w in by_root])
     assert bars[0] == 0.0174
 
 
-@pytest.mark.site
-def test_standardisation(page):
+def test_standardisation(chapter):
     # 0 (4/5), 5 (1/5): mean 1, mean square 5, variance 4.
-    chapter = page("en", "scaling")
     names = ["usual value", "rare value", "expectation", "variance"]
     assert chapter.names("standardise") == names
     assert fractions(chapter, "standardise") == [
@@ -185,9 +177,7 @@ def test_standardisation(page):
     assert Fraction(1, 4) * Fraction(4, 5) + 4 * Fraction(1, 5) == 1
 
 
-@pytest.mark.site
-def test_enumeration(page):
-    chapter = page("en", "scaling")
+def test_enumeration(chapter):
     scores = Counter(a * c + b * d for a, b, c, d in itertools.product((-1, 1), repeat=4))
     wanted = [[value, Fraction(count, 16)] for value, count in sorted(scores.items())]
     assert fractions(chapter, "pairs") == wanted
@@ -200,8 +190,7 @@ def test_enumeration(page):
     assert fractions(chapter, "enumeration") == wanted
 
 
-@pytest.mark.site
-def test_table_of_terms(page):
+def test_table_of_terms(chapter):
     """The expectation of q_i k_i q_j k_j, by visiting all pairs of signs."""
     wanted = []
     signs = list(itertools.product((-1, 1), repeat=4))
@@ -209,13 +198,12 @@ def test_table_of_terms(page):
         total = sum(q[i] * k[i] * q[j] * k[j] for q, k in itertools.product(signs, signs))
         wanted.append(Fraction(total, 256))
     assert wanted == [int(i == j) for i in range(4) for j in range(4)]
-    places, *cells = page("en", "scaling").matrix("terms-of-square", "E[qᵢkᵢ qⱼkⱼ]")
+    places, *cells = chapter.matrix("terms-of-square", "E[qᵢkᵢ qⱼkⱼ]")
     assert places == [1, 2, 3, 4]
     assert [one for row in cells for one in row] == wanted
 
 
-@pytest.mark.site
-def test_general_by_counting(page):
+def test_general_by_counting(chapter):
     q, k = {0: Fraction(1, 2), 2: Fraction(1, 2)}, {-1: Fraction(1, 2), 3: Fraction(1, 2)}
     wanted = []
     for d in (1, 2, 3, 4):
@@ -224,7 +212,7 @@ def test_general_by_counting(page):
         wanted.append([d, variance, variance, within])
         # d σ_k² (σ_q² + μ_q²), and the rest d μ_k² σ_q² is what rows share
         assert (within, variance - within) == (d * 4 * (1 + 1), d * 1 * 1)
-    assert fractions(page("en", "scaling"), "enumeration-general") == wanted
+    assert fractions(chapter, "enumeration-general") == wanted
 
 
 def within_rows(queries, keys):
@@ -251,9 +239,7 @@ def test_within_a_row(d, q_values, k_values):
     np.testing.assert_allclose(kept, centred, rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.site
-def test_symbols(page):
-    chapter = page("en", "scaling")
+def test_symbols(chapter):
     assert chapter.column("symbols", "dₖ") == [1, 2, 3, 4]
     for d, row in enumerate(chapter.table("symbols"), start=1):
         terms = {" ".join(sorted(t.split())) for t in row["variance"].split(" + ")}
@@ -261,9 +247,7 @@ def test_symbols(page):
         assert terms == {" ".join(sorted(t.split())) for t in wanted}
 
 
-@pytest.mark.site
-def test_simulation(page):
-    chapter = page("en", "scaling")
+def test_simulation(chapter):
     assert chapter.column("simulate-table", "dₖ") == WIDTHS
     both = (intervals(chapter, "simulate-table", name) for name in ("expectation", "variance"))
     hits = 0
@@ -279,7 +263,6 @@ def test_simulation(page):
     assert hits >= 7
 
 
-@pytest.mark.site
 def test_general_by_simulation(page):
     chapter, block = page("en", "scaling"), "simulate-general"
     assert [chapter.column(block, name) for name in "μσ"] == [[0, 1], [2, 1]]
@@ -289,9 +272,7 @@ def test_general_by_simulation(page):
     assert agrees_within_error(second, 192)
 
 
-@pytest.mark.site
-def test_distributions(page):
-    chapter = page("en", "scaling")
+def test_distributions(chapter):
     names = ["normal", "uniform", "−1 or 1", "Laplace", "exponential − 1"]
     assert chapter.names("distributions") == names
     for interval in intervals(chapter, "distributions", "variance"):
@@ -302,9 +283,7 @@ def test_distributions(page):
     assert fractions(chapter, "lopsided") == wanted
 
 
-@pytest.mark.site
-def test_dropped(page):
-    chapter = page("en", "scaling")
+def test_dropped(chapter):
     coins = free(COIN, 4)
     copies = [((x,) * 4, p) for x, p in COIN.items()]
     cases = [
@@ -331,16 +310,14 @@ def test_dropped(page):
     assert chapter.values("dropped") == ["12"]
 
 
-@pytest.mark.site
-def test_initialisation(page):
-    (row,) = page("en", "scaling").table("initialisation")
+def test_initialisation(chapter):
+    (row,) = chapter.table("initialisation")
     (mean,), (variance,) = parse_plus_minus(row["expectation"]), parse_plus_minus(row["variance"])
     assert agrees_within_error(mean, 0)
     assert agrees_within_error(variance, 16)
     assert variance[1] < 1
 
 
-@pytest.mark.site
 def test_fixed_query(page):
     chapter, block = page("en", "scaling"), "fixed-query"
     queries = [[1, 0, 2], [2, 2, 2], [2, 1, 3]]
@@ -355,9 +332,7 @@ def test_fixed_query(page):
         assert (mean, variance) == (0, sum(c * c for c in q))
 
 
-@pytest.mark.site
-def test_layernorm(page):
-    chapter = page("en", "scaling")
+def test_layernorm(chapter):
     wanted = [[d, Fraction(-1, d - 1), 0, Fraction(d * d, d - 1)] for d in (2, 4, 6)]
     assert fractions(chapter, "layernorm") == wanted
     block = "layernorm-simulation"
@@ -467,9 +442,7 @@ def saturation_table(chapter):
     return found
 
 
-@pytest.mark.site
-def test_saturation(page):
-    chapter = page("en", "scaling")
+def test_saturation(chapter):
     found = saturation_table(chapter)
     hits = []
     for (d, name), intervals in found.items():
@@ -519,20 +492,19 @@ def test_intervals_hold_the_truth_as_often_as_they_should(d, name):
         assert 0.91 * 400 < inside < 0.98 * 400
 
 
-@pytest.mark.site
 @each_language
 def test_slider(page, lang):
     """Each frame says the means of the table, and its rows of weights are of the same draw."""
     chapter = page(lang, "scaling")
     table = saturation_table(page("en", "scaling"))
-    frames = parse_html(chapter.html).get_element_by_id("out-slider").find_class("frame")
+    frames = chapter.frames("slider")
     assert len(frames) == 9
     for frame, d in zip(frames, WIDTHS, strict=True):
-        described = re.findall(r"\d\.\d\d", frame.find(".//figcaption").text_content())
+        described = re.findall(r"\d\.\d\d", frame.caption)
         described = [float(mean) for mean in described]
         means = [table[d, name][0][0] for name in DIVISORS]
         assert described == pytest.approx(means, abs=0.00501)
-        *weights, spread = (svg.get("aria-label") for svg in frame.iter("svg"))
+        *weights, spread = frame.labels
         assert spread.count("32008") == 2
         for text, mean in zip(weights, described, strict=True):
             row = [float(x) for x in re.findall(r"\d\.\d\d", text)]
@@ -588,9 +560,7 @@ def test_slopes_are_those_that_autograd_finds(d):
         assert abs(of_torch.mean().item() - one.mean().item()) < 4 * error + 1e-9
 
 
-@pytest.mark.site
-def test_gradient(page):
-    chapter = page("en", "scaling")
+def test_gradient(chapter):
     found, hits = {}, []
     names = ("largest weight", "norm of ∂a/∂q", "share below 0.01")
     keys = itertools.product((4, 64, 1024), DIVISORS)
@@ -618,7 +588,6 @@ def test_gradient(page):
     assert said == [found[d, name][which] for d, name, which in keys]
 
 
-@pytest.mark.site
 def test_vanish(page):
     """‖∂a/∂q‖ from a torch model of the same scores, by autograd."""
     chapter, block = page("en", "scaling"), "vanish"
@@ -649,10 +618,8 @@ def test_vanish(page):
     assert_printed_e(chapter.column("vanish-again", "norm of the Jacobian"), [norm(grown)])
 
 
-@pytest.mark.site
-def test_versions(page):
+def test_versions(chapter):
     """The eight steps with and without √3, by mpmath and by PyTorch; rounded by hand."""
-    chapter = page("en", "scaling")
     plain, scaled = attention_weights(QUERIES, KEYS), attention_weights(QUERIES, KEYS, math.sqrt(3))
     tenths = [[0.0, 0.5, 0.5], [0.0, 1.0, 0.0], [0.0, 0.9, 0.1]]  # typed from notes 000 and 002
     assert_printed(chapter.vectors("versions", "not divided"), product(plain, VALUES), 4)
@@ -665,9 +632,7 @@ def test_versions(page):
     assert chapter.values("versions") == [f"{one:.4f}" for one in fallen]
 
 
-@pytest.mark.site
-def test_forgetting_the_scale(page):
-    chapter = page("en", "scaling")
+def test_forgetting_the_scale(chapter):
     plain, scaled = attention_weights(QUERIES, KEYS), attention_weights(QUERIES, KEYS, math.sqrt(3))
     largest = [[max(row) for row in rows] for rows in (plain, scaled)]
     both = zip(product(plain, VALUES), product(scaled, VALUES), strict=True)
@@ -677,17 +642,13 @@ def test_forgetting_the_scale(page):
     assert all(a > b for a, b in zip(*largest, strict=True))  # every row is sharper
 
 
-@pytest.mark.site
-def test_claimed_sigma_is_wrong(page):
-    chapter = page("en", "scaling")
+def test_claimed_sigma_is_wrong(chapter):
     head = ["dₖ", "variance", "standard deviation", "claimed"]
     assert [list(row) for row in chapter.table("mistake-sigma")] == [head] * 2
     assert chapter.grid("mistake-sigma") == [[1, 1, 1, 1], [4, 4, 2, 4]]
 
 
-@pytest.mark.site
-def test_divisors(page):
-    chapter = page("en", "scaling")
+def test_divisors(chapter):
     wanted = []
     for d_model, heads in ((512, 8), (1024, 16)):
         d = Fraction(d_model, heads)
@@ -703,18 +664,15 @@ def test_divisors(page):
     assert chapter.values("mistake-divisor")[:2] == ["1", "1/4"]
 
 
-@pytest.mark.site
-def test_terms(page):
-    lines = page("en", "scaling").output("mistake-terms").splitlines()
+def test_terms(chapter):
+    lines = chapter.output("mistake-terms").splitlines()
     assert lines[0] == "i = 1 … d_k: 4"  # 1·4 + 0·4 + 2·0
     assert lines[1] == "i = 0 … d_k: 4 terms"
     assert lines[2].startswith("IndexError")
     assert moments(independent(free(COIN, 4), free(COIN, 4)))[1] == 3 + 1
 
 
-@pytest.mark.site
-def test_claimed_split_is_wrong(page):
-    chapter = page("en", "scaling")
+def test_claimed_split_is_wrong(chapter):
     assert chapter.column("mistake-split", "μ = 0, σ² = 1") == [1, 1, 1, 1]
     twos = chapter.column("mistake-split", "μ = 1, σ² = 1")
     # The product of two numbers that are 0 or 2 is 0, 0, 0 or 4.
@@ -725,9 +683,7 @@ def test_claimed_split_is_wrong(page):
     assert chapter.values("mistake-split") == ["3", "0", "1"]
 
 
-@pytest.mark.site
-def test_t5(page):
-    chapter = page("en", "scaling")
+def test_t5(chapter):
     exact, simulated = chapter.table("t5")
     assert list(exact.values()) == ["exact, dₖ = 64", "1/64", "1", "1"]
     (interval,) = parse_plus_minus(simulated["Var(q·k)"])
@@ -756,9 +712,7 @@ def test_t5(page):
         assert moved.item() == pytest.approx(0.01, rel=0.01)
 
 
-@pytest.mark.site
-def test_exercises(page):
-    chapter = page("en", "scaling")
+def test_exercises(chapter):
     sums = Counter(map(sum, itertools.product((-1, 1), repeat=3)))
     wanted = [[value, Fraction(count, 8)] for value, count in sorted(sums.items())]
     assert fractions(chapter, "exercise-three") == wanted
@@ -817,13 +771,12 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page, exercise):
-    assert_asked(page("en", "scaling").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter, exercise):
+    assert_asked(chapter.values(exercise), ASKED[exercise])
 
 
-def test_scores_of_a_trained_head(page):
+def test_scores_of_a_trained_head(chapter):
     """Dot products by complex numbers: their spread in a row, and the largest weights."""
     n = 16
 
@@ -853,7 +806,7 @@ def test_scores_of_a_trained_head(page):
         )
         for divisor in (1, 8)
     ]
-    said = page("en", "scaling").values("real-head")
+    said = chapter.values("real-head")
     range_of_heads = [f"{min(spreads):.0f}", f"{max(spreads):.0f}"]
     assert said == [f"{spread:.0f}", *range_of_heads, *(f"{one:.2f}" for one in largest)]
     assert min(others) < spread < max(others)

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
-from tests.conftest import parse_number, scale_examples, vector_of
+from tests.conftest import scale_examples
 from tests.exact import W_KEY, W_QUERY, X, assert_asked, norm, product, rank, softmax, transpose
 from tests.exact import dot as dot_
+from tests.page import parse_number, vector_of
 
 # Of rounding, relative to the size of the terms that are summed.
 TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 8e-2}
@@ -328,35 +329,28 @@ def shown(rows: Any, digits: int = 4) -> np.ndarray:
     return np.array(float(mpmath.nstr(mpmath.mpf(rows), 30)).__round__(digits))
 
 
-@pytest.fixture
-def chapter(page: Any) -> Any:
-    return page("en", "score-functions")
-
-
 def vectors(chapter: Any, block: str, name: str) -> list[list[float]]:
     """The vectors in a column of a table."""
     return [vector_of(line[name]) for line in chapter.table(block)]
 
 
-@pytest.mark.site
 def test_example(chapter: Any) -> None:
     assert chapter.matrix("by-hand", "queries") == QUERIES
     assert chapter.matrix("by-hand", "keys") == KEYS
 
 
-@pytest.mark.site
 def test_choose(chapter: Any) -> None:
     """Six score functions on the same queries and keys: what each frame holds."""
-    frames = chapter.article.find(id="out-choose").find_all("figure", class_="frame")
+    frames = chapter.frames("choose")
     left, right = product(QUERIES, ADD_Q), product(KEYS, ADD_K)
     flat = [[dot_(ADD, a) + dot_(ADD, b) for b in right] for a in left]
     wanted = [*example_scores(), flat]
     assert len(frames) == len(wanted)
     for frame, scores in zip(frames, wanted, strict=True):
         for drawing, rows in zip(
-            frame.find_all("svg"), (scores, [softmax(one) for one in scores]), strict=True
+            frame.labels, (scores, [softmax(one) for one in scores]), strict=True
         ):
-            drawn = re.findall(r"−?\d+\.\d{4}", drawing["aria-label"])
+            drawn = re.findall(r"−?\d+\.\d{4}", drawing)
             assert [parse_number(x) for x in drawn] == shown(rows).ravel().tolist()
     first = [np.argmax([float(x) for x in softmax(scores[0])]) for scores in wanted]
     assert first == [0, 0, 1, 1, 1, 1]
@@ -364,7 +358,6 @@ def test_choose(chapter: Any) -> None:
     assert chapter.values("choose") == [f"[{described}]"]
 
 
-@pytest.mark.site
 def test_dot(chapter: Any) -> None:
     expected = exact_dot(QUERIES, KEYS)
     assert expected == [[8, 5, 6], [11, 5, 2]]
@@ -374,7 +367,6 @@ def test_dot(chapter: Any) -> None:
     assert [int(line.split()[-1]) for line in lines[:3]] == expected[0]
 
 
-@pytest.mark.site
 def test_scaled_dot(chapter: Any) -> None:
     expected = [[Fraction(s, 2) for s in row] for row in exact_dot(QUERIES, KEYS)]
     assert chapter.matrix("scaled-dot", "scores") == expected
@@ -386,7 +378,6 @@ def test_scaled_dot(chapter: Any) -> None:
     assert (shown_weights == np.round(weights[0].numpy(), 4)).all()
 
 
-@pytest.mark.site
 def test_cosine(chapter: Any) -> None:
     norms_q, norms_k, *lines = chapter.output("cosine").splitlines()
     assert norms_q == "norms of the queries: [3, 3]"
@@ -396,7 +387,6 @@ def test_cosine(chapter: Any) -> None:
     assert (chapter.matrix("cosine", "scores") == shown(exact_cosine(QUERIES, KEYS))).all()
 
 
-@pytest.mark.site
 def test_bilinear(chapter: Any) -> None:
     expected = exact_dot(product(QUERIES, BILINEAR), KEYS)
     assert expected == [[-5, 3, -4], [-2, 1, -7]]
@@ -406,7 +396,6 @@ def test_bilinear(chapter: Any) -> None:
     assert [int(line.split()[-1]) for line in lines] == expected[0]
 
 
-@pytest.mark.site
 def test_additive(chapter: Any) -> None:
     expected = exact_additive(QUERIES, KEYS, ADD_Q, ADD_K, ADD)
     tanh_1, tanh_2 = mpmath.tanh(1), mpmath.tanh(2)
@@ -435,7 +424,6 @@ def example_scores() -> list[Rows]:
     ]
 
 
-@pytest.mark.site
 def test_side_by_side(chapter: Any) -> None:
     names = [line[""] for line in chapter.table("side-by-side")]
     assert names == ["dot", "scaled dot", "cosine", "bilinear", "additive"]
@@ -448,14 +436,12 @@ def test_side_by_side(chapter: Any) -> None:
     assert order[0] == order[1][::-1]  # dot and cosine
 
 
-@pytest.mark.site
 def test_identity(chapter: Any) -> None:
     dots, halves, *_ = example_scores()
     assert chapter.matrix("identity", "W = I") == dots
     assert chapter.matrix("identity", "W = I / √d_k") == halves
 
 
-@pytest.mark.site
 def test_projected(chapter: Any) -> None:
     merged = product(W_QUERY, transpose(W_KEY))
     scores = exact_dot(product(X, W_QUERY), product(X, W_KEY))
@@ -474,14 +460,12 @@ def test_projected(chapter: Any) -> None:
     assert fewer == [Fraction(d) < Fraction(d_model, 2) for d_model, d in sizes]
 
 
-@pytest.mark.site
 def test_absorbed(chapter: Any) -> None:
     """The scores, from queries and keys made first."""
     scores = exact_additive(product(X, W_QUERY), product(X, W_KEY), ADD_Q[:3], ADD_K[:3], ADD)
     assert (chapter.matrix("absorbed", "scores") == shown(scores)).all()
 
 
-@pytest.mark.site
 def test_temperature(chapter: Any) -> None:
     table = chapter.table("temperature")
     assert [line[""] for line in table] == [f"τ = {temperature}" for temperature in (1, 2, 4, 8)]
@@ -491,19 +475,16 @@ def test_temperature(chapter: Any) -> None:
         assert (weights == shown(softmax(scores))).all()
 
 
-@pytest.mark.site
 def test_unit(chapter: Any) -> None:
     assert chapter.column("unit", "dot") == [8, 50, 6]
     cosines = shown(exact_cosine(QUERIES, KEYS)[0])
     assert (chapter.column("unit", "cosine") == cosines).all()
 
 
-@pytest.mark.site
 def test_concat(chapter: Any) -> None:
     assert chapter.output("concat") == "shape of the joined matrix: (8, 2)"
 
 
-@pytest.mark.site
 def test_bound(chapter: Any) -> None:
     def bound(n: int, beta: int = 1) -> Any:
         best = softmax([beta] + [-beta] * (n - 1))  # the best case, written out
@@ -520,7 +501,6 @@ def test_bound(chapter: Any) -> None:
     assert [float(v) for v in chapter.values("cosine-needs")[1:3]] == printed[2:]
 
 
-@pytest.mark.site
 def test_robust(chapter: Any) -> None:
     columns = ("formula as it stands", "package", "torch")
     naive, here, theirs = (
@@ -531,7 +511,6 @@ def test_robust(chapter: Any) -> None:
     assert theirs == ("1.0", "0.0", "0.0", "NaN")
 
 
-@pytest.mark.site
 def test_different_sizes(chapter: Any) -> None:
     expected = exact_dot(product(QUERIES, LONG_BILINEAR), LONG_KEYS)
     assert expected == [[-4, 2, -2], [0, 1, -2]]
@@ -544,7 +523,6 @@ def test_different_sizes(chapter: Any) -> None:
     assert refused == [f"{name}(): {message}" for name in ("dot", "scaled_dot", "cosine")]
 
 
-@pytest.mark.site
 def test_cut(chapter: Any) -> None:
     before = vectors(chapter, "mistake-cut", "scores")
     after = vectors(chapter, "mistake-cut", "after key 2 has changed")
@@ -556,7 +534,6 @@ def test_cut(chapter: Any) -> None:
     assert chapter.values("mistake-sizes") == ["9", "2", str(right[0][1])]
 
 
-@pytest.mark.site
 def test_no_tanh(chapter: Any) -> None:
     left, right = product(QUERIES, ADD_Q), product(KEYS, ADD_K)
     flat = [
@@ -573,7 +550,6 @@ def test_no_tanh(chapter: Any) -> None:
     assert all(a != b for a, b in zip(*weights, strict=True))
 
 
-@pytest.mark.site
 def test_parameters(chapter: Any) -> None:
     layers = [torch.nn.Linear(*s, bias=False) for s in ((4, 2), (6, 2), (2, 1))]
     additive_count = sum(p.numel() for layer in layers for p in layer.parameters())
@@ -583,7 +559,6 @@ def test_parameters(chapter: Any) -> None:
     assert chapter.column("parameters", "by the formula") == expected
 
 
-@pytest.mark.site
 def test_operations(chapter: Any) -> None:
     # 2 queries, 3 keys: (multiplications, additions, roots, divisions, tanh) by hand
     by_hand = {
@@ -599,7 +574,6 @@ def test_operations(chapter: Any) -> None:
         assert tuple(int(line[symbol]) for symbol in ("·", "+", "√", "/", "tanh")) == counts
 
 
-@pytest.mark.site
 def test_large(chapter: Any) -> None:
     n, d = 512, 64
     pairs, product = n * n, 2 * d - 1
@@ -616,7 +590,7 @@ def test_large(chapter: Any) -> None:
     }
     operations = [Fraction(row[1], expected["dot"][1]) for row in expected.values()]
     held = [Fraction(row[2], pairs) for row in expected.values()]
-    drawn = chapter.article.find(id="out-large").find("svg")["aria-label"]
+    drawn = chapter.figure("large")
     found = [float(x) for x in re.findall(r"\d+\.\d{3}", drawn)]
     assert found == [round(float(x), 3) for x in (*operations, *held)]
     values = [v.replace(",", "") for v in chapter.values("cost")]
@@ -625,7 +599,6 @@ def test_large(chapter: Any) -> None:
     assert chapter.output("original") == f"parameters: {1000 * 1000 + 2000 * 1000 + 1000:,d}"
 
 
-@pytest.mark.site
 def test_torch_and_gradients_agree(chapter: Any) -> None:
     agree = [line["do both agree?"] for line in chapter.table("torch")]
     assert agree == ["✓"] * 3
@@ -633,7 +606,6 @@ def test_torch_and_gradients_agree(chapter: Any) -> None:
     assert gradients == ["✓"] * 5
 
 
-@pytest.mark.site
 def test_exercises(chapter: Any) -> None:
     found = chapter.column("exercise-pencil", "score")
     assert found == shown([24, 24 / mpmath.sqrt(2), mpmath.mpf(24) / 25, 25]).tolist()
@@ -663,7 +635,6 @@ def test_exercises(chapter: Any) -> None:
     assert chapter.values("exercise-which")[:1] == [str(least)]
 
 
-@pytest.mark.site
 def test_factor_for_the_cosine(chapter: Any) -> None:
     """The best case written out: at the printed factor the weight is 0.99."""
 
@@ -678,7 +649,6 @@ def test_factor_for_the_cosine(chapter: Any) -> None:
     assert answers == ["✗", "✓"]
 
 
-@pytest.mark.site
 def test_mixed_differences(chapter: Any) -> None:
     left, right = product(QUERIES, ADD_Q), product(KEYS, ADD_K)
 
@@ -713,7 +683,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(chapter: Any, exercise: str) -> None:
     assert_asked(chapter.values(exercise), ASKED[exercise])

@@ -22,8 +22,8 @@ from attention_docs.sequences import (
     window_parameters,
     windows,
 )
-from tests.conftest import parse_number, vector_of
 from tests.exact import assert_printed, assert_printed_e
+from tests.page import parse_number, vector_of
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -242,9 +242,9 @@ def check_averages(
 
 def check_ribbons(chapter, wanted: list[tuple[list[Fraction], list[Fraction]]]) -> None:
     """The drawing of each word tells the weights that it gives, and its output."""
-    frames = chapter.article.select("#out-positions .frame")
+    frames = chapter.frames("positions")
     for frame, (weights, output) in zip(frames, wanted, strict=True):
-        weighed, _, said = frame.svg["aria-label"].partition(" I says verb; a says noun. ")
+        weighed, _, said = frame.labels[0].partition(" I says verb; a says noun. ")
         assert_printed([float(one) for one in re.findall(r"\d\.\d\d", weighed)], weights, 2)
         assert_printed([float(one) for one in re.findall(r"\d\.\d\d", said)], output, 2)
 
@@ -264,9 +264,7 @@ def check_mixtures(chapter, block: str, points: list[tuple[Fraction, Fraction]])
     assert got == [barycentric(*point) for point in points]
 
 
-@pytest.mark.site
-def test_three_kinds(page):
-    chapter = page("en", "sequences")
+def test_three_kinds(chapter):
     assert chapter.grid("inputs") == [[1, 0], [0, 1], [2, 2]]
     assert chapter.names("inputs") == ["This", "is", "good"]
     mean = [Fraction(1 + 0 + 2, 3), Fraction(0 + 1 + 2, 3)]
@@ -285,7 +283,6 @@ def test_three_kinds(page):
     assert chapter.values("three-kinds") == ["3", "2", "4", "5"]
 
 
-@pytest.mark.site
 def test_the_words_of_the_three_kinds_in_chinese(page):
     chapter = page("zh", "sequences")
     assert [row[2] for row in cells(chapter, "one-label")] == ["正面"]
@@ -295,9 +292,7 @@ def test_the_words_of_the_three_kinds_in_chinese(page):
     assert cells(chapter, "own-length") == translated
 
 
-@pytest.mark.site
-def test_window_layer(page):
-    chapter = page("en", "sequences")
+def test_window_layer(chapter):
     # A hard look at the left neighbour: 1 for I, 1 for a.
     expected = [list(OWN[word]) for word in WORDS]
     for i in (1, 2, 3):
@@ -319,9 +314,7 @@ def test_window_layer(page):
     ]
 
 
-@pytest.mark.site
-def test_window_parameters(page):
-    chapter = page("en", "sequences")
+def test_window_parameters(chapter):
     drawn = re.findall(r"(\d+) at (\d+)", chapter.figures["out-window-parameters"])
     assert [(int(k), int(count)) for count, k in drawn] == [
         (k, k * 64 * 64) for k in range(1, 16, 2)
@@ -341,9 +334,7 @@ def test_the_smallest_window_that_spans_a_sentence(n: int) -> None:
         assert bool((seen > 0).all()) == (k >= 2 * n - 1)
 
 
-@pytest.mark.site
-def test_average(page):
-    chapter = page("en", "sequences")
+def test_average(chapter):
     sentences = ["I also often saw", "a big old saw"]
     assert [row[0] for row in cells(chapter, "average")] == sentences
     check_averages(chapter, "average", [attend_by_hand(one.split(), 3) for one in sentences])
@@ -354,25 +345,28 @@ def test_average(page):
     assert_printed(chapter.column("mean", "weight with a share of 16"), [row[2] for row in rows], 2)
 
 
-@pytest.mark.site
-def test_turned_weights(page):
+def test_per_token(chapter):
+    """The categories of each word; saw may be two of them, wherever it stands."""
+    kinds = {"I": [1, 0, 0, 0], "saw": [0, 1, 0, 1], "a": [0, 0, 1, 0]}
+    assert chapter.matrix("per-token", "") == [kinds[word] for word in ("I", "saw", "a", "saw")]
+
+
+def test_turned_weights(chapter):
     """Every frame of the control: its shares, its weights, and the output, which they equal."""
-    source = page("en", "sequences").html.read_text(encoding="utf-8")
-    frames = re.findall(r'data-at="(\d \d \d)".*?<figcaption>(.*?)</figcaption>', source, re.S)
-    assert [at for at, _ in frames] == [" ".join(at) for at in itertools.product("123", repeat=3)]
-    for at, caption in frames:
-        shares = [4 ** (int(one) - 1) for one in at.split()]
+    frames = chapter.frames("turn")
+    settings = [" ".join(at) for at in itertools.product("123", repeat=3)]
+    assert [frame.at for frame in frames] == settings
+    for frame in frames:
+        shares = [4 ** (int(one) - 1) for one in frame.at.split()]
         weights = [Fraction(one, sum(shares)) for one in shares]
-        described = [vector_of(one) for one in re.findall(r"\[[^\]]*\]", caption)]
+        described = [vector_of(one) for one in re.findall(r"\[[^\]]*\]", frame.caption)]
         assert described[0] == shares
         assert_printed(described[1], weights, 2)
         assert_printed(described[2], [weights[0], weights[2]], 2)
         assert weights[0] + weights[2] < 1
 
 
-@pytest.mark.site
-def test_outside(page):
-    chapter = page("en", "sequences")
+def test_outside(chapter):
     beyond, inside = (Fraction(3, 4), Fraction(3, 4)), (Fraction(1, 2), Fraction(1, 4))
     check_mixtures(chapter, "outside", [beyond])
     assert min(barycentric(*beyond)) < 0
@@ -385,9 +379,7 @@ def test_outside(page):
     assert_printed_e(chapter.column("corner", "distance"), distances, 2)
 
 
-@pytest.mark.site
-def test_content_only(page):
-    chapter = page("en", "sequences")
+def test_content_only(chapter):
     check_averages(chapter, "content-only", [attend_by_hand(WORDS, i) for i in (1, 3)])
     check_ribbons(chapter, [attend_by_hand(WORDS, i, places=True) for i in range(4)])
     assert attend_by_hand(WORDS, 1) == attend_by_hand(WORDS, 3)
@@ -395,9 +387,7 @@ def test_content_only(page):
     assert cells(chapter, "position-random") == [["rules, of 1000", "1000", "1000"]]
 
 
-@pytest.mark.site
-def test_mistake(page):
-    chapter = page("en", "sequences")
+def test_mistake(chapter):
     tie = "verb/noun"
     check_tags(chapter, "mistake-wrong", tag_by_hand(False), ["pronoun", tie, "determiner", tie])
     check_tags(chapter, "mistake-right", tag_by_hand(True), RIGHT)
@@ -405,9 +395,7 @@ def test_mistake(page):
     assert wrong[1][1:] == wrong[3][1:]
 
 
-@pytest.mark.site
-def test_exercises(page):
-    chapter = page("en", "sequences")
+def test_exercises(chapter):
     assert cells(chapter, "exercise-count") == [["5", str(5 * 8 * 3)], ["11", str(11 * 8 * 3)]]
     (weights,) = vectors(chapter, "exercise-shares", "weights")
     assert_printed(weights, [Fraction(3, 6), Fraction(1, 6), Fraction(2, 6)], 4)
@@ -425,9 +413,7 @@ def test_exercises(page):
     check_mixtures(chapter, "exercise-inside", points)
 
 
-@pytest.mark.site
-def test_wrong_axis(page):
-    chapter = page("en", "sequences")
+def test_wrong_axis(chapter):
     shares = torch.tensor([[1.0, 1, 1], [16, 1, 1], [1, 1, 1]], dtype=torch.float64)
     says = torch.tensor([[1.0, 0], [0, 0], [1, 0]], dtype=torch.float64)
     sums = vectors(chapter, "exercise-bug", "sums of the rows")
@@ -441,9 +427,7 @@ def test_wrong_axis(page):
     assert outputs[0][0] > 1  # beyond every vector that is averaged
 
 
-@pytest.mark.site
-def test_only_what_stands_before(page):
-    chapter = page("en", "sequences")
+def test_only_what_stands_before(chapter):
     check_averages(chapter, "exercise-before", [attend_by_hand(WORDS[: i + 1], i) for i in (1, 3)])
     assert attend_by_hand(WORDS[:2], 1)[1] != attend_by_hand(WORDS, 3)[1]
 

@@ -190,9 +190,7 @@ def test_a_shared_part_is_expanded_again_when_a_page_or_its_list_changed(
 
 
 def test_a_cached_page_is_returned_whole_or_not_at_all(tmp_path: Path) -> None:
-    made = RenderedPage(
-        [["T", "t", 1, [["U", "u", 2, []]]]], ["t", "u"], {"a.md": {"b": "c"}}, "s", "n"
-    )
+    made = RenderedPage([["T", "t", 1, [["U", "u", 2, []]]]], ["t", "u"], {"a.md": {"b": "c"}}, "s")
     files = {"a/index.html": "<p>x</p>", "a/index.html.md": "x"}
     RenderedPageCache(Store(tmp_path, print)).put("k", made, files)
     found = RenderedPageCache(Store(tmp_path, print))

@@ -20,8 +20,9 @@ import pytest
 from attention_docs.colours import resolve_colours
 from attention_docs.locales import read_locale
 from attention_docs.site.read.reader import read_page
-from tests.conftest import ADDRESSES, BUILT, LANGUAGES, PARTIAL, ROOT, SLUGS, Page, parse_html
+from tests.conftest import ADDRESSES, BUILT, LANGUAGES, PARTIAL, ROOT, SLUGS, parse_html
 from tests.fixture_project import FixtureProject
+from tests.page import Page
 
 CHAPTERS = sorted(
     path.stem
@@ -91,7 +92,8 @@ def test_notebooks_hold_the_code_of_the_page_and_what_it_gave(
             b.displayed_code.strip("\n") for b in blocks
         ]
         assert [cell["id"] for cell in cells] == [f"code-{block.id}"[:64] for block in blocks]
-        html = resolve_colours(page(lang, slug).html.read_text(encoding="utf-8"))
+        path = find_folder(site, lang, slug) / "index.html"
+        html = resolve_colours(path.read_text(encoding="utf-8"))
         shown = {f"out-{b.id}": c for b, c in zip(blocks, cells, strict=True) if c["outputs"]}
         texts = {name: read_printed(cell).rstrip("\n") for name, cell in shown.items()}
         assert texts == page(lang, slug).outputs
@@ -216,13 +218,12 @@ def read_prose(document: dict[str, Any]) -> str:
 def test_copies_hold_all_of_the_page(
     lang: str, slug: str, site: Path, page: Callable[[str, str], Page]
 ) -> None:
-    built = page(lang, slug)
     source = (ROOT / "docs" / lang / f"{slug}.md").read_text(encoding="utf-8")
     copy = (find_folder(site, lang, slug) / "index.html.md").read_text(encoding="utf-8")
     texts = [copy]
     if slug in CHAPTERS:
         texts.append(read_prose(notebook(site, lang, slug)))
-    tree = parse_html(built.html)
+    tree = parse_html(find_folder(site, lang, slug) / "index.html")
     values = tree.findall(".//article//span[@class='value']")
     values.sort(key=lambda one: int(one.get("id").removeprefix("value-")))
     for text in texts:
@@ -241,7 +242,7 @@ def test_copies_hold_all_of_the_page(
         titles = re.findall(r'^ *(?:\?{3}|!{3}) \w+ "(.*)"$', source, re.M)
         assert all(title in text for title in titles)
     for frame in tree.iterfind(".//article//div[@class='output']"):
-        assert built.output(frame.get("id")[4:]) in copy
+        assert page(lang, slug).output(frame.get("id")[4:]) in copy
         for drawing in frame.iterfind(".//svg[@aria-label]"):
             assert all(one in copy for one in split_label(drawing.get("aria-label"), lang))
 
@@ -294,11 +295,10 @@ def test_llms_txt_lists_every_page_in_all_languages(site: Path) -> None:
 
 
 @pytest.mark.parametrize(("lang", "words"), [("en", "Take it with you"), ("zh", "带走本页")])
-def test_every_page_offers_its_copies(
-    lang: str, words: str, site: Path, page: Callable[[str, str], Page]
-) -> None:
+def test_every_page_offers_its_copies(lang: str, words: str, site: Path) -> None:
     for slug in SLUGS:
-        (line,) = parse_html(page(lang, slug).html).iterfind(".//article//p[@class='takeaway']")
+        tree = parse_html(find_folder(site, lang, slug) / "index.html")
+        (line,) = tree.iterfind(".//article//p[@class='takeaway']")
         assert line.text_content().startswith(words)
         links = [link.get("href") for link in line.iter("a")]
         ends = [Path(link).name for link in links]

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 
 from attention_docs.locales import read_locale
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.render import citations
 from attention_docs.site.render.chapters import Chapters
-from tests.conftest import BUILT, LANGUAGES, ROOT, Page, each_language, find_page_folder, parse_html
+from tests.conftest import BUILT, LANGUAGES, ROOT, each_language, find_page_folder, parse_html
 
 NOTES: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/notes.toml").read_text("utf-8"))["entry"]
 MISTAKES = tomllib.loads((ROOT / "docs/mistakes.toml").read_text("utf-8"))["entry"]
@@ -39,18 +40,18 @@ def section(lang: str, slug: str, name: str) -> str:
     return re.split(r"^#+ |^/// *$", rest, maxsplit=1, flags=re.M)[0]
 
 
-def rows(page: Page, heading: str) -> list[Any]:
+def rows(soup: BeautifulSoup, heading: str) -> list[Any]:
     """The rows of the table below a heading of the built page."""
-    found = page.article.find(id=heading)
+    found = soup.article.find(id=heading)
     assert found
     return list(found.find_next("table").find("tbody").find_all("tr"))
 
 
-def list_works(page: Page) -> list[tuple[str, str]]:
+def list_works(soup: BeautifulSoup) -> list[tuple[str, str]]:
     """Kind and address (or citation) of every work listed."""
     found = []
     for kind in WORKS:
-        for row in rows(page, kind):
+        for row in rows(soup, kind):
             cell = row.find("td")
             link = cell.find("a")
             found.append((kind, link["href"] if link else cell.get_text()))
@@ -61,8 +62,10 @@ def list_works(page: Page) -> list[tuple[str, str]]:
 
 
 @each_language
-def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
-    listed = Counter(address for _, address in list_works(page(lang, "sources")))
+def test_every_source_of_a_chapter_is_listed(
+    lang: str, soup: Callable[[str, str], BeautifulSoup]
+) -> None:
+    listed = Counter(address for _, address in list_works(soup(lang, "sources")))
     assert len(listed) > 50
     assert max(listed.values()) == 1
     chapters = 0
@@ -81,8 +84,8 @@ def test_every_source_of_a_chapter_is_listed(lang: str, page: Callable[[str, str
     assert chapters > 10
 
 
-def test_all_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
-    english, *others = (page(lang, "sources") for lang in BUILT)
+def test_all_languages_list_the_same(soup: Callable[[str, str], BeautifulSoup]) -> None:
+    english, *others = (soup(lang, "sources") for lang in BUILT)
     listed = [
         sorted(entry for entry in list_works(one) if entry[1].startswith("http"))
         for one in (english, *others)
@@ -94,8 +97,8 @@ def test_all_languages_list_the_same(page: Callable[[str, str], Page]) -> None:
 
 
 @each_language
-def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> None:
-    links = [a["href"] for row in rows(page(lang, "sources"), "reports") for a in row.find_all("a")]
+def test_every_report_is_listed(lang: str, soup: Callable[[str, str], BeautifulSoup]) -> None:
+    links = [a["href"] for row in rows(soup(lang, "sources"), "reports") for a in row.find_all("a")]
     listed = [link for link in links if ISSUE.match(link)]
     described = {
         found for slug in list_slugs(lang) for found in ISSUE.findall(read_text(lang, slug))
@@ -106,8 +109,8 @@ def test_every_report_is_listed(lang: str, page: Callable[[str, str], Page]) -> 
 
 
 @each_language
-def test_the_oldest_work_comes_first(lang: str, page: Callable[[str, str], Page]) -> None:
-    cited = [row.find("td").get_text() for row in rows(page(lang, "sources"), "papers")]
+def test_the_oldest_work_comes_first(lang: str, soup: Callable[[str, str], BeautifulSoup]) -> None:
+    cited = [row.find("td").get_text() for row in rows(soup(lang, "sources"), "papers")]
     years = [int(found[1]) for one in cited if (found := re.search(r"(\d{4})[)）]", one))]
     assert len(cited) - len(years) <= 3, cited  # models and processors have no year
     assert years == sorted(years)
@@ -144,9 +147,11 @@ def test_every_place_of_the_notes_exists(entry: dict[str, Any]) -> None:
 
 
 @each_language
-def test_the_table_of_the_notes(lang: str, site: Path, page: Callable[[str, str], Page]) -> None:
+def test_the_table_of_the_notes(
+    lang: str, site: Path, soup: Callable[[str, str], BeautifulSoup]
+) -> None:
     """Each row is ticked with links to headings that the built pages have in this language."""
-    for row, entry in zip(rows(page(lang, "sources"), "places"), NOTES, strict=True):
+    for row, entry in zip(rows(soup(lang, "sources"), "places"), NOTES, strict=True):
         name, left, now = row.find_all("td")
         assert name.get_text() == entry["id"]
         assert name.find(id=f"note-{entry['id'].replace('.', '-')}")

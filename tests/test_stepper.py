@@ -434,17 +434,17 @@ def test_the_script_is_small_and_brings_nothing():
 
 
 @each_language
-def test_the_page_holds_the_stepper(page, lang):
-    chapter = page(lang, "eight-steps")
-    (box,) = chapter.article.select(STEPPER)
+def test_the_page_holds_the_stepper(soup, lang):
+    whole = soup(lang, "eight-steps")
+    (box,) = whole.article.select(STEPPER)
     assert box.find_parent(id="out-stepper")
     assert [one["data-at"] for one in box.select(".frame")] == PLACES
     assert [svg["aria-label"] for svg in box.select("svg")] == [
         alts(one) for one in frames(STEPS, lang).values()
     ]
-    ids = [one["id"] for one in chapter.soup.find_all(id=True)]
+    ids = [one["id"] for one in whole.find_all(id=True)]
     assert len(ids) == len(set(ids))
-    (script,) = chapter.soup.select('script[src$="assets/stepper.js"]')
+    (script,) = whole.select('script[src$="assets/stepper.js"]')
     assert script.has_attr("defer")
 
 

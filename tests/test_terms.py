@@ -202,9 +202,9 @@ def messages(project: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_every_chapter_explains_its_terms(lang: str, page: Any) -> None:
+def test_every_chapter_explains_its_terms(lang: str, soup: Any) -> None:
     for slug in ("eight-steps", "scaling"):
-        terms = page(lang, slug).article.find_all("a", class_="term")
+        terms = soup(lang, slug).article.find_all("a", class_="term")
         assert len(terms) > 5
         assert all(term["title"] for term in terms)
 

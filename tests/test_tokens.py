@@ -21,19 +21,15 @@ from attention_docs.tokens import (
     load_vocabulary,
     merge,
 )
-from tests.conftest import MODELS, ROOT, Page
+from tests.conftest import ROOT
 from tests.exact import assert_asked
+from tests.page import Page
 
 ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
     "exercise-pencil": [14, 17, 18],
     "exercise-digits": [[7, 9], [1, 3], [7, 7]],
 }
 SENTENCES = "she sells sea shells by the sea shore the shells she sells are sea shells"
-
-
-@pytest.fixture
-def chapter(page) -> Page:
-    return page("en", "tokens")
 
 
 def merge_in_text(corpus: str, steps: int) -> list[tuple[str, int, int]]:
@@ -84,6 +80,14 @@ def test_lossless(text: str) -> None:
         assert join_tokens(cut_text(text, ranks)) == text
 
 
+def test_cut(chapter: Page) -> None:
+    """Side by side the tokens are the text; each id is its token's in the kept vocabulary."""
+    ids, _ = load_vocabulary()
+    tokens = [row["token"] for row in chapter.table("cut")]
+    assert "".join(tokens).replace("␣", " ") == "How many r are in strawberry?"
+    assert chapter.column("cut", "id") == [ids[token.replace("␣", "Ġ")] for token in tokens]
+
+
 def test_the_real_tokenizer(chapter: Page) -> None:
     """Token ids of Hugging Face's tokenizer of the model, kept in the project's tests."""
     ids, ranks = load_vocabulary()
@@ -115,7 +119,7 @@ def test_neighbours(chapter: Page) -> None:
     assert chapter.values("neighbours") == [f"{kept.shape[0]:,}", str(kept.shape[1])]
 
 
-@pytest.mark.skipif(not MODELS, reason="set-up has not brought the language model")
+@pytest.mark.needs("smollm2")
 def test_the_model_has_these_tokens_and_neighbours() -> None:
     """The file itself, and cosines by torch."""
     import torch

@@ -34,7 +34,7 @@ from attention_docs.transformer_block import (
     layer_norm_gradient,
     relu,
 )
-from tests.conftest import parse_number, scale_examples, vector_of
+from tests.conftest import scale_examples
 from tests.exact import (
     W_KEY,
     W_QUERY,
@@ -48,6 +48,7 @@ from tests.exact import (
     parse_plus_minus,
     product,
 )
+from tests.page import Page, parse_number, vector_of
 
 seeds = st.integers(0, 2**31 - 1)
 DTYPES = {torch.float64: 1e-11, torch.float32: 2e-4, torch.bfloat16: 0.15, torch.float16: 0.03}
@@ -580,8 +581,8 @@ def root(squares):
 
 def captions(chapter, block):
     """The numbers in the captions of a figure's frames."""
-    frames = chapter.soup.find(id=f"out-{block}").select(".frame > figcaption")
-    return [re.findall(r"\d(?:[\d.]*\d)?(?:e[-+]\d+)?", one.text) for one in frames]
+    captions = (frame.caption for frame in chapter.frames(block))
+    return [re.findall(r"\d(?:[\d.]*\d)?(?:e[-+]\d+)?", caption) for caption in captions]
 
 
 def test_torch_runs_takes_the_direct_path_apart():
@@ -606,9 +607,7 @@ def test_torch_runs_takes_the_direct_path_apart():
 # --- the published numbers -----------------------------------------------------------------------
 
 
-@pytest.mark.site
-def test_alike(page):
-    chapter = page("en", "transformer-block")
+def test_alike(chapter):
     spreads = torch_layers(3, 1000, keep_input=False)[:, 1]
     wanted = [[str(layer), f"{one:.6f}"] for layer, one in enumerate(spreads)]
     assert captions(chapter, "alike") == wanted
@@ -627,9 +626,7 @@ def larger_median():
     return float(shares.log10().median())
 
 
-@pytest.mark.site
-def test_residual(page):
-    chapter = page("en", "transformer-block")
+def test_residual(chapter):
     rows = [list(row.values())[1:] for row in chapter.table("residual")]
     for row, keep_input in zip(rows, (False, True), strict=True):
         logs = np.sort(np.log10(torch_layers(3, 1000, keep_input)), axis=1)
@@ -641,9 +638,7 @@ def test_residual(page):
     assert abs(larger_median() - last[0]) < 2.5 * last[1]
 
 
-@pytest.mark.site
-def test_collapse_rate(page):
-    chapter = page("en", "transformer-block")
+def test_collapse_rate(chapter):
     ratios = chapter.column("collapse-rate", "outputs closer by the factor")
     assert chapter.column("collapse-rate", "tokens apart by") == [0.1, 0.01]
     rng = np.random.default_rng(2017)
@@ -658,17 +653,14 @@ def test_collapse_rate(page):
     assert all(900 < one < 1100 for one in ratios)
 
 
-@pytest.mark.site
-def test_condition(page):
-    rows = [list(row.values()) for row in page("en", "transformer-block").table("condition")]
+def test_condition(chapter):
+    rows = [list(row.values()) for row in chapter.table("condition")]
     for row, slope in zip(rows, (Fraction(1, 10), Fraction(-9, 10)), strict=True):
         wanted = [float(f"{float(one):.2g}") for one in (slope, slope**10, (1 + slope) ** 10)]
         assert [parse_number(cell) for cell in row] == wanted
 
 
-@pytest.mark.site
-def test_input(page):
-    chapter = page("en", "transformer-block")
+def test_input(chapter):
     ids = [vector_of(row["ids"]) for row in chapter.table("truncation")]
     assert ids == [[4, 5, 6, 0], [1, 2, 3, 2], [1, 2, 3, 2]]
     assert chapter.column("truncation", "length") == [3, 4, 4]
@@ -690,9 +682,7 @@ def test_input(page):
     assert visible == ["✓✓✓✗", "✓✓✓✓", "✓✓✓✓"]
 
 
-@pytest.mark.site
-def test_bias(page):
-    chapter = page("en", "transformer-block")
+def test_bias(chapter):
     q, k, v = product(X, W_QUERY), product(X, W_KEY), product(X, W_VALUE)
     b_q, b_k, b_v = ([one] * 3 for one in ([1, 0, -1], [2, -1, 3], [1, 1, -2]))
     cases = [(q, k, v), (add(q, b_q), k, v), (q, add(k, b_k), v), (q, k, add(v, b_v))]
@@ -704,9 +694,7 @@ def test_bias(page):
     assert gradients == [("b_Q", "✗"), ("b_K", "✓"), ("b_V", "✗")]
 
 
-@pytest.mark.site
-def test_feed_forward(page):
-    chapter = page("en", "transformer-block")
+def test_feed_forward(chapter):
     tokens = [[3, 1], [1, 3], [2, 2]]
     rows = chapter.table("distance")
     assert [vector_of(row["token"]) for row in rows] == tokens
@@ -714,26 +702,21 @@ def test_feed_forward(page):
     assert chapter.column("distance", "output") == [abs(a - b) for a, b in tokens]
 
 
-@pytest.mark.site
-def test_collapse(page):
-    chapter = page("en", "transformer-block")
+def test_collapse(chapter):
     assert product([[1, -1], [-1, 1]], [[1], [1]]) == [[0], [0]]
     assert chapter.array("collapse", 0).tolist() == [0, 0]
     assert chapter.array("collapse", 1).tolist() == [0, 0, 0]
 
 
-@pytest.mark.site
-def test_layer_norm(page):
-    lines = page("en", "transformer-block").output("layer-norm-properties").splitlines()
+def test_layer_norm(chapter):
+    lines = chapter.output("layer-norm-properties").splitlines()
     row = [Fraction(1), Fraction(0), Fraction(0), Fraction(0)]
     mean, variance = statistics.mean(row), statistics.pvariance(row)
     wanted = [mean, variance, (1 - mean) ** 2 / variance]
     assert [line.split(" = ")[1] for line in lines] == list(map(str, wanted))
 
 
-@pytest.mark.site
-def test_epsilon(page):
-    chapter = page("en", "transformer-block")
+def test_epsilon(chapter):
     columns = [chapter.column("epsilon", f"component {c}") for c in (1, 2, 3, 4)]
     inside, outside, package, constant = np.transpose(columns)
     tiny = [mpmath.mpf(1) / 1000, 0, 0, 0]
@@ -747,9 +730,7 @@ def test_epsilon(page):
     assert not np.allclose(inside, outside)
 
 
-@pytest.mark.site
-def test_jacobian(page):
-    chapter = page("en", "transformer-block")
+def test_jacobian(chapter):
     x = torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
     J = torch.autograd.functional.jacobian(lambda x: nn.functional.layer_norm(x, (8,), eps=0.0), x)
     singular = torch.linalg.svdvals(J) * x.std(correction=0)
@@ -761,9 +742,7 @@ def test_jacobian(page):
     assert float((J @ normal).abs().max()) < 1e-12
 
 
-@pytest.mark.site
-def test_ddof(page):
-    chapter = page("en", "transformer-block")
+def test_ddof(chapter):
     row = [1, 0, 0, 0]
     variances = statistics.variance(row), statistics.pvariance(row)
     shown = [vector_of(one["x̂"]) for one in chapter.table("mistake-ddof")]
@@ -781,11 +760,10 @@ def test_ddof(page):
     assert_printed(deviations, [right, wrong, wrong], 4)
 
 
-@pytest.mark.site
-def test_code(page):
+def test_code(chapter):
     """What the page shows is a function; run on its own, it is torch's layer."""
     names = dict(vars(transformer_block))
-    exec(page("en", "transformer-block").output("code"), names)
+    exec(chapter.output("code"), names)
     shown = names["encoder_block"]
     assert shown is not encoder_block
     torch.manual_seed(4)
@@ -805,10 +783,8 @@ def steps_of(chapter, block):
     return steps
 
 
-@pytest.mark.site
-def test_post_by_hand(page):
-    chapter = page("en", "transformer-block")
-    said = chapter.article.select_one("#out-hand-parameters svg")["aria-label"]
+def test_post_by_hand(chapter):
+    said = chapter.figure("hand-parameters")
     (first,) = re.findall(r"W_O[^.]*\.((?:[^.]*\.){3})", said)[:1]
     drawn = [parse_number(one) for one in re.findall(r"(?<=[:,] )−?\d+", first)]
     assert np.reshape(drawn, (3, 4)).tolist() == W_O
@@ -822,18 +798,14 @@ def test_post_by_hand(page):
     assert chapter.values("by-hand") == wanted
 
 
-@pytest.mark.site
-def test_pre_by_hand(page):
-    chapter = page("en", "transformer-block")
+def test_pre_by_hand(chapter):
     steps = steps_of(chapter, "pre-steps")
     assert list(steps) == ["LN(x)", "MHA(LN(x))", "z", "y"]
     for found, wanted in zip(steps.values(), pre_by_hand(), strict=True):
         assert_printed(found, wanted, 4)
 
 
-@pytest.mark.site
-def test_both_orders(page):
-    chapter = page("en", "transformer-block")
+def test_both_orders(chapter):
     columns = [chapter.column("both-orders", f"‖y_{i}‖²") for i in (1, 2, 3)]
     found = np.transpose(columns)
     for row, one in zip(found, (post_by_hand()[-1], pre_by_hand()[-1]), strict=True):
@@ -841,17 +813,13 @@ def test_both_orders(page):
     assert found[0].tolist() == [4, 4, 4]
 
 
-@pytest.mark.site
-def test_batch(page):
-    chapter = page("en", "transformer-block")
+def test_batch(chapter):
     assert chapter.output("batch-block").strip() == "Shape: (3, 4, 4)"
     moves = ["".join(list(row.values())[1:]) for row in chapter.table("batch-block")]
     assert moves == ["✗✗✗✓", "✓✓✓✓"]
 
 
-@pytest.mark.site
-def test_agreement(page):
-    chapter = page("en", "transformer-block")
+def test_agreement(chapter):
     assert chapter.output("agreement").strip() == "torch " + torch.__version__.split("+")[0]
     *rows, stack = (list(row.values()) for row in chapter.table("agreement"))
     assert [row[0] for row in rows] == ["post-norm"] * 8 + ["pre-norm"] * 8
@@ -863,14 +831,13 @@ def test_agreement(page):
     assert stack[2:] == ["10⁻¹¹", "✓", ""]
 
 
-@pytest.mark.site
-def test_control(page, stacks):
+def test_control(chapter, stacks):
     """The captions of the slider, and what the text says of its two figures."""
     wanted = []
     for N in (3, 6, 12, 24):
         low = [sqrt(stacks[N, first][1].mean(axis=1).min()) for first in (False, True)]
         wanted.append([str(N), *(f"{one:.2f}" for one in low)])
-    assert captions(page("en", "transformer-block"), "control") == wanted
+    assert captions(chapter, "control") == wanted
     _, g2, u, w = (one.mean(axis=1) for one in stacks[12, False])
     attention_u, attention_w = u[::2], w[::2]
     assert attention_u[0] < 0.2 < 0.9 < attention_u[-1]  # tokens become alike on the way up
@@ -882,9 +849,7 @@ def test_control(page, stacks):
     assert abs(int(g2.argmin()) - int(np.argmax(attention_u > attention_w))) <= 1
 
 
-@pytest.mark.site
-def test_measured(page, stacks):
-    chapter = page("en", "transformer-block")
+def test_measured(chapter, stacks):
     (post, pre), (post_r2, pre_r2) = (
         [stacks[12, first][one] for first in (False, True)] for one in (1, 0)
     )
@@ -918,9 +883,8 @@ def test_the_law_holds_step_by_step(stacks):
             assert 0.9 < ratio < 1.15, (first, block)
 
 
-@pytest.mark.site
-def test_networks_alone(page):
-    rows = page("en", "transformer-block").table("networks-alone")
+def test_networks_alone(chapter):
+    rows = chapter.table("networks-alone")
     gains = []
     for row, (d, chunks, runs) in zip(rows, ((32, 4, 20), (128, 4, 4)), strict=True):
         _, g2, u, w = torch_runs(24, False, ("FFN",), chunks, runs, 16, d)
@@ -935,8 +899,7 @@ def test_networks_alone(page):
     assert gains[1] < gains[0]
 
 
-@pytest.mark.site
-def test_growth(page, stacks):
+def test_growth(chapter, stacks):
     r2, _, u, _ = stacks[12, True]
     assert (1 + Fraction(8, 25) * 12, 1 + Fraction(33, 25) * 12) == (
         Fraction(121, 25),
@@ -944,7 +907,7 @@ def test_growth(page, stacks):
     )
     for N in range(1, 13):
         assert 1 + 0.32 * N < r2[N].mean() < 1 + 1.32 * N
-    rows = page("en", "transformer-block").table("growth")
+    rows = chapter.table("growth")
     growths = []
     for row, low in zip(rows, (0, 4, 8), strict=True):
         own = (u[::2] * r2[:-1])[low : low + 4].mean(axis=0)
@@ -979,10 +942,8 @@ def grow_with_torch(N, scale):
     return (x**2).mean(dim=(1, 2)).numpy()
 
 
-@pytest.mark.site
-def test_residual_scale(page):
+def test_residual_scale(chapter):
     """GPT-2's factor on the last matrix of each sublayer, and the bounds that the text derives."""
-    chapter = page("en", "transformer-block")
     rows = chapter.table("residual-scale")
     assert chapter.column("residual-scale", "N") == [3, 6, 12, 24]
     # 1/(2N) of 8/25 to 33/25, N times.
@@ -1012,9 +973,8 @@ def test_the_parameters_of_the_example():
     assert round(12 * count / 1e6) == 85
 
 
-@pytest.mark.site
-def test_direct(page, stacks):
-    rows = page("en", "transformer-block").table("direct")
+def test_direct(chapter, stacks):
+    rows = chapter.table("direct")
     post, pre = (row["factor of the direct path"] for row in rows)
     paths = 1 / np.sqrt((1 + stacks[12, False][2]).prod(axis=0))
     assert_printed(parse_plus_minus(post)[0], interval(paths), 3)
@@ -1045,9 +1005,8 @@ def likeness():
     return found
 
 
-@pytest.mark.site
-def test_likeness(page):
-    rows = page("en", "transformer-block").table("likeness")
+def test_likeness(chapter):
+    rows = chapter.table("likeness")
     for row, (wanted, kept, larger) in zip(rows, likeness(), strict=True):
         (found,) = parse_plus_minus(row["measured"])
         assert_printed(found, wanted, 3)
@@ -1056,10 +1015,9 @@ def test_likeness(page):
         assert agrees_within_error(found, larger)
 
 
-@pytest.mark.site
-def test_parameter_gradient(page):
+def test_parameter_gradient(chapter):
     """Against autograd, with the same draws; 4/5 lies within."""
-    (found,) = parse_plus_minus(page("en", "transformer-block").output("parameter-gradient"))
+    (found,) = parse_plus_minus(chapter.output("parameter-gradient"))
     rng = np.random.default_rng(2017)
     token, g = (torch.from_numpy(one) for one in rng.normal(size=(2, 2000, 1, 32)))
     token = nn.functional.layer_norm(token, (32,))
@@ -1072,9 +1030,7 @@ def test_parameter_gradient(page):
     assert agrees_within_error(found, 0.8)
 
 
-@pytest.mark.site
-def test_parts(page):
-    chapter = page("en", "transformer-block")
+def test_parts(chapter):
     *parts, whole, package = chapter.column("parts", "parameters")
     assert parts == [1050624, 2099712, 2048]
     shapes = [(512, 512)] * 4 + [(512,)] * 4 + [(512, 2048), (2048,), (2048, 512), (512,)]
@@ -1089,9 +1045,7 @@ def test_parts(page):
     assert shares["3072"] == "50.0"
 
 
-@pytest.mark.site
-def test_counts(page):
-    chapter = page("en", "transformer-block")
+def test_counts(chapter):
     rows = [list(row.values()) for row in chapter.table("counts")]
     assert [row[3] for row in rows] == ["parameters", "operations"] * 3
     assert [row[:3] for row in rows[::2]] == [row[:3] for row in rows[1::2]]
@@ -1110,9 +1064,7 @@ def test_counts(page):
     assert chapter.output("flops-missing").splitlines() == wanted
 
 
-@pytest.mark.site
-def test_order(page):
-    chapter = page("en", "transformer-block")
+def test_order(chapter):
     tokens = [*post_by_hand()[-1], *pre_by_hand()[-1]]
     rows = chapter.table("mistake-order")
     assert_printed([vector_of(row["y"]) for row in rows], tokens, 4)
@@ -1123,9 +1075,7 @@ def test_order(page):
     assert lengths[:3] == [4, 4, 4]
 
 
-@pytest.mark.site
-def test_overwrite(page):
-    chapter = page("en", "transformer-block")
+def test_overwrite(chapter):
     normal = normalise(X)
     stream = normalise(add(normal, attend(normal)))
     wrong = add(stream, network(stream))
@@ -1134,9 +1084,7 @@ def test_overwrite(page):
     assert abs(wrong[0][0] - pre_by_hand()[-1][0][0]) > 1
 
 
-@pytest.mark.site
-def test_exercises(page):
-    chapter = page("en", "transformer-block")
+def test_exercises(chapter):
     *first, last = chapter.output("exercise-normalise").splitlines()
     token = [Fraction(c) for c in (3, 1, 1, -1)]
     assert first == [f"μ = {statistics.mean(token)}", f"σ² = {statistics.pvariance(token)}"]
@@ -1243,7 +1191,6 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 }
 
 
-@pytest.mark.site
 @pytest.mark.parametrize("exercise", ASKED)
-def test_what_exercises_ask(page: Any, exercise: str) -> None:
-    assert_asked(page("en", "transformer-block").values(exercise), ASKED[exercise])
+def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])

@@ -15,6 +15,7 @@ from torch.nn import functional
 from attention_docs.figures.tasks import Failure, Task, detach, find_failure, judge
 from attention_docs.softmax import softmax
 from tests.conftest import BUILT, ROOT
+from tests.page import Page
 from tests.test_live_pages import keeper, needs_live
 from tests.written import judge_page, list_written
 
@@ -43,6 +44,18 @@ def run_sections(slug: str) -> dict[str, Any]:
     for name in ("writing", "writing-answer", "writing-checks"):
         exec(read_section(slug, name), names)
     return names
+
+
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_the_first_verdict_is_of_the_smallest_input(
+    slug: str, page: Callable[[str, str], Page]
+) -> None:
+    """What the page shows before anything is written: of the model, and of the given lines."""
+    head, *rows = page("en", slug).tables["out-writing-checks"]
+    assert head == ["", "✗ Not yet: the smallest input that breaks it"]
+    shown = dict(rows)
+    assert shown["wanted"] != shown["got"]
+    assert len(rows) > 2
 
 
 @pytest.mark.parametrize("slug", CHAPTERS)

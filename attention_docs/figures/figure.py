@@ -146,6 +146,20 @@ class Language:
         return name and self.format_phrase("sentences", "quoted", name=name)
 
 
+class FrameText(NamedTuple):
+    """What one setting of a figure with controls says.
+
+    Attributes:
+        at: the values of the controls, such as "2 5".
+        caption: below the drawings.
+        labels: what a screen reader says of each drawing.
+    """
+
+    at: str
+    caption: str
+    labels: tuple[str, ...]
+
+
 class Drawing(NamedTuple):
     """A size and what is drawn in it; `largest` is how wide it may grow on a page."""
 
@@ -190,6 +204,14 @@ class Figure(ABC):
         """The alternative text in a language."""
         return self.describe(Language.get(lang))
 
+    def list_labels(self, lang: Language) -> tuple[str, ...]:
+        """What a screen reader says of each of its drawings."""
+        return tuple(label for frame in self.list_frames(lang) for label in frame.labels)
+
+    def list_frames(self, lang: Language) -> tuple[FrameText, ...]:
+        """What each setting of its controls says; empty for a figure without controls."""
+        return ()
+
     def __repr__(self) -> str:
         return self.alt("en")
 
@@ -215,6 +237,10 @@ class DrawnFigure(Figure):
     def label(self, lang: Language) -> str:
         """What a screen reader says of the drawing: its description."""
         return self.describe(lang)
+
+    def list_labels(self, lang: Language) -> tuple[str, ...]:
+        """That of the one drawing."""
+        return (self.label(lang),)
 
     def render(self, lang: Language) -> str:
         """The drawing as inline SVG, the text in it."""

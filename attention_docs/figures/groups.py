@@ -53,6 +53,10 @@ class Stacked(Figure):
         """Each row as a drawing of its own."""
         return f"<div>{''.join(row.render(lang) for row in self.rows)}</div>"
 
+    def list_labels(self, lang: Language) -> tuple[str, ...]:
+        """Row by row."""
+        return tuple(row.label(lang) for row in self.rows)
+
     def describe(self, lang: Language) -> str:
         """Row by row."""
         return lang.join_texts("paragraph", [row.describe(lang) for row in self.rows])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from attention_docs.figures.figure import Figure, Language, check_label, check_labels
+from attention_docs.figures.figure import Figure, FrameText, Language, check_label, check_labels
 from attention_docs.figures.numbers import as_lists, check_finite
 from attention_docs.figures.svg import css_colour
 from attention_docs.figures.ties import BOX, GAP, MARGIN, ROWS, Sentence, Tie
@@ -92,6 +92,16 @@ class Ribbons(Figure):
         """One drawing alone, as it stands among the others while it does not show."""
         found = (i for i in self._list_places() if str(i + 1) == at)
         return next((self._render_frame(Language.get(lang), i, False) for i in found), "")
+
+    def list_frames(self, lang: Language) -> tuple[FrameText, ...]:
+        """A frame for every word."""
+        return tuple(self._read_frame(lang, i) for i in self._list_places())
+
+    def _read_frame(self, lang: Language, i: int) -> FrameText:
+        tie = self.ties[i]
+        parts = {"label": tie.sentence.name_word(lang, i), "caption": tie.caption(lang)}
+        caption = lang.format_phrase("steppers", "caption", **parts)
+        return FrameText(str(i + 1), caption, tie.list_labels(lang))
 
     def describe(self, lang: Language) -> str:
         """A line for every word."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from itertools import product
 
-from attention_docs.figures.figure import Figure, Language, Wording, check_label
+from attention_docs.figures.figure import Figure, FrameText, Language, Wording, check_label
 from attention_docs.figures.matrix import find_scales
 from attention_docs.figures.svg import check_role, css_colour, measure_text
 
@@ -51,17 +51,21 @@ class Frame:
         )
         says = f' data-says="{escape(lang.translate_label(self.says))}"' if self.says else ""
         name = f"<strong>{_format_subscripts(lang.translate_label(self.label))}</strong>"
-        caption = lang.format_phrase(
-            "steppers",
-            "caption",
-            label=name,
-            caption=_format_subscripts(lang.translate_label(self.caption)),
-        )
+        caption = _format_subscripts(lang.translate_label(self.caption))
+        caption = lang.format_phrase("steppers", "caption", label=name, caption=caption)
         kind = "frame" + " shown" * showing + " unprinted" * (not prints)
         return (
             f'<figure class="{kind}" data-at="{" ".join(self.at)}"{says} '
             f">{drawings}<figcaption>{caption}</figcaption></figure>"
         )
+
+    def read(self, lang: Language) -> FrameText:
+        """The same as text."""
+        parts = {"label": self.label, "caption": self.caption}
+        caption = {name: lang.translate_label(part) for name, part in parts.items()}
+        labels = (label for drawing in self.drawings for label in drawing.list_labels(lang))
+        at = " ".join(self.at)
+        return FrameText(at, lang.format_phrase("steppers", "caption", **caption), tuple(labels))
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,6 +100,10 @@ class _Frames(Figure):
         return next(
             (one._render(Language.get(lang), False, self.prints(one.at)) for one in found), ""
         )
+
+    def list_frames(self, lang: Language) -> tuple[FrameText, ...]:
+        """Frame by frame."""
+        return tuple(frame.read(lang) for frame in self.frames)
 
     def describe(self, lang: Language) -> str:
         """A line for every frame."""

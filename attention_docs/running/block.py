@@ -17,9 +17,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from attention_docs.colours import list_roles
 from attention_docs.locales import Locale
 from attention_docs.running.exact import EXACT, format_exact
-from attention_docs.running.result import Check, Code, Drawing, File, Result
+from attention_docs.running.result import Check, Code, Drawing, File, Frame, Result
 from attention_docs.running.watch import FormatStringTransformer, PrintedTexts, Watch, refuse_floats
 from attention_docs.text import TextFile, check_observers, observers, text
 
@@ -152,9 +153,14 @@ class BlockRunner:
         return {lang: self._draw_in_language(shown, own) for lang, own in self.languages.items()}
 
     def _draw_in_language(self, shown: Any, lang: Language) -> Drawing:
-        cells = shown.cells(lang) if hasattr(shown, "cells") else ()
-        alt = "" if self.live and not cells else shown.alt(lang)
-        return Drawing(shown.svg(lang), alt, cells)
+        cells, svg = shown.cells(lang) if hasattr(shown, "cells") else (), shown.svg(lang)
+        if self.live:
+            return Drawing(svg, shown.alt(lang) if cells else "", cells)
+        about = tuple(shown.list_labels(lang)), tuple(list_roles(svg))
+        frames = tuple(
+            Frame(frame.at, frame.caption, len(frame.labels)) for frame in shown.list_frames(lang)
+        )
+        return Drawing(svg, shown.alt(lang), cells, *about, frames)
 
     def _install_watch(self, watch: Watch) -> Watch:
         observers[:] = [] if self.live else [watch.observe]

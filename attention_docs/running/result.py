@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from html import unescape
 from typing import Any
 
 STEPS = 16
 """A digit must survive a change of its value by this many rounding steps of its dtype."""
-LABEL = re.compile(r'<svg\b[^>]*\baria-label="([^"]+)"')
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a figure says at one setting of its controls.
+
+    Attributes:
+        at: the values of the controls, such as "2 5".
+        caption: below its pictures.
+        pictures: how many it shows.
+    """
+
+    at: str
+    caption: str
+    pictures: int
 
 
 @dataclass(frozen=True)
@@ -22,16 +34,17 @@ class Drawing:
         svg: what stands on the page: inline SVG, or HTML.
         alt: the same as text.
         cells: the rows of a table as text, its head first; empty for a figure.
+        labels: what a screen reader says of each picture; of a large matrix it is less than `alt`.
+        roles: whose colours each picture has.
+        frames: the settings of its controls, in the order of its pictures.
     """
 
     svg: str
     alt: str
     cells: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def labels(self) -> list[str]:
-        """What a screen reader says of each picture; of a large matrix it is less than `alt`."""
-        return [unescape(label) for label in LABEL.findall(self.svg)]
+    labels: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,14 +155,10 @@ class Result:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Result:
         """A result from disk."""
-        drawings = {
-            lang: Drawing(one["svg"], one["alt"], tuple(map(tuple, one["cells"])))
-            for lang, one in record["figure"].items()
-        }
         return cls(
             text=record["text"],
             translations=record["translations"],
-            figure=drawings,
+            figure={lang: _read_drawing(one) for lang, one in record["figure"].items()},
             files=tuple(File(**file) for file in record["files"]),
             functions=tuple(record["functions"]),
             seeds=tuple(record["seeds"]),
@@ -161,6 +170,13 @@ class Result:
             },
             untranslated=tuple((lang, text) for lang, text in record["untranslated"]),
         )
+
+
+def _read_drawing(record: Mapping[str, Any]) -> Drawing:
+    cells = tuple(map(tuple, record["cells"]))
+    about = tuple(record["labels"]), tuple(record["roles"])
+    frames = tuple(Frame(**frame) for frame in record["frames"])
+    return Drawing(record["svg"], record["alt"], cells, *about, frames)
 
 
 def _as_rows(values: Mapping[tuple[str, str], str]) -> list[list[str]]:

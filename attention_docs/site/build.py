@@ -75,6 +75,14 @@ class Build(Content):
         self.read_content(self.executor.store)
         self.executor.plan(self.all)
 
+    def read_pages(self, slugs: Iterable[str]) -> list[Page]:
+        """Read some pages in all languages, without comparing these; what each depends on."""
+        pages = self.add_pages(slugs)
+        self.executor.plan(pages)
+        for name in ("counts", "reading"):  # of the pages before
+            self.__dict__.pop(name, None)
+        return pages
+
     # --- results
 
     @cached_property
@@ -91,6 +99,12 @@ class Build(Content):
             "results": len(claimed),
             "computed": sum("uncomputed" not in dict(one.options) for one in claimed),
         }
+
+    def find_counts(self, page: Page) -> dict[str, int]:
+        """What `{{ site.… }}` stands for on a page; empty where it does not ask."""
+        if not any(value.is_site_count for value in page.values):
+            return {}
+        return {**self.counts, **self.reading.values(page.text_lang)}
 
     def results(self, page: Page) -> Sequence[Result]:
         """What the blocks of a page gave, as soon as they have run."""
@@ -144,13 +158,12 @@ class Build(Content):
 
     def assemble(self, page: Page) -> AssembledPage:
         """A page with its results."""
-        has_counts = any(value.is_site_count for value in page.values)
         entries = self.entries[page.text_lang]
         return AssembledPage(
             page,
             self.results(page),
             self.read_locale(page.text_lang),
-            counts={**self.counts, **self.reading.values(page.text_lang)} if has_counts else {},
+            counts=self.find_counts(page),
             failures=self.find_page_failures(page),
             expand=lambda request: self._expand(page, request),
             glossary=entries.get("glossary", ()),

@@ -172,6 +172,25 @@ class Content:
             self._convert_language(converter)
         self._compare_entries()
 
+    def add_pages(self, slugs: Iterable[str]) -> list[Page]:
+        """Read some pages in all languages; what is wrong with each stands in it alone."""
+        new: list[Page] = []
+        for slug in slugs:
+            for lang in (*self.written, *self.partial):
+                path = self.root / "docs" / lang / f"{slug}.md"
+                if lang in self.partial and not path.is_file():
+                    page = make_fallback(self.pages[self.written[0]][slug], lang)
+                else:
+                    page = self.reader.read(path)
+                self.pages.setdefault(lang, {})[slug] = page
+            for converter in self.scripts.values():
+                origin = self.pages[converter.origin][slug]
+                english = self.pages[self.written[0]][slug]
+                page, _ = conversion.convert_page(converter, origin, english, self.root)
+                self.pages.setdefault(converter.lang, {})[slug] = page
+            new += [pages[slug] for pages in self.pages.values()]
+        return new
+
     def module_text(self, page: Page) -> str:
         """The text of the module that is named after a page, or ""."""
         module = self.root / "attention_docs" / f"{page.slug.replace('-', '_')}.py"

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from mkdocs.config.defaults import MkDocsConfig
 
+from attention_docs.site import record
 from attention_docs.site.adapter.log import log
 from attention_docs.site.adapter.state import BuildState
 from attention_docs.site.publish import anki, site, styles
@@ -27,8 +28,8 @@ def finish_build(state: BuildState, config: MkDocsConfig) -> None:
         for published in build.catalogue.pages
         if (page := by_path.get(published.page.path)) and page.rendered
     ]
-    reading = build.reading.document(build.catalogue.complete)
-    site.write_site_files(stage, build.catalogue, pages, executor, build.search_vocabulary, reading)
+    record.write_record(build, stage)
+    site.write_site_files(stage, build.catalogue, pages, build.search_vocabulary)
     for lang in build.catalogue.complete:
         folder, base = build.addresses.find_folder(lang), build.target.site_url
         anki.write_deck(stage / folder, build.chapters[lang], base and f"{base}{folder}")

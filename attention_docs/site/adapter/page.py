@@ -9,8 +9,7 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 from mkdocs.structure.toc import AnchorLink, TableOfContents
 
-from attention_docs.site.publish import numbers, search
-from attention_docs.site.render.assembled_page import AssembledPage
+from attention_docs.site.publish import search
 from attention_docs.site.render.page_cache import RenderedPage
 
 
@@ -31,7 +30,7 @@ class SitePage(Page):
             _restore(self, self.record, files)
 
 
-def record_page(page: Page, html: str, assembled: AssembledPage, folder: str) -> RenderedPage:
+def record_page(page: Page, html: str, folder: str) -> RenderedPage:
     """What the cache needs of a page that mkdocs has rendered; `folder` is its language's."""
 
     def listed(item: AnchorLink) -> list[Any]:
@@ -43,7 +42,6 @@ def record_page(page: Page, html: str, assembled: AssembledPage, folder: str) ->
         anchors=sorted(page.present_anchor_ids or ()),
         links={file.src_uri: dict(found) for file, found in (page.links_to_anchors or {}).items()},
         search_entries=search.format_lines(entries),
-        number_records=numbers.format_lines(numbers.make_records(page.url, assembled)),
     )
 
 

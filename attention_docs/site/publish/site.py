@@ -1,20 +1,18 @@
-"""Write the files beside the pages: numbers.json, the search, llms.txt, card and archive."""
+"""Write the files beside the pages: the search, llms.txt, card and archive."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from attention_docs.site.publish import archive, numbers, search, share_card
+from attention_docs.site.publish import archive, search, share_card
 from attention_docs.site.publish.catalogue import ZIP, Catalogue, PublishedPage
 from attention_docs.site.publish.staging import compress_file, write_text
 from attention_docs.site.render.page_cache import RenderedPage
-from attention_docs.site.run.execute import Executor, read_public_versions
 from attention_docs.site.run.imports import Modules
 from attention_docs.site.store import Store, make_key
 
@@ -31,36 +29,12 @@ def write_site_files(
     built: Path,
     catalogue: Catalogue,
     pages: Sequence[FinishedPage],
-    executor: Executor,
     known: Callable[[str], tuple[Sequence[search.Names], Sequence[str]]],
-    reading: Mapping[str, Any],
 ) -> None:
     """Write what machines and searches read.
 
-    `pages` are in the order of the navigation; `executor` has run them; `known` gives what the
-    search of a language knows; `reading` says how long chapters are.
+    `pages` are in the order of the navigation; `known` gives what the search of a language knows.
     """
-    languages = catalogue.complete  # numbers.json has those of pages that all of these have
-    by_url = sorted(
-        (page for page in pages if page.published.page.lang in languages),
-        key=lambda page: page.published.url,
-    )
-    lines = (page.rendered.number_records for page in by_url)
-    sources = [page.published.page for page in by_url]
-    strings = {
-        page.slug: {
-            lang: found
-            for lang, found in executor.by_path[page.path].strings.items()
-            if lang in languages
-        }
-        for page in sources
-        if page.lang == languages[0] and page.blocks
-    }
-    about = (languages, strings, executor.locales, read_public_versions())
-    write_text(
-        built / "numbers.json",
-        numbers.format_document(catalogue.root, *about, sources, lines, reading),
-    )
     for number, lang in enumerate(catalogue.tags):
         found = (page.rendered.search_entries for page in pages if page.published.page.lang == lang)
         folder = built / lang if number else built

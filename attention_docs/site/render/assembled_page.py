@@ -17,14 +17,14 @@ from attention_docs.running.imports import find_torch_blocks
 from attention_docs.running.result import Result
 from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.page import Page
-from attention_docs.site.read.pieces import Block, Request, Value
+from attention_docs.site.read.pieces import Block, Request
 from attention_docs.site.read.syntax import CHAPTER, COLOUR, EMPTY_LINK
 from attention_docs.site.render.terms import Term
+from attention_docs.site.run.values import LOST, find_value_text
 
 OPEN, CLOSE = "\ue000", "\ue001"
 MARK = re.compile(f"{OPEN}(\\d+){CLOSE}")
 FILES = "files"  # the folder of the site for what blocks publish
-LOST = "⚠"  # what stands for a value that is not there; the page says why
 
 
 @dataclass(frozen=True)
@@ -151,20 +151,13 @@ class AssembledPage:
 
     def get_value(self, number: int) -> str:
         """The text of inline value `number`, counted from 1."""
-        return self._get_text(self.page.evaluated[number - 1])
+        value = self.page.evaluated[number - 1]
+        return find_value_text(value, self.results, self.page.text_lang, self.counts)
 
     def find_exact(self, name: str) -> tuple[str, str]:
         """The id and the text of the exact version of an inline value, by the id of its span."""
         number = self.page.find_exact(int(name.removeprefix("value-")))
         return f"value-{number}", self.get_value(number) if number else ""
-
-    def _get_text(self, value: Value) -> str:
-        if value.is_site_count:
-            return str(self.counts.get(value.expression.removeprefix("site."), LOST))
-        if not 0 < value.after <= len(self.results):
-            return LOST
-        values = self.results[value.after - 1].get_values(self.page.text_lang)
-        return values.get((value.expression, value.spec), LOST)
 
     def replace_marks(self, text: str) -> str:
         """Text in which every mark is replaced by the text of its value."""

@@ -21,14 +21,12 @@ class RenderedPage:
         anchors: the ids that a link may lead to.
         links: the anchors on other pages that it links to, by page.
         search_entries: its lines in the search index.
-        number_records: its lines in numbers.json.
     """
 
     contents: list[Any] = field(default_factory=list)
     anchors: list[str] = field(default_factory=list)
     links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     search_entries: str = ""
-    number_records: str = ""
 
 
 class RenderedPageCache:

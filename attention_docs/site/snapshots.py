@@ -1,24 +1,24 @@
 """What each chapter prints, draws and claims, as one text file per chapter, to review in a diff.
 
-    python -m attention_docs.site.publish.snapshots site/numbers.json tests/outputs
+    python -m attention_docs.site.snapshots tests/outputs
 
-The build never reads these files; a test compares them with the site.
+It is the record in a readable form. The build never reads these files; a test compares them.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
+
+from attention_docs.site.record import Record, Recorder
 
 HEAD = "What this chapter prints, draws and claims, as `make update` writes it for review.\n"
 SENTENCE = re.compile(r"(?<=\.)[ \n]+|\n{2,}")
 
 
-def format_chapters(document: dict[str, Any]) -> dict[str, str]:
-    """The content of the file of each chapter, from the site's numbers.json.
+def format_chapters(document: Record) -> dict[str, str]:
+    """The content of the file of each chapter, from the record.
 
     The pages of the first language; the others show the same. Counts of the whole site are left
     out: each of two branches would change them, and git would merge the two to a wrong number.
@@ -41,7 +41,7 @@ def format_chapters(document: dict[str, Any]) -> dict[str, str]:
     return texts
 
 
-def _format_record(record: dict[str, Any]) -> str:
+def _format_record(record: Record) -> str:
     """What a block printed, its table or its figure, and what it checked."""
     figure = record["figure"] if record["table"] else _by_sentence(_ends(record["figure"]))
     roles = f"Roles: {'; '.join(record['roles'])}." if record["roles"] else ""
@@ -66,7 +66,7 @@ def _by_sentence(text: str) -> str:
     return SENTENCE.sub("\n", text)
 
 
-def write_reviews(document: dict[str, Any], folder: Path) -> None:
+def write_reviews(document: Record, folder: Path) -> None:
     """Write the files, and remove those of chapters that are gone."""
     folder.mkdir(exist_ok=True)
     texts = format_chapters(document)
@@ -78,4 +78,4 @@ def write_reviews(document: dict[str, Any], folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_reviews(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), Path(sys.argv[2]))
+    write_reviews(Recorder(Path.cwd()).make_document(), Path(sys.argv[1]))

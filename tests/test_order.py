@@ -39,6 +39,7 @@ LETTER = re.compile(
 KNOWN = {"dimension", "dot-product", "linear-combination", "matrix-product", "mean", "transpose"}
 # A Chinese character is also a part of other words; these are the words that it is not.
 CHARACTER = {
+    "加性": "加性(?!掩码)",
     "值": "(?<![数均取最大小])(?<!绝对)(?<!特征)值(?!得)",
     "头": "(?<![开从回到里两源外尽手])头(?!来)",
     "熵": "(?<!交叉)熵",

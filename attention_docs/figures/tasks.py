@@ -19,6 +19,7 @@ from numpy import allclose, asarray  # these names stay, whatever a reader makes
 
 from attention_docs.figures.figure import Figure, Wording, make_phrase
 from attention_docs.figures.tables import Table
+from attention_docs.signatures import checked
 from attention_docs.softmax import softmax
 from attention_docs.text import text
 
@@ -28,7 +29,7 @@ MOST_NUMBERS = 60  # of an array that is shown in a cell
 SPECS = (".4f", ".6f", ".9f", ".15f")  # as many digits as tell two results apart
 GIVEN = {"np": np, "softmax": softmax}
 """What model answers use besides each other. A page's own names may hold something else."""
-HELPERS = ("checks", "text")  # modules of the package that do no chapter's work
+HELPERS = ("checks", "signatures", "text")  # modules of the package that do no chapter's work
 
 
 @dataclass(frozen=True)
@@ -223,15 +224,21 @@ class _Run:
         return self.trace
 
     def _does_the_work(self, frame: types.FrameType, module: str) -> bool:
-        """Whether the model answer is called, or a chapter's function by what is no such one."""
+        """Whether the model answer is called, or a chapter's function by what is no such one.
+
+        A call passes through the check of the signature, whose conditions are lambdas.
+        """
         code, before = frame.f_code, frame.f_back
         answer = self.task.answer
         if code is answer.__code__ and frame.f_globals is answer.__globals__:
             return True
-        if _is_chapter(before.f_globals.get("__name__", "") if before else ""):
+        if not _is_chapter(module) or code.co_name in ("<module>", "<lambda>"):
             return False
-        is_lent = self.lends_softmax and code is softmax.__code__
-        return _is_chapter(module) and code.co_name != "<module>" and not is_lent
+        while before and before.f_globals.get("__name__") == checked.__module__:
+            before = before.f_back
+        if before and _is_chapter(before.f_globals.get("__name__", "")):
+            return False
+        return not (self.lends_softmax and code is inspect.unwrap(softmax).__code__)
 
 
 def _is_chapter(module: str) -> bool:

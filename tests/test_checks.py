@@ -619,6 +619,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"point": ones(2), "corners": np.array([[0.0, 0], [1, 2], [2, 4]])},
         "corners must not lie in one line or plane, got [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]",
     ),
+    ("next_word.next_tokens", {"logits": ones(3), "count": 3}, "count must be from 1 to 2, got 3"),
     ("tokens.learn_merges", {"words": ["ab"], "steps": -1}, "steps must not be negative, got -1"),
     (
         "tokens.merge_pairs",
@@ -634,6 +635,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "smollm2.run_model",
         {"ids": whole(0), "model": SMALL, "watch": [(0, 9)]},
         "heads must be in 30 layers of 9, got [(0, 9)]",
+    ),
+    (
+        "smollm2.run_model",
+        {"ids": whole(0), "model": SMALL, "skip": [(0, "norm")]},
+        "skip must hold ('attention', 'feed-forward') of 30 layers, got [(0, 'norm')]",
     ),
     ("softmax.softmax", {"scores": ones(2, 3), "axis": 2}, "axis must name one of 2 axes, got 2"),
     ("softmax.softmax", {"scores": ones(2, 3), "axis": -3}, "axis must name one of 2 axes, got -3"),

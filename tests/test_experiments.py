@@ -150,6 +150,7 @@ def test_every_listing_that_trains_says_what_is_held_out() -> None:
 # Of the blocks that seed several generators: how many starts the page names, how many generators
 # each of them seeds, and how many others there are.
 STARTS = {
+    ("positions", "real-head"): (100, 1, 0),  # orders of a sentence
     ("cross-attention", "experiment"): (5, 1, 2),  # a set of lists for each length
     ("in-context", "rates"): (0, 0, 5),  # prompts of each number of examples
     ("in-context", "stuck"): (20, 1, 1),  # the prompts of the exam

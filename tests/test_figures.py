@@ -776,7 +776,11 @@ def outlines_of(figure: Figure, role: str, attribute: str) -> list[list[tuple[fl
     """The parts of the first path with a role's colour as its fill or stroke."""
     found = parse_drawing(figure, "en").iterfind(f".//{{*}}path[@{attribute}]")
     return parse_subpaths(
-        next(one.get("d") for one in found if f"role-{role})" in one.get(attribute))
+        next(
+            one.get("d")
+            for one in found
+            if re.search(rf"role-{role}(-fill)?\)", one.get(attribute))
+        )
     )
 
 

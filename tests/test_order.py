@@ -159,10 +159,15 @@ def rows_used(lang: str, slug: str, main: bool = False) -> set[str]:
     return {row(symbol, rows) for symbol in symbols(read_project().pages[lang][slug], main)}
 
 
+OVERVIEW = "next-word"  # names every part of the machine, with the chapter that explains it
+
+
 @each_language
 def test_no_term_is_used_before_the_chapter_that_defines_it(lang: str) -> None:
     numbered, early = read_project().numbered, []
     for slug, number in numbered.items():
+        if slug == OVERVIEW:
+            continue
         rows = read_project().entries[lang]["glossary"]
         later = [one for one in rows if numbered.get(one.chapter, 0) > number]
         early += [

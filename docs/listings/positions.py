@@ -366,7 +366,7 @@ for seed in range(100):
     mixed = [0, *(1 + np.random.default_rng(seed).permutation(15))]
     placed = [rope(one[mixed], np.arange(16.0), base=100_000.0) for one in sentence]
     by_place.append(attention(*placed, placed[1], causal_mask(16))[1].diagonal(-1).mean())
-by_place = np.array(by_place)
+by_place, orders = np.array(by_place), len(by_place)
 
 
 def show_weights(a, name):

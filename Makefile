@@ -18,7 +18,7 @@ LINT = $(BIN)/ruff check && $(BIN)/ruff format --check && \
     if [ -x $(BIOME) ]; then $(BIOME) ci --error-on-warnings; \
     else echo "JavaScript was not checked: set-up found no npm"; test -z "$$REQUIRE_BIOME"; fi
 
-.PHONY: serve test check format site bench mutants update picture pdf links translated chapter language lock clean
+.PHONY: serve test check format site bench mutants proofs update picture pdf links translated chapter language lock clean
 
 serve: $(READY)
 	$(BIN)/mkdocs serve --livereload
@@ -54,6 +54,10 @@ mutants: $(READY)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet mutmut==3.8.1
 	$(BIN)/mutmut run $(WITH)
 	$(BIN)/mutmut results
+
+# Let Coq check docs/proofs from nothing, and keep what it said: apt-get install coq libcoq-coquelicot
+proofs: $(READY)
+	$(BIN)/python -m attention_docs.site.proofs $(WITH)
 
 # After numbers have changed and the change is meant: rewrite what the tests compare with.
 update: $(READY)

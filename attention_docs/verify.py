@@ -546,6 +546,7 @@ def count_site(document: Document, lang: str) -> dict[str, str]:
         "steps": STEPS,
         "results": len(results),
         "computed": sum("uncomputed" not in one for one in results),
+        "proved": sum("proved" in one for one in results),
     }
     reading = document["reading"]
     minutes = {slug: one["minutes"] for slug, one in reading["chapters"].get(lang, {}).items()}

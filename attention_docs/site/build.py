@@ -98,6 +98,7 @@ class Build(Content):
             "steps": STEPS,
             "results": len(claimed),
             "computed": sum("uncomputed" not in dict(one.options) for one in claimed),
+            "proved": sum("proved" in dict(one.options) for one in claimed),
         }
 
     def find_counts(self, page: Page) -> dict[str, int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from attention_docs.locales import Locale, read_locale
 from attention_docs.locales import read_locale_table as words_table
+from attention_docs.site import proofs
 from attention_docs.site.addresses import Addresses
 from attention_docs.site.publish.search import Names
 from attention_docs.site.read import (
@@ -171,6 +172,10 @@ class Content:
         for converter in self.scripts.values():
             self._convert_language(converter)
         self._compare_entries()
+        self.failures += proofs.find_faults(self.root, list(self.pages[self.written[0]].values()))
+        theorems = proofs.read_certificate(self.root)["theorems"]
+        for page in self.all:
+            page.theorems = theorems
 
     def add_pages(self, slugs: Iterable[str]) -> list[Page]:
         """Read some pages in all languages; what is wrong with each stands in it alone."""

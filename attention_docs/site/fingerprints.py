@@ -71,6 +71,7 @@ class Fingerprints:
                 *(f"{s.listing.name}:{s.first_line}" for b in page.blocks for s in b.sections),
                 *(_read_text(find_table_path(*listing)) for listing in _find_listings(page)),
                 script.key if (script := self.content.scripts.get(page.lang)) else "",
+                json.dumps([page.theorems.get(one) for one in _find_theorems(page)]),
                 *(name_colour(role, read_locale("en")) for role in page.colours),
             )
         return self._sources[page.path]
@@ -131,6 +132,10 @@ class Fingerprints:
             )
             for lang, pages in self.content.pages.items()
         }
+
+
+def _find_theorems(page: Page) -> list[str]:
+    return [one for box in page.passages for one in dict(box.options).get("proved", "").split()]
 
 
 def _hash_file(path: Path) -> str:

@@ -49,6 +49,7 @@ class Page:
     origin: str = ""
     convert: Callable[[str, str], str] = keep_text
     untranslated: bool = False
+    theorems: Mapping[str, Any] = field(default_factory=dict)  # those that a kernel has checked
 
     @cached_property
     def lines(self) -> list[str]:

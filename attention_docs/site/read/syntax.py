@@ -22,6 +22,7 @@ REQUESTED = (
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")
 COUNTS = (
     *("pages", "blocks", "outputs", "values", "steps", "results", "computed"),
+    "proved",
     *("path_minutes", "path_hours"),
 )
 MINUTES = re.compile(r'site\.minutes\["(?P<slug>[\w-]+)"\]')
@@ -61,5 +62,7 @@ OPTIONS = {  # of each kind of box, all of them; `*` stands for anything
     "hint": {},
     "answer": {},
 }
-OPTIONAL = {"result": {"uncomputed": "words random"}}  # why not all of its formulas are computed
+OPTIONAL = {  # why not all formulas of a result are computed; the theorems that prove it
+    "result": {"uncomputed": "words random", "proved": "*"},
+}
 ALLOWED = {"exec": {"1"}, "source": {"above", "folded", "none"}, "text": {"above", "folded"}}

@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
+from markdown.util import AtomicString
 from pymdownx.blocks import BlocksExtension
 from pymdownx.blocks.block import Block, type_any
 
@@ -75,6 +76,8 @@ class BoxBlock(Block):  # type: ignore[misc]
             says = {"class": "stars", "role": "img", "aria-label": locale["stars"].format(stars)}
             SubElement(head, "span", says).text = "★" * stars
             SubElement(head, "span", {"class": "kind"}).text = locale[self.options["kind"]]
+        if self.options.get("proved"):
+            SubElement(head, "span", {"class": "machine"}).text = locale["machine"]
         SubElement(head, "span", {"class": "title"}).text = title
         return box
 
@@ -94,6 +97,18 @@ class BoxBlock(Block):  # type: ignore[misc]
             summary.text = assembled.locale["site"]["blocks"]["checked"]
             last = SubElement(checked, "p", {"class": "result-links"})
             last.text = describe_support(self.options, assembled.page, assembled.locale)
+            for name in self.options["proved"].split():
+                _show_theorem(checked, name, assembled)
+
+
+def _show_theorem(parent: Element, name: str, assembled: AssembledPage) -> None:
+    """A theorem as Coq has it, with the definitions that it needs; unknown ones are failures."""
+    theorem = assembled.page.theorems.get(name, {"statement": "", "definitions": []})
+    said = SubElement(parent, "p", {"class": "result-links"})
+    said.text = assembled.locale["site"]["boxes"]["theorem"].format(f"`{name}`")
+    code = SubElement(SubElement(parent, "pre", {"class": "theorem", "lang": "en"}), "code")
+    needed = "\n".join(theorem["definitions"])
+    code.text = AtomicString(f"{theorem['statement']}.\n\n{needed}")
 
 
 def add_fold(parent: Element, kind: str, title: str, name: str | None = None) -> Element:
@@ -165,6 +180,8 @@ def describe_support(options: dict[str, str], page: Page, locale: Locale) -> str
         ),
         templates["tested"].format(marks["comma"].join(options["test"].split())),
     ]
+    if options.get("proved"):
+        found.append(templates["machine"])
     if reason := options.get("uncomputed"):
         found.append(templates["uncomputed"][reason])
     return " · ".join(found)

@@ -1,0 +1,146 @@
+(* The loss of a language model, and what its training and its choices rest on. *)
+From Coquelicot Require Import Coquelicot.
+From Attention Require Import Basics.
+
+Definition with_logit (z : vector) (j : nat) (x : R) : vector := fun i => if Nat.eqb j i then x else z i.
+(* Cross-entropy of the prediction with the right token y *)
+Definition cross_entropy (n : nat) (z : vector) (y : nat) : R := - ln (softmax n z y).
+Definition one_hot (y : nat) : vector := fun j => if Nat.eqb y j then 1 else 0.
+Theorem gradient : forall (n : nat) (z : vector) (y : nat), (y < n)%nat ->
+  (forall j, (j < n)%nat ->
+    is_derive (fun x => cross_entropy n (with_logit z j x) y) (z j) (softmax n z j - one_hot y j)
+    /\ -1 <= softmax n z j - one_hot y j <= 1)
+  /\ sum n (fun j => softmax n z j - one_hot y j) = 0.
+Proof. intros n z y Y. assert (N : (0 < n)%nat) by lia. split.
+  - intros j J. split.
+    + set (C := others n j (fun k => exp (z k))).
+      assert (P : 0 <= C) by (apply sum_nonneg; intros k _; destruct (Nat.eqb j k); [lra|left; apply exp_pos]).
+      assert (S : forall x, sum n (fun k => exp (with_logit z j x k)) = exp x + C).
+      { intro x. rewrite (sum_others n j _ J). unfold with_logit at 1. rewrite Nat.eqb_refl. f_equal.
+        apply sum_ext. intros k _. unfold with_logit. destruct (Nat.eqb j k); reflexivity. }
+      assert (S' : sum n (fun k => exp (z k)) = exp (z j) + C) by (rewrite (sum_others n j _ J); reflexivity).
+      apply (is_derive_ext (fun x => ln (exp x + C) - with_logit z j x y)).
+      { intro x. unfold cross_entropy, softmax. match goal with |- @eq _ ?x ?y => change (@eq R x y) end. rewrite S. pose proof (exp_pos x).
+        rewrite ln_div, ln_exp by (try apply exp_pos; lra). ring. }
+      unfold softmax, one_hot, with_logit. rewrite S', (Nat.eqb_sym y j). pose proof (exp_pos (z j)).
+      destruct (Nat.eqb j y).
+      * auto_derive; [lra|]. match goal with |- @eq _ ?x ?y => change (@eq R x y) end. field. lra.
+      * auto_derive; [lra|]. match goal with |- @eq _ ?x ?y => change (@eq R x y) end. field. lra.
+    + pose proof (softmax_pos n z j N).
+      assert (softmax n z j <= 1).
+      { rewrite <- (softmax_sum n z N). apply sum_term; [exact J|]. intros; left; apply softmax_pos, N. }
+      unfold one_hot. destruct (Nat.eqb y j); lra.
+  - rewrite sum_minus, softmax_sum by exact N. unfold one_hot. rewrite (sum_one n y (fun _ => 1) Y). ring. Qed.
+
+(* A model of one attention layer without positions: the logits after the last token, number n, are
+   made from that token and from its output, of which the keys are all tokens, itself among them. *)
+Definition last_logits (n dm d : nat) (WQ WK WV : matrix) (head : vector -> vector -> vector) (X : matrix) : vector :=
+  head (X n) (attention (S n) d (product dm X WQ) (product dm X WK) (product dm X WV) n).
+Definition reordered_before (n : nat) (p : nat -> nat) (X : matrix) : matrix :=
+  fun i => if Nat.ltb i n then X (p i) else X i.
+Lemma permutation_extended n p p' : permutation n p p' ->
+  permutation (S n) (fun i => if Nat.ltb i n then p i else i) (fun i => if Nat.ltb i n then p' i else i).
+Proof. intros P i I. destruct (Nat.ltb i n) eqn:L.
+  - apply Nat.ltb_lt in L. destruct (P i L) as (A & B & C & D). apply Nat.ltb_lt in A, B. rewrite A, B.
+    apply Nat.ltb_lt in A, B. repeat split; try lia; assumption.
+  - rewrite L. lia. Qed.
+Theorem one_layer : forall (n dm d : nat) (WQ WK WV : matrix) (head : vector -> vector -> vector) (X : matrix) (p p' : nat -> nat),
+  permutation n p p' ->
+  last_logits n dm d WQ WK WV head (reordered_before n p X) = last_logits n dm d WQ WK WV head X.
+Proof. intros n dm d WQ WK WV head X p p' P. unfold last_logits.
+  assert (Ln : reordered_before n p X n = X n) by (unfold reordered_before; rewrite Nat.ltb_irrefl; reflexivity).
+  rewrite Ln. f_equal. apply functional_extensionality. intro c.
+  pose proof (permutation_extended n p p' P) as P'. set (q := fun i => if Nat.ltb i n then p i else i) in *.
+  assert (R : reordered_before n p X = fun i => X (q i)).
+  { apply functional_extensionality. intro i. unfold reordered_before, q. destruct (Nat.ltb i n); reflexivity. }
+  assert (Qn : q n = n) by (unfold q; rewrite Nat.ltb_irrefl; reflexivity).
+  unfold attention, average, softmax, scores.
+  rewrite <- (sum_permuted (S n) q _ (fun j => exp (dot d (product dm X WQ n) (product dm X WK j) / sqrt (INR d))) P').
+  rewrite <- (sum_permuted (S n) q _ (fun j => exp (dot d (product dm X WQ n) (product dm X WK j) / sqrt (INR d)) / _ * _) P').
+  rewrite R. unfold product. rewrite Qn. reflexivity. Qed.
+
+(* Divergence of r from p over the n tokens where r puts weight; 0 ln 0 counts as 0 *)
+Definition xlog (a b : R) : R := if Req_EM_T a 0 then 0 else a * ln (a / b).
+Definition divergence (n : nat) (r p : vector) : R := sum n (fun j => xlog (r j) (p j)).
+Definition distribution (n : nat) (p : vector) := (forall j, (j < n)%nat -> 0 <= p j) /\ sum n p = 1.
+Lemma ln_below x : 0 < x -> ln x <= x - 1.
+Proof. intro X. pose proof (exp_ineq1_le (ln x)) as H. rewrite exp_ln in H by exact X. lra. Qed.
+Lemma xlog_above a b : 0 <= a -> 0 < b -> a - b <= xlog a b.
+Proof. intros A B. unfold xlog. destruct (Req_EM_T a 0) as [->|Z]; [lra|].
+  assert (Q : 0 < a) by lra. assert (I : 0 < b / a) by (apply Rdiv_lt_0_compat; lra).
+  pose proof (ln_below _ I) as H. replace (a / b) with (/ (b / a)) by (field; lra). rewrite ln_Rinv by exact I.
+  assert (a * ln (b / a) <= a * (b / a - 1)) by (apply Rmult_le_compat_l; lra).
+  replace (a * (b / a - 1)) with (b - a) in H0 by (field; lra). lra. Qed.
+
+(* S is a set of tokens of positive probability mass; r is a distribution on it. *)
+Definition mass (n : nat) (S : nat -> bool) (p : vector) : R := sum n (fun j => if S j then p j else 0).
+Definition cut_to (n : nat) (S : nat -> bool) (p : vector) : vector := fun j => if S j then p j / mass n S p else 0.
+Lemma xlog_equal a b : 0 <= a -> 0 < b -> xlog a b <= a - b -> a = b.
+Proof. intros A B H. unfold xlog in H. destruct (Req_EM_T a 0) as [->|Z]; [lra|].
+  destruct (Req_dec a b) as [E|N]; [exact E|exfalso]. assert (Q : 0 < a) by lra.
+  assert (I : 0 < b / a) by (apply Rdiv_lt_0_compat; lra).
+  replace (a / b) with (/ (b / a)) in H by (field; lra). rewrite ln_Rinv in H by exact I.
+  assert (L : ln (b / a) <> 0).
+  { intro L. apply N. apply (f_equal exp) in L. rewrite exp_ln, exp_0 in L by exact I.
+    apply (Rmult_eq_reg_r (/ a)); [|apply Rinv_neq_0_compat, Z]. rewrite Rinv_r by exact Z. symmetry. exact L. }
+  pose proof (exp_ineq1 _ L) as X. rewrite exp_ln in X by exact I.
+  assert (a * (1 + ln (b / a)) < a * (b / a)) as Y by (apply Rmult_lt_compat_l; assumption).
+  replace (a * (b / a)) with b in Y by (field; exact Z). lra. Qed.
+(* r is any other distribution on S; where p is 0, r must be 0 too, or its divergence is infinite. *)
+Theorem cut : forall (n : nat) (S : nat -> bool) (p : vector), distribution n p -> 0 < mass n S p ->
+  distribution n (cut_to n S p)
+  /\ divergence n (cut_to n S p) p = - ln (mass n S p)
+  /\ (forall r, distribution n r -> (forall j, (j < n)%nat -> S j = false \/ p j = 0 -> r j = 0) ->
+      divergence n (cut_to n S p) p <= divergence n r p
+      /\ (divergence n r p = divergence n (cut_to n S p) p -> forall j, (j < n)%nat -> r j = cut_to n S p j))
+  /\ (forall c, 0 < c -> c <= mass n S p -> - ln (mass n S p) <= - ln c).
+Proof. intros n S p [P T] M.
+  assert (C0 : forall j, (j < n)%nat -> 0 <= cut_to n S p j).
+  { intros j J. unfold cut_to. destruct (S j); [|lra]. apply Rmult_le_pos; [apply P, J|left; apply Rinv_0_lt_compat, M]. }
+  assert (C1 : sum n (cut_to n S p) = 1).
+  { unfold cut_to. rewrite (sum_ext n _ (fun j => (if S j then p j else 0) / mass n S p)).
+    - rewrite sum_div. change (mass n S p / mass n S p = 1). field. lra.
+    - intros j _. destruct (S j); [reflexivity|unfold Rdiv; ring]. }
+  assert (V : divergence n (cut_to n S p) p = - ln (mass n S p)).
+  { unfold divergence. rewrite (sum_ext n _ (fun j => cut_to n S p j * - ln (mass n S p))).
+    - rewrite sum_scal_r, C1. ring.
+    - intros j J. unfold xlog. destruct (Req_EM_T (cut_to n S p j) 0) as [->|Z]; [ring|].
+      f_equal. unfold cut_to in *. destruct (S j) eqn:Sj; [|congruence].
+      assert (p j <> 0) by (intro E; apply Z; rewrite E; unfold Rdiv; ring).
+      replace (p j / mass n S p / p j) with (/ mass n S p) by (field; lra). apply ln_Rinv, M. }
+  (* token by token: the divergence from p is that from the cut, less ln of the mass *)
+  assert (W : forall r, distribution n r -> (forall j, (j < n)%nat -> S j = false \/ p j = 0 -> r j = 0) ->
+    forall j, (j < n)%nat -> xlog (r j) (p j) + r j * ln (mass n S p) - (r j - cut_to n S p j) >= 0
+      /\ (xlog (r j) (p j) + r j * ln (mass n S p) - (r j - cut_to n S p j) <= 0 -> r j = cut_to n S p j)).
+  { intros r [Rp Rt] Out j J. specialize (Rp j J).
+    assert (Zero : r j = 0 -> cut_to n S p j = 0 ->
+      xlog (r j) (p j) + r j * ln (mass n S p) - (r j - cut_to n S p j) = 0).
+    { intros -> ->. unfold xlog. destruct (Req_EM_T 0 0); [ring|congruence]. }
+    destruct (S j) eqn:Sj.
+    - destruct (Req_dec (p j) 0) as [Pz|Pz].
+      + assert (R0 : r j = 0) by (apply Out; auto).
+        assert (Cz : cut_to n S p j = 0) by (unfold cut_to; rewrite Sj, Pz; unfold Rdiv; ring).
+        rewrite (Zero R0 Cz), R0, Cz. lra.
+      + assert (Pp : 0 < p j) by (specialize (P j J); lra).
+        assert (Cp : 0 < cut_to n S p j) by (unfold cut_to; rewrite Sj; apply Rdiv_lt_0_compat; assumption).
+        assert (X : xlog (r j) (cut_to n S p j) = xlog (r j) (p j) + r j * ln (mass n S p)).
+        { unfold xlog. destruct (Req_EM_T (r j) 0) as [Z|Z]; [rewrite Z; ring|].
+          unfold cut_to. rewrite Sj. replace (r j / (p j / mass n S p)) with (r j / p j * mass n S p) by (field; lra).
+          rewrite ln_mult; [ring|apply Rdiv_lt_0_compat; lra|exact M]. }
+        rewrite <- X. pose proof (xlog_above _ _ Rp Cp). split; [lra|]. intro L. apply xlog_equal; lra.
+    - assert (R0 : r j = 0) by (apply Out; auto).
+      assert (Cz : cut_to n S p j = 0) by (unfold cut_to; rewrite Sj; reflexivity).
+      rewrite (Zero R0 Cz), R0, Cz. lra. }
+  split; [split; assumption|]. split; [exact V|]. split.
+  - intros r D Out. specialize (W r D Out). destruct D as [Rp Rt]. rewrite V.
+    assert (Tot : sum n (fun j => xlog (r j) (p j) + r j * ln (mass n S p) - (r j - cut_to n S p j))
+      = divergence n r p + ln (mass n S p)).
+    { rewrite sum_minus, sum_plus, sum_minus, sum_scal_r, Rt, C1. unfold divergence. ring. }
+    split.
+    + assert (0 <= divergence n r p + ln (mass n S p)); [|lra]. rewrite <- Tot. apply sum_nonneg.
+      intros j J. apply Rge_le, W, J.
+    + intros Eq j J. apply (W j J).
+      apply Rle_trans with (sum n (fun j => xlog (r j) (p j) + r j * ln (mass n S p) - (r j - cut_to n S p j))); [|lra].
+      apply (sum_term n (fun j => xlog (r j) (p j) + r j * ln (mass n S p) - (r j - cut_to n S p j)) j J).
+      intros m Hm. apply Rge_le, W, Hm.
+  - intros c C L. apply Ropp_le_contravar. destruct L as [L| ->]; [left; apply ln_increasing; assumption|lra]. Qed.

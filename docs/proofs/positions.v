@@ -1,0 +1,83 @@
+(* Positions by rotation. Pair i of a vector has the components 2 i and 2 i + 1 and the frequency
+   omega i; h pairs are the dimension 2 h. *)
+From Attention Require Import Basics.
+
+Definition pairs (h : nat) (f : nat -> R) : R := sum h f.
+(* x R_t: every pair is turned by the angle omega i times t *)
+Definition turned (omega : vector) (t : R) (x : vector) : vector := fun c =>
+  let i := (c / 2)%nat in let e := x (2 * i)%nat in let o := x (2 * i + 1)%nat in
+  if Nat.even c then e * cos (omega i * t) - o * sin (omega i * t)
+  else e * sin (omega i * t) + o * cos (omega i * t).
+Lemma turned_even omega t x i : turned omega t x (2 * i)%nat
+  = x (2 * i)%nat * cos (omega i * t) - x (2 * i + 1)%nat * sin (omega i * t).
+Proof. unfold turned. rewrite Nat.even_mul. simpl Nat.even. cbv iota.
+  replace (2 * i / 2)%nat with i by (rewrite Nat.mul_comm, Nat.div_mul; lia). reflexivity. Qed.
+Lemma turned_odd omega t x i : turned omega t x (2 * i + 1)%nat
+  = x (2 * i)%nat * sin (omega i * t) + x (2 * i + 1)%nat * cos (omega i * t).
+Proof. unfold turned. rewrite Nat.even_add, Nat.even_mul. simpl Nat.even. cbv iota.
+  replace ((2 * i + 1) / 2)%nat with i; [reflexivity|].
+  rewrite (Nat.add_comm (2 * i)), Nat.mul_comm, Nat.div_add by lia. reflexivity. Qed.
+Lemma dot_pairs h x y : dot (2 * h) x y = sum h (fun i => x (2 * i)%nat * y (2 * i)%nat + x (2 * i + 1)%nat * y (2 * i + 1)%nat).
+Proof. unfold dot. induction h; [reflexivity|]. replace (2 * S h)%nat with (S (S (2 * h))) by lia.
+  cbn [sum]. rewrite IHh. replace (2 * h + 1)%nat with (S (2 * h)) by lia. ring. Qed.
+Lemma cos_minus' a b : cos (a - b) = cos a * cos b + sin a * sin b. Proof. apply cos_minus. Qed.
+
+(* The sinusoidal encoding of a position: sines at even, cosines at odd places *)
+Definition encoding (omega : vector) (t : R) : vector := fun c =>
+  if Nat.even c then sin (omega (c / 2)%nat * t) else cos (omega (c / 2)%nat * t).
+Lemma encoding_even omega t i : encoding omega t (2 * i)%nat = sin (omega i * t).
+Proof. unfold encoding. rewrite Nat.even_mul. simpl Nat.even. cbv iota.
+  replace (2 * i / 2)%nat with i by (rewrite Nat.mul_comm, Nat.div_mul; lia). reflexivity. Qed.
+Lemma encoding_odd omega t i : encoding omega t (2 * i + 1)%nat = cos (omega i * t).
+Proof. unfold encoding. rewrite Nat.even_add, Nat.even_mul. simpl Nat.even. cbv iota.
+  replace ((2 * i + 1) / 2)%nat with i; [reflexivity|].
+  rewrite (Nat.add_comm (2 * i)), Nat.mul_comm, Nat.div_add by lia. reflexivity. Qed.
+
+Theorem shift : forall (omega : vector) (t delta : R) (i : nat),
+  encoding omega (t + delta) (2 * i)%nat = turned omega (- delta) (encoding omega t) (2 * i)%nat
+  /\ encoding omega (t + delta) (2 * i + 1)%nat = turned omega (- delta) (encoding omega t) (2 * i + 1)%nat.
+Proof. intros omega t delta i. rewrite turned_even, turned_odd, !encoding_even, !encoding_odd.
+  replace (omega i * - delta) with (- (omega i * delta)) by ring. rewrite cos_neg, sin_neg.
+  rewrite Rmult_plus_distr_l, sin_plus, cos_plus. split; ring. Qed.
+
+Theorem gram : forall (h : nat) (omega : vector) (t delta : R),
+  dot (2 * h) (encoding omega t) (encoding omega (t + delta)) = sum h (fun i => cos (omega i * delta))
+  /\ sqrt (dot (2 * h) (encoding omega t) (encoding omega t)) = sqrt (INR (2 * h) / 2).
+Proof. intros h omega t delta. split.
+  - rewrite dot_pairs. apply sum_ext. intros i _. rewrite !encoding_even, !encoding_odd.
+    replace (omega i * delta) with (omega i * (t + delta) - omega i * t) by ring. rewrite cos_minus. ring.
+  - f_equal. rewrite dot_pairs. rewrite (sum_ext h _ (fun _ => 1)).
+    + rewrite sum_const, mult_INR. simpl. field.
+    + intros i _. rewrite !encoding_even, !encoding_odd. pose proof (sin2_cos2 (omega i * t)) as H. unfold Rsqr in H. exact H. Qed.
+
+Lemma rotated_dot h omega q k t u : dot (2 * h) (turned omega t q) (turned omega u k) = dot (2 * h) (turned omega (t - u) q) k.
+Proof. rewrite !dot_pairs. apply sum_ext. intros i _. rewrite !turned_even, !turned_odd.
+  replace (omega i * (t - u)) with (omega i * t - omega i * u) by ring. rewrite cos_minus, sin_minus. ring. Qed.
+Lemma turned_by_0 h omega q k : dot (2 * h) (turned omega 0 q) k = dot (2 * h) q k.
+Proof. rewrite !dot_pairs. apply sum_ext. intros i _. rewrite !turned_even, !turned_odd, Rmult_0_r, cos_0, sin_0. ring. Qed.
+
+Theorem rope : forall (h : nat) (omega q k : vector) (t u : R),
+  dot (2 * h) (turned omega t q) (turned omega u k) = dot (2 * h) (turned omega (t - u) q) k
+  /\ sqrt (dot (2 * h) (turned omega t q) (turned omega t q)) = sqrt (dot (2 * h) q q).
+Proof. intros. split; [apply rotated_dot|]. rewrite rotated_dot, Rminus_diag_eq by reflexivity.
+  rewrite turned_by_0. reflexivity. Qed.
+
+(* Equal scores under a causal mask, values 1, 0, 0, ... *)
+Theorem causal_mask : forall (n t : nat) (s : R), (t < n)%nat ->
+  average n (masked_softmax n (causal t) (fun _ => s)) (fun j _ => match j with O => 1 | _ => 0 end) 0%nat
+  = 1 / INR (t + 1)
+  /\ forall t', (t < t')%nat -> 1 / INR (t + 1) <> 1 / INR (t' + 1).
+Proof. intros n t s T. split.
+  - unfold average, masked_softmax, masked_exp.
+    assert (C : sum n (fun j => if causal t j then exp s else 0) = INR (t + 1) * exp s).
+    { unfold causal. replace n with (t + 1 + (n - (t + 1)))%nat by lia. rewrite sum_app, (sum_zero (n - (t + 1))).
+      - rewrite (sum_ext (t + 1) _ (fun _ => exp s)); [rewrite sum_const; ring|].
+        intros j J. replace (Nat.leb j t) with true; [reflexivity|]. symmetry. apply Nat.leb_le. lia.
+      - intros j J. replace (Nat.leb (t + 1 + j) t) with false; [reflexivity|]. symmetry. apply Nat.leb_gt. lia. }
+    rewrite C. rewrite (sum_ext n _ (fun j => if Nat.eqb 0 j then exp s / (INR (t + 1) * exp s) else 0)).
+    + rewrite (sum_one n 0 (fun _ => _)) by lia. pose proof (exp_pos s).
+      assert (0 < INR (t + 1)) by (apply lt_0_INR; lia). field. lra.
+    + intros j _. destruct j; simpl; [unfold Rdiv; ring|ring].
+  - intros t' L E. apply lt_INR in L. rewrite !plus_INR in E. simpl in E. pose proof (pos_INR t).
+    assert (INR t + 1 = INR t' + 1); [|lra]. rewrite <- (Rinv_inv (INR t + 1)), <- (Rinv_inv (INR t' + 1)). f_equal.
+    unfold Rdiv in E. rewrite !Rmult_1_l in E. exact E. Qed.

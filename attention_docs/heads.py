@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from attention_docs.signatures import Array
 FOLDER = DATA / "smollm2"
 BASE = 100_000.0  # of the model's RoPE
 RESULTS, VECTORS, SCHEMAS = "heads.json", "vectors.safetensors", "schemas.json"
-BEGINNINGS = "next-word.json"  # how the model goes on with some
 
 
 @requires("weights must be of at least 2 tokens", lambda n: n >= 2)
@@ -202,33 +200,3 @@ def load_vectors(
         raise ValueError(f"layer and head must be in {kept_heads()}, got {(layer, head)}")
     pair = (vectors[f"{layer}.{head}.{one}"].astype(np.float64) for one in ("query", "key"))
     return tuple(rope(one, np.arange(float(len(one))), BASE) if rotated else one for one in pair)
-
-
-def load_beginnings() -> dict[str, Any]:
-    """How SmolLM2-135M-Instruct goes on with some beginnings, as measured.
-
-    Source:
-        The file data/smollm2/next-word.json of this package; the README beside it says how to make
-        it.
-
-    Examples:
-        >>> found = load_beginnings()
-        >>> found["beginnings"][0]["text"]
-        'The cat sat on the'
-    """
-    kept: dict[str, Any] = json.loads((FOLDER / BEGINNINGS).read_text(encoding="utf-8"))
-    return kept
-
-
-def list_ids(node: Mapping[str, Any]) -> set[int]:
-    """The tokens that a kept beginning names, or one of its branches.
-
-    Args:
-        node: of `load_beginnings`.
-
-    Examples:
-        >>> sorted(list_ids({"ids": [3, 1], "layers": [[7], [990]], "then": [{"ids": [4]}]}))
-        [1, 3, 4, 7]
-    """
-    own = {*node["ids"], *node.get("prompt", ()), *node.get("layers", [()])[0]}
-    return own.union(*(list_ids(one) for one in node.get("then", ())))

@@ -260,6 +260,26 @@ RIGHT: dict[str, list[str]] = {
             print(w)
             return w""",
     ],
+    "tokens": [
+        """
+            merged, i = [], 0
+            while i < len(ids):
+                if i + 1 < len(ids) and ids[i] == first and ids[i + 1] == second:
+                    merged.append(new)
+                    i += 1
+                else:
+                    merged.append(ids[i])
+                i += 1
+            return merged""",
+        """
+            out, rest = [], list(ids)
+            while rest:
+                if rest[:2] == [first, second]:
+                    out, rest = out + [new], rest[2:]
+                else:
+                    out, rest = out + rest[:1], rest[1:]
+            return np.array(out)""",
+    ],
     "transformer-block": [
         "return (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)",
         "return [(r - sum(r) / len(r)) / np.sqrt(np.mean((r - np.mean(r)) ** 2)) for r in x]",
@@ -438,6 +458,16 @@ WRONG: dict[str, list[str]] = {
             w = 1 / (1 + np.exp(scores[:, 1] - scores[:, 0]))
             return np.stack([w, 1 - w], axis=-1)""",
         "import attention_docs.softmax as S\n            return S.softmax(scores)",
+    ],
+    "tokens": [
+        "return ids",
+        "return [new if pair == (first, second) else pair[0] for pair in zip(ids, ids[1:])]",
+        """
+            for i in range(len(ids) - 1):
+                if ids[i] == first and ids[i + 1] == second:
+                    return ids[:i] + [new] + ids[i + 2 :]
+            return ids""",
+        "return [new if one == first else one for one in ids if one != second]",
     ],
     "transformer-block": [
         "return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)",

@@ -189,11 +189,11 @@ def test_the_title_is_the_heading(tmp_path: Path, text: str, fault: str) -> None
 
 
 def test_the_path_is_the_first_part() -> None:
-    """From CONTENT: eleven chapters."""
+    """From a beginning that the reader chooses to a model that others trained."""
     navigation = SETTINGS.navigation
-    assert navigation.path[0] == "sequences"
+    assert navigation.path[0] == "next-word"
     assert navigation.path[-1] == "real-models"
-    assert len(navigation.path) == 11
+    assert len(navigation.path) == 13
     on_path = {*navigation.path}
     for slug in navigation.path:
         page = read_project().pages["en"][slug]
@@ -253,18 +253,18 @@ def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
 @pytest.mark.parametrize(
     ("lang", "home", "title", "chapter"),
     [
-        ("en", "Home", "I saw a saw: which one cuts?", ("3 · Softmax", ": from scores to weights")),
+        ("en", "Home", "I saw a saw: which one cuts?", ("5 · Softmax", ": from scores to weights")),
         (
             "zh",
             "首页",
             "注意力机制：“他画的画”，哪个画挂在墙上？",
-            ("3 · softmax", "：把分数变成权重"),
+            ("5 · softmax", "：把分数变成权重"),
         ),
         (
             "zh-hant",
             "首頁",
             "注意力機制：「他鎖了鎖」，哪個鎖掛在門上？",
-            ("3 · softmax", "：把分數變成權重"),
+            ("5 · softmax", "：把分數變成權重"),
         ),
     ],
 )

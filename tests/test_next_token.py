@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
-from attention_docs.heads import load_beginnings
+from attention_docs.data import load_beginnings
 from attention_docs.language_model import token_distribution
 from attention_docs.locales import read_locale
 from attention_docs.next_word import MAX_TOKENS, next_tokens

@@ -16,8 +16,8 @@ import pytest
 import torch
 
 from attention_docs import multi_head
+from attention_docs.data import load_beginnings
 from attention_docs.gguf import read_gguf
-from attention_docs.heads import load_beginnings
 from attention_docs.next_word import (
     COUNT,
     MAX_TOKENS,

@@ -70,11 +70,15 @@ def test_the_type_checker_sees_the_package_as_typed() -> None:
 LAYERS = (
     {"addresses", "store", "target"},
     {"read"},
-    {"run", "render"},
+    {"run"},
+    {"render"},
     {"publish"},
+    {"proofs"},
     {"content"},
     {"fingerprints", "reading"},
     {"build"},
+    {"record"},
+    {"snapshots"},
     {"adapter", "export", "scaffold"},
     {"plugin"},
 )

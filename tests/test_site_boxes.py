@@ -137,7 +137,7 @@ def test_the_page_of_results_has_a_line_for_each_which_opens(boxed: FixtureProje
     assert "open" not in fold.attrib
     assert inside.get("id") == "weights-result-sum"
     assert not [*summary.iter("a")]  # nothing to press within what is pressed
-    assert summary.text_content() == "1.1 The weights sum to 1\u00a0="
+    assert summary.text_content() == "1.1 The weights sum to 1\u00a0equation"
     assert inside.text_content().strip().startswith("For 3 finite scores.")
     (support,) = inside.find_class("result-links")
     assert support.text_content().endswith("measured, and its formulas are not computed")

@@ -136,4 +136,4 @@ def test_the_site_has_the_languages_of_its_settings() -> None:
     assert dict(known.converted).keys() == {
         path.stem for path in (ROOT / "docs").glob("*.toml") if path.stem in known.languages
     }
-    assert known.order[:2] == ("index", "sequences")
+    assert known.order[:2] == ("index", "next-word")

@@ -3,8 +3,8 @@
 # --8<-- [start:setup]
 from math import exp
 
+from attention_docs.data import load_beginnings
 from attention_docs.figures import bar_chart, diagram, table
-from attention_docs.heads import load_beginnings
 from attention_docs.smollm2 import HEADS, LAYERS
 from attention_docs.text import check
 

@@ -63,10 +63,10 @@ from attention_docs.tokens import load_neighbours
 
 kept = load_neighbours()
 rows_of_table, width = kept.shape
-examples = ["strawberry", " strawberry", "2026", " unbelievably", " Zubrowka", "今天天气很好"]
+examples = ["strawberry", " strawberry", "2026", " unbelievably", " Zubrowka", "明天上山看日出"]
 real = {text: cut_text(text, ranks) for text in examples}
-bytes_each = len("画".encode())
-per_character = len(real["今天天气很好"]) / len("今天天气很好")
+bytes_each = len("山".encode())
+per_character = len(real["明天上山看日出"]) / len("明天上山看日出")
 check("joined, the tokens are the text", all(join_tokens(real[text]) == text for text in examples))
 table(
     [

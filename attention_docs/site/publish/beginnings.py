@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from attention_docs.data import list_ids
 from attention_docs.generation import Cache
-from attention_docs.heads import FOLDER, list_ids, load_measurements
+from attention_docs.heads import FOLDER, load_measurements
 from attention_docs.next_word import (
     COUNT,
     POWERS,

@@ -14,7 +14,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
-from attention_docs.heads import list_ids, load_beginnings
+from attention_docs.data import list_ids, load_beginnings
 from attention_docs.running.names import find_names
 from attention_docs.running.result import Result, hash_figure
 from attention_docs.site.publish import bytecode, models, runtime

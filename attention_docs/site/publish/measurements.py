@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from attention_docs.data import BEGINNINGS
 from attention_docs.heads import (
-    BEGINNINGS,
     FOLDER,
     RESULTS,
     SCHEMAS,

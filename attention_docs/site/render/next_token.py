@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from math import exp
 
-from attention_docs.heads import load_beginnings
+from attention_docs.data import load_beginnings
 from attention_docs.site.render.chapters import Chapters
 
 MARK = "next-token"

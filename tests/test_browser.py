@@ -25,7 +25,8 @@ from tests.conftest import (
 from tests.test_search import search
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "docs" / "listings").glob("*.py"))
-WEIGHT = 200 * 1024  # bytes of a chapter's first view, compressed
+WEIGHT = 210 * 1024  # bytes of a chapter's first view, compressed
+BEGINNINGS = 300 * 1024  # the same of what a model was measured to write, which comes after it
 
 Visit = Callable[..., Any]
 
@@ -84,7 +85,9 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
     tab = walker
     first, *others = WINDOWS[lang][: 1 if slug in MODULES else 2]
     load_page(tab, address + make_path(lang, slug), *first)
-    weight = sum(map(measure_compressed, tab.answers)) if slug in CHAPTERS else 0
+    kept = [answer for answer in tab.answers if "/beginnings/" in answer.url]
+    measured = sum(map(measure_compressed, kept))
+    weight = sum(map(measure_compressed, tab.answers)) - measured if slug in CHAPTERS else 0
     faults = find_layout_shifts(tab)
     tab.add_style_tag(content=WHOLE)
     tab.evaluate(NEAR)
@@ -101,8 +104,8 @@ def test_a_page_loads_alone_and_everyone_can_use_it(
         tab.emulate_media(color_scheme=scheme)
         tab.evaluate(ARRIVED)
         faults += find_width_faults(tab, width, slug)
-    if weight >= WEIGHT:
-        faults.append(f"{weight} bytes")
+    if weight >= WEIGHT or measured >= BEGINNINGS:
+        faults.append(f"{weight} bytes, and {measured} of beginnings")
     faults += tab.console_messages + find_loading_faults(tab, address)  # late ones too
     assert not faults, "\n".join(faults)
 
@@ -198,7 +201,7 @@ LONG = """() => [...document.querySelectorAll(`article :is(.block, .output) pre 
 BROAD = """() => [...document.querySelectorAll(`article :is(p, ul, ol, dl, blockquote,
     figcaption)`)]
   .filter((one) => one.checkVisibility() &&
-    !one.closest("td, th, .cards, form, .review, .admonition-title") &&
+    !one.closest("td, th, .cards, form, .review, .next-token, .admonition-title") &&
     one.getBoundingClientRect().width > 34 * parseFloat(
       getComputedStyle(document.querySelector("article")).fontSize) + 1)
   .map((one) => one.textContent.slice(0, 60))"""
@@ -244,7 +247,8 @@ MISPLACED = """() => {
     for (const part of box.querySelectorAll("pre > code, .drawing, table, figcaption")) {
       if (button.contains(part) || !part.checkVisibility()) continue;
       const edge = part.getBoundingClientRect().right;
-      const under = rectangles(part).some((line) =>
+      const shown = part.querySelector(".frame.shown") ?? part;
+      const under = rectangles(shown).some((line) =>
         Math.min(line.right, edge) > left + 1 && line.left < right - 1 &&
           line.bottom > top + 2 && line.top < bottom - 2);
       if (under) say("under a button", part);
@@ -277,7 +281,7 @@ def find_controls(tab: Any, slug: str) -> list[str]:
 
 
 CONTROLS = """() => [...document.querySelectorAll("article :is(summary, button)")]
-  .filter((one) => !one.closest(".stepper, form.asks, .guess, .recall + .recall") &&
+  .filter((one) => !one.closest(".stepper, form.asks, .guess, .recall + .recall, .next-bars") &&
     one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
   .map((one) => (one.textContent || one.tagName).trim().slice(0, 20))"""
 
@@ -396,7 +400,7 @@ COLOURS = """async (decided) => {
   if (!window.axe) return null;
   const plain = document.head.appendChild(document.createElement("style"));
   plain.textContent = ".md-container::before { content: none !important } " +
-    "article * { opacity: 1 !important; transition: none !important }"; // what comes near shows
+    "article * { opacity: 1 !important; filter: none !important; transition: none !important }";
   const main = document.querySelector("main > :first-child"); // the theme's script looks for it
   const around = new Set([main, ...kinds.values()].flatMap(lineage));
   const away = [...document.body.querySelectorAll("*")].filter(
@@ -465,12 +469,12 @@ def test_results_are_lines_that_filter(lang: str, visit: Visit) -> None:
     """What is typed may stand in a title, in what is folded, or be the name of a test."""
     tab = visit(make_path(lang, "results"))
     lines = tab.evaluate(FOUND)
-    assert {"1.1", "2.3"} < {*lines}
+    assert {"2.1", "4.3"} < {*lines}
     field = tab.locator(".filter input")
     field.fill("test_search_limit")
     heading, *left = tab.evaluate(FOUND)
-    assert heading.startswith("2 ")
-    assert left == ["2.1"]
+    assert heading.startswith("4 ")
+    assert left == ["4.1"]
     said = tab.locator(".filter [role=status]").inner_text()
     assert re.findall(r"\d+", said) == [
         "1",

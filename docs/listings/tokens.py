@@ -24,7 +24,10 @@ table(
 # --8<-- [start:corpus]
 from attention_docs.tokens import count_pairs, merge
 
-SENTENCES = ["she sells sea shells by the sea shore", "the shells she sells are sea shells"]
+SENTENCES = [
+    "she sells sea shells by the sea shore",
+    "the shells she sells are sea shells",
+]
 words = [["␣", *word] for sentence in SENTENCES for word in sentence.split()]
 counts = count_pairs(words)
 often = sorted(counts, key=lambda pair: -counts[pair])[:4]
@@ -45,12 +48,12 @@ for _ in range(10):
     vocabulary.append("".join(pair))
     current = [merge(word, pair) for word in current]
     rows.append([vocabulary[-1], counts[pair], sum(map(len, current))])
-check(
-    "joined, the tokens are the words",
-    all("".join(a) == "".join(b) for a, b in zip(current, words, strict=True)),
-)
+joined = ["".join(word) for word in current]
+before = ["".join(word) for word in words]
+check("joined, the tokens are the words", joined == before)
 distinct = len(set(vocabulary))
-check("each merge adds one token to the vocabulary", distinct == len(letters) + 10)
+is_new = distinct == len(letters) + 10
+check("each merge adds one token to the vocabulary", is_new)
 table(
     rows,
     columns=["new token", "times", "tokens in the corpus"],
@@ -63,15 +66,17 @@ from attention_docs.tokens import load_neighbours
 
 kept = load_neighbours()
 rows_of_table, width = kept.shape
-examples = ["strawberry", " strawberry", "2026", " unbelievably", " Zubrowka", "明天上山看日出"]
+examples = ["strawberry", " strawberry", "2026", " unbelievably", " Zubrowka"]
+examples.append("明天上山看日出")
 real = {text: cut_text(text, ranks) for text in examples}
 bytes_each = len("山".encode())
 per_character = len(real["明天上山看日出"]) / len("明天上山看日出")
-check("joined, the tokens are the text", all(join_tokens(real[text]) == text for text in examples))
+whole = [join_tokens(real[text]) == text for text in examples]
+check("joined, the tokens are the text", all(whole))
 table(
     [
-        [text.replace(" ", "␣"), " · ".join(map(show, real[text])), len(real[text])]
-        for text in examples
+        [text.replace(" ", "␣"), " · ".join(map(show, tokens)), len(tokens)]
+        for text, tokens in real.items()
     ],
     columns=["text", "tokens", "how many"],
 )
@@ -116,7 +121,7 @@ table([[count] for count in sums.values()], columns=["tokens"], index=list(sums)
 
 # --8<-- [start:writing]
 def your_merge(ids, first, second, new):
-    """The list of ids in which each `first`, `second` in a row has become `new`."""
+    """The ids in which each `first`, `second` has become `new`."""
     return ids  # write it here
 
 

@@ -193,10 +193,10 @@ def cut_text(text: str, ranks: Mapping[Pair, int]) -> list[str]:
         ranks: as for `merge_pairs`, over the characters of `byte_characters`.
 
     Examples:
-        Without any merge each byte is a token; 画 has three.
+        Without any merge each byte is a token; 山 has three.
 
-        >>> cut_text("a 画", {})
-        ['a', 'Ġ', 'ç', 'Ķ', '»']
+        >>> cut_text("a 山", {})
+        ['a', 'Ġ', 'å', '±', '±']
     """
     characters = byte_characters()
     shown = ["".join(characters[byte] for byte in word.encode()) for word in split_words(text)]
@@ -207,8 +207,8 @@ def join_tokens(tokens: Sequence[str]) -> str:
     """The text of some tokens; bytes that are no UTF-8 become a replacement character.
 
     Examples:
-        >>> join_tokens(["a", "Ġ", "ç", "Ķ", "»"])
-        'a 画'
+        >>> join_tokens(["a", "Ġ", "å", "±", "±"])
+        'a 山'
     """
     byte_of = {character: byte for byte, character in byte_characters().items()}
     return bytes(byte_of[one] for token in tokens for one in token).decode(errors="replace")

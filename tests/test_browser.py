@@ -902,7 +902,7 @@ def test_what_a_mouse_brings_takes_no_room_before(visit: Visit) -> None:
     tab.add_style_tag(content="* { content-visibility: visible !important }")
     found = tab.evaluate(STRIPS)
     assert {kind for kind, _ in found} == {"output", "result", "exercise"}
-    assert [one for one in found if one[1] > 24] == []
+    assert [one for one in found if one[1] > 26.5] == []
     output = tab.locator("article > .output").first
     output.hover()
     tools = output.locator(".tools").bounding_box()

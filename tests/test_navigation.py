@@ -263,7 +263,7 @@ def test_next_leads_from_chapter_to_chapter(site: Path, lang: str) -> None:
         (
             "zh-hant",
             "首頁",
-            "注意力機制：「他鎖了鎖」，哪個鎖掛在門上？",
+            "注意力機制：「他畫的畫」，哪個畫掛在牆上？",
             ("5 · softmax", "：把分數變成權重"),
         ),
     ],

@@ -91,7 +91,7 @@ def test_a_chapter_is_verified_without_the_engine(
     shutil.copytree(site / "listings", tmp_path / "listings")
     for page in {record["page"].strip("/") for record in own}:
         shutil.copytree(site / page, tmp_path / page)
-    command = ("-P", "-m", "attention_docs.verify", str(tmp_path))
+    command = ("-P", "-m", "attention_docs.verify", str(tmp_path), "--run")
     said = run_python(*command, cwd=installed, PYTHONPATH=str(installed))
     assert f"{len(own)} equal" in said
 

@@ -50,7 +50,7 @@ class Task:
 
     def draw_inputs(self) -> list[tuple[Any, ...]]:
         """The inputs of one run."""
-        return [*self.inputs, self.draw(np.random.default_rng(secrets.randbits(64)))]
+        return [*self.inputs, self.draw(np.random.Generator(np.random.PCG64(secrets.randbits(64))))]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from attention_docs.text import number
 
 causal = causal_mask(3)  # True takes part
 raw = dot(INPUTS @ W_QUERY, INPUTS @ W_KEY)  # (n, n)
-scores = apply_mask(raw / sqrt(3), causal)  # d_k = 3
+scores = apply_mask(raw / sqrt(3), causal)  # d_k = 3; -inf where hidden
 written = {
     "right": softmax(scores),
     "not scaled": softmax(apply_mask(raw, causal)),

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from inspect import unwrap
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -32,7 +33,7 @@ class FiniteCheck:
         functions = (namespace.get(name) for name in self.names)
         self.expected = bool(
             SPOKEN.search(code)
-            or any(_speaks(f.__code__) for f in functions if isinstance(f, FunctionType))
+            or any(_speaks(unwrap(f).__code__) for f in functions if isinstance(f, FunctionType))
             or self._not_finite()  # and what follows from it is no new fault
         )
 

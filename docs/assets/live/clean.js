@@ -14,7 +14,7 @@ const ATTRIBUTES = `xmlns class style role lang dir hidden viewBox preserveAspec
    dominant-baseline type name value min max step checked disabled colspan rowspan scope
    data-at data-by data-says data-stage data-column data-key data-from data-play`.split(/\s+/);
 const STYLES = new Set(
-  `--turn --names --at --edge --ratio --ink --more --tall --wide --x --y width max-width min-width color background font-family font-style font-weight
+  `--turn --names --at --edge --side --ratio --ink --more --tall --wide --x --y width max-width min-width color background font-family font-style font-weight
    paint-order text-align`.split(/\s+/),
 );
 const VALUE = /^(?:[\w.,%#\s-]|var\(--[\w-]+(?:,\s*[\w#-]+)?\))*$/; // no address, no other function

@@ -503,7 +503,7 @@ TORN = """() => [...document.querySelectorAll(
   const range = document.createRange();
   let before = null;
   for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
-    if (node.parentElement.closest(".headerlink, .number, math")) continue;
+    if (node.parentElement.closest(".headerlink, .number, .machine, math")) continue;
     [...node.data].forEach((sign, i) => {
       range.setStart(node, i);
       range.setEnd(node, i + 1);

@@ -38,8 +38,8 @@ SEARCHES = [
 # What readers type, in the field's words, the page's or another's, and the page that explains it.
 QUERIES = {
     "en": {
+        "tokens": ["what is a token", "byte-pair encoding", "tokenizer"],
         "sequences": [
-            "what is a token",
             "RNN",
             "recurrent neural network",
             "convex combination",
@@ -139,8 +139,8 @@ QUERIES = {
         "in-context": ["in-context learning", "few-shot", "ridge regression", "least squares"],
     },
     "zh": {
+        "tokens": ["什么是token", "分词器", "BPE"],
         "sequences": [
-            "什么是token",
             "参数量",
             "循环神经网络",
             "RNN",

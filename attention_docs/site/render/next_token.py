@@ -20,6 +20,6 @@ def offer_next_token(chapters: Chapters) -> str:
     shares = [f"{100 * exp(-nats / 1000):.1f}%" for nats in first["nats"]]
     texts = [escape(kept["tokens"][str(i)].strip()) for i in first["ids"]]
     listed = words["comma"].join(
-        f"*{text}* {share}" for text, share in zip(texts, shares, strict=True)
+        f"<code>{text}</code> {share}" for text, share in zip(texts, shares, strict=True)
     )
     return f"{words['script'].format(text=escape(first['text']), listed=listed)}\n{{ .{MARK} }}"

@@ -22,10 +22,12 @@ export function makeButton(name, text, press, attributes = {}) {
 /* The address of a file that the page names from its own place. */
 export const resolveUrl = (path) => new URL(path, location.href).href;
 
-/* Load a style sheet of this folder. */
+/* Load a style sheet of this folder; the promise is fulfilled when it is there, or is not to be had. */
 export function addStyles(name) {
   const href = new URL(name, import.meta.url).href;
-  document.head.append(element("link", { rel: "stylesheet", href }));
+  return new Promise((onload) => {
+    document.head.append(element("link", { rel: "stylesheet", href, onload, onerror: onload }));
+  });
 }
 
 /* A text with its gaps filled: {} takes `parts` itself, {name} what it holds under the name. */

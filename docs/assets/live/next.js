@@ -9,8 +9,7 @@ const HEAD = "#next=";
 
 /* Put the panel in place of a paragraph. */
 export async function start(place) {
-  addStyles("next.css");
-  const answer = await fetch(resolveUrl(words.data));
+  const [answer] = await Promise.all([fetch(resolveUrl(words.data)), addStyles("next.css")]);
   if (!answer.ok) throw new Error(`${answer.status} ${answer.url}`);
   const panel = new Panel(await answer.json());
   place.replaceWith(panel.element);

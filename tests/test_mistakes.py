@@ -333,6 +333,11 @@ def expand(tmp_path: Path) -> Callable[..., str]:
         assert change[0] in GOOD
         (docs / "mistakes.toml").write_text(GOOD.replace(*change), encoding="utf-8")
         (docs / "notes.toml").write_text('[[entry]]\nid = "1"\nen = "a"\nplaces = ["page#no"]\n')
+        (docs / "questions.toml").write_text(
+            '[[entry]]\nid = "1"\ngroup = "g"\nen = "a"\nplaces = ["page#mistake"]\n'
+            'asked = ["http://a"]\n\n[[entry]]\nid = "2"\ngroup = "h"\nen = "b"\n'
+            'places = ["page#mistake", "page#no"]\n'
+        )
         kind, _, name = request.partition(": ")
         chapters = Chapters("en", read_locale("en"), docs, pages, {}, lambda page: results)
         return str(expanded(Request(1, kind, name), chapters))
@@ -412,6 +417,21 @@ def test_a_group_without_an_entry_is_a_fault(expand: Callable[..., str]) -> None
 def test_a_row_of_the_notes_without_its_heading_is_a_fault(expand: Callable[..., str]) -> None:
     with pytest.raises(Failure, match=r"docs/notes.toml:2: 1: .* has no heading #no"):
         expand(request="notes")
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ("g", 'docs/questions.toml:2: 1: asked: wanted addresses .*, got "http://a"'),
+        ("h", "docs/questions.toml:9: 2: .* has no heading #no"),
+        ("none", "no entry of docs/questions.toml is in group none"),
+    ],
+)
+def test_a_question_names_its_place_and_its_source(
+    group: str, message: str, expand: Callable[..., str]
+) -> None:
+    with pytest.raises(Failure, match=message):
+        expand(request=f"questions: {group}")
 
 
 # --- the six checks ------------------------------------------------------------------------------

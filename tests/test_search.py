@@ -224,6 +224,45 @@ QUERIES = {
     },
 }
 
+# What people typed for questions that they had asked elsewhere, and the sections that answer.
+SECTIONS = [
+    ("en", "complexity of self-attention", "transformer-block/#cost eight-steps/#cost"),
+    ("en", "quadratic", "transformer-block/#cost eight-steps/#cost"),
+    ("en", "O(n^2)", "transformer-block/#cost eight-steps/#cost"),
+    ("en", "number of heads parameters", "multi-head/#parameters"),
+    ("en", "decoder training parallel", "masking/#idea language-model/#at-once"),
+    ("en", "fully connected layer", "sequences/#window"),
+    ("en", "LayerNorm before sublayer", "transformer-block/#post-pre"),
+    ("en", "mask query padding", "masking/#padding"),
+    ("en", "view transpose heads", "multi-head/#batched"),
+    ("en", "boolean mask True means", "masking/#polarity"),
+    ("en", "attn_mask additive", "masking/#polarity-run masking/#polarity"),
+    ("en", "finfo min", "masking/#mistake-float16 mistakes/#large-negative-in-float16"),
+    ("en", "triu", "masking/#polarity-run"),
+    ("en", "average_attn_weights", "mistakes/#averaged-map multi-head/#mistake-average"),
+    ("en", "rotate_half", "positions/#pairings"),
+    ("en", "flash attention numbers differ", "attention-function/#rounding in-pieces/#order"),
+    ("en", "interpret attention weights", "real-models/#pronoun"),
+    ("en", "why do all heads attend to first token", "real-models/#first-token"),
+    ("en", "bidirectional", "cross-attention/#decoder"),
+    ("en", "decoder-only", "cross-attention/#decoder"),
+    ("en", "numerical stability", "softmax/#overflow"),
+    ("en", "log-sum-exp", "softmax/#overflow"),
+    ("en", "batch matrix multiply", "attention-function/#shapes"),
+    ("en", "in_proj_weight", "multi-head/#torch"),
+    ("zh", "Pre-norm 放在哪里", "transformer-block/#post-pre"),
+    ("zh", "交叉注意力 Q 来自", "cross-attention/#idea"),
+    ("zh", "多头 切分 512", "multi-head/#join multi-head/#batched"),
+    ("zh", "整行 掩码 NaN", "masking/#empty-row-torch masking/#empty-row"),
+    ("zh", "KV cache 为什么没有 Q", "generation/#idea"),
+    ("zh", "头数怎么选", "multi-head/#how-many"),
+    ("zh", "并行计算", "masking/#idea language-model/#at-once"),
+    ("zh", "复杂度", "transformer-block/#cost eight-steps/#cost"),
+    ("zh", "注意力权重 怎么看", "real-models/#pronoun"),
+    ("zh-hant", "複雜度", "transformer-block/#cost eight-steps/#cost"),
+    ("zh-hant", "整行被遮蔽", "masking/#empty-row-torch masking/#empty-row"),
+]
+
 # A worker's surroundings: what is posted to it goes to its listener, what it posts is kept.
 WORKER = """
 var listener, posted = [];
@@ -248,11 +287,17 @@ def worker(site: Path, lang: str) -> MiniRacer:
 
 def search(site: Path, lang: str, query: str) -> list[list[dict[str, Any]]]:
     """What the script answers: the results of each page, best first."""
+    items: list[list[dict[str, Any]]] = ask(site, lang, query)["items"]
+    return items
+
+
+def ask(site: Path, lang: str, query: str) -> dict[str, Any]:
+    """The whole answer, with the words that are on no page."""
     message = json.dumps({"type": 2, "data": query})
     answer = json.loads(worker(site, lang).eval(f"send({message})"))
     assert answer["type"] == 3
-    items: list[list[dict[str, Any]]] = answer["data"]["items"]
-    return items
+    data: dict[str, Any] = answer["data"]
+    return data
 
 
 @pytest.mark.parametrize(("lang", "query", "slug"), SEARCHES)
@@ -272,6 +317,31 @@ def test_the_words_of_the_field_find_the_page_among_the_first_three(lang: str, s
         if slug not in pages[:3]:
             missed[query] = slug, pages[:4]
     assert not missed
+
+
+@pytest.mark.parametrize(("lang", "query", "places"), SECTIONS)
+def test_the_section_that_answers_is_shown(lang: str, query: str, places: str, site: Path) -> None:
+    shown = [group[0]["location"] for group in search(site, lang, query)[:3]]
+    assert set(places.split()) & set(shown), shown
+
+
+def test_a_word_that_is_on_no_page_is_said(site: Path) -> None:
+    answer = ask(site, "en", "attention zzqq")
+    assert answer["unknown"] == ["zzqq"]
+    assert 1 <= len(answer["items"]) <= 3
+    assert ask(site, "en", "attention weights")["unknown"] == []
+
+
+@each_language
+def test_lists_of_other_pages_never_come_first(lang: str, site: Path) -> None:
+    for query in (
+        "attention",
+        "softmax",
+        "dropout attention weights or scores",
+        "注意力权重 怎么看",
+    ):
+        if found := search(site, lang, query):
+            assert found[0][0]["location"].split("#")[0] not in ("", "review/", "questions/"), query
 
 
 @each_language

@@ -40,6 +40,19 @@ def section(lang: str, slug: str, name: str) -> str:
     return re.split(r"^#+ |^/// *$", rest, maxsplit=1, flags=re.M)[0]
 
 
+@each_language
+def test_every_question_is_on_the_page_of_questions(
+    lang: str, soup: Callable[[str, str], BeautifulSoup]
+) -> None:
+    entries = tomllib.loads((ROOT / "docs/questions.toml").read_text("utf-8"))["entry"]
+    page = soup(lang, "questions")
+    listed = [anchor["id"] for anchor in page.select("td > a[id^=question-]")]
+    assert sorted(listed) == sorted(f"question-{one['id']}" for one in entries)
+    for one in entries:
+        row = page.find(id=f"question-{one['id']}").find_parent("tr")
+        assert len(row.select("td + td a")) == len(one["places"]) + len(one.get("asked", []))
+
+
 def rows(soup: BeautifulSoup, heading: str) -> list[Any]:
     """The rows of the table below a heading of the built page."""
     found = soup.article.find(id=heading)

@@ -11,7 +11,7 @@ from attention_docs.locales import Locale, read_locale
 from attention_docs.locales import read_locale_table as words_table
 from attention_docs.site import proofs
 from attention_docs.site.addresses import Addresses
-from attention_docs.site.publish.search import Names
+from attention_docs.site.publish.search import Names, Vocabulary
 from attention_docs.site.read import (
     conversion,
     isolation,
@@ -25,13 +25,14 @@ from attention_docs.site.read.listing import (
     find_translation_faults,
     read_string_translations,
 )
-from attention_docs.site.read.missing import find_missing_words
+from attention_docs.site.read.missing import LISTS, find_missing_words
 from attention_docs.site.read.page import Page
 from attention_docs.site.read.reader import Reader
 from attention_docs.site.read.script_converter import ScriptConverter, read_converter
 from attention_docs.site.read.settings import read_settings
 from attention_docs.site.read.stamps import find_stale
 from attention_docs.site.render import terms
+from attention_docs.site.render.chapters import read_entries
 from attention_docs.site.run.execute import read_public_versions
 from attention_docs.site.store import Store, make_key
 
@@ -122,7 +123,7 @@ class Content:
                 names.names += [one for one in (term.term, *term.names) if one not in names.names]
         return list(found.values())
 
-    def search_vocabulary(self, lang: str) -> tuple[list[Names], list[str]]:
+    def search_vocabulary(self, lang: str) -> Vocabulary:
         """What the search of a language knows: names, and characters that count as one.
 
         Who asks in one script finds what is written in the other.
@@ -135,7 +136,18 @@ class Content:
                 forms += [one + other for one, other in converter.forms.items()]
                 pairs = [*converter.find_renamed(), *converter.aliases.items()]
                 names += [Names(list(pair), "") for pair in pairs]
-        return names, conversion.merge_forms(forms)
+        return Vocabulary(names, conversion.merge_forms(forms), self._find_asked(lang))
+
+    def _find_asked(self, lang: str) -> dict[str, str]:
+        """What people ask a section for, in their words, by its address."""
+        path, script = self.root / "docs" / "questions.toml", self.scripts.get(lang)
+        found: dict[str, str] = {}
+        for entry in read_entries(path) if path.is_file() else ():
+            text = "\n".join([entry.get(script.origin if script else lang, ""), *entry["words"]])
+            for place in entry["places"]:
+                address = place.replace("#", "/#").removesuffix("#")
+                found[address] = "\n".join(filter(None, [found.get(address), text]))
+        return found
 
     def read_strings(self, listing: Path, lang: str) -> Mapping[str, str] | None:
         """The strings of a listing in a language, converted if the language is."""
@@ -257,7 +269,7 @@ class Content:
 
     def _find_unconverted(self, converter: ScriptConverter) -> Iterator[Failure]:
         """The words that no page holds and that the table of a language does not answer."""
-        first, docs = self.written[0], self.root / "docs"
+        first = self.written[0]
         path = self.root / "attention_docs" / "locales" / f"{converter.origin}.toml"
         ours = read_locale(converter.origin).items()
         read = {name: one for name, one in ours if name not in conversion.COMPARED}
@@ -265,7 +277,7 @@ class Content:
             yield Failure(f"attention_docs/locales/{fault.path}", fault.line, fault.message)
         for listing in self.listings:
             yield from conversion.find_unconverted_in_listing(converter, listing)
-        for path in (docs / "mistakes.toml", docs / "notes.toml"):
+        for path in map(self.root.joinpath, LISTS):
             if path.is_file():
                 yield from conversion.find_unconverted_in_entries(converter, path, first)
 

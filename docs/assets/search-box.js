@@ -11,12 +11,13 @@ const [SETUP, READY, QUERY, RESULT] = [0, 1, 2, 3]; // search.js
 
 let asked = ""; // what was sent last
 let ready = false;
+let unknown = []; // words of the query that are on no page
 const worker = new Worker(new URL("search.js", import.meta.url));
 worker.addEventListener("message", ({ data: { type, data } }) => {
   if (type === READY) {
     ready = true;
     ask();
-  } else if (type === RESULT && asked === query.value.trim()) show(data.items);
+  } else if (type === RESULT && asked === query.value.trim()) show(data);
 });
 const answer = await fetch(new URL("search/search_index.json", base));
 worker.postMessage({ type: SETUP, data: await answer.json() });
@@ -25,17 +26,20 @@ function ask() {
   if (!ready || query.value.trim() === asked) return;
   asked = query.value.trim();
   if (asked) worker.postMessage({ type: QUERY, data: asked });
-  else show([]);
+  else show({ items: [], unknown: [] });
 }
 
 function fill(one, other, count) {
   return (count === 1 ? one : other).replace("#", String(count));
 }
 
-function show(items) {
+function show({ items, unknown: lacking }) {
+  unknown = lacking;
   if (!asked) meta.textContent = words.placeholder;
   else if (!items.length) meta.textContent = words.none;
   else meta.textContent = fill(words.one, words.other, items.length);
+  if (unknown.length)
+    meta.textContent = `${words.missing}: ${unknown.join(" ")}. ${meta.textContent}`;
   list.replaceChildren(...items.map(listPage));
   list.closest(".md-search__scrollwrap").scrollTop = 0;
 }
@@ -76,7 +80,8 @@ function link(result, isPage, isShown) {
   title.innerHTML = result.title; // escaped and marked by search.js
   article.append(title);
   if (result.text && isShown) article.insertAdjacentHTML("beforeend", result.text);
-  const missing = terms.filter(([, hit]) => !hit).map(([term]) => make("del", "", term));
+  const lacks = terms.filter(([term, hit]) => !hit && !unknown.includes(term));
+  const missing = lacks.map(([term]) => make("del", "", term));
   if (isShown && missing.length) {
     const line = make("p", "md-search-result__terms", `${words.missing}: `);
     line.append(...missing.flatMap((term) => [term, " "]));

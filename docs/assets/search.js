@@ -12,13 +12,14 @@ let scripts = new Map(); // of a character that has several forms: all of them
 
 addEventListener("message", ({ data: { type, data } }) => {
   if (type === SETUP) {
-    docs = data.docs;
+    const { asked } = data.config;
+    docs = data.docs.map((doc) => ({ ...doc, asked: asked[doc.location] }));
     counts.clear();
     scripts = new Map(data.config.forms.flatMap((forms) => [...forms].map((one) => [one, forms])));
     names = data.config.names.map(([page, ...all]) => [page, all.map((one) => one.toLowerCase())]);
     postMessage({ type: READY });
   } else if (type === QUERY) {
-    postMessage({ type: RESULT, data: { items: search(data) } });
+    postMessage({ type: RESULT, data: search(data) });
   }
 });
 
@@ -53,23 +54,26 @@ function isSameName(one, other) {
 /* The same, but for a part of a compound: "attention" in scaled_dot_product_attention. */
 const alone = (term) => new RegExp(`(?<![_-])${pattern(term).source}`, "giu");
 
-/* How often a term stands in the text and in the title of each section. The ways to ask share most
-   of their terms, and so do a query and what was typed before. */
+/* How often a term stands in the text and in the title of each section, and what it weighs: a word
+   of few sections says more. The ways to ask share most of their terms, and so do a query and what
+   was typed before. */
 const counts = new Map();
 function countTerm(term) {
   if (!counts.has(term)) {
     if (counts.size > 500) counts.clear();
     const one = pattern(term);
     const times = (text) => (text.match(one) ?? []).length;
-    counts.set(
-      term,
-      docs.map(({ title, text }) => [times(text), times(title)]),
-    );
+    const found = docs.map(({ title, text, code = [], asked = "" }) => [
+      times(text) + times(code.join(" ")),
+      times(title) + times(asked),
+    ]);
+    const among = found.filter(([inText, inTitle]) => inText + inTitle).length;
+    counts.set(term, { found, among, weight: Math.log(1 + docs.length / (1 + among)) / 3 });
   }
   return counts.get(term);
 }
 
-const occurs = (term) => countTerm(term).some(([inText, inTitle]) => inText + inTitle);
+const occurs = (term) => countTerm(term).among > 0;
 
 /* The terms of a query. One that occurs nowhere gives way to its parts: Chinese in pairs of
    characters, a Latin word without its ending. */
@@ -84,7 +88,7 @@ function terms(query) {
         if (occurs(part)) return [part];
         const letters = [...part];
         if (new RegExp(HAN, "u").test(part)) return letters.slice(1).map((b, i) => letters[i] + b);
-        for (let end = letters.length - 1; end >= 4; end--) {
+        for (let end = letters.length - 1; end >= Math.max(5, letters.length - 3); end--) {
           if (occurs(part.slice(0, end))) return [part.slice(0, end)];
         }
         return [part];
@@ -116,7 +120,8 @@ function expandQuery(query) {
   return [[...ways].slice(0, 12), home];
 }
 
-/* The best of all ways to ask; what was typed counts most. */
+/* The best of all ways to ask; what was typed counts most. What answers far worse than the best page
+   is left out, and nearly all where a word of the query is on no page: that is said instead. */
 function search(query) {
   const [ways, home] = expandQuery(query);
   const best = new Map();
@@ -127,7 +132,11 @@ function search(query) {
       if (score > (best.get(page)?.score ?? 0)) best.set(page, { ...group, score });
     }
   });
-  return [...best.values()].sort((a, b) => b.score - a.score).map(({ results }) => results);
+  const found = [...best.values()].sort((a, b) => b.score - a.score);
+  const unknown = [...ways.values()][0][1].filter((term) => !occurs(term));
+  const least = (found[0]?.score ?? 0) / 20;
+  const shown = found.filter(({ score }) => score >= least).slice(0, unknown.length ? 3 : Infinity);
+  return { items: shown.map(({ results }) => results), unknown: found.length ? unknown : [] };
 }
 
 function rank(query, wanted) {
@@ -136,13 +145,15 @@ function rank(query, wanted) {
   const together = pattern(query.trim().replace(/\s+/g, " "));
   const phrase = new RegExp(together.source.replace(/ /g, "[\\s\\p{P}]+"), "giu");
   const groups = new Map();
-  const found = wanted.map(countTerm);
+  const counted = wanted.map(countTerm);
+  const weights = counted.map(({ weight }) => weight);
   for (const [place, doc] of docs.entries()) {
     const page = doc.location.split("#")[0];
     const result = rate(
       doc,
       wanted,
-      found.map((times) => times[place]),
+      counted.map(({ found }) => found[place]),
+      weights,
       patterns,
       phrase,
     );
@@ -164,21 +175,23 @@ function rank(query, wanted) {
 
 /* How well a section answers in which each term stands so many times, and what of it is shown; null
    where none does. */
-function rate(doc, wanted, times, patterns, phrase) {
+function rate(doc, wanted, times, weights, patterns, phrase) {
   let score = 0;
   const own = !doc.location.includes("#"); // the heading of a page says more than one of a section
   const hit = {};
   times.forEach(([inText, inTitle], index) => {
     hit[wanted[index]] = inText + inTitle > 0;
-    score += Math.log2(1 + inText);
-    if (inTitle) score += (6 + 6 * (wanted[index].length / doc.title.length)) * (own ? 1.5 : 1);
+    const length = Math.min(1, wanted[index].length / doc.title.length);
+    score += weights[index] * Math.log2(1 + inText);
+    if (inTitle) score += weights[index] * (6 + 6 * length) * (own ? 1.5 : 1);
   });
   if (!score) return null;
-  const share = Object.values(hit).filter(Boolean).length / wanted.length;
+  const sum = (all) => all.reduce((one, other) => one + other, 0);
+  const share = sum(weights.filter((_, index) => hit[wanted[index]])) / sum(weights);
   score *= share ** 2;
   if (wanted.length > 1) {
     // The longer a phrase, the less it stands there by chance.
-    score += (doc.title.search(phrase) >= 0 ? 6 : 0) * wanted.length;
+    score += (`${doc.title}\n${doc.asked ?? ""}`.search(phrase) >= 0 ? 6 : 0) * wanted.length;
     score += (doc.text.search(phrase) >= 0 ? 3 : 0) * wanted.length;
   }
   score *= doc.boost ?? 1;

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from lxml.html import HtmlElement, fragment_fromstring
@@ -27,12 +27,27 @@ SKIPPED_CLASSES = {
     "doc-labels",
     "drawing",
     "headerlink",
+    "machine",
     "next",
     "origin",
     "result-links",
     "stars",
 }
-REFERENCE = ("api/", "glossary/", "notation/", "numbers/", "results/", "sources/")
+REFERENCE = (
+    *(
+        "api/",
+        "glossary/",
+        "notation/",
+        "numbers/",
+        "questions/",
+        "results/",
+        "review/",
+        "sources/",
+    ),
+)
+BEHIND = {"in-short", "short", "sources"}  # sections that repeat what others explain
+CALLED = re.compile(r"(?<=\.)[A-Za-z]\w{2,}|[A-Za-z]\w{2,}(?=\()|[A-Za-z]\w*_\w+")
+"""What code calls or names in several words: by that people look for code."""
 CELLS = {"td", "th"}
 APART = {"kind", "title"}  # parts of the head of a box
 ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
@@ -52,6 +67,21 @@ class Names:
     page: str
 
 
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the search of a language knows beside its pages.
+
+    Attributes:
+        names: known in all languages.
+        forms: characters that count as one: the same in two scripts.
+        asked: what people ask a section for, by its address.
+    """
+
+    names: Sequence[Names]
+    forms: Sequence[str] = ()
+    asked: Mapping[str, str] = field(default_factory=dict)
+
+
 class _Sections:
     """Cuts a page at its headings; every paragraph, list item or row is a line of text."""
 
@@ -66,6 +96,9 @@ class _Sections:
         tag = element.tag
         name = element.get("id")
         heads = bool(name) and (tag in HEADINGS or tag == "tr")
+        if tag == "pre" and self.entries:
+            names = self.entries[self.current].setdefault("code", [])
+            names += sorted(set(CALLED.findall(element.text_content())) - set(names))
         if not isinstance(tag, str) or tag in SKIPPED_TAGS or self._is_skipped(element):
             return
         if element.get("class") == "further":  # its head repeats what is in it
@@ -125,8 +158,16 @@ class _Sections:
         anchor = "" if tag == "h1" else f"#{name}"
         self.entries.append({"location": self.url + anchor, "title": "", "text": ""})
         self.current = len(self.entries) - 1
-        if self.url.startswith(REFERENCE):  # what looks up comes after what explains
-            self.entries[-1]["boost"] = 0.5 if tag == "tr" else 0.2
+        if boost := self._find_boost(tag, name):
+            self.entries[-1]["boost"] = boost
+
+    def _find_boost(self, tag: str, name: str) -> float | None:
+        """What looks up, lists or repeats comes after what explains."""
+        if self.url.startswith(REFERENCE):
+            return 0.5 if tag == "tr" else 0.2
+        if name in BEHIND or not self.url:  # the home page lists what chapters explain
+            return 0.2
+        return 0.6 if name.startswith("exercise") else None
 
     def end_title(self) -> None:
         """What was read is the section's title."""
@@ -174,16 +215,16 @@ def format_lines(found: Iterable[SearchEntry]) -> str:
     )
 
 
-def build_index(
-    lang: str, pages: Iterable[str], names: Iterable[Names], forms: Sequence[str] = ()
-) -> str:
-    """The index of a language from the lines of its pages; `names` are known in all languages.
-
-    `forms` are characters that count as one: the same in two scripts.
-    """
-    known = [[f"{one.page}/" if one.page else "", *one.names] for one in names]
-    # The theme marks what was found on the page that a result leads to, word by word. It hands on
-    # the configuration and the entries, and nothing else.
-    config = {"lang": [lang], "separator": r"\s+", "names": known, "forms": forms}
+def build_index(lang: str, pages: Iterable[str], known: Vocabulary) -> str:
+    """The index of a language from the lines of its pages."""
+    names = [[f"{one.page}/" if one.page else "", *one.names] for one in known.names]
+    # The theme marks what was found on the page that a result leads to, word by word.
+    config: dict[str, Any] = {
+        "lang": [lang],
+        "separator": r"\s+",
+        "names": names,
+        "forms": known.forms,
+    }
+    config["asked"] = dict(known.asked)
     docs = ",\n".join(filter(None, pages))
     return f'{{"config":{json.dumps(config, ensure_ascii=False)},"docs":[\n{docs}\n]}}\n'

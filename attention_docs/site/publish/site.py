@@ -29,7 +29,7 @@ def write_site_files(
     built: Path,
     catalogue: Catalogue,
     pages: Sequence[FinishedPage],
-    known: Callable[[str], tuple[Sequence[search.Names], Sequence[str]]],
+    known: Callable[[str], search.Vocabulary],
 ) -> None:
     """Write what machines and searches read.
 
@@ -39,7 +39,7 @@ def write_site_files(
         found = (page.rendered.search_entries for page in pages if page.published.page.lang == lang)
         folder = built / lang if number else built
         write_text(
-            folder / "search" / "search_index.json", search.build_index(lang, found, *known(lang))
+            folder / "search" / "search_index.json", search.build_index(lang, found, known(lang))
         )
     write_text(built / "llms.txt", catalogue.render_llms())
     if catalogue.site_url:

@@ -12,7 +12,7 @@ from attention_docs.site.read.failure import Failure
 from attention_docs.site.read.listing import find_table_path, find_untranslated
 from attention_docs.site.read.settings import TRANSLATED_SETTINGS, read_configuration, read_settings
 
-LISTS = ("docs/mistakes.toml", "docs/notes.toml")
+LISTS = ("docs/mistakes.toml", "docs/notes.toml", "docs/questions.toml")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Missing:
         total: how many pages there are.
         words: entries of the language's file in `attention_docs/locales`.
         listings: tables beside the listings, with how many texts they lack.
-        lists: `docs/mistakes.toml` and `docs/notes.toml`, with the fields that they lack.
+        lists: `docs/mistakes.toml` and its like, with the fields that they lack.
         settings: what the language's entry in `mkdocs.yml` does not say.
     """
 

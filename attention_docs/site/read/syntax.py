@@ -16,7 +16,7 @@ REFERENCE = re.compile(r"^::: (?P<name>[\w.]+)\s*$")
 # Requests that need no other page's text.
 NAVIGATED = frozenset({"builds-on", "next", "next-token", "sentence"})
 REQUESTED = (
-    *("filter", "gallery", "works", "reports", "results", "notes", "cards", "review"),
+    *("filter", "gallery", "works", "reports", "results", "notes", "cards", "review", "questions"),
     *sorted(NAVIGATED),
 )
 REQUEST = re.compile(r"^<!-- (?P<kind>[\w-]+)(?P<named>: (?P<name>[\w-]+))? -->$")

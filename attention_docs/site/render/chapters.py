@@ -81,7 +81,7 @@ class Chapters:
         """The entries of `docs/<name>.toml`."""
         if name not in self.lists:
             path = self.docs / f"{name}.toml"
-            entries = _parse_entries(f"docs/{path.name}", path.read_text(encoding="utf-8"))
+            entries = read_entries(path)
             if script := self.converter:
                 entries = [conversion.convert_entry(script, entry, self.first) for entry in entries]
             self.lists[name] = entries
@@ -104,6 +104,11 @@ class Chapters:
         lines = (self.docs / f"{name}.toml").read_text(encoding="utf-8").splitlines()
         line = next((n for n, text in enumerate(lines, 1) if text == f'id = "{entry["id"]}"'), 1)
         return Failure(f"docs/{name}.toml", line, f"{entry['id']}: {failure.message}")
+
+
+def read_entries(path: Path) -> list[Record]:
+    """The entries of a list such as `docs/mistakes.toml`."""
+    return _parse_entries(f"docs/{path.name}", path.read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=8)  # each language of each build asks for the same

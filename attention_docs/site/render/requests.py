@@ -1,12 +1,12 @@
 """Expand the requests of a page: comments on lines of their own.
 
 `<!-- gallery: masks -->`, `<!-- works: papers -->`, `<!-- reports -->`, `<!-- results -->`,
-`<!-- review -->`, `<!-- notes -->` and `<!-- filter -->` stand for parts that are made from the
-chapters and from two lists, `docs/mistakes.toml` and `docs/notes.toml`. `<!-- cards: part-1 -->`,
-`<!-- builds-on -->` and `<!-- next -->` are made from the navigation. `<!-- sentence -->` is where
-a reader's own sentence is read, `<!-- next-token -->` where a model goes on with a beginning. Code,
-outputs, titles and sources come from the chapters: nothing is written twice. Any other comment is
-left alone.
+`<!-- review -->`, `<!-- notes -->`, `<!-- questions: masks -->` and `<!-- filter -->` stand for
+parts that are made from the chapters and from three lists in `docs/`: `mistakes.toml`, `notes.toml`
+and `questions.toml`. `<!-- cards: part-1 -->`, `<!-- builds-on -->` and `<!-- next -->` are made
+from the navigation. `<!-- sentence -->` is where a reader's own sentence is read, `<!-- next-token
+-->` where a model goes on with a beginning. Code, outputs, titles and sources come from the
+chapters: nothing is written twice. Any other comment is left alone.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from attention_docs.site.render import (
     navigation,
     next_token,
     notes,
+    questions,
     recall,
     sentence,
 )
@@ -45,6 +46,8 @@ def expand_request(request: Request, chapters: Chapters, slug: str = "") -> str 
             return recall.render_review(chapters)
         case "notes":
             return notes.render_notes(chapters)
+        case "questions":
+            return questions.render_questions(request.name, chapters)
         case "cards":
             return navigation.make_cards(request.name, chapters)
         case "builds-on":

@@ -1,5 +1,6 @@
-/* What the text of a live page says of published numbers only, and no run updates: marked where what
-   it stands beside has changed. A scope is a heading's section or a box; its text speaks of its blocks. */
+/* What the text of a live page says of the published example, and no run updates. Where an output of a
+   section or a box has changed, a line above its text says so; a sentence that holds an input that the
+   reader has replaced, or a number that no output beside it shows any more, is marked. */
 import { element, makeButton } from "./dom.js";
 import { numberOf, VALUES } from "./values.js";
 
@@ -8,21 +9,14 @@ const SKIPPED = // a guess is asked before anything moves
   ".guess-question, .guess form, .tools, .opening, .cards, .result-links, .live-place, .live-scratch, .takeaway, nav, summary, button, script, p > .number, [hidden]";
 const TEXTS = "p, li, table, dt, dd, figcaption, legend, label, .formula";
 const WIDE = "table, ul, ol, dl, form, .formula"; // a line of words stands before them, not in them
-const NUMBER = /(?<![\w.])\d+(?:[.,]\d+)*(?![\w])/;
-const SPELLED = {
-  en: /\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|sixteen|twenty|thirty|fifty|hundreds?|thousands?|millions?|half|thirds|quarters?|twice)\b/i,
-  zh: /[两兩二三四五六七八九十百千万萬半]+\s*(?:个|個|次|种|種|行|列|步|层|層|头|頭|倍|项|項|位|组|組|条|條|份|张|張|维|維|对|對|词|詞|点|點|成|段|句|块|塊)|一半|分之/,
-};
-const OTHER = // numbers that name no result: of chapters, and what weights always sum to
-  /\bchapters? \d+(?:(?:, \d+)* and \d+)?|第 ?\d+ ?章|\b(?:sum|add up) to [01]\b|和[为為是] ?[01](?!\d|\.\d)/gi;
-const LISTED = /\[[^\]]*\b(?:True|False)\b/; // a vector of truth values
-const SHAPE = /\([^()]*[a-z][^()]*\)/g; // in a comment: (n, 1)
-const CONSTANTS = new Set(["e", "π", "exp", "ln", "log", "max", "softmax"]);
+const WORD = /[a-z_]{3,}|[\u3400-\u9fff]{2,}/gi;
+const ROW = /[[(]\s*-?[\d.]+(?:[,\s]+-?[\d.]+)+\s*[\])]/g; // [1, 0, 2]
+const NUMBER = /(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)/g;
+const SMALL = 10; // a whole number below it counts many things
 
 export class StaleText {
-  constructor(article, { words, cells, lang, runs }) {
+  constructor(article, { words, cells, runs }) {
     Object.assign(this, { article, words, cells, runs });
-    this.spelled = SPELLED[lang.slice(0, 2)] ?? SPELLED.en;
     this.scopes = [];
     this.cellOf = new Map();
     this.owner = new Map(); // of the number of an inline value, its block
@@ -57,8 +51,9 @@ export class StaleText {
     }
   }
 
-  /* The block or the output of a cell, with its captions. */
+  /* The block or the output of a cell, with its captions; what judges the reader says nothing. */
   register(place, scope) {
+    if (place.closest('.exercise[data-kind="write"]')) return;
     scope.cells.add(this.cellOf.get(place));
     for (const caption of place.querySelectorAll("figcaption")) {
       if (!caption.closest(".drawing, .table-frame")) this.addText(caption, scope);
@@ -96,72 +91,56 @@ export class StaleText {
     return [dependents, old];
   }
 
-  isTouched(cell, dependents) {
-    if (cell.output.isChanged || cell.output.failing || cell.failed) return true;
-    const shows = cell.text || cell.figure || cell.values.length;
-    const { edited, torch, later, unrun } = cell;
-    return dependents.has(cell) && (edited || torch || later || unrun || !shows);
+  /* The cells whose outputs are not what was published, or may not be. Nothing is, where all that the
+     browser has computed came out as published. */
+  findTouched(dependents) {
+    const { cells } = this;
+    const differs = ({ output, failed }) =>
+      output.isChanged || output.failing || failed || output.countChangedValues();
+    if (!cells.some(differs) && !cells.some(({ unrun }) => unrun)) return new Set();
+    const waits = (cell) => dependents.has(cell) && (cell.torch || cell.later || cell.unrun);
+    return new Set(cells.filter((cell) => differs(cell) || waits(cell)));
   }
 
   isAffected(scope, touched, old) {
     const follows = (n) => old.has(n) || this.owner.get(n).output.isValueChanged(n);
-    const holds = (box) => [...box.cells].some((cell) => touched.has(cell));
-    if (holds(scope) || scope.numbers.some(follows)) return true;
-    if (scope.cells.size) return false;
-    const within = (box) => box.boxes.some((one) => holds(one) || within(one));
-    const around = (box) =>
-      box?.parent && !box.cells.size ? around(box.parent) : box && holds(box);
-    return within(scope) || Boolean(around(scope.parent));
+    return [...scope.cells].some((cell) => touched.has(cell)) || scope.numbers.some(follows);
   }
 
   /* --- which of their text holds something published */
 
-  isPublished(text, old) {
-    if (!this.known.has(text)) this.known.set(text, this.readPublished(text, old));
-    return this.known.get(text);
+  /* The numbers and words that outputs no longer show, and those of the inputs that the reader has
+     replaced. */
+  findGone(touched, edited) {
+    const shown = [...touched].filter(({ output }) => output.changed[0]);
+    const outputs = shown.flatMap(({ output, text }) => findLost(text, output.now.text));
+    const inputs = edited.flatMap(({ base, code }) => findLost(...[base, code].map(findLiterals)));
+    return new Set([...outputs, ...inputs]);
   }
 
-  readPublished(text, old) {
+  /* The words that the reader has replaced in texts: what speaks of them is of the published example
+     wherever it stands. The name of a choice has a meaning of its own. */
+  findWords(edited) {
+    const words = edited.flatMap(({ base, code }) => findLost(...[base, code].map(findStrings)));
+    const choices = edited.flatMap(({ knobs }) => knobs.flatMap(({ names = [] }) => names));
+    return new Set(words.filter((word) => !choices.includes(word)));
+  }
+
+  /* Whether a text holds one of them; what follows from a run by itself does not count. */
+  holdsGone(text, gone, old) {
     const parts = [];
-    let specific = false;
+    let shows = false;
     const read = (node) => {
       for (const child of node.childNodes) {
         if (child.nodeType === Node.TEXT_NODE) parts.push(child.data);
         else if (child.nodeType !== Node.ELEMENT_NODE) continue;
-        else if (child.matches(VALUES)) {
-          specific ||= old.has(numberOf(child));
-          parts.push("·");
-        } else if (child.localName === "math") {
-          specific ||= isNumeric(child, old);
-          parts.push("·");
-        } else if (!child.matches(`a, ${TEXTS}, ${SKIPPED}, .output, .block, [class^=live-]`)) {
+        else if (child.matches(VALUES)) shows ||= old.has(numberOf(child));
+        else if (!child.matches(`${TEXTS}, ${SKIPPED}, .output, .block, [class^=live-]`))
           read(child);
-        }
       }
     };
     read(text);
-    return specific || this.says(parts.join(""));
-  }
-
-  says(text) {
-    const own = text.replace(OTHER, "");
-    if (NUMBER.test(own) || this.spelled.test(own) || LISTED.test(own)) return true;
-    return this.inputs.some((word) => own.toLowerCase().includes(word));
-  }
-
-  /* The words of strings that the reader has replaced. */
-  findInputs() {
-    const found = new Set();
-    const strings = (code) =>
-      [...code.matchAll(/"([^"\n]+)"|'([^'\n]+)'/g)].map((one) => one[1] ?? one[2]);
-    for (const cell of this.cells.filter((one) => one.edited && one.id !== "scratch")) {
-      const kept = new Set(strings(cell.code));
-      const gone = strings(cell.base).filter((one) => !kept.has(one));
-      for (const word of gone.flatMap((one) => one.toLowerCase().split(/[\s.,|]+/))) {
-        if (word.length > 2 || /[\u3400-\u9fff]{2}/.test(word)) found.add(word);
-      }
-    }
-    return [...found];
+    return shows || [...findTokens(parts.join(""))].some((token) => gone.has(token));
   }
 
   /* --- the marks */
@@ -169,30 +148,25 @@ export class StaleText {
   /* Mark what is stale and nothing else; how many passages that are. */
   update() {
     const [dependents, old] = this.findDependents();
-    const touched = new Set(this.cells.filter((cell) => this.isTouched(cell, dependents)));
-    const torch = new Set([...touched].filter((cell) => cell.torch));
-    this.inputs = this.findInputs();
-    const key = JSON.stringify([this.inputs, [...old]]); // with a hand on a knob it stays
-    if (key !== this.key) [this.key, this.known] = [key, new Map()];
+    const touched = this.findTouched(dependents);
+    if (!touched.size) old.clear();
+    const edited = this.cells.filter((one) => one.edited && one.id !== "scratch");
+    const [gone, words] = [this.findGone(touched, edited), this.findWords(edited)];
     const stale = new Set();
     const notes = new Set();
-    for (const scope of this.scopes.filter((one) => this.isAffected(one, touched, old))) {
-      const found = scope.texts.filter((text) => this.isPublished(text, old));
-      const comments = [...scope.cells].flatMap((cell) => this.findComments(cell));
-      for (const one of [...found, ...comments]) stale.add(one);
-      const first = found[0] ?? comments[0]?.closest(".block");
+    for (const scope of this.scopes) {
+      const isAffected = this.isAffected(scope, touched, old);
+      if (!isAffected && !words.size) continue;
+      const wanted = isAffected ? gone : words;
+      const found = scope.texts.filter((text) => this.holdsGone(text, wanted, old));
+      for (const text of found) stale.add(text);
+      const first = isAffected ? scope.texts[0] : found[0];
       if (first) notes.add(outermost(first));
     }
     this.show(stale, notes);
-    this.markOutputs(torch, touched, old);
+    this.markOutputs(touched, old);
     const outputs = [...touched].filter((cell) => cell.output.frame && (cell.torch || cell.later));
-    return [...stale].filter((one) => one.localName !== "span").length + outputs.length;
-  }
-
-  findComments(cell) {
-    const code = cell.editor ? null : cell.block?.querySelector("pre > code");
-    const comments = [...(code?.querySelectorAll(".c1, .sd") ?? [])];
-    return comments.filter((one) => this.says(one.textContent.replace(SHAPE, "")));
+    return stale.size + outputs.length;
   }
 
   show(stale, notes) {
@@ -207,10 +181,10 @@ export class StaleText {
   }
 
   /* Outputs and values that no browser computes or none has yet, and those that an error kept from being computed. */
-  markOutputs(torch, touched, old) {
+  markOutputs(touched, old) {
     for (const cell of this.cells) {
       let says = "";
-      if (torch.has(cell)) says = this.words.stale;
+      if (touched.has(cell) && cell.torch) says = this.words.old;
       else if (touched.has(cell) && cell.unrun) says = this.words.unrun;
       else if (touched.has(cell) && cell.later) says = this.words.slow;
       const { frame } = cell.output;
@@ -260,26 +234,32 @@ function withoutComments(code) {
     .join("\n");
 }
 
-/* Whether a formula speaks of an example: of other numbers than 0, 1 and 2, of a row of numbers, or
-   of numbers alone. Indices name things. */
-function isNumeric(math, old) {
-  const numbers = [...math.querySelectorAll("mn")].filter((one) => !isIndex(one, math));
-  if (numbers.some((one) => old.has(Number(one.dataset.value)))) return true;
-  const typed = numbers.filter((one) => !one.dataset.value).map((one) => one.textContent);
-  if (!typed.length) return false;
-  if (typed.some((one) => !["0", "1", "2"].includes(one))) return true;
-  const names = [...math.querySelectorAll("mi")].filter((one) => !CONSTANTS.has(one.textContent));
+/* Numbers, rows of numbers and words, each in one form. */
+function findTokens(text) {
+  const typed = text.replaceAll("−", "-");
+  const plain = (number) => String(Number(number));
   const rows =
-    math.querySelector("mtable, mtr") ??
-    [...math.querySelectorAll("mo")].find((one) => /[,[]/.test(one.textContent));
-  return !names.length || (typed.length > 2 && Boolean(rows));
+    typed.match(ROW)?.map((row) =>
+      row
+        .match(/-?[\d.]+/g)
+        .map(plain)
+        .join(" "),
+    ) ?? [];
+  const numbers = typed.match(NUMBER)?.map(plain) ?? [];
+  const named = numbers.filter((one) => one.includes(".") || Math.abs(one) >= SMALL);
+  return new Set([...rows, ...named, ...(typed.toLowerCase().match(WORD) ?? [])]);
 }
 
-function isIndex(number, math) {
-  for (let one = number; one !== math; one = one.parentElement) {
-    const place = [...one.parentElement.children].indexOf(one);
-    if (/^m(sub|subsup|under|underover)$/.test(one.parentElement.localName) && place === 1)
-      return true;
-  }
-  return false;
+/* What a text held that another does not. */
+function findLost(then, now) {
+  const left = findTokens(now);
+  return [...findTokens(then)].filter((token) => !left.has(token));
+}
+
+const findStrings = (code) => (code.match(/"[^"\n]*"|'[^'\n]*'/g) ?? []).join("\n");
+
+/* What stands in code as data: its numbers and strings. */
+function findLiterals(code) {
+  const bare = withoutComments(code);
+  return (bare.match(/"[^"\n]*"|'[^'\n]*'|\[[\d\s,.-]*\]|\b\d+(?:\.\d+)?\b/g) ?? []).join("\n");
 }

@@ -269,7 +269,7 @@ def test_beginnings_again_in_torch() -> None:
     """The ten, all their branches, the guesses after each layer and the maps of six beginnings."""
     p = read_in_torch(FILE.read_bytes())[1]
     for one in KEPT["beginnings"][:3] + KEPT["beginnings"][52:55]:
-        check_node(one, one["prompt"], p)
+        check_nodes([(one, one["prompt"])], p)
         _, weights = run_in_torch(torch.tensor(one["prompt"]), p)
         n = len(one["prompt"])
         for (layer, head), kept in zip(KEPT["heads"], one["weights"], strict=True):
@@ -277,13 +277,20 @@ def test_beginnings_again_in_torch() -> None:
             np.testing.assert_allclose(kept, wanted, rtol=0, atol=1)
 
 
-def check_node(node: Any, ids: list[int], p: Any) -> None:
-    logits, _ = run_in_torch(torch.tensor(ids), p)
-    nats = -torch.log_softmax(logits[-1].double(), dim=-1)
-    np.testing.assert_allclose(node["nats"], 1000 * nats[node["ids"]], rtol=0, atol=3)
-    np.testing.assert_allclose(node["nats"], 1000 * nats.sort().values[:COUNT], rtol=0, atol=3)
-    for i, one in zip(node["ids"], node.get("then", ()), strict=False):
-        check_node(one, [*ids, i], p)
+def check_nodes(nodes: list[tuple[Any, list[int]]], p: Any) -> None:
+    """Those that are as many tokens after a beginning, in one batch; then those after them."""
+    logits, _ = run_in_torch(torch.tensor([ids for _, ids in nodes]), p)
+    nats = -torch.log_softmax(logits[:, -1].double(), dim=-1)
+    for (node, _), own in zip(nodes, nats, strict=True):
+        np.testing.assert_allclose(node["nats"], 1000 * own[node["ids"]], rtol=0, atol=3)
+        np.testing.assert_allclose(node["nats"], 1000 * own.sort().values[:COUNT], rtol=0, atol=3)
+    after = [
+        (one, [*ids, i])
+        for node, ids in nodes
+        for i, one in zip(node["ids"], node.get("then", ()), strict=False)
+    ]
+    if after:
+        check_nodes(after, p)
 
 
 # --- the chapter ----------------------------------------------------------------------------------

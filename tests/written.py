@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from attention_docs.site.run.dependencies import find_uses
 from tests.test_live_pages import open_live, read_source
 
 EXERCISE = "exercise-write"
@@ -89,9 +90,30 @@ def list_written(site: Path) -> list[str]:
     return [path.stem for path in pages if '"writing-checks"' in path.read_text(encoding="utf-8")]
 
 
+def keep_used_statements(cells: Sequence[dict[str, Any]]) -> None:
+    """Leave of the other blocks only what the exercise uses, so that no model is trained for it."""
+    blocks = find_uses([cell["code"] for cell in cells])
+    number = sum(map(len, blocks))
+    used: set[int] = set()
+    for cell, statements in zip(reversed(cells), reversed(blocks), strict=True):
+        lines = cell["code"].split("\n")
+        kept: list[str] = []
+        for first, last, uses in reversed(statements):
+            number -= 1
+            if cell["id"].startswith("writing") or number in used:
+                used.update(uses)
+                kept = lines[first - 1 : last] + kept
+        if not cell["id"].startswith("writing"):
+            cell["code"] = "\n".join(kept)
+
+
 def judge_page(keeper: Any, site: Path, slug: str, lang: str) -> Iterator[tuple[str, str]]:
     """Of each answer to the exercise of a page what it is, and what is wrong with its verdict."""
-    written = read_written(read_source(site, lang, slug))
+    document = read_source(site, lang, slug)
+    written = read_written(document)
+    keep_used_statements(document["cells"])
+    source = f"**/live/{lang}/{slug}.json*"
+    keeper.context.route(source, lambda route: route.fulfill(json=document))
     page = open_live(keeper, slug, lang)
     try:
         page.tab.evaluate("localStorage.clear()")
@@ -101,6 +123,7 @@ def judge_page(keeper: Any, site: Path, slug: str, lang: str) -> Iterator[tuple[
         page.tab.evaluate("localStorage.clear()")
     finally:
         page.tab.close()
+        keeper.context.unroute(source)
     typeset = str.maketrans("-", "−", "_")  # as a table has it: √d_k is set
     *wrong, (right, is_solved) = verdicts
     for why, (cells, is_noted) in zip(written.mistakes, wrong, strict=True):

@@ -1,7 +1,7 @@
 """What the symbols in the box of each result stand for, as tests/derivations.py says it for lines.
 
-A box is named by its page and its id: neither its number nor its place matters. Besides symbols, a
-box may have
+A function is named after the page and the id of its box: neither its number nor its place matters.
+Besides symbols, a box may have
 
 - `worth`: what its formulas without a relation come to, in the order in which they stand there;
 - `truth`: whether its formulas with a relation hold, in their order; without it, all do.
@@ -11,6 +11,7 @@ What a result claims comes from the package, or from a calculation that does not
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from typing import Any
 
@@ -279,16 +280,16 @@ def _spacing(dtype: str) -> float:
 
 
 def multi_head_two_heads(rng: np.random.Generator) -> Names:
-    names = two_heads(rng)
+    names = _two_heads(rng)
     return names | {"worth": [names["y"] / (names["s"] - names["t"]), names["difference"]]}
 
 
 def multi_head_one_head(rng: np.random.Generator) -> Names:
-    names = two_heads(rng)
+    names = _two_heads(rng)
     return names | {"worth": [names["difference"]]}
 
 
-def two_heads(rng: np.random.Generator) -> Names:
+def _two_heads(rng: np.random.Generator) -> Names:
     """The parameters above the result; y with the rows 1 and -1, the difference after division."""
     s, t = rng.normal(size=2)
     X = np.array([[1.0, 0, 0, s], [0, 0, 1, 0], [0, 1, 0, t]])
@@ -816,107 +817,44 @@ def in_context_more(rng: np.random.Generator) -> Names:
     return names | {"truth": [True, lowest, not lowest]}
 
 
-RESULTS: dict[str, Draw] = {
-    "attention-function#result-agreement": attention_function_agreement,
+OTHERS: dict[str, Draw] = {
     "attention-function#result-dropout": lambda rng: {"p": [0.0, 0.5, 0.999][rng.integers(3)]},
-    "attention-function#result-loop": attention_function_loop,
-    "attention-function#result-sizes": attention_function_sizes,
     "cross-attention#result-causal": masking_padding,
-    "cross-attention#result-cost": cross_attention_cost,
-    "cross-attention#result-order": cross_attention_order,
-    "cross-attention#result-special": cross_attention_special,
-    "eight-steps#result-itself": eight_steps_itself,
-    "eight-steps#result-nearest": eight_steps_nearest,
     "eight-steps#result-positive": lambda rng: {
         "s": number(rng.normal()),
         "worth": [number(softmax(np.array([2.0, 4, 4])))],
     },
-    "eight-steps#result-rounding": eight_steps_rounding,
-    "eight-steps#result-whole": eight_steps_whole,
-    "generation#result-cache": generation_cache,
-    "generation#result-grouped": generation_grouped,
-    "generation#result-latent": generation_latent,
-    "generation#result-sink": generation_sink,
-    "generation#result-speculative": generation_speculative,
-    "generation#result-work": generation_work,
-    "in-context#result-more": in_context_more,
-    "in-context#result-rate": in_context_rate,
-    "in-context#result-step": in_context_step,
-    "in-pieces#result-backward": in_pieces_backward,
-    "in-pieces#result-delta": in_pieces_delta,
-    "in-pieces#result-linear": in_pieces_linear,
-    "in-pieces#result-merge": in_pieces_merge,
-    "in-pieces#result-recall": in_pieces_recall,
-    "in-pieces#result-traffic": in_pieces_traffic,
-    "kernels#result-bias-variance": kernels_bias_variance,
-    "kernels#result-features": kernels_features,
-    "kernels#result-smoothing": kernels_smoothing,
-    "kernels#result-waves": kernels_waves,
-    "language-model#result-at-once": language_model_at_once,
-    "language-model#result-cut": language_model_cut,
-    "language-model#result-floor": language_model_floor,
-    "language-model#result-gradient": language_model_gradient,
-    "learning#result-descent": learning_descent,
-    "learning#result-gradients": learning_gradients,
-    "learning#result-saturated": learning_saturated,
-    "learning#result-shares": learning_shares,
-    "learning#result-start": learning_start,
-    "long-sequences#result-alibi": long_sequences_alibi,
-    "long-sequences#result-dilution": long_sequences_dilution,
-    "long-sequences#result-mark": long_sequences_mark,
-    "long-sequences#result-order": long_sequences_order,
-    "long-sequences#result-slower": long_sequences_slower,
-    "long-sequences#result-window": long_sequences_window,
-    "masking#result-minus-infinity": masking_minus_infinity,
     "masking#result-no-leak": masking_padding,
-    "masking#result-padding": masking_padding,
-    "matrix-form#result-angle": matrix_form_angle,
     "matrix-form#result-lookup": lambda rng: {"t": 1e6},
-    "matrix-form#result-nearest": matrix_form_nearest,
-    "matrix-form#result-order": matrix_form_order,
-    "matrix-form#result-product": matrix_form_product,
-    "multi-head#result-one-head": multi_head_one_head,
-    "multi-head#result-parameters": multi_head_parameters,
-    "multi-head#result-sum": multi_head_sum,
-    "multi-head#result-trade": multi_head_trade,
-    "multi-head#result-two-heads": multi_head_two_heads,
-    "positions#result-causal": positions_causal,
-    "positions#result-forced": positions_forced,
-    "positions#result-gram": positions_gram,
-    "positions#result-rope": positions_rope,
     "positions#result-shift": derivations.sinusoidal,
-    "positions#result-turns": positions_turns,
-    "precision#result-bounded": precision_bounded,
     "precision#result-dot": lambda rng: {"d_k": 255, "u": FORMATS["bfloat16"].u},
-    "precision#result-rounding": precision_rounding,
-    "precision#result-softmax": precision_softmax,
-    "precision#result-step": precision_step,
-    "precision#result-stuck": precision_stuck,
-    "real-models#result-order": real_models_order,
     "real-models#result-shift": derivations_model.shifted,
-    "scaling#result-division": scaling_division,
     "scaling#result-layernorm": derivations.layer_normed,
     "scaling#result-variance": derivations.scaling_page,
     "scaling#result-weights": lambda rng: {"d_k": 64},
-    "scaling#result-within": scaling_within,
-    "score-functions#result-bound": score_functions_bound,
-    "score-functions#result-cost": score_functions_cost,
     "score-functions#result-no-tanh": derivations.scores,
-    "score-functions#result-rank": score_functions_rank,
-    "sequences#result-equal": sequences_equal,
-    "sequences#result-hull": sequences_hull,
-    "sequences#result-window": sequences_window,
-    "softmax#result-entropy": softmax_entropy,
     "softmax#result-gap": lambda rng: {
         "n": int(rng.integers(2, 4)),
         "\\tau": number(rng.uniform(0.01, 1)),
     },
-    "softmax#result-jacobian": softmax_jacobian,
-    "softmax#result-saturation": softmax_saturation,
     "softmax#result-shift": derivations.cold,
     "softmax#result-wishes": derivations.weighted,
-    "transformer-block#result-bend": transformer_block_bend,
-    "transformer-block#result-cost": transformer_block_cost,
-    "transformer-block#result-layer-norm": transformer_block_layer_norm,
-    "transformer-block#result-residual": transformer_block_residual,
 }
+"""Boxes whose symbols stand for something simple, or for what they do in a derivation."""
+
+
+def find_draw(box: str) -> Draw | None:
+    """What draws the symbols of a box: of "softmax#result-gap" the function `softmax_gap`."""
+    return OTHERS.get(box) or globals().get(box.replace("#result-", "_").replace("-", "_"))
+
+
+def list_draws() -> set[Draw]:
+    """All of them: the public functions that take a generator, and no more."""
+    own = (one for name, one in globals().items() if not name.startswith("_"))
+    return {*OTHERS.values()} | {
+        one
+        for one in own
+        if inspect.isfunction(one)
+        and one.__module__ == __name__
+        and [*inspect.signature(one).parameters] == ["rng"]
+    }

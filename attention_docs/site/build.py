@@ -1,7 +1,7 @@
 """Pages in, pages with their results out: what a build does without a site generator.
 
 Nothing is global: two builds in one process do not meet. `plugin` calls this at the events of
-mkdocs; `export` writes plain Markdown for a generator that knows nothing of this project.
+mkdocs.
 """
 
 from __future__ import annotations

@@ -1,21 +1,31 @@
 /* What the theme's script lacks. Runs before it: see attention_docs/site/theme/main.html. */
 "use strict";
 
-(() => {
-  // the table [site.script] of the locale
-  const words = JSON.parse(document.getElementById("__words").textContent);
-  const all = (selector) => document.querySelectorAll(selector);
-  const query = document.querySelector(".md-search__input");
-  const own = document.currentScript.src;
+// the table [site.script] of the locale
+const words = JSON.parse(document.getElementById("__words").textContent);
+const all = (selector) => document.querySelectorAll(selector);
+const query = document.querySelector(".md-search__input");
+const own = document.currentScript.src;
 
-  // The search loads once a reader turns to it: its index weighs more than a chapter.
+function toggle(name) {
+  return document.getElementById(`__${name}`);
+}
+
+function isOpen(name) {
+  return toggle(name)?.checked;
+}
+
+// The search loads once a reader turns to it: its index weighs more than a chapter.
+function loadSearchWhenNeeded() {
   query?.addEventListener("focus", () => {
-    if (!open_("search")) toggle("search").click();
+    if (!isOpen("search")) toggle("search").click();
     import(new URL("search-box.js", own));
   });
-  toggle("search")?.addEventListener("change", () => open_("search") && query.focus());
+  toggle("search")?.addEventListener("change", () => isOpen("search") && query.focus());
+}
 
-  // What was found is marked on the page that a result leads to.
+// What was found is marked on the page that a result leads to.
+function markWhatWasFound() {
   const found = new URLSearchParams(location.search).get("h");
   if (found && CSS.highlights) {
     const words = found.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
@@ -32,8 +42,10 @@
     }
     CSS.highlights.set("found", new Highlight(...ranges));
   }
+}
 
-  // The field says how it is reached.
+// The field says how it is reached.
+function setShortcuts() {
   const mac = /Mac|iP(hone|ad)/.test(navigator.platform);
   query?.setAttribute("aria-keyshortcuts", mac ? "Meta+K" : "Control+K");
   query?.closest("form").setAttribute("data-keys", mac ? "⌘K" : "Ctrl K");
@@ -45,9 +57,9 @@
       const modified = event.ctrlKey || event.metaKey;
       if (modified && event.key === "k" && query) {
         event.preventDefault();
-        if (!open_("search")) toggle("search").click();
+        if (!isOpen("search")) toggle("search").click();
         query.focus();
-      } else if (!modified && "pn,.fs/".includes(event.key) && !open_("search")) {
+      } else if (!modified && "pn,.fs/".includes(event.key) && !isOpen("search")) {
         if (!event.target.closest?.("input, textarea, select, [contenteditable]")) {
           event.stopImmediatePropagation();
         }
@@ -55,14 +67,10 @@
     },
     true,
   );
+}
 
-  // Labels that open the drawer and the search become buttons, so that the keyboard reaches them.
-  function toggle(name) {
-    return document.getElementById(`__${name}`);
-  }
-  function open_(name) {
-    return toggle(name)?.checked;
-  }
+// Labels that open the drawer and the search become buttons, so that the keyboard reaches them.
+function makeButtonsOfLabels() {
   for (const name of ["drawer", "search"]) {
     const label = document.querySelector(`label.md-header__button[for=__${name}]`);
     if (!label) continue;
@@ -76,21 +84,22 @@
     button.append(...label.childNodes);
     button.addEventListener("click", () => toggle(name).click());
     toggle(name).addEventListener("change", () => {
-      button.setAttribute("aria-expanded", String(open_(name)));
+      button.setAttribute("aria-expanded", String(isOpen(name)));
     });
     label.replaceWith(button);
   }
   addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && open_("drawer")) {
+    if (event.key === "Escape" && isOpen("drawer")) {
       toggle("drawer").click();
       document.querySelector("button[for=__drawer]").focus();
     }
   });
+}
 
+// Code can be copied. The theme's script does the copying; where it sets the buttons too, between
+// one measurement and the next, the page is laid out anew for each of them.
+function addCopyButtons() {
   const isOutput = (code) => code.closest(".output") && !code.closest(".block");
-
-  // Code can be copied. The theme's script does the copying; where it sets the buttons too, between
-  // one measurement and the next, the page is laid out anew for each of them.
   for (const code of all("article pre > code")) {
     if (code.closest(".no-copy") || isOutput(code)) continue;
     const buttons = document.createElement("div");
@@ -103,97 +112,108 @@
     copy.dataset.clipboardText = code.textContent.trimEnd();
     code.before(buttons);
   }
+}
 
-  // A page can run in the browser: what that takes is loaded when a reader asks for it.
-  const { live } = words;
-  async function python(job) {
-    try {
-      if (location.protocol === "file:")
-        // from there no module comes
-        alert(live.disk);
-      else await job(await import(new URL("live/page.js", own)));
-    } catch (error) {
-      // nothing of the page has changed
-      alert(live.broken.replace("{}", error.message));
-    }
+// A page can run in the browser: what that takes is loaded when a reader asks for it.
+const { live } = words;
+
+async function python(job) {
+  try {
+    if (location.protocol === "file:")
+      // from there no module comes
+      alert(live.disk);
+    else await job(await import(new URL("live/page.js", own)));
+  } catch (error) {
+    // nothing of the page has changed
+    alert(live.broken.replace("{}", error.message));
   }
-  // Python starts before it is asked for where a reader has been live before, so that its files are
-  // stored, and opens a fold with code or comes near a field.
-  function prepareEarly() {
-    try {
-      if (!localStorage.getItem("attention-live") || navigator.connection?.saveData) return;
-    } catch {
-      // a browser that stores nothing
-      return;
-    }
-    let begun = false;
-    const begin = () => {
-      if (!begun)
-        import(new URL("live/page.js", own)).then(
-          (page) => page.prepare(),
-          () => {},
-        );
-      begun = true;
-    };
-    for (const fold of all("details")) {
-      if (fold.querySelector(".live-edit"))
-        fold.addEventListener("toggle", () => fold.open && begin());
-    }
-    const near = new IntersectionObserver((seen) => {
-      if (seen.some((one) => one.isIntersecting)) begin();
-    });
-    for (const place of all(".live-turn")) near.observe(place);
+}
+
+// Python starts before it is asked for where a reader has been live before, so that its files are
+// stored, and opens a fold with code or comes near a field.
+function prepareEarly() {
+  try {
+    if (!localStorage.getItem("attention-live") || navigator.connection?.saveData) return;
+  } catch {
+    // a browser that stores nothing
+    return;
   }
-  function offer(name, text, press) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = name;
-    button.textContent = text;
-    if (press) button.addEventListener("click", press);
-    return button;
-  }
-  if (live) {
-    for (const block of all(".block[data-block]:not([data-torch])")) {
-      const { block: id } = block.dataset;
-      const edit = offer("md-code__button live-edit", live.edit, () =>
-        python((page) => page.edit(id)),
+  let begun = false;
+  const begin = () => {
+    if (!begun)
+      import(new URL("live/page.js", own)).then(
+        (page) => page.prepare(),
+        () => {},
       );
-      edit.setAttribute("aria-label", live.editBlock.replace("{}", id));
-      block.querySelector(".md-code__nav")?.prepend(edit);
-    }
-    for (const id of live.knobs) {
-      const turn = offer("md-button live-turn", live.turn, () => {
-        python((page) => {
-          turn.remove();
-          return page.turnKnobs(id);
-        });
-      });
-      document.getElementById(`knobs-${id}`).append(turn);
-    }
-    const scratch = offer("md-button live-turn", live.scratch, () => {
-      python((page) => {
-        scratch.hidden = true;
-        return page.scratch();
-      });
-    });
-    const last = document.querySelector("article .takeaway");
-    if (last) last.before(scratch);
-    const isLink = () => location.hash.startsWith("#live=");
-    addEventListener("hashchange", () => {
-      if (isLink()) python((page) => page.follows(location.hash));
-    });
-    // edits of this page, earlier in this tab
-    let stored = false;
-    try {
-      stored = Boolean(sessionStorage.getItem(`live ${location.pathname}`));
-    } catch {
-      /* a browser that stores nothing */
-    }
-    if (stored || isLink()) python((page) => page.begin());
-    else prepareEarly();
+    begun = true;
+  };
+  for (const fold of all("details")) {
+    if (fold.querySelector(".live-edit"))
+      fold.addEventListener("toggle", () => fold.open && begin());
   }
+  const near = new IntersectionObserver((seen) => {
+    if (seen.some((one) => one.isIntersecting)) begin();
+  });
+  for (const place of all(".live-turn")) near.observe(place);
+}
 
-  // A real model goes on with a beginning: loaded when it comes near, or when the address asks for it.
+function offer(name, text, press) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = name;
+  button.textContent = text;
+  if (press) button.addEventListener("click", press);
+  return button;
+}
+
+// The buttons of a page that can run.
+function offerLivePage() {
+  for (const block of all(".block[data-block]:not([data-torch])")) {
+    const { block: id } = block.dataset;
+    const edit = offer("md-code__button live-edit", live.edit, () =>
+      python((page) => page.edit(id)),
+    );
+    edit.setAttribute("aria-label", live.editBlock.replace("{}", id));
+    block.querySelector(".md-code__nav")?.prepend(edit);
+  }
+  for (const id of live.knobs) {
+    const turn = offer("md-button live-turn", live.turn, () => {
+      python((page) => {
+        turn.remove();
+        return page.turnKnobs(id);
+      });
+    });
+    document.getElementById(`knobs-${id}`).append(turn);
+  }
+  const scratch = offer("md-button live-turn", live.scratch, () => {
+    python((page) => {
+      scratch.hidden = true;
+      return page.scratch();
+    });
+  });
+  const last = document.querySelector("article .takeaway");
+  if (last) last.before(scratch);
+}
+
+// A link, or earlier edits in this tab, begin without a press.
+function followLinks() {
+  const isLink = () => location.hash.startsWith("#live=");
+  addEventListener("hashchange", () => {
+    if (isLink()) python((page) => page.follows(location.hash));
+  });
+  // edits of this page, earlier in this tab
+  let stored = false;
+  try {
+    stored = Boolean(sessionStorage.getItem(`live ${location.pathname}`));
+  } catch {
+    /* a browser that stores nothing */
+  }
+  if (stored || isLink()) python((page) => page.begin());
+  else prepareEarly();
+}
+
+// A real model goes on with a beginning: loaded when it comes near, or when the address asks for it.
+function loadBeginnings() {
   const beginnings = document.querySelector("p.next-token");
   if (words.next && beginnings && location.protocol !== "file:") {
     const near = new IntersectionObserver(
@@ -212,62 +232,72 @@
     near.observe(beginnings);
     if (location.hash.startsWith("#next=")) beginnings.scrollIntoView();
   }
+}
 
-  // A sentence of the reader's own: the form. What reads it is loaded at the first press.
+const make = (tag, name, ...inner) => {
+  const element = Object.assign(document.createElement(tag), { className: name });
+  element.append(...inner);
+  return element;
+};
+
+// A sentence of the reader's own: the form. What reads it is loaded at the first press.
+function makeSentenceForm() {
+  const { sentence } = words;
+  const field = Object.assign(make("input", ""), {
+    type: "text",
+    lang: "en",
+    autocomplete: "off",
+  });
+  field.spellcheck = false;
+  field.value = sentence.examples[0];
+  const examples = sentence.examples.map((text) => {
+    const choose = offer("example", text, () => {
+      field.value = text;
+      field.focus();
+    });
+    choose.lang = "en";
+    return choose;
+  });
+  const show = Object.assign(offer("md-button", sentence.show), { type: "submit" });
+  const status = make("p", "sentence-status");
+  status.setAttribute("role", "status");
+  const form = make(
+    "form",
+    "own-sentence",
+    make("label", "", sentence.label, field),
+    make("p", "examples", sentence.choose, " ", ...examples),
+    make("p", "sentence-buttons", show),
+    status,
+    make("p", "sentence-note", sentence.note.replace("{}", sentence.megabytes)),
+  );
+  form.setAttribute("aria-label", sentence.title);
+  return { form, field, status };
+}
+
+function offerSentence() {
   const place = document.querySelector("p.own-sentence");
-  if (words.sentence && place) {
-    const { sentence } = words;
-    const make = (tag, name, ...inner) => {
-      const element = Object.assign(document.createElement(tag), { className: name });
-      element.append(...inner);
-      return element;
-    };
-    const field = Object.assign(make("input", ""), {
-      type: "text",
-      lang: "en",
-      autocomplete: "off",
-    });
-    field.spellcheck = false;
-    field.value = sentence.examples[0];
-    const examples = sentence.examples.map((text) => {
-      const choose = offer("example", text, () => {
-        field.value = text;
-        field.focus();
-      });
-      choose.lang = "en";
-      return choose;
-    });
-    const show = Object.assign(offer("md-button", sentence.show), { type: "submit" });
-    const status = make("p", "sentence-status");
-    status.setAttribute("role", "status");
-    const form = make(
-      "form",
-      "own-sentence",
-      make("label", "", sentence.label, field),
-      make("p", "examples", sentence.choose, " ", ...examples),
-      make("p", "sentence-buttons", show),
-      status,
-      make("p", "sentence-note", sentence.note.replace("{}", sentence.megabytes)),
-    );
-    form.setAttribute("aria-label", sentence.title);
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      if (location.protocol === "file:") {
-        // from there no module comes
-        status.textContent = sentence.disk;
-        return;
-      }
-      try {
-        const { read } = await import(new URL("live/sentence.js", own));
-        read(form, field.value);
-      } catch (error) {
-        status.textContent = sentence.broken.replace("{}", error.message);
-      }
-    });
-    place.replaceWith(form);
-  }
+  if (!words.sentence || !place) return;
+  const { sentence } = words;
+  const { form, field, status } = makeSentenceForm();
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (location.protocol === "file:") {
+      // from there no module comes
+      status.textContent = sentence.disk;
+      return;
+    }
+    try {
+      const { read } = await import(new URL("live/sentence.js", own));
+      read(form, field.value);
+    } catch (error) {
+      status.textContent = sentence.broken.replace("{}", error.message);
+    }
+  });
+  place.replaceWith(form);
+}
 
-  // Answers are judged by a script that loads when a reader turns to one, or has solved some.
+// Answers are judged by a script that loads when a reader turns to one, or has solved some.
+function judgeAnswers() {
   const load = () => import(new URL("exercises.js", own));
   const judge = () => load().then((one) => one.showCount());
   const judged = all("form.asks, .exercise[data-kind=write]");
@@ -283,13 +313,17 @@
   } catch {
     /* a browser that stores nothing */
   }
+}
 
-  // Cards come back after growing intervals; where no module comes from, they stay a list.
+// Cards come back after growing intervals; where no module comes from, they stay a list.
+function beginReview() {
   const review = document.querySelector(".review-place");
   if (review)
     import(new URL("review.js", own)).then((one) => one.begin(review)).catch(() => review.remove());
+}
 
-  // A link opens the fold that holds its target; browsers of before 2025 do so only in part.
+// A link opens the fold that holds its target; browsers of before 2025 do so only in part.
+function unfoldTarget() {
   function unfold() {
     let name = location.hash.slice(1);
     try {
@@ -309,9 +343,11 @@
   }
   addEventListener("hashchange", unfold);
   unfold();
+}
 
-  // A list that filters: the rows of the table after the field, or the folds, that hold every word
-  // that is typed, in text or addresses. A heading goes with the last of its folds.
+// A list that filters: the rows of the table after the field, or the folds, that hold every word
+// that is typed, in text or addresses. A heading goes with the last of its folds.
+function filterLists() {
   for (const input of all(".filter input")) {
     const field = input.closest(".filter");
     const table = [...field.nextElementSibling.querySelectorAll("tbody tr")];
@@ -337,8 +373,10 @@
       field.querySelector("[role=status]").textContent = input.value.trim() ? found : "";
     });
   }
+}
 
-  // A formula is copied as its TeX, between dollars.
+// A formula is copied as its TeX, between dollars.
+function copyFormulasAsTex() {
   addEventListener("copy", (event) => {
     const selection = getSelection();
     const copied = document.createElement("div");
@@ -369,57 +407,63 @@
     copied.remove();
     event.preventDefault();
   });
+}
 
-  // What scrolls sideways takes keyboard focus and has a name; what fits stays out of the way.
-  const SCROLLING = {
-    ".block pre > code": words.code,
-    ".output pre > code": words.output,
-    "pre > code": words.code,
-    ".formula": words.formula,
-    ".drawing": words.figure,
-    ".table-frame": words.table,
-    ".md-typeset__scrollwrap": words.table,
-  };
-  const names = new Map();
-  // Measuring lays a box out: a few at a time, when nothing else is to be done.
-  const waiting = new Set();
-  const watch = new ResizeObserver((entries) => wait(entries.map(({ target }) => target)));
-  function wait(boxes) {
-    if (!waiting.size && boxes.length) idle(work);
-    boxes.forEach((box) => waiting.add(box));
+// What scrolls sideways takes keyboard focus and has a name; what fits stays out of the way.
+const SCROLLING = {
+  ".block pre > code": words.code,
+  ".output pre > code": words.output,
+  "pre > code": words.code,
+  ".formula": words.formula,
+  ".drawing": words.figure,
+  ".table-frame": words.table,
+  ".md-typeset__scrollwrap": words.table,
+};
+const names = new Map();
+// Measuring lays a box out: a few at a time, when nothing else is to be done.
+const waiting = new Set();
+const watch = new ResizeObserver((entries) => wait(entries.map(({ target }) => target)));
+function wait(boxes) {
+  if (!waiting.size && boxes.length) idle(work);
+  boxes.forEach((box) => waiting.add(box));
+}
+
+function idle(job) {
+  (window.requestIdleCallback ?? setTimeout)(job);
+}
+
+function work(deadline) {
+  for (const box of waiting) {
+    mark(box);
+    waiting.delete(box);
+    if (deadline?.timeRemaining?.() < 2) break;
   }
-  function idle(job) {
-    (window.requestIdleCallback ?? setTimeout)(job);
+  if (waiting.size) idle(work);
+}
+
+function mark(box) {
+  // What is far has no size of its own yet: it is asked again when it comes near.
+  if (box.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) === false) return;
+  const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+  const wanted = { tabindex: "0", role: "group", "aria-label": names.get(box) };
+  for (const [key, value] of Object.entries(wanted)) {
+    if (scrolls) box.setAttribute(key, value);
+    else box.removeAttribute(key);
   }
-  function work(deadline) {
-    for (const box of waiting) {
-      mark(box);
-      waiting.delete(box);
-      if (deadline?.timeRemaining?.() < 2) break;
-    }
-    if (waiting.size) idle(work);
-  }
-  function mark(box) {
-    // What is far has no size of its own yet: it is asked again when it comes near.
-    if (box.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) === false) return;
-    const scrolls =
-      box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
-    const wanted = { tabindex: "0", role: "group", "aria-label": names.get(box) };
-    for (const [key, value] of Object.entries(wanted)) {
-      if (scrolls) box.setAttribute(key, value);
-      else box.removeAttribute(key);
-    }
-    markEdges(box);
-  }
-  // At which of its edges it goes on (math.css).
-  function markEdges(box) {
-    const cut = [
-      ...(box.scrollLeft > 1 ? ["before"] : []),
-      ...(box.scrollLeft + box.clientWidth < box.scrollWidth - 1 ? ["after"] : []),
-    ];
-    if (cut.length) box.dataset.cut = cut.join(" ");
-    else delete box.dataset.cut;
-  }
+  markEdges(box);
+}
+
+// At which of its edges it goes on (math.css).
+function markEdges(box) {
+  const cut = [
+    ...(box.scrollLeft > 1 ? ["before"] : []),
+    ...(box.scrollLeft + box.clientWidth < box.scrollWidth - 1 ? ["after"] : []),
+  ];
+  if (cut.length) box.dataset.cut = cut.join(" ");
+  else delete box.dataset.cut;
+}
+
+function nameWhatScrolls() {
   addEventListener("scroll", ({ target }) => names.has(target) && markEdges(target), true);
   addEventListener("load", () => {
     for (const [selector, name] of Object.entries(SCROLLING)) {
@@ -434,4 +478,22 @@
   addEventListener("contentvisibilityautostatechange", ({ target, skipped }) => {
     if (!skipped) wait([...names.keys()].filter((box) => target.contains(box)));
   });
-})();
+}
+
+loadSearchWhenNeeded();
+markWhatWasFound();
+setShortcuts();
+makeButtonsOfLabels();
+addCopyButtons();
+if (live) {
+  offerLivePage();
+  followLinks();
+}
+loadBeginnings();
+offerSentence();
+judgeAnswers();
+beginReview();
+unfoldTarget();
+filterLists();
+copyFormulasAsTex();
+nameWhatScrolls();

@@ -108,10 +108,13 @@ KNOWN = {f"learning/{lang}#no-scale-figure": FAR for lang in LANGUAGES}
 
 EVERY = """async ([folder, source, check]) => {
   const { startPython } = await import("/assets/live/python.js");
-  const { loadPyodide } = await import(`${folder}pyodide.mjs`);
+  const script = await (await fetch(`${folder}pyodide.js`)).text();
+  const [loadPyodide, createPyodideModule] = new Function(
+    `${script}; return [loadPyodide, createPyodideModule];`)();
   const archives = ["numpy.zip", "package.zip"].map(async (name) =>
     (await fetch(folder + name)).arrayBuffer());
-  self.python ??= await startPython(loadPyodide, { indexURL: folder }, archives);
+  const options = { indexURL: folder, createPyodideModule };
+  self.python ??= await startPython(loadPyodide, options, archives);
   python.globals.set("source", source);
   return JSON.parse(python.runPython(check));
 }"""

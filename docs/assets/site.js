@@ -117,7 +117,7 @@ function addCopyButtons() {
 // A page can run in the browser: what that takes is loaded when a reader asks for it.
 const { live } = words;
 
-async function python(job) {
+async function withLivePage(job) {
   try {
     if (location.protocol === "file:")
       // from there no module comes
@@ -171,14 +171,14 @@ function offerLivePage() {
   for (const block of all(".block[data-block]:not([data-torch])")) {
     const { block: id } = block.dataset;
     const edit = offer("md-code__button live-edit", live.edit, () =>
-      python((page) => page.edit(id)),
+      withLivePage((page) => page.edit(id)),
     );
     edit.setAttribute("aria-label", live.editBlock.replace("{}", id));
     block.querySelector(".md-code__nav")?.prepend(edit);
   }
   for (const id of live.knobs) {
     const turn = offer("md-button live-turn", live.turn, () => {
-      python((page) => {
+      withLivePage((page) => {
         turn.remove();
         return page.turnKnobs(id);
       });
@@ -186,7 +186,7 @@ function offerLivePage() {
     document.getElementById(`knobs-${id}`).append(turn);
   }
   const scratch = offer("md-button live-turn", live.scratch, () => {
-    python((page) => {
+    withLivePage((page) => {
       scratch.hidden = true;
       return page.scratch();
     });
@@ -199,7 +199,7 @@ function offerLivePage() {
 function followLinks() {
   const isLink = () => location.hash.startsWith("#live=");
   addEventListener("hashchange", () => {
-    if (isLink()) python((page) => page.follows(location.hash));
+    if (isLink()) withLivePage((page) => page.follows(location.hash));
   });
   // edits of this page, earlier in this tab
   let stored = false;
@@ -208,7 +208,7 @@ function followLinks() {
   } catch {
     /* a browser that stores nothing */
   }
-  if (stored || isLink()) python((page) => page.begin());
+  if (stored || isLink()) withLivePage((page) => page.begin());
   else prepareEarly();
 }
 

@@ -222,7 +222,9 @@ def write_live_files(
     folder = stage / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, path in runtime.list_served_files(cache).items():
-        shutil.copyfile(path, folder / name)
+        if path.suffix != ".mjs":
+            shutil.copyfile(path, folder / name)
+    write_text(folder / runtime.SERVED_SCRIPT, runtime.make_script(cache))
     (folder / PACKAGE_FILE).write_bytes(pack_package(root, locales))
     write_text(folder / LOCK, json.dumps({"info": bytecode.INFO, "packages": {}}))
     paths = [path for path in sorted(folder.iterdir()) if path.is_file()]

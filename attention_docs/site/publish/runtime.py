@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,10 +33,11 @@ RELEASE = "https://cdn.jsdelivr.net/pyodide/v314.0.3/full/"
 NPM_PACKAGE = "pyodide@314.0.3"
 PYPI_PACKAGE, INSIDE = "open-webui==0.12.4", "open_webui/frontend/pyodide/"
 LIBRARY = "python_stdlib.zip"
+ASSEMBLY, PYODIDE = "pyodide.asm.mjs", "pyodide.mjs"
 NUMPY = "numpy-2.4.3-cp314-cp314-pyemscripten_2026_0_wasm32.whl"
 FILES = {
-    "pyodide.mjs": "5cfc46f5dcbaf2a16f26e2363f441873eb424762609cc03db00d6a2ace4d00e5",
-    "pyodide.asm.mjs": "1a9775427ef6e8abaa7db88ece0515422d1886915ae5c9093776410c865dfd8d",
+    PYODIDE: "5cfc46f5dcbaf2a16f26e2363f441873eb424762609cc03db00d6a2ace4d00e5",
+    ASSEMBLY: "1a9775427ef6e8abaa7db88ece0515422d1886915ae5c9093776410c865dfd8d",
     "pyodide.asm.wasm": "e7f8fac36f8bf11085309cbc5c829b3ec3057c18bf1d73b05a6741612d63cdbf",
     LIBRARY: "444c770dfd75a32097fc0a7d5c1413fd3140601f49c3a1f2e9af0376fcd124b4",
     NUMPY: "0cad9c1b91f0082e4f959bc0e0bf5835a2efbba6ab3b1e9d1fe6e7e564cca98e",
@@ -43,7 +45,8 @@ FILES = {
 COMPILED = {LIBRARY: "/lib/python314.zip", NUMPY: "/lib/python3.14/site-packages"}
 """Archives that are compiled, and where Python will have their modules."""
 
-SERVED_NUMPY = "numpy.zip"
+SERVED_NUMPY, SERVED_SCRIPT = "numpy.zip", "pyodide.js"
+EXPORT = re.compile(r"export ?(?:default (\w+)|\{(\w+) as loadPyodide\b[^}]*\});?")
 SILENT, LIMIT = 10, 300  # seconds
 MOST = 32_000_000  # bytes of one answer; the largest file has 10 MB
 Answer = http.client.HTTPResponse
@@ -64,6 +67,26 @@ def list_served_files(cache: Path) -> dict[str, Path]:
         files[name] = bytecode.find_compiled(folder, FILES[name]) or files[name]
     files[SERVED_NUMPY] = files.pop(NUMPY)
     return files
+
+
+def make_script(cache: Path) -> str:
+    """Both modules of Pyodide as one script, for a worker that can load no module.
+
+    It sets `createPyodideModule` and `loadPyodide`, as the modules of this version name them.
+    """
+    files = list_served_files(cache)
+    names = {"createPyodideModule": ASSEMBLY, "loadPyodide": PYODIDE}
+    return "\n".join(
+        f"const {name} = {_make_expression(files[file].read_text(encoding='utf-8'))};"
+        for name, file in names.items()
+    )
+
+
+def _make_expression(module: str) -> str:
+    """A module as an expression: what it exports."""
+    (found,) = EXPORT.finditer(module)
+    body = module.replace(found[0], "").replace("import.meta.url", "location.href")
+    return f'(() => {{ "use strict"; {body}\nreturn {found[1] or found[2]}; }})()'
 
 
 def find_missing(cache: Path) -> list[str]:

@@ -8,7 +8,6 @@ const TYPES = {
   html: "text/html; charset=utf-8",
   js: "text/javascript",
   json: "application/json",
-  mjs: "text/javascript",
   png: "image/png",
   svg: "image/svg+xml",
   wasm: "application/wasm",

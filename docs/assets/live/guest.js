@@ -21,26 +21,18 @@ const FRAME = `<!doctype html><meta http-equiv="Content-Security-Policy" content
   };
 </script>`;
 const OWN = ["confine.js", "python.js", "worker.js"];
-const PYODIDE = ["pyodide.asm.mjs", "pyodide.mjs"];
+const PYODIDE = "pyodide.js";
 
-/* One script out of modules, since a worker in such a frame can load no other. */
-function joinScripts([confine, python, worker], [assembly, pyodide]) {
+/* One script out of several, since a worker in such a frame can load no other. */
+function joinScripts([confine, python, worker], pyodide) {
   return [
     "(() => {", // its own names are none of the worker's
     confine,
-    `const createPyodideModule = ${extractExport(assembly, /export default (\w+);?/)};`,
-    `const loadPyodide = ${extractExport(pyodide, /export\s*\{(\w+) as loadPyodide\b[^}]*\};?/)};`,
+    pyodide,
     python.replace("export async function", "async function"),
     worker,
     "})();",
   ].join("\n");
-}
-
-/* A module as an expression: what it exports under this name. */
-function extractExport(text, pattern) {
-  const [found, name] = pattern.exec(text);
-  const body = text.replace(found, "").replaceAll("import.meta.url", "location.href");
-  return `(() => { "use strict"; ${body}\nreturn ${name}; })()`;
 }
 
 const hexadecimal = (bytes) =>
@@ -84,13 +76,13 @@ export class Guest {
     const own = OWN.map(async (name) => {
       return (await this.fetchFile(new URL(name, import.meta.url).href)).text();
     });
-    const script = PYODIDE.map(async (name) => new TextDecoder().decode(await this.loadFile(name)));
-    const others = Object.keys(this.files).filter((name) => !PYODIDE.includes(name));
+    const pyodide = this.loadFile(PYODIDE);
+    const others = Object.keys(this.files).filter((name) => name !== PYODIDE);
     const rest = others.map(async (name) => {
       const bytes = await this.loadFile(name);
       this.post({ type: "file", name, bytes }, [bytes]);
     });
-    this.script = joinScripts(await Promise.all(own), await Promise.all(script));
+    this.script = joinScripts(await Promise.all(own), new TextDecoder().decode(await pyodide));
     if (!this.ended) this.createFrame();
     await Promise.all(rest);
   }

@@ -6,8 +6,6 @@ What stands in a closed fold is depth. Formulas, figures, tables, outputs and co
 from __future__ import annotations
 
 from collections import Counter
-from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ import pytest
 from attention_docs.site.build import Build
 from attention_docs.site.read.reader import read_page
 from attention_docs.site.render.cards import GLYPHS
-from tests.conftest import BUILT, LANGUAGES, PAGES, ROOT, find_page_folder, parse_html
+from tests.conftest import BUILT, PAGES, ROOT
 
 BUILD = Build(ROOT, lambda warning: None)
 CHAPTERS = [slug for slug in BUILD.numbered if slug != "mistakes"]
@@ -25,25 +23,8 @@ PATH = {*BUILD.settings.navigation.path}
 ON_PATH = {"en": 2100, "zh": 3500}
 ELSEWHERE = {"en": 2600, "zh": 4200}
 MOST = {"exercise": 9, "recall": 5}  # boxes of a kind, folded or not
-COLUMN = 80  # characters that a line of visible code has room for
 
 each_chapter = pytest.mark.parametrize("slug", CHAPTERS)
-
-
-def read_main_line(site: Path, lang: str, slug: str) -> Any:
-    """The text of a built page without its closed folds."""
-    article = deepcopy(
-        parse_html(find_page_folder(site, lang, slug) / "index.html").find(".//article")
-    )
-    for fold in article.xpath(".//details[not(@open)]"):
-        fold.drop_tree()
-    return article
-
-
-def visible(article: Any) -> list[str]:
-    """The lines of code that are not folded; what was printed has no colours."""
-    blocks = [code for code in article.xpath(".//pre/code") if code.find("span") is not None]
-    return [line for code in blocks for line in code.text_content().strip("\n").split("\n")]
 
 
 @pytest.mark.parametrize("lang", BUILT)
@@ -65,10 +46,3 @@ def test_every_chapter_has_a_glyph_of_its_own_in_the_colour_of_its_place() -> No
     glyphs = {slug: (GLYPHS / f"{slug}.svg").read_text("utf-8") for slug in BUILD.numbered}
     assert len({*glyphs.values()}) == len(glyphs)
     assert not [slug for slug, svg in glyphs.items() if "fill=" in svg]
-
-
-@each_chapter
-def test_visible_code_fits_its_column(slug: str, site: Path) -> None:
-    for lang in LANGUAGES:
-        long = [line for line in visible(read_main_line(site, lang, slug)) if len(line) > COLUMN]
-        assert not long

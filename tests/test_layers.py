@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from attention_docs.running.imports import find_imports
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "attention_docs"
 ENGINE = "attention_docs.site"
-LAYERS = ("read", "run", "render", "publish", "build")
-"""Of the engine, from the first to the last: a layer imports those before it."""
 
 
 def list_imports(path: Path) -> set[str]:
@@ -20,17 +16,6 @@ def list_imports(path: Path) -> set[str]:
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     found = find_imports(path.read_text(encoding="utf-8"), module)
     return {name for name in found if name.startswith("attention_docs.")}
-
-
-@pytest.mark.parametrize("number", range(len(LAYERS) - 1), ids=LAYERS[:-1])
-def test_a_layer_imports_none_that_comes_after_it(number: int) -> None:
-    later = tuple(f"{ENGINE}.{layer}" for layer in (*LAYERS[number + 1 :], "plugin"))
-    files = sorted((PACKAGE / "site" / LAYERS[number]).glob("*.py"))
-    found = {
-        path.name: {one for one in list_imports(path) if one.startswith(later)} for path in files
-    }
-    assert len(files) > 5
-    assert not {name: names for name, names in found.items() if names}
 
 
 def test_the_engine_knows_no_chapter() -> None:

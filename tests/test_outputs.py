@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import Any
 
 import pytest
@@ -135,82 +134,3 @@ def test_a_condition_removed_from_a_result_is_a_difference(numbers_json: dict[st
         assert f"-{whole[:20]}" in find_differences(numbers_json)
     finally:
         result["statement"] = whole
-
-
-# Numbers have names in the output itself, not in a sentence above it.
-
-ONE = r"[-−+]?\d[\d.,/]*(?:e[-+]?\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?|nan|NaN|-?inf|∞|True|False"
-CELL = rf"(?<![\w.])(?:{ONE})(?: ± (?:{ONE}))?(?![\w])"
-COLUMNS = re.compile(rf"{CELL}\s{{2,}}{CELL}")
-
-
-def bare_lines(text: str) -> list[str]:
-    """The lines of an output in which numbers stand without names.
-
-    Those are columns of numbers, whether the row has a name or not, and lines of nothing else,
-    unless they belong to an array below its name, such as "weights:".
-    """
-    bare, named = [], False
-    for line in text.splitlines():
-        outside = re.sub(r"\[.*?\]", "", line)
-        if COLUMNS.search(outside):
-            bare.append(line)
-        elif re.search(r"\w| = ", re.sub(CELL, "", line)):  # words, or an equation
-            named = line.rstrip().endswith((":", "：", "="))
-        elif not named and re.search(CELL, line):
-            bare.append(line)
-    alone = bare == [text] and len(re.findall(CELL, text)) == 1
-    return [] if alone and text not in ("True", "False") else bare
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1 2",
-        "[0.5, 0.25]",
-        "[[1, 2],\n [3, 4]]",
-        "True",
-        "sum: 1\n0.5 0.5",
-        "Adam      0.0141  0.1132",
-        "d_k =    4     1  0.5285 ± 0.0013  1.2849 ± 0.0029",
-        "   τ   max a       H\n 0.5    0.9990    0.0090",
-        "  7/64  -1/32\n -1/32   3/16",
-        "weights: [1, 0]\n[0.5, nan]",
-    ],
-)
-def test_numbers_without_names_are_found(text: str) -> None:
-    assert bare_lines(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "256",
-        "0.795 ± 0.007",
-        "None",
-        "[[ma, mb]]",
-        "weights: [1, 0]",
-        "scores =\n[[1, 2],\n [3, 4]]",
-        "Weights, a row for each query:\n[[1, 2],\n [3, 4]]",
-        "q1·k1 = 1·0 + 0·1 + 2·1 = 2\nq1·k2 = 1·4 + 0·4 + 2·0 = 4",
-        "def f(x):\n    return x  # (2, 3)",
-        "0.0634 · [1, 2] = [0.0634, 0.1268]",
-        "8 / 2 = 4\n5 / 2 = 5/2",
-        "1000 of 1000 outputs lie between 1 and 2.",
-    ],
-)
-def test_numbers_with_names_are_let_through(text: str) -> None:
-    assert bare_lines(text) == []
-
-
-def test_no_output_is_bare_columns_of_numbers(numbers_json: dict[str, Any]) -> None:
-    outputs = [one for one in numbers_json["records"] if one["kind"] == "output"]
-    bare = [
-        f"{one['listing']}:{one['line']}: {line!r}: name the numbers, as a table does"
-        for one in outputs
-        if one["lang"] == "en"
-        for line in bare_lines(one["text"])
-    ]
-    assert len(outputs) > 1000
-    assert not bare

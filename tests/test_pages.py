@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import doctest
 import importlib.util
 import json
 import re
@@ -198,11 +197,6 @@ def test_a_listing_is_a_script_that_hides_no_module(listing: Path) -> None:
     assert not listing.stem.isidentifier() or importlib.util.find_spec(listing.stem) is None
 
 
-@pytest.mark.parametrize("listing", LISTINGS, ids=name_page)
-def test_a_listing_holds_no_example_that_nothing_runs(listing: Path) -> None:
-    assert not doctest.DocTestParser().get_examples(listing.read_text(encoding="utf-8"))
-
-
 @each_language
 def test_every_module_has_its_page_in_the_api(lang: str) -> None:
     """All but the checks, which only raise, a command, and the layer that builds the site."""
@@ -335,24 +329,6 @@ def test_no_page_asks_another_host(site: Path) -> None:
         found = re.findall(r"(?:@import|url\()\s*['\"]?(https?:[^'\")]*)", path.read_text())
         asking += [f"{path}: {address}" for address in found]
     assert not asking
-
-
-def test_no_mark_of_the_build_is_left(site: Path) -> None:
-    marks = re.compile("[\ue000\ue001]|--8<--|\\{\\{ (?!this)|⚠")
-    for path in list_html_files(site):
-        html = path.read_text(encoding="utf-8")
-        quoted = re.sub(r"<code>.*?</code>", "", html)  # a page may quote the syntax
-        assert not marks.search(quoted), path
-    assert "\ue000" not in (site / "search" / "search_index.json").read_text(encoding="utf-8")
-
-
-def test_formulas_are_rendered_at_build_time(site: Path) -> None:
-    rendered = 0
-    for path in list_html_files(site):
-        text = path.read_text(encoding="utf-8")
-        assert "arithmatex" not in text, path
-        rendered += text.count("<math")
-    assert rendered > 100
 
 
 @each_language

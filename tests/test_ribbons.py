@@ -12,7 +12,7 @@ from lxml import etree
 
 from attention_docs.figures import Figure, ribbons
 from attention_docs.figures.figure import Language
-from tests.conftest import ROOT, needs_browser
+from tests.conftest import needs_browser
 from tests.drawings import assert_text_fits, parse_subpaths
 
 WORDS = ["he", "locks", "the", "big", "lock"]
@@ -190,12 +190,6 @@ def test_each_word_can_be_chosen_and_each_stage_that_there_is() -> None:
 def test_errors_say_wanted_and_got(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_figure(**changed)
-
-
-def test_the_script_is_small_and_brings_nothing() -> None:
-    script = (ROOT / "docs" / "assets" / "ribbons.js").read_text(encoding="utf-8")
-    assert len(script.encode()) < 4200
-    assert not re.search(r"import|require|fetch|https?:", script)
 
 
 # In a browser, on the first page.

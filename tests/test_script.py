@@ -297,15 +297,6 @@ def test_an_entry_that_is_in_no_text_is_named() -> None:
     assert not [one for one in converter.find_unmatched() if "长颈鹿" in one]
 
 
-def test_the_table_is_sorted_in_groups() -> None:
-    """Between two headings or comments the entries stand in the order of their characters."""
-    text = (ROOT / "docs/zh-hant.toml").read_text(encoding="utf-8")
-    for group in re.split(r"\n(?:\[.*\]|#.*|)(?=\n)", text[text.index("[axes]") :]):
-        words = [word for word in group.split("\n") if word.startswith('"')]
-        names = [next(iter(tomllib.loads(word))) for word in words]
-        assert names == sorted(names)
-
-
 ROW = {"列": re.compile(r"\brows?\b", re.I), "行": re.compile(r"\b(?:columns?|lines?)\b", re.I)}
 # Words with 列 that are no rows, and with 行 that are neither columns nor lines.
 NEITHER = re.compile(

@@ -80,27 +80,3 @@ def test_a_weight_that_moves_by_its_last_digit_moves_its_number() -> None:
     x = LEFT + 2 * PITCH
     changed = (pixels(moved) != CARD).any(axis=2)[150:180, x - 25 : x + 25]
     assert changed[:, 25:].sum() > changed[:, :20].sum()  # the last of the digits
-
-
-def test_title_and_formula_stand_on_the_left() -> None:
-    left = DARK[:, :580]
-    rows, columns = np.nonzero(left)
-    assert columns.min() > 40
-    assert columns.max() < 570
-    assert left[90:270].sum() > 3000
-    assert left[400:560].sum() > 3000
-    edge = np.ones_like(DARK)
-    edge[20:-20, 20:-20] = False
-    assert not DARK[edge].any()
-    assert rows.size > 6000
-
-
-def test_the_paper_is_squared() -> None:
-    """Lines every 30 pixels, and paper between them."""
-    row = CARD[15]
-    paper = [int(PAPER[i : i + 2], 16) for i in (0, 2, 4)]
-    assert row[15].tolist() == paper
-    lines = {round(x / 30) for x in range(3, 1197) if np.abs(row[x] - paper).max() > 2}
-    assert lines == set(range(1, 40))
-    between = [row[30 * k + 15].tolist() for k in range(40)]
-    assert between == [paper] * 40

@@ -10,7 +10,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attention_docs.site.build import Build
-from tests.conftest import LANGUAGES, ROOT, SETTINGS
+from tests.conftest import LANGUAGES
 from tests.fixture_project import WEIGHTS, FixtureProject, count_blocks
 
 ADDRESS = "https://example.org/a/"
@@ -124,16 +124,3 @@ def test_a_language_without_a_locale_file_is_named(project: FixtureProject) -> N
     (project.root / "attention_docs/locales/fr.toml").unlink()
     with pytest.raises(FileNotFoundError, match=r"locales/fr\.toml"):
         Build(project.root, print)
-
-
-def test_the_site_has_the_languages_of_its_settings() -> None:
-    known = SETTINGS
-    assert known.languages[0] == "en"
-    with_words = {path.stem for path in (ROOT / "attention_docs/locales").glob("*.toml")}
-    assert {*known.source_languages, *known.partial} == with_words
-    folders = {path.parent.name for path in (ROOT / "docs").glob("*/index.md")}
-    assert set(known.source_languages) <= folders <= with_words
-    assert dict(known.converted).keys() == {
-        path.stem for path in (ROOT / "docs").glob("*.toml") if path.stem in known.languages
-    }
-    assert known.order[:2] == ("index", "next-word")

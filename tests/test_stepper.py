@@ -17,7 +17,7 @@ from lxml import etree
 from attention_docs.figures import Frame, eight_steps, heatmap, slider, stepper
 from attention_docs.figures.figure import Language
 from attention_docs.locales import read_locale
-from tests.conftest import LANGUAGES, ROOT, needs_browser, scale_examples
+from tests.conftest import LANGUAGES, needs_browser, scale_examples
 from tests.drawings import assert_text_fits, parse_subpaths
 
 mpmath.mp.dps = 40
@@ -422,12 +422,6 @@ def test_a_choice_that_is_a_number_stands_on_its_button():
     soup = BeautifulSoup(figure.render(Language("en")), "lxml")
     buttons = [one.get_text() for one in soup.select("label")]
     assert buttons == ["0.5", "1,024", "3 · key"]
-
-
-def test_the_script_is_small_and_brings_nothing():
-    script = (ROOT / "docs" / "assets" / "stepper.js").read_text(encoding="utf-8")
-    assert len(script.encode()) < 8192
-    assert not re.search(r"import|require|fetch|https?:", script)
 
 
 # On the site.

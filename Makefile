@@ -64,7 +64,6 @@ update: $(READY)
 	$(BIN)/mkdocs build -q -d .cache/site
 	$(BIN)/python -m attention_docs.site.snapshots tests/outputs
 	$(BIN)/python -m attention_docs.site.publish.moving_picture .cache/site docs/project/attention.svg
-	$(BIN)/python -m tests.links --write
 
 # The moving picture of README, from the first page of the site.
 picture: $(READY)

@@ -24,7 +24,6 @@ from tests.conftest import BROWSER, Handler, mkdocs_build  # noqa: E402
 RUNS = int(os.environ.get("RUNS", "3"))
 SLOW_SECONDS = 3  # a block that takes longer has a row of its own
 PAGE, BLOCK, OLD, NEW = "/eight-steps/", "search", "onion cake", "carrot cake"
-KNOBS = "stepper"
 
 SETTLED = """() => new Promise((resolve) => {
   const status = document.querySelector(".live-status");

@@ -1,9 +1,6 @@
-"""The links to other sites: a list to review, and a command that asks whether each still works.
+"""Ask every link to another site, over the network, whether it still works: `make links`.
 
-    python -m tests.links            asks each, over the network: `make links`
-    python -m tests.links --write    writes the list anew: `make update`
-
-No build and no test asks another site.
+No build and no test does so.
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ from urllib.parse import urldefrag, urlsplit
 from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).parents[1]
-LIST = ROOT / "tests" / "links.txt"
 READ = ("*.md", "docs/**/*.md", "docs/*.toml")
 LINK = re.compile(r"https?://[^\s<>\"'`\])}|\\，。；）]+(?<![.,;:*])")
 OWN = {"127.0.0.1:8000", "localhost:8000", "example.org"}
@@ -40,12 +36,6 @@ def places(root: Path = ROOT) -> dict[str, list[str]]:
                     place = f"{path.relative_to(root).as_posix()}:{number}"
                     found.setdefault(link, []).append(place)
     return dict(sorted(found.items()))
-
-
-def differences(found: dict[str, list[str]], listed: list[str]) -> list[str]:
-    """The links that the list lacks, with their places, and those that it has too many."""
-    faults = [f"{found[one][0]}: {one} is not in the list" for one in found if one not in listed]
-    return faults + [f"{one} is in the list and nowhere else" for one in listed if one not in found]
 
 
 def answer(link: str) -> str:
@@ -77,12 +67,9 @@ def answers(links: Iterable[str]) -> dict[str, str]:
         return {link: said for one in pool.map(asked, sites.values()) for link, said in one.items()}
 
 
-def main(arguments: list[str]) -> int:
-    """Write the list, or ask each link of it; 1 if one leads nowhere."""
+def main() -> int:
+    """Ask each link; 1 if one leads nowhere."""
     found = places()
-    if arguments == ["--write"]:
-        LIST.write_text("".join(f"{link}\n" for link in found), encoding="utf-8")
-        return 0
     wrong = {link: said for link, said in answers(found).items() if said}
     for link, said in wrong.items():
         for place in found[link]:
@@ -93,4 +80,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Links to other sites are listed for review; see tests/links.py."""
+"""Links to other sites are found where they stand, and asked: see tests/links.py."""
 
 from __future__ import annotations
 
@@ -12,26 +12,16 @@ import pytest
 from tests import links
 
 
-def test_every_link_to_another_site_is_in_the_list() -> None:
-    listed = links.LIST.read_text(encoding="utf-8").splitlines()
-    assert links.differences(links.places(), listed) == [], "run make update and review the list"
-
-
-def test_a_link_that_is_new_or_gone_is_seen(tmp_path: Path) -> None:
+def test_links_are_found_where_they_stand(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(
         "# Links\n\nSee [a](https://a.org/x), <https://b.org/>, `http://localhost:8000/`\n"
         "and https://a.org/z. Or [c](c.md).\n"
     )
-    found = links.places(tmp_path)
-    assert found == {
+    assert links.places(tmp_path) == {
         "https://a.org/x": ["README.md:3"],
         "https://a.org/z": ["README.md:4"],
         "https://b.org/": ["README.md:3"],
     }
-    assert links.differences(found, ["https://a.org/x", "https://a.org/z", "https://c.org"]) == [
-        "README.md:3: https://b.org/ is not in the list",
-        "https://c.org is in the list and nowhere else",
-    ]
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
@@ -61,7 +51,7 @@ def test_a_link_that_leads_nowhere_is_told(
     found = {f"{server}/{code}#part": [f"a.md:{code}"] for code in (200, 302, 404, 429)}
     found["http://127.0.0.1:1/"] = ["a.md:1", "b.md:1"]
     monkeypatch.setattr(links, "places", lambda: found)
-    assert links.main([]) == 1
+    assert links.main() == 1
     *described, last = capsys.readouterr().out.splitlines()
     assert [line.split(": ")[0] for line in described] == [
         "a.md:404",
@@ -73,4 +63,4 @@ def test_a_link_that_leads_nowhere_is_told(
     assert described[1].endswith("#part: ?429 Too Many Requests")
     assert last == "5 links: 2 lead nowhere, 1 to look at by hand (?)"
     del found[f"{server}/404#part"], found["http://127.0.0.1:1/"]
-    assert links.main([]) == 0
+    assert links.main() == 0

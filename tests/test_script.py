@@ -402,10 +402,10 @@ def test_a_page_says_what_it_is_and_where_its_twins_are(site: Path) -> None:
     assert page.html
     assert page.html["lang"] == "zh-Hant"
     assert page.title
-    assert page.title.get_text() == "注意力遮罩：因果遮罩與填充遮罩 - 注意力：推導與執行"
+    assert page.title.get_text() == "不許看未來：因果遮罩 - 注意力：推導與執行"
     nav = page.select_one(".md-nav--primary")
     assert nav
-    assert "第一部分：從零開始的注意力" in nav.get_text()
+    assert "第一部分：GPT 怎麼讀，怎麼寫" in nav.get_text()
     skip = page.select_one(".md-skip")
     assert skip
     assert skip.get_text(strip=True) == "跳轉到"

@@ -60,7 +60,7 @@ def describe_chapter(slug: str, minutes: int, chapters: Chapters) -> str:
         return ""
     locale = chapters.locale["site"]["chapter"]
     said = [locale["number"].format(number), _say_minutes(minutes, chapters)]
-    if part:  # "Part 1" of "Part 1: Attention from scratch"
+    if part:  # "Part 1" of "Part 1: How a GPT reads and writes"
         said.insert(0, re.split("[:：]", name_part(part.title, chapters))[0])
     return " · ".join(said)
 

@@ -6,11 +6,15 @@ that every product up to the scores can be checked with a pencil.
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
+from array_api_compat import array_namespace
 from jaxtyping import Float
 
 from attention_docs.checks import requires
 from attention_docs.signatures import Array, checked
+from attention_docs.softmax import softmax
 
 
 def _constant(rows: list[list[int]]) -> Float[np.ndarray, "n d"]:
@@ -107,3 +111,44 @@ def round_weights(
     rank = np.argsort(np.argsort(whole - units, axis=-1, kind="stable"), axis=-1)
     rounded: Float[np.ndarray, "... n_k"] = (whole + (rank < missing)) / 10**digits
     return rounded
+
+
+@checked
+def column_attention(
+    query: Float[Array, "d_k n_q"],
+    key: Float[Array, "d_k n_k"],
+    value: Float[Array, "d_v n_k"],
+) -> tuple[Float[Array, "d_v n_q"], Float[Array, "n_k n_q"]]:
+    r"""Scaled dot-product attention in the column convention: every token is a column.
+
+    $$\hat S = \frac{\hat K^\top \hat Q}{\sqrt{d_k}}, \qquad
+      \hat A = \operatorname{softmax}(\hat S) \text{ down every column}, \qquad
+      \hat O = \hat V \hat A$$
+
+    Args:
+        query: (d_k, n_q), real floats, one query a column.
+        key: (d_k, n_k), same dtype.
+        value: (d_v, n_k), same dtype; d_v is free.
+
+    Returns:
+        The outputs (d_v, n_q), in units of the values, and the weights (n_k, n_q), dimensionless,
+        whose columns sum to 1: the transposes of what `attention` gives for the transposes.
+
+    Source:
+        Hung-yi Lee 2021, "Machine Learning", lecture on self-attention, which leaves out √d_k.
+
+    Examples:
+        Query 1 of the eight steps as a column, scaled by √3.
+
+        >>> from attention_docs.text import text
+        >>> query = np.array([[1.0], [0], [2]])
+        >>> key = np.array([[0.0, 4, 2], [1, 4, 3], [1, 0, 1]])
+        >>> value = np.array([[1.0, 2, 2], [2, 8, 6], [3, 0, 3]])
+        >>> output, weights = column_attention(query, key, value)
+        >>> text(output[:, 0], ".4f"), text(weights[:, 0], ".4f")
+        ('[1.8639, 6.3194, 1.7042]', '[0.1361, 0.4319, 0.4319]')
+    """
+    xp = array_namespace(query)
+    scores = xp.matrix_transpose(key) @ query / sqrt(query.shape[0])  # (n_k, n_q)
+    weights = softmax(scores, axis=0)  # the keys run down a column
+    return value @ weights, weights

@@ -233,3 +233,31 @@ def _joined(xp: Any, first: Array, second: Array, pairing: str) -> Array:
     if pairing == "half-split":
         return xp.concat([first, second], axis=-1)
     return xp.reshape(xp.stack([first, second], axis=-1), (*first.shape[:-1], -1))
+
+
+@requires(
+    lambda order: f"order must hold every number from 0 to {len(order) - 1}, got {order}",
+    lambda order: len(order) > 0 and sorted(order) == list(range(len(order))),
+)
+def permutation_matrix(order: Sequence[int]) -> Float[np.ndarray, "n n"]:
+    r"""The matrix P that puts rows into another order: row i of PX is row order[i] of X.
+
+    $$P_{ij} = \begin{cases} 1 & j = \text{order}_i \\ 0 & \text{otherwise} \end{cases}
+      \qquad P^\top P = I$$
+
+    Args:
+        order: every number from 0 to n - 1, once.
+
+    Returns:
+        P (n, n) of zeros and ones, float64.
+
+    Raises:
+        ValueError: the order is empty, leaves a number out, or holds one twice.
+
+    Examples:
+        Row 3 first, then rows 1 and 2.
+
+        >>> permutation_matrix([2, 0, 1]) @ np.array([10.0, 20.0, 30.0])
+        array([30., 10., 20.])
+    """
+    return np.eye(len(order))[list(order)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import pi, sqrt
 
 from array_api_compat import array_namespace
 from jaxtyping import Float
 
+from attention_docs.checks import requires
 from attention_docs.signatures import Array, checked
 
 
@@ -192,3 +193,70 @@ def additive(
     queries = (query @ W_q)[..., :, None, :]  # (..., n_q, 1, d_a)
     keys = (key @ W_k)[..., None, :, :]  # (..., 1, n_k, d_a)
     return xp.tanh(queries + keys) @ w
+
+
+@requires("query must have no vector of zeros", lambda query: bool((query != 0).any(-1).all()))
+@requires("key must have no vector of zeros", lambda key: bool((key != 0).any(-1).all()))
+def angles(
+    query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
+) -> Float[Array, "... n_q n_k"]:
+    r"""The angle between every query and every key.
+
+    $$\theta_{ij} = \arccos \frac{q_i \cdot k_j}{\lVert q_i \rVert\, \lVert k_j \rVert}$$
+
+    Args:
+        query: (..., n_q, d_k), real floats, no vector of zeros.
+        key: (..., n_k, d_k), same dtype, no vector of zeros.
+
+    Returns:
+        Angles (..., n_q, n_k) in degrees, from 0 to 180.
+
+    Raises:
+        ValueError: a vector of zeros, which has no direction.
+
+    Examples:
+        Query 1 of the eight steps with key 1: 2 / (√5·√2) = 0.6325. Key 1 is the nearest by angle
+        and has the lowest score.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> key = np.array([[0.0, 1, 1], [4, 4, 0], [2, 3, 1]])
+        >>> text(angles(np.array([[1.0, 0, 2]]), key), ".1f")
+        '[[50.8, 71.6, 61.4]]'
+    """
+    xp = array_namespace(query)
+    cosines = cosine(query, key)
+    # Rounding can leave a cosine a little outside [-1, 1], where arccos is NaN.
+    ones = xp.ones_like(cosines)
+    return xp.acos(xp.minimum(xp.maximum(cosines, -ones), ones)) * (180 / pi)
+
+
+@requires("query must have no vector of zeros", lambda query: bool((query != 0).any(-1).all()))
+def projections(
+    query: Float[Array, "... n_q d_k"], key: Float[Array, "... n_k d_k"]
+) -> Float[Array, "... n_q n_k"]:
+    r"""The signed length of every key's projection on every query.
+
+    $$\frac{q_i \cdot k_j}{\lVert q_i \rVert} = \lVert k_j \rVert \cos\theta_{ij}$$
+
+    Args:
+        query: (..., n_q, d_k), real floats, no vector of zeros.
+        key: (..., n_k, d_k), same dtype.
+
+    Returns:
+        Lengths (..., n_q, n_k), in units of the keys; negative where the angle is above 90°.
+
+    Raises:
+        ValueError: a query of zeros, which has no direction.
+
+    Examples:
+        Projected on [3, 4], whose length is 5: 3/5, 4/5 and -5/5.
+
+        >>> import numpy as np
+        >>> from attention_docs.text import text
+        >>> key = np.array([[1.0, 0], [0, 1], [1, -2]])
+        >>> text(projections(np.array([[3.0, 4]]), key), ".1f")
+        '[[0.6, 0.8, -1.0]]'
+    """
+    xp = array_namespace(query)
+    return dot(query, key) / xp.sqrt(xp.sum(query * query, axis=-1, keepdims=True))

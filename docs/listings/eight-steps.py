@@ -10,12 +10,12 @@ print(cards.get("onion cake"))
 # --8<-- [end:no-such-card]
 
 # --8<-- [start:words]
-from math import log, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.eight_steps import round_weights, weighted_values
+from attention_docs.eight_steps import column_attention, round_weights, weighted_values
 from attention_docs.figures import (
     beside,
     eight_steps,
@@ -411,6 +411,199 @@ table(
 )
 # --8<-- [end:unscaled]
 
+# --8<-- [start:four]
+candidates = []
+for compared in (queries @ keys.T, queries.T @ keys):
+    for axis in (1, 0):
+        candidates.append(softmax(compared, axis=axis) @ values)
+heatmap(
+    [candidate[0] for candidate in candidates],
+    rows=[
+        "QKᵀ, softmax along rows",
+        "QKᵀ, softmax down columns",
+        "QᵀK, softmax along rows",
+        "QᵀK, softmax down columns",
+    ],
+    columns=numbered("component", 3),
+    role="output",
+    name="output 1",
+    spec=".4f",
+)
+# --8<-- [end:four]
+
+
+# --8<-- [start:loop]
+def agree(a, b):
+    """Whether two arrays differ nowhere by more than 1e-12."""
+    return a.shape == b.shape and bool(np.abs(a - b).max() < 1e-12)
+
+
+def attention_loop(query, key, value):
+    """Attention one number at a time."""
+    (n_q, d_k), (n_k, d_v) = query.shape, value.shape
+    outputs, weights = np.zeros((n_q, d_v)), np.zeros((n_q, n_k))
+    for i in range(n_q):
+        for j in range(n_k):
+            score = sum(query[i, c] * key[j, c] for c in range(d_k))
+            weights[i, j] = exp(score / sqrt(d_k))
+        weights[i] = weights[i] / sum(weights[i])
+        for c in range(d_v):
+            outputs[i, c] = sum(weights[i] * value[:, c])
+    return outputs, weights
+
+
+loop_outputs, loop_weights = attention_loop(queries, keys, values)
+check("the loop gives the outputs scaled by √d_k", agree(loop_outputs, scaled_outputs))
+table(
+    loop_outputs,
+    columns=numbered("component", d_v),
+    index=numbered("output", n),
+    spec=".4f",
+)
+# --8<-- [end:loop]
+
+# --8<-- [start:product]
+product(
+    queries,
+    keys.T,
+    scores,
+    names=("queries", "keys", "scores"),
+    roles=("query", "key", "score"),
+    rows=numbered("query", 3),
+    columns=numbered("key", 3),
+    row=1,
+    column=2,
+)
+# --8<-- [end:product]
+
+# --8<-- [start:sizes]
+rng = np.random.default_rng(0)
+several = [rng.normal(size=size) for size in ((2, 3), (5, 3), (5, 7))]  # Q, K, V
+by_loop, loop_map = attention_loop(*several)
+by_matrix, matrix_map = attention(*several)
+check("the outputs of loop and products agree", agree(by_loop, by_matrix))
+check("the weights of loop and products agree", agree(loop_map, matrix_map))
+print(f"shape of the weights: {matrix_map.shape}")
+print(f"shape of the outputs: {by_matrix.shape}")
+# --8<-- [end:sizes]
+
+# --8<-- [start:torch]
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+
+def torch_attention(*arrays):
+    """PyTorch's own function, on NumPy arrays."""
+    return scaled_dot_product_attention(*map(torch.tensor, arrays)).numpy()
+
+
+check("PyTorch agrees where all sizes differ", agree(by_matrix, torch_attention(*several)))
+of_torch = torch_attention(queries, keys, values)
+table(
+    of_torch,
+    columns=numbered("component", d_v),
+    index=numbered("output", n),
+    spec=".4f",
+)
+# --8<-- [end:torch]
+
+# --8<-- [start:wrong-axis]
+wrong_weights = softmax(scores, axis=0)  # over the queries: wrong
+wrong_outputs = wrong_weights @ values
+check("the outputs have the right shape", wrong_outputs.shape == outputs.shape)
+table(
+    [[wrong_weights[i], wrong_outputs[i]] for i in range(3)],
+    columns=["weights", "output"],
+    index=numbered("query", 3),
+    spec=".4f",
+)
+# --8<-- [end:wrong-axis]
+
+# --8<-- [start:row-sums]
+wrong_sums, right_sums = wrong_weights.sum(axis=1), weights.sum(axis=1)
+table(
+    [[*wrong_sums, wrong_sums.sum()], [*right_sums, right_sums.sum()]],
+    columns=[*numbered("query", 3), "all queries"],
+    index=["✗ over the queries", "✓ over the keys"],
+    spec=".4f",
+)
+# --8<-- [end:row-sums]
+
+# --8<-- [start:one-query]
+table(
+    [softmax(scores[:1], axis=0)[0], softmax(scores[:1], axis=-1)[0]],
+    columns=numbered("key", 3),
+    index=["✗ over the queries", "✓ over the keys"],
+    spec=".4f",
+)
+# --8<-- [end:one-query]
+
+# --8<-- [start:columns]
+inputs_col = x.T  # (d_model, n): one input a column
+queries_col = W_QUERY.T @ inputs_col[:, :2]  # (d_k, n_q): queries 1 and 2
+keys_col = W_KEY.T @ inputs_col  # (d_k, n_k)
+values_col = W_VALUE.T @ inputs_col  # (d_v, n_k)
+products_col = keys_col.T @ queries_col  # (n_k, n_q)
+check("these are the transposed dot products of the rows", agree(products_col, scores[:2].T))
+product(
+    keys_col.T,
+    queries_col,
+    products_col,
+    names=("keys", "queries", "dot products"),
+    roles=("key", "query", "score"),
+    rows=numbered("key", 3),
+    columns=numbered("query", 2),
+    row=2,
+    column=1,
+)
+# --8<-- [end:columns]
+
+# --8<-- [start:columns-whole]
+outputs_col, weights_col = column_attention(queries_col, keys_col, values_col)
+check("these are the transposed weights of the loop", agree(weights_col, scaled_weights[:2].T))
+check("these are the transposed outputs of the loop", agree(outputs_col, scaled_outputs[:2].T))
+beside(
+    heatmap(  # (n_k, n_q): every column sums to 1
+        weights_col,
+        name="weights",
+        spec=".4f",
+        rows=numbered("key", 3),
+        columns=numbered("query", 2),
+    ),
+    heatmap(  # (d_v, n_q): one output a column
+        outputs_col,
+        role="output",
+        name="outputs",
+        spec=".4f",
+        rows=numbered("component", 3),
+        columns=numbered("output", 2),
+    ),
+)
+# --8<-- [end:columns-whole]
+
+# --8<-- [start:b-1]
+alpha = products_col[:, 0]  # query 1 with every key
+alpha_prime = softmax(alpha)  # not divided by √d_k, as in the lecture
+b_1 = values_col @ alpha_prime  # the columns of values, weighted and added
+table(
+    np.column_stack([alpha, alpha_prime]),
+    columns=["score α", "weight α′"],
+    index=numbered("key", 3),
+    spec=[".0f", ".4f"],
+)
+# --8<-- [end:b-1]
+
+# --8<-- [start:linear]
+from torch import tensor
+from torch.nn import Linear
+from torch.nn.functional import linear
+
+stored = Linear(4, 3, device="meta").weight  # a shape, no numbers
+print(f"shape of the stored parameters: {tuple(stored.shape)}")  # (d_k, d_model)
+by_linear = linear(tensor(x), tensor(W_QUERY.T)).numpy()
+check("the layer gives our queries", agree(by_linear, queries))
+# --8<-- [end:linear]
+
 # --8<-- [start:exercise-fourth]
 x_4 = np.array([1.0, 0, 0, 1])
 k_4, q_4, v_4 = x_4 @ W_KEY, x_4 @ W_QUERY, x_4 @ W_VALUE
@@ -466,19 +659,52 @@ table(moved_weights @ values[order], columns=columns, index=names, spec=".4f")
 # --8<-- [end:exercise-order]
 
 
+# --8<-- [start:exercise-pencil]
+Q_small = np.array([[1.0, 2], [0, 1]])
+K_small = np.array([[1.0, 0], [2, 1], [0, 1]])
+small_scores = Q_small @ K_small.T
+table(small_scores, columns=numbered("key", 3), index=numbered("query", 2), spec=".0f")
+# --8<-- [end:exercise-pencil]
+
+# --8<-- [start:exercise-batch]
+batch = np.stack([scores, 2 * scores])  # (batch, n_q, n_k)
+sums = [softmax(batch, axis=axis).sum(axis=-1) for axis in (1, -1)]
+table(
+    np.concatenate(sums),
+    columns=numbered("query", 3),
+    index=[f"axis = {axis}, sequence {b}" for axis in (1, -1) for b in (1, 2)],
+    spec=".4f",
+    name="sum of the weights",
+)
+# --8<-- [end:exercise-batch]
+
+# --8<-- [start:exercise-brackets]
+long, wide = 1000, 64  # n, and d_k = d_v
+left_first, right_first = long * long * 2 * wide, long * wide * 2 * wide
+left, right = (queries @ keys.T) @ values, queries @ (keys.T @ values)
+check("without softmax both are equal", agree(left, right))
+outside = softmax(queries @ keys.T) @ values
+inside = queries @ softmax(keys.T @ values)
+check("with softmax they differ", not agree(outside, inside))
+table(
+    [[left_first], [right_first]],
+    columns=["multiplications"],
+    index=["(QKᵀ)V", "Q(KᵀV)"],
+    spec=",d",
+)
+# --8<-- [end:exercise-brackets]
+
+
 # --8<-- [start:writing]
-def your_output(query, keys, values):
-    """The output of one query (d_k,), for keys (n, d_k) and values (n, d_v)."""
-    scores = keys @ query
-    return scores @ values  # write it here
+def your_attention(Q, K, V):
+    """The outputs (n, d_v) for Q and K (n, d_k) and V (n, d_v)."""
+    return V  # write it here
 
 
 # --8<-- [end:writing]
 # --8<-- [start:writing-answer]
-def model_output(query, keys, values):
-    exponentials = np.exp(keys @ query)
-    weights = exponentials / exponentials.sum()
-    return weights @ values
+def model_attention(Q, K, V):
+    return softmax(Q @ K.T) @ V
 
 
 # --8<-- [end:writing-answer]
@@ -486,30 +712,43 @@ def model_output(query, keys, values):
 from attention_docs.figures.tasks import Task, halves, judge
 
 two_keys, three_keys = np.log([[1.0], [3.0]]), np.log([[1.0, 2], [3, 1], [4, 2]])
+
+
+def draw_case(rng):
+    many, d_k, d_v = rng.permutation([2, 3, 5, 6, 7])[:3]
+    return halves(rng, many, d_k), halves(rng, many, d_k), halves(rng, many, d_v)
+
+
 writing = Task(
-    model_output,
+    model_attention,
     inputs=[
-        (np.array([0.0]), np.array([[5.0]]), np.array([[3.0]])),
-        (np.array([1.0]), two_keys, np.array([[4.0], [8]])),
-        (np.array([1.0, -1]), three_keys, np.array([[6.0, 0, 1], [0, 6, 1], [12, 6, 1]])),
-        (np.arange(3.0), np.arange(12.0).reshape(4, 3) / 8 - 1, np.arange(20.0).reshape(4, 5)),
+        (np.ones((1, 4)), np.ones((1, 4)), np.array([[3.0]])),
+        (np.array([[1.0], [0]]), two_keys, np.array([[4.0], [8]])),
+        (np.eye(3, 2) * [1, -1], three_keys, np.array([[6.0, 0, 1], [0, 6, 1], [12, 6, 1]])),
+        (np.eye(5, 3) - 1, np.arange(15.0).reshape(5, 3) / 8, np.arange(10.0).reshape(5, 2)),
     ],
     mistakes={
-        "The scores are not weights yet: softmax is missing.": lambda q, K, V: K @ q @ V,
+        "The scores are not weights yet: softmax is missing.": lambda Q, K, V: Q @ K.T @ V,
         "The weights do not sum to 1: divide the exponentials by their sum.": (
-            lambda q, K, V: np.exp(K @ q) @ V
-        ),
-        "The scores were divided by their sum. Take their exponentials first.": (
-            lambda q, K, V: K @ q / (K @ q).sum() @ V
+            lambda Q, K, V: np.exp(Q @ K.T) @ V
         ),
         "This is the plain average of the values: the query plays no part.": (
-            lambda q, K, V: V.mean(axis=0)
+            lambda Q, K, V: V.mean(axis=0) + 0 * Q[:, :1]
         ),
         "The weights average the keys, but they must average the values.": (
-            lambda q, K, V: model_output(q, K, K)
+            lambda Q, K, V: softmax(Q @ K.T) @ K
+        ),
+        "The scores are transposed: rows must belong to queries, so write Q @ K.T.": (
+            lambda Q, K, V: model_attention(K, Q, V)
+        ),
+        "Softmax over the queries: each query needs weights that sum to 1.": (
+            lambda Q, K, V: softmax(K @ Q.T).T @ V
+        ),
+        "The scores were divided by √d_k: do not scale yet.": (
+            lambda Q, K, V: softmax(Q @ K.T / np.sqrt(K.shape[-1])) @ V
         ),
     },
-    draw=lambda rng: (halves(rng, 2), halves(rng, 5, 2), halves(rng, 5, 3)),
+    draw=draw_case,
 )
-judge(your_output, writing)
+judge(your_attention, writing)
 # --8<-- [end:writing-checks]

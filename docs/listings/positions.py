@@ -22,6 +22,7 @@ from attention_docs.masking import causal_mask
 from attention_docs.positions import (
     frequencies,
     learned,
+    permutation_matrix,
     rope,
     rotation,
     sinusoids,
@@ -48,12 +49,17 @@ def offset_only(matrix):
     return agree(matrix[1:, 1:], matrix[:-1, :-1])
 
 
-def layer(inputs, mask=None):
-    """Self-attention with the parameters of the eight steps."""
+def whole_layer(inputs, mask=None):
+    """The outputs and weights of self-attention with the parameters of the eight steps."""
     queries = inputs @ eight_steps.W_QUERY
     keys = inputs @ eight_steps.W_KEY
     values = inputs @ eight_steps.W_VALUE
-    return attention(queries, keys, values, mask)[0]
+    return attention(queries, keys, values, mask)
+
+
+def layer(inputs, mask=None):
+    """Its outputs alone."""
+    return whole_layer(inputs, mask)[0]
 
 
 x = eight_steps.INPUTS
@@ -71,6 +77,34 @@ flow(
     arrows=[],
 )
 # --8<-- [end:order]
+
+# --8<-- [start:permuted-figure]
+P = permutation_matrix([2, 0, 1])  # input 3 first, then 1, then 2
+moved_outputs, moved_weights = whole_layer(P @ x)
+labels = [3, 1, 2]
+heatmap(
+    moved_weights,
+    rows=[f"query {i}" for i in labels],
+    columns=[f"key {j}" for j in labels],
+    name="attention weights",
+    spec=".4f",
+)
+# --8<-- [end:permuted-figure]
+
+# --8<-- [start:permuted]
+plain_outputs, plain_weights = whole_layer(x)
+check("the outputs are PO", agree(moved_outputs, P @ plain_outputs))
+check("the weights are PAPᵀ", agree(moved_weights, P @ plain_weights @ P.T))
+asking, found, given = (x @ eight_steps.W_QUERY, x @ eight_steps.W_KEY, x @ eight_steps.W_VALUE)
+same_outputs, _ = attention(asking, P @ found, P @ given)  # the queries stay
+check("permuting keys and values alone changes no output", agree(same_outputs, plain_outputs))
+table(
+    [[P[i] @ x, moved_outputs[i]] for i in range(3)],
+    columns=["input", "output"],
+    index=[f"token {i}" for i in labels],
+    spec=[".0f", ".4f"],
+)
+# --8<-- [end:permuted]
 
 # --8<-- [start:count]
 rows, starts = [], (0, 10, 100, 1000)
@@ -683,6 +717,20 @@ check("M commutes with nine rotations", all(agree(M @ R, R @ M) for R in nine))
 print(f"λ = {number(length, '.4f')}")
 print(f"θ = {number(angle, '.4f')}")
 # --8<-- [end:exercise-commute]
+
+
+# --8<-- [start:exercise-mask]
+causal = np.tri(3, dtype=bool)  # True: i may look at j
+masked = layer(eight_steps.INPUTS, causal)
+mask_stays = layer(P @ eight_steps.INPUTS, causal)
+moved_causal = (P @ causal @ P.T).astype(bool)
+mask_moves = layer(P @ eight_steps.INPUTS, moved_causal)
+table(
+    [[agree(mask_stays, P @ masked)], [agree(mask_moves, P @ masked)]],
+    columns=["outputs permuted alike?"],
+    index=["the mask stays", "the mask is permuted too"],
+)
+# --8<-- [end:exercise-mask]
 
 
 # --8<-- [start:writing]

@@ -15,15 +15,20 @@ from attention_docs.figures import (
     beside,
     flow,
     heatmap,
+    line_chart,
     numbered,
+    plane,
+    slider,
     stepper,
     table,
 )
 from attention_docs.score_functions import (
     additive,
+    angles,
     bilinear,
     cosine,
     dot,
+    projections,
     scaled_dot,
 )
 from attention_docs.softmax import softmax
@@ -288,6 +293,149 @@ for i in range(n_q):
 check("concat and additive agree", np.abs(concat_scores - additive_scores).max() < 1e-12)
 print(f"shape of the joined matrix: {stacked.shape}")
 # --8<-- [end:concat]
+
+# --8<-- [start:turn]
+eight_queries, eight_keys = INPUTS @ W_QUERY, INPUTS @ W_KEY
+flat_keys = np.array([[1.0, 0], [1.5, 2], [-1, -0.5], [0.5, 0.5]])
+around = np.arange(0, 360, 30)
+radians = np.radians(around)
+turned = 3 * np.stack([np.cos(radians), np.sin(radians)], axis=1)  # ‖q‖ = 3
+flat_dots = dot(turned, flat_keys)  # (12, 4)
+flat_weights = softmax(scaled_dot(turned, flat_keys))
+flat_angles = angles(turned, flat_keys)
+winners = flat_dots.argmax(axis=1) + 1
+nearest = flat_angles.argmin(axis=1) + 1
+
+
+def turned_frame(i):
+    """Arrows, dot products and weights for the query at one angle."""
+    arrows = [("query", "query", turned[i])]
+    for j, key in enumerate(flat_keys, start=1):
+        arrows.append((f"key {j}", "key", key))
+    a, b = nearest[i], winners[i]
+    rows = [
+        heatmap(
+            flat_angles[i],
+            columns=numbered("key", 4),
+            role="neutral",
+            name="θ",
+            spec=".0f",
+            scale=(0, 180),
+            highlight=[(0, a - 1)],
+        ),
+        heatmap(
+            flat_dots[i],
+            role="score",
+            name="q · k",
+            scale=(-8, 8),
+            highlight=[(0, b - 1)],
+        ),
+        heatmap(flat_weights[i], name="weights", scale=(0, 1)),
+    ]
+    drawings = (plane(arrows, reach=3.5, onto=0), *rows)
+    label = f"{around[i]}°"
+    return Frame((str(i),), label, drawings, f"k_{a} → k_{b}")
+
+
+label = "direction of the query"
+slider(label, [turned_frame(i) for i in range(len(around))])
+# --8<-- [end:turn]
+
+# --8<-- [start:query-1]
+query_1 = eight_queries[:1]
+length_q = np.linalg.norm(query_1)
+lengths = np.linalg.norm(eight_keys, axis=1)
+theta = angles(query_1, eight_keys)[0]
+shadow = projections(query_1, eight_keys)[0]
+score_1 = dot(query_1, eight_keys)[0]
+off = np.abs(length_q * shadow - score_1).max()
+check("the norm of the query times the projection is q · k", off < 1e-12)
+table(
+    np.column_stack([lengths, theta, shadow, score_1]),
+    columns=["norm of k", "angle, degrees", "projection", "q · k"],
+    index=numbered("key", 3),
+    spec=[".4f", ".1f", ".4f", ".0f"],
+)
+# --8<-- [end:query-1]
+
+# --8<-- [start:cosine-curves]
+fan = np.arange(0, 181, 15)
+falling = np.cos(np.radians(fan))  # from 1 to -1
+line_chart(
+    fan,
+    [(f"key {j + 1}", length_q * lengths[j] * falling) for j in range(3)],
+    xlabel="angle to query 1, degrees",
+    ylabel="dot product with query 1",
+    spec=".2f",
+)
+# --8<-- [end:cosine-curves]
+
+# --8<-- [start:by-angle]
+by_angle = np.argsort(theta) + 1  # the smallest angle first
+by_score = np.argsort(-score_1, kind="stable") + 1  # the highest score first
+eight_weights = softmax(scaled_dot(eight_queries, eight_keys))
+angle_weights = softmax(cosine(query_1, eight_keys))[0]
+table(
+    [[by_angle, angle_weights], [by_score, eight_weights[0]]],
+    columns=["order of the keys", "weights of keys 1, 2, 3"],
+    index=["by angle", "by dot product"],
+    spec=["d", ".4f"],
+)
+# --8<-- [end:by-angle]
+
+# --8<-- [start:longer-key]
+longer_keys = eight_keys * np.array([[2.0], [1], [1]])  # key 1 twice as long
+check("all angles stay", np.abs(angles(query_1, longer_keys) - theta).max() < 1e-12)
+table(
+    np.stack([dot(query_1, longer_keys)[0], softmax(scaled_dot(query_1, longer_keys))[0]], axis=1),
+    columns=["dot product", "weight"],
+    index=["key 1, twice as long", "key 2", "key 3"],
+    spec=[".0f", ".4f"],
+)
+# --8<-- [end:longer-key]
+
+# --8<-- [start:equal-norms]
+normed_keys = eight_keys / lengths[:, None]
+normed_scores = dot(query_1, normed_keys)[0]
+ranked = np.argsort(-normed_scores)  # the highest score first
+table(
+    normed_scores[ranked][:, None],
+    columns=["dot product"],
+    index=[f"key {j + 1}" for j in ranked],
+    spec=".4f",
+)
+# --8<-- [end:equal-norms]
+
+# --8<-- [start:gram]
+gram = INPUTS @ INPUTS.T
+cosines = cosine(INPUTS, INPUTS)  # divided by both norms
+shadows = projections(INPUTS, INPUTS)  # row i divided by the norm of x_i
+beside(
+    heatmap(gram, role="score", name="XXᵀ", spec=".0f"),
+    heatmap(cosines, role="score", name="cosines", spec=".4f"),
+    heatmap(shadows, role="score", name="projections", spec=".4f"),
+)
+# --8<-- [end:gram]
+
+# --8<-- [start:fourth]
+check("M is not symmetric", not np.array_equal(merged, merged.T))
+check("QKᵀ is symmetric", np.array_equal(projected_scores, projected_scores.T))
+x_4 = np.array([0.0, 0, 1, 0])
+print(f"query 1 · key 4 = {number(INPUTS[0] @ merged @ x_4, '.0f')}")
+print(f"query 4 · key 1 = {number(x_4 @ merged @ INPUTS[0], '.0f')}")
+# --8<-- [end:fourth]
+
+# --8<-- [start:lookup]
+along_key = np.array([3.0, 0])  # the query of the figure at 0°
+sharpened = flat_keys @ along_key / sqrt(2)
+distances = np.linalg.norm(along_key - flat_keys, axis=1)
+table(
+    np.column_stack([*(softmax(t * sharpened) for t in (1, 4, 16)), distances]),
+    columns=["weight, t = 1", "weight, t = 4", "weight, t = 16", "distance"],
+    index=numbered("key", 4),
+    spec=".4f",
+)
+# --8<-- [end:lookup]
 
 # --8<-- [start:bound]
 # One key along query 1, two against it.
@@ -678,6 +826,27 @@ table(
     columns=["r", "2dr", "2dr − r²", "d²"],
 )
 # --8<-- [end:exercise-count]
+
+
+# --8<-- [start:exercise-hull]
+middle = flat_keys[:3].mean(axis=0)
+check("the mean of keys 1, 2 and 3 is key 4", np.abs(middle - flat_keys[3]).max() < 1e-12)
+middle_dots = flat_dots[:, :3].mean(axis=1)
+check("its score is the mean of their scores", np.abs(middle_dots - flat_dots[:, 3]).max() < 1e-12)
+print(f"mean of keys 1, 2 and 3: {text(middle, '.1f')}")
+print(f"winners at 0°, 30°, …, 330°: {text(winners, 'd')}")
+# --8<-- [end:exercise-hull]
+
+# --8<-- [start:exercise-far]
+factors = (1, 2, 4, 16)
+away = np.array([np.linalg.norm(t * along_key - flat_keys, axis=1) for t in factors])
+table(
+    np.column_stack([away, away.argmin(axis=1) + 1]),
+    columns=[*(f"distance, key {j}" for j in range(1, 5)), "nearest key"],
+    index=[f"t = {t}" for t in factors],
+    spec=[*[".4f"] * 4, ".0f"],
+)
+# --8<-- [end:exercise-far]
 
 
 # --8<-- [start:writing]

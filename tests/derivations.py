@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from attention_docs.attention_function import attention
 from attention_docs.multi_head import Parameters, multi_head_attention
 from attention_docs.transformer_block import embed
 
@@ -46,6 +47,27 @@ class Both(float):
 
     def __call__(self, *found: Any) -> Any:
         return self.of(*found)
+
+
+def divided(rng: np.random.Generator) -> Names:
+    X, W, order = row(rng, 4, 3), [row(rng, 3, 2) for _ in range(3)], rng.permutation(4)
+    Q, K, V = (X @ one for one in W)
+    O, A = attention(Q, K, V)  # noqa: E741
+    names = dict(zip(("W_Q", "W_K", "W_V"), W, strict=True))
+    return names | {
+        **{"q": Q, "k": K, "v": V, "Q": Q, "K": K, "V": V, "X": X, "P": np.eye(4)[order]},
+        **{"S": Q @ K.T / 2**0.5, "s": Q @ K.T / 2**0.5, "a": A, "A": A, "o": O, "O": O},
+        **{"d_k": 2, "n_k": 4, "i": 1, "j": 2, "m": 0, "c": 1, "softmax": softmax},
+        "sizes": {"j": 4, "m": 4, "c": 2},
+        "hats": [Q.T, K.T],
+    }
+
+
+def pair(rng: np.random.Generator) -> Names:
+    """In the plane, with the length of the projection from the coordinates."""
+    r, along, aside = rng.uniform(1, 3), *rng.normal(size=2)
+    names = {"q": np.array([[r, 0.0]]), "k": np.array([[along, aside]]), "t": along}
+    return names | {"\\theta": np.arctan2(aside, along)}
 
 
 def slope(function: Callable[[float], Any], at: float, h: float = 1e-5) -> Any:
@@ -807,6 +829,7 @@ NAMES: dict[str, dict[str, Draw]] = {
     },
     "positions": {
         "": sinusoidal,
+        "order-proof": divided,
         "base-derived": turns,
         "shift": angles_of,
         "rope-pair": angles_of,
@@ -828,6 +851,8 @@ NAMES: dict[str, dict[str, Draw]] = {
         "projected": projected,
         "concat": concatenated,
         "cosine-needs": bounded,
+        "angle": pair,
+        "projection": pair,
     },
     "transformer-block": {
         "": nothing,

@@ -10,11 +10,10 @@ import itertools
 import numpy as np
 
 from attention_docs.attention_function import attention
-from attention_docs.eight_steps import weighted_values
+from attention_docs.eight_steps import column_attention, weighted_values
 from attention_docs.masking import causal_mask
-from attention_docs.matrix_form import column_attention
 from attention_docs.sequences import window_layer, window_parameters, windows
-from tests.derivations import Draw, Names, number, row, softmax
+from tests.derivations import Draw, Names, divided, number, row, softmax
 
 
 def one_layer(rng: np.random.Generator) -> Names:
@@ -65,39 +64,12 @@ def in_columns(rng: np.random.Generator) -> Names:
     return names | above | {"j": 2, "m": 0, "sizes": {"j": 3, "m": 3}}
 
 
-def divided(rng: np.random.Generator) -> Names:
-    X, W, order = row(rng, 4, 3), [row(rng, 3, 2) for _ in range(3)], rng.permutation(4)
-    Q, K, V = (X @ one for one in W)
-    O, A = attention(Q, K, V)  # noqa: E741
-    names = dict(zip(("W_Q", "W_K", "W_V"), W, strict=True))
-    return names | {
-        **{"q": Q, "k": K, "v": V, "Q": Q, "K": K, "V": V, "X": X, "P": np.eye(4)[order]},
-        **{"S": Q @ K.T / 2**0.5, "s": Q @ K.T / 2**0.5, "a": A, "A": A, "o": O, "O": O},
-        **{"d_k": 2, "n_k": 4, "i": 1, "j": 2, "m": 0, "c": 1, "softmax": softmax},
-        "sizes": {"j": 4, "m": 4, "c": 2},
-        "hats": [Q.T, K.T],
-    }
-
-
 def hats(rng: np.random.Generator) -> Names:
     names = divided(rng)
     return names | {
         **{f"\\hat {one}": names[one].T for one in ("Q", "K", "V", "X")},
         **{f"\\hat W_{one}": names[f"W_{one}"].T for one in "QKV"},
     }
-
-
-def pair(rng: np.random.Generator) -> Names:
-    """In the plane, with the length of the projection from the coordinates."""
-    r, along, aside = rng.uniform(1, 3), *rng.normal(size=2)
-    names = {"q": np.array([[r, 0.0]]), "k": np.array([[along, aside]]), "t": along}
-    return names | {"\\theta": np.arctan2(aside, along)}
-
-
-def sharpened(rng: np.random.Generator) -> Names:
-    s, t = row(rng, 1, 4), number(rng.uniform(1, 3))
-    names = {"s": s, "t": t, "a": softmax(t * s), "s_\\max": s.max(), "s_{\\max}": s.max()}
-    return names | {"j": 2, "m": 0, "sizes": {"m": 4}}
 
 
 def masked(rng: np.random.Generator) -> Names:
@@ -185,13 +157,7 @@ BASICS: dict[str, dict[str, Draw]] = {
         "first-weight": by_hand,
         "cost": counted,
         "versions-compared": move_weights,
-        "other-letters": in_columns,
-    },
-    "matrix-form": {
-        "": divided,
-        "angle": pair,
-        "projection": pair,
-        "lookup": sharpened,
+        "loop": divided,
         "columns": hats,
         "columns-run": hats,
         "one-column": in_columns,

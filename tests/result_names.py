@@ -127,20 +127,20 @@ def eight_steps_rounding(rng: np.random.Generator) -> Names:
     return {"\\delta": delta[None], "j": 0, "sizes": {"j": 5}, "worth": [moved]}
 
 
-def matrix_form_product(rng: np.random.Generator) -> Names:
+def eight_steps_product(rng: np.random.Generator) -> Names:
     Q, K, V = row(rng, 3, 2), row(rng, 4, 2), row(rng, 4, 5)
     loop = [softmax(np.array([q @ k / 2**0.5 for k in K])) @ V for q in Q]
     return {"Q": Q, "K": K, "V": V, "d_k": 2, "O": np.array(loop), "softmax": softmax}
 
 
-def matrix_form_order(rng: np.random.Generator) -> Names:
+def positions_order(rng: np.random.Generator) -> Names:
     X, W, order = row(rng, 4, 3), [row(rng, 3, 2) for _ in range(3)], rng.permutation(4)
     O, A = attention(*(X @ one for one in W))  # noqa: E741
     after = attention(*(X[order] @ one for one in W))
     return {"P": np.eye(4)[order], "X": X, "O": O, "A": A, "worth": [X[order], *after]}
 
 
-def matrix_form_angle(rng: np.random.Generator) -> Names:
+def score_functions_angle(rng: np.random.Generator) -> Names:
     """A key that goes so far along the query, and so far to its side."""
     length, along, aside = rng.uniform(1, 3), *rng.normal(size=2)
     to = rng.uniform(0, np.pi)
@@ -150,7 +150,7 @@ def matrix_form_angle(rng: np.random.Generator) -> Names:
     return names | {"worth": [length, along]}
 
 
-def matrix_form_nearest(rng: np.random.Generator) -> Names:
+def score_functions_nearest(rng: np.random.Generator) -> Names:
     q, k = row(rng, 1, 3), row(rng, 4, 3)
     larger = bool(q @ k[1] >= q @ k[2])
     return {"q": q, "k": k, "j": 1, "m": 2, "truth": [True, larger, larger]}
@@ -825,7 +825,6 @@ OTHERS: dict[str, Draw] = {
         "worth": [number(softmax(np.array([2.0, 4, 4])))],
     },
     "masking#result-no-leak": masking_padding,
-    "matrix-form#result-lookup": lambda rng: {"t": 1e6},
     "positions#result-shift": derivations.sinusoidal,
     "precision#result-dot": lambda rng: {"d_k": 255, "u": FORMATS["bfloat16"].u},
     "real-models#result-shift": derivations_model.shifted,

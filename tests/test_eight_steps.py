@@ -1,8 +1,12 @@
 """The eight steps: the published numbers, by hand, in fractions and with mpmath."""
 
+import contextlib
+import io
 import itertools
 import re
+import runpy
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -10,8 +14,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn.functional import scaled_dot_product_attention
 
 from attention_docs import eight_steps
+from attention_docs.eight_steps import column_attention
 from tests.exact import (
     KEYS,
     QUERIES,
@@ -334,10 +340,6 @@ def test_values_in_the_text(chapter):
     assert chapter.values("step-6") == [str(OUTPUTS[0][1]), *second, str(OUTPUTS[0][1])]
     assert chapter.values("step-8")[0] == f"{WEIGHTS[2][1]:.2f}"
     assert chapter.values("exercise-fourth")[:1] == [str(QUERIES[0])]
-    assert chapter.values("other-letters") == [
-        *(str(one[0]) for one in (X, QUERIES, KEYS, VALUES, SCORES)),
-        *(f"[{', '.join(f'{x:.4f}' for x in row)}]" for row in (WEIGHTS[0], OUTPUTS[0])),
-    ]
 
 
 def test_scores(chapter):
@@ -563,3 +565,192 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(chapter, exercise):
     assert_asked(chapter.values(exercise), ASKED[exercise])
+
+
+# The layer as products.
+
+SIZES = st.tuples(*[st.integers(1, 6)] * 4)  # n_q, n_k, d_k, d_v
+SEEDS = st.integers(0, 2**32 - 1)
+LISTING = Path(__file__).parents[1] / "docs" / "listings" / "eight-steps.py"
+
+
+def softmax_rows(scores):
+    return [softmax(row) for row in scores]
+
+
+def exact_outputs():
+    return product(exact_weights(), VALUES)
+
+
+def scaled_outputs():
+    return product(exact_weights(mpmath.sqrt(3)), VALUES)
+
+
+def random(sizes, seed):
+    """Query, key and value of these sizes."""
+    n_q, n_k, d_k, d_v = sizes
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=size) for size in ((n_q, d_k), (n_k, d_k), (n_k, d_v))]
+
+
+def attend_by_torch(query, key, value):
+    tensors = [torch.from_numpy(np.ascontiguousarray(a)) for a in (query, key, value)]
+    return scaled_dot_product_attention(*tensors).numpy()
+
+
+@pytest.fixture(scope="module")
+def listing():
+    """The names of the listing, run from top to bottom."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return runpy.run_path(str(LISTING))
+
+
+@given(SIZES, SEEDS)
+def test_loop_agrees_with_torch(listing, sizes, seed):
+    arrays = random(sizes, seed)
+    outputs, weights = listing["attention_loop"](*arrays)
+    np.testing.assert_allclose(outputs, attend_by_torch(*arrays), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=0, atol=1e-12)
+
+
+@given(SIZES, SEEDS)
+def test_column_attention_agrees_with_torch(sizes, seed):
+    query, key, value = random(sizes, seed)
+    outputs, weights = column_attention(query.T, key.T, value.T)
+    np.testing.assert_allclose(outputs.T, attend_by_torch(query, key, value), rtol=0, atol=1e-12)
+    # With the identity as values, the outputs of attention are its weights.
+    identity = attend_by_torch(query, key, np.eye(len(key)))
+    np.testing.assert_allclose(weights.T, identity, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_column_attention_takes_tensors(dtype):
+    query, key, value = (torch.from_numpy(a).to(dtype) for a in random((2, 5, 3, 7), 1))
+    query.requires_grad_()
+    outputs, weights = column_attention(query.mT, key.mT, value.mT)
+    wanted = scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(outputs.mT, wanted)
+    assert weights.shape == (5, 2)
+    (got,) = torch.autograd.grad(outputs.square().sum(), query)
+    (gradient,) = torch.autograd.grad(wanted.square().sum(), query)
+    torch.testing.assert_close(got, gradient)
+
+
+def test_four(chapter):
+    """The four candidates for output 1, each from its own definition."""
+    features = product(transpose(QUERIES), KEYS)
+    found = []
+    for table in (SCORES, features):
+        along = softmax_rows(table)
+        down = transpose(softmax_rows(transpose(table)))
+        found += [product(weights, VALUES)[0] for weights in (along, down)]
+    drawn = re.findall(r"\d+\.\d{4}", chapter.figure("four"))
+    assert_printed([float(one) for one in drawn], [x for row in found for x in row], 4)
+    assert len({drawn[i] for i in (0, 3, 6, 9)}) == 4
+    wrong = transpose(softmax_rows(transpose(SCORES)))
+    assert chapter.values("matrix")[:2] == [f"{float(sum(row)):.4f}" for row in wrong[:2]]
+
+
+def test_loop(chapter):
+    assert_printed(chapter.grid("loop"), scaled_outputs(), 4)
+    assert_printed(chapter.grid("torch"), scaled_outputs(), 4)
+    assert chapter.grid("loop")[0] == SCALED_OUTPUT_1
+    assert chapter.names("loop") == ["output 1", "output 2", "output 3"]
+    assert chapter.output("sizes").split("\n") == [
+        "shape of the weights: (2, 5)",
+        "shape of the outputs: (2, 7)",
+    ]
+    assert chapter.values("loop") == ["12"]
+
+
+def test_product(chapter):
+    assert chapter.matrix("product", "queries") == QUERIES
+    assert chapter.matrix("product", "keys") == transpose(KEYS)
+    assert chapter.matrix("product", "scores") == SCORES
+
+
+def test_columns(chapter):
+    assert product(QUERIES, transpose(KEYS)) == SCORES
+    assert_printed(chapter.matrix("columns", "queries"), transpose(QUERIES[:2]), 0)
+    assert_printed(
+        chapter.matrix("columns", "dot products"), product(KEYS, transpose(QUERIES[:2])), 0
+    )
+    assert_printed(chapter.matrix("columns", "dot products"), transpose(SCORES[:2]), 0)
+    assert_printed(
+        chapter.matrix("columns-whole", "weights"), transpose(exact_weights(mpmath.sqrt(3))[:2]), 4
+    )
+    assert_printed(chapter.matrix("columns-whole", "outputs"), transpose(scaled_outputs()[:2]), 4)
+
+
+def test_one_column(chapter):
+    weights = softmax_rows(SCORES[:1])
+    assert_printed(chapter.column("b-1", "score α"), [2, 4, 4], 0)
+    assert_printed(chapter.column("b-1", "weight α′"), weights[0], 4)
+    # Notes 000 and 004 print this output.
+    assert_printed(OUTPUTS[0], product(weights, VALUES)[0], 4)
+    assert chapter.values("one-column") == ["[1.9366, 6.6831, 1.5951]", "[1.8639, 6.3194, 1.7042]"]
+    assert chapter.values("columns-run") == [str(SCORES[1][2])]
+
+
+def test_linear(chapter):
+    layer = torch.nn.Linear(4, 3, bias=False)
+    stored = chapter.output("linear")
+    assert stored == f"shape of the stored parameters: {tuple(layer.weight.shape)}"
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor(W_QUERY).T)
+        assert layer(torch.tensor(X, dtype=torch.float)).tolist() == QUERIES
+
+
+def test_wrong_axis(chapter):
+    wrong = transpose(softmax_rows(transpose(SCORES)))
+    shown = chapter.table("wrong-axis")
+    assert_printed([vector_of(line["weights"]) for line in shown], wrong, 4)
+    assert_printed([vector_of(line["output"]) for line in shown], product(wrong, VALUES), 4)
+    sums = [sum(weights) for weights in wrong]
+    for i in range(3):
+        assert_printed(chapter.column("row-sums", f"query {i + 1}"), [sums[i], 1], 4)
+    described = product(wrong, VALUES)
+    assert chapter.values("mistake-axis") == [
+        *(
+            f"[{', '.join(f'{float(x):.4f}' for x in rows[0])}]"
+            for rows in (described, exact_outputs())
+        ),
+        f"{float(described[1][1]):.4f}",
+        "8",
+    ]
+    assert chapter.column("row-sums", "all queries") == [3, 3]
+    assert product(wrong, VALUES)[1][1] > 8  # the largest second component of a value
+    assert all(abs(s - 1) > 0.2 for s in sums)
+
+
+def test_one_query(chapter):
+    for j in range(3):
+        assert_printed(chapter.column("one-query", f"key {j + 1}"), [1, exact_weights()[0][j]], 4)
+
+
+def test_brackets(chapter):
+    """Multiplications of n × m times m × p: n·m·p. Without softmax the brackets may move."""
+    n, d = 1000, 64
+    counts = [n * d * n + n * n * d, d * n * d + n * d * d]
+    assert chapter.column("exercise-brackets", "multiplications") == counts
+    assert chapter.values("exercise-brackets") == [str(count) for count in counts]
+    left = product(product(QUERIES, transpose(KEYS)), VALUES)
+    assert left == product(QUERIES, product(transpose(KEYS), VALUES))
+    inner = product(QUERIES, softmax_rows(product(transpose(KEYS), VALUES)))
+    outer = product(softmax_rows(SCORES), VALUES)
+    assert abs(inner[0][0] - outer[0][0]) > 1e-3
+
+
+def test_products_of_the_exercises(chapter):
+    by_hand = product([[1, 2], [0, 1]], transpose([[1, 0], [2, 1], [0, 1]]))
+    assert by_hand == [[1, 4, 2], [0, 1, 1]]
+    assert_printed(chapter.grid("exercise-pencil"), by_hand, 0)
+    assert chapter.values("exercise-pencil") == ["[[1, 4, 2],\n [0, 1, 1]]", "0", "4"]
+    sums = []
+    for factor in (1, 2):
+        table = [[factor * s for s in row] for row in SCORES]
+        down = transpose(softmax_rows(transpose(table)))
+        sums.append([sum(weights) for weights in down])
+    for i in range(3):
+        found = chapter.column("exercise-batch", f"query {i + 1}")
+        assert_printed(found, [sums[0][i], sums[1][i], 1, 1], 4)

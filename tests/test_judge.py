@@ -63,18 +63,16 @@ RIGHT: dict[str, list[str]] = {
         "return [[[bool(j < l) for j in range(n)]] for l in lengths]",
     ],
     "eight-steps": [
+        'return np.einsum("ij,jd->id", softmax(np.einsum("ic,jc->ij", Q, K)), V)',
+        "return (V.T @ softmax((K @ Q.T).T).T).T",
+        "return [softmax(q @ K.T) @ V for q in Q]",
         """
-            s = [sum(a * b for a, b in zip(k, query)) for k in keys]
-            e = [np.exp(one) for one in s]
-            return sum(one / sum(e) * v for one, v in zip(e, values))""",
-        "return (lambda e: e @ values / e.sum())(np.exp(keys @ query))",
-        """
-            e = np.exp((keys @ query).astype(np.float32))
-            return (e / e.sum()) @ values.astype(np.float32)""",
-        """
-            w = softmax(keys @ query)
+            def softmax(s):
+                e = np.exp(s - s.max(axis=-1, keepdims=True))
+                return e / e.sum(axis=-1, keepdims=True)
+            w = softmax(Q @ K.T)
             print(w, f"sum {w.sum()}")
-            return w @ values""",
+            return w @ V""",
     ],
     "generation": [
         """
@@ -166,16 +164,6 @@ RIGHT: dict[str, list[str]] = {
             import warnings
             warnings.warn("here")
             return np.tri(n) > 0""",
-    ],
-    "matrix-form": [
-        'return np.einsum("ij,jd->id", softmax(np.einsum("ic,jc->ij", Q, K) / len(K.T) ** 0.5), V)',
-        "return (V.T @ softmax((K @ Q.T / np.sqrt(Q.shape[1])).T).T).T",
-        "return [softmax(q / np.sqrt(len(q)) @ K.T) @ V for q in Q]",
-        """
-            def softmax(s):
-                e = np.exp(s - s.max(axis=-1, keepdims=True))
-                return e / e.sum(axis=-1, keepdims=True)
-            return softmax(Q @ K.T / np.sqrt(K.shape[1])) @ V""",
     ],
     "multi-head": [
         "return np.stack(np.split(x, h, axis=-1))",
@@ -316,10 +304,14 @@ WRONG: dict[str, list[str]] = {
         "return model_mask(lengths, n)",
     ],
     "eight-steps": [
-        "return softmax(keys @ query / np.sqrt(len(query))) @ values",
-        "return (softmax(keys @ query) @ values)[None]",
-        "return values[np.argmax(keys @ query)]",
-        "return softmax(keys[:, :2] @ query[:2]) @ values",
+        "return softmax(Q @ K.T / 2) @ V",
+        "return softmax(Q @ K.T / len(K)) @ V",
+        "return V[np.argmax(Q @ K.T, axis=-1)]",
+        "return (softmax(Q @ K.T) @ V)[None]",
+        """
+            if len(V) == 1 or not Q.any():
+                return V.mean(axis=0)[None].repeat(len(V), 0)
+            return softmax(Q @ K.T / 2) @ V""",
     ],
     "generation": [
         "return softmax(np.vstack([keys, key]) @ query / 2) @ np.vstack([values, value])",
@@ -392,16 +384,6 @@ WRONG: dict[str, list[str]] = {
             from attention_docs.figures import tasks
             tasks._agree = tasks.allclose = lambda *a, **k: True""",
         "return np.tri(n) > np.random.rand(n, n) * 1.5",
-    ],
-    "matrix-form": [
-        "return softmax(Q @ K.T / 2) @ V",
-        "return softmax(Q @ K.T / len(K)) @ V",
-        "return softmax(Q @ K.T / np.sqrt(len(K))) @ V",
-        "return softmax(Q @ K.T / np.sqrt(V.shape[-1])) @ V",
-        """
-            if len(V) == 1 or not Q.any():
-                return V.mean(axis=0)[None].repeat(len(V), 0)
-            return softmax(Q @ K.T / 2) @ V""",
     ],
     "multi-head": [
         "return np.split(x, h, axis=0)",
@@ -581,8 +563,8 @@ def test_what_is_wrong_is_said(
 )
 def test_names_of_the_page_that_a_reader_sets_are_not_the_judges(helper: str) -> None:
     """A wrong softmax of a reader's own makes the answer wrong, and not the model answer."""
-    code = f"{helper}\n" + write("matrix-form", "return softmax(Q @ K.T / np.sqrt(len(K.T))) @ V")
-    assert judge_written("matrix-form", code) is not None
+    code = f"{helper}\n" + write("eight-steps", "return softmax(Q @ K.T) @ V")
+    assert judge_written("eight-steps", code) is not None
 
 
 PATCHES = [

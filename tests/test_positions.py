@@ -16,10 +16,33 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
+from torch.nn.functional import scaled_dot_product_attention
 
+from attention_docs.attention_function import attention
 from attention_docs.heads import load_vectors
-from attention_docs.positions import Pairing, frequencies, learned, rope, rotation, sinusoids
-from tests.exact import W_KEY, W_QUERY, W_VALUE, X, assert_printed, dot, softmax
+from attention_docs.positions import (
+    Pairing,
+    frequencies,
+    learned,
+    permutation_matrix,
+    rope,
+    rotation,
+    sinusoids,
+)
+from tests.exact import (
+    KEYS,
+    QUERIES,
+    VALUES,
+    W_KEY,
+    W_QUERY,
+    W_VALUE,
+    X,
+    assert_printed,
+    attention_weights,
+    dot,
+    product,
+    softmax,
+)
 from tests.page import parse_number, vector_of
 
 seeds = st.integers(0, 2**32 - 1)
@@ -719,3 +742,84 @@ def test_a_trained_head_that_looks_one_back(chapter):
     assert (said, count) == (wanted, "100")
     assert float(mean) == pytest.approx(statistics.mean(shares), abs=0.011)
     assert float(deviation) == pytest.approx(statistics.pstdev(shares), abs=0.011)
+
+
+# The order of the tokens.
+
+
+def scaled_weights() -> list[list[Any]]:
+    """The weights of the eight steps, divided by √3."""
+    return attention_weights(QUERIES, KEYS, mpmath.sqrt(3))
+
+
+def attend_by_torch(query: Any, key: Any, value: Any) -> Any:
+    tensors = [torch.from_numpy(np.ascontiguousarray(a)) for a in (query, key, value)]
+    return scaled_dot_product_attention(*tensors).numpy()
+
+
+@given(st.tuples(*[st.integers(1, 6)] * 4), seeds, st.randoms(use_true_random=False))
+def test_permutation_equivariance(sizes: Any, seed: int, chance: Any) -> None:
+    n, d_model, d_k, d_v = sizes
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d_model))
+    w_q, w_k, w_v = (rng.normal(size=(d_model, d)) for d in (d_k, d_k, d_v))
+    order = chance.sample(range(n), n)
+    P = permutation_matrix(order)
+    np.testing.assert_array_equal(P @ x, x[order])
+    np.testing.assert_array_equal(P.T @ P, np.eye(n))
+    outputs, weights = attention(x @ w_q, x @ w_k, x @ w_v)
+    moved = x[order]
+    moved_outputs, moved_weights = attention(moved @ w_q, moved @ w_k, moved @ w_v)
+    np.testing.assert_allclose(moved_outputs, outputs[order], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(moved_weights, weights[order][:, order], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        attend_by_torch(moved @ w_q, moved @ w_k, moved @ w_v), outputs[order], rtol=0, atol=1e-10
+    )
+
+
+def test_equal_inputs_have_equal_outputs() -> None:
+    rng = np.random.default_rng(4)
+    x, w = rng.normal(size=(5, 3)), rng.normal(size=(3, 3, 4))
+    x[3] = x[1]
+    outputs, _ = attention(x @ w[0], x @ w[1], x @ w[2])
+    np.testing.assert_allclose(outputs[3], outputs[1], rtol=0, atol=1e-12)
+    assert np.abs(outputs[2] - outputs[1]).max() > 1e-3
+
+
+def test_permuted(chapter: Any) -> None:
+    order = [2, 0, 1]
+    moved = chapter.table("permuted")
+    assert [line[""] for line in moved] == ["token 3", "token 1", "token 2"]
+    assert_printed([vector_of(line["input"]) for line in moved], [X[i] for i in order], 0)
+    assert_printed(
+        [vector_of(line["output"]) for line in moved],
+        [product(scaled_weights(), VALUES)[i] for i in order],
+        4,
+    )
+    drawn = [float(one) for one in re.findall(r"\d\.\d{4}", chapter.figure("permuted-figure"))]
+    assert_printed(drawn, [scaled_weights()[i][j] for i in order for j in order], 4)
+    assert chapter.values("order-run") == [f"{float(scaled_weights()[2][1]):.4f}"]
+
+
+def test_keys_are_a_set() -> None:
+    order = [2, 0, 1]
+    query, key, value = (np.array(a, dtype=float) for a in (QUERIES, KEYS, VALUES))
+    plain = attend_by_torch(query, key, value)
+    both = attend_by_torch(query, key[order], value[order])
+    np.testing.assert_allclose(both, plain, atol=1e-12)
+    assert np.abs(attend_by_torch(query, key[order], value) - plain).max() > 1
+
+
+def test_a_causal_mask_breaks_equivariance(chapter: Any) -> None:
+    """What the exercise on a mask prints, with torch's own function: True takes part there too."""
+    order = [2, 0, 1]
+    query, key, value = (torch.tensor(a, dtype=torch.float64) for a in (QUERIES, KEYS, VALUES))
+    causal = torch.ones(3, 3, dtype=torch.bool).tril()
+    wanted = scaled_dot_product_attention(query, key, value, causal)[order]
+    moved = query[order], key[order], value[order]
+    stays = scaled_dot_product_attention(*moved, causal)
+    moves = scaled_dot_product_attention(*moved, causal[order][:, order])
+    assert (stays - wanted).abs().max() > 1
+    torch.testing.assert_close(moves, wanted)
+    answers = [line["outputs permuted alike?"] for line in chapter.table("exercise-mask")]
+    assert answers == ["✗", "✓"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,9 +17,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from attention_docs.score_functions import additive, bilinear, cosine, dot, scaled_dot
+from attention_docs.score_functions import (
+    additive,
+    angles,
+    bilinear,
+    cosine,
+    dot,
+    projections,
+    scaled_dot,
+)
+from tests import exact
 from tests.conftest import scale_examples
-from tests.exact import W_KEY, W_QUERY, X, assert_asked, norm, product, rank, softmax, transpose
+from tests.exact import (
+    W_KEY,
+    W_QUERY,
+    X,
+    assert_asked,
+    assert_printed,
+    attention_weights,
+    norm,
+    product,
+    rank,
+    softmax,
+    transpose,
+)
 from tests.exact import dot as dot_
 from tests.page import parse_number, vector_of
 
@@ -686,3 +708,237 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(chapter: Any, exercise: str) -> None:
     assert_asked(chapter.values(exercise), ASKED[exercise])
+
+
+# What a dot product measures.
+
+# The keys of the figure: the fourth is the mean of the others.
+FLAT = [[Fraction(1), Fraction(0)], [Fraction(3, 2), Fraction(2)], [Fraction(-1), Fraction(-1, 2)]]
+FLAT.append([sum(column) / 3 for column in zip(*FLAT, strict=True)])
+
+
+def degrees(a: Any, b: Any) -> Any:
+    return mpmath.degrees(mpmath.acos(dot_(a, b) / norm(a) / norm(b)))
+
+
+def random(sizes: Any, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Query and key of these sizes."""
+    n_q, n_k, d_k, _ = sizes
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_q, d_k)), rng.normal(size=(n_k, d_k))
+
+
+@given(st.tuples(*[st.integers(1, 6)] * 4), st.integers(0, 2**32 - 1))
+def test_dot_is_norms_times_cosine(sizes: Any, seed: int) -> None:
+    query, key = random(sizes, seed)
+    wanted = query @ key.T
+    lengths_q, lengths_k = np.linalg.norm(query, axis=1), np.linalg.norm(key, axis=1)
+    cosines = np.cos(np.radians(angles(query, key)))
+    scale = np.outer(lengths_q, lengths_k)
+    assert np.abs(scale * cosines - wanted).max() < 1e-12 * scale.max()
+    shadows = projections(query, key)
+    assert np.abs(lengths_q[:, None] * shadows - wanted).max() < 1e-12 * scale.max()
+    torch_q, torch_k = torch.from_numpy(query), torch.from_numpy(key)
+    by_torch = F.cosine_similarity(torch_q[:, None], torch_k[None], dim=-1).numpy()
+    np.testing.assert_allclose(cosines, by_torch, rtol=0, atol=1e-12)
+
+
+def test_angles_have_batches_and_take_tensors() -> None:
+    rng = np.random.default_rng(2)
+    query, key = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 5, 4))
+    got = angles(torch.from_numpy(query), torch.from_numpy(key))
+    assert got.shape == (2, 3, 5)
+    wanted = float(degrees(query[1, 2].tolist(), key[1, 4].tolist()))
+    assert abs(float(got[1, 2, 4]) - wanted) < 1e-12
+    assert abs(angles(query[1], key[1])[2, 4] - wanted) < 1e-12
+
+
+def test_parallel_vectors_have_an_angle() -> None:
+    """Rounding can push their cosine beyond 1."""
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(200, 7))
+    cosines = (vectors * vectors).sum(axis=1) / np.linalg.norm(vectors, axis=1) ** 2
+    assert cosines.max() > 1
+    found = angles(vectors, vectors)
+    assert np.isfinite(found).all()
+    assert np.diag(found).max() < 1e-5
+    assert np.isfinite(angles(vectors, -vectors)).all()
+
+
+@given(st.tuples(*[st.integers(1, 6)] * 4), st.integers(0, 2**32 - 1))
+def test_nearest_key(sizes: Any, seed: int) -> None:
+    """Score and distance, pair by pair; with equal norms the order is the same."""
+    query, key = random(sizes, seed)
+    scores = query @ key.T
+    squares = ((query[:, None] - key[None]) ** 2).sum(axis=-1)
+    behind = squares - (key**2).sum(axis=1)
+    difference = lambda a: a[:, :, None] - a[:, None, :]  # noqa: E731
+    np.testing.assert_allclose(difference(behind), -2 * difference(scores), rtol=0, atol=1e-10)
+    unit = key / np.linalg.norm(key, axis=1, keepdims=True)
+    nearest = ((query[:, None] - unit[None]) ** 2).sum(axis=-1).argmin(axis=1)
+    best = np.take_along_axis(query @ unit.T, nearest[:, None], axis=1)[:, 0]
+    np.testing.assert_allclose(best, (query @ unit.T).max(axis=1), rtol=0, atol=1e-12)
+
+
+@given(st.tuples(*[st.integers(1, 6)] * 4), st.integers(0, 2**32 - 1))
+def test_a_weighted_average_of_keys_never_wins(sizes: Any, seed: int) -> None:
+    query, key = random(sizes, seed)
+    shares = np.random.default_rng(seed).dirichlet(np.ones(len(key)))
+    inside = query @ (shares @ key)
+    assert (inside <= (query @ key.T).max(axis=1) + 1e-12).all()
+
+
+def test_zero_keys() -> None:
+    keys = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0]])
+    with pytest.raises(ValueError, match="key must have no vector of zeros, got"):
+        angles(np.ones((1, 2)), keys)
+    np.testing.assert_allclose(projections(np.array([[0.0, 2.0]]), keys), [[0, 4, 0]])
+
+
+def test_turn(chapter: Any) -> None:
+    """The query of norm 3 at every 30°: dot products, weights, and who is first."""
+    frames = chapter.frames("turn")
+    assert len(frames) == 12
+    winners = []
+    for step, frame in enumerate(frames):
+        angle = mpmath.radians(30 * step)
+        query = [3 * mpmath.cos(angle), 3 * mpmath.sin(angle)]
+        scores = [dot_(query, key) for key in FLAT]
+        drawn = [re.findall(r"−?\d+\.\d\d", one) for one in frame.labels]
+        assert_printed([parse_number(one) for one in drawn[0][:2]], query, 2)
+        assert_printed(
+            [parse_number(one) for one in drawn[0][10:]], [score / 3 for score in scores], 2
+        )
+        between = [degrees(query, key) for key in FLAT]
+        described = [re.findall(r"\d+", one) for one in frame.labels[1:3]]
+        assert_printed([float(one) for one in described[0][7:11]], between, 0)
+        assert_printed([parse_number(one) for one in drawn[2]], scores, 2)
+        assert_printed([parse_number(one) for one in drawn[3]], softmax(scores, mpmath.sqrt(2)), 2)
+        nearest = min(range(4), key=between.__getitem__)
+        winners.append(max(range(4), key=scores.__getitem__) + 1)
+        outlined = [described[0][-1], described[1][-1]]
+        caption = re.findall(r"\d+", frame.caption)
+        assert outlined == caption[1:] == [str(nearest + 1), str(winners[-1])]
+        assert caption[0] == str(30 * step)
+    assert winners == [2] * 5 + [3] * 5 + [1] * 2
+    assert chapter.array("exercise-hull", 1).tolist() == winners
+    angle = f"{float(degrees(exact.QUERIES[0], exact.KEYS[0])):.1f}"
+    assert chapter.values("angle")[:6] == ["0", "1", "2", "300", "330", angle]
+
+
+def test_lookup(chapter: Any) -> None:
+    scores = [mpmath.mpmathify(3 * key[0]) / mpmath.sqrt(2) for key in FLAT]
+    for factor in (1, 4, 16):
+        weights = softmax([factor * s for s in scores])
+        assert_printed(chapter.column("lookup", f"weight, t = {factor}"), weights, 4)
+    distances = [norm([3 - key[0], -key[1]]) for key in FLAT]
+    assert_printed(chapter.column("lookup", "distance"), distances, 4)
+    assert max(range(4), key=scores.__getitem__) == 1  # key 2 has the largest score
+    assert min(range(4), key=distances.__getitem__) == 0  # key 1 is nearest
+    assert chapter.values("lookup") == ["2", "1"]
+
+
+def test_query_1(chapter: Any) -> None:
+    shadows = [dot_(exact.QUERIES[0], key) / norm(exact.QUERIES[0]) for key in exact.KEYS]
+    assert_printed(chapter.column("query-1", "norm of k"), [norm(key) for key in exact.KEYS], 4)
+    angles_with = [degrees(exact.QUERIES[0], key) for key in exact.KEYS]
+    assert_printed(chapter.column("query-1", "angle, degrees"), angles_with, 1)
+    assert_printed(chapter.column("query-1", "projection"), shadows, 4)
+    assert_printed(chapter.column("query-1", "q · k"), [2, 4, 4], 0)
+    theta = [f"{float(degrees(exact.QUERIES[0], key)):.1f}" for key in exact.KEYS]
+    shadow = f"{float(dot_(exact.QUERIES[0], exact.KEYS[1]) / norm(exact.QUERIES[0])):.4f}"
+    assert chapter.values("norms") == [*theta[1:], shadow, theta[0], "2", theta[1], "4"]
+    assert chapter.values("angle")[5:7] == [theta[0], "2"]
+
+
+def test_gram(chapter: Any) -> None:
+    gram = product(X, transpose(X))
+    assert gram == [[2, 0, 2], [0, 8, 4], [2, 4, 4]]
+    cosines = [[dot_(a, b) / norm(a) / norm(b) for b in X] for a in X]
+    shadows = [[dot_(a, b) / norm(a) for b in X] for a in X]
+    assert_printed(chapter.matrix("gram", "XXᵀ"), gram, 0)
+    assert_printed(chapter.matrix("gram", "cosines"), cosines, 4)
+    assert_printed(chapter.matrix("gram", "projections"), shadows, 4)
+    # By hand: √2 in row 1, for input 1 and for input 3 alike.
+    assert mpmath.almosteq(shadows[0][0], mpmath.sqrt(2))
+    assert mpmath.almosteq(shadows[0][2], mpmath.sqrt(2))
+    assert shadows[0][2] != shadows[2][0]
+    half = f"{float(mpmath.sqrt(mpmath.mpf(1) / 2)):.4f}"
+    assert chapter.values("gram") == ["2", "2", "1", half, "2", "4"]
+
+
+def test_between(chapter: Any) -> None:
+    M = product(W_QUERY, transpose(W_KEY))
+    assert product(product(X, M), transpose(X)) == exact.SCORES
+    assert transpose(exact.SCORES) == exact.SCORES
+    assert transpose(M) != M
+    four = [*X, [0, 0, 1, 0]]
+    products = product(product(four, M), transpose(four))
+    assert (products[0][3], products[3][0]) == (0, 1)
+    lines = chapter.output("fourth").split("\n")
+    assert lines == ["query 1 · key 4 = 0", "query 4 · key 1 = 1"]
+
+
+def test_angle_is_not_the_order(chapter: Any) -> None:
+    """Note 001: "the larger θ, the smaller the dot product"; here it is the other way round."""
+    cosines = [
+        dot_(exact.QUERIES[0], key) / norm(exact.QUERIES[0]) / norm(key) for key in exact.KEYS
+    ]
+    by_cosine = sorted(range(3), key=lambda j: -cosines[j])
+    by_product = sorted(range(3), key=lambda j: -exact.SCORES[0][j])
+    assert by_cosine != by_product
+    angle, score = chapter.table("by-angle")
+    assert (angle[""], score[""]) == ("by angle", "by dot product")
+    assert_printed(vector_of(angle["order of the keys"]), [j + 1 for j in by_cosine], 0)
+    assert_printed(vector_of(score["order of the keys"]), [j + 1 for j in by_product], 0)
+    assert_printed(vector_of(angle["weights of keys 1, 2, 3"]), softmax(cosines), 4)
+    assert_printed(
+        vector_of(score["weights of keys 1, 2, 3"]),
+        attention_weights(exact.QUERIES, exact.KEYS, mpmath.sqrt(3))[0],
+        4,
+    )
+    assert chapter.values("mistake-angle") == ["1", "0.3867", "0.1361"]
+
+
+def test_longer_key(chapter: Any) -> None:
+    longer = [[2 * x for x in exact.KEYS[0]], *exact.KEYS[1:]]
+    assert [dot_(exact.QUERIES[0], key) for key in longer] == [4, 4, 4]
+    assert mpmath.almosteq(
+        degrees(exact.QUERIES[0], longer[0]), degrees(exact.QUERIES[0], exact.KEYS[0])
+    )
+    assert_printed(chapter.column("longer-key", "dot product"), [4, 4, 4], 0)
+    assert_printed(chapter.column("longer-key", "weight"), [Fraction(1, 3)] * 3, 4)
+
+
+def test_equal_norms(chapter: Any) -> None:
+    scores = [dot_(exact.QUERIES[0], key) / norm(key) for key in exact.KEYS]
+    order = sorted(range(1, 4), key=lambda j: degrees(exact.QUERIES[0], exact.KEYS[j - 1]))
+    assert order == [1, 3, 2]
+    ranked = chapter.table("equal-norms")
+    assert [line[""] for line in ranked] == [f"key {j}" for j in order]
+    assert_printed(chapter.column("equal-norms", "dot product"), [scores[j - 1] for j in order], 4)
+
+
+def test_hull_and_far(chapter: Any) -> None:
+    assert FLAT[3] == [Fraction(1, 2), Fraction(1, 2)]
+    assert_printed(chapter.array("exercise-hull"), FLAT[3], 1)
+    shown, nearest = chapter.table("exercise-far"), []
+    for line, factor in zip(shown, (1, 2, 4, 16), strict=True):
+        distances = [norm([3 * factor - key[0], -key[1]]) for key in FLAT]
+        assert_printed([float(line[f"distance, key {j}"]) for j in range(1, 5)], distances, 4)
+        nearest.append(min(range(4), key=distances.__getitem__) + 1)
+    assert nearest == [1, 2, 2, 2]
+    assert chapter.column("exercise-far", "nearest key") == nearest
+
+
+def test_projections_of_a_batch() -> None:
+    """By loops and the cosine rule's own words: q·k over the root of q·q, batch by batch."""
+    rng = np.random.default_rng(5)
+    query, key = rng.normal(size=(2, 7, 3, 4)), rng.normal(size=(7, 5, 4))
+    got = projections(query, key)
+    assert got.shape == (2, 7, 3, 5)
+    for a, b, i, j in np.ndindex(got.shape):
+        q, k = query[a, b, i], key[b, j]
+        length = math.sqrt(math.fsum(x * x for x in q))
+        wanted = math.fsum(x * y for x, y in zip(q, k, strict=True)) / length
+        assert abs(got[a, b, i, j] - wanted) < 1e-12

@@ -450,7 +450,7 @@ def test_the_first_chapter_says_which_way_a_row_lies(site: Path) -> None:
     for slug, place, count in (
         ("sequences", title, 1),
         ("notation", title, 1),
-        ("matrix-form", title, 1),
+        ("eight-steps", title, 1),
         ("masking", title, 0),
         ("", ".script-note:has(+ h2)", 1),  # the home page has its first part above
     ):

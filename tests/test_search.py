@@ -52,6 +52,7 @@ QUERIES = {
             "attention map",
             "weighted value",
             "why soft attention",
+            "column vectors",
         ],
         "softmax": [
             "normalised exponential",
@@ -71,11 +72,6 @@ QUERIES = {
             "standard deviation",
             "期望",
         ],
-        "matrix-form": [
-            "permutation equivariance",
-            "cosine similarity",
-            "column vectors",
-        ],
         "masking": [
             "look-ahead mask",
             "lookahead mask",
@@ -88,7 +84,7 @@ QUERIES = {
             "全部被屏蔽",
         ],
         "attention-function": ["scaled_dot_product_attention", "dropout", "broadcasting"],
-        "score-functions": ["Bahdanau", "additive attention", "bilinear"],
+        "score-functions": ["Bahdanau", "additive attention", "bilinear", "cosine similarity"],
         "multi-head": [
             "multihead attention",
             "output projection",
@@ -97,7 +93,13 @@ QUERIES = {
             "GQA",
             "维度",
         ],
-        "positions": ["RoPE", "rotary position embedding", "sinusoidal", "ALiBi"],
+        "positions": [
+            "RoPE",
+            "rotary position embedding",
+            "sinusoidal",
+            "ALiBi",
+            "permutation equivariance",
+        ],
         "learning": ["backprop", "Xavier initialization", "learning rate", "gradcheck"],
         "transformer-block": [
             "LayerNorm",
@@ -157,6 +159,9 @@ QUERIES = {
             "加权后的值",
             "QKV",
             "硬注意力",
+            "QK^T",
+            "矩阵乘法",
+            "列向量",
         ],
         "softmax": [
             "饱和",
@@ -169,7 +174,6 @@ QUERIES = {
             "overflow",
         ],
         "scaling": ["为什么除以 √d_k", "方差", "期望", "随机变量", "点积的方差", "标准差", "T5"],
-        "matrix-form": ["QK^T", "置换等变", "余弦相似度", "矩阵乘法", "列向量"],
         "masking": [
             "因果掩码",
             "填充掩码",
@@ -181,9 +185,9 @@ QUERIES = {
             "lookahead mask",
         ],
         "attention-function": ["scaled_dot_product_attention", "dropout", "广播"],
-        "score-functions": ["乘性注意力", "加性注意力", "Bahdanau", "双线性"],
+        "score-functions": ["乘性注意力", "加性注意力", "Bahdanau", "双线性", "余弦相似度"],
         "multi-head": ["多头注意力", "输出投影", "头数", "MHA", "转置"],
-        "positions": ["位置编码", "旋转位置编码", "RoPE", "正弦"],
+        "positions": ["位置编码", "旋转位置编码", "RoPE", "正弦", "置换等变"],
         "learning": ["反向传播", "初始化", "学习率", "自动微分", "backpropagation"],
         "transformer-block": [
             "层归一化",

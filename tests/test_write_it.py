@@ -112,7 +112,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     "cross-attention": lambda lengths, n: torch.nn.utils.rnn.pad_sequence(
         [torch.ones(length) for length in [*lengths, n]], batch_first=True
     )[:-1, None],
-    "eight-steps": lambda q, K, V: attend(q[None], K, V, scale=1.0)[0],
+    "eight-steps": lambda Q, K, V: attend(Q, K, V, scale=1.0),
     "generation": lambda q, k, v, K, V: attend(
         q[None], np.concatenate([K, k[None]]), np.concatenate([V, v[None]])
     )[0],
@@ -128,7 +128,6 @@ TORCH: dict[str, Callable[..., Any]] = {
         -slope * torch.cdist(torch.arange(n)[:, None].double(), torch.arange(n)[:, None].double())
     ).masked_fill(torch.ones(n, n).triu(1) > 0, -torch.inf),
     "masking": lambda n: torch.ones(n, n).tril(),
-    "matrix-form": attend,
     "multi-head": lambda x, h: torch.stack(t(x).chunk(h, dim=-1)),
     "positions": lambda x, angles: torch.view_as_real(
         torch.view_as_complex(t(x)) * torch.exp(1j * t(angles))

@@ -15,6 +15,7 @@ from attention_docs.site.publish.search import Names, Vocabulary
 from attention_docs.site.read import (
     conversion,
     isolation,
+    moved,
     navigation,
     translations,
 )
@@ -58,6 +59,7 @@ class Content:
         self.partial = self.settings.partial
         self.scripts = {lang: read_converter(root, lang) for lang in self.settings.converted}
         self.addresses = Addresses(self.languages)
+        self.moved = moved.read_moved(root)
         self.reader = reader or Reader(root)
         self.makers = list(makers)
         self.pages: dict[str, dict[str, Page]] = {}
@@ -179,6 +181,7 @@ class Content:
         self._compare_pages()
         originals, *others = (self.pages[lang] for lang in self.written)
         self.failures += navigation.find_faults(self.settings.navigation, originals, others)
+        self.failures += moved.find_faults(self.moved, originals)
         for lang in self.partial:
             self._fill_language(lang)
         for converter in self.scripts.values():

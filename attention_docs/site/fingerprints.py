@@ -54,6 +54,7 @@ class Fingerprints:
             self._navigation[page.lang],
             *(target.site_url, target.edit, target.shared, str(target.live)),
             *(str(target.minilm), str(target.smollm2)),
+            json.dumps(self.content.moved.get(page.slug, {})),
             "zip" if offers_archive else "",
             str(read_palette("light")) if page.blocks else "",  # of figures in its notebook
         )

@@ -322,7 +322,8 @@ function beginReview() {
     import(new URL("review.js", own)).then((one) => one.begin(review)).catch(() => review.remove());
 }
 
-// A link opens the fold that holds its target; browsers of before 2025 do so only in part.
+// A link opens the fold that holds its target; browsers of before 2025 do so only in part. What
+// moved to another page is looked up there.
 function unfoldTarget() {
   function unfold() {
     let name = location.hash.slice(1);
@@ -332,6 +333,7 @@ function unfoldTarget() {
       /* no address of this site */
     }
     const target = document.getElementById(name);
+    if (!target && words.moved?.[name]) location.replace(words.moved[name]);
     const folds = [];
     for (let one = target?.closest("details"); one; one = one.parentElement.closest("details")) {
       if (!one.open) folds.push(one);

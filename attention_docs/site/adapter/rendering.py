@@ -21,6 +21,7 @@ from attention_docs.site.publish.html_checks import find_forbidden, find_unrende
 from attention_docs.site.publish.listings import translate_listing
 from attention_docs.site.publish.markdown import render_copy as markdown_copy
 from attention_docs.site.publish.notebook import make_notebook
+from attention_docs.site.publish.redirects import find_addresses
 from attention_docs.site.publish.staging import write_text
 from attention_docs.site.read import conversion
 from attention_docs.site.read.failure import Failure
@@ -122,6 +123,9 @@ def _describe_script(state: BuildState, published: PublishedPage) -> dict[str, A
     """What the page's script needs: its words, and where a live page finds what it loads."""
     words = state.build.read_locale(published.page.lang)["site"]
     found: dict[str, Any] = dict(words["script"])
+    source, build = published.page, state.build
+    if moved := find_addresses(build.moved, build.addresses, source.lang, source.slug):
+        found["moved"] = moved
     if any(one.kind in ("exercise", "guess") for one in published.page.passages):
         found["exercises"] = dict(words["exercises"])
     if published.page.asks_for("review"):

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,33 @@ def test_the_oldest_work_comes_first(lang: str, soup: Callable[[str, str], Beaut
     assert len(cited) - len(years) <= 3, cited  # models and processors have no year
     assert years == sorted(years)
     assert years[0] < 1900
+
+
+def read_place(page: BeautifulSoup, anchor: str) -> str:
+    """What stands below a heading or in a box of a built page, with what its figures say."""
+    start = page.find(id=anchor)
+    assert start
+    parts = [start]
+    if re.fullmatch("h[1-6]", start.name):
+        below = start.find_next_siblings(True)
+        parts = list(takewhile(lambda one: not re.fullmatch("h[1-6]", one.name), below))
+    labels = [
+        one["aria-label"] for part in parts for one in part.find_all(attrs={"aria-label": True})
+    ]
+    return " ".join([*(part.get_text() for part in parts), *labels])
+
+
+@each_language
+def test_what_a_note_held_stands_in_the_place_that_is_named(
+    lang: str, soup: Callable[[str, str], BeautifulSoup]
+) -> None:
+    missing = []
+    for entry in NOTES:
+        places = (place.partition("#") for place in entry["places"])
+        text = " ".join(read_place(soup(lang, slug), anchor) for slug, _, anchor in places)
+        assert entry["markers"]
+        missing += [f"{entry['id']}: {one}" for one in entry["markers"] if one not in text]
+    assert not missing
 
 
 def test_an_unknown_kind_of_work_is_a_fault() -> None:

@@ -233,15 +233,15 @@ table(same, columns=["outputs the same without it?"], index=["b_k", "b_q"])
 # --8<-- [end:key-bias]
 
 # --8<-- [start:split]
-tokens = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 5)  # (n, d) = (3, 4)
-pieces = tokens.reshape(3, 2, 2)  # (n, h, d/h)
+queries = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 5)  # x W_Q, (3, 4)
+pieces = queries.reshape(3, 2, 2)  # (n, h, d/h)
 heads = np.moveaxis(pieces, 1, 0)  # (h, n, d/h)
-same = np.array_equal(heads, split_heads(tokens, 2))
+same = np.array_equal(heads, split_heads(queries, 2))
 check("`split_heads` does both steps", same)
-check("`join_heads` undoes them", np.array_equal(join_heads(heads), tokens))
+check("`join_heads` undoes them", np.array_equal(join_heads(heads), queries))
 flow(
     [
-        ("x", "query", tokens, ".0f", ["token 1", "token 2", "token 3"]),
+        ("x W_Q", "query", queries, ".0f", ["token 1", "token 2", "token 3"]),
         [(f"head {r + 1}", "query", heads[r], ".0f") for r in (0, 1)],
     ],
 )

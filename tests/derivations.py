@@ -361,10 +361,6 @@ def descent(rng: np.random.Generator) -> Names:
     }
 
 
-def differences(rng: np.random.Generator) -> Names:
-    return {"L": np.sin, "L'": np.cos, "L'''": lambda x: -np.cos(x), "x": 0.7, "h": 0.05}
-
-
 def glorot(rng: np.random.Generator) -> Names:
     return {"d_in": 7, "d_out": 5, "v": 2 / 12}
 
@@ -796,7 +792,6 @@ NAMES: dict[str, dict[str, Draw]] = {
         "initialisation": initialised,
         "within-a-row": lambda rng: scaling_page(rng) | {"q": coins(3, (-1, 1))[2]},
         "enumeration": lambda rng: {"q": row(rng, 1, 2), "k": row(rng, 1, 2)},
-        "idea": lambda rng: {"q": row(rng, 1, 3), "k": row(rng, 1, 3), "d_k": 3, "sizes": {"i": 3}},
     },
     "softmax": {
         "": cold,
@@ -806,7 +801,6 @@ NAMES: dict[str, dict[str, Draw]] = {
         "entropy-rises": rising,
         "result-gap": gap,
         "dominates-values": averaged,
-        "temperature": rising,
         "jacobian-properties": spread,
         "saturation-bound": saturated,
         "lower-bound": balanced,
@@ -817,7 +811,6 @@ NAMES: dict[str, dict[str, Draw]] = {
         "descent": descent,
         "step-derived": descent,
         "product": product_rule,
-        "checks": differences,
         "counted": shared_signs,
         "saturated-derived": decided,
         "steps": steps,
@@ -840,7 +833,6 @@ NAMES: dict[str, dict[str, Draw]] = {
         "two-relations": relations,
         "exact-difference": joined,
         "one-head": one_head,
-        "one-head-proof": one_head,
         "too-small": low_rank,
         "trade-derived": low_rank,
     },
@@ -869,6 +861,5 @@ NAMES: dict[str, dict[str, Draw]] = {
         "bias": biased,
         "cost-counted": counted,
         "network-shares": counted,
-        "growth": counted,
     },
 }

@@ -838,7 +838,8 @@ def test_a_first_visit(strict: str, visit: Visit) -> None:
     own = re.compile(rf"{re.escape(strict)}/|blob:null/|about:srcdoc")  # what the tab itself holds
     assert all(own.match(one) for one in asked), asked
     own_page = ["/eight-steps/index.html", "/live/en/eight-steps.json", "/live/package.zip"]
-    for file in (*runtime.list_served_files(ROOT / ".cache"), "/files.json", *own_page):
+    own_page += [f"/live/{runtime.SERVED_SCRIPT}", "/files.json"]
+    for file in (*runtime.list_served_files(ROOT / ".cache"), *own_page):
         tab.evaluate(IS_CACHED, file)
     for file in ("/live/en/softmax.json", "/softmax/index.html", "/assets/live/worker.js"):
         tab.evaluate(IS_CACHED, file)

@@ -222,8 +222,7 @@ def write_live_files(
     folder = stage / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, path in runtime.list_served_files(cache).items():
-        if path.suffix != ".mjs":
-            shutil.copyfile(path, folder / name)
+        shutil.copyfile(path, folder / name)
     write_text(folder / runtime.SERVED_SCRIPT, runtime.make_script(cache))
     (folder / PACKAGE_FILE).write_bytes(pack_package(root, locales))
     write_text(folder / LOCK, json.dumps({"info": bytecode.INFO, "packages": {}}))
@@ -279,6 +278,7 @@ def write_writer_files(stage: Path, root: Path, cache: Path) -> None:
 def count_megabytes(cache: Path, *files: models.ModelFile) -> int:
     """What Python and a model, MiniLM if none is named, take together."""
     paths = [*runtime.list_served_files(cache).values()]
+    paths += [runtime.find_folder(cache) / name for name in runtime.MODULES.values()]
     paths += [models.find_folder(cache) / file.path for file in files or models.MINILM]
     return round(sum(path.stat().st_size for path in paths) / 1e6)
 

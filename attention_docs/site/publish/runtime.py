@@ -42,6 +42,8 @@ FILES = {
     LIBRARY: "444c770dfd75a32097fc0a7d5c1413fd3140601f49c3a1f2e9af0376fcd124b4",
     NUMPY: "0cad9c1b91f0082e4f959bc0e0bf5835a2efbba6ab3b1e9d1fe6e7e564cca98e",
 }
+MODULES = {"createPyodideModule": ASSEMBLY, "loadPyodide": PYODIDE}
+"""What the modules of Pyodide export; a site serves them as one script."""
 COMPILED = {LIBRARY: "/lib/python314.zip", NUMPY: "/lib/python3.14/site-packages"}
 """Archives that are compiled, and where Python will have their modules."""
 
@@ -60,9 +62,9 @@ def find_folder(cache: Path) -> Path:
 
 
 def list_served_files(cache: Path) -> dict[str, Path]:
-    """The files that a site serves, by their names there: archives compiled, where they are."""
+    """What a site serves as it is, by its names there: archives compiled, where they are."""
     folder = find_folder(cache)
-    files = {name: folder / name for name in FILES}
+    files = {name: folder / name for name in FILES if name not in MODULES.values()}
     for name in COMPILED:
         files[name] = bytecode.find_compiled(folder, FILES[name]) or files[name]
     files[SERVED_NUMPY] = files.pop(NUMPY)
@@ -74,12 +76,10 @@ def make_script(cache: Path) -> str:
 
     It sets `createPyodideModule` and `loadPyodide`, as the modules of this version name them.
     """
-    files = list_served_files(cache)
-    names = {"createPyodideModule": ASSEMBLY, "loadPyodide": PYODIDE}
-    return "\n".join(
-        f"const {name} = {_make_expression(files[file].read_text(encoding='utf-8'))};"
-        for name, file in names.items()
-    )
+    modules = {
+        name: (find_folder(cache) / file).read_text("utf-8") for name, file in MODULES.items()
+    }
+    return "\n".join(f"const {name} = {_make_expression(one)};" for name, one in modules.items())
 
 
 def _make_expression(module: str) -> str:

@@ -46,3 +46,8 @@ def test_what_is_not_drawn_from_stays(setting: str, second: str) -> None:
 def test_a_new_generator_begins_again() -> None:
     codes = ["g = default_rng(0)", "x = g.normal()", "g = default_rng(1)", "y = g.normal()"]
     assert find_block_uses(codes) == [set(), {0}, set(), {2}]
+
+
+def test_a_function_of_a_module_changes_no_module_but_data_may_change() -> None:
+    codes = ["import numpy as np\nfrom data import rows", "np.sort(rows)", "rows.sort()"]
+    assert find_block_uses([*codes, "np.ones(2)", "rows"]) == [set(), {0}, {0}, {0}, {0, 2}]

@@ -32,6 +32,7 @@ class _Names(NamedTuple):
     first: int
     last: int
     function: str  # the name of the function that it is, or ""
+    imports: bool  # modules
     used: set[str]
     bound: set[str]  # set or changed, or perhaps so
     surely_bound: set[str]
@@ -50,11 +51,14 @@ def find_uses(codes: Sequence[str]) -> list[list[Statement]]:
         [[(1, 1, []), (2, 2, [0])], [(1, 1, []), (2, 2, [1, 2])], [(1, 1, [3])], [(1, 1, [3, 4])]]
         >>> find_uses(["g = default_rng(0)", "h = g", "x = g.random()", "y = h.random()"])
         [[(1, 1, [])], [(1, 1, [0])], [(1, 1, [0, 1])], [(1, 1, [1, 2])]]
+        >>> find_uses(["import numpy as np", "x = np.sort([1])", "np.ones(2)"])  # np stays
+        [[(1, 1, [])], [(1, 1, [0])], [(1, 1, [0])]]
     """
     found: list[list[Statement]] = []
     setters: dict[str, set[int]] = {}  # of each name, the statements that it comes from
     callers: dict[str, set[str]] = defaultdict(set)  # of each name, the functions that use it
     held: dict[str, set[Generator]] = {}  # of each name, the generators that it reaches
+    modules: set[str] = set()  # names of modules, which nothing changes
     number = 0
     for code in codes:
         found.append([])
@@ -63,7 +67,8 @@ def find_uses(codes: Sequence[str]) -> list[list[Statement]]:
             found[-1].append((one.first, one.last, sorted(source)))
             reached = {generator for name in one.used for generator in held.get(name, ())}
             drawn = {name for name, own in held.items() if own & reached and not one.function}
-            bound = one.bound | drawn
+            bound = (one.bound | drawn) - (modules - one.surely_bound)
+            modules = modules | one.bound if one.imports else modules - one.surely_bound
             for name in bound:
                 before = set() if name in one.surely_bound else setters.get(name, set())
                 setters[name] = before | {number}
@@ -115,12 +120,13 @@ def _read(node: ast.stmt, code: str) -> _Names:
     unsure.visit(node)
     lines = node.lineno, node.end_lineno or node.lineno
     if isinstance(node, ast.FunctionDef):
-        return _Names(*lines, node.name, sure.used, unsure.bound, sure.bound, set(), {})
+        return _Names(*lines, node.name, False, sure.used, unsure.bound, sure.bound, set(), {})
     changed = set(CHANGING.findall(ast.get_source_segment(code, node) or "")) & sure.used
     values = dict(_list_values(node))
     return _Names(
         *lines,
         "",
+        isinstance(node, ast.Import),
         sure.used,
         unsure.bound | changed,
         sure.bound,

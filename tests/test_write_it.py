@@ -108,6 +108,7 @@ def descend(x: Any, y: Any, question: Any, rate: Any) -> torch.Tensor:
 
 # What each model answer is compared with: torch's own function.
 TORCH: dict[str, Callable[..., Any]] = {
+    "assistant": lambda p, rewards, beta: (t(rewards) / beta + t(p).log()).softmax(dim=0),
     "attention-function": lambda q, k, v, mask: attend(q, k, v, attn_mask=t(mask)),
     "cross-attention": lambda lengths, n: torch.nn.utils.rnn.pad_sequence(
         [torch.ones(length) for length in [*lengths, n]], batch_first=True

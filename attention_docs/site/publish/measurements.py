@@ -9,6 +9,7 @@ results of the package.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from attention_docs.assistant import ANSWERS, chat_text
 from attention_docs.data import BEGINNINGS
+from attention_docs.gguf import read_gguf
 from attention_docs.heads import (
     FOLDER,
     RESULTS,
@@ -29,6 +32,7 @@ from attention_docs.heads import (
     previous_token_score,
 )
 from attention_docs.language_model import cross_entropy
+from attention_docs.next_word import token_text
 from attention_docs.site.publish import beginnings
 from attention_docs.smollm2 import (
     FILE,
@@ -43,6 +47,7 @@ from attention_docs.smollm2 import (
     load_smollm2,
     run_model,
 )
+from attention_docs.softmax import entropy, softmax
 from attention_docs.tokens import NEIGHBOURS, VOCABULARY
 
 PERIOD = 40
@@ -62,6 +67,26 @@ KEPT = 2
 
 NEIGHBOURS_OF, NEAREST = ("Ġsaw", "Ġking", "Ġthree", "ĠParis"), 6
 """Tokens whose nearest rows in the embedding table are kept, and how many of them."""
+
+COUNTRIES: dict[str, dict[str, str | None]] = {
+    "real": {
+        **{"France": "Paris", "Japan": "Tokyo", "Peru": "Lima", "Kenya": "Nairobi"},
+        **{"Norway": "Oslo", "Egypt": "Cairo", "Cuba": "Havana", "Iran": "Tehran"},
+        **{"Chile": "Santiago", "Poland": "Warsaw", "Portugal": "Lisbon", "Vietnam": "Hanoi"},
+    },
+    "made up": dict.fromkeys(
+        (
+            *("Zubrowka", "Molvania", "Berovia", "Tasmar", "Qeltia", "Norlund"),
+            *("Vendria", "Kaspen", "Urrenia", "Dalmora", "Ostavia", "Belruna"),
+        )
+    ),
+}
+"""Whose capitals are asked for; written down before the first of them was asked."""
+
+MARKS = re.compile(r"(<\|im_(?:start|end)\|>)")
+"""The marks of a chat, each of which is a token; no merge makes them."""
+
+LONGEST_ANSWER = 40
 
 ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 PROMPTS = (
@@ -269,6 +294,66 @@ def measure_neighbours(model: SmolLM2) -> dict[str, Any]:
     return {"model": FILE, "sha256": SHA256, "shape": list(model.table.shape), "rows": rows}
 
 
+# --- answers --------------------------------------------------------------------------------------
+
+
+def measure_answers(path: Path, model: SmolLM2) -> dict[str, Any]:
+    """The template of a chat, and answers to questions for capitals."""
+    metadata, _ = read_gguf(path.read_bytes())
+    capitals = {
+        kind: {one: {"name": name, **_measure_capital(one, model)} for one, name in names.items()}
+        for kind, names in COUNTRIES.items()
+    }
+    return {
+        "model": FILE,
+        "sha256": SHA256,
+        "template": metadata["tokenizer.chat_template"],
+        "context": metadata["llama.context_length"],
+        "greedy": {one: _answer_greedily(one, model) for one in ("France", "Zubrowka")},
+        "capitals": capitals,
+    }
+
+
+def encode_chat(text: str, model: SmolLM2) -> list[int]:
+    """The token ids of the text of a chat."""
+    ids: list[int] = []
+    for part in MARKS.split(text):
+        ids += [model.ids[part]] if MARKS.fullmatch(part) else encode_text(part, model)
+    return ids
+
+
+def _ask(country: str) -> str:
+    return chat_text([("user", f"What is the capital of {country}?")])
+
+
+def _answer_greedily(country: str, model: SmolLM2) -> dict[str, Any]:
+    """The likeliest token again and again until the mark that ends an answer, and the text."""
+    run = run_model(np.array(encode_chat(_ask(country), model)), model)
+    said: list[tuple[str, float]] = []
+    ids: list[int] = []
+    while len(said) < LONGEST_ANSWER:
+        chances = softmax(run.logits[-1].astype(np.float64))
+        best = int(chances.argmax())
+        said.append((token_text(best, model), round(float(chances[best]), 3)))
+        if MARKS.fullmatch(model.tokens[best]):
+            break
+        ids.append(best)
+        run = run_model(np.array([best]), model, cache=run.cache)
+    return {"text": decode_ids(ids, model), "tokens": said}
+
+
+def _measure_capital(country: str, model: SmolLM2) -> dict[str, Any]:
+    """The likeliest tokens where the name of the capital is due, and the perplexity there."""
+    ids = encode_chat(f"{_ask(country)}The capital of {country} is", model)
+    chances = softmax(run_model(np.array(ids), model).logits[-1].astype(np.float64))
+    best = np.argsort(-chances, kind="stable")[:10]
+    likeliest = [(token_text(int(i), model), round(float(chances[i]), 4)) for i in best]
+    return {"likeliest": likeliest, "perplexity": round(float(np.exp(entropy(chances))), 1)}
+
+
+# --- the files ------------------------------------------------------------------------------------
+
+
 def write_vocabulary(model: SmolLM2) -> str:
     """The tokens that no merge makes, a line each, then the merges in their order."""
     merges = sorted(model.ranks, key=model.ranks.__getitem__)
@@ -305,6 +390,8 @@ def main(folder: Path) -> None:
     (FOLDER / VOCABULARY).write_text(write_vocabulary(model), encoding="utf-8")
     neighbours = write_measurements(measure_neighbours(model))
     (FOLDER / NEIGHBOURS).write_text(neighbours, encoding="utf-8")
+    answers = write_measurements(measure_answers(folder / FILE, model))
+    (FOLDER / ANSWERS).write_text(answers, encoding="utf-8")
     measured, vectors = measure_heads(model)
     (FOLDER / RESULTS).write_text(write_measurements(measured), encoding="utf-8")
     (FOLDER / VECTORS).write_bytes(write_safetensors(vectors))

@@ -1,0 +1,254 @@
+"""From next word to assistant: functions by hand, in torch and in fractions; the page's numbers."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from jinja2.sandbox import SandboxedEnvironment
+
+from attention_docs.assistant import (
+    add_low_rank,
+    chat_text,
+    dpo_loss,
+    load_answers,
+    masked_cross_entropy,
+    preference_loss,
+    preference_probability,
+    tilted_policy,
+)
+from attention_docs.tokens import cut_text, load_vocabulary
+from tests.conftest import scale_examples
+from tests.exact import assert_asked
+from tests.page import Page
+from tests.test_heads import FILE, needs_model, read_in_torch, run_in_torch
+
+ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
+    "exercise-pencil": [
+        [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)],
+        [Fraction(1, 7), Fraction(2, 7), Fraction(4, 7)],
+        [Fraction(2, 11), Fraction(2 * 2, 11 * 2), Fraction(8, 11)],
+    ],
+    "exercise-masked": [Fraction(3, 2), Fraction(8, 5), 3],
+    "exercise-rank": [50_000, 4_000_000, 40_000_000],
+}
+KEPT = load_answers()
+few = scale_examples(30)
+seeds = st.integers(0, 2**32 - 1)
+
+
+# --- a chat as text -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [("user", "What is the capital of France?")],
+        [("system", "Be brief."), ("user", "Hello"), ("assistant", "Hi."), ("user", "Bye")],
+        [("assistant", "Hello")],
+    ],
+)
+def test_a_chat_is_what_the_template_makes_of_it(
+    messages: list[tuple[str, str]], is_open: bool
+) -> None:
+    """The template of the model's file, rendered as programs do."""
+    template = SandboxedEnvironment().from_string(KEPT.template)
+    known = [{"role": role, "content": content} for role, content in messages]
+    wanted = template.render(messages=known, add_generation_prompt=is_open)
+    assert chat_text(messages, is_open) == wanted
+
+
+def test_the_chat_of_the_page(chapter: Page) -> None:
+    template = SandboxedEnvironment().from_string(KEPT.template)
+    known = [{"role": "user", "content": "What is the capital of France?"}]
+    wanted = template.render(messages=known, add_generation_prompt=True)
+    assert chapter.output("chat").strip() == wanted.strip()
+
+
+# --- losses ---------------------------------------------------------------------------------------
+
+
+@few
+@given(seeds)
+def test_masked_cross_entropy_like_torch(seed: int) -> None:
+    """torch leaves targets of -100 out; so must the gradient."""
+    rng = np.random.default_rng(seed)
+    logits = torch.tensor(rng.normal(size=(3, 5, 7)), requires_grad=True)
+    targets, counted = rng.integers(7, size=(3, 5)), rng.random((3, 5)) < 0.5
+    counted[rng.integers(3), rng.integers(5)] = True
+    ignored = torch.from_numpy(np.where(counted, targets, -100))
+    wanted = torch.nn.functional.cross_entropy(logits.flatten(0, 1), ignored.flatten())
+    found = masked_cross_entropy(logits, torch.from_numpy(targets), torch.from_numpy(counted))
+    torch.testing.assert_close(found, wanted, rtol=1e-12, atol=0)
+    slopes = (torch.autograd.grad(one, logits)[0] for one in (found, wanted))
+    torch.testing.assert_close(*slopes, rtol=1e-10, atol=1e-15)
+    in_numpy = masked_cross_entropy(logits.detach().numpy(), targets, counted)
+    np.testing.assert_allclose(in_numpy, wanted.item(), rtol=1e-12)
+
+
+@given(st.floats(-700, 700), st.floats(-700, 700))
+def test_preferences_with_forty_digits(first: float, second: float) -> None:
+    lead = mpmath.mpf(first) - mpmath.mpf(second)
+    probability = 1 / (1 + mpmath.exp(-lead))
+    a, b = np.array([first]), np.array([second])
+    np.testing.assert_allclose(preference_probability(a, b), [float(probability)], rtol=1e-12)
+    loss = float(mpmath.log1p(mpmath.exp(-lead)))
+    np.testing.assert_allclose(preference_loss(a, b), [loss], rtol=1e-12)
+
+
+def test_dpo_moves_from_its_first_step() -> None:
+    """Where the policy is the reference, the loss is ln 2 and its slopes are -β/2 and β/2."""
+    before = torch.tensor([-3.0, -8.5], dtype=torch.float64)
+    now = before.clone().requires_grad_()
+    loss = dpo_loss(now[:1], now[1:], before[:1], before[1:], beta=0.3)
+    assert loss.item() == pytest.approx(float(mpmath.log(2)), rel=1e-15)
+    (slopes,) = torch.autograd.grad(loss.sum(), now)
+    assert slopes.tolist() == pytest.approx([-0.15, 0.15], rel=1e-14)
+
+
+@few
+@given(seeds, st.floats(0.05, 5))
+def test_dpo_like_torch(seed: int, beta: float) -> None:
+    rng = np.random.default_rng(seed)
+    chosen, rejected, chosen_before, rejected_before = rng.normal(-20, 5, (4, 6))
+    lead = beta * (chosen - chosen_before - rejected + rejected_before)
+    wanted = -torch.nn.functional.logsigmoid(torch.from_numpy(lead))
+    found = dpo_loss(chosen, rejected, chosen_before, rejected_before, beta)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+# --- the best policy ------------------------------------------------------------------------------
+
+
+def test_best_policy_in_fractions() -> None:
+    """The reference 1/2, 1/3, 1/6 and e to the reward 3, 1, 6: at β = 1/2 the squares."""
+    reference, powers = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [3, 1, 6]
+    for beta, exponent in ((1.0, 1), (0.5, 2)):
+        products = [p * power**exponent for p, power in zip(reference, powers, strict=True)]
+        wanted = [float(one / sum(products)) for one in products]
+        found = tilted_policy(np.array([*map(float, reference)]), np.log([3.0, 1, 6]), beta)
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+@few
+@given(seeds, st.floats(0.1, 4))
+def test_no_policy_is_better(seed: int, beta: float) -> None:
+    """Random policies, and those next to the best one, into all directions."""
+    rng = np.random.default_rng(seed)
+    reference, rewards = rng.dirichlet(np.full(5, 3.0)), rng.normal(size=5)
+
+    def worth(policy: Any) -> Any:
+        return policy @ rewards - beta * (policy * np.log(policy / reference)).sum(axis=-1)
+
+    best = tilted_policy(reference, rewards, beta)
+    top = beta * np.log(reference @ np.exp(rewards / beta))
+    assert worth(best) == pytest.approx(top, rel=1e-9, abs=1e-12)
+    near = best * np.exp(rng.normal(0, 0.05, (200, 5)))
+    others = np.concatenate([rng.dirichlet(np.ones(5), 200), near / near.sum(1, keepdims=True)])
+    assert (worth(others) < top).all()
+
+
+def test_low_rank() -> None:
+    rng = np.random.default_rng(3)
+    W, down, up = rng.normal(size=(6, 4)), rng.normal(size=(6, 2)), rng.normal(size=(2, 4))
+    changed = add_low_rank(W, down, up, scale=0.5)
+    wanted = [
+        [W[i, j] + 0.5 * sum(down[i, r] * up[r, j] for r in range(2)) for j in range(4)]
+        for i in range(6)
+    ]
+    np.testing.assert_allclose(changed, wanted, rtol=1e-13)
+    assert np.linalg.matrix_rank(changed - W) == 2
+    np.testing.assert_array_equal(add_low_rank(W, down, np.zeros((2, 4))), W)
+
+
+# --- what was measured ----------------------------------------------------------------------------
+
+
+@needs_model
+def test_answers_again_in_torch() -> None:
+    """The file's template and context; both answers token by token, and eight capitals."""
+    metadata, p = read_in_torch(FILE.read_bytes())
+    assert KEPT.template == metadata["tokenizer.chat_template"]
+    assert KEPT.context == metadata["llama.context_length"]
+    tokens = metadata["tokenizer.ggml.tokens"]
+    ids = {token: i for i, token in enumerate(tokens)}
+    ranks = load_vocabulary()[1]
+    template = SandboxedEnvironment().from_string(KEPT.template)
+
+    def encode(text: str) -> list[int]:
+        found = []
+        for part in re.split(r"(<[|]im_start[|]>|<[|]im_end[|]>)", text):
+            found += [ids[part]] if part in ids else [ids[one] for one in cut_text(part, ranks)]
+        return found
+
+    def ask(country: str) -> list[int]:
+        question = {"role": "user", "content": f"What is the capital of {country}?"}
+        return encode(template.render(messages=[question], add_generation_prompt=True))
+
+    def run(prompt: list[int]) -> torch.Tensor:
+        logits, _ = run_in_torch(torch.tensor(prompt), p)
+        return torch.softmax(logits.double(), dim=-1)
+
+    for country, kept in KEPT.greedy.items():
+        prompt, end = ask(country), "<|im_end|>"
+        answer = [*encode(kept["text"]), ids[end]]
+        rows = run(prompt + answer)[len(prompt) - 1 : -1]
+        assert rows.argmax(dim=-1).tolist() == answer  # the likeliest token each time
+        found = [row[i].item() for row, i in zip(rows, answer, strict=True)]
+        np.testing.assert_allclose(found, [p for _, p in kept["tokens"]], rtol=0, atol=2e-3)
+    for countries in KEPT.capitals.values():
+        for country, kept in [*countries.items()][:4]:
+            row = run(ask(country) + encode(f"The capital of {country} is"))[-1]
+            wanted = [p for _, p in kept["likeliest"]]
+            np.testing.assert_allclose(row.topk(10).values, wanted, rtol=0, atol=2e-3)
+            perplexity = torch.exp(torch.special.entr(row).sum()).item()
+            assert kept["perplexity"] == pytest.approx(perplexity, rel=0.01, abs=0.051)
+
+
+# --- the chapter ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise", ASKED)
+def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
+    assert_asked(chapter.values(exercise), ASKED[exercise])
+
+
+def test_pretraining(chapter: Page) -> None:
+    """Six operations for each parameter and token, by hand."""
+    rows = {row[""]: row for row in chapter.table("pretraining")}
+    assert [row["operations"] for row in rows.values()] == [
+        *("2 × 10²¹", "1 × 10²³", "3 × 10²⁴", "4 × 10²⁵")
+    ]
+    (years,) = chapter.values("pretraining")
+    assert years == f"{round(Fraction(2 * 10**12 * 3, 4 * 250 * 60 * 24 * 365)):,}"
+
+
+def test_bradley_terry(chapter: Page) -> None:
+    wanted = [Fraction(1, 2), Fraction(3, 4), 1 / (1 + mpmath.exp(-2)), 1 / (1 + mpmath.exp(-5))]
+    rows = chapter.table("bradley-terry")
+    for row, probability in zip(rows, wanted, strict=True):
+        assert float(row["probability"]) == pytest.approx(float(probability), abs=0.0005)
+        loss = (
+            -mpmath.log(mpmath.mpf(probability.numerator) / probability.denominator)
+            if (isinstance(probability, Fraction))
+            else -mpmath.log(probability)
+        )
+        assert float(row["loss"]) == pytest.approx(float(loss), abs=0.0005)
+
+
+def test_the_slider(chapter: Page) -> None:
+    """e to the 2/β beside seven ones."""
+    frames = chapter.frames("tilt")
+    for frame, beta in zip(frames, (8, 4, 2, 1, 0.5, 0.25), strict=True):
+        power = mpmath.exp(2 / mpmath.mpf(beta))
+        found = re.search(r"\d\.\d\d", frame.caption)
+        assert found
+        assert float(found[0]) == pytest.approx(float(power / (power + 7)), abs=0.0051)

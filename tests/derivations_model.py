@@ -732,7 +732,36 @@ def one_step_of_many(rng: np.random.Generator, eta: float | None = None) -> Name
     return names | {"cases": cases, "worth": [off / d], **cases[0][1]}
 
 
+def answered(rng: np.random.Generator) -> Names:
+    """A text of five tokens, and the guesses for each of them."""
+    p = softmax(row(rng, 5, 3))[:, 0]
+    phrases = {"P(t_1, \\dots, t_n)": number(p.prod())}
+    phrases |= {"P(t_i \\mid t_1, \\dots, t_{i-1})": lambda names: p[names["i"]].item()}
+    names = {"n": 5, "sizes": {"i": 5}, "phrases": phrases, "sets": {"A": ("i", [2, 4])}}
+    return names | {"A": 2.0, "L": number(-(np.log(p[2]) + np.log(p[4])) / 2)}
+
+
+def preferred(rng: np.random.Generator) -> Names:
+    """Four texts; a policy that is the best one in some draws; the two that are compared."""
+    reference, rewards = softmax(row(rng, 4)), row(rng, 4)
+    beta = number(rng.uniform(0.5, 2))
+    products = reference * np.exp(rewards / beta)
+    best = products / products.sum()
+    policy = best if rng.integers(2) else softmax(row(rng, 4))
+    worth = policy @ rewards - beta * (policy * np.log(policy / reference)).sum()
+    chances = np.exp(rewards[[0, 1]]) / np.exp(rewards[[0, 1]]).sum()
+    ratios = beta * np.log(policy / reference)
+    tables = {"\\pi": policy, "\\pi_ref": reference, "r": rewards}
+    names: Names = {name: (lambda y, of=of: of[int(y)].item()) for name, of in tables.items()}
+    phrases = {"J(\\pi)": number(worth), "P(a \\succ b)": number(chances[0])}
+    phrases |= {"\\pi^*(y)": lambda names: best[int(names["y"])].item()}
+    names |= {"\\beta": beta, "C": number(products.sum()), "y": 2, "a": 0, "b": 1}
+    names |= {"\\sigma": lambda x: 1 / (1 + np.exp(-x)), "phrases": phrases, "sizes": {"y": 4}}
+    return names | {"\\ell": number(np.log1p(np.exp(ratios[1] - ratios[0])))}
+
+
 MODELS: dict[str, dict[str, Draw]] = {
+    "assistant": {"": preferred, "answers": answered},
     "language-model": {
         "": loss,
         "decoder[0]": decoder,

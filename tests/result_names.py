@@ -817,6 +817,11 @@ def in_context_more(rng: np.random.Generator) -> Names:
     return names | {"truth": [True, lowest, not lowest]}
 
 
+def assistant_policy(rng: np.random.Generator) -> Names:
+    names = derivations_model.preferred(rng)
+    return names | {"worth": [names["\\beta"] * np.log(names["C"])]}
+
+
 OTHERS: dict[str, Draw] = {
     "attention-function#result-dropout": lambda rng: {"p": [0.0, 0.5, 0.999][rng.integers(3)]},
     "cross-attention#result-causal": masking_padding,

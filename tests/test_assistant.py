@@ -34,7 +34,7 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
     "exercise-pencil": [
         [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)],
         [Fraction(1, 7), Fraction(2, 7), Fraction(4, 7)],
-        [Fraction(2, 11), Fraction(2 * 2, 11 * 2), Fraction(8, 11)],
+        [Fraction(1, 11), Fraction(2, 11), Fraction(8, 11)],
     ],
     "exercise-masked": [Fraction(3, 2), Fraction(8, 5), 3],
     "exercise-rank": [50_000, 4_000_000, 40_000_000],
@@ -225,23 +225,18 @@ def test_pretraining(chapter: Page) -> None:
     """Six operations for each parameter and token, by hand."""
     rows = {row[""]: row for row in chapter.table("pretraining")}
     assert [row["operations"] for row in rows.values()] == [
-        *("2 × 10²¹", "1 × 10²³", "3 × 10²⁴", "4 × 10²⁵")
+        *("1.6 × 10²¹", "1.1 × 10²³", "3.3 × 10²⁴", "3.8 × 10²⁵")
     ]
     (years,) = chapter.values("pretraining")
     assert years == f"{round(Fraction(2 * 10**12 * 3, 4 * 250 * 60 * 24 * 365)):,}"
 
 
 def test_bradley_terry(chapter: Page) -> None:
-    wanted = [Fraction(1, 2), Fraction(3, 4), 1 / (1 + mpmath.exp(-2)), 1 / (1 + mpmath.exp(-5))]
-    rows = chapter.table("bradley-terry")
-    for row, probability in zip(rows, wanted, strict=True):
-        assert float(row["probability"]) == pytest.approx(float(probability), abs=0.0005)
-        loss = (
-            -mpmath.log(mpmath.mpf(probability.numerator) / probability.denominator)
-            if (isinstance(probability, Fraction))
-            else -mpmath.log(probability)
-        )
-        assert float(row["loss"]) == pytest.approx(float(loss), abs=0.0005)
+    """Leads of 0, ln 3, 2 and 5."""
+    odds = [mpmath.mpf(1), mpmath.mpf(3), mpmath.exp(2), mpmath.exp(5)]
+    for row, one in zip(chapter.table("bradley-terry"), odds, strict=True):
+        assert float(row["probability"]) == pytest.approx(float(one / (1 + one)), abs=0.00051)
+        assert float(row["loss"]) == pytest.approx(float(mpmath.log(1 + 1 / one)), abs=0.00051)
 
 
 def test_the_slider(chapter: Page) -> None:
@@ -252,3 +247,121 @@ def test_the_slider(chapter: Page) -> None:
         found = re.search(r"\d\.\d\d", frame.caption)
         assert found
         assert float(found[0]) == pytest.approx(float(power / (power + 7)), abs=0.0051)
+
+
+def test_a_chat_asks_for_somebody_in_its_story(chapter: Page) -> None:
+    """The answer is what this person does, and a full stop ends it."""
+    words = chapter.output("chats").split()
+    assert (len(words), words[12], words[14], words[16]) == (17, "⟨ask⟩", "⟨answer⟩", ".")
+    does = {words[i]: words[i + 1] for i in range(0, 12, 3)}
+    assert does[words[13]] == words[15]
+
+
+def test_tuning_on_answers(chapter: Page) -> None:
+    """What the text says of the table; chance by the rule of the source, in fractions."""
+    weights = [Fraction(1, k) for k in range(1, 9)]
+    same = sum(w * w for w in weights) / sum(weights) ** 2
+    chance = Fraction(1, 4) + Fraction(3, 4) * (same + (1 - same) / 8)
+    before, answers, everything, fresh = chapter.vectors("answers", "right answers")
+    losses = chapter.vectors("answers", "loss on new stories")
+    assert before == [0.0]
+    assert min(answers) > 0.2 + float(chance)
+    assert abs(np.array(fresh) - float(chance)).max() < 0.1
+    assert np.mean(answers) > np.mean(everything) > np.mean(fresh)
+    assert min(losses[1]) > losses[0][0] + 0.3
+    assert losses[0][0] < min(losses[2]) < min(losses[3])
+    values = chapter.values("answers")
+    assert abs(float(values[0]) - float(chance)) < 0.03  # of 4,000 draws
+    assert values[1:] == [
+        *(f"{one:.2f}" for one in (min(answers), max(answers), losses[0][0], min(losses[1])))
+    ]
+
+
+def test_preferences_tilt_the_toy(chapter: Page) -> None:
+    """The best policy and its divergence by hand; what the text says of the models."""
+    rows = {row[""]: row for row in chapter.table("preferences")}
+    (share,) = chapter.vectors("preferences", "Ann sings")[0]
+    for name, power in (("β = 1", 2), ("β = 1/2", 4), ("β = 1/2, coin", 0)):
+        near = []
+        for p in (share - 0.005, share + 0.005):
+            best = p * mpmath.exp(power) / (p * mpmath.exp(power) + 1 - p)
+            least = best * mpmath.log(best / p) + (1 - best) * mpmath.log((1 - best) / (1 - p))
+            near.append((best, least))
+        for column, found in zip(
+            ("best policy", "best policy's"), zip(*near, strict=True), strict=True
+        ):
+            printed = float(rows[name][column])
+            assert min(found) - 0.005 <= printed <= max(found) + 0.005
+    _, one, half, coin = chapter.vectors("preferences", "Ann sings")
+    others = chapter.vectors("preferences", "others sing")
+    far = chapter.vectors("preferences", "divergence")
+    assert abs(np.array(one) - float(rows["β = 1"]["best policy"])).max() < 0.06
+    assert max(half) < float(rows["β = 1/2"]["best policy"])
+    assert min(others[2]) > 1.5 * others[0][0]
+    assert sum(ann > 1.5 * share for ann in coin) == 1
+    least = [float(rows[name]["best policy's"]) for name in ("β = 1", "β = 1/2")]
+    detours = np.array([np.array(far[k]) / least[k - 1] for k in (1, 2)])
+    values = chapter.values("dpo")
+    preferred = f"{round(100 / (1 + mpmath.exp(-2)))}%"
+    assert values[0] == preferred
+    assert [float(one) for one in values[1:3]] == pytest.approx(
+        [detours.min(), detours.max()], abs=0.1
+    )
+    assert values[3:6] == [f"{one:.2f}" for one in (others[0][0], min(others[2]), max(others[2]))]
+    assert values[6] == chapter.values("answers")[3]
+    assert float(values[7]) > float(values[6]) + 0.1
+
+
+def test_the_best_of_many(chapter: Page) -> None:
+    """β ln C in fractions: e to the reward is 1, 2, 4."""
+    for row, beta in zip(chapter.table("policy-drawn"), (2, 1, 0.5), strict=True):
+        powers = [mpmath.power(base, 1 / mpmath.mpf(beta)) for base in (1, 2, 4)]
+        wanted = beta * mpmath.log(powers[0] / 2 + powers[1] / 4 + powers[2] / 4)
+        for column in ("β ln C", "best policy"):
+            assert float(row[column]) == pytest.approx(float(wanted), abs=0.00051)
+        assert float(row["best of 1,000 others"]) <= float(row["best policy"])
+
+
+def test_a_stable_formula_stands_still(chapter: Page) -> None:
+    """The right slope is -σ(0) = -1/2; the wrong one is 0."""
+    wrong, right = chapter.table("mistake-still")
+    assert wrong["loss"] == right["loss"] == f"{float(mpmath.log(2)):.4f}"
+    assert [float(row["slope"].replace("−", "-")) for row in (wrong, right)] == [0, -0.5]
+
+
+def test_low_rank_counts(chapter: Page) -> None:
+    rows = chapter.table("rank")
+    whole = [576 * 576, 1536 * 576]
+    low = [8 * (576 + 576), 8 * (1536 + 576)]
+    assert chapter.column("rank", "entries of the matrix") == whole
+    assert chapter.column("rank", "trained at rank 8") == low
+    fewer = [f"{a / b:.0f}" for a, b in zip(whole, low, strict=True)]
+    assert [row["as many times fewer"] for row in rows] == fewer
+
+
+def test_what_it_invents(chapter: Page) -> None:
+    """The kept answers, sorted by hand."""
+    for row, kind in zip(chapter.table("invents"), ("real", "made up"), strict=True):
+        kept = KEPT.capitals[kind].values()
+        first = sorted(one["likeliest"][0][1] for one in kept)
+        hesitates = sorted(one["perplexity"] for one in kept)
+        assert len(first) == 12
+        cells = [float(cell) for name, cell in row.items() if name]
+        for at, found in ((0, first), (3, hesitates)):
+            wanted = [found[0], (found[5] + found[6]) / 2, found[11]]
+            assert cells[at : at + 3] == pytest.approx(wanted, abs=0.0051 if at == 0 else 0.51)
+    real = KEPT.capitals["real"].values()
+    known = sum(one["name"].startswith(one["likeliest"][0][0].strip()) for one in real)
+    around = [p for _, p in KEPT.greedy["Zubrowka"]["tokens"][1:8]]
+    assert chapter.values("invents") == [str(known), f"{min(around):.2f}"]
+    assert chapter.values("assistant")[:2] == [KEPT.greedy[one]["text"] for one in KEPT.greedy]
+    assert chapter.values("chat") == [f"{KEPT.context:,d}"]
+
+
+def test_exercises(chapter: Page) -> None:
+    assert [*chapter.table("exercise-pencil")[0].values()] == ["0.25", "0.25", "0.50"]
+    assert [*chapter.table("exercise-masked")[0].values()] == ["1.5", "1.6"]
+    assert chapter.table("exercise-rank")[0] == {
+        "two factors": "50,000",
+        "whole matrix": "4,000,000",
+    }

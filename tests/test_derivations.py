@@ -120,6 +120,8 @@ def test_a_sign_that_is_turned_around_is_seen() -> None:
         (r"\prod_{i=1}^{n} v_i = 7", True, False),
         (r"\sum_{i > 1} v_i = \sum_S v_i = 6", True, True),  # indices count from 1 on a page
         (r"\sum_{i \in S} v_i = \sum_{i:\, v_i \ge 2} v_i", True, True),
+        (r"\sum_{i \notin S} v_i = 1", True, True),
+        (r"\sum_{i \notin S} v_i = 6", True, False),
         (r"\sum_{i \le j} v_i = 1", True, True),
         (r"\sum_{b=1}^{a} b = 6", True, True),
         (r"[i = j] = 0", True, True),

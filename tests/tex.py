@@ -580,6 +580,8 @@ def iterate_values(
         yield from (names | {letter: i} for i in places)
     elif rest and rest[0] == "\\in":
         yield from (names | {letter: i} for i in sets[rest[1]][1])
+    elif rest and rest[0] == "\\notin":
+        yield from (names | {letter: i} for i in range(sizes[letter]) if i not in sets[rest[1]][1])
     elif rest and rest[0] == "=":
         first, last = Reader(rest[1:], known).whole()(names), end(names) if end else None
         if letter not in sizes or last is None:

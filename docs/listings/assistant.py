@@ -411,6 +411,9 @@ for asked in (real, made_up):
     hesitates = [one["perplexity"] for one in asked]
     rows.append([f(column) for column in (first, hesitates) for f in (min, np.median, max)])
 check("after each made-up country it hesitates more", rows[0][5] < rows[1][3])
+spoken = measured.greedy["Zubrowka"]["tokens"]
+gap = [token for token, _ in spoken].index(" is") + 1  # the name of the capital is due
+least_around = min(p for _, p in spoken[1:gap])
 table(
     rows,
     columns=["likeliest: least", "median", "most", "perplexity: least", "median ", "most "],

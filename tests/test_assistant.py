@@ -27,7 +27,7 @@ from attention_docs.assistant import (
 from attention_docs.tokens import cut_text, load_vocabulary
 from tests.conftest import scale_examples
 from tests.exact import assert_asked
-from tests.page import Page
+from tests.page import Page, vector_of
 from tests.test_heads import FILE, needs_model, read_in_torch, run_in_torch
 
 ASKED = {  # by hand: of each field what is wanted, then the mistakes that it knows
@@ -294,13 +294,13 @@ def test_preferences_tilt_the_toy(chapter: Page) -> None:
             assert min(found) - 0.005 <= printed <= max(found) + 0.005
     _, one, half, coin = chapter.vectors("preferences", "Ann sings")
     others = chapter.vectors("preferences", "others sing")
-    far = chapter.vectors("preferences", "divergence")
+    far = [vector_of(row["divergence"]) for row in [*rows.values()][1:]]
     assert abs(np.array(one) - float(rows["β = 1"]["best policy"])).max() < 0.06
     assert max(half) < float(rows["β = 1/2"]["best policy"])
     assert min(others[2]) > 1.5 * others[0][0]
     assert sum(ann > 1.5 * share for ann in coin) == 1
     least = [float(rows[name]["best policy's"]) for name in ("β = 1", "β = 1/2")]
-    detours = np.array([np.array(far[k]) / least[k - 1] for k in (1, 2)])
+    detours = np.array([np.array(far[k]) / least[k] for k in (0, 1)])
     values = chapter.values("dpo")
     preferred = f"{round(100 / (1 + mpmath.exp(-2)))}%"
     assert values[0] == preferred

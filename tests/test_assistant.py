@@ -346,10 +346,10 @@ def test_what_it_invents(chapter: Page) -> None:
         first = sorted(one["likeliest"][0][1] for one in kept)
         hesitates = sorted(one["perplexity"] for one in kept)
         assert len(first) == 12
-        cells = [float(cell) for name, cell in row.items() if name]
-        for at, found in ((0, first), (3, hesitates)):
+        cells = [vector_of(cell) for name, cell in row.items() if name]
+        for cell, found, half in zip(cells, (first, hesitates), (0.0051, 0.51), strict=True):
             wanted = [found[0], (found[5] + found[6]) / 2, found[11]]
-            assert cells[at : at + 3] == pytest.approx(wanted, abs=0.0051 if at == 0 else 0.51)
+            assert cell == pytest.approx(wanted, abs=half)
     real = KEPT.capitals["real"].values()
     known = sum(one["name"].startswith(one["likeliest"][0][0].strip()) for one in real)
     around = [p for _, p in KEPT.greedy["Zubrowka"]["tokens"][1:8]]

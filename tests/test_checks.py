@@ -620,6 +620,34 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "corners must not lie in one line or plane, got [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]",
     ),
     ("next_word.next_tokens", {"logits": ones(3), "count": 3}, "count must be from 1 to 2, got 3"),
+    (
+        "assistant.chat_text",
+        {"messages": [("user", "Hello"), ("robot", "Hi")]},
+        "roles must be system, user or assistant, got ['user', 'robot']",
+    ),
+    (
+        "assistant.masked_cross_entropy",
+        {"logits": ones(2, 3), "targets": whole(0, 1), "counted": np.array([False, False])},
+        "counted must hold True somewhere, got [False, False]",
+    ),
+    (
+        "assistant.dpo_loss",
+        {
+            **dict.fromkeys(("chosen", "rejected", "chosen_before", "rejected_before"), ones(2)),
+            "beta": 0,
+        },
+        f"beta {POSITIVE} 0",
+    ),
+    (
+        "assistant.tilted_policy",
+        {"reference": ones(2), "rewards": ones(2), "beta": inf},
+        f"beta {POSITIVE} inf",
+    ),
+    (
+        "assistant.tilted_policy",
+        {"reference": np.array([1.0, 0]), "rewards": ones(2), "beta": 1},
+        "reference must be positive, got [1.0, 0.0]",
+    ),
     ("tokens.learn_merges", {"words": ["ab"], "steps": -1}, "steps must not be negative, got -1"),
     (
         "tokens.merge_pairs",

@@ -32,6 +32,16 @@ PACKAGE = {  # what pages have imported besides NumPy and softmax
 HEAD = "def {name}({parameters}):\n"
 
 RIGHT: dict[str, list[str]] = {
+    "assistant": [
+        "return softmax(rewards / beta + np.log(reference))",
+        """
+            factors = [p * np.exp(r / beta) for p, r in zip(reference, rewards)]
+            return [one / sum(factors) for one in factors]""",
+        """
+            logs = np.log(reference) + rewards / beta
+            logs -= logs.max()
+            return np.exp(logs) / np.exp(logs).sum()""",
+    ],
     "attention-function": [
         """
             s = np.einsum("...ik,...jk->...ij", query, key) / query.shape[-1] ** 0.5
@@ -276,6 +286,11 @@ RIGHT: dict[str, list[str]] = {
 }
 
 WRONG: dict[str, list[str]] = {
+    "assistant": [
+        "return softmax(rewards / beta) * reference",
+        "return reference * np.exp(rewards / beta) / np.exp(rewards / beta).sum()",
+        "return softmax(rewards / beta - np.log(reference))",
+    ],
     "attention-function": [
         "return softmax(np.where(mask, query @ key.swapaxes(-2, -1) / 2, -np.inf)) @ value",
         """

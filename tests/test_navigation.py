@@ -192,7 +192,7 @@ def test_the_path_is_the_first_part() -> None:
     """From a beginning that the reader chooses to a model that others trained."""
     navigation = SETTINGS.navigation
     assert navigation.path[0] == "next-word"
-    assert navigation.path[-1] == "real-models"
+    assert navigation.path[-1] == "assistant"
     assert len(navigation.path) == 13
     on_path = {*navigation.path}
     for slug in navigation.path:

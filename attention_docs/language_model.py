@@ -10,10 +10,11 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 from jaxtyping import Float, Int
 
+from attention_docs.batches import segment_mask, segment_positions
 from attention_docs.checks import in_range, requires
 from attention_docs.masking import causal_mask
 from attention_docs.multi_head import Parameters, linear, multi_head_attention
-from attention_docs.signatures import Array, checked, shape
+from attention_docs.signatures import Array, shape
 from attention_docs.softmax import softmax, tempered_softmax
 from attention_docs.transformer_block import BlockParameters, embed, feed_forward, layer_norm
 
@@ -41,9 +42,15 @@ class LanguageModel(NamedTuple):
     vocabulary: tuple[str, ...] = ()
 
 
-@checked
+@requires(
+    lambda positions, n_max: f"positions must be from 0 to {n_max - 1}, got {positions.tolist()}",
+    lambda positions, n_max: positions is None or in_range(positions, n_max),
+)
 def language_model(
-    ids: Int[Array, "... n"], model: LanguageModel
+    ids: Int[Array, "... n"],
+    model: LanguageModel,
+    segments: Int[Array, "... n"] | None = None,
+    positions: Int[Array, "... n"] | None = None,
 ) -> tuple[Float[Array, "... n vocabulary"], list[Array]]:
     r"""A decoder: logits of the token after every token.
 
@@ -55,12 +62,17 @@ def language_model(
     Args:
         ids: (..., n), integers from 0 to the size of the vocabulary - 1.
         model: parameters of the library of the ids, one dtype.
+        segments: (..., n), for rows that hold padding or several texts: the number of the text of
+            each token, from 1, and 0 for padding, as `pad` and `pack` give them. No token looks at
+            another text. None for one text a row.
+        positions: (..., n), integers from 0 to n_max - 1: which row of the table each token gets.
+            Left out, they count the tokens of each text.
 
     Returns:
         Logits Z (..., n, vocabulary), and the attention weights of each block (..., h, n, n).
 
     Raises:
-        ValueError: more than n_max tokens, or an id without a row.
+        ValueError: more than n_max tokens, or an id or a position without a row.
 
     Source:
         Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training", §3.1;
@@ -76,8 +88,15 @@ def language_model(
         >>> text(language_model(np.array([0, 1, 1]), model)[0], ".0f").split("\n")
         ['[[0, 1],', ' [1, 0],', ' [1, 0]]']
     """
-    x = embed(ids, model.table, model.positions)
     mask = causal_mask(shape(ids)[-1], like=model.table)
+    if segments is not None:
+        if positions is None:
+            return language_model(ids, model, segments, segment_positions(segments))
+        mask = (mask & segment_mask(segments))[..., None, :, :]  # for all heads
+    if positions is None:
+        x = embed(ids, model.table, model.positions)
+    else:
+        x = embed(ids, model.table) + embed(positions, model.positions)
     seen = []
     for block in model.blocks:
         if isinstance(block, BlockParameters):
@@ -302,8 +321,15 @@ def _slack(probabilities: Array) -> float:
 
 
 @requires(
-    lambda n, steps, n_max: f"the model takes at most {n_max} tokens, got {n + steps}",
-    lambda n, steps, n_max: n + steps <= n_max,
+    lambda n, steps, n_max, segments: f"the model takes at most {n_max} tokens, got {n + steps}",
+    lambda n, steps, n_max, segments: segments is not None or n + steps <= n_max,
+)
+@requires(
+    lambda segments: (
+        "the last token of each row must be no padding, since the next one is read there: pad on "
+        f"the left, got segments that end in {segments[..., -1].tolist()}"
+    ),
+    lambda segments: segments is None or bool((segments[..., -1] > 0).all()),
 )
 def generate(
     ids: Int[Array, "*batch n"],
@@ -312,6 +338,7 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    segments: Int[Array, "*batch n"] | None = None,
 ) -> Int[Array, "*batch n_steps"]:
     """Continue sequences, token by token: each is drawn, appended, and looked at by the next.
 
@@ -324,13 +351,15 @@ def generate(
         temperature: as for `token_distribution`; so are the next two.
         top_k: tokens that are kept, or None.
         top_p: probability that is kept, or None.
+        segments: as for `language_model`, where short texts are padded on the left; new tokens
+            belong to the text that is last in their row.
 
     Returns:
         The ids with the new ones after them, (..., n + steps).
 
     Raises:
-        ValueError: more than n_max tokens at the end, and as for `language_model`,
-            `token_distribution` and `sample`.
+        ValueError: more than n_max tokens at the end, a row that ends in padding, and as for
+            `language_model`, `token_distribution` and `sample`.
 
     Source:
         Bengio et al. 2003, "A Neural Probabilistic Language Model", §2, for the factors.
@@ -345,10 +374,12 @@ def generate(
     """
     xp = array_namespace(ids)
     for step in range(shape(uniforms)[-1]):
-        logits, _ = language_model(ids, model)
+        logits, _ = language_model(ids, model, segments)
         found = token_distribution(logits[..., -1, :], temperature, top_k, top_p)
         new = xp.astype(sample(found, uniforms[..., step]), ids.dtype)
         ids = xp.concat([ids, new[..., None]], axis=-1)
+        if segments is not None:
+            segments = xp.concat([segments, segments[..., -1:]], axis=-1)
     return ids
 
 

@@ -122,6 +122,14 @@ def join_heads(x: Float[Array, "... h n d_head"]) -> Float[Array, "... n d"]:
     ),
     lambda query, mask: getattr(mask, "ndim", 0) in (0, 1, 2, query.ndim + 1),
 )
+@requires(
+    lambda query, mask: (
+        f"mask of shape {shape(mask)} has as many rows as there are sequences and queries, and "
+        "hides a token from itself: give a padding mask the shape (batch, 1, 1, n_k), or a mask "
+        "for all sequences (1, 1, n_q, n_k)"
+    ),
+    lambda query, mask: not _looks_like_padding(query, mask),
+)
 def multi_head_attention(
     query: Float[Array, "... n_q d_query"],
     key: Float[Array, "... n_k d_key"],
@@ -154,7 +162,9 @@ def multi_head_attention(
     Raises:
         TypeError: the mask holds neither booleans nor floats of the scores' dtype.
         ValueError: a number of heads that does not divide, or a mask with another number of axes:
-            with (batch, n_q, n_k) it would be unclear what the first is.
+            with (batch, n_q, n_k) it would be unclear what the first is. A mask (n_q, n_k) that
+            may be a padding mask (batch, n_k), since it has as many rows as there are sequences,
+            n_q = n_k and hides a token from itself.
 
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", §3.2.2.
@@ -178,6 +188,17 @@ def multi_head_attention(
     v = split_heads(linear(value, p.W_v, p.b_v), num_heads)  # (..., h, n_k, d_v)
     heads, weights = attention(q, k, v, mask, dropout)  # (..., h, n_q, d_v)
     return linear(join_heads(heads), p.W_o, p.b_o), weights
+
+
+def _looks_like_padding(query: Array, mask: Any) -> bool:
+    """A mask for all sequences that may be one row for each: it would broadcast over the queries.
+
+    A padding mask of the lengths 1, 2, … n is the causal mask, so not every one can be seen.
+    """
+    if getattr(mask, "ndim", 0) != 2 or shape(query)[-3:-1] != shape(mask):
+        return False
+    is_bool = array_namespace(mask).isdtype(mask.dtype, "bool")
+    return is_bool and not all(bool(mask[i, i]) for i in range(len(mask)))
 
 
 @checked

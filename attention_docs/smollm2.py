@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from attention_docs.batches import segment_mask, segment_positions
 from attention_docs.checks import requires
 from attention_docs.data import SMOLLM2
 from attention_docs.generation import Cache, extended, grouped_attention
@@ -19,7 +20,7 @@ from attention_docs.masking import causal_mask
 from attention_docs.multi_head import join_heads, linear, split_heads
 from attention_docs.positions import rope
 from attention_docs.real_models import read_known_file
-from attention_docs.signatures import checked
+from attention_docs.signatures import checked, shape
 from attention_docs.tokens import cut_text, join_tokens
 from attention_docs.transformer_block import embed, rms_norm, swiglu
 
@@ -157,6 +158,14 @@ def decode_ids(ids: Sequence[int], model: SmolLM2) -> str:
     lambda skip: f"skip must hold {PARTS} of {LAYERS} layers, got {[*skip]}",
     lambda skip: all(layer in range(LAYERS) and part in PARTS for layer, part in skip),
 )
+@requires(
+    lambda ids, segments, cache: (
+        f"segments must be those of {_count(ids, cache)} tokens, got {shape(segments)}"
+    ),
+    lambda ids, segments, cache: (
+        segments is None or segments.shape == (*ids.shape[:-1], _count(ids, cache))
+    ),
+)
 def run_model(
     ids: Int[np.ndarray, "... n"],
     model: SmolLM2,
@@ -164,6 +173,7 @@ def run_model(
     watch: Collection[Head] = (),
     skip: Collection[tuple[int, str]] = (),
     cache: Sequence[Cache] = (),
+    segments: Int[np.ndarray, "... n_all"] | None = None,
 ) -> Run:
     """The logits of what comes after each token, and what layers and heads computed.
 
@@ -177,20 +187,27 @@ def run_model(
         watch: heads whose queries, keys and weights are wanted.
         skip: layers and which of their two parts, a name of `PARTS`, adds nothing.
         cache: as an earlier run has returned it; empty before the first token.
+        segments: (..., n_all), as for `segment_mask`, of the tokens in the cache and of these, for
+            rows that hold padding or several texts.
 
     Returns:
         Logits (..., n, vocabulary) in float32, the rows after each layer, what each watched head
         computed, and the cache with these tokens.
 
     Raises:
-        ValueError: a head, a layer or a part that the model does not have.
+        ValueError: a head, a layer or a part that the model does not have, or segments of another
+            number of tokens.
 
     Source:
         Touvron et al. 2023, "LLaMA", §2.2; Ainslie et al. 2023, "GQA", §2.2.
     """
-    n, start = ids.shape[-1], cache[0].key.shape[-2] if cache else 0
-    places = np.arange(start, start + n, dtype=np.float32)
+    n, start = ids.shape[-1], _count(ids, cache) - ids.shape[-1]
+    places = np.arange(start, start + n)
     mask = causal_mask(n, start + n, offset=start)
+    if segments is not None:
+        mask = (mask & segment_mask(segments)[..., start:, :])[..., None, :, :]  # for all heads
+        places = segment_positions(segments)[..., None, start:]
+    places = places.astype(np.float32)
     x, run = embed(ids, model.table), Run(np.empty(0), [], {}, [])
     for layer, W in enumerate(model.blocks):
         y = rms_norm(x, W["attn_norm"], EPSILON)
@@ -212,6 +229,12 @@ def run_model(
             x = x + swiglu(y, W["ffn_gate"], W["ffn_up"], W["ffn_down"])
         run.layers.append(x)
     return run._replace(logits=read_rows(x, model))
+
+
+def _count(ids: Int[np.ndarray, "... n"], cache: Sequence[Cache]) -> int:
+    """How many tokens there are, with those in the cache."""
+    kept: int = cache[0].key.shape[-2] if cache else 0
+    return shape(ids)[-1] + kept
 
 
 @checked

@@ -65,6 +65,22 @@ def entropy(weights: Any, *more: float) -> float:
     return number(-(p * np.log(p)).sum())
 
 
+# --- batches
+
+
+def moved(rng: np.random.Generator) -> Names:
+    """RoPE, with some places of padding."""
+    return derivations.sinusoidal(rng) | {"p": int(rng.integers(1, 5))}
+
+
+def numbered_by_mask(rng: np.random.Generator) -> Names:
+    m, j = rng.integers(0, 2, 6), int(rng.integers(6))
+    m[j] = 1
+    tokens = [place for place in range(6) if m[place]]
+    t = np.array([[tokens.index(place) if m[place] else np.nan for place in range(6)]])
+    return {"m": m[None].astype(float), "t": t, "j": j, "l": 0, "sizes": {"l": 6}}
+
+
 # --- a language model
 
 
@@ -786,6 +802,7 @@ MODELS: dict[str, dict[str, Draw]] = {
         "training": wanted_token,
         "cost": read_cost,
     },
+    "batches": {"": moved, "positions[0]": numbered_by_mask},
     "generation": {
         "": decoding,
         "sharing": kept_bytes,

@@ -244,6 +244,14 @@ def masking_minus_infinity(rng: np.random.Generator) -> Names:
     return {"a": a, "j": j}
 
 
+def batches_loss(rng: np.random.Generator) -> Names:
+    """Counted pair by pair: the next token belongs to the same text."""
+    lengths = integers(rng, 1, 6, 3)
+    texts = [i for i, length in enumerate(lengths) for _ in range(length)]
+    pairs = sum(one == other for one, other in itertools.pairwise(texts))
+    return {"m": len(lengths), "n": len(texts), "worth": [pairs]}
+
+
 def attention_function_loop(rng: np.random.Generator) -> Names:
     Q, K, V = row(rng, 2, 3, 4, 5), row(rng, 2, 3, 6, 5), row(rng, 2, 3, 6, 2)
     names = {"Q": Q, "K": K, "V": V, "O": attention(Q, K, V)[0], "b": 1, "h": 2}
@@ -824,6 +832,7 @@ def assistant_policy(rng: np.random.Generator) -> Names:
 
 OTHERS: dict[str, Draw] = {
     "attention-function#result-dropout": lambda rng: {"p": [0.0, 0.5, 0.999][rng.integers(3)]},
+    "batches#result-moved": derivations_model.moved,
     "cross-attention#result-causal": masking_padding,
     "eight-steps#result-positive": lambda rng: {
         "s": number(rng.normal()),

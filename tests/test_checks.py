@@ -60,6 +60,8 @@ WINDOWED = TINY._replace(windowed=4, window=1)
 LATENT = "latent and position must not be negative, … got 0 and 1"
 DIRECTION = "must have no vector of zeros, got [[0.0, 0.0, 0.0, 0.0]]"
 EMPTY: Any = None
+TEXTS = "wanted at least one sequence, and none of them empty, got "
+NEGATIVE = "segments must not be negative, got -2"
 SMALL = SmolLM2([], {}, {}, ones(4, 5), [], ones(5))
 MINI = MiniLM({}, whole(1)[None], ones(1, 1), ones(512, 1), (ones(1), ones(1)), [])
 ENCODER = {"d_model": 6, "num_heads": 3}
@@ -73,6 +75,20 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "attention_function.drop",
         {"weights": ones(2, 3), "keep": ones(4, 2, 3) > 0, "p": 0.5},
         "keep must broadcast to the weights' shape (2, 3), got (4, 2, 3)",
+    ),
+    ("batches.pad", {"sequences": []}, TEXTS + "[]"),
+    ("batches.pad", {"sequences": [whole(3)], "side": "top"}, "side must be 'left' or 'right', …"),
+    ("batches.pack", {"sequences": [whole(3), whole()]}, TEXTS + "…"),
+    ("batches.segment_mask", {"segments": whole(1, -2)}, NEGATIVE),
+    ("batches.segment_positions", {"segments": whole(1, -2)}, NEGATIVE),
+    ("batches.loss_rows", {"segments": whole(1, -2)}, NEGATIVE),
+    *(
+        (
+            "batches.cumulative_lengths",
+            {"segments": whole(*wrong)},
+            "segments must be those of packed texts, 1 to their number in order, got …",
+        )
+        for wrong in ((0, 1, 1), (1, 3), (2, 2), (1, 2, 1))
     ),
     (
         "cross_attention.cross_attention_flops",
@@ -328,6 +344,17 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "language_model.generate",
+        {
+            "ids": whole(0, 1)[None],
+            "model": MODEL,
+            "uniforms": np.zeros((1, 2)),
+            "segments": whole(1, 0)[None],
+        },
+        "the last token of each row must be no padding, since the next one is read there: pad on "
+        "the left, got segments that end in [0]",
+    ),
+    (
+        "language_model.generate",
         {"ids": whole(0, 1), "model": MODEL, "uniforms": np.zeros(5)},
         "the model takes at most 6 tokens, got 7",
     ),
@@ -368,6 +395,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "wanted words out of: a b c d e; got ",
     ),
     ("language_model.language_model", {"ids": whole(0, 5), "model": MODEL}, IDS),
+    (
+        "language_model.language_model",
+        {"ids": whole(0, 1), "model": MODEL, "positions": whole(0, 6)},
+        "positions must be from 0 to 5, got [0, 6]",
+    ),
     (
         "learning.entry_variance",
         {"rule": "lecun", "d_in": 0, "d_out": 3},
@@ -498,6 +530,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         dict.fromkeys(("query", "key", "value"), ones(2, 3, 4))
         | {"parameters": square(4), "num_heads": 2, "mask": ones(2, 3, 3) > 0},
         "mask must have 2 axes (n_q, n_k) or 4 (..., heads, n_q, n_k), got shape (2, 3, 3)",
+    ),
+    (
+        "multi_head.multi_head_attention",
+        dict.fromkeys(("query", "key", "value"), ones(3, 3, 4))
+        | {"parameters": square(4), "num_heads": 2, "mask": whole(1, 1, 0) * ones(3, 1) > 0},
+        "mask of shape (3, 3) has as many rows as there are sequences and queries, and hides a "
+        "token from itself: give a padding mask the shape (batch, 1, 1, n_k), or a mask for all "
+        "sequences (1, 1, n_q, n_k)",
     ),
     (
         "multi_head.parameter_count",
@@ -669,6 +709,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"ids": whole(0), "model": SMALL, "skip": [(0, "norm")]},
         "skip must hold ('attention', 'feed-forward') of 30 layers, got [(0, 'norm')]",
     ),
+    (
+        "smollm2.run_model",
+        {"ids": whole(0, 1), "model": SMALL, "segments": whole(1, 1, 1)},
+        "segments must be those of 2 tokens, got (3,)",
+    ),
     ("softmax.softmax", {"scores": ones(2, 3), "axis": 2}, "axis must name one of 2 axes, got 2"),
     ("softmax.softmax", {"scores": ones(2, 3), "axis": -3}, "axis must name one of 2 axes, got -3"),
     (
@@ -759,6 +804,11 @@ def test_every_condition_has_a_row() -> None:
         name = f"{function.__module__.removeprefix('attention_docs.')}.{function.__name__}"
         conditions = getattr(inspect.unwrap(function), "_conditions", ())
         assert rows.count(name) >= len(conditions), name
+
+
+def test_a_foreign_layer_has_the_batch_first() -> None:
+    with pytest.raises(ValueError, match="other must have batch_first=True"):
+        nn.MultiHeadAttention.from_torch(MultiheadAttention(6, 2))
 
 
 @pytest.mark.parametrize("options", [{"kdim": 4}, {"add_bias_kv": True}, {"add_zero_attn": True}])

@@ -250,7 +250,8 @@ def test_dropout_acts_on_the_weights_while_training_only():
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_from_torch_copies_and_takes_over_the_settings(bias):
-    theirs = nn.MultiheadAttention(6, 3, bias=bias, dropout=0.25, dtype=torch.float64).eval()
+    options = {"batch_first": True, "dtype": torch.float64}
+    theirs = nn.MultiheadAttention(6, 3, bias=bias, dropout=0.25, **options).eval()
     ours = MultiHeadAttention.from_torch(theirs)
     assert (ours.num_heads, ours.dropout.p, ours.training) == (3, 0.25, False)
     assert ours.query.weight.dtype == torch.float64

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
+from torch.nn.attention.flex_attention import create_mask
 
 from attention_docs.figures.tasks import Failure, Task, detach, find_failure, judge
 from attention_docs.softmax import softmax
@@ -110,6 +111,10 @@ def descend(x: Any, y: Any, question: Any, rate: Any) -> torch.Tensor:
 TORCH: dict[str, Callable[..., Any]] = {
     "assistant": lambda p, rewards, beta: (t(rewards) / beta + t(p).log()).softmax(dim=0),
     "attention-function": lambda q, k, v, mask: attend(q, k, v, attn_mask=t(mask)),
+    "batches": lambda s: create_mask(
+        lambda _, __, q, k: (t(s)[q] == t(s)[k]) & (t(s)[k] > 0) & (k <= q),
+        *(None, None, len(s), len(s), "cpu"),
+    )[0, 0],
     "cross-attention": lambda lengths, n: torch.nn.utils.rnn.pad_sequence(
         [torch.ones(length) for length in [*lengths, n]], batch_first=True
     )[:-1, None],

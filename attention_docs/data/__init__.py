@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 BEGINNINGS = "next-word.json"  # how the model goes on with some
+BATCH = "batches.json"  # two texts alone and in one batch
 
 SMOLLM2 = {
     "SmolLM2-135M-Instruct.Q4_1.gguf": (
@@ -36,6 +37,23 @@ def load_beginnings() -> dict[str, Any]:
     """
     kept: dict[str, Any] = json.loads(
         (Path(__file__).parent / "smollm2" / BEGINNINGS).read_text(encoding="utf-8")
+    )
+    return kept
+
+
+def load_batch() -> dict[str, Any]:
+    """How SmolLM2-135M-Instruct goes on with two texts, alone and in one batch that is padded.
+
+    Source:
+        The file data/smollm2/batches.json of this package; the README beside it says how to make
+        it.
+
+    Examples:
+        >>> load_batch()["alone"][0]["next"][0]
+        [' Paris', 0.806]
+    """
+    kept: dict[str, Any] = json.loads(
+        (Path(__file__).parent / "smollm2" / BATCH).read_text(encoding="utf-8")
     )
     return kept
 

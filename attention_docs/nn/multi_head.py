@@ -88,15 +88,21 @@ class MultiHeadAttention(nn.Module):
             other.in_proj_weight is not None and other.bias_k is None and not other.add_zero_attn
         ),
     )
+    @requires(
+        lambda other: (
+            "other must have batch_first=True, since inputs here are (batch, n, d_model), got "
+            f"{other.batch_first}; its parameters do not depend on it: set other.batch_first = True"
+        ),
+        lambda other: other.batch_first,
+    )
     def from_torch(cls, other: nn.MultiheadAttention) -> MultiHeadAttention:
         """A module with copies of the parameters of a `torch.nn.MultiheadAttention`.
 
-        It takes over size, heads, biases, dropout, dtype, device and training mode; inputs are
-        always (batch, n, d_model) here, whatever the other's `batch_first`.
+        It takes over size, heads, biases, dropout, dtype, device and training mode.
 
         Raises:
-            ValueError: the other has keys or values of another size, `add_bias_kv` or
-                `add_zero_attn`.
+            ValueError: the other has `batch_first=False`, and so wants inputs (n, batch, d_model);
+                or it has keys or values of another size, `add_bias_kv` or `add_zero_attn`.
         """
         weight, bias = other.in_proj_weight, other.in_proj_bias
         has_bias = bias is not None

@@ -107,8 +107,10 @@ class TransformerEncoderLayer(nn.Module):
         """A module with copies of the parameters of a `torch.nn.TransformerEncoderLayer`.
 
         It takes over sizes, heads, biases, dropout, order of the norms, activation, ε, dtype,
-        device and training mode; inputs are always (batch, n, d_model) here, whatever the other's
-        `batch_first`.
+        device and training mode.
+
+        Raises:
+            ValueError: as for `MultiHeadAttention.from_torch`.
         """
         first = other.linear1.weight
         d_ff, d_model = first.shape

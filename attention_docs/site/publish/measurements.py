@@ -19,7 +19,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from attention_docs.assistant import ANSWERS, chat_text
-from attention_docs.data import BEGINNINGS
+from attention_docs.batches import pad
+from attention_docs.data import BATCH, BEGINNINGS
 from attention_docs.gguf import read_gguf
 from attention_docs.heads import (
     FOLDER,
@@ -89,6 +90,16 @@ MARKS = re.compile(r"(<\|im_(?:start|end)\|>)")
 LONGEST_ANSWER = 40
 
 ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
+Batch = tuple[Int[np.ndarray, "batch n"], Int[np.ndarray, "batch n"] | None]
+BATCHED = (
+    "The capital of France is",
+    "When Mary and John went to the store, John gave a drink to",
+)
+"""Two texts of different lengths, for one batch."""
+
+PADDING, WRITTEN = "<|im_end|>", 6
+"""What the model's tokenizer pads with, and how many tokens are written."""
+
 PROMPTS = (
     "The capital of France is",
     "When Mary and John went to the store, John gave a drink to",
@@ -264,6 +275,41 @@ def _substitute(pair: dict[str, str], which: str, model: SmolLM2) -> list[float]
     return losses
 
 
+def measure_batch(model: SmolLM2) -> dict[str, Any]:
+    """How two texts of different lengths go on, alone and in one batch that is padded."""
+    texts = [np.array([START, *encode_text(text, model)]) for text in BATCHED]
+    batches: dict[str, list[Batch]] = {"alone": [(one[None], None) for one in texts]}
+    for side in ("right", "left"):
+        ids, segments = pad(texts, side, model.ids[PADDING])
+        batches[side] = [(ids, None)]
+    batches["left, masked"] = [(ids, segments)]
+    found = {
+        name: [one for ids, segments in parts for one in _write(ids, segments, model)]
+        for name, parts in batches.items()
+    }
+    return {"model": FILE, "sha256": SHA256, "texts": BATCHED, "padding": PADDING, **found}
+
+
+def _write(
+    ids: Int[np.ndarray, "batch n"], segments: Int[np.ndarray, "batch n"] | None, model: SmolLM2
+) -> list[dict[str, Any]]:
+    """The likeliest next tokens of each row, and the text that the likeliest ones make."""
+    run, found, written = run_model(ids, model, segments=segments), [], []
+    for row in run.logits[:, -1]:
+        p = softmax(row.astype(np.float64))
+        likeliest = np.argsort(-p)[:3].tolist()
+        found.append([[decode_ids([i], model), round(float(p[i]), 3)] for i in likeliest])
+    for _ in range(WRITTEN):
+        written.append(run.logits[:, -1].argmax(axis=-1))
+        if segments is not None:
+            segments = np.append(segments, np.ones((len(ids), 1), dtype=int), axis=1)
+        run = run_model(written[-1][:, None], model, cache=run.cache, segments=segments)
+    return [
+        {"next": likeliest, "text": decode_ids(row.tolist(), model)}
+        for likeliest, row in zip(found, np.stack(written, axis=1), strict=True)
+    ]
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 
@@ -395,6 +441,8 @@ def main(folder: Path) -> None:
     measured, vectors = measure_heads(model)
     (FOLDER / RESULTS).write_text(write_measurements(measured), encoding="utf-8")
     (FOLDER / VECTORS).write_bytes(write_safetensors(vectors))
+    batch = write_measurements(measure_batch(model))
+    (FOLDER / BATCH).write_text(batch, encoding="utf-8")
     found = beginnings.measure_beginnings(model)
     (FOLDER / BEGINNINGS).write_text(beginnings.write_beginnings(found), encoding="utf-8")
 

@@ -50,28 +50,34 @@ def ntk_base(base: float, d: int, factor: float) -> float:
 def alibi_slopes(num_heads: int) -> Float[np.ndarray, " h"]:
     r"""One slope for each head.
 
-    $$m_r = 2^{-8r/h}, \qquad r = 1, \ldots, h$$
+    $$m_r = 2^{-8r/h}, \qquad r = 1, \ldots, h, \qquad h \text{ a power of 2}$$
+
+    For another h the authors take the slopes of the next lower power of 2, and then every second
+    one of the next higher, from the first on.
 
     Args:
-        num_heads: h, at least 1. (The authors' code takes other slopes where h is no power of 2.)
+        num_heads: h, at least 1.
 
     Returns:
-        Slopes (h,), float64, falling, per token.
+        Slopes (h,), float64, per token; they fall if h is a power of 2.
 
     Raises:
         ValueError: the number of heads is below 1.
 
     Source:
-        Press, Smith and Lewis 2022, "Train Short, Test Long", §3.
+        Press, Smith and Lewis 2022, "Train Short, Test Long", §3; for other h in its code.
 
     Examples:
         2⁻² = 1/4, 2⁻⁴ = 1/16, 1/64 and 1/256.
 
         >>> alibi_slopes(4).tolist()
         [0.25, 0.0625, 0.015625, 0.00390625]
+        >>> alibi_slopes(6).tolist()
+        [0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125]
     """
-    slopes: Float[np.ndarray, " h"] = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
-    return slopes
+    power = 2 ** (num_heads.bit_length() - 1)  # the largest that is not above the heads
+    lower, higher = (2.0 ** (-8 * np.arange(1, h + 1) / h) for h in (power, 2 * power))
+    return np.concatenate([lower, higher[::2][: num_heads - power]])
 
 
 @requires(

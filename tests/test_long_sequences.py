@@ -50,8 +50,23 @@ def test_ntk_base(half: int, factor: float, base: float) -> None:
 
 @given(st.integers(1, 20))
 def test_slopes(heads: int) -> None:
-    wanted = [float(mpmath.power(2, -mpmath.mpf(8 * r) / heads)) for r in range(1, heads + 1)]
+    def formula(h: int) -> list[float]:
+        return [float(mpmath.power(2, -mpmath.mpf(8 * r) / h)) for r in range(1, h + 1)]
+
+    power = max(h for h in (1, 2, 4, 8, 16) if h <= heads)
+    wanted = formula(power) + [m for r, m in enumerate(formula(2 * power)) if r % 2 == 0]
+    wanted = wanted[:heads]
     np.testing.assert_allclose(alibi_slopes(heads), wanted, rtol=1e-13)
+
+
+def test_slopes_of_other_numbers_of_heads(chapter: Page) -> None:
+    """By hand: 40 heads are those of 32, from 2^(-1/4) to 2^-8, and 8 of 64."""
+    rows = chapter.vectors("other-slopes", "first two") + chapter.vectors(
+        "other-slopes", "last two"
+    )
+    wanted = [[2**-2, 2**-4], [2**-1, 2**-2], [2**-0.25, 2**-0.5]]
+    wanted += [[2**-1, 2**-3], [2**-2.5, 2**-3.5], [2**-1.625, 2**-1.875]]
+    assert_printed(rows, wanted)
 
 
 @given(

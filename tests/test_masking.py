@@ -646,3 +646,17 @@ def test_a_trained_head_without_its_mask(chapter: Page) -> None:
     own = ahead.pop((18, 6))
     wanted = [own, min(ahead.values()), max(ahead.values())]
     assert chapter.values("real-head") == [f"{share:.0%}" for share in wanted]
+
+
+def test_at_inference(chapter: Page) -> None:
+    """In PyTorch: one layer does not need its mask for the last output, two do."""
+    six = torch.tensor(np.random.default_rng(0).normal(size=(1, 6, 4)))
+    moved = []
+    for layers in (1, 2):
+        masked = unmasked = six
+        for _ in range(layers):
+            masked = sdpa(masked, masked, masked, is_causal=True)
+            unmasked = sdpa(unmasked, unmasked, unmasked)
+        moved.append((masked - unmasked)[0, -1].abs().max().item())
+    assert_printed(chapter.column("at-inference", "largest change of the last output"), moved, 2)
+    assert moved[0] < 1e-12 < 0.01 < moved[1]

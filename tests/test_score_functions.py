@@ -42,7 +42,7 @@ from tests.exact import (
     transpose,
 )
 from tests.exact import dot as dot_
-from tests.page import parse_number, vector_of
+from tests.page import Page, parse_number, vector_of
 
 # Of rounding, relative to the size of the terms that are summed.
 TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 8e-2}
@@ -942,3 +942,17 @@ def test_projections_of_a_batch() -> None:
         length = math.sqrt(math.fsum(x * x for x in q))
         wanted = math.fsum(x * y for x, y in zip(q, k, strict=True)) / length
         assert abs(got[a, b, i, j] - wanted) < 1e-12
+
+
+def test_one_matrix(chapter: Page) -> None:
+    """The same draws, one by one: with a symmetric table no circle closes."""
+    first, second = np.random.default_rng(0).normal(size=(2, 10_000, 3, 3))
+    shares = []
+    for other in (second, first):
+        closed = 0
+        for a, b in zip(first.tolist(), other.tolist(), strict=True):
+            s = [[sum(x * y for x, y in zip(p, q, strict=True)) for q in b] for p in a]
+            closed += s[0][1] > s[0][2] and s[1][2] > s[1][0] and s[2][0] > s[2][1]
+        shares.append(closed / 10_000)
+    assert [row["share"] for row in chapter.table("one-matrix")] == [f"{one:.1%}" for one in shares]
+    assert shares[1] == 0 < shares[0]

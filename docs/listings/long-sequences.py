@@ -278,6 +278,16 @@ rows = [[str(Fraction(m)), str(int(np.ceil(log(100) / m)))] for m in slopes]
 table(rows, columns=["slope", "tokens back"], index=[f"head {r}" for r in range(1, 9)])
 # --8<-- [end:slopes]
 
+# --8<-- [start:other-slopes]
+counts = (6, 12, 40)
+table(
+    [[alibi_slopes(h)[:2], alibi_slopes(h)[-2:]] for h in counts],
+    columns=["first two", "last two"],
+    index=[f"{h} heads" for h in counts],
+    spec=".4f",
+)
+# --8<-- [end:other-slopes]
+
 
 # --8<-- [start:far]
 rng = np.random.default_rng(SEED)

@@ -242,6 +242,30 @@ heatmap(
 )
 # --8<-- [end:coins-causal]
 
+# --8<-- [start:at-inference]
+six = np.random.default_rng(SEED).normal(size=(6, 4))  # 6 tokens
+
+
+def last_output(layers, mask):
+    """The last output of attention on attention, without projections."""
+    y = six
+    for _ in range(layers):
+        y, _ = attention(y, y, y, mask)
+    return y[-1]
+
+
+moved = [
+    np.abs(last_output(layers, causal_mask(6)) - last_output(layers, None)).max()
+    for layers in (1, 2)
+]
+table(
+    [[change] for change in moved],
+    columns=["largest change of the last output"],
+    index=["one layer", "two layers"],
+    spec=".2f",
+)
+# --8<-- [end:at-inference]
+
 # --8<-- [start:no-leak]
 
 

@@ -220,6 +220,8 @@ table(list(apart.items()), columns=["d", "distance"], spec=["", ".4f"])
 
 # --8<-- [start:frequencies]
 omega = frequencies(8)
+div_term = np.exp(-log(10000) * 2 * np.arange(4) / 8)  # as much code has it
+check("exp(−log 10000 · 2i/d) is the same", np.abs(div_term - omega).max() < 1e-15)
 longest = 2 * pi / frequencies(512)[-1]
 print(f"Longest wavelength for d = 512: {number(longest, ',.0f')}")
 table(

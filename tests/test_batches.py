@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import warnings
 from typing import Any
 
 import hypothesis.strategies as st
@@ -281,6 +282,16 @@ def test_libraries(chapter: Page) -> None:
     assert told["MHA, need_weights=False"] == "None"
     assert told["encoder in evaluation, src_key_padding_mask"] == "padding comes back as 0"
     assert told["the same, enable_nested_tensor=False"] == "padding comes back as numbers"
+    layer = nn.TransformerEncoderLayer(6, 2, 8, batch_first=True, dtype=torch.float64)
+    hidden = torch.arange(4) >= torch.tensor([[4], [2]])
+    paths = []
+    for nested in (True, False):
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=nested).eval()
+            paths.append(encoder(x, src_key_padding_mask=hidden))
+    assert torch.allclose(*(path[~hidden] for path in paths))
+    assert [bool((path[hidden] == 0).all()) for path in paths] == [True, False]
     heads = torch.randn(2, 5, 3, 4, dtype=torch.float64)  # (batch, tokens, heads, d)
     alone = functional.scaled_dot_product_attention(*[heads[:, :1]] * 3)
     among = functional.scaled_dot_product_attention(*[heads] * 3)[:, :1]

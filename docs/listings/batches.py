@@ -195,23 +195,22 @@ ids, segments = pack([first, second])
 changed, _ = pack([first[::-1] + 1, second])  # another text 1
 n = len(ids)
 block = causal_mask(n) & segment_mask(segments)
+neither = causal_mask(n), np.arange(n)
+restarted = causal_mask(n), segment_positions(segments)
+masked = block, np.arange(n)
+isolated = block, segment_positions(segments)
 leaks = []
-for name, mask, positions in (
-    ("neither", causal_mask(n), np.arange(n)),
-    ("positions restart", causal_mask(n), segment_positions(segments)),
-    ("block mask", block, np.arange(n)),
-    ("both", block, segment_positions(segments)),
-):
-    row = [name]
+for mask, positions in (neither, restarted, masked, isolated):
+    row = []
     for kind in kinds:  # a table, RoPE
         y, z = (outputs(one, mask, positions, kind)[0][3:] for one in (ids, changed))
         own, _ = outputs(second, causal_mask(5), np.arange(5), kind)
         row += [np.abs(y - z).max(), np.abs(y - own).max()]
     leaks.append(row)
 table(
-    [row[1:] for row in leaks],
+    leaks,
     columns=["table: leak", "table: error", "RoPE: leak", "RoPE: error"],
-    index=[row[0] for row in leaks],
+    index=["neither", "positions restart", "block mask", "both"],
     spec=".2f",
 )
 # --8<-- [end:leak]

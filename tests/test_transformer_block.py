@@ -1194,3 +1194,9 @@ ASKED = {  # by hand: of each field what is wanted, then the mistakes that it kn
 @pytest.mark.parametrize("exercise", ASKED)
 def test_what_exercises_ask(chapter: Page, exercise: str) -> None:
     assert_asked(chapter.values(exercise), ASKED[exercise])
+
+
+def test_a_tied_table(chapter: Page) -> None:
+    """By hand for d = 512: 1, √256, √512 and 1; the sizes are those of the model's file."""
+    assert chapter.column("tied", "size") == [1.0, 16.0, round(512**0.5, 1), 1.0]
+    assert chapter.values("input")[-2:] == [f"{49_152 * 576:,}", "134,515,008"]

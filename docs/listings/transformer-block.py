@@ -138,6 +138,32 @@ table(
 )
 # --8<-- [end:positions]
 
+# --8<-- [start:tied]
+from attention_docs.data import load_beginnings
+
+sizes = load_beginnings()["sizes"]  # of SmolLM2
+table_size = sizes["vocabulary"] * sizes["d_model"]
+width, draw = 512, np.random.default_rng(0)
+tied = draw.normal(scale=1 / sqrt(width), size=(2000, width))  # a row for each of 2,000 tokens
+outgoing = draw.normal(size=(2000, width))  # components of variance 1
+table(
+    [
+        [np.linalg.norm(tied, axis=1).mean()],
+        [np.linalg.norm(sinusoids(np.arange(2000.0), width), axis=1).mean()],
+        [sqrt(width) * np.linalg.norm(tied, axis=1).mean()],
+        [(outgoing @ tied.T).std()],
+    ],
+    columns=["size"],
+    index=[
+        "norm of a row of the table",
+        "norm of the vector of a position",
+        "norm of √d times a row",
+        "standard deviation of a dot product",
+    ],
+    spec=".1f",
+)
+# --8<-- [end:tied]
+
 # --8<-- [start:too-long]
 try:
     embed(numbers[2], E, places)  # 7 words, 4 places
